@@ -1,0 +1,37 @@
+package artifact
+
+import (
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Bundle is an artifact in memory: everything that a consumer needs to serve, and M.
+type Bundle struct {
+	Manifest   Manifest
+	Preprocess infer.Preprocess
+	Synthetic  Synthetic
+	Models     []Model  // in the order of Manifest.Models
+	Mapping    *Mapping // nil in the serving part, whose rows of M are in Redis
+}
+
+// Synthetic is S = (A', X', Y').
+type Synthetic struct {
+	Adj    *graph.CSR   // A' N'×N', ≥ 0, symmetric, zero diagonal, columns of a row ascending
+	X      *graph.Dense // X' N'×d, preprocessed
+	Labels []int32      // Y' N', class index
+}
+
+// Model is one model over the shared M: its weights and what frozen attachment reads.
+type Model struct {
+	Name   string // "sgc"
+	Params []infer.Param
+	Tables *infer.Tables // frozen tables of S
+	Labels *infer.Tables // label propagation's tables of S; nil where there are none
+	Errors *infer.Tables // error propagation's tables of S; nil where there are none
+}
+
+// Mapping is M with the external ids of its rows.
+type Mapping struct {
+	IDs  []string   // N distinct ids of T's nodes
+	Rows *graph.CSR // N×N', ≥ 0, columns of a row ascending; empty rows are nodes without weights
+}

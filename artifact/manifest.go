@@ -1,0 +1,88 @@
+package artifact
+
+import "time"
+
+// FormatVersion is the newest format that this build reads, and the one that it writes.
+const FormatVersion = 1
+
+// Manifest describes an artifact (manifest.json).
+type Manifest struct {
+	FormatVersion int       `json:"format_version"`
+	Version       string    `json:"version"` // names the artifact in Redis and in predictions: [A-Za-z0-9._-]{1,64}
+	Created       time.Time `json:"created"` // UTC
+	CreatedBy     string    `json:"created_by"`
+	Method        string    `json:"method"` // condensation method: "solved"
+	Seed          uint64    `json:"seed"`
+
+	Data           Data            `json:"data"`
+	SyntheticNodes int             `json:"synthetic_nodes"` // N'
+	Mapping        MappingInfo     `json:"mapping"`
+	Preprocess     PreprocessInfo  `json:"preprocess"`
+	Models         []ModelInfo     `json:"models"`
+	DefaultModel   string          `json:"default_model"`
+	Metrics        []Metric        `json:"metrics"`
+	Files          map[string]File `json:"files"` // by name relative to the directory
+}
+
+// Data is what the artifact was trained on.
+type Data struct {
+	Name        string   `json:"name"`
+	Fingerprint string   `json:"fingerprint"` // "sha256:…" over graph, features, labels and roles
+	Nodes       int      `json:"nodes"`       // N
+	Edges       int      `json:"edges"`       // undirected edges of T
+	Features    int      `json:"features"`    // d
+	Classes     []string `json:"classes"`     // names, by class index
+}
+
+// MappingInfo is M in numbers.
+type MappingInfo struct {
+	Rows      int `json:"rows"`        // N
+	Entries   int `json:"entries"`     // non-zeros
+	MaxPerRow int `json:"max_per_row"` // k
+}
+
+// PreprocessInfo names the preprocessing; its vectors are tensors.
+type PreprocessInfo struct {
+	Kind  string  `json:"kind"`
+	Scale float32 `json:"scale"`
+}
+
+// ModelInfo is one model of the artifact.
+type ModelInfo struct {
+	Name        string          `json:"name"`
+	Attachment  string          `json:"attachment"` // the attachment that tables and M were made for: "frozen" or "joint"
+	FittedOn    string          `json:"fitted_on"`  // "O" (original graph) or "S" (synthetic graph)
+	WeightDecay float64         `json:"weight_decay"`
+	Calibration CalibrationInfo `json:"calibration"` // what validation chose; the consumer's default
+	// Propagation holds what validation chose for each kind, "lp" and "ep", whether or not it is the default.
+	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
+}
+
+// CalibrationInfo is infer.Calibration on disk.
+type CalibrationInfo struct {
+	Kind        string  `json:"kind"` // none, lp, ep
+	Temperature float32 `json:"temperature"`
+}
+
+// PropagationInfo are the hyperparameters of one kind of propagation, and the temperature that belongs to them.
+type PropagationInfo struct {
+	Alpha       float32 `json:"alpha"`
+	Gamma       float32 `json:"gamma"`
+	Temperature float32 `json:"temperature"`
+}
+
+// Metric is one measured figure, a row of the trainer's results.
+type Metric struct {
+	Model       string  `json:"model"`
+	Setting     string  `json:"setting"` // "O->O", "O->S", "S->O", "S->S"
+	SharedM     bool    `json:"shared_m"`
+	Batch       string  `json:"batch"` // "graph" or "node"
+	Calibration string  `json:"calibration"`
+	Accuracy    float64 `json:"accuracy"` // percent, test nodes
+}
+
+// File is what the manifest knows of one file.
+type File struct {
+	SHA256 string `json:"sha256"` // hex
+	Bytes  int64  `json:"bytes"`
+}

@@ -1,0 +1,121 @@
+package event
+
+import (
+	"context"
+	"time"
+)
+
+// Arrival is a node that was not in the graph when the model was trained.
+type Arrival struct {
+	// ID is the node's external id, unique among the nodes of the graph; not empty.
+	ID string
+	// Features are the node's raw features, before any preprocessing.
+	Features Features
+	// Edges are the ids of the node's neighbours: nodes of the original graph, other arrivals, or ids that nobody knows.
+	// Edges are undirected, distinct and unweighted.
+	Edges []string
+	// Time is when the node came into being; zero where the producer does not say.
+	Time time.Time
+}
+
+// Features is one row of raw features. A dense row has Indices nil and all d values; a sparse row has ascending,
+// distinct Indices and as many Values, and is 0 elsewhere.
+type Features struct {
+	Indices []int32
+	Values  []float32
+	// Sparse tells an all-zero sparse row (no indices) from a dense row of length 0.
+	Sparse bool
+}
+
+// Source is where a record was read.
+type Source struct {
+	Topic     string
+	Partition int
+	Offset    int64
+}
+
+// Score is one class with its probability.
+type Score struct {
+	Class       int
+	Name        string
+	Probability float32
+}
+
+// Prediction is what Rivulet says of one arrival.
+type Prediction struct {
+	// ID is the arrival's id.
+	ID string
+	// Key is the arrival's record key, under which the prediction is published; not part of the payload.
+	Key []byte
+	// Class is the index of the most probable class, ClassName its name, Probability its probability after temperature
+	// and propagation (ALGORITHM.md section 6).
+	Class       int
+	ClassName   string
+	Probability float32
+	// Top are the k most probable classes, best first; empty where output.top_k is 0.
+	Top []Score
+	// Probabilities and Logits have one value a class; nil unless asked for. Logits are the model's raw output.
+	Probabilities []float32
+	Logits        []float32
+	// Known counts the neighbours that are nodes of the original graph, InBatch those that are arrivals of the same
+	// graph batch, Unknown all others.
+	Known, InBatch, Unknown int
+	// Artifact is the version of the artifact that made the prediction.
+	Artifact string
+	// Batch names the micro-batch; in a graph batch the prediction depends on the batch's other arrivals.
+	Batch string
+	// Source is the arrival's place in Kafka.
+	Source Source
+	// ArrivalTime is Arrival.Time, IngestTime the record's timestamp, PredictedTime when the model had run.
+	ArrivalTime, IngestTime, PredictedTime time.Time
+}
+
+// DeadLetter is a record that can never be predicted, with the reason.
+type DeadLetter struct {
+	// Key, Value and Headers are the record's own, unchanged.
+	Key, Value []byte
+	Headers    []Header
+	Source     Source
+	IngestTime time.Time
+	// Reason is a short stable word for metrics and alerts, one of the Reason constants.
+	Reason string
+	// Detail names the field and the value.
+	Detail string
+}
+
+// Reasons of dead letters.
+const (
+	ReasonUnparsable    = "unparsable"     // not a record of the declared content-type, or a required field is missing
+	ReasonContentType   = "content_type"   // the content-type header names no codec
+	ReasonFeatureLength = "feature_length" // the number of features, or an index, does not fit the model
+	ReasonNotFinite     = "not_finite"     // a feature is NaN or infinite
+	ReasonTooManyEdges  = "too_many_edges" // more edges than limits.edges
+	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes
+)
+
+// Header is one Kafka record header.
+type Header struct {
+	Key   string
+	Value []byte
+}
+
+// TopicPartition names one partition.
+type TopicPartition struct {
+	Topic     string
+	Partition int
+}
+
+// Generation is one generation of the consumer group: the right to commit for the partitions that it assigned.
+type Generation interface {
+	// Commit stores the next offsets to read. It fails when a newer generation has taken over.
+	Commit(ctx context.Context, next map[TopicPartition]int64) error
+}
+
+// Batch is what one micro-batch leaves behind. It is delivered whole: when everything in it is durable, so are Offsets.
+type Batch struct {
+	Predictions []Prediction
+	DeadLetters []DeadLetter
+	// Offsets are the next offsets to read once the batch is delivered.
+	Offsets    map[TopicPartition]int64
+	Generation Generation
+}

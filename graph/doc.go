@@ -1,0 +1,14 @@
+// Package graph holds the two containers that every other package computes with, and the products between them.
+//
+//	Dense     r×c, float32, row-major
+//	CSR       r×c, float32 values (nil: all ones), int32 columns, rows in order
+//	Features  n×d, raw node features, either Dense or CSR
+//
+// A CSR that comes from outside goes through [CSR.Validate] once; after that a wrong shape is a programming error and
+// panics. Products walk rows in order and add in the order of the columns, so a row of a result depends on that row of
+// the left operand alone: its bits are the same whatever rows stand beside it. Serving relies on this (ARCHITECTURE.md,
+// invariants).
+//
+// Degree normalisation follows Kipf and Welling, "Semi-Supervised Classification with Graph Convolutional Networks"
+// (2017): Â(B) = D̃^-½ (B+I) D̃^-½ with D̃ the row sums of B+I.
+package graph

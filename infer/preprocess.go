@@ -1,0 +1,176 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+
+	"rivulet/graph"
+)
+
+// Kinds of preprocessing.
+const (
+	L2Center    = "l2-center"   // rows of unit L2 norm, less the mean of T's rows, times Scale
+	Standardize = "standardize" // columns of mean 0 and deviation 1 over T, times Scale
+	None        = "none"        // raw features, as they are
+)
+
+// Preprocess turns raw features into the model's features (ALGORITHM.md, section 1):
+//
+//	l2-center    Scale (x/‖x‖ − Mean)
+//	standardize  Scale (x − Mean) / Std,  Std 0 counts as 1
+//	none         x
+//
+// Its parameters are part of the artifact: users send raw features.
+type Preprocess struct {
+	Kind  string
+	Mean  []float32 // d; nil for none
+	Std   []float32 // d, all > 0; only for standardize
+	Scale float32   // > 0; 1 for none
+}
+
+// Validate checks the parameters against d features.
+func (p *Preprocess) Validate(d int) error {
+	switch p.Kind {
+	case None:
+		return nil
+	case L2Center, Standardize:
+	default:
+		return fmt.Errorf("preprocess.kind is %q, want %q, %q or %q", p.Kind, L2Center, Standardize, None)
+	}
+	if len(p.Mean) != d {
+		return fmt.Errorf("preprocess.mean has %d values, want %d", len(p.Mean), d)
+	}
+	if p.Kind == Standardize && len(p.Std) != d {
+		return fmt.Errorf("preprocess.std has %d values, want %d", len(p.Std), d)
+	}
+	for k, s := range p.Std {
+		if !(s > 0) {
+			return fmt.Errorf("preprocess.std[%d] is %v, want > 0", k, s)
+		}
+	}
+	if !(p.Scale > 0) || math.IsInf(float64(p.Scale), 0) {
+		return fmt.Errorf("preprocess.scale is %v, want a positive number", p.Scale)
+	}
+	return nil
+}
+
+// Projection is x ↦ pre(x)·W on raw features with the preprocessing folded into W, so that centring never makes sparse
+// features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W.
+type Projection struct {
+	weight *graph.Dense // d×h
+	offset []float32    // h
+	unit   bool         // rows of x are brought to unit norm
+}
+
+// Fold returns the projection onto w (d×h).
+func (p *Preprocess) Fold(w *graph.Dense) *Projection {
+	pr := &Projection{weight: w.Clone(), offset: make([]float32, w.Cols), unit: p.Kind == L2Center}
+	if p.Kind == None {
+		return pr
+	}
+	offset := make([]float64, w.Cols)
+	for k := range w.Rows {
+		factor := float64(p.Scale)
+		if p.Kind == Standardize {
+			factor /= float64(p.Std[k])
+		}
+		row := pr.weight.Row(k)
+		for c := range row {
+			folded := factor * float64(row[c])
+			row[c] = float32(folded)
+			offset[c] += float64(p.Mean[k]) * folded
+		}
+	}
+	for c, v := range offset {
+		pr.offset[c] = float32(v)
+	}
+	return pr
+}
+
+// Width is h, the number of columns of the result.
+func (pr *Projection) Width() int { return pr.weight.Cols }
+
+// Apply returns pre(x)·W, n×h. Each row depends on its own row of x alone, bit for bit, and a dense row gives the bits of
+// the sparse row with the same non-zeros.
+func (pr *Projection) Apply(x graph.Features) *graph.Dense {
+	if x.Cols() != pr.weight.Rows {
+		panic(fmt.Sprintf("infer: %d features for weights of %d", x.Cols(), pr.weight.Rows))
+	}
+	out := graph.NewDense(x.Rows(), pr.weight.Cols)
+	work := len(out.Data) * x.Cols()
+	if x.Sparse != nil {
+		work = x.Sparse.NNZ() * out.Cols
+	}
+	graph.ParallelRows(out.Rows, work, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			if x.Sparse != nil {
+				cols, vals := x.Sparse.Row(i)
+				pr.sparseRow(out.Row(i), cols, vals)
+			} else {
+				pr.denseRow(out.Row(i), x.Dense.Row(i))
+			}
+		}
+	})
+	return out
+}
+
+func (pr *Projection) sparseRow(out []float32, cols []int32, vals []float32) {
+	norm := 0.0
+	for p, c := range cols {
+		v := float32(1)
+		if vals != nil {
+			v = vals[p]
+		}
+		if v == 0 {
+			continue
+		}
+		norm += float64(v) * float64(v)
+		graph.Axpy(out, v, pr.weight.Row(int(c)))
+	}
+	pr.finish(out, norm)
+}
+
+func (pr *Projection) denseRow(out []float32, x []float32) {
+	norm := 0.0
+	for k, v := range x {
+		if v == 0 {
+			continue
+		}
+		norm += float64(v) * float64(v)
+		graph.Axpy(out, v, pr.weight.Row(k))
+	}
+	pr.finish(out, norm)
+}
+
+// finish divides by the norm of the raw row (a zero row stays zero) and subtracts what centring amounts to.
+func (pr *Projection) finish(out []float32, squaredNorm float64) {
+	if pr.unit && squaredNorm > 0 {
+		inv := float32(1 / math.Sqrt(squaredNorm))
+		for c := range out {
+			out[c] *= inv
+		}
+	}
+	for c := range out {
+		out[c] -= pr.offset[c]
+	}
+}
+
+// Raw are the nodes of T: raw features seen through the preprocessing.
+func (p *Preprocess) Raw(x graph.Features) Inputs { return rawInputs{p, x} }
+
+type rawInputs struct {
+	pre *Preprocess
+	x   graph.Features
+}
+
+func (r rawInputs) Project(w *graph.Dense) *graph.Dense { return r.pre.Fold(w).Apply(r.x) }
+
+// Ready are nodes whose features are preprocessed already: X' of S.
+func Ready(x *graph.Dense) Inputs { return readyInputs{x} }
+
+type readyInputs struct{ x *graph.Dense }
+
+func (r readyInputs) Project(w *graph.Dense) *graph.Dense {
+	plain := Preprocess{Kind: None}
+	return plain.Fold(w).Apply(graph.Features{Dense: r.x})
+}

@@ -1,0 +1,243 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+
+	"rivulet/graph"
+)
+
+// PropagationSteps is the number of steps of label and error propagation (ALGORITHM.md, section 6).
+const PropagationSteps = 10
+
+// Propagation is label propagation (LP) or error propagation (EP) on a graph: it gives F of the arrivals, n×C.
+// Neither reads the arrivals' features.
+type Propagation interface {
+	Nodes() int
+	Propagate(b *Batch) *graph.Dense
+}
+
+// LabelSeeds are F0 of label propagation: one-hot rows of the labelled nodes, 0 where the label is negative.
+func LabelSeeds(labels []int32, classes int) *graph.Dense {
+	f0 := graph.NewDense(len(labels), classes)
+	for j, y := range labels {
+		if y >= 0 {
+			f0.Row(j)[y] = 1
+		}
+	}
+	return f0
+}
+
+// ErrorSeeds are F0 of error propagation: one-hot − softmax(logits) on the labelled nodes, 0 elsewhere.
+func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
+	f0 := graph.NewDense(len(labels), logits.Cols)
+	for j, y := range labels {
+		if y < 0 {
+			continue
+		}
+		row := f0.Row(j)
+		Softmax(row, logits.Row(j), 1)
+		for k := range row {
+			row[k] = -row[k]
+		}
+		row[y]++
+	}
+	return f0
+}
+
+// PropagationTables are the tables of F0 on T, each node as if it met one neighbour more:
+//
+//	F̃^{t+1}_j = α n_j(Σ_k B_jk F^t_k/√D_k + n_j F̃^t_j) + (1−α)F0_j,  F̃⁰ = F0,  table t = n_j F̃^t_j,  n_j = (D_j+1)^-½
+//
+// with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone.
+func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
+	n := adj.Rows
+	inv, met := make([]float32, n), make([]float32, n) // D^-½ and (D+1)^-½
+	for j, deg := range adj.RowSums() {
+		inv[j] = float32(1 / math.Sqrt(1+float64(deg)))
+		met[j] = float32(1 / math.Sqrt(2+float64(deg)))
+	}
+	t := &Tables{}
+	f, fMet := f0.Clone(), f0.Clone()
+	for range PropagationSteps {
+		t.U = append(t.U, scaled(met, fMet))
+		own := scaled(inv, f)
+		sum := graph.Mul(adj, own)
+		for j := range n {
+			s, o, fj, fm, seed := sum.Row(j), own.Row(j), f.Row(j), fMet.Row(j), f0.Row(j)
+			for k := range s {
+				fm[k] = alpha*met[j]*(s[k]+met[j]*fm[k]) + (1-alpha)*seed[k]
+				fj[k] = alpha*inv[j]*(s[k]+o[k]) + (1-alpha)*seed[k]
+			}
+		}
+	}
+	return t
+}
+
+// FrozenPropagation deploys propagation on tables of T or S (section 6): f⁰ = 0,
+//
+//	f^{t+1} = α(q r·table_t + q² f^t + q ã(q f^t))
+//
+// normalise brings the rows of the result to sum 1, as label propagation does; rows of zeros stay zero.
+func FrozenPropagation(t *Tables, alpha float32, normalise bool) Propagation {
+	if t.C != nil {
+		panic("infer: tables of propagation have no c")
+	}
+	flat := interleave(&Tables{U: t.U, C: graph.NewDense(t.Nodes(), 0)})
+	return &frozenPropagation{tables: flat, steps: len(t.U), alpha: alpha, normalise: normalise}
+}
+
+type frozenPropagation struct {
+	tables    *graph.Dense // m×(steps·C)
+	steps     int
+	alpha     float32
+	normalise bool
+}
+
+func (p *frozenPropagation) Nodes() int { return p.tables.Rows }
+
+func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
+	b.check(p.Nodes())
+	read := graph.Mul(b.R, p.tables)
+	q := b.invSqrtDegrees()
+	classes := p.tables.Cols / p.steps
+	f, next := graph.NewDense(b.Len(), classes), graph.NewDense(b.Len(), classes)
+	for t := range p.steps {
+		spread(next, b.Adj, q, f)
+		for i := range next.Rows {
+			out, got := next.Row(i), read.Row(i)[t*classes:]
+			for k := range out {
+				out[k] = p.alpha * q[i] * (got[k] + out[k])
+			}
+		}
+		f, next = next, f
+	}
+	if p.normalise {
+		normaliseRows(f)
+	}
+	return f
+}
+
+// JointLabels deploys label propagation on the graph with the batch in it.
+func JointLabels(adj *graph.CSR, labels []int32, classes int, alpha float32) Propagation {
+	f0 := LabelSeeds(labels, classes)
+	return &jointPropagation{adj: adj, alpha: alpha, normalise: true, seeds: func(*Batch) *graph.Dense { return f0 }}
+}
+
+// NodeLogits is a joint deployment that also gives the logits of the graph's own nodes with the batch in the graph.
+type NodeLogits interface {
+	Deployment
+	GraphLogits(b *Batch) *graph.Dense
+}
+
+// JointErrors deploys error propagation on the graph with the batch in it; the errors are those of model in that graph.
+func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) Propagation {
+	return &jointPropagation{adj: adj, alpha: alpha, seeds: func(b *Batch) *graph.Dense {
+		return ErrorSeeds(labels, model.GraphLogits(b))
+	}}
+}
+
+type jointPropagation struct {
+	adj       *graph.CSR
+	alpha     float32
+	normalise bool
+	seeds     func(b *Batch) *graph.Dense
+}
+
+func (p *jointPropagation) Nodes() int { return p.adj.Rows }
+
+func (p *jointPropagation) Propagate(b *Batch) *graph.Dense {
+	b.check(p.Nodes())
+	f := newJoined(p.adj, b).restart(p.seeds(b), p.alpha, PropagationSteps)
+	if p.normalise {
+		normaliseRows(f)
+	}
+	return f
+}
+
+// normaliseRows brings every row to sum 1; rows of zeros stay zero.
+func normaliseRows(m *graph.Dense) {
+	for i := range m.Rows {
+		row := m.Row(i)
+		sum := float32(0)
+		for _, v := range row {
+			sum += v
+		}
+		if sum == 0 {
+			continue
+		}
+		for k := range row {
+			row[k] /= sum
+		}
+	}
+}
+
+// Softmax sets dst = softmax(logits/temperature).
+func Softmax(dst, logits []float32, temperature float32) {
+	top := logits[0]
+	for _, v := range logits {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for k, v := range logits {
+		e := math.Exp(float64((v - top) / temperature))
+		dst[k] = float32(e)
+		sum += e
+	}
+	for k := range dst {
+		dst[k] = float32(float64(dst[k]) / sum)
+	}
+}
+
+// Kinds of propagation that a calibration names.
+const (
+	PropagateNone   = "none"
+	PropagateLabels = "lp"
+	PropagateErrors = "ep"
+)
+
+// Calibration turns logits, and F where a propagation runs, into what is published (section 6):
+// p = softmax(logits/Temperature), s = p + Gamma·F, negatives clipped, rows normalised.
+type Calibration struct {
+	Temperature float32 // τ > 0
+	Kind        string  // none, lp or ep
+	Alpha       float32 // α of the propagation, 0 < α < 1
+	Gamma       float32 // γ ≥ 0
+}
+
+// Validate checks ranges.
+func (c Calibration) Validate() error {
+	switch {
+	case !(c.Temperature > 0) || math.IsInf(float64(c.Temperature), 0):
+		return fmt.Errorf("calibration.temperature is %v, want a positive number", c.Temperature)
+	case c.Kind == PropagateNone:
+		return nil
+	case c.Kind != PropagateLabels && c.Kind != PropagateErrors:
+		return fmt.Errorf("calibration.kind is %q, want %q, %q or %q", c.Kind, PropagateNone, PropagateLabels, PropagateErrors)
+	case !(c.Alpha > 0 && c.Alpha < 1):
+		return fmt.Errorf("calibration.alpha is %v, want between 0 and 1", c.Alpha)
+	case !(c.Gamma >= 0) || math.IsInf(float64(c.Gamma), 0):
+		return fmt.Errorf("calibration.gamma is %v, want 0 or more", c.Gamma)
+	}
+	return nil
+}
+
+// Probabilities returns n×C; f may be nil where Kind is none.
+func (c Calibration) Probabilities(logits, f *graph.Dense) *graph.Dense {
+	out := graph.NewDense(logits.Rows, logits.Cols)
+	for i := range out.Rows {
+		row := out.Row(i)
+		Softmax(row, logits.Row(i), c.Temperature)
+		if f == nil {
+			continue
+		}
+		graph.Axpy(row, c.Gamma, f.Row(i))
+		for k := range row {
+			row[k] = max(row[k], 0)
+		}
+	}
+	if f != nil {
+		normaliseRows(out)
+	}
+	return out
+}

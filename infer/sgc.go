@@ -1,0 +1,173 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+
+	"rivulet/graph"
+)
+
+// SGC is Simple Graph Convolution with K = 2 hops (Wu et al., "Simplifying Graph Convolutional Networks", 2019):
+// logits = Â² X W + b. Everything is linear in z = xW, so W is applied first and only C columns travel.
+type SGC struct {
+	W *graph.Dense // d×C
+	B []float32    // C
+}
+
+// NewSGC checks the shapes of the weights.
+func NewSGC(w *graph.Dense, b []float32) (*SGC, error) {
+	if len(b) != w.Cols {
+		return nil, fmt.Errorf("sgc: lin.bias has %d values, lin.weight %d columns", len(b), w.Cols)
+	}
+	return &SGC{W: w, B: b}, nil
+}
+
+func (m *SGC) Name() string  { return "sgc" }
+func (m *SGC) Features() int { return m.W.Rows }
+func (m *SGC) Classes() int  { return m.W.Cols }
+
+// Params are lin.weight [d, C] and lin.bias [1, C], as PyTorch Geometric's SGConv names them.
+func (m *SGC) Params() []Param {
+	return []Param{{"lin.weight", m.W}, {"lin.bias", &graph.Dense{Rows: 1, Cols: len(m.B), Data: m.B}}}
+}
+
+// Tables are, with D_j the degree of j including its self-loop (ALGORITHM.md, section 2),
+//
+//	u0_j = Z_j/√(D_j+1)    u1_j = (Σ_k B_jk Z_k/√D_k + u0_j)/(D_j+1)    c_j = 1/(D_j+1)
+func (m *SGC) Tables(adj *graph.CSR, x Inputs) *Tables {
+	return SGCTables(adj, x.Project(m.W))
+}
+
+// SGCTables are the tables for any Z = XW (m×C).
+func SGCTables(adj *graph.CSR, z *graph.Dense) *Tables {
+	n := adj.Rows
+	u0, u1, c := graph.NewDense(n, z.Cols), graph.NewDense(n, z.Cols), graph.NewDense(n, 1)
+	scaled := graph.NewDense(n, z.Cols) // Z/√D
+	for j, deg := range adj.RowSums() {
+		met := 2 + float64(deg) // D_j + 1
+		c.Data[j] = float32(1 / met)
+		graph.Axpy(scaled.Row(j), float32(1/math.Sqrt(met-1)), z.Row(j))
+		graph.Axpy(u0.Row(j), float32(1/math.Sqrt(met)), z.Row(j))
+	}
+	graph.MulTo(u1, adj, scaled)
+	for j := range n {
+		row := u1.Row(j)
+		graph.Add(row, u0.Row(j))
+		for k := range row {
+			row[k] *= c.Data[j]
+		}
+	}
+	return &Tables{U: []*graph.Dense{u0, u1}, C: c}
+}
+
+// Frozen deploys the model on tables of T or S.
+func (m *SGC) Frozen(t *Tables, pre *Preprocess) Deployment {
+	if len(t.U) != 2 || t.C == nil || t.C.Cols != 1 || t.U[0].Cols != m.Classes() || t.U[1].Cols != m.Classes() {
+		panic("infer: sgc wants tables u0, u1 (m×C) and c (m×1)")
+	}
+	return &frozenSGC{project: pre.Fold(m.W), bias: m.B, tables: interleave(t)}
+}
+
+type frozenSGC struct {
+	project *Projection
+	bias    []float32
+	tables  *graph.Dense // m×(2C+1): u0, u1, c side by side, so that a neighbour is one stretch of memory
+}
+
+func interleave(t *Tables) *graph.Dense {
+	width := t.C.Cols
+	for _, u := range t.U {
+		width += u.Cols
+	}
+	out := graph.NewDense(t.Nodes(), width)
+	for j := range out.Rows {
+		row := out.Row(j)
+		for _, u := range t.U {
+			row = row[copy(row, u.Row(j)):]
+		}
+		copy(row, t.C.Row(j))
+	}
+	return out
+}
+
+func (f *frozenSGC) Nodes() int { return f.tables.Rows }
+
+// Logits computes, with q = diag(D_i^-½),
+//
+//	h1 = q(a·u0 + qz + ã(qz))    h = q(a·u1 + q h1 + ã(q h1)) + q²(a·c)∘z + b
+func (f *frozenSGC) Logits(b *Batch) *graph.Dense {
+	b.check(f.Nodes())
+	z := f.project.Apply(b.X)
+	read := graph.Mul(b.R, f.tables) // a·[u0, u1, c]
+	q := b.invSqrtDegrees()
+	classes := len(f.bias)
+
+	h1 := graph.NewDense(b.Len(), classes)
+	spread(h1, b.Adj, q, z)
+	for i := range h1.Rows {
+		h, got := h1.Row(i), read.Row(i)
+		for k := range h {
+			h[k] = q[i] * (got[k] + h[k])
+		}
+	}
+	out := graph.NewDense(b.Len(), classes)
+	spread(out, b.Adj, q, h1)
+	for i := range out.Rows {
+		h, zi, got := out.Row(i), z.Row(i), read.Row(i)
+		back := q[i] * q[i] * got[2*classes]
+		for k := range h {
+			h[k] = q[i]*(got[classes+k]+h[k]) + back*zi[k] + f.bias[k]
+		}
+	}
+	return out
+}
+
+// spread sets dst = qz + ã(qz): what an arrival gets from itself and from the batch, before its own q.
+func spread(dst *graph.Dense, adj *graph.CSR, q []float32, z *graph.Dense) {
+	for i := range dst.Rows {
+		out, own := dst.Row(i), z.Row(i)
+		for k := range out {
+			out[k] = q[i] * own[k]
+		}
+		if adj == nil {
+			continue
+		}
+		cols, _ := adj.Row(i)
+		for _, j := range cols {
+			graph.Axpy(out, q[j], z.Row(int(j)))
+		}
+	}
+}
+
+// Joint deploys the model on the graph with the batch in it: rows of the arrivals of Â(𝔸)² [Z; z] + b.
+func (m *SGC) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
+	return &jointSGC{project: pre.Fold(m.W), bias: m.B, adj: adj, z: x.Project(m.W)}
+}
+
+type jointSGC struct {
+	project *Projection
+	bias    []float32
+	adj     *graph.CSR
+	z       *graph.Dense // m×C
+}
+
+func (j *jointSGC) Nodes() int { return j.adj.Rows }
+
+func (j *jointSGC) Logits(b *Batch) *graph.Dense {
+	b.check(j.Nodes())
+	joint := newJoined(j.adj, b)
+	h := joint.propagate(j.z, j.project.Apply(b.X), 2)
+	for i := range h.Rows {
+		graph.Add(h.Row(i), j.bias)
+	}
+	return h
+}
+
+// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
+func (j *jointSGC) GraphLogits(b *Batch) *graph.Dense {
+	h := newJoined(j.adj, b).nodes(j.z, j.project.Apply(b.X), 2)
+	for i := range h.Rows {
+		graph.Add(h.Row(i), j.bias)
+	}
+	return h
+}
