@@ -1,0 +1,100 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+)
+
+// RMSNorm is what the global scale brings the rows of Â²X to.
+const RMSNorm = 5
+
+// Preprocess holds fitted parameters of section 1:
+//
+//	l2-center    Scale (x/‖x‖ − Mean), a zero row stays zero before centring
+//	standardize  Scale (x − Mean)/Std
+//	none         x
+type Preprocess struct {
+	Kind      string
+	Mean, Std []float64 // d
+	Scale     float64
+}
+
+// FitPreprocess fits on T's nodes. Mean and Std (the population's deviation; 0 becomes 1) are taken over all rows, of unit norm for l2-center.
+// Scale makes √(mean over rows of the squared L2 norm of the row of Â²X) equal to 5; where Â²X is zero it is 1. none has
+// neither.
+func FitPreprocess(kind string, graph, x Matrix) Preprocess {
+	d := x.Cols()
+	p := Preprocess{Kind: kind, Mean: make([]float64, d), Std: make([]float64, d), Scale: 1}
+	for k := range p.Std {
+		p.Std[k] = 1
+	}
+	if kind == "none" {
+		return p
+	}
+	if kind == "l2-center" {
+		p.Mean = columnMeans(unitRows(x))
+	} else {
+		p.Mean = columnMeans(x)
+		squares := columnMeans(At(len(x), d, func(i, k int) float64 { return (x[i][k] - p.Mean[k]) * (x[i][k] - p.Mean[k]) }))
+		for k, v := range squares {
+			if v > 0 {
+				p.Std[k] = math.Sqrt(v)
+			}
+		}
+	}
+	op := AHat(graph)
+	if norm := RowRMS(op.Mul(op.Mul(p.Apply(x)))); norm > 0 {
+		p.Scale = RMSNorm / norm
+	}
+	return p
+}
+
+// RowRMS is √(mean over rows of the squared L2 norm).
+func RowRMS(m Matrix) float64 {
+	sum := 0.0
+	for _, row := range m {
+		for _, v := range row {
+			sum += v * v / float64(len(m))
+		}
+	}
+	return math.Sqrt(sum)
+}
+
+// Apply returns the model's features of raw rows.
+func (p Preprocess) Apply(x Matrix) Matrix {
+	switch p.Kind {
+	case "none":
+		return x
+	case "l2-center":
+		x = unitRows(x)
+	case "standardize":
+	default:
+		panic(fmt.Sprintf("reference: preprocessing %q", p.Kind))
+	}
+	return At(len(x), x.Cols(), func(i, k int) float64 { return p.Scale * (x[i][k] - p.Mean[k]) / p.Std[k] })
+}
+
+func unitRows(x Matrix) Matrix {
+	norms := make([]float64, len(x))
+	for i, row := range x {
+		for _, v := range row {
+			norms[i] += v * v
+		}
+	}
+	return At(len(x), x.Cols(), func(i, k int) float64 {
+		if norms[i] == 0 {
+			return 0
+		}
+		return x[i][k] / math.Sqrt(norms[i])
+	})
+}
+
+func columnMeans(x Matrix) []float64 {
+	means := make([]float64, x.Cols())
+	for _, row := range x {
+		for k, v := range row {
+			means[k] += v / float64(len(x))
+		}
+	}
+	return means
+}
