@@ -1,0 +1,95 @@
+package dataset
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+
+	"rivulet/graph"
+)
+
+// Fingerprint is "sha256:" and 64 hexadecimal digits over graph, features, labels, classes, roles and ids: two data sets
+// have the same one exactly if they are the same but for their names. It does not depend on the machine, nor on the form
+// in which the files were stored (item sizes, compression, order of columns).
+func (d *Dataset) Fingerprint() string {
+	h := sha256.New()
+	f := fingerprint{bufio.NewWriterSize(h, 1<<16)}
+	f.texts(d.IDs)
+	f.texts(d.Classes)
+	f.csr(d.Adj)
+	f.flag(d.BagOfWords)
+	f.flag(d.X.Sparse != nil)
+	if d.X.Sparse != nil {
+		f.csr(d.X.Sparse)
+	} else {
+		f.size(d.X.Dense.Rows)
+		f.size(d.X.Dense.Cols)
+		f.values(d.X.Dense.Data)
+	}
+	for _, list := range [][]int32{d.Labels, d.Train, d.Unlabelled, d.Validation, d.Test} {
+		f.ints(list)
+	}
+	f.w.Flush() // a hash's Write returns no error
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// fingerprint writes little-endian values, each list behind its length, so that no two data sets write the same bytes.
+type fingerprint struct{ w *bufio.Writer }
+
+func (f fingerprint) u32(v uint32) {
+	f.w.Write(binary.LittleEndian.AppendUint32(f.w.AvailableBuffer(), v))
+}
+
+func (f fingerprint) size(n int) {
+	f.w.Write(binary.LittleEndian.AppendUint64(f.w.AvailableBuffer(), uint64(n)))
+}
+
+func (f fingerprint) flag(v bool) {
+	if v {
+		f.u32(1)
+	} else {
+		f.u32(0)
+	}
+}
+
+func (f fingerprint) ints(list []int32) {
+	f.size(len(list))
+	for _, v := range list {
+		f.u32(uint32(v))
+	}
+}
+
+func (f fingerprint) values(list []float32) {
+	f.size(len(list))
+	for _, v := range list {
+		f.u32(math.Float32bits(v))
+	}
+}
+
+func (f fingerprint) texts(list []string) {
+	f.size(len(list))
+	for _, s := range list {
+		f.size(len(s))
+		f.w.WriteString(s)
+	}
+}
+
+// csr writes a nil Val as the ones that it stands for.
+func (f fingerprint) csr(m *graph.CSR) {
+	f.size(m.Rows)
+	f.size(m.Cols)
+	for i := range m.Rows {
+		cols, _ := m.Row(i)
+		f.ints(cols)
+	}
+	if m.Val != nil {
+		f.values(m.Val)
+		return
+	}
+	f.size(m.NNZ())
+	for range m.NNZ() {
+		f.u32(math.Float32bits(1))
+	}
+}

@@ -1,0 +1,84 @@
+package dataset
+
+import (
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Original is T = (A, X, Y), the graph to condense: the subgraph induced on the training and the unlabelled nodes.
+type Original struct {
+	Nodes  []int32        // N: dataset index of each node of T, ascending
+	Index  []int32        // n: index in T of each node of the data set, -1 where it is not in T
+	IDs    []string       // N: external ids
+	Adj    *graph.CSR     // N×N symmetric 0/1 (Val nil), columns ascending
+	X      graph.Features // N×d raw
+	Labels []int32        // N: class index, -1 on unlabelled nodes
+}
+
+// Original cuts T out of the data set. It shares no memory with it but the ids' text.
+func (d *Dataset) Original() *Original {
+	o := &Original{Nodes: slices.Concat(d.Train, d.Unlabelled), Index: make([]int32, d.Nodes())}
+	slices.Sort(o.Nodes)
+	for i := range o.Index {
+		o.Index[i] = -1
+	}
+	o.IDs = make([]string, len(o.Nodes))
+	o.Labels = make([]int32, len(o.Nodes))
+	for t, i := range o.Nodes {
+		o.Index[i] = int32(t)
+		o.IDs[t] = d.IDs[i]
+		o.Labels[t] = d.Labels[i]
+	}
+	for _, i := range d.Unlabelled {
+		o.Labels[o.Index[i]] = -1
+	}
+	o.Adj = d.Adj.Submatrix(o.Nodes, o.Index, len(o.Nodes))
+	o.X = d.X.Take(o.Nodes)
+	return o
+}
+
+// Attach gives arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its row
+// lengths, X their raw features and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are neither in T nor
+// in the batch are unknown and left out.
+func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *infer.Batch {
+	b := &infer.Batch{
+		X:     d.X.Take(nodes),
+		R:     d.Adj.Submatrix(nodes, o.Index, len(o.Nodes)),
+		Known: make([]int32, len(nodes)),
+	}
+	for i := range nodes {
+		b.Known[i] = int32(b.R.RowLen(i))
+	}
+	if graphBatch {
+		b.Adj = d.among(nodes)
+	}
+	return b
+}
+
+// among returns ã, n×n with columns ascending. A map, not an index over all nodes: batches may be as small as one.
+func (d *Dataset) among(nodes []int32) *graph.CSR {
+	place := make(map[int32]int32, len(nodes))
+	for k, i := range nodes {
+		place[i] = int32(k)
+	}
+	adj := &graph.CSR{Rows: len(nodes), Cols: len(nodes), RowPtr: make([]int, len(nodes)+1)}
+	for k, i := range nodes {
+		start := len(adj.ColIdx)
+		cols, _ := d.Adj.Row(int(i))
+		for _, c := range cols {
+			if j, ok := place[c]; ok {
+				adj.ColIdx = append(adj.ColIdx, j)
+			}
+		}
+		slices.Sort(adj.ColIdx[start:])
+		adj.RowPtr[k+1] = len(adj.ColIdx)
+	}
+	return adj
+}
+
+// Batches cuts nodes into consecutive batches of at most size ≥ 1, views of nodes.
+func Batches(nodes []int32, size int) [][]int32 {
+	return slices.Collect(slices.Chunk(nodes, size))
+}

@@ -1,0 +1,243 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// readClassMap reads class_map.json: node index as a string -> class, an int or a one-hot list. Nodes that it does not
+// name, or maps to null, get -1. Each class of 0…C-1 must occur.
+func readClassMap(r io.Reader, nodes int) (labels []int32, classes int, err error) {
+	labels = make([]int32, nodes)
+	for i := range labels {
+		labels[i] = -1
+	}
+	seen := make([]bool, nodes)
+	width := -1 // of one-hot lists; 0: classes are ints
+	err = eachMember(r, func(dec *json.Decoder, key string) error {
+		node, err := strconv.Atoi(key)
+		if err != nil || node < 0 || node >= nodes {
+			return fmt.Errorf("key %q is not a node index of 0…%d", key, nodes-1)
+		}
+		if seen[node] {
+			return fmt.Errorf("node %d stands twice", node)
+		}
+		seen[node] = true
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return fmt.Errorf("node %d: %w", node, whole(err))
+		}
+		class, listed, err := parseClass(raw)
+		if err != nil {
+			return fmt.Errorf("node %d: %w", node, err)
+		}
+		if class < 0 {
+			return nil
+		}
+		if width >= 0 && listed != width {
+			return fmt.Errorf("node %d: class given as %s, others as %s", node, classForm(listed), classForm(width))
+		}
+		width = listed
+		if class >= nodes {
+			return fmt.Errorf("node %d: class %d, but %d nodes cannot fill the classes below it", node, class, nodes)
+		}
+		labels[node] = int32(class)
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	classes = int(slices.Max(append([]int32{-1}, labels...))) + 1
+	classes = max(classes, width)
+	if err := checkContiguous(labels, classes); err != nil {
+		return nil, 0, err
+	}
+	return labels, classes, nil
+}
+
+// parseClass returns the class of one node, -1 for null, and the length of its one-hot list, 0 for an int.
+func parseClass(raw json.RawMessage) (class, listed int, err error) {
+	if string(raw) == "null" {
+		return -1, 0, nil
+	}
+	if raw[0] != '[' {
+		class, err := strconv.Atoi(string(raw))
+		if err != nil || class < 0 {
+			return 0, 0, fmt.Errorf("class %.40s is not an integer ≥ 0", raw)
+		}
+		return class, 0, nil
+	}
+	var flags []float64
+	if err := json.Unmarshal(raw, &flags); err != nil {
+		return 0, 0, fmt.Errorf("class list %.40s: %w", raw, err)
+	}
+	class = -1
+	set := 0
+	for c, v := range flags {
+		switch v {
+		case 0:
+		case 1:
+			class = c
+			set++
+		default:
+			return 0, 0, fmt.Errorf("class list has %v at [%d], want 0 or 1", v, c)
+		}
+	}
+	switch {
+	case set > 1:
+		return 0, 0, fmt.Errorf("%d of %d classes are set: data with several classes a node is not supported", set, len(flags))
+	case set == 0:
+		return 0, 0, fmt.Errorf("none of its %d classes is set", len(flags))
+	}
+	return class, len(flags), nil
+}
+
+func classForm(listed int) string {
+	if listed == 0 {
+		return "an int"
+	}
+	return fmt.Sprintf("a list of %d", listed)
+}
+
+func checkContiguous(labels []int32, classes int) error {
+	if classes == 0 {
+		return errors.New("no node has a class")
+	}
+	counts := make([]int, classes)
+	for _, c := range labels {
+		if c >= 0 {
+			counts[c]++
+		}
+	}
+	if c := slices.Index(counts, 0); c >= 0 {
+		return fmt.Errorf("no node has class %d, though classes go up to %d", c, classes-1)
+	}
+	return nil
+}
+
+// roles are the node lists of role.json, ascending.
+type roles struct{ train, validation, test, unlabelled []int32 }
+
+// list returns where the list of a role goes, nil for a name that is not a role.
+func (r *roles) list(name string) *[]int32 {
+	switch name {
+	case "tr":
+		return &r.train
+	case "va":
+		return &r.validation
+	case "te":
+		return &r.test
+	case "un":
+		return &r.unlabelled
+	}
+	return nil
+}
+
+// readRoles reads role.json: tr, va, te and optionally un, disjoint lists of node indices. Errors name the list.
+func readRoles(src io.Reader, nodes int) (*roles, error) {
+	r := &roles{}
+	owner := make([]string, nodes)
+	read := map[string]bool{}
+	err := eachMember(src, func(dec *json.Decoder, name string) error {
+		list := r.list(name)
+		if list == nil {
+			return fmt.Errorf("role %q is not one of tr, va, te, un", name)
+		}
+		if read[name] {
+			return fmt.Errorf("array %s: it stands twice", name)
+		}
+		read[name] = true
+		if err := readRole(dec, name, owner, list); err != nil {
+			return fmt.Errorf("array %s: %w", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"tr", "va", "te"} {
+		if len(*r.list(name)) == 0 {
+			return nil, fmt.Errorf("array %s: it is missing or empty", name)
+		}
+	}
+	return r, nil
+}
+
+func readRole(dec *json.Decoder, name string, owner []string, list *[]int32) error {
+	if err := expect(dec, json.Delim('[')); err != nil {
+		return err
+	}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return whole(err)
+		}
+		number, _ := token.(json.Number)
+		node, err := strconv.Atoi(string(number))
+		if err != nil {
+			return fmt.Errorf("[%d] is %v, want a node index", len(*list), token)
+		}
+		if node < 0 || node >= len(owner) {
+			return fmt.Errorf("[%d] is %d, outside 0…%d", len(*list), node, len(owner)-1)
+		}
+		if owner[node] != "" {
+			return fmt.Errorf("[%d] is node %d, which is already in %s", len(*list), node, owner[node])
+		}
+		owner[node] = name
+		*list = append(*list, int32(node))
+	}
+	slices.Sort(*list)
+	return expect(dec, json.Delim(']'))
+}
+
+// eachMember walks a JSON object without holding all of it. encoding/json would take the last of two equal keys.
+func eachMember(r io.Reader, f func(dec *json.Decoder, key string) error) error {
+	dec := json.NewDecoder(r)
+	dec.UseNumber()
+	if err := expect(dec, json.Delim('{')); err != nil {
+		return err
+	}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return whole(err)
+		}
+		key, ok := token.(string)
+		if !ok {
+			return fmt.Errorf("key %v is not a string", token)
+		}
+		if err := f(dec, key); err != nil {
+			return err
+		}
+	}
+	if err := expect(dec, json.Delim('}')); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("content behind the JSON object")
+	}
+	return nil
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	token, err := dec.Token()
+	if err != nil {
+		return whole(err)
+	}
+	if token != want {
+		return fmt.Errorf("found %v where %q should be", token, want)
+	}
+	return nil
+}
+
+// whole says in words that a JSON text stops in the middle.
+func whole(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the JSON text ends too early")
+	}
+	return err
+}

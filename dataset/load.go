@@ -1,0 +1,255 @@
+package dataset
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"rivulet/graph"
+)
+
+// The files of the GraphSAINT layout.
+const (
+	adjFile     = "adj_full.npz"
+	sparseFile  = "feats.npz"
+	denseFile   = "feats.npy"
+	classesFile = "class_map.json"
+	rolesFile   = "role.json"
+)
+
+// maxJSONBytes bounds class_map.json and role.json; two million nodes take 30 MB.
+const maxJSONBytes = 1 << 30
+
+// Load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: a Dataset that
+// comes back holds every promise of its fields. Errors name the file, the array in it and the reason.
+func Load(dir string) (*Dataset, error) {
+	d, err := load(dir)
+	if err != nil {
+		return nil, fmt.Errorf("loading data set %s: %w", dir, err)
+	}
+	return d, nil
+}
+
+func load(dir string) (*Dataset, error) {
+	d := &Dataset{}
+	err := readFile(dir, adjFile, maxArrayBytes, func(f *os.File, size int64) (err error) {
+		d.Adj, err = readAdjacency(f, size, maxArrayBytes)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.loadFeatures(dir); err != nil {
+		return nil, err
+	}
+	if err := d.loadRoles(dir); err != nil {
+		return nil, err
+	}
+	if err := d.loadClasses(dir); err != nil {
+		return nil, err
+	}
+	d.IDs = decimals(d.Nodes())
+	if d.Name, err = nameOf(dir); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// nameOf is the name of the directory itself, also where dir is "." or ends in "..".
+func nameOf(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	return filepath.Base(abs), err
+}
+
+// decimals returns "0", "1", … up to n-1: the ids of nodes that have no other.
+func decimals(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	return names
+}
+
+func (d *Dataset) loadFeatures(dir string) error {
+	_, errSparse := os.Stat(filepath.Join(dir, sparseFile))
+	_, errDense := os.Stat(filepath.Join(dir, denseFile))
+	switch {
+	case errSparse == nil && errDense == nil:
+		return fmt.Errorf("%s and %s are both there: which are the features?", sparseFile, denseFile)
+	case errors.Is(errSparse, fs.ErrNotExist) && errors.Is(errDense, fs.ErrNotExist):
+		return fmt.Errorf("neither %s nor %s is there: no features", sparseFile, denseFile)
+	case errDense == nil:
+		return readFile(dir, denseFile, maxArrayBytes, func(f *os.File, size int64) error {
+			a, err := openArray(f, size)
+			if err != nil {
+				return err
+			}
+			if d.X.Dense, err = readDense(a); err != nil {
+				return err
+			}
+			return d.checkFeatureRows()
+		})
+	}
+	d.BagOfWords = true
+	return readFile(dir, sparseFile, maxArrayBytes, func(f *os.File, size int64) error {
+		z, err := openArchive(f, size, maxArrayBytes)
+		if err != nil {
+			return err
+		}
+		if d.X.Sparse, err = readCSR(z); err != nil {
+			return err
+		}
+		if err := d.checkFeatureRows(); err != nil {
+			return fmt.Errorf("array shape: %w", err)
+		}
+		return nil
+	})
+}
+
+func (d *Dataset) checkFeatureRows() error {
+	if rows := d.X.Rows(); rows != d.Nodes() {
+		return fmt.Errorf("features of %d nodes for a graph of %d", rows, d.Nodes())
+	}
+	return nil
+}
+
+func (d *Dataset) loadRoles(dir string) error {
+	return readFile(dir, rolesFile, maxJSONBytes, func(f *os.File, _ int64) error {
+		r, err := readRoles(bufio.NewReader(f), d.Nodes())
+		if err != nil {
+			return err
+		}
+		d.Train, d.Validation, d.Test, d.Unlabelled = r.train, r.validation, r.test, r.unlabelled
+		return nil
+	})
+}
+
+// loadClasses reads the labels after the roles: those of unlabelled nodes are forgotten, so that nothing can use them by
+// mistake.
+func (d *Dataset) loadClasses(dir string) error {
+	return readFile(dir, classesFile, maxJSONBytes, func(f *os.File, _ int64) error {
+		labels, classes, err := readClassMap(bufio.NewReader(f), d.Nodes())
+		if err != nil {
+			return err
+		}
+		for _, role := range []struct {
+			name  string
+			nodes []int32
+		}{{"tr", d.Train}, {"va", d.Validation}, {"te", d.Test}} {
+			for _, i := range role.nodes {
+				if labels[i] < 0 {
+					return fmt.Errorf("node %d of role %s has no class", i, role.name)
+				}
+			}
+		}
+		for _, i := range d.Unlabelled {
+			labels[i] = -1
+		}
+		d.Labels, d.Classes = labels, decimals(classes)
+		return nil
+	})
+}
+
+// readFile opens a file of the data set, refuses one beyond limit bytes, and puts its name before any error.
+func readFile(dir, name string, limit int64, decode func(f *os.File, size int64) error) error {
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: not a regular file", name)
+	case info.Size() > limit:
+		return fmt.Errorf("%s: %d bytes, more than the allowed %d", name, info.Size(), limit)
+	}
+	if err := decode(f, info.Size()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// readAdjacency reads adj_full.npz: square, symmetric, every entry 1, no self-loops.
+func readAdjacency(r io.ReaderAt, size, limit int64) (*graph.CSR, error) {
+	z, err := openArchive(r, size, limit)
+	if err != nil {
+		return nil, err
+	}
+	adj, err := readCSR(z)
+	if err != nil {
+		return nil, err
+	}
+	if adj.Rows != adj.Cols {
+		return nil, fmt.Errorf("array shape: %d×%d, want a square matrix", adj.Rows, adj.Cols)
+	}
+	if err := checkWeights(adj); err != nil {
+		return nil, fmt.Errorf("array data: %w", err)
+	}
+	if err := checkSelfLoops(adj); err != nil {
+		return nil, fmt.Errorf("array indices: %w", err)
+	}
+	if err := checkSymmetry(adj); err != nil {
+		return nil, fmt.Errorf("array indices: %w", err)
+	}
+	return adj, nil
+}
+
+// checkWeights refuses the first entry that is not 1.
+func checkWeights(adj *graph.CSR) error {
+	for i := range adj.Rows {
+		cols, vals := adj.Row(i)
+		for p, v := range vals {
+			if v != 1 {
+				return fmt.Errorf("edge %d–%d has weight %v, want 1: weighted graphs are not supported", i, cols[p], v)
+			}
+		}
+	}
+	return nil
+}
+
+func checkSelfLoops(adj *graph.CSR) error {
+	loops, first := 0, int32(0)
+	for i := range adj.Rows {
+		cols, _ := adj.Row(i)
+		for _, c := range cols {
+			if c != int32(i) {
+				continue
+			}
+			if loops == 0 {
+				first = c
+			}
+			loops++
+		}
+	}
+	if loops > 0 {
+		return fmt.Errorf("%d self-loops, the first at node %d: remove them, a model adds its own", loops, first)
+	}
+	return nil
+}
+
+// checkSymmetry compares with the transpose, which has its rows sorted too.
+func checkSymmetry(adj *graph.CSR) error {
+	t := adj.Transpose()
+	for i := range adj.Rows {
+		out, _ := adj.Row(i)
+		in, _ := t.Row(i)
+		for p := range max(len(out), len(in)) {
+			switch {
+			case p >= len(in) || (p < len(out) && out[p] < in[p]):
+				return fmt.Errorf("edge %d→%d without %d→%d: the graph is not symmetric", i, out[p], out[p], i)
+			case p >= len(out) || out[p] > in[p]:
+				return fmt.Errorf("edge %d→%d without %d→%d: the graph is not symmetric", in[p], i, i, in[p])
+			}
+		}
+	}
+	return nil
+}

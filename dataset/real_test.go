@@ -1,0 +1,53 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// realSet returns the directory of one of the development graphs; the test is skipped where they are absent.
+func realSet(t testing.TB, name string) string {
+	root := os.Getenv("RIVULET_DATA")
+	if root == "" {
+		root = "../../shared/data"
+	}
+	dir := filepath.Join(root, name)
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no real graphs: %v (set RIVULET_DATA to their directory)", err)
+	}
+	return dir
+}
+
+type counts struct{ Nodes, Edges, Features, Classes, Train, Unlabelled, Validation, Test int }
+
+func count(d *Dataset) counts {
+	return counts{d.Nodes(), d.Edges(), d.X.Cols(), len(d.Classes), len(d.Train), len(d.Unlabelled), len(d.Validation), len(d.Test)}
+}
+
+func TestRealSets(t *testing.T) {
+	for name, want := range map[string]counts{
+		"cora":         {2708, 5278, 1433, 7, 140, 1068, 500, 1000},
+		"amazon_photo": {7650, 119081, 745, 8, 3825, 0, 1912, 1913},
+		"coauthor_cs":  {18333, 81894, 6805, 15, 9166, 0, 4583, 4584},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := Load(realSet(t, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, count(d)); diff != "" {
+				t.Errorf("counts (-want +got):\n%s", diff)
+			}
+			if d.Name != name || !d.BagOfWords {
+				t.Errorf("name %q, bag of words %v; want %q, true", d.Name, d.BagOfWords, name)
+			}
+			o := d.Original()
+			if got := len(o.Nodes); got != want.Train+want.Unlabelled {
+				t.Errorf("T has %d nodes, want %d", got, want.Train+want.Unlabelled)
+			}
+		})
+	}
+}

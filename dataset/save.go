@@ -1,0 +1,173 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/sbinet/npyio/npy"
+	"gonum.org/v1/gonum/mat"
+
+	"rivulet/graph"
+)
+
+// Save writes the data set in the GraphSAINT layout, so that [Load], SciPy and NumPy read it. The directory is created
+// where it is missing; one that already holds a file of the layout is refused. The layout has no place for ids and names
+// of classes: both must be decimal indices. Dense features are written as float64, which holds every float32.
+func (d *Dataset) Save(dir string) error {
+	if err := d.save(dir); err != nil {
+		return fmt.Errorf("saving data set to %s: %w", dir, err)
+	}
+	return nil
+}
+
+func (d *Dataset) save(dir string) error {
+	if err := checkDecimal("id of node", d.IDs); err != nil {
+		return err
+	}
+	if err := checkDecimal("name of class", d.Classes); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w", name, errors.Join(err, fs.ErrExist))
+		}
+	}
+	if err := writeFile(dir, adjFile, func(w io.Writer) error { return writeCSR(w, d.Adj) }); err != nil {
+		return err
+	}
+	if err := d.saveFeatures(dir); err != nil {
+		return err
+	}
+	if err := writeFile(dir, classesFile, d.writeClassMap); err != nil {
+		return err
+	}
+	return writeFile(dir, rolesFile, d.writeRoles)
+}
+
+func checkDecimal(what string, names []string) error {
+	for i, name := range names {
+		if name != strconv.Itoa(i) {
+			return fmt.Errorf("%s %d is %q: the layout has no place for it", what, i, name)
+		}
+	}
+	return nil
+}
+
+func (d *Dataset) saveFeatures(dir string) error {
+	if d.X.Sparse != nil {
+		return writeFile(dir, sparseFile, func(w io.Writer) error { return writeCSR(w, d.X.Sparse) })
+	}
+	return writeFile(dir, denseFile, func(w io.Writer) error {
+		// npyio writes matrices of float64 only.
+		x := mat.NewDense(d.X.Rows(), d.X.Cols(), nil)
+		for k, v := range d.X.Dense.Data {
+			x.RawMatrix().Data[k] = float64(v)
+		}
+		return npy.Write(w, x)
+	})
+}
+
+// writeFile writes one file through a temporary name, so that a file of the layout is whole or missing.
+func writeFile(dir, name string, encode func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(dir, name+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err := encode(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), filepath.Join(dir, name))
+}
+
+// writeCSR writes what scipy.sparse.load_npz reads; SciPy brings indices and indptr to one integer type by itself.
+func writeCSR(w io.Writer, m *graph.CSR) error {
+	values := m.Val
+	if values == nil {
+		values = make([]float32, m.NNZ())
+		for k := range values {
+			values[k] = 1
+		}
+	}
+	indptr := make([]int64, len(m.RowPtr))
+	for k, v := range m.RowPtr {
+		indptr[k] = int64(v)
+	}
+	z := zip.NewWriter(w)
+	for _, entry := range []struct {
+		name  string
+		value any
+	}{
+		{"indices", m.ColIdx},
+		{"indptr", indptr},
+		{"format", []string{"csr"}}, // a single string would be written as UTF-8 under a UTF-32 header
+		{"shape", []int64{int64(m.Rows), int64(m.Cols)}},
+		{"data", values},
+	} {
+		out, err := z.Create(entry.name + ".npy")
+		if err != nil {
+			return fmt.Errorf("array %s: %w", entry.name, err)
+		}
+		// npyio writes element by element, which deflate should not see.
+		buf := bufio.NewWriterSize(out, 1<<16)
+		if err := npy.Write(buf, entry.value); err != nil {
+			return fmt.Errorf("array %s: %w", entry.name, err)
+		}
+		if err := buf.Flush(); err != nil {
+			return fmt.Errorf("array %s: %w", entry.name, err)
+		}
+	}
+	return z.Close()
+}
+
+// writeClassMap writes the nodes in order; a node without a class is left out.
+func (d *Dataset) writeClassMap(w io.Writer) error {
+	out := []byte{'{'}
+	for i, c := range d.Labels {
+		if c < 0 {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ", "...)
+		}
+		out = fmt.Appendf(out, "%q: %d", strconv.Itoa(i), c)
+	}
+	_, err := w.Write(append(out, "}\n"...))
+	return err
+}
+
+func (d *Dataset) writeRoles(w io.Writer) error {
+	return json.NewEncoder(w).Encode(struct {
+		Train      []int32 `json:"tr"`
+		Validation []int32 `json:"va"`
+		Test       []int32 `json:"te"`
+		Unlabelled []int32 `json:"un,omitempty"`
+	}{d.Train, d.Validation, d.Test, d.Unlabelled})
+}
