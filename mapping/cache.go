@@ -1,0 +1,140 @@
+package mapping
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/maypok86/otter/v2"
+
+	"rivulet/infer"
+)
+
+// Cached is a [Lookup] that keeps rows of another one in memory, least useful rows out first. It belongs to one version
+// of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its own.
+//
+// Rows of known ids are kept, empty ones too, since a version's rows never change. Ids that are not in T are not kept:
+// they are without number, would push rows out, and one may become known when arrivals are given rows of their own.
+type Cached struct {
+	inner Lookup
+	rows  *otter.Cache[string, infer.Row] // nil where nothing is kept
+
+	hits, misses, unknown atomic.Uint64
+}
+
+// NewCached keeps about maxBytes of inner's rows, by the estimate of what a row and its id occupy; 0 or less keeps
+// nothing, and then only repeated ids within one call are spared.
+func NewCached(inner Lookup, maxBytes int64) *Cached {
+	c := &Cached{inner: inner}
+	if maxBytes > 0 {
+		c.rows = otter.Must(&otter.Options[string, infer.Row]{
+			MaximumWeight: uint64(maxBytes),
+			Weigher:       rowBytes,
+			// Upkeep of the cache runs in the calls that cause it, so that no goroutine outlives them. That is safe
+			// because no other callback is set.
+			Executor: func(upkeep func()) { upkeep() },
+		})
+	}
+	return c
+}
+
+// entryOverhead is what one entry takes beyond its id, columns and values: the cache's node with the row's headers, its
+// place in the hash table, and the rounding up of three small allocations (BenchmarkCachedMemory).
+const entryOverhead = 144
+
+// rowBytes estimates the memory of an entry in bytes.
+func rowBytes(id string, row infer.Row) uint32 {
+	return uint32(min(entryOverhead+len(id)+4*len(row.Cols)+4*len(row.Vals), math.MaxUint32))
+}
+
+// Rows implements [Lookup]. Ids that are not in memory are looked up in one call of the inner lookup, each once; its
+// error is returned as it is, nothing of that call is kept, and the content of rows is then undefined.
+func (c *Cached) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+	checkLengths(ids, rows)
+	absent := c.fill(ids, rows)
+	if len(absent) == 0 {
+		c.hits.Add(uint64(len(ids)))
+		return nil
+	}
+	missing, place := distinct(ids, absent)
+	c.misses.Add(uint64(len(missing)))
+	c.hits.Add(uint64(len(ids) - len(missing)))
+
+	got := make([]infer.Row, len(missing))
+	if err := c.inner.Rows(ctx, missing, got); err != nil {
+		return err
+	}
+	c.keep(missing, got)
+	for k, i := range absent {
+		rows[i] = got[place[k]]
+	}
+	return nil
+}
+
+// fill sets the rows that are in memory and returns the positions of the others.
+func (c *Cached) fill(ids []string, rows []infer.Row) (absent []int) {
+	for i, id := range ids {
+		if c.rows != nil {
+			if row, ok := c.rows.GetIfPresent(id); ok {
+				rows[i] = row
+				continue
+			}
+		}
+		absent = append(absent, i)
+	}
+	return absent
+}
+
+// distinct returns the distinct ids at the given positions, in order of first appearance, and for each position the
+// index of its id among them.
+func distinct(ids []string, at []int) (once []string, place []int) {
+	seen := make(map[string]int, len(at))
+	place = make([]int, len(at))
+	for k, i := range at {
+		p, ok := seen[ids[i]]
+		if !ok {
+			p = len(once)
+			seen[ids[i]] = p
+			once = append(once, ids[i])
+		}
+		place[k] = p
+	}
+	return once, place
+}
+
+// keep puts the known rows into memory as copies of their own, because an id may be a part of a whole record and a row a
+// part of a whole answer.
+func (c *Cached) keep(ids []string, rows []infer.Row) {
+	unknown := uint64(0)
+	for i, row := range rows {
+		if !row.Known {
+			unknown++
+			continue
+		}
+		if c.rows != nil {
+			c.rows.Set(strings.Clone(ids[i]), infer.Row{Known: true, Cols: slices.Clone(row.Cols), Vals: slices.Clone(row.Vals)})
+		}
+	}
+	c.unknown.Add(unknown)
+}
+
+// CacheStats counts since the start, but for Entries and Bytes, which are of the moment.
+type CacheStats struct {
+	Hits    uint64 // ids that the inner lookup was spared: in memory, or repeated within a call
+	Misses  uint64 // ids that the inner lookup was asked for
+	Unknown uint64 // of the misses, ids that are not in T
+	Entries int    // rows in memory
+	Bytes   int64  // their estimated size
+}
+
+// Stats returns the counts.
+func (c *Cached) Stats() CacheStats {
+	s := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Unknown: c.unknown.Load()}
+	if c.rows != nil {
+		s.Entries = c.rows.EstimatedSize()
+		s.Bytes = int64(c.rows.WeightedSize())
+	}
+	return s
+}

@@ -1,0 +1,311 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// recorded is a lookup that remembers what it was asked and fails where told.
+type recorded struct {
+	Lookup
+	mu    sync.Mutex
+	asked [][]string
+	err   error
+}
+
+func (r *recorded) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+	r.mu.Lock()
+	r.asked = append(r.asked, slices.Clone(ids))
+	err := r.err
+	r.mu.Unlock()
+	if err != nil {
+		for i := range rows { // what a broken answer leaves behind must not be kept
+			rows[i] = infer.Row{Known: true, Cols: []int32{99}, Vals: []float32{99}}
+		}
+		return err
+	}
+	return r.Lookup.Rows(ctx, ids, rows)
+}
+
+func (r *recorded) take() [][]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	asked := r.asked
+	r.asked = nil
+	return asked
+}
+
+// numbered is an M of n rows with ids "0", "1", …, each of k entries; every tenth row is empty.
+func numbered(n, k int) *artifact.Mapping {
+	m := &artifact.Mapping{Rows: &graph.CSR{Rows: n, Cols: n + k, RowPtr: []int{0}}}
+	for i := range n {
+		m.IDs = append(m.IDs, strconv.Itoa(i))
+		for p := range k {
+			if i%10 == 0 {
+				break
+			}
+			m.Rows.ColIdx = append(m.Rows.ColIdx, int32(i+p))
+			m.Rows.Val = append(m.Rows.Val, float32(i)+float32(p)/8)
+		}
+		m.Rows.RowPtr = append(m.Rows.RowPtr, len(m.Rows.ColIdx))
+	}
+	return m
+}
+
+func mustRows(t *testing.T, l Lookup, ids ...string) []infer.Row {
+	t.Helper()
+	rows := make([]infer.Row, len(ids))
+	if err := l.Rows(t.Context(), ids, rows); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestCachedAsksOnlyForMisses(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	memory := FromArtifact(numbered(50, 3))
+	inner := &recorded{Lookup: memory}
+	cached := NewCached(inner, 1<<20)
+
+	first := []string{"7", "x", "10", "7", "x"}
+	got := mustRows(t, cached, first...)
+	if diff := cmp.Diff(mustRows(t, memory, first...), got); diff != "" {
+		t.Errorf("rows differ from the inner lookup's (-inner +cached):\n%s", diff)
+	}
+	if diff := cmp.Diff([][]string{{"7", "x", "10"}}, inner.take()); diff != "" {
+		t.Errorf("inner was asked (-want +got):\n%s", diff)
+	}
+
+	second := []string{"8", "10", "x", "7", "8"} // 10 is an empty row: known, and so in memory
+	got = mustRows(t, cached, second...)
+	if diff := cmp.Diff(mustRows(t, memory, second...), got); diff != "" {
+		t.Errorf("rows differ from the inner lookup's (-inner +cached):\n%s", diff)
+	}
+	if diff := cmp.Diff([][]string{{"8", "x"}}, inner.take()); diff != "" {
+		t.Errorf("inner was asked (-want +got):\n%s", diff)
+	}
+
+	mustRows(t, cached, "7", "8", "10")
+	if asked := inner.take(); asked != nil {
+		t.Errorf("inner was asked for %q, all of which were in memory", asked)
+	}
+	stats := cached.Stats()
+	want := CacheStats{Hits: 2 + 3 + 3, Misses: 3 + 2, Unknown: 2, Entries: 3, Bytes: stats.Bytes}
+	if diff := cmp.Diff(want, stats); diff != "" {
+		t.Errorf("stats differ (-want +got):\n%s", diff)
+	}
+	if least := int64(3*entryOverhead + len("7810") + 2*3*8); stats.Bytes != least {
+		t.Errorf("%d bytes for three entries, want %d", stats.Bytes, least)
+	}
+}
+
+func TestCachedUnknownBecomesKnown(t *testing.T) {
+	inner := &recorded{Lookup: FromArtifact(numbered(5, 2))}
+	cached := NewCached(inner, 1<<20)
+	if mustRows(t, cached, "7")[0].Known {
+		t.Fatal("id 7 is known to an M of 5 rows")
+	}
+	inner.Lookup = FromArtifact(numbered(9, 2))
+	if !mustRows(t, cached, "7")[0].Known {
+		t.Error("an id that was unknown once stayed unknown")
+	}
+}
+
+func TestCachedKeepsNothingOfAnError(t *testing.T) {
+	failure := errors.New("connection lost")
+	memory := FromArtifact(numbered(50, 3))
+	inner := &recorded{Lookup: memory}
+	cached := NewCached(inner, 1<<20)
+	mustRows(t, cached, "1")
+
+	inner.err = failure
+	if err := cached.Rows(t.Context(), []string{"1", "2"}, make([]infer.Row, 2)); !errors.Is(err, failure) {
+		t.Fatalf("error = %v, want the inner lookup's", err)
+	}
+	if n := cached.Stats().Entries; n != 1 {
+		t.Errorf("%d entries after an error, want the 1 from before", n)
+	}
+	inner.err = nil
+	got := mustRows(t, cached, "1", "2")
+	if diff := cmp.Diff(mustRows(t, memory, "1", "2"), got); diff != "" {
+		t.Errorf("rows after an error differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestCachedWithoutMemory(t *testing.T) {
+	inner := &recorded{Lookup: FromArtifact(numbered(50, 3))}
+	cached := NewCached(inner, 0)
+	for range 2 {
+		mustRows(t, cached, "3", "4", "3")
+	}
+	if diff := cmp.Diff([][]string{{"3", "4"}, {"3", "4"}}, inner.take()); diff != "" {
+		t.Errorf("inner was asked (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(CacheStats{Hits: 2, Misses: 4}, cached.Stats()); diff != "" {
+		t.Errorf("stats differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestCachedNoIDs(t *testing.T) {
+	inner := &recorded{Lookup: FromArtifact(numbered(1, 1))}
+	mustRows(t, NewCached(inner, 1<<10))
+	if asked := inner.take(); asked != nil {
+		t.Errorf("inner was asked for %q", asked)
+	}
+}
+
+func TestCachedStaysInBounds(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	const maxBytes = 64 << 10
+	memory := FromArtifact(numbered(5000, 4))
+	cached := NewCached(memory, maxBytes)
+	var ids []string
+	for i := range 5000 {
+		ids = append(ids, strconv.Itoa(i))
+	}
+	for chunk := range slices.Chunk(ids, 100) {
+		got := mustRows(t, cached, chunk...)
+		if diff := cmp.Diff(mustRows(t, memory, chunk...), got); diff != "" {
+			t.Fatalf("rows differ (-want +got):\n%s", diff)
+		}
+	}
+	stats := cached.Stats()
+	if stats.Bytes > maxBytes || stats.Bytes < maxBytes/2 {
+		t.Errorf("%d bytes in memory after many rows, want at most and about %d", stats.Bytes, maxBytes)
+	}
+	if most := maxBytes / entryOverhead; stats.Entries > most || stats.Entries == 0 {
+		t.Errorf("%d entries in %d bytes, want 1 to %d", stats.Entries, maxBytes, most)
+	}
+}
+
+func TestCachedOwnsItsRows(t *testing.T) {
+	m := numbered(5, 2)
+	cached := NewCached(FromArtifact(m), 1<<20)
+	want := slices.Clone(mustRows(t, cached, "1")[0].Vals)
+	clear(m.Rows.Val) // the memory of the answer is used again
+	if diff := cmp.Diff(want, mustRows(t, cached, "1")[0].Vals); diff != "" {
+		t.Errorf("a row in memory changed with the answer it came from (-want +got):\n%s", diff)
+	}
+}
+
+func TestCachedEqualsInner(t *testing.T) {
+	memory := FromArtifact(numbered(60, 4))
+	rapid.Check(t, func(t *rapid.T) {
+		cached := NewCached(memory, rapid.SampledFrom([]int64{0, 1, 1000, 5000, 1 << 20}).Draw(t, "max bytes"))
+		for range rapid.IntRange(1, 8).Draw(t, "calls") {
+			var ids []string
+			for _, i := range rapid.SliceOfN(rapid.IntRange(0, 80), 0, 40).Draw(t, "ids") {
+				ids = append(ids, strconv.Itoa(i))
+			}
+			want, got := make([]infer.Row, len(ids)), make([]infer.Row, len(ids))
+			if err := errors.Join(memory.Rows(t.Context(), ids, want), cached.Rows(t.Context(), ids, got)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("rows differ (-inner +cached):\n%s", diff)
+			}
+		}
+	})
+}
+
+func TestCachedConcurrently(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	memory := FromArtifact(numbered(400, 4))
+	cached := NewCached(memory, 20<<10)
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for call := range 60 {
+				var ids []string
+				for p := range 50 {
+					ids = append(ids, strconv.Itoa((worker*37+call*call+p*p)%450))
+				}
+				want, got := make([]infer.Row, len(ids)), make([]infer.Row, len(ids))
+				if err := errors.Join(memory.Rows(t.Context(), ids, want), cached.Rows(t.Context(), ids, got)); err != nil {
+					t.Error(err)
+					return
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("rows differ (-inner +cached):\n%s", diff)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	stats := cached.Stats()
+	if total := stats.Hits + stats.Misses; total != 4*60*50 {
+		t.Errorf("%d hits and %d misses of %d ids", stats.Hits, stats.Misses, 4*60*50)
+	}
+}
+
+func BenchmarkCachedRows(b *testing.B) {
+	memory := FromArtifact(numbered(50_000, 4))
+	ids := make([]string, 2560) // a batch of 256 arrivals with 10 neighbours
+	for i := range ids {
+		ids[i] = strconv.Itoa(i * 7919 % 50_000)
+	}
+	rows := make([]infer.Row, len(ids))
+	for _, tc := range []struct {
+		name   string
+		lookup Lookup
+	}{
+		{"memory", memory},
+		{"cached", NewCached(memory, 64<<20)},
+		{"uncached", NewCached(memory, 0)},
+	} {
+		b.Run(tc.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := tc.lookup.Rows(b.Context(), ids, rows); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*len(ids))/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// BenchmarkCachedMemory compares the estimate of an entry's size with the heap.
+func BenchmarkCachedMemory(b *testing.B) {
+	const n = 100_000
+	for _, k := range []int{4, 8} {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			m := numbered(n, k)
+			memory := FromArtifact(m)
+			rows := make([]infer.Row, n)
+			for b.Loop() {
+				before := heap()
+				cached := NewCached(memory, 1<<30)
+				if err := cached.Rows(b.Context(), m.IDs, rows); err != nil {
+					b.Fatal(err)
+				}
+				clear(rows)
+				b.ReportMetric(float64(heap()-before)/n, "B/row")
+				b.ReportMetric(float64(cached.Stats().Bytes)/n, "estimated-B/row")
+				runtime.KeepAlive(cached)
+			}
+		})
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,91 @@
+package mapping
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+func testMapping() *artifact.Mapping {
+	return &artifact.Mapping{
+		IDs: []string{"a", "empty", "c"},
+		Rows: &graph.CSR{Rows: 3, Cols: 5, RowPtr: []int{0, 2, 2, 3}, ColIdx: []int32{1, 4, 0},
+			Val: []float32{0.5, 0.25, 2}},
+	}
+}
+
+func TestMemoryRows(t *testing.T) {
+	ids := []string{"c", "nobody", "a", "empty", "a"}
+	rows := make([]infer.Row, len(ids))
+	rows[1] = infer.Row{Known: true, Cols: []int32{9}} // what an earlier batch left there
+	if err := FromArtifact(testMapping()).Rows(t.Context(), ids, rows); err != nil {
+		t.Fatal(err)
+	}
+	a := infer.Row{Known: true, Cols: []int32{1, 4}, Vals: []float32{0.5, 0.25}}
+	want := []infer.Row{{Known: true, Cols: []int32{0}, Vals: []float32{2}}, {}, a, {Known: true}, a}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("rows differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestMemoryRowsOfOnes(t *testing.T) {
+	m := testMapping()
+	m.Rows.Val = nil
+	ids := []string{"a", "empty"}
+	rows := make([]infer.Row, 2)
+	if err := FromArtifact(m).Rows(t.Context(), ids, rows); err != nil {
+		t.Fatal(err)
+	}
+	want := []infer.Row{{Known: true, Cols: []int32{1, 4}, Vals: []float32{1, 1}}, {Known: true}}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("rows differ (-want +got):\n%s", diff)
+	}
+}
+
+// What is served from memory must be the bits that are served from a store.
+func TestMemoryEqualsCodec(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const synthetic = 300
+		m := &artifact.Mapping{Rows: &graph.CSR{Cols: synthetic, RowPtr: []int{0}, Val: []float32{}}}
+		m.IDs = rapid.SliceOfNDistinct(rapid.StringN(1, 8, -1), 1, 20, rapid.ID).Draw(t, "ids")
+		for range m.IDs {
+			row := drawRow(t, synthetic)
+			m.Rows.ColIdx = append(m.Rows.ColIdx, row.Cols...)
+			m.Rows.Val = append(m.Rows.Val, row.Vals...)
+			m.Rows.Rows++
+			m.Rows.RowPtr = append(m.Rows.RowPtr, len(m.Rows.ColIdx))
+		}
+		rows := make([]infer.Row, len(m.IDs))
+		if err := FromArtifact(m).Rows(t.Context(), m.IDs, rows); err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range rows {
+			decoded, err := DecodeRow(AppendRow(nil, row), synthetic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(decoded, row); diff != "" {
+				t.Fatalf("row %d from memory differs from the decoded one (-decoded +memory):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+func TestRowsPanicsOnLengths(t *testing.T) {
+	memory := FromArtifact(testMapping())
+	for name, lookup := range map[string]Lookup{"memory": memory, "cached": NewCached(memory, 1<<20)} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			_ = lookup.Rows(t.Context(), []string{"a", "c"}, make([]infer.Row, 1))
+		})
+	}
+}
