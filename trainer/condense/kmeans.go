@@ -1,0 +1,155 @@
+package condense
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"rivulet/graph"
+)
+
+// kmeansIterations bounds Lloyd's iterations; assignments rarely move after it.
+const kmeansIterations = 20
+
+// kmeans partitions the rows of points (n×p) into k clusters by Lloyd's algorithm from a k-means++ start (Arthur and
+// Vassilvitskii, 2007) and returns the cluster of each row. Every cluster has at least one row; k ≤ n.
+func kmeans(points *graph.Dense, k int, rng *rand.Rand) []int32 {
+	n := points.Rows
+	of := make([]int32, n)
+	if k >= n {
+		for i := range of {
+			of[i] = int32(i)
+		}
+		return of
+	}
+	norms := squaredNorms(points)
+	centres := plusPlus(points, norms, k, rng)
+	gap := make([]float32, n) // squared distance to the own centre
+	for iteration := range kmeansIterations {
+		moved := nearest(points, norms, centres, of, gap)
+		refill(of, gap, k)
+		if moved == 0 && iteration > 0 {
+			break
+		}
+		means(centres, points, of)
+	}
+	return of
+}
+
+func squaredNorms(m *graph.Dense) []float32 {
+	out := make([]float32, m.Rows)
+	for i := range out {
+		s := 0.0
+		for _, v := range m.Row(i) {
+			s += float64(v) * float64(v)
+		}
+		out[i] = float32(s)
+	}
+	return out
+}
+
+// plusPlus draws k rows, each with probability proportional to its squared distance from those drawn before.
+func plusPlus(points *graph.Dense, norms []float32, k int, rng *rand.Rand) *graph.Dense {
+	n := points.Rows
+	centres := graph.NewDense(k, points.Cols)
+	gap := make([]float32, n)
+	for i := range gap {
+		gap[i] = math.MaxFloat32
+	}
+	pick := rng.IntN(n)
+	for c := range k {
+		centre := centres.Row(c)
+		copy(centre, points.Row(pick))
+		total := 0.0
+		for i := range n {
+			d := norms[i] + norms[pick] - 2*dot(points.Row(i), centre)
+			gap[i] = max(0, min(gap[i], d))
+			total += float64(gap[i])
+		}
+		left := rng.Float64() * total
+		for i := range n {
+			if left -= float64(gap[i]); left <= 0 && gap[i] > 0 {
+				pick = i
+				break
+			}
+		}
+	}
+	return centres
+}
+
+func dot(x, y []float32) float32 {
+	return blas32.Dot(blas32.Vector{N: len(x), Inc: 1, Data: x}, blas32.Vector{N: len(y), Inc: 1, Data: y})
+}
+
+// nearest assigns every row to its nearest centre and returns how many moved; gap gets the squared distances.
+func nearest(points *graph.Dense, norms []float32, centres *graph.Dense, of []int32, gap []float32) (moved int) {
+	const block = 1024 // rows of the n×k product that are held at a time
+	half := squaredNorms(centres)
+	product := graph.NewDense(min(block, points.Rows), centres.Rows)
+	for lo := 0; lo < points.Rows; lo += block {
+		rows := min(block, points.Rows-lo)
+		part := blas32.General{Rows: rows, Cols: points.Cols, Stride: points.Cols, Data: points.Data[lo*points.Cols:]}
+		out := blas32.General{Rows: rows, Cols: centres.Rows, Stride: centres.Rows, Data: product.Data}
+		blas32.Gemm(blas.NoTrans, blas.Trans, 1, part, general(centres), 0, out)
+		for r := range rows {
+			best, at := float32(math.Inf(1)), int32(0)
+			for c, v := range product.Row(r) {
+				if d := half[c] - 2*v; d < best {
+					best, at = d, int32(c)
+				}
+			}
+			i := lo + r
+			gap[i] = max(0, best+norms[i])
+			if of[i] != at {
+				of[i] = at
+				moved++
+			}
+		}
+	}
+	return moved
+}
+
+func general(m *graph.Dense) blas32.General {
+	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: max(1, m.Cols), Data: m.Data}
+}
+
+// refill gives every empty cluster the row that is farthest from its own centre and not alone there.
+func refill(of []int32, gap []float32, k int) {
+	size := make([]int, k)
+	for _, c := range of {
+		size[c]++
+	}
+	for c := range k {
+		if size[c] > 0 {
+			continue
+		}
+		far := -1
+		for i := range of {
+			if size[of[i]] > 1 && (far < 0 || gap[i] > gap[far]) {
+				far = i
+			}
+		}
+		size[of[far]]--
+		of[far] = int32(c)
+		gap[far] = 0
+		size[c] = 1
+	}
+}
+
+// means sets the centres to the means of their rows.
+func means(centres, points *graph.Dense, of []int32) {
+	clear(centres.Data)
+	size := make([]float32, centres.Rows)
+	for i, c := range of {
+		graph.Add(centres.Row(int(c)), points.Row(i))
+		size[c]++
+	}
+	for c, n := range size {
+		row := centres.Row(c)
+		for k := range row {
+			row[k] /= n
+		}
+	}
+}

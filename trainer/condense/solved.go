@@ -1,0 +1,88 @@
+package condense
+
+import (
+	"math"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/nnls"
+)
+
+// MessageScales weigh the tables of SGC in the solve for M by what an arrival makes of them (ALGORITHM.md, section 5,
+// step 3), over the edges between support nodes and T.
+type MessageScales struct {
+	Hop  float32 // s0 = RMS of 1/D_i
+	Back float32 // cs = RMS of ‖z_i‖/√D_i, z_i less its mean over classes
+}
+
+// ScalesOf measures the scales on the support nodes attached to T; z are their projected features (n×C).
+func ScalesOf(support *infer.Batch, z *graph.Dense) MessageScales {
+	hop, back, edges := 0.0, 0.0, 0.0
+	for i := range support.Len() {
+		known := float64(support.Known[i])
+		degree := 1 + known
+		if support.Adj != nil {
+			degree += float64(support.Adj.RowLen(i))
+		}
+		norm := 0.0
+		for _, v := range centred(z.Row(i)) {
+			norm += float64(v) * float64(v)
+		}
+		hop += known / (degree * degree)
+		back += known * norm / degree
+		edges += known
+	}
+	if edges == 0 {
+		return MessageScales{Hop: 1, Back: 1} // nothing to measure on: as for arrivals with unit degree and features
+	}
+	return MessageScales{Hop: float32(math.Sqrt(hop / edges)), Back: float32(math.Sqrt(back / edges))}
+}
+
+// centred is a row less its mean: what softmax sees of it.
+func centred(row []float32) []float32 {
+	mean := float32(0)
+	for _, v := range row {
+		mean += v / float32(len(row))
+	}
+	out := make([]float32, len(row))
+	for k, v := range row {
+		out[k] = v - mean
+	}
+	return out
+}
+
+// Messages are t_j = [u1 W̄, s0·u0 W̄, cs·c] of every node of T, N×(2C+1), from SGC's tables.
+func Messages(t *infer.Tables, s MessageScales) *graph.Dense {
+	u0, u1 := t.U[0], t.U[1]
+	out := graph.NewDense(u0.Rows, 2*u0.Cols+1)
+	for j := range out.Rows {
+		row := out.Row(j)
+		copy(row, centred(u1.Row(j)))
+		graph.Axpy(row[u0.Cols:2*u0.Cols], s.Hop, centred(u0.Row(j)))
+		row[2*u0.Cols] = s.Back * t.C.Data[j]
+	}
+	return out
+}
+
+// SolveMapping finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' mean
+// messages that is nearest to j's own, min ‖t_j − m·t'‖². weights are w_j (N), by which the means are taken.
+func SolveMapping(messages *graph.Dense, c *Clusters, weights []float32, k int) *graph.CSR {
+	return nnls.Rows(ClusterMeans(messages, c, weights), messages, k)
+}
+
+// ClusterMeans are the weighted means of the rows of each cluster, N'×p.
+func ClusterMeans(rows *graph.Dense, c *Clusters, weights []float32) *graph.Dense {
+	out := graph.NewDense(len(c.Size), rows.Cols)
+	total := make([]float64, len(c.Size))
+	for j, k := range c.Of {
+		graph.Axpy(out.Row(int(k)), weights[j], rows.Row(j))
+		total[k] += float64(weights[j])
+	}
+	for k := range out.Rows {
+		row := out.Row(k)
+		for i := range row {
+			row[i] = float32(float64(row[i]) / total[k])
+		}
+	}
+	return out
+}

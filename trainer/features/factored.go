@@ -1,0 +1,147 @@
+package features
+
+import (
+	"math"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Factored is pre(X) as X̄ diag(f) − 1·oᵀ.
+type Factored struct {
+	Raw    graph.Features // X̄, N×d
+	Factor []float32      // f, d
+	Offset []float32      // o, d
+}
+
+// Factor applies a preprocessing to raw features.
+func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
+	d := x.Cols()
+	f := &Factored{Raw: x, Factor: make([]float32, d), Offset: make([]float32, d)}
+	if pre.Kind == infer.L2Center {
+		f.Raw = unitRows(x)
+	}
+	for k := range d {
+		f.Factor[k] = 1
+		if pre.Kind == infer.None {
+			continue
+		}
+		f.Factor[k] = pre.Scale
+		if pre.Kind == infer.Standardize {
+			f.Factor[k] /= pre.Std[k]
+		}
+		f.Offset[k] = pre.Mean[k] * f.Factor[k]
+	}
+	return f
+}
+
+// unitRows returns x with rows of unit L2 norm; rows of zeros stay.
+func unitRows(x graph.Features) graph.Features {
+	if x.Sparse == nil {
+		out := x.Dense.Clone()
+		for i := range out.Rows {
+			scaleToUnit(out.Row(i))
+		}
+		return graph.Features{Dense: out}
+	}
+	s := x.Sparse
+	out := &graph.CSR{Rows: s.Rows, Cols: s.Cols, RowPtr: s.RowPtr, ColIdx: s.ColIdx, Val: make([]float32, s.NNZ())}
+	copy(out.Val, s.Val)
+	if s.Val == nil {
+		for k := range out.Val {
+			out.Val[k] = 1
+		}
+	}
+	for i := range s.Rows {
+		scaleToUnit(out.Val[s.RowPtr[i]:s.RowPtr[i+1]])
+	}
+	return graph.Features{Sparse: out}
+}
+
+func scaleToUnit(row []float32) {
+	norm := 0.0
+	for _, v := range row {
+		norm += float64(v) * float64(v)
+	}
+	if norm == 0 {
+		return
+	}
+	inv := float32(1 / math.Sqrt(norm))
+	for k := range row {
+		row[k] *= inv
+	}
+}
+
+// Block returns columns lo…hi of pre(X), N×(hi−lo).
+func (f *Factored) Block(lo, hi int) *graph.Dense {
+	out := graph.NewDense(f.Raw.Rows(), hi-lo)
+	for i := range out.Rows {
+		row := out.Row(i)
+		if f.Raw.Sparse != nil {
+			cols, vals := f.Raw.Sparse.Row(i)
+			for p, c := range cols {
+				if int(c) >= lo && int(c) < hi {
+					row[int(c)-lo] += value(vals, p)
+				}
+			}
+		} else {
+			copy(row, f.Raw.Dense.Row(i)[lo:hi])
+		}
+		for k := range row {
+			row[k] = row[k]*f.Factor[lo+k] - f.Offset[lo+k]
+		}
+	}
+	return out
+}
+
+// Blocks gives pre(X) by blocks of columns: f is called with the first column and an N×width block.
+func (f *Factored) Blocks(width int, visit func(lo int, block *graph.Dense)) {
+	d := f.Raw.Cols()
+	for lo := 0; lo < d; lo += width {
+		visit(lo, f.Block(lo, min(lo+width, d)))
+	}
+}
+
+// Combine returns G·pre(X), groups×d, for G groups×N: with the rows of G averaging over clusters these are cluster means
+// of X, with G = means·Â² those of Â²X.
+func (f *Factored) Combine(g *graph.CSR) *graph.Dense {
+	out := graph.NewDense(g.Rows, len(f.Factor))
+	work := g.NNZ()
+	if f.Raw.Sparse != nil {
+		work *= 1 + f.Raw.Sparse.NNZ()/max(1, f.Raw.Rows())
+	}
+	graph.ParallelRows(g.Rows, work, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			f.combineRow(out.Row(i), g, i)
+		}
+	})
+	return out
+}
+
+func (f *Factored) combineRow(out []float32, g *graph.CSR, i int) {
+	total := 0.0
+	nodes, weights := g.Row(i)
+	for p, j := range nodes {
+		w := value(weights, p)
+		total += float64(w)
+		if f.Raw.Sparse == nil {
+			graph.Axpy(out, w, f.Raw.Dense.Row(int(j)))
+			continue
+		}
+		cols, vals := f.Raw.Sparse.Row(int(j))
+		for q, c := range cols {
+			out[c] += w * value(vals, q)
+		}
+	}
+	for k := range out {
+		out[k] = out[k]*f.Factor[k] - float32(total)*f.Offset[k]
+	}
+}
+
+// value is entry p of a row of values; a pattern (nil) is all ones.
+func value(vals []float32, p int) float32 {
+	if vals == nil {
+		return 1
+	}
+	return vals[p]
+}

@@ -1,0 +1,85 @@
+package features
+
+import (
+	"fmt"
+	"math"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Auto lets the data choose: l2-center for bags of words, standardize for dense features.
+const Auto = "auto"
+
+// targetNorm is the RMS norm of the rows of Â²·pre(X) that the global scale aims at, so that weight decays and learning
+// rates mean the same for every set (ALGORITHM.md, section 1).
+const targetNorm = 5
+
+// blockWidth is the number of columns that are made dense at a time.
+const blockWidth = 128
+
+// Fit learns a preprocessing from the nodes of T. kind is auto, l2-center, standardize or none.
+func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, error) {
+	if kind == Auto {
+		kind = infer.Standardize
+		if bagOfWords {
+			kind = infer.L2Center
+		}
+	}
+	pre := &infer.Preprocess{Kind: kind, Scale: 1}
+	switch kind {
+	case infer.None:
+		return pre, nil
+	case infer.L2Center:
+		pre.Mean, _ = moments(unitRows(x))
+	case infer.Standardize:
+		pre.Mean, pre.Std = moments(x)
+	default:
+		return nil, fmt.Errorf("preprocess is %q, want %q, %q, %q or %q", kind, Auto, infer.L2Center, infer.Standardize, infer.None)
+	}
+	squares := 0.0
+	Factor(x, pre).Blocks(blockWidth, func(_ int, block *graph.Dense) {
+		for _, v := range graph.Mul(hat, graph.Mul(hat, block)).Data {
+			squares += float64(v) * float64(v)
+		}
+	})
+	if squares == 0 {
+		return nil, fmt.Errorf("preprocess %q: the features of the original graph do not vary", kind)
+	}
+	pre.Scale = float32(targetNorm / math.Sqrt(squares/float64(x.Rows())))
+	return pre, nil
+}
+
+// moments are the mean and the deviation of every column; a deviation of 0 becomes 1.
+func moments(x graph.Features) (mean, std []float32) {
+	d, n := x.Cols(), float64(x.Rows())
+	sum, squares := make([]float64, d), make([]float64, d)
+	add := func(c int, v float32) {
+		sum[c] += float64(v)
+		squares[c] += float64(v) * float64(v)
+	}
+	for i := range x.Rows() {
+		if x.Sparse == nil {
+			for c, v := range x.Dense.Row(i) {
+				add(c, v)
+			}
+			continue
+		}
+		cols, vals := x.Sparse.Row(i)
+		for p, c := range cols {
+			add(int(c), value(vals, p))
+		}
+	}
+	mean, std = make([]float32, d), make([]float32, d)
+	for c := range d {
+		m := sum[c] / n
+		mean[c] = float32(m)
+		// The naive variance cancels where the deviation is tiny beside the mean; below float32's resolution it is 0.
+		variance := squares[c]/n - m*m
+		if variance <= 1e-12*squares[c]/n {
+			variance = 1
+		}
+		std[c] = float32(math.Sqrt(variance))
+	}
+	return mean, std
+}

@@ -1,0 +1,177 @@
+package fit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/optimize"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Problem is a weighted classification: row i of the design has class Labels[i].
+type Problem struct {
+	Design  Design
+	Labels  []int32   // n, each 0…Classes-1
+	Weights []float32 // n, ω_i ≥ 0; nil: all 1
+	Classes int
+}
+
+// Limits of the L-BFGS fit. The objective is smooth and its gradient is float32 at heart, so a relative change of the
+// loss below lossTolerance over patience iterations is as far as it goes.
+const (
+	maxIterations = 300
+	lossTolerance = 1e-6
+	patience      = 5
+	history       = 15
+)
+
+// SGC fits W and b for one weight decay. start is where to begin (a fit with a larger weight decay), nil for zeros.
+func SGC(p Problem, weightDecay float64, start *infer.SGC) (*infer.SGC, error) {
+	n, d := p.Design.Dims()
+	if len(p.Labels) != n || (p.Weights != nil && len(p.Weights) != n) {
+		panic(fmt.Sprintf("fit: %d rows, %d labels, %d weights", n, len(p.Labels), len(p.Weights)))
+	}
+	obj := newObjective(p, weightDecay)
+	x0 := make([]float64, (d+1)*p.Classes)
+	if start != nil {
+		pack(x0, start)
+	}
+	result, err := optimize.Minimize(optimize.Problem{Func: obj.loss, Grad: obj.gradient}, x0, &optimize.Settings{
+		MajorIterations:   maxIterations,
+		GradientThreshold: 1e-6,
+		Converger:         &optimize.FunctionConverge{Relative: lossTolerance, Absolute: 1e-9, Iterations: patience},
+	}, &optimize.LBFGS{Store: history})
+	// A line search that cannot improve in float32 has arrived; anything else is an error.
+	if err != nil && (result == nil || !stalled(err)) {
+		return nil, fmt.Errorf("fitting SGC with weight decay %g: %w", weightDecay, err)
+	}
+	if math.IsNaN(result.F) || math.IsInf(result.F, 0) {
+		return nil, fmt.Errorf("fitting SGC with weight decay %g: the loss became %v", weightDecay, result.F)
+	}
+	return obj.unpack(result.X), nil
+}
+
+func stalled(err error) bool {
+	return errors.Is(err, optimize.ErrLinesearcherFailure) || errors.Is(err, optimize.ErrNonDescentDirection) ||
+		errors.Is(err, optimize.ErrNoProgress) || errors.Is(err, optimize.ErrLinesearcherBound)
+}
+
+// objective is the loss and its gradient; gonum asks for both at the same place, so the last answer is kept.
+type objective struct {
+	Problem
+	features    int
+	weightDecay float64
+	total       float64 // Σω
+	at          []float64
+	value       float64
+	grad        []float64
+}
+
+func newObjective(p Problem, weightDecay float64) *objective {
+	_, d := p.Design.Dims()
+	o := &objective{Problem: p, features: d, weightDecay: weightDecay, grad: make([]float64, (d+1)*p.Classes)}
+	for i := range p.Labels {
+		o.total += o.weight(i)
+	}
+	return o
+}
+
+func (o *objective) weight(i int) float64 {
+	if o.Weights == nil {
+		return 1
+	}
+	return float64(o.Weights[i])
+}
+
+func (o *objective) loss(x []float64) float64 {
+	o.evaluate(x)
+	return o.value
+}
+
+func (o *objective) gradient(grad, x []float64) {
+	o.evaluate(x)
+	copy(grad, o.grad)
+}
+
+// evaluate computes CE and its gradient Fᵀ(ω∘(softmax − onehot))/Σω.
+func (o *objective) evaluate(x []float64) {
+	if equal(x, o.at) {
+		return
+	}
+	o.at = append(o.at[:0], x...)
+	model := o.unpack(x)
+	logits := o.Design.Forward(model.W)
+	loss := 0.0
+	bias := make([]float64, o.Classes)
+	for i, y := range o.Labels {
+		row := logits.Row(i)
+		graph.Add(row, model.B)
+		loss += o.weight(i) * crossEntropy(row, int(y)) // row becomes softmax − onehot
+		scale := float32(o.weight(i) / o.total)
+		for c := range row {
+			row[c] *= scale
+			bias[c] += float64(row[c])
+		}
+	}
+	o.value = loss / o.total
+	weights := len(x) - o.Classes
+	for k, v := range o.Design.Adjoint(logits).Data {
+		o.value += o.weightDecay * x[k] * x[k]
+		o.grad[k] = float64(v) + 2*o.weightDecay*x[k]
+	}
+	copy(o.grad[weights:], bias)
+}
+
+// crossEntropy returns −log softmax(row)[y] and leaves softmax(row) − onehot(y) in row.
+func crossEntropy(row []float32, y int) float64 {
+	top := row[0]
+	for _, v := range row {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for _, v := range row {
+		sum += math.Exp(float64(v - top))
+	}
+	loss := math.Log(sum) - float64(row[y]-top)
+	for c, v := range row {
+		row[c] = float32(math.Exp(float64(v-top)) / sum)
+	}
+	row[y]--
+	return loss
+}
+
+func equal(a, b []float64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// pack and unpack: W row-major, then b.
+func pack(x []float64, m *infer.SGC) {
+	for k, v := range m.W.Data {
+		x[k] = float64(v)
+	}
+	for c, v := range m.B {
+		x[len(m.W.Data)+c] = float64(v)
+	}
+}
+
+func (o *objective) unpack(x []float64) *infer.SGC {
+	m := &infer.SGC{W: graph.NewDense(o.features, o.Classes), B: make([]float32, o.Classes)}
+	for k := range m.W.Data {
+		m.W.Data[k] = float32(x[k])
+	}
+	for c := range m.B {
+		m.B[c] = float32(x[len(m.W.Data)+c])
+	}
+	return m
+}

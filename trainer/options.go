@@ -1,0 +1,63 @@
+package trainer
+
+import (
+	"fmt"
+
+	"rivulet/trainer/features"
+)
+
+// MethodSolved is the condensation method of ALGORITHM.md, section 5.
+const MethodSolved = "solved"
+
+// Options of a training run.
+type Options struct {
+	// Method is how T is condensed: "solved".
+	Method string
+	// Nodes is the number of synthetic nodes N'. 0: Ratio decides.
+	Nodes int
+	// Ratio is N'/N, 0 < ratio < 1. 0: a hundredth of the nodes, but ten a class where the labels allow it.
+	Ratio float64
+	// Preprocess is auto, l2-center, standardize or none.
+	Preprocess string
+	// Entries is k, the most entries of a row of M; at least 1.
+	Entries int
+	// Seed of everything random.
+	Seed uint64
+	// Batch is the number of nodes of a batch in evaluation.
+	Batch int
+}
+
+// Defaults are the options of a run in which nothing is said.
+func Defaults() Options {
+	return Options{Method: MethodSolved, Preprocess: features.Auto, Entries: 4, Batch: 1000}
+}
+
+// Validate checks ranges; the error names the option and its value.
+func (o Options) Validate() error {
+	switch {
+	case o.Method != MethodSolved:
+		return fmt.Errorf("method is %q, want %q", o.Method, MethodSolved)
+	case o.Nodes < 0:
+		return fmt.Errorf("nodes is %d, want 0 (by ratio) or more", o.Nodes)
+	case o.Ratio < 0 || o.Ratio >= 1:
+		return fmt.Errorf("ratio is %g, want 0 (automatic) or between 0 and 1", o.Ratio)
+	case o.Nodes > 0 && o.Ratio > 0:
+		return fmt.Errorf("both nodes (%d) and ratio (%g) are set, want one", o.Nodes, o.Ratio)
+	case o.Entries < 1:
+		return fmt.Errorf("entries is %d, want at least 1", o.Entries)
+	case o.Batch < 1:
+		return fmt.Errorf("batch is %d, want at least 1", o.Batch)
+	}
+	return nil
+}
+
+// syntheticNodes is N' for a graph of n nodes of which labelled have a class.
+func (o Options) syntheticNodes(n, labelled, classes int) int {
+	switch {
+	case o.Nodes > 0:
+		return o.Nodes
+	case o.Ratio > 0:
+		return max(1, int(float64(n)*o.Ratio+0.5))
+	}
+	return max(n/100, min(10*classes, labelled/2))
+}

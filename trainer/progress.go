@@ -1,0 +1,12 @@
+package trainer
+
+// Progress is told how far a run has come.
+type Progress interface {
+	// Step says that done of total parts of what is under way are done; done == total ends it.
+	Step(what string, done, total int)
+}
+
+// Silent tells nobody.
+type Silent struct{}
+
+func (Silent) Step(string, int, int) {}

@@ -1,0 +1,100 @@
+// Package tables gives S the frozen tables that make attachment through M read like attachment to T.
+package tables
+
+import (
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// ridge is the share of the mean diagonal of MᵀwM that is added to it.
+const ridge = 1e-4
+
+// MeetingWeights are w_j = deg_j + 0.1: how often an arrival meets node j (ALGORITHM.md, section 5).
+func MeetingWeights(adj *graph.CSR) []float32 {
+	w := adj.RowSums()
+	for j := range w {
+		w[j] += 0.1
+	}
+	return w
+}
+
+// Fitter computes tables of S for a fixed M: U' = (MᵀwM + 1e-4·mean diag·I)⁻¹ MᵀwU (ALGORITHM.md, section 5, step 4).
+type Fitter struct {
+	m      *graph.CSR // N×N'
+	w      []float32  // N
+	factor mat.Cholesky
+}
+
+// NewFitter factors the normal equations of M (N×N') under the weights w (N).
+func NewFitter(m *graph.CSR, w []float32) (*Fitter, error) {
+	n := m.Cols
+	normal := mat.NewSymDense(n, nil)
+	for j := range m.Rows {
+		cols, vals := m.Row(j)
+		for p, a := range cols {
+			for q, b := range cols[:p+1] {
+				i, k := int(a), int(b)
+				normal.SetSym(i, k, normal.At(i, k)+float64(w[j])*float64(vals[p])*float64(vals[q]))
+			}
+		}
+	}
+	shift := ridge * mat.Trace(normal) / float64(n)
+	if shift == 0 {
+		return nil, errors.New("tables of S: the mapping M has no entries")
+	}
+	for i := range n {
+		normal.SetSym(i, i, normal.At(i, i)+shift)
+	}
+	f := &Fitter{m: m, w: w}
+	if !f.factor.Factorize(normal) {
+		return nil, fmt.Errorf("tables of S: the normal equations of M (%d×%d) are not positive definite", m.Rows, n)
+	}
+	return f, nil
+}
+
+// Fit returns the tables of S for tables of T.
+func (f *Fitter) Fit(t *infer.Tables) (*infer.Tables, error) {
+	out := &infer.Tables{}
+	for _, u := range t.U {
+		fitted, err := f.table(u)
+		if err != nil {
+			return nil, err
+		}
+		out.U = append(out.U, fitted)
+	}
+	if t.C == nil {
+		return out, nil
+	}
+	var err error
+	out.C, err = f.table(t.C)
+	return out, err
+}
+
+func (f *Fitter) table(u *graph.Dense) (*graph.Dense, error) {
+	right := mat.NewDense(f.m.Cols, u.Cols, nil) // MᵀwU
+	for j := range f.m.Rows {
+		cols, vals := f.m.Row(j)
+		for p, c := range cols {
+			row, weight := right.RawRowView(int(c)), float64(f.w[j])*float64(vals[p])
+			for k, v := range u.Row(j) {
+				row[k] += weight * float64(v)
+			}
+		}
+	}
+	var solved mat.Dense
+	if err := f.factor.SolveTo(&solved, right); err != nil {
+		return nil, fmt.Errorf("tables of S: solving the normal equations of M: %w", err)
+	}
+	out := graph.NewDense(f.m.Cols, u.Cols)
+	for i := range out.Rows {
+		for k, v := range solved.RawRowView(i) {
+			out.Row(i)[k] = float32(v)
+		}
+	}
+	return out, nil
+}
