@@ -1,0 +1,125 @@
+package event
+
+import (
+	"math"
+	"slices"
+)
+
+// Check says whether a model of d raw features can take the arrival, or why not, as a *[FieldError]:
+//   - [ReasonFeatureLength]: a dense row has not d values, or a sparse row has as many values as indices but an index
+//     outside 0…d-1, or indices that do not ascend, or another number of values than of indices;
+//   - [ReasonNotFinite]: a value is NaN or infinite;
+//   - [ReasonTooManyEdges]: there are more than maxEdges edges as they stand, so before [Arrival.NormaliseEdges] repeated
+//     ids count each time. maxEdges 0 sets no limit.
+//
+// It does not allocate unless it fails.
+func (a *Arrival) Check(d, maxEdges int) error {
+	if err := a.Features.check(d); err != nil {
+		return err
+	}
+	if maxEdges > 0 && len(a.Edges) > maxEdges {
+		return fieldErrorf(ReasonTooManyEdges, "edges", "%d edges, at most %d are taken", len(a.Edges), maxEdges)
+	}
+	return nil
+}
+
+// check returns error, not *FieldError: a nil *FieldError in an error is not nil.
+func (f *Features) check(d int) error {
+	if !f.Sparse {
+		if len(f.Values) != d {
+			return fieldErrorf(ReasonFeatureLength, "features", "%d values, the model takes %d", len(f.Values), d)
+		}
+		return checkFinite(f.Values, "features")
+	}
+	return f.checkSparse(int64(d))
+}
+
+// maxIndex is above every index: they are int32.
+const maxIndex = math.MaxInt32 + 1
+
+func (f *Features) checkSparse(d int64) error {
+	if err := f.checkPairs(); err != nil {
+		return err
+	}
+	for k, i := range f.Indices {
+		switch {
+		case i < 0 || int64(i) >= d:
+			return fieldErrorf(ReasonFeatureLength, element("features.indices", k), "%d is outside 0…%d", i, d-1)
+		case k > 0 && i <= f.Indices[k-1]:
+			return fieldErrorf(ReasonFeatureLength, element("features.indices", k),
+				"%d after %d, indices must ascend", i, f.Indices[k-1])
+		}
+	}
+	return checkFinite(f.Values, "features.values")
+}
+
+func (f *Features) checkPairs() error {
+	if len(f.Indices) != len(f.Values) {
+		return fieldErrorf(ReasonFeatureLength, "features.values", "%d values for %d indices", len(f.Values), len(f.Indices))
+	}
+	return nil
+}
+
+func checkFinite(values []float32, field string) error {
+	for k, v := range values {
+		// v-v is 0 for a finite v and NaN otherwise: one comparison a value.
+		if v-v != 0 {
+			return fieldErrorf(ReasonNotFinite, element(field, k), "%v, features must be finite", v)
+		}
+	}
+	return nil
+}
+
+// order sorts a sparse row by index and refuses an index that is given twice.
+func (f *Features) order() error {
+	if !slices.IsSorted(f.Indices) {
+		sortPairs(f.Indices, f.Values)
+	}
+	for k := 1; k < len(f.Indices); k++ {
+		if f.Indices[k] == f.Indices[k-1] {
+			return fieldErrorf(ReasonUnparsable, "features.indices", "%d is given twice", f.Indices[k])
+		}
+	}
+	return nil
+}
+
+// sortPairs sorts indices and carries values along. Each pair is packed into one integer, so that the standard sort does
+// the work on a plain slice; indices are not negative.
+func sortPairs(indices []int32, values []float32) {
+	packed := make([]uint64, len(indices))
+	for k, i := range indices {
+		packed[k] = uint64(i)<<32 | uint64(math.Float32bits(values[k]))
+	}
+	slices.Sort(packed)
+	for k, p := range packed {
+		indices[k], values[k] = int32(p>>32), math.Float32frombits(uint32(p))
+	}
+}
+
+// linearEdges is the length up to which scanning a list for a repeated id beats a map (BenchmarkNormaliseEdges).
+const linearEdges = 32
+
+// NormaliseEdges makes the edges what section 1 of the algorithm takes them for: distinct and without the arrival itself.
+// The first occurrence of an id stays, in the order given. It returns how many were dropped and reuses a.Edges.
+func (a *Arrival) NormaliseEdges() (dropped int) {
+	kept := a.Edges[:0]
+	if len(a.Edges) <= linearEdges {
+		for _, id := range a.Edges {
+			if id != a.ID && !slices.Contains(kept, id) {
+				kept = append(kept, id)
+			}
+		}
+	} else {
+		seen := make(map[string]struct{}, len(a.Edges))
+		for _, id := range a.Edges {
+			if _, again := seen[id]; id != a.ID && !again {
+				seen[id] = struct{}{}
+				kept = append(kept, id)
+			}
+		}
+	}
+	dropped = len(a.Edges) - len(kept)
+	clear(a.Edges[len(kept):]) // so that the unused tail keeps no record's text alive
+	a.Edges = kept
+	return dropped
+}

@@ -1,0 +1,84 @@
+package event
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Names of the record headers that Rivulet reads (content-type) and writes.
+const (
+	HeaderContentType     = "content-type"
+	HeaderArtifact        = "rivulet-artifact"         // version of the artifact that made the prediction
+	HeaderReason          = "rivulet-reason"           // one of the Reason constants
+	HeaderDetail          = "rivulet-detail"           // the field and the value, for a person
+	HeaderSourceTopic     = "rivulet-source-topic"     // where the arrival was read
+	HeaderSourcePartition = "rivulet-source-partition" // decimal
+	HeaderSourceOffset    = "rivulet-source-offset"    // decimal
+	HeaderIngestTime      = "rivulet-ingest-time"      // the arrival record's timestamp, RFC 3339 in UTC
+)
+
+// maxDetail bounds the detail header in bytes.
+const maxDetail = 1024
+
+// ContentTypeOf returns the value of the content-type header, empty where there is none. Of several the last counts, as
+// a later header amends an earlier one.
+func ContentTypeOf(headers []Header) string {
+	for _, h := range slices.Backward(headers) {
+		if strings.EqualFold(h.Key, HeaderContentType) {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+// RecordHeaders returns the headers of the dead-letter record: the record's own, then rivulet-reason, rivulet-detail
+// (cut at 1 KiB), rivulet-source-topic, -partition, -offset and, unless it is zero, rivulet-ingest-time. Where a dead
+// letter is fed in again and fails again, this failure's headers take the place of the earlier one's.
+func (d *DeadLetter) RecordHeaders() []Header {
+	headers := make([]Header, 0, len(d.Headers)+6)
+	for _, h := range d.Headers {
+		if !isDeadLetterHeader(h.Key) {
+			headers = append(headers, h)
+		}
+	}
+	detail := strings.ToValidUTF8(d.Detail, "\uFFFD")
+	if len(detail) > maxDetail {
+		const more = "…"
+		detail = detail[:runeStart(detail, maxDetail-len(more))] + more
+	}
+	headers = append(headers,
+		Header{HeaderReason, []byte(d.Reason)},
+		Header{HeaderDetail, []byte(detail)})
+	headers = appendSource(headers, d.Source)
+	if !d.IngestTime.IsZero() {
+		headers = append(headers, Header{HeaderIngestTime, d.IngestTime.UTC().AppendFormat(nil, time.RFC3339Nano)})
+	}
+	return headers
+}
+
+func isDeadLetterHeader(key string) bool {
+	switch key {
+	case HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition, HeaderSourceOffset, HeaderIngestTime:
+		return true
+	}
+	return false
+}
+
+// PredictionHeaders returns the headers of a prediction's record, so that a reader can route and deduplicate without
+// parsing the payload: content-type, rivulet-artifact, rivulet-source-topic, -partition and -offset.
+func PredictionHeaders(p *Prediction, contentType string) []Header {
+	headers := make([]Header, 0, 5)
+	headers = append(headers,
+		Header{HeaderContentType, []byte(contentType)},
+		Header{HeaderArtifact, []byte(p.Artifact)})
+	return appendSource(headers, p.Source)
+}
+
+func appendSource(headers []Header, s Source) []Header {
+	return append(headers,
+		Header{HeaderSourceTopic, []byte(s.Topic)},
+		Header{HeaderSourcePartition, strconv.AppendInt(nil, int64(s.Partition), 10)},
+		Header{HeaderSourceOffset, strconv.AppendInt(nil, s.Offset, 10)})
+}

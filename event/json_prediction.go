@@ -1,0 +1,202 @@
+package event
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	json "github.com/go-json-experiment/json"
+)
+
+// predictionJSON is the wire form; the order of its fields is the order in the record. Pointers tell a missing field
+// from a 0; a wire form of its own keeps [Prediction] free of any one codec's tags.
+type predictionJSON struct {
+	ID            string      `json:"id"`
+	Class         *int        `json:"class"`
+	ClassName     string      `json:"class_name,omitzero"`
+	Probability   *float32    `json:"probability"`
+	Top           []scoreJSON `json:"top,omitempty"`
+	Probabilities []float32   `json:"probabilities,omitempty"`
+	Logits        []float32   `json:"logits,omitempty"`
+	Artifact      *string     `json:"artifact"`
+	Batch         string      `json:"batch,omitzero"`
+	Known         *int        `json:"known_neighbours"`
+	InBatch       *int        `json:"batch_neighbours"`
+	Unknown       *int        `json:"unknown_neighbours"`
+	Source        *sourceJSON `json:"source"`
+	ArrivalTime   time.Time   `json:"arrival_time,omitzero"`
+	IngestTime    time.Time   `json:"ingest_time,omitzero"`
+	PredictedTime time.Time   `json:"predicted_time,omitzero"`
+}
+
+type scoreJSON struct {
+	Class       int     `json:"class"`
+	Name        string  `json:"name,omitzero"`
+	Probability float32 `json:"probability"`
+}
+
+type sourceJSON struct {
+	Topic     string `json:"topic"`
+	Partition int    `json:"partition"`
+	Offset    int64  `json:"offset"`
+}
+
+// predictionWire is the memory that one call needs, kept for the next.
+type predictionWire struct {
+	buf    bytes.Buffer
+	fields predictionJSON
+	source sourceJSON
+	top    []scoreJSON
+}
+
+var predictionWires = sync.Pool{New: func() any { return new(predictionWire) }}
+
+// release lets go of all that belongs to the caller.
+func (w *predictionWire) release() {
+	w.buf, w.fields, w.source = bytes.Buffer{}, predictionJSON{}, sourceJSON{}
+	clear(w.top)
+	w.top = w.top[:0]
+	if cap(w.top) <= maxScratch/64 {
+		predictionWires.Put(w)
+	}
+}
+
+// AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, batch and times are
+// left out where they are empty; numbers are the shortest that read back as the same float32; times are in UTC. NaN and
+// infinity have no JSON form and are an error, and dst is then returned as it was.
+func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
+	w := predictionWires.Get().(*predictionWire)
+	defer w.release()
+	for _, s := range p.Top {
+		w.top = append(w.top, scoreJSON(s))
+	}
+	w.source = sourceJSON(p.Source)
+	w.fields = predictionJSON{
+		ID:            p.ID,
+		Class:         &p.Class,
+		ClassName:     p.ClassName,
+		Probability:   &p.Probability,
+		Top:           w.top,
+		Probabilities: p.Probabilities,
+		Logits:        p.Logits,
+		Artifact:      &p.Artifact,
+		Batch:         p.Batch,
+		Known:         &p.Known,
+		InBatch:       &p.InBatch,
+		Unknown:       &p.Unknown,
+		Source:        &w.source,
+		ArrivalTime:   p.ArrivalTime.UTC(),
+		IngestTime:    p.IngestTime.UTC(),
+		PredictedTime: p.PredictedTime.UTC(),
+	}
+	w.buf = *bytes.NewBuffer(dst)
+	err := json.MarshalWrite(&w.buf, &w.fields)
+	if err == nil && p.ID == "" {
+		err = fieldErrorf(ReasonUnparsable, "id", "is empty")
+	}
+	if err != nil {
+		return dst, fmt.Errorf("encoding prediction of %s: %w", cut(strconv.Quote(p.ID)), err)
+	}
+	return w.buf.Bytes(), nil
+}
+
+// DecodePrediction reads one JSON record into p, for readers of the predictions topic and for tests. It writes over all
+// of p but Key, which is not part of the payload, and reuses the slices that the record fills. The error is a
+// *[FieldError], after which p holds nothing to rely on.
+func (JSON) DecodePrediction(data []byte, p *Prediction) error {
+	w := predictionWires.Get().(*predictionWire)
+	defer w.release()
+	w.fields = predictionJSON{
+		Top:           w.top[:0],
+		Probabilities: p.Probabilities[:0],
+		Logits:        p.Logits[:0],
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return fieldErrorf(ReasonUnparsable, "", "the record is empty")
+	}
+	if err := json.Unmarshal(data, &w.fields); err != nil {
+		return parseError(err)
+	}
+	w.top = w.fields.Top
+	if err := w.fields.check(); err != nil {
+		return err
+	}
+	w.fields.store(p)
+	return nil
+}
+
+// check refuses a record without its required fields, and indices and counts below 0.
+func (w *predictionJSON) check() error {
+	for _, field := range []struct {
+		name    string
+		missing bool
+	}{
+		{"id", w.ID == ""},
+		{"class", w.Class == nil},
+		{"probability", w.Probability == nil},
+		{"artifact", w.Artifact == nil},
+		{"known_neighbours", w.Known == nil},
+		{"batch_neighbours", w.InBatch == nil},
+		{"unknown_neighbours", w.Unknown == nil},
+		{"source", w.Source == nil},
+	} {
+		if field.missing {
+			return fieldErrorf(ReasonUnparsable, field.name, "is missing")
+		}
+	}
+	for _, field := range []struct {
+		name  string
+		value int
+	}{
+		{"class", *w.Class},
+		{"known_neighbours", *w.Known},
+		{"batch_neighbours", *w.InBatch},
+		{"unknown_neighbours", *w.Unknown},
+	} {
+		if field.value < 0 {
+			return fieldErrorf(ReasonUnparsable, field.name, "%d is below 0", field.value)
+		}
+	}
+	for k, s := range w.Top {
+		if s.Class < 0 {
+			return fieldErrorf(ReasonUnparsable, element("top", k)+".class", "%d is below 0", s.Class)
+		}
+	}
+	return nil
+}
+
+// store copies the record into p; a list that it lacks becomes nil, as [Prediction] has it.
+func (w *predictionJSON) store(p *Prediction) {
+	top := p.Top[:0]
+	for _, s := range w.Top {
+		top = append(top, Score(s))
+	}
+	*p = Prediction{
+		ID:            w.ID,
+		Key:           p.Key,
+		Class:         *w.Class,
+		ClassName:     w.ClassName,
+		Probability:   *w.Probability,
+		Top:           nilIfEmpty(top),
+		Probabilities: nilIfEmpty(w.Probabilities),
+		Logits:        nilIfEmpty(w.Logits),
+		Artifact:      *w.Artifact,
+		Batch:         w.Batch,
+		Known:         *w.Known,
+		InBatch:       *w.InBatch,
+		Unknown:       *w.Unknown,
+		Source:        Source(*w.Source),
+		ArrivalTime:   w.ArrivalTime.UTC(),
+		IngestTime:    w.IngestTime.UTC(),
+		PredictedTime: w.PredictedTime.UTC(),
+	}
+}
+
+func nilIfEmpty[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
