@@ -1,0 +1,72 @@
+package consumer
+
+import (
+	"context"
+	"time"
+
+	"rivulet/event"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Version is one artifact as it is served. It does not change: whoever holds one may go on using it after a newer one
+// has taken over.
+type Version interface {
+	// ID is the artifact's version, as predictions name it.
+	ID() string
+	// Classes are the names of the C classes, by index.
+	Classes() []string
+	// Features is d, the number of raw features of an arrival.
+	Features() int
+	// SyntheticNodes is N', the number of columns of M.
+	SyntheticNodes() int
+	// Rows fills rows[i] with the row of M of the node ids[i]; an id that is not in T gives a row with Known false. The
+	// slices in a row are shared and must not be changed.
+	Rows(ctx context.Context, ids []string, rows []infer.Row) error
+	// Predict returns raw logits and published probabilities, both n×C.
+	Predict(b *infer.Batch) (logits, probabilities *graph.Dense)
+}
+
+// Versions gives the version to serve. It is asked once a batch, so that a batch is served by one version only.
+type Versions interface {
+	// Current is nil until the first version has been loaded.
+	Current() Version
+}
+
+// Deliverer makes a batch durable: predictions and dead letters first, then the offsets. It returns nil when all of it
+// is durable, and may be called again with the same batch after an error. It keeps nothing of the batch after it has
+// returned.
+type Deliverer interface {
+	Deliver(ctx context.Context, b event.Batch) error
+}
+
+// Clock is where the consumer takes its time from.
+type Clock interface {
+	Now() time.Time
+	// NewTimer returns a channel that is sent to once, d from now, and a function that releases the timer.
+	NewTimer(d time.Duration) (fired <-chan time.Time, stop func())
+}
+
+// SystemClock is the machine's clock.
+type SystemClock struct{}
+
+// Now is the current time.
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// NewTimer is [time.NewTimer].
+func (SystemClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTimer(d)
+	return t.C, func() { t.Stop() }
+}
+
+// sleep waits for d or for ctx, whichever is first.
+func sleep(ctx context.Context, clock Clock, d time.Duration) error {
+	fired, stop := clock.NewTimer(d)
+	defer stop()
+	select {
+	case <-fired:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,75 @@
+package consumer
+
+import (
+	"time"
+
+	"rivulet/event"
+)
+
+// Observer is told what happens. Its methods are called from several goroutines at once and must return soon: the
+// stream waits for them.
+type Observer interface {
+	// Batch is called once for each batch that has been delivered.
+	Batch(BatchStats)
+	// DeadLetter is called for each record that was set aside, once its batch is delivered; reason is one of event's
+	// Reason constants.
+	DeadLetter(reason string)
+	// Lag is called after each fetch: lag is the partition's high-water mark less the offset that is read next, in
+	// records.
+	Lag(tp event.TopicPartition, lag int64)
+	// Rebalance is called when a generation of the group begins, with the partitions that it assigned to this consumer.
+	Rebalance(assigned []event.TopicPartition)
+	// Retry is called before each repeated attempt; stage is one of the Stage constants.
+	Retry(stage string, err error)
+}
+
+// Stages that are retried.
+const (
+	StageGroup  = "group"  // joining the consumer group
+	StageFetch  = "fetch"  // reading a partition
+	StageLookup = "lookup" // reading rows of M
+)
+
+// BatchStats describes one delivered batch.
+type BatchStats struct {
+	// Name is the batch's name, as its predictions carry it; Version the artifact that served it.
+	Name, Version string
+	// Records is how many records came in, Bytes the size of their keys and values.
+	Records, Bytes int
+	// Known, InBatch and Unknown are the sums over the batch of the predictions' fields of these names.
+	Known, InBatch, Unknown int
+	// Isolated is the number of arrivals without a known neighbour and without one in the batch: predicted from their
+	// features alone.
+	Isolated int
+	// Dropped is the number of entries of edge lists that named the arrival itself or a neighbour twice.
+	Dropped int
+	// Lookups is the number of distinct ids whose rows of M were asked for.
+	Lookups int
+	// Wait is how long the batch, ready to be delivered, waited for the batch before it. The stages are disjoint;
+	// together with Wait they make up the time from Started to Published.
+	Decode, Lookup, Attach, Infer, Wait, Deliver time.Duration
+	// Started is when the batch was formed, Published when all of it was durable.
+	Started, Published time.Time
+	// Delivered is the batch itself. It may be read during the call only: its memory is used again.
+	Delivered *event.Batch
+}
+
+// NopObserver observes nothing. Embed it to implement some of the methods only.
+type NopObserver struct{}
+
+// Batch does nothing.
+func (NopObserver) Batch(BatchStats) {}
+
+// DeadLetter does nothing.
+func (NopObserver) DeadLetter(string) {}
+
+// Lag does nothing.
+func (NopObserver) Lag(event.TopicPartition, int64) {}
+
+// Rebalance does nothing.
+func (NopObserver) Rebalance([]event.TopicPartition) {}
+
+// Retry does nothing.
+func (NopObserver) Retry(string, error) {}
+
+var _ Observer = NopObserver{}
