@@ -24,14 +24,20 @@ func newJoined(adj *graph.CSR, b *Batch) *joined {
 	for i := range j.invG {
 		j.invG[i] = float32(1 / math.Sqrt(1+float64(fromGraph[i])+float64(fromBatch[i])))
 	}
-	j.invB = b.R.RowSums()
-	for i, d := range j.invB {
+	j.invB = b.jointInverses()
+	return j
+}
+
+// jointInverses are D̃^-½ of the arrivals joined to a graph: D̃ counts the weights of R.
+func (b *Batch) jointInverses() []float32 {
+	inv := b.R.RowSums()
+	for i, d := range inv {
 		if b.Adj != nil {
 			d += float32(b.Adj.RowLen(i))
 		}
-		j.invB[i] = float32(1 / math.Sqrt(1+float64(d)))
+		inv[i] = float32(1 / math.Sqrt(1+float64(d)))
 	}
-	return j
+	return inv
 }
 
 // scaled returns diag(inv)·z.

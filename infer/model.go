@@ -1,8 +1,15 @@
 package infer
 
-import "rivulet/graph"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
-// Model is one architecture with its weights W. Each is in a file of its own.
+	"rivulet/graph"
+)
+
+// Model is one architecture with its weights W. Each is in a file of its own, and in the list that [Build] knows.
 type Model interface {
 	// Name is the architecture: "sgc".
 	Name() string
@@ -10,7 +17,7 @@ type Model interface {
 	Features() int
 	Classes() int
 	// Params are the weights under PyTorch Geometric's names, in shapes y = x W + b ([in, out]; PyTorch's weight is the
-	// transpose).
+	// transpose). The model goes on using their memory.
 	Params() []Param
 	// Tables computes the frozen tables of a graph in which every node meets one neighbour more (ALGORITHM.md,
 	// section 2).
@@ -27,6 +34,86 @@ type Param struct {
 	Value *graph.Dense
 }
 
+// architectures are the models by name; each builder takes its tensors and checks the shapes that hang together.
+var architectures = map[string]func(p *params) Model{
+	"sgc": buildSGC,
+}
+
+// Build makes a model from its architecture's name and its weights, in any order: the inverse of [Model.Params]. The error
+// names the tensor, and both shapes where they do not fit. The model uses the memory of the weights.
+func Build(name string, weights []Param) (Model, error) {
+	build, ok := architectures[name]
+	if !ok {
+		known := slices.Sorted(maps.Keys(architectures))
+		return nil, fmt.Errorf("model %q is not known, only %s", name, strings.Join(known, ", "))
+	}
+	p := &params{left: make(map[string]*graph.Dense, len(weights))}
+	for _, w := range weights {
+		if err := p.add(w); err != nil {
+			return nil, fmt.Errorf("building %s: %w", name, err)
+		}
+	}
+	model := build(p)
+	if err := p.finish(); err != nil {
+		return nil, fmt.Errorf("building %s: %w", name, err)
+	}
+	return model, nil
+}
+
+// params hands out tensors by name and keeps the first thing that is wrong.
+type params struct {
+	left map[string]*graph.Dense
+	err  error
+}
+
+func (p *params) add(w Param) error {
+	switch {
+	case p.left[w.Name] != nil:
+		return fmt.Errorf("tensor %s is there twice", w.Name)
+	case w.Value == nil:
+		return fmt.Errorf("tensor %s has no values", w.Name)
+	case w.Value.Rows < 1 || w.Value.Cols < 1:
+		return fmt.Errorf("tensor %s is %s, want at least 1×1", w.Name, shape(w.Value))
+	case len(w.Value.Data) != w.Value.Rows*w.Value.Cols:
+		return fmt.Errorf("tensor %s has %d values for shape %s", w.Name, len(w.Value.Data), shape(w.Value))
+	}
+	p.left[w.Name] = w.Value
+	return nil
+}
+
+// free takes a tensor of any shape. Where it is missing the builder goes on with a 1×1 one and its model is never used.
+func (p *params) free(name string) *graph.Dense {
+	value, ok := p.left[name]
+	if !ok {
+		if p.err == nil {
+			p.err = fmt.Errorf("tensor %s is missing", name)
+		}
+		return graph.NewDense(1, 1)
+	}
+	delete(p.left, name)
+	return value
+}
+
+// sized takes a tensor of r×c.
+func (p *params) sized(name string, r, c int) *graph.Dense {
+	value := p.free(name)
+	if p.err == nil && !hasShape(value, r, c) {
+		p.err = fmt.Errorf("tensor %s is %s, want %d×%d", name, shape(value), r, c)
+	}
+	return value
+}
+
+// finish reports what was wrong, or a tensor that nobody took.
+func (p *params) finish() error {
+	if p.err != nil {
+		return p.err
+	}
+	if names := slices.Sorted(maps.Keys(p.left)); len(names) > 0 {
+		return fmt.Errorf("tensor %s (%s) is not one of its weights", names[0], shape(p.left[names[0]]))
+	}
+	return nil
+}
+
 // Tables are what an arrival reads of a graph of m nodes, one table a hop or layer.
 type Tables struct {
 	U []*graph.Dense // U[t] m×width_t
@@ -36,7 +123,23 @@ type Tables struct {
 // Nodes is m, the number of nodes that the tables describe.
 func (t *Tables) Nodes() int { return t.U[0].Rows }
 
-// Deployment is a model on a graph: it answers batches that are attached to that graph.
+// shapes describes the tables in messages: "u0 38×8, u1 38×8, c 38×1".
+func (t *Tables) shapes() string {
+	var parts []string
+	for k, u := range t.U {
+		parts = append(parts, fmt.Sprintf("u%d %s", k, shape(u)))
+	}
+	if t.C != nil {
+		parts = append(parts, "c "+shape(t.C))
+	}
+	if parts == nil {
+		return "no tables"
+	}
+	return "tables " + strings.Join(parts, ", ")
+}
+
+// Deployment is a model on a graph: it answers batches that are attached to that graph. It is never changed by a batch and
+// is safe for concurrent use.
 type Deployment interface {
 	// Nodes is m: the number of columns that a batch's R must have.
 	Nodes() int
@@ -48,4 +151,20 @@ type Deployment interface {
 type Inputs interface {
 	// Project returns X·W, m×h, for W d×h.
 	Project(w *graph.Dense) *graph.Dense
+}
+
+func shape(m *graph.Dense) string {
+	if m == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d×%d", m.Rows, m.Cols)
+}
+
+func hasShape(m *graph.Dense, r, c int) bool { return m != nil && m.Rows == r && m.Cols == c }
+
+// checkGraph panics where a graph is not square or what comes with its nodes has another number of rows.
+func checkGraph(adj *graph.CSR, rows int, what string) {
+	if adj.Rows != adj.Cols || adj.Rows != rows {
+		panic(fmt.Sprintf("infer: %d rows of %s on a graph of %d×%d", rows, what, adj.Rows, adj.Cols))
+	}
 }

@@ -1,6 +1,10 @@
 package infer
 
-import "rivulet/graph"
+import (
+	"fmt"
+
+	"rivulet/graph"
+)
 
 // Predictor is everything that turns an attached batch into what is published: a deployed model, and where the
 // calibration says so a propagation.
@@ -10,8 +14,13 @@ type Predictor struct {
 	Calibration Calibration
 }
 
-// Predict returns the raw logits and the published probabilities, both n×C.
+// Predict returns the raw logits and the published probabilities, both n×C. A calibration that names a propagation without
+// one to run, or the reverse, is a programming error and panics.
 func (p *Predictor) Predict(b *Batch) (logits, probabilities *graph.Dense) {
+	kind := p.Calibration.Kind
+	if wants := kind == PropagateLabels || kind == PropagateErrors; wants != (p.Propagation != nil) {
+		panic(fmt.Sprintf("infer: calibration %q with propagation %T", kind, p.Propagation))
+	}
 	logits = p.Model.Logits(b)
 	var f *graph.Dense
 	if p.Propagation != nil {

@@ -43,9 +43,14 @@ func (p *Preprocess) Validate(d int) error {
 	if p.Kind == Standardize && len(p.Std) != d {
 		return fmt.Errorf("preprocess.std has %d values, want %d", len(p.Std), d)
 	}
+	for k, m := range p.Mean {
+		if math.IsNaN(float64(m)) || math.IsInf(float64(m), 0) {
+			return fmt.Errorf("preprocess.mean[%d] is %v, want a finite number", k, m)
+		}
+	}
 	for k, s := range p.Std {
-		if !(s > 0) {
-			return fmt.Errorf("preprocess.std[%d] is %v, want > 0", k, s)
+		if !(s > 0) || math.IsInf(float64(s), 0) {
+			return fmt.Errorf("preprocess.std[%d] is %v, want a positive number", k, s)
 		}
 	}
 	if !(p.Scale > 0) || math.IsInf(float64(p.Scale), 0) {
@@ -67,6 +72,10 @@ func (p *Preprocess) Fold(w *graph.Dense) *Projection {
 	pr := &Projection{weight: w.Clone(), offset: make([]float32, w.Cols), unit: p.Kind == L2Center}
 	if p.Kind == None {
 		return pr
+	}
+	if len(p.Mean) != w.Rows || (p.Kind == Standardize && len(p.Std) != w.Rows) {
+		panic(fmt.Sprintf("infer: preprocessing %q with a mean of %d and deviations of %d on weights of %s",
+			p.Kind, len(p.Mean), len(p.Std), shape(w)))
 	}
 	offset := make([]float64, w.Cols)
 	for k := range w.Rows {
@@ -94,7 +103,7 @@ func (pr *Projection) Width() int { return pr.weight.Cols }
 // the sparse row with the same non-zeros.
 func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 	if x.Cols() != pr.weight.Rows {
-		panic(fmt.Sprintf("infer: %d features for weights of %d", x.Cols(), pr.weight.Rows))
+		panic(fmt.Sprintf("infer: features of %d×%d for weights of %s", x.Rows(), x.Cols(), shape(pr.weight)))
 	}
 	out := graph.NewDense(x.Rows(), pr.weight.Cols)
 	work := len(out.Data) * x.Cols()

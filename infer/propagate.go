@@ -28,8 +28,11 @@ func LabelSeeds(labels []int32, classes int) *graph.Dense {
 	return f0
 }
 
-// ErrorSeeds are F0 of error propagation: one-hot − softmax(logits) on the labelled nodes, 0 elsewhere.
+// ErrorSeeds are F0 of error propagation: one-hot − softmax(logits) on the labelled nodes, 0 where the label is negative.
 func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
+	if len(labels) != logits.Rows {
+		panic(fmt.Sprintf("infer: %d labels for logits of %s", len(labels), shape(logits)))
+	}
 	f0 := graph.NewDense(len(labels), logits.Cols)
 	for j, y := range labels {
 		if y < 0 {
@@ -51,6 +54,7 @@ func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
 //
 // with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone.
 func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
+	checkGraph(adj, f0.Rows, "seeds")
 	n := adj.Rows
 	inv, met := make([]float32, n), make([]float32, n) // D^-½ and (D+1)^-½
 	for j, deg := range adj.RowSums() {
@@ -80,8 +84,13 @@ func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
 //
 // normalise brings the rows of the result to sum 1, as label propagation does; rows of zeros stay zero.
 func FrozenPropagation(t *Tables, alpha float32, normalise bool) Propagation {
-	if t.C != nil {
-		panic("infer: tables of propagation have no c")
+	if t.C != nil || len(t.U) == 0 {
+		panic(fmt.Sprintf("infer: propagation on %s, wants one table a step and no c", t.shapes()))
+	}
+	for _, u := range t.U {
+		if u.Rows != t.Nodes() || u.Cols != t.U[0].Cols {
+			panic(fmt.Sprintf("infer: propagation on %s, wants tables of one shape", t.shapes()))
+		}
 	}
 	flat := interleave(&Tables{U: t.U, C: graph.NewDense(t.Nodes(), 0)})
 	return &frozenPropagation{tables: flat, steps: len(t.U), alpha: alpha, normalise: normalise}
@@ -120,6 +129,7 @@ func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
 
 // JointLabels deploys label propagation on the graph with the batch in it.
 func JointLabels(adj *graph.CSR, labels []int32, classes int, alpha float32) Propagation {
+	checkGraph(adj, len(labels), "labels")
 	f0 := LabelSeeds(labels, classes)
 	return &jointPropagation{adj: adj, alpha: alpha, normalise: true, seeds: func(*Batch) *graph.Dense { return f0 }}
 }
@@ -132,6 +142,7 @@ type NodeLogits interface {
 
 // JointErrors deploys error propagation on the graph with the batch in it; the errors are those of model in that graph.
 func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) Propagation {
+	checkGraph(adj, len(labels), "labels")
 	return &jointPropagation{adj: adj, alpha: alpha, seeds: func(b *Batch) *graph.Dense {
 		return ErrorSeeds(labels, model.GraphLogits(b))
 	}}
@@ -153,91 +164,4 @@ func (p *jointPropagation) Propagate(b *Batch) *graph.Dense {
 		normaliseRows(f)
 	}
 	return f
-}
-
-// normaliseRows brings every row to sum 1; rows of zeros stay zero.
-func normaliseRows(m *graph.Dense) {
-	for i := range m.Rows {
-		row := m.Row(i)
-		sum := float32(0)
-		for _, v := range row {
-			sum += v
-		}
-		if sum == 0 {
-			continue
-		}
-		for k := range row {
-			row[k] /= sum
-		}
-	}
-}
-
-// Softmax sets dst = softmax(logits/temperature).
-func Softmax(dst, logits []float32, temperature float32) {
-	top := logits[0]
-	for _, v := range logits {
-		top = max(top, v)
-	}
-	sum := 0.0
-	for k, v := range logits {
-		e := math.Exp(float64((v - top) / temperature))
-		dst[k] = float32(e)
-		sum += e
-	}
-	for k := range dst {
-		dst[k] = float32(float64(dst[k]) / sum)
-	}
-}
-
-// Kinds of propagation that a calibration names.
-const (
-	PropagateNone   = "none"
-	PropagateLabels = "lp"
-	PropagateErrors = "ep"
-)
-
-// Calibration turns logits, and F where a propagation runs, into what is published (section 6):
-// p = softmax(logits/Temperature), s = p + Gamma·F, negatives clipped, rows normalised.
-type Calibration struct {
-	Temperature float32 // τ > 0
-	Kind        string  // none, lp or ep
-	Alpha       float32 // α of the propagation, 0 < α < 1
-	Gamma       float32 // γ ≥ 0
-}
-
-// Validate checks ranges.
-func (c Calibration) Validate() error {
-	switch {
-	case !(c.Temperature > 0) || math.IsInf(float64(c.Temperature), 0):
-		return fmt.Errorf("calibration.temperature is %v, want a positive number", c.Temperature)
-	case c.Kind == PropagateNone:
-		return nil
-	case c.Kind != PropagateLabels && c.Kind != PropagateErrors:
-		return fmt.Errorf("calibration.kind is %q, want %q, %q or %q", c.Kind, PropagateNone, PropagateLabels, PropagateErrors)
-	case !(c.Alpha > 0 && c.Alpha < 1):
-		return fmt.Errorf("calibration.alpha is %v, want between 0 and 1", c.Alpha)
-	case !(c.Gamma >= 0) || math.IsInf(float64(c.Gamma), 0):
-		return fmt.Errorf("calibration.gamma is %v, want 0 or more", c.Gamma)
-	}
-	return nil
-}
-
-// Probabilities returns n×C; f may be nil where Kind is none.
-func (c Calibration) Probabilities(logits, f *graph.Dense) *graph.Dense {
-	out := graph.NewDense(logits.Rows, logits.Cols)
-	for i := range out.Rows {
-		row := out.Row(i)
-		Softmax(row, logits.Row(i), c.Temperature)
-		if f == nil {
-			continue
-		}
-		graph.Axpy(row, c.Gamma, f.Row(i))
-		for k := range row {
-			row[k] = max(row[k], 0)
-		}
-	}
-	if f != nil {
-		normaliseRows(out)
-	}
-	return out
 }

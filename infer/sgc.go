@@ -22,6 +22,11 @@ func NewSGC(w *graph.Dense, b []float32) (*SGC, error) {
 	return &SGC{W: w, B: b}, nil
 }
 
+func buildSGC(p *params) Model {
+	w := p.free("lin.weight")
+	return &SGC{W: w, B: p.sized("lin.bias", 1, w.Cols).Data}
+}
+
 func (m *SGC) Name() string  { return "sgc" }
 func (m *SGC) Features() int { return m.W.Rows }
 func (m *SGC) Classes() int  { return m.W.Cols }
@@ -40,6 +45,7 @@ func (m *SGC) Tables(adj *graph.CSR, x Inputs) *Tables {
 
 // SGCTables are the tables for any Z = XW (m×C).
 func SGCTables(adj *graph.CSR, z *graph.Dense) *Tables {
+	checkGraph(adj, z.Rows, "features")
 	n := adj.Rows
 	u0, u1, c := graph.NewDense(n, z.Cols), graph.NewDense(n, z.Cols), graph.NewDense(n, 1)
 	scaled := graph.NewDense(n, z.Cols) // Z/√D
@@ -62,8 +68,8 @@ func SGCTables(adj *graph.CSR, z *graph.Dense) *Tables {
 
 // Frozen deploys the model on tables of T or S.
 func (m *SGC) Frozen(t *Tables, pre *Preprocess) Deployment {
-	if len(t.U) != 2 || t.C == nil || t.C.Cols != 1 || t.U[0].Cols != m.Classes() || t.U[1].Cols != m.Classes() {
-		panic("infer: sgc wants tables u0, u1 (m×C) and c (m×1)")
+	if len(t.U) != 2 || !hasShape(t.U[1], t.Nodes(), m.Classes()) || t.U[0].Cols != m.Classes() || !hasShape(t.C, t.Nodes(), 1) {
+		panic(fmt.Sprintf("infer: sgc of %d classes on %s, wants u0 and u1 m×C, c m×1", m.Classes(), t.shapes()))
 	}
 	return &frozenSGC{project: pre.Fold(m.W), bias: m.B, tables: interleave(t)}
 }
@@ -141,7 +147,9 @@ func spread(dst *graph.Dense, adj *graph.CSR, q []float32, z *graph.Dense) {
 
 // Joint deploys the model on the graph with the batch in it: rows of the arrivals of Â(𝔸)² [Z; z] + b.
 func (m *SGC) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
-	return &jointSGC{project: pre.Fold(m.W), bias: m.B, adj: adj, z: x.Project(m.W)}
+	z := x.Project(m.W)
+	checkGraph(adj, z.Rows, "features")
+	return &jointSGC{project: pre.Fold(m.W), bias: m.B, adj: adj, z: z}
 }
 
 type jointSGC struct {

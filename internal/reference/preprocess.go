@@ -19,9 +19,9 @@ type Preprocess struct {
 	Scale     float64
 }
 
-// FitPreprocess fits on T's nodes. Mean and Std (the population's deviation; 0 becomes 1) are taken over all rows, of unit norm for l2-center.
-// Scale makes √(mean over rows of the squared L2 norm of the row of Â²X) equal to 5; where Â²X is zero it is 1. none has
-// neither.
+// FitPreprocess fits on T's nodes. Mean and Std (the population's deviation; 0 becomes 1) are taken over all rows, of unit
+// norm for l2-center. Scale makes √(mean over rows of the squared L2 norm of the row of Â²X) equal to 5; where Â²X is zero
+// but for rounding it is 1. none has neither.
 func FitPreprocess(kind string, graph, x Matrix) Preprocess {
 	d := x.Cols()
 	p := Preprocess{Kind: kind, Mean: make([]float64, d), Std: make([]float64, d), Scale: 1}
@@ -37,13 +37,13 @@ func FitPreprocess(kind string, graph, x Matrix) Preprocess {
 		p.Mean = columnMeans(x)
 		squares := columnMeans(At(len(x), d, func(i, k int) float64 { return (x[i][k] - p.Mean[k]) * (x[i][k] - p.Mean[k]) }))
 		for k, v := range squares {
-			if v > 0 {
+			if v > 1e-18 { // a constant column has rounding errors
 				p.Std[k] = math.Sqrt(v)
 			}
 		}
 	}
 	op := AHat(graph)
-	if norm := RowRMS(op.Mul(op.Mul(p.Apply(x)))); norm > 0 {
+	if norm := RowRMS(op.Mul(op.Mul(p.Apply(x)))); norm > 1e-9 {
 		p.Scale = RMSNorm / norm
 	}
 	return p

@@ -1,0 +1,100 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+
+	"rivulet/graph"
+)
+
+// Softmax sets dst = softmax(logits/temperature); dst may be logits.
+func Softmax(dst, logits []float32, temperature float32) {
+	top := logits[0]
+	for _, v := range logits {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for k, v := range logits {
+		e := math.Exp(float64((v - top) / temperature))
+		dst[k] = float32(e)
+		sum += e
+	}
+	for k := range dst {
+		dst[k] = float32(float64(dst[k]) / sum)
+	}
+}
+
+// Kinds of propagation that a calibration names.
+const (
+	PropagateNone   = "none"
+	PropagateLabels = "lp"
+	PropagateErrors = "ep"
+)
+
+// Calibration turns logits, and F where a propagation runs, into what is published (section 6):
+// p = softmax(logits/Temperature), s = p + Gamma·F, negatives clipped, rows normalised.
+type Calibration struct {
+	Temperature float32 // τ > 0
+	Kind        string  // none, lp or ep
+	Alpha       float32 // α of the propagation, 0 < α < 1
+	Gamma       float32 // γ ≥ 0
+}
+
+// Validate checks ranges.
+func (c Calibration) Validate() error {
+	switch {
+	case !(c.Temperature > 0) || math.IsInf(float64(c.Temperature), 0):
+		return fmt.Errorf("calibration.temperature is %v, want a positive number", c.Temperature)
+	case c.Kind == PropagateNone:
+		return nil
+	case c.Kind != PropagateLabels && c.Kind != PropagateErrors:
+		return fmt.Errorf("calibration.kind is %q, want %q, %q or %q", c.Kind, PropagateNone, PropagateLabels, PropagateErrors)
+	case !(c.Alpha > 0 && c.Alpha < 1):
+		return fmt.Errorf("calibration.alpha is %v, want between 0 and 1", c.Alpha)
+	case !(c.Gamma >= 0) || math.IsInf(float64(c.Gamma), 0):
+		return fmt.Errorf("calibration.gamma is %v, want 0 or more", c.Gamma)
+	}
+	return nil
+}
+
+// Probabilities returns n×C; f may be nil where Kind is none.
+func (c Calibration) Probabilities(logits, f *graph.Dense) *graph.Dense {
+	if f != nil && (f.Rows != logits.Rows || f.Cols != logits.Cols) {
+		panic(fmt.Sprintf("infer: logits of %s with a propagation of %s", shape(logits), shape(f)))
+	}
+	out := graph.NewDense(logits.Rows, logits.Cols)
+	for i := range out.Rows {
+		row := out.Row(i)
+		Softmax(row, logits.Row(i), c.Temperature)
+		if f == nil {
+			continue
+		}
+		graph.Axpy(row, c.Gamma, f.Row(i))
+		for k := range row {
+			row[k] = max(row[k], 0)
+		}
+	}
+	if f != nil {
+		normaliseRows(out)
+	}
+	return out
+}
+
+// normaliseRows brings every row to sum 1. A row whose sum is not positive carries no labels and becomes 0: all labels out
+// of reach, or the small negative weights that tables of S can have.
+func normaliseRows(m *graph.Dense) {
+	for i := range m.Rows {
+		row := m.Row(i)
+		sum := float32(0)
+		for _, v := range row {
+			sum += v
+		}
+		if sum <= 0 {
+			clear(row)
+			continue
+		}
+		for k := range row {
+			row[k] /= sum
+		}
+	}
+}
