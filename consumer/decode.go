@@ -1,0 +1,92 @@
+package consumer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"rivulet/event"
+	"rivulet/graph"
+)
+
+// slot is the memory of one record of a batch, used again by the next batch.
+type slot struct {
+	record  *Record
+	arrival event.Arrival
+	bytes   int // of key and value
+	dropped int // entries of the edge list that named the arrival itself or a neighbour twice
+	fault   *event.FieldError
+
+	// What became of the distinct neighbours: nodes of T, neighbours in ã (also those that only the other side listed),
+	// and the listed ids that are neither.
+	known, inBatch, unknown int
+}
+
+// decode turns records into arrivals that a model of d features can take, in the order of the records, and the rest
+// into dead letters. Large batches are decoded on several processors.
+func (p *Pipeline) decode(records []Record, d int) (arrivals []*slot, dead []event.DeadLetter) {
+	p.slots = slices.Grow(p.slots[:0], len(records))[:len(records)]
+	bytes := 0
+	for i := range records {
+		p.slots[i].record = &records[i]
+		p.slots[i].bytes = len(records[i].Key) + len(records[i].Value)
+		bytes += p.slots[i].bytes
+	}
+	// ParallelRows weighs multiply-adds; a byte of a record costs about four.
+	graph.ParallelRows(len(records), 4*bytes, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			p.decodeOne(&p.slots[i], d)
+		}
+	})
+	p.arrivals = p.arrivals[:0]
+	for i := range p.slots {
+		s := &p.slots[i]
+		if s.fault == nil {
+			p.arrivals = append(p.arrivals, s)
+			continue
+		}
+		dead = append(dead, event.DeadLetter{
+			Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers,
+			Source: s.record.Source, IngestTime: s.record.Time,
+			Reason: s.fault.Reason, Detail: s.fault.Error(),
+		})
+	}
+	return p.arrivals, dead
+}
+
+// decodeOne fills s from its record: an arrival that the model can take, or a fault.
+func (p *Pipeline) decodeOne(s *slot, d int) {
+	s.fault, s.dropped = nil, 0
+	if limit := p.Limits.RecordBytes; limit > 0 && s.bytes > limit {
+		s.fault = &event.FieldError{Reason: event.ReasonTooLarge,
+			Detail: fmt.Sprintf("key and value have %d bytes, limits.record_bytes is %d", s.bytes, limit)}
+		return
+	}
+	codec := p.Codec
+	if ct := event.ContentTypeOf(s.record.Headers); ct != "" {
+		var ok bool
+		if codec, ok = event.ForContentType(ct); !ok {
+			s.fault = &event.FieldError{Reason: event.ReasonContentType, Field: event.HeaderContentType,
+				Detail: fmt.Sprintf("%.80q names no codec", ct)}
+			return
+		}
+	}
+	if err := codec.DecodeArrival(s.record.Value, &s.arrival); err != nil {
+		s.fault = asFault(err)
+		return
+	}
+	if err := s.arrival.Check(d, p.Limits.Edges); err != nil {
+		s.fault = asFault(err)
+		return
+	}
+	s.dropped = s.arrival.NormaliseEdges()
+}
+
+// asFault gives the reason that a codec named; an error without one is a record that could not be parsed.
+func asFault(err error) *event.FieldError {
+	var fault *event.FieldError
+	if errors.As(err, &fault) {
+		return fault
+	}
+	return &event.FieldError{Reason: event.ReasonUnparsable, Detail: err.Error()}
+}

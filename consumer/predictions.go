@@ -1,0 +1,57 @@
+package consumer
+
+import (
+	"cmp"
+	"slices"
+
+	"rivulet/event"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// predictions says in the wire's terms what the model said of each arrival: row i of logits and probabilities (n×C) is
+// arrival i. The result is valid until the next batch.
+func (p *Pipeline) predictions(in Intake, version Version, arrivals []*slot, logits, probabilities *graph.Dense) []event.Prediction {
+	classes, id, now := version.Classes(), version.ID(), p.Clock.Now()
+	p.published = slices.Grow(p.published[:0], len(arrivals))[:len(arrivals)]
+	for i, s := range arrivals {
+		row := probabilities.Row(i)
+		best := infer.ArgMax(row)
+		pr := event.Prediction{
+			ID: s.arrival.ID, Key: s.record.Key,
+			Class: best, ClassName: classes[best], Probability: row[best],
+			Top:   p.top(p.published[i].Top[:0], row, classes),
+			Known: s.known, InBatch: s.inBatch, Unknown: s.unknown,
+			Artifact: id, Batch: in.Name, Source: s.record.Source,
+			ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now,
+		}
+		if p.Output.Probabilities {
+			pr.Probabilities = row
+		}
+		if p.Output.Logits {
+			pr.Logits = logits.Row(i)
+		}
+		p.published[i] = pr
+	}
+	return p.published
+}
+
+// top appends the Output.TopK most probable classes to dst, best first; of equal ones the lower index first, as in
+// [infer.ArgMax].
+func (p *Pipeline) top(dst []event.Score, row []float32, classes []string) []event.Score {
+	k := min(p.Output.TopK, len(row))
+	if k <= 0 {
+		return nil
+	}
+	p.order = p.order[:0]
+	for c := range row {
+		p.order = append(p.order, int32(c))
+	}
+	slices.SortFunc(p.order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(row[b], row[a]), cmp.Compare(a, b))
+	})
+	for _, c := range p.order[:k] {
+		dst = append(dst, event.Score{Class: int(c), Name: classes[c], Probability: row[c]})
+	}
+	return dst
+}
