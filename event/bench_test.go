@@ -1,0 +1,126 @@
+package event
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// benchArrival is a record as a stream has them: a bag of 35 words with weights, or 500 dense values, and 20 edges.
+func benchArrival(sparse bool) []byte {
+	r := rand.New(rand.NewPCG(1, 2))
+	a := Arrival{ID: "paper-1234567", Time: fullPrediction().IngestTime}
+	if a.Features.Sparse = sparse; sparse {
+		var index int32
+		for range 35 {
+			index += 1 + r.Int32N(70)
+			a.Features.Indices = append(a.Features.Indices, index)
+			a.Features.Values = append(a.Features.Values, r.Float32())
+		}
+	} else {
+		for range 500 {
+			a.Features.Values = append(a.Features.Values, float32(r.NormFloat64()))
+		}
+	}
+	for range 20 {
+		a.Edges = append(a.Edges, fmt.Sprintf("paper-%d", r.IntN(3_000_000)))
+	}
+	data, err := (JSON{}).AppendArrival(nil, &a)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func BenchmarkDecodeArrival(b *testing.B) {
+	for name, sparse := range map[string]bool{"sparse35": true, "dense500": false} {
+		b.Run(name, func(b *testing.B) {
+			data := benchArrival(sparse)
+			var a Arrival
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := (JSON{}).DecodeArrival(data, &a); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "arrivals/s")
+			b.ReportMetric(float64(len(data)), "B/arrival")
+		})
+	}
+}
+
+func BenchmarkAppendArrival(b *testing.B) {
+	for name, sparse := range map[string]bool{"sparse35": true, "dense500": false} {
+		b.Run(name, func(b *testing.B) {
+			var a Arrival
+			if err := (JSON{}).DecodeArrival(benchArrival(sparse), &a); err != nil {
+				b.Fatal(err)
+			}
+			var out []byte
+			var err error
+			b.ReportAllocs()
+			for b.Loop() {
+				if out, err = (JSON{}).AppendArrival(out[:0], &a); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "arrivals/s")
+		})
+	}
+}
+
+func BenchmarkAppendPrediction(b *testing.B) {
+	full := fullPrediction()
+	plain := full
+	plain.Top, plain.Probabilities, plain.Logits = nil, nil, nil
+	for name, p := range map[string]*Prediction{"full": &full, "plain": &plain} {
+		b.Run(name, func(b *testing.B) {
+			var out []byte
+			var err error
+			b.ReportAllocs()
+			for b.Loop() {
+				if out, err = (JSON{}).AppendPrediction(out[:0], p); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "predictions/s")
+			b.ReportMetric(float64(len(out)), "B/prediction")
+		})
+	}
+}
+
+func BenchmarkDecodePrediction(b *testing.B) {
+	full := fullPrediction()
+	data, err := (JSON{}).AppendPrediction(nil, &full)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var p Prediction
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := (JSON{}).DecodePrediction(data, &p); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "predictions/s")
+}
+
+func BenchmarkNormaliseEdges(b *testing.B) {
+	for _, n := range []int{8, 20, 32, 33, 64, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			edges := make([]string, n)
+			for i := range edges {
+				edges[i] = fmt.Sprintf("paper-%d", 1_000_000+i)
+			}
+			a := Arrival{ID: "paper-1"}
+			b.ReportAllocs()
+			for b.Loop() {
+				a.Edges = append(a.Edges[:0], edges...)
+				if a.NormaliseEdges() != 0 {
+					b.Fatal("dropped a distinct edge")
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "arrivals/s")
+		})
+	}
+}

@@ -1,0 +1,176 @@
+package event
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func fullPrediction() Prediction {
+	cet := time.FixedZone("", 3600)
+	return Prediction{
+		ID: "p1", Key: []byte("key"), Class: 2, ClassName: "Theory", Probability: 0.7,
+		Top:           []Score{{2, "Theory", 0.7}, {0, "", 0.2}},
+		Probabilities: []float32{0.2, 0.1, 0.7}, Logits: []float32{-1, 1e-9, float32(1) / 3},
+		Known: 3, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
+		Source:        Source{"arrivals", 4, 1 << 60},
+		ArrivalTime:   time.Date(2026, 3, 1, 13, 0, 0, 0, cet),
+		IngestTime:    time.Date(2026, 3, 1, 13, 0, 0, 250_000_000, cet),
+		PredictedTime: time.Date(2026, 3, 1, 13, 0, 0, 250_000_001, cet),
+	}
+}
+
+func TestAppendPrediction(t *testing.T) {
+	full := fullPrediction()
+	for name, tc := range map[string]struct {
+		prediction Prediction
+		want       string
+	}{
+		"full": {
+			full,
+			`{"id":"p1","class":2,"class_name":"Theory","probability":0.7,` +
+				`"top":[{"class":2,"name":"Theory","probability":0.7},{"class":0,"probability":0.2}],` +
+				`"probabilities":[0.2,0.1,0.7],"logits":[-1,1e-9,0.33333334],"artifact":"v7","batch":"b-1",` +
+				`"known_neighbours":3,"batch_neighbours":2,"unknown_neighbours":1,` +
+				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
+				`"arrival_time":"2026-03-01T12:00:00Z","ingest_time":"2026-03-01T12:00:00.25Z",` +
+				`"predicted_time":"2026-03-01T12:00:00.250000001Z"}`,
+		},
+		"least": {
+			Prediction{ID: "p1"},
+			`{"id":"p1","class":0,"probability":0,"artifact":"","known_neighbours":0,"batch_neighbours":0,` +
+				`"unknown_neighbours":0,"source":{"topic":"","partition":0,"offset":0}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := (JSON{}).AppendPrediction([]byte("before "), &tc.prediction)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff("before "+tc.want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if diff := cmp.Diff(fullPrediction(), full); diff != "" {
+		t.Errorf("encoding changed the prediction:\n%s", diff)
+	}
+}
+
+func TestAppendPredictionError(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for name, tc := range map[string]struct {
+		change func(*Prediction)
+		text   string
+	}{
+		"no id":               {func(p *Prediction) { p.ID = "" }, `id: is empty`},
+		"id not UTF-8":        {func(p *Prediction) { p.ID = "a\xff" }, `encoding prediction of "a\xff": `},
+		"probability NaN":     {func(p *Prediction) { p.Probability = nan }, `/probability`},
+		"logit infinite":      {func(p *Prediction) { p.Logits[1] = inf }, `/logits/1`},
+		"probabilities NaN":   {func(p *Prediction) { p.Probabilities[2] = nan }, `/probabilities/2`},
+		"top probability NaN": {func(p *Prediction) { p.Top[0].Probability = nan }, `/top/0/probability`},
+		"year":                {func(p *Prediction) { p.IngestTime = p.IngestTime.AddDate(9000, 0, 0) }, `/ingest_time`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := fullPrediction()
+			tc.change(&p)
+			got, err := (JSON{}).AppendPrediction([]byte("before"), &p)
+			if err == nil || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("error %v, want …%s…", err, tc.text)
+			}
+			if string(got) != "before" {
+				t.Errorf("an error leaves %q, want what was there before", got)
+			}
+		})
+	}
+}
+
+func TestDecodePredictionError(t *testing.T) {
+	const rest = `"probability":0.5,"artifact":"v","known_neighbours":0,"batch_neighbours":0,"unknown_neighbours":0,` +
+		`"source":{"topic":"t","partition":0,"offset":0}}`
+	for _, tc := range []struct{ record, text string }{
+		{``, `the record is empty`},
+		{`[]`, `want an object`},
+		{`null`, `id: is missing`},
+		{`{"class":1,` + rest, `id: is missing`},
+		{`{"id":"x",` + rest, `class: is missing`},
+		{`{"id":"x","class":null,` + rest, `class: is missing`},
+		{`{"id":"x","class":-1,` + rest, `class: -1 is below 0`},
+		{`{"id":"x","class":1.5,` + rest, `class: 1.5: `},
+		{`{"id":"x","class":"a",` + rest, `class: a JSON string, want an integer`},
+		{`{"id":7,"class":1,` + rest, `id: a JSON number, want a string`},
+		{`{"id":"x","class":1,"top":[{"class":-2}],` + rest, `top[0].class: -2 is below 0`},
+		{`{"id":"x","class":1,"logits":[1,1e39],` + rest, `logits[1]: 1e39: value out of range`},
+		{`{"id":"x","class":1,"logits":{},` + rest, `logits: a JSON {, want an array`},
+		{`{"id":"x","class":1,"ingest_time":"noon",` + rest, `ingest_time: `},
+		{`{"id":"x","class":1,"ingest_time":"` + strings.Repeat("9", 5000) + `",` + rest, `ingest_time: `},
+		{`{"id":"x","class":1,"class":2,` + rest, `class: duplicate object member name`},
+		{`{"id":"x","class":1,` + rest + `{}`, `after top-level value`},
+		{"{\"id\":\"\xff\",\"class\":1," + rest, `id: invalid UTF-8`},
+	} {
+		var p Prediction
+		err := (JSON{}).DecodePrediction([]byte(tc.record), &p)
+		var field *FieldError
+		if !errors.As(err, &field) || field.Reason != ReasonUnparsable || !strings.Contains(err.Error(), tc.text) {
+			t.Errorf("%s:\n got %v\nwant …%s…", cut(tc.record), err, tc.text)
+		} else if len(err.Error()) > 600 {
+			t.Errorf("%s: the error is %d bytes long", cut(tc.record), len(err.Error()))
+		}
+	}
+}
+
+func TestPredictionRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawPrediction(t)
+		data, err := (JSON{}).AppendPrediction(nil, &want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := (JSON{}).AppendPrediction(nil, &want)
+		if err != nil || string(again) != string(data) {
+			t.Fatalf("the same prediction is written as %s and as %s (%v)", data, again, err)
+		}
+		got := fullPrediction() // memory left by another record
+		want.Key = got.Key
+		if err := (JSON{}).DecodePrediction(data, &got); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if diff := cmp.Diff(want, got, sameBits); diff != "" {
+			t.Fatalf("prediction (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// One codec serves all goroutines; the race detector watches the pooled memory.
+func TestJSONConcurrently(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			a, p := dirtyArrival(), fullPrediction()
+			for i := range 200 {
+				data := []byte(`{"id":"x","features":{"indices":[3,1]},"edges":["a","b"]}`)
+				if i%3 == 0 {
+					data = data[:len(data)-1] // an error must not spoil the memory for the next
+				}
+				err := (JSON{}).DecodeArrival(data, &a)
+				if (err != nil) != (i%3 == 0) || err == nil && (a.ID != "x" || a.Edges[1] != "b" || a.Features.Indices[0] != 1) {
+					t.Errorf("decoding gave %+v, %v", a, err)
+				}
+				out, err := (JSON{}).AppendPrediction(nil, &p)
+				if err == nil {
+					err = (JSON{}).DecodePrediction(out, &p)
+				}
+				if err != nil || p.Logits[0] != -1 || p.Top[0].Name != "Theory" {
+					t.Errorf("the prediction became %+v, %v", p, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
