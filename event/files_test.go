@@ -1,0 +1,256 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+)
+
+// The model and the limit that the example files are made for.
+const (
+	exampleFeatures = 8
+	exampleEdges    = 4
+)
+
+func compileSchema(t *testing.T, schema []byte) *jsonschema.Schema {
+	t.Helper()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource("schema.json", document); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled
+}
+
+// conforms returns the schema's objection to a record, or the parser's.
+func conforms(schema *jsonschema.Schema, record []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(record))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+func examples(t testing.TB, pattern string) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", pattern))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no file matches %s: %v", pattern, err)
+	}
+	files := make(map[string][]byte, len(paths))
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[strings.TrimSuffix(filepath.Base(path), ".json")] = data
+	}
+	return files
+}
+
+func TestExampleArrivals(t *testing.T) {
+	schema := compileSchema(t, ArrivalSchema)
+	for name, record := range examples(t, "arrival-*.json") {
+		t.Run(name, func(t *testing.T) { requireGoodArrival(t, schema, record) })
+	}
+}
+
+func requireGoodArrival(t *testing.T, schema *jsonschema.Schema, record []byte) {
+	t.Helper()
+	var a, again Arrival
+	if err := (JSON{}).DecodeArrival(record, &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Check(exampleFeatures, exampleEdges); err != nil {
+		t.Error(err)
+	}
+	written, err := (JSON{}).AppendArrival(nil, &a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (JSON{}).DecodeArrival(written, &again); err != nil {
+		t.Fatal(err)
+	}
+	requireSameArrival(t, &a, &again)
+	for _, r := range [][]byte{record, written} {
+		if err := conforms(schema, r); err != nil {
+			t.Errorf("%s: %v", r, err)
+		}
+	}
+}
+
+// beyondSchema are mistakes that a schema of one record cannot see.
+var beyondSchema = []string{
+	"bad-arrival-feature_length-index-too-large", "bad-arrival-feature_length-short",
+	"bad-arrival-feature_length-more-values-than-indices", "bad-arrival-too_many_edges-five",
+	"bad-arrival-not_finite-beyond-float32", "bad-arrival-unparsable-exponent-id", "bad-arrival-unparsable-minus-zero-id",
+	"bad-arrival-unparsable-fractional-index", "bad-arrival-unparsable-lone-surrogate",
+	"bad-arrival-unparsable-not-utf8", "bad-arrival-unparsable-repeated-field",
+}
+
+// The name of a bad file carries the reason: bad-arrival-REASON-what.json.
+func TestBadArrivals(t *testing.T) {
+	schema := compileSchema(t, ArrivalSchema)
+	reasons := map[string]bool{}
+	for name, record := range examples(t, "bad-arrival-*.json") {
+		t.Run(name, func(t *testing.T) {
+			reason := strings.Split(name, "-")[2]
+			reasons[reason] = true
+			var a Arrival
+			err := (JSON{}).DecodeArrival(record, &a)
+			if err == nil {
+				err = a.Check(exampleFeatures, exampleEdges)
+			}
+			var field *FieldError
+			if !errors.As(err, &field) || field.Reason != reason {
+				t.Errorf("got %v (%+v), want reason %s", err, field, reason)
+			}
+			if invisible := slices.Contains(beyondSchema, name); (conforms(schema, record) == nil) != invisible {
+				t.Errorf("the schema says %v, listed as beyond a schema: %v", conforms(schema, record), invisible)
+			}
+		})
+	}
+	for _, reason := range []string{ReasonUnparsable, ReasonFeatureLength, ReasonNotFinite, ReasonTooManyEdges} {
+		if !reasons[reason] {
+			t.Errorf("no example of %s", reason)
+		}
+	}
+}
+
+func TestExamplePredictions(t *testing.T) {
+	schema := compileSchema(t, PredictionSchema)
+	for name, record := range examples(t, "prediction-*.json") {
+		t.Run(name, func(t *testing.T) { requireGoodPrediction(t, schema, record) })
+	}
+}
+
+func requireGoodPrediction(t *testing.T, schema *jsonschema.Schema, record []byte) {
+	t.Helper()
+	var p, again Prediction
+	if err := (JSON{}).DecodePrediction(record, &p); err != nil {
+		t.Fatal(err)
+	}
+	written, err := (JSON{}).AppendPrediction(nil, &p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (JSON{}).DecodePrediction(written, &again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p, again, sameBits); diff != "" {
+		t.Error(diff)
+	}
+	for _, r := range [][]byte{record, written} {
+		if err := conforms(schema, r); err != nil {
+			t.Errorf("%s: %v", r, err)
+		}
+	}
+}
+
+func TestBadPredictions(t *testing.T) {
+	schema := compileSchema(t, PredictionSchema)
+	for name, record := range examples(t, "bad-prediction-*.json") {
+		t.Run(name, func(t *testing.T) {
+			var p Prediction
+			if err := (JSON{}).DecodePrediction(record, &p); err == nil {
+				t.Errorf("decoded as %+v", p)
+			}
+			if name != "bad-prediction-repeated-field" && conforms(schema, record) == nil {
+				t.Error("the schema takes it")
+			}
+		})
+	}
+}
+
+// Whatever the codec writes conforms to the schemas that readers in other languages use.
+func TestWrittenConforms(t *testing.T) {
+	arrivals, predictions := compileSchema(t, ArrivalSchema), compileSchema(t, PredictionSchema)
+	rapid.Check(t, func(t *rapid.T) {
+		a, p := drawArrival(t), drawPrediction(t)
+		written, err := (JSON{}).AppendArrival(nil, &a)
+		if err == nil {
+			err = conforms(arrivals, written)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", written, err)
+		}
+		written, err = (JSON{}).AppendPrediction(nil, &p)
+		if err == nil {
+			err = conforms(predictions, written)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", written, err)
+		}
+	})
+}
+
+var fence = regexp.MustCompile("(?ms)^```json (arrival|prediction)\n(.*?)^```$")
+
+// The README is the contract's text; its examples must be records.
+func TestReadmeExamples(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrivals, predictions := compileSchema(t, ArrivalSchema), compileSchema(t, PredictionSchema)
+	count := map[string]int{}
+	for _, match := range fence.FindAllSubmatch(readme, -1) {
+		kind := string(match[1])
+		count[kind]++
+		if kind == "arrival" {
+			requireGoodArrival(t, arrivals, match[2])
+		} else {
+			requireGoodPrediction(t, predictions, match[2])
+		}
+	}
+	if count["arrival"] < 2 || count["prediction"] < 2 {
+		t.Errorf("found %v examples, want two of each", count)
+	}
+}
+
+// Every field of the schemas, every reason and every header is in the README.
+func TestReadmeIsComplete(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := []string{
+		ReasonUnparsable, ReasonContentType, ReasonFeatureLength, ReasonNotFinite, ReasonTooManyEdges, ReasonTooLarge,
+		HeaderContentType, HeaderArtifact, HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition,
+		HeaderSourceOffset, HeaderIngestTime, "indices", "values", "partition", "offset",
+	}
+	for _, data := range [][]byte{ArrivalSchema, PredictionSchema} {
+		var schema struct {
+			Properties map[string]any `json:"properties"`
+		}
+		if err := json.Unmarshal(data, &schema); err != nil {
+			t.Fatal(err)
+		}
+		for name := range schema.Properties {
+			words = append(words, name)
+		}
+	}
+	for _, word := range words {
+		if !bytes.Contains(readme, []byte("`"+word+"`")) {
+			t.Errorf("README.md does not explain `%s`", word)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package event
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDeadLetterHeaders(t *testing.T) {
+	d := DeadLetter{
+		Headers:    []Header{{"content-type", []byte("application/json")}, {"trace", nil}},
+		Source:     Source{"arrivals", 3, 1 << 40},
+		IngestTime: time.Date(2026, 3, 1, 13, 0, 0, 250_000_000, time.FixedZone("", 3600)),
+		Reason:     ReasonNotFinite,
+		Detail:     "features[1]: NaN",
+	}
+	want := []Header{
+		{"content-type", []byte("application/json")},
+		{"trace", nil},
+		{"rivulet-reason", []byte("not_finite")},
+		{"rivulet-detail", []byte("features[1]: NaN")},
+		{"rivulet-source-topic", []byte("arrivals")},
+		{"rivulet-source-partition", []byte("3")},
+		{"rivulet-source-offset", []byte("1099511627776")},
+		{"rivulet-ingest-time", []byte("2026-03-01T12:00:00.25Z")},
+	}
+	got := d.RecordHeaders()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+
+	// Fed in again from the dead-letter topic, it fails again: one set of our headers, the new one.
+	again := DeadLetter{Headers: got, Source: Source{"arrivals-retry", 0, 5}, Reason: ReasonUnparsable, Detail: "is missing"}
+	want = []Header{
+		{"content-type", []byte("application/json")},
+		{"trace", nil},
+		{"rivulet-reason", []byte("unparsable")},
+		{"rivulet-detail", []byte("is missing")},
+		{"rivulet-source-topic", []byte("arrivals-retry")},
+		{"rivulet-source-partition", []byte("0")},
+		{"rivulet-source-offset", []byte("5")},
+	}
+	if diff := cmp.Diff(want, again.RecordHeaders()); diff != "" {
+		t.Errorf("headers the second time (-want +got):\n%s", diff)
+	}
+	if len(again.Headers) != 8 || again.Headers[2].Key != "rivulet-reason" || string(again.Headers[2].Value) != "not_finite" {
+		t.Error("the dead letter's own headers were changed")
+	}
+}
+
+func TestDeadLetterDetailIsBounded(t *testing.T) {
+	for _, detail := range []string{strings.Repeat("é", 5000), "x" + strings.Repeat("é", 5000), strings.Repeat("\xff", 5000)} {
+		d := DeadLetter{Detail: detail}
+		got := string(d.RecordHeaders()[1].Value)
+		if len(got) > maxDetail || len(got) < maxDetail-8 && len(detail) > 5000 || !utf8.ValidString(got) {
+			t.Errorf("a detail of %d bytes becomes %d bytes: %q", len(detail), len(got), got)
+		}
+	}
+}
+
+func TestPredictionHeaders(t *testing.T) {
+	p := fullPrediction()
+	want := []Header{
+		{"content-type", []byte("application/json")},
+		{"rivulet-artifact", []byte("v7")},
+		{"rivulet-source-topic", []byte("arrivals")},
+		{"rivulet-source-partition", []byte("4")},
+		{"rivulet-source-offset", []byte("1152921504606846976")},
+	}
+	if diff := cmp.Diff(want, PredictionHeaders(&p, JSON{}.ContentType())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestContentTypeOf(t *testing.T) {
+	for _, tc := range []struct {
+		headers []Header
+		want    string
+	}{
+		{nil, ""},
+		{[]Header{{"x", []byte("y")}}, ""},
+		{[]Header{{"Content-Type", []byte("a")}, {"x", []byte("y")}}, "a"},
+		{[]Header{{"content-type", []byte("a")}, {"content-type", []byte("b")}}, "b"},
+	} {
+		if got := ContentTypeOf(tc.headers); got != tc.want {
+			t.Errorf("%v: %q, want %q", tc.headers, got, tc.want)
+		}
+	}
+}
+
+func TestForContentType(t *testing.T) {
+	for _, ct := range []string{
+		"", "application/json", "Application/JSON", " application/json ", "application/json; charset=utf-8",
+		`application/json;charset="UTF-8"`, "application/json; profile=x",
+	} {
+		codec, ok := ForContentType(ct)
+		if !ok || codec.ContentType() != "application/json" {
+			t.Errorf("%q: %v, %v, want JSON", ct, codec, ok)
+		}
+	}
+	for _, ct := range []string{
+		"application/x-protobuf", "text/plain", "json", "application/json; charset=latin1", "application/json;;=", " ", "\xff",
+	} {
+		if codec, ok := ForContentType(ct); ok {
+			t.Errorf("%q: %v, want none", ct, codec)
+		}
+	}
+}
