@@ -1,0 +1,169 @@
+package mapping
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+)
+
+// HashName is the function from an id to its bucket: XXH64 with seed 0 of the id's bytes, modulo the number of buckets.
+// A reader must refuse a table that was written with another one.
+const HashName = "xxh64"
+
+// ErrVanished says that the table that a lookup reads is no longer the one it was made for: its version was removed, or
+// Redis lost it. Rows are then not "unknown", they are not there to be read.
+var ErrVanished = errors.New("the version is no longer in Redis")
+
+// Table is where the rows of one version are. Rows are spread over hashes, the buckets, of about [RowsPerBucket] fields
+// each: field = id, value = [AppendRow]. That few are kept by Redis as one packed list, which takes 5 to 15 bytes beside
+// an id and its row; a key for each row takes about 75.
+type Table struct {
+	// Keys is what the key of a bucket begins with; the bucket's number follows in decimal.
+	Keys string
+	// Buckets is the number of hashes, ≥ 1.
+	Buckets int
+	// Synthetic is N', the number of columns of M.
+	Synthetic int
+	// Marker is the key of a hash that exists as long as the table is whole, with MarkerID in its field [MarkerField].
+	// It is put there after the last row and removed before the first one.
+	Marker, MarkerID string
+}
+
+// MarkerField is the field of a version's marker that tells its table from any other one.
+const MarkerField = "id"
+
+func (t *Table) bucket(id string) uint32 {
+	return uint32(xxhash.Sum64String(id) % uint64(t.Buckets))
+}
+
+func (t *Table) key(bucket uint32) string {
+	return t.Keys + strconv.FormatUint(uint64(bucket), 10)
+}
+
+// idsPerPipeline bounds what is under way in one round trip: some 100 KiB there and 200 KiB back.
+const idsPerPipeline = 4096
+
+// Redis is a [Lookup] over the rows of one version. It is safe for concurrent use.
+type Redis struct {
+	client redis.UniversalClient
+	table  Table
+	// ordered: commands of a pipeline run in their order. The nodes of a cluster run theirs side by side.
+	ordered bool
+}
+
+// NewRedis looks up rows of a table, through a client that stays the caller's.
+func NewRedis(client redis.UniversalClient, table Table) *Redis {
+	if table.Buckets < 1 || table.Buckets > 1<<31 {
+		panic(fmt.Sprintf("mapping: table of %d buckets", table.Buckets))
+	}
+	_, oneServer := client.(*redis.Client)
+	return &Redis{client: client, table: table, ordered: oneServer}
+}
+
+// placed is an id of a call and the bucket that it is in.
+type placed struct {
+	bucket uint32
+	at     int32
+}
+
+// Rows implements [Lookup]: one round trip for each 4096 ids, with one HMGET a bucket. It returns [ErrVanished] where the
+// table is not the one that the lookup was made for, and then no row is to be used.
+func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+	checkLengths(ids, rows)
+	if len(ids) == 0 {
+		return nil
+	}
+	order := make([]placed, len(ids))
+	for i, id := range ids {
+		order[i] = placed{r.table.bucket(id), int32(i)}
+	}
+	slices.SortFunc(order, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.at, b.at))
+	})
+	for chunk := range slices.Chunk(order, idsPerPipeline) {
+		if err := r.read(ctx, chunk, ids, rows); err != nil {
+			return fmt.Errorf("reading %d mapping rows: %w", len(ids), err)
+		}
+	}
+	return nil
+}
+
+// read fills the rows of one chunk. The marker is asked for after the rows: where it still stands, none of them had been
+// removed when it was read, and an id without a row is an id that is not in T.
+func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []infer.Row) error {
+	pipe := r.client.Pipeline()
+	var answers []*redis.SliceCmd
+	for rest := chunk; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].bucket == rest[0].bucket {
+			n++
+		}
+		fields := make([]string, n)
+		for k, p := range rest[:n] {
+			fields[k] = ids[p.at]
+		}
+		answers = append(answers, pipe.HMGet(ctx, r.table.key(rest[0].bucket), fields...))
+		rest = rest[n:]
+	}
+	var marker *redis.StringCmd
+	if r.ordered {
+		marker = pipe.HGet(ctx, r.table.Marker, MarkerField)
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return err
+	}
+	unknown := false
+	for _, answer := range answers {
+		values, err := answer.Result()
+		if err != nil {
+			return err
+		}
+		for _, value := range values {
+			at := chunk[0].at
+			chunk = chunk[1:]
+			if rows[at], err = r.decode(value); err != nil {
+				return fmt.Errorf("id %q: %w", ids[at], err)
+			}
+			unknown = unknown || value == nil
+		}
+	}
+	if marker == nil {
+		if !unknown {
+			return nil // a row that was found is the version's: keys are never used by two tables
+		}
+		marker = r.client.HGet(ctx, r.table.Marker, MarkerField)
+	}
+	return r.checkMarker(marker)
+}
+
+func (r *Redis) decode(value any) (infer.Row, error) {
+	switch encoded := value.(type) {
+	case nil:
+		return infer.Row{}, nil
+	case string:
+		return DecodeRow([]byte(encoded), r.table.Synthetic)
+	default:
+		return infer.Row{}, fmt.Errorf("the answer is a %T, want a string", value)
+	}
+}
+
+func (r *Redis) checkMarker(marker *redis.StringCmd) error {
+	id, err := marker.Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return fmt.Errorf("%w: marker %s is missing", ErrVanished, r.table.Marker)
+	case err != nil:
+		return err
+	case id != r.table.MarkerID:
+		return fmt.Errorf("%w: marker %s is of %q, want %q", ErrVanished, r.table.Marker, id, r.table.MarkerID)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/artifact"
+	"rivulet/infer"
+)
+
+// RowsPerBucket is the average number of rows in a bucket. Redis packs hashes of up to 128 fields whose ids and rows have
+// up to 64 bytes (hash-max-listpack-entries, -value); around an average of 48 a bucket of more than 128 does not happen
+// (12 standard deviations), and a bucket's own key of some 90 bytes is 2 bytes a row. Reading a row walks through its
+// bucket, so more of them in one would save little and cost time.
+const RowsPerBucket = 48
+
+// Buckets is the number of buckets for n rows.
+func Buckets(n int) int { return max(1, (n+RowsPerBucket-1)/RowsPerBucket) }
+
+// Bounds of one pipeline of writes: buckets, and bytes of ids and rows, whichever is first.
+const (
+	bucketsPerPipeline = 256
+	bytesPerPipeline   = 1 << 20
+)
+
+// WriteRows writes the rows of m into the table, bucket by bucket, beginning with bucket from. After each round trip done
+// is told how many buckets, from 0 on, and how many rows have been written by now; its error ends the writing. The marker
+// is the caller's to set.
+//
+// Writing a bucket again is harmless, so a caller who was interrupted goes on from what done was told last.
+func WriteRows(ctx context.Context, client redis.UniversalClient, table Table, m *artifact.Mapping, from int, done func(buckets, rows int) error) error {
+	w := rowWriter{table: table, m: m}
+	w.group()
+	for bucket := from; bucket < table.Buckets; {
+		pipe := client.Pipeline()
+		first := bucket
+		w.arena = w.arena[:0]
+		for bucket < table.Buckets && bucket-first < bucketsPerPipeline && len(w.arena) < bytesPerPipeline {
+			if values := w.bucket(bucket); len(values) > 0 {
+				pipe.HSet(ctx, table.key(uint32(bucket)), values...)
+			}
+			bucket++
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return fmt.Errorf("writing mapping rows, buckets %d to %d of %d: %w", first, bucket-1, table.Buckets, err)
+		}
+		if err := done(bucket, w.start[bucket]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowWriter has the rows of M in the order of their buckets.
+type rowWriter struct {
+	table Table
+	m     *artifact.Mapping
+	start []int   // Buckets+1; rows of bucket b are order[start[b]:start[b+1]]
+	order []int32 // N
+	arena []byte  // encoded rows of the pipeline under way
+}
+
+// group sorts the rows by bucket.
+func (w *rowWriter) group() {
+	buckets := make([]uint32, len(w.m.IDs))
+	w.start = make([]int, w.table.Buckets+1)
+	for i, id := range w.m.IDs {
+		buckets[i] = w.table.bucket(id)
+		w.start[buckets[i]+1]++
+	}
+	for b := range w.table.Buckets {
+		w.start[b+1] += w.start[b]
+	}
+	next := append([]int(nil), w.start[:w.table.Buckets]...)
+	w.order = make([]int32, len(w.m.IDs))
+	for i, b := range buckets {
+		w.order[next[b]] = int32(i)
+		next[b]++
+	}
+}
+
+// bucket returns id, row, id, row, … of one bucket.
+func (w *rowWriter) bucket(b int) []any {
+	rows := w.order[w.start[b]:w.start[b+1]]
+	values := make([]any, 0, 2*len(rows))
+	for _, i := range rows {
+		begin := len(w.arena)
+		w.arena = AppendRow(w.arena, RowOf(w.m, int(i)))
+		// Where the arena grows and moves, earlier rows go on living in its former memory.
+		values = append(values, w.m.IDs[i], w.arena[begin:len(w.arena):len(w.arena)])
+	}
+	return values
+}
+
+// RowOf is row i of m.
+func RowOf(m *artifact.Mapping, i int) infer.Row {
+	cols, vals := m.Rows.Row(i)
+	if vals == nil {
+		vals = make([]float32, len(cols))
+		for k := range vals {
+			vals[k] = 1
+		}
+	}
+	return infer.Row{Known: true, Cols: cols, Vals: vals}
+}
+
+// DeleteRows removes the table's rows. It may be interrupted and called again. The marker must be gone before.
+func DeleteRows(ctx context.Context, client redis.UniversalClient, table Table) error {
+	const perPipeline = 1024
+	for first := 0; first < table.Buckets; first += perPipeline {
+		pipe := client.Pipeline()
+		last := min(first+perPipeline, table.Buckets)
+		for b := first; b < last; b++ {
+			pipe.Unlink(ctx, table.key(uint32(b))) // one a command: on a cluster the buckets are in different slots
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return fmt.Errorf("removing mapping rows, buckets %d to %d of %d: %w", first, last-1, table.Buckets, err)
+		}
+	}
+	return nil
+}
