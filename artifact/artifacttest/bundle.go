@@ -1,0 +1,165 @@
+// Package artifacttest makes small valid artifacts for tests.
+package artifacttest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Size is the size of a bundle; what is 0 gets a small default.
+type Size struct {
+	Nodes     int // N
+	Synthetic int // N'
+	Features  int // d
+	Classes   int // C
+	PerRow    int // k
+}
+
+func (s Size) withDefaults() Size {
+	for _, field := range []struct {
+		value *int
+		small int
+	}{{&s.Nodes, 20}, {&s.Synthetic, 6}, {&s.Features, 5}, {&s.Classes, 3}, {&s.PerRow, 4}} {
+		if *field.value == 0 {
+			*field.value = field.small
+		}
+	}
+	s.PerRow = min(s.PerRow, s.Synthetic)
+	return s
+}
+
+// Bundle returns a valid bundle that is not sealed: an SGC with frozen tables, label and error propagation, and an M
+// with a few empty rows. The same seed and size give the same bundle.
+func Bundle(seed uint64, size Size) *artifact.Bundle {
+	size = size.withDefaults()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	b := &artifact.Bundle{
+		Preprocess: preprocess(rng, size.Features),
+		Synthetic: artifact.Synthetic{
+			Adj:    adjacency(rng, size.Synthetic),
+			X:      dense(rng, size.Synthetic, size.Features),
+			Labels: make([]int32, size.Synthetic),
+		},
+		Mapping: &artifact.Mapping{Rows: weights(rng, size)},
+	}
+	for j := range b.Synthetic.Labels {
+		b.Synthetic.Labels[j] = int32(j % size.Classes)
+	}
+	for i := range size.Nodes {
+		b.Mapping.IDs = append(b.Mapping.IDs, fmt.Sprintf("node-%d-é", i))
+	}
+	b.Models = []artifact.Model{model(rng, b, size)}
+	b.Manifest = manifest(seed, b, size)
+	return b
+}
+
+func manifest(seed uint64, b *artifact.Bundle, size Size) artifact.Manifest {
+	m := artifact.Manifest{
+		Created:   time.Date(2026, 11, 21, 5, 35, 40, int(seed%1e9), time.UTC),
+		CreatedBy: "artifacttest", Method: "solved", Seed: seed,
+		Data: artifact.Data{
+			Name: "test", Fingerprint: "sha256:" + strings.Repeat("0f", 32),
+			Nodes: size.Nodes, Edges: 3 * size.Nodes, Features: size.Features,
+		},
+		SyntheticNodes: size.Synthetic,
+		Mapping:        artifact.MappingInfo{Rows: size.Nodes, Entries: b.Mapping.Rows.NNZ(), MaxPerRow: size.PerRow},
+		Preprocess:     artifact.PreprocessInfo{Kind: b.Preprocess.Kind, Scale: b.Preprocess.Scale},
+		Models: []artifact.ModelInfo{{
+			Name: "sgc", Attachment: artifact.AttachFrozen, FittedOn: "O", WeightDecay: 1e-3,
+			Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1.1},
+			Propagation: map[string]artifact.PropagationInfo{
+				infer.PropagateLabels: {Alpha: 0.1, Gamma: 0.3, Temperature: 0.9},
+				infer.PropagateErrors: {Alpha: 0.7, Gamma: 0, Temperature: 1.2},
+			},
+		}},
+		DefaultModel: "sgc",
+		Metrics: []artifact.Metric{
+			{Model: "sgc", Setting: "O->S", Batch: "node", Calibration: infer.PropagateNone, Accuracy: 93.75},
+			{Model: "sgc", Setting: "S->S", SharedM: true, Batch: "graph", Calibration: infer.PropagateLabels, Accuracy: 92.1},
+		},
+	}
+	for c := range size.Classes {
+		m.Data.Classes = append(m.Data.Classes, fmt.Sprintf("class %d", c))
+	}
+	return m
+}
+
+func model(rng *rand.Rand, b *artifact.Bundle, size Size) artifact.Model {
+	sgc, err := infer.NewSGC(dense(rng, size.Features, size.Classes), dense(rng, 1, size.Classes).Data)
+	if err != nil {
+		panic(err)
+	}
+	adj, ready := b.Synthetic.Adj, infer.Ready(b.Synthetic.X)
+	logits := dense(rng, size.Synthetic, size.Classes)
+	labels := b.Synthetic.Labels
+	return artifact.Model{
+		Name: sgc.Name(), Params: sgc.Params(), Tables: sgc.Tables(adj, ready),
+		Labels: infer.PropagationTables(adj, infer.LabelSeeds(labels, size.Classes), 0.1),
+		Errors: infer.PropagationTables(adj, infer.ErrorSeeds(labels, logits), 0.7),
+	}
+}
+
+// preprocess is of each kind in turn.
+func preprocess(rng *rand.Rand, d int) infer.Preprocess {
+	p := infer.Preprocess{Kind: infer.None, Scale: 1}
+	switch rng.IntN(3) {
+	case 0:
+		p = infer.Preprocess{Kind: infer.L2Center, Scale: 4.7, Mean: dense(rng, 1, d).Data}
+	case 1:
+		p = infer.Preprocess{Kind: infer.Standardize, Scale: 0.3, Mean: dense(rng, 1, d).Data, Std: make([]float32, d)}
+		for k := range p.Std {
+			p.Std[k] = 0.1 + rng.Float32()
+		}
+	}
+	return p
+}
+
+func dense(rng *rand.Rand, r, c int) *graph.Dense {
+	m := graph.NewDense(r, c)
+	for k := range m.Data {
+		m.Data[k] = float32(rng.NormFloat64())
+	}
+	return m
+}
+
+// adjacency is symmetric without a diagonal, about half full.
+func adjacency(rng *rand.Rand, n int) *graph.CSR {
+	var edges []graph.Edge
+	for i := range int32(n) {
+		for j := range i {
+			if rng.IntN(2) == 0 {
+				v := rng.Float32()
+				edges = append(edges, graph.Edge{Row: i, Col: j, Val: v}, graph.Edge{Row: j, Col: i, Val: v})
+			}
+		}
+	}
+	return withValues(graph.NewCSR(n, n, edges))
+}
+
+// weights is an M with 0 to k entries a row.
+func weights(rng *rand.Rand, size Size) *graph.CSR {
+	var edges []graph.Edge
+	for i := range int32(size.Nodes) {
+		cols := rng.Perm(size.Synthetic)[:rng.IntN(size.PerRow+1)]
+		slices.Sort(cols)
+		for _, c := range cols {
+			edges = append(edges, graph.Edge{Row: i, Col: int32(c), Val: rng.Float32()})
+		}
+	}
+	return withValues(graph.NewCSR(size.Nodes, size.Synthetic, edges))
+}
+
+// withValues keeps a matrix without entries from being a pattern.
+func withValues(m *graph.CSR) *graph.CSR {
+	if m.Val == nil {
+		m.ColIdx, m.Val = []int32{}, []float32{}
+	}
+	return m
+}

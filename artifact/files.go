@@ -1,0 +1,272 @@
+package artifact
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// The files of an artifact, by name relative to its directory.
+const (
+	manifestFile  = "manifest.json"
+	syntheticFile = "synthetic.safetensors"
+	mappingFile   = "mapping.safetensors"
+)
+
+// modelFile holds the weights and tables of one model.
+func modelFile(name string) string { return "models/" + name + ".safetensors" }
+
+// Prefixes of a model's tables among its tensors; every other name is a weight's.
+const (
+	tablesPrefix = "tables."
+	labelsPrefix = "lp."
+	errorsPrefix = "ep."
+)
+
+// encodeTensorFiles makes every file but the manifest; the mapping's only where b has one. b is valid.
+func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
+	tensors := map[string][]tensor{syntheticFile: syntheticTensors(b)}
+	for _, m := range b.Models {
+		tensors[modelFile(m.Name)] = modelTensors(m)
+	}
+	if b.Mapping != nil {
+		tensors[mappingFile] = mappingTensors(b.Mapping)
+	}
+	files := make(map[string][]byte, len(tensors))
+	for name, of := range tensors {
+		data, err := encodeTensors(of)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files[name] = data
+	}
+	return files, nil
+}
+
+func syntheticTensors(b *Bundle) []tensor {
+	tensors := csrTensors("adj.", "A', N'×N'", b.Synthetic.Adj)
+	tensors = append(tensors,
+		denseTensor("x", "X', N'×d, preprocessed features", b.Synthetic.X),
+		int32Tensor("y", "Y', N', class indices", b.Synthetic.Labels))
+	if mean := b.Preprocess.Mean; mean != nil {
+		tensors = append(tensors, float32Tensor("preprocess.mean", "d, subtracted from the features", mean, len(mean)))
+	}
+	if std := b.Preprocess.Std; std != nil {
+		tensors = append(tensors, float32Tensor("preprocess.std", "d, the features are divided by it", std, len(std)))
+	}
+	return tensors
+}
+
+func decodeSynthetic(b *Bundle, s tensorSet) (err error) {
+	m := &b.Manifest
+	n, d := m.SyntheticNodes, m.Data.Features
+	if b.Synthetic.Adj, err = s.csr("adj.", n, n); err != nil {
+		return err
+	}
+	if b.Synthetic.X, err = s.dense("x", n, d); err != nil {
+		return err
+	}
+	if b.Synthetic.Labels, err = s.int32s("y", n); err != nil {
+		return err
+	}
+	b.Preprocess = infer.Preprocess{Kind: m.Preprocess.Kind, Scale: m.Preprocess.Scale}
+	if _, ok := s["preprocess.mean"]; ok {
+		if b.Preprocess.Mean, err = s.float32s("preprocess.mean", d); err != nil {
+			return err
+		}
+	}
+	if _, ok := s["preprocess.std"]; ok {
+		b.Preprocess.Std, err = s.float32s("preprocess.std", d)
+	}
+	return err
+}
+
+func modelTensors(m Model) []tensor {
+	var tensors []tensor
+	for _, p := range m.Params {
+		tensors = append(tensors, denseTensor(p.Name, "weight, in×out", p.Value))
+	}
+	for _, of := range []struct {
+		prefix, what string
+		tables       *infer.Tables
+	}{{tablesPrefix, "frozen table", m.Tables}, {labelsPrefix, "label propagation's table", m.Labels}, {errorsPrefix, "error propagation's table", m.Errors}} {
+		if of.tables == nil {
+			continue
+		}
+		for t, u := range of.tables.U {
+			tensors = append(tensors, denseTensor(fmt.Sprintf("%su%d", of.prefix, t), of.what+" of that step, N'×width", u))
+		}
+		if c := of.tables.C; c != nil {
+			tensors = append(tensors, denseTensor(of.prefix+"c", "the way back i→j→i, N'×width", c))
+		}
+	}
+	return tensors
+}
+
+func decodeModel(m *Model, s tensorSet, synthetic int) (err error) {
+	params, err := decodeParams(s)
+	if err != nil {
+		return err
+	}
+	model, err := infer.Build(m.Name, params)
+	if err != nil {
+		return err
+	}
+	m.Params = model.Params() // in the architecture's own order
+	if m.Tables, err = decodeTables(s, tablesPrefix, synthetic); err != nil {
+		return err
+	}
+	if m.Labels, err = decodeTables(s, labelsPrefix, synthetic); err != nil {
+		return err
+	}
+	m.Errors, err = decodeTables(s, errorsPrefix, synthetic)
+	return err
+}
+
+func isTable(name string) bool {
+	return strings.HasPrefix(name, tablesPrefix) || strings.HasPrefix(name, labelsPrefix) || strings.HasPrefix(name, errorsPrefix)
+}
+
+// decodeParams reads the weights in order of their names.
+func decodeParams(s tensorSet) ([]infer.Param, error) {
+	var params []infer.Param
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if isTable(name) {
+			continue
+		}
+		value, err := s.dense(name, anyLength, anyLength)
+		if err != nil {
+			return nil, err
+		}
+		params = append(params, infer.Param{Name: name, Value: value})
+	}
+	return params, nil
+}
+
+// decodeTables reads u0, u1, … and c under a prefix; nil where there are none.
+func decodeTables(s tensorSet, prefix string, synthetic int) (*infer.Tables, error) {
+	var tables infer.Tables
+	var names []string
+	for name := range s {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	slices.Sort(names)
+	take := func(name string) (*graph.Dense, error) {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
+		return s.dense(name, synthetic, anyLength)
+	}
+	for first := true; ; first = false {
+		name := fmt.Sprintf("%su%d", prefix, len(tables.U))
+		if _, ok := s[name]; !ok && !first {
+			break
+		}
+		u, err := take(name)
+		if err != nil {
+			return nil, err
+		}
+		tables.U = append(tables.U, u)
+	}
+	if _, ok := s[prefix+"c"]; ok {
+		var err error
+		if tables.C, err = take(prefix + "c"); err != nil {
+			return nil, err
+		}
+	}
+	if len(names) > 0 {
+		return nil, fmt.Errorf("tensor %q is unexpected after %su%d", names[0], prefix, len(tables.U)-1)
+	}
+	return &tables, nil
+}
+
+func mappingTensors(m *Mapping) []tensor {
+	offsets := make([]int, 1, len(m.IDs)+1)
+	var ids []byte
+	for _, id := range m.IDs {
+		ids = append(ids, id...)
+		offsets = append(offsets, len(ids))
+	}
+	return append(csrTensors("", "M, N×N'", m.Rows),
+		int64Tensor("ids.offsets", "N+1: id i is ids.bytes[offsets[i]:offsets[i+1]]", offsets),
+		tensor{name: "ids.bytes", dtype: typeU8, shape: []int{len(ids)}, about: "the ids of M's rows, UTF-8, one after another", data: ids})
+}
+
+func decodeMapping(b *Bundle, s tensorSet) error {
+	rows, err := s.csr("", b.Manifest.Mapping.Rows, b.Manifest.SyntheticNodes)
+	if err != nil {
+		return err
+	}
+	ids, err := decodeIDs(s, b.Manifest.Mapping.Rows)
+	if err != nil {
+		return err
+	}
+	b.Mapping = &Mapping{IDs: ids, Rows: rows}
+	return nil
+}
+
+func decodeIDs(s tensorSet, rows int) ([]string, error) {
+	offsets, err := s.ints("ids.offsets", rows+1)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := s.bytes("ids.bytes")
+	if err != nil {
+		return nil, err
+	}
+	if offsets[0] != 0 || offsets[rows] != len(raw) {
+		return nil, fmt.Errorf("ids.offsets run from %d to %d, want 0 to %d", offsets[0], offsets[rows], len(raw))
+	}
+	all := string(raw) // one allocation for all ids, which live as long as one another
+	ids := make([]string, rows)
+	for i := range ids {
+		lo, hi := offsets[i], offsets[i+1]
+		if lo > hi || hi > len(all) {
+			return nil, fmt.Errorf("ids.offsets[%d] is %d after %d, of %d bytes", i+1, hi, lo, len(all))
+		}
+		ids[i] = all[lo:hi]
+	}
+	return ids, nil
+}
+
+// decodeTensorFile reads the named file into its part of b, whose manifest is valid. Nothing but shapes and types is
+// checked here. A file of a name that this build does not know is left alone.
+func decodeTensorFile(b *Bundle, name string, data []byte) error {
+	var decode func(tensorSet) error
+	switch {
+	case name == syntheticFile:
+		decode = func(s tensorSet) error { return decodeSynthetic(b, s) }
+	case name == mappingFile:
+		decode = func(s tensorSet) error { return decodeMapping(b, s) }
+	default:
+		i := slices.IndexFunc(b.Models, func(m Model) bool { return modelFile(m.Name) == name })
+		if i < 0 {
+			return nil
+		}
+		decode = func(s tensorSet) error { return decodeModel(&b.Models[i], s, b.Manifest.SyntheticNodes) }
+	}
+	tensors, err := decodeTensors(data)
+	if err == nil {
+		err = decode(tensors)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// requiredFiles are the files that a manifest of these models must list.
+func requiredFiles(m *Manifest) []string {
+	names := []string{syntheticFile, mappingFile}
+	for _, model := range m.Models {
+		names = append(names, modelFile(model.Name))
+	}
+	return names
+}

@@ -1,0 +1,111 @@
+package artifact
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// maxManifestBytes bounds what is read before anything can be checked.
+const maxManifestBytes = 16 << 20
+
+// Read reads and checks the artifact in a directory: format version, every field of the manifest, that the files are
+// those that the manifest lists (names that begin with a dot are not looked at), their sizes and SHA-256, and everything
+// of [Bundle.Validate]. The error names the file, the field or tensor, and the reason.
+func Read(dir string) (*Bundle, error) {
+	b, err := read(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading artifact %s: %w", dir, err)
+	}
+	return b, nil
+}
+
+func read(dir string) (*Bundle, error) {
+	root, err := os.OpenRoot(dir) // no name in a manifest leads out of it
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	manifest, err := readManifest(root)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseUnlisted(root, manifest); err != nil {
+		return nil, err
+	}
+	files := make(map[string][]byte, len(manifest.Files))
+	for _, name := range slices.Sorted(maps.Keys(manifest.Files)) {
+		if files[name], err = readListed(root, name, manifest.Files[name]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return decode(manifest, manifest.Files, files)
+}
+
+func readManifest(root *os.Root) (*Manifest, error) {
+	f, err := root.Open(manifestFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing: not an artifact, or one that was not completed", manifestFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxManifestBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	if len(text) > maxManifestBytes {
+		return nil, fmt.Errorf("%s: more than %d bytes", manifestFile, maxManifestBytes)
+	}
+	return ParseManifest(text)
+}
+
+func refuseUnlisted(root *os.Root, manifest *Manifest) error {
+	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		_, listed := manifest.Files[name]
+		switch {
+		case err != nil:
+			return err
+		case name == ".":
+			return nil
+		case strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir() || listed || name == manifestFile:
+			return nil
+		}
+		return fmt.Errorf("%s: the manifest does not list it", name)
+	})
+}
+
+// readListed reads a file of the size that the manifest says; a file of another size is refused unread.
+func readListed(root *os.Root, name string, want File) ([]byte, error) {
+	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("missing, the manifest lists it")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := verifySize(info.Size(), want); err != nil {
+		return nil, err
+	}
+	data := make([]byte, want.Bytes)
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}

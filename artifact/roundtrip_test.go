@@ -1,0 +1,233 @@
+package artifact_test
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+func mustWrite(t *testing.T, b *artifact.Bundle) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "a")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// readAll returns the files below a directory by name.
+func readAll(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		files[filepath.ToSlash(name)], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestWriteRead(t *testing.T) {
+	for seed := range uint64(3) { // preprocessing of each kind
+		b := artifacttest.Bundle(seed, artifacttest.Size{})
+		dir := t.TempDir() // an empty directory may be taken
+		if err := artifact.Write(dir, b); err != nil {
+			t.Fatal(err)
+		}
+		got, err := artifact.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(b, got); diff != "" {
+			t.Errorf("read differs from written (-written +read):\n%s", diff)
+		}
+	}
+}
+
+func TestEncodeDecode(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := artifacttest.Bundle(rapid.Uint64().Draw(t, "seed"), artifacttest.Size{
+			Nodes:     rapid.IntRange(1, 30).Draw(t, "N"),
+			Synthetic: rapid.IntRange(1, 9).Draw(t, "N'"),
+			Features:  rapid.IntRange(1, 7).Draw(t, "d"),
+			Classes:   rapid.IntRange(1, 4).Draw(t, "C"),
+		})
+		if err := b.Seal(); err != nil {
+			t.Fatal(err)
+		}
+		files, err := artifact.EncodeAll(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := artifact.DecodeAll(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(b, got); diff != "" {
+			t.Fatalf("decoded differs from encoded (-encoded +decoded):\n%s", diff)
+		}
+
+		serving, err := artifact.EncodeServing(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(files, "mapping.safetensors")
+		if diff := cmp.Diff(files, serving); diff != "" {
+			t.Fatalf("the serving part differs from the artifact's files:\n%s", diff)
+		}
+		part, err := artifact.DecodeServing(serving)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := *got
+		want.Mapping = nil
+		if diff := cmp.Diff(&want, part); diff != "" {
+			t.Fatalf("the serving part differs from the artifact (-artifact +part):\n%s", diff)
+		}
+		again, err := artifact.EncodeServing(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(serving, again); diff != "" {
+			t.Fatalf("the serving part encodes differently without M:\n%s", diff)
+		}
+	})
+}
+
+func TestWriteFiles(t *testing.T) {
+	b := artifacttest.Bundle(1, artifacttest.Size{})
+	files := readAll(t, mustWrite(t, b))
+	want := []string{"manifest.json", "mapping.safetensors", "models/sgc.safetensors", "synthetic.safetensors"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
+		t.Errorf("files differ (-want +got):\n%s", diff)
+	}
+	if b.Manifest.FormatVersion != artifact.FormatVersion || len(b.Manifest.Files) != 3 {
+		t.Errorf("Write left format version %d and %d files in the bundle's manifest", b.Manifest.FormatVersion, len(b.Manifest.Files))
+	}
+	if !strings.HasPrefix(b.Manifest.Version, "20261121T053540Z-") {
+		t.Errorf("version is %q, want one of the time of creation", b.Manifest.Version)
+	}
+}
+
+func TestWriteKeepsVersion(t *testing.T) {
+	b := artifacttest.Bundle(1, artifacttest.Size{})
+	b.Manifest.Version = "my-version_1.0"
+	got, err := artifact.Read(mustWrite(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Manifest.Version != "my-version_1.0" {
+		t.Errorf("version is %q", got.Manifest.Version)
+	}
+}
+
+// One file for one content: what is written does not depend on the run.
+func TestWriteIsDeterministic(t *testing.T) {
+	first := readAll(t, mustWrite(t, artifacttest.Bundle(7, artifacttest.Size{})))
+	second := readAll(t, mustWrite(t, artifacttest.Bundle(7, artifacttest.Size{})))
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("two writes differ:\n%s", diff)
+	}
+}
+
+// A matrix without values is one of ones, and is written as such.
+func TestWriteOnes(t *testing.T) {
+	b := artifacttest.Bundle(3, artifacttest.Size{})
+	b.Mapping.Rows.Val, b.Synthetic.Adj.Val = nil, nil
+	got, err := artifact.Read(mustWrite(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*graph.CSR{"mapping": got.Mapping.Rows, "adj": got.Synthetic.Adj} {
+		if len(m.Val) != m.NNZ() {
+			t.Fatalf("%s has %d values for %d entries", name, len(m.Val), m.NNZ())
+		}
+		if m.DropOnes(); m.Val != nil {
+			t.Errorf("%s has other values than 1", name)
+		}
+	}
+}
+
+// What was read serves: the deployed model answers as the one that was written, bit for bit.
+func TestReadServes(t *testing.T) {
+	written := artifacttest.Bundle(11, artifacttest.Size{})
+	read, err := artifact.Read(mustWrite(t, artifacttest.Bundle(11, artifacttest.Size{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits := func(b *artifact.Bundle) *graph.Dense {
+		model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cols, vals := b.Mapping.Rows.Row(1)
+		r, known := infer.Attach([][]infer.Row{{{Known: true, Cols: cols, Vals: vals}}}, b.Manifest.SyntheticNodes)
+		x := &graph.Dense{Rows: 1, Cols: 5, Data: []float32{1, 0, 2, 0, 3}}
+		return model.Frozen(b.Models[0].Tables, &b.Preprocess).Logits(&infer.Batch{X: graph.Features{Dense: x}, R: r, Known: known})
+	}
+	if diff := cmp.Diff(logits(written), logits(read)); diff != "" {
+		t.Errorf("logits differ (-written +read):\n%s", diff)
+	}
+}
+
+func TestSeal(t *testing.T) {
+	b := artifacttest.Bundle(5, artifacttest.Size{})
+	if _, err := artifact.EncodeServing(b); err == nil || !strings.Contains(err.Error(), "not sealed") {
+		t.Errorf("EncodeServing of a bundle that is not sealed: %v", err)
+	}
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	sealed := b.Manifest
+	files := readAll(t, mustWrite(t, b))
+	if diff := cmp.Diff(sealed, b.Manifest); diff != "" {
+		t.Errorf("Write changed the manifest of a sealed bundle (-sealed +written):\n%s", diff)
+	}
+	serving, err := artifact.EncodeServing(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(serving["manifest.json"], files["manifest.json"]) {
+		t.Error("the manifest of the serving part differs from the directory's")
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	bundle := artifacttest.Bundle(1, artifacttest.Size{Nodes: 44_625, Synthetic: 446, Features: 500, Classes: 7})
+	dir := filepath.Join(b.TempDir(), "a")
+	if err := artifact.Write(dir, bundle); err != nil {
+		b.Fatal(err)
+	}
+	bytes := 0.0
+	for _, f := range bundle.Manifest.Files {
+		bytes += float64(f.Bytes)
+	}
+	b.ReportMetric(float64(bundle.Manifest.Files["mapping.safetensors"].Bytes)/44_625, "B/row-of-M")
+	for b.Loop() {
+		if _, err := artifact.Read(dir); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(bytes*float64(b.N)/b.Elapsed().Seconds()/1e6, "MB/s")
+}

@@ -1,0 +1,145 @@
+package artifact
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Seal completes the manifest: FormatVersion, Files, and where it is empty Version, by [NewVersion]. It fails where the
+// bundle is not valid. Write does it too; a bundle that goes elsewhere without being written is sealed first.
+func (b *Bundle) Seal() error {
+	manifest, _, err := b.encode()
+	if err != nil {
+		return fmt.Errorf("sealing artifact: %w", err)
+	}
+	b.Manifest = *manifest
+	return nil
+}
+
+// EncodeServing returns the serving part of a sealed bundle, all but M, as files by name: those of the directory, byte
+// for byte, without mapping.safetensors. A bundle that has no Mapping must have come from [DecodeServing].
+func EncodeServing(b *Bundle) (map[string][]byte, error) {
+	if b.Manifest.Version == "" {
+		return nil, errors.New("encoding artifact: version is empty, the bundle is not sealed")
+	}
+	_, files, err := b.encode()
+	if err != nil {
+		return nil, fmt.Errorf("encoding artifact: %w", err)
+	}
+	delete(files, mappingFile)
+	return files, nil
+}
+
+// DecodeServing reads what [EncodeServing] made, with all checks of [Read] but those of M; Mapping is nil. The error
+// names the file, the field or tensor, and the reason.
+func DecodeServing(files map[string][]byte) (*Bundle, error) {
+	text, ok := files[manifestFile]
+	if !ok {
+		return nil, fmt.Errorf("decoding artifact: %s is missing", manifestFile)
+	}
+	manifest, err := ParseManifest(text)
+	if err != nil {
+		return nil, fmt.Errorf("decoding artifact: %w", err)
+	}
+	names := maps.Clone(manifest.Files)
+	delete(names, mappingFile)
+	tensors := maps.Clone(files)
+	delete(tensors, manifestFile)
+	b, err := decode(manifest, names, tensors)
+	if err != nil {
+		return nil, fmt.Errorf("decoding artifact %s: %w", manifest.Version, err)
+	}
+	return b, nil
+}
+
+// encode makes all files of b, the manifest's too, and the manifest as it is in its file.
+func (b *Bundle) encode() (*Manifest, map[string][]byte, error) {
+	if err := b.Validate(); err != nil {
+		return nil, nil, err
+	}
+	files, err := encodeTensorFiles(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := b.Manifest
+	m.FormatVersion = FormatVersion
+	m.Created = m.Created.UTC()
+	m.Files = make(map[string]File, len(files)+1)
+	if mapping, ok := b.Manifest.Files[mappingFile]; ok {
+		m.Files[mappingFile] = mapping // stands where M is elsewhere
+	}
+	for name, data := range files {
+		m.Files[name] = describe(data)
+	}
+	if m.Version == "" {
+		m.Version = NewVersion(m.Created, files)
+	}
+	if err := ValidVersion(m.Version); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	if err := m.validateFiles(); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	if files[manifestFile], err = encodeManifest(&m); err != nil {
+		return nil, nil, err
+	}
+	return &m, files, nil
+}
+
+// decode makes a bundle of tensor files, which must be those of names, no more and no less.
+func decode(manifest *Manifest, names map[string]File, files map[string][]byte) (*Bundle, error) {
+	for name := range files {
+		if _, ok := names[name]; !ok {
+			return nil, fmt.Errorf("%s: the manifest does not list it", name)
+		}
+	}
+	b := &Bundle{Manifest: *manifest}
+	for _, info := range manifest.Models {
+		b.Models = append(b.Models, Model{Name: info.Name})
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		data, ok := files[name]
+		if !ok {
+			return nil, fmt.Errorf("%s: missing, the manifest lists it", name)
+		}
+		if err := verify(data, names[name]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := decodeTensorFile(b, name, data); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.Validate(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func describe(data []byte) File {
+	sum := sha256.Sum256(data)
+	return File{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data))}
+}
+
+// verify compares a file with what the manifest says of it.
+func verify(data []byte, want File) error {
+	if err := verifySize(int64(len(data)), want); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	if wanted, err := hex.DecodeString(want.SHA256); err != nil || !bytes.Equal(sum[:], wanted) {
+		return fmt.Errorf("SHA-256 is %x, the manifest says %s: changed or damaged", sum, want.SHA256)
+	}
+	return nil
+}
+
+func verifySize(size int64, want File) error {
+	if size != want.Bytes {
+		return fmt.Errorf("%d bytes, the manifest says %d: torn or changed", size, want.Bytes)
+	}
+	return nil
+}
