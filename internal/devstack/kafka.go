@@ -1,0 +1,81 @@
+package devstack
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// KafkaOptions describe an embedded broker.
+type KafkaOptions struct {
+	// Addr is the host and port that clients reach the broker at; empty means a free port of 127.0.0.1. With several
+	// brokers it is the first one's, and the others take free ports of the same host.
+	Addr string
+	// Topics are created with this many partitions each, where DataDir does not hold them already.
+	Topics map[string]int
+	// DataDir keeps topics and offsets over a restart; empty means in memory only.
+	DataDir string
+	// Brokers is the number of brokers; 0 means one.
+	Brokers int
+}
+
+// Kafka is a running embedded broker.
+type Kafka struct {
+	// Cluster is the broker itself, for tests that inject faults.
+	Cluster *kfake.Cluster
+}
+
+// StartKafka starts an embedded broker. The caller closes it.
+func StartKafka(o KafkaOptions) (*Kafka, error) {
+	host, port := "127.0.0.1", 0
+	if o.Addr != "" {
+		h, p, err := net.SplitHostPort(o.Addr)
+		if err != nil {
+			return nil, fmt.Errorf("embedded Kafka: address %q: %w", o.Addr, err)
+		}
+		if host = h; host == "" {
+			host = "127.0.0.1"
+		}
+		if port, err = strconv.Atoi(p); err != nil || port < 0 || port > 65535 {
+			return nil, fmt.Errorf("embedded Kafka: address %q: port is %q, want 0 to 65535", o.Addr, p)
+		}
+	}
+	ports := make([]int, max(o.Brokers, 1))
+	ports[0] = port
+	opts := []kfake.Opt{
+		kfake.Ports(ports...),
+		// kfake asks for 127.0.0.1 only where the port is free to choose.
+		kfake.ListenFn(func(network, address string) (net.Listener, error) {
+			_, port, err := net.SplitHostPort(address)
+			if err != nil {
+				return nil, err
+			}
+			return net.Listen(network, net.JoinHostPort(host, port))
+		}),
+	}
+	for topic, partitions := range o.Topics {
+		if partitions < 1 {
+			return nil, fmt.Errorf("embedded Kafka: topic %s has %d partitions, want 1 or more", topic, partitions)
+		}
+		opts = append(opts, kfake.SeedTopics(int32(partitions), topic))
+	}
+	if o.DataDir != "" {
+		opts = append(opts, kfake.DataDir(o.DataDir))
+	}
+	cluster, err := kfake.NewCluster(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("embedded Kafka: %w", err)
+	}
+	return &Kafka{Cluster: cluster}, nil
+}
+
+// Addrs are the brokers' addresses.
+func (k *Kafka) Addrs() []string { return k.Cluster.ListenAddrs() }
+
+// Addr is the first broker's address.
+func (k *Kafka) Addr() string { return k.Cluster.ListenAddrs()[0] }
+
+// Close stops the broker and waits for it.
+func (k *Kafka) Close() { k.Cluster.Close() }
