@@ -1,0 +1,85 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// check looks at a parsed value that is of the right type and within its bounds.
+type check func(value any) error
+
+// checks are the checks that tags name.
+var checks = map[string]check{
+	"required":  func(v any) error { return checkRequired(v.(string)) },
+	"listen":    func(v any) error { return checkListen(v.(string)) },
+	"addresses": func(v any) error { return checkAddresses(v.([]string)) },
+	"topic":     func(v any) error { return checkTopic(v.(string)) },
+	"prefix":    func(v any) error { return checkPrefix(v.(string)) },
+	"redis":     func(v any) error { return v.(RedisURL).check() },
+}
+
+func checkRequired(text string) error {
+	if text == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+// checkListen takes an empty address, which means none.
+func checkListen(address string) error {
+	if address == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil || !isPort(port, 0) {
+		return errors.New("want host:port or :port")
+	}
+	return nil
+}
+
+func checkAddresses(addresses []string) error {
+	if len(addresses) == 0 {
+		return errors.New("want at least one host:port")
+	}
+	for _, a := range addresses {
+		host, port, err := net.SplitHostPort(a)
+		if err != nil || host == "" || !isPort(port, 1) {
+			return fmt.Errorf("%q: want host:port", a)
+		}
+	}
+	return nil
+}
+
+func isPort(text string, least int) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= least && n <= 65535
+}
+
+// checkTopic holds Kafka's rule for names.
+func checkTopic(name string) error {
+	if name == "" || name == "." || name == ".." || len(name) > 249 || !madeOf(name, "._-") {
+		return errors.New("want 1 to 249 letters, digits, '.', '_' or '-'")
+	}
+	return nil
+}
+
+// checkPrefix leaves out white space, and braces, which mean something to a Redis cluster.
+func checkPrefix(prefix string) error {
+	if prefix == "" || !madeOf(prefix, "._-:/") {
+		return errors.New("want letters, digits, '.', '_', '-', ':' or '/'")
+	}
+	return nil
+}
+
+// madeOf tells whether text is of ASCII letters, digits and the extra characters.
+func madeOf(text, extra string) bool {
+	for _, r := range text {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(extra, r)) {
+			return false
+		}
+	}
+	return true
+}

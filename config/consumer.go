@@ -1,0 +1,84 @@
+package config
+
+import "time"
+
+// Consumer is the configuration of the consumer service. The tags hold each field's unit, default and the meaning of
+// zero; REFERENCE.md has them as a table.
+type Consumer struct {
+	Kafka Kafka `key:"kafka"`
+	Redis Redis `key:"redis"`
+
+	Artifact    string `key:"artifact" default:"" usage:"directory of an artifact to serve and pin; Redis is then not used" zero:"follow the version that CURRENT names in Redis"`
+	Model       string `key:"model" default:"" usage:"model to serve, one of the artifact's" zero:"the artifact's default model"`
+	Attachment  string `key:"attachment" default:"auto" oneof:"auto|frozen|joint" usage:"how arrivals are attached to the synthetic graph; auto: as the model's tables and M were made for"`
+	Calibration string `key:"calibration" default:"auto" oneof:"auto|none|lp|ep" usage:"propagation after the model: label (lp), error (ep) or none; auto: as validation chose for the model"`
+
+	Batch    Batch    `key:"batch"`
+	Cache    Cache    `key:"cache"`
+	Limits   Limits   `key:"limits"`
+	Output   Output   `key:"output"`
+	HTTP     HTTP     `key:"http"`
+	Shutdown Shutdown `key:"shutdown"`
+	Log      Log      `key:"log"`
+}
+
+// Values of [Consumer.Attachment], [Consumer.Calibration] and [Batch.Mode] on which wiring branches.
+const (
+	Auto      = "auto"  // as the artifact says
+	ModeNode  = "node"  // each arrival on its own
+	ModeGraph = "graph" // edges among the arrivals of a micro-batch count
+)
+
+// Batch says how arrivals are gathered.
+type Batch struct {
+	Mode   string        `key:"mode" default:"node" oneof:"node|graph" usage:"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too"`
+	Size   int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch"`
+	Linger time.Duration `key:"linger" default:"5ms" min:"0s" max:"1h" usage:"how long the first arrival of a micro-batch waits for others" zero:"a micro-batch is what has been read already"`
+}
+
+// Cache bounds the rows of M that are kept in the process.
+type Cache struct {
+	Bytes Bytes `key:"bytes" default:"256MiB" min:"0" usage:"memory for rows of M, about" zero:"keep none, ask Redis each time"`
+}
+
+// Limits are what a record may be; one beyond them goes to the dead-letter topic.
+type Limits struct {
+	RecordBytes Bytes `key:"record_bytes" default:"1MiB" min:"0" usage:"largest value of an arrival's record" zero:"no limit"`
+	Edges       int   `key:"edges" default:"10000" min:"0" unit:"edges" usage:"most edges of an arrival" zero:"no limit"`
+}
+
+// Output says what a prediction carries besides its class and probability.
+type Output struct {
+	TopK          int  `key:"top_k" default:"0" min:"0" unit:"classes" usage:"how many of the most probable classes a prediction lists" zero:"no list; more than there are classes lists all"`
+	Probabilities bool `key:"probabilities" default:"false" usage:"add the probabilities of all classes"`
+	Logits        bool `key:"logits" default:"false" usage:"add the model's raw output, before temperature and propagation"`
+}
+
+// HTTP is where metrics and health are served.
+type HTTP struct {
+	Listen string `key:"listen" default:":9464" check:"listen" usage:"address of /metrics, /healthz and /readyz, as host:port or :port" zero:"no HTTP server"`
+}
+
+// Shutdown says how the service ends.
+type Shutdown struct {
+	DrainTimeout time.Duration `key:"drain_timeout" default:"30s" min:"1ms" usage:"how long a stop may take to finish, publish and commit the micro-batch in hand; what is not committed then is read again"`
+}
+
+// Log says what is logged, on standard error.
+type Log struct {
+	Level  string `key:"level" default:"info" oneof:"debug|info|warn|error" usage:"least severe level that is logged"`
+	Format string `key:"format" default:"text" oneof:"text|json" usage:"form of a line"`
+}
+
+// Publish is the configuration of the trainer's publish: Redis, and what goes there.
+type Publish struct {
+	Artifact string `key:"artifact" default:"" check:"required" usage:"directory of the artifact to publish" zero:"refused"`
+	Redis    Redis  `key:"redis"`
+	Log      Log    `key:"log"`
+}
+
+// Replay is the configuration of a producer of arrivals.
+type Replay struct {
+	Kafka ProducerKafka `key:"kafka"`
+	Log   Log           `key:"log"`
+}

@@ -1,0 +1,39 @@
+// Package config reads the settings of Rivulet's programs. Each layer overrides the one before it:
+//
+//	defaults -> file (YAML, --config or RIVULET_CONFIG) -> environment (RIVULET_…) -> flags
+//
+// A program's settings are a struct, such as [Consumer], made of sections that programs share ([Redis], [Log], …). The
+// tags of a field are all that is known of it, and everything else is derived from them: the key in the file, the
+// variable, the flag with its help text, the checks, and REFERENCE.md. A field
+//
+//	Size int `key:"size" default:"256" min:"1" unit:"arrivals" usage:"most arrivals of a micro-batch"`
+//
+// in a section with the key batch is batch.size in the file, RIVULET_BATCH_SIZE in the environment and --batch.size on
+// the command line. The tags:
+//
+//	key      the last part of the key; required. An embedded struct without one adds its fields to the struct around it
+//	default  as it would be written in the environment; required, may be empty
+//	usage    what it does, in lower case
+//	unit     what is counted; durations and byte sizes carry theirs
+//	zero     what 0, empty or false means, where that is not plain
+//	oneof    the words that are allowed, separated by |
+//	min, max bounds of a number, duration or byte size, as default is written
+//	check    a check by name: address, url, topic, …; see checks.go
+//
+// A program registers its flags and loads:
+//
+//	config.Flags[config.Consumer](command.Flags())
+//	…
+//	cfg, err := config.Load[config.Consumer](config.Sources{Flags: command.Flags(), Environ: os.Environ()})
+//
+// [Load] reports everything that is wrong at once, as an [*Error]: unknown keys with the file, unknown RIVULET_ variables
+// (but RIVULET_CONFIG, RIVULET_DATA and RIVULET_TEST_…, which are not settings), and wrong values with the key, the value,
+// where it came from and what is allowed. Programs may share a file and an environment: a key that another of Rivulet's
+// programs has is known, and not used.
+//
+// Values are written in YAML as they are on the command line: durations with their unit (5ms, 30s), byte sizes with
+// theirs (64KiB, 1MB; a bare number is bytes), lists as YAML lists or as a,b. A text that YAML takes for a number or a
+// truth value must be quoted.
+//
+// No password is printed: [RedisURL] shows its own as xxxxx however it is formatted.
+package config

@@ -1,0 +1,285 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/providers/posflag"
+	"github.com/knadh/koanf/v2"
+	"github.com/spf13/pflag"
+)
+
+const (
+	envPrefix    = "RIVULET_"
+	fileVariable = envPrefix + "CONFIG" // the file where --config is not given
+	dataVariable = envPrefix + "DATA"   // where tests and scripts find the data sets; not a setting
+	testPrefix   = envPrefix + "TEST_"  // settings of tests
+)
+
+// Sources are where settings come from besides the defaults.
+type Sources struct {
+	Flags   *pflag.FlagSet // as [Flags] made it, parsed; nil: none
+	Environ []string       // NAME=value, as os.Environ gives it; nil: none
+}
+
+// Load reads the settings of T from all sources, checks them and returns them. The error is an [*Error] with everything
+// that is wrong, or says why the file could not be read.
+func Load[T any](from Sources) (T, error) {
+	var cfg T
+	l := newLoader(reflect.TypeFor[T]())
+	if path := from.file(); path != "" {
+		if err := l.file(path); err != nil {
+			return cfg, err
+		}
+	}
+	l.environ(from.Environ)
+	l.flags(from.Flags)
+	loaded := reflect.New(reflect.TypeFor[T]()).Elem()
+	l.fill(loaded)
+	if l.problems != nil {
+		return cfg, &Error{l.problems}
+	}
+	return loaded.Interface().(T), nil
+}
+
+// Default returns the settings where nothing is said. It panics where the defaults of T do not stand alone.
+func Default[T any]() T {
+	cfg, err := Load[T](Sources{})
+	if err != nil {
+		panic(err)
+	}
+	return cfg
+}
+
+// file is the path of the file to read, empty for none. An empty --config= turns the variable off.
+func (s Sources) file() string {
+	if s.Flags != nil && s.Flags.Changed(fileFlag) {
+		return s.Flags.Lookup(fileFlag).Value.String()
+	}
+	for _, v := range slices.Backward(s.Environ) {
+		if path, ok := strings.CutPrefix(v, fileVariable+"="); ok {
+			return path
+		}
+	}
+	return ""
+}
+
+// loader puts layers over one another and remembers where each value came from.
+type loader struct {
+	schema   *schema
+	family   *schema // keys of all programs: known, though perhaps not used by this one
+	values   *koanf.Koanf
+	origins  map[string]string // by key
+	problems []Problem
+}
+
+func newLoader(t reflect.Type) *loader {
+	l := &loader{
+		schema:  schemaOf(t),
+		family:  schemaOf(reflect.TypeFor[Consumer]()), // which has every section
+		values:  koanf.New("."),
+		origins: map[string]string{},
+	}
+	defaults := map[string]any{}
+	for _, f := range l.schema.fields {
+		defaults[f.key] = f.def
+	}
+	l.put(defaults, func(string) string { return "default" })
+	return l
+}
+
+// put lays values over those that are there. Keys are known ones.
+func (l *loader) put(values map[string]any, origin func(key string) string) {
+	for key := range values {
+		l.origins[key] = origin(key)
+	}
+	// confmap cannot fail, and no key is the beginning of another.
+	_ = l.values.Load(confmap.Provider(values, "."), nil)
+}
+
+func (l *loader) problem(key, value, origin, reason string) {
+	l.problems = append(l.problems, Problem{key, value, origin, reason})
+}
+
+func (l *loader) file(path string) error {
+	layer := koanf.New(".")
+	if err := layer.Load(file.Provider(path), yaml.Parser()); err != nil {
+		return fmt.Errorf("reading configuration file %s: %w", path, err)
+	}
+	origin := "file " + path
+	known := map[string]any{}
+	all := layer.All()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		switch reason := l.unknown(key, all[key]); {
+		case reason != "":
+			l.problem(key, "", origin, reason)
+		case l.schema.byKey[key] != nil:
+			known[key] = all[key]
+		}
+	}
+	l.put(known, func(string) string { return origin })
+	return nil
+}
+
+// unknown says why a key of a file is not taken; empty where it is a field, or a section with nothing in it.
+func (l *loader) unknown(key string, value any) string {
+	if l.schema.byKey[key] != nil || l.family.byKey[key] != nil {
+		return ""
+	}
+	isSection := func(s section) bool { return s.key == key }
+	if !slices.ContainsFunc(l.schema.sections, isSection) && !slices.ContainsFunc(l.family.sections, isSection) {
+		return "unknown key"
+	}
+	if entries, isMap := value.(map[string]any); value == nil || isMap && len(entries) == 0 {
+		return ""
+	}
+	return "is a section, want keys and values below it"
+}
+
+func (l *loader) environ(variables []string) {
+	byName := map[string]string{} // name of the variable -> key
+	for _, s := range []*schema{l.family, l.schema} {
+		for _, f := range s.fields {
+			byName[f.env()] = f.key
+		}
+	}
+	layer := koanf.New(".")
+	// The provider reads from memory and cannot fail.
+	_ = layer.Load(env.Provider(".", env.Opt{
+		Prefix:      envPrefix,
+		EnvironFunc: func() []string { return variables },
+		TransformFunc: func(name, value string) (string, any) {
+			key, known := byName[name]
+			if !known && name != fileVariable && name != dataVariable && !strings.HasPrefix(name, testPrefix) {
+				l.problem(name, "", "environment", "unknown variable")
+			}
+			if l.schema.byKey[key] == nil {
+				return "", nil
+			}
+			return key, value
+		},
+	}), nil)
+	l.put(layer.All(), func(key string) string { return l.schema.byKey[key].env() })
+}
+
+func (l *loader) flags(fs *pflag.FlagSet) {
+	if fs == nil {
+		return
+	}
+	layer := koanf.New(".")
+	// The provider reads from memory and cannot fail.
+	_ = layer.Load(posflag.ProviderWithFlag(fs, ".", nil, func(f *pflag.Flag) (string, any) {
+		if l.schema.byKey[f.Name] == nil {
+			return "", nil // a flag of the command itself
+		}
+		return f.Name, f.Value.String()
+	}), nil)
+	l.put(layer.All(), func(key string) string { return "--" + key })
+}
+
+// fill reads the values into a struct. Rules across fields are looked at where the fields by themselves are right.
+func (l *loader) fill(target reflect.Value) {
+	for _, f := range l.schema.fields {
+		raw := l.values.Get(f.key)
+		value, err := f.read(raw)
+		if err != nil {
+			l.problem(f.key, f.show(raw), l.origins[f.key], err.Error())
+			continue
+		}
+		target.FieldByIndex(f.index).Set(reflect.ValueOf(value))
+	}
+	if l.problems != nil {
+		return
+	}
+	for _, s := range l.schema.sections {
+		ruled, ok := target.FieldByIndex(s.index).Interface().(interface{ problems() []Problem })
+		if !ok {
+			continue
+		}
+		for _, p := range ruled.problems() {
+			p.Key = s.key + "." + p.Key
+			p.Origin = l.origins[p.Key]
+			l.problems = append(l.problems, p)
+		}
+	}
+}
+
+// read parses and checks a value of any layer.
+func (f *field) read(raw any) (any, error) {
+	value, err := f.parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	if f.oneof != nil && !slices.Contains(f.oneof, value.(string)) {
+		return nil, fmt.Errorf("want %s", orList(f.oneof))
+	}
+	if f.min != nil && reflect.ValueOf(value).Int() < *f.min {
+		return nil, fmt.Errorf("want at least %s", f.minText)
+	}
+	if f.max != nil && reflect.ValueOf(value).Int() > *f.max {
+		return nil, fmt.Errorf("want at most %s", f.maxText)
+	}
+	if f.check != nil {
+		return value, f.check(value)
+	}
+	return value, nil
+}
+
+// parse takes text, and what YAML makes of an unquoted number, truth value or list.
+func (f *field) parse(raw any) (any, error) {
+	switch v := raw.(type) {
+	case string:
+		return f.kind.parse(v)
+	case nil:
+		return nil, errors.New(`no value; leave the key out for the default, or write "" for an empty text`)
+	case []any:
+		if f.kind.name == "list" {
+			return listOf(v)
+		}
+	case int, int64, uint64, float64, bool:
+		switch {
+		case f.kind.isText():
+			return nil, errors.New("want a text; put it in quotes")
+		case f.kind.name != "list":
+			return f.kind.parse(fmt.Sprint(v))
+		}
+	}
+	return nil, fmt.Errorf("want a %s", f.kind.name)
+}
+
+func listOf(entries []any) ([]string, error) {
+	list := make([]string, len(entries))
+	for i, e := range entries {
+		word, ok := e.(string)
+		if !ok {
+			return nil, fmt.Errorf("entry %d is %v, want a text; put it in quotes", i, e)
+		}
+		list[i] = word
+	}
+	return list, nil
+}
+
+// show is a value for messages, without a password.
+func (f *field) show(raw any) string {
+	if raw == nil {
+		return ""
+	}
+	if f.kind.name == "url" {
+		return RedisURL(fmt.Sprint(raw)).String()
+	}
+	return fmt.Sprint(raw)
+}
+
+// orList is "a, b or c".
+func orList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

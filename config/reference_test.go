@@ -1,0 +1,111 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write REFERENCE.md anew")
+
+// REFERENCE.md is made from the tags of [Consumer], which has every section.
+func TestReference(t *testing.T) {
+	want := reference()
+	if *update {
+		if err := os.WriteFile("REFERENCE.md", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("REFERENCE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("REFERENCE.md is stale; run go test ./config -update (-want +got):\n%s", diff)
+	}
+}
+
+func reference() string {
+	var b strings.Builder
+	b.WriteString(`# Settings
+
+Made from the structs of package config by ` + "`go test ./config -update`" + `; do not edit.
+
+Each layer overrides the one before it: defaults, the file that ` + "`--config` or `RIVULET_CONFIG`" + ` names (YAML, keys nested at
+the dots), the environment, flags. The variable of a key is the key in upper case with ` + "`RIVULET_` before it and `_` for `.`" + `:
+` + "`batch.size` is `RIVULET_BATCH_SIZE`, and the flag is `--batch.size`" + `. Durations are written with their unit (` + "`5ms`, `30s`" + `),
+sizes with theirs (` + "`64KiB`, `1MB`" + `; a bare number is bytes), lists as ` + "`a,b`" + ` or as YAML lists. Unknown keys and variables are errors.
+
+The consumer has all of these settings. ` + "`trainer publish` has `artifact`, `redis` and `log`; a producer of arrivals has `log` and of `kafka`\n`brokers`, `client_id`, `topics.arrivals` and `compression`" + `. They can share one file.
+
+| key | type | default | allowed | what it does | 0, empty |
+|---|---|---|---|---|---|
+`)
+	for _, f := range schemaOf(reflect.TypeFor[Consumer]()).fields {
+		kind := f.kind.name
+		if f.unit != "" {
+			kind += ", " + f.unit
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", f.key, kind, code(f.def), f.allowed(), f.usage, f.zero)
+	}
+	return b.String()
+}
+
+// allowed is what the tags say of the values.
+func (f *field) allowed() string {
+	switch {
+	case f.oneof != nil:
+		return strings.Join(f.oneof, ", ")
+	case f.min != nil && f.max != nil:
+		return f.minText + " … " + f.maxText
+	case f.min != nil:
+		return "≥ " + f.minText
+	}
+	return ""
+}
+
+func code(text string) string {
+	if text == "" {
+		return "empty"
+	}
+	return "`" + text + "`"
+}
+
+// The variables of two keys must differ though _ stands for both . and _, and none may be one that is not a setting.
+func TestVariablesAreDistinct(t *testing.T) {
+	seen := map[string]string{fileVariable: "", dataVariable: ""}
+	for _, f := range schemaOf(reflect.TypeFor[Consumer]()).fields {
+		if other, twice := seen[f.env()]; twice || strings.HasPrefix(f.env(), testPrefix) {
+			t.Errorf("%s is the variable of %s and %q", f.env(), f.key, other)
+		}
+		seen[f.env()] = f.key
+	}
+}
+
+// Whoever reads a field's tags must learn what zero means, where zero is allowed.
+func TestZeroIsDocumented(t *testing.T) {
+	for _, f := range schemaOf(reflect.TypeFor[Consumer]()).fields {
+		zero := map[string]string{"int": "0", "bytes": "0", "duration": "0s", "string": "", "list": ""}
+		text, hasZero := zero[f.kind.name]
+		if _, err := f.read(text); hasZero && err == nil && f.zero == "" {
+			t.Errorf("%s: zero is allowed, and the tag zero is missing", f.key)
+		}
+	}
+}
+
+// The programs' structs share the consumer's keys, so that one file can hold all settings.
+func TestEveryKeyIsTheConsumers(t *testing.T) {
+	family := schemaOf(reflect.TypeFor[Consumer]()).byKey
+	for _, t2 := range []reflect.Type{reflect.TypeFor[Publish](), reflect.TypeFor[Replay]()} {
+		for _, f := range schemaOf(t2).fields {
+			if c := family[f.key]; c == nil || c.kind.name != f.kind.name || c.def != f.def {
+				t.Errorf("%s of %s is not the consumer's", f.key, t2)
+			}
+		}
+	}
+}
