@@ -45,6 +45,11 @@ func (s *Set) Len() int {
 	return n
 }
 
+// Predictor answers attached batches: an *infer.Predictor, or a version as it is served.
+type Predictor interface {
+	Predict(b *infer.Batch) (logits, probabilities *graph.Dense)
+}
+
 // Answer is what a predictor said of every node of a set, in order.
 type Answer struct {
 	Class         []int32
@@ -54,7 +59,7 @@ type Answer struct {
 }
 
 // Run predicts every batch of a set.
-func Run(p *infer.Predictor, s *Set) *Answer {
+func Run(p Predictor, s *Set) *Answer {
 	a := &Answer{}
 	start := time.Now()
 	for _, b := range s.Batches {
