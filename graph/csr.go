@@ -21,8 +21,13 @@ type Edge struct {
 }
 
 // NewCSR builds a matrix from entries in any order: rows and columns sorted, the values of equal positions added.
-// All-ones input gives Val non-nil; use [CSR.DropOnes] where a pattern is wanted.
+// All-ones input gives Val non-nil; use [CSR.DropOnes] where a pattern is wanted. An entry outside r×c panics.
 func NewCSR(r, c int, entries []Edge) *CSR {
+	for _, e := range entries {
+		if e.Row < 0 || int(e.Row) >= r || e.Col < 0 || int(e.Col) >= c {
+			panic(fmt.Sprintf("graph: entry (%d, %d) in a matrix of %d×%d", e.Row, e.Col, r, c))
+		}
+	}
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b Edge) int {
 		if a.Row != b.Row {
@@ -196,8 +201,17 @@ func (m *CSR) Take(rows []int32) *CSR {
 }
 
 // Submatrix returns the rows in that order with columns renumbered by index: column c becomes index[c], and an entry
-// whose index is negative is left out. cols is the number of columns of the result.
+// whose index is negative is left out; the order of a row is kept. cols is the number of columns of the result. An index of
+// another length than m.Cols, or with a value of cols or more, panics.
 func (m *CSR) Submatrix(rows []int32, index []int32, cols int) *CSR {
+	if len(index) != m.Cols {
+		panic(fmt.Sprintf("graph: index of %d for the columns of %d×%d", len(index), m.Rows, m.Cols))
+	}
+	for c, j := range index {
+		if int(j) >= cols {
+			panic(fmt.Sprintf("graph: index[%d] is %d in a matrix of %d columns", c, j, cols))
+		}
+	}
 	out := &CSR{Rows: len(rows), Cols: cols, RowPtr: make([]int, len(rows)+1)}
 	for k, i := range rows {
 		rc, rv := m.Row(int(i))

@@ -24,6 +24,9 @@ func (m *Dense) Row(i int) []float32 {
 
 // Reshape makes m an r×c matrix of zeros, reusing its memory where it is large enough.
 func (m *Dense) Reshape(r, c int) {
+	if r < 0 || c < 0 {
+		panic(fmt.Sprintf("graph: dense of shape %d×%d", r, c))
+	}
 	m.Rows, m.Cols = r, c
 	if cap(m.Data) < r*c {
 		m.Data = make([]float32, r*c)

@@ -43,6 +43,8 @@ func (f Features) Validate() error {
 		return errors.New("exactly one of dense and sparse features must be set")
 	case f.Sparse != nil:
 		return f.Sparse.Validate()
+	case f.Dense.Rows < 0 || f.Dense.Cols < 0:
+		return fmt.Errorf("shape %d×%d is negative", f.Dense.Rows, f.Dense.Cols)
 	case len(f.Dense.Data) != f.Dense.Rows*f.Dense.Cols:
 		return fmt.Errorf("%d values for shape %d×%d", len(f.Dense.Data), f.Dense.Rows, f.Dense.Cols)
 	}

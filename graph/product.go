@@ -12,22 +12,17 @@ func MulTo(dst *Dense, m *CSR, x *Dense) {
 	if m.Cols != x.Rows || dst.Rows != m.Rows || dst.Cols != x.Cols {
 		panic(fmt.Sprintf("graph: product %d×%d · %d×%d into %d×%d", m.Rows, m.Cols, x.Rows, x.Cols, dst.Rows, dst.Cols))
 	}
-	ParallelRows(m.Rows, m.NNZ()*x.Cols, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			out := dst.Row(i)
-			clear(out)
-			cols, vals := m.Row(i)
-			if vals == nil {
-				for _, c := range cols {
-					Add(out, x.Row(int(c)))
-				}
-				continue
-			}
-			for p, c := range cols {
-				Axpy(out, vals[p], x.Row(int(c)))
-			}
-		}
-	})
+	ParallelRows(m.Rows, m.NNZ()*x.Cols, func(lo, hi int) { mulRows(dst, m, x, lo, hi) })
+}
+
+// mulRows computes rows lo to hi of m·x.
+func mulRows(dst *Dense, m *CSR, x *Dense, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		out := dst.Row(i)
+		clear(out)
+		cols, vals := m.Row(i)
+		AddRows(out, cols, vals, x)
+	}
 }
 
 // Mul returns m·x.
@@ -37,11 +32,48 @@ func Mul(m *CSR, x *Dense) *Dense {
 	return dst
 }
 
+// AddRows adds Σ_p vals[p]·x[cols[p]] to y, in the order of p; vals nil means ones. Its bits are those of one [Axpy] a row,
+// but four rows are added in one pass over y: half as much time again is saved at 15 columns (BenchmarkSpMM), where
+// unrolling Axpy itself is slower than leaving it alone.
+func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
+	p := 0
+	for ; p+4 <= len(cols); p += 4 {
+		a := [4]float32{1, 1, 1, 1}
+		if vals != nil {
+			a = [4]float32(vals[p:])
+		}
+		c := [4]int32(cols[p:])
+		axpy4(y, a[0], a[1], a[2], a[3], x.Row(int(c[0])), x.Row(int(c[1])), x.Row(int(c[2])), x.Row(int(c[3])))
+	}
+	for ; p < len(cols); p++ {
+		a := float32(1)
+		if vals != nil {
+			a = vals[p]
+		}
+		Axpy(y, a, x.Row(int(cols[p])))
+	}
+}
+
+// The conversions to float32 forbid fused multiply-adds, which round once instead of twice: without them the bits of a sum
+// would hang on how the compiler groups it, and on the processor.
+
+// axpy4 adds a0·x0, a1·x1, a2·x2 and a3·x3 to y in that order.
+func axpy4(y []float32, a0, a1, a2, a3 float32, x0, x1, x2, x3 []float32) {
+	x0, x1, x2, x3 = x0[:len(y)], x1[:len(y)], x2[:len(y)], x3[:len(y)]
+	for i, v := range y {
+		v += float32(a0 * x0[i])
+		v += float32(a1 * x1[i])
+		v += float32(a2 * x2[i])
+		v += float32(a3 * x3[i])
+		y[i] = v
+	}
+}
+
 // Axpy adds a·x to y, element by element in order.
 func Axpy(y []float32, a float32, x []float32) {
 	x = x[:len(y)]
 	for i := range y {
-		y[i] += a * x[i]
+		y[i] += float32(a * x[i])
 	}
 }
 

@@ -57,7 +57,14 @@ func (b *Batch) check(m int) {
 // distinct neighbours; unknown neighbours are skipped. The entries of a row of r stand in the order in which their
 // columns were first met, so that a row of r depends on its own arrival alone.
 func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
-	r = &graph.CSR{Rows: len(neighbours), Cols: synthetic, RowPtr: make([]int, len(neighbours)+1), Val: []float32{}}
+	entries := 0 // before equal columns are added up
+	for _, rows := range neighbours {
+		for _, row := range rows {
+			entries += len(row.Cols)
+		}
+	}
+	r = &graph.CSR{Rows: len(neighbours), Cols: synthetic, RowPtr: make([]int, len(neighbours)+1),
+		ColIdx: make([]int32, 0, entries), Val: make([]float32, 0, entries)}
 	known = make([]int32, len(neighbours))
 	place := make([]int32, synthetic) // 1 + position in the row under way, 0 where the column is not in it
 	for i, rows := range neighbours {

@@ -111,44 +111,46 @@ func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 		work = x.Sparse.NNZ() * out.Cols
 	}
 	graph.ParallelRows(out.Rows, work, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			if x.Sparse != nil {
+		if x.Sparse != nil {
+			for i := lo; i < hi; i++ {
 				cols, vals := x.Sparse.Row(i)
-				pr.sparseRow(out.Row(i), cols, vals)
-			} else {
-				pr.denseRow(out.Row(i), x.Dense.Row(i))
+				pr.row(out.Row(i), cols, vals)
 			}
+			return
+		}
+		cols, vals := make([]int32, x.Cols()), make([]float32, x.Cols())
+		for i := lo; i < hi; i++ {
+			n := nonZeros(cols, vals, x.Dense.Row(i))
+			pr.row(out.Row(i), cols[:n], vals[:n])
 		}
 	})
 	return out
 }
 
-func (pr *Projection) sparseRow(out []float32, cols []int32, vals []float32) {
-	norm := 0.0
-	for p, c := range cols {
-		v := float32(1)
-		if vals != nil {
-			v = vals[p]
+// nonZeros stores the non-zeros of a dense row and returns their number, so that it is added up exactly as a sparse row is.
+// cols and vals have room for the whole row: every value is written, and the next overwrites it where it was 0.
+func nonZeros(cols []int32, vals, x []float32) int {
+	n := 0
+	for k, v := range x {
+		cols[n], vals[n] = int32(k), v
+		if v != 0 {
+			n++
 		}
-		if v == 0 {
-			continue
-		}
-		norm += float64(v) * float64(v)
-		graph.Axpy(out, v, pr.weight.Row(int(c)))
 	}
-	pr.finish(out, norm)
+	return n
 }
 
-func (pr *Projection) denseRow(out []float32, x []float32) {
-	norm := 0.0
-	for k, v := range x {
-		if v == 0 {
-			continue
+// row computes one row from its non-zeros; vals nil means ones. Stored zeros add 0 and change no bit.
+func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
+	graph.AddRows(out, cols, vals, pr.weight)
+	squaredNorm := float64(len(cols))
+	if vals != nil {
+		squaredNorm = 0
+		for _, v := range vals {
+			squaredNorm += float64(float64(v) * float64(v))
 		}
-		norm += float64(v) * float64(v)
-		graph.Axpy(out, v, pr.weight.Row(k))
 	}
-	pr.finish(out, norm)
+	pr.finish(out, squaredNorm)
 }
 
 // finish divides by the norm of the raw row (a zero row stays zero) and subtracts what centring amounts to.

@@ -1,0 +1,77 @@
+package infer_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Eq. 11: r = aM, whatever the order of the neighbours and however many unknown ones stand among them.
+func TestEq11AttachAgainstDenseProduct(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "shuffle"), 0))
+		rows := neighbours(w.a, w.mapping)
+		for i := range rows {
+			for range rng.IntN(3) {
+				rows[i] = append(rows[i], infer.Row{})
+			}
+			rng.Shuffle(len(rows[i]), func(a, b int) { rows[i][a], rows[i][b] = rows[i][b], rows[i][a] })
+		}
+		r, known := infer.Attach(rows, w.mapping.Cols())
+		if err := r.Validate(); err != nil {
+			t.Fatalf("r: %v", err)
+		}
+		identity := graph.NewDense(r.Cols, r.Cols)
+		for k := range r.Cols {
+			identity.Row(k)[k] = 1
+		}
+		if len(w.a) > 0 {
+			near(t, "r", graph.Mul(r, identity), w.a.Mul(w.mapping), 1e-6)
+		}
+		for i, sum := range w.a.RowSums() {
+			if known[i] != int32(sum) {
+				t.Fatalf("arrival %d has %d known neighbours, want %v", i, known[i], sum)
+			}
+		}
+		for i := range r.Rows {
+			cols, _ := r.Row(i)
+			seen := map[int32]bool{}
+			for _, c := range cols {
+				if seen[c] {
+					t.Fatalf("row %d of r has column %d twice", i, c)
+				}
+				seen[c] = true
+			}
+		}
+	})
+}
+
+// An empty row of M is a known neighbour without weights; a row that is not known is neither.
+func TestSection1KnownNeighbours(t *testing.T) {
+	r, known := infer.Attach([][]infer.Row{
+		{{Known: true}, {}, {Known: true, Cols: []int32{2, 0}, Vals: []float32{0.5, 1}}, {Known: true, Cols: []int32{2}, Vals: []float32{0.25}}},
+		{{}, {}},
+		nil,
+		{{Known: true, Cols: []int32{2}, Vals: []float32{4}}},
+	}, 3)
+	if diff := cmp.Diff([]int32{3, 0, 0, 1}, known); diff != "" {
+		t.Errorf("known (-want +got):\n%s", diff)
+	}
+	want := &graph.CSR{Rows: 4, Cols: 3, RowPtr: []int{0, 2, 2, 2, 3}, ColIdx: []int32{2, 0, 2}, Val: []float32{0.75, 1, 4}}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("r (-want +got):\n%s", diff)
+	}
+}
+
+func TestAttachNothing(t *testing.T) {
+	r, known := infer.Attach(nil, 3)
+	if err := r.Validate(); err != nil || r.Rows != 0 || r.Cols != 3 || len(known) != 0 {
+		t.Errorf("r %d×%d with %d degrees, %v", r.Rows, r.Cols, len(known), err)
+	}
+}

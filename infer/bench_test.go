@@ -1,0 +1,169 @@
+package infer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// The shape of the paper's Flickr at 1%: N' = 446, C = 7, d = 500, about 35 words and 10 known neighbours an arrival, 4
+// entries a row of M.
+const (
+	benchSynthetic = 446
+	benchClasses   = 7
+	benchFeatures  = 500
+	benchWords     = 35
+	benchEdges     = 10
+	benchMapping   = 4
+)
+
+func randomDense(rng *rand.Rand, r, c int) *graph.Dense {
+	out := graph.NewDense(r, c)
+	for k := range out.Data {
+		out.Data[k] = float32(rng.NormFloat64())
+	}
+	return out
+}
+
+// distinct draws k ascending numbers below n.
+func distinct(rng *rand.Rand, k, n int) []int32 {
+	entries := make([]graph.Edge, k)
+	for p := range entries {
+		entries[p].Col = int32(rng.IntN(n))
+	}
+	return graph.NewCSR(1, n, entries).ColIdx
+}
+
+// arrivalRows are the rows of M of n arrivals' neighbours.
+func arrivalRows(rng *rand.Rand, n int) [][]infer.Row {
+	out := make([][]infer.Row, n)
+	for i := range out {
+		for range 1 + rng.IntN(2*benchEdges-1) {
+			row := infer.Row{Known: true, Cols: distinct(rng, benchMapping, benchSynthetic)}
+			for range row.Cols {
+				row.Vals = append(row.Vals, rng.Float32())
+			}
+			out[i] = append(out[i], row)
+		}
+	}
+	return out
+}
+
+func arrivalWords(rng *rand.Rand, n int) graph.Features {
+	x := &graph.CSR{Rows: n, Cols: benchFeatures, RowPtr: make([]int, n+1)}
+	for i := range n {
+		x.ColIdx = append(x.ColIdx, distinct(rng, benchWords, benchFeatures)...)
+		x.RowPtr[i+1] = len(x.ColIdx)
+	}
+	return graph.Features{Sparse: x}
+}
+
+// flickr returns n arrivals in a node batch on S and a frozen predictor with label propagation.
+func flickr(n int) (*infer.Batch, *infer.Predictor) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	m, pre := flickrModel(rng)
+	u0, u1, c := randomDense(rng, benchSynthetic, benchClasses), randomDense(rng, benchSynthetic, benchClasses), randomDense(rng, benchSynthetic, 1)
+	labels := &infer.Tables{}
+	for range infer.PropagationSteps {
+		labels.U = append(labels.U, randomDense(rng, benchSynthetic, benchClasses))
+	}
+	b := &infer.Batch{X: arrivalWords(rng, n)}
+	b.R, b.Known = infer.Attach(arrivalRows(rng, n), benchSynthetic)
+	return b, &infer.Predictor{
+		Model:       m.Frozen(&infer.Tables{U: []*graph.Dense{u0, u1}, C: c}, pre),
+		Propagation: infer.FrozenPropagation(labels, 0.9, true),
+		Calibration: infer.Calibration{Kind: infer.PropagateLabels, Alpha: 0.9, Gamma: 0.5, Temperature: 1},
+	}
+}
+
+func flickrModel(rng *rand.Rand) (*infer.SGC, *infer.Preprocess) {
+	m := &infer.SGC{W: randomDense(rng, benchFeatures, benchClasses), B: randomDense(rng, 1, benchClasses).Data}
+	return m, &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, benchFeatures).Data, Scale: 3}
+}
+
+var batchSizes = []int{1, 64, 256, 1000}
+
+func nodesPerSecond(b *testing.B, n int) {
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkFrozenSGC: logits of node batches on S, attached beforehand, beside joint attachment of the same batches to an S
+// with 20 edges a node.
+func BenchmarkFrozenSGC(b *testing.B) {
+	rng := rand.New(rand.NewPCG(2, 0))
+	m, pre := flickrModel(rng)
+	var edges []graph.Edge
+	for i := range int32(benchSynthetic) {
+		for _, j := range distinct(rng, 10, benchSynthetic) {
+			if i != j {
+				v := rng.Float32()
+				edges = append(edges, graph.Edge{Row: i, Col: j, Val: v}, graph.Edge{Row: j, Col: i, Val: v})
+			}
+		}
+	}
+	joint := m.Joint(graph.NewCSR(benchSynthetic, benchSynthetic, edges), infer.Ready(randomDense(rng, benchSynthetic, benchFeatures)), pre)
+	for _, n := range batchSizes {
+		batch, p := flickr(n)
+		for _, side := range []struct {
+			name  string
+			model infer.Deployment
+		}{{"frozen", p.Model}, {"joint", joint}} {
+			b.Run(fmt.Sprintf("%s/batch=%d", side.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					side.model.Logits(batch)
+				}
+				nodesPerSecond(b, n)
+			})
+		}
+	}
+}
+
+// BenchmarkPredict: the whole numeric path of a node batch, from rows of M to probabilities, with label propagation and
+// without.
+func BenchmarkPredict(b *testing.B) {
+	for _, n := range batchSizes {
+		batch, p := flickr(n)
+		rows := arrivalRows(rand.New(rand.NewPCG(1, 0)), n)
+		plain := &infer.Predictor{Model: p.Model, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
+		for _, p := range []*infer.Predictor{plain, p} {
+			b.Run(fmt.Sprintf("%s/batch=%d", p.Calibration.Kind, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					one := infer.Batch{X: batch.X}
+					one.R, one.Known = infer.Attach(rows, benchSynthetic)
+					p.Predict(&one)
+				}
+				nodesPerSecond(b, n)
+			})
+		}
+	}
+}
+
+// BenchmarkProjection: preprocessing and W in one step, sparse rows beside the same rows dense.
+func BenchmarkProjection(b *testing.B) {
+	rng := rand.New(rand.NewPCG(3, 0))
+	m, pre := flickrModel(rng)
+	projection := pre.Fold(m.W)
+	const n = 1000
+	x := arrivalWords(rng, n)
+	full := graph.NewDense(n, benchFeatures)
+	for i := range n {
+		cols, _ := x.Sparse.Row(i)
+		for _, c := range cols {
+			full.Row(i)[c] = 1
+		}
+	}
+	for name, x := range map[string]graph.Features{"sparse": x, "dense": {Dense: full}, "full": {Dense: randomDense(rng, n, benchFeatures)}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				projection.Apply(x)
+			}
+			nodesPerSecond(b, n)
+		})
+	}
+}
