@@ -1,0 +1,126 @@
+package graph
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// naive adds one product at a time, in the order of the entries.
+func naive(m *CSR, x *Dense) *Dense {
+	out := NewDense(m.Rows, x.Cols)
+	for i := range m.Rows {
+		cols, vals := m.Row(i)
+		for p, c := range cols {
+			for k := range x.Cols {
+				v := x.Row(int(c))[k]
+				if vals != nil {
+					v = float32(vals[p] * v)
+				}
+				out.Row(i)[k] += v
+			}
+		}
+	}
+	return out
+}
+
+func sameBits(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, got, want *Dense) {
+	t.Helper()
+	if got.Rows != want.Rows || got.Cols != want.Cols {
+		t.Fatalf("shape %d×%d, want %d×%d", got.Rows, got.Cols, want.Rows, want.Cols)
+	}
+	for k := range want.Data {
+		if math.Float32bits(got.Data[k]) != math.Float32bits(want.Data[k]) {
+			t.Fatalf("row %d, column %d is %v, want %v", k/want.Cols, k%want.Cols, got.Data[k], want.Data[k])
+		}
+	}
+}
+
+func TestMulTo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawCSR(t)
+		k := rapid.IntRange(0, 20).Draw(t, "k")
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "x"), 0))
+		x, dst := NewDense(m.Cols, k), NewDense(m.Rows, k)
+		for p := range x.Data {
+			x.Data[p] = float32(rng.NormFloat64())
+		}
+		for p := range m.Val {
+			m.Val[p] = float32(rng.NormFloat64())
+		}
+		for p := range dst.Data {
+			dst.Data[p] = float32(math.NaN()) // what was there does not matter
+		}
+		MulTo(dst, m, x)
+		sameBits(t, dst, naive(m, x))
+		sameBits(t, Mul(m, x), dst)
+	})
+}
+
+// The bits of a large product, computed on several goroutines, are those of a product on one, and of every row by itself.
+func TestMulToInParallelHasTheSameBits(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	m, x := spmmCase(15)
+	if m.NNZ()*x.Cols < parallelWork {
+		t.Fatal("the case is too small to be split")
+	}
+	got := Mul(m, x)
+	sameBits(t, got, naive(m, x))
+	for i := range int32(m.Rows) {
+		sameBits(t, Mul(m.Take([]int32{i}), x), got.Take([]int32{i}))
+	}
+	m.Val = nil
+	sameBits(t, Mul(m, x), naive(m, x))
+}
+
+func TestAddRowsHasTheBitsOfAxpy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.Float32Range(-10, 10)
+		k, n := rapid.IntRange(0, 9).Draw(t, "k"), rapid.IntRange(0, 11).Draw(t, "n")
+		x := &Dense{Rows: 3, Cols: k, Data: rapid.SliceOfN(value, 3*k, 3*k).Draw(t, "x")}
+		cols := rapid.SliceOfN(rapid.Int32Range(0, 2), n, n).Draw(t, "cols")
+		vals := rapid.SliceOfN(value, n, n).Draw(t, "vals")
+		y := &Dense{Rows: 1, Cols: k, Data: rapid.SliceOfN(value, k, k).Draw(t, "y")}
+		want, ones, wantOnes := y.Clone(), y.Clone(), y.Clone()
+		for p, c := range cols {
+			Axpy(want.Data, vals[p], x.Row(int(c)))
+			Add(wantOnes.Data, x.Row(int(c)))
+		}
+		AddRows(y.Data, cols, vals, x)
+		sameBits(t, y, want)
+		AddRows(ones.Data, cols, nil, x)
+		sameBits(t, ones, wantOnes)
+	})
+}
+
+func TestParallelRowsCoversEachRowOnce(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, procs := range []int{1, 2, 3, 8} {
+		runtime.GOMAXPROCS(procs)
+		for _, n := range []int{0, 1, 2, 7, 16, 63, 1000} {
+			for _, work := range []int{0, parallelWork - 1, parallelWork, 1 << 40} {
+				count := make([]int, n)
+				var mu sync.Mutex
+				ParallelRows(n, work, func(lo, hi int) {
+					mu.Lock()
+					defer mu.Unlock()
+					for i := lo; i < hi; i++ {
+						count[i]++
+					}
+				})
+				for i, c := range count {
+					if c != 1 {
+						t.Fatalf("%d processors, n=%d, work %d: row %d was visited %d times", procs, n, work, i, c)
+					}
+				}
+			}
+		}
+	}
+}
