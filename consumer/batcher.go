@@ -1,0 +1,105 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rivulet/event"
+)
+
+// chunk is what one fetch brought of one partition.
+type chunk struct {
+	at      event.TopicPartition
+	records []Record
+	// next is the offset to read after the whole chunk; it may lie beyond the last record's, where the log has holes or
+	// control records.
+	next    int64
+	fetched time.Time
+}
+
+// batcher cuts chunks into batches. One goroutine at a time uses it.
+type batcher struct {
+	queue  <-chan chunk
+	size   int
+	linger time.Duration
+	clock  Clock
+	// suffix ends the names of its batches.
+	suffix string
+
+	rest chunk // what is left of the chunk under way
+}
+
+// next forms a batch in the memory of buf: it closes when it has size records, or when linger has passed since its first
+// record was fetched and no more are waiting. It has no records only where ctx ended before the first; a batch that is
+// being formed then closes at once.
+func (b *batcher) next(ctx context.Context, buf []Record) Intake {
+	in := Intake{Records: buf[:0]}
+	if !b.more(ctx) {
+		return in
+	}
+	first, deadline := &b.rest.records[0].Source, b.rest.fetched.Add(b.linger)
+	in.Name = fmt.Sprintf("%s-%d-%d%s", first.Topic, first.Partition, first.Offset, b.suffix)
+	in.Offsets = make(map[event.TopicPartition]int64, 1)
+	b.take(&in)
+	for len(in.Records) < b.size && b.moreBy(ctx, deadline) {
+		b.take(&in)
+	}
+	return in
+}
+
+// take moves records from the chunk under way to the batch.
+func (b *batcher) take(in *Intake) {
+	n := min(b.size-len(in.Records), len(b.rest.records))
+	in.Records = append(in.Records, b.rest.records[:n]...)
+	next := in.Records[len(in.Records)-1].Source.Offset + 1
+	if b.rest.records = b.rest.records[n:]; len(b.rest.records) == 0 {
+		next = b.rest.next
+	}
+	in.Offsets[b.rest.at] = next
+}
+
+// more waits for records.
+func (b *batcher) more(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	if len(b.rest.records) > 0 {
+		return true
+	}
+	select {
+	case b.rest = <-b.queue:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// moreBy waits for records until the deadline; what is waiting already is taken after it too.
+func (b *batcher) moreBy(ctx context.Context, deadline time.Time) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	if len(b.rest.records) > 0 {
+		return true
+	}
+	select {
+	case b.rest = <-b.queue:
+		return true
+	default:
+	}
+	left := deadline.Sub(b.clock.Now())
+	if left <= 0 {
+		return false
+	}
+	fired, stop := b.clock.NewTimer(left)
+	defer stop()
+	select {
+	case b.rest = <-b.queue:
+		return true
+	case <-fired:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,133 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/segmentio/kafka-go"
+
+	"rivulet/event"
+)
+
+// startOffsets returns where to begin reading each assigned partition: at the group's offset or, where it has none, as
+// Options.Start says. It tries until ctx ends.
+//
+// kafka-go's group gives offsets too, but takes an error of the coordinator for "none committed"; with Latest that would
+// leave records out.
+func (c *Consumer) startOffsets(ctx context.Context, g *kafka.Generation) (map[event.TopicPartition]int64, error) {
+	assigned := make(map[string][]int)
+	for topic, partitions := range g.Assignments {
+		for _, p := range partitions {
+			assigned[topic] = append(assigned[topic], p.ID)
+		}
+	}
+	trouble := c.outage("the group's offsets", "group", c.opts.Group)
+	for {
+		offsets, err := c.committed(ctx, assigned)
+		if err == nil {
+			if err = c.begin(ctx, g, offsets); err == nil {
+				trouble.over()
+				return offsets, nil
+			}
+		}
+		if permanent(err) || errors.Is(err, errGeneration) {
+			return nil, err
+		}
+		if trouble.failed(ctx, err) != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// committed returns the group's offsets, negative where it has none.
+func (c *Consumer) committed(ctx context.Context, assigned map[string][]int) (map[event.TopicPartition]int64, error) {
+	offsets := make(map[event.TopicPartition]int64)
+	if len(assigned) == 0 {
+		return offsets, nil
+	}
+	res, err := c.client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: c.opts.Group, Topics: assigned})
+	if err == nil {
+		err = res.Error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the offsets of group %s: %w", c.opts.Group, err)
+	}
+	for topic, partitions := range res.Topics {
+		for _, p := range partitions {
+			if p.Error != nil {
+				return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", c.opts.Group, topic, p.Partition, p.Error)
+			}
+			offsets[event.TopicPartition{Topic: topic, Partition: p.Partition}] = p.CommittedOffset
+		}
+	}
+	for topic, partitions := range assigned {
+		for _, p := range partitions {
+			if _, answered := offsets[event.TopicPartition{Topic: topic, Partition: p}]; !answered {
+				return nil, fmt.Errorf("reading the offsets of group %s: %s/%d is missing from the answer", c.opts.Group, topic, p)
+			}
+		}
+	}
+	return offsets, nil
+}
+
+// begin fills in where to start partitions without an offset. A start at the end is committed at once: otherwise what
+// arrives before the first commit would be left out by the next owner.
+func (c *Consumer) begin(ctx context.Context, g *kafka.Generation, offsets map[event.TopicPartition]int64) error {
+	latest := make(map[event.TopicPartition]int64)
+	for at, offset := range offsets {
+		if offset >= 0 {
+			continue
+		}
+		which := int64(kafka.FirstOffset)
+		if c.opts.Start == Latest {
+			which = kafka.LastOffset
+		}
+		first, err := c.boundary(ctx, at, which)
+		if err != nil {
+			return err
+		}
+		offsets[at] = first
+		if c.opts.Start == Latest {
+			latest[at] = first
+		}
+	}
+	if len(latest) == 0 {
+		return nil
+	}
+	return fenced{g}.Commit(ctx, latest)
+}
+
+// boundary returns the first or the last offset of a partition.
+func (c *Consumer) boundary(ctx context.Context, at event.TopicPartition, which int64) (int64, error) {
+	res, err := c.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{
+		at.Topic: {{Partition: at.Partition, Timestamp: which}}}})
+	if err != nil {
+		return 0, fmt.Errorf("asking for the range of %s/%d: %w", at.Topic, at.Partition, err)
+	}
+	for _, p := range res.Topics[at.Topic] {
+		switch {
+		case p.Partition != at.Partition:
+		case p.Error != nil:
+			return 0, fmt.Errorf("asking for the range of %s/%d: %w", at.Topic, at.Partition, p.Error)
+		case which == kafka.FirstOffset:
+			return p.FirstOffset, nil
+		default:
+			return p.LastOffset, nil
+		}
+	}
+	return 0, fmt.Errorf("asking for the range of %s/%d: no answer", at.Topic, at.Partition)
+}
+
+// rewind goes on at the earliest offset after the one that was asked for turned out not to exist: records have expired,
+// or the topic was made anew. It says so, as records may be missing or come again.
+func (c *Consumer) rewind(ctx context.Context, f *fetcher) error {
+	first, err := c.boundary(ctx, f.at, kafka.FirstOffset)
+	if err != nil {
+		return err
+	}
+	c.opts.Logger.Warn("offset out of range: reading on at the earliest", "topic", f.at.Topic, "partition", f.at.Partition,
+		"asked", f.next, "earliest", first)
+	f.next = first
+	return nil
+}
