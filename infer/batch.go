@@ -48,8 +48,12 @@ func (b *Batch) invSqrtDegrees() []float32 {
 func (b *Batch) check(m int) {
 	n := b.R.Rows
 	if b.R.Cols != m || len(b.Known) != n || b.X.Rows() != n || (b.Adj != nil && (b.Adj.Rows != n || b.Adj.Cols != n)) {
-		panic(fmt.Sprintf("infer: batch of %d with %d degrees, %d feature rows and %d columns on a graph of %d nodes",
-			n, len(b.Known), b.X.Rows(), b.R.Cols, m))
+		among := "none"
+		if b.Adj != nil {
+			among = fmt.Sprintf("%d×%d", b.Adj.Rows, b.Adj.Cols)
+		}
+		panic(fmt.Sprintf("infer: batch of %d with %d degrees, ã of %s, %d feature rows and %d columns on a graph of %d nodes",
+			n, len(b.Known), among, b.X.Rows(), b.R.Cols, m))
 	}
 }
 

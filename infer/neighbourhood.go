@@ -9,7 +9,9 @@ import (
 // Neighbourhood is [SGC.Joint] computed over the batch's two-hop neighbourhood only, as a careful engineer would serve the
 // whole graph: the same answer, for the price of the arrivals' neighbours and theirs.
 func (m *SGC) Neighbourhood(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
-	return &nearSGC{project: pre.Fold(m.W), bias: m.B, adj: adj, degrees: adj.RowSums(), z: x.Project(m.W)}
+	z := x.Project(m.W)
+	checkGraph(adj, z.Rows, "features")
+	return &nearSGC{project: pre.Fold(m.W), bias: m.B, adj: adj, degrees: adj.RowSums(), z: z}
 }
 
 type nearSGC struct {

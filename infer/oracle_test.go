@@ -197,3 +197,19 @@ func TestSection6RowsWithoutLabels(t *testing.T) {
 	got := infer.FrozenPropagation(tables, 0.5, true).Propagate(b)
 	sameBits(t, "normalised", got.Data, []float32{0.25, 0.75, 0, 0, 0, 0})
 }
+
+// Eq. 11 over the batch's two-hop neighbourhood only is the same joint answer.
+func TestEq11NeighbourhoodAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for _, side := range []string{"T", "S"} {
+			adj, x, oracleAdj, oracleX, _ := w.graph(side)
+			local := w.sgc().Neighbourhood(adj, x, w.preprocess())
+			for _, graphBatch := range []bool{false, true} {
+				_, want := w.model.Joint(oracleAdj, oracleX, w.oracle(side, graphBatch))
+				tol := oracleTol * max(w.magnitude(), largest(oracleX.Mul(w.model.W)))
+				near(t, side, local.Logits(w.batch(side, graphBatch)), want, tol)
+			}
+		}
+	})
+}

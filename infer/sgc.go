@@ -173,6 +173,7 @@ func (j *jointSGC) Logits(b *Batch) *graph.Dense {
 
 // GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
 func (j *jointSGC) GraphLogits(b *Batch) *graph.Dense {
+	b.check(j.Nodes())
 	h := newJoined(j.adj, b).nodes(j.z, j.project.Apply(b.X), 2)
 	for i := range h.Rows {
 		graph.Add(h.Row(i), j.bias)

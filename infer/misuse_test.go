@@ -1,0 +1,97 @@
+package infer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// A wrong shape inside the core is a programming error; the panic says which shapes met.
+func TestMisusePanics(t *testing.T) {
+	const m, d, c = 4, 5, 3
+	model := &infer.SGC{W: graph.NewDense(d, c), B: make([]float32, c)}
+	none := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	square := graph.NewCSR(m, m, nil)
+	table := func(r, c int) *graph.Dense { return graph.NewDense(r, c) }
+	good := &infer.Tables{U: []*graph.Dense{table(m, c), table(m, c)}, C: table(m, 1)}
+	features := func(r, c int) graph.Features { return graph.Features{Dense: table(r, c)} }
+	batch := func(change func(b *infer.Batch)) *infer.Batch {
+		b := &infer.Batch{X: features(2, d), R: graph.NewCSR(2, m, nil), Known: make([]int32, 2)}
+		change(b)
+		return b
+	}
+	wrongBatches := map[string]*infer.Batch{
+		"2 feature rows and 7 columns on a graph of 4": batch(func(b *infer.Batch) { b.R = graph.NewCSR(2, 7, nil) }),
+		"batch of 2 with 1 degrees":                    batch(func(b *infer.Batch) { b.Known = b.Known[:1] }),
+		"3 feature rows":                               batch(func(b *infer.Batch) { b.X = features(3, d) }),
+		"ã of 3×2":                                     batch(func(b *infer.Batch) { b.Adj = graph.NewCSR(3, 2, nil) }),
+	}
+	local := model.Neighbourhood(square, infer.Ready(table(m, d)), none)
+	frozen, joint := model.Frozen(good, none), model.Joint(square, infer.Ready(table(m, d)), none)
+	seeds := infer.PropagationTables(square, table(m, c), 0.9)
+	cases := map[string]func(){
+		"features of 2×6 for weights of 5×3": func() {
+			frozen.Logits(batch(func(b *infer.Batch) { b.X = features(2, 6) }))
+		},
+		"tables u0 4×3, c 4×1, wants":          func() { model.Frozen(&infer.Tables{U: good.U[:1], C: good.C}, none) },
+		"no tables":                            func() { model.Frozen(&infer.Tables{}, none) },
+		"u0 4×3, u1 4×3, wants":                func() { model.Frozen(&infer.Tables{U: good.U}, none) },
+		"u0 4×3, u1 6×3":                       func() { model.Frozen(&infer.Tables{U: []*graph.Dense{good.U[0], table(6, c)}, C: good.C}, none) },
+		"u0 4×2, u1 4×3":                       func() { model.Frozen(&infer.Tables{U: []*graph.Dense{table(m, 2), good.U[1]}, C: good.C}, none) },
+		"c 4×2":                                func() { model.Frozen(&infer.Tables{U: good.U, C: table(m, 2)}, none) },
+		"9 rows of features on a graph of 4×4": func() { model.Tables(square, infer.Ready(table(9, d))) },
+		"8 rows of features on a graph of 4×4": func() { model.Joint(square, infer.Ready(table(8, d)), none) },
+		"4 rows of features on a graph of 4×5": func() { model.Joint(graph.NewCSR(m, 5, nil), infer.Ready(table(m, d)), none) },
+		"features of 4×6 for weights of 5×3":   func() { model.Joint(square, infer.Ready(table(m, 6)), none) },
+		"3 rows of features on a graph of 4×4": func() { model.Neighbourhood(square, infer.Ready(table(3, d)), none) },
+		`"l2-center" with a mean of 2 and deviations of 0 on weights of 5×3`: func() {
+			model.Frozen(good, &infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, 2), Scale: 1})
+		},
+		`"standardize" with a mean of 5 and deviations of 0 on weights of 5×3`: func() {
+			model.Frozen(good, &infer.Preprocess{Kind: infer.Standardize, Mean: make([]float32, d), Scale: 1})
+		},
+		"propagation on tables u0 4×3, u1 4×3, c 4×1": func() { infer.FrozenPropagation(good, 0.9, false) },
+		"propagation on no tables":                    func() { infer.FrozenPropagation(&infer.Tables{}, 0.9, false) },
+		"propagation on tables u0 4×3, u1 4×2": func() {
+			infer.FrozenPropagation(&infer.Tables{U: []*graph.Dense{table(m, 3), table(m, 2)}}, 0.9, false)
+		},
+		"5 rows of seeds on a graph of 4×4":       func() { infer.PropagationTables(square, table(5, c), 0.9) },
+		"2 rows of labels on a graph of 4×4":      func() { infer.JointLabels(square, make([]int32, 2), c, 0.9) },
+		"1 rows of labels on a graph of 4×4":      func() { infer.JointErrors(square, make([]int32, 1), joint.(infer.NodeLogits), 0.9) },
+		"3 labels for logits of 4×3":              func() { infer.ErrorSeeds(make([]int32, 3), table(m, c)) },
+		"logits of 2×3 with a propagation of 2×4": func() { infer.Calibration{Temperature: 1}.Probabilities(table(2, 3), table(2, 4)) },
+		`calibration "lp" with propagation <nil>`: func() { predictor(frozen, nil, infer.PropagateLabels).Predict(batch(func(*infer.Batch) {})) },
+		`calibration "none" with propagation *infer.f`: func() {
+			predictor(frozen, infer.FrozenPropagation(seeds, 0.9, true), infer.PropagateNone).Predict(batch(func(*infer.Batch) {}))
+		},
+	}
+	for want, b := range wrongBatches {
+		cases["frozen: "+want] = func() { frozen.Logits(b) }
+		cases["joint: "+want] = func() { joint.Logits(b) }
+		cases["neighbourhood: "+want] = func() { local.Logits(b) }
+		cases["joint nodes: "+want] = func() { joint.(infer.NodeLogits).GraphLogits(b) }
+		cases["frozen propagation: "+want] = func() { infer.FrozenPropagation(seeds, 0.9, true).Propagate(b) }
+		cases["joint propagation: "+want] = func() { infer.JointLabels(square, make([]int32, m), c, 0.9).Propagate(b) }
+	}
+	for name, f := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, want, ok := strings.Cut(name, ": ")
+			if !ok {
+				want = name
+			}
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+					t.Errorf("panic %q, want one with %q", got, want)
+				}
+			}()
+			f()
+		})
+	}
+}
+
+func predictor(model infer.Deployment, p infer.Propagation, kind string) *infer.Predictor {
+	return &infer.Predictor{Model: model, Propagation: p, Calibration: infer.Calibration{Kind: kind, Temperature: 1, Alpha: 0.9}}
+}
