@@ -1,0 +1,240 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"rivulet/graph"
+)
+
+// Kinds of generated features.
+const (
+	BagOfWords = "bag-of-words" // sparse flags: which words a node has
+	Dense      = "dense"        // Gaussian around the topics' means
+)
+
+// Generator describes a random graph with communities, skewed degrees and noisy features; the model is written out in the
+// package documentation. Every field is used; [Generator.Validate] names the ones that do not fit together.
+type Generator struct {
+	Name  string // of the data set
+	Nodes int    // n
+	Edges int    // exact number of undirected edges
+
+	Classes     int     // C
+	Communities int     // in all classes together, at least one a class
+	ClassSkew   float64 // class c has a share of nodes ∝ (c+1)^-ClassSkew; 0: equal shares
+
+	CommunityShare float64 // share of edges drawn within a community, 0…1
+	ClassShare     float64 // share of edges drawn within a class, whatever the community, 0…1
+	RivalShare     float64 // share of edges drawn to the community's rival, a community of another class, 0…1
+	DegreeExponent float64 // > 2: expected degrees have a density ∝ θ^-DegreeExponent; lower is more skewed
+
+	Kind           string  // BagOfWords or Dense
+	Features       int     // d
+	Words          float64 // mean number of words drawn for a node, repetitions included; bag-of-words only
+	CommunityTopic float64 // bag-of-words: share of a node's words from its community's topic; dense: amplitude of its mean
+	ClassTopic     float64 // the same of its class's topic; what is left are words of the language at large, or unit noise
+
+	Train, Validation, Test int // nodes of each role, drawn at random; the rest has no role
+}
+
+// Validate names the first field that does not fit.
+func (g Generator) Validate() error {
+	pairs := float64(g.Nodes) * float64(g.Nodes-1) / 2
+	switch {
+	case g.Nodes < 2 || g.Nodes > math.MaxInt32:
+		return fmt.Errorf("nodes is %d, want 2…%d", g.Nodes, math.MaxInt32)
+	case g.Edges < 0 || float64(g.Edges) > pairs/2:
+		return fmt.Errorf("edges is %d, want 0…%.0f: half of all pairs", g.Edges, pairs/2)
+	case g.Classes < 1:
+		return fmt.Errorf("classes is %d, want ≥ 1", g.Classes)
+	case g.Communities < g.Classes || g.Communities > g.Nodes:
+		return fmt.Errorf("communities is %d, want between classes %d and nodes %d", g.Communities, g.Classes, g.Nodes)
+	case !(g.ClassSkew >= 0 && g.ClassSkew <= 10):
+		return fmt.Errorf("class skew is %v, want 0…10", g.ClassSkew)
+	case !(g.CommunityShare >= 0 && g.ClassShare >= 0 && g.RivalShare >= 0 && g.CommunityShare+g.ClassShare+g.RivalShare <= 1):
+		return fmt.Errorf("community share %v, class share %v and rival share %v, want each ≥ 0 and at most 1 together",
+			g.CommunityShare, g.ClassShare, g.RivalShare)
+	case !(g.DegreeExponent > 2):
+		return fmt.Errorf("degree exponent is %v, want > 2", g.DegreeExponent)
+	case g.Train < 1 || g.Validation < 1 || g.Test < 1 || g.Train+g.Validation+g.Test > g.Nodes:
+		return fmt.Errorf("train %d, validation %d and test %d nodes, want each ≥ 1 and together at most %d",
+			g.Train, g.Validation, g.Test, g.Nodes)
+	}
+	return g.validateFeatures()
+}
+
+func (g Generator) validateFeatures() error {
+	if g.Features < 1 || g.Features > math.MaxInt32 {
+		return fmt.Errorf("features is %d, want 1…%d", g.Features, math.MaxInt32)
+	}
+	switch g.Kind {
+	case BagOfWords:
+		if !(g.Words >= 1) {
+			return fmt.Errorf("words is %v, want ≥ 1", g.Words)
+		}
+		if !(g.CommunityTopic >= 0 && g.ClassTopic >= 0 && g.CommunityTopic+g.ClassTopic <= 1) {
+			return fmt.Errorf("community topic %v and class topic %v, want both ≥ 0 and at most 1 together", g.CommunityTopic, g.ClassTopic)
+		}
+	case Dense:
+		if !(g.CommunityTopic >= 0 && g.ClassTopic >= 0) || math.IsInf(g.CommunityTopic+g.ClassTopic, 0) {
+			return fmt.Errorf("community topic %v and class topic %v, want finite amplitudes ≥ 0", g.CommunityTopic, g.ClassTopic)
+		}
+		if g.Words != 0 {
+			return fmt.Errorf("words is %v, but dense features have none: want 0", g.Words)
+		}
+	default:
+		return fmt.Errorf("kind is %q, want %q or %q", g.Kind, BagOfWords, Dense)
+	}
+	return nil
+}
+
+// Generate draws a data set. The same generator and seed give the same data set, whatever the machine. Ids are the node
+// indices in decimal, so that [Dataset.Save] and [Load] give it back.
+func Generate(g Generator, seed uint64) (*Dataset, error) {
+	if err := g.Validate(); err != nil {
+		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)
+	}
+	// Each part has a stream of its own: a change of the features' parameters leaves the graph as it is.
+	stream := func(part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
+	b := g.drawBlocks(stream(1))
+	d := &Dataset{
+		Name:       g.Name,
+		IDs:        decimals(g.Nodes),
+		Classes:    decimals(g.Classes),
+		Labels:     b.labels(),
+		Adj:        g.drawEdges(b, stream(2)),
+		BagOfWords: g.Kind == BagOfWords,
+	}
+	if d.BagOfWords {
+		d.X.Sparse = g.drawWords(b, stream(3))
+	} else {
+		d.X.Dense = g.drawDense(b, stream(3))
+	}
+	order := permutation(g.Nodes, stream(4))
+	for _, role := range []struct {
+		list *[]int32
+		size int
+	}{{&d.Train, g.Train}, {&d.Validation, g.Validation}, {&d.Test, g.Test}} {
+		*role.list, order = slices.Clone(order[:role.size]), order[role.size:]
+		slices.Sort(*role.list)
+	}
+	return d, nil
+}
+
+func permutation(n int, r *rand.Rand) []int32 {
+	order := make([]int32, n)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	r.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
+	return order
+}
+
+// apportion splits total into parts in proportion to the weights, each at least 1, by largest remainders.
+func apportion(total int, weights []float64) []int {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	parts := make([]int, len(weights))
+	rest := make([]float64, len(weights))
+	spare := total - len(weights)
+	left := spare
+	for i, w := range weights {
+		share := float64(spare) * w / sum
+		parts[i] = 1 + int(share)
+		rest[i] = share - math.Floor(share)
+		left -= int(share)
+	}
+	for ; left > 0; left-- {
+		best := 0
+		for i := range rest {
+			if rest[i] > rest[best] {
+				best = i
+			}
+		}
+		parts[best]++
+		rest[best] = -1
+	}
+	return parts
+}
+
+// blocks places the nodes in communities and the communities in classes. Positions run through the communities one after
+// another, so that a community and a class are intervals; node gives the index that a position has in the data set.
+type blocks struct {
+	node       []int32 // n: node index by position
+	community  []int32 // n: by position
+	class      []int32 // by community
+	start      []int   // communities+1: first position
+	classStart []int   // classes+1: first position
+}
+
+func (g Generator) drawBlocks(r *rand.Rand) *blocks {
+	weights := make([]float64, g.Classes)
+	for c := range weights {
+		weights[c] = math.Pow(float64(c+1), -g.ClassSkew)
+	}
+	b := &blocks{node: permutation(g.Nodes, r), start: []int{0}, classStart: []int{0}}
+	communities := apportion(g.Communities, weights)
+	// A class has at least as many nodes as communities.
+	nodes := apportion(g.Nodes-g.Communities+g.Classes, weights)
+	for c, size := range nodes {
+		equal := make([]float64, communities[c])
+		for k := range equal {
+			equal[k] = 1
+		}
+		for _, n := range apportion(size+communities[c]-1, equal) {
+			k := int32(len(b.class))
+			b.class = append(b.class, int32(c))
+			for range n {
+				b.community = append(b.community, k)
+			}
+			b.start = append(b.start, len(b.community))
+		}
+		b.classStart = append(b.classStart, len(b.community))
+	}
+	return b
+}
+
+func (b *blocks) labels() []int32 {
+	labels := make([]int32, len(b.node))
+	for p, i := range b.node {
+		labels[i] = b.class[b.community[p]]
+	}
+	return labels
+}
+
+// rival is the community three eighths of a turn away from community k: of another class unless one class has more than
+// that share of the communities, and with two distinct communities whose rivals meet in k.
+func (b *blocks) rival(k int32) int32 {
+	n := int32(len(b.class))
+	return (k + 3*n/8) % n
+}
+
+// newSymmetric builds the adjacency matrix of distinct undirected edges.
+func newSymmetric(n int, edges [][2]int32) *graph.CSR {
+	m := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 2*len(edges))}
+	for _, e := range edges {
+		m.RowPtr[e[0]+1]++
+		m.RowPtr[e[1]+1]++
+	}
+	for i := range n {
+		m.RowPtr[i+1] += m.RowPtr[i]
+	}
+	next := slices.Clone(m.RowPtr[:n])
+	put := func(i, j int32) {
+		m.ColIdx[next[i]] = j
+		next[i]++
+	}
+	for _, e := range edges {
+		put(e[0], e[1])
+		put(e[1], e[0])
+	}
+	for i := range n {
+		slices.Sort(m.ColIdx[m.RowPtr[i]:m.RowPtr[i+1]])
+	}
+	return m
+}

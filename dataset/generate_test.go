@@ -1,0 +1,261 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func generate(t testing.TB, g Generator, seed uint64) *Dataset {
+	t.Helper()
+	d, err := Generate(g, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// checkPromises checks what the fields of a Dataset promise, for data that no file has gone through.
+func checkPromises(t testing.TB, d *Dataset) {
+	t.Helper()
+	for name, err := range map[string]error{
+		"adjacency": d.Adj.Validate(), "symmetry": checkSymmetry(d.Adj), "self-loops": checkSelfLoops(d.Adj),
+		"features": d.X.Validate(), "rows": d.checkFeatureRows(), "classes": checkContiguous(d.Labels, len(d.Classes)),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for i := range d.Adj.Rows {
+		if cols, _ := d.Adj.Row(i); !slices.IsSorted(cols) || len(slices.Compact(slices.Clone(cols))) != len(cols) {
+			t.Fatalf("row %d of the adjacency matrix is not strictly ascending: %v", i, cols)
+		}
+	}
+	owner := map[int32]string{}
+	for name, list := range map[string][]int32{"train": d.Train, "unlabelled": d.Unlabelled, "validation": d.Validation, "test": d.Test} {
+		if !slices.IsSorted(list) {
+			t.Errorf("%s nodes are not ascending", name)
+		}
+		for _, i := range list {
+			if owner[i] != "" {
+				t.Fatalf("node %d is in %s and in %s", i, owner[i], name)
+			}
+			owner[i] = name
+		}
+	}
+	ids := map[string]bool{}
+	for _, id := range d.IDs {
+		ids[id] = true
+	}
+	if len(ids) != d.Nodes() || len(d.Labels) != d.Nodes() {
+		t.Errorf("%d distinct ids and %d labels for %d nodes", len(ids), len(d.Labels), d.Nodes())
+	}
+}
+
+func TestPresets(t *testing.T) {
+	want := map[string]counts{
+		"small":  {6000, 60000, 300, 6, 3000, 0, 1500, 1500},
+		"flickr": {89250, 899756, 500, 7, 44625, 0, 22312, 22313},
+	}
+	if diff := cmp.Diff([]string{"small", "flickr"}, Presets()); diff != "" {
+		t.Error(diff)
+	}
+	for name, counts := range want {
+		t.Run(name, func(t *testing.T) {
+			g, ok := Preset(name)
+			if !ok {
+				t.Fatal("unknown preset")
+			}
+			d := generate(t, g, 7)
+			checkPromises(t, d)
+			if diff := cmp.Diff(counts, count(d)); diff != "" {
+				t.Errorf("counts (-want +got):\n%s", diff)
+			}
+			if words := float64(d.X.Sparse.NNZ()) / float64(d.Nodes()); words < 20 || words > 40 {
+				t.Errorf("%.1f words a node, want 20…40", words)
+			}
+			if top := slices.Max(d.Adj.RowSums()); float64(top) < 10*2*float64(d.Edges())/float64(d.Nodes()) {
+				t.Errorf("the largest degree is %v: degrees are not skewed", top)
+			}
+		})
+	}
+	if _, ok := Preset("reddit"); ok {
+		t.Error("a preset that does not exist was found")
+	}
+}
+
+func TestGenerateIsDeterminedBySeed(t *testing.T) {
+	g, _ := Preset("small")
+	one := generate(t, g, 1).Fingerprint()
+	if again := generate(t, g, 1).Fingerprint(); again != one {
+		t.Errorf("seed 1 gave %s, then %s", one, again)
+	}
+	if other := generate(t, g, 2).Fingerprint(); other == one {
+		t.Error("seeds 1 and 2 gave the same data set")
+	}
+}
+
+// The features' parameters have no say in the graph, so that noise can be varied on one graph.
+func TestGraphDoesNotDependOnFeatures(t *testing.T) {
+	g, _ := Preset("small")
+	before := generate(t, g, 3)
+	g.CommunityTopic, g.Words = 0.5, 10
+	if diff := cmp.Diff(before.Adj, generate(t, g, 3).Adj); diff != "" {
+		t.Error("another choice of words changed the graph")
+	}
+}
+
+func TestGenerateKeepsPromises(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.IntRange(3, 80).Draw(r, "nodes")
+		classes := rapid.IntRange(1, min(n, 5)).Draw(r, "classes")
+		g := Generator{
+			Name: "any", Nodes: n, Edges: rapid.IntRange(0, n*(n-1)/4).Draw(r, "edges"),
+			Classes: classes, Communities: rapid.IntRange(classes, n).Draw(r, "communities"),
+			ClassSkew:      rapid.Float64Range(0, 3).Draw(r, "skew"),
+			CommunityShare: rapid.Float64Range(0, 0.4).Draw(r, "community share"),
+			ClassShare:     rapid.Float64Range(0, 0.3).Draw(r, "class share"),
+			RivalShare:     rapid.Float64Range(0, 0.3).Draw(r, "rival share"),
+			DegreeExponent: rapid.Float64Range(2.01, 6).Draw(r, "exponent"),
+			Kind:           rapid.SampledFrom([]string{BagOfWords, Dense}).Draw(r, "kind"),
+			Features:       rapid.IntRange(1, 60).Draw(r, "features"),
+			CommunityTopic: rapid.Float64Range(0, 0.5).Draw(r, "community topic"),
+			ClassTopic:     rapid.Float64Range(0, 0.5).Draw(r, "class topic"),
+			Train:          1, Validation: 1, Test: n - 2,
+		}
+		if g.Kind == BagOfWords {
+			g.Words = rapid.Float64Range(1, 50).Draw(r, "words")
+		}
+		d, err := Generate(g, rapid.Uint64().Draw(r, "seed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPromises(t, d)
+		if diff := cmp.Diff(counts{n, g.Edges, g.Features, classes, 1, 0, 1, n - 2}, count(d)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Each share moves the graph where its name says.
+func TestSharesShapeTheGraph(t *testing.T) {
+	base := Generator{Name: "shares", Nodes: 1000, Edges: 8000, Classes: 4, Communities: 16, DegreeExponent: 3,
+		Kind: Dense, Features: 2, Train: 1, Validation: 1, Test: 1}
+	homophily := func(change func(*Generator)) float64 {
+		g := base
+		change(&g)
+		d := generate(t, g, 5)
+		same := 0
+		for i := range d.Nodes() {
+			cols, _ := d.Adj.Row(i)
+			for _, c := range cols {
+				if d.Labels[i] == d.Labels[c] {
+					same++
+				}
+			}
+		}
+		return float64(same) / float64(d.Adj.NNZ())
+	}
+	none := homophily(func(*Generator) {})
+	for _, c := range []struct {
+		name   string
+		change func(*Generator)
+		want   float64
+	}{
+		{"none", func(*Generator) {}, 0.25},
+		{"community", func(g *Generator) { g.CommunityShare = 0.6 }, 0.6 + 0.4*0.25},
+		{"class", func(g *Generator) { g.ClassShare = 0.6 }, 0.6 + 0.4*0.25},
+		{"rival", func(g *Generator) { g.RivalShare = 0.6 }, 0.4 * 0.25},
+	} {
+		if got := homophily(c.change); math.Abs(got-c.want) > 0.04 {
+			t.Errorf("%s: %.3f of the edges stay in their class, want %.3f (%.3f without)", c.name, got, c.want, none)
+		}
+	}
+}
+
+func TestTopicsShapeTheFeatures(t *testing.T) {
+	for _, kind := range []string{BagOfWords, Dense} {
+		for _, topic := range []string{"class", "community"} {
+			t.Run(kind+" "+topic, func(t *testing.T) {
+				accuracy := func(strength float64) float64 {
+					g := Generator{Name: "topics", Nodes: 800, Edges: 0, Classes: 3, Communities: 6, DegreeExponent: 3,
+						Kind: kind, Features: 100, Train: 400, Validation: 1, Test: 399}
+					if kind == BagOfWords {
+						g.Words = 20
+					}
+					if topic == "class" {
+						g.ClassTopic = strength
+					} else {
+						g.CommunityTopic = strength
+					}
+					j := newJudge(generate(t, g, 5))
+					return j.regress(j.x, j.x, 1e-2)
+				}
+				if none, strong := accuracy(0), accuracy(0.5); none > 45 || strong < 80 {
+					t.Errorf("features give %.1f%% without topics and %.1f%% with them, want chance (33%%) and over 80%%", none, strong)
+				}
+			})
+		}
+	}
+}
+
+func TestGenerateRefuses(t *testing.T) {
+	small, _ := Preset("small")
+	for _, c := range []struct {
+		change func(*Generator)
+		want   string
+	}{
+		{func(g *Generator) { g.Nodes = 1 }, "nodes is 1"},
+		{func(g *Generator) { g.Edges = -1 }, "edges is -1"},
+		{func(g *Generator) { g.Edges = 9_000_000 }, "edges is 9000000"},
+		{func(g *Generator) { g.Classes = 0 }, "classes is 0"},
+		{func(g *Generator) { g.Communities = 5 }, "communities is 5"},
+		{func(g *Generator) { g.ClassSkew = math.NaN() }, "class skew is NaN"},
+		{func(g *Generator) { g.CommunityShare = 0.7 }, "community share 0.7"},
+		{func(g *Generator) { g.ClassShare = -0.1 }, "class share -0.1"},
+		{func(g *Generator) { g.RivalShare = math.NaN() }, "rival share NaN"},
+		{func(g *Generator) { g.DegreeExponent = 2 }, "degree exponent is 2"},
+		{func(g *Generator) { g.Kind = "bagofwords" }, `kind is "bagofwords"`},
+		{func(g *Generator) { g.Features = 0 }, "features is 0"},
+		{func(g *Generator) { g.Words = 0 }, "words is 0"},
+		{func(g *Generator) { g.CommunityTopic = 1 }, "community topic 1"},
+		{func(g *Generator) { g.Kind = Dense }, "words is 32"},
+		{func(g *Generator) { g.Kind, g.Words, g.ClassTopic = Dense, 0, math.Inf(1) }, "class topic +Inf"},
+		{func(g *Generator) { g.Test = 0 }, "test 0"},
+		{func(g *Generator) { g.Train = 6000 }, "train 6000"},
+	} {
+		g := small
+		c.change(&g)
+		_, err := Generate(g, 1)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `"small"`) {
+			t.Errorf("error %v, want one about %q", err, c.want)
+		}
+	}
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	for _, name := range Presets() {
+		b.Run(name, func(b *testing.B) {
+			g, _ := Preset(name)
+			for b.Loop() {
+				generate(b, g, 1)
+			}
+			b.ReportMetric(float64(g.Nodes)*float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
+		})
+	}
+}
+
+func ExampleGenerate() {
+	g, _ := Preset("small")
+	d, err := Generate(g, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(d.Nodes(), d.Edges(), len(d.Classes))
+	// Output: 6000 60000 6
+}
