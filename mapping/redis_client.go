@@ -3,8 +3,7 @@ package mapping
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/url"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,12 +16,12 @@ import (
 type RedisOptions struct {
 	// URL is redis://user:password@host:port/database, rediss://… with TLS, or unix:///path?db=0. It has no default.
 	URL string
-	// DialTimeout bounds one attempt to connect; default 2s.
+	// DialTimeout bounds one attempt to connect; default 5s.
 	DialTimeout time.Duration
 	// ReadTimeout and WriteTimeout bound the waiting for one answer and for sending one request, a pipeline being one
 	// of either; default 3s.
 	ReadTimeout, WriteTimeout time.Duration
-	// PoolSize is the number of connections at most; default 16.
+	// PoolSize is the number of connections at most; default ten for each CPU.
 	PoolSize int
 	// PoolTimeout bounds the waiting for a free connection; default 4s.
 	PoolTimeout time.Duration
@@ -40,12 +39,13 @@ func Connect(o RedisOptions) (redis.UniversalClient, error) {
 	}
 	options, err := redis.ParseURL(o.URL)
 	if err != nil {
-		return nil, fmt.Errorf("redis url: %w", withoutURL(err))
+		// The reason would quote what could not be read, which may be the password.
+		return nil, errors.New("redis url cannot be read, want redis://user:password@host:port/database (special characters percent-encoded), rediss://… or unix://…")
 	}
-	choose(&options.DialTimeout, o.DialTimeout, 2*time.Second)
+	choose(&options.DialTimeout, o.DialTimeout, 5*time.Second)
 	choose(&options.ReadTimeout, o.ReadTimeout, 3*time.Second)
 	choose(&options.WriteTimeout, o.WriteTimeout, 3*time.Second)
-	choose(&options.PoolSize, o.PoolSize, 16)
+	choose(&options.PoolSize, o.PoolSize, 10*runtime.GOMAXPROCS(0))
 	choose(&options.PoolTimeout, o.PoolTimeout, 4*time.Second)
 	choose(&options.MaxRetries, o.MaxRetries, 3)
 	choose(&options.MinRetryBackoff, o.MinBackoff, 20*time.Millisecond)
@@ -70,15 +70,6 @@ func choose[T comparable](field *T, chosen, byDefault T) {
 	case *field == zero:
 		*field = byDefault
 	}
-}
-
-// withoutURL keeps a password that is part of a malformed URL out of messages.
-func withoutURL(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		return of.Err
-	}
-	return err
 }
 
 // silence stops the client library from printing to standard error: what it says there also comes back as an error,

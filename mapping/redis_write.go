@@ -19,10 +19,11 @@ const RowsPerBucket = 48
 // Buckets is the number of buckets for n rows.
 func Buckets(n int) int { return max(1, (n+RowsPerBucket-1)/RowsPerBucket) }
 
-// Bounds of one pipeline of writes: buckets, and bytes of ids and rows, whichever is first.
+// Bounds of one pipeline: of writes buckets and bytes of rows, whichever is first; of counting and removing keys.
 const (
 	bucketsPerPipeline = 256
 	bytesPerPipeline   = 1 << 20
+	keysPerPipeline    = 1024
 )
 
 // WriteRows writes the rows of m into the table, bucket by bucket, beginning with bucket from. After each round trip done
@@ -108,10 +109,9 @@ func RowOf(m *artifact.Mapping, i int) infer.Row {
 
 // DeleteRows removes the table's rows. It may be interrupted and called again. The marker must be gone before.
 func DeleteRows(ctx context.Context, client redis.UniversalClient, table Table) error {
-	const perPipeline = 1024
-	for first := 0; first < table.Buckets; first += perPipeline {
+	for first := 0; first < table.Buckets; first += keysPerPipeline {
 		pipe := client.Pipeline()
-		last := min(first+perPipeline, table.Buckets)
+		last := min(first+keysPerPipeline, table.Buckets)
 		for b := first; b < last; b++ {
 			pipe.Unlink(ctx, table.key(uint32(b))) // one a command: on a cluster the buckets are in different slots
 		}
@@ -120,4 +120,24 @@ func DeleteRows(ctx context.Context, client redis.UniversalClient, table Table) 
 		}
 	}
 	return nil
+}
+
+// CountRows counts the table's rows.
+func CountRows(ctx context.Context, client redis.UniversalClient, table Table) (int, error) {
+	rows := 0
+	for first := 0; first < table.Buckets; first += keysPerPipeline {
+		pipe := client.Pipeline()
+		last := min(first+keysPerPipeline, table.Buckets)
+		counts := make([]*redis.IntCmd, 0, last-first)
+		for b := first; b < last; b++ {
+			counts = append(counts, pipe.HLen(ctx, table.key(uint32(b))))
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return 0, fmt.Errorf("counting mapping rows, buckets %d to %d of %d: %w", first, last-1, table.Buckets, err)
+		}
+		for _, n := range counts {
+			rows += int(n.Val())
+		}
+	}
+	return rows, nil
 }

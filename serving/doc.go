@@ -1,0 +1,45 @@
+// Package serving brings artifacts from a trainer to consumers through Redis, and makes of each one a [Version]: an
+// immutable whole of S, model, tables, preprocessing, calibration and the rows of M, that answers batches.
+//
+//	Publisher   writes an artifact, points CURRENT at it, points it back, removes what is old
+//	Watcher     follows CURRENT: loads and verifies the new version beside the old one, then swaps one pointer
+//	New         makes a Version of an artifact in memory; Pinned serves it for good, without Redis
+//
+// # What is in Redis
+//
+// p is the prefix, v a version's name, g its generation: a number that is drawn for each version that is begun and never
+// used again, so that the data of two publications never have a key in common, even under one name.
+//
+//	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
+//	p:v:g:blob:f:i   string  part i of file f of the artifact, all files but M's; 4 MiB a part
+//	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
+//	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, begun_ms, published_ms, current_ms
+//	{p}:versions     set     names of the versions that have one of these two keys
+//	{p}:current      string  CURRENT: the version to serve
+//	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock
+//	{p}:deleting     hash    "v/g" -> meta: data that nothing refers to any more and that are being removed
+//	{p}:generation   string  the last generation that was drawn
+//
+// meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256. content
+// is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a hash tag: on
+// a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files spread over the nodes.
+// No key expires by itself; an eviction policy that removes keys without an expiry (allkeys-…) must not be set.
+//
+// # A version's life
+//
+//	(nothing) --begin--> writing --finish--> complete --retire--> (in deleting) --UNLINK--> (nothing)
+//
+// Each arrow but the last is one script, so a version is never in two states. A publisher writes rows, then files, counts
+// both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the same call goes
+// on from the progress that the writing key holds; an artifact of the same name and other content is refused.
+//
+// Retiring takes the marker away first and does so only where neither CURRENT nor a live heartbeat names the version. From
+// then on nobody can begin to use it, and whoever does use it is told: every lookup of rows also reads the marker, after
+// the rows, and a marker that is missing or another one's is [mapping.ErrVanished], never a row that is "unknown".
+//
+// # Who holds what
+//
+// A watcher holds the version that it serves, the one that it is loading, and every earlier one that some batch still
+// uses, which it knows by a weak pointer: a version is let go when the garbage collector has found that nobody has it any
+// more. So keep a Version for as long as a batch lasts and not longer.
+package serving

@@ -1,0 +1,83 @@
+package serving
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rivulet/artifact"
+	"rivulet/mapping"
+)
+
+// keys names everything under one prefix; the table is in the package's documentation.
+type keys struct{ prefix string }
+
+// newKeys refuses what would break the naming: a brace would end the hash tag early.
+func newKeys(prefix string) (keys, error) {
+	const extra = "._-:/"
+	for _, r := range prefix {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(extra, r)) {
+			return keys{}, fmt.Errorf("redis prefix is %q, want letters, digits and %q", prefix, extra)
+		}
+	}
+	if prefix == "" {
+		return keys{}, fmt.Errorf("redis prefix is empty, want letters, digits and %q", extra)
+	}
+	return keys{prefix}, nil
+}
+
+func (k keys) control(name string) string { return "{" + k.prefix + "}:" + name }
+
+func (k keys) current() string    { return k.control("current") }
+func (k keys) versions() string   { return k.control("versions") }
+func (k keys) holders() string    { return k.control("holders") }
+func (k keys) deleting() string   { return k.control("deleting") }
+func (k keys) generation() string { return k.control("generation") }
+
+func (k keys) writing(version string) string  { return k.control(version + ":writing") }
+func (k keys) complete(version string) string { return k.control(version + ":complete") }
+
+// data is what all rows and files of one publication begin with.
+func (k keys) data(version string, generation int64) string {
+	return k.prefix + ":" + version + ":" + strconv.FormatInt(generation, 10)
+}
+
+func (k keys) part(version string, generation int64, file string, part int) string {
+	return k.data(version, generation) + ":blob:" + file + ":" + strconv.Itoa(part)
+}
+
+// table is where the rows of a publication are.
+func (k keys) table(version string, p publication) mapping.Table {
+	return mapping.Table{
+		Keys:      k.data(version, p.generation) + ":rows:",
+		Buckets:   p.meta.Buckets,
+		Synthetic: p.meta.Synthetic,
+		Marker:    k.complete(version),
+		MarkerID:  p.id(),
+	}
+}
+
+// holder is the member of the holders that stands for somebody's use of a version. A version's name has no slash.
+func holder(version, by string) string { return version + "/" + by }
+
+// splitHolder is the inverse of holder.
+func splitHolder(member string) (version, by string) {
+	version, by, _ = strings.Cut(member, "/")
+	return version, by
+}
+
+// pending is the field of deleting that stands for one publication's data.
+func pending(version string, generation int64) string {
+	return version + "/" + strconv.FormatInt(generation, 10)
+}
+
+func splitPending(field string) (version string, generation int64, err error) {
+	version, number, _ := strings.Cut(field, "/")
+	if err := artifact.ValidVersion(version); err != nil {
+		return "", 0, fmt.Errorf("field %q: %w", field, err)
+	}
+	if generation, err = strconv.ParseInt(number, 10, 64); err != nil {
+		return "", 0, fmt.Errorf("field %q: generation %q is not a number", field, number)
+	}
+	return version, generation, nil
+}

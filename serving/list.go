@@ -1,0 +1,173 @@
+package serving
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// State is where a version is in its life.
+type State string
+
+// The states.
+const (
+	Writing  State = "writing"  // being published, or interrupted while it was
+	Complete State = "complete" // has its marker: may be served
+	Deleting State = "deleting" // out of use, its data are being removed
+)
+
+// VersionInfo is one version in Redis.
+type VersionInfo struct {
+	Version    string
+	State      State
+	Generation int64
+	Content    string // SHA-256 of its files, hex; "" while it is deleted
+	Current    bool   // CURRENT names it
+	Rows       int    // rows of M
+	Synthetic  int    // N'
+	FileBytes  int64  // size of the files but M
+	Holders    []string
+	Begun      time.Time // all by Redis' clock; zero where it has not happened
+	Published  time.Time
+	LastServed time.Time // when it last became CURRENT, or ceased to be
+
+	id   string
+	meta meta
+}
+
+// lastUse orders versions for rolling back.
+func (v *VersionInfo) lastUse() time.Time {
+	if v.LastServed.After(v.Published) {
+		return v.LastServed
+	}
+	return v.Published
+}
+
+// Versions lists what is there, in the order in which it was begun. Holders are those whose heartbeat has not lapsed.
+func (p *Publisher) Versions(ctx context.Context) ([]VersionInfo, error) {
+	infos, err := p.versions(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing versions: %w", err)
+	}
+	slices.SortFunc(infos, func(a, b VersionInfo) int { return cmp.Compare(a.Generation, b.Generation) })
+	return infos, nil
+}
+
+func (p *Publisher) versions(ctx context.Context) (infos []VersionInfo, err error) {
+	current, err := p.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	holders, err := p.liveHolders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := p.client.SMembers(ctx, p.keys.versions()).Result()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		info, err := p.version(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("version %s: %w", name, err)
+		}
+		if info == nil {
+			continue // removed since
+		}
+		info.Current = name == current
+		info.Holders = holders[name]
+		infos = append(infos, *info)
+	}
+	return p.appendDeleting(ctx, infos)
+}
+
+func (p *Publisher) appendDeleting(ctx context.Context, infos []VersionInfo) ([]VersionInfo, error) {
+	left, err := p.client.HGetAll(ctx, p.keys.deleting()).Result()
+	if err != nil {
+		return nil, err
+	}
+	for field, text := range left {
+		version, generation, err := splitPending(field)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.keys.deleting(), err)
+		}
+		m, err := parseMeta(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: field %q: %w", p.keys.deleting(), field, err)
+		}
+		infos = append(infos, newInfo(version, Deleting, publication{generation: generation, meta: m}))
+	}
+	return infos, nil
+}
+
+// version reads one version's key; nil where it has none.
+func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, error) {
+	for _, at := range []struct {
+		state State
+		key   string
+	}{{Writing, p.keys.writing(name)}, {Complete, p.keys.complete(name)}} { // in the order of its life, not to miss it
+		f, err := p.client.HGetAll(ctx, at.key).Result()
+		if err != nil {
+			return nil, err
+		}
+		if len(f) == 0 {
+			continue
+		}
+		found, err := parsePublication(f["generation"], f["content"], f["meta"])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at.key, err)
+		}
+		info := newInfo(name, at.state, found)
+		info.Begun, info.Published, info.LastServed = millis(f["begun_ms"]), millis(f["published_ms"]), millis(f["current_ms"])
+		return &info, nil
+	}
+	return nil, nil
+}
+
+func newInfo(version string, state State, p publication) VersionInfo {
+	info := VersionInfo{
+		Version: version, State: state, Generation: p.generation, Content: p.content,
+		Rows: p.meta.Rows, Synthetic: p.meta.Synthetic, id: p.id(), meta: p.meta,
+	}
+	for _, f := range p.meta.Files {
+		info.FileBytes += f.Bytes
+	}
+	return info
+}
+
+// millis reads a time that is for people and for the order of versions; what cannot be read counts as never.
+func millis(text string) time.Time {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// liveHolders are the holders by version.
+func (p *Publisher) liveHolders(ctx context.Context) (map[string][]string, error) {
+	now, err := p.client.Time(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	members, err := p.client.ZRangeByScore(ctx, p.keys.holders(), &redis.ZRangeBy{
+		Min: "(" + strconv.FormatInt(now.UnixMilli(), 10), Max: "+inf",
+	}).Result()
+	if err != nil {
+		return nil, err
+	}
+	holders := map[string][]string{}
+	for _, member := range members {
+		version, by := splitHolder(member)
+		holders[version] = append(holders[version], by)
+	}
+	for _, by := range holders {
+		slices.Sort(by)
+	}
+	return holders, nil
+}

@@ -1,0 +1,100 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/artifact"
+	"rivulet/mapping"
+)
+
+// refusal is a reason not to serve a version that will not go away by trying again.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
+// loader makes a Version of what is in Redis.
+type loader struct {
+	client     redis.UniversalClient
+	keys       keys
+	options    Options
+	cacheBytes int64
+}
+
+// load reads and verifies one publication of a version and makes a Version of it. alive is called between round trips. An
+// error that is not a [refusal] is Redis' or the context's.
+func (l *loader) load(ctx context.Context, version, id string, alive func() error) (*Version, []string, error) {
+	p, err := l.publication(ctx, version, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	files := make(map[string][]byte, len(p.meta.Files))
+	for _, f := range p.meta.Files {
+		if files[f.Name], err = l.file(ctx, version, p.generation, f, alive); err != nil {
+			return nil, nil, err
+		}
+	}
+	b, err := artifact.DecodeServing(files)
+	if err != nil {
+		return nil, nil, refusal{err}
+	}
+	m := &b.Manifest
+	if m.Version != version || m.SyntheticNodes != p.meta.Synthetic || m.Mapping.Rows != p.meta.Rows {
+		return nil, nil, refuse("the files are of version %s, %d synthetic nodes and %d rows of M; Redis has %s, %d and %d",
+			m.Version, m.SyntheticNodes, m.Mapping.Rows, version, p.meta.Synthetic, p.meta.Rows)
+	}
+	rows := mapping.NewCached(mapping.NewRedis(l.client, l.keys.table(version, p)), l.cacheBytes)
+	v, warnings, err := New(b, rows, l.options)
+	if err != nil {
+		return nil, nil, refusal{err}
+	}
+	return v, warnings, nil
+}
+
+// publication reads the marker of a version, which must be the one of that id.
+func (l *loader) publication(ctx context.Context, version, id string) (publication, error) {
+	key := l.keys.complete(version)
+	values, err := l.client.HMGet(ctx, key, "generation", "content", "meta").Result()
+	if err != nil {
+		return publication{}, fmt.Errorf("reading %s: %w", key, err)
+	}
+	fields := [3]string{}
+	for i, value := range values {
+		fields[i], _ = value.(string) // a missing field is "", which is refused below
+	}
+	p, err := parsePublication(fields[0], fields[1], fields[2])
+	if err != nil {
+		return publication{}, refuse("%s: %w", key, err)
+	}
+	if p.id() != id {
+		return publication{}, refuse("%s is of %s, want %s: it was replaced", key, p.id(), id)
+	}
+	return p, nil
+}
+
+// file reads the parts of one file and checks their sum.
+func (l *loader) file(ctx context.Context, version string, generation int64, f file, alive func() error) ([]byte, error) {
+	data := []byte{}
+	for i := range f.Parts {
+		part, err := l.client.Get(ctx, l.keys.part(version, generation, f.Name, i)).Bytes()
+		switch {
+		case errors.Is(err, redis.Nil):
+			return nil, refuse("file %s: part %d of %d is missing", f.Name, i+1, f.Parts)
+		case err != nil:
+			return nil, fmt.Errorf("reading file %s, part %d of %d: %w", f.Name, i+1, f.Parts, err)
+		}
+		data = append(data, part...)
+		if err := alive(); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.check(data); err != nil {
+		return nil, refusal{err}
+	}
+	return data, nil
+}

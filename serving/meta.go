@@ -1,0 +1,125 @@
+package serving
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"rivulet/artifact"
+	"rivulet/mapping"
+)
+
+// layout is the version of the keys' layout that this build writes and reads.
+const layout = 1
+
+// partBytes is the size of a file's parts. Redis takes up to 512 MB in one string, but sends and stores it in one go,
+// while nobody else is served.
+const partBytes = 4 << 20
+
+// maxParts bounds what a damaged meta can make a reader do: 64 GiB a file.
+const maxParts = 1 << 14
+
+// meta says what a complete version consists of.
+type meta struct {
+	Layout    int    `json:"layout"`
+	Rows      int    `json:"rows"` // N
+	Buckets   int    `json:"buckets"`
+	Hash      string `json:"hash"`      // from an id to its bucket
+	Synthetic int    `json:"synthetic"` // N'
+	Files     []file `json:"files"`     // by name, ascending
+}
+
+// file is one file of the artifact's serving part.
+type file struct {
+	Name   string `json:"name"`
+	Parts  int    `json:"parts"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // hex
+}
+
+// describe returns the meta of a bundle and a SHA-256 (hex) of its content. The manifest is one of the files and has the
+// checksum of M, so that it covers the rows too.
+func describe(b *artifact.Bundle, files map[string][]byte) (m meta, content string) {
+	m = meta{
+		Layout:    layout,
+		Rows:      len(b.Mapping.IDs),
+		Buckets:   mapping.Buckets(len(b.Mapping.IDs)),
+		Hash:      mapping.HashName,
+		Synthetic: b.Mapping.Rows.Cols,
+	}
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		sum := sha256.Sum256(files[name])
+		fmt.Fprintf(all, "%s\x00%x\x00", name, sum)
+		size := len(files[name])
+		m.Files = append(m.Files, file{
+			Name: name, Parts: (size + partBytes - 1) / partBytes, Bytes: int64(size), SHA256: hex.EncodeToString(sum[:]),
+		})
+	}
+	return m, hex.EncodeToString(all.Sum(nil))
+}
+
+// parts cuts a file for Redis.
+func parts(data []byte) [][]byte { return slices.Collect(slices.Chunk(data, partBytes)) }
+
+// check compares a file with what meta says of it.
+func (f *file) check(data []byte) error {
+	if int64(len(data)) != f.Bytes {
+		return fmt.Errorf("file %s has %d bytes, want %d", f.Name, len(data), f.Bytes)
+	}
+	sum := sha256.Sum256(data)
+	if got := hex.EncodeToString(sum[:]); got != f.SHA256 {
+		return fmt.Errorf("file %s has SHA-256 %s, want %s: changed or damaged", f.Name, got, f.SHA256)
+	}
+	return nil
+}
+
+// publication is one writing or complete key.
+type publication struct {
+	generation int64
+	content    string // SHA-256 of the files, hex
+	meta       meta
+}
+
+// id tells a publication from all others, also from one of the same name in a Redis that lost everything in between.
+func (p publication) id() string { return strconv.FormatInt(p.generation, 10) + ":" + p.content }
+
+// parsePublication reads the fields generation, content and meta of a writing or complete key.
+func parsePublication(generation, content, text string) (p publication, err error) {
+	p.content = content
+	if p.generation, err = strconv.ParseInt(generation, 10, 64); err != nil {
+		return p, fmt.Errorf("generation is %q, want a number", generation)
+	}
+	p.meta, err = parseMeta(text)
+	return p, err
+}
+
+// parseMeta reads and checks a meta, which decides what is read or removed.
+func parseMeta(text string) (m meta, err error) {
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return m, fmt.Errorf("meta: %w", err)
+	}
+	switch {
+	case m.Layout != layout:
+		return m, fmt.Errorf("meta.layout is %d, this build reads %d", m.Layout, layout)
+	case m.Hash != mapping.HashName:
+		return m, fmt.Errorf("meta.hash is %q, this build reads %q", m.Hash, mapping.HashName)
+	case m.Rows < 0 || m.Rows > math.MaxInt32:
+		return m, fmt.Errorf("meta.rows is %d, want 0 to %d", m.Rows, math.MaxInt32)
+	case m.Buckets < 1 || m.Buckets > mapping.Buckets(m.Rows):
+		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows, mapping.Buckets(m.Rows))
+	case m.Synthetic < 1:
+		return m, fmt.Errorf("meta.synthetic is %d, want 1 or more", m.Synthetic)
+	}
+	for i, f := range m.Files {
+		if f.Parts < 0 || f.Parts > maxParts || f.Bytes < 0 {
+			return m, fmt.Errorf("meta.files[%d] (%s) has %d parts and %d bytes, want 0 to %d parts", i, f.Name, f.Parts, f.Bytes, maxParts)
+		}
+	}
+	return m, nil
+}

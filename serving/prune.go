@@ -1,0 +1,151 @@
+package serving
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"rivulet/artifact"
+	"rivulet/mapping"
+)
+
+// ErrInUse says that a version cannot be removed, because CURRENT or a live heartbeat names it.
+var ErrInUse = errors.New("the version is in use")
+
+// Prune removes what is old and unused, and returns the names of what it removed:
+//
+//   - data of earlier removals that were interrupted;
+//   - complete versions but CURRENT, those with a live heartbeat, and the keep ones among the rest that were CURRENT, or
+//     were published, last;
+//   - versions that were not published to the end, are older than CURRENT, and that nobody is writing.
+//
+// Where CURRENT is not set, or names a version that is not complete, only the first is done.
+func (p *Publisher) Prune(ctx context.Context, keep int) (removed []string, err error) {
+	if removed, err = p.finishRemovals(ctx); err != nil {
+		return removed, err
+	}
+	infos, err := p.Versions(ctx)
+	if err != nil {
+		return removed, err
+	}
+	for _, v := range obsolete(infos, keep) {
+		switch err := p.remove(ctx, v); {
+		case errors.Is(err, ErrInUse):
+		case err != nil:
+			return removed, err
+		default:
+			removed = append(removed, v.Version)
+		}
+	}
+	return removed, nil
+}
+
+// obsolete are the versions that may go where nobody uses them.
+func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
+	at := slices.IndexFunc(infos, func(v VersionInfo) bool { return v.Current && v.State == Complete })
+	if at < 0 {
+		return nil
+	}
+	current := infos[at]
+	var complete []VersionInfo
+	for _, v := range infos {
+		switch {
+		case v.Current:
+		case v.State == Complete:
+			complete = append(complete, v)
+		case v.State == Writing && v.Generation < current.Generation:
+			old = append(old, v)
+		}
+	}
+	slices.SortFunc(complete, func(a, b VersionInfo) int {
+		return cmp.Or(b.lastUse().Compare(a.lastUse()), cmp.Compare(b.Generation, a.Generation))
+	})
+	return append(old, complete[min(max(0, keep), len(complete)):]...)
+}
+
+// Remove removes one version. It returns [ErrInUse] where CURRENT or a live heartbeat names it.
+func (p *Publisher) Remove(ctx context.Context, version string) error {
+	if err := artifact.ValidVersion(version); err != nil {
+		return fmt.Errorf("removing a version: %w", err)
+	}
+	infos, err := p.Versions(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(infos, func(v VersionInfo) bool { return v.Version == version && v.State != Deleting })
+	if at < 0 {
+		return fmt.Errorf("removing version %s: there is none of that name", version)
+	}
+	return p.remove(ctx, infos[at])
+}
+
+// remove retires a version and removes its data.
+func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
+	state := p.keys.complete(v.Version)
+	if v.State == Writing {
+		state = p.keys.writing(v.Version)
+	}
+	field := pending(v.Version, v.Generation)
+	answer, err := retire.Run(ctx, p.client,
+		[]string{state, p.keys.current(), p.keys.holders(), p.keys.deleting(), p.keys.versions()}, v.Version, v.id, field).StringSlice()
+	switch {
+	case err != nil:
+		return fmt.Errorf("removing version %s: %w", v.Version, err)
+	case answer[0] == "current":
+		return fmt.Errorf("removing version %s: %w: it is CURRENT", v.Version, ErrInUse)
+	case answer[0] == "held":
+		_, by := splitHolder(answer[1])
+		return fmt.Errorf("removing version %s: %w by %s", v.Version, ErrInUse, by)
+	case answer[0] == "changed":
+		return fmt.Errorf("removing version %s: %w: it was published, or removed, at the same time", v.Version, ErrInUse)
+	}
+	return p.erase(ctx, field, v.meta)
+}
+
+// finishRemovals erases what earlier calls have retired and not erased to the end.
+func (p *Publisher) finishRemovals(ctx context.Context) (erased []string, err error) {
+	left, err := p.client.HGetAll(ctx, p.keys.deleting()).Result()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", p.keys.deleting(), err)
+	}
+	for field, text := range left {
+		m, err := parseMeta(text)
+		if err != nil {
+			return erased, fmt.Errorf("reading %s: field %q: %w", p.keys.deleting(), field, err)
+		}
+		if err := p.erase(ctx, field, m); err != nil {
+			return erased, err
+		}
+		version, _ := splitHolder(field)
+		erased = append(erased, version)
+	}
+	slices.Sort(erased)
+	return erased, nil
+}
+
+// erase removes the data of a retired publication. Nothing refers to them, and their keys are never used again, so it
+// may be interrupted, repeated and run by two at once.
+func (p *Publisher) erase(ctx context.Context, field string, m meta) error {
+	version, generation, err := splitPending(field)
+	if err != nil {
+		return fmt.Errorf("removing data: %w", err)
+	}
+	if err := mapping.DeleteRows(ctx, p.client, p.keys.table(version, publication{generation: generation, meta: m})); err != nil {
+		return fmt.Errorf("removing version %s: %w", version, err)
+	}
+	pipe := p.client.Pipeline()
+	for _, f := range m.Files {
+		for i := range f.Parts {
+			pipe.Unlink(ctx, p.keys.part(version, generation, f.Name, i))
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fmt.Errorf("removing version %s: files: %w", version, err)
+	}
+	if err := p.client.HDel(ctx, p.keys.deleting(), field).Err(); err != nil {
+		return fmt.Errorf("removing version %s: %w", version, err)
+	}
+	return nil
+}

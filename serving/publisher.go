@@ -1,0 +1,299 @@
+package serving
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/artifact"
+	"rivulet/mapping"
+)
+
+// Publisher puts artifacts into Redis, and moves CURRENT. It is safe for concurrent use, also of several processes.
+type Publisher struct {
+	client redis.UniversalClient
+	keys   keys
+}
+
+// NewPublisher works under a prefix, through a client that stays the caller's.
+func NewPublisher(client redis.UniversalClient, prefix string) (*Publisher, error) {
+	k, err := newKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Publisher{client: client, keys: k}, nil
+}
+
+// PublishOptions are the choices of one publication.
+type PublishOptions struct {
+	// Expect is the version that CURRENT must name for it to be moved, "" for none; nil is what it names at the start.
+	Expect *string
+	// Progress, where set, is told how many rows of how many are in Redis, after each round trip.
+	Progress func(done, total int)
+	// Keep is the number of older versions that stay for rolling back, those that were CURRENT last; 0 is one, below 0
+	// all of them.
+	Keep int
+}
+
+// publisherHold is how long a publication counts as under way after its publisher's last sign of life. It is far above
+// what a round trip with all its retries takes.
+const publisherHold = 10 * time.Minute
+
+// publisherName stands among the holders for whoever publishes a version.
+const publisherName = "publisher"
+
+// ConflictError says that CURRENT was not what it had to be.
+type ConflictError struct {
+	Version  string // what CURRENT should have become
+	Expected string // what it should have been, "" for none
+	Found    string // what it was, "" for none
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("CURRENT is %s, expected %s: it was not set to %q", quoted(e.Found), quoted(e.Expected), e.Version)
+}
+
+func quoted(version string) string {
+	if version == "" {
+		return "not set"
+	}
+	return strconv.Quote(version)
+}
+
+// ErrIncomplete says that a version has no complete marker: it was never published to the end, or has been removed.
+var ErrIncomplete = errors.New("the version has no complete marker")
+
+// Publish writes a sealed artifact under its version, rows of M first, then the other files, then the marker, sets CURRENT
+// where it is still what was expected, and removes versions that are old and unused. What is interrupted is gone on with
+// by the next call with the same artifact; a version that is complete is only made CURRENT. An artifact of a name that is
+// taken by other content is refused. It returns a [*ConflictError] where somebody else moved CURRENT.
+func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
+	if err := p.publish(ctx, b, o); err != nil {
+		return fmt.Errorf("publishing version %s: %w", b.Manifest.Version, err)
+	}
+	return nil
+}
+
+func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
+	if b.Mapping == nil {
+		return errors.New("the artifact has no mapping M")
+	}
+	files, err := artifact.EncodeServing(b)
+	if err != nil {
+		return err
+	}
+	expected, err := p.expected(ctx, o.Expect, b.Manifest.Version)
+	if err != nil {
+		return err
+	}
+	if err := p.write(ctx, b, files, o.Progress); err != nil {
+		return err
+	}
+	if err := p.move(ctx, b.Manifest.Version, expected); err != nil {
+		return err
+	}
+	// CURRENT names the version by now. If this fails the heartbeat lapses by itself.
+	_ = p.client.ZRem(ctx, p.keys.holders(), holder(b.Manifest.Version, publisherName)).Err()
+	if o.Keep < 0 {
+		return nil
+	}
+	if _, err := p.Prune(ctx, max(1, o.Keep)); err != nil {
+		return fmt.Errorf("it is CURRENT, but removing old versions failed: %w", err)
+	}
+	return nil
+}
+
+// expected settles what CURRENT must be, and fails at the start where it already is something else.
+func (p *Publisher) expected(ctx context.Context, expect *string, version string) (string, error) {
+	found, err := p.Current(ctx)
+	if err != nil {
+		return "", err
+	}
+	if expect == nil {
+		return found, nil
+	}
+	if found != *expect && found != version {
+		return "", &ConflictError{Version: version, Expected: *expect, Found: found}
+	}
+	return *expect, nil
+}
+
+// Current is the version that CURRENT names, "" where it is not set.
+func (p *Publisher) Current(ctx context.Context) (string, error) {
+	return readCurrent(ctx, p.client, p.keys)
+}
+
+func readCurrent(ctx context.Context, client redis.UniversalClient, k keys) (string, error) {
+	current, err := client.Get(ctx, k.current()).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return "", fmt.Errorf("reading %s: %w", k.current(), err)
+	}
+	return current, nil
+}
+
+// SetCurrent makes a complete version CURRENT, to roll back or forward. It returns [ErrIncomplete] where the version has
+// no marker, and a [*ConflictError] where somebody else moved CURRENT at the same time.
+func (p *Publisher) SetCurrent(ctx context.Context, version string) error {
+	if err := artifact.ValidVersion(version); err != nil {
+		return fmt.Errorf("setting CURRENT: %w", err)
+	}
+	found, err := p.Current(ctx)
+	if err != nil {
+		return err
+	}
+	return p.move(ctx, version, found)
+}
+
+func (p *Publisher) move(ctx context.Context, version, expected string) error {
+	before := version
+	if expected != "" {
+		before = expected
+	}
+	answer, err := moveCurrent.Run(ctx, p.client,
+		[]string{p.keys.current(), p.keys.complete(version), p.keys.complete(before)}, version, expected).StringSlice()
+	switch {
+	case err != nil:
+		return fmt.Errorf("setting %s: %w", p.keys.current(), err)
+	case answer[0] == "incomplete":
+		return fmt.Errorf("setting CURRENT to %q: %w", version, ErrIncomplete)
+	case answer[0] == "conflict":
+		return &ConflictError{Version: version, Expected: expected, Found: answer[1]}
+	}
+	return nil
+}
+
+// writing is one publication under way.
+type writing struct {
+	*Publisher
+	version string
+	publication
+	progress int // buckets written
+}
+
+// write brings a version to its marker, from wherever an earlier call left off.
+func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[string][]byte, told func(done, total int)) error {
+	w := &writing{Publisher: p, version: b.Manifest.Version}
+	complete, err := w.begin(ctx, b, files)
+	if err != nil || complete {
+		return err
+	}
+	if err := w.writeRows(ctx, b.Mapping, told); err != nil {
+		return err
+	}
+	if err := w.writeFiles(ctx, files); err != nil {
+		return err
+	}
+	if err := w.verify(ctx); err != nil {
+		return err
+	}
+	ok, err := finish.Run(ctx, p.client, []string{p.keys.writing(w.version), p.keys.complete(w.version)}, w.id()).Bool()
+	if err != nil {
+		return fmt.Errorf("writing the complete marker: %w", err)
+	}
+	return w.stillOurs(ok)
+}
+
+// begin finds out where to go on, and says whether the version is complete already.
+func (w *writing) begin(ctx context.Context, b *artifact.Bundle, files map[string][]byte) (complete bool, err error) {
+	described, content := describe(b, files)
+	text, err := json.Marshal(described)
+	if err != nil {
+		return false, fmt.Errorf("encoding meta: %w", err)
+	}
+	answer, err := begin.Run(ctx, w.client,
+		[]string{w.keys.writing(w.version), w.keys.complete(w.version), w.keys.generation(), w.keys.holders(), w.keys.versions()},
+		w.version, content, text, holder(w.version, publisherName), publisherHold.Milliseconds()).StringSlice()
+	if err != nil {
+		return false, fmt.Errorf("registering it: %w", err)
+	}
+	if answer[0] == "other" {
+		return false, fmt.Errorf("the name is taken by other content (%s there, %s here): remove that version or give this one another name",
+			answer[2], content)
+	}
+	if w.publication, err = parsePublication(answer[1], content, answer[2]); err != nil {
+		return false, fmt.Errorf("reading what is there of it: %w", err)
+	}
+	if w.progress, err = strconv.Atoi(answer[3]); err != nil || w.progress < 0 || w.progress > w.meta.Buckets {
+		return false, fmt.Errorf("progress is %q, want 0 to %d buckets", answer[3], w.meta.Buckets)
+	}
+	return answer[0] == "complete", nil
+}
+
+func (w *writing) writeRows(ctx context.Context, m *artifact.Mapping, told func(done, total int)) error {
+	return mapping.WriteRows(ctx, w.client, w.keys.table(w.version, w.publication), m, w.progress, func(buckets, rows int) error {
+		if told != nil {
+			told(rows, len(m.IDs))
+		}
+		return w.advance(ctx, buckets)
+	})
+}
+
+func (w *writing) writeFiles(ctx context.Context, files map[string][]byte) error {
+	for _, f := range w.meta.Files {
+		for i, part := range parts(files[f.Name]) {
+			if err := w.client.Set(ctx, w.keys.part(w.version, w.generation, f.Name, i), part, 0).Err(); err != nil {
+				return fmt.Errorf("writing file %s, part %d of %d: %w", f.Name, i+1, f.Parts, err)
+			}
+			if err := w.advance(ctx, w.meta.Buckets); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// advance notes the progress, and fails where the publication was taken away.
+func (w *writing) advance(ctx context.Context, buckets int) error {
+	ok, err := advance.Run(ctx, w.client, []string{w.keys.writing(w.version), w.keys.holders()},
+		w.id(), buckets, holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
+	if err != nil {
+		return fmt.Errorf("noting the progress: %w", err)
+	}
+	return w.stillOurs(ok)
+}
+
+func (w *writing) stillOurs(ok bool) error {
+	if !ok {
+		return errors.New("it was removed, or completed by somebody else, while it was being written")
+	}
+	return nil
+}
+
+// verify counts what is in Redis before the marker says that it is all there: an interruption may have cost Redis what it
+// had acknowledged, or an eviction policy may have removed keys. The next call then writes everything again.
+func (w *writing) verify(ctx context.Context) error {
+	err := w.count(ctx)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, w.advance(ctx, 0))
+}
+
+func (w *writing) count(ctx context.Context) error {
+	rows, err := mapping.CountRows(ctx, w.client, w.keys.table(w.version, w.publication))
+	if err != nil {
+		return err
+	}
+	if rows != w.meta.Rows {
+		return fmt.Errorf("Redis has %d mapping rows after %d were written: did it restart, or does it evict keys?", rows, w.meta.Rows)
+	}
+	for _, f := range w.meta.Files {
+		size := int64(0)
+		for i := range f.Parts {
+			n, err := w.client.StrLen(ctx, w.keys.part(w.version, w.generation, f.Name, i)).Result()
+			if err != nil {
+				return fmt.Errorf("counting file %s: %w", f.Name, err)
+			}
+			size += n
+		}
+		if size != f.Bytes {
+			return fmt.Errorf("Redis has %d bytes of file %s after %d were written: did it restart, or does it evict keys?", size, f.Name, f.Bytes)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package serving
+
+import "github.com/redis/go-redis/v9"
+
+// Every change of a version's state is one of these scripts, so that no two of them can interleave. All keys of a script
+// are control keys, which share a slot. Each one may run twice with the same arguments, because a client that lost the
+// answer asks again: the second run finds its own work done and says so.
+
+// nowMS is the time by which heartbeats lapse: Redis' own, so that consumers' clocks need not agree.
+const nowMS = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function ms(t) return string.format('%.0f', t) end
+`
+
+// begin registers a publication, or finds it: one that was interrupted, or is complete.
+//
+//	KEYS  writing, complete, generation, holders, versions
+//	ARGV  version, content, meta, holder, ms until its heartbeat lapses
+//	->    state: new, resume, complete, or other (another content has the name); generation; meta; progress
+var begin = redis.NewScript(nowMS + `
+local function found(key, state)
+  local f = redis.call('HMGET', key, 'generation', 'content', 'meta', 'progress')
+  if f[2] ~= ARGV[2] then return {'other', f[1] or '', f[2] or '', ''} end
+  redis.call('ZADD', KEYS[4], ms(now + ARGV[5]), ARGV[4])
+  return {state, f[1], f[3], f[4] or '0'}
+end
+if redis.call('EXISTS', KEYS[2]) == 1 then return found(KEYS[2], 'complete') end
+if redis.call('EXISTS', KEYS[1]) == 1 then return found(KEYS[1], 'resume') end
+local generation = ms(redis.call('INCR', KEYS[3]))
+redis.call('HSET', KEYS[1], 'id', generation .. ':' .. ARGV[2], 'generation', generation, 'content', ARGV[2],
+  'meta', ARGV[3], 'progress', '0', 'begun_ms', ms(now))
+redis.call('SADD', KEYS[5], ARGV[1])
+redis.call('ZADD', KEYS[4], ms(now + ARGV[5]), ARGV[4])
+return {'new', generation, ARGV[3], '0'}
+`)
+
+// advance notes how many buckets have been written, and holds the publication.
+//
+//	KEYS  writing, holders
+//	ARGV  id, progress, holder, ms until its heartbeat lapses
+//	->    1, or 0 where the publication is not being written any more
+var advance = redis.NewScript(nowMS + `
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'progress', ARGV[2])
+redis.call('ZADD', KEYS[2], ms(now + ARGV[4]), ARGV[3])
+return 1
+`)
+
+// finish makes the marker of what was being written.
+//
+//	KEYS  writing, complete
+//	ARGV  id
+//	->    1, or 0 where the publication is not being written any more
+var finish = redis.NewScript(nowMS + `
+if redis.call('HGET', KEYS[2], 'id') == ARGV[1] then return 1 end
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
+redis.call('HDEL', KEYS[1], 'progress')
+redis.call('HSET', KEYS[1], 'published_ms', ms(now))
+redis.call('RENAME', KEYS[1], KEYS[2])
+return 1
+`)
+
+// moveCurrent is the compare-and-set of CURRENT.
+//
+//	KEYS  current, complete (of the new version), complete (of the expected one)
+//	ARGV  version, expected ("" for none)
+//	->    outcome: moved, conflict or incomplete; CURRENT as it was found
+var moveCurrent = redis.NewScript(nowMS + `
+local found = redis.call('GET', KEYS[1]) or ''
+if redis.call('EXISTS', KEYS[2]) == 0 then return {'incomplete', found} end
+if found == ARGV[1] then return {'moved', found} end
+if found ~= ARGV[2] then return {'conflict', found} end
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('HSET', KEYS[2], 'current_ms', ms(now))
+if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('HSET', KEYS[3], 'current_ms', ms(now)) end
+return {'moved', found}
+`)
+
+// hold puts a consumer's heartbeat on versions that have their marker, and forgets those that have lapsed.
+//
+//	KEYS  holders, complete of each version
+//	ARGV  ms until the heartbeat lapses, holder of each version
+//	->    for each version the id of its marker, "" where it has none and was not held
+var hold = redis.NewScript(nowMS + `
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ms(now))
+local ids = {}
+for i = 2, #KEYS do
+  local id = redis.call('HGET', KEYS[i], 'id') or ''
+  if id ~= '' then redis.call('ZADD', KEYS[1], ms(now + ARGV[1]), ARGV[i]) end
+  ids[i - 1] = id
+end
+return ids
+`)
+
+// retire takes a version out of use where nobody uses it: its data become pending for removal.
+//
+//	KEYS  the version's writing or complete key, current, holders, deleting, versions
+//	ARGV  version, id, field of deleting
+//	->    outcome: retired, current, held or changed; who holds it
+var retire = redis.NewScript(nowMS + `
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[2] then return {'changed', ''} end
+if redis.call('GET', KEYS[2]) == ARGV[1] then return {'current', ''} end
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ms(now))
+local prefix = ARGV[1] .. '/'
+for _, member in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+  if string.sub(member, 1, #prefix) == prefix then return {'held', member} end
+end
+redis.call('HSET', KEYS[4], ARGV[3], redis.call('HGET', KEYS[1], 'meta'))
+redis.call('DEL', KEYS[1])
+redis.call('SREM', KEYS[5], ARGV[1])
+return {'retired', ''}
+`)

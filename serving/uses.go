@@ -1,0 +1,91 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+	"weak"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// uses are the versions that this process may still read from, with their heartbeats. The pointers are weak: a version is
+// in use as long as somebody has it, be it the watcher as the current one or a batch that began before a swap.
+type uses struct {
+	client  redis.UniversalClient
+	keys    keys
+	by      string
+	holdFor time.Duration
+
+	versions []use
+	held     []string // versions that have, or may have, a heartbeat of this process
+}
+
+type use struct {
+	version string
+	pointer weak.Pointer[Version]
+}
+
+func (u *uses) add(v *Version) {
+	u.versions = append(u.versions, use{v.ID(), weak.Make(v)})
+}
+
+// names are the versions in use, each once.
+func (u *uses) names() (names []string) {
+	u.versions = slices.DeleteFunc(u.versions, func(of use) bool { return of.pointer.Value() == nil })
+	for _, of := range u.versions {
+		if !slices.Contains(names, of.version) {
+			names = append(names, of.version)
+		}
+	}
+	return names
+}
+
+// beat sends the heartbeats of all versions in use, and of wanted where it is not "", and lets go of those that are not in
+// use any more. It returns the id of wanted's marker, "" where it has none.
+func (u *uses) beat(ctx context.Context, wanted string) (id string, err error) {
+	names := u.names()
+	if wanted != "" && !slices.Contains(names, wanted) {
+		names = append(names, wanted)
+	}
+	over := slices.DeleteFunc(slices.Clone(u.held), func(name string) bool { return slices.Contains(names, name) })
+	if err := u.forget(ctx, over); err != nil {
+		return "", err
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	u.held = names // from before the attempt: its answer may be lost
+	keysOf, args := []string{u.keys.holders()}, []any{u.holdFor.Milliseconds()}
+	for _, name := range names {
+		keysOf = append(keysOf, u.keys.complete(name))
+		args = append(args, holder(name, u.by))
+	}
+	ids, err := hold.Run(ctx, u.client, keysOf, args...).StringSlice()
+	if err != nil {
+		return "", fmt.Errorf("sending the heartbeat: %w", err)
+	}
+	if at := slices.Index(names, wanted); at >= 0 {
+		id = ids[at]
+	}
+	return id, nil
+}
+
+// drop lets go of everything.
+func (u *uses) drop(ctx context.Context) error { return u.forget(ctx, u.held) }
+
+func (u *uses) forget(ctx context.Context, versions []string) error {
+	if len(versions) == 0 {
+		return nil
+	}
+	var members []any
+	for _, version := range versions {
+		members = append(members, holder(version, u.by))
+	}
+	if err := u.client.ZRem(ctx, u.keys.holders(), members...).Err(); err != nil {
+		return fmt.Errorf("letting go of %v: %w", versions, err)
+	}
+	u.held = slices.DeleteFunc(slices.Clone(u.held), func(name string) bool { return slices.Contains(versions, name) })
+	return nil
+}

@@ -1,0 +1,213 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/mapping"
+)
+
+// Auto leaves a choice of [Options] to the artifact.
+const Auto = "auto"
+
+// Options choose among what an artifact offers.
+type Options struct {
+	// Model is the name of one of the artifact's models; "" is the artifact's default.
+	Model string
+	// Attachment is "frozen" or "joint"; "" or "auto" is what the model's tables and M were made for.
+	Attachment string
+	// Calibration is the propagation after the model, "none", "lp" or "ep"; "" or "auto" is what validation chose.
+	Calibration string
+}
+
+// Version is one artifact, ready to serve. It never changes and is safe for concurrent use.
+type Version struct {
+	manifest   artifact.Manifest
+	model      artifact.ModelInfo
+	attachment string
+	predictor  infer.Predictor
+	rows       mapping.Lookup
+}
+
+// ID is the artifact's version.
+func (v *Version) ID() string { return v.manifest.Version }
+
+// Manifest describes the artifact. It is shared and must not be changed.
+func (v *Version) Manifest() *artifact.Manifest { return &v.manifest }
+
+// Model is the name of the model that is served.
+func (v *Version) Model() string { return v.model.Name }
+
+// Attachment is "frozen" or "joint".
+func (v *Version) Attachment() string { return v.attachment }
+
+// Calibration turns logits into probabilities.
+func (v *Version) Calibration() infer.Calibration { return v.predictor.Calibration }
+
+// Classes are the names of the C classes, by index.
+func (v *Version) Classes() []string { return v.manifest.Data.Classes }
+
+// Features is d, the number of raw features of an arrival.
+func (v *Version) Features() int { return v.manifest.Data.Features }
+
+// SyntheticNodes is N', the number of columns of M.
+func (v *Version) SyntheticNodes() int { return v.manifest.SyntheticNodes }
+
+// Rows fills rows[i] with the row of M of the node ids[i], see [mapping.Lookup].
+func (v *Version) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+	if err := v.rows.Rows(ctx, ids, rows); err != nil {
+		return fmt.Errorf("version %s: %w", v.ID(), err)
+	}
+	return nil
+}
+
+// RowStats are the counts of the cache before the version's rows; false where there is none.
+func (v *Version) RowStats() (mapping.CacheStats, bool) {
+	if cached, ok := v.rows.(*mapping.Cached); ok {
+		return cached.Stats(), true
+	}
+	return mapping.CacheStats{}, false
+}
+
+// Predict returns the raw logits and the published probabilities of n attached arrivals, both n×C.
+func (v *Version) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+	return v.predictor.Predict(b)
+}
+
+// New makes a version of an artifact that was read and checked by package artifact, and of the lookup of its rows. It
+// keeps memory of the bundle. The warnings are choices that the artifact was not made for. The error names the option and
+// what the artifact has.
+func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
+	v := &Version{manifest: b.Manifest, rows: rows}
+	made, err := v.choose(b, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("serving artifact %s: %w", v.ID(), err)
+	}
+	if err := v.deploy(b, made); err != nil {
+		return nil, nil, fmt.Errorf("serving artifact %s: model %s: %w", v.ID(), v.model.Name, err)
+	}
+	var warnings []string
+	if v.attachment != v.model.Attachment {
+		warnings = append(warnings, fmt.Sprintf("model %s and M were made for %s attachment and are served %s",
+			v.model.Name, v.model.Attachment, v.attachment))
+	}
+	return v, warnings, nil
+}
+
+// choose settles model, attachment and calibration, and returns the model's weights and tables.
+func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error) {
+	name := o.Model
+	if name == "" {
+		name = v.manifest.DefaultModel
+	}
+	at := slices.IndexFunc(v.manifest.Models, func(m artifact.ModelInfo) bool { return m.Name == name })
+	if at < 0 || at >= len(b.Models) {
+		var has []string
+		for _, m := range v.manifest.Models {
+			has = append(has, m.Name)
+		}
+		return nil, fmt.Errorf("model is %q, the artifact has %s", name, strings.Join(has, ", "))
+	}
+	v.model = v.manifest.Models[at]
+	switch o.Attachment {
+	case "", Auto:
+		v.attachment = v.model.Attachment
+	case artifact.AttachFrozen, artifact.AttachJoint:
+		v.attachment = o.Attachment
+	default:
+		return nil, fmt.Errorf("attachment is %q, want %q, %q or %q", o.Attachment, Auto, artifact.AttachFrozen, artifact.AttachJoint)
+	}
+	calibration, err := calibrate(&v.model, o.Calibration)
+	v.predictor.Calibration = calibration
+	return &b.Models[at], err
+}
+
+// calibrate chooses the calibration. A propagation's temperature belongs to it; without one the temperature is that of
+// the model's default, which is the one that validation chose for plain probabilities unless the default propagates.
+func calibrate(m *artifact.ModelInfo, kind string) (infer.Calibration, error) {
+	if kind == "" || kind == Auto {
+		kind = m.Calibration.Kind
+	}
+	switch kind {
+	case infer.PropagateNone:
+		c := infer.Calibration{Kind: kind, Temperature: m.Calibration.Temperature}
+		return c, c.Validate()
+	case infer.PropagateLabels, infer.PropagateErrors:
+	default:
+		return infer.Calibration{}, fmt.Errorf("calibration is %q, want %q, %q, %q or %q",
+			kind, Auto, infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors)
+	}
+	p, ok := m.Propagation[kind]
+	if !ok {
+		has := "none"
+		if len(m.Propagation) > 0 {
+			has = strings.Join(slices.Sorted(maps.Keys(m.Propagation)), ", ")
+		}
+		return infer.Calibration{}, fmt.Errorf("calibration is %q, the artifact has parameters of %s for model %s", kind, has, m.Name)
+	}
+	c := infer.Calibration{Kind: kind, Temperature: p.Temperature, Alpha: p.Alpha, Gamma: p.Gamma}
+	return c, c.Validate()
+}
+
+// deploy builds the model and the propagation for the attachment.
+func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
+	model, err := infer.Build(made.Name, made.Params)
+	if err != nil {
+		return err
+	}
+	if v.attachment == artifact.AttachJoint {
+		v.predictor.Model = model.Joint(b.Synthetic.Adj, infer.Ready(b.Synthetic.X), &b.Preprocess)
+		return v.deployJointPropagation(&b.Synthetic)
+	}
+	if made.Tables == nil {
+		return fmt.Errorf("attachment is frozen, the artifact has no tables for it (made for %s)", v.model.Attachment)
+	}
+	v.predictor.Model = model.Frozen(made.Tables, &b.Preprocess)
+	return v.deployFrozenPropagation(made)
+}
+
+func (v *Version) deployJointPropagation(s *artifact.Synthetic) error {
+	c := v.predictor.Calibration
+	switch c.Kind {
+	case infer.PropagateLabels:
+		v.predictor.Propagation = infer.JointLabels(s.Adj, s.Labels, len(v.Classes()), c.Alpha)
+	case infer.PropagateErrors:
+		model, ok := v.predictor.Model.(infer.NodeLogits)
+		if !ok {
+			return fmt.Errorf("calibration is %q, which needs logits of S that the model does not give in joint attachment", c.Kind)
+		}
+		v.predictor.Propagation = infer.JointErrors(s.Adj, s.Labels, model, c.Alpha)
+	}
+	return nil
+}
+
+func (v *Version) deployFrozenPropagation(made *artifact.Model) error {
+	c := v.predictor.Calibration
+	if c.Kind == infer.PropagateNone {
+		return nil
+	}
+	tables, labels := made.Errors, c.Kind == infer.PropagateLabels
+	if labels {
+		tables = made.Labels
+	}
+	if tables == nil {
+		return fmt.Errorf("calibration is %q, the artifact has no tables for it in frozen attachment", c.Kind)
+	}
+	v.predictor.Propagation = infer.FrozenPropagation(tables, c.Alpha, labels)
+	return nil
+}
+
+// Pin gives one version for good.
+type Pin struct{ version *Version }
+
+// Pinned serves v and nothing else.
+func Pinned(v *Version) Pin { return Pin{v} }
+
+// Current is the version.
+func (p Pin) Current() *Version { return p.version }
