@@ -1,0 +1,33 @@
+// Package observe is what an operator sees of the consumer service: metrics, health and the log.
+//
+// An [Observer] is told by the consumer what happens (it implements the consumer's Observer interface), and answers over
+// HTTP:
+//
+//	/metrics  Prometheus
+//	/healthz  200 while the consumer's loop moves, 503 with the reason when it has been silent for too long: restart it
+//	/readyz   200 when an artifact is loaded and the consumer group is joined, 503 with the reason before: wait
+//
+// The metrics; _total are counters, _seconds histograms in seconds:
+//
+//	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as something, and their bytes
+//	rivulet_predictions_total{class}                     predictions published
+//	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
+//	rivulet_batch_records                                records of a micro-batch (histogram)
+//	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, deliver
+//	rivulet_end_to_end_seconds                           from a record's timestamp to its published prediction
+//	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, in_batch, unknown
+//	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
+//	rivulet_dropped_edges_total                          edges to oneself and repeated ones
+//	rivulet_row_lookups_total                            distinct ids whose rows of M were asked for
+//	rivulet_cache_hits_total, rivulet_cache_misses_total, rivulet_cache_entries, rivulet_cache_bytes
+//	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
+//	rivulet_rebalances_total, rivulet_assigned_partitions
+//	rivulet_retries_total{stage}                         repeated attempts: group, fetch, lookup
+//	rivulet_artifact_info{version}                       1 for the version that is served
+//	rivulet_build_info{version,revision,go_version}      1
+//
+// The counts of the cache begin anew with each version of the artifact, as Prometheus expects of counters that restart.
+//
+// A loop that reads, retries or delivers is alive: an outage of Kafka or Redis does not fail /healthz. A consumer that has
+// been given no partition has nothing to do and is alive, too.
+package observe

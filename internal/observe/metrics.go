@@ -1,0 +1,205 @@
+package observe
+
+import (
+	"runtime/debug"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/mapping"
+)
+
+const namespace = "rivulet"
+
+var (
+	// stageBuckets go from 50 µs to 3 s by doubling.
+	stageBuckets = prometheus.ExponentialBuckets(50e-6, 2, 17)
+	// endToEndBuckets are dense about the latencies that a stream of 5 ms linger has.
+	endToEndBuckets = []float64{.001, .002, .005, .01, .015, .02, .025, .05, .075, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+	// batchBuckets go from 1 to 16384 records by doubling.
+	batchBuckets = prometheus.ExponentialBuckets(1, 2, 15)
+)
+
+// metrics are what is counted; doc.go says what each is.
+type metrics struct {
+	registry *prometheus.Registry
+
+	arrivals, bytes, isolated, dropped, lookups, rebalances prometheus.Counter
+
+	predictions, deadLetters, retries *prometheus.CounterVec
+
+	known, inBatch, unknown prometheus.Counter
+
+	assigned prometheus.Gauge
+	lag      *lag
+
+	batchRecords, endToEnd                        prometheus.Histogram
+	decode, lookup, attach, infer, wait, delivery prometheus.Observer
+}
+
+func newMetrics(opts Options) *metrics {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		buildInfo(),
+		artifactInfo(opts.Version),
+	)
+	if opts.Cache != nil {
+		registry.MustRegister(cacheCollector(opts.Cache))
+	}
+
+	f := promauto.With(registry)
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+	}
+	counters := func(name, help, label string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		return f.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
+	}
+	neighbours := counters("neighbours_total", "Neighbours of arrivals that were predicted, by what is known of them.", "kind")
+	stages := f.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "stage_seconds", Help: "Time of a micro-batch in each stage.", Buckets: stageBuckets,
+	}, []string{"stage"})
+
+	m := &metrics{
+		registry:    registry,
+		arrivals:    counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
+		bytes:       counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
+		isolated:    counter("isolated_arrivals_total", "Arrivals without a neighbour to attach to, predicted from their features alone."),
+		dropped:     counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
+		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
+		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
+		predictions: counters("predictions_total", "Predictions published, by class.", "class"),
+		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
+		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
+		known:       neighbours.WithLabelValues("known"),
+		inBatch:     neighbours.WithLabelValues("in_batch"),
+		unknown:     neighbours.WithLabelValues("unknown"),
+		assigned: f.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "assigned_partitions", Help: "Partitions that are assigned to this member."}),
+		lag: newLag(f.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "lag_records", Help: "Records between the next one to read and the end of the partition."},
+			[]string{"topic", "partition"})),
+		batchRecords: histogram("batch_records", "Records of a micro-batch.", batchBuckets),
+		endToEnd:     histogram("end_to_end_seconds", "Time from an arrival's record timestamp to its published prediction.", endToEndBuckets),
+		decode:       stages.WithLabelValues("decode"),
+		lookup:       stages.WithLabelValues("lookup"),
+		attach:       stages.WithLabelValues("attach"),
+		infer:        stages.WithLabelValues("infer"),
+		wait:         stages.WithLabelValues("wait"),
+		delivery:     stages.WithLabelValues("deliver"),
+	}
+	m.startAtZero()
+	return m
+}
+
+// startAtZero makes the labels that are known beforehand visible, so that a rate sees their first event.
+func (m *metrics) startAtZero() {
+	for _, reason := range []string{event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength,
+		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge} {
+		m.deadLetters.WithLabelValues(reason)
+	}
+	for _, stage := range []string{consumer.StageGroup, consumer.StageFetch, consumer.StageLookup} {
+		m.retries.WithLabelValues(stage)
+	}
+}
+
+func (m *metrics) batch(s consumer.BatchStats) {
+	m.arrivals.Add(float64(s.Records))
+	m.bytes.Add(float64(s.Bytes))
+	m.known.Add(float64(s.Known))
+	m.inBatch.Add(float64(s.InBatch))
+	m.unknown.Add(float64(s.Unknown))
+	m.isolated.Add(float64(s.Isolated))
+	m.dropped.Add(float64(s.Dropped))
+	m.lookups.Add(float64(s.Lookups))
+	m.batchRecords.Observe(float64(s.Records))
+
+	m.decode.Observe(s.Decode.Seconds())
+	m.lookup.Observe(s.Lookup.Seconds())
+	m.attach.Observe(s.Attach.Seconds())
+	m.infer.Observe(s.Infer.Seconds())
+	m.wait.Observe(s.Wait.Seconds())
+	m.delivery.Observe(s.Deliver.Seconds())
+
+	// One count a class and batch: finding a counter by its label costs more than counting.
+	classes := map[string]int{}
+	for i := range s.Delivered.Predictions {
+		p := &s.Delivered.Predictions[i]
+		classes[p.ClassName]++
+		if !p.IngestTime.IsZero() {
+			m.endToEnd.Observe(latency(p.IngestTime, s.Published).Seconds())
+		}
+	}
+	for class, n := range classes {
+		m.predictions.WithLabelValues(class).Add(float64(n))
+	}
+}
+
+// latency is not negative where the producer's clock is ahead of ours.
+func latency(from, to time.Time) time.Duration { return max(0, to.Sub(from)) }
+
+func buildInfo() prometheus.Collector {
+	version, revision, goVersion := "unknown", "unknown", "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version, goVersion = info.Main.Version, info.GoVersion
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "The build of this program; always 1.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": goVersion},
+	})
+	g.Set(1)
+	return g
+}
+
+// collectorFunc collects what a function gives at the time of a scrape.
+type collectorFunc struct {
+	descs   []*prometheus.Desc
+	collect func(ch chan<- prometheus.Metric)
+}
+
+func (c collectorFunc) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		ch <- d
+	}
+}
+
+func (c collectorFunc) Collect(ch chan<- prometheus.Metric) { c.collect(ch) }
+
+func artifactInfo(version func() string) prometheus.Collector {
+	desc := prometheus.NewDesc(namespace+"_artifact_info", "The version of the artifact that is served; always 1.", []string{"version"}, nil)
+	return collectorFunc{[]*prometheus.Desc{desc}, func(ch chan<- prometheus.Metric) {
+		if v := version(); v != "" {
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, 1, v)
+		}
+	}}
+}
+
+func cacheCollector(stats func() mapping.CacheStats) prometheus.Collector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(namespace+"_cache_"+name, help, nil, nil)
+	}
+	hits := desc("hits_total", "Rows of M that were found in memory.")
+	misses := desc("misses_total", "Rows of M that were not found in memory.")
+	entries := desc("entries", "Rows of M in memory.")
+	size := desc("bytes", "Estimated memory of these rows in bytes.")
+	return collectorFunc{[]*prometheus.Desc{hits, misses, entries, size}, func(ch chan<- prometheus.Metric) {
+		s := stats()
+		ch <- prometheus.MustNewConstMetric(hits, prometheus.CounterValue, float64(s.Hits))
+		ch <- prometheus.MustNewConstMetric(misses, prometheus.CounterValue, float64(s.Misses))
+		ch <- prometheus.MustNewConstMetric(entries, prometheus.GaugeValue, float64(s.Entries))
+		ch <- prometheus.MustNewConstMetric(size, prometheus.GaugeValue, float64(s.Bytes))
+	}}
+}

@@ -1,0 +1,77 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/mapping"
+)
+
+// Options are where an [Observer] looks by itself.
+type Options struct {
+	// Version names the artifact that is served; "" before the first one is loaded. Required.
+	Version func() string
+	// Cache counts what the cache of the version that is served did; nil: no cache metrics.
+	Cache func() mapping.CacheStats
+	// Clock is the consumer's; nil: the machine's.
+	Clock consumer.Clock
+	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
+	StallAfter time.Duration
+}
+
+// Observer counts what the consumer does and knows how it is. It is safe for concurrent use and has no goroutine.
+type Observer struct {
+	metrics *metrics
+	health  *health
+}
+
+var _ consumer.Observer = (*Observer)(nil)
+
+// New returns an Observer with metrics of its own, in no global registry.
+func New(opts Options) *Observer {
+	if opts.Clock == nil {
+		opts.Clock = consumer.SystemClock{}
+	}
+	if opts.StallAfter == 0 {
+		opts.StallAfter = 2 * time.Minute
+	}
+	return &Observer{newMetrics(opts), newHealth(opts)}
+}
+
+// Registry is where the metrics are, for others to add their own.
+func (o *Observer) Registry() *prometheus.Registry { return o.metrics.registry }
+
+// Batch counts a delivered batch.
+func (o *Observer) Batch(s consumer.BatchStats) {
+	o.health.sign()
+	o.metrics.batch(s)
+}
+
+// DeadLetter counts a record that was set aside.
+func (o *Observer) DeadLetter(reason string) { o.metrics.deadLetters.WithLabelValues(reason).Inc() }
+
+// Lag sets the lag of a partition.
+func (o *Observer) Lag(tp event.TopicPartition, lag int64) {
+	o.health.sign()
+	o.metrics.lag.set(tp, lag)
+}
+
+// Rebalance counts a generation of the group, and forgets the lag of partitions that others have now.
+func (o *Observer) Rebalance(assigned []event.TopicPartition) {
+	o.health.joined(len(assigned))
+	o.metrics.rebalances.Inc()
+	o.metrics.assigned.Set(float64(len(assigned)))
+	o.metrics.lag.assign(assigned)
+}
+
+// Retry counts a repeated attempt. A consumer that tries to join its group is not ready.
+func (o *Observer) Retry(stage string, _ error) {
+	o.health.sign()
+	if stage == consumer.StageGroup {
+		o.health.left()
+	}
+	o.metrics.retries.WithLabelValues(stage).Inc()
+}

@@ -1,0 +1,279 @@
+package observe
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/mapping"
+)
+
+// fakeClock stands still until it is moved.
+type fakeClock struct {
+	consumer.SystemClock
+	now time.Time
+}
+
+func (c *fakeClock) Now() time.Time { return c.now }
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func newTestObserver() (*Observer, *fakeClock) {
+	clock := &fakeClock{now: noon}
+	return New(Options{
+		Version: func() string { return "v1" },
+		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
+		Clock:   clock,
+	}), clock
+}
+
+// aBatch has three predictions of two classes, one of a producer whose clock is ahead, and a dead letter.
+func aBatch() consumer.BatchStats {
+	return consumer.BatchStats{
+		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
+		Known: 7, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, Lookups: 6,
+		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
+		Infer: 4 * time.Millisecond, Wait: 5 * time.Millisecond, Deliver: 6 * time.Millisecond,
+		Started: noon, Published: noon.Add(21 * time.Millisecond),
+		Delivered: &event.Batch{
+			Predictions: []event.Prediction{
+				{ClassName: "lens", IngestTime: noon.Add(-9 * time.Millisecond)},
+				{ClassName: "lens", IngestTime: noon.Add(time.Hour)},
+				{ClassName: "tripod"}, // no time known
+			},
+			DeadLetters: []event.DeadLetter{{Reason: event.ReasonNotFinite}},
+		},
+	}
+}
+
+func observeAll(o *Observer) {
+	o.Rebalance([]event.TopicPartition{{Topic: "arrivals", Partition: 0}, {Topic: "arrivals", Partition: 1}})
+	o.Lag(event.TopicPartition{Topic: "arrivals", Partition: 1}, 12)
+	o.Batch(aBatch())
+	o.DeadLetter(event.ReasonNotFinite)
+	o.Retry(consumer.StageFetch, errors.New("broken pipe"))
+}
+
+func TestMetrics(t *testing.T) {
+	o, _ := newTestObserver()
+	observeAll(o)
+	const want = `
+# HELP rivulet_arrivals_total Records that were read and delivered, as predictions or dead letters.
+# TYPE rivulet_arrivals_total counter
+rivulet_arrivals_total 4
+# HELP rivulet_arrival_bytes_total Bytes of the keys and values of those records.
+# TYPE rivulet_arrival_bytes_total counter
+rivulet_arrival_bytes_total 1000
+# HELP rivulet_artifact_info The version of the artifact that is served; always 1.
+# TYPE rivulet_artifact_info gauge
+rivulet_artifact_info{version="v1"} 1
+# HELP rivulet_assigned_partitions Partitions that are assigned to this member.
+# TYPE rivulet_assigned_partitions gauge
+rivulet_assigned_partitions 2
+# HELP rivulet_cache_bytes Estimated memory of these rows in bytes.
+# TYPE rivulet_cache_bytes gauge
+rivulet_cache_bytes 999
+# HELP rivulet_cache_entries Rows of M in memory.
+# TYPE rivulet_cache_entries gauge
+rivulet_cache_entries 3
+# HELP rivulet_cache_hits_total Rows of M that were found in memory.
+# TYPE rivulet_cache_hits_total counter
+rivulet_cache_hits_total 40
+# HELP rivulet_cache_misses_total Rows of M that were not found in memory.
+# TYPE rivulet_cache_misses_total counter
+rivulet_cache_misses_total 2
+# HELP rivulet_dead_letters_total Records set aside, by reason.
+# TYPE rivulet_dead_letters_total counter
+rivulet_dead_letters_total{reason="content_type"} 0
+rivulet_dead_letters_total{reason="feature_length"} 0
+rivulet_dead_letters_total{reason="not_finite"} 1
+rivulet_dead_letters_total{reason="too_large"} 0
+rivulet_dead_letters_total{reason="too_many_edges"} 0
+rivulet_dead_letters_total{reason="unparsable"} 0
+# HELP rivulet_dropped_edges_total Entries of edge lists that named the arrival itself or a neighbour twice.
+# TYPE rivulet_dropped_edges_total counter
+rivulet_dropped_edges_total 5
+# HELP rivulet_isolated_arrivals_total Arrivals without a neighbour to attach to, predicted from their features alone.
+# TYPE rivulet_isolated_arrivals_total counter
+rivulet_isolated_arrivals_total 1
+# HELP rivulet_lag_records Records between the next one to read and the end of the partition.
+# TYPE rivulet_lag_records gauge
+rivulet_lag_records{partition="1",topic="arrivals"} 12
+# HELP rivulet_neighbours_total Neighbours of arrivals that were predicted, by what is known of them.
+# TYPE rivulet_neighbours_total counter
+rivulet_neighbours_total{kind="in_batch"} 1
+rivulet_neighbours_total{kind="known"} 7
+rivulet_neighbours_total{kind="unknown"} 2
+# HELP rivulet_predictions_total Predictions published, by class.
+# TYPE rivulet_predictions_total counter
+rivulet_predictions_total{class="lens"} 2
+rivulet_predictions_total{class="tripod"} 1
+# HELP rivulet_rebalances_total Generations of the consumer group that this member took part in.
+# TYPE rivulet_rebalances_total counter
+rivulet_rebalances_total 1
+# HELP rivulet_retries_total Repeated attempts, by stage.
+# TYPE rivulet_retries_total counter
+rivulet_retries_total{stage="fetch"} 1
+rivulet_retries_total{stage="group"} 0
+rivulet_retries_total{stage="lookup"} 0
+# HELP rivulet_row_lookups_total Distinct ids per micro-batch whose rows of M were asked for.
+# TYPE rivulet_row_lookups_total counter
+rivulet_row_lookups_total 6
+`
+	names := rivuletMetrics(t, o)
+	names = slices.DeleteFunc(names, func(n string) bool {
+		return n == "rivulet_build_info" || strings.HasSuffix(n, "_seconds") || n == "rivulet_batch_records"
+	})
+	if err := testutil.GatherAndCompare(o.Registry(), strings.NewReader(want), names...); err != nil {
+		t.Error(err)
+	}
+}
+
+// rivuletMetrics are the names of our own metrics.
+func rivuletMetrics(t *testing.T, o *Observer) []string {
+	t.Helper()
+	families, err := o.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), namespace) {
+			names = append(names, f.GetName())
+		}
+	}
+	return names
+}
+
+func TestHistograms(t *testing.T) {
+	o, _ := newTestObserver()
+	observeAll(o)
+	families, err := o.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type sums struct {
+		Count uint64
+		Sum   float64
+	}
+	got := map[string]sums{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if h := m.GetHistogram(); h != nil && strings.HasPrefix(f.GetName(), namespace) {
+				name := f.GetName()
+				for _, l := range m.GetLabel() {
+					name += " " + l.GetValue()
+				}
+				got[name] = sums{h.GetSampleCount(), h.GetSampleSum()}
+			}
+		}
+	}
+	want := map[string]sums{
+		"rivulet_batch_records":         {1, 4},
+		"rivulet_end_to_end_seconds":    {2, 0.030}, // 30 ms, and 0 where the producer's clock is ahead
+		"rivulet_stage_seconds decode":  {1, 0.001},
+		"rivulet_stage_seconds lookup":  {1, 0.002},
+		"rivulet_stage_seconds attach":  {1, 0.003},
+		"rivulet_stage_seconds infer":   {1, 0.004},
+		"rivulet_stage_seconds wait":    {1, 0.005},
+		"rivulet_stage_seconds deliver": {1, 0.006},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("histograms (-want +got):\n%s", diff)
+	}
+}
+
+func TestNamesFollowTheConventions(t *testing.T) {
+	o, _ := newTestObserver()
+	observeAll(o)
+	problems, err := testutil.GatherAndLint(o.Registry(), rivuletMetrics(t, o)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// doc.go lists the metrics that there are, and no others.
+func TestDocListsTheMetrics(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := regexp.MustCompile(`rivulet_\w+`).FindAllString(string(doc), -1)
+	slices.Sort(listed)
+	o, _ := newTestObserver()
+	observeAll(o)
+	if diff := cmp.Diff(rivuletMetrics(t, o), slices.Compact(listed)); diff != "" {
+		t.Errorf("metrics of doc.go (-registered +listed):\n%s", diff)
+	}
+}
+
+func lags(t *testing.T, o *Observer) map[string]float64 {
+	t.Helper()
+	families, err := o.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "rivulet_lag_records" {
+				got[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return got
+}
+
+// After a rebalance only this member's partitions have a lag, even where a fetch of the generation before reports late.
+func TestLagOfOtherMembersPartitionsIsForgotten(t *testing.T) {
+	o, _ := newTestObserver()
+	p := func(n int) event.TopicPartition { return event.TopicPartition{Topic: "arrivals", Partition: n} }
+	o.Rebalance([]event.TopicPartition{p(0), p(1)})
+	o.Lag(p(0), 5)
+	o.Lag(p(1), 6)
+	o.Rebalance([]event.TopicPartition{p(1), p(2)})
+	o.Lag(p(0), 7) // late
+	o.Lag(p(2), 8)
+	if diff := cmp.Diff(map[string]float64{"2": 8}, lags(t, o)); diff != "" {
+		t.Errorf("lag by partition (-want +got):\n%s", diff)
+	}
+	o.Lag(p(1), 0)
+	if diff := cmp.Diff(map[string]float64{"1": 0, "2": 8}, lags(t, o)); diff != "" {
+		t.Errorf("lag by partition (-want +got):\n%s", diff)
+	}
+}
+
+// Without an artifact there is no info, and without a cache there are no cache metrics.
+func TestWhatIsNotThereIsNotShown(t *testing.T) {
+	o := New(Options{Version: func() string { return "" }})
+	for _, name := range rivuletMetrics(t, o) {
+		if name == "rivulet_artifact_info" || strings.HasPrefix(name, "rivulet_cache") {
+			t.Errorf("%s is there", name)
+		}
+	}
+}
+
+func BenchmarkBatch(b *testing.B) {
+	o, _ := newTestObserver()
+	stats := aBatch()
+	stats.Delivered = &event.Batch{Predictions: make([]event.Prediction, 256)}
+	for i := range stats.Delivered.Predictions {
+		stats.Delivered.Predictions[i] = event.Prediction{ClassName: string(rune('a' + i%8)), IngestTime: noon}
+	}
+	for b.Loop() {
+		o.Batch(stats)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*256), "ns/prediction")
+}

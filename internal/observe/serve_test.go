@@ -1,0 +1,148 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"rivulet/consumer"
+	"rivulet/event"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// ask returns the status and the text of a path.
+func ask(t *testing.T, o *Observer, path string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	o.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+	return w.Code, strings.TrimSpace(w.Body.String())
+}
+
+func wantStatus(t *testing.T, o *Observer, path string, status int, text string) {
+	t.Helper()
+	if s, body := ask(t, o, path); s != status || !strings.Contains(body, text) {
+		t.Errorf("%s: got %d %q, want %d %q", path, s, body, status, text)
+	}
+}
+
+var twoPartitions = []event.TopicPartition{{Topic: "a", Partition: 0}, {Topic: "a", Partition: 1}}
+
+func TestReady(t *testing.T) {
+	version := ""
+	o := New(Options{Version: func() string { return version }})
+	wantStatus(t, o, "/readyz", 503, "no artifact is loaded\nthe consumer group is not joined")
+	o.Rebalance(nil) // a member without partitions is a member
+	wantStatus(t, o, "/readyz", 503, "no artifact is loaded")
+	version = "v1"
+	wantStatus(t, o, "/readyz", 200, "ok")
+	o.Retry(consumer.StageLookup, errors.New("Redis is away"))
+	wantStatus(t, o, "/readyz", 200, "ok")
+	o.Retry(consumer.StageGroup, errors.New("no coordinator"))
+	wantStatus(t, o, "/readyz", 503, "the consumer group is not joined")
+	o.Rebalance(twoPartitions)
+	wantStatus(t, o, "/readyz", 200, "ok")
+}
+
+// A consumer with partitions must give a sign of life: a fetch, a batch or a retry.
+func TestAlive(t *testing.T) {
+	o, clock := newTestObserver()
+	later := func(d time.Duration) { clock.now = clock.now.Add(d) }
+	later(time.Hour)
+	wantStatus(t, o, "/healthz", 200, "ok") // waits for its group
+	o.Rebalance(nil)
+	later(time.Hour)
+	wantStatus(t, o, "/healthz", 200, "ok") // has nothing to do
+	o.Rebalance(twoPartitions)
+	later(2 * time.Minute)
+	wantStatus(t, o, "/healthz", 200, "ok")
+	later(time.Second)
+	wantStatus(t, o, "/healthz", 503, "the consumer has 2 partitions and was silent for 2m1s")
+	for name, sign := range map[string]func(){
+		"fetch":     func() { o.Lag(twoPartitions[0], 0) },
+		"batch":     func() { o.Batch(aBatch()) },
+		"retry":     func() { o.Retry(consumer.StageFetch, io.ErrUnexpectedEOF) },
+		"rebalance": func() { o.Rebalance(twoPartitions) },
+	} {
+		later(time.Hour)
+		wantStatus(t, o, "/healthz", 503, "silent")
+		sign()
+		if status, text := ask(t, o, "/healthz"); status != 200 {
+			t.Errorf("after a %s: %d %s", name, status, text)
+		}
+	}
+	o.Retry(consumer.StageGroup, errors.New("no coordinator"))
+	later(time.Hour)
+	wantStatus(t, o, "/healthz", 200, "ok") // joining has its own time-outs
+}
+
+func TestHandler(t *testing.T) {
+	o, _ := newTestObserver()
+	wantStatus(t, o, "/metrics", 200, "rivulet_arrivals_total 0")
+	wantStatus(t, o, "/metrics", 200, "go_goroutines")
+	wantStatus(t, o, "/elsewhere", 404, "")
+	w := httptest.NewRecorder()
+	o.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/healthz", http.NoBody))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST /healthz: got %d", w.Code)
+	}
+}
+
+// Serve answers until its context ends; then it returns nil and the port is free again.
+func TestServe(t *testing.T) {
+	o, _ := newTestObserver()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- o.serve(ctx, listener) }()
+
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/healthz", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "ok\n" {
+		t.Errorf("got %q, %v", body, err)
+	}
+	if err := answer.Body.Close(); err != nil {
+		t.Error(err)
+	}
+
+	if err := o.Serve(t.Context(), listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "serving metrics and health") {
+		t.Errorf("the port is taken, and Serve gives %v", err)
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Errorf("serve gives %v", err)
+	}
+	again, err := new(net.ListenConfig).Listen(t.Context(), "tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatalf("the port is not free: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServeNothing(t *testing.T) {
+	o, _ := newTestObserver()
+	if err := o.Serve(t.Context(), ""); err != nil {
+		t.Errorf("got %v", err)
+	}
+}
