@@ -72,13 +72,16 @@ type Log struct {
 
 // Publish is the configuration of the trainer's publish: Redis, and what goes there.
 type Publish struct {
-	Artifact string `key:"artifact" default:"" check:"required" usage:"directory of the artifact to publish" zero:"refused"`
-	Redis    Redis  `key:"redis"`
-	Log      Log    `key:"log"`
+	Artifact string      `key:"artifact" default:"" check:"required" usage:"directory of the artifact to publish" zero:"refused"`
+	Redis    RedisServer `key:"redis"`
+}
+
+// Versions is the configuration of what lists, activates and removes versions.
+type Versions struct {
+	Redis RedisServer `key:"redis"`
 }
 
 // Replay is the configuration of a producer of arrivals.
 type Replay struct {
 	Kafka ProducerKafka `key:"kafka"`
-	Log   Log           `key:"log"`
 }

@@ -28,7 +28,6 @@ type Topics struct {
 
 // Fetch bounds one answer of a broker.
 type Fetch struct {
-	MinBytes Bytes         `key:"min_bytes" default:"1B" min:"1B" usage:"the broker answers once it has this much"`
 	MaxBytes Bytes         `key:"max_bytes" default:"4MiB" min:"1KiB" max:"1GiB" usage:"most of one answer; a larger record comes alone"`
 	MaxWait  time.Duration `key:"max_wait" default:"500ms" min:"1ms" max:"1m" usage:"the broker answers at the latest after this time"`
 }
@@ -43,13 +42,6 @@ type ProducerKafka struct {
 // ProducerTopics are a producer's topics.
 type ProducerTopics struct {
 	Arrivals string `key:"arrivals" default:"arrivals" check:"topic" usage:"topic of arrivals"`
-}
-
-func (f Fetch) problems() []Problem {
-	if f.MinBytes <= f.MaxBytes {
-		return nil
-	}
-	return []Problem{{Key: "min_bytes", Value: f.MinBytes.String(), Reason: "more than max_bytes, " + f.MaxBytes.String()}}
 }
 
 func (t Topics) problems() []Problem {

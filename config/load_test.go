@@ -39,12 +39,14 @@ func TestDefaults(t *testing.T) {
 			Topics:         Topics{"arrivals", "predictions", "arrivals.dead-letters"},
 			StartOffset:    "earliest",
 			SessionTimeout: 10 * time.Second,
-			Fetch:          Fetch{1, 4 << 20, 500 * time.Millisecond},
+			Fetch:          Fetch{4 << 20, 500 * time.Millisecond},
 			Compression:    "none",
 		},
 		Redis: Redis{
-			URL: "redis://localhost:6379/0", Prefix: "rivulet",
-			DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
+			RedisServer: RedisServer{
+				URL: "redis://localhost:6379/0", Prefix: "rivulet",
+				DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
+			},
 			PollInterval: time.Second, HeartbeatTTL: 30 * time.Second,
 		},
 		Attachment: Auto, Calibration: Auto,
@@ -194,7 +196,6 @@ func TestRulesAcrossFields(t *testing.T) {
 	for _, c := range []struct{ flags, want string }{
 		{"--kafka.topics.predictions=arrivals", `kafka.topics.predictions is "arrivals" (--kafka.topics.predictions): is the topic of arrivals too`},
 		{"--kafka.topics.dead_letters=predictions", `kafka.topics.dead_letters is "predictions" (--kafka.topics.dead_letters): is the topic of arrivals or predictions too`},
-		{"--kafka.fetch.min_bytes=8MiB", `kafka.fetch.min_bytes is "8MiB" (--kafka.fetch.min_bytes): more than max_bytes, 4MiB`},
 		{"--redis.poll_interval=20s", `redis.heartbeat_ttl is "30s" (default): not more than twice poll_interval, 20s`},
 	} {
 		_, err := Load[Consumer](sources(t, "", nil, c.flags))

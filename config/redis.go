@@ -9,14 +9,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is where versions are published and M's rows are read.
-type Redis struct {
+// RedisServer says where Redis is: where versions are published and M's rows are read.
+type RedisServer struct {
 	URL          RedisURL      `key:"url" default:"redis://localhost:6379/0" check:"redis" usage:"redis://[user:password@]host:port/database, rediss:// for TLS, or unix:///socket?db=0"`
 	Prefix       string        `key:"prefix" default:"rivulet" check:"prefix" usage:"beginning of all keys; installations that share a database take different ones"`
 	DialTimeout  time.Duration `key:"dial_timeout" default:"5s" min:"1ms" usage:"limit of making a connection"`
 	ReadTimeout  time.Duration `key:"read_timeout" default:"3s" min:"1ms" usage:"limit of reading an answer"`
 	WriteTimeout time.Duration `key:"write_timeout" default:"3s" min:"1ms" usage:"limit of writing a request"`
 	PoolSize     int           `key:"pool_size" default:"0" min:"0" max:"10000" unit:"connections" usage:"most connections" zero:"ten for each CPU"`
+}
+
+// Redis is what the consumer needs of Redis.
+type Redis struct {
+	RedisServer
 	PollInterval time.Duration `key:"poll_interval" default:"1s" min:"10ms" usage:"how often CURRENT is read"`
 	HeartbeatTTL time.Duration `key:"heartbeat_ttl" default:"30s" min:"1s" usage:"how long the version in use stays protected after the last sign of life"`
 }
