@@ -12,9 +12,10 @@ import (
 
 // The files of an artifact, by name relative to its directory.
 const (
-	manifestFile  = "manifest.json"
-	syntheticFile = "synthetic.safetensors"
-	mappingFile   = "mapping.safetensors"
+	manifestFile    = "manifest.json"
+	manifestSumFile = "manifest.sha256" // as sha256sum writes it
+	syntheticFile   = "synthetic.safetensors"
+	mappingFile     = "mapping.safetensors"
 )
 
 // modelFile holds the weights and tables of one model.

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -49,20 +50,48 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-func parseManifest(data []byte) (*Manifest, error) {
+// openManifest is ParseManifest after comparing the text with its checksum. A newer format is told before, as its
+// checksum may be kept in another way.
+func openManifest(text, sum []byte) (*Manifest, error) {
+	err := checkFormat(text)
+	if errors.Is(err, errNewer) {
+		return nil, fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	if want := manifestSum(text); !bytes.Equal(sum, want) {
+		return nil, fmt.Errorf("%s: SHA-256 is %.64s, %s says %.64q: changed or damaged", manifestFile, want, manifestSumFile, sum)
+	}
+	return ParseManifest(text)
+}
+
+// manifestSum is the content of manifest.sha256.
+func manifestSum(text []byte) []byte {
+	return fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(text), manifestFile)
+}
+
+var errNewer = errors.New("use a newer build")
+
+// checkFormat looks at nothing but the format version.
+func checkFormat(data []byte) error {
 	var format struct {
 		Version *int `json:"format_version"`
 	}
 	if err := json.Unmarshal(data, &format); err != nil {
-		return nil, err
+		return err
 	}
 	switch v := format.Version; {
 	case v == nil:
-		return nil, errors.New("format_version is missing")
+		return errors.New("format_version is missing")
 	case *v > FormatVersion:
-		return nil, fmt.Errorf("format_version is %d, this build reads up to %d: use a newer build", *v, FormatVersion)
+		return fmt.Errorf("format_version is %d, this build reads up to %d: %w", *v, FormatVersion, errNewer)
 	case *v < 1:
-		return nil, fmt.Errorf("format_version is %d, want 1 or more", *v)
+		return fmt.Errorf("format_version is %d, want 1 or more", *v)
+	}
+	return nil
+}
+
+func parseManifest(data []byte) (*Manifest, error) {
+	if err := checkFormat(data); err != nil {
+		return nil, err
 	}
 	if err := checkPresent(data, reflect.TypeFor[Manifest](), ""); err != nil {
 		return nil, err
@@ -283,8 +312,8 @@ func (m *Manifest) validateFiles() error {
 		f := m.Files[name]
 		sum, err := hex.DecodeString(f.SHA256)
 		switch {
-		case name == manifestFile || name != path.Clean(name) || strings.Contains(name, `\`) || !filepath.IsLocal(filepath.FromSlash(name)):
-			return fmt.Errorf("files has %q, want the name of another file within the directory", name)
+		case name == manifestFile || name == manifestSumFile || name != path.Clean(name) || strings.Contains(name, `\`) || !filepath.IsLocal(filepath.FromSlash(name)):
+			return fmt.Errorf("files has %q, want the name of a tensor file within the directory", name)
 		case err != nil || len(sum) != sha256.Size || f.SHA256 != strings.ToLower(f.SHA256):
 			return fmt.Errorf("files[%q].sha256 is %q, want 64 hex digits in lower case", name, f.SHA256)
 		case f.Bytes < 0:

@@ -48,9 +48,22 @@ func read(dir string) (*Bundle, error) {
 }
 
 func readManifest(root *os.Root) (*Manifest, error) {
-	f, err := root.Open(manifestFile)
+	text, err := readHead(root, manifestFile)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := readHead(root, manifestSumFile)
+	if err != nil {
+		return nil, err
+	}
+	return openManifest(text, sum)
+}
+
+// readHead reads a file that nothing is known of yet.
+func readHead(root *os.Root, name string) ([]byte, error) {
+	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is missing: not an artifact, or one that was not completed", manifestFile)
+		return nil, fmt.Errorf("%s is missing: not an artifact, or one that was not completed", name)
 	}
 	if err != nil {
 		return nil, err
@@ -58,12 +71,12 @@ func readManifest(root *os.Root) (*Manifest, error) {
 	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxManifestBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", manifestFile, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(text) > maxManifestBytes {
-		return nil, fmt.Errorf("%s: more than %d bytes", manifestFile, maxManifestBytes)
+		return nil, fmt.Errorf("%s: more than %d bytes", name, maxManifestBytes)
 	}
-	return ParseManifest(text)
+	return text, nil
 }
 
 func refuseUnlisted(root *os.Root, manifest *Manifest) error {
@@ -79,7 +92,7 @@ func refuseUnlisted(root *os.Root, manifest *Manifest) error {
 				return fs.SkipDir
 			}
 			return nil
-		case entry.IsDir() || listed || name == manifestFile:
+		case entry.IsDir() || listed || name == manifestFile || name == manifestSumFile:
 			return nil
 		}
 		return fmt.Errorf("%s: the manifest does not list it", name)

@@ -118,7 +118,7 @@ func TestEncodeDecode(t *testing.T) {
 func TestWriteFiles(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{})
 	files := readAll(t, mustWrite(t, b))
-	want := []string{"manifest.json", "mapping.safetensors", "models/sgc.safetensors", "synthetic.safetensors"}
+	want := []string{"manifest.json", "manifest.sha256", "mapping.safetensors", "models/sgc.safetensors", "synthetic.safetensors"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
 		t.Errorf("files differ (-want +got):\n%s", diff)
 	}

@@ -38,11 +38,12 @@ func EncodeServing(b *Bundle) (map[string][]byte, error) {
 // DecodeServing reads what [EncodeServing] made, with all checks of [Read] but those of M; Mapping is nil. The error
 // names the file, the field or tensor, and the reason.
 func DecodeServing(files map[string][]byte) (*Bundle, error) {
-	text, ok := files[manifestFile]
-	if !ok {
-		return nil, fmt.Errorf("decoding artifact: %s is missing", manifestFile)
+	for _, name := range []string{manifestFile, manifestSumFile} {
+		if _, ok := files[name]; !ok {
+			return nil, fmt.Errorf("decoding artifact: %s is missing", name)
+		}
 	}
-	manifest, err := ParseManifest(text)
+	manifest, err := openManifest(files[manifestFile], files[manifestSumFile])
 	if err != nil {
 		return nil, fmt.Errorf("decoding artifact: %w", err)
 	}
@@ -50,6 +51,7 @@ func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	delete(names, mappingFile)
 	tensors := maps.Clone(files)
 	delete(tensors, manifestFile)
+	delete(tensors, manifestSumFile)
 	b, err := decode(manifest, names, tensors)
 	if err != nil {
 		return nil, fmt.Errorf("decoding artifact %s: %w", manifest.Version, err)
@@ -62,6 +64,11 @@ func (b *Bundle) encode() (*Manifest, map[string][]byte, error) {
 	if err := b.Validate(); err != nil {
 		return nil, nil, err
 	}
+	return b.encodeFiles()
+}
+
+// encodeFiles is encode for a bundle that is valid.
+func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
 	files, err := encodeTensorFiles(b)
 	if err != nil {
 		return nil, nil, err
@@ -88,6 +95,7 @@ func (b *Bundle) encode() (*Manifest, map[string][]byte, error) {
 	if files[manifestFile], err = encodeManifest(&m); err != nil {
 		return nil, nil, err
 	}
+	files[manifestSumFile] = manifestSum(files[manifestFile])
 	return &m, files, nil
 }
 

@@ -1,0 +1,40 @@
+// Package artifact is what training hands to serving: the synthetic graph S, models with their frozen tables, and the
+// mapping M, as a [Bundle] in memory and a directory on disk.
+//
+//	manifest.json, manifest.sha256   what it is, and the checksums of all files
+//	synthetic.safetensors            A' N'×N', X' N'×d, Y' N', and the preprocessing's vectors
+//	models/NAME.safetensors          a model's weights and its tables of S
+//	mapping.safetensors              M N×N' and the ids of its rows
+//
+// FORMAT.md describes the format for other programs; the tensor files open with safetensors.numpy.load_file.
+//
+// # Making one
+//
+// A trainer fills a Bundle, Manifest included but for FormatVersion, Version and Files, and calls [Write], which completes
+// those. The directory must be new or empty ([CheckTarget] tells before the work): an artifact is never changed in place,
+// and a crash at any moment leaves the directory as it was or the whole artifact. A bundle that is served without being
+// written is completed by [Bundle.Seal].
+//
+// # Reading one
+//
+// [Read] gives a whole, checked bundle or an error with the file, the field or tensor, and the reason. What it returns
+// satisfies everything that serving assumes, so that no later step checks shapes or values again: [Bundle.Validate] is
+// the list, and runs before writing and after reading.
+//
+// # The serving part
+//
+// A consumer needs all but M, whose rows it looks up by id. [EncodeServing] gives that part as files by name, those of the
+// directory byte for byte, and [DecodeServing] reads them with the same checks.
+//
+// # Where things are
+//
+//	bundle.go, manifest.go   the types
+//	manifestjson.go          manifest.json: fields, ranges, checksum
+//	safetensors.go           the container: header and data, nothing of their meaning
+//	tensors.go               typed arrays in and out of it
+//	files.go                 which tensors are in which file
+//	validate.go              what must hold for the bundle as a whole
+//	serving.go               bundle ↔ files by name
+//	read.go, write.go        files by name ↔ directory
+//	version.go               names of versions
+package artifact
