@@ -43,7 +43,7 @@ type Cache struct {
 
 // Limits are what a record may be; one beyond them goes to the dead-letter topic.
 type Limits struct {
-	RecordBytes Bytes `key:"record_bytes" default:"1MiB" min:"0" usage:"largest value of an arrival's record" zero:"no limit"`
+	RecordBytes Bytes `key:"record_bytes" default:"1MiB" min:"0" usage:"largest record of an arrival, key and value together" zero:"no limit"`
 	Edges       int   `key:"edges" default:"10000" min:"0" unit:"edges" usage:"most edges of an arrival" zero:"no limit"`
 }
 
@@ -70,7 +70,7 @@ type Log struct {
 	Format string `key:"format" default:"text" oneof:"text|json" usage:"form of a line"`
 }
 
-// Publish is the configuration of the trainer's publish: Redis, and what goes there.
+// Publish is the configuration of the trainer's publish: an artifact, and where it goes.
 type Publish struct {
 	Artifact string      `key:"artifact" default:"" check:"required" usage:"directory of the artifact to publish" zero:"refused"`
 	Redis    RedisServer `key:"redis"`

@@ -28,8 +28,8 @@ type Topics struct {
 
 // Fetch bounds one answer of a broker.
 type Fetch struct {
-	MaxBytes Bytes         `key:"max_bytes" default:"4MiB" min:"1KiB" max:"1GiB" usage:"most of one answer; a larger record comes alone"`
-	MaxWait  time.Duration `key:"max_wait" default:"500ms" min:"1ms" max:"1m" usage:"the broker answers at the latest after this time"`
+	MaxBytes Bytes         `key:"max_bytes" default:"4MiB" min:"1KiB" max:"1GiB" usage:"most that one answer of a broker brings; a larger record comes alone"`
+	MaxWait  time.Duration `key:"max_wait" default:"500ms" min:"1ms" max:"1m" usage:"how long a broker holds a request open while there is nothing to read; it delays no record"`
 }
 
 // ProducerKafka is what a producer of arrivals needs of Kafka.

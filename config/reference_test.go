@@ -41,7 +41,8 @@ the dots), the environment, flags. The variable of a key is the key in upper cas
 ` + "`batch.size` is `RIVULET_BATCH_SIZE`, and the flag is `--batch.size`" + `. Durations are written with their unit (` + "`5ms`, `30s`" + `),
 sizes with theirs (` + "`64KiB`, `1MB`" + `; a bare number is bytes), lists as ` + "`a,b`" + ` or as YAML lists. Unknown keys and variables are errors.
 
-The consumer has all of these settings. ` + "`trainer publish` has `artifact`, `redis` and `log`; a producer of arrivals has `log` and of `kafka`\n`brokers`, `client_id`, `topics.arrivals` and `compression`" + `. They can share one file.
+The consumer has all of these settings. Other programs have some: ` + "`trainer publish` has `artifact`" + `; what reads or writes
+versions has ` + "`redis` without `poll_interval` and `heartbeat_ttl`; a producer of arrivals has, of `kafka`, `brokers`, `client_id`,\n`topics.arrivals` and `compression`" + `. They can share one file.
 
 | key | type | default | allowed | what it does | 0, empty |
 |---|---|---|---|---|---|
