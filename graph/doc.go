@@ -5,10 +5,13 @@
 //	Features  n×d, raw node features, either Dense or CSR
 //
 // A CSR that comes from outside goes through [CSR.Validate] once; after that a wrong shape is a programming error and
-// panics. Products walk rows in order and add in the order of the columns, so a row of a result depends on that row of
-// the left operand alone: its bits are the same whatever rows stand beside it. Serving relies on this (ARCHITECTURE.md,
-// invariants).
+// panics.
+//
+// Products walk rows in order and add in the order of the columns, so a row of a result depends on that row of the left
+// operand alone: its bits are the same whatever rows stand beside it and however many goroutines share the work. Every
+// multiplication is rounded before it is added (no fused multiply-add), so they are also the same on every processor.
+// Serving relies on the first of these (ARCHITECTURE.md, invariants).
 //
 // Degree normalisation follows Kipf and Welling, "Semi-Supervised Classification with Graph Convolutional Networks"
-// (2017): Â(B) = D̃^-½ (B+I) D̃^-½ with D̃ the row sums of B+I.
+// (2017), in [Normalised]: Â(B) = D̃^-½ (B+I) D̃^-½ with D̃ the row sums of B+I.
 package graph

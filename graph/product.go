@@ -33,8 +33,8 @@ func Mul(m *CSR, x *Dense) *Dense {
 }
 
 // AddRows adds Σ_p vals[p]·x[cols[p]] to y, in the order of p; vals nil means ones. Its bits are those of one [Axpy] a row,
-// but four rows are added in one pass over y: half as much time again is saved at 15 columns (BenchmarkSpMM), where
-// unrolling Axpy itself is slower than leaving it alone.
+// but four rows are added in one pass over y, which is 1.3 to 2.7 times as fast, more so the wider y is (BenchmarkSpMM).
+// Unrolling Axpy itself four wide was slower than leaving it alone.
 func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	p := 0
 	for ; p+4 <= len(cols); p += 4 {

@@ -100,7 +100,7 @@ func (p *Preprocess) Fold(w *graph.Dense) *Projection {
 func (pr *Projection) Width() int { return pr.weight.Cols }
 
 // Apply returns pre(x)·W, n×h. Each row depends on its own row of x alone, bit for bit, and a dense row gives the bits of
-// the sparse row with the same non-zeros.
+// the sparse row with the same non-zeros in ascending columns. A column that a sparse row has twice is two features.
 func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 	if x.Cols() != pr.weight.Rows {
 		panic(fmt.Sprintf("infer: features of %d×%d for weights of %s", x.Rows(), x.Cols(), shape(pr.weight)))

@@ -11,7 +11,7 @@ import (
 const PropagationSteps = 10
 
 // Propagation is label propagation (LP) or error propagation (EP) on a graph: it gives F of the arrivals, n×C.
-// Neither reads the arrivals' features.
+// Only joint EP reads the arrivals' features: they change the logits of the graph's nodes, whose errors it spreads.
 type Propagation interface {
 	Nodes() int
 	Propagate(b *Batch) *graph.Dense

@@ -1,0 +1,43 @@
+package infer_test
+
+import (
+	"fmt"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Two synthetic nodes of two classes; one arrival with a known neighbour on each side, and one of which nothing is known but
+// its features.
+func Example() {
+	model, err := infer.Build("sgc", []infer.Param{
+		{Name: "lin.weight", Value: &graph.Dense{Rows: 2, Cols: 2, Data: []float32{4, 0, 0, 4}}},
+		{Name: "lin.bias", Value: &graph.Dense{Rows: 1, Cols: 2, Data: []float32{0, 0}}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	synthetic := graph.NewCSR(2, 2, nil) // A', without edges
+	features := infer.Ready(&graph.Dense{Rows: 2, Cols: 2, Data: []float32{1, 0, 0, 1}})
+	predictor := infer.Predictor{
+		Model:       model.Frozen(model.Tables(synthetic, features), &infer.Preprocess{Kind: infer.None, Scale: 1}),
+		Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1},
+	}
+
+	left := infer.Row{Known: true, Cols: []int32{0}, Vals: []float32{2}} // rows of M
+	right := infer.Row{Known: true, Cols: []int32{1}, Vals: []float32{1}}
+	unknown := infer.Row{}
+	r, known := infer.Attach([][]infer.Row{{left, right}, {unknown}}, 2)
+	_, p := predictor.Predict(&infer.Batch{
+		X:     graph.Features{Dense: &graph.Dense{Rows: 2, Cols: 2, Data: []float32{1, 1, 0, 1}}},
+		R:     r,
+		Known: known,
+	})
+	for i := range p.Rows {
+		fmt.Printf("class %d with probability %.2f, %d known neighbours\n", infer.ArgMax(p.Row(i)), p.Row(i)[infer.ArgMax(p.Row(i))], known[i])
+	}
+	// Output:
+	// class 0 with probability 0.80, 2 known neighbours
+	// class 1 with probability 0.98, 0 known neighbours
+}
