@@ -1,0 +1,169 @@
+package consumer
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rivulet/event"
+	"rivulet/infer"
+)
+
+// The tests of this file are the sentences of "What is an edge" (ALGORITHM.md, section 1), in their order.
+
+// counts are known/in batch/unknown of every prediction.
+func counts(predictions []event.Prediction) string {
+	var out []string
+	for _, p := range predictions {
+		out = append(out, fmt.Sprintf("%d/%d/%d", p.Known, p.InBatch, p.Unknown))
+	}
+	return fmt.Sprint(out)
+}
+
+func wantCounts(t *testing.T, predictions []event.Prediction, want string) {
+	t.Helper()
+	if got := counts(predictions); got != want {
+		t.Errorf("known/inBatch/unknown = %s, want %s", got, want)
+	}
+}
+
+func wantAdj(t *testing.T, b *infer.Batch, want string) {
+	t.Helper()
+	if got := rowsOf(b.Adj); got != want {
+		t.Errorf("rows of ã = %s, want %s", got, want)
+	}
+}
+
+func TestNeighbourIsKnownIfItsIDIsANodeOfT(t *testing.T) {
+	p, b := run(t, Node, arrival("a", "t0", "t2"))
+	wantCounts(t, p, "[2/0/0]")
+	if b.Known[0] != 2 || b.R.RowLen(0) != 2 {
+		t.Errorf("known %d, entries of r %d, want 2 and 2", b.Known[0], b.R.RowLen(0))
+	}
+}
+
+func TestNeighbourIsKnownAlsoWhenItsRowIsEmpty(t *testing.T) {
+	p, b := run(t, Node, arrival("a", "t0", "empty"))
+	wantCounts(t, p, "[2/0/0]")
+	if b.Known[0] != 2 || b.R.RowLen(0) != 1 {
+		t.Errorf("known %d, entries of r %d, want 2 and 1", b.Known[0], b.R.RowLen(0))
+	}
+}
+
+func TestDegreeIsOnePlusKnownPlusDegreeAmongArrivals(t *testing.T) {
+	p, b := run(t, Graph, arrival("a", "t0", "b", "nobody"), arrival("b"))
+	wantCounts(t, p, "[1/1/1 0/1/0]")
+	if b.Known[0] != 1 || b.Adj.RowLen(0) != 1 {
+		t.Errorf("known %d, degree in ã %d, want 1 and 1", b.Known[0], b.Adj.RowLen(0))
+	}
+}
+
+func TestUnknownIDsCountInThePredictionOnly(t *testing.T) {
+	with, b := run(t, Graph, arrival("a", "t0", "x", "y", "z"))
+	wantCounts(t, with, "[1/0/3]")
+	wantAdj(t, b, "[[]]")
+	without, _ := run(t, Graph, arrival("a", "t0"))
+	if with[0].Probability != without[0].Probability {
+		t.Errorf("probability %v with unknown neighbours, %v without", with[0].Probability, without[0].Probability)
+	}
+}
+
+func TestDuplicatesMerge(t *testing.T) {
+	p, b := run(t, Graph, arrival("a", "t0", "b", "t0", "b", "x", "x"), arrival("b"))
+	wantCounts(t, p, "[1/1/1 0/1/0]")
+	wantAdj(t, b, "[[1] [0]]")
+}
+
+func TestSelfEdgesAreDroppedAndCounted(t *testing.T) {
+	v, out, seen := newTestVersion("v1"), &kept{}, &recorder{}
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Observer: seen})
+	if err := p.Process(t.Context(), Intake{Records: records(t, arrival("a", "a", "t0", "a"))}); err != nil {
+		t.Fatal(err)
+	}
+	wantCounts(t, out.predictions(), "[1/0/0]")
+	wantAdj(t, v.batches[0], "[[]]")
+	if got := seen.batches[0].Dropped; got != 2 {
+		t.Errorf("dropped %d, want 2", got)
+	}
+}
+
+func TestInAGraphBatchAnEdgeExistsIfEitherListsTheOther(t *testing.T) {
+	p, b := run(t, Graph, arrival("a", "b"), arrival("b"), arrival("c", "b"), arrival("d"))
+	wantAdj(t, b, "[[1] [0 2] [1] []]")
+	wantCounts(t, p, "[0/1/0 0/2/0 0/1/0 0/0/0]")
+}
+
+func TestAnEdgeThatBothListIsOneEdge(t *testing.T) {
+	_, b := run(t, Graph, arrival("a", "b"), arrival("b", "a"))
+	wantAdj(t, b, "[[1] [0]]")
+}
+
+func TestOfTwoArrivalsWithOneIDBothArePredictedAndTheLaterStands(t *testing.T) {
+	p, b := run(t, Graph, arrival("a", "t0", "c"), arrival("a", "t2"), arrival("c", "a"))
+	if len(p) != 3 {
+		t.Fatalf("%d predictions, want 3", len(p))
+	}
+	wantAdj(t, b, "[[] [2] [1]]")
+	wantCounts(t, p, "[1/0/1 1/1/0 0/1/0]")
+}
+
+func TestAnIDOfTIsTheNodeOfTAlsoWhenItArrives(t *testing.T) {
+	// "t0" arrives. Whoever lists t0 means the node of T; what the arrival lists itself are its own edges.
+	p, b := run(t, Graph, arrival("t0", "c"), arrival("c"), arrival("d", "t0"))
+	wantAdj(t, b, "[[1] [0] []]")
+	wantCounts(t, p, "[0/1/0 0/1/0 1/0/0]")
+}
+
+func TestInANodeBatchEdgesToOtherArrivalsAreUnknown(t *testing.T) {
+	p, b := run(t, Node, arrival("a", "b", "t0"), arrival("b", "a"))
+	wantAdj(t, b, "none")
+	wantCounts(t, p, "[1/0/1 0/0/1]")
+}
+
+func TestAnArrivalWithoutKnownNeighboursIsPredictedFromItsFeatures(t *testing.T) {
+	alone, _ := run(t, Node, arrival("a"))
+	unknown, _ := run(t, Node, arrival("a", "x"))
+	if alone[0].Probability != unknown[0].Probability || alone[0].Probability == 0 {
+		t.Errorf("probability %v without edges, %v with an unknown one", alone[0].Probability, unknown[0].Probability)
+	}
+	other := arrival("a")
+	other.Features.Values[0] += 3
+	moved, _ := run(t, Node, other)
+	if moved[0].Probability == alone[0].Probability {
+		t.Error("the prediction does not depend on the features")
+	}
+}
+
+// ã is what a naive reading of the rules gives, for any batch.
+func TestAdjacencyProperty(t *testing.T) {
+	ids := []string{"a", "b", "c", "d", "t0", "t1", "empty", "x", "y"}
+	rapid.Check(t, func(r *rapid.T) {
+		var arrivals []event.Arrival
+		for range rapid.IntRange(1, 7).Draw(r, "n") {
+			arrivals = append(arrivals, arrival(rapid.SampledFrom(ids).Draw(r, "id"),
+				rapid.SliceOfN(rapid.SampledFrom(ids), 0, 6).Draw(r, "edges")...))
+		}
+		_, b := run(t, Graph, arrivals...)
+		known := func(id string) bool { return newTestVersion("").rows[id].Known }
+		stands := func(i int) bool {
+			return !slices.ContainsFunc(arrivals[i+1:], func(a event.Arrival) bool { return a.ID == arrivals[i].ID })
+		}
+		lists := func(i, j int) bool {
+			return slices.Contains(arrivals[i].Edges, arrivals[j].ID) && !known(arrivals[j].ID) && arrivals[i].ID != arrivals[j].ID
+		}
+		for i := range arrivals {
+			cols, _ := b.Adj.Row(i)
+			var want []int32
+			for j := range arrivals {
+				if i != j && stands(i) && stands(j) && (lists(i, j) || lists(j, i)) {
+					want = append(want, int32(j))
+				}
+			}
+			if !slices.Equal(cols, want) {
+				r.Fatalf("arrival %d (%s) has %v in ã, want %v", i, arrivals[i].ID, cols, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"rivulet/event"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// testVersion is a small SGC on S of three nodes, d = 4, C = 3, with the rows of M in a map. It records what it is asked.
+type testVersion struct {
+	id        string
+	features  int
+	predictor infer.Predictor
+	rows      map[string]infer.Row
+
+	mu      sync.Mutex
+	asked   [][]string
+	batches []*infer.Batch
+	failing error // of Rows, while not nil
+}
+
+func newTestVersion(id string) *testVersion {
+	w := &graph.Dense{Rows: 4, Cols: 3, Data: []float32{1, -1, 0, 0.5, 2, -1, -2, 0, 1, 0.25, 0.5, 0.75}}
+	sgc, err := infer.NewSGC(w, []float32{0.1, 0, -0.1})
+	if err != nil {
+		panic(err)
+	}
+	adj := graph.NewCSR(3, 3, []graph.Edge{{Row: 0, Col: 1, Val: 0.5}, {Row: 1, Col: 0, Val: 0.5}, {Row: 1, Col: 2, Val: 1}, {Row: 2, Col: 1, Val: 1}})
+	x := &graph.Dense{Rows: 3, Cols: 4, Data: []float32{1, 0, 0, 1, 0, 2, 0, 0, 0, 0, 3, 1}}
+	pre := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	return &testVersion{
+		id: id, features: 4,
+		predictor: infer.Predictor{Model: sgc.Frozen(sgc.Tables(adj, infer.Ready(x)), pre),
+			Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}},
+		rows: map[string]infer.Row{
+			"t0":    {Known: true, Cols: []int32{0}, Vals: []float32{1}},
+			"t1":    {Known: true, Cols: []int32{0, 2}, Vals: []float32{0.5, 0.25}},
+			"t2":    {Known: true, Cols: []int32{1}, Vals: []float32{2}},
+			"empty": {Known: true},
+		},
+	}
+}
+
+func (v *testVersion) ID() string          { return v.id }
+func (v *testVersion) Classes() []string   { return []string{"red", "green", "blue"} }
+func (v *testVersion) Features() int       { return v.features }
+func (v *testVersion) SyntheticNodes() int { return 3 }
+
+func (v *testVersion) Rows(_ context.Context, ids []string, rows []infer.Row) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.asked = append(v.asked, slices.Clone(ids))
+	if v.failing != nil {
+		return v.failing
+	}
+	for i, id := range ids {
+		rows[i] = v.rows[id]
+	}
+	return nil
+}
+
+func (v *testVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+	kept := *b
+	kept.Known = slices.Clone(b.Known)
+	if b.Adj != nil {
+		kept.Adj = &graph.CSR{Rows: b.Adj.Rows, Cols: b.Adj.Cols, RowPtr: slices.Clone(b.Adj.RowPtr), ColIdx: slices.Clone(b.Adj.ColIdx)}
+	}
+	v.mu.Lock()
+	v.batches = append(v.batches, &kept)
+	v.mu.Unlock()
+	return v.predictor.Predict(b)
+}
+
+func (v *testVersion) fail(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.failing = err
+}
+
+// served is a Versions that gives one version, which may be nil.
+type served struct {
+	mu sync.Mutex
+	v  Version
+}
+
+func serve(v Version) *served { return &served{v: v} }
+
+func (s *served) Current() Version {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.v
+}
+
+func (s *served) swap(v Version) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.v = v
+}
+
+// kept is a Deliverer that keeps copies of what it is given.
+type kept struct {
+	mu      sync.Mutex
+	batches []event.Batch
+	err     error
+}
+
+func (k *kept) Deliver(_ context.Context, b event.Batch) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.err != nil {
+		return k.err
+	}
+	b.Predictions, b.DeadLetters = slices.Clone(b.Predictions), slices.Clone(b.DeadLetters)
+	b.Offsets = maps.Clone(b.Offsets)
+	k.batches = append(k.batches, b)
+	return nil
+}
+
+func (k *kept) predictions() []event.Prediction {
+	var all []event.Prediction
+	for _, b := range k.batches {
+		all = append(all, b.Predictions...)
+	}
+	return all
+}
+
+// arrival is an arrival with dense features of four values made from its id.
+func arrival(id string, edges ...string) event.Arrival {
+	a := event.Arrival{ID: id, Edges: edges}
+	for k := range 4 {
+		a.Features.Values = append(a.Features.Values, float32((int(id[len(id)-1])*(k+3))%7)/4)
+	}
+	return a
+}
+
+// records encodes arrivals as JSON records of one partition, from offset 0.
+func records(t testing.TB, arrivals ...event.Arrival) []Record {
+	t.Helper()
+	var out []Record
+	for i := range arrivals {
+		value, err := event.JSON{}.AppendArrival(nil, &arrivals[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, Record{Key: []byte(arrivals[i].ID), Value: value,
+			Source: event.Source{Topic: "arrivals", Offset: int64(i)}})
+	}
+	return out
+}
+
+// run takes one batch of arrivals down the path and returns the predictions and the batch that the model saw.
+func run(t testing.TB, mode Mode, arrivals ...event.Arrival) ([]event.Prediction, *infer.Batch) {
+	t.Helper()
+	v, out := newTestVersion("v1"), &kept{}
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode})
+	if err := p.Process(t.Context(), Intake{Name: "b", Records: records(t, arrivals...)}); err != nil {
+		t.Fatal(err)
+	}
+	if len(out.batches) != 1 || len(out.batches[0].DeadLetters) != 0 {
+		t.Fatalf("delivered %d batches, dead letters %v", len(out.batches), out.batches[0].DeadLetters)
+	}
+	return out.batches[0].Predictions, v.batches[0]
+}
+
+func pipeline(t testing.TB, o PipelineOptions) *Pipeline {
+	t.Helper()
+	p, err := NewPipeline(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// rowsOf writes the rows of ã as lists of columns.
+func rowsOf(adj *graph.CSR) string {
+	if adj == nil {
+		return "none"
+	}
+	var rows [][]int32
+	for i := range adj.Rows {
+		cols, vals := adj.Row(i)
+		if vals != nil {
+			return "with values"
+		}
+		rows = append(rows, cols)
+	}
+	return fmt.Sprint(rows)
+}

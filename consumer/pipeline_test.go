@@ -1,0 +1,279 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"rivulet/event"
+)
+
+// recorder is an Observer that keeps what it is told.
+type recorder struct {
+	mu         sync.Mutex
+	batches    []BatchStats
+	letters    []string
+	lags       map[event.TopicPartition]int64
+	assigned   [][]event.TopicPartition
+	retries    map[string]int
+	deliveries int
+}
+
+func (r *recorder) Batch(s BatchStats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deliveries += len(s.Delivered.Predictions)
+	s.Delivered = nil
+	r.batches = append(r.batches, s)
+}
+
+func (r *recorder) DeadLetter(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.letters = append(r.letters, reason)
+}
+
+func (r *recorder) Lag(at event.TopicPartition, lag int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lags == nil {
+		r.lags = make(map[event.TopicPartition]int64)
+	}
+	r.lags[at] = lag
+}
+
+func (r *recorder) Rebalance(assigned []event.TopicPartition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.assigned = append(r.assigned, assigned)
+}
+
+func (r *recorder) Retry(stage string, _ error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.retries == nil {
+		r.retries = make(map[string]int)
+	}
+	r.retries[stage]++
+}
+
+func (r *recorder) retried(stage string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.retries[stage]
+}
+
+func (r *recorder) generations() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.assigned)
+}
+
+func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
+	good := records(t, arrival("a", "t0"), arrival("z"))
+	header := func(ct string) []event.Header { return []event.Header{{Key: "content-type", Value: []byte(ct)}} }
+	bad := map[string]Record{
+		event.ReasonUnparsable:    {Value: []byte(`{"id":`)},
+		event.ReasonContentType:   {Value: good[0].Value, Headers: header("application/x-nothing")},
+		event.ReasonFeatureLength: {Value: []byte(`{"id":"b","features":[1,2,3],"edges":[]}`)},
+		event.ReasonNotFinite:     {Value: []byte(`{"id":"b","features":[1,2,3,1e39],"edges":[]}`)},
+		event.ReasonTooManyEdges:  {Value: []byte(`{"id":"b","features":[1,2,3,4],"edges":["1","2","3","4"]}`)},
+		event.ReasonTooLarge:      {Key: []byte(strings.Repeat("k", 600)), Value: good[0].Value},
+	}
+	out, seen := &kept{}, &recorder{}
+	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Observer: seen,
+		Limits: Limits{Edges: 3, RecordBytes: 600}})
+	all := good[:1:1]
+	for reason, r := range bad {
+		r.Source = event.Source{Topic: "arrivals", Partition: 2, Offset: int64(len(reason))}
+		all = append(all, r)
+	}
+	all = append(all, Record{}, good[1]) // a tombstone is unparsable too
+	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
+		t.Fatal(err)
+	}
+	b := out.batches[0]
+	var ids []string
+	for _, pr := range b.Predictions {
+		ids = append(ids, pr.ID)
+	}
+	if diff := cmp.Diff([]string{"a", "z"}, ids); diff != "" {
+		t.Errorf("predicted ids (-want +got):\n%s", diff)
+	}
+	if len(b.DeadLetters) != len(bad)+1 {
+		t.Fatalf("%d dead letters, want %d: %v", len(b.DeadLetters), len(bad)+1, b.DeadLetters)
+	}
+	for _, d := range b.DeadLetters[:len(bad)] {
+		want := bad[d.Reason]
+		if d.Source.Offset != int64(len(d.Reason)) || string(d.Value) != string(want.Value) || string(d.Key) != string(want.Key) {
+			t.Errorf("dead letter %s is not the record that deserves it: %+v", d.Reason, d)
+		}
+		if d.Detail == "" {
+			t.Errorf("dead letter %s has no detail", d.Reason)
+		}
+	}
+	if got := b.DeadLetters[len(bad)].Reason; got != event.ReasonUnparsable {
+		t.Errorf("a record without a value is %q, want %q", got, event.ReasonUnparsable)
+	}
+	if len(seen.letters) != len(bad)+1 || seen.batches[0].Records != len(all) {
+		t.Errorf("observed %v of %d records", seen.letters, seen.batches[0].Records)
+	}
+}
+
+func TestABatchOfDeadLettersOnlyIsDelivered(t *testing.T) {
+	v, out := newTestVersion("v1"), &kept{}
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out})
+	if err := p.Process(t.Context(), Intake{Records: []Record{{Value: []byte("no")}}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(out.batches[0].DeadLetters) != 1 || len(v.batches) != 0 || len(v.asked) != 0 {
+		t.Errorf("delivered %+v; the model ran %d times, rows were asked for %d times", out.batches[0], len(v.batches), len(v.asked))
+	}
+}
+
+func TestEachDistinctNeighbourIsLookedUpOnce(t *testing.T) {
+	v := newTestVersion("v1")
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}})
+	for range 2 { // twice: the memory of the first batch must not show in the second
+		if err := p.Process(t.Context(), Intake{Records: records(t, arrival("a", "t0", "t1"), arrival("b", "t1", "x", "t0"))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := [][]string{{"t0", "t1", "x"}, {"t0", "t1", "x"}}
+	if diff := cmp.Diff(want, v.asked); diff != "" {
+		t.Errorf("ids asked for (-want +got):\n%s", diff)
+	}
+}
+
+func TestPredictionCarriesWhatTheModelSaid(t *testing.T) {
+	v, out := newTestVersion("v7"), &kept{}
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node,
+		Output: Output{TopK: 2, Probabilities: true, Logits: true}})
+	in := Intake{Name: "batch-1", Records: records(t, arrival("a", "t0"), arrival("b", "t1"))}
+	if err := p.Process(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	for i, pr := range out.predictions() {
+		if pr.Artifact != "v7" || pr.Batch != "batch-1" || pr.Source.Offset != int64(i) || string(pr.Key) != pr.ID {
+			t.Errorf("prediction %d: %+v", i, pr)
+		}
+		if pr.Probability != slices.Max(pr.Probabilities) || pr.Probabilities[pr.Class] != pr.Probability ||
+			pr.ClassName != v.Classes()[pr.Class] || len(pr.Logits) != 3 {
+			t.Errorf("prediction %d is not of its most probable class: %+v", i, pr)
+		}
+		if len(pr.Top) != 2 || pr.Top[0] != (event.Score{Class: pr.Class, Name: pr.ClassName, Probability: pr.Probability}) ||
+			pr.Top[1].Probability > pr.Top[0].Probability || pr.Top[1].Class == pr.Class {
+			t.Errorf("prediction %d has top %+v", i, pr.Top)
+		}
+		sum := float32(0)
+		for _, q := range pr.Probabilities {
+			sum += q
+		}
+		if math.Abs(float64(sum)-1) > 1e-6 {
+			t.Errorf("probabilities of prediction %d add to %v", i, sum)
+		}
+	}
+}
+
+func TestFeatureLengthIsJudgedByTheVersionThatServesTheBatch(t *testing.T) {
+	versions, out := serve(newTestVersion("v1")), &kept{}
+	p := pipeline(t, PipelineOptions{Versions: versions, Deliverer: out})
+	if err := p.Process(t.Context(), Intake{Records: records(t, arrival("a"))}); err != nil {
+		t.Fatal(err)
+	}
+	wider := newTestVersion("v2")
+	wider.features = 5
+	versions.swap(wider)
+	if err := p.Process(t.Context(), Intake{Records: records(t, arrival("a"))}); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.batches[0].Predictions[0].Artifact; got != "v1" {
+		t.Errorf("first batch served by %q", got)
+	}
+	if d := out.batches[1].DeadLetters; len(d) != 1 || d[0].Reason != event.ReasonFeatureLength {
+		t.Errorf("second batch: dead letters %+v", d)
+	}
+}
+
+func TestErrorsOfThePath(t *testing.T) {
+	v, out := newTestVersion("v1"), &kept{}
+	p := pipeline(t, PipelineOptions{Versions: serve(nil), Deliverer: out})
+	in := Intake{Name: "b1", Records: records(t, arrival("a", "t0"))}
+	if err := p.Process(t.Context(), in); !errors.Is(err, ErrNoVersion) {
+		t.Errorf("without a version: %v", err)
+	}
+	p = pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out})
+	down := errors.New("redis is down")
+	v.fail(down)
+	if err := p.Process(t.Context(), in); !errors.Is(err, ErrLookup) || !errors.Is(err, down) {
+		t.Errorf("lookup failed: %v", err)
+	}
+	v.fail(nil)
+	out.err = errors.New("no acks")
+	if err := p.Process(t.Context(), in); !errors.Is(err, out.err) || !strings.Contains(err.Error(), "b1") {
+		t.Errorf("delivery failed: %v", err)
+	}
+	if len(out.batches) != 0 {
+		t.Errorf("delivered %d batches", len(out.batches))
+	}
+}
+
+func TestABatchWaitsForTheOneBeforeIt(t *testing.T) {
+	out := &kept{}
+	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out})
+	failed, hanging := newTicket(), newTicket()
+	failed.settle(errors.New("not delivered"))
+	in := Intake{Records: records(t, arrival("a")), After: failed}
+	if err := p.Process(t.Context(), in); !errors.Is(err, errBefore) {
+		t.Errorf("behind a failed batch: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	in.After = hanging
+	if err := p.Process(ctx, in); !errors.Is(err, context.Canceled) {
+		t.Errorf("behind a batch that hangs: %v", err)
+	}
+	if len(out.batches) != 0 {
+		t.Fatalf("delivered %d batches", len(out.batches))
+	}
+	hanging.settle(nil)
+	if err := p.Process(t.Context(), in); err != nil || len(out.batches) != 1 {
+		t.Errorf("behind a delivered batch: %v, %d delivered", err, len(out.batches))
+	}
+}
+
+// In a node batch a prediction is the same bits whatever stands beside it, dense or sparse.
+func TestNodePredictionsDoNotDependOnTheBatch(t *testing.T) {
+	edges := []string{"t0", "t1", "t2", "empty", "x", "n0", "n1"}
+	rapid.Check(t, func(r *rapid.T) {
+		var all []event.Arrival
+		for i := range rapid.IntRange(1, 12).Draw(r, "n") {
+			a := arrival(fmt.Sprintf("n%d", i), rapid.SliceOfN(rapid.SampledFrom(edges), 0, 5).Draw(r, "edges")...)
+			if rapid.Bool().Draw(r, "sparse") {
+				f := event.Features{Sparse: true}
+				for k, v := range a.Features.Values {
+					if v != 0 {
+						f.Indices, f.Values = append(f.Indices, int32(k)), append(f.Values, v)
+					}
+				}
+				a.Features = f
+			}
+			all = append(all, a)
+		}
+		whole, _ := run(t, Node, all...)
+		for i, a := range all {
+			alone, _ := run(t, Node, a)
+			if math.Float32bits(alone[0].Probability) != math.Float32bits(whole[i].Probability) || alone[0].Class != whole[i].Class {
+				r.Fatalf("arrival %d: %v alone, %v in the batch", i, alone[0], whole[i])
+			}
+		}
+	})
+}
