@@ -1,0 +1,12 @@
+// Package layout holds no code. Its test reads every Go file of the module and holds the directions in which packages
+// import one another:
+//
+//	graph <- infer <- artifact <- mapping <- serving      the artifact's way into a consumer
+//	graph <- infer <- artifact, dataset <- trainer        the way to an artifact; it never sees serving
+//	event                                                 the wire contract, a leaf
+//	event, infer, graph <- consumer                       the path of a record, and interfaces that it declares itself
+//	event <- producer                                     never consumer
+//	config, internal/app, internal/devstack               wiring: only commands see them
+//
+// internal/reference, the slow oracle, and packages whose names end in test are for tests only.
+package layout

@@ -1,0 +1,232 @@
+package layout
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "rivulet"
+
+// only lists what the packages of a pattern may import of this module, in files that are not tests. A pattern is a path,
+// or a path and /… for everything at and below it.
+var only = []struct {
+	packages string
+	may      []string
+}{
+	{"graph", nil},
+	{"infer", []string{"graph"}},
+	{"artifact", []string{"graph", "infer"}},
+	{"mapping", []string{"graph", "infer", "artifact"}},
+	{"serving", []string{"graph", "infer", "artifact", "mapping"}},
+	{"event", nil},
+	{"consumer", []string{"event", "infer", "graph"}},
+	{"producer", []string{"event"}},
+	{"dataset", []string{"graph", "infer"}},
+	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer", "graph"}},
+	{"config", nil},
+	{"internal/observe", []string{"consumer", "event", "mapping"}},
+	{"internal/devstack", nil},
+	{"internal/reference", nil},
+	{"internal/layout", nil},
+}
+
+// users lists who may import the packages of a pattern, in files that are not tests.
+var users = []struct {
+	packages string
+	by       []string
+}{
+	{"config", []string{"cmd/…", "internal/app"}},
+	{"internal/app", []string{"cmd/…", "internal/demo"}},
+	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
+	{"internal/reference", nil},
+	{"cmd/…", nil},
+}
+
+// never lists what a package must not reach, not even through others: its binary would carry it.
+var never = []struct {
+	packages string
+	reach    []string
+}{
+	{"cmd/consumer", []string{"dataset", "trainer/…", "internal/devstack", "internal/demo"}},
+	{"cmd/trainer", []string{"internal/devstack", "internal/demo"}},
+	{"trainer/…", []string{"serving", "mapping", "consumer", "producer"}},
+	{"consumer", []string{"serving", "producer", "artifact", "mapping"}},
+}
+
+// imports are the packages of this module that a package imports in files that are not tests, without the module's name.
+type imports map[string]bool
+
+func TestImportDirections(t *testing.T) {
+	packages := readModule(t, os.DirFS("../.."))
+	for _, name := range []string{"graph", "infer", "artifact", "mapping", "serving", "event", "consumer", "producer", "dataset", "trainer", "config"} {
+		if packages[name] == nil {
+			t.Errorf("package %s is not there: the rules about it hold nothing", name)
+		}
+	}
+	for _, violation := range check(packages) {
+		t.Error(violation)
+	}
+}
+
+// check returns what breaks the rules, sorted.
+func check(packages map[string]imports) []string {
+	var found []string
+	for name, p := range packages {
+		for imported := range p {
+			if !allowed(name, imported) {
+				found = append(found, fmt.Sprintf("%s imports %s", name, imported))
+			}
+		}
+		for _, rule := range never {
+			if !matches(rule.packages, name) {
+				continue
+			}
+			for reached, via := range reach(packages, name) {
+				if matchesAny(rule.reach, reached) {
+					found = append(found, fmt.Sprintf("%s reaches %s (%s)", name, reached, via))
+				}
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func allowed(name, imported string) bool {
+	for _, rule := range only {
+		if matches(rule.packages, name) && !matchesAny(rule.may, imported) {
+			return false
+		}
+	}
+	for _, rule := range users {
+		if matches(rule.packages, imported) && !matchesAny(rule.by, name) {
+			return false
+		}
+	}
+	return !strings.HasSuffix(path.Base(imported), "test") // helpers of tests
+}
+
+// reach returns all that a package imports, directly or not, with the way there.
+func reach(packages map[string]imports, from string) map[string]string {
+	via := map[string]string{}
+	var walk func(name, way string)
+	walk = func(name, way string) {
+		for _, imported := range slices.Sorted(maps.Keys(packages[name])) {
+			if _, seen := via[imported]; !seen {
+				via[imported] = way + " -> " + imported
+				walk(imported, via[imported])
+			}
+		}
+	}
+	walk(from, from)
+	return via
+}
+
+func matches(pattern, name string) bool {
+	if top, all := strings.CutSuffix(pattern, "/…"); all {
+		return name == top || strings.HasPrefix(name, top+"/")
+	}
+	return name == pattern
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
+}
+
+// readModule reads the imports of all Go files below root that are not tests, whatever their build constraints.
+func readModule(t *testing.T, root fs.FS) map[string]imports {
+	t.Helper()
+	packages := map[string]imports{}
+	err := fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && file != "." && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+			return fs.SkipDir
+		}
+		if entry.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		return readFile(root, file, packages)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+func readFile(root fs.FS, file string, packages map[string]imports) error {
+	source, err := fs.ReadFile(root, file)
+	if err != nil {
+		return err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
+	if err != nil {
+		return err
+	}
+	name := path.Dir(file)
+	if packages[name] == nil {
+		packages[name] = imports{}
+	}
+	for _, spec := range parsed.Imports {
+		full, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return fmt.Errorf("%s: import %s: %w", file, spec.Path.Value, err)
+		}
+		if own, ok := strings.CutPrefix(full, module+"/"); ok {
+			packages[name][own] = true
+		}
+	}
+	return nil
+}
+
+// The rules find what they are there for.
+func TestCheckFinds(t *testing.T) {
+	of := func(names ...string) imports {
+		p := imports{}
+		for _, n := range names {
+			p[n] = true
+		}
+		return p
+	}
+	got := check(map[string]imports{
+		"graph":                 of("event"),
+		"infer":                 of("graph", "internal/reference"),
+		"producer":              of("event", "consumer"),
+		"serving":               of("artifact", "config"),
+		"artifact":              of("graph", "artifact/artifacttest"),
+		"trainer/fit":           of("trainer/features", "serving"),
+		"internal/app":          of("config", "consumer", "dataset"),
+		"cmd/consumer":          of("config", "internal/app"),
+		"cmd/rivulet":           of("internal/demo"),
+		"internal/demo":         of("internal/devstack", "internal/app"),
+		"internal/replay":       of("internal/devstack"),
+		"artifact/artifacttest": of("artifact"),
+	})
+	want := []string{
+		"artifact imports artifact/artifacttest",
+		"cmd/consumer reaches dataset (cmd/consumer -> internal/app -> dataset)",
+		"graph imports event",
+		"infer imports internal/reference",
+		"internal/replay imports internal/devstack",
+		"producer imports consumer",
+		"serving imports config",
+		"trainer/fit imports serving",
+		"trainer/fit reaches serving (trainer/fit -> serving)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
