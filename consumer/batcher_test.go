@@ -1,0 +1,118 @@
+package consumer
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rivulet/event"
+)
+
+// chunkOf has n records of partition p from offset on, fetched now.
+func chunkOf(p int, offset, n int64) chunk {
+	c := chunk{at: event.TopicPartition{Topic: "arrivals", Partition: p}, next: offset + n, fetched: time.Now()}
+	for i := range n {
+		c.records = append(c.records, Record{Source: event.Source{Topic: "arrivals", Partition: p, Offset: offset + i}})
+	}
+	return c
+}
+
+func newBatcher(queue <-chan chunk, size int, linger time.Duration) *batcher {
+	return &batcher{queue: queue, size: size, linger: linger, clock: SystemClock{}, suffix: "-g3"}
+}
+
+func TestBatchClosesWhenItIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := make(chan chunk)
+		go func() { queue <- chunkOf(1, 40, 5) }()
+		b, begin := newBatcher(queue, 2, time.Hour), time.Now()
+		for _, want := range []int64{42, 44} {
+			in := b.next(t.Context(), nil)
+			if len(in.Records) != 2 || in.Offsets[event.TopicPartition{Topic: "arrivals", Partition: 1}] != want {
+				t.Errorf("batch of %d with offsets %v, want 2 and %d", len(in.Records), in.Offsets, want)
+			}
+		}
+		if waited := time.Since(begin); waited != 0 {
+			t.Errorf("full batches waited %v", waited)
+		}
+		if in := b.next(t.Context(), nil); len(in.Records) != 1 || in.Name != "arrivals-1-44-g3" {
+			t.Errorf("last batch %q of %d", in.Name, len(in.Records))
+		}
+		if waited := time.Since(begin); waited != time.Hour {
+			t.Errorf("the last batch waited %v, want the linger", waited)
+		}
+	})
+}
+
+func TestLingerCountsFromTheFirstRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := make(chan chunk)
+		go func() {
+			time.Sleep(7 * time.Second) // nothing: no batch
+			queue <- chunkOf(0, 0, 1)
+			time.Sleep(8 * time.Millisecond)
+			queue <- chunkOf(1, 0, 1)
+			time.Sleep(8 * time.Millisecond)
+			queue <- chunkOf(0, 1, 1) // after the linger of the first
+		}()
+		b, begin := newBatcher(queue, 100, 10*time.Millisecond), time.Now()
+		in := b.next(t.Context(), nil)
+		if got := time.Since(begin); got != 7*time.Second+10*time.Millisecond || len(in.Records) != 2 || len(in.Offsets) != 2 {
+			t.Errorf("a batch of %d from %d partitions after %v", len(in.Records), len(in.Offsets), got)
+		}
+		in = b.next(t.Context(), nil)
+		if len(in.Records) != 1 || in.Records[0].Source.Offset != 1 {
+			t.Errorf("second batch %+v", in.Records)
+		}
+	})
+}
+
+func TestARecordThatHasWaitedItsLingerIsNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := make(chan chunk)
+		for p := range 2 { // two fetchers have been waiting while the batch before was on its way
+			go func() { queue <- chunkOf(p, 0, 1) }()
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		b, begin := newBatcher(queue, 100, time.Second), time.Now()
+		in := b.next(t.Context(), nil)
+		if got := time.Since(begin); got != 0 || len(in.Records) != 2 {
+			t.Errorf("a batch of %d after %v, want 2 at once", len(in.Records), got)
+		}
+	})
+}
+
+func TestAnEndedContextClosesTheBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := make(chan chunk)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			queue <- chunkOf(0, 0, 1)
+			time.Sleep(time.Second)
+			cancel()
+		}()
+		b, begin := newBatcher(queue, 100, time.Hour), time.Now()
+		if in := b.next(ctx, nil); len(in.Records) != 1 {
+			t.Errorf("batch of %d, want the one that was being formed", len(in.Records))
+		}
+		if got := time.Since(begin); got != time.Second {
+			t.Errorf("closed after %v, want at the end of the context", got)
+		}
+		if in := b.next(ctx, nil); len(in.Records) != 0 {
+			t.Errorf("batch of %d after the end", len(in.Records))
+		}
+	})
+}
+
+func TestTheLastOffsetOfAChunkSkipsWhatIsNoRecord(t *testing.T) {
+	queue := make(chan chunk, 1)
+	c := chunkOf(0, 10, 2)
+	c.next = 15 // a control record and records of an aborted transaction follow
+	queue <- c
+	in := newBatcher(queue, 2, 0).next(t.Context(), nil)
+	if got := in.Offsets[c.at]; got != 15 {
+		t.Errorf("next offset %d, want 15", got)
+	}
+}
