@@ -21,7 +21,7 @@ func generate(t testing.TB, g Generator, seed uint64) *Dataset {
 }
 
 // checkPromises checks what the fields of a Dataset promise, for data that no file has gone through.
-func checkPromises(t testing.TB, d *Dataset) {
+func checkPromises(t rapid.TB, d *Dataset) {
 	t.Helper()
 	for name, err := range map[string]error{
 		"adjacency": d.Adj.Validate(), "symmetry": checkSymmetry(d.Adj), "self-loops": checkSelfLoops(d.Adj),
@@ -133,11 +133,11 @@ func TestGenerateKeepsPromises(t *testing.T) {
 		}
 		d, err := Generate(g, rapid.Uint64().Draw(r, "seed"))
 		if err != nil {
-			t.Fatal(err)
+			r.Fatal(err)
 		}
-		checkPromises(t, d)
+		checkPromises(r, d)
 		if diff := cmp.Diff(counts{n, g.Edges, g.Features, classes, 1, 0, 1, n - 2}, count(d)); diff != "" {
-			t.Error(diff)
+			r.Error(diff)
 		}
 	})
 }

@@ -74,10 +74,7 @@ func openArray(r io.Reader, size int64) (*array, error) {
 func (a *array) peekHeaderSize() (int64, error) {
 	front, err := a.src.Peek(10)
 	if err != nil {
-		if err == io.EOF {
-			err = errTruncated
-		}
-		return 0, fmt.Errorf("reading the npy header: %w", err)
+		return 0, fmt.Errorf("reading the npy header: %w", truncated(err))
 	}
 	if string(front[:6]) != string(npy.Magic[:]) {
 		return 0, fmt.Errorf("not an npy array: it starts with % x", front[:6])
@@ -87,7 +84,7 @@ func (a *array) peekHeaderSize() (int64, error) {
 	case 1:
 	case 2:
 		if front, err = a.src.Peek(12); err != nil {
-			return 0, fmt.Errorf("reading the npy header: %w", errTruncated)
+			return 0, fmt.Errorf("reading the npy header: %w", truncated(err))
 		}
 		fixed, length = 12, int64(binary.LittleEndian.Uint32(front[8:]))
 	default:
@@ -136,10 +133,15 @@ type wholeReads struct{ r io.Reader }
 
 func (w wholeReads) Read(p []byte) (int, error) {
 	n, err := io.ReadFull(w.r, p)
+	return n, truncated(err)
+}
+
+// truncated replaces the two ends of a stream by an error that npyio does not swallow and a person understands.
+func truncated(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = errTruncated
+		return errTruncated
 	}
-	return n, err
+	return err
 }
 
 // each decodes the array as []T, a chunk at a time, and calls f with each element. At the end the stream must end too,
