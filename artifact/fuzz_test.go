@@ -1,0 +1,113 @@
+package artifact
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// allocated is what f allocates in all, in bytes.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// allowance bounds what a reader may allocate for an input of that many bytes; nothing that the input merely claims
+// counts. JSON of many small members takes the most.
+func allowance(input int) uint64 { return 4<<20 + 2000*uint64(input) }
+
+func FuzzSafetensors(f *testing.F) {
+	f.Add([]byte{})
+	if file, err := os.ReadFile(filepath.Join("testdata", "python.safetensors")); err == nil {
+		f.Add(file)
+	} else {
+		f.Fatal(err)
+	}
+	file, err := encodeTensors([]tensor{
+		int64Tensor("adj.indptr", "", []int{0, 1, 2}), int32Tensor("adj.indices", "", []int32{1, 0}),
+		float32Tensor("adj.data", "", []float32{1, 1}, 2), float32Tensor("x", "", make([]float32, 6), 2, 3),
+		float32Tensor("tables.u0", "", make([]float32, 4), 2, 2), float32Tensor("tables.c", "", make([]float32, 2), 2, 1),
+		int64Tensor("ids.offsets", "", []int{0, 1, 3}), {name: "ids.bytes", dtype: typeU8, shape: []int{3}, data: []byte("abc")},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(file)
+	f.Add(file[:len(file)/2])
+	f.Fuzz(func(t *testing.T, file []byte) {
+		total := allocated(func() { readEverything(t, file) })
+		if most := allowance(len(file)); total > most {
+			t.Fatalf("%d bytes allocated for a file of %d, want at most %d", total, len(file), most)
+		}
+	})
+}
+
+// readEverything reads a file as each kind of file; no content may panic, and what is accepted must be what it says.
+func readEverything(t *testing.T, file []byte) {
+	tensors, err := decodeTensors(file)
+	if err != nil {
+		return
+	}
+	size, again := 0, []tensor{}
+	for _, x := range tensors {
+		size += len(x.data)
+		again = append(again, x)
+	}
+	if size > len(file) {
+		t.Fatalf("tensors of %d bytes in a file of %d", size, len(file))
+	}
+	if _, err := encodeTensors(again); err != nil {
+		t.Fatalf("what was read cannot be written: %v", err)
+	}
+	m := &Manifest{SyntheticNodes: 2, Data: Data{Nodes: 2, Features: 3, Classes: []string{"a", "b"}}, Mapping: MappingInfo{Rows: 2}}
+	b := &Bundle{Manifest: *m, Models: []Model{{Name: "sgc"}}}
+	for _, name := range []string{syntheticFile, mappingFile, modelFile("sgc")} {
+		_ = decodeTensorFile(b, name, file)
+	}
+	if b.Synthetic.Labels != nil {
+		_ = b.validateSynthetic()
+	}
+	if b.Mapping != nil {
+		_ = b.validateMapping()
+	}
+}
+
+func FuzzManifest(f *testing.F) {
+	doc, err := os.ReadFile("FORMAT.md")
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(doc), "```json\n")
+	example, _, _ := strings.Cut(rest, "```")
+	f.Add([]byte(example))
+	f.Add([]byte(strings.ReplaceAll(example, "\n", "")))
+	f.Add([]byte(`{"format_version":2}`))
+	f.Add([]byte(`{"format_version":1,"models":[{}],"files":{"a":null}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m *Manifest
+		total := allocated(func() {
+			var err error
+			if m, err = ParseManifest(data); err != nil {
+				m = nil
+			}
+		})
+		if most := allowance(len(data)); total > most {
+			t.Fatalf("%d bytes allocated for a manifest of %d, want at most %d", total, len(data), most)
+		}
+		if m == nil {
+			return
+		}
+		text, err := encodeManifest(m)
+		if err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		if _, err := ParseManifest(text); err != nil {
+			t.Fatalf("what was written cannot be read: %v\n%s", err, text)
+		}
+	})
+}
