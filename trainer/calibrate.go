@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"context"
 	"math"
 
 	"rivulet/artifact"
@@ -14,6 +15,8 @@ var (
 	alphas = []float32{.1, .3, .5, .7, .9}
 	gammas = []float32{0, .1, .25, .5, 1, 2}
 )
+
+var propagationKinds = []string{infer.PropagateLabels, infer.PropagateErrors}
 
 // propagationGain is the accuracy in points that propagation must gain on the support nodes to be switched on: less is
 // within the noise of their number.
@@ -29,20 +32,23 @@ type propagation struct {
 // calibration is what validation chose for a model on S: a temperature, both propagations, and which of them is on.
 type calibration struct {
 	kind        string
-	temperature float32
+	temperature float32 // τ without propagation; each kind has its own
 	kinds       map[string]*propagation
 	validation  float64 // accuracy without propagation
 }
 
 // calibrate chooses on the support nodes, attached to S by the frozen deployment of a model.
-func (t *task) calibrate(m *infer.SGC, frozen infer.Deployment, through *mapping) (*calibration, error) {
-	support := t.support.On(through.rows)
-	answer := eval.Run(plain(frozen), support)
+func (t *task) calibrate(ctx context.Context, m *infer.SGC, c *condensed) (*calibration, error) {
+	support := t.support.On(c.mapping.rows)
+	answer := eval.Run(plain(m.Frozen(c.tables, t.pre)), support)
 	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{}, validation: answer.Accuracy(support)}
 	out.temperature = bestTemperature(answer.Logits, nil, 0, support.Labels)
 	best := out.validation + propagationGain
-	for _, kind := range []string{infer.PropagateLabels, infer.PropagateErrors} {
-		p, err := t.choosePropagation(kind, m, answer, support, through)
+	for _, kind := range propagationKinds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p, err := t.choosePropagation(kind, m, answer, support, c.mapping)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +69,7 @@ func (t *task) seeds(kind string, m *infer.SGC) *graph.Dense {
 }
 
 // choosePropagation takes the α and γ of the highest accuracy on the support nodes, of equals the smallest γ.
-func (t *task) choosePropagation(kind string, m *infer.SGC, plain *eval.Answer, support *eval.Set, through *mapping) (*propagation, error) {
+func (t *task) choosePropagation(kind string, m *infer.SGC, answer *eval.Answer, support *eval.Set, through *mapping) (*propagation, error) {
 	var best *propagation
 	var spread []*graph.Dense // F of the best α
 	seeds := t.seeds(kind, m)
@@ -79,14 +85,14 @@ func (t *task) choosePropagation(kind string, m *infer.SGC, plain *eval.Answer, 
 		}
 		for _, gamma := range gammas {
 			c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
-			accuracy := mixedAccuracy(c, plain.Logits, f, support.Labels)
+			accuracy := mixedAccuracy(c, answer.Logits, f, support.Labels)
 			if best == nil || accuracy > best.validation {
 				info := artifact.PropagationInfo{Alpha: alpha, Gamma: gamma, Temperature: 1}
 				best, spread = &propagation{info, tables, accuracy}, f
 			}
 		}
 	}
-	best.info.Temperature = bestTemperature(plain.Logits, spread, best.info.Gamma, support.Labels)
+	best.info.Temperature = bestTemperature(answer.Logits, spread, best.info.Gamma, support.Labels)
 	return best, nil
 }
 

@@ -14,15 +14,7 @@ import (
 // them: whole is O→O, the model joined to T batch by batch; served is what predict answers on S. Both in percent.
 func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool, predict eval.Predictor) (whole, served float64, err error) {
 	original := d.Original()
-	set := &eval.Set{}
-	for _, nodes := range batches {
-		labels := make([]int32, len(nodes))
-		for k, i := range nodes {
-			labels[k] = d.Labels[i]
-		}
-		set.Batches = append(set.Batches, d.Attach(original, nodes, graphBatch))
-		set.Labels = append(set.Labels, labels)
-	}
+	set := attach(d, original, batches, graphBatch)
 	model, err := wholeModel(original, b)
 	if err != nil {
 		return 0, 0, err

@@ -2,11 +2,22 @@ package trainer
 
 import (
 	"context"
+	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 )
+
+// recipe is what a run has made by the time it is evaluated.
+type recipe struct {
+	whole       *fitted
+	served      *condensed
+	calibration *calibration
+	points      *graph.Dense
+	labelled    *condense.Clusters // clusters of the labelled nodes alone
+}
 
 // deployment is one row of the results before it is measured.
 type deployment struct {
@@ -14,122 +25,109 @@ type deployment struct {
 	sharedM     bool
 	calibration string
 	through     *graph.CSR // M; nil on T
-	predictor   *infer.Predictor
-	// rebuild makes the predictor again from copies of its own, to measure what it holds.
-	rebuild func() *infer.Predictor
+	// build makes the predictor from copies of its own, so that what it holds can be measured.
+	build func() *infer.Predictor
+	// near is the same over the two-hop neighbourhood of a batch; nil on S.
+	near func() *infer.Predictor
 }
 
-// deployments are what section 5 and 6 ask for: O→O, O→S with and without propagation, S→O, and S→S in both forms.
-func (t *task) deployments(ctx context.Context, whole *fitted, served *condensed, cal *calibration, progress Progress) ([]deployment, error) {
-	small, err := t.fitSynthetic(ctx, served.clusters, progress)
+// deployments are what sections 5 and 6 ask for: O→O, O→S with and without propagation, S→O, and S→S in both forms. W_S
+// is one model; no model fitted on T has a part in it, in S→O, or in S→S without the shared M.
+func (t *task) deployments(ctx context.Context, r recipe, progress Progress) ([]deployment, error) {
+	small, err := t.fitSynthetic(ctx, r.labelled, progress)
 	if err != nil {
 		return nil, err
 	}
-	shared, err := t.tablesOn(small.model, served.mapping)
+	own, err := t.condense(ctx, small.model, r.points, r.labelled, progress)
 	if err != nil {
 		return nil, err
 	}
-	alone, own, err := t.withoutOriginal(ctx, small, served, progress)
+	shared, err := t.tablesOn(small.model, r.served.mapping)
 	if err != nil {
 		return nil, err
 	}
 	out := []deployment{
-		t.joint(eval.OtoO, whole.model),
-		t.frozen(eval.OtoS, false, whole.model, served.tables, served.mapping),
-		t.joint(eval.StoO, alone),
-		t.frozen(eval.StoS, false, alone, own.tables, own.mapping),
-		t.frozen(eval.StoS, true, small.model, shared, served.mapping),
+		t.joint(eval.OtoO, r.whole.model),
+		t.frozen(eval.OtoS, false, r.whole.model, r.served.tables, r.served.mapping),
+		t.joint(eval.StoO, small.model),
+		t.frozen(eval.StoS, false, small.model, own.tables, own.mapping),
+		t.frozen(eval.StoS, true, small.model, shared, r.served.mapping),
 	}
-	for _, kind := range []string{infer.PropagateLabels, infer.PropagateErrors} {
-		out = append(out, t.calibrated(kind, whole.model, served, cal))
+	for _, kind := range propagationKinds {
+		out = append(out, t.propagated(kind, r))
 	}
 	return out, nil
 }
 
-// withoutOriginal is W_S with an S and M for which no model fitted on T was used: unlabelled nodes join by W_S's own
-// prediction, M and tables come from W_S's tables.
-func (t *task) withoutOriginal(ctx context.Context, small *fitted, served *condensed, progress Progress) (*infer.SGC, *condensed, error) {
-	if len(t.labelled) == len(t.original.Labels) { // nothing was predicted: the clusters are the same
-		own, err := t.mapOnto(small.model, served.clusters)
-		return small.model, own, err
+// joint deploys a model on T. What is held is Z = pre(X)W of T's nodes, not their features.
+func (t *task) joint(setting string, m *infer.SGC) deployment {
+	adj := func() *graph.CSR {
+		a := t.original.Adj
+		return &graph.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: slices.Clone(a.RowPtr), ColIdx: slices.Clone(a.ColIdx),
+			Val: slices.Clone(a.Val)}
 	}
-	points := t.points()
-	labelled, err := t.cluster(points, nil)
-	if err != nil {
-		return nil, nil, err
+	return deployment{setting: setting, calibration: infer.PropagateNone,
+		build: func() *infer.Predictor { return plain(copySGC(m).Joint(adj(), t.inputs, t.pre)) },
+		near:  func() *infer.Predictor { return plain(copySGC(m).Neighbourhood(adj(), t.inputs, t.pre)) },
 	}
-	seed, err := t.fitSynthetic(ctx, labelled, progress)
-	if err != nil {
-		return nil, nil, err
-	}
-	clusters, err := t.cluster(points, seed.model)
-	if err != nil {
-		return nil, nil, err
-	}
-	alone, err := t.fitSynthetic(ctx, clusters, progress)
-	if err != nil {
-		return nil, nil, err
-	}
-	own, err := t.mapOnto(alone.model, clusters)
-	return alone.model, own, err
 }
 
-// joint deploys a model on T.
-func (t *task) joint(setting string, m *infer.SGC) deployment {
-	return deployment{setting: setting, calibration: infer.PropagateNone, predictor: plain(t.onOriginal(m)),
-		rebuild: func() *infer.Predictor {
-			adj := *t.original.Adj
-			adj.RowPtr = append([]int(nil), adj.RowPtr...)
-			adj.ColIdx = append([]int32(nil), adj.ColIdx...)
-			return plain(copySGC(m).Joint(&adj, t.pre.Raw(t.original.X), t.pre))
+// frozen deploys a model on tables of S; the deployment copies them.
+func (t *task) frozen(setting string, shared bool, m *infer.SGC, tables *infer.Tables, through *mapping) deployment {
+	return deployment{setting: setting, sharedM: shared, calibration: infer.PropagateNone, through: through.rows,
+		build: func() *infer.Predictor { return plain(copySGC(m).Frozen(tables, t.pre)) }}
+}
+
+// propagated is O→S with a propagation switched on.
+func (t *task) propagated(kind string, r recipe) deployment {
+	p := r.calibration.kinds[kind]
+	return deployment{setting: eval.OtoS, calibration: kind, through: r.served.mapping.rows,
+		build: func() *infer.Predictor {
+			return &infer.Predictor{Model: copySGC(r.whole.model).Frozen(r.served.tables, t.pre),
+				Propagation: infer.FrozenPropagation(p.tables, p.info.Alpha, kind == infer.PropagateLabels),
+				Calibration: infer.Calibration{Temperature: p.info.Temperature, Kind: kind, Alpha: p.info.Alpha, Gamma: p.info.Gamma}}
 		}}
 }
 
-// frozen deploys a model on tables of S.
-func (t *task) frozen(setting string, shared bool, m *infer.SGC, tables *infer.Tables, through *mapping) deployment {
-	return deployment{setting: setting, sharedM: shared, calibration: infer.PropagateNone, through: through.rows,
-		predictor: plain(m.Frozen(tables, t.pre)),
-		rebuild:   func() *infer.Predictor { return plain(copySGC(m).Frozen(tables, t.pre)) }}
-}
-
-// calibrated is O→S with a propagation switched on.
-func (t *task) calibrated(kind string, m *infer.SGC, served *condensed, cal *calibration) deployment {
-	p := cal.kinds[kind]
-	build := func(m *infer.SGC) *infer.Predictor {
-		return &infer.Predictor{Model: m.Frozen(served.tables, t.pre),
-			Propagation: infer.FrozenPropagation(p.tables, p.info.Alpha, kind == infer.PropagateLabels),
-			Calibration: infer.Calibration{Temperature: p.info.Temperature, Kind: kind, Alpha: p.info.Alpha, Gamma: p.info.Gamma}}
-	}
-	return deployment{setting: eval.OtoS, calibration: kind, through: served.mapping.rows, predictor: build(m),
-		rebuild: func() *infer.Predictor { return build(copySGC(m)) }}
-}
-
 func copySGC(m *infer.SGC) *infer.SGC {
-	return &infer.SGC{W: m.W.Clone(), B: append([]float32(nil), m.B...)}
+	return &infer.SGC{W: m.W.Clone(), B: slices.Clone(m.B)}
 }
 
-// evaluate measures every deployment on the test nodes, in graph and in node batches.
-func (t *task) evaluate(deployments []deployment, progress Progress) []eval.Result {
+// evaluate measures every deployment on the test nodes, in graph and in node batches; nothing where there are none.
+func (t *task) evaluate(ctx context.Context, deployments []deployment, progress Progress) ([]eval.Result, error) {
+	const what = "evaluating on the test nodes"
 	var results []eval.Result
+	if len(t.data.Test) == 0 {
+		return nil, ctx.Err()
+	}
 	total := len(deployments) * len(modes)
 	for _, mode := range modes {
 		for _, d := range deployments {
-			progress.Step("evaluating on the test nodes", len(results), total)
-			set := t.test[mode]
-			if d.through != nil {
-				set = set.On(d.through)
+			if err := ctx.Err(); err != nil {
+				return nil, err
 			}
-			answer := eval.Run(d.predictor, set)
-			r := eval.Result{Method: t.options.Method, Model: "sgc", Setting: d.setting, SharedM: d.sharedM, Batch: mode,
-				Calibration: d.calibration, SyntheticNodes: t.nodes,
-				Ratio: float64(t.nodes) / float64(t.original.Adj.Rows), Seeds: []uint64{t.options.Seed},
-				Accuracy: eval.Spread{Mean: answer.Accuracy(set)}, MsPerBatch: answer.MsPerBatch}
-			if len(set.Batches) > 0 {
-				r.InferenceBytes = eval.Memory(d.rebuild, set.Batches[0])
-			}
-			results = append(results, r)
+			progress.Step(what, len(results), total)
+			results = append(results, t.measure(d, mode))
 		}
 	}
-	progress.Step("evaluating on the test nodes", total, total)
-	return results
+	progress.Step(what, total, total)
+	return results, nil
+}
+
+func (t *task) measure(d deployment, mode string) eval.Result {
+	set := t.test[mode]
+	if d.through != nil {
+		set = set.On(d.through)
+	}
+	predictor := d.build()
+	r := eval.Result{Method: t.options.Method, Model: "sgc", Setting: d.setting, SharedM: d.sharedM, Batch: mode,
+		Calibration: d.calibration, SyntheticNodes: t.nodes,
+		Ratio: float64(t.nodes) / float64(t.original.Adj.Rows), Seeds: []uint64{t.options.Seed},
+		Accuracy:       eval.Spread{Mean: eval.Run(predictor, set).Accuracy(set)},
+		MsPerBatch:     eval.Time(predictor, set),
+		InferenceBytes: eval.Memory(func() eval.Predictor { return d.build() }, set)}
+	if d.near != nil {
+		r.MsPerBatchNear = eval.Time(d.near(), set)
+	}
+	return r
 }

@@ -39,7 +39,7 @@ func (o Options) Validate() error {
 		return fmt.Errorf("method is %q, want %q", o.Method, MethodSolved)
 	case o.Nodes < 0:
 		return fmt.Errorf("nodes is %d, want 0 (by ratio) or more", o.Nodes)
-	case o.Ratio < 0 || o.Ratio >= 1:
+	case !(o.Ratio >= 0 && o.Ratio < 1):
 		return fmt.Errorf("ratio is %g, want 0 (automatic) or between 0 and 1", o.Ratio)
 	case o.Nodes > 0 && o.Ratio > 0:
 		return fmt.Errorf("both nodes (%d) and ratio (%g) are set, want one", o.Nodes, o.Ratio)
@@ -48,16 +48,16 @@ func (o Options) Validate() error {
 	case o.Batch < 1:
 		return fmt.Errorf("batch is %d, want at least 1", o.Batch)
 	}
-	return nil
+	return features.Check(o.Preprocess)
 }
 
-// syntheticNodes is N' for a graph of n nodes of which labelled have a class.
-func (o Options) syntheticNodes(n, labelled, classes int) int {
+// syntheticNodes is N' for a graph of n nodes of which labelled have a class, one of so many that are present.
+func (o Options) syntheticNodes(n, labelled, present int) int {
 	switch {
 	case o.Nodes > 0:
 		return o.Nodes
 	case o.Ratio > 0:
 		return max(1, int(float64(n)*o.Ratio+0.5))
 	}
-	return max(n/100, min(10*classes, labelled/2))
+	return max(present, min(labelled, max(n/100, min(10*present, labelled/2))))
 }

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"context"
+	"fmt"
 
 	"rivulet/graph"
 	"rivulet/infer"
@@ -19,18 +20,15 @@ type fitted struct {
 	validation  float64 // accuracy of the joint model on the support nodes, percent
 }
 
-// select fits one model for each weight decay and keeps the best on the support nodes, deployed jointly on T.
+// choose fits one model for each weight decay and keeps the best on the support nodes, deployed jointly on T.
 func (t *task) choose(ctx context.Context, p fit.Problem, progress Progress, what string) (*fitted, error) {
 	var best *fitted
 	var start *infer.SGC
 	for k, decay := range WeightDecays {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		progress.Step(what, k, len(WeightDecays))
-		model, err := fit.SGC(p, decay, start)
+		model, err := fit.SGC(ctx, p, decay, start)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		start = model
 		accuracy := eval.Run(plain(t.onOriginal(model)), t.support).Accuracy(t.support)
@@ -50,7 +48,7 @@ func (t *task) fitOriginal(ctx context.Context, progress Progress) (*fitted, err
 
 // onOriginal deploys a model jointly on T.
 func (t *task) onOriginal(m *infer.SGC) infer.Deployment {
-	return m.Joint(t.original.Adj, t.pre.Raw(t.original.X), t.pre)
+	return m.Joint(t.original.Adj, t.inputs, t.pre)
 }
 
 // plain is a deployment without calibration.
@@ -60,7 +58,7 @@ func plain(d infer.Deployment) *infer.Predictor {
 
 // logitsOnT are the model's logits of T's own nodes, T alone, N×C.
 func (t *task) logitsOnT(m *infer.SGC) *graph.Dense {
-	h := graph.Mul(t.hat, graph.Mul(t.hat, t.pre.Raw(t.original.X).Project(m.W)))
+	h := graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(m.W)))
 	for i := range h.Rows {
 		graph.Add(h.Row(i), m.B)
 	}

@@ -12,14 +12,13 @@ import (
 	"rivulet/trainer/tables"
 )
 
-// projectedColumns is the width of the random projection in which sparse features are clustered.
+// projectedColumns is the width of the random projection in which features are clustered where they are wider.
 const projectedColumns = 256
 
-// points are what k-means sees of T's nodes: Â²·pre(X), of sparse features a random projection of it, N×p. A Gaussian
-// projection keeps distances to a few percent (Johnson and Lindenstrauss).
+// points are what k-means sees of T's nodes: Â²·pre(X) or a random projection of it, N×p. A Gaussian projection keeps
+// distances to a few percent (Johnson and Lindenstrauss); clusters of all columns serve no better (amazon_photo).
 func (t *task) points() *graph.Dense {
 	d := t.original.X.Cols()
-	inputs := t.pre.Raw(t.original.X)
 	basis := graph.NewDense(d, min(d, projectedColumns))
 	if d <= projectedColumns {
 		for k := range d {
@@ -31,20 +30,20 @@ func (t *task) points() *graph.Dense {
 			basis.Data[k] = float32(rng.NormFloat64() / math.Sqrt(projectedColumns))
 		}
 	}
-	return graph.Mul(t.hat, graph.Mul(t.hat, inputs.Project(basis)))
+	return graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(basis)))
 }
 
-// cluster divides T's nodes; unlabelled ones go by relay's prediction, or stay out where relay is nil.
-func (t *task) cluster(points *graph.Dense, relay *infer.SGC) (*condense.Clusters, error) {
-	share, err := condense.Budget(t.original.Labels, t.classes(), t.nodes)
-	if err != nil {
-		return nil, err
+// cluster divides T's labelled nodes.
+func (t *task) cluster(points *graph.Dense) *condense.Clusters {
+	return condense.Cluster(points, t.original.Labels, t.share, t.rng(purposeClusters))
+}
+
+// join adds T's unlabelled nodes by a model's prediction.
+func (t *task) join(c *condense.Clusters, points *graph.Dense, m *infer.SGC) *condense.Clusters {
+	if len(t.labelled) == len(t.original.Labels) {
+		return c
 	}
-	var predicted []int32
-	if relay != nil && len(t.labelled) < len(t.original.Labels) {
-		predicted = classesAmong(t.logitsOnT(relay), share)
-	}
-	return condense.Cluster(points, t.original.Labels, predicted, share, t.rng(purposeClusters)), nil
+	return c.Join(points, classesAmong(t.logitsOnT(m), t.share))
 }
 
 // classesAmong are the most probable classes of each row among those that have synthetic nodes.
@@ -62,41 +61,11 @@ func classesAmong(logits *graph.Dense, share []int) []int32 {
 	return out
 }
 
-// fitSynthetic fits W_S: SGC on the cluster means of Â²·pre(X), weighted by the labelled nodes of each cluster.
-func (t *task) fitSynthetic(ctx context.Context, c *condense.Clusters, progress Progress) (*fitted, error) {
-	spread := t.propagatedMeans(c)
-	weights := make([]float32, len(c.Labels))
-	for _, j := range t.labelled {
-		weights[c.Of[j]]++
-	}
-	return t.choose(ctx, fit.Problem{Design: fit.Explicit{X: t.x.Combine(spread)}, Labels: c.Labels, Weights: weights,
-		Classes: t.classes()}, progress, "fitting W on the synthetic graph")
-}
-
-// propagatedMeans is Iᵀ(means)·Â², N'×N.
-func (t *task) propagatedMeans(c *condense.Clusters) *graph.CSR {
-	twice := graph.Mul(t.hat, graph.Mul(t.hat, transposed(c.Membership()))) // Â is symmetric: (means·Â²)ᵀ
-	var entries []graph.Edge
-	for j := range twice.Rows {
-		for k, v := range twice.Row(j) {
-			if v != 0 {
-				entries = append(entries, graph.Edge{Row: int32(k), Col: int32(j), Val: v})
-			}
-		}
-	}
-	return graph.NewCSR(len(c.Size), t.hat.Rows, entries)
-}
-
-// transposed is mᵀ as a dense matrix.
-func transposed(m *graph.CSR) *graph.Dense {
-	out := graph.NewDense(m.Cols, m.Rows)
-	for i := range m.Rows {
-		cols, vals := m.Row(i)
-		for p, c := range cols {
-			out.Row(int(c))[i] = vals[p]
-		}
-	}
-	return out
+// condensed is S with the M and the tables of one model.
+type condensed struct {
+	clusters *condense.Clusters
+	mapping  *mapping
+	tables   *infer.Tables
 }
 
 // mapping is M with the normal equations that give S its tables.
@@ -105,21 +74,76 @@ type mapping struct {
 	tables *tables.Fitter
 }
 
+// condense makes S, M and its tables for a model: unlabelled nodes join the clusters by its predictions, M is solved for
+// its messages. What was fitted on S alone never meets a model that was fitted on T.
+func (t *task) condense(ctx context.Context, m *infer.SGC, points *graph.Dense, labelled *condense.Clusters, progress Progress) (*condensed, error) {
+	const what, parts = "condensing the graph", 3
+	progress.Step(what, 0, parts)
+	out := &condensed{clusters: t.join(labelled, points, m)}
+	progress.Step(what, 1, parts)
+	var err error
+	if out.mapping, err = t.solveMapping(m, out.clusters); err != nil {
+		return nil, err
+	}
+	progress.Step(what, 2, parts)
+	if out.tables, err = t.tablesOn(m, out.mapping); err != nil {
+		return nil, err
+	}
+	progress.Step(what, parts, parts)
+	return out, ctx.Err()
+}
+
 // solveMapping finds M from the model's messages and prepares the tables of S.
 func (t *task) solveMapping(m *infer.SGC, c *condense.Clusters) (*mapping, error) {
 	weights := tables.MeetingWeights(t.original.Adj)
 	all := t.data.Attach(t.original, t.data.Validation, true)
 	scales := condense.ScalesOf(all, t.pre.Fold(m.W).Apply(all.X))
-	messages := condense.Messages(m.Tables(t.original.Adj, t.pre.Raw(t.original.X)), scales)
+	messages := condense.Messages(m.Tables(t.original.Adj, t.inputs), scales)
 	rows := condense.SolveMapping(messages, c, weights, t.options.Entries)
 	fitter, err := tables.NewFitter(rows, weights)
 	if err != nil {
-		return nil, fmt.Errorf("condensing %s: %w", t.data.Name, err)
+		return nil, fmt.Errorf("condensing the graph: %w", err)
 	}
 	return &mapping{rows: rows, tables: fitter}, nil
 }
 
 // tablesOn gives S the tables of a model.
 func (t *task) tablesOn(m *infer.SGC, through *mapping) (*infer.Tables, error) {
-	return through.tables.Fit(m.Tables(t.original.Adj, t.pre.Raw(t.original.X)))
+	return through.tables.Fit(m.Tables(t.original.Adj, t.inputs))
+}
+
+// fitSynthetic fits W_S: SGC on the cluster means of Â²·pre(X), weighted by the labelled nodes of each cluster. The means
+// are those of the labelled nodes: with the unlabelled ones, whose class is a guess, W_S loses a point (cora).
+func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, progress Progress) (*fitted, error) {
+	weights := make([]float32, len(labelled.Size))
+	for k, n := range labelled.Size {
+		weights[k] = float32(n)
+	}
+	design := fit.Explicit{X: t.x.Combine(t.propagatedMeans(labelled))}
+	return t.choose(ctx, fit.Problem{Design: design, Labels: labelled.Labels, Weights: weights, Classes: t.classes()},
+		progress, "fitting W on the synthetic graph")
+}
+
+// propagatedMeans are the weights by which cluster means of Â²X are made of X, N'×N: Membership·Â².
+func (t *task) propagatedMeans(c *condense.Clusters) *graph.CSR {
+	means := c.Membership()
+	spread := graph.NewDense(means.Cols, means.Rows) // transposed: Â is symmetric
+	for k := range means.Rows {
+		nodes, vals := means.Row(k)
+		for p, j := range nodes {
+			spread.Row(int(j))[k] = vals[p]
+		}
+	}
+	spread = graph.Mul(t.hat, graph.Mul(t.hat, spread))
+	transposed := &graph.CSR{Rows: spread.Rows, Cols: spread.Cols, RowPtr: make([]int, spread.Rows+1), Val: []float32{}}
+	for j := range spread.Rows {
+		for k, v := range spread.Row(j) {
+			if v != 0 {
+				transposed.ColIdx = append(transposed.ColIdx, int32(k))
+				transposed.Val = append(transposed.Val, v)
+			}
+		}
+		transposed.RowPtr[j+1] = len(transposed.ColIdx)
+	}
+	return transposed.Transpose()
 }

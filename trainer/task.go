@@ -1,12 +1,14 @@
 package trainer
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 )
@@ -19,7 +21,9 @@ type task struct {
 	hat      *graph.CSR // Â of T
 	pre      *infer.Preprocess
 	x        *features.Factored // pre(X) of T
+	inputs   infer.Inputs       // the same, seen through weights
 	labelled []int32            // nodes of T that have a class
+	share    []int              // synthetic nodes of each class, N' in all
 	nodes    int                // N'
 	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T.
 	support *eval.Set
@@ -38,19 +42,20 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	t := &task{options: o, data: d, original: d.Original()}
-	for i, y := range t.original.Labels {
-		if y >= 0 {
-			t.labelled = append(t.labelled, int32(i))
-		}
+	if len(d.Validation) == 0 {
+		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
-	t.nodes = o.syntheticNodes(t.original.Adj.Rows, len(t.labelled), len(d.Classes))
+	t := &task{options: o, data: d, original: d.Original()}
+	if err := t.divide(); err != nil {
+		return nil, err
+	}
 	t.hat = graph.Normalised(t.original.Adj)
 	var err error
 	if t.pre, err = features.Fit(o.Preprocess, t.original.X, d.BagOfWords, t.hat); err != nil {
-		return nil, fmt.Errorf("fitting the preprocessing of %s: %w", d.Name, err)
+		return nil, fmt.Errorf("fitting the preprocessing: %w", err)
 	}
 	t.x = features.Factor(t.original.X, t.pre)
+	t.inputs = t.pre.Raw(t.original.X)
 	t.support = t.set(d.Validation, GraphBatch)
 	t.test = map[string]*eval.Set{}
 	for _, mode := range modes {
@@ -59,22 +64,44 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	return t, nil
 }
 
+// divide finds the labelled nodes and gives each class its synthetic nodes.
+func (t *task) divide() error {
+	present := map[int32]bool{}
+	for i, y := range t.original.Labels {
+		if y >= 0 {
+			t.labelled = append(t.labelled, int32(i))
+			present[y] = true
+		}
+	}
+	if len(t.labelled) == 0 {
+		return errors.New("no labelled training nodes")
+	}
+	t.nodes = t.options.syntheticNodes(len(t.original.Labels), len(t.labelled), len(present))
+	var err error
+	if t.share, err = condense.Budget(t.original.Labels, t.classes(), t.nodes); err != nil && t.options.Ratio > 0 {
+		return fmt.Errorf("ratio %g of %d: %w", t.options.Ratio, len(t.original.Labels), err)
+	}
+	return err
+}
+
 // set cuts nodes of the data set into batches on T.
 func (t *task) set(nodes []int32, mode string) *eval.Set {
+	return attach(t.data, t.original, dataset.Batches(nodes, t.options.Batch), mode == GraphBatch)
+}
+
+// attach joins batches of nodes (dataset indices) to T.
+func attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *eval.Set {
 	s := &eval.Set{}
-	for _, batch := range dataset.Batches(nodes, t.options.Batch) {
-		labels := make([]int32, len(batch))
-		for k, i := range batch {
-			labels[k] = t.data.Labels[i]
+	for _, nodes := range batches {
+		labels := make([]int32, len(nodes))
+		for k, i := range nodes {
+			labels[k] = d.Labels[i]
 		}
-		s.Batches = append(s.Batches, t.data.Attach(t.original, batch, mode == GraphBatch))
+		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
 		s.Labels = append(s.Labels, labels)
 	}
 	return s
 }
-
-// rng is a random stream of its own for each purpose, so that one more draw in one place moves nothing elsewhere.
-func (t *task) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(t.options.Seed, purpose)) }
 
 // Purposes of random streams.
 const (
@@ -82,9 +109,12 @@ const (
 	purposeClusters
 )
 
+// rng is a random stream of its own for each purpose, so that one more draw in one place moves nothing elsewhere.
+func (t *task) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(t.options.Seed, purpose)) }
+
 func (t *task) classes() int { return len(t.data.Classes) }
 
-// labelsOf are the classes of the labelled nodes.
+// labelsOf are the classes of some nodes of T.
 func (t *task) labelsOf(nodes []int32) []int32 {
 	out := make([]int32, len(nodes))
 	for k, i := range nodes {

@@ -10,23 +10,43 @@ import (
 	"rivulet/graph"
 )
 
-// kmeansIterations bounds Lloyd's iterations; assignments rarely move after it.
-const kmeansIterations = 20
+// kmeansIterations bounds Lloyd's iterations of one start; assignments rarely move after it. kmeansStarts is how many
+// starts compete: W_S fitted on the clusters gains about half a point from the best of ten (amazon_photo, S→O).
+const (
+	kmeansIterations = 50
+	kmeansStarts     = 10
+)
 
-// kmeans partitions the rows of points (n×p) into k clusters by Lloyd's algorithm from a k-means++ start (Arthur and
-// Vassilvitskii, 2007) and returns the cluster of each row. Every cluster has at least one row; k ≤ n.
+// kmeans partitions the rows of points (n×p) into k clusters and returns the cluster of each row: of several starts the
+// partition with the smallest sum of squared distances. Every cluster has at least one row; 1 ≤ k ≤ n.
 func kmeans(points *graph.Dense, k int, rng *rand.Rand) []int32 {
-	n := points.Rows
-	of := make([]int32, n)
-	if k >= n {
+	of := make([]int32, points.Rows)
+	switch {
+	case k == 1:
+		return of
+	case k >= points.Rows:
 		for i := range of {
 			of[i] = int32(i)
 		}
 		return of
 	}
 	norms := squaredNorms(points)
+	best := math.Inf(1)
+	for range kmeansStarts {
+		start, loss := lloyd(points, norms, k, rng)
+		if loss < best {
+			of, best = start, loss
+		}
+	}
+	return of
+}
+
+// lloyd runs Lloyd's algorithm from a k-means++ start and returns the partition with its sum of squared distances to the
+// centres that it was assigned by.
+func lloyd(points *graph.Dense, norms []float32, k int, rng *rand.Rand) (of []int32, loss float64) {
+	of = make([]int32, points.Rows)
+	gap := make([]float32, points.Rows) // squared distance to the own centre
 	centres := plusPlus(points, norms, k, rng)
-	gap := make([]float32, n) // squared distance to the own centre
 	for iteration := range kmeansIterations {
 		moved := nearest(points, norms, centres, of, gap)
 		refill(of, gap, k)
@@ -35,7 +55,10 @@ func kmeans(points *graph.Dense, k int, rng *rand.Rand) []int32 {
 		}
 		means(centres, points, of)
 	}
-	return of
+	for _, v := range gap {
+		loss += float64(v)
+	}
+	return of, loss
 }
 
 func squaredNorms(m *graph.Dense) []float32 {
@@ -50,33 +73,42 @@ func squaredNorms(m *graph.Dense) []float32 {
 	return out
 }
 
-// plusPlus draws k rows, each with probability proportional to its squared distance from those drawn before.
+// plusPlus draws k rows, each with probability proportional to its squared distance from those drawn before (Arthur and
+// Vassilvitskii, "k-means++", 2007). Rows that coincide with a centre are drawn only where no other is left.
 func plusPlus(points *graph.Dense, norms []float32, k int, rng *rand.Rand) *graph.Dense {
-	n := points.Rows
 	centres := graph.NewDense(k, points.Cols)
-	gap := make([]float32, n)
+	gap := make([]float32, points.Rows)
 	for i := range gap {
 		gap[i] = math.MaxFloat32
 	}
-	pick := rng.IntN(n)
+	pick := rng.IntN(points.Rows)
 	for c := range k {
 		centre := centres.Row(c)
 		copy(centre, points.Row(pick))
 		total := 0.0
-		for i := range n {
+		for i := range gap {
 			d := norms[i] + norms[pick] - 2*dot(points.Row(i), centre)
 			gap[i] = max(0, min(gap[i], d))
 			total += float64(gap[i])
 		}
-		left := rng.Float64() * total
-		for i := range n {
-			if left -= float64(gap[i]); left <= 0 && gap[i] > 0 {
-				pick = i
-				break
-			}
-		}
+		pick = draw(gap, rng.Float64()*total, pick)
 	}
 	return centres
+}
+
+// draw is the row at which the running sum of weights reaches target, the row before it where all weights are 0.
+func draw(weights []float32, target float64, otherwise int) int {
+	at := otherwise
+	for i, w := range weights {
+		if w <= 0 {
+			continue
+		}
+		at = i
+		if target -= float64(w); target <= 0 {
+			break
+		}
+	}
+	return at
 }
 
 func dot(x, y []float32) float32 {
@@ -86,7 +118,7 @@ func dot(x, y []float32) float32 {
 // nearest assigns every row to its nearest centre and returns how many moved; gap gets the squared distances.
 func nearest(points *graph.Dense, norms []float32, centres *graph.Dense, of []int32, gap []float32) (moved int) {
 	const block = 1024 // rows of the n×k product that are held at a time
-	half := squaredNorms(centres)
+	own := squaredNorms(centres)
 	product := graph.NewDense(min(block, points.Rows), centres.Rows)
 	for lo := 0; lo < points.Rows; lo += block {
 		rows := min(block, points.Rows-lo)
@@ -96,7 +128,7 @@ func nearest(points *graph.Dense, norms []float32, centres *graph.Dense, of []in
 		for r := range rows {
 			best, at := float32(math.Inf(1)), int32(0)
 			for c, v := range product.Row(r) {
-				if d := half[c] - 2*v; d < best {
+				if d := own[c] - 2*v; d < best {
 					best, at = d, int32(c)
 				}
 			}

@@ -70,11 +70,14 @@ func SolveMapping(messages *graph.Dense, c *Clusters, weights []float32, k int) 
 	return nnls.Rows(ClusterMeans(messages, c, weights), messages, k)
 }
 
-// ClusterMeans are the weighted means of the rows of each cluster, N'×p.
+// ClusterMeans are the weighted means of the rows of each cluster, N'×p; nodes in no cluster are left out.
 func ClusterMeans(rows *graph.Dense, c *Clusters, weights []float32) *graph.Dense {
 	out := graph.NewDense(len(c.Size), rows.Cols)
 	total := make([]float64, len(c.Size))
 	for j, k := range c.Of {
+		if k < 0 {
+			continue
+		}
 		graph.Axpy(out.Row(int(k)), weights[j], rows.Row(j))
 		total[k] += float64(weights[j])
 	}

@@ -2,5 +2,6 @@
 // (ALGORITHM.md, section 8).
 //
 // A [Set] is the nodes cut into batches and attached to T once; [Set.On] attaches the same batches to S through M, on the
-// path that serving takes.
+// path that serving takes. [Run] predicts a set, [Time] and [Memory] say what a batch costs; all three count attachment
+// to S as part of inference, and none counts M and the lookup of its rows. [Result] is one row of the tables.
 package eval

@@ -20,8 +20,12 @@ type Result struct {
 	Ratio          float64  `json:"ratio"` // N'/N
 	Seeds          []uint64 `json:"seeds"`
 	Accuracy       Spread   `json:"accuracy"`
-	MsPerBatch     float64  `json:"ms_per_batch"`
-	InferenceBytes int64    `json:"inference_bytes"`
+	// MsPerBatch is wall-clock milliseconds of a batch, on S with attachment (see [Time]), on T over the full graph, and
+	// MsPerBatchNear the same over the batch's two-hop neighbourhood only.
+	MsPerBatch     float64 `json:"ms_per_batch"`
+	MsPerBatchNear float64 `json:"ms_per_batch_neighbourhood,omitempty"`
+	// InferenceBytes is what [Memory] says.
+	InferenceBytes int64 `json:"inference_bytes"`
 }
 
 // Spread is a mean over seeds with the sample deviation, 0 for one seed.

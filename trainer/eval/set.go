@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"runtime"
 	"time"
 
 	"rivulet/graph"
@@ -12,26 +11,37 @@ import (
 type Set struct {
 	Batches []*infer.Batch
 	Labels  [][]int32 // class of each node of each batch
+
+	attach func(k int) *infer.Batch // makes Batches[k] again; nil where the batches came attached
 }
 
-// On returns the same batches attached to S through M (N×N'): r = aM.
+// On returns the same batches attached to S through M (N×N'): r = aM. Wherever time or memory of the result is measured,
+// attachment is done again and counts: it is part of inference, from the rows of M as a lookup gives them.
 func (s *Set) On(m *graph.CSR) *Set {
-	rows := make([]infer.Row, m.Rows)
-	for j := range rows {
-		rows[j].Known = true
-		rows[j].Cols, rows[j].Vals = m.Row(j)
+	neighbours := make([][][]infer.Row, len(s.Batches))
+	for k, b := range s.Batches {
+		neighbours[k] = lookUp(m, b.R)
 	}
-	out := &Set{Labels: s.Labels}
-	for _, b := range s.Batches {
-		neighbours := make([][]infer.Row, b.Len())
-		for i := range neighbours {
-			cols, _ := b.R.Row(i)
-			for _, j := range cols {
-				neighbours[i] = append(neighbours[i], rows[j])
-			}
+	out := &Set{Labels: s.Labels, attach: func(k int) *infer.Batch {
+		r, known := infer.Attach(neighbours[k], m.Cols)
+		return &infer.Batch{X: s.Batches[k].X, R: r, Known: known, Adj: s.Batches[k].Adj}
+	}}
+	for k := range s.Batches {
+		out.Batches = append(out.Batches, out.attach(k))
+	}
+	return out
+}
+
+// lookUp gives the rows of M of every arrival's neighbours a (n×N), as views.
+func lookUp(m, a *graph.CSR) [][]infer.Row {
+	out := make([][]infer.Row, a.Rows)
+	for i := range out {
+		nodes, _ := a.Row(i)
+		out[i] = make([]infer.Row, len(nodes))
+		for p, j := range nodes {
+			cols, vals := m.Row(int(j))
+			out[i][p] = infer.Row{Known: true, Cols: cols, Vals: vals}
 		}
-		r, known := infer.Attach(neighbours, m.Cols)
-		out.Batches = append(out.Batches, &infer.Batch{X: b.X, R: r, Known: known, Adj: b.Adj})
 	}
 	return out
 }
@@ -45,6 +55,14 @@ func (s *Set) Len() int {
 	return n
 }
 
+// batch is Batches[k], attached anew where the set is on S.
+func (s *Set) batch(k int) *infer.Batch {
+	if s.attach == nil {
+		return s.Batches[k]
+	}
+	return s.attach(k)
+}
+
 // Predictor answers attached batches: an *infer.Predictor, or a version as it is served.
 type Predictor interface {
 	Predict(b *infer.Batch) (logits, probabilities *graph.Dense)
@@ -53,21 +71,21 @@ type Predictor interface {
 // Answer is what a predictor said of every node of a set, in order.
 type Answer struct {
 	Class         []int32
-	Logits        []*graph.Dense // a batch each
+	Logits        []*graph.Dense // a batch each, n×C
 	Probabilities []*graph.Dense
-	MsPerBatch    float64 // mean wall-clock time of a batch, attachment included only where it was done here
+	MsPerBatch    float64 // mean wall-clock time of a batch in milliseconds, attachment to S included
 }
 
-// Run predicts every batch of a set.
+// Run predicts every batch of a set once.
 func Run(p Predictor, s *Set) *Answer {
 	a := &Answer{}
 	start := time.Now()
-	for _, b := range s.Batches {
-		logits, probabilities := p.Predict(b)
+	for k := range s.Batches {
+		logits, probabilities := p.Predict(s.batch(k))
 		a.Logits = append(a.Logits, logits)
 		a.Probabilities = append(a.Probabilities, probabilities)
 	}
-	a.MsPerBatch = float64(time.Since(start).Microseconds()) / 1e3 / float64(max(1, len(s.Batches)))
+	a.MsPerBatch = milliseconds(time.Since(start), len(s.Batches))
 	for _, p := range a.Probabilities {
 		for i := range p.Rows {
 			a.Class = append(a.Class, int32(infer.ArgMax(p.Row(i))))
@@ -76,7 +94,7 @@ func Run(p Predictor, s *Set) *Answer {
 	return a
 }
 
-// Accuracy is the share of nodes whose class is their label, in percent.
+// Accuracy is the share of nodes whose class is their label, in percent; 0 for an empty set.
 func (a *Answer) Accuracy(s *Set) float64 {
 	right, at := 0, 0
 	for _, labels := range s.Labels {
@@ -88,26 +106,4 @@ func (a *Answer) Accuracy(s *Set) float64 {
 		}
 	}
 	return 100 * float64(right) / float64(max(1, at))
-}
-
-// Memory is the live heap that build leaves behind plus what one batch allocates, in bytes: the memory of inference with
-// nothing loaded but what is deployed. build must copy whatever it keeps, so that only its own memory is counted.
-func Memory(build func() *infer.Predictor, batch *infer.Batch) int64 {
-	before := liveHeap()
-	p := build()
-	live := liveHeap() - before
-	var a, b runtime.MemStats
-	runtime.ReadMemStats(&a)
-	p.Predict(batch)
-	runtime.ReadMemStats(&b)
-	runtime.KeepAlive(p)
-	return max(0, live) + int64(b.TotalAlloc-a.TotalAlloc)
-}
-
-func liveHeap() int64 {
-	runtime.GC()
-	runtime.GC() // finalisers of the first
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

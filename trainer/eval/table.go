@@ -6,10 +6,11 @@ import (
 	"text/tabwriter"
 )
 
-// WriteTable writes results for a person, graph and node batches side by side.
+// WriteTable writes results for a person, a line for each deployment with graph and node batches side by side; MB is
+// inference memory in graph batches.
 func WriteTable(w io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "setting\tcalibration\tgraph %\tnode %\tms/batch\tMB\t")
+	fmt.Fprintln(t, "setting\tcalibration\tgraph %\tnode %\tgraph ms/batch\tnode ms/batch\tMB\t")
 	type key struct {
 		setting, calibration string
 		shared               bool
@@ -30,8 +31,8 @@ func WriteTable(w io.Writer, results []Result) error {
 		if k.shared {
 			setting += " shared M"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t\n", setting, k.calibration, g.Accuracy.Mean, n.Accuracy.Mean,
-			g.MsPerBatch, float64(g.InferenceBytes)/1e6)
+		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", setting, k.calibration, g.Accuracy.Mean, n.Accuracy.Mean,
+			g.MsPerBatch, n.MsPerBatch, float64(g.InferenceBytes)/1e6)
 	}
 	return t.Flush()
 }

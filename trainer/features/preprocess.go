@@ -18,8 +18,21 @@ const targetNorm = 5
 // blockWidth is the number of columns that are made dense at a time.
 const blockWidth = 128
 
-// Fit learns a preprocessing from the nodes of T. kind is auto, l2-center, standardize or none.
+// Check reports a kind of preprocessing that is not known.
+func Check(kind string) error {
+	switch kind {
+	case Auto, infer.L2Center, infer.Standardize, infer.None:
+		return nil
+	}
+	return fmt.Errorf("preprocess is %q, want %q, %q, %q or %q", kind, Auto, infer.L2Center, infer.Standardize, infer.None)
+}
+
+// Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, standardize or
+// none; bagOfWords is what auto goes by.
 func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, error) {
+	if err := Check(kind); err != nil {
+		return nil, err
+	}
 	if kind == Auto {
 		kind = infer.Standardize
 		if bagOfWords {
@@ -34,8 +47,6 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer
 		pre.Mean, _ = moments(unitRows(x))
 	case infer.Standardize:
 		pre.Mean, pre.Std = moments(x)
-	default:
-		return nil, fmt.Errorf("preprocess is %q, want %q, %q, %q or %q", kind, Auto, infer.L2Center, infer.Standardize, infer.None)
 	}
 	squares := 0.0
 	Factor(x, pre).Blocks(blockWidth, func(_ int, block *graph.Dense) {

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -28,8 +29,9 @@ const (
 	history       = 15
 )
 
-// SGC fits W and b for one weight decay. start is where to begin (a fit with a larger weight decay), nil for zeros.
-func SGC(p Problem, weightDecay float64, start *infer.SGC) (*infer.SGC, error) {
+// SGC fits W and b for one weight decay. start is where to begin (a fit with a larger weight decay), nil for zeros. It ends
+// early, with an error, where ctx does.
+func SGC(ctx context.Context, p Problem, weightDecay float64, start *infer.SGC) (*infer.SGC, error) {
 	n, d := p.Design.Dims()
 	if len(p.Labels) != n || (p.Weights != nil && len(p.Weights) != n) {
 		panic(fmt.Sprintf("fit: %d rows, %d labels, %d weights", n, len(p.Labels), len(p.Weights)))
@@ -39,7 +41,10 @@ func SGC(p Problem, weightDecay float64, start *infer.SGC) (*infer.SGC, error) {
 	if start != nil {
 		pack(x0, start)
 	}
-	result, err := optimize.Minimize(optimize.Problem{Func: obj.loss, Grad: obj.gradient}, x0, &optimize.Settings{
+	problem := optimize.Problem{Func: obj.loss, Grad: obj.gradient, Status: func() (optimize.Status, error) {
+		return optimize.NotTerminated, ctx.Err()
+	}}
+	result, err := optimize.Minimize(problem, x0, &optimize.Settings{
 		MajorIterations:   maxIterations,
 		GradientThreshold: 1e-6,
 		Converger:         &optimize.FunctionConverge{Relative: lossTolerance, Absolute: 1e-9, Iterations: patience},

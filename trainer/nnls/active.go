@@ -25,22 +25,21 @@ func (a *active) solve(n int, gram func(i, j int) float64, b func(i int) float64
 		}
 	}
 	for range 3 * n { // each round frees one unknown; cycling is impossible but for rounding
-		enter := a.mostNegative(n)
+		enter := a.steepest(n)
 		if enter < 0 {
 			break
 		}
 		a.passive[enter] = true
 		if !a.descend(n) {
-			a.passive[enter] = false // numerically dependent on the others
-			a.descend(n)
+			a.passive[enter], a.x[enter] = false, 0 // numerically dependent on the others, which are at their optimum
 			break
 		}
 	}
 	return a.x[:n]
 }
 
-// mostNegative is the fixed unknown whose gradient says that it wants to grow, -1 at the optimum.
-func (a *active) mostNegative(n int) int {
+// steepest is the unknown at 0 that the loss falls fastest in, -1 at the optimum.
+func (a *active) steepest(n int) int {
 	at, most := -1, 0.0
 	for i := range n {
 		if a.passive[i] {
@@ -75,7 +74,11 @@ func (a *active) descend(n int) bool {
 			if a.y[p] > 0 {
 				continue
 			}
-			if to := a.x[i] / (a.x[i] - a.y[p]); leaves < 0 || to < step {
+			to := 0.0 // not 0/0 for one that has just entered
+			if a.x[i] > 0 {
+				to = a.x[i] / (a.x[i] - a.y[p])
+			}
+			if leaves < 0 || to < step {
 				step, leaves = to, i
 			}
 		}

@@ -1,0 +1,59 @@
+package eval
+
+import (
+	"runtime"
+	"time"
+)
+
+// timedBatches is the least number of batches that a time is the mean of: a set may have one.
+const timedBatches = 10
+
+// Time is the mean wall-clock time of a batch in milliseconds, over as many passes as it takes to see ten batches, after
+// one that warms up. On S it starts before attachment, from the rows of M of each arrival's neighbours: looking them up is
+// not part of it. On T the edges a come as they are.
+func Time(p Predictor, s *Set) float64 {
+	if len(s.Batches) == 0 {
+		return 0
+	}
+	p.Predict(s.batch(0))
+	n := 0
+	start := time.Now()
+	for n < timedBatches {
+		for k := range s.Batches {
+			p.Predict(s.batch(k))
+			n++
+		}
+	}
+	return milliseconds(time.Since(start), n)
+}
+
+func milliseconds(d time.Duration, batches int) float64 {
+	return d.Seconds() * 1e3 / float64(max(1, batches))
+}
+
+// Memory is what inference needs in bytes (ALGORITHM.md, section 8): the live heap that build leaves behind, which is the
+// deployed graph, tables and weights, plus what the first batch of a set allocates on its way to predictions, attachment
+// to S included. M, wherever its rows are kept, and the raw features of T are not deployed and do not count, nor does the
+// batch itself: its features and, on T, its edges a, on S the rows of M that were looked up for it. build must copy whatever it
+// keeps: what is shared with the caller is not seen. Nothing else may allocate meanwhile. An empty set counts no batch.
+func Memory(build func() Predictor, s *Set) int64 {
+	before := liveHeap()
+	p := build()
+	live := max(0, liveHeap()-before)
+	var a, b runtime.MemStats
+	runtime.ReadMemStats(&a)
+	if len(s.Batches) > 0 {
+		p.Predict(s.batch(0))
+	}
+	runtime.ReadMemStats(&b)
+	runtime.KeepAlive(p)
+	return live + int64(b.TotalAlloc-a.TotalAlloc)
+}
+
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC() // what finalisers of the first let go
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
