@@ -115,6 +115,25 @@ func decodeTensors(file []byte) (map[string]tensor, error) {
 		return nil, fmt.Errorf("header of %d bytes where %d are left", length, len(rest))
 	}
 	header, data := rest[:length], rest[length:]
+	entries, err := decodeHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCover(entries, uint64(len(data))); err != nil {
+		return nil, err
+	}
+	tensors := make(map[string]tensor, len(entries))
+	for name, e := range entries {
+		t := tensor{name: name, dtype: e.DType, shape: make([]int, len(e.Shape)), data: data[e.Offsets[0]:e.Offsets[1]]}
+		for k, n := range e.Shape {
+			t.shape[k] = int(n)
+		}
+		tensors[name] = t
+	}
+	return tensors, nil
+}
+
+func decodeHeader(header []byte) (map[string]tensorEntry, error) {
 	var raw map[string]jsontext.Value // refuses a name that comes twice
 	if err := json.Unmarshal(header, &raw); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
@@ -136,18 +155,7 @@ func decodeTensors(file []byte) (map[string]tensor, error) {
 		}
 		entries[name] = entry
 	}
-	if err := checkCover(entries, uint64(len(data))); err != nil {
-		return nil, err
-	}
-	tensors := make(map[string]tensor, len(entries))
-	for name, e := range entries {
-		t := tensor{name: name, dtype: e.DType, shape: make([]int, len(e.Shape)), data: data[e.Offsets[0]:e.Offsets[1]]}
-		for k, n := range e.Shape {
-			t.shape[k] = int(n)
-		}
-		tensors[name] = t
-	}
-	return tensors, nil
+	return entries, nil
 }
 
 func decodeEntry(value jsontext.Value) (tensorEntry, error) {
