@@ -50,7 +50,7 @@ type Options struct {
 	// FetchWait is how long the broker holds a fetch open while there is nothing; 0 means 500 ms. It delays no record.
 	FetchWait time.Duration
 
-	// Lanes is how many batches are under way at once, delivered in order; 0 means 2: while one is being published the
+	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while one is being published the
 	// next is computed.
 	Lanes int
 
@@ -70,6 +70,9 @@ type Options struct {
 	// Rand gives numbers in [0,1) that spread the pauses between attempts; nil means a random source.
 	Rand func() float64
 }
+
+// DefaultLanes is the number of batches under way at once where nothing is said.
+const DefaultLanes = 2
 
 func (o *Options) complete() error {
 	switch {
@@ -96,7 +99,7 @@ func (o *Options) complete() error {
 		{"BatchSize", &o.BatchSize, 256},
 		{"BufferBytes", &o.BufferBytes, 64 << 20},
 		{"FetchBytes", &o.FetchBytes, 1 << 20},
-		{"Lanes", &o.Lanes, 2},
+		{"Lanes", &o.Lanes, DefaultLanes},
 	} {
 		if *n.value < 0 {
 			return fmt.Errorf("consumer: %s is %d, want 0 or more", n.name, *n.value)

@@ -1,0 +1,54 @@
+// Command consumer is the service: arrivals in from Kafka, predictions out.
+//
+// Its settings are flags, RIVULET_ variables and a YAML file; config/REFERENCE.md lists them. It stops on SIGTERM or
+// SIGINT after finishing, publishing and committing what it has in hand; a second signal stops it at once, and what was
+// not committed is read again.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/config"
+	"rivulet/internal/app"
+	"rivulet/internal/observe"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal has its default effect
+	if err := command().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "consumer:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "consumer [--config FILE]",
+		Short: "Predict arrivals from Kafka on a condensed graph",
+		Long: "consumer reads arrivals from Kafka in micro-batches, attaches them to the synthetic graph that CURRENT names in\n" +
+			"Redis (or that --artifact pins), publishes predictions, and then commits.",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	config.Flags[config.Consumer](cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := config.Load[config.Consumer](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+		if err != nil {
+			return err
+		}
+		log, err := observe.NewLogger(cfg.Log.Level, cfg.Log.Format, os.Stderr)
+		if err != nil {
+			return err
+		}
+		return app.RunConsumer(cmd.Context(), cfg, log, nil)
+	}
+	return cmd
+}

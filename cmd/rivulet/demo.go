@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/config"
+	"rivulet/internal/dataflag"
+	"rivulet/internal/demo"
+	"rivulet/internal/observe"
+	"rivulet/internal/progress"
+	"rivulet/trainer"
+)
+
+func demoCommand() *cobra.Command {
+	o := demo.Options{Train: trainer.Defaults(), Mode: config.ModeNode, Batch: 256, Linger: 5 * time.Millisecond, Partitions: 4}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run the main job on services embedded in this process",
+		Long: "demo trains on a data set, publishes the artifact to an embedded Redis, starts an embedded Kafka broker and the\n" +
+			"consumer, streams the test nodes as arrivals, reads the predictions topic, and compares with the whole graph.",
+		Args:    cobra.NoArgs,
+		Example: "  rivulet demo\n  rivulet demo --data ../shared/data/cora --mode graph --batch 64\n  rivulet demo --preset flickr --json",
+	}
+	flags := cmd.Flags()
+	const fallback = "small"
+	data := dataflag.Register(flags, fallback)
+	flags.StringVar(&o.Mode, "mode", o.Mode, "node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
+	flags.IntVar(&o.Batch, "batch", o.Batch, "most arrivals of a micro-batch")
+	flags.DurationVar(&o.Linger, "linger", o.Linger, "how long the first arrival of a micro-batch waits for others")
+	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken")
+	flags.IntVar(&o.Partitions, "partitions", o.Partitions, "partitions of the topics")
+	flags.IntVar(&o.Train.Nodes, "nodes", 0, "synthetic nodes; 0: by --ratio")
+	flags.Float64Var(&o.Train.Ratio, "ratio", 0, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")
+	flags.Uint64Var(&o.Train.Seed, "seed", 0, "seed of the training")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
+	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkDemo(o); err != nil {
+			return err
+		}
+		var err error
+		if o.Log, err = observe.NewLogger("warn", "text", os.Stderr); err != nil {
+			return err
+		}
+		o.Progress = progress.Stderr()
+		d, err := data.Open(fallback)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%s: %d nodes, %d edges, %d features, %d classes; embedded Kafka and Redis\n",
+			d.Name, len(d.IDs), d.Adj.NNZ()/2, d.X.Cols(), len(d.Classes))
+		report, err := demo.Run(cmd.Context(), d, o)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(report)
+		}
+		return report.Print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func checkDemo(o demo.Options) error {
+	switch {
+	case o.Mode != config.ModeNode && o.Mode != config.ModeGraph:
+		return fmt.Errorf("--mode is %q, want %s or %s", o.Mode, config.ModeNode, config.ModeGraph)
+	case o.Batch < 1:
+		return fmt.Errorf("--batch is %d, want at least 1", o.Batch)
+	case o.Linger < 0:
+		return fmt.Errorf("--linger is %s, want 0 or more", o.Linger)
+	case o.Rate < 0:
+		return fmt.Errorf("--rate is %g, want 0 or more", o.Rate)
+	case o.Partitions < 1:
+		return fmt.Errorf("--partitions is %d, want at least 1", o.Partitions)
+	}
+	return o.Train.Validate()
+}

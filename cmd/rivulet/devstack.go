@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/config"
+	"rivulet/internal/devstack"
+)
+
+func devstackCommand() *cobra.Command {
+	var kafkaAddr, redisAddr, dataDir string
+	var partitions int
+	cmd := &cobra.Command{
+		Use:   "devstack",
+		Short: "Run an embedded Kafka broker and Redis, for trying the real binaries without installing anything",
+		Long: "devstack runs a broker that speaks Kafka's protocol and a Redis in this process until it is interrupted, with the\n" +
+			"topics that the consumer's defaults name. It is for development: one copy of everything, in memory unless --dir.",
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kafkaAddr, "kafka", "127.0.0.1:9092", "address of the broker")
+	flags.StringVar(&redisAddr, "redis", "127.0.0.1:6379", "address of Redis; empty: none")
+	flags.StringVar(&dataDir, "dir", "", "directory in which the broker keeps its records over a restart; empty: in memory")
+	flags.IntVar(&partitions, "partitions", 4, "partitions of the topics of arrivals and predictions")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		topics := config.Default[config.Consumer]().Kafka.Topics
+		kafka, err := devstack.StartKafka(devstack.KafkaOptions{Addr: kafkaAddr, DataDir: dataDir, Topics: map[string]int{
+			topics.Arrivals: partitions, topics.Predictions: partitions, topics.DeadLetters: 1}})
+		if err != nil {
+			return err
+		}
+		defer kafka.Close()
+		fmt.Fprintf(cmd.OutOrStdout(), "embedded Kafka broker on %s, topics %s, %s and %s\n", kafka.Addr(), topics.Arrivals, topics.Predictions, topics.DeadLetters)
+		if redisAddr != "" {
+			redis, err := devstack.StartRedisAt(redisAddr)
+			if err != nil {
+				return err
+			}
+			defer redis.Close()
+			fmt.Fprintf(cmd.OutOrStdout(), "embedded Redis on %s\n", redis.URL())
+		}
+		<-cmd.Context().Done()
+		return nil
+	}
+	return cmd
+}

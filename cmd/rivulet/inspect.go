@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/artifact"
+)
+
+func inspectCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "inspect DIR",
+		Short:   "Show an artifact in a page: sizes, metrics, M's sparsity, classes",
+		Args:    cobra.ExactArgs(1),
+		Example: "  rivulet inspect out/photo",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := artifact.Read(args[0])
+			if err != nil {
+				return err
+			}
+			return inspect(cmd.OutOrStdout(), b)
+		},
+	}
+}
+
+func inspect(w io.Writer, b *artifact.Bundle) error {
+	m := b.Manifest
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row("artifact", "%s (format %d), %s by %s", m.Version, m.FormatVersion, m.Created.Format("2006-01-02 15:04:05 MST"), m.CreatedBy)
+	row("data", "%s: %d nodes, %d edges, %d features, %d classes", m.Data.Name, m.Data.Nodes, m.Data.Edges, m.Data.Features, len(m.Data.Classes))
+	row("fingerprint", "%s", m.Data.Fingerprint)
+	row("method", "%s, seed %d, preprocessing %s (scale %.4g)", m.Method, m.Seed, m.Preprocess.Kind, m.Preprocess.Scale)
+	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes, 100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
+	row("M", "%s", sparsity(b))
+	row("classes", "%s", classes(b))
+	for _, model := range m.Models {
+		what := ""
+		if model.Name == m.DefaultModel {
+			what = " (default)"
+		}
+		row("model", "%s%s: %s attachment, fitted on %s, weight decay %g", model.Name, what, model.Attachment, model.FittedOn, model.WeightDecay)
+		row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	metrics(t, m.Metrics)
+	fmt.Fprintln(t)
+	var total int64
+	for _, name := range sortedNames(m.Files) {
+		f := m.Files[name]
+		total += f.Bytes
+		fmt.Fprintf(t, "%s\t%d bytes\t\n", name, f.Bytes)
+	}
+	fmt.Fprintf(t, "total\t%d bytes\t\n", total)
+	return t.Flush()
+}
+
+// sparsity says how long M's rows are.
+func sparsity(b *artifact.Bundle) string {
+	rows := b.Mapping.Rows
+	count := map[int]int{}
+	longest := 0
+	for i := range rows.Rows {
+		n := rows.RowLen(i)
+		count[n]++
+		longest = max(longest, n)
+	}
+	var parts []string
+	for n := 0; n <= longest; n++ {
+		if count[n] > 0 {
+			parts = append(parts, fmt.Sprintf("%d: %d", n, count[n]))
+		}
+	}
+	dense := float64(rows.Rows) * float64(rows.Cols)
+	return fmt.Sprintf("%d×%d, %d entries (%.3f%% full); rows by entries %s", rows.Rows, rows.Cols, rows.NNZ(),
+		100*float64(rows.NNZ())/dense, strings.Join(parts, ", "))
+}
+
+// classes lists the classes with their synthetic nodes.
+func classes(b *artifact.Bundle) string {
+	count := make([]int, len(b.Manifest.Data.Classes))
+	for _, y := range b.Synthetic.Labels {
+		count[y]++
+	}
+	parts := make([]string, len(count))
+	for c, name := range b.Manifest.Data.Classes {
+		parts[c] = fmt.Sprintf("%s (%d)", name, count[c])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// metrics writes the accuracies, graph and node batches side by side.
+func metrics(w io.Writer, all []artifact.Metric) {
+	type key struct {
+		model, setting, calibration string
+		shared                      bool
+	}
+	byMode := map[key]map[string]float64{}
+	var order []key
+	for _, x := range all {
+		k := key{x.Model, x.Setting, x.Calibration, x.SharedM}
+		if byMode[k] == nil {
+			byMode[k] = map[string]float64{}
+			order = append(order, k)
+		}
+		byMode[k][x.Batch] = x.Accuracy
+	}
+	fmt.Fprintln(w, "accuracy on the test nodes\tgraph batch\tnode batch\t")
+	for _, k := range order {
+		name := k.model + " " + k.setting
+		if k.shared {
+			name += " shared M"
+		}
+		if k.calibration != "none" {
+			name += " " + k.calibration
+		}
+		fmt.Fprintf(w, "%s\t%.2f%%\t%.2f%%\t\n", name, byMode[k]["graph"], byMode[k]["node"])
+	}
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/config"
+	"rivulet/internal/app"
+	"rivulet/internal/dataflag"
+	"rivulet/internal/replay"
+)
+
+// chunk is the most arrivals that a replay sends at once.
+const chunk = 1000
+
+func replayCommand() *cobra.Command {
+	o := replay.Options{Chunk: chunk}
+	var out string
+	cmd := &cobra.Command{
+		Use:   "replay --data DIR [--out FILE|-]",
+		Short: "Send a data set's test nodes as arrivals to Kafka, or write them as JSON lines",
+		Args:  cobra.NoArgs,
+		Example: "  rivulet replay --data ../shared/data/cora --kafka.brokers localhost:9092 --rate 500\n" +
+			"  rivulet replay --data ../shared/data/cora --out - | rivulet predict --artifact out/cora",
+	}
+	flags := cmd.Flags()
+	data := dataflag.Register(flags, "")
+	flags.StringVar(&out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
+	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken")
+	flags.IntVar(&o.Limit, "limit", 0, "stop after as many arrivals; 0: all test nodes")
+	config.Flags[config.Replay](flags)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.Rate < 0 || o.Limit < 0 {
+			return fmt.Errorf("--rate is %g and --limit %d, want 0 or more", o.Rate, o.Limit)
+		}
+		d, err := data.Open("")
+		if err != nil {
+			return err
+		}
+		if out != "" {
+			return toLines(cmd.OutOrStdout(), out, func(w io.Writer) error {
+				_, err := replay.Replay(cmd.Context(), d, &replay.Lines{W: w}, o)
+				return err
+			})
+		}
+		cfg, err := config.Load[config.Replay](config.Sources{Flags: flags, Environ: os.Environ()})
+		if err != nil {
+			return err
+		}
+		compression, err := app.Compression(cfg.Kafka.Compression)
+		if err != nil {
+			return err
+		}
+		topic := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, compression,
+			app.Transport(cfg.Kafka.Brokers))
+		n, err := replay.Replay(cmd.Context(), d, topic, o)
+		if closing := topic.Close(); err == nil {
+			err = closing
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, cfg.Kafka.Topics.Arrivals)
+		return err
+	}
+	return cmd
+}
+
+// toLines opens what --out names, and closes it again.
+func toLines(stdout io.Writer, out string, write func(io.Writer) error) error {
+	if out == "-" {
+		return write(stdout)
+	}
+	f, err := os.Create(out)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/artifact"
+	"rivulet/config"
+	"rivulet/internal/app"
+	"rivulet/internal/progress"
+	"rivulet/serving"
+)
+
+// withPublisher gives a command the publisher that its settings name.
+func withPublisher(cmd *cobra.Command, settings config.RedisServer, work func(context.Context, *serving.Publisher) error) error {
+	client, err := app.ConnectRedis(settings)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	p, err := serving.NewPublisher(client, settings.Prefix)
+	if err != nil {
+		return err
+	}
+	return work(cmd.Context(), p)
+}
+
+// settings are a command's, from its flags, the environment and the file.
+func settings[T any](cmd *cobra.Command) (T, error) {
+	return config.Load[T](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+}
+
+func publishCommand() *cobra.Command {
+	var keep int
+	var expect string
+	cmd := &cobra.Command{
+		Use:   "publish --artifact DIR",
+		Short: "Publish an artifact to Redis and point CURRENT at it",
+		Long: "publish writes the rows of M, then the serving part of the artifact, then a complete marker, and last sets CURRENT\n" +
+			"where nobody else has moved it. Run it again after an interruption and it goes on where it stopped. Versions that are\n" +
+			"older than the --keep last ones and that no consumer uses are removed.",
+		Args:    cobra.NoArgs,
+		Example: "  trainer publish --artifact out/photo --redis redis://localhost:6379/0",
+	}
+	flags := cmd.Flags()
+	config.Flags[config.Publish](flags)
+	config.Alias(flags, map[string]string{"redis": "redis.url"})
+	flags.IntVar(&keep, "keep", 1, "older versions to keep for rolling back; -1: all")
+	flags.StringVar(&expect, "expect", "", "version that CURRENT must name now, or - for none; empty: whatever it names at the start")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := settings[config.Publish](cmd)
+		if err != nil {
+			return err
+		}
+		bundle, err := artifact.Read(cfg.Artifact)
+		if err != nil {
+			return err
+		}
+		lines := progress.Stderr()
+		o := serving.PublishOptions{Keep: keep, Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
+		if keep == 0 {
+			return fmt.Errorf("--keep is 0, want 1 or more, or -1 for all: there would be nothing to roll back to")
+		}
+		switch expect {
+		case "":
+		case "-":
+			o.Expect = new(string)
+		default:
+			o.Expect = &expect
+		}
+		return withPublisher(cmd, cfg.Redis, func(ctx context.Context, p *serving.Publisher) error {
+			if err := p.Publish(ctx, bundle, o); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT under prefix %s\n", bundle.Manifest.Version, cfg.Redis.Prefix)
+			return err
+		})
+	}
+	return cmd
+}
+
+func versionsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "versions", Short: "List the versions in Redis", Args: cobra.NoArgs}
+	config.Flags[config.Versions](cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := settings[config.Versions](cmd)
+		if err != nil {
+			return err
+		}
+		return withPublisher(cmd, cfg.Redis, func(ctx context.Context, p *serving.Publisher) error {
+			infos, err := p.Versions(ctx)
+			if err != nil {
+				return err
+			}
+			return printVersions(cmd.OutOrStdout(), infos)
+		})
+	}
+	return cmd
+}
+
+func activateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "activate VERSION",
+		Short:   "Point CURRENT at a version that is in Redis already: roll back or forward",
+		Args:    cobra.ExactArgs(1),
+		Example: "  trainer versions\n  trainer activate 20261121T053540Z-3f9c1a2b",
+	}
+	config.Flags[config.Versions](cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := settings[config.Versions](cmd)
+		if err != nil {
+			return err
+		}
+		return withPublisher(cmd, cfg.Redis, func(ctx context.Context, p *serving.Publisher) error {
+			if err := p.SetCurrent(ctx, args[0]); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT\n", args[0])
+			return err
+		})
+	}
+	return cmd
+}
+
+func pruneCommand() *cobra.Command {
+	var keep int
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove old versions that neither CURRENT nor a consumer uses",
+		Args:  cobra.NoArgs,
+	}
+	config.Flags[config.Versions](cmd.Flags())
+	cmd.Flags().IntVar(&keep, "keep", 1, "older versions to keep for rolling back")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := settings[config.Versions](cmd)
+		if err != nil {
+			return err
+		}
+		if keep < 0 {
+			return fmt.Errorf("--keep is %d, want 0 or more", keep)
+		}
+		return withPublisher(cmd, cfg.Redis, func(ctx context.Context, p *serving.Publisher) error {
+			removed, err := p.Prune(ctx, keep)
+			for _, version := range removed {
+				fmt.Fprintln(cmd.OutOrStdout(), "removed", version)
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+// printVersions writes a line a version.
+func printVersions(w io.Writer, infos []serving.VersionInfo) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "VERSION\tSTATE\tCURRENT\tROWS\tPUBLISHED\tHELD BY")
+	for _, v := range infos {
+		current, published := "", ""
+		if v.Current {
+			current = "yes"
+		}
+		if !v.Published.IsZero() {
+			published = v.Published.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\n", v.Version, v.State, current, v.Rows, published, v.Holders)
+	}
+	return t.Flush()
+}

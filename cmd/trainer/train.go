@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/artifact"
+	"rivulet/internal/dataflag"
+	"rivulet/internal/progress"
+	"rivulet/internal/usage"
+	"rivulet/trainer"
+	"rivulet/trainer/eval"
+)
+
+// report is what train --json prints.
+type report struct {
+	Artifact  string        `json:"artifact"` // directory
+	Version   string        `json:"artifact_version"`
+	Seconds   float64       `json:"seconds"`    // training and condensation, without evaluation
+	PeakBytes int64         `json:"peak_bytes"` // of the process's memory
+	Results   []eval.Result `json:"results"`
+}
+
+func trainCommand() *cobra.Command {
+	o := trainer.Defaults()
+	var out string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "train --data DIR --out DIR",
+		Short: "Train a model, condense its graph and write the artifact",
+		Args:  cobra.NoArgs,
+		Example: "  trainer train --data ../shared/data/amazon_photo --out out/photo\n" +
+			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json",
+	}
+	flags := cmd.Flags()
+	data := dataflag.Register(flags, "")
+	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
+	flags.StringVar(&o.Method, "method", o.Method, "condensation method: solved")
+	flags.Float64Var(&o.Ratio, "ratio", o.Ratio, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")
+	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "synthetic nodes, instead of --ratio; 0: by ratio")
+	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M")
+	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "features: auto, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
+	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
+	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
+	_ = cmd.MarkFlagRequired("out")
+	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := o.Validate(); err != nil {
+			return err
+		}
+		d, err := data.Open("")
+		if err != nil {
+			return err
+		}
+		outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), progress.Stderr())
+		if err != nil {
+			return err
+		}
+		if err := artifact.Write(out, outcome.Bundle); err != nil {
+			return err
+		}
+		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, usage.PeakBytes(), outcome.Results}
+		if asJSON {
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+		}
+		return r.print(cmd.OutOrStdout(), outcome.Bundle.Manifest)
+	}
+	return cmd
+}
+
+// print writes the report for a person.
+func (r report) print(w io.Writer, m artifact.Manifest) error {
+	fmt.Fprintf(w, "%s: %d original nodes -> %d synthetic, M with %d entries, preprocessing %s, weight decay %g, seed %d\n",
+		m.Data.Name, m.Data.Nodes, m.SyntheticNodes, m.Mapping.Entries, m.Preprocess.Kind, m.Models[0].WeightDecay, m.Seed)
+	if err := eval.WriteTable(w, r.Results); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds, float64(r.PeakBytes)/1e6, r.Version, r.Artifact)
+	return err
+}

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/segmentio/kafka-go"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/internal/observe"
+	"rivulet/producer"
+)
+
+// RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version, then
+// what serves it. also, where not nil, is told what happens as the metrics are. It returns nil after a drain.
+func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
+	var from versions
+	background := &services{}
+	defer background.stop()
+	if cfg.Artifact != "" {
+		var err error
+		if from, err = pinned(cfg.Artifact, choice(cfg), log); err != nil {
+			return err
+		}
+		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
+	} else {
+		watcher, closeClient, err := follower(cfg, log)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = closeClient() }()
+		// What is published is there from the first batch on. What cannot be had yet, or is not reachable yet, is the
+		// watcher's to wait for, which says so once.
+		if err := watcher.Load(ctx); err != nil && ctx.Err() != nil {
+			return nil
+		}
+		from = versions{watcher}
+		background.start(ctx, watcher.Run)
+	}
+	observer := observe.New(observe.Options{Version: from.name, Cache: from.cache})
+	c, transport, err := newConsumer(cfg, from, log, both(observer, also))
+	if err != nil {
+		background.stop() // before the deferred close of the client
+		return err
+	}
+	defer transport.CloseIdleConnections()
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	background.start(ctx, func(ctx context.Context) error {
+		err := observer.Serve(ctx, cfg.HTTP.Listen)
+		if err != nil {
+			cancel(err)
+		}
+		return err
+	})
+	err = c.Run(running)
+	if failed := background.stop(); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// newConsumer wires the path of a record.
+func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, observer consumer.Observer) (*consumer.Consumer, *kafka.Transport, error) {
+	compression, err := Compression(cfg.Kafka.Compression)
+	if err != nil {
+		return nil, nil, err
+	}
+	transport := Transport(cfg.Kafka.Brokers)
+	deliver, err := producer.New(producer.Options{Addr: kafka.TCP(cfg.Kafka.Brokers.Brokers...), Transport: transport,
+		Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Compression: compression,
+		OnRetry: func(err error) { observer.Retry(stagePublish, err) }})
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := consumer.New(consumer.Options{
+		Brokers: cfg.Kafka.Brokers.Brokers, Transport: transport,
+		Dialer: &kafka.Dialer{ClientID: cfg.Kafka.ClientID, Timeout: dialTimeout, DualStack: true},
+		Group:  cfg.Kafka.Group, Topics: []string{cfg.Kafka.Topics.Arrivals}, Start: consumer.Start(cfg.Kafka.StartOffset),
+		BatchSize: cfg.Batch.Size, BatchLinger: cfg.Batch.Linger,
+		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
+		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3,
+		DrainTimeout: cfg.Shutdown.DrainTimeout,
+		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
+			Limits:   consumer.Limits{Edges: cfg.Limits.Edges, RecordBytes: int(cfg.Limits.RecordBytes)},
+			Output:   consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits},
+			Observer: observer},
+		Logger: log,
+	})
+	return c, transport, err
+}
+
+// stagePublish is the producer's stage among the retries that an observer is told of.
+const stagePublish = "publish"
+
+// services are what runs beside the consumer.
+type services struct {
+	cancels []context.CancelFunc
+	wait    sync.WaitGroup
+	mu      sync.Mutex
+	failed  error
+}
+
+// start runs f until stop. f does not see the end of ctx: the consumer drains first.
+func (s *services) start(ctx context.Context, f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancels = append(s.cancels, cancel)
+	s.wait.Go(func() {
+		if err := f(ctx); err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.failed == nil {
+				s.failed = err
+			}
+		}
+	})
+}
+
+// stop ends all services, waits for them and returns the first error.
+func (s *services) stop() error {
+	for _, cancel := range s.cancels {
+		cancel()
+	}
+	s.wait.Wait()
+	return s.failed
+}

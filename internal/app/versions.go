@@ -1,0 +1,83 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+
+	"rivulet/artifact"
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/mapping"
+	"rivulet/serving"
+)
+
+// source gives versions: a serving.Watcher or a serving.Pin.
+type source interface{ Current() *serving.Version }
+
+// versions is a source as the consumer asks for it; a nil *Version must not become a Version.
+type versions struct{ source }
+
+func (v versions) Current() consumer.Version {
+	if current := v.source.Current(); current != nil {
+		return current
+	}
+	return nil
+}
+
+// name is the version that is served, "" before the first.
+func (v versions) name() string {
+	if current := v.source.Current(); current != nil {
+		return current.ID()
+	}
+	return ""
+}
+
+// cache counts what the cache of the version that is served did.
+func (v versions) cache() mapping.CacheStats {
+	if current := v.source.Current(); current != nil {
+		if stats, ok := current.RowStats(); ok {
+			return stats
+		}
+	}
+	return mapping.CacheStats{}
+}
+
+// Pinned serves the artifact of a directory, with M in this process's memory.
+func Pinned(dir string, choice serving.Options, log *slog.Logger) (consumer.Versions, error) {
+	return pinned(dir, choice, log)
+}
+
+func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, error) {
+	b, err := artifact.Read(dir)
+	if err != nil {
+		return versions{}, err
+	}
+	v, warnings, err := serving.New(b, mapping.FromArtifact(b.Mapping), choice)
+	if err != nil {
+		return versions{}, err
+	}
+	for _, text := range warnings {
+		log.Warn("serving an artifact as it was not made for", "version", v.ID(), "reason", text)
+	}
+	return versions{serving.Pinned(v)}, nil
+}
+
+// choice is what the settings choose among what an artifact offers.
+func choice(cfg config.Consumer) serving.Options {
+	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration}
+}
+
+// follower makes the watcher of a consumer.
+func follower(cfg config.Consumer, log *slog.Logger) (*serving.Watcher, func() error, error) {
+	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: cfg.Redis.Prefix, Consumer: instance(),
+		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),
+		Serve: choice(cfg), Clock: consumer.SystemClock{}, Log: log})
+	if err != nil {
+		return nil, nil, fmt.Errorf("following CURRENT: %w", err)
+	}
+	return w, client.Close, nil
+}

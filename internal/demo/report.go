@@ -1,0 +1,65 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Report is what a run gives; accuracies are in percent. In graph mode the offline figures are taken on the micro-batches
+// that the stream formed.
+type Report struct {
+	Dataset         string  `json:"dataset"`
+	Mode            string  `json:"mode"`
+	Nodes           int     `json:"nodes"`           // N
+	SyntheticNodes  int     `json:"synthetic_nodes"` // N'
+	Arrivals        int     `json:"arrivals"`
+	Predicted       int     `json:"predicted"`  // arrivals with a prediction
+	Missing         int     `json:"missing"`    // arrivals with neither a prediction nor a dead letter
+	Duplicates      int     `json:"duplicates"` // predictions beyond the first of an arrival
+	DeadLetters     int     `json:"dead_letters"`
+	Accuracy        float64 `json:"accuracy"`         // of the stream
+	AccuracyOffline float64 `json:"accuracy_offline"` // O→S, by the trainer
+	AccuracyWhole   float64 `json:"accuracy_whole"`   // O→O: the model on the original graph
+	NodesPerSecond  float64 `json:"nodes_per_second"` // from the first arrival to the last prediction
+	Latency         Latency `json:"latency_ms"`
+	TrainSeconds    float64 `json:"train_seconds"`
+	ArtifactVersion string  `json:"artifact_version"`
+	Seed            uint64  `json:"seed"`
+	Batches         int     `json:"batches"`
+	Shares          Shares  `json:"shares"`
+}
+
+// Latency is the time from an arrival's hand-over to Kafka to the moment when its prediction is published and its offset
+// committed, in milliseconds.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// Shares are the parts of the consumer's lanes' wall-clock time, of 1; Rest is waiting for arrivals and for the batch
+// before.
+type Shares struct {
+	Decode  float64 `json:"decode"`
+	Lookup  float64 `json:"lookup"`
+	Infer   float64 `json:"infer"` // attachment and model
+	Publish float64 `json:"publish"`
+	Rest    float64 `json:"rest"`
+}
+
+// Print writes the table for a person.
+func (r *Report) Print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "accuracy on %d arrivals\t%s batches\t\n", r.Arrivals, r.Mode)
+	fmt.Fprintf(t, "  the stream, on S of %d nodes\t%.2f%%\t\n", r.SyntheticNodes, r.Accuracy)
+	fmt.Fprintf(t, "  the same artifact, offline\t%.2f%%\t\n", r.AccuracyOffline)
+	fmt.Fprintf(t, "  Whole: the model on T of %d nodes\t%.2f%%\t\n", r.Nodes, r.AccuracyWhole)
+	fmt.Fprintf(t, "delivery\t%d predicted, %d missing, %d duplicates, %d dead letters\t\n", r.Predicted, r.Missing, r.Duplicates, r.DeadLetters)
+	fmt.Fprintf(t, "throughput\t%.0f nodes/s in %d micro-batches\t\n", r.NodesPerSecond, r.Batches)
+	fmt.Fprintf(t, "latency, arrival to published\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Latency.P50, r.Latency.P99, r.Latency.Max)
+	fmt.Fprintf(t, "consumer's time\tdecode %.0f%%, lookup %.0f%%, infer %.0f%%, publish %.0f%%, rest %.0f%%\t\n",
+		100*r.Shares.Decode, 100*r.Shares.Lookup, 100*r.Shares.Infer, 100*r.Shares.Publish, 100*r.Shares.Rest)
+	fmt.Fprintf(t, "artifact\t%s, trained in %.1f s, seed %d\t\n", r.ArtifactVersion, r.TrainSeconds, r.Seed)
+	return t.Flush()
+}

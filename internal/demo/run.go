@@ -1,0 +1,182 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"rivulet/artifact"
+	"rivulet/config"
+	"rivulet/dataset"
+	"rivulet/event"
+	"rivulet/infer"
+	"rivulet/internal/app"
+	"rivulet/internal/devstack"
+	"rivulet/internal/progress"
+	"rivulet/internal/replay"
+	"rivulet/mapping"
+	"rivulet/serving"
+	"rivulet/trainer"
+	"rivulet/trainer/eval"
+)
+
+// Options of a demo.
+type Options struct {
+	Train      trainer.Options
+	Mode       string // config.ModeNode or config.ModeGraph
+	Batch      int    // arrivals of a micro-batch
+	Linger     time.Duration
+	Rate       float64 // arrivals a second; 0: as fast as they are taken
+	Partitions int     // of each topic
+	Progress   *progress.Lines
+	Log        *slog.Logger
+}
+
+// patience is how long the stream may stand still before what is missing counts as lost.
+const patience = 30 * time.Second
+
+// chunk is the most arrivals that are sent at once. Small chunks keep the clock of an arrival close to its sending.
+const chunk = 250
+
+// Run is the whole job: train, publish, stream, compare.
+func Run(ctx context.Context, d *dataset.Dataset, o Options) (*Report, error) {
+	outcome, err := trainer.Train(ctx, d, o.Train, time.Now(), o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	bundle := outcome.Bundle
+	if err := bundle.Seal(); err != nil {
+		return nil, err
+	}
+	stack, cfg, err := start(o)
+	if err != nil {
+		return nil, err
+	}
+	defer stack.close()
+	if err := publish(ctx, cfg.Redis.RedisServer, bundle, o.Progress); err != nil {
+		return nil, err
+	}
+	t := newTally(d, time.Now)
+	if err := stream(ctx, d, cfg, t, o); err != nil {
+		return nil, err
+	}
+	return report(d, outcome, t, o)
+}
+
+// stack are the embedded services.
+type stack struct {
+	kafka *devstack.Kafka
+	redis *devstack.Redis
+}
+
+func (s *stack) close() {
+	s.kafka.Close()
+	s.redis.Close()
+}
+
+// start starts the services and gives the consumer's settings for them.
+func start(o Options) (*stack, config.Consumer, error) {
+	cfg := config.Default[config.Consumer]()
+	cfg.Batch = config.Batch{Mode: o.Mode, Size: o.Batch, Linger: o.Linger}
+	cfg.HTTP.Listen = ""
+	redis, err := devstack.StartRedis()
+	if err != nil {
+		return nil, cfg, err
+	}
+	topics := cfg.Kafka.Topics
+	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{
+		topics.Arrivals: o.Partitions, topics.Predictions: o.Partitions, topics.DeadLetters: 1}})
+	if err != nil {
+		redis.Close()
+		return nil, cfg, err
+	}
+	cfg.Kafka.Brokers.Brokers = kafka.Addrs()
+	cfg.Redis.URL = config.RedisURL(redis.URL())
+	return &stack{kafka, redis}, cfg, nil
+}
+
+// publish puts the artifact into Redis, as trainer publish does.
+func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *progress.Lines) error {
+	client, err := app.ConnectRedis(settings)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	p, err := serving.NewPublisher(client, settings.Prefix)
+	if err != nil {
+		return err
+	}
+	return p.Publish(ctx, b, serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
+}
+
+// stream runs the consumer and the feed's reader, replays the test nodes, and returns when every arrival is settled or
+// nothing has moved for too long.
+func stream(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tally, o Options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	failed := make(chan error, 2)
+	go func() { failed <- app.RunConsumer(ctx, cfg, o.Log, t) }()
+	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		failed <- readPredictions(reading, cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Predictions, o.Partitions, t.read)
+	}()
+	// The stream begins when the consumer has joined its group, so that its rate is that of streaming.
+	err := t.wait(ctx, func() bool { return t.joined.Load() }, failed)
+	if err == nil {
+		sink := &counting{tally: t, next: replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, app.Transport(cfg.Kafka.Brokers))}
+		_, err = replay.Replay(ctx, d, sink, replay.Options{Rate: o.Rate, Chunk: chunk})
+		err = errors.Join(err, sink.next.Close())
+	}
+	if err == nil {
+		err = t.settle(ctx, len(d.Test), failed, o.Progress)
+	}
+	cancel(nil)
+	stopReading()
+	return errors.Join(err, <-failed, <-failed)
+}
+
+// counting notes when arrivals are handed over.
+type counting struct {
+	tally *tally
+	next  *replay.Topic
+}
+
+func (c *counting) Send(ctx context.Context, arrivals []event.Arrival) error {
+	c.tally.arrived(arrivals)
+	return c.next.Send(ctx, arrivals)
+}
+
+// report compares the stream with the trainer's figures.
+func report(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) (*Report, error) {
+	m := outcome.Bundle.Manifest
+	r := t.report(len(d.Test))
+	r.Dataset, r.Mode, r.Nodes, r.SyntheticNodes = m.Data.Name, o.Mode, m.Data.Nodes, m.SyntheticNodes
+	r.TrainSeconds, r.ArtifactVersion, r.Seed = outcome.Seconds, m.Version, m.Seed
+	if o.Mode == config.ModeNode { // a prediction does not depend on its batch
+		calibration := m.Models[0].Calibration.Kind
+		r.AccuracyWhole = accuracyOf(outcome.Results, eval.OtoO, infer.PropagateNone)
+		r.AccuracyOffline = accuracyOf(outcome.Results, eval.OtoS, calibration)
+		return r, nil
+	}
+	served, _, err := serving.New(outcome.Bundle, mapping.FromArtifact(outcome.Bundle.Mapping), serving.Options{})
+	if err != nil {
+		return nil, err
+	}
+	r.AccuracyWhole, r.AccuracyOffline, err = trainer.Compare(d, outcome.Bundle, t.batches(d), true, served)
+	if err != nil {
+		return nil, fmt.Errorf("comparing with Whole: %w", err)
+	}
+	return r, nil
+}
+
+// accuracyOf is a figure for node batches.
+func accuracyOf(results []eval.Result, setting, calibration string) float64 {
+	for _, r := range results {
+		if r.Setting == setting && !r.SharedM && r.Batch == trainer.NodeBatch && r.Calibration == calibration {
+			return r.Accuracy.Mean
+		}
+	}
+	return 0
+}

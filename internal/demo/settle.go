@@ -1,0 +1,94 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/internal/progress"
+)
+
+// look is how often the demo looks how far the stream is.
+const look = 20 * time.Millisecond
+
+// wait returns when done says so, with the error of whatever failed before that. It takes nothing from failed that the
+// caller still waits for.
+func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) error {
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for !done() {
+		select {
+		case err := <-failed:
+			failed <- nil
+			return fmt.Errorf("the stream ended early: %w", err)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+// settle waits until all arrivals are predicted or dead, or until nothing has moved for patience, and shows how far it is.
+func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *progress.Lines) error {
+	defer lines.Done()
+	settled, moved := -1, t.now()
+	return t.wait(ctx, func() bool {
+		if n := t.settled(); n != settled {
+			settled, moved = n, t.now()
+		}
+		lines.Live(t.line())
+		return settled >= arrivals || t.now().Sub(moved) > patience
+	}, failed)
+}
+
+// line is how far the stream is, for a person.
+func (t *tally) line() string {
+	sorted, rate := t.latencies(), t.rate()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	accuracy := 0.0
+	if n := len(t.class); n > 0 {
+		accuracy = 100 * float64(t.right) / float64(n)
+	}
+	return fmt.Sprintf("arrived %d, predicted %d, %.0f nodes/s, p50 %.1f ms, p99 %.1f ms, accuracy %.2f%%",
+		len(t.sent), len(t.class), rate, percentile(sorted, 0.5), percentile(sorted, 0.99), accuracy)
+}
+
+// report is what the tally alone knows.
+func (t *tally) report(arrivals int) *Report {
+	sorted, rate := t.latencies(), t.rate()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := &Report{Arrivals: len(t.sent), Predicted: len(t.class), DeadLetters: t.deadLetters, NodesPerSecond: rate,
+		Duplicates: t.predictions - len(t.class), Missing: arrivals - len(t.class) - t.deadLetters,
+		Latency: Latency{percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 1)},
+		Batches: t.stages.batches}
+	if len(t.class) > 0 {
+		r.Accuracy = 100 * float64(t.right) / float64(len(t.class))
+	}
+	r.Shares = t.stages.shares(t.last.Sub(t.first))
+	return r
+}
+
+// shares divides the lanes' time: a lane is in one stage at a time, or waits for arrivals or for the lane before it.
+func (s *stages) shares(took time.Duration) Shares {
+	all := float64(took) * consumer.DefaultLanes
+	if all <= 0 {
+		return Shares{}
+	}
+	part := func(d time.Duration) float64 { return float64(d) / all }
+	r := Shares{Decode: part(s.decode), Lookup: part(s.lookup), Infer: part(s.attach + s.infer), Publish: part(s.publish)}
+	r.Rest = 1 - r.Decode - r.Lookup - r.Infer - r.Publish
+	return r
+}
+
+// percentile is the q-quantile of ascending durations, in milliseconds; 0 of none.
+func percentile(sorted []time.Duration, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	at := min(len(sorted)-1, int(q*float64(len(sorted))))
+	return float64(sorted[at].Microseconds()) / 1e3
+}

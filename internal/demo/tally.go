@@ -1,0 +1,158 @@
+package demo
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/dataset"
+	"rivulet/event"
+)
+
+// tally keeps what is known of every arrival. It is written by the replay, the consumer and the reader at once.
+type tally struct {
+	consumer.NopObserver
+	joined atomic.Bool      // the consumer has been given its partitions
+	labels map[string]int32 // class of each test node
+	now    func() time.Time
+
+	mu          sync.Mutex
+	sent        map[string]time.Time
+	published   map[string]time.Time
+	class       map[string]int32
+	batch       map[string]string // micro-batch of each prediction
+	order       []string          // ids in the order of their predictions
+	predictions int               // records read from the predictions topic
+	right       int
+	deadLetters int
+	first, last time.Time // first arrival sent, last prediction published
+	stages      stages
+}
+
+// stages are where the consumer's time went.
+type stages struct {
+	decode, lookup, attach, infer, publish time.Duration
+	batches, records                       int
+}
+
+func newTally(d *dataset.Dataset, now func() time.Time) *tally {
+	t := &tally{labels: map[string]int32{}, now: now, sent: map[string]time.Time{}, published: map[string]time.Time{},
+		class: map[string]int32{}, batch: map[string]string{}}
+	for _, i := range d.Test {
+		t.labels[d.IDs[i]] = d.Labels[i]
+	}
+	return t
+}
+
+// Rebalance is the consumer's word that it has joined its group.
+func (t *tally) Rebalance(assigned []event.TopicPartition) {
+	if len(assigned) > 0 {
+		t.joined.Store(true)
+	}
+}
+
+// arrived notes that arrivals are handed to Kafka now.
+func (t *tally) arrived(arrivals []event.Arrival) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	if t.first.IsZero() {
+		t.first = now
+	}
+	for i := range arrivals {
+		t.sent[arrivals[i].ID] = now
+	}
+}
+
+// Batch is the consumer's word that a batch is published and its offsets are committed.
+func (t *tally) Batch(s consumer.BatchStats) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range s.Delivered.Predictions {
+		id := s.Delivered.Predictions[i].ID
+		if _, again := t.published[id]; !again {
+			t.published[id] = s.Published
+		}
+	}
+	t.deadLetters += len(s.Delivered.DeadLetters)
+	t.last = s.Published
+	t.stages.decode += s.Decode
+	t.stages.lookup += s.Lookup
+	t.stages.attach += s.Attach
+	t.stages.infer += s.Infer
+	t.stages.publish += s.Deliver
+	t.stages.batches++
+	t.stages.records += s.Records
+}
+
+// read takes one record of the predictions topic.
+func (t *tally) read(p *event.Prediction) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.predictions++
+	if _, again := t.class[p.ID]; again {
+		return
+	}
+	t.class[p.ID] = int32(p.Class)
+	t.batch[p.ID] = p.Batch
+	t.order = append(t.order, p.ID)
+	if y, ok := t.labels[p.ID]; ok && y == int32(p.Class) {
+		t.right++
+	}
+}
+
+// settled is how many arrivals are done with: predicted and read, or dead.
+func (t *tally) settled() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.class) + t.deadLetters
+}
+
+// latencies are the times from arrival to published of all predictions, ascending.
+func (t *tally) latencies() []time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]time.Duration, 0, len(t.published))
+	for id, at := range t.published {
+		if sent, ok := t.sent[id]; ok {
+			out = append(out, at.Sub(sent))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// rate is predictions published a second, from the first arrival to the last prediction.
+func (t *tally) rate() float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if took := t.last.Sub(t.first).Seconds(); took > 0 {
+		return float64(len(t.published)) / took
+	}
+	return 0
+}
+
+// batches are the micro-batches that the stream formed, as indices of the data set, each in the order of its predictions.
+func (t *tally) batches(d *dataset.Dataset) [][]int32 {
+	node := map[string]int32{}
+	for _, i := range d.Test {
+		node[d.IDs[i]] = i
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := map[string]int{}
+	var out [][]int32
+	for _, id := range t.order {
+		name := t.batch[id]
+		k, ok := at[name]
+		if !ok {
+			k = len(out)
+			at[name] = k
+			out = append(out, nil)
+		}
+		out[k] = append(out[k], node[id])
+	}
+	return out
+}

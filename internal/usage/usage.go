@@ -1,0 +1,2 @@
+// Package usage measures the process's own use of the machine.
+package usage
