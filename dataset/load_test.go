@@ -301,3 +301,25 @@ func TestLoadMissingFiles(t *testing.T) {
 		t.Errorf("sparse and dense features together: error %v", err)
 	}
 }
+
+// TestSciPyFiles reads what NumPy and SciPy wrote (testdata/make.py).
+func TestSciPyFiles(t *testing.T) {
+	adj := newSymmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}})
+	sparse := graph.Features{Sparse: &graph.CSR{Rows: 5, Cols: 3, RowPtr: []int{0, 1, 2, 2, 4, 5},
+		ColIdx: []int32{0, 1, 0, 2, 1}, Val: []float32{1.5, -2, 0.25, 3, 1}}}
+	dense := graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 3,
+		Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}}}
+	for name, x := range map[string]graph.Features{"sparse": sparse, "sparse_array": sparse, "dense": dense, "dense_fortran": dense} {
+		t.Run(name, func(t *testing.T) {
+			d, err := Load("testdata/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &Dataset{Name: name, IDs: decimals(5), Adj: adj, X: x, Labels: []int32{0, 1, 0, 1, 0}, Classes: decimals(2),
+				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2, 4}, BagOfWords: x.Sparse != nil}
+			if diff := cmp.Diff(want, d); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

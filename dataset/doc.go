@@ -1,0 +1,66 @@
+// Package dataset reads, checks, generates and writes whole graphs, and cuts them for the inductive setting: the original
+// graph T that is condensed, and the nodes that arrive later.
+//
+// # The layout on disk
+//
+// [Load] reads and [Dataset.Save] writes a directory in the layout of the GraphSAINT data sets:
+//
+//	adj_full.npz    n×n SciPy CSR (format, shape, indptr, indices, data), symmetric, every entry 1, no self-loops
+//	feats.npz       n×d SciPy CSR: a bag of words, or
+//	feats.npy       n×d dense array, C or Fortran order; exactly one of the two
+//	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, or as a one-hot list
+//	role.json       {"tr": […], "va": […], "te": […], "un": […]}: disjoint lists of node indices
+//
+// npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or float64: they
+// are rounded once, to float32. A node's id is its index in decimal; so is the name of a class. Every tr, va and te node
+// needs a class; of un nodes the class, where there is one, is forgotten. Nodes in no role are allowed and left alone.
+// Other files of the layout (adj_train.npz) follow from these and are not read.
+//
+// Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's declared size
+// against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's length; shape × item size
+// against what is left of the entry. Then the content must end exactly there, with the right checksum. Everything that a
+// [Dataset] promises is checked: CSR structure, ranges, duplicates, symmetry, self-loops, weights, NaN and infinities,
+// class numbers without gaps, roles. An error names the file, the array in it and the reason:
+//
+//	loading data set ../cora: adj_full.npz: array indices: 2 self-loops, the first at node 7: remove them, a model adds its own
+//
+// # The inductive split
+//
+//	T = (A, X, Y)   tr and un nodes and the edges among them: [Dataset.Original]; N nodes
+//	a, ã, x         a batch of va or te nodes: n×N edges to T, n×n edges among itself, n×d features: [Dataset.Attach]
+//
+// va are the support nodes, te the arrivals. Labels of un are unknown and -1. [Dataset.Neighbours] lists all neighbours of
+// a node by id, also those that a deployment will not know: it is what an arrival brings as its edges.
+//
+// [Dataset.Fingerprint] names the data by content; an artifact records what it was trained on with it.
+//
+// # The generator
+//
+// [Generate] draws a graph of n nodes from a degree-corrected block model. Community k holds a share of the nodes of its
+// class, class c a share ∝ (c+1)^-ClassSkew of all. Node i has a weight θ_i from a Pareto law,
+//
+//	P(θ > t) = t^-(γ-1),  t ≥ 1,  γ = DegreeExponent,  cut at √n
+//
+// and each edge {i, j} is drawn by
+//
+//	i ∝ θ over all nodes
+//	j ∝ θ over  i's community           with probability CommunityShare
+//	            i's class                                ClassShare
+//	            i's community's rival                    RivalShare
+//	            all nodes                                the rest
+//
+// drawn again where i = j or the edge is there already, until there are exactly Edges of them. The rival of a community is
+// a fixed community of another class: such edges lead label propagation astray, but not a model that sees from the
+// features which community they lead to. Features come in two kinds. Bag-of-words: node i has L_i words, log-normal with
+// mean Words, each drawn from
+//
+//	the topic of i's community   with probability CommunityTopic     d/25 words, uniform
+//	the topic of i's class                        ClassTopic         d/25 words, uniform
+//	the language at large                         the rest           all d words, ∝ rank^-0.8
+//
+// and kept as a flag. Dense: x_i = CommunityTopic·μ_k + ClassTopic·ν_c + ε_i, all of independent N(0,1) entries.
+//
+// [Preset] has two generators by name: "small" for demonstrations and tests, "flickr" in the shape of the paper's largest
+// but one set. In both neither the features alone nor the edges alone come near a model that has both; presets.go has the
+// figures and a test holds them.
+package dataset

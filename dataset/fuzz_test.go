@@ -1,0 +1,130 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bytes"
+	"math"
+	"testing"
+)
+
+// fuzzLimit is the limit of one array while fuzzing: declared sizes beyond it must be refused before anything is allocated,
+// so the process stays small whatever the input says.
+const fuzzLimit = 1 << 20
+
+// FuzzNPY: any bytes give a matrix of finite values of the declared shape, or an error; never a panic.
+func FuzzNPY(f *testing.F) {
+	f.Add(npyBytes("<f4", "(2, 3)", make([]float32, 6)))
+	f.Add(npyOrder("<f8", "True", "(3, 2)", make([]float64, 6)))
+	f.Add(npyBytes("|b1", "(2, 2)", []byte{0, 1, 2, 1}))
+	f.Add(npyBytes("<i8", "(4294967296, 4294967296)", []int64{}))
+	f.Add(npyBytes(">u2", "(1, 2)", []uint16{1, 2}))
+	f.Add(npyHeader("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, -8), }"))
+	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr': "))
+	f.Add([]byte("\x93NUMPY\x01\x00\x02\x00{}"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		a, err := openArray(bytes.NewReader(content), int64(len(content)))
+		if err != nil {
+			return
+		}
+		if int64(a.count)*a.item > int64(len(content)) {
+			t.Fatalf("%d values of %d bytes believed in %d bytes", a.count, a.item, len(content))
+		}
+		x, err := readDense(a)
+		if err != nil {
+			return
+		}
+		for k, v := range x.Data {
+			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+				t.Fatalf("[%d] is %v", k, v)
+			}
+		}
+		if x.Rows*x.Cols != a.count || len(x.Data) != a.count {
+			t.Fatalf("%d×%d and %d values from %d", x.Rows, x.Cols, len(x.Data), a.count)
+		}
+	})
+}
+
+// FuzzNPZ: any bytes give a valid symmetric graph or an error; never a panic.
+func FuzzNPZ(f *testing.F) {
+	f.Add(pathAdj().zip(zip.Deflate))
+	f.Add(pathAdj().zip(zip.Store))
+	f.Add(pathFeatures().zip(zip.Store))
+	f.Add(pathAdj().with("indptr", npyBytes("<i4", "(7,)", []int32{0, 3, 1, 5, 7, 9, 1 << 30})).zip(zip.Store))
+	f.Add(declaring("format.npy", zip.Deflate, []byte{0x4b}, fuzzLimit))
+	f.Add(declaring("format.npy", zip.Store, pathAdj()["format"], 1<<40))
+	f.Add(twice(pathAdj()))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		adj, err := readAdjacency(bytes.NewReader(content), int64(len(content)), fuzzLimit)
+		if err != nil {
+			return
+		}
+		if err := adj.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if adj.Val != nil || checkSymmetry(adj) != nil || checkSelfLoops(adj) != nil {
+			t.Fatalf("accepted %+v", adj)
+		}
+	})
+}
+
+// FuzzCSR goes behind the zip, where its checksums keep a fuzzer out: any five arrays give a valid matrix or an error.
+func FuzzCSR(f *testing.F) {
+	seed := func(e entries) { f.Add(e["format"], e["shape"], e["indptr"], e["indices"], e["data"]) }
+	seed(pathAdj())
+	seed(pathFeatures())
+	seed(pathAdj().with("data", npyBytes("|b1", "(10,)", bytes.Repeat([]byte{1}, 10))))
+	f.Fuzz(func(t *testing.T, format, shape, indptr, indices, data []byte) {
+		e := entries{"format": format, "shape": shape, "indptr": indptr, "indices": indices, "data": data}
+		packed := e.zip(zip.Store)
+		z, err := openArchive(bytes.NewReader(packed), int64(len(packed)), fuzzLimit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := readCSR(z)
+		if err != nil {
+			return
+		}
+		if err := m.Validate(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// FuzzClassMap: any text gives classes 0…C-1 that all occur, or an error.
+func FuzzClassMap(f *testing.F) {
+	for _, text := range []string{pathClasses, `{"0":[0,1],"1":[1,0]}`, `{"0":null,"1":0}`, `{"0":0,"0":0}`, `{"5":1e9}`, `{"a":[`, `[]`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		labels, classes, err := readClassMap(bytes.NewReader(text), 6)
+		if err != nil {
+			return
+		}
+		if err := checkContiguous(labels, classes); err != nil || classes > 6 {
+			t.Fatalf("%d classes of %v: %v", classes, labels, err)
+		}
+	})
+}
+
+// FuzzRoles: any text gives disjoint ascending lists of nodes, or an error.
+func FuzzRoles(f *testing.F) {
+	for _, text := range []string{pathRoles, `{"tr":[0],"va":[1],"te":[2]}`, `{"tr":[0,0]}`, `{"tr":[-1]}`, `{"un":[1e3]}`, `{"tr":[[]]}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := readRoles(bytes.NewReader(text), 6)
+		if err != nil {
+			return
+		}
+		seen := map[int32]bool{}
+		for _, list := range [][]int32{r.train, r.validation, r.test, r.unlabelled} {
+			last := int32(-1)
+			for _, i := range list {
+				if i <= last || i >= 6 || seen[i] {
+					t.Fatalf("accepted %+v", r)
+				}
+				seen[i], last = true, i
+			}
+		}
+	})
+}
