@@ -1,0 +1,340 @@
+package serving
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/mapping"
+)
+
+// TestMain holds that nothing that was started goes on after its test.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is a Redis with a prefix of the test's own.
+type server struct {
+	url    string
+	client redis.UniversalClient
+	prefix string
+}
+
+// onRedis runs a test on the embedded server, and on the one that RIVULET_TEST_REDIS names. Of that one it touches only
+// keys under a prefix of its own, and removes them.
+func onRedis(t *testing.T, test func(t *testing.T, s *server)) {
+	t.Run("embedded", func(t *testing.T) {
+		test(t, newServer(t, "redis://"+miniredis.RunT(t).Addr()))
+	})
+	t.Run("real", func(t *testing.T) {
+		url := os.Getenv("RIVULET_TEST_REDIS")
+		if url == "" {
+			t.Skip("RIVULET_TEST_REDIS is not set to the URL of a Redis for tests")
+		}
+		test(t, newServer(t, url))
+	})
+}
+
+func newServer(t *testing.T, url string) *server {
+	hash := fnv.New32a()
+	fmt.Fprint(hash, t.Name(), os.Getpid())
+	s := &server{url: url, prefix: fmt.Sprintf("rivulet-test:%08x", hash.Sum32())}
+	s.client = s.connect(t)
+	s.clear(t)
+	t.Cleanup(func() { s.clear(t) })
+	return s
+}
+
+// connect makes a client that the test closes.
+func (s *server) connect(t *testing.T) redis.UniversalClient {
+	t.Helper()
+	client, err := mapping.Connect(mapping.RedisOptions{URL: s.url, MaxRetries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// keys are all keys of the test.
+func (s *server) keys(t *testing.T) (all []string) {
+	t.Helper()
+	for _, pattern := range []string{s.prefix + ":*", "{" + s.prefix + "}:*"} {
+		it := s.client.Scan(context.Background(), 0, pattern, 1000).Iterator()
+		for it.Next(context.Background()) {
+			all = append(all, it.Val())
+		}
+		if err := it.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// data are the keys of rows and files, those of one version where it is not "".
+func (s *server) data(t *testing.T, version string) (data []string) {
+	for _, key := range s.keys(t) {
+		if strings.HasPrefix(key, s.prefix+":"+version) {
+			data = append(data, key)
+		}
+	}
+	return data
+}
+
+func (s *server) clear(t *testing.T) {
+	for _, key := range s.keys(t) {
+		if err := s.client.Del(context.Background(), key).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (s *server) publisher(t *testing.T) *Publisher { return newPublisher(t, s.client, s.prefix) }
+
+func newPublisher(t *testing.T, client redis.UniversalClient, prefix string) *Publisher {
+	t.Helper()
+	p, err := NewPublisher(client, prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (s *server) publish(t *testing.T, b *artifact.Bundle) {
+	t.Helper()
+	if err := s.publisher(t).Publish(t.Context(), b, PublishOptions{Keep: -1}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) mustCurrent(t *testing.T, want string) {
+	t.Helper()
+	if got, err := s.publisher(t).Current(t.Context()); err != nil || got != want {
+		t.Fatalf("CURRENT is %q (%v), want %q", got, err, want)
+	}
+}
+
+// watcher follows the prefix; what it logs goes to the buffer.
+func (s *server) watcher(t *testing.T, name string) (*Watcher, *lines) {
+	t.Helper()
+	return newWatcher(t, s.client, s.prefix, name)
+}
+
+func newWatcher(t *testing.T, client redis.UniversalClient, prefix, name string) (*Watcher, *lines) {
+	t.Helper()
+	log := &lines{}
+	w, err := NewWatcher(client, WatcherOptions{
+		Prefix: prefix, Consumer: name, CacheBytes: 1 << 20, Clock: newSteps(), Log: slog.New(slog.NewTextHandler(log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, log
+}
+
+// tick is one interval of a watcher: poll and report.
+func tick(t *testing.T, w *Watcher) error {
+	t.Helper()
+	err := w.poll(t.Context())
+	w.report(err)
+	return err
+}
+
+func mustServe(t *testing.T, w *Watcher, version string) {
+	t.Helper()
+	if err := tick(t, w); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Current().ID(); got != version {
+		t.Fatalf("version %s is served, want %s", got, version)
+	}
+}
+
+// steps is a clock that moves when the test says so.
+type steps struct{ timers chan chan time.Time }
+
+func newSteps() *steps { return &steps{make(chan chan time.Time, 1)} }
+
+func (s *steps) NewTimer(time.Duration) (<-chan time.Time, func()) {
+	fired := make(chan time.Time, 1)
+	s.timers <- fired
+	return fired, func() {}
+}
+
+// step waits until somebody waits, and lets the time be over.
+func (s *steps) step() { <-s.timers <- time.Time{} }
+
+// lines collects a log.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(data)
+}
+
+// take returns what was logged since the last call.
+func (l *lines) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := strings.TrimSuffix(l.buf.String(), "\n")
+	l.buf.Reset()
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// faults is a hook that fails commands.
+type faults struct {
+	mu    sync.Mutex
+	calls int
+	// fail decides on the call of that number, from 1, and of that name, a pipeline's first command's: lose the request,
+	// lose the answer, or let it be.
+	fail func(call int, name string) fault
+}
+
+type fault int
+
+const (
+	fine fault = iota
+	requestLost
+	answerLost
+)
+
+var errInjected = errors.New("injected: connection lost")
+
+func (f *faults) next(cmd redis.Cmder) fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	if f.fail == nil {
+		return fine
+	}
+	return f.fail(f.calls, cmd.Name())
+}
+
+func (f *faults) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f *faults) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		switch f.next(cmd) {
+		case requestLost:
+			cmd.SetErr(errInjected)
+			return errInjected
+		case answerLost:
+			_ = next(ctx, cmd)
+			cmd.SetErr(errInjected)
+			return errInjected
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (f *faults) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		what := f.next(cmds[0])
+		if what == fine {
+			return next(ctx, cmds)
+		}
+		if what == answerLost {
+			_ = next(ctx, cmds)
+		} else if half := cmds[:len(cmds)/2]; len(half) > 0 {
+			_ = next(ctx, half) // a pipeline can be cut anywhere
+		}
+		for _, cmd := range cmds {
+			cmd.SetErr(errInjected)
+		}
+		return errInjected
+	}
+}
+
+// bundle is a sealed artifact of that name and 300 nodes.
+func bundle(t testing.TB, seed uint64, version string) *artifact.Bundle {
+	t.Helper()
+	return sealed(t, artifacttest.Bundle(seed, artifacttest.Size{Nodes: 300, Synthetic: 12, Features: 7, Classes: 4}), version)
+}
+
+func sealed(t testing.TB, b *artifact.Bundle, version string) *artifact.Bundle {
+	t.Helper()
+	b.Manifest.Version = version
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func inMemory(t testing.TB, b *artifact.Bundle, o Options) *Version {
+	t.Helper()
+	v, _, err := New(b, mapping.FromArtifact(b.Mapping), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// answer is what a version makes of a batch.
+type answer struct{ Logits, Probabilities *graph.Dense }
+
+// ask predicts a graph batch of n arrivals, each with known neighbours and an unknown one.
+func ask(ctx context.Context, v *Version, b *artifact.Bundle, n int) (answer, error) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	neighbours := make([][]infer.Row, n)
+	for i := range neighbours {
+		ids := []string{"nobody"}
+		for range 4 {
+			ids = append(ids, b.Mapping.IDs[rng.IntN(len(b.Mapping.IDs))])
+		}
+		neighbours[i] = make([]infer.Row, len(ids))
+		if err := v.Rows(ctx, ids, neighbours[i]); err != nil {
+			return answer{}, err
+		}
+	}
+	r, known := infer.Attach(neighbours, v.SyntheticNodes())
+	x := graph.NewDense(n, v.Features())
+	for k := range x.Data {
+		x.Data[k] = rng.Float32()
+	}
+	pair := graph.NewCSR(n, n, []graph.Edge{{Row: 0, Col: 1, Val: 1}, {Row: 1, Col: 0, Val: 1}})
+	logits, probabilities := v.Predict(&infer.Batch{X: graph.Features{Dense: x}, R: r, Known: known, Adj: pair})
+	return answer{logits, probabilities}, nil
+}
+
+func mustAsk(t *testing.T, v *Version, b *artifact.Bundle) answer {
+	t.Helper()
+	got, err := ask(t.Context(), v, b, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// mustAnswerLike holds a version to the artifact in memory, bit for bit.
+func mustAnswerLike(t *testing.T, v *Version, b *artifact.Bundle) {
+	t.Helper()
+	if v.ID() != b.Manifest.Version {
+		t.Fatalf("version %s, want %s", v.ID(), b.Manifest.Version)
+	}
+	if diff := cmp.Diff(mustAsk(t, inMemory(t, b, Options{}), b), mustAsk(t, v, b)); diff != "" {
+		t.Fatalf("answers differ from those of the artifact in memory (-memory +served):\n%s", diff)
+	}
+}
