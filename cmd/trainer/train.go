@@ -53,6 +53,9 @@ func trainCommand() *cobra.Command {
 		if err := o.Validate(); err != nil {
 			return err
 		}
+		if err := artifact.CheckTarget(out); err != nil { // before the work, not after it
+			return err
+		}
 		d, err := data.Open("")
 		if err != nil {
 			return err

@@ -36,6 +36,9 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 		if len(records) == 0 {
 			return nil
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		err := pipeline.Process(ctx, consumer.Intake{Name: fmt.Sprintf("lines-%d", line), Records: records})
 		records = records[:0]
 		return err

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/artifact/artifacttest"
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/mapping"
+	"rivulet/serving"
+)
+
+func small(t *testing.T) (versions, []string) {
+	t.Helper()
+	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return versions{serving.Pinned(v)}, b.Mapping.IDs
+}
+
+func TestLinesKeepTheirOrderAndNameWhatIsWrong(t *testing.T) {
+	from, ids := small(t)
+	in := strings.Join([]string{
+		`{"id":"a","features":[1,2,3],"edges":["` + ids[0] + `","nobody"]}`,
+		``,
+		`{"id":"b","features":[1,2]}`,
+		`{"id":`,
+		`{"id":7,"features":{"indices":[2],"values":[0.5]}}`, // the last line has no end
+	}, "\n")
+	type rejection struct {
+		Line   int64
+		Reason string
+	}
+	var rejections []rejection
+	for batch := 1; batch <= 5; batch++ {
+		rejections = nil
+		var out bytes.Buffer
+		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(in), &out, LineOptions{Mode: consumer.Node,
+			Batch: batch, Rejected: func(line int64, d *event.DeadLetter) { rejections = append(rejections, rejection{line, d.Reason}) }})
+		if err != nil || predicted != 2 || rejected != 2 {
+			t.Fatalf("batch %d: %d predicted, %d rejected, %v", batch, predicted, rejected, err)
+		}
+		want := []rejection{{3, event.ReasonFeatureLength}, {4, event.ReasonUnparsable}}
+		if diff := cmp.Diff(want, rejections); diff != "" {
+			t.Errorf("batch %d: rejected (-want +got):\n%s", batch, diff)
+		}
+		var got []string
+		for line := range bytes.Lines(out.Bytes()) {
+			var p event.Prediction
+			if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, p.ID)
+			if p.ID == "a" && (p.Known != 1 || p.Unknown != 1) {
+				t.Errorf("a has %d known and %d unknown neighbours, want 1 and 1", p.Known, p.Unknown)
+			}
+		}
+		if diff := cmp.Diff([]string{"a", "7"}, got); diff != "" {
+			t.Errorf("batch %d: predicted (-want +got):\n%s", batch, diff)
+		}
+	}
+}
+
+func TestLinesStopWithTheContext(t *testing.T) {
+	from, _ := small(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	in := `{"id":"a","features":[1,2,3]}` + "\n" + `{"id":"b","features":[1,2,3]}`
+	_, _, err := PredictLines(ctx, from, strings.NewReader(in), &bytes.Buffer{}, LineOptions{Mode: consumer.Node, Batch: 1})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "up to line 1") {
+		t.Errorf("error is %v, want a cancelled context and line 1", err)
+	}
+}

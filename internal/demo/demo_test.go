@@ -1,0 +1,176 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/artifact"
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/dataset"
+	"rivulet/event"
+	"rivulet/internal/app"
+	"rivulet/internal/progress"
+	"rivulet/internal/replay"
+	"rivulet/serving"
+	"rivulet/trainer"
+)
+
+// tiny is a graph on which a run takes a second.
+func tiny(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	g, ok := dataset.Preset("small")
+	if !ok {
+		t.Fatal("no preset small")
+	}
+	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 1500, 9000, 700, 300, 400
+	d, err := dataset.Generate(g, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func options(mode string) Options {
+	return Options{Train: trainer.Defaults(), Mode: mode, Batch: 64, Linger: 5 * time.Millisecond, Partitions: 3,
+		Progress: &progress.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
+}
+
+// Every arrival is predicted exactly once, and what the stream says is what the artifact says offline.
+func TestStreamIsTheArtifact(t *testing.T) {
+	d := tiny(t)
+	for _, mode := range []string{config.ModeNode, config.ModeGraph} {
+		t.Run(mode, func(t *testing.T) {
+			r, err := Run(t.Context(), d, options(mode))
+			if err != nil {
+				t.Fatal(err)
+			}
+			type delivery struct{ Arrivals, Predicted, Missing, Duplicates, DeadLetters int }
+			want := delivery{Arrivals: 400, Predicted: 400}
+			if diff := cmp.Diff(want, delivery{r.Arrivals, r.Predicted, r.Missing, r.Duplicates, r.DeadLetters}); diff != "" {
+				t.Errorf("delivery (-want +got):\n%s", diff)
+			}
+			if r.Accuracy != r.AccuracyOffline {
+				t.Errorf("the stream's accuracy is %.3f%%, offline %.3f%%", r.Accuracy, r.AccuracyOffline)
+			}
+			if r.Accuracy < r.AccuracyWhole-3 { // 400 nodes: a point and a half is one deviation
+				t.Errorf("accuracy %.2f%%, Whole %.2f%%", r.Accuracy, r.AccuracyWhole)
+			}
+			if r.Batches < 400/64 || r.NodesPerSecond <= 0 || r.Latency.P50 <= 0 || r.Latency.P50 > r.Latency.Max {
+				t.Errorf("figures do not fit together: %+v", r)
+			}
+		})
+	}
+}
+
+// replay --out - | predict gives the same predictions as the stream, bit for bit in node mode.
+func TestLinesAreTheStream(t *testing.T) {
+	d, o := tiny(t), options(config.ModeNode)
+	outcome, err := trainer.Train(t.Context(), d, o.Train, time.Now(), trainer.Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir() + "/artifact"
+	if err := artifact.Write(dir, outcome.Bundle); err != nil {
+		t.Fatal(err)
+	}
+	streamed, lines := throughStream(t, d, outcome.Bundle, o), throughLines(t, d, dir)
+	if len(streamed) != len(d.Test) || len(lines) != len(d.Test) {
+		t.Fatalf("%d predictions by the stream, %d by lines, want %d", len(streamed), len(lines), len(d.Test))
+	}
+	for id, want := range lines {
+		if diff := cmp.Diff(want, streamed[id]); diff != "" {
+			t.Fatalf("arrival %s (-lines +stream):\n%s", id, diff)
+		}
+	}
+}
+
+// said is what must not depend on the way; logits by their bits.
+type said struct {
+	Class          int
+	Name, Artifact string
+	Probability    uint32
+	Logits         []uint32
+	Known, Unknown int
+}
+
+func saidOf(p *event.Prediction) said {
+	s := said{Class: p.Class, Name: p.ClassName, Artifact: p.Artifact, Probability: math.Float32bits(p.Probability), Known: p.Known, Unknown: p.Unknown}
+	for _, v := range p.Logits {
+		s.Logits = append(s.Logits, math.Float32bits(v))
+	}
+	return s
+}
+
+func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Options) map[string]said {
+	t.Helper()
+	stack, cfg, err := start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stack.close()
+	cfg.Output.Logits = true
+	if err := publish(t.Context(), cfg.Redis.RedisServer, b, o.Progress); err != nil {
+		t.Fatal(err)
+	}
+	if err := stream(t.Context(), d, cfg, newTally(d, time.Now), o); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]said{}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	found := make(chan *event.Prediction)
+	done := make(chan error, 1)
+	go func() {
+		done <- readPredictions(ctx, cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Predictions, o.Partitions, func(p *event.Prediction) {
+			again := *p
+			found <- &again
+		})
+	}()
+	for len(out) < len(d.Test) {
+		select {
+		case p := <-found:
+			out[p.ID] = saidOf(p)
+		case err := <-done:
+			t.Fatalf("reading ended with %d predictions: %v", len(out), err)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]said {
+	t.Helper()
+	var arrivals, predictions bytes.Buffer
+	if _, err := replay.Replay(t.Context(), d, &replay.Lines{W: &arrivals}, replay.Options{Chunk: 100}); err != nil {
+		t.Fatal(err)
+	}
+	versions, err := app.Pinned(dir, serving.Options{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	predicted, rejected, err := app.PredictLines(t.Context(), versions, &arrivals, &predictions,
+		app.LineOptions{Mode: consumer.Node, Batch: 37, Output: consumer.Output{Logits: true}})
+	if err != nil || rejected != 0 || predicted != len(d.Test) {
+		t.Fatalf("%d predicted, %d rejected, %v", predicted, rejected, err)
+	}
+	out := map[string]said{}
+	for line := range bytes.Lines(predictions.Bytes()) {
+		var p event.Prediction
+		if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
+			t.Fatal(err)
+		}
+		out[p.ID] = saidOf(&p)
+	}
+	return out
+}
