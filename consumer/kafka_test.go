@@ -118,6 +118,9 @@ func (s *stack) published(topic string) (all []Record) {
 			at: event.TopicPartition{Topic: topic, Partition: int(info.Partition)}, next: info.LogStartOffset}
 		for f.next < info.HighWatermark {
 			records, _, err := f.fetch(s.t.Context())
+			if errors.Is(err, kafka.NotLeaderForPartition) {
+				continue // until the transport has heard of the change
+			}
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -336,21 +339,21 @@ func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
 		return o
 	}
 	first, second := &recorder{}, &recorder{}
-	s.send(400)
+	s.send(100)
 	stopFirst := s.start(slow(s.options(first)))
 	s.wait("the first works", func() bool { return s.size(predictionsTopic) >= 64 })
 	stopSecond := s.start(slow(s.options(second)))
 	s.wait("both work", func() bool {
+		s.send(10)
 		second.mu.Lock()
 		defer second.mu.Unlock()
 		return second.deliveries > 0
 	})
 	s.send(200)
-	s.wait("half are predicted", func() bool { return s.size(predictionsTopic) >= 300 })
 	if err := stopSecond(); err != nil {
 		t.Fatal(err)
 	}
-	s.wait("all is committed", func() bool { return s.committed() == 600 })
+	s.wait("all is committed", func() bool { return s.committed() == int64(s.sent) })
 	if err := stopFirst(); err != nil {
 		t.Fatal(err)
 	}
