@@ -1,0 +1,260 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"rivulet/artifact"
+	"rivulet/infer"
+)
+
+// onRedis runs a test on the embedded server, and on the one that RIVULET_TEST_REDIS names. Of that one it touches only
+// keys under a prefix of its own, and removes them.
+func onRedis(t *testing.T, test func(t *testing.T, client *redis.Client, prefix string)) {
+	t.Run("embedded", func(t *testing.T) {
+		test(t, connect(t, "redis://"+miniredis.RunT(t).Addr()), "test:")
+	})
+	t.Run("real", func(t *testing.T) {
+		client, prefix := realRedis(t)
+		test(t, client, prefix)
+	})
+}
+
+func realRedis(t testing.TB) (client *redis.Client, prefix string) {
+	t.Helper()
+	url := os.Getenv("RIVULET_TEST_REDIS")
+	if url == "" {
+		t.Skip("RIVULET_TEST_REDIS is not set to the URL of a Redis for tests")
+	}
+	client = connect(t, url)
+	hash := fnv.New32a()
+	fmt.Fprint(hash, t.Name(), os.Getpid())
+	prefix = fmt.Sprintf("rivulet-test:%08x:", hash.Sum32())
+	t.Cleanup(func() {
+		it := client.Scan(context.Background(), 0, prefix+"*", 10_000).Iterator()
+		for it.Next(context.Background()) {
+			client.Unlink(context.Background(), it.Val())
+		}
+	})
+	return client, prefix
+}
+
+func connect(t testing.TB, url string) *redis.Client {
+	t.Helper()
+	client, err := Connect(RedisOptions{URL: url, MaxRetries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client.(*redis.Client)
+}
+
+// stored writes m with its marker.
+func stored(t testing.TB, client *redis.Client, prefix string, m *artifact.Mapping) Table {
+	t.Helper()
+	table := Table{
+		Keys: prefix + "rows:", Buckets: Buckets(len(m.IDs)), Synthetic: m.Rows.Cols, Marker: prefix + "complete", MarkerID: "1:abc",
+	}
+	if err := WriteRows(t.Context(), client, table, m, 0, func(int, int) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.HSet(t.Context(), table.Marker, MarkerField, table.MarkerID).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func TestRedisEqualsMemory(t *testing.T) {
+	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+		m := numbered(9000, 4)
+		table := stored(t, client, prefix, m)
+		memory := FromArtifact(m)
+		for _, ordered := range []bool{true, false} { // false is what a cluster's client is given
+			lookup := NewRedis(client, table)
+			if !lookup.ordered {
+				t.Fatal("a client of one server counts as one of many")
+			}
+			lookup.ordered = ordered
+			if diff := cmp.Diff(mustRows(t, memory, m.IDs...), mustRows(t, lookup, m.IDs...)); diff != "" {
+				t.Fatalf("rows differ (-memory +redis):\n%s", diff)
+			}
+			rapid.Check(t, func(rt *rapid.T) {
+				var ids []string
+				for _, i := range rapid.SliceOfN(rapid.IntRange(0, 12_000), 0, 200).Draw(rt, "ids") { // unknown, repeated
+					ids = append(ids, strconv.Itoa(i))
+				}
+				want, got := make([]infer.Row, len(ids)), make([]infer.Row, len(ids))
+				for i := range got {
+					got[i] = infer.Row{Known: true, Cols: []int32{99}} // left over from an earlier call
+				}
+				if err := errors.Join(memory.Rows(t.Context(), ids, want), lookup.Rows(t.Context(), ids, got)); err != nil {
+					rt.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					rt.Fatalf("rows differ (-memory +redis):\n%s", diff)
+				}
+			})
+		}
+	})
+}
+
+func TestRedisOddIDs(t *testing.T) {
+	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+		m := numbered(5, 3)
+		m.IDs = []string{" ", "a\x00b\r\n", "ключ", "007", strings.Repeat("long", 5000)}
+		lookup := NewRedis(client, stored(t, client, prefix, m))
+		ids := append([]string{"", "7", "a"}, m.IDs...)
+		if diff := cmp.Diff(mustRows(t, FromArtifact(m), ids...), mustRows(t, lookup, ids...)); diff != "" {
+			t.Errorf("rows differ (-memory +redis):\n%s", diff)
+		}
+	})
+}
+
+// TestRedisVanished: once its marker is not the one that it was made for, a lookup says so and not "unknown".
+func TestRedisVanished(t *testing.T) {
+	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+		m := numbered(100, 3)
+		table := stored(t, client, prefix, m)
+		for _, change := range []struct {
+			name  string
+			apply func() error
+			want  string
+		}{
+			{"replaced", func() error { return client.HSet(t.Context(), table.Marker, MarkerField, "2:def").Err() }, `is of "2:def", want "1:abc"`},
+			{"removed", func() error {
+				return errors.Join(client.Del(t.Context(), table.Marker).Err(), DeleteRows(t.Context(), client, table))
+			}, "is missing"},
+		} {
+			if err := change.apply(); err != nil {
+				t.Fatal(err)
+			}
+			for _, ordered := range []bool{true, false} {
+				lookup := &Redis{client: client, table: table, ordered: ordered}
+				err := lookup.Rows(t.Context(), []string{"7", "nobody"}, make([]infer.Row, 2))
+				if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), change.want) || !strings.Contains(err.Error(), "reading 2 mapping rows") {
+					t.Errorf("%s, ordered %t: error = %v", change.name, ordered, err)
+				}
+			}
+		}
+		if n, err := CountRows(t.Context(), client, table); n != 0 || err != nil {
+			t.Errorf("%d rows (%v) after all were removed", n, err)
+		}
+	})
+}
+
+func TestRedisDamagedRow(t *testing.T) {
+	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+		table := stored(t, client, prefix, numbered(100, 3))
+		client.HSet(t.Context(), table.key(table.bucket("7")), "7", "\x01")
+		err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2))
+		if err == nil || !strings.Contains(err.Error(), `id "7": row of M: `) {
+			t.Errorf("error = %v, want one that names the id", err)
+		}
+		client.Set(t.Context(), table.key(table.bucket("7")), "not a hash", 0)
+		err = NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2))
+		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Errorf("error = %v, want Redis' own", err)
+		}
+	})
+}
+
+// TestWriteRowsGoesOn: buckets from the given one on are written, and the callback is told how far it is.
+func TestWriteRowsGoesOn(t *testing.T) {
+	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+		m := numbered(30_000, 2)
+		table := Table{Keys: prefix + "rows:", Buckets: Buckets(len(m.IDs)), Synthetic: m.Rows.Cols}
+		stop := errors.New("stop")
+		var reached []int
+		err := WriteRows(t.Context(), client, table, m, 0, func(buckets, rows int) error {
+			if reached = append(reached, buckets); len(reached) == 2 {
+				return stop
+			}
+			return nil
+		})
+		if !errors.Is(err, stop) || !slices.Equal(reached, []int{256, 512}) {
+			t.Fatalf("error = %v after buckets %v", err, reached)
+		}
+		if n, _ := client.Exists(t.Context(), table.key(512)).Result(); n != 0 {
+			t.Error("bucket 512 was written after the stop")
+		}
+		client.Del(t.Context(), table.key(511)) // written before: going on from 512 does not touch it
+		rows := 0
+		if err := WriteRows(t.Context(), client, table, m, 512, func(_, r int) error { rows = r; return nil }); err != nil || rows != 30_000 {
+			t.Fatalf("error = %v after %d rows", err, rows)
+		}
+		if n, _ := client.Exists(t.Context(), table.key(511)).Result(); n != 0 {
+			t.Error("bucket 511 was written again")
+		}
+		if err := WriteRows(t.Context(), client, table, m, 511, func(int, int) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := CountRows(t.Context(), client, table); n != 30_000 || err != nil {
+			t.Errorf("%d rows (%v), want 30000", n, err)
+		}
+	})
+}
+
+func TestRedisUnreachable(t *testing.T) {
+	client := connect(t, "redis://127.0.0.1:1?max_retries=-1")
+	table := Table{Keys: "rows:", Buckets: 1, Synthetic: 3, Marker: "complete"}
+	m := numbered(3, 1)
+	_, counted := CountRows(t.Context(), client, table)
+	for want, err := range map[string]error{
+		"reading 1 mapping rows: ":                     NewRedis(client, table).Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)),
+		"writing mapping rows, buckets 0 to 0 of 1: ":  WriteRows(t.Context(), client, table, m, 0, func(int, int) error { return nil }),
+		"removing mapping rows, buckets 0 to 0 of 1: ": DeleteRows(t.Context(), client, table),
+		"counting mapping rows, buckets 0 to 0 of 1: ": counted,
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error = %v, want %q and the reason", err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := NewRedis(client, table).Rows(ctx, []string{"1"}, make([]infer.Row, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want that the context has ended", err)
+	}
+	if err := NewRedis(client, table).Rows(ctx, nil, nil); err != nil {
+		t.Errorf("no ids: error = %v", err)
+	}
+}
+
+func TestConnectOptions(t *testing.T) {
+	client, err := Connect(RedisOptions{URL: "rediss://user:word@host:7000/3?read_timeout=7s&pool_size=5", PoolSize: 9, MaxRetries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	o := client.(*redis.Client).Options()
+	type settings struct {
+		Addr, User, Password             string
+		DB, Pool, Retries                int
+		Dial, Read, Write, Pause, Longer time.Duration
+		TLS                              bool
+	}
+	got := settings{o.Addr, o.Username, o.Password, o.DB, o.PoolSize, o.MaxRetries, o.DialTimeout, o.ReadTimeout, o.WriteTimeout,
+		o.MinRetryBackoff, o.MaxRetryBackoff, o.TLSConfig != nil}
+	want := settings{"host:7000", "user", "word", 3, 9, 0, 5 * time.Second, 7 * time.Second, 3 * time.Second,
+		20 * time.Millisecond, 500 * time.Millisecond, true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("options differ (-want +got):\n%s", diff)
+	}
+	for _, url := range []string{"", "redis://:secret@host:port", "http://secret@host", "redis://u:sec%ret@host", "secret"} {
+		if _, err := Connect(RedisOptions{URL: url}); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "ret@") {
+			t.Errorf("url %q: error = %v, want one without the password", url, err)
+		}
+	}
+}
