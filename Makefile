@@ -1,0 +1,49 @@
+# Everything here is short for commands that work by themselves: `make help` lists the targets.
+
+GO       ?= go
+GOLANGCI ?= golangci-lint
+FUZZTIME ?= 10s
+REDIS    ?= redis://127.0.0.1:6379/15
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race lint fmt fuzz bench integration demo reference ci
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+build: ## the three programs, into bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
+
+test: ## the tests; they need the Go toolchain and nothing else
+	$(GO) test ./...
+
+race: ## the tests with the race detector
+	$(GO) test -race ./...
+
+lint: ## golangci-lint, version 2
+	$(GOLANGCI) run ./...
+
+fmt: ## gofmt
+	gofmt -w $$(git ls-files '*.go')
+
+fuzz: ## each fuzz target for FUZZTIME
+	@set -e; for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$f of $$p"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; \
+	  done; \
+	done
+
+bench: ## the benchmarks, in the users' units
+	$(GO) test -run '^$$' -bench . ./...
+
+integration: ## the packages that talk to Redis, against the database REDIS, which they write to
+	RIVULET_TEST_REDIS=$(REDIS) $(GO) test -count=1 ./serving/... ./mapping/...
+
+demo: ## the main job, on services embedded in the process
+	$(GO) run ./cmd/rivulet demo
+
+reference: ## config/REFERENCE.md from the structs
+	$(GO) test ./config -run TestReference -update
+
+ci: ## all that is checked before a merge
+	.ci/run

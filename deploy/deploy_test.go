@@ -1,0 +1,188 @@
+// Package deploy holds no code. Its test reads the files that start the programs.
+package deploy
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"rivulet/config"
+)
+
+// consumer.yaml lists every setting with its default, so that it can be read as an example and trusted.
+func TestConsumerExample(t *testing.T) {
+	got, err := config.Load[config.Consumer](config.Sources{Environ: []string{"RIVULET_CONFIG=consumer.yaml"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(config.Default[config.Consumer](), got); diff != "" {
+		t.Errorf("consumer.yaml differs from the defaults (-default +file):\n%s", diff)
+	}
+
+	settings := map[string]any{}
+	readYAML(t, "consumer.yaml", &settings)
+	flags := pflag.NewFlagSet("consumer", pflag.ContinueOnError)
+	config.Flags[config.Consumer](flags)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "config" && !has(settings, strings.Split(f.Name, ".")) {
+			t.Errorf("consumer.yaml lacks %s", f.Name)
+		}
+	})
+}
+
+func has(settings map[string]any, key []string) bool {
+	value, there := settings[key[0]]
+	if below, section := value.(map[string]any); section && len(key) > 1 {
+		return has(below, key[1:])
+	}
+	return there && len(key) == 1
+}
+
+func TestPublishExample(t *testing.T) {
+	got, err := config.Load[config.Publish](config.Sources{Environ: []string{"RIVULET_CONFIG=publish.yaml"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Artifact == "" {
+		t.Error("publish.yaml names no artifact")
+	}
+}
+
+// compose is what we rely on of a compose file; the rest is docker's to check.
+type compose struct {
+	Services map[string]*service
+	Volumes  map[string]any
+}
+
+type service struct {
+	Image       string
+	Build       struct{ Dockerfile string }
+	User        string
+	Command     []string
+	Environment map[string]string
+	DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+	Volumes     []string
+	Healthcheck struct{ Test []string }
+}
+
+func readCompose(t *testing.T) compose {
+	t.Helper()
+	var c compose
+	readYAML(t, "../compose.yaml", &c)
+	for _, name := range []string{"kafka", "redis", "trainer", "consumer", "producer"} {
+		if c.Services[name] == nil {
+			t.Fatalf("service %s is not there", name)
+		}
+	}
+	return c
+}
+
+func readYAML(t *testing.T, path string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// A pinned tag names a release. Our own image is built here.
+var pinned = regexp.MustCompile(`:v?\d+\.\d+\.\d+(-\w+)?$|^rivulet:dev$`)
+
+func TestImagesArePinned(t *testing.T) {
+	for name, s := range readCompose(t).Services {
+		if !pinned.MatchString(s.Image) {
+			t.Errorf("%s: image %q has no tag of a release", name, s.Image)
+		}
+		if s.Build.Dockerfile != "" {
+			if _, err := os.Stat("../" + s.Build.Dockerfile); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// What others wait for to be healthy must say when it is; what is mounted must be there.
+func TestComposeHangsTogether(t *testing.T) {
+	c := readCompose(t)
+	for name, s := range c.Services {
+		for other, on := range s.DependsOn {
+			switch target := c.Services[other]; {
+			case target == nil:
+				t.Errorf("%s depends on %s, which is not there", name, other)
+			case on.Condition == "service_healthy" && len(target.Healthcheck.Test) == 0:
+				t.Errorf("%s waits for %s to be healthy, which has no healthcheck", name, other)
+			case on.Condition == "service_started":
+				t.Errorf("%s depends on %s as %q: started is not ready", name, other, on.Condition)
+			}
+		}
+		for _, v := range s.Volumes {
+			source, _, _ := strings.Cut(v, ":")
+			if !strings.HasPrefix(source, ".") {
+				if _, declared := c.Volumes[source]; !declared {
+					t.Errorf("%s: volume %s is not declared", name, source)
+				}
+			} else if _, err := os.Stat("../" + source); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// The programs take what compose.yaml sets: variables, and the flags of the settings.
+func TestComposeSettings(t *testing.T) {
+	c := readCompose(t)
+	load := func(name string) config.Consumer {
+		var environ []string
+		for k, v := range c.Services[name].Environment {
+			environ = append(environ, k+"="+v)
+		}
+		cfg, err := config.Load[config.Consumer](config.Sources{Environ: environ})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return cfg
+	}
+	consumer, trainer, producer := load("consumer"), load("trainer"), load("producer")
+	if consumer.Redis.URL != trainer.Redis.URL || consumer.Redis.Prefix != trainer.Redis.Prefix {
+		t.Errorf("the trainer publishes to %s, the consumer reads %s", trainer.Redis.URL, consumer.Redis.URL)
+	}
+	if diff := cmp.Diff(producer.Kafka.Brokers.Brokers, consumer.Kafka.Brokers.Brokers); diff != "" {
+		t.Errorf("brokers (-producer +consumer):\n%s", diff)
+	}
+	made := strings.Join(c.Services["topics"].Command, " ")
+	for _, topic := range []string{consumer.Kafka.Topics.Arrivals, consumer.Kafka.Topics.Predictions, consumer.Kafka.Topics.DeadLetters} {
+		if !slices.Contains(strings.Fields(strings.ReplaceAll(made, ";", " ")), topic) {
+			t.Errorf("topic %s is not created by %q", topic, made)
+		}
+	}
+	port := consumer.HTTP.Listen + "/readyz"
+	if test := c.Services["consumer"].Healthcheck.Test; !strings.Contains(test[len(test)-1], port) {
+		t.Errorf("the consumer's healthcheck %q does not ask %s", test, port)
+	}
+}
+
+// No container of ours runs as root.
+func TestNotRoot(t *testing.T) {
+	dockerfile, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := regexp.MustCompile(`(?m)^USER (\S+)$`).FindAllStringSubmatch(string(dockerfile), -1)
+	if len(users) == 0 || strings.HasPrefix(users[len(users)-1][1], "0") || strings.HasPrefix(users[len(users)-1][1], "root") {
+		t.Errorf("users of the Dockerfile: %v", users)
+	}
+	for name, s := range readCompose(t).Services {
+		if s.User == "root" || strings.HasPrefix(s.User, "0") || name == "redis" && s.User == "" {
+			t.Errorf("%s runs as %q", name, s.User)
+		}
+	}
+}
