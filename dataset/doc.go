@@ -60,7 +60,7 @@
 //
 // and kept as a flag. Dense: x_i = CommunityTopic·μ_k + ClassTopic·ν_c + ε_i, all of independent N(0,1) entries.
 //
-// [Preset] has two generators by name: "small" for demonstrations and tests, "flickr" in the shape of the paper's largest
-// but one set. In both neither the features alone nor the edges alone come near a model that has both; presets.go has the
-// figures and a test holds them.
+// [Preset] has two generators by name: "small" for demonstrations and tests, "flickr" in the shape of the paper's Flickr
+// set. In both, features alone or edges alone come nowhere near a model that has both; presets.go has the figures and a
+// test holds them.
 package dataset
