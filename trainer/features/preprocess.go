@@ -48,17 +48,33 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer
 	case infer.Standardize:
 		pre.Mean, pre.Std = moments(x)
 	}
-	squares := 0.0
-	Factor(x, pre).Blocks(blockWidth, func(_ int, block *graph.Dense) {
+	norm := propagatedNorm(Factor(x, pre), hat)
+	if norm == 0 {
+		return nil, fmt.Errorf("preprocess %q: the propagated features of the original graph do not vary", kind)
+	}
+	pre.Scale = float32(targetNorm / norm)
+	return pre, nil
+}
+
+// rounding is the share of the mean row's norm below which what centring leaves is taken for rounding.
+const rounding = 1e-6
+
+// propagatedNorm is the RMS norm of the rows of Â²·pre(X), 0 where they are zero but for rounding.
+func propagatedNorm(f *Factored, hat *graph.CSR) float64 {
+	squares, centre := 0.0, 0.0
+	f.Blocks(blockWidth, func(_ int, block *graph.Dense) {
 		for _, v := range graph.Mul(hat, graph.Mul(hat, block)).Data {
 			squares += float64(v) * float64(v)
 		}
 	})
-	if squares == 0 {
-		return nil, fmt.Errorf("preprocess %q: the features of the original graph do not vary", kind)
+	for _, v := range f.Offset {
+		centre += float64(v) * float64(v)
 	}
-	pre.Scale = float32(targetNorm / math.Sqrt(squares/float64(x.Rows())))
-	return pre, nil
+	norm := math.Sqrt(squares / float64(hat.Rows))
+	if norm <= rounding*math.Sqrt(centre) {
+		return 0
+	}
+	return norm
 }
 
 // moments are the mean and the deviation of every column; a deviation of 0 becomes 1.
