@@ -19,7 +19,7 @@ var idKinds = []struct {
 	name string
 	make func(i int) string
 }{
-	{"integer", func(i int) string { return strconv.Itoa(i) }},
+	{"integer", strconv.Itoa},
 	{"post", func(i int) string { return fmt.Sprintf("post:%d", i) }},
 	{"uuid", func(i int) string {
 		rng := rand.NewPCG(uint64(i), 5)

@@ -40,7 +40,6 @@ func TestNothingPublished(t *testing.T) {
 
 // TestBadVersionIsRefused damages v2 in every part; v1 goes on, and the reason is logged once.
 func TestBadVersionIsRefused(t *testing.T) {
-	type redisField struct{ key, field string }
 	onRedis(t, func(t *testing.T, s *server) {
 		marker := "{" + s.prefix + "}:v2:complete"
 		blob := s.prefix + ":v2:2:blob:"
@@ -299,8 +298,7 @@ func TestOldVersionIsHeldWhileItIsUsed(t *testing.T) {
 		mustAnswerLike(t, inBatch, first)
 		runtime.KeepAlive(inBatch)
 
-		inBatch = nil
-		runtime.GC()
+		runtime.GC() // the batch is over
 		mustServe(t, w, "v2") // lets go of v1
 		if removed, err := p.Prune(t.Context(), 0); err != nil || !slices.Equal(removed, []string{"v1"}) {
 			t.Errorf("removed %q (%v), want v1, which nobody uses", removed, err)

@@ -1,0 +1,30 @@
+package devstack
+
+import (
+	"strings"
+	"testing"
+
+	"rivulet/mapping"
+)
+
+func TestRedisStartsAnswersAndStops(t *testing.T) {
+	server, err := StartRedis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := mapping.Connect(mapping.RedisOptions{URL: server.URL(), MaxRetries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	if err := client.HSet(t.Context(), "key", "field", "value").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := StartRedisAt(strings.TrimPrefix(server.URL(), "redis://")); err == nil || !strings.Contains(err.Error(), "starting the embedded Redis on 127.0.0.1:") {
+		t.Errorf("a second server on one address: error = %v", err)
+	}
+	server.Close()
+	if err := client.HGet(t.Context(), "key", "field").Err(); err == nil {
+		t.Error("the server answers after it was closed")
+	}
+}
