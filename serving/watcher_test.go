@@ -298,7 +298,7 @@ func TestOldVersionIsHeldWhileItIsUsed(t *testing.T) {
 		mustAnswerLike(t, inBatch, first)
 		runtime.KeepAlive(inBatch)
 
-		runtime.GC() // the batch is over
+		runtime.GC()          // the batch is over
 		mustServe(t, w, "v2") // lets go of v1
 		if removed, err := p.Prune(t.Context(), 0); err != nil || !slices.Equal(removed, []string{"v1"}) {
 			t.Errorf("removed %q (%v), want v1, which nobody uses", removed, err)
