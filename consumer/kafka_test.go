@@ -322,15 +322,23 @@ func TestCommitFails(t *testing.T) {
 
 func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
 	s := newStack(t, 4)
-	// Every commit is held against the generation that the group has then.
-	var fences sync.Mutex
-	late := 0
+	// Under one generation a partition has one owner, and only that one commits.
+	type grant struct {
+		generation, partition int32
+	}
+	var mu sync.Mutex
+	owners := make(map[grant]map[string]bool)
 	s.kafka.Cluster.ControlKey(int16(kmsg.OffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		s.kafka.Cluster.KeepControl()
-		fences.Lock()
-		defer fences.Unlock()
-		if r.(*kmsg.OffsetCommitRequest).Generation < 0 {
-			late++
+		mu.Lock()
+		defer mu.Unlock()
+		commit := r.(*kmsg.OffsetCommitRequest)
+		for _, p := range commit.Topics[0].Partitions {
+			g := grant{commit.Generation, p.Partition}
+			if owners[g] == nil {
+				owners[g] = make(map[string]bool)
+			}
+			owners[g][commit.MemberID] = true
 		}
 		return nil, nil, false
 	})
@@ -362,8 +370,10 @@ func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
 	if first.generations() < 2 {
 		t.Errorf("the first consumer saw %d generations", first.generations())
 	}
-	if late != 0 {
-		t.Errorf("%d commits outside any generation", late)
+	for g, members := range owners {
+		if g.generation < 0 || len(members) != 1 {
+			t.Errorf("partition %d was committed by %d members under generation %d", g.partition, len(members), g.generation)
+		}
 	}
 }
 
