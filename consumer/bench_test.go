@@ -1,0 +1,224 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"rivulet/event"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/internal/devstack"
+	"rivulet/producer"
+)
+
+// The benchmarks have the shape of flickr: d = 500, C = 7, 44,625 nodes of T, N' = 223, 35 features and 20 edges an
+// arrival, node batches of 256.
+const (
+	benchFeatures  = 500
+	benchClasses   = 7
+	benchNodes     = 44_625
+	benchSynthetic = 223
+	benchNonzeros  = 35
+	benchEdges     = 20
+	benchBatch     = 256
+)
+
+// benchVersion keeps M in memory, as a warm cache does.
+type benchVersion struct {
+	predictor infer.Predictor
+	classes   []string
+	rows      map[string]infer.Row
+}
+
+func newBenchVersion() *benchVersion {
+	r := rand.New(rand.NewPCG(1, 2))
+	dense := func(rows, cols int) *graph.Dense {
+		m := graph.NewDense(rows, cols)
+		for k := range m.Data {
+			m.Data[k] = r.Float32() - 0.5
+		}
+		return m
+	}
+	sgc, err := infer.NewSGC(dense(benchFeatures, benchClasses), make([]float32, benchClasses))
+	if err != nil {
+		panic(err)
+	}
+	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: make([]float32, benchFeatures), Scale: 2}
+	tables := &infer.Tables{U: []*graph.Dense{dense(benchSynthetic, benchClasses), dense(benchSynthetic, benchClasses)}, C: dense(benchSynthetic, 1)}
+	v := &benchVersion{predictor: infer.Predictor{Model: sgc.Frozen(tables, pre),
+		Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}, rows: make(map[string]infer.Row, benchNodes)}
+	for i := range benchClasses {
+		v.classes = append(v.classes, fmt.Sprintf("class-%d", i))
+	}
+	for i := range benchNodes {
+		row := infer.Row{Known: true}
+		for c := r.Int32N(40); c < benchSynthetic && len(row.Cols) < 4; c += 1 + r.Int32N(60) {
+			row.Cols, row.Vals = append(row.Cols, c), append(row.Vals, r.Float32())
+		}
+		v.rows[fmt.Sprint(i)] = row
+	}
+	return v
+}
+
+func (v *benchVersion) ID() string          { return "bench" }
+func (v *benchVersion) Classes() []string   { return v.classes }
+func (v *benchVersion) Features() int       { return benchFeatures }
+func (v *benchVersion) SyntheticNodes() int { return benchSynthetic }
+
+func (v *benchVersion) Rows(_ context.Context, ids []string, rows []infer.Row) error {
+	for i, id := range ids {
+		rows[i] = v.rows[id]
+	}
+	return nil
+}
+
+func (v *benchVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+	return v.predictor.Predict(b)
+}
+
+// benchArrivals are n encoded arrivals.
+func benchArrivals(b *testing.B, n int) (out []Record) {
+	b.Helper()
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range n {
+		a := event.Arrival{ID: fmt.Sprint(benchNodes + i), Features: event.Features{Sparse: true}, Time: time.UnixMilli(1_700_000_000_000)}
+		for c := r.Int32N(14); c < benchFeatures && len(a.Features.Indices) < benchNonzeros; c += 1 + r.Int32N(27) {
+			a.Features.Indices, a.Features.Values = append(a.Features.Indices, c), append(a.Features.Values, r.Float32())
+		}
+		for range benchEdges {
+			a.Edges = append(a.Edges, fmt.Sprint(r.IntN(benchNodes)))
+		}
+		value, err := event.JSON{}.AppendArrival(nil, &a)
+		if err != nil {
+			b.Fatal(err)
+		}
+		out = append(out, Record{Key: []byte(a.ID), Value: value, Source: event.Source{Topic: arrivalsTopic, Offset: int64(i)}})
+	}
+	return out
+}
+
+// shares adds up the stages of the batches.
+type shares struct {
+	NopObserver
+	mu    chan struct{}
+	sum   BatchStats
+	nodes int
+}
+
+func newShares() *shares {
+	s := &shares{mu: make(chan struct{}, 1)}
+	s.mu <- struct{}{}
+	return s
+}
+
+func (s *shares) Batch(b BatchStats) {
+	<-s.mu
+	s.nodes += b.Records
+	s.sum.Decode += b.Decode
+	s.sum.Lookup += b.Lookup
+	s.sum.Attach += b.Attach
+	s.sum.Infer += b.Infer
+	s.sum.Wait += b.Wait
+	s.sum.Deliver += b.Deliver
+	s.mu <- struct{}{}
+}
+
+func (s *shares) report(b *testing.B) {
+	b.ReportMetric(float64(s.nodes)/b.Elapsed().Seconds(), "nodes/s")
+	for name, d := range map[string]time.Duration{"decode": s.sum.Decode, "lookup": s.sum.Lookup, "attach": s.sum.Attach,
+		"infer": s.sum.Infer, "wait": s.sum.Wait, "deliver": s.sum.Deliver} {
+		b.ReportMetric(float64(d.Nanoseconds())/float64(s.nodes)/1e3, name+"-µs/node")
+	}
+}
+
+type discard struct{}
+
+func (discard) Deliver(context.Context, event.Batch) error { return nil }
+
+// BenchmarkPath is the path of a record without Kafka.
+func BenchmarkPath(b *testing.B) {
+	all := benchArrivals(b, 16*benchBatch)
+	for _, mode := range []Mode{Node, Graph} {
+		b.Run(string(mode), func(b *testing.B) {
+			seen := newShares()
+			p := pipeline(b, PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: discard{}, Mode: mode, Observer: seen})
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				k := i % 16 * benchBatch
+				if err := p.Process(b.Context(), Intake{Name: "b", Records: all[k : k+benchBatch]}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			seen.report(b)
+		})
+	}
+}
+
+// BenchmarkStream is the whole stream over the embedded broker, whose own work is in the figure: arrivals are waiting in
+// four partitions.
+func BenchmarkStream(b *testing.B) {
+	all := benchArrivals(b, 20_000)
+	for _, lanes := range []int{1, 2, 3} {
+		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				transport := &kafka.Transport{}
+				p, err := producer.New(producer.Options{Addr: kafka.TCP(k.Addr()), Transport: transport,
+					Predictions: predictionsTopic, DeadLetters: lettersTopic})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for part := 0; part < len(all); part += 1000 {
+					var batch []producer.Record
+					for _, r := range all[part : part+1000] {
+						batch = append(batch, producer.Record{Key: r.Key, Value: r.Value})
+					}
+					if err := p.Publish(b.Context(), arrivalsTopic, batch); err != nil {
+						b.Fatal(err)
+					}
+				}
+				seen := newShares()
+				ctx, cancel := context.WithCancel(b.Context())
+				c, err := New(Options{Brokers: k.Addrs(), Transport: transport, Group: "g", Topics: []string{arrivalsTopic},
+					BatchSize: benchBatch, Lanes: lanes, Path: PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: p,
+						Mode: Node, Observer: &until{shares: seen, n: len(all), reached: cancel}}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if err := c.Run(ctx); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				seen.report(b)
+				b.ReportMetric(float64(len(all)*b.N)/b.Elapsed().Seconds(), "nodes/s")
+				transport.CloseIdleConnections()
+				k.Close()
+			}
+		})
+	}
+}
+
+// until calls reached when n records have been delivered.
+type until struct {
+	*shares
+	n       int
+	reached func()
+}
+
+func (u *until) Batch(b BatchStats) {
+	u.shares.Batch(b)
+	if u.nodes >= u.n {
+		u.reached()
+	}
+}
