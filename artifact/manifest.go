@@ -58,10 +58,10 @@ type ModelInfo struct {
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
 }
 
-// CalibrationInfo is infer.Calibration on disk.
+// CalibrationInfo is what happens to the model's logits by default.
 type CalibrationInfo struct {
-	Kind        string  `json:"kind"` // none, lp, ep
-	Temperature float32 `json:"temperature"`
+	Kind        string  `json:"kind"`        // none, or lp or ep with the parameters that Propagation has
+	Temperature float32 `json:"temperature"` // of probabilities without propagation, whatever the kind
 }
 
 // PropagationInfo are the hyperparameters of one kind of propagation, and the temperature that belongs to them.

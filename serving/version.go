@@ -128,8 +128,7 @@ func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error)
 	return &b.Models[at], err
 }
 
-// calibrate chooses the calibration. A propagation's temperature belongs to it; without one the temperature is that of
-// the model's default, which is the one that validation chose for plain probabilities unless the default propagates.
+// calibrate chooses the calibration. A propagation has a temperature of its own.
 func calibrate(m *artifact.ModelInfo, kind string) (infer.Calibration, error) {
 	if kind == "" || kind == Auto {
 		kind = m.Calibration.Kind

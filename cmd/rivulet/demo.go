@@ -60,9 +60,14 @@ func demoCommand() *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(report)
+			err = json.NewEncoder(cmd.OutOrStdout()).Encode(report)
+		} else {
+			err = report.Print(cmd.OutOrStdout())
 		}
-		return report.Print(cmd.OutOrStdout())
+		if err == nil && report.Missing > 0 {
+			err = fmt.Errorf("%d of %d arrivals were not predicted", report.Missing, report.Arrivals)
+		}
+		return err
 	}
 	return cmd
 }
