@@ -2,6 +2,7 @@ package producer
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -30,7 +31,7 @@ func decode(t interface{ Fatal(...any) }, wire []byte) (out []plainRecord) {
 	}
 	for {
 		r, err := set.Records.ReadRecord()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 
@@ -18,7 +19,6 @@ import (
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
 	var from versions
 	background := &services{}
-	defer background.stop()
 	if cfg.Artifact != "" {
 		var err error
 		if from, err = pinned(cfg.Artifact, choice(cfg), log); err != nil {
@@ -31,6 +31,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 			return err
 		}
 		defer func() { _ = closeClient() }()
+		defer background.end() // first: the watcher still lets go of what it holds
 		// What is published is there from the first batch on. What cannot be had yet, or is not reachable yet, is the
 		// watcher's to wait for, which says so once.
 		if err := watcher.Load(ctx); err != nil && ctx.Err() != nil {
@@ -42,7 +43,6 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 	observer := observe.New(observe.Options{Version: from.name, Cache: from.cache})
 	c, transport, err := newConsumer(cfg, from, log, both(observer, also))
 	if err != nil {
-		background.stop() // before the deferred close of the client
 		return err
 	}
 	defer transport.CloseIdleConnections()
@@ -56,10 +56,8 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		return err
 	})
 	err = c.Run(running)
-	if failed := background.stop(); err == nil {
-		err = failed
-	}
-	return err
+	background.end()
+	return errors.Join(err, background.failed)
 }
 
 // newConsumer wires the path of a record.
@@ -103,7 +101,7 @@ type services struct {
 	failed  error
 }
 
-// start runs f until stop. f does not see the end of ctx: the consumer drains first.
+// start runs f until end. f does not see the end of ctx: the consumer drains first.
 func (s *services) start(ctx context.Context, f func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancels = append(s.cancels, cancel)
@@ -118,11 +116,10 @@ func (s *services) start(ctx context.Context, f func(context.Context) error) {
 	})
 }
 
-// stop ends all services, waits for them and returns the first error.
-func (s *services) stop() error {
+// end ends all services and waits for them; failed is the first error then.
+func (s *services) end() {
 	for _, cancel := range s.cancels {
 		cancel()
 	}
 	s.wait.Wait()
-	return s.failed
 }

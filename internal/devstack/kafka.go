@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"strconv"
@@ -52,7 +53,7 @@ func StartKafka(o KafkaOptions) (*Kafka, error) {
 			if err != nil {
 				return nil, err
 			}
-			return net.Listen(network, net.JoinHostPort(host, port))
+			return new(net.ListenConfig).Listen(context.Background(), network, net.JoinHostPort(host, port))
 		}),
 	}
 	for topic, partitions := range o.Topics {
