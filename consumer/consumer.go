@@ -103,14 +103,14 @@ func (c *Consumer) Run(ctx context.Context) error {
 
 // ready waits for a version to serve and for the topics.
 func (c *Consumer) ready(ctx context.Context) error {
-	version := c.outage("a version of the artifact")
+	version := c.outage(StageVersion)
 	for c.opts.Path.Versions.Current() == nil {
 		if err := version.failed(ctx, ErrNoVersion); err != nil {
 			return err
 		}
 	}
 	version.over()
-	topics := c.outage("topics", "topics", c.opts.Topics)
+	topics := c.outage(StageTopics)
 	for {
 		counts, err := c.countPartitions(ctx)
 		switch {

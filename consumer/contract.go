@@ -29,7 +29,7 @@ type Version interface {
 
 // Versions gives the version to serve. It is asked once a batch, so that a batch is served by one version only.
 type Versions interface {
-	// Current is nil until the first version has been loaded.
+	// Current is nil (the interface, not a nil pointer in it) until the first version has been loaded.
 	Current() Version
 }
 

@@ -20,7 +20,6 @@ import (
 type fetcher struct {
 	addr      net.Addr
 	transport kafka.RoundTripper
-	clock     Clock
 	at        event.TopicPartition
 	next      int64
 	maxBytes  int
@@ -36,8 +35,8 @@ const hung = 30 * time.Second
 // many records are left. There may be no records, also where f.next moves: control records and those of aborted
 // transactions are passed over.
 //
-// It is kafka.Client.Fetch less one thing: that one hides where control batches end, so a reader that finds nothing else
-// asks for the same offset for ever.
+// It is kafka.Client.Fetch but for one thing: that one hides where control batches end, so a reader that finds nothing
+// else asks for the same offset for ever.
 func (f *fetcher) fetch(ctx context.Context) (records []Record, lag int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.wait+hung)
 	defer cancel()

@@ -182,7 +182,7 @@ func (c *Consumer) watch(ctx context.Context, stop context.CancelCauseFunc) {
 // read fetches one partition until ctx ends and hands over what it brings. It holds at most one chunk; the next is
 // fetched while that one waits. It returns an error only for what does not mend by itself.
 func (c *Consumer) read(ctx context.Context, at event.TopicPartition, offset int64, partitions int, queue chan<- chunk) error {
-	f := &fetcher{addr: c.client.Addr, transport: c.opts.Transport, clock: c.opts.Path.Clock, at: at, next: offset,
+	f := &fetcher{addr: c.client.Addr, transport: c.opts.Transport, at: at, next: offset,
 		maxBytes: min(c.opts.FetchBytes, max(c.opts.BufferBytes/(2*partitions), 64<<10)), wait: c.opts.FetchWait}
 	if !c.opts.ReadUncommitted {
 		f.isolation = kafka.ReadCommitted

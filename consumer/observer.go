@@ -23,11 +23,15 @@ type Observer interface {
 	Retry(stage string, err error)
 }
 
-// Stages that are retried.
+// Stages that are waited for and retried.
 const (
-	StageGroup  = "group"  // joining the consumer group
-	StageFetch  = "fetch"  // reading a partition
-	StageLookup = "lookup" // reading rows of M
+	StageVersion = "version" // a first artifact to serve
+	StageTopics  = "topics"  // the topics' coming into being
+	StageGroup   = "group"   // joining the consumer group, committing to it
+	StageOffsets = "offsets" // reading the group's offsets
+	StageFetch   = "fetch"   // reading a partition
+	StageLookup  = "lookup"  // reading rows of M
+	StagePublish = "publish" // writing predictions and dead letters; reported by the wiring, from the producer
 )
 
 // BatchStats describes one delivered batch.

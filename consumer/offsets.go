@@ -22,7 +22,7 @@ func (c *Consumer) startOffsets(ctx context.Context, g *kafka.Generation) (map[e
 			assigned[topic] = append(assigned[topic], p.ID)
 		}
 	}
-	trouble := c.outage("the group's offsets", "group", c.opts.Group)
+	trouble := c.outage(StageOffsets, "group", c.opts.Group)
 	for {
 		offsets, err := c.committed(ctx, assigned)
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -40,6 +41,8 @@ type Options struct {
 	RequestTimeout time.Duration
 	// OnRetry, if not nil, is told of each attempt that failed and will be repeated.
 	OnRetry func(err error)
+	// Logger is told when publishing has to wait, and when it goes on; nil means none.
+	Logger *slog.Logger
 	// Clock may be nil: the machine's. Rand gives numbers in [0,1) that spread the pauses; nil means a random source.
 	Clock Clock
 	Rand  func() float64
@@ -97,6 +100,9 @@ func New(opts Options) (*Producer, error) {
 	}
 	if opts.Rand == nil {
 		opts.Rand = rand.Float64
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	if opts.OnRetry == nil {
 		opts.OnRetry = func(error) {}

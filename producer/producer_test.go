@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -242,6 +243,8 @@ func TestAnEndedContextEndsTheRetries(t *testing.T) {
 
 func TestAMissingTopicIsWaitedFor(t *testing.T) {
 	b := newBench(t, 1)
+	var log bytes.Buffer
+	b.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	b.opts.Predictions = "later"
 	b.opts.OnRetry = func(err error) {
 		if !errors.Is(err, kafka.UnknownTopicOrPartition) {
@@ -258,6 +261,9 @@ func TestAMissingTopicIsWaitedFor(t *testing.T) {
 	}
 	if got := len(b.read("later", 0)); got != 3 {
 		t.Errorf("%d predictions", got)
+	}
+	if strings.Count(log.String(), "waiting to publish") != 1 || strings.Count(log.String(), "publishing again") != 1 {
+		t.Errorf("logged:\n%s", log.String())
 	}
 }
 

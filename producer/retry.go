@@ -31,13 +31,22 @@ func permanent(err error) bool {
 	return false
 }
 
-// retry calls attempt until it succeeds, fails for good, or ctx ends.
+// retry calls attempt until it succeeds, fails for good, or ctx ends. The log has one line when the waiting begins and one
+// when it is over.
 func (p *Producer) retry(ctx context.Context, attempt func() error) error {
 	pause := firstPause
+	var since time.Time
 	for {
 		err := attempt()
+		if err == nil && !since.IsZero() {
+			p.opts.Logger.Info("publishing again", "after", p.opts.Clock.Now().Sub(since).Round(time.Millisecond))
+		}
 		if err == nil || permanent(err) {
 			return err
+		}
+		if since.IsZero() {
+			since = p.opts.Clock.Now()
+			p.opts.Logger.Warn("waiting to publish", "error", err)
 		}
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)

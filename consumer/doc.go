@@ -1,0 +1,77 @@
+// Package consumer takes arrivals from a Kafka topic to predictions on another.
+//
+// # The path of a record
+//
+// [Pipeline.Process], one function in pipeline.go, is the whole of it: decode, look up rows of M, attach to S, forward
+// and propagate, deliver. It knows no Kafka. The command that predicts a file of arrivals feeds it lines, and its
+// Deliverer writes lines.
+//
+//	pipeline.go     the path            decode.go       bytes -> arrivals and dead letters
+//	lookup.go       rows of M           attach.go       r, ã, degrees, features: what is an edge
+//	predictions.go  what is published   order.go        a batch waits for the one before it
+//
+//	consumer.go     joining the group   generation.go   one generation: fetchers, lanes, grace
+//	offsets.go      where to begin      fetch.go        one fetch of one partition
+//	batcher.go      size and linger     outage.go       what is waited for, and said once
+//
+// # Goroutines
+//
+// Run, and for each generation of the group:
+//
+//	                        queue (unbuffered)      line (one ticket)
+//	fetcher, one a partition ──chunk──▶ batcher ──batch──▶ lane ──▶ Process ──▶ Deliver
+//	fetcher ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Deliver, after the one before
+//	watcher: new partitions             the lane that
+//	grace: cuts the work off            is free)
+//
+// A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes the
+// batch down the path. So batches form in order, are computed side by side, and are delivered in order: before it
+// delivers, a batch waits for the ticket before its own, and is given up if that one failed. Two lanes are the default:
+// while one waits for acknowledgements the other computes (BenchmarkStream: 1.7 times the nodes a second of one lane,
+// and no more with three).
+//
+// serve waits for all of these, kafka-go's group waits for serve before it joins again, and Run waits for the group.
+// Nothing outlives Run but connections of the Transport, which belong to the caller.
+//
+// # Memory
+//
+// Back-pressure is the unbuffered queue: a fetcher holds one chunk and fetches no more until that is taken. So at most
+// Options.BufferBytes are waiting, as they came over the wire, whatever happens at the output.
+//
+// # What is guaranteed
+//
+//   - Offsets are committed after everything of their batch, and of all batches before it in the generation, has been
+//     acknowledged. Nothing is lost; what was published and not committed is published again.
+//   - Commits carry the generation and its member id. The broker refuses those of an earlier one; a refused commit ends
+//     the generation, and the records are read again.
+//   - When a rebalance begins, reading ends at once. Batches that are under way have half the rebalance timeout to be
+//     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
+//   - The predictions of one key keep the order of its arrivals, repetitions aside.
+//   - A batch is served by one version.
+//   - No record stops the stream: what cannot be predicted is a dead letter with the reason and the source.
+//
+// # What is waited for, and what ends Run
+//
+// Waited for, with growing pauses, one warning when it begins and one line when it is over: a first version, topics that
+// do not exist (also ones that are deleted later), brokers, coordinators, leaders, the row store. When the row store is
+// down the batch in hand is tried again from its records, with whatever version is current then. A committed offset out
+// of range is replaced by the earliest there is, with a warning. New partitions are found by looking (WatchInterval) and
+// lead to a rebalance.
+//
+// Run ends with an error for missing rights, wrong passwords, and what the Deliverer returns, unless that was a failed
+// commit.
+//
+// # Stopping
+//
+// Soft: the context of Run ends. A batch that is being formed closes, those under way are delivered and committed, the
+// group is left. Hard: after Options.DrainTimeout their contexts end too, and Run returns [ErrDrainTimeout]; what they
+// published and did not commit will be repeated.
+//
+// # Why not kafka-go's Reader
+//
+// Its queue survives a rebalance, so it hands out records of partitions that are somebody else's (its issue 1398) and
+// may commit them under the new generation (1308). This package uses ConsumerGroup for membership and heartbeats only.
+// Fetches go through the Transport: Client.Fetch hides where control records end, and does not tell aborted transactions
+// (1332). The group's offsets are asked for anew in each generation, because ConsumerGroup takes an error for "none
+// committed".
+package consumer

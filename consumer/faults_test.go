@@ -1,0 +1,320 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/event"
+)
+
+func TestFlushFails(t *testing.T) {
+	s, seen := newStack(t, 2), &recorder{}
+	s.send(64)
+	fault := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: predictionsTopic, Err: kerr.NotEnoughReplicas, Count: -1})
+	stop := s.start(s.options(seen))
+	if err := fault.Wait(t.Context(), 4); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.committed(); got != 0 {
+		t.Errorf("committed %d while nothing could be published", got)
+	}
+	fault.Remove()
+	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 64 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if repeated := s.check(); repeated != 0 {
+		t.Errorf("%d repeated", repeated)
+	}
+}
+
+func TestCommitFails(t *testing.T) {
+	s, seen := newStack(t, 2), &recorder{}
+	s.send(64)
+	fault := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.RebalanceInProgress, Count: 2})
+	stop := s.start(s.options(seen))
+	s.wait("all is committed", func() bool { return s.committed() == 64 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if fault.Hits() != 2 {
+		t.Errorf("%d commits were failed, want 2", fault.Hits())
+	}
+	if s.check() == 0 {
+		t.Error("nothing was repeated: the batch whose commit failed was not read again")
+	}
+	if seen.generations() < 3 {
+		t.Errorf("%d generations, want one more after each failed commit", seen.generations())
+	}
+}
+
+func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
+	s := newStack(t, 4)
+	// Under one generation a partition has one owner, and only that one commits.
+	type grant struct {
+		generation, partition int32
+	}
+	var mu sync.Mutex
+	owners := make(map[grant]map[string]bool)
+	s.kafka.Cluster.ControlKey(int16(kmsg.OffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		s.kafka.Cluster.KeepControl()
+		mu.Lock()
+		defer mu.Unlock()
+		commit := r.(*kmsg.OffsetCommitRequest)
+		for _, p := range commit.Topics[0].Partitions {
+			g := grant{commit.Generation, p.Partition}
+			if owners[g] == nil {
+				owners[g] = make(map[string]bool)
+			}
+			owners[g][commit.MemberID] = true
+		}
+		return nil, nil, false
+	})
+	slow := func(o Options) Options {
+		o.Path.Deliverer = delayed{o.Path.Deliverer}
+		return o
+	}
+	first, second := &recorder{}, &recorder{}
+	s.send(100)
+	stopFirst := s.start(slow(s.options(first)))
+	s.wait("the first works", func() bool { return s.size(predictionsTopic) >= 64 })
+	stopSecond := s.start(slow(s.options(second)))
+	s.wait("both work", func() bool {
+		s.send(10)
+		second.mu.Lock()
+		defer second.mu.Unlock()
+		return second.deliveries > 0
+	})
+	s.send(200)
+	if err := stopSecond(); err != nil {
+		t.Fatal(err)
+	}
+	s.wait("all is committed", func() bool { return s.committed() == int64(s.sent) })
+	if err := stopFirst(); err != nil {
+		t.Fatal(err)
+	}
+	repeated := s.check()
+	t.Logf("%d repeated, generations %d and %d", repeated, first.generations(), second.generations())
+	if first.generations() < 2 {
+		t.Errorf("the first consumer saw %d generations", first.generations())
+	}
+	for g, members := range owners {
+		if g.generation < 0 || len(members) != 1 {
+			t.Errorf("partition %d was committed by %d members under generation %d", g.partition, len(members), g.generation)
+		}
+	}
+}
+
+// delayed delivers a little later, so that rebalances meet batches in hand.
+type delayed struct{ next Deliverer }
+
+func (d delayed) Deliver(ctx context.Context, b event.Batch) error {
+	time.Sleep(3 * time.Millisecond)
+	return d.next.Deliver(ctx, b)
+}
+
+func TestACommitIsRefusedUnderANewerGeneration(t *testing.T) {
+	s, seen := newStack(t, 1), &recorder{}
+	s.send(16)
+	o := s.options(seen)
+	held, release := make(chan struct{}), make(chan struct{})
+	o.Path.Deliverer = &holding{next: o.Path.Deliverer, held: held, release: release}
+	o.RebalanceTimeout = 20 * time.Second
+	stop := s.start(o)
+	<-held
+	// The group forgets the member: whatever it commits now belongs to no generation.
+	fault := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.IllegalGeneration})
+	close(release)
+	s.wait("the batch is read again", func() bool { return s.committed() == 16 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if fault.Hits() != 1 || s.check() != 16 {
+		t.Errorf("the refused batch was not repeated whole")
+	}
+}
+
+// holding says when the first batch is about to be delivered, and waits.
+type holding struct {
+	next          Deliverer
+	once          sync.Once
+	held, release chan struct{}
+}
+
+func (h *holding) Deliver(ctx context.Context, b event.Batch) error {
+	h.once.Do(func() { close(h.held) })
+	select {
+	case <-h.release:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return h.next.Deliver(ctx, b)
+}
+
+func TestDrainTimesOut(t *testing.T) {
+	s := newStack(t, 1)
+	s.send(10)
+	o := s.options(&recorder{})
+	h := &holding{next: o.Path.Deliverer, held: make(chan struct{}), release: make(chan struct{})}
+	o.Path.Deliverer, o.DrainTimeout = h, 30*time.Millisecond
+	stop := s.start(o)
+	<-h.held
+	if err := stop(); !errors.Is(err, ErrDrainTimeout) {
+		t.Errorf("Run returned %v, want ErrDrainTimeout", err)
+	}
+	if got := s.committed(); got != 0 {
+		t.Errorf("committed %d of a batch that was not delivered", got)
+	}
+	stop = s.start(s.options(&recorder{}))
+	s.wait("all is committed", func() bool { return s.committed() == 10 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.check()
+}
+
+// While the output stalls the input is not read on.
+func TestBackPressure(t *testing.T) {
+	s := newStack(t, 2)
+	for range 40 { // record batches of their own: a fetch brings one or a few
+		s.send(100)
+	}
+	o := s.options(&recorder{})
+	o.FetchBytes, o.FetchWait = 1<<10, time.Millisecond
+	h := &holding{next: o.Path.Deliverer, held: make(chan struct{}), release: make(chan struct{})}
+	o.Path.Deliverer = h
+	fetches := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Observe: true, Count: -1})
+	stop := s.start(o)
+	<-h.held
+	last := -1
+	s.wait("no fetcher fetches any more", func() bool {
+		hits := fetches.Hits()
+		time.Sleep(100 * time.Millisecond) // an idle fetcher would have fetched a hundred times
+		quiet := hits == last
+		last = hits
+		return quiet
+	})
+	close(h.release)
+	s.wait("all is committed", func() bool { return s.committed() == 4000 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if repeated := s.check(); repeated != 0 || fetches.Hits() <= last {
+		t.Errorf("%d repeated; %d fetches while it stalled, %d in all", repeated, last, fetches.Hits())
+	}
+}
+
+func TestAPermanentErrorEndsRun(t *testing.T) {
+	s := newStack(t, 1)
+	s.send(10)
+	s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: predictionsTopic, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	c, err := New(s.options(&recorder{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(t.Context()); !errors.Is(err, kafka.TopicAuthorizationFailed) {
+		t.Errorf("Run returned %v", err)
+	}
+}
+
+func TestLookupOutageIsWaitedForAndSaidOnce(t *testing.T) {
+	s, seen := newStack(t, 2), &recorder{}
+	s.send(100)
+	o := s.options(seen)
+	v := newTestVersion("v1")
+	v.fail(errors.New("redis: connection refused"))
+	o.Path.Versions = serve(v)
+	var log bytes.Buffer
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	stop := s.start(o)
+	s.wait("the lookup was tried again", func() bool { return seen.retried(StageLookup) >= 4 })
+	if s.size(predictionsTopic) != 0 || s.committed() != 0 {
+		t.Error("something left the consumer while no rows could be read")
+	}
+	v.fail(nil)
+	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 100 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if repeated := s.check(); repeated != 0 {
+		t.Errorf("%d repeated", repeated)
+	}
+	if got := strings.Count(log.String(), "waiting for lookup"); got != 1 {
+		t.Errorf("the outage was logged %d times:\n%s", got, log.String())
+	}
+}
+
+func TestOffsetOutOfRangeGoesOnAtTheEarliest(t *testing.T) {
+	s := newStack(t, 1)
+	s.send(100)
+	stop := s.start(s.options(&recorder{}))
+	s.wait("all is committed", func() bool { return s.committed() == 100 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.send(100)
+	if err := s.kafka.Cluster.DeleteRecords(arrivalsTopic, 0, 150); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	o := s.options(&recorder{})
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	stop = s.start(o)
+	s.wait("what is left is predicted", func() bool { return s.committed() == 200 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.size(predictionsTopic); got != 150 {
+		t.Errorf("%d predictions, want 150", got)
+	}
+	if !strings.Contains(log.String(), "asked=100 earliest=150") {
+		t.Errorf("the gap was not logged:\n%s", log.String())
+	}
+}
+
+func TestAFailedOffsetFetchIsNotTakenForNoOffset(t *testing.T) {
+	s := newStack(t, 1)
+	s.send(50)
+	stop := s.start(s.options(&recorder{}))
+	s.wait("all is committed", func() bool { return s.committed() == 50 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetFetch}, Err: kerr.CoordinatorLoadInProgress, Count: 3})
+	s.send(5)
+	o := s.options(&recorder{})
+	stop = s.start(o)
+	s.wait("all is committed", func() bool { return s.committed() == 55 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if repeated := s.check(); repeated != 0 {
+		t.Errorf("%d repeated", repeated)
+	}
+}
+
+func TestLeaderChangesAreFollowed(t *testing.T) {
+	s, seen := newStack(t, 3), &recorder{}
+	stop := s.start(s.options(seen))
+	for range 5 {
+		s.send(40)
+		s.kafka.Cluster.ShufflePartitionLeaders()
+		s.kafka.Cluster.RehashCoordinators()
+	}
+	s.wait("all is committed", func() bool { return s.committed() == 200 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d repeated", s.check())
+}

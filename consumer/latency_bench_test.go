@@ -1,0 +1,92 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"rivulet/event"
+	"rivulet/internal/devstack"
+	"rivulet/producer"
+)
+
+// latencies keeps the time from a record's timestamp to the end of its delivery, in steps of a millisecond as Kafka's
+// timestamps are.
+type latencies struct {
+	*until
+	all    []time.Duration
+	joined chan struct{}
+}
+
+func (l *latencies) Rebalance([]event.TopicPartition) { close(l.joined) }
+
+func (l *latencies) Batch(b BatchStats) {
+	<-l.mu
+	for _, p := range b.Delivered.Predictions {
+		l.all = append(l.all, b.Published.Sub(p.IngestTime))
+	}
+	l.mu <- struct{}{}
+	l.until.Batch(b)
+}
+
+// BenchmarkLatency streams at a fixed rate, with a linger of 5 ms in node batches, and reports the time from arrival to
+// published. An iteration is a second of the stream.
+func BenchmarkLatency(b *testing.B) {
+	all := benchArrivals(b, 20_000)
+	for _, rate := range []int{5_000, 20_000, 40_000} {
+		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) {
+			k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer k.Close()
+			transport := &kafka.Transport{}
+			defer transport.CloseIdleConnections()
+			p, err := producer.New(producer.Options{Addr: kafka.TCP(k.Addr()), Transport: transport, Predictions: predictionsTopic, DeadLetters: lettersTopic})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(b.Context())
+			defer cancel()
+			seen := &latencies{until: &until{shares: newShares(), n: rate * b.N, reached: cancel}, joined: make(chan struct{})}
+			c, err := New(Options{Brokers: k.Addrs(), Transport: transport, Group: "g", Topics: []string{arrivalsTopic},
+				BatchSize: benchBatch, BatchLinger: 5 * time.Millisecond,
+				Path: PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: p, Mode: Node, Observer: seen}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() { done <- c.Run(ctx) }()
+			<-seen.joined
+			b.ResetTimer()
+			tick := time.NewTicker(2 * time.Millisecond)
+			defer tick.Stop()
+			begin, sent := time.Now(), 0
+			for now := range tick.C {
+				due := max(sent, min(int(now.Sub(begin).Seconds()*float64(rate)), rate*b.N))
+				batch := make([]producer.Record, 0, due-sent)
+				for ; sent < due; sent++ {
+					r := &all[sent%len(all)]
+					batch = append(batch, producer.Record{Key: r.Key, Value: r.Value, Time: now})
+				}
+				if err := p.Publish(ctx, arrivalsTopic, batch); err != nil {
+					b.Fatal(err)
+				}
+				if sent == rate*b.N {
+					break
+				}
+			}
+			if err := <-done; err != nil {
+				b.Fatal(err)
+			}
+			slices.Sort(seen.all)
+			b.ReportMetric(float64(seen.all[len(seen.all)/2])/1e6, "p50-ms")
+			b.ReportMetric(float64(seen.all[len(seen.all)*99/100])/1e6, "p99-ms")
+			b.ReportMetric(float64(len(seen.all))/b.Elapsed().Seconds(), "nodes/s")
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"rivulet/event"
+	"rivulet/internal/devstack"
+	"rivulet/producer"
+)
+
+const (
+	arrivalsTopic    = "arrivals"
+	predictionsTopic = "predictions"
+	lettersTopic     = "dead-letters"
+)
+
+// stack is an embedded broker with the topics of a consumer.
+type stack struct {
+	t         testing.TB
+	kafka     *devstack.Kafka
+	transport *kafka.Transport
+	sender    *producer.Producer
+	sent      int // arrivals so far
+}
+
+func newStack(t testing.TB, partitions int) *stack {
+	t.Helper()
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Brokers: 2, Topics: map[string]int{
+		arrivalsTopic: partitions, predictionsTopic: partitions, lettersTopic: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stack{t: t, kafka: k, transport: &kafka.Transport{MetadataTTL: 200 * time.Millisecond}}
+	t.Cleanup(func() {
+		s.transport.CloseIdleConnections()
+		k.Close()
+	})
+	s.sender = s.producer(func(error) {})
+	return s
+}
+
+func (s *stack) producer(onRetry func(error)) *producer.Producer {
+	s.t.Helper()
+	p, err := producer.New(producer.Options{Addr: kafka.TCP(s.kafka.Addrs()...), Transport: s.transport,
+		Predictions: predictionsTopic, DeadLetters: lettersTopic, OnRetry: onRetry})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+// send publishes n arrivals, under keys of which there are ten.
+func (s *stack) send(n int) {
+	s.t.Helper()
+	var batch []producer.Record
+	for range n {
+		a := arrival(fmt.Sprintf("n%d", s.sent), "t0", "t1", "x")
+		value, err := event.JSON{}.AppendArrival(nil, &a)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		batch = append(batch, producer.Record{Key: fmt.Appendf(nil, "key-%d", s.sent%10), Value: value})
+		s.sent++
+	}
+	if err := s.sender.Publish(s.t.Context(), arrivalsTopic, batch); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// options are a consumer's with short times.
+func (s *stack) options(seen *recorder) Options {
+	return Options{
+		Brokers: s.kafka.Addrs(), Transport: s.transport, Group: "g", Topics: []string{arrivalsTopic},
+		BatchSize: 16, FetchWait: 50 * time.Millisecond, Heartbeat: 50 * time.Millisecond,
+		SessionTimeout: 6 * time.Second, WatchInterval: 100 * time.Millisecond,
+		Path: PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: s.producer(func(error) {}), Observer: seen, Mode: Node},
+	}
+}
+
+// start runs a consumer; stop drains it and returns what Run returned.
+func (s *stack) start(o Options) (stop func() error) {
+	s.t.Helper()
+	c, err := New(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	s.t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+// published reads a whole topic, partition by partition.
+func (s *stack) published(topic string) (all []Record) {
+	s.t.Helper()
+	for _, info := range s.kafka.Cluster.PartitionInfos(topic) {
+		f := &fetcher{addr: kafka.TCP(s.kafka.Addrs()...), transport: s.transport, wait: time.Millisecond, maxBytes: 1 << 20,
+			at: event.TopicPartition{Topic: topic, Partition: int(info.Partition)}, next: info.LogStartOffset}
+		for f.next < info.HighWatermark {
+			records, _, err := f.fetch(s.t.Context())
+			if errors.Is(err, kafka.NotLeaderForPartition) {
+				continue // until the transport has heard of the change
+			}
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			all = append(all, records...)
+		}
+	}
+	return all
+}
+
+// wait waits until a condition holds; the limit is for a test that hangs, not for one that is slow.
+func (s *stack) wait(what string, condition func() bool) {
+	s.t.Helper()
+	for begin := time.Now(); !condition(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			s.t.Fatalf("waited a minute until %s", what)
+		}
+	}
+}
+
+func (s *stack) size(topic string) (n int64) {
+	for _, info := range s.kafka.Cluster.PartitionInfos(topic) {
+		n += info.HighWatermark - info.LogStartOffset
+	}
+	return n
+}
+
+// committed is the sum of the group's offsets.
+func (s *stack) committed() (n int64) {
+	info := s.kafka.Cluster.GroupInfo("g")
+	if info == nil {
+		return 0
+	}
+	for _, c := range info.Commits[arrivalsTopic] {
+		n += c.Offset
+	}
+	return n
+}
+
+// check holds the predictions against the arrivals: none missing, and of every key in the order of the arrivals if
+// repetitions are left out. It returns how many were repeated.
+func (s *stack) check() (repeated int) {
+	s.t.Helper()
+	seen := make(map[string]bool)
+	order := make(map[string][]int)
+	for _, r := range s.published(predictionsTopic) {
+		var p event.Prediction
+		if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+			s.t.Fatal(err)
+		}
+		if seen[p.ID] {
+			repeated++
+			continue
+		}
+		seen[p.ID] = true
+		var n int
+		if _, err := fmt.Sscanf(p.ID, "n%d", &n); err != nil {
+			s.t.Fatal(err)
+		}
+		if key := fmt.Sprintf("key-%d", n%10); key != string(r.Key) {
+			s.t.Errorf("prediction of %s has key %q, want %q", p.ID, r.Key, key)
+		}
+		order[string(r.Key)] = append(order[string(r.Key)], n)
+	}
+	if len(seen) != s.sent {
+		s.t.Errorf("%d arrivals predicted, %d sent", len(seen), s.sent)
+	}
+	for key, got := range order {
+		if !slices.IsSorted(got) {
+			s.t.Errorf("predictions of %s are out of order: %v", key, got)
+		}
+	}
+	return repeated
+}
