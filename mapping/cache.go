@@ -15,8 +15,9 @@ import (
 // Cached is a [Lookup] that keeps rows of another one in memory, least useful rows out first. It belongs to one version
 // of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its own.
 //
-// Rows of known ids are kept, empty ones too, since a version's rows never change. Ids that are not in T are not kept:
-// they are without number, would push rows out, and one may become known when arrivals are given rows of their own.
+// What was found is kept, and that an id is not in T, too: neither changes while the version lives, and of a stream's
+// neighbours most of those that are not in T come again. Ids without number cannot push the rows out that are in use: the
+// cache admits what is asked for often (W-TinyLFU).
 type Cached struct {
 	inner Lookup
 	rows  *otter.Cache[string, infer.Row] // nil where nothing is kept
@@ -104,17 +105,16 @@ func distinct(ids []string, at []int) (once []string, place []int) {
 	return once, place
 }
 
-// keep puts the known rows into memory as copies of their own, because an id may be a part of a whole record and a row a
-// part of a whole answer.
+// keep puts rows into memory as copies of their own, because an id may be a part of a whole record and a row a part of a
+// whole answer.
 func (c *Cached) keep(ids []string, rows []infer.Row) {
 	unknown := uint64(0)
 	for i, row := range rows {
 		if !row.Known {
 			unknown++
-			continue
 		}
 		if c.rows != nil {
-			c.rows.Set(strings.Clone(ids[i]), infer.Row{Known: true, Cols: slices.Clone(row.Cols), Vals: slices.Clone(row.Vals)})
+			c.rows.Set(strings.Clone(ids[i]), infer.Row{Known: row.Known, Cols: slices.Clone(row.Cols), Vals: slices.Clone(row.Vals)})
 		}
 	}
 	c.unknown.Add(unknown)
@@ -125,7 +125,7 @@ type CacheStats struct {
 	Hits    uint64 // ids that the inner lookup was spared: in memory, or repeated within a call
 	Misses  uint64 // ids that the inner lookup was asked for
 	Unknown uint64 // of the misses, ids that are not in T
-	Entries int    // rows in memory
+	Entries int    // ids in memory
 	Bytes   int64  // their estimated size
 }
 

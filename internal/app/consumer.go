@@ -69,7 +69,7 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 	transport := Transport(cfg.Kafka.Brokers)
 	deliver, err := producer.New(producer.Options{Addr: kafka.TCP(cfg.Kafka.Brokers.Brokers...), Transport: transport,
 		Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Compression: compression,
-		OnRetry: func(err error) { observer.Retry(stagePublish, err) }})
+		OnRetry: func(err error) { observer.Retry(consumer.StagePublish, err) }, Logger: log})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,9 +89,6 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 	})
 	return c, transport, err
 }
-
-// stagePublish is the producer's stage among the retries that an observer is told of.
-const stagePublish = "publish"
 
 // services are what runs beside the consumer.
 type services struct {
