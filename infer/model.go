@@ -47,15 +47,25 @@ func Build(name string, weights []Param) (Model, error) {
 		known := slices.Sorted(maps.Keys(architectures))
 		return nil, fmt.Errorf("model %q is not known, only %s", name, strings.Join(known, ", "))
 	}
+	model, err := assemble(name, weights, build)
+	if err != nil {
+		return nil, err
+	}
+	return model, nil
+}
+
+// assemble hands the weights to a builder; the error is the first thing that is wrong with them.
+func assemble[M any](name string, weights []Param, build func(p *params) M) (M, error) {
+	var none M
 	p := &params{left: make(map[string]*graph.Dense, len(weights))}
 	for _, w := range weights {
 		if err := p.add(w); err != nil {
-			return nil, fmt.Errorf("building %s: %w", name, err)
+			return none, fmt.Errorf("building %s: %w", name, err)
 		}
 	}
 	model := build(p)
 	if err := p.finish(); err != nil {
-		return nil, fmt.Errorf("building %s: %w", name, err)
+		return none, fmt.Errorf("building %s: %w", name, err)
 	}
 	return model, nil
 }
@@ -101,6 +111,18 @@ func (p *params) sized(name string, r, c int) *graph.Dense {
 		p.err = fmt.Errorf("tensor %s is %s, want %d×%d", name, shape(value), r, c)
 	}
 	return value
+}
+
+// bias takes the bias of a layer whose weights are w.
+func (p *params) bias(name string, w *graph.Dense) []float32 {
+	return p.sized(name, 1, w.Cols).Data
+}
+
+// chain checks that a layer reads as many columns as the one before it writes.
+func (p *params) chain(name string, w *graph.Dense, beforeName string, before *graph.Dense) {
+	if p.err == nil && w.Rows != before.Cols {
+		p.err = fmt.Errorf("tensor %s is %s, want %d rows as %s is %s", name, shape(w), before.Cols, beforeName, shape(before))
+	}
 }
 
 // finish reports what was wrong, or a tensor that nobody took.
@@ -159,6 +181,9 @@ func shape(m *graph.Dense) string {
 	}
 	return fmt.Sprintf("%d×%d", m.Rows, m.Cols)
 }
+
+// rowOf views a bias as a matrix of one row.
+func rowOf(b []float32) *graph.Dense { return &graph.Dense{Rows: 1, Cols: len(b), Data: b} }
 
 func hasShape(m *graph.Dense, r, c int) bool { return m != nil && m.Rows == r && m.Cols == c }
 
