@@ -112,22 +112,10 @@ func mixedAccuracy(c infer.Calibration, logits, f []*graph.Dense, labels [][]int
 }
 
 // bestTemperature is the τ of the smallest negative log-likelihood of the published probabilities, by golden section on
-// log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural Networks", 2017).
+// log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural Networks", 2017). f may be nil.
 func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) float32 {
 	loss := func(logTau float64) float64 {
-		c := infer.Calibration{Temperature: float32(math.Exp(logTau)), Gamma: gamma}
-		total := 0.0
-		for b := range logits {
-			var spread *graph.Dense
-			if f != nil {
-				spread = f[b]
-			}
-			p := c.Probabilities(logits[b], spread)
-			for i, y := range labels[b] {
-				total -= math.Log(math.Max(float64(p.Row(i)[y]), 1e-12))
-			}
-		}
-		return total
+		return logLoss(infer.Calibration{Temperature: float32(math.Exp(logTau)), Gamma: gamma}, logits, f, labels)
 	}
 	const golden = 0.6180339887498949
 	lo, hi := -math.Log(20), math.Log(20)
@@ -145,4 +133,20 @@ func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) 
 		}
 	}
 	return float32(math.Exp((lo + hi) / 2))
+}
+
+// logLoss is the sum of −log of the probability that is published for the true class, which counts as at least 1e-12.
+func logLoss(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) float64 {
+	total := 0.0
+	for b := range logits {
+		var spread *graph.Dense
+		if f != nil {
+			spread = f[b]
+		}
+		p := c.Probabilities(logits[b], spread)
+		for i, y := range labels[b] {
+			total -= math.Log(math.Max(float64(p.Row(i)[y]), 1e-12))
+		}
+	}
+	return total
 }

@@ -1,0 +1,51 @@
+package trainer
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestOptionsRefuse(t *testing.T) {
+	for want, change := range map[string]func(o *Options){
+		`method is "vng"`:                        func(o *Options) { o.Method = "vng" },
+		"nodes is -1":                            func(o *Options) { o.Nodes = -1 },
+		"ratio is -0.1":                          func(o *Options) { o.Ratio = -0.1 },
+		"ratio is 1,":                            func(o *Options) { o.Ratio = 1 },
+		"ratio is NaN":                           func(o *Options) { o.Ratio = math.NaN() },
+		"both nodes (5) and ratio (0.1) are set": func(o *Options) { o.Nodes, o.Ratio = 5, 0.1 },
+		"entries is 0":                           func(o *Options) { o.Entries = 0 },
+		"batch is 0":                             func(o *Options) { o.Batch = 0 },
+		`preprocess is "whiten"`:                 func(o *Options) { o.Preprocess = "whiten" },
+	} {
+		o := Defaults()
+		if err := o.Validate(); err != nil {
+			t.Fatalf("defaults: %v", err)
+		}
+		change(&o)
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+}
+
+func TestSyntheticNodes(t *testing.T) {
+	for _, c := range []struct {
+		o                    Options
+		n, labelled, present int
+		want                 int
+	}{
+		{Options{Nodes: 38}, 3825, 3825, 8, 38},
+		{Options{Ratio: 0.01}, 3825, 3825, 8, 38},
+		{Options{Ratio: 0.001}, 100, 100, 2, 1},
+		{Options{}, 44625, 44625, 7, 446}, // a hundredth
+		{Options{}, 3825, 3825, 8, 80},    // ten a class
+		{Options{}, 1208, 140, 7, 70},     // half of the labelled nodes
+		{Options{}, 20000, 60, 3, 60},     // no more than the labelled nodes
+		{Options{}, 30, 7, 5, 5},          // one a class
+	} {
+		if got := c.o.syntheticNodes(c.n, c.labelled, c.present); got != c.want {
+			t.Errorf("%+v of %d nodes, %d labelled: N' = %d, want %d", c.o, c.n, c.labelled, got, c.want)
+		}
+	}
+}

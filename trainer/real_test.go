@@ -1,0 +1,82 @@
+package trainer
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/trainer/eval"
+)
+
+// realSet reads one of the development graphs; the test is skipped where they are absent.
+func realSet(t testing.TB, name string) *dataset.Dataset {
+	t.Helper()
+	root := os.Getenv("RIVULET_DATA")
+	if root == "" {
+		root = "../../shared/data"
+	}
+	dir := filepath.Join(root, name)
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no real graphs: %v (set RIVULET_DATA to their directory)", err)
+	}
+	d, err := dataset.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Section 9: O→S at Whole's accuracy. Cora has 1,000 test nodes, hence the mean of five seeds and a wider margin there.
+func TestSection9OnRealGraphs(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		nodes       int
+		seeds       int
+		graph, node float64 // most points that O→S may be below O→O
+		whole       float64 // section 9's Whole in node batches, less a point
+	}{
+		{"cora", 70, 5, 1.5, 1.5, 75.8},
+		{"amazon_photo", 38, 1, 1.0, 0.5, 92.4},
+		{"coauthor_cs", 46, 1, 1.0, 0.5, 91.7},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.name == "coauthor_cs" {
+				t.Skip("seconds of training; left out with -short")
+			}
+			d := realSet(t, c.name)
+			mean := map[string]float64{}
+			for seed := range uint64(c.seeds) {
+				o := Defaults()
+				o.Nodes, o.Seed = c.nodes, seed
+				out := mustTrain(t, d, o)
+				for _, mode := range modes {
+					for _, setting := range []string{eval.OtoO, eval.OtoS} {
+						mean[setting+mode] += find(t, out.Results, setting, false, mode).Accuracy.Mean / float64(c.seeds)
+					}
+				}
+			}
+			for mode, margin := range map[string]float64{GraphBatch: c.graph, NodeBatch: c.node} {
+				whole, served := mean[eval.OtoO+mode], mean[eval.OtoS+mode]
+				t.Logf("%s batches: O→O %.2f, O→S %.2f", mode, whole, served)
+				if served < whole-margin {
+					t.Errorf("%s batches: O→S %.2f is more than %g below O→O %.2f", mode, served, margin, whole)
+				}
+			}
+			if got := mean[eval.OtoO+NodeBatch]; got < c.whole {
+				t.Errorf("O→O %.2f in node batches, want at least %g", got, c.whole)
+			}
+		})
+	}
+}
+
+func BenchmarkTrain(b *testing.B) {
+	d := realSet(b, "amazon_photo")
+	o := Defaults()
+	o.Nodes = 38
+	seconds := 0.0
+	for b.Loop() {
+		seconds += mustTrain(b, d, o).Seconds
+	}
+	b.ReportMetric(seconds/float64(b.N), "train-s")
+}

@@ -1,0 +1,247 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+)
+
+var created = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// small generates a graph that trains in a fraction of a second.
+func small(t testing.TB, kind string) *dataset.Dataset {
+	t.Helper()
+	g := dataset.Generator{Name: "tiny", Nodes: 600, Edges: 2400, Classes: 3, Communities: 9, CommunityShare: .5, ClassShare: .2,
+		DegreeExponent: 2.6, Kind: kind, Features: 40, CommunityTopic: .3, ClassTopic: .2, Train: 300, Validation: 150, Test: 150}
+	if kind == dataset.BagOfWords {
+		g.Words = 12
+	}
+	d, err := dataset.Generate(g, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// partly hides the labels of two thirds of the training nodes.
+func partly(d *dataset.Dataset) *dataset.Dataset {
+	train := d.Train
+	d.Train = nil
+	for k, i := range train {
+		if k%3 == 0 {
+			d.Train = append(d.Train, i)
+			continue
+		}
+		d.Unlabelled = append(d.Unlabelled, i)
+		d.Labels[i] = -1
+	}
+	return d
+}
+
+func options(nodes int) Options {
+	o := Defaults()
+	o.Nodes, o.Batch = nodes, 100
+	return o
+}
+
+func mustTrain(t testing.TB, d *dataset.Dataset, o Options) *Outcome {
+	t.Helper()
+	out, err := Train(t.Context(), d, o, created, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// measured are the results without what a clock or the heap says.
+func measured(results []eval.Result) []eval.Result {
+	out := slices.Clone(results)
+	for k := range out {
+		out[k].MsPerBatch, out[k].MsPerBatchNear, out[k].InferenceBytes = 0, 0, 0
+	}
+	return out
+}
+
+// The same seed gives the same bundle, bit for bit, on one processor or several; another seed another M.
+func TestSeedDecidesEveryBit(t *testing.T) {
+	o := options(18)
+	o.Seed = 7
+	a := mustTrain(t, partly(small(t, dataset.BagOfWords)), o)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	b := mustTrain(t, partly(small(t, dataset.BagOfWords)), o)
+	if diff := cmp.Diff(a.Bundle, b.Bundle); diff != "" {
+		t.Errorf("two runs differ (-first +second):\n%.2000s", diff)
+	}
+	if diff := cmp.Diff(measured(a.Results), measured(b.Results)); diff != "" {
+		t.Errorf("accuracies differ:\n%s", diff)
+	}
+	o.Seed = 8
+	if c := mustTrain(t, partly(small(t, dataset.BagOfWords)), o); cmp.Equal(a.Bundle.Mapping, c.Bundle.Mapping) {
+		t.Error("another seed gives the same M: is it used?")
+	}
+}
+
+// What a run makes is written, read and served as it was measured: O→S in node batches.
+func TestArtifactServesWhatWasMeasured(t *testing.T) {
+	d := partly(small(t, dataset.Dense))
+	o := options(12)
+	out := mustTrain(t, d, o)
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, out.Bundle); err != nil {
+		t.Fatal(err)
+	}
+	b, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []struct {
+		name      string
+		got, want any
+	}{
+		{"S", b.Synthetic, out.Bundle.Synthetic}, {"M", b.Mapping, out.Bundle.Mapping}, {"tables", b.Models[0].Tables, out.Bundle.Models[0].Tables},
+		{"label tables", b.Models[0].Labels, out.Bundle.Models[0].Labels}, {"error tables", b.Models[0].Errors, out.Bundle.Models[0].Errors},
+		{"preprocessing", b.Preprocess, out.Bundle.Preprocess}, {"metrics", b.Manifest.Metrics, out.Bundle.Manifest.Metrics},
+	} {
+		if diff := cmp.Diff(part.want, part.got); diff != "" {
+			t.Errorf("%s (-made +read):\n%.1000s", part.name, diff)
+		}
+	}
+	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, served, err := Compare(d, b, dataset.Batches(d.Test, 37), false, plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := find(t, out.Results, eval.OtoS, false, NodeBatch).Accuracy.Mean; served != want {
+		t.Errorf("the artifact's accuracy is %v, the trainer measured %v", served, want)
+	}
+	// Joined to T, batches see each other: 37 at a time is not 100 at a time, but near.
+	if want := find(t, out.Results, eval.OtoO, false, NodeBatch).Accuracy.Mean; whole < want-3 || whole > want+3 {
+		t.Errorf("Whole is %v, the trainer measured %v", whole, want)
+	}
+}
+
+func find(t testing.TB, results []eval.Result, setting string, shared bool, batch string) eval.Result {
+	t.Helper()
+	for _, r := range results {
+		if r.Setting == setting && r.SharedM == shared && r.Batch == batch && r.Calibration == infer.PropagateNone {
+			return r
+		}
+	}
+	t.Fatalf("no result %s, shared M %v, %s batch", setting, shared, batch)
+	return eval.Result{}
+}
+
+// Sections 5 and 6 name the deployments; each is there in graph and in node batches, and the bundle has them as metrics.
+func TestSection8ResultsAreComplete(t *testing.T) {
+	out := mustTrain(t, small(t, dataset.BagOfWords), options(15))
+	var got []string
+	for _, r := range out.Results {
+		name := r.Setting
+		if r.SharedM {
+			name += " shared"
+		}
+		got = append(got, r.Batch+" "+name+" "+r.Calibration)
+		if r.SyntheticNodes != 15 || r.Ratio != 15./300 || r.Method != MethodSolved || r.Model != "sgc" || r.InferenceBytes <= 0 || !slices.Equal(r.Seeds, []uint64{0}) {
+			t.Errorf("result %+v", r)
+		}
+		if onT := r.Setting == eval.OtoO || r.Setting == eval.StoO; onT != (r.MsPerBatchNear > 0) {
+			t.Errorf("%s: time over the neighbourhood %v", r.Setting, r.MsPerBatchNear)
+		}
+	}
+	var want []string
+	for _, mode := range []string{"graph", "node"} {
+		for _, d := range []string{"O->O none", "O->S none", "S->O none", "S->S none", "S->S shared none", "O->S lp", "O->S ep"} {
+			want = append(want, mode+" "+d)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	if len(out.Bundle.Manifest.Metrics) != len(want) {
+		t.Errorf("%d metrics, want %d", len(out.Bundle.Manifest.Metrics), len(want))
+	}
+	m := out.Bundle.Mapping.Rows
+	if longestRow(m) > Defaults().Entries {
+		t.Errorf("a row of M has %d entries, want at most %d", longestRow(m), Defaults().Entries)
+	}
+	if served, whole := find(t, out.Results, eval.OtoS, false, NodeBatch), find(t, out.Results, eval.OtoO, false, NodeBatch); served.Accuracy.Mean < whole.Accuracy.Mean-5 {
+		t.Errorf("O→S %v, O→O %v", served.Accuracy.Mean, whole.Accuracy.Mean)
+	}
+}
+
+func TestTrainRefuses(t *testing.T) {
+	for want, change := range map[string]func(d *dataset.Dataset, o *Options){
+		`training on tiny: preprocess is "whiten"`:                           func(_ *dataset.Dataset, o *Options) { o.Preprocess = "whiten" },
+		"nodes is 2, want at least 3":                                        func(_ *dataset.Dataset, o *Options) { o.Nodes = 2 },
+		"nodes is 301, want at least 3 (one for each class) and at most 300": func(_ *dataset.Dataset, o *Options) { o.Nodes = 301 },
+		"ratio 0.001 of 300: nodes is 1, want":                               func(_ *dataset.Dataset, o *Options) { o.Nodes, o.Ratio = 0, 0.001 },
+		"no validation nodes":                                                func(d *dataset.Dataset, _ *Options) { d.Validation = nil },
+		"no labelled training nodes":                                         func(d *dataset.Dataset, _ *Options) { d.Train, d.Unlabelled = nil, d.Train },
+		"propagated features of the original graph do not":                   func(d *dataset.Dataset, _ *Options) { clear(d.X.Dense.Data) },
+	} {
+		d, o := small(t, dataset.Dense), options(12)
+		change(d, &o)
+		if _, err := Train(t.Context(), d, o, created, Silent{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+}
+
+// Without test nodes there is an artifact and nothing to report.
+func TestTrainWithoutTestNodes(t *testing.T) {
+	d := small(t, dataset.BagOfWords)
+	d.Test = nil
+	if out := mustTrain(t, d, options(12)); len(out.Results) != 0 || out.Bundle == nil {
+		t.Errorf("results %v", out.Results)
+	}
+}
+
+// cancelAt cancels when a step begins, and counts what is told.
+type cancelAt struct {
+	what   string
+	cancel context.CancelFunc
+	steps  map[string][2]int // what -> last done and total
+}
+
+func (c *cancelAt) Step(what string, done, total int) {
+	c.steps[what] = [2]int{done, total}
+	if c.cancel != nil && what == c.what {
+		c.cancel()
+	}
+}
+
+func TestTrainEndsWithItsContext(t *testing.T) {
+	all := &cancelAt{steps: map[string][2]int{}}
+	d := small(t, dataset.BagOfWords)
+	if _, err := Train(t.Context(), d, options(12), created, all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all.steps) < 4 {
+		t.Errorf("progress names %d steps: %v", len(all.steps), all.steps)
+	}
+	for what, s := range all.steps {
+		if s[0] != s[1] {
+			t.Errorf("%s ended at %d of %d", what, s[0], s[1])
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := Train(ctx, d, options(12), created, &cancelAt{what, cancel, map[string][2]int{}})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled at %q: error %v", what, err)
+		}
+	}
+}
