@@ -48,10 +48,17 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 		return nil, nil, refuse("the files are of version %s, %d synthetic nodes and %d rows of M; Redis has %s, %d and %d",
 			m.Version, m.SyntheticNodes, m.Mapping.Rows, version, p.meta.Synthetic, p.meta.Rows)
 	}
-	rows := mapping.NewCached(mapping.NewRedis(l.client, l.keys.table(version, p)), l.cacheBytes)
+	inRedis := mapping.NewRedis(l.client, l.keys.table(version, p))
+	rows := mapping.NewCached(inRedis, l.cacheBytes)
 	v, warnings, err := New(b, rows, l.options)
 	if err != nil {
 		return nil, nil, refusal{err}
+	}
+	// An M that fits is read beside the old version, so that taking over costs the stream no burst of lookups.
+	if rows.Fits(m.Mapping.Rows, m.Mapping.Entries) {
+		if err := inRedis.Each(ctx, rows.Keep, alive); err != nil {
+			return nil, nil, err
+		}
 	}
 	return v, warnings, nil
 }
