@@ -89,11 +89,16 @@ func TestKMeansRests(t *testing.T) {
 	for _, v := range gap {
 		loss += float64(v)
 	}
-	rng := stream(7)
+	rng, mean := stream(7), 0.0
 	for range kmeansStarts {
-		if _, single := lloyd(points, squaredNorms(points), k, rng); single < loss*(1-1e-5) {
+		_, single := lloyd(points, squaredNorms(points), k, rng)
+		if single < loss*(1-1e-5) {
 			t.Errorf("one start reaches %v, what was kept %v", single, loss)
 		}
+		mean += single / kmeansStarts
+	}
+	if loss > mean*(1-1e-3) {
+		t.Errorf("what was kept, %v, is no better than the mean start, %v", loss, mean)
 	}
 }
 

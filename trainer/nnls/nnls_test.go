@@ -176,6 +176,32 @@ func TestExchangesNeverHurt(t *testing.T) {
 	})
 }
 
+// The exact solve on a support, with columns so alike that weights leave again on the way.
+func TestLawsonHanson(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := stream(rapid.Uint64().Draw(t, "seed"))
+		n := rapid.IntRange(1, 7).Draw(t, "n")
+		d := convert.Normal(rng, n, 8, 1)
+		for _, row := range d {
+			for k := range row {
+				row[k] += 2 * d[0][k] // a common direction
+			}
+		}
+		target := convert.Normal(rng, 1, 8, 1)
+		gram, b := d.Mul(d.T()), d.Mul(target.T()).T()[0]
+		x := newActive(n).solve(n, func(i, j int) float64 { return gram[i][j] }, func(i int) float64 { return b[i] })
+		for _, v := range x {
+			if v < 0 {
+				t.Fatalf("weights %v", x)
+			}
+		}
+		got := squaredNorm(target.Plus(-1, reference.Matrix{x}.Mul(d))[0])
+		if best := bestOfAll(d, target[0], n); got > best+1e-7*squaredNorm(target[0]) {
+			t.Fatalf("residual %g, optimum %g", got, best)
+		}
+	})
+}
+
 // Karush, Kuhn and Tucker on the support: the gradient D(mD − t) is 0 where m > 0.
 func TestGradientVanishesOnTheSupport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
