@@ -23,8 +23,8 @@ var created = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // small generates a graph that trains in a fraction of a second.
 func small(t testing.TB, kind string) *dataset.Dataset {
 	t.Helper()
-	g := dataset.Generator{Name: "tiny", Nodes: 600, Edges: 2400, Classes: 3, Communities: 9, CommunityShare: .5, ClassShare: .2,
-		DegreeExponent: 2.6, Kind: kind, Features: 40, CommunityTopic: .3, ClassTopic: .2, Train: 300, Validation: 150, Test: 150}
+	g := dataset.Generator{Name: "tiny", Nodes: 600, Edges: 2400, Classes: 3, Communities: 9, CommunityShare: .4, ClassShare: .2,
+		DegreeExponent: 2.6, Kind: kind, Features: 40, CommunityTopic: .1, ClassTopic: .1, Train: 300, Validation: 150, Test: 150}
 	if kind == dataset.BagOfWords {
 		g.Words = 12
 	}

@@ -1,0 +1,238 @@
+package trainer
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/internal/reference"
+	"rivulet/trainer/condense"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/fit"
+	"rivulet/trainer/internal/convert"
+	"rivulet/trainer/tables"
+)
+
+func smallTask(t *testing.T, d *dataset.Dataset) *task {
+	t.Helper()
+	out, err := newTask(d, options(15))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Section 3: the weight decay with the highest accuracy on the support nodes, O→O joint; of equals the strongest.
+func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
+	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
+	whole, err := k.fitOriginal(t.Context(), Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem := fit.Problem{Design: fit.NewPropagated(k.hat, k.x, k.labelled), Labels: k.labelsOf(k.labelled), Classes: k.classes()}
+	var start *infer.SGC
+	var accuracies []float64
+	for _, decay := range WeightDecays {
+		if start, err = fit.SGC(t.Context(), problem, decay, start); err != nil {
+			t.Fatal(err)
+		}
+		accuracies = append(accuracies, eval.Run(plain(k.onOriginal(start)), k.support).Accuracy(k.support))
+	}
+	best := slices.Max(accuracies)
+	if best == slices.Min(accuracies) {
+		t.Fatalf("all weight decays have accuracy %v: the case shows nothing", best)
+	}
+	if want := WeightDecays[slices.Index(accuracies, best)]; whole.weightDecay != want || whole.validation != best {
+		t.Errorf("weight decay %v at %v%%, want %v: accuracies %v", whole.weightDecay, whole.validation, want, accuracies)
+	}
+}
+
+// Section 5, step 5: W_S is fitted on the cluster means of Â²·pre(X) of the labelled nodes, weighted by their number.
+func TestSection5SyntheticWeights(t *testing.T) {
+	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
+	clusters := k.cluster(k.points())
+	small, err := k.fitSynthetic(t.Context(), clusters, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := reference.AHat(convert.FromCSR(k.original.Adj))
+	x := op.Mul(op.Mul(convert.Matrix(k.x.Block(0, k.original.X.Cols()))))
+	means := reference.New(len(clusters.Labels), x.Cols())
+	weights := make([]float32, len(clusters.Labels))
+	for i, c := range clusters.Of {
+		if (c < 0) != (k.original.Labels[i] < 0) {
+			t.Fatalf("node %d of class %d is in cluster %d", i, k.original.Labels[i], c)
+		}
+		if c >= 0 {
+			weights[c]++
+			for j, v := range x[i] {
+				means[c][j] += v / float64(clusters.Size[c])
+			}
+		}
+	}
+	if slices.Min(weights) == slices.Max(weights) {
+		t.Fatal("all clusters have one size: the case shows nothing")
+	}
+	problem := fit.Problem{Design: fit.Explicit{X: convert.Dense(means)}, Labels: clusters.Labels, Weights: weights, Classes: k.classes()}
+	want, err := fit.SGC(t.Context(), problem, small.weightDecay, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gap := convert.Gap(convert.Matrix(small.model.W), convert.Matrix(want.W)); gap > 1e-2 {
+		t.Errorf("W_S is off by %g", gap)
+	}
+}
+
+// A node is never predicted to be of a class without synthetic nodes.
+func TestSection5ClassesAmong(t *testing.T) {
+	logits := convert.Dense(reference.Matrix{{1, 5, 3}, {2, 9, 1}})
+	if got := classesAmong(logits, []int{2, 0, 1}); !slices.Equal(got, []int32{2, 0}) {
+		t.Errorf("classes %v, want 2 and 0", got)
+	}
+}
+
+// condensedOf runs the recipe up to S.
+func condensedOf(t *testing.T, k *task) (*fitted, *condensed, *condense.Clusters) {
+	t.Helper()
+	whole, err := k.fitOriginal(t.Context(), Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := k.points()
+	labelled := k.cluster(points)
+	served, err := k.condense(t.Context(), whole.model, points, labelled, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole, served, labelled
+}
+
+// Section 6: α and γ of the highest accuracy on the support nodes, each tried here by predicting with it.
+func TestSection6ValidationChoosesPropagation(t *testing.T) {
+	k := smallTask(t, small(t, dataset.BagOfWords))
+	whole, served, _ := condensedOf(t, k)
+	chosen, err := k.calibrate(t.Context(), whole.model, served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	support := k.support.On(served.mapping.rows)
+	fitter, err := tables.NewFitter(served.mapping.rows, tables.MeetingWeights(k.original.Adj))
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits := graph.Mul(k.hat, graph.Mul(k.hat, k.inputs.Project(whole.model.W)))
+	for i := range logits.Rows {
+		graph.Add(logits.Row(i), whole.model.B)
+	}
+	for kind, seeds := range map[string]*graph.Dense{
+		infer.PropagateLabels: infer.LabelSeeds(k.original.Labels, k.classes()),
+		infer.PropagateErrors: infer.ErrorSeeds(k.original.Labels, logits),
+	} {
+		best, worst := 0.0, 100.0
+		for _, alpha := range alphas {
+			of, err := fitter.Fit(infer.PropagationTables(k.original.Adj, seeds, alpha))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, gamma := range gammas {
+				p := &infer.Predictor{Model: whole.model.Frozen(served.tables, k.pre),
+					Propagation: infer.FrozenPropagation(of, alpha, kind == infer.PropagateLabels),
+					Calibration: infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}}
+				accuracy := eval.Run(p, support).Accuracy(support)
+				best, worst = max(best, accuracy), min(worst, accuracy)
+			}
+			if p := chosen.kinds[kind]; alpha == p.info.Alpha {
+				if diff := cmp.Diff(of, p.tables); diff != "" {
+					t.Errorf("%s: tables of another propagation", kind)
+				}
+			}
+		}
+		if best == worst {
+			t.Fatalf("%s: accuracy is %v whatever α and γ: the case shows nothing", kind, best)
+		}
+		if got := chosen.kinds[kind].validation; got != best {
+			t.Errorf("%s: accuracy %v with α = %v, γ = %v; the best is %v", kind, got, chosen.kinds[kind].info.Alpha, chosen.kinds[kind].info.Gamma, best)
+		}
+	}
+	want := bestTemperature(eval.Run(plain(whole.model.Frozen(served.tables, k.pre)), support).Logits, nil, 0, support.Labels)
+	if chosen.temperature != want || want == 1 {
+		t.Errorf("τ = %v, want %v", chosen.temperature, want)
+	}
+}
+
+// The artifact carries what calibration chose, each kind of propagation with its own tables.
+func TestSection6BundleCarriesTheCalibration(t *testing.T) {
+	k := smallTask(t, small(t, dataset.Dense))
+	whole, served, _ := condensedOf(t, k)
+	c, err := k.calibrate(t.Context(), whole.model, served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := k.bundle(whole, served, c, nil, created)
+	model, info := b.Models[0], b.Manifest.Models[0]
+	if model.Labels != c.kinds[infer.PropagateLabels].tables || model.Errors != c.kinds[infer.PropagateErrors].tables || model.Tables != served.tables {
+		t.Error("tables are in each other's places")
+	}
+	if info.Calibration.Temperature != c.temperature || info.Calibration.Kind != c.kind {
+		t.Errorf("calibration %+v, want %s at %v", info.Calibration, c.kind, c.temperature)
+	}
+	for kind, p := range c.kinds {
+		if info.Propagation[kind] != p.info {
+			t.Errorf("%s: %+v, want %+v", kind, info.Propagation[kind], p.info)
+		}
+	}
+	if b.Synthetic.X.Rows != k.nodes || b.Manifest.SyntheticNodes != k.nodes {
+		t.Errorf("%d rows of X', %d synthetic nodes, want %d", b.Synthetic.X.Rows, b.Manifest.SyntheticNodes, k.nodes)
+	}
+}
+
+// Section 5, step 6: S→S has no model fitted on T in it, the shared form has W_O's M; both have W_S.
+func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
+	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
+	whole, served, labelled := condensedOf(t, k)
+	points := k.points()
+	c, err := k.calibrate(t.Context(), whole.model, served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployments, err := k.deployments(t.Context(), recipe{whole, served, c, points, labelled}, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := k.fitSynthetic(t.Context(), labelled, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := k.condense(t.Context(), small.model, points, labelled, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cmp.Equal(own.mapping.rows, served.mapping.rows) {
+		t.Fatal("both models have one M: the case shows nothing")
+	}
+	shared, err := k.tablesOn(small.model, served.mapping)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range deployments {
+		if d.setting != eval.StoS {
+			continue
+		}
+		through, of := own.mapping.rows, own.tables
+		if d.sharedM {
+			through, of = served.mapping.rows, shared
+		}
+		if diff := cmp.Diff(through, d.through); diff != "" {
+			t.Errorf("S→S, shared M %v: another M", d.sharedM)
+		}
+		batch := k.test[GraphBatch].On(through).Batches[0]
+		want, _ := plain(small.model.Frozen(of, k.pre)).Predict(batch)
+		if got, _ := d.build().Predict(batch); cmp.Diff(want, got) != "" {
+			t.Errorf("S→S, shared M %v: other logits", d.sharedM)
+		}
+	}
+}
