@@ -54,3 +54,131 @@ func (m *APPNP) Params() []Param {
 		{"alpha", rowOf([]float32{m.Alpha})}, {"hops", rowOf([]float32{float32(m.Hops)})},
 	}
 }
+
+// perceptron is the part of the model that reads one node at a time.
+type perceptron struct {
+	w2     *graph.Dense
+	b1, b2 []float32
+}
+
+func (m *APPNP) perceptron() perceptron { return perceptron{m.W2, m.B1, m.B2} }
+
+// hidden makes relu(x W1 + b1) of x W1, in its memory.
+func (p perceptron) hidden(xw *graph.Dense) *graph.Dense {
+	addRow(xw, p.b1)
+	relu(xw.Data)
+	return xw
+}
+
+// answers makes z⁰ = relu(x W1 + b1) W2 + b2 of x W1, overwriting it.
+func (p perceptron) answers(xw *graph.Dense) *graph.Dense {
+	return addRow(graph.MulDense(p.hidden(xw), p.w2), p.b2)
+}
+
+// Tables are, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone (ALGORITHM.md, section 2),
+//
+//	z̃⁰ = z⁰    z̃^{t+1}_j = (1−α)n_j(Σ_k B_jk z^t_k/√D_k + n_j z̃^t_j) + αz⁰_j    u_t = n z̃^t    c = 1/(D_j+1)
+func (m *APPNP) Tables(adj *graph.CSR, x Inputs) *Tables {
+	z := m.perceptron().answers(x.Project(m.W1))
+	checkGraph(adj, z.Rows, "features")
+	t := restartTables(adj, z, 1-m.Alpha, m.Hops)
+	t.C = graph.NewDense(adj.Rows, 1)
+	for j, deg := range adj.RowSums() {
+		t.C.Data[j] = float32(1 / (2 + float64(deg)))
+	}
+	return t
+}
+
+// Frozen deploys the model on tables of T or S.
+func (m *APPNP) Frozen(t *Tables, pre *Preprocess) Deployment {
+	fits := len(t.U) == m.Hops && hasShape(t.C, t.Nodes(), 1)
+	for _, u := range t.U {
+		fits = fits && hasShape(u, t.Nodes(), m.Classes())
+	}
+	if !fits {
+		panic(fmt.Sprintf("infer: appnp of %d classes and %d hops on %s, wants %d tables m×C, c m×1", m.Classes(), m.Hops, t.shapes(), m.Hops))
+	}
+	return &frozenAPPNP{perceptron: m.perceptron(), project: pre.Fold(m.W1), alpha: m.Alpha, hops: m.Hops,
+		tables: beside(t.C, t.U...)}
+}
+
+type frozenAPPNP struct {
+	perceptron
+	project *Projection
+	alpha   float32
+	hops    int
+	tables  *graph.Dense // m×(1+hops·C): c, u_0, u_1, … side by side
+}
+
+func (f *frozenAPPNP) Nodes() int { return f.tables.Rows }
+
+// Logits computes, with q = diag(D_i^-½), h⁰ = MLP(x) and h⁻¹ = 0,
+//
+//	h^{t+1} = (1−α)[q(a·u_t + q h^t + ã(q h^t)) + (1−α)q²(a·c)h^{t−1}] + αh⁰
+func (f *frozenAPPNP) Logits(b *Batch) *graph.Dense {
+	b.check(f.Nodes())
+	first := f.answers(f.project.Apply(b.X))
+	read := graph.Mul(b.R, f.tables)
+	q := b.invSqrtDegrees()
+	n, classes, keep := b.Len(), len(f.b2), 1-f.alpha
+	h, before, next := first.Clone(), graph.NewDense(n, classes), graph.NewDense(n, classes)
+	for t := range f.hops {
+		spread(next, b.Adj, q, h)
+		for i := range n {
+			got := read.Row(i)
+			back := keep * q[i] * q[i] * got[0]
+			u, out, last, own := got[1+t*classes:], next.Row(i), before.Row(i), first.Row(i)
+			for k := range out {
+				out[k] = keep*(q[i]*(u[k]+out[k])+back*last[k]) + f.alpha*own[k]
+			}
+		}
+		before, h, next = h, next, before
+	}
+	return h
+}
+
+// Embeddings are the hidden layer of the perceptron, n×h, which comes before both the classifier and the propagation.
+func (f *frozenAPPNP) Embeddings(b *Batch) *graph.Dense {
+	b.check(f.Nodes())
+	return f.hidden(f.project.Apply(b.X))
+}
+
+// Joint deploys the model on the graph with the batch in it.
+func (m *APPNP) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
+	z := m.perceptron().answers(x.Project(m.W1))
+	checkGraph(adj, z.Rows, "features")
+	return &jointAPPNP{perceptron: m.perceptron(), host: newHost(adj, normalised), project: pre.Fold(m.W1), z: z, alpha: m.Alpha, hops: m.Hops}
+}
+
+type jointAPPNP struct {
+	perceptron
+	host    *host
+	project *Projection
+	z       *graph.Dense // m×C: the graph's nodes' own answers
+	alpha   float32
+	hops    int
+}
+
+func (j *jointAPPNP) Nodes() int { return j.host.adj.Rows }
+
+func (j *jointAPPNP) run(b *Batch) (nodes, arrivals *graph.Dense) {
+	b.check(j.Nodes())
+	return j.host.join(b).restart(j.z, j.answers(j.project.Apply(b.X)), 1-j.alpha, j.hops)
+}
+
+func (j *jointAPPNP) Logits(b *Batch) *graph.Dense {
+	_, arrivals := j.run(b)
+	return arrivals
+}
+
+// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
+func (j *jointAPPNP) GraphLogits(b *Batch) *graph.Dense {
+	nodes, _ := j.run(b)
+	return nodes
+}
+
+// Embeddings are the hidden layer of the perceptron, n×h; the graph has no part in it.
+func (j *jointAPPNP) Embeddings(b *Batch) *graph.Dense {
+	b.check(j.Nodes())
+	return j.hidden(j.project.Apply(b.X))
+}

@@ -52,3 +52,52 @@ func (m *Cheby) Params() []Param {
 	}
 	return params
 }
+
+// JointOnly says why a network with K = 3 has no frozen form: each of its layers reaches two hops, for which there would
+// have to be two tables a layer, and ALGORITHM.md has none.
+func (m *Cheby) JointOnly() error {
+	if k := len(m.W1); k != 2 {
+		return fmt.Errorf("cheby with K = %d has no frozen form, only K = 2 has; it can be attached jointly", k)
+	}
+	return nil
+}
+
+// convolution is K = 2: L̂ = −D^-½ A D^-½ takes Wn = −W[1] and Ws = W[0].
+func (m *Cheby) convolution() *convolution {
+	if err := m.JointOnly(); err != nil {
+		panic("infer: " + err.Error())
+	}
+	return newConvolution(symmetric, negated(m.W1[1]), m.W1[0], negated(m.W2[1]), m.W2[0], m.B1, m.B2)
+}
+
+func negated(w *graph.Dense) *graph.Dense {
+	out := graph.NewDense(w.Rows, w.Cols)
+	for k, v := range w.Data {
+		out.Data[k] = -v
+	}
+	return out
+}
+
+// Tables are, for K = 2 with Wn = −W[1], Ws = W[0] and s_j = (deg_j+1)^-½ (ALGORITHM.md, section 2),
+//
+//	u0 = s x Wn1    p_j = s_j Σ_k B_jk x_k Wn1/√deg_k + x_j Ws1 + b1    u1 = s relu(p) Wn2    c = 1[p>0]/(deg_j+1)
+//
+// K = 3 has none and panics; [Freezable] tells beforehand.
+func (m *Cheby) Tables(adj *graph.CSR, x Inputs) *Tables { return m.convolution().tables(adj, x) }
+
+// Frozen deploys a model of K = 2 on tables of T or S: with s = deg_i^-½ (0 without edges), z = x Wn1,
+//
+//	p = s(a·u0 + ã(s z)) + x Ws1 + b1    h = relu(p)    logits = s(a·u1 + ã(s h Wn2)) + h Ws2 + b2 + s²((a·c)∘z) Wn2
+//
+// K = 3 panics; [Freezable] tells beforehand.
+func (m *Cheby) Frozen(t *Tables, pre *Preprocess) Deployment {
+	return m.convolution().frozen(m.Name(), t, pre)
+}
+
+// Joint deploys the model on the graph with the batch in it.
+func (m *Cheby) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
+	if m.JointOnly() != nil {
+		return m.joint3(adj, x, pre)
+	}
+	return m.convolution().joint(adj, x, pre)
+}

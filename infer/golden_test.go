@@ -19,6 +19,16 @@ const (
 // to all of its known answers.
 var goldenWeights = map[string]map[string]string{ // model -> name of the parameter -> name in the file
 	"sgc": {"lin.weight": "W", "lin.bias": "b"},
+	"gcn": {"convs.0.lin.weight": "W1", "convs.0.bias": "b1", "convs.1.lin.weight": "W2", "convs.1.bias": "b2"},
+	"sage": {
+		"convs.0.lin_l.weight": "Wn1", "convs.0.lin_r.weight": "Ws1", "convs.0.lin_l.bias": "b1",
+		"convs.1.lin_l.weight": "Wn2", "convs.1.lin_r.weight": "Ws2", "convs.1.lin_l.bias": "b2",
+	},
+	"appnp": {"lins.0.weight": "W1", "lins.0.bias": "b1", "lins.1.weight": "W2", "lins.1.bias": "b2"},
+	"cheby": {
+		"convs.0.lins.0.weight": "W0_1", "convs.0.lins.1.weight": "W1_1", "convs.0.bias": "b1",
+		"convs.1.lins.0.weight": "W0_2", "convs.1.lins.1.weight": "W1_2", "convs.1.bias": "b2",
+	},
 }
 
 // golden is the small graph of the known answers.
@@ -46,11 +56,18 @@ func (g *golden) model(t *testing.T, name string) infer.Model {
 	for param, in := range goldenWeights[name] {
 		params = append(params, infer.Param{Name: param, Value: dense(g.Matrix(name + ".weights." + in))})
 	}
+	if name == "appnp" {
+		params = append(params, scalar("alpha", 0.1), scalar("hops", 10))
+	}
 	m, err := infer.Build(name, params)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+func scalar(name string, v float32) infer.Param {
+	return infer.Param{Name: name, Value: &graph.Dense{Rows: 1, Cols: 1, Data: []float32{v}}}
 }
 
 // nodes returns the graph of a side, "T" or "S", with its features and labels.

@@ -6,38 +6,241 @@ import (
 	"rivulet/graph"
 )
 
-// joined is the graph with a batch in it, 𝔸 = [[B, Rᵀ], [R, ã]] (paper's Eq. 11), never assembled: its operator
-// Â(𝔸) is applied block by block. D̃ are the row sums of 𝔸+I, weights of R included.
-type joined struct {
-	adj  *graph.CSR // m×m
-	r    *graph.CSR // n×m
-	rt   *graph.CSR // m×n
-	at   *graph.CSR // n×n ã or nil
-	invG []float32  // m: D̃^-½ of the graph's nodes
-	invB []float32  // n: D̃^-½ of the arrivals
+// scaling is how a convolution weighs messages: what node i gets is out_i (Σ_k B_ik in_k z_k), and in_i z_i of itself inside
+// the brackets where there are self-loops. Both are functions of the degree, the sum of a node's edge weights without
+// self-loop.
+type scaling struct {
+	scales func(degree float64) (in, out float32)
+	loops  bool
 }
 
-func newJoined(adj *graph.CSR, b *Batch) *joined {
-	j := &joined{adj: adj, r: b.R, rt: b.R.Transpose(), at: b.Adj}
-	fromGraph, fromBatch := adj.RowSums(), j.rt.RowSums()
-	j.invG = make([]float32, adj.Rows)
-	for i := range j.invG {
-		j.invG[i] = float32(1 / math.Sqrt(1+float64(fromGraph[i])+float64(fromBatch[i])))
+// normalised is Â = D̃^-½ (B+I) D̃^-½ with D̃ = degree + 1: SGC, GCN, APPNP, LP and EP.
+var normalised = scaling{loops: true, scales: func(degree float64) (in, out float32) {
+	inv := float32(1 / math.Sqrt(1+degree))
+	return inv, inv
+}}
+
+// mean is the mean of the neighbours, weighted where edges are: GraphSAGE.
+var mean = scaling{scales: func(degree float64) (in, out float32) {
+	if degree <= 0 {
+		return 1, 0
 	}
-	j.invB = b.jointInverses()
+	return 1, float32(1 / degree)
+}}
+
+// symmetric is D^-½ B D^-½: Cheby.
+var symmetric = scaling{scales: func(degree float64) (in, out float32) {
+	if degree <= 0 {
+		return 0, 0
+	}
+	inv := float32(1 / math.Sqrt(degree))
+	return inv, inv
+}}
+
+// all applies scales to degrees, each with extra more.
+func (s scaling) all(degrees []float32, extra float64) (in, out []float32) {
+	in, out = make([]float32, len(degrees)), make([]float32, len(degrees))
+	for i, d := range degrees {
+		in[i], out[i] = s.scales(float64(d) + extra)
+	}
+	return in, out
+}
+
+// host is a graph that batches are joined to, with what does not change from batch to batch.
+type host struct {
+	scaling
+	adj     *graph.CSR // m×m
+	degrees []float32  // m
+	in, out []float32  // m: scales of the graph by itself
+}
+
+func newHost(adj *graph.CSR, s scaling) *host {
+	h := &host{scaling: s, adj: adj, degrees: adj.RowSums()}
+	h.in, h.out = s.all(h.degrees, 0)
+	return h
+}
+
+// joined is a graph with a batch in it, 𝔸 = [[B, Rᵀ], [R, ã]] (paper's Eq. 11), never assembled: its operator is applied
+// row by row. Degrees are the row sums of 𝔸, weights of R included. An operand is in two blocks: zg of the graph's nodes, zb
+// of the arrivals. The graph's block may stand for the near nodes only, those next to an arrival: that is all the arrivals
+// read, and a network of two layers needs no other hidden states (see [SGC.Neighbourhood]).
+type joined struct {
+	*host
+	r    *graph.CSR // n×m
+	at   *graph.CSR // n×n ã or nil
+	near []int32    // the near nodes in the order met
+	pos  []int32    // m: position in near, −1 elsewhere
+	rn   *graph.CSR // R on the near nodes, n×|near|
+	rnt  *graph.CSR // its transpose
+
+	nearIn, nearOut []float32 // scales with the batch in the graph; every other node keeps those of the host
+	inB, outB       []float32 // n
+}
+
+func (h *host) join(b *Batch) *joined {
+	j := &joined{host: h, r: b.R, at: b.Adj, pos: make([]int32, h.adj.Rows)}
+	for i := range j.pos {
+		j.pos[i] = -1
+	}
+	j.rn = &graph.CSR{Rows: b.R.Rows, RowPtr: b.R.RowPtr, ColIdx: make([]int32, len(b.R.ColIdx)), Val: b.R.Val}
+	for p, c := range b.R.ColIdx {
+		if j.pos[c] < 0 {
+			j.pos[c] = int32(len(j.near))
+			j.near = append(j.near, c)
+		}
+		j.rn.ColIdx[p] = j.pos[c]
+	}
+	j.rn.Cols = len(j.near)
+	j.rnt = j.rn.Transpose()
+	j.nearIn, j.nearOut = j.rnt.RowSums(), make([]float32, len(j.near))
+	for k, fromBatch := range j.nearIn {
+		j.nearIn[k], j.nearOut[k] = h.scales(float64(h.degrees[j.near[k]]) + float64(fromBatch))
+	}
+	degrees := b.R.RowSums()
+	if b.Adj != nil {
+		for i := range degrees {
+			degrees[i] += float32(b.Adj.RowLen(i))
+		}
+	}
+	j.inB, j.outB = h.all(degrees, 0)
 	return j
 }
 
-// jointInverses are D̃^-½ of the arrivals joined to a graph: D̃ counts the weights of R.
-func (b *Batch) jointInverses() []float32 {
-	inv := b.R.RowSums()
-	for i, d := range inv {
-		if b.Adj != nil {
-			d += float32(b.Adj.RowLen(i))
+// scratch is the memory in which one goroutine computes rows.
+type scratch struct {
+	row  []float32
+	coef []float32
+}
+
+// coefficients returns vals[p]·in(cols[p]); vals nil means ones.
+func (s *scratch) coefficients(cols []int32, vals []float32, in func(c int32) float32) []float32 {
+	s.coef = s.coef[:0]
+	for p, c := range cols {
+		v := in(c)
+		if vals != nil {
+			v *= vals[p]
 		}
-		inv[i] = float32(1 / math.Sqrt(1+float64(d)))
+		s.coef = append(s.coef, v)
 	}
-	return inv
+	return s.coef
+}
+
+// finish multiplies the row by out after adding the node's own message.
+func (s *scratch) finish(loops bool, in, out float32, own []float32) []float32 {
+	if loops {
+		graph.Axpy(s.row, in, own)
+	}
+	for k := range s.row {
+		s.row[k] *= out
+	}
+	return s.row
+}
+
+// nodeRow computes the row of a node of the graph; zg has all m nodes.
+func (j *joined) nodeRow(s *scratch, i int32, zg, zb *graph.Dense) []float32 {
+	clear(s.row)
+	cols, vals := j.adj.Row(int(i))
+	graph.AddRows(s.row, cols, s.coefficients(cols, vals, j.nodeIn), zg)
+	at := j.pos[i]
+	if at < 0 {
+		return s.finish(j.loops, j.in[i], j.out[i], zg.Row(int(i)))
+	}
+	cols, vals = j.rnt.Row(int(at))
+	graph.AddRows(s.row, cols, s.coefficients(cols, vals, func(c int32) float32 { return j.inB[c] }), zb)
+	return s.finish(j.loops, j.nearIn[at], j.nearOut[at], zg.Row(int(i)))
+}
+
+func (j *joined) nodeIn(c int32) float32 {
+	if at := j.pos[c]; at >= 0 {
+		return j.nearIn[at]
+	}
+	return j.in[c]
+}
+
+// arrivalRow computes the row of an arrival; zg has all m nodes, or the near ones only.
+func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) []float32 {
+	clear(s.row)
+	cols, vals := j.rn.Row(i)
+	coef := s.coefficients(cols, vals, func(c int32) float32 { return j.nearIn[c] })
+	if !nearOnly {
+		cols, _ = j.r.Row(i)
+	}
+	graph.AddRows(s.row, cols, coef, zg)
+	if j.at != nil {
+		cols, vals = j.at.Row(i)
+		graph.AddRows(s.row, cols, s.coefficients(cols, vals, func(c int32) float32 { return j.inB[c] }), zb)
+	}
+	return s.finish(j.loops, j.inB[i], j.outB[i], zb.Row(i))
+}
+
+// eachNode calls f with the row of every node of the graph, or of the near ones only; k is its place among them. The row is
+// overwritten by the next one. Columns beyond width are not computed. Calls come from several goroutines.
+func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense, f func(k int, node int32, row []float32)) {
+	rows, work := j.adj.Rows, (j.adj.NNZ()+j.r.NNZ())*width
+	if nearOnly {
+		rows, work = len(j.near), (j.adj.NNZ()/max(1, j.adj.Rows)*len(j.near)+j.r.NNZ())*width
+	}
+	graph.ParallelRows(rows, work, func(lo, hi int) {
+		s := &scratch{row: make([]float32, width)}
+		for k := lo; k < hi; k++ {
+			node := int32(k)
+			if nearOnly {
+				node = j.near[k]
+			}
+			f(k, node, j.nodeRow(s, node, zg, zb))
+		}
+	})
+}
+
+// eachArrival calls f with the row of every arrival, as eachNode does.
+func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense, f func(i int, row []float32)) {
+	work := j.r.NNZ() * width
+	if j.at != nil {
+		work += j.at.NNZ() * width
+	}
+	graph.ParallelRows(j.r.Rows, work, func(lo, hi int) {
+		s := &scratch{row: make([]float32, width)}
+		for i := lo; i < hi; i++ {
+			f(i, j.arrivalRow(s, i, zg, nearOnly, zb))
+		}
+	})
+}
+
+// nodes returns the graph's rows of the operator on the leading width columns of [zg; zb], m×width or |near|×width.
+func (j *joined) nodes(nearOnly bool, width int, zg, zb *graph.Dense) *graph.Dense {
+	rows := j.adj.Rows
+	if nearOnly {
+		rows = len(j.near)
+	}
+	out := graph.NewDense(rows, width)
+	j.eachNode(nearOnly, width, zg, zb, func(k int, _ int32, row []float32) { copy(out.Row(k), row) })
+	return out
+}
+
+// arrivals returns the arrivals' rows of the operator on the leading width columns of [zg; zb], n×width.
+func (j *joined) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) *graph.Dense {
+	out := graph.NewDense(j.r.Rows, width)
+	j.eachArrival(width, zg, nearOnly, zb, func(i int, row []float32) { copy(out.Row(i), row) })
+	return out
+}
+
+// restart runs F ← keep·Â F + (1−keep) F0 with F0 = [seedG; seedB] for the given steps and returns both blocks. seedB nil is
+// zero.
+func (j *joined) restart(seedG, seedB *graph.Dense, keep float32, steps int) (g, b *graph.Dense) {
+	if seedB == nil {
+		seedB = graph.NewDense(j.r.Rows, seedG.Cols)
+	}
+	g, b = seedG, seedB
+	width := seedG.Cols
+	for range steps {
+		g, b = j.nodes(false, width, g, b), j.arrivals(width, g, false, b)
+		for _, block := range []struct{ f, seed *graph.Dense }{{g, seedG}, {b, seedB}} {
+			for k := range block.f.Data {
+				block.f.Data[k] = keep*block.f.Data[k] + (1-keep)*block.seed.Data[k]
+			}
+		}
+	}
+	return g, b
 }
 
 // scaled returns diag(inv)·z.
@@ -49,63 +252,10 @@ func scaled(inv []float32, z *graph.Dense) *graph.Dense {
 	return out
 }
 
-// finish sets dst = diag(inv)(dst + own + more).
-func finish(dst *graph.Dense, inv []float32, own, more *graph.Dense) {
-	for i := range dst.Rows {
-		out := dst.Row(i)
-		graph.Add(out, own.Row(i))
-		if more != nil {
-			graph.Add(out, more.Row(i))
-		}
-		for k := range out {
-			out[k] *= inv[i]
-		}
+// addRow adds b to every row of m and returns it.
+func addRow(m *graph.Dense, b []float32) *graph.Dense {
+	for i := range m.Rows {
+		graph.Add(m.Row(i), b)
 	}
-}
-
-// hop returns the two blocks of Â(𝔸)[zg; zb]; the graph's block only where it is wanted.
-func (j *joined) hop(zg, zb *graph.Dense, wantGraph bool) (g, b *graph.Dense) {
-	sg, sb := scaled(j.invG, zg), scaled(j.invB, zb)
-	b = graph.Mul(j.r, sg)
-	var amongArrivals *graph.Dense
-	if j.at != nil {
-		amongArrivals = graph.Mul(j.at, sb)
-	}
-	finish(b, j.invB, sb, amongArrivals)
-	if wantGraph {
-		g = graph.Mul(j.adj, sg)
-		finish(g, j.invG, sg, graph.Mul(j.rt, sb))
-	}
-	return g, b
-}
-
-// propagate returns the arrivals' rows of Â(𝔸)^hops [zg; zb].
-func (j *joined) propagate(zg, zb *graph.Dense, hops int) *graph.Dense {
-	for t := range hops {
-		zg, zb = j.hop(zg, zb, t+1 < hops)
-	}
-	return zb
-}
-
-// nodes returns the graph's rows of Â(𝔸)^hops [zg; zb].
-func (j *joined) nodes(zg, zb *graph.Dense, hops int) *graph.Dense {
-	for range hops {
-		zg, zb = j.hop(zg, zb, true)
-	}
-	return zg
-}
-
-// restart runs F ← α Â F + (1−α) F0 with F0 = [f0; 0] for the given steps and returns the arrivals' rows (section 6).
-func (j *joined) restart(f0 *graph.Dense, alpha float32, steps int) *graph.Dense {
-	g, b := f0, graph.NewDense(j.r.Rows, f0.Cols)
-	for range steps {
-		g, b = j.hop(g, b, true)
-		for k := range g.Data {
-			g.Data[k] = alpha*g.Data[k] + (1-alpha)*f0.Data[k]
-		}
-		for k := range b.Data {
-			b.Data[k] *= alpha
-		}
-	}
-	return b
+	return m
 }

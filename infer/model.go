@@ -36,7 +36,26 @@ type Param struct {
 
 // architectures are the models by name; each builder takes its tensors and checks the shapes that hang together.
 var architectures = map[string]func(p *params) Model{
-	"sgc": buildSGC,
+	"sgc":   func(p *params) Model { return buildSGC(p) },
+	"gcn":   func(p *params) Model { return buildGCN(p) },
+	"sage":  func(p *params) Model { return buildSAGE(p) },
+	"appnp": func(p *params) Model { return buildAPPNP(p) },
+	"cheby": func(p *params) Model { return buildCheby(p) },
+}
+
+// Names are the architectures that [Build] knows, in order.
+func Names() []string { return slices.Sorted(maps.Keys(architectures)) }
+
+// JointOnly is a model that may have no frozen form: the error says why, nil that it has one.
+type JointOnly interface{ JointOnly() error }
+
+// Freezable returns nil where the model has a frozen form and the reason where it has none: [Model.Tables] and
+// [Model.Frozen] panic then.
+func Freezable(m Model) error {
+	if j, ok := m.(JointOnly); ok {
+		return j.JointOnly()
+	}
+	return nil
 }
 
 // Build makes a model from its architecture's name and its weights, in any order: the inverse of [Model.Params]. The error
@@ -44,8 +63,7 @@ var architectures = map[string]func(p *params) Model{
 func Build(name string, weights []Param) (Model, error) {
 	build, ok := architectures[name]
 	if !ok {
-		known := slices.Sorted(maps.Keys(architectures))
-		return nil, fmt.Errorf("model %q is not known, only %s", name, strings.Join(known, ", "))
+		return nil, fmt.Errorf("model %q is not known, only %s", name, strings.Join(Names(), ", "))
 	}
 	model, err := assemble(name, weights, build)
 	if err != nil {
@@ -173,6 +191,8 @@ type Deployment interface {
 type Inputs interface {
 	// Project returns X·W, m×h, for W d×h.
 	Project(w *graph.Dense) *graph.Dense
+	// Matrix returns X, m×d, dense, which may be large. It may be the memory of the inputs: it must not be written to.
+	Matrix() *graph.Dense
 }
 
 func shape(m *graph.Dense) string {

@@ -62,9 +62,10 @@ func (p *Preprocess) Validate(d int) error {
 // Projection is x ↦ pre(x)·W on raw features with the preprocessing folded into W, so that centring never makes sparse
 // features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W.
 type Projection struct {
-	weight *graph.Dense // d×h
-	offset []float32    // h
-	unit   bool         // rows of x are brought to unit norm
+	weight   *graph.Dense // d×h; d×1 where it is diagonal
+	offset   []float32    // h
+	unit     bool         // rows of x are brought to unit norm
+	diagonal bool         // W is a diagonal matrix and h = d
 }
 
 // Fold returns the projection onto w (d×h).
@@ -96,8 +97,22 @@ func (p *Preprocess) Fold(w *graph.Dense) *Projection {
 	return pr
 }
 
+// Identity returns the projection onto the identity of d×d: pre(x) itself, dense.
+func (p *Preprocess) Identity(d int) *Projection {
+	ones := graph.NewDense(d, 1)
+	for k := range ones.Data {
+		ones.Data[k] = 1
+	}
+	pr := p.Fold(ones)
+	pr.diagonal, pr.offset = true, make([]float32, d)
+	for k := range p.Mean {
+		pr.offset[k] = float32(float64(p.Mean[k]) * float64(pr.weight.Data[k]))
+	}
+	return pr
+}
+
 // Width is h, the number of columns of the result.
-func (pr *Projection) Width() int { return pr.weight.Cols }
+func (pr *Projection) Width() int { return len(pr.offset) }
 
 // Apply returns pre(x)·W, n×h. Each row depends on its own row of x alone, bit for bit, and a dense row gives the bits of
 // the sparse row with the same non-zeros in ascending columns. A column that a sparse row has twice is two features.
@@ -105,7 +120,7 @@ func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 	if x.Cols() != pr.weight.Rows {
 		panic(fmt.Sprintf("infer: features of %d×%d for weights of %s", x.Rows(), x.Cols(), shape(pr.weight)))
 	}
-	out := graph.NewDense(x.Rows(), pr.weight.Cols)
+	out := graph.NewDense(x.Rows(), pr.Width())
 	work := len(out.Data) * x.Cols()
 	if x.Sparse != nil {
 		work = x.Sparse.NNZ() * out.Cols
@@ -118,31 +133,22 @@ func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 			}
 			return
 		}
-		cols, vals := make([]int32, x.Cols()), make([]float32, x.Cols())
+		nz := graph.NewNonZeros(x.Cols())
 		for i := lo; i < hi; i++ {
-			n := nonZeros(cols, vals, x.Dense.Row(i))
-			pr.row(out.Row(i), cols[:n], vals[:n])
+			nz.Set(x.Dense.Row(i))
+			pr.row(out.Row(i), nz.Cols, nz.Vals)
 		}
 	})
 	return out
 }
 
-// nonZeros stores the non-zeros of a dense row and returns their number, so that it is added up exactly as a sparse row is.
-// cols and vals have room for the whole row: every value is written, and the next overwrites it where it was 0.
-func nonZeros(cols []int32, vals, x []float32) int {
-	n := 0
-	for k, v := range x {
-		cols[n], vals[n] = int32(k), v
-		if v != 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // row computes one row from its non-zeros; vals nil means ones. Stored zeros add 0 and change no bit.
 func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
-	graph.AddRows(out, cols, vals, pr.weight)
+	if pr.diagonal {
+		addDiagonal(out, cols, vals, pr.weight.Data)
+	} else {
+		graph.AddRows(out, cols, vals, pr.weight)
+	}
 	squaredNorm := float64(len(cols))
 	if vals != nil {
 		squaredNorm = 0
@@ -151,6 +157,17 @@ func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
 		}
 	}
 	pr.finish(out, squaredNorm)
+}
+
+// addDiagonal adds x·diag(w) to y for a sparse x.
+func addDiagonal(y []float32, cols []int32, vals, w []float32) {
+	for p, c := range cols {
+		v := w[c]
+		if vals != nil {
+			v *= vals[p]
+		}
+		y[c] += v
+	}
 }
 
 // finish divides by the norm of the raw row (a zero row stays zero) and subtracts what centring amounts to.
@@ -175,6 +192,7 @@ type rawInputs struct {
 }
 
 func (r rawInputs) Project(w *graph.Dense) *graph.Dense { return r.pre.Fold(w).Apply(r.x) }
+func (r rawInputs) Matrix() *graph.Dense                { return r.pre.Identity(r.x.Cols()).Apply(r.x) }
 
 // Ready are nodes whose features are preprocessed already: X' of S.
 func Ready(x *graph.Dense) Inputs { return readyInputs{x} }
@@ -182,6 +200,10 @@ func Ready(x *graph.Dense) Inputs { return readyInputs{x} }
 type readyInputs struct{ x *graph.Dense }
 
 func (r readyInputs) Project(w *graph.Dense) *graph.Dense {
-	plain := Preprocess{Kind: None}
-	return plain.Fold(w).Apply(graph.Features{Dense: r.x})
+	if r.x.Cols != w.Rows {
+		panic(fmt.Sprintf("infer: features of %s for weights of %s", shape(r.x), shape(w)))
+	}
+	return graph.MulDense(r.x, w)
 }
+
+func (r readyInputs) Matrix() *graph.Dense { return r.x }

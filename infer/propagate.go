@@ -55,6 +55,11 @@ func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
 // with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone.
 func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
 	checkGraph(adj, f0.Rows, "seeds")
+	return restartTables(adj, f0, alpha, PropagationSteps)
+}
+
+// restartTables are the tables of F ← keep·Â F + (1−keep) F0, one a step: LP, EP and APPNP.
+func restartTables(adj *graph.CSR, f0 *graph.Dense, keep float32, steps int) *Tables {
 	n := adj.Rows
 	inv, met := make([]float32, n), make([]float32, n) // D^-½ and (D+1)^-½
 	for j, deg := range adj.RowSums() {
@@ -63,15 +68,15 @@ func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
 	}
 	t := &Tables{}
 	f, fMet := f0.Clone(), f0.Clone()
-	for range PropagationSteps {
+	for range steps {
 		t.U = append(t.U, scaled(met, fMet))
 		own := scaled(inv, f)
 		sum := graph.Mul(adj, own)
 		for j := range n {
 			s, o, fj, fm, seed := sum.Row(j), own.Row(j), f.Row(j), fMet.Row(j), f0.Row(j)
 			for k := range s {
-				fm[k] = alpha*met[j]*(s[k]+met[j]*fm[k]) + (1-alpha)*seed[k]
-				fj[k] = alpha*inv[j]*(s[k]+o[k]) + (1-alpha)*seed[k]
+				fm[k] = keep*met[j]*(s[k]+met[j]*fm[k]) + (1-keep)*seed[k]
+				fj[k] = keep*inv[j]*(s[k]+o[k]) + (1-keep)*seed[k]
 			}
 		}
 	}
@@ -92,8 +97,7 @@ func FrozenPropagation(t *Tables, alpha float32, normalise bool) Propagation {
 			panic(fmt.Sprintf("infer: propagation on %s, wants tables of one shape", t.shapes()))
 		}
 	}
-	flat := interleave(&Tables{U: t.U, C: graph.NewDense(t.Nodes(), 0)})
-	return &frozenPropagation{tables: flat, steps: len(t.U), alpha: alpha, normalise: normalise}
+	return &frozenPropagation{tables: beside(t.U[0], t.U[1:]...), steps: len(t.U), alpha: alpha, normalise: normalise}
 }
 
 type frozenPropagation struct {
@@ -131,7 +135,7 @@ func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
 func JointLabels(adj *graph.CSR, labels []int32, classes int, alpha float32) Propagation {
 	checkGraph(adj, len(labels), "labels")
 	f0 := LabelSeeds(labels, classes)
-	return &jointPropagation{adj: adj, alpha: alpha, normalise: true, seeds: func(*Batch) *graph.Dense { return f0 }}
+	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, normalise: true, seeds: func(*Batch) *graph.Dense { return f0 }}
 }
 
 // NodeLogits is a joint deployment that also gives the logits of the graph's own nodes with the batch in the graph.
@@ -143,23 +147,23 @@ type NodeLogits interface {
 // JointErrors deploys error propagation on the graph with the batch in it; the errors are those of model in that graph.
 func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) Propagation {
 	checkGraph(adj, len(labels), "labels")
-	return &jointPropagation{adj: adj, alpha: alpha, seeds: func(b *Batch) *graph.Dense {
+	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, seeds: func(b *Batch) *graph.Dense {
 		return ErrorSeeds(labels, model.GraphLogits(b))
 	}}
 }
 
 type jointPropagation struct {
-	adj       *graph.CSR
+	host      *host
 	alpha     float32
 	normalise bool
 	seeds     func(b *Batch) *graph.Dense
 }
 
-func (p *jointPropagation) Nodes() int { return p.adj.Rows }
+func (p *jointPropagation) Nodes() int { return p.host.adj.Rows }
 
 func (p *jointPropagation) Propagate(b *Batch) *graph.Dense {
 	b.check(p.Nodes())
-	f := newJoined(p.adj, b).restart(p.seeds(b), p.alpha, PropagationSteps)
+	_, f := p.host.join(b).restart(p.seeds(b), nil, p.alpha, PropagationSteps)
 	if p.normalise {
 		normaliseRows(f)
 	}

@@ -36,3 +36,24 @@ func (m *SAGE) Params() []Param {
 		{"convs.1.lin_l.weight", m.Wn2}, {"convs.1.lin_l.bias", rowOf(m.B2)}, {"convs.1.lin_r.weight", m.Ws2},
 	}
 }
+
+func (m *SAGE) convolution() *convolution {
+	return newConvolution(mean, m.Wn1, m.Ws1, m.Wn2, m.Ws2, m.B1, m.B2)
+}
+
+// Tables are (ALGORITHM.md, section 2)
+//
+//	u0 = x Wn1    p_j = Σ_k B_jk x_k Wn1/(deg_j+1) + x_j Ws1 + b1    u1 = relu(p) Wn2    c = 1[p>0]/(deg_j+1)
+func (m *SAGE) Tables(adj *graph.CSR, x Inputs) *Tables { return m.convolution().tables(adj, x) }
+
+// Frozen deploys the model on tables of T or S: with s = 1/deg_i (0 without edges), z = x Wn1,
+//
+//	p = s(a·u0 + ã z) + x Ws1 + b1    h = relu(p)    logits = s(a·u1 + ã(h Wn2)) + h Ws2 + b2 + s((a·c)∘z) Wn2
+func (m *SAGE) Frozen(t *Tables, pre *Preprocess) Deployment {
+	return m.convolution().frozen(m.Name(), t, pre)
+}
+
+// Joint deploys the model on the graph with the batch in it; where edges have weights the mean is the weighted one.
+func (m *SAGE) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
+	return m.convolution().joint(adj, x, pre)
+}

@@ -3,6 +3,7 @@ package infer
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"rivulet/graph"
 )
@@ -22,7 +23,7 @@ func NewSGC(w *graph.Dense, b []float32) (*SGC, error) {
 	return &SGC{W: w, B: b}, nil
 }
 
-func buildSGC(p *params) Model {
+func buildSGC(p *params) *SGC {
 	w := p.free("lin.weight")
 	return &SGC{W: w, B: p.sized("lin.bias", 1, w.Cols).Data}
 }
@@ -68,32 +69,21 @@ func SGCTables(adj *graph.CSR, z *graph.Dense) *Tables {
 
 // Frozen deploys the model on tables of T or S.
 func (m *SGC) Frozen(t *Tables, pre *Preprocess) Deployment {
-	if len(t.U) != 2 || !hasShape(t.U[1], t.Nodes(), m.Classes()) || t.U[0].Cols != m.Classes() || !hasShape(t.C, t.Nodes(), 1) {
-		panic(fmt.Sprintf("infer: sgc of %d classes on %s, wants u0 and u1 m×C, c m×1", m.Classes(), t.shapes()))
+	return newFrozenSGC(t, pre.Fold(m.W), m.B)
+}
+
+func newFrozenSGC(t *Tables, project *Projection, bias []float32) *frozenSGC {
+	classes := len(bias)
+	if len(t.U) != 2 || !hasShape(t.U[1], t.Nodes(), classes) || t.U[0].Cols != classes || !hasShape(t.C, t.Nodes(), 1) {
+		panic(fmt.Sprintf("infer: sgc of %d classes on %s, wants u0 and u1 m×C, c m×1", classes, t.shapes()))
 	}
-	return &frozenSGC{project: pre.Fold(m.W), bias: m.B, tables: interleave(t)}
+	return &frozenSGC{project: project, bias: bias, tables: beside(t.U[0], t.U[1], t.C)}
 }
 
 type frozenSGC struct {
 	project *Projection
 	bias    []float32
 	tables  *graph.Dense // m×(2C+1): u0, u1, c side by side, so that a neighbour is one stretch of memory
-}
-
-func interleave(t *Tables) *graph.Dense {
-	width := t.C.Cols
-	for _, u := range t.U {
-		width += u.Cols
-	}
-	out := graph.NewDense(t.Nodes(), width)
-	for j := range out.Rows {
-		row := out.Row(j)
-		for _, u := range t.U {
-			row = row[copy(row, u.Row(j)):]
-		}
-		copy(row, t.C.Row(j))
-	}
-	return out
 }
 
 func (f *frozenSGC) Nodes() int { return f.tables.Rows }
@@ -147,36 +137,51 @@ func spread(dst *graph.Dense, adj *graph.CSR, q []float32, z *graph.Dense) {
 
 // Joint deploys the model on the graph with the batch in it: rows of the arrivals of Â(𝔸)² [Z; z] + b.
 func (m *SGC) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
+	return m.joint(adj, x, pre)
+}
+
+func (m *SGC) joint(adj *graph.CSR, x Inputs, pre *Preprocess) *jointSGC {
 	z := x.Project(m.W)
 	checkGraph(adj, z.Rows, "features")
-	return &jointSGC{project: pre.Fold(m.W), bias: m.B, adj: adj, z: z}
+	return &jointSGC{host: newHost(adj, normalised), project: pre.Fold(m.W), bias: m.B, z: z,
+		raw: pre.Identity(m.Features()), x: sync.OnceValue(x.Matrix)}
 }
 
 type jointSGC struct {
+	host    *host
 	project *Projection
 	bias    []float32
-	adj     *graph.CSR
 	z       *graph.Dense // m×C
+	raw     *Projection  // pre(x) itself, for embeddings
+	x       func() *graph.Dense
 }
 
-func (j *jointSGC) Nodes() int { return j.adj.Rows }
+func (j *jointSGC) Nodes() int { return j.host.adj.Rows }
 
-func (j *jointSGC) Logits(b *Batch) *graph.Dense {
+func (j *jointSGC) Logits(b *Batch) *graph.Dense { return j.logits(b, false) }
+
+func (j *jointSGC) logits(b *Batch, nearOnly bool) *graph.Dense {
 	b.check(j.Nodes())
-	joint := newJoined(j.adj, b)
-	h := joint.propagate(j.z, j.project.Apply(b.X), 2)
-	for i := range h.Rows {
-		graph.Add(h.Row(i), j.bias)
-	}
-	return h
+	return addRow(twoHops(j.host.join(b), j.z, j.project.Apply(b.X), nearOnly), j.bias)
+}
+
+// twoHops returns the arrivals' rows of Â(𝔸)² [zg; zb].
+func twoHops(joint *joined, zg, zb *graph.Dense, nearOnly bool) *graph.Dense {
+	g := joint.nodes(nearOnly, zg.Cols, zg, zb)
+	return joint.arrivals(zg.Cols, g, nearOnly, joint.arrivals(zg.Cols, zg, false, zb))
 }
 
 // GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
 func (j *jointSGC) GraphLogits(b *Batch) *graph.Dense {
 	b.check(j.Nodes())
-	h := newJoined(j.adj, b).nodes(j.z, j.project.Apply(b.X), 2)
-	for i := range h.Rows {
-		graph.Add(h.Row(i), j.bias)
-	}
-	return h
+	joint, zb, width := j.host.join(b), j.project.Apply(b.X), j.z.Cols
+	g := joint.nodes(false, width, j.z, zb)
+	return addRow(joint.nodes(false, width, g, joint.arrivals(width, j.z, false, zb)), j.bias)
+}
+
+// Embeddings returns what the weights are applied to, Â(𝔸)² [X; x], n×d. The first call makes X of the graph dense, and
+// it stays in memory.
+func (j *jointSGC) Embeddings(b *Batch) *graph.Dense {
+	b.check(j.Nodes())
+	return twoHops(j.host.join(b), j.x(), j.raw.Apply(b.X), true)
 }

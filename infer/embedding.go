@@ -1,0 +1,32 @@
+package infer
+
+import "rivulet/graph"
+
+// Embedder is a deployment that can tell, beside logits, how its model sees the arrivals: the layer before the classifier.
+//
+//	gcn, sage, cheby  h = relu(p), the hidden state that the second layer reads, n×h
+//	appnp             relu(x W1 + b1), the hidden layer of the perceptron, n×h: the propagation comes after the
+//	                  classifier, so it knows nothing of the arrival's neighbours
+//	sgc               the propagated features Â²x that W is applied to, n×d
+//
+// Every deployment of every model is one, but for SGC's frozen one and its Neighbourhood: its tables have been through W, so
+// that they are C columns wide and not d. Where propagated features are wanted of a frozen SGC, [FrozenFeatures] gives them
+// from [FeatureTables], which a trainer stores beside the others at 2d+1 numbers a node.
+type Embedder interface {
+	Embeddings(b *Batch) *graph.Dense
+}
+
+// FeatureTables are the tables of X itself: those of an SGC whose W is the identity. Like the tables of a model, those of S
+// follow from those of T by ALGORITHM.md, section 5, step 4. On T they are m×(2d+1) numbers.
+func FeatureTables(adj *graph.CSR, x Inputs) *Tables { return SGCTables(adj, x.Matrix()) }
+
+// FrozenFeatures are an SGC's embeddings of arrivals on such tables: Â²x, n×d, of preprocessed features. Times W plus b they
+// are the logits of the SGC on its own tables, to rounding.
+func FrozenFeatures(t *Tables, pre *Preprocess) Embedder {
+	d := t.U[0].Cols
+	return frozenFeatures{newFrozenSGC(t, pre.Identity(d), make([]float32, d))}
+}
+
+type frozenFeatures struct{ sgc *frozenSGC }
+
+func (f frozenFeatures) Embeddings(b *Batch) *graph.Dense { return f.sgc.Logits(b) }
