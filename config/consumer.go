@@ -38,7 +38,7 @@ type Batch struct {
 
 // Cache bounds the rows of M that are kept in the process.
 type Cache struct {
-	Bytes Bytes `key:"bytes" default:"256MiB" min:"0" usage:"memory for rows of M, about; an M that fits is read when its version is taken over" zero:"keep none, ask Redis each time"`
+	Bytes Bytes `key:"bytes" default:"256MiB" min:"0" usage:"memory for rows of M, about; an M that fits is read whole when its version is taken over" zero:"keep none, ask Redis each time"`
 }
 
 // Limits are what a record may be; one beyond them goes to the dead-letter topic.

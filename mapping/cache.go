@@ -124,7 +124,7 @@ func (c *Cached) keep(ids []string, rows []infer.Row) {
 type CacheStats struct {
 	Hits    uint64 // ids that the inner lookup was spared: in memory, or repeated within a call
 	Misses  uint64 // ids that the inner lookup was asked for
-	Unknown uint64 // of the misses, ids that are not in T
+	Unknown uint64 // ids that were found not to be in T
 	Entries int    // ids in memory
 	Bytes   int64  // their estimated size
 }

@@ -3,19 +3,29 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
 )
 
-// Memory is a [Lookup] over an M that is in memory, for a consumer that serves an artifact's directory and for predict.
+// Memory is a [Lookup] over an M that is in memory: of an artifact's directory, or read whole from Redis.
 // Its rows are the bits that a store of the same artifact gives. It is safe for concurrent use.
 type Memory struct {
 	index map[string]int32 // row of M by id
 	rows  *graph.CSR
 	ones  []float32 // values of the longest row, where rows has none
+	bytes int64     // about what it takes
+
+	asked, unknown atomic.Uint64
 }
+
+// memoryOverhead is what a row takes beyond its id and entries: the id's header and place in the map, and the row's
+// pointer (BenchmarkMemorySize).
+const memoryOverhead = 72
+
+func memoryBytes(id string, entries int) int64 { return int64(memoryOverhead + len(id) + 8*entries) }
 
 // FromArtifact looks up rows of m, which the result keeps and reads.
 func FromArtifact(m *artifact.Mapping) *Memory {
@@ -26,6 +36,7 @@ func FromArtifact(m *artifact.Mapping) *Memory {
 	longest := 0
 	for i, id := range m.IDs {
 		memory.index[id] = int32(i)
+		memory.bytes += memoryBytes(id, m.Rows.RowLen(i))
 		longest = max(longest, m.Rows.RowLen(i))
 	}
 	if m.Rows.Val == nil {
@@ -43,15 +54,24 @@ func (m *Memory) Len() int { return len(m.index) }
 // Rows implements [Lookup]; it never fails and never waits.
 func (m *Memory) Rows(_ context.Context, ids []string, rows []infer.Row) error {
 	checkLengths(ids, rows)
+	unknown := uint64(0)
 	for i, id := range ids {
 		at, known := m.index[id]
 		if !known {
 			rows[i] = infer.Row{}
+			unknown++
 			continue
 		}
 		rows[i] = m.row(int(at))
 	}
+	m.asked.Add(uint64(len(ids)))
+	m.unknown.Add(unknown)
 	return nil
+}
+
+// Stats counts what was asked for; nothing is ever missed.
+func (m *Memory) Stats() CacheStats {
+	return CacheStats{Hits: m.asked.Load(), Unknown: m.unknown.Load(), Entries: len(m.index), Bytes: m.bytes}
 }
 
 // row is row i of M as a lookup gives it: an empty row has nil slices, as one that was decoded.

@@ -138,9 +138,14 @@ func (s *server) watcher(t *testing.T, name string) (*Watcher, *lines) {
 
 func newWatcher(t *testing.T, client redis.UniversalClient, prefix, name string) (*Watcher, *lines) {
 	t.Helper()
+	return newWatcherOf(t, client, prefix, name, 8<<10) // too little for a whole M
+}
+
+func newWatcherOf(t *testing.T, client redis.UniversalClient, prefix, name string, cacheBytes int64) (*Watcher, *lines) {
+	t.Helper()
 	log := &lines{}
 	w, err := NewWatcher(client, WatcherOptions{
-		Prefix: prefix, Consumer: name, CacheBytes: 1 << 20, Clock: newSteps(), Log: slog.New(slog.NewTextHandler(log, nil)),
+		Prefix: prefix, Consumer: name, CacheBytes: cacheBytes, Clock: newSteps(), Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

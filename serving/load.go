@@ -48,19 +48,26 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 		return nil, nil, refuse("the files are of version %s, %d synthetic nodes and %d rows of M; Redis has %s, %d and %d",
 			m.Version, m.SyntheticNodes, m.Mapping.Rows, version, p.meta.Synthetic, p.meta.Rows)
 	}
-	inRedis := mapping.NewRedis(l.client, l.keys.table(version, p))
-	rows := mapping.NewCached(inRedis, l.cacheBytes)
+	rows, err := l.rows(ctx, mapping.NewRedis(l.client, l.keys.table(version, p)), alive)
+	if err != nil {
+		return nil, nil, err
+	}
 	v, warnings, err := New(b, rows, l.options)
 	if err != nil {
 		return nil, nil, refusal{err}
 	}
-	// An M that fits is read beside the old version, so that taking over costs the stream no burst of lookups.
-	if rows.Fits(m.Mapping.Rows, m.Mapping.Entries) {
-		if err := inRedis.Each(ctx, rows.Keep, alive); err != nil {
-			return nil, nil, err
+	return v, warnings, nil
+}
+
+// rows reads an M that fits into the cache's memory whole, beside the version that serves, so that taking over costs the
+// stream no burst of lookups; a larger one is looked up as it is needed, behind the cache.
+func (l *loader) rows(ctx context.Context, inRedis *mapping.Redis, alive func() error) (mapping.Lookup, error) {
+	if l.cacheBytes > 0 {
+		if whole, err := inRedis.Load(ctx, l.cacheBytes, alive); whole != nil || err != nil {
+			return whole, err
 		}
 	}
-	return v, warnings, nil
+	return mapping.NewCached(inRedis, l.cacheBytes), nil
 }
 
 // publication reads the marker of a version, which must be the one of that id.

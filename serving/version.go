@@ -67,12 +67,12 @@ func (v *Version) Rows(ctx context.Context, ids []string, rows []infer.Row) erro
 	return nil
 }
 
-// RowStats are the counts of the cache before the version's rows; false where there is none.
-func (v *Version) RowStats() (mapping.CacheStats, bool) {
-	if cached, ok := v.rows.(*mapping.Cached); ok {
-		return cached.Stats(), true
+// RowStats count what was asked of the version's rows, and what of them is in memory.
+func (v *Version) RowStats() mapping.CacheStats {
+	if counting, ok := v.rows.(interface{ Stats() mapping.CacheStats }); ok {
+		return counting.Stats()
 	}
-	return mapping.CacheStats{}, false
+	return mapping.CacheStats{}
 }
 
 // Predict returns the raw logits and the published probabilities of n attached arrivals, both n×C.

@@ -135,7 +135,7 @@ func TestPinned(t *testing.T) {
 	if v.Features() != 7 || v.SyntheticNodes() != 12 || len(v.Classes()) != 4 || v.Manifest().Data.Nodes != 300 {
 		t.Errorf("version of %d features, %d synthetic nodes, classes %q", v.Features(), v.SyntheticNodes(), v.Classes())
 	}
-	if _, ok := v.RowStats(); ok {
-		t.Error("a version without a cache has counts of one")
+	if got := v.RowStats(); got.Entries != 300 || got.Hits != 0 {
+		t.Errorf("counts of rows are %+v, want 300 in memory and none asked for", got)
 	}
 }

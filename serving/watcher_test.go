@@ -216,14 +216,28 @@ func TestVanishedVersion(t *testing.T) {
 
 		other := bundle(t, 2, "v1") // of the same name, and of the same generation after the loss
 		s.publish(t, other)
-		if err := lost.Rows(t.Context(), []string{"nobody"}, rows); !errors.Is(err, mapping.ErrVanished) {
+		if err := lost.Rows(t.Context(), other.Mapping.IDs[:1], rows); !errors.Is(err, mapping.ErrVanished) {
 			t.Fatalf("error = %v, want that the version has vanished: its S is not of these rows", err)
 		}
-		mustAnswerLike(t, lost, first) // what is in memory is still its own
 		mustServe(t, w, "v1")
 		mustAnswerLike(t, w.Current(), other)
 		if got := log.take(); len(got) != 2 {
 			t.Errorf("logged %q, want the version taken over and the end of the trouble", got)
+		}
+	})
+}
+
+// TestWholeM: an M that fits into the cache's memory is read with its version, and Redis is not asked for rows any more.
+func TestWholeM(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		b := bundle(t, 1, "v1")
+		s.publish(t, b)
+		w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 1<<20)
+		mustServe(t, w, "v1")
+		s.clear(t)
+		mustAnswerLike(t, w.Current(), b) // an unknown neighbour is in it
+		if stats := w.Current().RowStats(); stats.Entries != len(b.Mapping.IDs) || stats.Misses != 0 || stats.Unknown == 0 {
+			t.Errorf("counts of rows are %+v", stats)
 		}
 	})
 }

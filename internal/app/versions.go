@@ -35,9 +35,7 @@ func (v versions) name() string {
 // cache counts what the cache of the version that is served did.
 func (v versions) cache() mapping.CacheStats {
 	if current := v.source.Current(); current != nil {
-		if stats, ok := current.RowStats(); ok {
-			return stats
-		}
+		return current.RowStats()
 	}
 	return mapping.CacheStats{}
 }

@@ -1,0 +1,66 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+)
+
+// bucketsPerScan bounds what one round trip of [Redis.Load] brings: about 3000 rows.
+const bucketsPerScan = 64
+
+// Load reads the whole table into memory where it takes no more than about maxBytes, and returns nil where it takes more.
+// What is in memory knows without asking which ids are not in T, of which a stream has many. alive is called between
+// round trips; its error ends the reading. It returns [ErrVanished] where the table is not, or no longer, the one that the
+// lookup was made for.
+func (r *Redis) Load(ctx context.Context, maxBytes int64, alive func() error) (*Memory, error) {
+	m := &artifact.Mapping{Rows: &graph.CSR{Cols: r.table.Synthetic, RowPtr: []int{0}, Val: []float32{}}}
+	size := int64(0)
+	for lo := 0; lo < r.table.Buckets; lo += bucketsPerScan {
+		if err := r.loadBuckets(ctx, m, lo, min(lo+bucketsPerScan, r.table.Buckets)); err != nil {
+			return nil, fmt.Errorf("reading all mapping rows: %w", err)
+		}
+		for ; m.Rows.Rows < len(m.IDs); m.Rows.Rows++ {
+			size += memoryBytes(m.IDs[m.Rows.Rows], m.Rows.RowLen(m.Rows.Rows))
+		}
+		if size > maxBytes {
+			return nil, nil
+		}
+		if err := alive(); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.checkMarker(r.client.HGet(ctx, r.table.Marker, MarkerField)); err != nil {
+		return nil, fmt.Errorf("reading all mapping rows: %w", err)
+	}
+	return FromArtifact(m), nil
+}
+
+// loadBuckets appends the ids and entries of some buckets.
+func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int) error {
+	pipe := r.client.Pipeline()
+	answers := make([]*redis.MapStringStringCmd, 0, hi-lo)
+	for b := lo; b < hi; b++ {
+		answers = append(answers, pipe.HGetAll(ctx, r.table.key(uint32(b))))
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	for _, answer := range answers {
+		for id, encoded := range answer.Val() {
+			row, err := DecodeRow([]byte(encoded), r.table.Synthetic)
+			if err != nil {
+				return fmt.Errorf("id %q: %w", id, err)
+			}
+			m.IDs = append(m.IDs, id)
+			m.Rows.ColIdx = append(m.Rows.ColIdx, row.Cols...)
+			m.Rows.Val = append(m.Rows.Val, row.Vals...)
+			m.Rows.RowPtr = append(m.Rows.RowPtr, len(m.Rows.ColIdx))
+		}
+	}
+	return nil
+}

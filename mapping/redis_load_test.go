@@ -1,0 +1,91 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+)
+
+func alive() error { return nil }
+
+// A table that fits is read whole, says what the artifact says, and knows who is not in T without Redis.
+func TestLoadIsTheTable(t *testing.T) {
+	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+		m := numbered(4000, 3) // more buckets than one round trip
+		table := stored(t, client, prefix, m)
+		trips := 0
+		all, err := NewRedis(client, table).Load(t.Context(), 8<<20, func() error { trips++; return nil })
+		if err != nil || all == nil {
+			t.Fatalf("nothing was loaded: %v", err)
+		}
+		if want := (table.Buckets + bucketsPerScan - 1) / bucketsPerScan; trips != want || want < 2 {
+			t.Errorf("%d round trips for %d buckets, want %d", trips, table.Buckets, want)
+		}
+		for b := range table.Buckets {
+			client.Del(t.Context(), table.key(uint32(b)))
+		}
+		ids := append([]string{"nobody"}, m.IDs...)
+		if diff := cmp.Diff(mustRows(t, FromArtifact(m), ids...), mustRows(t, all, ids...)); diff != "" {
+			t.Errorf("rows (-artifact +loaded):\n%s", diff)
+		}
+		want := CacheStats{Hits: 4001, Unknown: 1, Entries: 4000, Bytes: all.Stats().Bytes}
+		if diff := cmp.Diff(want, all.Stats()); diff != "" {
+			t.Errorf("stats (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestLoadStops(t *testing.T) {
+	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+		r := NewRedis(client, stored(t, client, prefix, numbered(100, 5)))
+		if all, err := r.Load(t.Context(), 1000, alive); all != nil || err != nil {
+			t.Errorf("100 rows were loaded into 1000 bytes: %v, %v", all, err)
+		}
+		stop := errors.New("stop")
+		if _, err := r.Load(t.Context(), 1<<20, func() error { return stop }); !errors.Is(err, stop) {
+			t.Errorf("error %v, want what alive said", err)
+		}
+		if err := client.HSet(t.Context(), r.table.key(0), "bad", "\xff").Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Load(t.Context(), 1<<20, alive); err == nil {
+			t.Error("a row that cannot be decoded was loaded")
+		}
+		client.HDel(t.Context(), r.table.key(0), "bad")
+		if err := client.Del(context.Background(), r.table.Marker).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Load(t.Context(), 1<<20, alive); !errors.Is(err, ErrVanished) {
+			t.Errorf("error %v without a marker, want ErrVanished", err)
+		}
+	})
+}
+
+// BenchmarkMemorySize measures the heap of a row beside the estimate.
+func BenchmarkMemorySize(b *testing.B) {
+	const rows = 200_000
+	for b.Loop() {
+		m := numbered(rows, 4)
+		before := heap()
+		ids := make([]string, rows)
+		for i, id := range m.IDs {
+			ids[i] = strings.Clone(id)
+		}
+		memory := FromArtifact(&artifact.Mapping{IDs: ids, Rows: &graph.CSR{Rows: rows, Cols: m.Rows.Cols,
+			RowPtr: slices.Clone(m.Rows.RowPtr), ColIdx: slices.Clone(m.Rows.ColIdx), Val: slices.Clone(m.Rows.Val)}})
+		ids = nil
+		b.ReportMetric(float64(heap()-before)/rows, "B/row")
+		b.ReportMetric(float64(memory.bytes)/rows, "estimated-B/row")
+		runtime.KeepAlive(memory)
+		runtime.KeepAlive(m)
+	}
+}
