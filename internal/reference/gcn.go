@@ -1,23 +1,47 @@
 package reference
 
-// GCN is logits = Â relu(Â X W1 + b1) W2 + b2. It is here for the error propagation that starts from its logits.
+// GCN is logits = Â relu(Â X W1 + b1) W2 + b2.
 type GCN struct {
-	W1 Matrix    // d×hidden
-	B1 []float64 // hidden
-	W2 Matrix    // hidden×C
+	W1 Matrix    // d×h
+	B1 []float64 // h
+	W2 Matrix    // h×C
 	B2 []float64 // C
 }
 
+// Hidden returns relu(Â X W1 + b1), m×h.
+func (g GCN) Hidden(graph, x Matrix) Matrix { return AHat(graph).Mul(x.Mul(g.W1)).AddRow(g.B1).ReLU() }
+
 // On returns the logits of the nodes of a graph by itself, m×C.
 func (g GCN) On(graph, x Matrix) Matrix {
-	op := AHat(graph)
-	p := op.Mul(x.Mul(g.W1)).AddRow(g.B1)
-	hidden := At(len(p), p.Cols(), func(i, k int) float64 { return max(p[i][k], 0) })
-	return op.Mul(hidden.Mul(g.W2)).AddRow(g.B2)
+	return AHat(graph).Mul(g.Hidden(graph, x).Mul(g.W2)).AddRow(g.B2)
 }
 
-// Joint runs the model on the graph with the batch in it: the logits of the graph's nodes and of the arrivals.
-func (g GCN) Joint(graph, x Matrix, b Arrivals) (nodes, arrivals Matrix) {
-	all := g.On(Attached(graph, b), x.Stack(b.X))
-	return all[:len(graph)], all[len(graph):]
+// Tables are section 2's, n_j = (D_j+1)^-½:
+//
+//	u0 = n x W1    p_j = n_j(Σ_k B_jk x_k W1/√D_k + u0_j) + b1    u1 = n relu(p) W2    c = 1[p>0]/(D_j+1)
+func (g GCN) Tables(graph, x Matrix) Tables {
+	d := plusOne(graph.RowSums())
+	n := each(plusOne(d), invSqrt)
+	z := x.Mul(g.W1)
+	u0 := z.Scale(n)
+	p := graph.Mul(z.Scale(each(d, invSqrt))).Plus(1, u0).Scale(n).AddRow(g.B1)
+	return Tables{U: []Matrix{u0, p.ReLU().Scale(n).Mul(g.W2)}, C: p.positive().Scale(each(plusOne(d), inverse))}
+}
+
+// FrozenHidden is the arrivals' relu(p), p = q(a·u0 + q z + ã(q z)) + b1 with q = D_i^-½, z = x W1.
+func (g GCN) FrozenHidden(t Tables, b Arrivals) Matrix {
+	q := each(b.d(), invSqrt)
+	qz := b.X.Mul(g.W1).Scale(q)
+	return b.R.Mul(t.U[0]).Plus(1, qz).Plus(1, b.Among.Mul(qz)).Scale(q).AddRow(g.B1).ReLU()
+}
+
+// Frozen is section 2's arrival on tables:
+//
+//	t = relu(p) W2    out = q(a·u1 + q t + ã(q t)) + b2 + q²((a·c)∘z) W2
+func (g GCN) Frozen(t Tables, b Arrivals) Matrix {
+	q := each(b.d(), invSqrt)
+	qt := g.FrozenHidden(t, b).Mul(g.W2).Scale(q)
+	out := b.R.Mul(t.U[1]).Plus(1, qt).Plus(1, b.Among.Mul(qt)).Scale(q).AddRow(g.B2)
+	back := b.R.Mul(t.C).Hadamard(b.X.Mul(g.W1)).Mul(g.W2)
+	return out.Plus(1, back.Scale(q).Scale(q))
 }

@@ -55,6 +55,23 @@ func (g *goldenCase) gcn() GCN {
 	return GCN{g.Matrix("gcn.weights.W1"), g.Vector("gcn.weights.b1"), g.Matrix("gcn.weights.W2"), g.Vector("gcn.weights.b2")}
 }
 
+// models are all the models of the known answers, with their weights.
+func (g *goldenCase) models() map[string]Model {
+	of := func(model string) (m func(string) Matrix, v func(string) []float64) {
+		return func(name string) Matrix { return g.Matrix(model + ".weights." + name) },
+			func(name string) []float64 { return g.Vector(model + ".weights." + name) }
+	}
+	sage, sageBias := of("sage")
+	appnp, appnpBias := of("appnp")
+	cheby, chebyBias := of("cheby")
+	return map[string]Model{
+		"sgc": g.sgc(), "gcn": g.gcn(),
+		"sage":  SAGE{sage("Wn1"), sage("Ws1"), sageBias("b1"), sage("Wn2"), sage("Ws2"), sageBias("b2")},
+		"appnp": APPNP{appnp("W1"), appnpBias("b1"), appnp("W2"), appnpBias("b2"), 0.1, 10},
+		"cheby": Cheby{[]Matrix{cheby("W0_1"), cheby("W1_1")}, chebyBias("b1"), []Matrix{cheby("W0_2"), cheby("W1_2")}, chebyBias("b2")},
+	}
+}
+
 // sides runs f for every graph and kind of batch; where is the middle and end of a known answer's name, "T.graph".
 func (g *goldenCase) sides(f func(side string, b Arrivals, where string)) {
 	for _, side := range []string{"T", "S"} {
@@ -91,53 +108,66 @@ func (g *goldenCase) check(t *testing.T, name string, got Matrix) {
 	near(t, name, got, g.Matrix(name), tight)
 }
 
+// allUsed fails where a known answer whose name begins with MODEL.part. was not compared with.
+func (g *goldenCase) allUsed(t *testing.T, part string) {
+	t.Helper()
+	for name := range g.models() {
+		if names := g.Unused(name + part); names != nil {
+			t.Errorf("known answers not compared with: %v", names)
+		}
+	}
+}
+
 func TestSection2Tables(t *testing.T) {
 	g := readGoldenCase(t)
-	tables := SGCTables(g.adj, g.x.Mul(g.sgc().W))
-	for _, side := range []string{"T", "S"} {
-		got := g.onSide(side, tables)
-		for hop, u := range got.U {
-			g.check(t, fmt.Sprintf("sgc.tables.%s.u%d", side, hop), u)
+	for name, m := range g.models() {
+		tables := m.Tables(g.adj, g.x)
+		for _, side := range []string{"T", "S"} {
+			got := g.onSide(side, tables)
+			for hop, u := range got.U {
+				g.check(t, fmt.Sprintf("%s.tables.%s.u%d", name, side, hop), u)
+			}
+			g.check(t, name+".tables."+side+".c", got.C)
 		}
-		g.check(t, "sgc.tables."+side+".c", got.C)
 	}
-	if names := g.Unused("sgc.tables."); names != nil {
-		t.Errorf("known answers not compared with: %v", names)
-	}
+	g.allUsed(t, ".tables.")
 }
 
 func TestEq11Joint(t *testing.T) {
 	g := readGoldenCase(t)
 	g.sides(func(side string, b Arrivals, where string) {
 		adj, x, _ := g.graph(side)
-		_, got := g.sgc().Joint(adj, x, b)
-		g.check(t, "sgc.joint."+where, got)
-		_, got = g.gcn().Joint(adj, x, b)
-		g.check(t, "gcn.joint."+where, got)
-	})
-	for _, prefix := range []string{"sgc.joint.", "gcn.joint."} {
-		if names := g.Unused(prefix); names != nil {
-			t.Errorf("known answers not compared with: %v", names)
+		for name, m := range g.models() {
+			_, got := Joint(m, adj, x, b)
+			g.check(t, name+".joint."+where, got)
 		}
+	})
+	g.allUsed(t, ".joint.")
+}
+
+func TestEq11Alone(t *testing.T) {
+	g := readGoldenCase(t)
+	for name, m := range g.models() {
+		g.check(t, name+".alone.T", Alone(m, g.adj, g.x, g.batch("T", "graph")))
 	}
+	g.allUsed(t, ".alone.")
 }
 
 func TestSection2Frozen(t *testing.T) {
 	g := readGoldenCase(t)
-	tables := SGCTables(g.adj, g.x.Mul(g.sgc().W))
-	g.sides(func(side string, b Arrivals, where string) {
-		g.check(t, "sgc.frozen."+where, g.sgc().Frozen(g.onSide(side, tables), b))
-	})
-	if names := g.Unused("sgc.frozen."); names != nil {
-		t.Errorf("known answers not compared with: %v", names)
+	for name, m := range g.models() {
+		tables := m.Tables(g.adj, g.x)
+		g.sides(func(side string, b Arrivals, where string) {
+			g.check(t, name+".frozen."+where, m.Frozen(g.onSide(side, tables), b))
+		})
 	}
+	g.allUsed(t, ".frozen.")
 }
 
 func TestSection2FrozenIsAloneButForTriangles(t *testing.T) {
 	g := readGoldenCase(t)
 	node := g.batch("T", "node")
-	alone := g.sgc().Alone(g.adj, g.x, g.batch("T", "graph"))
-	g.check(t, "sgc.alone.T", alone)
+	alone := Alone(g.sgc(), g.adj, g.x, g.batch("T", "graph"))
 	frozen := g.Matrix("sgc.frozen.T.node")
 	exact, off := 0, 0
 	for i := range alone {
@@ -165,10 +195,10 @@ func TestSection6Propagation(t *testing.T) {
 		adj, x, y := g.graph(side)
 		g.check(t, "lp.joint."+where, JointPropagation(adj, LabelSeeds(y, classes), b, alpha))
 		g.check(t, "lp.frozen."+where, FrozenPropagation(g.onSide(side, labels), b, alpha))
-		nodes, _ := g.sgc().Joint(adj, x, b)
+		nodes, _ := Joint(g.sgc(), adj, x, b)
 		g.check(t, "sgc.ep.joint."+where, JointPropagation(adj, ErrorSeeds(y, nodes), b, alpha))
 		g.check(t, "sgc.ep.frozen."+where, FrozenPropagation(g.onSide(side, sgcErrors), b, alpha))
-		nodes, _ = g.gcn().Joint(adj, x, b)
+		nodes, _ = Joint(g.gcn(), adj, x, b)
 		g.check(t, "gcn.ep.joint."+where, JointPropagation(adj, ErrorSeeds(y, nodes), b, alpha))
 		g.check(t, "gcn.ep.frozen."+where, FrozenPropagation(g.onSide(side, gcnErrors), b, alpha))
 	})

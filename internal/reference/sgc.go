@@ -12,22 +12,14 @@ func (s SGC) On(graph, x Matrix) Matrix {
 	return op.Mul(op.Mul(x.Mul(s.W))).AddRow(s.B)
 }
 
-// Joint runs the model on the graph with the batch in it, f(Â(𝔸), [X; x]) (paper's Eq. 11): the logits of the graph's
-// nodes, m×C, and of the arrivals, n×C.
-func (s SGC) Joint(graph, x Matrix, b Arrivals) (nodes, arrivals Matrix) {
-	all := s.On(Attached(graph, b), x.Stack(b.X))
-	return all[:len(graph)], all[len(graph):]
+// Hidden returns the propagated features Â² X, m×d, that W is applied to.
+func (s SGC) Hidden(graph, x Matrix) Matrix {
+	op := AHat(graph)
+	return op.Mul(op.Mul(x))
 }
 
-// Alone returns the logits of each arrival of a batch on T, truly joined to T by itself, n×C.
-func (s SGC) Alone(graph, x Matrix, b Arrivals) Matrix {
-	out := Matrix{}
-	for i := range b.R {
-		_, one := s.Joint(graph, x, b.Alone(i))
-		out = append(out, one...)
-	}
-	return out
-}
+// Tables are [SGCTables] of Z = XW.
+func (s SGC) Tables(graph, x Matrix) Tables { return SGCTables(graph, x.Mul(s.W)) }
 
 // Tables are what frozen arrivals read of a graph of m nodes.
 type Tables struct {

@@ -1,0 +1,62 @@
+package reference
+
+// APPNP is z⁰ = relu(X W1 + b1) W2 + b2 and z^{t+1} = (1−α) Â z^t + α z⁰, Hops times.
+type APPNP struct {
+	W1    Matrix    // d×h
+	B1    []float64 // h
+	W2    Matrix    // h×C
+	B2    []float64 // C
+	Alpha float64
+	Hops  int
+}
+
+// Hidden is the hidden layer of the perceptron, relu(x W1 + b1).
+func (a APPNP) Hidden(x Matrix) Matrix { return x.Mul(a.W1).AddRow(a.B1).ReLU() }
+
+// MLP returns z⁰ of rows of features.
+func (a APPNP) MLP(x Matrix) Matrix { return a.Hidden(x).Mul(a.W2).AddRow(a.B2) }
+
+// On returns the logits of the nodes of a graph by itself, m×C.
+func (a APPNP) On(graph, x Matrix) Matrix {
+	op, first := AHat(graph), a.MLP(x)
+	z := first
+	for range a.Hops {
+		z = op.Mul(z).Times(1-a.Alpha).Plus(a.Alpha, first)
+	}
+	return z
+}
+
+// Tables are section 2's, n_j = (D_j+1)^-½, z^t those of On:
+//
+//	z̃⁰ = z⁰    z̃^{t+1}_j = (1−α)n_j(Σ_k B_jk z^t_k/√D_k + n_j z̃^t_j) + αz⁰_j    u_t = n z̃^t    c = 1/(D_j+1)
+func (a APPNP) Tables(graph, x Matrix) Tables {
+	d := plusOne(graph.RowSums())
+	n := each(plusOne(d), invSqrt)
+	op, first := AHat(graph), a.MLP(x)
+	z, met := first, first
+	t := Tables{C: Matrix{each(plusOne(d), inverse)}.T()}
+	for range a.Hops {
+		t.U = append(t.U, met.Scale(n))
+		sum := graph.Mul(z.Scale(each(d, invSqrt)))
+		met = sum.Plus(1, met.Scale(n)).Scale(n).Times(1-a.Alpha).Plus(a.Alpha, first)
+		z = op.Mul(z).Times(1-a.Alpha).Plus(a.Alpha, first)
+	}
+	return t
+}
+
+// Frozen is section 2's arrival on tables, h⁰ = MLP(x), h⁻¹ = 0:
+//
+//	h^{t+1} = (1−α)[q(a·u_t + q h^t + ã(q h^t)) + (1−α)q²(a·c)h^{t−1}] + αh⁰
+func (a APPNP) Frozen(t Tables, b Arrivals) Matrix {
+	q := each(b.d(), invSqrt)
+	first := a.MLP(b.X)
+	h, before := first, New(len(first), first.Cols())
+	ac := b.R.Mul(t.C).RowSums()
+	for _, u := range t.U {
+		qh := h.Scale(q)
+		step := b.R.Mul(u).Plus(1, qh).Plus(1, b.Among.Mul(qh)).Scale(q)
+		step = step.Plus(1-a.Alpha, before.Scale(ac).Scale(q).Scale(q))
+		before, h = h, step.Times(1-a.Alpha).Plus(a.Alpha, first)
+	}
+	return h
+}
