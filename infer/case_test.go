@@ -49,6 +49,7 @@ type world struct {
 	labels, synLabels             []int // −1 where unlabelled
 	a, among, arrivals            reference.Matrix
 	model                         reference.SGC
+	candidates                    []candidate // every model; the first is model
 	fit                           reference.Preprocess
 	features                      int
 }
@@ -109,6 +110,7 @@ func drawWorld(t *rapid.T) *world {
 		w.synLabels = append(w.synLabels, label(i))
 	}
 	w.fit = reference.FitPreprocess(kind, w.adj, w.x)
+	w.candidates = drawCandidates(rng, w, 1+rng.IntN(4))
 	return w
 }
 
@@ -173,31 +175,45 @@ func (w *world) oracleTables(side string, t reference.Tables) reference.Tables {
 	return t
 }
 
-// frozen returns predictors on frozen tables of a side: without propagation, with LP and with EP.
+// frozen returns predictors on frozen tables of a side: every model without propagation, SGC with LP and with EP.
 func (w *world) frozen(side string) []*infer.Predictor {
 	model := w.model
 	z := w.fit.Apply(w.x)
 	deployed := w.sgc().Frozen(tables(w.oracleTables(side, reference.SGCTables(w.adj, z.Mul(model.W)))), w.preprocess())
 	labels := w.oracleTables(side, reference.PropagationTables(w.adj, reference.LabelSeeds(w.labels, w.classes()), 0.9))
 	errors := w.oracleTables(side, reference.PropagationTables(w.adj, reference.ErrorSeeds(w.labels, model.On(w.adj, z)), 0.5))
-	return []*infer.Predictor{
-		{Model: deployed, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1.5}},
+	out := []*infer.Predictor{
 		{Model: deployed, Propagation: infer.FrozenPropagation(tables(labels), 0.9, true),
 			Calibration: infer.Calibration{Kind: infer.PropagateLabels, Alpha: 0.9, Gamma: 0.7, Temperature: 1}},
 		{Model: deployed, Propagation: infer.FrozenPropagation(tables(errors), 0.5, false),
 			Calibration: infer.Calibration{Kind: infer.PropagateErrors, Alpha: 0.5, Gamma: 2, Temperature: 0.5}},
 	}
+	for _, c := range w.candidates {
+		if infer.Freezable(c.own) == nil {
+			exact := w.oracleTables(side, c.oracle.Tables(w.adj, z))
+			out = append(out, plainly(c.own.Frozen(tables(exact), w.preprocess())))
+		}
+	}
+	return out
 }
 
-// joint returns predictors that run on the graph of a side with the batch in it: without propagation, with LP and with EP.
+func plainly(d infer.Deployment) *infer.Predictor {
+	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1.5}}
+}
+
+// joint returns predictors that run on the graph of a side with the batch in it: every model without propagation, SGC with LP
+// and with EP.
 func (w *world) joint(side string) []*infer.Predictor {
 	adj, x, _, _, labels := w.graph(side)
 	deployed := w.sgc().Joint(adj, x, w.preprocess())
-	return []*infer.Predictor{
-		{Model: deployed, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1.5}},
+	out := []*infer.Predictor{
 		{Model: deployed, Propagation: infer.JointLabels(adj, classes(labels), w.classes(), 0.9),
 			Calibration: infer.Calibration{Kind: infer.PropagateLabels, Alpha: 0.9, Gamma: 0.7, Temperature: 1}},
 		{Model: deployed, Propagation: infer.JointErrors(adj, classes(labels), deployed.(infer.NodeLogits), 0.5),
 			Calibration: infer.Calibration{Kind: infer.PropagateErrors, Alpha: 0.5, Gamma: 2, Temperature: 0.5}},
 	}
+	for _, c := range w.candidates {
+		out = append(out, plainly(c.own.Joint(adj, x, w.preprocess())))
+	}
+	return out
 }

@@ -253,7 +253,7 @@ func TestSection6ErrorPropagation(t *testing.T) {
 	g.sides(func(side, kind, where string) {
 		b := g.batch(side, kind)
 		adj, x, labels := g.nodes(side)
-		gcnNodes, _ := gcn.Joint(g.Matrix(map[string]string{"T": "A", "S": "A_syn"}[side]),
+		gcnNodes, _ := reference.Joint(gcn, g.Matrix(map[string]string{"T": "A", "S": "A_syn"}[side]),
 			g.Matrix(map[string]string{"T": "X", "S": "X_syn"}[side]), g.reference(side, kind))
 		joint := map[string]infer.NodeLogits{
 			"sgc": m.Joint(adj, x, g.pre).(infer.NodeLogits),

@@ -21,6 +21,8 @@ func checkRows(t fatal, what string, p *infer.Predictor, whole, part *infer.Batc
 	}
 }
 
+func what(p *infer.Predictor) string { return fmt.Sprintf("%T %s", p.Model, p.Calibration.Kind) }
+
 // drawRows draws arrivals of a batch, in any order, some perhaps twice.
 func drawRows(t *rapid.T, n int) []int32 {
 	if n == 0 {
@@ -37,7 +39,7 @@ func TestSection2NodeBatchBits(t *testing.T) {
 		for _, side := range []string{"T", "S"} {
 			whole := w.batch(side, false)
 			for _, p := range w.frozen(side) {
-				checkRows(t, side+" "+p.Calibration.Kind, p, whole, take(whole, rows), rows)
+				checkRows(t, side+" "+what(p), p, whole, take(whole, rows), rows)
 			}
 		}
 	})
@@ -102,12 +104,12 @@ func TestSection2GraphBatchComponents(t *testing.T) {
 		}
 		for _, p := range w.frozen("S") {
 			part := take(whole, rows)
-			checkRows(t, p.Calibration.Kind, p, whole, part, rows)
+			checkRows(t, what(p), p, whole, part, rows)
 
 			part.Adj.SortRows()
 			_, want := p.Predict(whole)
 			_, got := p.Predict(part)
-			nearRows(t, p.Calibration.Kind+" with sorted neighbours", got, want.Take(rows))
+			nearRows(t, what(p)+" with sorted neighbours", got, want.Take(rows))
 		}
 	})
 }
@@ -145,7 +147,7 @@ func TestPermutedBatch(t *testing.T) {
 				for _, p := range append(w.joint(side), w.frozen(side)...) {
 					_, want := p.Predict(whole)
 					_, got := p.Predict(permuted)
-					nearRows(t, side+" "+p.Calibration.Kind, got, want.Take(order))
+					nearRows(t, side+" "+what(p), got, want.Take(order))
 				}
 			}
 		}
@@ -197,7 +199,7 @@ func TestDenseAndSparseFeaturesGiveTheSameBits(t *testing.T) {
 			rows = append(rows, int32(i))
 		}
 		for _, p := range append(w.frozen("S"), w.joint("S")...) {
-			checkRows(t, p.Calibration.Kind, p, w.batch("S", true), asDense, rows)
+			checkRows(t, what(p), p, w.batch("S", true), asDense, rows)
 		}
 	})
 }

@@ -46,9 +46,15 @@ func ws(w []Matrix) Matrix { return w[0] }
 func (c Cheby) Tables(graph, x Matrix) Tables {
 	deg := graph.RowSums()
 	s := each(plusOne(deg), invSqrt)
-	z := x.Mul(wn(c.W1))
-	p := graph.Mul(z.Scale(each(deg, inverseSqrt))).Scale(s).Plus(1, x.Mul(ws(c.W1))).AddRow(c.B1)
-	return Tables{U: []Matrix{z.Scale(s), p.ReLU().Scale(s).Mul(wn(c.W2))}, C: p.positive().Scale(each(plusOne(deg), inverse))}
+	p := c.Met(graph, x)
+	return Tables{U: []Matrix{x.Mul(wn(c.W1)).Scale(s), p.ReLU().Scale(s).Mul(wn(c.W2))}, C: p.positive().Scale(each(plusOne(deg), inverse))}
+}
+
+// Met is p of Tables, m×h.
+func (c Cheby) Met(graph, x Matrix) Matrix {
+	deg := graph.RowSums()
+	sum := graph.Mul(x.Mul(wn(c.W1)).Scale(each(deg, inverseSqrt)))
+	return sum.Scale(each(plusOne(deg), invSqrt)).Plus(1, x.Mul(ws(c.W1))).AddRow(c.B1)
 }
 
 // FrozenHidden is the arrivals' relu(p), p = s(a·u0 + ã(s z)) + x Ws1 + b1 with s = deg_i^-½, z = x Wn1.

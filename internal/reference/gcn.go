@@ -22,10 +22,16 @@ func (g GCN) On(graph, x Matrix) Matrix {
 func (g GCN) Tables(graph, x Matrix) Tables {
 	d := plusOne(graph.RowSums())
 	n := each(plusOne(d), invSqrt)
+	p := g.Met(graph, x)
+	return Tables{U: []Matrix{x.Mul(g.W1).Scale(n), p.ReLU().Scale(n).Mul(g.W2)}, C: p.positive().Scale(each(plusOne(d), inverse))}
+}
+
+// Met is p of Tables, m×h.
+func (g GCN) Met(graph, x Matrix) Matrix {
+	d := plusOne(graph.RowSums())
+	n := each(plusOne(d), invSqrt)
 	z := x.Mul(g.W1)
-	u0 := z.Scale(n)
-	p := graph.Mul(z.Scale(each(d, invSqrt))).Plus(1, u0).Scale(n).AddRow(g.B1)
-	return Tables{U: []Matrix{u0, p.ReLU().Scale(n).Mul(g.W2)}, C: p.positive().Scale(each(plusOne(d), inverse))}
+	return graph.Mul(z.Scale(each(d, invSqrt))).Plus(1, z.Scale(n)).Scale(n).AddRow(g.B1)
 }
 
 // FrozenHidden is the arrivals' relu(p), p = q(a·u0 + q z + ã(q z)) + b1 with q = D_i^-½, z = x W1.

@@ -27,9 +27,14 @@ func (s SAGE) On(graph, x Matrix) Matrix {
 //	u0 = x Wn1    p_j = Σ_k B_jk x_k Wn1/(deg_j+1) + x_j Ws1 + b1    u1 = relu(p) Wn2    c = 1[p>0]/(deg_j+1)
 func (s SAGE) Tables(graph, x Matrix) Tables {
 	met := each(plusOne(graph.RowSums()), inverse)
-	u0 := x.Mul(s.Wn1)
-	p := graph.Mul(u0).Scale(met).Plus(1, x.Mul(s.Ws1)).AddRow(s.B1)
-	return Tables{U: []Matrix{u0, p.ReLU().Mul(s.Wn2)}, C: p.positive().Scale(met)}
+	p := s.Met(graph, x)
+	return Tables{U: []Matrix{x.Mul(s.Wn1), p.ReLU().Mul(s.Wn2)}, C: p.positive().Scale(met)}
+}
+
+// Met is p of Tables, m×h.
+func (s SAGE) Met(graph, x Matrix) Matrix {
+	met := each(plusOne(graph.RowSums()), inverse)
+	return graph.Mul(x.Mul(s.Wn1)).Scale(met).Plus(1, x.Mul(s.Ws1)).AddRow(s.B1)
 }
 
 // FrozenHidden is the arrivals' relu(p), p = s(a·u0 + ã z) + x Ws1 + b1 with s = 1/deg_i, z = x Wn1.

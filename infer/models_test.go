@@ -1,0 +1,235 @@
+package infer_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/internal/reference"
+)
+
+// candidate is one model of a world, as the code under test has it and as the oracle has it.
+type candidate struct {
+	name   string
+	oracle reference.Model
+	own    infer.Model
+	first  reference.Matrix // d×: the first layer's weights side by side
+	gain   float64          // bounds what the second layer multiplies the first one's sums by
+}
+
+// drawCandidates makes all models with weights from rng and the given number of hidden units.
+func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
+	d, c := w.features, w.classes()
+	weights := func(r, c int) reference.Matrix {
+		return reference.At(r, c, func(_, _ int) float64 { return float64(float32(rng.NormFloat64())) })
+	}
+	first := func() reference.Matrix { return weights(d, hidden) }
+	second := func() reference.Matrix { return weights(hidden, c) }
+	b1, b2 := weights(1, hidden)[0], weights(1, c)[0]
+
+	gcn := reference.GCN{W1: first(), B1: b1, W2: second(), B2: b2}
+	sage := reference.SAGE{Wn1: first(), Ws1: first(), B1: b1, Wn2: second(), Ws2: second(), B2: b2}
+	appnp := reference.APPNP{W1: first(), B1: b1, W2: second(), B2: b2, Alpha: float64(float32(0.05 + 0.9*rng.Float64())), Hops: 1 + rng.IntN(10)}
+	cheby := reference.Cheby{W1: []reference.Matrix{first(), first()}, B1: b1, W2: []reference.Matrix{second(), second()}, B2: b2}
+	cubic := reference.Cheby{W1: append(cheby.W1[:2:2], first()), B1: b1, W2: append(cheby.W2[:2:2], second()), B2: b2}
+	return []candidate{
+		{"sgc", w.model, w.sgc(), w.model.W, 1},
+		{"gcn", gcn, &infer.GCN{W1: dense(gcn.W1), W2: dense(gcn.W2), B1: floats(b1), B2: floats(b2)}, gcn.W1, columnSum(gcn.W2)},
+		{"sage", sage, &infer.SAGE{Wn1: dense(sage.Wn1), Ws1: dense(sage.Ws1), Wn2: dense(sage.Wn2), Ws2: dense(sage.Ws2),
+			B1: floats(b1), B2: floats(b2)}, beside(sage.Wn1, sage.Ws1), columnSum(sage.Wn2, sage.Ws2)},
+		{"appnp", appnp, &infer.APPNP{W1: dense(appnp.W1), W2: dense(appnp.W2), B1: floats(b1), B2: floats(b2),
+			Alpha: float32(appnp.Alpha), Hops: appnp.Hops}, appnp.W1, columnSum(appnp.W2)},
+		{"cheby", cheby, newCheby(cheby), beside(cheby.W1...), columnSum(cheby.W2...)},
+		{"cheby with K=3", cubic, newCheby(cubic), beside(cubic.W1...), 3 * columnSum(cubic.W2...)},
+	}
+}
+
+func newCheby(c reference.Cheby) *infer.Cheby {
+	out := &infer.Cheby{B1: floats(c.B1), B2: floats(c.B2)}
+	for k := range c.W1 {
+		out.W1, out.W2 = append(out.W1, dense(c.W1[k])), append(out.W2, dense(c.W2[k]))
+	}
+	return out
+}
+
+func beside(m ...reference.Matrix) reference.Matrix {
+	out := reference.Matrix{}
+	for _, x := range m {
+		out = append(out, x.T()...)
+	}
+	return out.T()
+}
+
+// columnSum is the largest sum of absolute values over a column of the matrices one below the other.
+func columnSum(m ...reference.Matrix) float64 {
+	out := 1.0
+	for k := range m[0].Cols() {
+		sum := 1.0
+		for _, x := range m {
+			for i := range x {
+				sum += math.Abs(x[i][k])
+			}
+		}
+		out = max(out, sum)
+	}
+	return out
+}
+
+// tolerance is that of logits which grow out of sums of the given features of a graph.
+func (w *world) tolerance(c candidate, x reference.Matrix) float64 {
+	return oracleTol * c.gain * (1 + max(w.magnitudeThrough(c.first), 3*largest(x.Mul(c.first))))
+}
+
+// relus is a model whose frozen tables hold relus: Met is what they read.
+type relus interface {
+	Met(graph, x reference.Matrix) reference.Matrix
+}
+
+func TestSection2TablesAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		adj, x, _, oracleX, _ := w.graph("T")
+		for _, c := range w.candidates {
+			if infer.Freezable(c.own) != nil {
+				continue
+			}
+			got, want := c.own.Tables(adj, x), c.oracle.Tables(w.adj, oracleX)
+			tol := w.tolerance(c, oracleX)
+			if len(got.U) != len(want.U) {
+				t.Fatalf("%s: %d tables, want %d", c.name, len(got.U), len(want.U))
+			}
+			for hop, u := range got.U {
+				near(t, fmt.Sprintf("%s u%d", c.name, hop), u, want.U[hop], tol)
+			}
+			if m, ok := c.oracle.(relus); ok { // where p is 0 to rounding, either side of the relu is right
+				for j, p := range m.Met(w.adj, oracleX) {
+					for k, v := range p {
+						if math.Abs(v) < tol {
+							want.C[j][k] = float64(got.C.Row(j)[k])
+						}
+					}
+				}
+			}
+			near(t, c.name+" c", got.C, want.C, oracleTol)
+		}
+	})
+}
+
+func TestEq11JointAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for _, side := range []string{"T", "S"} {
+			adj, x, oracleAdj, oracleX, _ := w.graph(side)
+			for _, c := range w.candidates {
+				joint := c.own.Joint(adj, x, w.preprocess()).(infer.NodeLogits)
+				for _, graphBatch := range []bool{false, true} {
+					b := w.batch(side, graphBatch)
+					nodes, arrivals := reference.Joint(c.oracle, oracleAdj, oracleX, w.oracle(side, graphBatch))
+					tol := w.tolerance(c, oracleX)
+					near(t, fmt.Sprintf("%s on %s, arrivals", c.name, side), joint.Logits(b), arrivals, tol)
+					near(t, fmt.Sprintf("%s on %s, nodes", c.name, side), joint.GraphLogits(b), nodes, tol)
+				}
+			}
+		}
+	})
+}
+
+func TestSection2FrozenAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for _, side := range []string{"T", "S"} {
+			for _, c := range w.candidates {
+				if infer.Freezable(c.own) != nil {
+					continue
+				}
+				exact := w.oracleTables(side, c.oracle.Tables(w.adj, w.fit.Apply(w.x)))
+				frozen := c.own.Frozen(tables(exact), w.preprocess())
+				for _, graphBatch := range []bool{false, true} {
+					b := w.oracle(side, graphBatch)
+					tol := w.tolerance(c, w.fit.Apply(w.x)) + c.gain*w.readTolerance(c, exact, b)
+					near(t, c.name+" on "+side, frozen.Logits(w.batch(side, graphBatch)), c.oracle.Frozen(exact, b), tol)
+				}
+			}
+		}
+	})
+}
+
+// readTolerance is that of sums of tables, whose terms by ridge may be large and cancel.
+func (w *world) readTolerance(c candidate, t reference.Tables, b reference.Arrivals) float64 {
+	edges := 1.0
+	for _, sum := range b.R.RowSums() {
+		edges = max(edges, sum)
+	}
+	terms := largest(t.C) * w.magnitudeThrough(c.first)
+	for _, u := range t.U {
+		terms = max(terms, largest(u))
+	}
+	return oracleTol * edges * terms
+}
+
+// Eq. 11 over the batch's neighbourhood only is the joint answer, bit for bit.
+func TestEq11NeighbourhoodIsJoint(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for _, side := range []string{"T", "S"} {
+			adj, x, _, _, _ := w.graph(side)
+			for _, c := range w.candidates {
+				local := c.own.(interface {
+					Neighbourhood(adj *graph.CSR, x infer.Inputs, pre *infer.Preprocess) infer.Deployment
+				}).Neighbourhood(adj, x, w.preprocess())
+				joint := c.own.Joint(adj, x, w.preprocess())
+				for _, graphBatch := range []bool{false, true} {
+					b := w.batch(side, graphBatch)
+					sameBits(t, c.name+" on "+side, local.Logits(b).Data, joint.Logits(b).Data)
+				}
+			}
+		}
+	})
+}
+
+// hidden is a model of the oracle with a layer before the classifier that reads the graph.
+type hidden interface {
+	Hidden(graph, x reference.Matrix) reference.Matrix
+}
+
+type frozenHidden interface {
+	FrozenHidden(t reference.Tables, b reference.Arrivals) reference.Matrix
+}
+
+func TestEmbeddingsAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for _, side := range []string{"T", "S"} {
+			adj, x, oracleAdj, oracleX, _ := w.graph(side)
+			for _, graphBatch := range []bool{false, true} {
+				b, ob := w.batch(side, graphBatch), w.oracle(side, graphBatch)
+				for _, c := range w.candidates {
+					tol := w.tolerance(c, oracleX)
+					joint := c.own.Joint(adj, x, w.preprocess()).(infer.Embedder)
+					var want reference.Matrix
+					switch m := c.oracle.(type) {
+					case reference.APPNP:
+						want = m.Hidden(ob.X)
+					case hidden:
+						want = m.Hidden(reference.Attached(oracleAdj, ob), oracleX.Stack(ob.X))[len(oracleAdj):]
+					}
+					near(t, c.name+" joint on "+side, joint.Embeddings(b), want, tol)
+
+					m, ok := c.oracle.(frozenHidden)
+					if !ok || infer.Freezable(c.own) != nil {
+						continue
+					}
+					exact := w.oracleTables(side, c.oracle.Tables(w.adj, w.fit.Apply(w.x)))
+					frozen := c.own.Frozen(tables(exact), w.preprocess()).(infer.Embedder)
+					tol += w.readTolerance(c, exact, ob)
+					near(t, c.name+" frozen on "+side, frozen.Embeddings(b), m.FrozenHidden(exact, ob), tol)
+				}
+			}
+		}
+	})
+}
