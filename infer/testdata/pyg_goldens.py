@@ -6,9 +6,10 @@
 A batch of arrivals is part of the graph (the paper's Eq. 11), so the answers are those of joint attachment: one forward
 pass over all nodes, in float64. Weights are stored under their state_dict names, as PyTorch has them: [out, in].
 
-    G.adj (60×60), G.x_dense, G.x_sparse (60×20)   G is weighted or plain; the last 12 nodes are the arrivals
-    MODEL.weights.NAME                             state_dict
-    MODEL.G.FEATURES                               60×4 logits of all nodes
+    G.adj (60×60), G.x_dense, G.x_sparse (60×20)   G is weighted or plain; the last 12 nodes are the arrivals, and edges
+                                                   between two of them have weight 1
+    MODEL.weights.NAME                             state_dict; MODEL is sgc, gcn, sage, appnp, cheby2 or cheby3 (K)
+    MODEL.G.FEATURES                               60×4 logits of all nodes; FEATURES is dense or sparse
 """
 
 import sys
@@ -19,7 +20,7 @@ from torch import nn
 from torch_geometric import __version__
 from torch_geometric.nn import APPNP, GCN, MLP, ChebConv, GraphSAGE, MessagePassing, SGConv
 
-NODES, FEATURES, HIDDEN, CLASSES = 60, 20, 8, 4
+NODES, ARRIVALS, FEATURES, HIDDEN, CLASSES = 60, 12, 20, 8, 4
 torch.set_default_dtype(torch.float64)
 torch.manual_seed(4)
 rng = np.random.default_rng(4)
@@ -73,6 +74,8 @@ class Propagated(nn.Module):
 
 def graph(weighted):
     adj = np.triu(rng.random((NODES, NODES)) < 0.06, 1) * (rng.gamma(0.5, 1.0, (NODES, NODES)) if weighted else 1.0)
+    among = adj[-ARRIVALS:, -ARRIVALS:]
+    among[among > 0] = 1.0
     adj[[5, 55]] = adj[:, [5, 55]] = 0  # a node of the graph and an arrival without edges
     return adj + adj.T
 
