@@ -123,6 +123,109 @@ func BenchmarkFrozenSGC(b *testing.B) {
 	}
 }
 
+// benchModel is a model with random weights, and its frozen form on random tables of S.
+type benchModel struct {
+	name   string
+	model  infer.Model
+	frozen infer.Deployment
+}
+
+// benchModels are all models of the given width; SGC, which has none, first.
+func benchModels(hidden int) []benchModel {
+	rng := rand.New(rand.NewPCG(4, 0))
+	sgc, pre := flickrModel(rng)
+	first := func() *graph.Dense { return randomDense(rng, benchFeatures, hidden) }
+	second := func() *graph.Dense { return randomDense(rng, hidden, benchClasses) }
+	b1, b2 := randomDense(rng, 1, hidden).Data, randomDense(rng, 1, benchClasses).Data
+	models := []infer.Model{
+		sgc,
+		&infer.GCN{W1: first(), W2: second(), B1: b1, B2: b2},
+		&infer.SAGE{Wn1: first(), Ws1: first(), Wn2: second(), Ws2: second(), B1: b1, B2: b2},
+		&infer.APPNP{W1: first(), W2: second(), B1: b1, B2: b2, Alpha: 0.1, Hops: 10},
+		&infer.Cheby{W1: []*graph.Dense{first(), first()}, W2: []*graph.Dense{second(), second()}, B1: b1, B2: b2},
+	}
+	lone := graph.NewCSR(1, 1, nil)
+	var out []benchModel
+	for _, m := range models {
+		tables := m.Tables(lone, infer.Ready(graph.NewDense(1, benchFeatures))) // for the widths
+		for k, u := range tables.U {
+			tables.U[k] = randomDense(rng, benchSynthetic, u.Cols)
+		}
+		tables.C = randomDense(rng, benchSynthetic, tables.C.Cols)
+		out = append(out, benchModel{m.Name(), m, m.Frozen(tables, pre)})
+	}
+	return out
+}
+
+// BenchmarkFrozen: logits of node batches on S for each model, hidden 256, attached beforehand.
+func BenchmarkFrozen(b *testing.B) {
+	for _, m := range benchModels(256) {
+		for _, n := range []int{1, 64, 1000} {
+			batch, _ := flickr(n)
+			b.Run(fmt.Sprintf("%s/batch=%d", m.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					m.frozen.Logits(batch)
+				}
+				nodesPerSecond(b, n)
+			})
+		}
+	}
+}
+
+// BenchmarkWhole: a node batch of 1000 joined to a T of 44,625 nodes and 20 edges a node, over the whole graph and over the
+// batch's neighbourhood only; hidden 64.
+func BenchmarkWhole(b *testing.B) {
+	const nodes, n = 44625, 1000
+	rng := rand.New(rand.NewPCG(5, 0))
+	adj := randomGraph(rng, nodes)
+	x := (&infer.Preprocess{Kind: infer.None, Scale: 1}).Raw(arrivalWords(rng, nodes))
+	var edges []graph.Edge
+	for i := range int32(n) {
+		for _, j := range distinct(rng, benchEdges, nodes) {
+			edges = append(edges, graph.Edge{Row: i, Col: j, Val: 1})
+		}
+	}
+	batch := &infer.Batch{X: arrivalWords(rng, n), R: graph.NewCSR(n, nodes, edges), Known: make([]int32, n)}
+	batch.R.DropOnes()
+	_, pre := flickrModel(rng)
+	for _, m := range benchModels(64) {
+		near := m.model.(interface {
+			Neighbourhood(adj *graph.CSR, x infer.Inputs, pre *infer.Preprocess) infer.Deployment
+		}).Neighbourhood(adj, x, pre)
+		for _, of := range []struct {
+			name  string
+			model infer.Deployment
+		}{{"graph", m.model.Joint(adj, x, pre)}, {"neighbourhood", near}} {
+			b.Run(m.name+"/"+of.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					of.model.Logits(batch)
+				}
+				nodesPerSecond(b, n)
+			})
+		}
+	}
+}
+
+// randomGraph is a plain graph of about 20 edges a node.
+func randomGraph(rng *rand.Rand, n int) *graph.CSR {
+	var edges []graph.Edge
+	for i := range int32(n) {
+		for _, j := range distinct(rng, 10, n) {
+			if i != j {
+				edges = append(edges, graph.Edge{Row: i, Col: j, Val: 1}, graph.Edge{Row: j, Col: i, Val: 1})
+			}
+		}
+	}
+	adj := graph.NewCSR(n, n, edges)
+	for k := range adj.Val {
+		adj.Val[k] = 1 // drawn from both ends
+	}
+	adj.DropOnes()
+	return adj
+}
+
 // BenchmarkPredict: the whole numeric path of a node batch, from rows of M to probabilities, with label propagation and
 // without.
 func BenchmarkPredict(b *testing.B) {

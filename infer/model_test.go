@@ -1,6 +1,10 @@
 package infer_test
 
 import (
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +59,122 @@ func TestBuildErrors(t *testing.T) {
 				t.Errorf("%v, %v, want an error with %q", m, err, tc.want)
 			}
 		})
+	}
+}
+
+// weightsOf are the parameters of a small model of every architecture, by name and K.
+func weightsOf(t *testing.T) map[string]infer.Model {
+	t.Helper()
+	const d, h, c = 5, 4, 3
+	rng := rand.New(rand.NewPCG(1, 2))
+	first := func() *graph.Dense { return randomDense(rng, d, h) }
+	second := func() *graph.Dense { return randomDense(rng, h, c) }
+	b1, b2 := randomDense(rng, 1, h).Data, randomDense(rng, 1, c).Data
+	must := func(m infer.Model, err error) infer.Model {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	sgc, err := infer.NewSGC(randomDense(rng, d, c), b2)
+	models := map[string]infer.Model{"sgc": must(sgc, err)}
+	gcn, err := infer.NewGCN(first(), second(), b1, b2)
+	models["gcn"] = must(gcn, err)
+	sage, err := infer.NewSAGE(first(), first(), second(), second(), b1, b2)
+	models["sage"] = must(sage, err)
+	appnp, err := infer.NewAPPNP(first(), second(), b1, b2, 0.25, 7)
+	models["appnp"] = must(appnp, err)
+	cheby, err := infer.NewCheby([]*graph.Dense{first(), first()}, []*graph.Dense{second(), second()}, b1, b2)
+	models["cheby"] = must(cheby, err)
+	cubic, err := infer.NewCheby([]*graph.Dense{first(), first(), first()}, []*graph.Dense{second(), second(), second()}, b1, b2)
+	models["cheby3"] = must(cubic, err)
+	return models
+}
+
+func TestBuildEveryModel(t *testing.T) {
+	names := []string{"appnp", "cheby", "gcn", "sage", "sgc"}
+	if diff := cmp.Diff(names, infer.Names()); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	for key, m := range weightsOf(t) {
+		params := m.Params()
+		slices.Reverse(params)
+		got, err := infer.Build(m.Name(), params)
+		if err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		if diff := cmp.Diff(m, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
+		}
+		if got.Features() != 5 || got.Classes() != 3 {
+			t.Errorf("%s: %d features and %d classes, want 5 and 3", key, got.Features(), got.Classes())
+		}
+		if got, want := infer.Freezable(m), key == "cheby3"; (got != nil) != want {
+			t.Errorf("%s: Freezable says %v", key, got)
+		}
+	}
+}
+
+// Whatever tensor of whatever model is missing or has another shape, the error names it and both shapes. Where the first
+// tensor of a layer is what is wrong, it is what hangs on it that does not fit.
+func TestBuildNamesWhatDoesNotFit(t *testing.T) {
+	for key, m := range weightsOf(t) {
+		for k, p := range m.Params() {
+			params := m.Params()
+			_, err := infer.Build(m.Name(), slices.Delete(params, k, k+1))
+			// Without its last matrices a Cheby of K = 3 is one of K = 2 with a matrix too many.
+			want := "tensor " + p.Name + " is missing"
+			if key == "cheby3" && p.Name == "convs.0.lins.2.weight" {
+				want = "tensor convs.1.lins.2.weight (4×3) is not one of its weights"
+			}
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s without %s: error %v, want one with %q", key, p.Name, err, want)
+			}
+
+			params = m.Params()
+			params[k].Value = graph.NewDense(p.Value.Rows+1, p.Value.Cols+2)
+			_, err = infer.Build(m.Name(), params)
+			shapes := regexp.MustCompile(`tensor (\S+) is \d+×\d+, want (\d+×\d+|\d+ rows as \S+ is \d+×\d+)$`)
+			if err == nil || !shapes.MatchString(err.Error()) {
+				t.Errorf("%s with %s of another shape: error %v", key, p.Name, err)
+			}
+		}
+	}
+}
+
+func TestBuildRanges(t *testing.T) {
+	models := weightsOf(t)
+	appnp := models["appnp"].(*infer.APPNP)
+	for _, tc := range []struct {
+		alpha float32
+		hops  int
+		want  string
+	}{
+		{0, 10, "tensor alpha is 0, want more than 0 and at most 1"},
+		{1.5, 10, "tensor alpha is 1.5"},
+		{float32(math.NaN()), 10, "tensor alpha is NaN"},
+		{0.1, 0, "tensor hops is 0, want a whole number of 1 to 100"},
+		{0.1, 101, "tensor hops is 101"},
+	} {
+		m, err := infer.NewAPPNP(appnp.W1, appnp.W2, appnp.B1, appnp.B2, tc.alpha, tc.hops)
+		if m != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("alpha %v and %d hops: %v, %v, want an error with %q", tc.alpha, tc.hops, m, err, tc.want)
+		}
+	}
+	params := appnp.Params()
+	params[5].Value.Data[0] = 2.5
+	if _, err := infer.Build("appnp", params); err == nil || !strings.Contains(err.Error(), "tensor hops is 2.5") {
+		t.Errorf("2.5 hops: error %v", err)
+	}
+	gcn := models["gcn"].(*infer.GCN)
+	if m, err := infer.NewGCN(gcn.W1, nil, gcn.B1, gcn.B2); m != nil || err == nil || !strings.Contains(err.Error(), "convs.1.lin.weight has no values") {
+		t.Errorf("no second layer: %v, %v", m, err)
+	}
+	first, second := slices.Repeat([]*graph.Dense{gcn.W1}, 4), slices.Repeat([]*graph.Dense{gcn.W2}, 4)
+	m, err := infer.NewCheby(first, second, gcn.B1, gcn.B2)
+	if m != nil || err == nil || !strings.Contains(err.Error(), "convs.0.lins.3.weight (5×4) is not one of its weights") {
+		t.Errorf("K = 4: %v, %v", m, err)
 	}
 }
 

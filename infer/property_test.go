@@ -47,21 +47,22 @@ func TestSection2NodeBatchBits(t *testing.T) {
 
 // The same where batches are large enough to be computed on several goroutines.
 func TestSection2NodeBatchBitsInLargeBatches(t *testing.T) {
-	const n = 2000
+	const n = 1000
 	b, p := flickr(n)
-	logits, probabilities := p.Predict(b)
-	for lo := 0; lo < n; {
-		hi := min(n, lo+1+lo/3) // 1, 1, 1, 2, … 500
-		rows := make([]int32, hi-lo)
-		for k := range rows {
-			rows[k] = int32(hi - 1 - k)
+	predictors := []*infer.Predictor{p}
+	for _, m := range benchModels(64) {
+		predictors = append(predictors, plainly(m.frozen))
+	}
+	for _, p := range predictors {
+		for lo := 0; lo < n; {
+			hi := min(n, lo+1+lo/3) // 1, 1, 1, 2, … 250
+			rows := make([]int32, hi-lo)
+			for k := range rows {
+				rows[k] = int32(hi - 1 - k)
+			}
+			checkRows(t, what(p), p, b, take(b, rows), rows)
+			lo = hi
 		}
-		gotLogits, got := p.Predict(take(b, rows))
-		for k, i := range rows {
-			sameBits(t, fmt.Sprintf("logits of arrival %d", i), gotLogits.Row(k), logits.Row(int(i)))
-			sameBits(t, fmt.Sprintf("probabilities of arrival %d", i), got.Row(k), probabilities.Row(int(i)))
-		}
-		lo = hi
 	}
 }
 
