@@ -1,0 +1,310 @@
+package mcond
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"rivulet/graph"
+)
+
+// A checkpoint file, all numbers little-endian:
+//
+//	16 bytes   "rivulet mcond\n" and the format version, uint16
+//	uint32     length of the header, then the header: JSON of [header]
+//	float64    losses gra, str, tra, ind and the evaluations' accuracies, as many as the header says
+//	float32    X', MLP, their two Adam moments each; M and its moments; the best A', X', M
+//	32 bytes   SHA-256 of everything before
+//
+// What is random begins anew from the seed each round and is not in it: a run that goes on from a checkpoint gives the bits
+// of one that was never interrupted.
+const (
+	checkpointMagic   = "rivulet mcond\n"
+	checkpointVersion = 1
+)
+
+// header says whose state it is and how long its parts are.
+type header struct {
+	Run       string `json:"run"` // fingerprint of the input and the options
+	Round     int    `json:"round"`
+	Steps     [3]int `json:"steps"`  // of Adam on X', MLP and M
+	Losses    [4]int `json:"losses"` // lengths of the histories
+	Evaluated []int  `json:"evaluated"`
+	BestRound int    `json:"best_round"` // 0: no best yet
+}
+
+// checkpoint is the file of a run; nil where there is none.
+type checkpoint struct {
+	path string
+	run  string
+}
+
+// openCheckpoint brings the learner to the state of the file, where there is one.
+func (l *learner) openCheckpoint() (*checkpoint, error) {
+	if l.o.Checkpoint == "" {
+		return nil, nil
+	}
+	c := &checkpoint{path: l.o.Checkpoint, run: l.fingerprint()}
+	data, err := os.ReadFile(c.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading checkpoint: %w", err)
+	}
+	if err := l.restore(data, c.run); err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w; remove it to start anew", c.path, err)
+	}
+	return c, nil
+}
+
+// saveIfDue writes the state after a round, every so many rounds and after the last.
+func (c *checkpoint) saveIfDue(l *learner) error {
+	done := l.round == l.o.Rounds || l.patienceEnded()
+	if c == nil || (!done && l.round%l.o.CheckpointEvery != 0) {
+		return nil
+	}
+	if err := c.write(l); err != nil {
+		return fmt.Errorf("writing checkpoint %s after round %d: %w", c.path, l.round, err)
+	}
+	return nil
+}
+
+// write replaces the file at once: whoever reads sees the old state or the new one.
+func (c *checkpoint) write(l *learner) (err error) {
+	dir := filepath.Dir(c.path)
+	f, err := os.CreateTemp(dir, filepath.Base(c.path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	err = l.encode(f, c.run)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), c.path); err != nil {
+		return err
+	}
+	return syncDirectory(dir)
+}
+
+// syncDirectory makes a rename last through a crash of the machine.
+func syncDirectory(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil // directories cannot be synced there
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (l *learner) encode(to io.Writer, run string) error {
+	h := header{Run: run, Round: l.round, Steps: [3]int{l.adamX.steps, l.adamW.steps, 0}}
+	if l.adamM != nil {
+		h.Steps[2] = l.adamM.steps
+	}
+	accuracies := make([]float64, len(l.evals))
+	for k, e := range l.evals {
+		h.Evaluated, accuracies[k] = append(h.Evaluated, e.Round), e.Accuracy
+	}
+	for k, loss := range l.histories() {
+		h.Losses[k] = len(*loss)
+	}
+	if l.best != nil {
+		h.BestRound = l.best.round
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	w := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<20)
+	put := func(v any) {
+		if err == nil {
+			err = binary.Write(w, binary.LittleEndian, v)
+		}
+	}
+	put([]byte(checkpointMagic))
+	put(uint16(checkpointVersion))
+	put(uint32(len(text)))
+	put(text)
+	for _, loss := range l.histories() {
+		put(*loss)
+	}
+	put(accuracies)
+	for _, part := range l.parts() {
+		put(part)
+	}
+	if err = errors.Join(err, w.Flush()); err != nil {
+		return err
+	}
+	_, err = to.Write(sum.Sum(nil))
+	return err
+}
+
+func (l *learner) histories() []*[]float64 {
+	return []*[]float64{&l.losses.Gra, &l.losses.Str, &l.losses.Tra, &l.losses.Ind}
+}
+
+// parts are all arrays of the state in their order, as views.
+func (l *learner) parts() [][]float32 {
+	out := [][]float32{l.x.data, l.adamX.mean, l.adamX.square, l.weights.flat, l.adamW.mean, l.adamW.square}
+	if l.raw != nil {
+		out = append(out, l.raw.data, l.adamM.mean, l.adamM.square)
+	}
+	if l.best != nil {
+		out = append(out, l.best.adj.data, l.best.x.data)
+		if l.best.mapping != nil {
+			out = append(out, l.best.mapping.data)
+		}
+	}
+	return out
+}
+
+// restore reads what encode wrote.
+func (l *learner) restore(data []byte, run string) error {
+	h, rest, err := parseCheckpoint(data)
+	if err != nil {
+		return err
+	}
+	if h.Run != run {
+		return errors.New("it belongs to a run with other data or other options")
+	}
+	l.round = h.Round
+	l.adamX.steps, l.adamW.steps = h.Steps[0], h.Steps[1]
+	if l.adamM != nil {
+		l.adamM.steps = h.Steps[2]
+	}
+	l.best = l.emptyBest(h.BestRound)
+	in := bytes.NewReader(rest)
+	get := func(v any) {
+		if err == nil {
+			err = binary.Read(in, binary.LittleEndian, v)
+		}
+	}
+	for k, loss := range l.histories() {
+		if h.Losses[k] < 0 || h.Losses[k] > in.Len()/8 {
+			return fmt.Errorf("it says %d losses, more than its %d bytes hold", h.Losses[k], in.Len())
+		}
+		if h.Losses[k] > 0 {
+			*loss = make([]float64, h.Losses[k])
+			get(*loss)
+		}
+	}
+	accuracies := make([]float64, len(h.Evaluated))
+	get(accuracies)
+	for k, round := range h.Evaluated {
+		l.evals = append(l.evals, Evaluation{round, accuracies[k]})
+		if l.best != nil && round == l.best.round {
+			l.best.accuracy = accuracies[k]
+		}
+	}
+	for _, part := range l.parts() {
+		get(part)
+	}
+	if err != nil {
+		return fmt.Errorf("its arrays do not fit: %w", err)
+	}
+	if in.Len() > 0 {
+		return fmt.Errorf("%d bytes too many", in.Len())
+	}
+	l.s.forward(l.weights, l.x)
+	return nil
+}
+
+// emptyBest has room for the best state; nil for round 0.
+func (l *learner) emptyBest(round int) *state {
+	if round == 0 {
+		return nil
+	}
+	s := &state{round: round, accuracy: math.NaN(), adj: newMatrix[float32](l.nodes(), l.nodes()), x: newMatrix[float32](l.x.rows, l.x.cols)}
+	if l.raw != nil {
+		s.mapping = newMatrix[float32](l.raw.rows, l.raw.cols)
+	}
+	return s
+}
+
+// parseCheckpoint checks magic, version and checksum and returns the header and the arrays' bytes.
+func parseCheckpoint(data []byte) (*header, []byte, error) {
+	const fixed = len(checkpointMagic) + 2 + 4
+	if len(data) < fixed+sha256.Size || string(data[:len(checkpointMagic)]) != checkpointMagic {
+		return nil, nil, errors.New("it is not a checkpoint of learned MCond, or was cut short")
+	}
+	if v := binary.LittleEndian.Uint16(data[len(checkpointMagic):]); v != checkpointVersion {
+		return nil, nil, fmt.Errorf("its format is %d, this program reads %d", v, checkpointVersion)
+	}
+	body, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
+	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
+		return nil, nil, errors.New("it is damaged: its checksum does not fit")
+	}
+	length := int64(binary.LittleEndian.Uint32(data[fixed-4:]))
+	if length > int64(len(body)-fixed) {
+		return nil, nil, fmt.Errorf("its header is %d bytes, more than it has", length)
+	}
+	h := &header{}
+	if err := json.Unmarshal(body[fixed:fixed+int(length)], h); err != nil {
+		return nil, nil, fmt.Errorf("its header: %w", err)
+	}
+	return h, body[fixed+int(length):], nil
+}
+
+// fingerprint names the run: all of the input but Validate, and the options that a result depends on.
+func (l *learner) fingerprint() string {
+	sum := sha256.New()
+	put := func(v any) {
+		// Of what is written here nothing has a variable size, and a hash takes everything.
+		if err := binary.Write(sum, binary.LittleEndian, v); err != nil {
+			panic(fmt.Sprintf("mcond: hashing %T: %v", v, err))
+		}
+	}
+	options := *l.o
+	options.Checkpoint, options.CheckpointEvery = "", 0
+	text, err := json.Marshal(struct {
+		Options  Options
+		Mapped   bool
+		Validate bool
+		Budget   []int
+		Classes  int
+	}{options, l.raw != nil, l.in.Validate != nil, l.in.Budget, l.in.Classes})
+	if err != nil {
+		panic(fmt.Sprintf("mcond: naming the run: %v", err)) // options are finite: Validate
+	}
+	put(text)
+	put(l.in.Labels)
+	put(l.prepared.x.data) // the features as this run sees them: what X and Pre are good for
+	pattern := func(m *graph.CSR) {
+		for _, k := range m.RowPtr {
+			put(int64(k))
+		}
+		put(m.ColIdx)
+	}
+	pattern(l.in.Adj)
+	if l.in.Support != nil {
+		put(l.support.data)
+		pattern(l.in.Support.R)
+		if l.in.Support.Adj != nil {
+			pattern(l.in.Support.Adj)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

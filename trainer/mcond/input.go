@@ -1,0 +1,185 @@
+package mcond
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/features"
+)
+
+// Input is what is condensed.
+type Input struct {
+	Adj     *graph.CSR        // A of T, N×N symmetric 0/1, columns ascending
+	X       graph.Features    // N×d raw features of T
+	Pre     *infer.Preprocess // pre: what T and the support nodes are seen through
+	Labels  []int32           // N: class, −1 where unknown
+	Classes int               // C
+	Budget  []int             // C: synthetic nodes of each class, N' in all; at most its labelled nodes
+	Support *infer.Batch      // the support nodes attached to T, all at once, with ã; nil: no L_ind
+	// Validate is the accuracy that best-so-far goes by, of any scale: for M the sum of O→S, S→S and S→O on the support
+	// nodes, for GCond S→O alone. It must not keep the snapshot's memory past its return, nor depend on anything else. nil:
+	// the last round is the best, and the first Mu and Delta are taken.
+	Validate func(s *Snapshot) (float64, error)
+}
+
+// Snapshot is a synthetic graph as it would be deployed. Snapshots that differ in δ alone share Adj and X.
+type Snapshot struct {
+	Round     int          // outer rounds done
+	Mu, Delta float64      // the thresholds that were applied
+	Adj       *graph.CSR   // A', N'×N'
+	X         *graph.Dense // X', N'×d, preprocessed
+	Labels    []int32      // Y', N', ascending
+	M         *graph.CSR   // M, N×N'; nil for GCond
+}
+
+func (in *Input) check() error {
+	n := in.Adj.Rows
+	switch {
+	case in.Adj.Cols != n || in.X.Rows() != n || len(in.Labels) != n:
+		return fmt.Errorf("original graph of %d×%d with %d rows of features and %d labels", n, in.Adj.Cols, in.X.Rows(), len(in.Labels))
+	case len(in.Budget) != in.Classes:
+		return fmt.Errorf("budget for %d classes, want %d", len(in.Budget), in.Classes)
+	case in.Support != nil && (in.Support.R.Cols != n || in.Support.X.Cols() != in.X.Cols()):
+		return fmt.Errorf("support nodes on %d nodes with %d features, the original graph has %d with %d",
+			in.Support.R.Cols, in.Support.X.Cols(), n, in.X.Cols())
+	}
+	labelled := make([]int, in.Classes)
+	for i, y := range in.Labels {
+		if int(y) >= in.Classes {
+			return fmt.Errorf("labels[%d] is %d, want below %d", i, y, in.Classes)
+		}
+		if y >= 0 {
+			labelled[y]++
+		}
+	}
+	total := 0
+	for c, k := range in.Budget {
+		if k < 0 || k > labelled[c] {
+			return fmt.Errorf("budget[%d] is %d, want 0 to %d (the labelled nodes of the class)", c, k, labelled[c])
+		}
+		total += k
+	}
+	if total == 0 {
+		return errors.New("budget is zero for every class")
+	}
+	return in.Pre.Validate(in.X.Cols())
+}
+
+// Purposes of random streams: each has its own, so that one more draw in one place moves nothing elsewhere. A round's
+// stream begins from its number, so that nothing random has to be kept for resuming.
+const (
+	purposeBasis = iota + 1
+	purposeNodes
+	purposeAffinity
+	purposeMapping
+	purposeRounds // and onwards, one a round
+)
+
+func stream(seed, purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, purpose)) }
+
+// prepared is the input in the form that the steps read; it never changes.
+type prepared struct {
+	in      *Input
+	hat     *graph.CSR       // Â of T
+	basis   *graph.Dense     // V, d×p; nil: p = d
+	x       *matrix[float32] // N×p: pre(X)V
+	support *matrix[float32] // n×p
+	labels  []int32          // m: Y', ascending
+	chosen  []int32          // m: the nodes of T that X' starts from
+	zt      *matrix[float32] // labelled rows of Â²·pre(X)V, sorted by class
+	ztClass []int32
+}
+
+func prepare(in *Input, o *Options) *prepared {
+	p := &prepared{in: in, hat: graph.Normalised(in.Adj)}
+	p.basis = principalBasis(features.Factor(in.X, in.Pre), o.Components, stream(o.Seed, purposeBasis))
+	p.x = p.reduced(in.X)
+	if in.Support != nil {
+		p.support = p.reduced(in.Support.X)
+	}
+	byClass := make([][]int32, in.Classes)
+	for i, y := range in.Labels {
+		if y >= 0 {
+			byClass[y] = append(byClass[y], int32(i))
+		}
+	}
+	p.propagateLabelled(slices.Concat(byClass...))
+	rng := stream(o.Seed, purposeNodes)
+	for c, nodes := range byClass {
+		for _, k := range rng.Perm(len(nodes))[:in.Budget[c]] {
+			p.chosen = append(p.chosen, nodes[k])
+			p.labels = append(p.labels, int32(c))
+		}
+	}
+	return p
+}
+
+// reduced is pre(x)V.
+func (p *prepared) reduced(x graph.Features) *matrix[float32] {
+	basis := p.basis
+	if basis == nil {
+		basis = graph.NewDense(x.Cols(), x.Cols())
+		for k := range basis.Rows {
+			basis.Row(k)[k] = 1
+		}
+	}
+	return over(p.in.Pre.Fold(basis).Apply(x))
+}
+
+func (p *prepared) propagateLabelled(nodes []int32) {
+	x := &graph.Dense{Rows: p.x.rows, Cols: p.x.cols, Data: p.x.data}
+	p.zt = over(graph.Mul(p.hat.Take(nodes), graph.Mul(p.hat, x)))
+	for _, i := range nodes {
+		p.ztClass = append(p.ztClass, p.in.Labels[i])
+	}
+}
+
+// nodes is m = N'.
+func (p *prepared) nodes() int { return len(p.labels) }
+
+// startX is X' before training: the features of the chosen nodes, m×p.
+func (p *prepared) startX() *matrix[float32] {
+	out := newMatrix[float32](p.nodes(), p.x.cols)
+	for k, i := range p.chosen {
+		copy(out.row(k), p.x.row(int(i)))
+	}
+	return out
+}
+
+// expanded is X' with all d features.
+func (p *prepared) expanded(x *matrix[float32]) *graph.Dense {
+	if p.basis == nil {
+		return x.dense()
+	}
+	out := graph.NewDense(x.rows, p.basis.Rows)
+	gemm(plain, transposed, 1, x, over(p.basis), 0, over(out))
+	return out
+}
+
+// targets computes what a relay makes of T: H on T's nodes (N×C) into want, and of the support nodes joined to T (n×C); zs
+// and zb are their projected features before propagation.
+func (p *prepared) targets(r *relay[float32], want *matrix[float32], ind *inductive[float32]) {
+	z := newMatrix[float32](p.x.rows, r.w.rows)
+	gemm(plain, transposed, 1, p.x, r.w, 0, z)
+	first := graph.Mul(p.hat, &graph.Dense{Rows: z.rows, Cols: z.cols, Data: z.data})
+	graph.MulTo(&graph.Dense{Rows: want.rows, Cols: want.cols, Data: want.data}, p.hat, first)
+	addBias(want, r.b)
+	if ind == nil {
+		return
+	}
+	gemm(plain, transposed, 1, p.support, r.w, 0, ind.zb)
+	// SGC is linear: deployed with the identity for W, it propagates what is projected already.
+	identity := graph.NewDense(z.cols, z.cols)
+	for k := range z.cols {
+		identity.Row(k)[k] = 1
+	}
+	model := &infer.SGC{W: identity, B: r.b}
+	batch := *p.in.Support
+	batch.X = graph.Features{Dense: ind.zb.dense()}
+	joint := model.Joint(p.in.Adj, infer.Ready(z.dense()), &infer.Preprocess{Kind: infer.None, Scale: 1}).Logits(&batch)
+	copy(ind.want.data, joint.Data)
+}

@@ -1,0 +1,316 @@
+package mcond
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// same compares results bit for bit; a NaN is itself.
+func same(t *testing.T, what string, want, got *Result) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func mustLearn(t *testing.T, w *world, o Options) *Result {
+	t.Helper()
+	r, err := Learn(t.Context(), w.in, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestLearn(t *testing.T) {
+	w := newWorld(t)
+	o := small()
+	o.Rounds, o.StepsS, o.StepsM, o.Hidden = 12, 10, 20, 16
+	r := mustLearn(t, w, o)
+	l := r.Losses
+	if n := o.Rounds * o.StepsS; len(l.Gra) != n || len(l.Str) != n {
+		t.Errorf("%d and %d losses of the steps on S, want %d", len(l.Gra), len(l.Str), n)
+	}
+	if n := o.Rounds * o.StepsM; len(l.Tra) != n || len(l.Ind) != n {
+		t.Errorf("%d and %d losses of the steps on M, want %d", len(l.Tra), len(l.Ind), n)
+	}
+	if first, last := mean(l.Gra[:o.StepsS]), mean(l.Gra[len(l.Gra)-o.StepsS:]); last > 0.7*first {
+		t.Errorf("L_gra went from %.3f to %.3f", first, last)
+	}
+	for round := range o.Rounds { // one relay each: within a round, M must get better
+		at := l.Ind[round*o.StepsM : (round+1)*o.StepsM]
+		if round > 0 && at[len(at)-1] > at[0] {
+			t.Errorf("L_ind went from %.3f to %.3f in round %d", at[0], at[len(at)-1], round)
+		}
+	}
+	if r.Accuracy < 90 {
+		t.Errorf("M brings %.1f%% of the support nodes to their class, want 90%%", r.Accuracy)
+	}
+	if r.X.Rows != 8 || r.X.Cols != worldFeatures || r.M.Rows != worldNodes || r.M.Cols != 8 {
+		t.Errorf("X' is %d×%d, M %d×%d", r.X.Rows, r.X.Cols, r.M.Rows, r.M.Cols)
+	}
+	if diff := cmp.Diff([]int32{0, 0, 0, 1, 1, 1, 2, 2}, r.Labels); diff != "" {
+		t.Errorf("Y' (-want +got):\n%s", diff)
+	}
+	for i := range r.Affinity.Rows {
+		for j, v := range r.Affinity.Row(i) {
+			if v != r.Affinity.Row(j)[i] || (i == j) != (v == 0) || v >= 1 {
+				t.Errorf("A'[%d,%d] is %v, A'[%d,%d] %v", i, j, v, j, i, r.Affinity.Row(j)[i])
+			}
+		}
+	}
+	if err := errors.Join(r.Adj.Validate(), r.M.Validate()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Class-aware: a labelled node starts on the synthetic nodes of its class, an unlabelled one on all alike.
+func TestStartOfM(t *testing.T) {
+	w := newWorld(t)
+	r := mustLearn(t, w, small())
+	for i, y := range w.in.Labels {
+		row, sum := r.Start.Row(i), 0.0
+		for k, v := range row {
+			sum += float64(v)
+			above := v > 1.0/8
+			if y >= 0 && above != (r.Labels[k] == y) {
+				t.Fatalf("node %d of class %d starts with %v on synthetic node %d of class %d", i, y, v, k, r.Labels[k])
+			}
+			if y < 0 && v != row[0] {
+				t.Fatalf("unlabelled node %d starts with %v", i, row)
+			}
+		}
+		if math.Abs(sum-1) > 1e-3 {
+			t.Errorf("row %d starts with the sum %v", i, sum)
+		}
+	}
+	o := small()
+	o.RandomStart = true
+	random := mustLearn(t, w, o)
+	distinct := map[float32]bool{}
+	for _, v := range random.Start.Data {
+		distinct[v] = true
+	}
+	if len(distinct) < len(random.Start.Data)/2 {
+		t.Errorf("a random start has %d values in %d entries", len(distinct), len(random.Start.Data))
+	}
+}
+
+func TestAblations(t *testing.T) {
+	w := newWorld(t)
+	full := mustLearn(t, w, small())
+	for _, c := range []struct {
+		name     string
+		set      func(o *Options)
+		str, ind bool
+	}{
+		{"no L_str", func(o *Options) { o.NoStructure = true }, false, true},
+		{"no L_ind", func(o *Options) { o.NoInductive = true }, true, false},
+		{"plain", func(o *Options) { o.NoStructure, o.NoInductive = true, true }, false, false},
+	} {
+		o := small()
+		c.set(&o)
+		var last Event
+		r, err := Learn(t.Context(), w.in, o, func(e Event) { last = e })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (len(r.Losses.Str) > 0) != c.str || (len(r.Losses.Ind) > 0) != c.ind || len(r.Losses.Gra) == 0 || len(r.Losses.Tra) == 0 {
+			t.Errorf("%s: %d, %d, %d, %d losses", c.name, len(r.Losses.Gra), len(r.Losses.Str), len(r.Losses.Tra), len(r.Losses.Ind))
+		}
+		if math.IsNaN(last.Str) == c.str || math.IsNaN(last.Ind) == c.ind {
+			t.Errorf("%s: the last event says L_str %v, L_ind %v", c.name, last.Str, last.Ind)
+		}
+		if cmp.Equal(full.M.Val, r.M.Val) {
+			t.Errorf("%s: M is that of the full run", c.name)
+		}
+	}
+	// λ = 0 is what leaving L_str out is, and β = 0 the same for L_ind; the pairs' draws move nothing else.
+	o, zero := small(), small()
+	o.NoStructure, o.NoInductive, zero.Lambda, zero.Beta = true, true, 0, 0
+	left, weighed := mustLearn(t, w, o), mustLearn(t, w, zero)
+	if diff := cmp.Diff(left.Snapshot, weighed.Snapshot); diff != "" {
+		t.Errorf("plain and λ = β = 0 differ (-plain +zero):\n%s", diff)
+	}
+}
+
+func TestGCond(t *testing.T) {
+	w := newWorld(t)
+	o := small()
+	r, err := GCond(t.Context(), w.in, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.M != nil || r.Mapping != nil || r.Start != nil || len(r.Losses.Tra)+len(r.Losses.Ind)+len(r.Losses.Str) > 0 {
+		t.Error("GCond has a mapping")
+	}
+	if len(r.Losses.Gra) != o.Rounds*o.StepsS || len(r.Thresholds) != len(o.Mu) {
+		t.Errorf("%d losses and %d thresholds", len(r.Losses.Gra), len(r.Thresholds))
+	}
+}
+
+// The bits hang neither on the number of processors nor on whether anyone listens.
+func TestDeterminism(t *testing.T) {
+	w := newWorld(t)
+	before := runtime.GOMAXPROCS(1)
+	one := mustLearn(t, w, small())
+	runtime.GOMAXPROCS(4)
+	defer runtime.GOMAXPROCS(before)
+	four, err := Learn(t.Context(), w.in, small(), func(Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "four processors", one, four)
+	o := small()
+	o.Seed++
+	if other := mustLearn(t, w, o); cmp.Equal(one.X, other.X) {
+		t.Error("another seed gives the same X'")
+	}
+}
+
+func TestResume(t *testing.T) {
+	w := newWorld(t)
+	for _, method := range []struct {
+		name string
+		run  func(context.Context, Input, Options, func(Event)) (*Result, error)
+	}{{"learned", Learn}, {"gcond", GCond}} {
+		for _, stop := range []int{1, 3, 4} {
+			whole, err := method.run(t.Context(), w.in, small(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := small()
+			o.Checkpoint = filepath.Join(t.TempDir(), "run.ckpt")
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err = method.run(ctx, w.in, o, func(e Event) {
+				if e.Round == stop {
+					cancel()
+				}
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("interrupted run: %v", err)
+			}
+			var rounds []int
+			resumed, err := method.run(t.Context(), w.in, o, func(e Event) { rounds = append(rounds, e.Round) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, method.name+" resumed", whole, resumed)
+			if first := stop/2*2 + 1; rounds[0] != first {
+				t.Errorf("%s interrupted after round %d goes on with round %d, want %d", method.name, stop, rounds[0], first)
+			}
+			again, err := method.run(t.Context(), w.in, o, func(Event) { t.Error("a finished run did a round more") })
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, method.name+" read again", whole, again)
+		}
+	}
+}
+
+func TestPatience(t *testing.T) {
+	w := newWorld(t)
+	scores := map[int]float64{2: 5, 4: 7, 6: 6, 8: 7, 10: 9}
+	w.in.Validate = func(s *Snapshot) (float64, error) { return scores[s.Round], nil }
+	o := small()
+	o.Rounds, o.Patience = 20, 2
+	r := mustLearn(t, w, o)
+	if r.Rounds != 8 || r.Round != 4 || r.Accuracy != 7 {
+		t.Errorf("ended after round %d with round %d at %v, want 8 with 4 at 7", r.Rounds, r.Round, r.Accuracy)
+	}
+	want := []Evaluation{{2, 5}, {4, 7}, {6, 6}, {8, 7}}
+	if diff := cmp.Diff(want, r.Evaluations); diff != "" {
+		t.Errorf("evaluations (-want +got):\n%s", diff)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	w := newWorld(t)
+	o := small()
+	clock := time.Unix(0, 0)
+	o.Now = func() time.Time {
+		clock = clock.Add(time.Second)
+		return clock
+	}
+	var events []Event
+	if _, err := Learn(t.Context(), w.in, o, func(e Event) { events = append(events, e) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(events) != o.Rounds {
+		t.Fatalf("%d events, want %d", len(events), o.Rounds)
+	}
+	for k, e := range events {
+		if e.Round != k+1 || e.Rounds != o.Rounds || math.IsNaN(e.Accuracy) != (e.Round%2 == 1) || (e.BestRound > 0) != (e.Round > 1) {
+			t.Errorf("event %d is %+v", k, e)
+		}
+		if e.Elapsed != time.Duration(k+1)*time.Second || e.Left != time.Duration(o.Rounds-k-1)*time.Second {
+			t.Errorf("event %d: %v and %v left", k, e.Elapsed, e.Left)
+		}
+	}
+}
+
+func TestWithoutSupportAndValidation(t *testing.T) {
+	w := newWorld(t)
+	w.in.Support, w.in.Validate = nil, nil
+	r := mustLearn(t, w, small())
+	if len(r.Losses.Ind) > 0 || !math.IsNaN(r.Accuracy) || len(r.Evaluations)+len(r.Thresholds) > 0 {
+		t.Errorf("%d values of L_ind, accuracy %v, %d evaluations, %d thresholds", len(r.Losses.Ind), r.Accuracy, len(r.Evaluations), len(r.Thresholds))
+	}
+	if r.Round != 6 || r.Mu != 0.01 || r.Delta != 0.01 {
+		t.Errorf("round %d, μ %v, δ %v; want the last round and the first thresholds", r.Round, r.Mu, r.Delta)
+	}
+}
+
+func TestRefusedInput(t *testing.T) {
+	for _, c := range []struct {
+		change func(in *Input, o *Options)
+		want   string
+	}{
+		{func(in *Input, _ *Options) { in.Labels = in.Labels[1:] }, "119 labels"},
+		{func(in *Input, _ *Options) { in.Budget = []int{1, 1} }, "budget for 2 classes, want 3"},
+		{func(in *Input, _ *Options) { in.Budget = []int{1, 1, 100} }, "budget[2] is 100"},
+		{func(in *Input, _ *Options) { in.Budget = []int{0, 0, 0} }, "budget is zero"},
+		{func(in *Input, _ *Options) { in.Labels[5] = 3 }, "labels[5] is 3, want below 3"},
+		{func(in *Input, _ *Options) { in.Pre.Mean = in.Pre.Mean[1:] }, "preprocess.mean"},
+		{func(_ *Input, o *Options) { o.Rounds = 0 }, "rounds is 0, want at least 1"},
+		{func(_ *Input, o *Options) { o.Beta = -1 }, "beta is -1"},
+		{func(_ *Input, o *Options) { o.RateX = 0 }, "rate_x is 0"},
+		{func(_ *Input, o *Options) { o.Delta = nil }, "number of delta is 0"},
+		{func(_ *Input, o *Options) { o.Mu = []float64{0, math.NaN()} }, "mu is NaN"},
+		{func(_ *Input, o *Options) { o.Checkpoint, o.CheckpointEvery = "x", 0 }, "checkpoint_every is 0"},
+		{func(_ *Input, o *Options) { o.AffinityBias = math.Inf(1) }, "affinity_bias is +Inf"},
+	} {
+		w, o := newWorld(t), small()
+		c.change(&w.in, &o)
+		if _, err := Learn(t.Context(), w.in, o, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q in it", err, c.want)
+		}
+	}
+}
+
+func TestValidateFails(t *testing.T) {
+	w := newWorld(t)
+	broken := errors.New("no disk")
+	for _, at := range []int{2, 6} {
+		calls := 0
+		w.in.Validate = func(*Snapshot) (float64, error) {
+			calls++
+			if calls > at/2 {
+				return 0, broken
+			}
+			return 1, nil
+		}
+		if _, err := Learn(t.Context(), w.in, small(), nil); !errors.Is(err, broken) {
+			t.Errorf("error %v, want %v", err, broken)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package mcond
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Options of a run. [Defaults] says what is measured to do well; the zero of a field means what its comment says.
+type Options struct {
+	// Rounds is the number of outer rounds, each with a relay of its own; at least 1.
+	Rounds int
+	// StepsS and StepsM are the steps on S and on M in a round (the paper's T); at least 1. GCond takes no steps on M.
+	StepsS, StepsM int
+	// RelaySteps is J, the relay's Adam steps after each step on S. 0: the relay stays as it was drawn.
+	RelaySteps int
+	// Lambda weighs L_str beside L_gra, Beta weighs L_ind beside L_tra; 0 or more.
+	Lambda, Beta float64
+	// RateX, RateAffinity, RateM and RateRelay are Adam's rates for X', the MLP, M and the relay; above 0.
+	RateX, RateAffinity, RateM, RateRelay float64
+	// Hidden is the width h of the affinity MLP; at least 1.
+	Hidden int
+	// AffinityBias is where the MLP's last bias starts: A' starts near its sigmoid. At 0, A' is about 0.5 everywhere.
+	AffinityBias float64
+	// EdgeBatch is the number of edges, and of drawn pairs beside them, in a step of L_str; at least 1.
+	EdgeBatch int
+	// Components is the number of principal directions of pre(X) in which X' is learned; the result has all d features. 0, or
+	// at least d: the features as they are.
+	Components int
+	// NoStructure leaves L_str out, NoInductive L_ind, both of them the paper's "plain".
+	NoStructure, NoInductive bool
+	// RandomStart starts M uniform in [0, 1) in place of class-aware.
+	RandomStart bool
+	// Mu and Delta are the thresholds to choose from: entries of A' below μ, of M below δ are dropped. The first of each is
+	// what evaluations during the run use. At least one each, none negative.
+	Mu, Delta []float64
+	// Seed of everything random.
+	Seed uint64
+	// EvalEvery is the number of rounds between evaluations; the last round is always evaluated. At least 1.
+	EvalEvery int
+	// Patience ends the run after so many evaluations in a row without a better one. 0: never.
+	Patience int
+	// Checkpoint is a file from which an interrupted run goes on, and to which its state is written. "": none.
+	Checkpoint string
+	// CheckpointEvery is the number of rounds between checkpoints; at least 1 where there is a file. The last round always
+	// makes one.
+	CheckpointEvery int
+	// Now is the clock of [Event]; nil: time.Now. It has no influence on the result.
+	Now func() time.Time `json:"-"`
+}
+
+func (o Options) now() time.Time {
+	if o.Now != nil {
+		return o.Now()
+	}
+	return time.Now()
+}
+
+// fewLabels is the number of labelled nodes below which a graph is taken for one like Cora's, which wants slower steps on
+// X' and a relay that is trained longer.
+const fewLabels = 500
+
+// Defaults are the options of a run on a graph with so many labelled nodes.
+func Defaults(labelled int) Options {
+	o := Options{Rounds: 30, StepsS: 20, StepsM: 20, RelaySteps: 5, Lambda: 0.1, Beta: 100,
+		RateX: 0.03, RateAffinity: 1e-3, RateM: 0.1, RateRelay: 0.01, Hidden: 128, AffinityBias: -4, EdgeBatch: 512,
+		Components: 512, Mu: []float64{0.01, 0, 0.1}, Delta: []float64{0.01, 0, 0.05, 0.1}, EvalEvery: 10, CheckpointEvery: 10}
+	if labelled < fewLabels {
+		o.RateX, o.RelaySteps = 0.01, 10
+	}
+	return o
+}
+
+// Validate checks ranges; the error names the option and its value.
+func (o Options) Validate() error {
+	for _, f := range []struct {
+		name  string
+		value int
+		least int
+	}{
+		{"rounds", o.Rounds, 1}, {"steps_s", o.StepsS, 1}, {"steps_m", o.StepsM, 1}, {"relay_steps", o.RelaySteps, 0},
+		{"hidden", o.Hidden, 1}, {"edge_batch", o.EdgeBatch, 1}, {"components", o.Components, 0}, {"eval_every", o.EvalEvery, 1},
+		{"patience", o.Patience, 0}, {"number of mu", len(o.Mu), 1}, {"number of delta", len(o.Delta), 1},
+	} {
+		if f.value < f.least {
+			return fmt.Errorf("%s is %d, want at least %d", f.name, f.value, f.least)
+		}
+	}
+	if o.Checkpoint != "" && o.CheckpointEvery < 1 {
+		return fmt.Errorf("checkpoint_every is %d, want at least 1", o.CheckpointEvery)
+	}
+	return o.validateReals()
+}
+
+func (o Options) validateReals() error {
+	type field struct {
+		name  string
+		value float64
+	}
+	weights := []field{{"lambda", o.Lambda}, {"beta", o.Beta}}
+	for _, v := range o.Mu {
+		weights = append(weights, field{"mu", v})
+	}
+	for _, v := range o.Delta {
+		weights = append(weights, field{"delta", v})
+	}
+	for _, f := range weights {
+		if !(f.value >= 0) || math.IsInf(f.value, 0) {
+			return fmt.Errorf("%s is %g, want a number of at least 0", f.name, f.value)
+		}
+	}
+	for _, f := range []field{{"rate_x", o.RateX}, {"rate_affinity", o.RateAffinity}, {"rate_m", o.RateM}, {"rate_relay", o.RateRelay}} {
+		if !(f.value > 0) || math.IsInf(f.value, 0) {
+			return fmt.Errorf("%s is %g, want a positive number", f.name, f.value)
+		}
+	}
+	if math.IsNaN(o.AffinityBias) || math.IsInf(o.AffinityBias, 0) {
+		return fmt.Errorf("affinity_bias is %g, want a number", o.AffinityBias)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package mcond
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Grid is what [Search] tries.
+type Grid struct {
+	Lambda, Beta []float64 // at least one each; the paper: 0, 0.01, 0.1, 1, 10, 100, 1000
+	// Rounds is the number of outer rounds of each point, at least 1. The thresholds are those of the options, tried on the
+	// best round of each point.
+	Rounds int
+}
+
+// DefaultGrid is a search of 9 points at the smallest budget at which their order is that of full runs: 10 rounds, a third of
+// a run's.
+func DefaultGrid() Grid {
+	return Grid{Lambda: []float64{0, 0.1, 1}, Beta: []float64{10, 100, 1000}, Rounds: 10}
+}
+
+// Point is one λ and β with the thresholds that did best.
+type Point struct {
+	Lambda, Beta, Mu, Delta float64
+	Accuracy                float64 // as Validate gave it
+}
+
+// SearchEvent tells of a point that is done, or, where Point is nil, of a round of the one under way.
+type SearchEvent struct {
+	Done, Total int
+	Point       *Point
+	Round       Event
+}
+
+// Found is the outcome of a search.
+type Found struct {
+	Best   Options // the options given, with λ, β, μ and δ of the best point
+	Points []Point // in the order of the grid: λ outside, β inside
+}
+
+// Search learns with every λ and β of the grid and few rounds, and chooses by Validate, of equals the first. It writes no
+// checkpoints.
+func Search(ctx context.Context, in Input, o Options, g Grid, progress func(SearchEvent)) (*Found, error) {
+	if err := checkSearch(&in, &o, &g); err != nil {
+		return nil, err
+	}
+	if progress == nil {
+		progress = func(SearchEvent) {}
+	}
+	p := prepare(&in, &o)
+	found := &Found{}
+	total := len(g.Lambda) * len(g.Beta)
+	best := -1
+	for _, lambda := range g.Lambda {
+		for _, beta := range g.Beta {
+			at := o
+			at.Lambda, at.Beta, at.Rounds, at.Checkpoint = lambda, beta, g.Rounds, ""
+			r, err := train(ctx, p, &at, true, func(e Event) {
+				progress(SearchEvent{Done: len(found.Points), Total: total, Round: e})
+			})
+			if err != nil {
+				return nil, fmt.Errorf("searching at λ = %g, β = %g: %w", lambda, beta, err)
+			}
+			point := Point{lambda, beta, r.Mu, r.Delta, r.Accuracy}
+			found.Points = append(found.Points, point)
+			if best < 0 || point.Accuracy > found.Points[best].Accuracy {
+				best = len(found.Points) - 1
+			}
+			progress(SearchEvent{Done: len(found.Points), Total: total, Point: &point})
+		}
+	}
+	chosen := found.Points[best]
+	found.Best = o
+	found.Best.Lambda, found.Best.Beta = chosen.Lambda, chosen.Beta
+	found.Best.Mu, found.Best.Delta = []float64{chosen.Mu}, []float64{chosen.Delta}
+	return found, nil
+}
+
+func checkSearch(in *Input, o *Options, g *Grid) error {
+	switch {
+	case in.Validate == nil:
+		return errors.New("a search needs Validate to choose by")
+	case len(g.Lambda) == 0 || len(g.Beta) == 0:
+		return fmt.Errorf("the grid has %d values of lambda and %d of beta, want at least 1 each", len(g.Lambda), len(g.Beta))
+	case g.Rounds < 1:
+		return fmt.Errorf("the grid's rounds is %d, want at least 1", g.Rounds)
+	}
+	for _, lambda := range g.Lambda {
+		for _, beta := range g.Beta {
+			at := *o
+			at.Lambda, at.Beta = lambda, beta
+			if err := at.Validate(); err != nil {
+				return err
+			}
+		}
+	}
+	return in.check()
+}

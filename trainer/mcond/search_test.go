@@ -1,0 +1,67 @@
+package mcond
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSearch(t *testing.T) {
+	w := newWorld(t)
+	o := small()
+	o.Mu, o.Delta, o.Checkpoint = []float64{0}, []float64{0, 0.2}, "never written"
+	g := Grid{Lambda: []float64{0, 1}, Beta: []float64{0, 100}, Rounds: 2}
+	var rounds, points int
+	found, err := Search(t.Context(), w.in, o, g, func(e SearchEvent) {
+		if e.Point != nil {
+			points++
+		} else {
+			rounds++
+		}
+		if e.Total != 4 || e.Done != points {
+			t.Errorf("event %+v after %d points", e, points)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if points != 4 || rounds != 8 || len(found.Points) != 4 {
+		t.Errorf("%d points, %d rounds, %d in the result", points, rounds, len(found.Points))
+	}
+	best := found.Points[0]
+	for _, p := range found.Points {
+		if p.Accuracy > best.Accuracy {
+			best = p
+		}
+	}
+	want := o
+	want.Lambda, want.Beta, want.Mu, want.Delta = best.Lambda, best.Beta, []float64{best.Mu}, []float64{best.Delta}
+	if diff := cmp.Diff(want, found.Best); diff != "" {
+		t.Errorf("best options (-want +got):\n%s", diff)
+	}
+	// A point is what a run with its options gives.
+	for _, p := range found.Points {
+		at := o
+		at.Lambda, at.Beta, at.Rounds, at.Checkpoint = p.Lambda, p.Beta, g.Rounds, ""
+		if r := mustLearn(t, w, at); r.Accuracy != p.Accuracy || r.Delta != p.Delta {
+			t.Errorf("point %+v, a run with its options gives %v with δ = %v", p, r.Accuracy, r.Delta)
+		}
+	}
+}
+
+func TestRefusedSearch(t *testing.T) {
+	for want, change := range map[string]func(in *Input, g *Grid){
+		"Validate":       func(in *Input, _ *Grid) { in.Validate = nil },
+		"0 values":       func(_ *Input, g *Grid) { g.Lambda = nil },
+		"rounds is 0":    func(_ *Input, g *Grid) { g.Rounds = 0 },
+		"beta is -1":     func(_ *Input, g *Grid) { g.Beta = []float64{1, -1} },
+		"budget is zero": func(in *Input, _ *Grid) { in.Budget = make([]int, 3) },
+	} {
+		w, g := newWorld(t), DefaultGrid()
+		change(&w.in, &g)
+		if _, err := Search(t.Context(), w.in, small(), g, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+}

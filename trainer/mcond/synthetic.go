@@ -1,0 +1,28 @@
+package mcond
+
+// synthetic is S on its way from X' and the MLP's weights to Z' = Â'²X', and back.
+type synthetic[F number] struct {
+	affinity    *affinity[F]
+	propagation *propagation[F]
+	dAdj        *matrix[F] // m×m
+	dx          *matrix[F] // m×p: ∂L/∂X' after backward
+}
+
+func newSynthetic[F number](m, p, h int) *synthetic[F] {
+	return &synthetic[F]{affinity: newAffinity[F](m, h), propagation: newPropagation[F](m, p),
+		dAdj: newMatrix[F](m, m), dx: newMatrix[F](m, p)}
+}
+
+func (s *synthetic[F]) adj() *matrix[F] { return s.affinity.adj }
+func (s *synthetic[F]) z() *matrix[F]   { return s.propagation.z }
+
+func (s *synthetic[F]) forward(w *weights[F], x *matrix[F]) {
+	s.affinity.forward(w, x)
+	s.propagation.forward(s.adj(), x)
+}
+
+// backward takes ∂L/∂Z' to dx and, where dw is not nil, to the weights' gradient. Once for each forward.
+func (s *synthetic[F]) backward(w *weights[F], x, dz *matrix[F], dw *weights[F]) {
+	s.propagation.backward(x, dz, s.dx, s.dAdj)
+	s.affinity.backward(w, x, s.dAdj, s.dx, dw)
+}
