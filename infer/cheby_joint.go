@@ -61,15 +61,15 @@ func (j *jointCheby3) messages(joint *joined, zb *graph.Dense) (tg, tb *graph.De
 	width := len(j.hidden)
 	g, b := j.layer(joint, width, j.z, zb)
 	tg, tb = graph.NewDense(g.Rows, j.second.Cols), graph.NewDense(b.Rows, j.second.Cols)
-	joint.eachNode(false, width, g, b, func(k int, _ int32, row []float32) {
-		outer(row, j.z.Row(k), j.hidden)
-		relu(row)
-		addProduct(tg.Row(k), row, j.second)
+	joint.eachNode(false, width, g, b, func(s *scratch, k int, _ int32) {
+		outer(s.row, j.z.Row(k), j.hidden)
+		relu(s.row)
+		s.addProduct(tg.Row(k), j.second)
 	})
-	joint.eachArrival(width, g, false, b, func(i int, row []float32) {
-		outer(row, zb.Row(i), j.hidden)
-		relu(row)
-		addProduct(tb.Row(i), row, j.second)
+	joint.eachArrival(width, g, false, b, func(s *scratch, i int) {
+		outer(s.row, zb.Row(i), j.hidden)
+		relu(s.row)
+		s.addProduct(tb.Row(i), j.second)
 	})
 	return tg, tb
 }

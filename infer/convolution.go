@@ -83,23 +83,22 @@ func (c *convolution) tables(adj *graph.CSR, x Inputs) *Tables {
 	metIn, metOut := c.all(h.degrees, 1)
 	t := &Tables{U: []*graph.Dense{graph.NewDense(m, width), graph.NewDense(m, c.classes())}, C: graph.NewDense(m, width)}
 	graph.ParallelRows(m, (adj.NNZ()+m)*width, func(lo, hi int) {
-		s, nz := &scratch{row: make([]float32, width)}, graph.NewNonZeros(width)
+		s := newScratch(width)
 		for j := lo; j < hi; j++ {
 			clear(s.row)
 			cols, vals := adj.Row(j)
 			graph.AddRows(s.row, cols, s.coefficients(cols, vals, func(k int32) float32 { return h.in[k] }), z)
-			p := s.finish(c.loops, metIn[j], metOut[j], z.Row(j))
-			c.activate(p, z.Row(j))
+			s.finish(c.loops, metIn[j], metOut[j], z.Row(j))
+			c.activate(s.row, z.Row(j))
 			u0, back := t.U[0].Row(j), t.C.Row(j)
 			graph.Axpy(u0, metIn[j], z.Row(j))
-			for k, v := range p {
+			for k, v := range s.row {
 				if v > 0 {
 					back[k] = metIn[j] * metOut[j]
 				}
-				p[k] = metIn[j] * v
+				s.row[k] = metIn[j] * v
 			}
-			nz.Set(p)
-			nz.AddTo(t.U[1].Row(j), c.second)
+			s.addProduct(t.U[1].Row(j), c.second)
 		}
 	})
 	return t

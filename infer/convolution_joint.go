@@ -36,26 +36,19 @@ func (j *jointConvolution) nodeMessages(joint *joined, nearOnly bool, zb *graph.
 		rows = len(joint.near)
 	}
 	t := graph.NewDense(rows, j.second.Cols)
-	joint.eachNode(nearOnly, j.hidden(), j.z, zb, func(k int, node int32, row []float32) {
-		j.activate(row, j.z.Row(int(node)))
-		addProduct(t.Row(k), row, j.second)
+	joint.eachNode(nearOnly, j.hidden(), j.z, zb, func(s *scratch, k int, node int32) {
+		j.activate(s.row, j.z.Row(int(node)))
+		s.addProduct(t.Row(k), j.second)
 	})
 	return t
-}
-
-// addProduct adds x·w to y, skipping what the relu has cleared.
-func addProduct(y, x []float32, w *graph.Dense) {
-	nz := graph.NewNonZeros(len(x))
-	nz.Set(x)
-	nz.AddTo(y, w)
 }
 
 // arrivalMessages are h [Wn2 | Ws2] of the arrivals.
 func (j *jointConvolution) arrivalMessages(joint *joined, zb *graph.Dense) *graph.Dense {
 	t := graph.NewDense(zb.Rows, j.second.Cols)
-	joint.eachArrival(j.hidden(), j.z, false, zb, func(i int, row []float32) {
-		j.activate(row, zb.Row(i))
-		addProduct(t.Row(i), row, j.second)
+	joint.eachArrival(j.hidden(), j.z, false, zb, func(s *scratch, i int) {
+		j.activate(s.row, zb.Row(i))
+		s.addProduct(t.Row(i), j.second)
 	})
 	return t
 }
@@ -87,9 +80,9 @@ func (j *jointConvolution) GraphLogits(b *Batch) *graph.Dense {
 func (j *jointConvolution) Embeddings(b *Batch) *graph.Dense {
 	joint, zb := j.enter(b)
 	out := graph.NewDense(b.Len(), j.hidden())
-	joint.eachArrival(j.hidden(), j.z, false, zb, func(i int, row []float32) {
-		j.activate(row, zb.Row(i))
-		copy(out.Row(i), row)
+	joint.eachArrival(j.hidden(), j.z, false, zb, func(s *scratch, i int) {
+		j.activate(s.row, zb.Row(i))
+		copy(out.Row(i), s.row)
 	})
 	return out
 }

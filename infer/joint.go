@@ -110,6 +110,17 @@ func (h *host) join(b *Batch) *joined {
 type scratch struct {
 	row  []float32
 	coef []float32
+	nz   *graph.NonZeros
+}
+
+func newScratch(width int) *scratch {
+	return &scratch{row: make([]float32, width), nz: graph.NewNonZeros(width)}
+}
+
+// addProduct adds row·w to y, skipping what a relu has cleared.
+func (s *scratch) addProduct(y []float32, w *graph.Dense) {
+	s.nz.Set(s.row)
+	s.nz.AddTo(y, w)
 }
 
 // coefficients returns vals[p]·in(cols[p]); vals nil means ones.
@@ -126,28 +137,28 @@ func (s *scratch) coefficients(cols []int32, vals []float32, in func(c int32) fl
 }
 
 // finish multiplies the row by out after adding the node's own message.
-func (s *scratch) finish(loops bool, in, out float32, own []float32) []float32 {
+func (s *scratch) finish(loops bool, in, out float32, own []float32) {
 	if loops {
 		graph.Axpy(s.row, in, own)
 	}
 	for k := range s.row {
 		s.row[k] *= out
 	}
-	return s.row
 }
 
 // nodeRow computes the row of a node of the graph; zg has all m nodes.
-func (j *joined) nodeRow(s *scratch, i int32, zg, zb *graph.Dense) []float32 {
+func (j *joined) nodeRow(s *scratch, i int32, zg, zb *graph.Dense) {
 	clear(s.row)
 	cols, vals := j.adj.Row(int(i))
 	graph.AddRows(s.row, cols, s.coefficients(cols, vals, j.nodeIn), zg)
 	at := j.pos[i]
 	if at < 0 {
-		return s.finish(j.loops, j.in[i], j.out[i], zg.Row(int(i)))
+		s.finish(j.loops, j.in[i], j.out[i], zg.Row(int(i)))
+		return
 	}
 	cols, vals = j.rnt.Row(int(at))
 	graph.AddRows(s.row, cols, s.coefficients(cols, vals, func(c int32) float32 { return j.inB[c] }), zb)
-	return s.finish(j.loops, j.nearIn[at], j.nearOut[at], zg.Row(int(i)))
+	s.finish(j.loops, j.nearIn[at], j.nearOut[at], zg.Row(int(i)))
 }
 
 func (j *joined) nodeIn(c int32) float32 {
@@ -158,7 +169,7 @@ func (j *joined) nodeIn(c int32) float32 {
 }
 
 // arrivalRow computes the row of an arrival; zg has all m nodes, or the near ones only.
-func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) []float32 {
+func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) {
 	clear(s.row)
 	cols, vals := j.rn.Row(i)
 	coef := s.coefficients(cols, vals, func(c int32) float32 { return j.nearIn[c] })
@@ -170,38 +181,40 @@ func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, z
 		cols, vals = j.at.Row(i)
 		graph.AddRows(s.row, cols, s.coefficients(cols, vals, func(c int32) float32 { return j.inB[c] }), zb)
 	}
-	return s.finish(j.loops, j.inB[i], j.outB[i], zb.Row(i))
+	s.finish(j.loops, j.inB[i], j.outB[i], zb.Row(i))
 }
 
-// eachNode calls f with the row of every node of the graph, or of the near ones only; k is its place among them. The row is
-// overwritten by the next one. Columns beyond width are not computed. Calls come from several goroutines.
-func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense, f func(k int, node int32, row []float32)) {
+// eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place among them.
+// The row is overwritten by the next one. Columns beyond width are not computed. Calls come from several goroutines.
+func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense, f func(s *scratch, k int, node int32)) {
 	rows, work := j.adj.Rows, (j.adj.NNZ()+j.r.NNZ())*width
 	if nearOnly {
 		rows, work = len(j.near), (j.adj.NNZ()/max(1, j.adj.Rows)*len(j.near)+j.r.NNZ())*width
 	}
 	graph.ParallelRows(rows, work, func(lo, hi int) {
-		s := &scratch{row: make([]float32, width)}
+		s := newScratch(width)
 		for k := lo; k < hi; k++ {
 			node := int32(k)
 			if nearOnly {
 				node = j.near[k]
 			}
-			f(k, node, j.nodeRow(s, node, zg, zb))
+			j.nodeRow(s, node, zg, zb)
+			f(s, k, node)
 		}
 	})
 }
 
 // eachArrival calls f with the row of every arrival, as eachNode does.
-func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense, f func(i int, row []float32)) {
+func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense, f func(s *scratch, i int)) {
 	work := j.r.NNZ() * width
 	if j.at != nil {
 		work += j.at.NNZ() * width
 	}
 	graph.ParallelRows(j.r.Rows, work, func(lo, hi int) {
-		s := &scratch{row: make([]float32, width)}
+		s := newScratch(width)
 		for i := lo; i < hi; i++ {
-			f(i, j.arrivalRow(s, i, zg, nearOnly, zb))
+			j.arrivalRow(s, i, zg, nearOnly, zb)
+			f(s, i)
 		}
 	})
 }
@@ -213,14 +226,14 @@ func (j *joined) nodes(nearOnly bool, width int, zg, zb *graph.Dense) *graph.Den
 		rows = len(j.near)
 	}
 	out := graph.NewDense(rows, width)
-	j.eachNode(nearOnly, width, zg, zb, func(k int, _ int32, row []float32) { copy(out.Row(k), row) })
+	j.eachNode(nearOnly, width, zg, zb, func(s *scratch, k int, _ int32) { copy(out.Row(k), s.row) })
 	return out
 }
 
 // arrivals returns the arrivals' rows of the operator on the leading width columns of [zg; zb], n×width.
 func (j *joined) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) *graph.Dense {
 	out := graph.NewDense(j.r.Rows, width)
-	j.eachArrival(width, zg, nearOnly, zb, func(i int, row []float32) { copy(out.Row(i), row) })
+	j.eachArrival(width, zg, nearOnly, zb, func(s *scratch, i int) { copy(out.Row(i), s.row) })
 	return out
 }
 
