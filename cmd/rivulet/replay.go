@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -54,12 +55,14 @@ func replayCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		topic := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, compression,
-			app.Transport(cfg.Kafka.Brokers))
-		n, err := replay.Replay(cmd.Context(), d, topic, o)
-		if closing := topic.Close(); err == nil {
-			err = closing
+		transport := app.Transport(cfg.Kafka.Brokers)
+		defer transport.CloseIdleConnections()
+		log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+		topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, compression, transport, log)
+		if err != nil {
+			return err
 		}
+		n, err := replay.Replay(cmd.Context(), d, topic, o)
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, cfg.Kafka.Topics.Arrivals)
 		return err
 	}

@@ -30,8 +30,8 @@ type Report struct {
 	Shares          Shares  `json:"shares"`
 }
 
-// Latency is the time from an arrival's hand-over to Kafka to the moment when its prediction is published and its offset
-// committed, in milliseconds.
+// Latency is the time from when an arrival was due (at a rate; else, handed to the producer) to the moment when its
+// prediction is published and its offset committed, in milliseconds.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`

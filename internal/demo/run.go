@@ -125,9 +125,7 @@ func stream(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tal
 	// The stream begins when the consumer has joined its group, so that its rate is that of streaming.
 	err := t.wait(ctx, func() bool { return t.joined.Load() }, failed)
 	if err == nil {
-		sink := &counting{tally: t, next: replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, app.Transport(cfg.Kafka.Brokers))}
-		_, err = replay.Replay(ctx, d, sink, replay.Options{Rate: o.Rate, Chunk: chunk})
-		err = errors.Join(err, sink.next.Close())
+		err = send(ctx, d, cfg, t, o)
 	}
 	if err == nil {
 		err = t.settle(ctx, len(d.Test), failed, o.Progress)
@@ -135,6 +133,18 @@ func stream(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tal
 	cancel(nil)
 	stopReading()
 	return errors.Join(err, <-failed, <-failed)
+}
+
+// send replays the test nodes to the topic of arrivals.
+func send(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tally, o Options) error {
+	transport := app.Transport(cfg.Kafka.Brokers)
+	defer transport.CloseIdleConnections()
+	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, transport, o.Log)
+	if err != nil {
+		return err
+	}
+	_, err = replay.Replay(ctx, d, &counting{tally: t, next: topic}, replay.Options{Rate: o.Rate, Chunk: chunk})
+	return err
 }
 
 // counting notes when arrivals are handed over.

@@ -53,16 +53,15 @@ func (t *tally) Rebalance(assigned []event.TopicPartition) {
 	}
 }
 
-// arrived notes that arrivals are handed to Kafka now.
+// arrived notes arrivals that are handed to Kafka now, with the times when they were due.
 func (t *tally) arrived(arrivals []event.Arrival) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := t.now()
 	if t.first.IsZero() {
-		t.first = now
+		t.first = arrivals[0].Time
 	}
 	for i := range arrivals {
-		t.sent[arrivals[i].ID] = now
+		t.sent[arrivals[i].ID] = arrivals[i].Time
 	}
 }
 

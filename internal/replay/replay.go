@@ -46,9 +46,10 @@ func Replay(ctx context.Context, d *dataset.Dataset, sink Sink, o Options) (int,
 	chunk := make([]event.Arrival, 0, o.Chunk)
 	start := o.Now()
 	for sent := 0; sent < len(nodes); {
+		now := o.Now()
 		due := len(nodes)
 		if o.Rate > 0 {
-			due = min(len(nodes), int(o.Rate*o.Now().Sub(start).Seconds())+1)
+			due = min(due, int(o.Rate*now.Sub(start).Seconds())+1)
 		}
 		if due == sent {
 			if err := o.Sleep(ctx, tick); err != nil {
@@ -57,8 +58,12 @@ func Replay(ctx context.Context, d *dataset.Dataset, sink Sink, o Options) (int,
 			continue
 		}
 		chunk = chunk[:0]
-		for _, node := range nodes[sent:min(due, sent+o.Chunk)] {
-			chunk = append(chunk, Arrival(d, node, o.Now()))
+		for i := sent; i < min(due, sent+o.Chunk); i++ {
+			at := now
+			if o.Rate > 0 { // when it was due: a sink that is slow must not make the stream look faster than it is
+				at = start.Add(time.Duration(float64(i) / o.Rate * float64(time.Second)))
+			}
+			chunk = append(chunk, Arrival(d, nodes[i], at))
 		}
 		if err := sink.Send(ctx, chunk); err != nil {
 			return sent, fmt.Errorf("sending arrivals %d to %d of %s: %w", sent, sent+len(chunk)-1, d.Name, err)

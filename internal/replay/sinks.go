@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
+	"log/slog"
 
 	"github.com/segmentio/kafka-go"
 
 	"rivulet/event"
+	"rivulet/producer"
 )
 
 // Lines writes arrivals as JSON lines.
@@ -32,33 +33,41 @@ func (l *Lines) Send(_ context.Context, arrivals []event.Arrival) error {
 }
 
 // Topic writes arrivals to a Kafka topic, keyed by id, acknowledged by all in-sync replicas.
-type Topic struct{ writer *kafka.Writer }
+type Topic struct {
+	producer *producer.Producer
+	name     string
 
-// NewTopic returns a sink; Close it in the end. transport carries time-outs, TLS and SASL; nil means plain.
-func NewTopic(brokers []string, topic string, compression kafka.Compression, transport kafka.RoundTripper) *Topic {
-	return &Topic{&kafka.Writer{
-		Addr: kafka.TCP(brokers...), Topic: topic, Transport: transport, Compression: compression,
-		Balancer:     kafka.Murmur2Balancer{Consistent: true}, // as Java producers place keys
-		RequiredAcks: kafka.RequireAll,
-		BatchTimeout: time.Millisecond, // the default of a second would make it the slowest part of the stream
-		BatchSize:    1000,
-		BatchBytes:   4 << 20,
-	}}
+	buf     []byte
+	ends    []int
+	records []producer.Record
+}
+
+// NewTopic returns a sink. The connections of the transport stay the caller's. Outages are waited for, and logged once.
+func NewTopic(brokers []string, topic string, compression kafka.Compression, transport kafka.RoundTripper, log *slog.Logger) (*Topic, error) {
+	p, err := producer.New(producer.Options{Addr: kafka.TCP(brokers...), Transport: transport, Compression: compression, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	return &Topic{producer: p, name: topic}, nil
 }
 
 // Send returns when the brokers have all of the arrivals.
 func (t *Topic) Send(ctx context.Context, arrivals []event.Arrival) error {
-	messages := make([]kafka.Message, len(arrivals))
+	t.buf, t.ends, t.records = t.buf[:0], t.ends[:0], t.records[:0]
 	for i := range arrivals {
-		value, err := (event.JSON{}).AppendArrival(nil, &arrivals[i])
-		if err != nil {
+		var err error
+		if t.buf, err = (event.JSON{}).AppendArrival(t.buf, &arrivals[i]); err != nil {
 			return fmt.Errorf("encoding arrival %q: %w", arrivals[i].ID, err)
 		}
-		messages[i] = kafka.Message{Key: []byte(arrivals[i].ID), Value: value,
-			Headers: []kafka.Header{{Key: "content-type", Value: []byte((event.JSON{}).ContentType())}}}
+		t.ends = append(t.ends, len(t.buf))
 	}
-	return t.writer.WriteMessages(ctx, messages...)
+	start := 0
+	for i, end := range t.ends {
+		t.records = append(t.records, producer.Record{Key: []byte(arrivals[i].ID), Value: t.buf[start:end:end], Headers: contentType,
+			Time: arrivals[i].Time})
+		start = end
+	}
+	return t.producer.Publish(ctx, t.name, t.records)
 }
 
-// Close flushes and releases the connections.
-func (t *Topic) Close() error { return t.writer.Close() }
+var contentType = []event.Header{{Key: event.HeaderContentType, Value: []byte((event.JSON{}).ContentType())}}
