@@ -86,8 +86,7 @@ func (c *convolution) tables(adj *graph.CSR, x Inputs) *Tables {
 		s := newScratch(width)
 		for j := lo; j < hi; j++ {
 			clear(s.row)
-			cols, vals := adj.Row(j)
-			graph.AddRows(s.row, cols, s.coefficients(cols, vals, func(k int32) float32 { return h.in[k] }), z)
+			s.gather(adj, j, h.in, z)
 			s.finish(c.loops, metIn[j], metOut[j], z.Row(j))
 			c.activate(s.row, z.Row(j))
 			u0, back := t.U[0].Row(j), t.C.Row(j)

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"math"
+	"slices"
 
 	"rivulet/graph"
 )
@@ -66,35 +67,23 @@ func newHost(adj *graph.CSR, s scaling) *host {
 // read, and a network of two layers needs no other hidden states (see [SGC.Neighbourhood]).
 type joined struct {
 	*host
-	r    *graph.CSR // n×m
-	at   *graph.CSR // n×n ã or nil
+	r    *graph.CSR // n×m R diag(in of the graph's nodes)
+	at   *graph.CSR // n×n ã diag(in of the arrivals), or nil
 	near []int32    // the near nodes in the order met
 	pos  []int32    // m: position in near, −1 elsewhere
-	rn   *graph.CSR // R on the near nodes, n×|near|
-	rnt  *graph.CSR // its transpose
+	rn   *graph.CSR // r on the near nodes, n×|near|
+	rnt  *graph.CSR // |near|×n Rᵀ diag(in of the arrivals)
 
-	nearIn, nearOut []float32 // scales with the batch in the graph; every other node keeps those of the host
-	inB, outB       []float32 // n
+	inG, outG []float32 // m: scales with the batch in the graph; only those of near nodes are not the host's
+	inB, outB []float32 // n
 }
 
 func (h *host) join(b *Batch) *joined {
-	j := &joined{host: h, r: b.R, at: b.Adj, pos: make([]int32, h.adj.Rows)}
-	for i := range j.pos {
-		j.pos[i] = -1
-	}
-	j.rn = &graph.CSR{Rows: b.R.Rows, RowPtr: b.R.RowPtr, ColIdx: make([]int32, len(b.R.ColIdx)), Val: b.R.Val}
-	for p, c := range b.R.ColIdx {
-		if j.pos[c] < 0 {
-			j.pos[c] = int32(len(j.near))
-			j.near = append(j.near, c)
-		}
-		j.rn.ColIdx[p] = j.pos[c]
-	}
-	j.rn.Cols = len(j.near)
-	j.rnt = j.rn.Transpose()
-	j.nearIn, j.nearOut = j.rnt.RowSums(), make([]float32, len(j.near))
-	for k, fromBatch := range j.nearIn {
-		j.nearIn[k], j.nearOut[k] = h.scales(float64(h.degrees[j.near[k]]) + float64(fromBatch))
+	j := &joined{host: h, inG: slices.Clone(h.in), outG: slices.Clone(h.out)}
+	j.meet(b.R)
+	for k, fromBatch := range j.rnt.RowSums() {
+		node := j.near[k]
+		j.inG[node], j.outG[node] = h.scales(float64(h.degrees[node]) + float64(fromBatch))
 	}
 	degrees := b.R.RowSums()
 	if b.Adj != nil {
@@ -103,7 +92,50 @@ func (h *host) join(b *Batch) *joined {
 		}
 	}
 	j.inB, j.outB = h.all(degrees, 0)
+	j.rnt = scaledColumns(j.rnt, j.inB)
+	j.r = scaledColumns(b.R, j.inG)
+	j.rn.Val = j.r.Val
+	if b.Adj != nil {
+		j.at = scaledColumns(b.Adj, j.inB)
+	}
 	return j
+}
+
+// meet finds the near nodes and puts R on them; values are not scaled yet.
+func (j *joined) meet(r *graph.CSR) {
+	j.pos = make([]int32, r.Cols)
+	for i := range j.pos {
+		j.pos[i] = -1
+	}
+	j.rn = &graph.CSR{Rows: r.Rows, RowPtr: r.RowPtr, ColIdx: make([]int32, len(r.ColIdx)), Val: r.Val}
+	for p, c := range r.ColIdx {
+		if j.pos[c] < 0 {
+			j.pos[c] = int32(len(j.near))
+			j.near = append(j.near, c)
+		}
+		j.rn.ColIdx[p] = j.pos[c]
+	}
+	j.rn.Cols = len(j.near)
+	j.rnt = j.rn.Transpose()
+}
+
+// scaledColumns returns m·diag(in), sharing all but the values.
+func scaledColumns(m *graph.CSR, in []float32) *graph.CSR {
+	out := *m
+	out.Val = coefficients(make([]float32, 0, len(m.ColIdx)), m.ColIdx, m.Val, in)
+	return &out
+}
+
+// coefficients returns vals[p]·in[cols[p]] in the memory of dst; vals nil means ones.
+func coefficients(dst []float32, cols []int32, vals, in []float32) []float32 {
+	dst = slices.Grow(dst[:0], len(cols))[:len(cols)]
+	for p, c := range cols {
+		dst[p] = in[c]
+	}
+	for p, v := range vals {
+		dst[p] *= v
+	}
+	return dst
 }
 
 // scratch is the memory in which one goroutine computes rows.
@@ -123,17 +155,11 @@ func (s *scratch) addProduct(y []float32, w *graph.Dense) {
 	s.nz.AddTo(y, w)
 }
 
-// coefficients returns vals[p]·in(cols[p]); vals nil means ones.
-func (s *scratch) coefficients(cols []int32, vals []float32, in func(c int32) float32) []float32 {
-	s.coef = s.coef[:0]
-	for p, c := range cols {
-		v := in(c)
-		if vals != nil {
-			v *= vals[p]
-		}
-		s.coef = append(s.coef, v)
-	}
-	return s.coef
+// gather adds Σ_k vals_k in_k z_k over a row of a matrix to the row.
+func (s *scratch) gather(m *graph.CSR, i int, in []float32, z *graph.Dense) {
+	cols, vals := m.Row(i)
+	s.coef = coefficients(s.coef, cols, vals, in)
+	graph.AddRows(s.row, cols, s.coef, z)
 }
 
 // finish multiplies the row by out after adding the node's own message.
@@ -149,37 +175,26 @@ func (s *scratch) finish(loops bool, in, out float32, own []float32) {
 // nodeRow computes the row of a node of the graph; zg has all m nodes.
 func (j *joined) nodeRow(s *scratch, i int32, zg, zb *graph.Dense) {
 	clear(s.row)
-	cols, vals := j.adj.Row(int(i))
-	graph.AddRows(s.row, cols, s.coefficients(cols, vals, j.nodeIn), zg)
-	at := j.pos[i]
-	if at < 0 {
-		s.finish(j.loops, j.in[i], j.out[i], zg.Row(int(i)))
-		return
+	s.gather(j.adj, int(i), j.inG, zg)
+	if at := j.pos[i]; at >= 0 {
+		cols, vals := j.rnt.Row(int(at))
+		graph.AddRows(s.row, cols, vals, zb)
 	}
-	cols, vals = j.rnt.Row(int(at))
-	graph.AddRows(s.row, cols, s.coefficients(cols, vals, func(c int32) float32 { return j.inB[c] }), zb)
-	s.finish(j.loops, j.nearIn[at], j.nearOut[at], zg.Row(int(i)))
-}
-
-func (j *joined) nodeIn(c int32) float32 {
-	if at := j.pos[c]; at >= 0 {
-		return j.nearIn[at]
-	}
-	return j.in[c]
+	s.finish(j.loops, j.inG[i], j.outG[i], zg.Row(int(i)))
 }
 
 // arrivalRow computes the row of an arrival; zg has all m nodes, or the near ones only.
 func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) {
 	clear(s.row)
-	cols, vals := j.rn.Row(i)
-	coef := s.coefficients(cols, vals, func(c int32) float32 { return j.nearIn[c] })
-	if !nearOnly {
-		cols, _ = j.r.Row(i)
+	r := j.r
+	if nearOnly {
+		r = j.rn
 	}
-	graph.AddRows(s.row, cols, coef, zg)
+	cols, vals := r.Row(i)
+	graph.AddRows(s.row, cols, vals, zg)
 	if j.at != nil {
 		cols, vals = j.at.Row(i)
-		graph.AddRows(s.row, cols, s.coefficients(cols, vals, func(c int32) float32 { return j.inB[c] }), zb)
+		graph.AddRows(s.row, cols, vals, zb)
 	}
 	s.finish(j.loops, j.inB[i], j.outB[i], zb.Row(i))
 }
