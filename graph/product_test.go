@@ -1,9 +1,12 @@
 package graph
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -122,5 +125,52 @@ func TestParallelRowsCoversEachRowOnce(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestMulDense(t *testing.T) {
+	x := &Dense{Rows: 3, Cols: 2, Data: []float32{1, 2, 0, 0, 0, -1}}
+	w := &Dense{Rows: 2, Cols: 3, Data: []float32{1, 2, 3, 10, 20, 30}}
+	want := []float32{21, 42, 63, 0, 0, 0, -10, -20, -30}
+	got := MulDense(x, w)
+	if got.Rows != 3 || got.Cols != 3 || !slices.Equal(got.Data, want) {
+		t.Errorf("%d×%d %v, want 3×3 %v", got.Rows, got.Cols, got.Data, want)
+	}
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.Contains(got, "product 3×2 · 3×2") {
+			t.Errorf("panic %q, want the shapes", got)
+		}
+	}()
+	MulDense(x, x)
+}
+
+// A dense row is added up exactly as the sparse row with the same non-zeros, and one after another in the same memory.
+func TestNonZeros(t *testing.T) {
+	z := NewNonZeros(4)
+	for _, tc := range []struct {
+		x    []float32
+		cols []int32
+		vals []float32
+	}{
+		{[]float32{0, 5, 0, -3}, []int32{1, 3}, []float32{5, -3}},
+		{[]float32{1, 2, 3, 4}, []int32{0, 1, 2, 3}, []float32{1, 2, 3, 4}},
+		{[]float32{0, 0, 0, 0}, []int32{}, []float32{}},
+		{[]float32{7, 0}, []int32{0}, []float32{7}},
+	} {
+		z.Set(tc.x)
+		if !slices.Equal(z.Cols, tc.cols) || !slices.Equal(z.Vals, tc.vals) {
+			t.Errorf("%v: columns %v, values %v", tc.x, z.Cols, z.Vals)
+		}
+	}
+}
+
+// The leading columns of a product can be had without the others.
+func TestAddRowsOfLeadingColumns(t *testing.T) {
+	x := &Dense{Rows: 5, Cols: 3, Data: []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}
+	cols, vals := []int32{0, 1, 2, 3, 4}, []float32{1, 1, 1, 1, 2}
+	y := []float32{100, 0}
+	AddRows(y, cols, vals, x)
+	if want := []float32{148, 54}; !slices.Equal(y, want) {
+		t.Errorf("%v, want %v", y, want)
 	}
 }

@@ -68,6 +68,9 @@ func TestMisusePanics(t *testing.T) {
 			predictor(frozen, infer.FrozenPropagation(seeds, 0.9, true), infer.PropagateNone).Predict(batch(func(*infer.Batch) {}))
 		},
 	}
+	for name, f := range misuseOfModels(m) {
+		cases[name] = f
+	}
 	for want, b := range wrongBatches {
 		cases["frozen: "+want] = func() { frozen.Logits(b) }
 		cases["joint: "+want] = func() { joint.Logits(b) }
@@ -94,4 +97,35 @@ func TestMisusePanics(t *testing.T) {
 
 func predictor(model infer.Deployment, p infer.Propagation, kind string) *infer.Predictor {
 	return &infer.Predictor{Model: model, Propagation: p, Calibration: infer.Calibration{Kind: kind, Temperature: 1, Alpha: 0.9}}
+}
+
+// misuseOfModels are what the models but SGC refuse on a graph of m nodes.
+func misuseOfModels(m int) map[string]func() {
+	const d, h, c = 5, 4, 3
+	table := graph.NewDense
+	none := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	gcn := &infer.GCN{W1: table(d, h), W2: table(h, c), B1: make([]float32, h), B2: make([]float32, c)}
+	appnp := &infer.APPNP{W1: table(d, h), W2: table(h, c), B1: make([]float32, h), B2: make([]float32, c), Alpha: 0.1, Hops: 2}
+	cubic := &infer.Cheby{B1: make([]float32, h), B2: make([]float32, c)}
+	for range 3 {
+		cubic.W1, cubic.W2 = append(cubic.W1, table(d, h)), append(cubic.W2, table(h, c))
+	}
+	square := graph.NewCSR(m, m, nil)
+	tables := func(c *graph.Dense, u ...*graph.Dense) *infer.Tables { return &infer.Tables{U: u, C: c} }
+	wrong := infer.Ready(table(m+1, d))
+	return map[string]func(){
+		"gcn of 4 hidden units and 3 classes on tables u0 4×4, u1 4×3, c 4×1, wants": func() { gcn.Frozen(tables(table(m, 1), table(m, h), table(m, c)), none) },
+		"gcn of 4 hidden units and 3 classes on tables u0 4×3, u1 4×3, c 4×4":        func() { gcn.Frozen(tables(table(m, h), table(m, c), table(m, c)), none) },
+		"gcn of 4 hidden units and 3 classes on tables u0 4×4, c 4×4":                func() { gcn.Frozen(tables(table(m, h), table(m, h)), none) },
+		"appnp of 3 classes and 2 hops on tables u0 4×3, c 4×1, wants 2 tables":      func() { appnp.Frozen(tables(table(m, 1), table(m, c)), none) },
+		"appnp of 3 classes and 2 hops on tables u0 4×3, u1 4×2, c 4×1":              func() { appnp.Frozen(tables(table(m, 1), table(m, c), table(m, 2)), none) },
+		"appnp of 3 classes and 2 hops on no tables":                                 func() { appnp.Frozen(&infer.Tables{}, none) },
+		"cheby with K = 3 has no frozen form":                                        func() { cubic.Tables(square, infer.Ready(table(m, d))) },
+		"frozen: cheby with K = 3 has no frozen form":                                func() { cubic.Frozen(tables(table(m, h), table(m, h), table(m, c)), none) },
+		"gcn tables: 5 rows of features on a graph of 4×4":                           func() { gcn.Tables(square, wrong) },
+		"gcn joint: 5 rows of features on a graph of 4×4":                            func() { gcn.Joint(square, wrong, none) },
+		"appnp tables: 5 rows of features on a graph of 4×4":                         func() { appnp.Tables(square, wrong) },
+		"appnp joint: 5 rows of features on a graph of 4×4":                          func() { appnp.Joint(square, wrong, none) },
+		"cheby joint: 5 rows of features on a graph of 4×4":                          func() { cubic.Joint(square, wrong, none) },
+	}
 }
