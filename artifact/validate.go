@@ -110,7 +110,12 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 	frozen := info.Attachment == AttachFrozen
 	classes := model.Classes()
 	lone := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
-	ofModel := model.Tables(lone, infer.Ready(graph.NewDense(1, model.Features())))
+	ofModel := m.Tables
+	if err := infer.Freezable(model); err == nil {
+		ofModel = model.Tables(lone, infer.Ready(graph.NewDense(1, model.Features())))
+	} else if frozen || m.Tables != nil {
+		return fmt.Errorf("attachment is %s with %d frozen tables: %w", info.Attachment, countTables(m.Tables), err)
+	}
 	ofPropagation := infer.PropagationTables(lone, graph.NewDense(1, classes), 0.5)
 	for _, of := range []struct {
 		prefix      string
@@ -137,6 +142,13 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 		}
 	}
 	return nil
+}
+
+func countTables(t *infer.Tables) int {
+	if t == nil {
+		return 0
+	}
+	return len(t.U)
 }
 
 // validateLike checks tables of n nodes against others of the same widths.

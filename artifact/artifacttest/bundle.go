@@ -60,6 +60,49 @@ func Bundle(seed uint64, size Size) *artifact.Bundle {
 	return b
 }
 
+// Several is a Bundle with all five architectures over its one M, in the order sgc, gcn, sage, appnp, cheby; the four that
+// it adds are frozen, without propagation.
+func Several(seed uint64, size Size) *artifact.Bundle {
+	b, size := Bundle(seed, size), size.withDefaults()
+	rng := rand.New(rand.NewPCG(seed, 2))
+	for _, m := range others(rng, size) {
+		b.Models = append(b.Models, artifact.Model{
+			Name: m.Name(), Params: m.Params(), Tables: m.Tables(b.Synthetic.Adj, infer.Ready(b.Synthetic.X)),
+		})
+		b.Manifest.Models = append(b.Manifest.Models, artifact.ModelInfo{
+			Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O", WeightDecay: 1e-4,
+			Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 0.8},
+		})
+	}
+	return b
+}
+
+// others are small models of the architectures that Bundle has not.
+func others(rng *rand.Rand, size Size) []infer.Model {
+	const hidden = 4
+	first := func() *graph.Dense { return dense(rng, size.Features, hidden) }
+	second := func() *graph.Dense { return dense(rng, hidden, size.Classes) }
+	b1, b2 := dense(rng, 1, hidden).Data, dense(rng, 1, size.Classes).Data
+	return []infer.Model{
+		&infer.GCN{W1: first(), W2: second(), B1: b1, B2: b2},
+		&infer.SAGE{Wn1: first(), Ws1: first(), Wn2: second(), Ws2: second(), B1: b1, B2: b2},
+		&infer.APPNP{W1: first(), W2: second(), B1: b1, B2: b2, Alpha: 0.1, Hops: 10},
+		Cheby(rng, size, 2),
+	}
+}
+
+// Cheby is one of the given K, hidden 4.
+func Cheby(rng *rand.Rand, size Size, order int) *infer.Cheby {
+	size = size.withDefaults()
+	const hidden = 4
+	m := &infer.Cheby{B1: dense(rng, 1, hidden).Data, B2: dense(rng, 1, size.Classes).Data}
+	for range order {
+		m.W1 = append(m.W1, dense(rng, size.Features, hidden))
+		m.W2 = append(m.W2, dense(rng, hidden, size.Classes))
+	}
+	return m
+}
+
 func manifest(seed uint64, b *artifact.Bundle, size Size) artifact.Manifest {
 	m := artifact.Manifest{
 		Created:   time.Date(2026, 11, 21, 5, 35, 40, int(seed%1e9), time.UTC),
