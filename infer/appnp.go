@@ -42,9 +42,14 @@ func buildAPPNP(p *params) *APPNP {
 	return m
 }
 
-func (m *APPNP) Name() string  { return "appnp" }
+// Name is the architecture.
+func (m *APPNP) Name() string { return "appnp" }
+
+// Features is d.
 func (m *APPNP) Features() int { return m.W1.Rows }
-func (m *APPNP) Classes() int  { return m.W2.Cols }
+
+// Classes is C.
+func (m *APPNP) Classes() int { return m.W2.Cols }
 
 // Params are named as in the state_dict of PyTorch Geometric's MLP. Its APPNP takes α and the number of hops as arguments
 // and keeps no tensor of them; here they are the 1×1 tensors alpha and hops, so that the weights are the whole model.

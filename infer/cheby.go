@@ -37,9 +37,14 @@ func buildCheby(p *params) *Cheby {
 	return &Cheby{W1: w1, W2: w2, B1: p.bias("convs.0.bias", w1[0]), B2: p.bias("convs.1.bias", w2[0])}
 }
 
-func (m *Cheby) Name() string  { return "cheby" }
+// Name is the architecture.
+func (m *Cheby) Name() string { return "cheby" }
+
+// Features is d.
 func (m *Cheby) Features() int { return m.W1[0].Rows }
-func (m *Cheby) Classes() int  { return m.W2[0].Cols }
+
+// Classes is C.
+func (m *Cheby) Classes() int { return m.W2[0].Cols }
 
 // Params are named as in the state_dict of two of PyTorch Geometric's ChebConv in a list convs.
 func (m *Cheby) Params() []Param {

@@ -9,7 +9,8 @@
 //	a, ã, x           n×N, n×n, n×d: a batch's edges to T, among itself, and its features
 //	r = aM            n×N': the batch's edges to S
 //	D_i = 1 + known neighbours + degree in ã;  q_i = D_i^-½;  Â(B) = D̃^-½ (B+I) D̃^-½
-//	z = x W           n×C: features after preprocessing, times the first weight matrix
+//	h                 hidden units of a model that has them
+//	z = x W           n×C or n×h: features after preprocessing, times the first weight matrix
 //
 // # The path of a batch
 //
@@ -28,15 +29,39 @@
 //
 // Joint attachment (the paper's Eq. 11) runs the model on the graph with the batch in it, so that a prediction depends on
 // the whole batch, and permuting a batch permutes its predictions to rounding only. With one arrival on T it is what frozen
-// attachment reproduces, exactly for SGC where no two of the arrival's neighbours are adjacent.
+// attachment reproduces, exactly for SGC where no two of the arrival's neighbours are adjacent, and linearised at the relus
+// for the others.
+//
+// Joint degrees are sums of edge weights, weights of R included; frozen ones count an arrival's true edges (Batch.Known and
+// ã), whatever the weights in R.
+//
+// # Models
+//
+//	name   file       frozen tables, m nodes              joint degree      embedding
+//	sgc    sgc.go     u0, u1 m×C, c m×1                   with self-loop    Â²x, n×d (see Embedder)
+//	gcn    gcn.go     u0, c m×h, u1 m×C                   with self-loop    relu(p), n×h
+//	sage   sage.go    u0, c m×h, u1 m×C                   without           relu(p), n×h
+//	appnp  appnp.go   one of m×C a hop, c m×1             with self-loop    relu(x W1 + b1), n×h
+//	cheby  cheby.go   u0, c m×h, u1 m×C (K=2; K=3 none)   without           relu(p), n×h
+//
+// A model with K = 3 has no frozen form: [Freezable] tells, and Tables and Frozen panic. Every joint deployment also gives
+// logits of the graph's nodes ([NodeLogits]), which error propagation starts from. Neighbourhood, a method of each model, is
+// Joint for the price of the batch's neighbourhood, where a model reaches two hops; APPNP and Cheby with K = 3 reach
+// further and fall back to Joint.
 //
 // # Which file
 //
 //	batch.go          Batch, Attach
 //	preprocess.go     Preprocess, and Projection, which folds it into the weights
 //	model.go          Model, Tables, Deployment, and Build, the list of architectures
-//	sgc.go            one model: tables, frozen, joint; neighbourhood.go is its joint form on large graphs
-//	joint.go          Â of the graph with a batch in it, never assembled
+//	sgc.go, appnp.go  a model each: parameters, tables, frozen, joint
+//	gcn.go, sage.go, cheby.go
+//	                  a model each: parameters, and which convolution it is
+//	convolution.go    tables and frozen form of two layers of convolutions; convolution_joint.go the joint one
+//	cheby_joint.go    Cheby with K = 3, which is joint only
+//	joint.go          the operator of the graph with a batch in it, never assembled
+//	neighbourhood.go  joint forms for the price of the neighbourhood
+//	embedding.go      the layer before the classifier
 //	propagate.go      LP and EP, frozen and joint
 //	calibration.go    temperature, mixing, clipping
 //	predictor.go      all of it together

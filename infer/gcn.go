@@ -21,9 +21,14 @@ func buildGCN(p *params) *GCN {
 	return &GCN{W1: w1, W2: w2, B1: p.bias("convs.0.bias", w1), B2: p.bias("convs.1.bias", w2)}
 }
 
-func (m *GCN) Name() string  { return "gcn" }
+// Name is the architecture.
+func (m *GCN) Name() string { return "gcn" }
+
+// Features is d.
 func (m *GCN) Features() int { return m.W1.Rows }
-func (m *GCN) Classes() int  { return m.W2.Cols }
+
+// Classes is C.
+func (m *GCN) Classes() int { return m.W2.Cols }
 
 // Params are named as in the state_dict of PyTorch Geometric's GCN.
 func (m *GCN) Params() []Param {

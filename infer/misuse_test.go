@@ -15,7 +15,7 @@ func TestMisusePanics(t *testing.T) {
 	model := &infer.SGC{W: graph.NewDense(d, c), B: make([]float32, c)}
 	none := &infer.Preprocess{Kind: infer.None, Scale: 1}
 	square := graph.NewCSR(m, m, nil)
-	table := func(r, c int) *graph.Dense { return graph.NewDense(r, c) }
+	table := graph.NewDense
 	good := &infer.Tables{U: []*graph.Dense{table(m, c), table(m, c)}, C: table(m, 1)}
 	features := func(r, c int) graph.Features { return graph.Features{Dense: table(r, c)} }
 	batch := func(change func(b *infer.Batch)) *infer.Batch {

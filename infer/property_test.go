@@ -13,7 +13,13 @@ import (
 // checkRows holds the predictions of a batch made of some arrivals to what the whole batch got for them.
 func checkRows(t fatal, what string, p *infer.Predictor, whole, part *infer.Batch, rows []int32) {
 	t.Helper()
-	wantLogits, want := p.Predict(whole)
+	logits, probabilities := p.Predict(whole)
+	checkAgainst(t, what, p, logits, probabilities, part, rows)
+}
+
+// checkAgainst is checkRows with the answers to the whole batch at hand.
+func checkAgainst(t fatal, what string, p *infer.Predictor, wantLogits, want *graph.Dense, part *infer.Batch, rows []int32) {
+	t.Helper()
 	gotLogits, got := p.Predict(part)
 	for k, i := range rows {
 		sameBits(t, fmt.Sprintf("%s: logits of arrival %d", what, i), gotLogits.Row(k), wantLogits.Row(int(i)))
@@ -54,13 +60,14 @@ func TestSection2NodeBatchBitsInLargeBatches(t *testing.T) {
 		predictors = append(predictors, plainly(m.frozen))
 	}
 	for _, p := range predictors {
+		logits, probabilities := p.Predict(b)
 		for lo := 0; lo < n; {
 			hi := min(n, lo+1+lo/3) // 1, 1, 1, 2, … 250
 			rows := make([]int32, hi-lo)
 			for k := range rows {
 				rows[k] = int32(hi - 1 - k)
 			}
-			checkRows(t, what(p), p, b, take(b, rows), rows)
+			checkAgainst(t, what(p), p, logits, probabilities, take(b, rows), rows)
 			lo = hi
 		}
 	}

@@ -25,9 +25,14 @@ func buildSAGE(p *params) *SAGE {
 	}
 }
 
-func (m *SAGE) Name() string  { return "sage" }
+// Name is the architecture.
+func (m *SAGE) Name() string { return "sage" }
+
+// Features is d.
 func (m *SAGE) Features() int { return m.Wn1.Rows }
-func (m *SAGE) Classes() int  { return m.Wn2.Cols }
+
+// Classes is C.
+func (m *SAGE) Classes() int { return m.Wn2.Cols }
 
 // Params are named as in the state_dict of PyTorch Geometric's GraphSAGE.
 func (m *SAGE) Params() []Param {

@@ -28,9 +28,14 @@ func buildSGC(p *params) *SGC {
 	return &SGC{W: w, B: p.sized("lin.bias", 1, w.Cols).Data}
 }
 
-func (m *SGC) Name() string  { return "sgc" }
+// Name is the architecture.
+func (m *SGC) Name() string { return "sgc" }
+
+// Features is d.
 func (m *SGC) Features() int { return m.W.Rows }
-func (m *SGC) Classes() int  { return m.W.Cols }
+
+// Classes is C.
+func (m *SGC) Classes() int { return m.W.Cols }
 
 // Params are lin.weight [d, C] and lin.bias [1, C], as PyTorch Geometric's SGConv names them.
 func (m *SGC) Params() []Param {
