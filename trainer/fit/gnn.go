@@ -1,0 +1,219 @@
+package fit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Names of the two-layer models, as [infer.Model] gives them.
+const (
+	modelGCN   = "gcn"
+	modelSAGE  = "sage"
+	modelAPPNP = "appnp"
+	modelCheby = "cheby"
+)
+
+// GNNProblem is the classification of a graph's n nodes by a two-layer model. T and S pose the same problem; OnOriginal
+// and OnSynthetic make it, and gnn_problem.go says of what.
+type GNNProblem struct {
+	Model      string     // gcn, sage, appnp or cheby
+	Hidden     int        // h, width of the hidden layer
+	Classes    int        // C
+	Propagated Inputs     // P·pre(X), n rows: what the first layer reads of the neighbours; not read for appnp
+	Self       Inputs     // pre(X), n rows: what it reads of the node itself; not read for gcn
+	Hop        *graph.CSR // n×n, the P of every later layer; rows that no labelled node depends on may be empty
+	Labels     []int32    // n, −1: none
+	Weights    []float32  // n, ω_i ≥ 0, read where there is a label; nil: all 1
+	Alpha      float32    // appnp: α
+	Hops       int        // appnp: number of hops
+}
+
+// GNNOptions say how a model is fitted.
+type GNNOptions struct {
+	WeightDecay  float64 // wd of the weights
+	LearningRate float64 // of Adam, > 0
+	Dropout      float64 // share of the hidden layer that is left out in an epoch, 0 ≤ … < 1
+	InputDropout float64 // the same of the features
+	Epochs       int     // at most so many steps; at least 1
+	Every        int     // epochs from one validation to the next; at least 1
+	Patience     int     // validations without a better one after which the fit ends; at least 1
+	Seed         uint64  // of the start and of dropout
+}
+
+// DefaultGNNOptions are those of ALGORITHM.md, section 3, for a weight decay.
+func DefaultGNNOptions(weightDecay float64, seed uint64) GNNOptions {
+	return GNNOptions{WeightDecay: weightDecay, LearningRate: 0.01, Dropout: 0.5, InputDropout: 0.5,
+		Epochs: 300, Every: 5, Patience: 10, Seed: seed}
+}
+
+// Validate checks ranges; the error names the option and its value.
+func (o GNNOptions) Validate() error {
+	switch {
+	case !(o.WeightDecay >= 0) || math.IsInf(o.WeightDecay, 0):
+		return fmt.Errorf("weight decay is %g, want a number of 0 or more", o.WeightDecay)
+	case !(o.LearningRate > 0) || math.IsInf(o.LearningRate, 0):
+		return fmt.Errorf("learning rate is %g, want a number above 0", o.LearningRate)
+	case !(o.Dropout >= 0 && o.Dropout < 1):
+		return fmt.Errorf("dropout is %g, want 0 or more and less than 1", o.Dropout)
+	case !(o.InputDropout >= 0 && o.InputDropout < 1):
+		return fmt.Errorf("input dropout is %g, want 0 or more and less than 1", o.InputDropout)
+	case o.Epochs < 1:
+		return fmt.Errorf("epochs is %d, want at least 1", o.Epochs)
+	case o.Every < 1:
+		return fmt.Errorf("every is %d, want at least 1", o.Every)
+	case o.Patience < 1:
+		return fmt.Errorf("patience is %d, want at least 1", o.Patience)
+	}
+	return nil
+}
+
+// Checkpoint is what was known of a fit at one of its validations.
+type Checkpoint struct {
+	Epoch    int     // steps taken
+	Loss     float64 // of the last step's forward pass, dropout and weight decay included
+	Accuracy float64 // as the validation function gave it
+}
+
+// Trace is the course of a fit.
+type Trace struct {
+	Checkpoints []Checkpoint
+	Best        Checkpoint // the one whose weights were returned
+}
+
+// GNN fits the weights of a two-layer model: full-batch Adam on
+//
+//	Σ_i ω_i CE(softmax(o_i), y_i) / Σ_i ω_i + wd Σ ‖W‖²        over labelled i; biases are free
+//
+// o the model's logits with dropout (see doc.go). validate is called with the weights every few epochs, and after the last
+// one; it returns an accuracy, of which the first highest is kept. The model that it is given is good until it returns.
+// The same problem and options give the same weights, whatever the processors.
+//
+// It ends with an error where the problem's model is not known, no node has a label, an option is out of range, validate
+// fails, the loss is no longer a number, or ctx ends. Inputs, Hop and labels of different sizes are a programming error and panic.
+func GNN(ctx context.Context, p GNNProblem, o GNNOptions, validate func(infer.Model) (accuracy float64, err error)) (infer.Model, Trace, error) {
+	var trace Trace
+	if err := o.Validate(); err != nil {
+		return nil, trace, fmt.Errorf("fitting %s: %w", p.Model, err)
+	}
+	build, ok := networks[p.Model]
+	if !ok {
+		return nil, trace, fmt.Errorf("fitting %q: it is not one of %s", p.Model, strings.Join(slices.Sorted(maps.Keys(networks)), ", "))
+	}
+	targets := newTargets(&p)
+	if targets == nil {
+		return nil, trace, fmt.Errorf("fitting %s: no node has a label and a weight", p.Model)
+	}
+	n := build(&p, rand.New(rand.NewPCG(o.Seed, streamStart)))
+	model, trace, err := descend(ctx, n, targets, o, validate)
+	if err != nil {
+		return nil, trace, fmt.Errorf("fitting %s with weight decay %g: %w", p.Model, o.WeightDecay, err)
+	}
+	return model, trace, nil
+}
+
+// Streams of random numbers.
+const (
+	streamStart = iota + 1
+	streamInputs
+	streamHidden
+)
+
+// descend takes steps until the epochs or the patience end, and returns the best model.
+func descend(ctx context.Context, n *network, y *targets, o GNNOptions, validate func(infer.Model) (float64, error)) (infer.Model, Trace, error) {
+	var trace Trace
+	var best infer.Model
+	optimiser := adam{rate: o.LearningRate, weightDecay: o.WeightDecay}
+	for epoch := 1; epoch <= o.Epochs; epoch++ {
+		if err := ctx.Err(); err != nil {
+			return nil, trace, err
+		}
+		logits := n.forward(o, uint64(epoch))
+		loss := y.loss(logits) // logits become the gradient
+		if math.IsNaN(loss) || math.IsInf(loss, 0) {
+			return nil, trace, fmt.Errorf("epoch %d: the loss became %v", epoch, loss)
+		}
+		n.backward(logits)
+		checks := epoch%o.Every == 0 || epoch == o.Epochs
+		if checks {
+			loss += o.WeightDecay * n.squares()
+		}
+		optimiser.step(n.params())
+		if !checks {
+			continue
+		}
+		accuracy, err := validate(n.model(false))
+		if err != nil {
+			return nil, trace, fmt.Errorf("epoch %d: validating: %w", epoch, err)
+		}
+		if math.IsNaN(accuracy) {
+			return nil, trace, errors.New("validation gives an accuracy that is not a number")
+		}
+		at := Checkpoint{epoch, loss, accuracy}
+		trace.Checkpoints = append(trace.Checkpoints, at)
+		if best == nil || accuracy > trace.Best.Accuracy {
+			best, trace.Best = n.model(true), at
+		}
+		if epoch-trace.Best.Epoch >= o.Patience*o.Every {
+			break
+		}
+	}
+	return best, trace, nil
+}
+
+// targets are the labelled nodes with their shares of the loss.
+type targets struct {
+	labels []int32
+	share  []float32 // ω_i/Σω
+}
+
+// newTargets is nil where nothing has a share.
+func newTargets(p *GNNProblem) *targets {
+	if len(p.Labels) != p.Hop.Rows || (p.Weights != nil && len(p.Weights) != p.Hop.Rows) {
+		panic(fmt.Sprintf("fit: %d labels and %d weights of %d nodes", len(p.Labels), len(p.Weights), p.Hop.Rows))
+	}
+	t := &targets{labels: p.Labels, share: make([]float32, len(p.Labels))}
+	total := 0.0
+	for i, y := range p.Labels {
+		if y < 0 {
+			continue
+		}
+		t.share[i] = 1
+		if p.Weights != nil {
+			t.share[i] = p.Weights[i]
+		}
+		total += float64(t.share[i])
+	}
+	if total <= 0 {
+		return nil
+	}
+	for i := range t.share {
+		t.share[i] = float32(float64(t.share[i]) / total)
+	}
+	return t
+}
+
+// loss is the weighted mean cross-entropy; logits become its gradient.
+func (t *targets) loss(logits *graph.Dense) float64 {
+	sum := 0.0
+	for i, y := range t.labels {
+		row := logits.Row(i)
+		if y < 0 {
+			clear(row)
+			continue
+		}
+		sum += float64(t.share[i]) * crossEntropy(row, int(y))
+		for c := range row {
+			row[c] *= t.share[i]
+		}
+	}
+	return sum
+}

@@ -1,0 +1,159 @@
+package fit
+
+import (
+	"rivulet/graph"
+	"rivulet/trainer/features"
+)
+
+// Shape is what of a model does not follow from the data.
+type Shape struct {
+	Model  string  // gcn, sage, appnp or cheby
+	Hidden int     // h
+	Alpha  float32 // appnp: α
+	Hops   int     // appnp: number of hops
+}
+
+// OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X),
+// Self = pre(X), Hop = P. labels (N) are −1 where unknown. Where few nodes have a label, only those that a labelled one
+// depends on are in the problem, which is then smaller and has the same solution.
+func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, classes int) GNNProblem {
+	op := OperatorOf(s.Model, adj)
+	p := GNNProblem{Model: s.Model, Hidden: s.Hidden, Classes: classes, Labels: labels, Alpha: s.Alpha, Hops: s.Hops, Hop: op}
+	if s.Model == modelAPPNP { // reads as far as it has hops
+		p.Self = NewInputs(x, nil)
+		return p
+	}
+	labelled := []int32{}
+	for i, y := range labels {
+		if y >= 0 {
+			labelled = append(labelled, int32(i))
+		}
+	}
+	hidden := reached(op, labelled) // nodes whose hidden layer is read
+	if len(hidden) < adj.Rows {
+		p.Hop = op.Submatrix(hidden, index(hidden, adj.Rows), len(hidden))
+		p.Labels = take(labels, hidden)
+		read := reached(op, hidden) // nodes whose features are read
+		x = &features.Factored{Raw: x.Raw.Take(read), Factor: x.Factor, Offset: x.Offset}
+		all := NewInputs(x, nil).(*nodes)
+		p.Propagated = all.through(op.Submatrix(hidden, index(read, adj.Rows), len(read)))
+		p.Self = all.through(selection(hidden, index(read, adj.Rows), len(read)))
+		return p
+	}
+	all := NewInputs(x, nil).(*nodes)
+	p.Propagated, p.Self = all.through(op), all
+	return p
+}
+
+// reached are the nodes and those that their rows of op read, in order.
+func reached(op *graph.CSR, nodes []int32) []int32 {
+	in := make([]bool, op.Rows)
+	for _, i := range nodes {
+		in[i] = true
+		cols, _ := op.Row(int(i))
+		for _, c := range cols {
+			in[c] = true
+		}
+	}
+	out := []int32{}
+	for i, yes := range in {
+		if yes {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+// index is the place of each of n nodes in a list, −1 where it is not there.
+func index(nodes []int32, n int) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = -1
+	}
+	for k, i := range nodes {
+		out[i] = int32(k)
+	}
+	return out
+}
+
+func take(values, nodes []int32) []int32 {
+	out := make([]int32, len(nodes))
+	for k, i := range nodes {
+		out[k] = values[i]
+	}
+	return out
+}
+
+// selection takes nodes out of columns that index numbers.
+func selection(nodes, index []int32, columns int) *graph.CSR {
+	out := &graph.CSR{Rows: len(nodes), Cols: columns, RowPtr: make([]int, len(nodes)+1)}
+	for k, i := range nodes {
+		out.ColIdx = append(out.ColIdx, index[i])
+		out.RowPtr[k+1] = k + 1
+	}
+	return out
+}
+
+// OnSynthetic poses the problem of W_S on N' clusters of the nodes of T (ALGORITHM.md, section 5, step 5). means (N'×N)
+// averages over clusters and cluster (N, −1: none) says where a neighbour counts:
+//
+//	Propagated = means·P·pre(X)      Self = means·pre(X)      Hop = P' = means·P·I,  I_jc = 1 where cluster_j = c
+//
+// labels (N') are the clusters' classes, weights (N') their numbers of labelled nodes. means may be over the labelled nodes
+// alone while their neighbours count wherever they belong.
+func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means *graph.CSR, cluster, labels []int32, weights []float32, classes int) GNNProblem {
+	averaged := product(means, OperatorOf(s.Model, adj))
+	return GNNProblem{Model: s.Model, Hidden: s.Hidden, Classes: classes, Alpha: s.Alpha, Hops: s.Hops,
+		Propagated: Explicit{x.Combine(averaged)}, Self: Explicit{x.Combine(means)},
+		Hop: contracted(averaged, cluster, means.Rows), Labels: labels, Weights: weights}
+}
+
+// product is a·b of sparse matrices, columns of a row in order.
+func product(a, b *graph.CSR) *graph.CSR {
+	return collect(a.Rows, b.Cols, func(i int, row []float32) {
+		nodes, vals := a.Row(i)
+		for p, j := range nodes {
+			cols, weights := b.Row(int(j))
+			for q, c := range cols {
+				row[c] += entry(vals, p) * entry(weights, q)
+			}
+		}
+	})
+}
+
+// contracted adds up the columns of each cluster.
+func contracted(m *graph.CSR, cluster []int32, clusters int) *graph.CSR {
+	return collect(m.Rows, clusters, func(i int, row []float32) {
+		cols, vals := m.Row(i)
+		for p, j := range cols {
+			if c := cluster[j]; c >= 0 {
+				row[c] += entry(vals, p)
+			}
+		}
+	})
+}
+
+// collect makes an r×c matrix of rows that fill adds up, without their zeros.
+func collect(r, c int, fill func(i int, row []float32)) *graph.CSR {
+	out := &graph.CSR{Rows: r, Cols: c, RowPtr: make([]int, r+1), Val: []float32{}}
+	row := make([]float32, c)
+	for i := range r {
+		clear(row)
+		fill(i, row)
+		for k, v := range row {
+			if v != 0 {
+				out.ColIdx, out.Val = append(out.ColIdx, int32(k)), append(out.Val, v)
+			}
+		}
+		out.RowPtr[i+1] = len(out.ColIdx)
+	}
+	return out
+}
+
+// entry is a value of a row; a pattern (nil) is all ones.
+func entry(vals []float32, p int) float32 {
+	if vals == nil {
+		return 1
+	}
+	return vals[p]
+}
