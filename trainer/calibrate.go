@@ -38,9 +38,9 @@ type calibration struct {
 }
 
 // calibrate chooses on the support nodes, attached to S by the frozen deployment of a model.
-func (t *task) calibrate(ctx context.Context, m *infer.SGC, c *condensed) (*calibration, error) {
-	support := t.support.On(c.mapping.rows)
-	answer := eval.Run(plain(m.Frozen(c.tables, t.pre)), support)
+func (t *task) calibrate(ctx context.Context, m infer.Model, tables *infer.Tables, through *mapping) (*calibration, error) {
+	support := t.support.On(through.rows)
+	answer := eval.Run(plain(m.Frozen(tables, t.pre)), support)
 	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{}, validation: answer.Accuracy(support)}
 	out.temperature = bestTemperature(answer.Logits, nil, 0, support.Labels)
 	best := out.validation + propagationGain
@@ -48,7 +48,7 @@ func (t *task) calibrate(ctx context.Context, m *infer.SGC, c *condensed) (*cali
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p, err := t.choosePropagation(kind, m, answer, support, c.mapping)
+		p, err := t.choosePropagation(kind, m, answer, support, through)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (t *task) calibrate(ctx context.Context, m *infer.SGC, c *condensed) (*cali
 }
 
 // seeds are F0 of a kind on T.
-func (t *task) seeds(kind string, m *infer.SGC) *graph.Dense {
+func (t *task) seeds(kind string, m infer.Model) *graph.Dense {
 	if kind == infer.PropagateLabels {
 		return infer.LabelSeeds(t.original.Labels, t.classes())
 	}
@@ -69,7 +69,7 @@ func (t *task) seeds(kind string, m *infer.SGC) *graph.Dense {
 }
 
 // choosePropagation takes the α and γ of the highest accuracy on the support nodes, of equals the smallest γ.
-func (t *task) choosePropagation(kind string, m *infer.SGC, answer *eval.Answer, support *eval.Set, through *mapping) (*propagation, error) {
+func (t *task) choosePropagation(kind string, m infer.Model, answer *eval.Answer, support *eval.Set, through *mapping) (*propagation, error) {
 	var best *propagation
 	var spread []*graph.Dense // F of the best α
 	seeds := t.seeds(kind, m)

@@ -1,13 +1,20 @@
 package trainer
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"rivulet/infer"
 	"rivulet/trainer/features"
 )
 
 // MethodSolved is the condensation method of ALGORITHM.md, section 5.
 const MethodSolved = "solved"
+
+// modelSGC is the model whose fit is convex, and the relay of the synthetic graph's own wing.
+const modelSGC = "sgc"
 
 // Options of a training run.
 type Options struct {
@@ -19,6 +26,10 @@ type Options struct {
 	Ratio float64
 	// Preprocess is auto, l2-center, standardize or none.
 	Preprocess string
+	// Models are the architectures to fit, condense and serve through one M; the first is the artifact's default.
+	Models []string
+	// Hidden is the width of the hidden layer of models that have one; at least 1.
+	Hidden int
 	// Entries is k, the most entries of a row of M; at least 1.
 	Entries int
 	// Seed of everything random.
@@ -29,7 +40,7 @@ type Options struct {
 
 // Defaults are the options of a run in which nothing is said.
 func Defaults() Options {
-	return Options{Method: MethodSolved, Preprocess: features.Auto, Entries: 4, Batch: 1000}
+	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto, Entries: 4, Batch: 1000}
 }
 
 // Validate checks ranges; the error names the option and its value.
@@ -43,10 +54,22 @@ func (o Options) Validate() error {
 		return fmt.Errorf("ratio is %g, want 0 (automatic) or between 0 and 1", o.Ratio)
 	case o.Nodes > 0 && o.Ratio > 0:
 		return fmt.Errorf("both nodes (%d) and ratio (%g) are set, want one", o.Nodes, o.Ratio)
+	case len(o.Models) == 0:
+		return errors.New("models is empty, want at least one of " + strings.Join(infer.Names(), ", "))
+	case o.Hidden < 1:
+		return fmt.Errorf("hidden is %d, want at least 1", o.Hidden)
 	case o.Entries < 1:
 		return fmt.Errorf("entries is %d, want at least 1", o.Entries)
 	case o.Batch < 1:
 		return fmt.Errorf("batch is %d, want at least 1", o.Batch)
+	}
+	for k, name := range o.Models {
+		if !slices.Contains(infer.Names(), name) {
+			return fmt.Errorf("models[%d] is %q, want one of %s", k, name, strings.Join(infer.Names(), ", "))
+		}
+		if slices.Contains(o.Models[:k], name) {
+			return fmt.Errorf("models[%d] is %q, which is there twice", k, name)
+		}
 	}
 	return features.Check(o.Preprocess)
 }

@@ -10,28 +10,63 @@ import (
 	"rivulet/trainer/fit"
 )
 
-// WeightDecays are the candidates that validation chooses from, strongest first so that each fit starts from the last.
+// WeightDecays are the candidates that validation chooses from, strongest first so that each fit of SGC starts from the
+// last.
 var WeightDecays = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5}
 
 // fitted is a model with the weight decay that validation chose for it.
 type fitted struct {
-	model       *infer.SGC
+	model       infer.Model
 	weightDecay float64
 	validation  float64 // accuracy of the joint model on the support nodes, percent
 }
 
-// choose fits one model for each weight decay and keeps the best on the support nodes, deployed jointly on T.
-func (t *task) choose(ctx context.Context, p fit.Problem, progress Progress, what string) (*fitted, error) {
-	var best *fitted
+// fitOriginal fits W_O of a model on T.
+func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) (*fitted, error) {
+	what := "fitting " + name + " on the original graph"
+	if name == modelSGC {
+		return t.chooseSGC(ctx, fit.Problem{Design: fit.NewPropagated(t.hat, t.x, t.labelled), Labels: t.labelsOf(t.labelled),
+			Classes: t.classes()}, progress, what)
+	}
+	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), t.original.Adj, t.x, t.original.Labels, t.classes()), progress, what)
+}
+
+// shape is what of a two-layer model does not follow from the data (ALGORITHM.md, section 3).
+func (t *task) shape(name string) fit.Shape {
+	return fit.Shape{Model: name, Hidden: t.options.Hidden, Alpha: 0.1, Hops: 10}
+}
+
+// chooseSGC fits one model for each weight decay and keeps the best on the support nodes, deployed jointly on T.
+func (t *task) chooseSGC(ctx context.Context, p fit.Problem, progress Progress, what string) (*fitted, error) {
 	var start *infer.SGC
+	return t.choose(what, progress, func(decay float64) (infer.Model, float64, error) {
+		model, err := fit.SGC(ctx, p, decay, start)
+		if err != nil {
+			return nil, 0, err
+		}
+		start = model
+		accuracy, err := t.validate(model)
+		return model, accuracy, err
+	})
+}
+
+// chooseGNN does the same for a two-layer model, whose best epoch validation chooses too.
+func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, progress Progress, what string) (*fitted, error) {
+	return t.choose(what, progress, func(decay float64) (infer.Model, float64, error) {
+		model, trace, err := fit.GNN(ctx, p, fit.DefaultGNNOptions(decay, t.options.Seed), t.validate)
+		return model, trace.Best.Accuracy, err
+	})
+}
+
+// choose keeps the weight decay of the highest accuracy, of equals the strongest.
+func (t *task) choose(what string, progress Progress, fitOne func(decay float64) (infer.Model, float64, error)) (*fitted, error) {
+	var best *fitted
 	for k, decay := range WeightDecays {
 		progress.Step(what, k, len(WeightDecays))
-		model, err := fit.SGC(ctx, p, decay, start)
+		model, accuracy, err := fitOne(decay)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
-		start = model
-		accuracy := eval.Run(plain(t.onOriginal(model)), t.support).Accuracy(t.support)
 		if best == nil || accuracy > best.validation {
 			best = &fitted{model, decay, accuracy}
 		}
@@ -40,14 +75,13 @@ func (t *task) choose(ctx context.Context, p fit.Problem, progress Progress, wha
 	return best, nil
 }
 
-// fitOriginal fits W_O: SGC on the labelled nodes' rows of Â²·pre(X).
-func (t *task) fitOriginal(ctx context.Context, progress Progress) (*fitted, error) {
-	return t.choose(ctx, fit.Problem{Design: fit.NewPropagated(t.hat, t.x, t.labelled), Labels: t.labelsOf(t.labelled),
-		Classes: t.classes()}, progress, "fitting W on the original graph")
+// validate is the accuracy of a model on the support nodes, joined to T, in percent.
+func (t *task) validate(m infer.Model) (float64, error) {
+	return eval.Run(plain(t.onOriginal(m)), t.support).Accuracy(t.support), nil
 }
 
 // onOriginal deploys a model jointly on T.
-func (t *task) onOriginal(m *infer.SGC) infer.Deployment {
+func (t *task) onOriginal(m infer.Model) infer.Deployment {
 	return m.Joint(t.original.Adj, t.inputs, t.pre)
 }
 
@@ -56,11 +90,8 @@ func plain(d infer.Deployment) *infer.Predictor {
 	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
 }
 
-// logitsOnT are the model's logits of T's own nodes, T alone, N×C.
-func (t *task) logitsOnT(m *infer.SGC) *graph.Dense {
-	h := graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(m.W)))
-	for i := range h.Rows {
-		graph.Add(h.Row(i), m.B)
-	}
-	return h
+// logitsOnT are the model's logits of T's own nodes, T alone, N×C: those of the joint model with no arrivals.
+func (t *task) logitsOnT(m infer.Model) *graph.Dense {
+	nobody := &infer.Batch{X: t.original.X.Take(nil), R: &graph.CSR{Cols: t.original.Adj.Rows, RowPtr: []int{0}}}
+	return t.onOriginal(m).(infer.NodeLogits).GraphLogits(nobody)
 }

@@ -9,4 +9,5 @@ type Progress interface {
 // Silent tells nobody.
 type Silent struct{}
 
+// Step does nothing.
 func (Silent) Step(string, int, int) {}

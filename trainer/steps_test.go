@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rivulet/dataset"
 	"rivulet/graph"
@@ -29,7 +30,7 @@ func smallTask(t *testing.T, d *dataset.Dataset) *task {
 // Section 3: the weight decay with the highest accuracy on the support nodes, O→O joint; of equals the strongest.
 func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
-	whole, err := k.fitOriginal(t.Context(), Silent{})
+	whole, err := k.fitOriginal(t.Context(), modelSGC, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestSection5SyntheticWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if gap := convert.Gap(convert.Matrix(small.model.W), convert.Matrix(want.W)); gap > 1e-2 {
+	if gap := convert.Gap(convert.Matrix(small.model.(*infer.SGC).W), convert.Matrix(want.W)); gap > 1e-2 {
 		t.Errorf("W_S is off by %g", gap)
 	}
 }
@@ -98,13 +99,13 @@ func TestSection5ClassesAmong(t *testing.T) {
 // condensedOf runs the recipe up to S.
 func condensedOf(t *testing.T, k *task) (*fitted, *condensed, *condense.Clusters) {
 	t.Helper()
-	whole, err := k.fitOriginal(t.Context(), Silent{})
+	whole, err := k.fitOriginal(t.Context(), modelSGC, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	points := k.points()
 	labelled := k.cluster(points)
-	served, err := k.condense(t.Context(), whole.model, points, labelled, Silent{})
+	served, err := k.condense(t.Context(), []infer.Model{whole.model}, points, labelled, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func condensedOf(t *testing.T, k *task) (*fitted, *condensed, *condense.Clusters
 func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	k := smallTask(t, small(t, dataset.BagOfWords))
 	whole, served, _ := condensedOf(t, k)
-	chosen, err := k.calibrate(t.Context(), whole.model, served)
+	chosen, err := k.calibrate(t.Context(), whole.model, served.tables[0], served.mapping)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +125,9 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	logits := graph.Mul(k.hat, graph.Mul(k.hat, k.inputs.Project(whole.model.W)))
+	logits := graph.Mul(k.hat, graph.Mul(k.hat, k.inputs.Project(whole.model.(*infer.SGC).W)))
 	for i := range logits.Rows {
-		graph.Add(logits.Row(i), whole.model.B)
+		graph.Add(logits.Row(i), whole.model.(*infer.SGC).B)
 	}
 	for kind, seeds := range map[string]*graph.Dense{
 		infer.PropagateLabels: infer.LabelSeeds(k.original.Labels, k.classes()),
@@ -139,14 +140,15 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, gamma := range gammas {
-				p := &infer.Predictor{Model: whole.model.Frozen(served.tables, k.pre),
+				p := &infer.Predictor{Model: whole.model.Frozen(served.tables[0], k.pre),
 					Propagation: infer.FrozenPropagation(of, alpha, kind == infer.PropagateLabels),
 					Calibration: infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}}
 				accuracy := eval.Run(p, support).Accuracy(support)
 				best, worst = max(best, accuracy), min(worst, accuracy)
 			}
 			if p := chosen.kinds[kind]; alpha == p.info.Alpha {
-				if diff := cmp.Diff(of, p.tables); diff != "" {
+				// logits of T alone, by Â² here and by the joint model without arrivals there, differ by rounding
+				if diff := cmp.Diff(of, p.tables, cmpopts.EquateApprox(1e-3, 1e-5)); diff != "" {
 					t.Errorf("%s: tables of another propagation", kind)
 				}
 			}
@@ -158,7 +160,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 			t.Errorf("%s: accuracy %v with α = %v, γ = %v; the best is %v", kind, got, chosen.kinds[kind].info.Alpha, chosen.kinds[kind].info.Gamma, best)
 		}
 	}
-	want := bestTemperature(eval.Run(plain(whole.model.Frozen(served.tables, k.pre)), support).Logits, nil, 0, support.Labels)
+	want := bestTemperature(eval.Run(plain(whole.model.Frozen(served.tables[0], k.pre)), support).Logits, nil, 0, support.Labels)
 	if chosen.temperature != want || want == 1 {
 		t.Errorf("τ = %v, want %v", chosen.temperature, want)
 	}
@@ -168,13 +170,13 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	k := smallTask(t, small(t, dataset.Dense))
 	whole, served, _ := condensedOf(t, k)
-	c, err := k.calibrate(t.Context(), whole.model, served)
+	c, err := k.calibrate(t.Context(), whole.model, served.tables[0], served.mapping)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := k.bundle(whole, served, c, nil, created)
+	b := k.bundle(recipe{whole: []*fitted{whole}, served: served, calibrations: []*calibration{c}}, nil, created)
 	model, info := b.Models[0], b.Manifest.Models[0]
-	if model.Labels != c.kinds[infer.PropagateLabels].tables || model.Errors != c.kinds[infer.PropagateErrors].tables || model.Tables != served.tables {
+	if model.Labels != c.kinds[infer.PropagateLabels].tables || model.Errors != c.kinds[infer.PropagateErrors].tables || model.Tables != served.tables[0] {
 		t.Error("tables are in each other's places")
 	}
 	if info.Calibration.Temperature != c.temperature || info.Calibration.Kind != c.kind {
@@ -195,11 +197,11 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
 	whole, served, labelled := condensedOf(t, k)
 	points := k.points()
-	c, err := k.calibrate(t.Context(), whole.model, served)
+	c, err := k.calibrate(t.Context(), whole.model, served.tables[0], served.mapping)
 	if err != nil {
 		t.Fatal(err)
 	}
-	deployments, err := k.deployments(t.Context(), recipe{whole, served, c, points, labelled}, Silent{})
+	deployments, err := k.deployments(t.Context(), recipe{[]*fitted{whole}, served, []*calibration{c}, points, labelled}, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +209,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := k.condense(t.Context(), small.model, points, labelled, Silent{})
+	own, err := k.condense(t.Context(), []infer.Model{small.model}, points, labelled, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +224,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		if d.setting != eval.StoS {
 			continue
 		}
-		through, of := own.mapping.rows, own.tables
+		through, of := own.mapping.rows, own.tables[0]
 		if d.sharedM {
 			through, of = served.mapping.rows, shared
 		}

@@ -39,7 +39,7 @@ func (t *task) cluster(points *graph.Dense) *condense.Clusters {
 }
 
 // join adds T's unlabelled nodes by a model's prediction.
-func (t *task) join(c *condense.Clusters, points *graph.Dense, m *infer.SGC) *condense.Clusters {
+func (t *task) join(c *condense.Clusters, points *graph.Dense, m infer.Model) *condense.Clusters {
 	if len(t.labelled) == len(t.original.Labels) {
 		return c
 	}
@@ -61,11 +61,11 @@ func classesAmong(logits *graph.Dense, share []int) []int32 {
 	return out
 }
 
-// condensed is S with the M and the tables of one model.
+// condensed is S with one M and the tables of each model.
 type condensed struct {
 	clusters *condense.Clusters
 	mapping  *mapping
-	tables   *infer.Tables
+	tables   []*infer.Tables // of S, in the order of the models
 }
 
 // mapping is M with the normal equations that give S its tables.
@@ -74,32 +74,42 @@ type mapping struct {
 	tables *tables.Fitter
 }
 
-// condense makes S, M and its tables for a model: unlabelled nodes join the clusters by its predictions, M is solved for
-// its messages. What was fitted on S alone never meets a model that was fitted on T.
-func (t *task) condense(ctx context.Context, m *infer.SGC, points *graph.Dense, labelled *condense.Clusters, progress Progress) (*condensed, error) {
+// condense makes S, one M for all models, and each model's tables: unlabelled nodes join the clusters by the first model's
+// predictions, M is solved for the messages of all. What was fitted on S alone never meets a model that was fitted on T.
+func (t *task) condense(ctx context.Context, models []infer.Model, points *graph.Dense, labelled *condense.Clusters, progress Progress) (*condensed, error) {
 	const what, parts = "condensing the graph", 3
 	progress.Step(what, 0, parts)
-	out := &condensed{clusters: t.join(labelled, points, m)}
+	out := &condensed{clusters: t.join(labelled, points, models[0])}
 	progress.Step(what, 1, parts)
+	onT := make([]*infer.Tables, len(models))
+	for k, m := range models {
+		onT[k] = m.Tables(t.original.Adj, t.inputs)
+	}
 	var err error
-	if out.mapping, err = t.solveMapping(m, out.clusters); err != nil {
+	if out.mapping, err = t.solveMapping(models, onT, out.clusters); err != nil {
 		return nil, err
 	}
 	progress.Step(what, 2, parts)
-	if out.tables, err = t.tablesOn(m, out.mapping); err != nil {
-		return nil, err
+	for _, tables := range onT {
+		onS, err := out.mapping.tables.Fit(tables)
+		if err != nil {
+			return nil, err
+		}
+		out.tables = append(out.tables, onS)
 	}
 	progress.Step(what, parts, parts)
 	return out, ctx.Err()
 }
 
-// solveMapping finds M from the model's messages and prepares the tables of S.
-func (t *task) solveMapping(m *infer.SGC, c *condense.Clusters) (*mapping, error) {
+// solveMapping finds M from the models' messages and prepares the tables of S.
+func (t *task) solveMapping(models []infer.Model, onT []*infer.Tables, c *condense.Clusters) (*mapping, error) {
 	weights := tables.MeetingWeights(t.original.Adj)
-	all := t.data.Attach(t.original, t.data.Validation, true)
-	scales := condense.ScalesOf(all, t.pre.Fold(m.W).Apply(all.X))
-	messages := condense.Messages(m.Tables(t.original.Adj, t.inputs), scales)
-	rows := condense.SolveMapping(messages, c, weights, t.options.Entries)
+	support := condense.Support{Batch: t.data.Attach(t.original, t.data.Validation, true), Pre: t.pre}
+	messages := make([]*graph.Dense, len(models))
+	for k, m := range models {
+		messages[k] = condense.Messages(m, onT[k], support)
+	}
+	rows := condense.SolveMapping(condense.Shared(messages, weights), c, weights, t.options.Entries)
 	fitter, err := tables.NewFitter(rows, weights)
 	if err != nil {
 		return nil, fmt.Errorf("condensing the graph: %w", err)
@@ -107,21 +117,33 @@ func (t *task) solveMapping(m *infer.SGC, c *condense.Clusters) (*mapping, error
 	return &mapping{rows: rows, tables: fitter}, nil
 }
 
-// tablesOn gives S the tables of a model.
-func (t *task) tablesOn(m *infer.SGC, through *mapping) (*infer.Tables, error) {
+// tablesOn gives S the tables of a model that M was not solved for.
+func (t *task) tablesOn(m infer.Model, through *mapping) (*infer.Tables, error) {
 	return through.tables.Fit(m.Tables(t.original.Adj, t.inputs))
 }
 
-// fitSynthetic fits W_S: SGC on the cluster means of Â²·pre(X), weighted by the labelled nodes of each cluster. The means
+// fitSynthetic fits W_S of SGC: on the cluster means of Â²·pre(X), weighted by the labelled nodes of each cluster. The means
 // are those of the labelled nodes: with the unlabelled ones, whose class is a guess, W_S loses a point (cora).
 func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, progress Progress) (*fitted, error) {
-	weights := make([]float32, len(labelled.Size))
-	for k, n := range labelled.Size {
+	design := fit.Explicit{X: t.x.Combine(t.propagatedMeans(labelled))}
+	return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: labelled.Labels, Weights: sizes(labelled), Classes: t.classes()},
+		progress, "fitting sgc on the synthetic graph")
+}
+
+// fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later layers the
+// clusters that their neighbours are in (ALGORITHM.md, section 5, step 5).
+func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
+	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), joined.Of, labelled.Labels, sizes(labelled), t.classes())
+	return t.chooseGNN(ctx, p, progress, "fitting "+name+" on the synthetic graph")
+}
+
+// sizes are the numbers of nodes of each cluster, as weights.
+func sizes(c *condense.Clusters) []float32 {
+	weights := make([]float32, len(c.Size))
+	for k, n := range c.Size {
 		weights[k] = float32(n)
 	}
-	design := fit.Explicit{X: t.x.Combine(t.propagatedMeans(labelled))}
-	return t.choose(ctx, fit.Problem{Design: design, Labels: labelled.Labels, Weights: weights, Classes: t.classes()},
-		progress, "fitting W on the synthetic graph")
+	return weights
 }
 
 // propagatedMeans are the weights by which cluster means of Â²X are made of X, N'×N: Membership·Â².

@@ -19,8 +19,9 @@ type Outcome struct {
 	Seconds float64       // wall clock of fitting, condensation and calibration, without W_S and evaluation
 }
 
-// Train runs the solved recipe (ALGORITHM.md, section 5) from data to artifact: fit W_O on T, cluster T into S, solve M,
-// give S its tables, calibrate; then fit W_S on S and measure both on the test nodes, on T and on S. now is the artifact's
+// Train runs the solved recipe (ALGORITHM.md, section 5) from data to artifact: fit W_O of each model on T, cluster T into S,
+// solve one M for all, give S each model's tables, calibrate; then fit W_S on S and measure both on the test nodes, on T and
+// on S. now is the artifact's
 // time of creation. The same data, options and build give the same bundle, bit for bit, whatever the processors.
 //
 // An error names the option or the data that do not fit; ctx ends the run at the next step with its error.
@@ -38,22 +39,27 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	if err != nil {
 		return nil, err
 	}
-	whole, err := t.fitOriginal(ctx, progress)
-	if err != nil {
+	r := recipe{points: t.points()}
+	for _, name := range o.Models {
+		whole, err := t.fitOriginal(ctx, name, progress)
+		if err != nil {
+			return nil, err
+		}
+		r.whole = append(r.whole, whole)
+	}
+	r.labelled = t.cluster(r.points)
+	if r.served, err = t.condense(ctx, models(r.whole), r.points, r.labelled, progress); err != nil {
 		return nil, err
 	}
-	points := t.points()
-	clusters := t.cluster(points) // of the labelled nodes
-	served, err := t.condense(ctx, whole.model, points, clusters, progress)
-	if err != nil {
-		return nil, err
-	}
-	calibration, err := t.calibrate(ctx, whole.model, served)
-	if err != nil {
-		return nil, err
+	for k, whole := range r.whole {
+		c, err := t.calibrate(ctx, whole.model, r.served.tables[k], r.served.mapping)
+		if err != nil {
+			return nil, err
+		}
+		r.calibrations = append(r.calibrations, c)
 	}
 	seconds := time.Since(start).Seconds()
-	deployments, err := t.deployments(ctx, recipe{whole, served, calibration, points, clusters}, progress)
+	deployments, err := t.deployments(ctx, r, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -61,42 +67,56 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{Bundle: t.bundle(whole, served, calibration, results, now), Results: results, Seconds: seconds}, nil
+	return &Outcome{Bundle: t.bundle(r, results, now), Results: results, Seconds: seconds}, nil
 }
 
-// bundle is the artifact of W_O on S.
-func (t *task) bundle(whole *fitted, c *condensed, cal *calibration, results []eval.Result, now time.Time) *artifact.Bundle {
-	labels, errors := cal.kinds[infer.PropagateLabels], cal.kinds[infer.PropagateErrors]
-	return &artifact.Bundle{
-		Manifest:   t.manifest(whole, c, cal, results, now),
+func models(all []*fitted) []infer.Model {
+	out := make([]infer.Model, len(all))
+	for k, f := range all {
+		out[k] = f.model
+	}
+	return out
+}
+
+// bundle is the artifact of all models' W_O on S.
+func (t *task) bundle(r recipe, results []eval.Result, now time.Time) *artifact.Bundle {
+	clusters := r.served.clusters
+	b := &artifact.Bundle{
+		Manifest:   t.manifest(r, results, now),
 		Preprocess: *t.pre,
 		Synthetic: artifact.Synthetic{
-			Adj: c.clusters.Adjacency(t.original.Adj), X: t.x.Combine(c.clusters.Membership()), Labels: c.clusters.Labels,
+			Adj: clusters.Adjacency(t.original.Adj), X: t.x.Combine(clusters.Membership()), Labels: clusters.Labels,
 		},
-		Models: []artifact.Model{{Name: whole.model.Name(), Params: whole.model.Params(), Tables: c.tables,
-			Labels: labels.tables, Errors: errors.tables}},
-		Mapping: &artifact.Mapping{IDs: t.original.IDs, Rows: c.mapping.rows},
+		Mapping: &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.mapping.rows},
 	}
+	for k, whole := range r.whole {
+		kinds := r.calibrations[k].kinds
+		b.Models = append(b.Models, artifact.Model{Name: whole.model.Name(), Params: whole.model.Params(), Tables: r.served.tables[k],
+			Labels: kinds[infer.PropagateLabels].tables, Errors: kinds[infer.PropagateErrors].tables})
+	}
+	return b
 }
 
-func (t *task) manifest(whole *fitted, c *condensed, cal *calibration, results []eval.Result, now time.Time) artifact.Manifest {
-	name := whole.model.Name()
+func (t *task) manifest(r recipe, results []eval.Result, now time.Time) artifact.Manifest {
+	rows := r.served.mapping.rows
 	m := artifact.Manifest{
 		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: t.options.Method, Seed: t.options.Seed,
 		Data: artifact.Data{Name: t.data.Name, Fingerprint: t.data.Fingerprint(), Nodes: t.original.Adj.Rows,
 			Edges: t.original.Adj.NNZ() / 2, Features: t.original.X.Cols(), Classes: t.data.Classes},
 		SyntheticNodes: t.nodes,
-		Mapping: artifact.MappingInfo{Rows: c.mapping.rows.Rows, Entries: c.mapping.rows.NNZ(),
-			MaxPerRow: longestRow(c.mapping.rows)},
-		Preprocess: artifact.PreprocessInfo{Kind: t.pre.Kind, Scale: t.pre.Scale},
-		Models: []artifact.ModelInfo{{Name: name, Attachment: artifact.AttachFrozen, FittedOn: "O", WeightDecay: whole.weightDecay,
-			Calibration: artifact.CalibrationInfo{Kind: cal.kind, Temperature: cal.temperature},
-			Propagation: map[string]artifact.PropagationInfo{},
-		}},
-		DefaultModel: name,
+		Mapping:        artifact.MappingInfo{Rows: rows.Rows, Entries: rows.NNZ(), MaxPerRow: longestRow(rows)},
+		Preprocess:     artifact.PreprocessInfo{Kind: t.pre.Kind, Scale: t.pre.Scale},
+		DefaultModel:   r.whole[0].model.Name(),
 	}
-	for kind, p := range cal.kinds {
-		m.Models[0].Propagation[kind] = p.info
+	for k, whole := range r.whole {
+		c := r.calibrations[k]
+		info := artifact.ModelInfo{Name: whole.model.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
+			WeightDecay: whole.weightDecay, Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature},
+			Propagation: map[string]artifact.PropagationInfo{}}
+		for kind, p := range c.kinds {
+			info.Propagation[kind] = p.info
+		}
+		m.Models = append(m.Models, info)
 	}
 	for _, r := range results {
 		m.Metrics = append(m.Metrics, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM,

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
+	"rivulet/infer"
 	"rivulet/internal/dataflag"
 	"rivulet/internal/progress"
 	"rivulet/internal/usage"
@@ -40,6 +42,8 @@ func trainCommand() *cobra.Command {
 	data := dataflag.Register(flags, "")
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: solved")
+	flags.StringSliceVar(&o.Models, "models", o.Models, "models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))
+	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layer, of models that have one")
 	flags.Float64Var(&o.Ratio, "ratio", o.Ratio, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")
 	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "synthetic nodes, instead of --ratio; 0: by ratio")
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M")
@@ -78,8 +82,11 @@ func trainCommand() *cobra.Command {
 
 // print writes the report for a person.
 func (r report) print(w io.Writer, m artifact.Manifest) error {
-	fmt.Fprintf(w, "%s: %d original nodes -> %d synthetic, M with %d entries, preprocessing %s, weight decay %g, seed %d\n",
-		m.Data.Name, m.Data.Nodes, m.SyntheticNodes, m.Mapping.Entries, m.Preprocess.Kind, m.Models[0].WeightDecay, m.Seed)
+	fmt.Fprintf(w, "%s: %d original nodes -> %d synthetic, M with %d entries, preprocessing %s, seed %d\n",
+		m.Data.Name, m.Data.Nodes, m.SyntheticNodes, m.Mapping.Entries, m.Preprocess.Kind, m.Seed)
+	for _, model := range m.Models {
+		fmt.Fprintf(w, "%s: weight decay %g\n", model.Name, model.WeightDecay)
+	}
 	if err := eval.WriteTable(w, r.Results); err != nil {
 		return err
 	}

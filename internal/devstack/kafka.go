@@ -1,7 +1,6 @@
 package devstack
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"strconv"
@@ -53,7 +52,7 @@ func StartKafka(o KafkaOptions) (*Kafka, error) {
 			if err != nil {
 				return nil, err
 			}
-			return new(net.ListenConfig).Listen(context.Background(), network, net.JoinHostPort(host, port))
+			return net.Listen(network, net.JoinHostPort(host, port)) //nolint:noctx // kfake gives none
 		}),
 	}
 	for topic, partitions := range o.Topics {

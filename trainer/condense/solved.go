@@ -51,8 +51,8 @@ func centred(row []float32) []float32 {
 	return out
 }
 
-// Messages are t_j = [u1 W̄, s0·u0 W̄, cs·c] of every node of T, N×(2C+1), from SGC's tables.
-func Messages(t *infer.Tables, s MessageScales) *graph.Dense {
+// sgcMessages are [u1 W̄, s0·u0 W̄, cs·c] of every node of T, N×(2C+1).
+func sgcMessages(t *infer.Tables, s MessageScales) *graph.Dense {
 	u0, u1 := t.U[0], t.U[1]
 	out := graph.NewDense(u0.Rows, 2*u0.Cols+1)
 	for j := range out.Rows {

@@ -81,7 +81,7 @@ func TestSection5Messages(t *testing.T) {
 			}
 			return cs * tables.C[j][0]
 		})
-		got := Messages(infer.SGCTables(convert.Pattern(adj), convert.Dense(x.Mul(w))), s)
+		got := sgcMessages(infer.SGCTables(convert.Pattern(adj), convert.Dense(x.Mul(w))), s)
 		if g := convert.Gap(convert.Matrix(got), want); g > 1e-4 {
 			t.Fatalf("messages are off by %g", g)
 		}

@@ -10,15 +10,15 @@ import (
 // inference memory in graph batches.
 func WriteTable(w io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "setting\tcalibration\tgraph %\tnode %\tgraph ms/batch\tnode ms/batch\tMB\t")
+	fmt.Fprintln(t, "model\tsetting\tcalibration\tgraph %\tnode %\tgraph ms/batch\tnode ms/batch\tMB\t")
 	type key struct {
-		setting, calibration string
-		shared               bool
+		model, setting, calibration string
+		shared                      bool
 	}
 	rows := map[key]map[string]Result{}
 	var order []key
 	for _, r := range results {
-		k := key{r.Setting, r.Calibration, r.SharedM}
+		k := key{r.Model, r.Setting, r.Calibration, r.SharedM}
 		if rows[k] == nil {
 			rows[k] = map[string]Result{}
 			order = append(order, k)
@@ -31,7 +31,7 @@ func WriteTable(w io.Writer, results []Result) error {
 		if k.shared {
 			setting += " shared M"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", setting, k.calibration, g.Accuracy.Mean, n.Accuracy.Mean,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", k.model, setting, k.calibration, g.Accuracy.Mean, n.Accuracy.Mean,
 			g.MsPerBatch, n.MsPerBatch, float64(g.InferenceBytes)/1e6)
 	}
 	return t.Flush()

@@ -24,14 +24,17 @@ type Design interface {
 // the thin side transposed: vectors of d, not of C, meet in the inner loop.
 type Explicit struct{ X *graph.Dense }
 
+// Dims are the shape of X.
 func (e Explicit) Dims() (rows, features int) { return e.X.Rows, e.X.Cols }
 
+// Forward returns X·W.
 func (e Explicit) Forward(w *graph.Dense) *graph.Dense {
 	out := graph.NewDense(e.X.Rows, w.Cols)
 	blas32.Gemm(blas.NoTrans, blas.Trans, 1, general(e.X), general(transposed(w)), 0, general(out))
 	return out
 }
 
+// Adjoint returns Xᵀ·G.
 func (e Explicit) Adjoint(g *graph.Dense) *graph.Dense {
 	out := graph.NewDense(g.Cols, e.X.Cols) // GᵀF
 	blas32.Gemm(blas.Trans, blas.NoTrans, 1, general(g), general(e.X), 0, general(out))

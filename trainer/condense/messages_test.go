@@ -1,0 +1,182 @@
+package condense
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// scene is a small random T with a batch on it.
+type scene struct {
+	rng     *rand.Rand
+	adj     *graph.CSR
+	x       *graph.Dense
+	support Support
+}
+
+func newScene(seed uint64, n, d int) scene {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var edges []graph.Edge
+	for i := range n {
+		for j := range i {
+			if rng.Float64() < 0.2 {
+				edges = append(edges, graph.Edge{Row: int32(i), Col: int32(j), Val: 1}, graph.Edge{Row: int32(j), Col: int32(i), Val: 1})
+			}
+		}
+	}
+	w := scene{rng: rng, adj: graph.NewCSR(n, n, edges), x: gaussian(rng, n, d)}
+	const arrivals = 40
+	var a []graph.Edge
+	for i := range arrivals {
+		for range rng.IntN(5) {
+			a = append(a, graph.Edge{Row: int32(i), Col: int32(rng.IntN(n)), Val: 1})
+		}
+	}
+	r := graph.NewCSR(arrivals, n, a)
+	for k := range r.Val {
+		r.Val[k] = 1
+	}
+	known := make([]int32, arrivals)
+	for i := range known {
+		known[i] = int32(r.RowLen(i))
+	}
+	w.support = Support{Batch: &infer.Batch{X: graph.Features{Dense: gaussian(rng, arrivals, d)}, R: r, Known: known},
+		Pre: &infer.Preprocess{Kind: infer.None, Scale: 1}}
+	return w
+}
+
+func gaussian(rng *rand.Rand, r, c int) *graph.Dense {
+	m := graph.NewDense(r, c)
+	for k := range m.Data {
+		m.Data[k] = float32(rng.NormFloat64())
+	}
+	return m
+}
+
+// models are one of each architecture, of d features, h hidden and c classes.
+func (w scene) models(t *testing.T, d, h, c int) []infer.Model {
+	t.Helper()
+	g := func(r, c int) *graph.Dense { return gaussian(w.rng, r, c) }
+	bias := func(n int) []float32 { return gaussian(w.rng, 1, n).Data }
+	var out []infer.Model
+	add := func(m infer.Model, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, m)
+	}
+	sgc, err := infer.NewSGC(g(d, c), bias(c))
+	add(sgc, err)
+	gcn, err := infer.NewGCN(g(d, h), g(h, c), bias(h), bias(c))
+	add(gcn, err)
+	sage, err := infer.NewSAGE(g(d, h), g(d, h), g(h, c), g(h, c), bias(h), bias(c))
+	add(sage, err)
+	cheby, err := infer.NewCheby([]*graph.Dense{g(d, h), g(d, h)}, []*graph.Dense{g(h, c), g(h, c)}, bias(h), bias(c))
+	add(cheby, err)
+	appnp, err := infer.NewAPPNP(g(d, h), g(h, c), bias(h), bias(c), 0.1, 10)
+	add(appnp, err)
+	return out
+}
+
+// Section 5, step 3: the messages of a two-layer model weigh a change of layer 1's table by its mean squared effect on the
+// centred logits of the arrivals that read it. Held here to that effect, measured by changing the table.
+func TestSection5MessagesWeighEffects(t *testing.T) {
+	const n, d, h, c = 30, 6, 5, 3
+	w := newScene(3, n, d)
+	for _, m := range w.models(t, d, h, c)[1:4] {
+		t.Run(m.Name(), func(t *testing.T) {
+			tables := m.Tables(w.adj, infer.Ready(w.x))
+			got := Messages(m, tables, w.support)
+			if want := c + min(firstEffects, h) + min(backEffects, h); got.Rows != n || got.Cols != want {
+				t.Fatalf("messages are %d×%d, want %d×%d", got.Rows, got.Cols, n, want)
+			}
+			// Two nodes whose u1 and c are equal differ by their u0 alone: the distance of their messages must order as
+			// the effect of the difference on the logits does, to first order in it.
+			before := m.Frozen(tables, w.support.Pre).Logits(w.support.Batch)
+			ratios := map[int]float64{}
+			for trial := range 4 {
+				change := gaussian(w.rng, 1, h).Data
+				moved := &infer.Tables{U: []*graph.Dense{tables.U[0].Clone(), tables.U[1]}, C: tables.C}
+				const small = 1e-3
+				for j := range n {
+					graph.Axpy(moved.U[0].Row(j), small, change)
+				}
+				measured := 0.0
+				after := m.Frozen(moved, w.support.Pre).Logits(w.support.Batch)
+				for i := range after.Rows {
+					if w.support.Batch.Known[i] != 1 { // one edge: the change is met once, as the messages count it
+						continue
+					}
+					row := after.Row(i)
+					graph.Axpy(row, -1, before.Row(i))
+					measured += squaredLength(centred(row)) / (small * small)
+				}
+				one := &infer.Tables{U: []*graph.Dense{graph.NewDense(n, h), graph.NewDense(n, c)}, C: graph.NewDense(n, h)}
+				copy(one.U[0].Row(0), change)
+				ratios[trial] = measured / squaredLength(onlyOneEdge(w.support).predicted(m, tables, one))
+			}
+			for trial, ratio := range ratios {
+				if math.Abs(ratio/ratios[0]-1) > 0.05 {
+					t.Errorf("change %d has %.3f times the effect that its message says, change 0 %.3f times", trial, ratio, ratios[0])
+				}
+			}
+		})
+	}
+}
+
+// onlyOneEdge is the support nodes that have one edge.
+func onlyOneEdge(s Support) Support {
+	var rows []int32
+	for i, known := range s.Batch.Known {
+		if known == 1 {
+			rows = append(rows, int32(i))
+		}
+	}
+	known := make([]int32, len(rows))
+	for k := range known {
+		known[k] = 1
+	}
+	return Support{Batch: &infer.Batch{X: s.Batch.X.Take(rows), R: s.Batch.R.Take(rows), Known: known}, Pre: s.Pre}
+}
+
+// predicted is the message of a change of layer 1's table (in row 0 of change), with effects measured on tables.
+func (s Support) predicted(m infer.Model, tables, change *infer.Tables) []float32 {
+	l := layersOf(m)
+	return graph.MulDense(change.U[0], l.effects(s, masks(m, tables, s), l.own, l.kappa, firstEffects)).Row(0)
+}
+
+// Several models share one M: each weighs the same, whatever the scale of its logits.
+func TestSection5SharedMessagesWeighTheSame(t *testing.T) {
+	const n, d, h, c = 30, 6, 5, 3
+	w := newScene(5, n, d)
+	weights := make([]float32, n)
+	total := 0.0
+	for j := range weights {
+		weights[j] = 0.1 + w.rng.Float32()
+		total += float64(weights[j])
+	}
+	var messages []*graph.Dense
+	for _, m := range w.models(t, d, h, c) {
+		messages = append(messages, Messages(m, m.Tables(w.adj, infer.Ready(w.x)), w.support))
+	}
+	if alone := Shared(messages[:1], weights); alone != messages[0] {
+		t.Error("the messages of one model were changed")
+	}
+	shared, at := Shared(messages, weights), 0
+	for k, m := range messages {
+		sum := 0.0
+		for j := range n {
+			sum += float64(weights[j]) * squaredLength(shared.Row(j)[at:at+m.Cols])
+		}
+		if rms := math.Sqrt(sum / total); math.Abs(rms-1) > 1e-4 {
+			t.Errorf("messages of model %d have weighted RMS %.4f", k, rms)
+		}
+		at += m.Cols
+	}
+	if at != shared.Cols {
+		t.Errorf("%d columns, want %d", shared.Cols, at)
+	}
+}

@@ -1,0 +1,70 @@
+package trainer
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/trainer/eval"
+)
+
+// Several models share one M and one artifact; each is measured in every setting, and through S it stays near itself on T.
+func TestSection5SeveralModelsShareOneM(t *testing.T) {
+	o := Defaults()
+	o.Models, o.Hidden, o.Nodes = []string{"gcn", "sgc", "sage", "appnp", "cheby"}, 16, 24
+	out, err := Train(t.Context(), small(t, dataset.BagOfWords), o, created, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, out.Bundle); err != nil {
+		t.Fatal(err)
+	}
+	b, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range b.Models {
+		names = append(names, m.Name)
+	}
+	if !slices.Equal(names, o.Models) || b.Manifest.DefaultModel != "gcn" {
+		t.Errorf("models %v, default %s; want %v, the first by default", names, b.Manifest.DefaultModel, o.Models)
+	}
+	accuracy := map[string]map[string]float64{}
+	for _, r := range out.Results {
+		if r.Batch == NodeBatch && r.Calibration == "none" && !r.SharedM {
+			if accuracy[r.Model] == nil {
+				accuracy[r.Model] = map[string]float64{}
+			}
+			accuracy[r.Model][r.Setting] = r.Accuracy.Mean
+		}
+	}
+	for _, name := range o.Models {
+		got := accuracy[name]
+		if len(got) != 4 {
+			t.Errorf("%s was measured in %d settings, want 4", name, len(got))
+		}
+		if gap := math.Abs(got[eval.OtoO] - got[eval.OtoS]); gap > 8 {
+			t.Errorf("%s: O→O %.1f%%, O→S %.1f%%", name, got[eval.OtoO], got[eval.OtoS])
+		}
+	}
+}
+
+func TestModelsAreChecked(t *testing.T) {
+	for want, models := range map[string][]string{
+		`models is empty`:                    {},
+		`models[1] is "gat", want one of`:    {"sgc", "gat"},
+		`models[1] is "sgc", which is there`: {"sgc", "sgc"},
+	} {
+		o := Defaults()
+		o.Models = models
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
