@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/james-bowman/sparse"
 	"gonum.org/v1/gonum/mat"
 
 	"rivulet/graph"
@@ -33,16 +34,7 @@ type Fitter struct {
 // NewFitter factors the normal equations of M (N×N') under the weights w (N).
 func NewFitter(m *graph.CSR, w []float32) (*Fitter, error) {
 	n := m.Cols
-	normal := mat.NewSymDense(n, nil)
-	for j := range m.Rows {
-		cols, vals := m.Row(j)
-		for p, a := range cols {
-			for q, b := range cols[:p+1] {
-				i, k := int(a), int(b)
-				normal.SetSym(i, k, normal.At(i, k)+float64(w[j])*float64(vals[p])*float64(vals[q]))
-			}
-		}
-	}
+	normal := normalEquations(m, w)
 	shift := ridge * mat.Trace(normal) / float64(n)
 	if shift == 0 {
 		return nil, errors.New("tables of S: the mapping M has no entries")
@@ -55,6 +47,30 @@ func NewFitter(m *graph.CSR, w []float32) (*Fitter, error) {
 		return nil, fmt.Errorf("tables of S: the normal equations of M (%d×%d) are not positive definite", m.Rows, n)
 	}
 	return f, nil
+}
+
+// normalEquations is MᵀwM, N'×N'. Most pairs of columns have no row in common, so it is assembled as a sparse product.
+func normalEquations(m *graph.CSR, w []float32) *mat.SymDense {
+	vals, weighted := make([]float64, m.NNZ()), make([]float64, m.NNZ())
+	cols := make([]int, m.NNZ())
+	for j := range m.Rows {
+		for p := m.RowPtr[j]; p < m.RowPtr[j+1]; p++ {
+			cols[p] = int(m.ColIdx[p])
+			vals[p] = float64(m.Val[p])
+			weighted[p] = float64(w[j]) * vals[p]
+		}
+	}
+	plain := sparse.NewCSR(m.Rows, m.Cols, m.RowPtr, cols, vals)
+	scaled := sparse.NewCSR(m.Rows, m.Cols, m.RowPtr, cols, weighted)
+	var product sparse.CSR
+	product.Mul(plain.T().(*sparse.CSC).ToCSR(), scaled)
+	normal := mat.NewSymDense(m.Cols, nil)
+	product.DoNonZero(func(i, k int, v float64) {
+		if i <= k {
+			normal.SetSym(i, k, v)
+		}
+	})
+	return normal
 }
 
 // Fit returns the tables of S for tables of T.
