@@ -15,6 +15,9 @@ type Dataset struct {
 	// BagOfWords tells features of counts or flags (sparse feats.npz, Planetoid) from dense ones; it decides `auto`
 	// preprocessing.
 	BagOfWords bool
+	// Notes say in whole sentences what reading changed for the data to fit, such as self-loops that were dropped. They
+	// are for people and no part of the fingerprint.
+	Notes []string
 }
 
 // Nodes is the number of nodes n, whatever their role.

@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -50,12 +52,10 @@ func (e entries) with(name string, content []byte) entries {
 	return out
 }
 
-var csrOrder = []string{"format", "shape", "indptr", "indices", "data"}
-
 func (e entries) zip(method uint16) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for _, name := range csrOrder {
+	for _, name := range slices.Sorted(maps.Keys(e)) {
 		if e[name] == nil {
 			continue
 		}

@@ -80,7 +80,7 @@ func FuzzCSR(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := readCSR(z)
+		m, err := readSparse(z)
 		if err != nil {
 			return
 		}

@@ -29,6 +29,7 @@ type Generator struct {
 	CommunityShare float64 // share of edges drawn within a community, 0…1
 	ClassShare     float64 // share of edges drawn within a class, whatever the community, 0…1
 	RivalShare     float64 // share of edges drawn to the community's rival, a community of another class, 0…1
+	ScatterRivals  bool    // rivals drawn at random, so that which classes meet tells nothing about a class as a whole
 	DegreeExponent float64 // > 2: expected degrees have a density ∝ θ^-DegreeExponent; lower is more skewed
 
 	Kind           string  // BagOfWords or Dense
@@ -37,7 +38,12 @@ type Generator struct {
 	CommunityTopic float64 // bag-of-words: share of a node's words from its community's topic; dense: amplitude of its mean
 	ClassTopic     float64 // the same of its class's topic; what is left are words of the language at large, or unit noise
 
-	Train, Validation, Test int // nodes of each role, drawn at random; the rest has no role
+	// Nodes of each role, drawn at random; the rest has no role. Unlabelled nodes belong to the original graph, and their
+	// class is forgotten.
+	Train, Validation, Test, Unlabelled int
+	// BalancedTrain draws the training nodes in equal numbers from all classes, as Planetoid's public splits do, instead
+	// of from all nodes.
+	BalancedTrain bool
 }
 
 // Validate names the first field that does not fit.
@@ -62,6 +68,10 @@ func (g Generator) Validate() error {
 	case g.Train < 1 || g.Validation < 1 || g.Test < 1 || g.Train+g.Validation+g.Test > g.Nodes:
 		return fmt.Errorf("train %d, validation %d and test %d nodes, want each ≥ 1 and together at most %d",
 			g.Train, g.Validation, g.Test, g.Nodes)
+	case g.Unlabelled < 0 || g.Unlabelled > g.Nodes-g.Train-g.Validation-g.Test:
+		return fmt.Errorf("unlabelled is %d nodes, want 0…%d: what the other roles leave", g.Unlabelled, g.Nodes-g.Train-g.Validation-g.Test)
+	case g.BalancedTrain && g.Train%g.Classes != 0:
+		return fmt.Errorf("train is %d nodes, which %d classes cannot share in equal numbers", g.Train, g.Classes)
 	}
 	return g.validateFeatures()
 }
@@ -91,8 +101,10 @@ func (g Generator) validateFeatures() error {
 	return nil
 }
 
-// Generate draws a data set. The same generator and seed give the same data set, whatever the machine. Ids are the node
-// indices in decimal, so that [Dataset.Save] and [Load] give it back.
+// Generate draws a data set. The same generator and seed give the same data set on the same processor architecture; on
+// another one the last bits of math.Pow, math.Exp and of fused multiplications may differ, and with them now and then a
+// draw: compare fingerprints before comparing figures. Ids are the node indices in decimal, so that [Dataset.Save] and
+// [Load] give it back.
 func Generate(g Generator, seed uint64) (*Dataset, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)
@@ -100,6 +112,9 @@ func Generate(g Generator, seed uint64) (*Dataset, error) {
 	// Each part has a stream of its own: a change of the features' parameters leaves the graph as it is.
 	stream := func(part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
 	b := g.drawBlocks(stream(1))
+	if g.ScatterRivals {
+		b.scatterRivals(stream(5))
+	}
 	d := &Dataset{
 		Name:       g.Name,
 		IDs:        decimals(g.Nodes),
@@ -113,15 +128,57 @@ func Generate(g Generator, seed uint64) (*Dataset, error) {
 	} else {
 		d.X.Dense = g.drawDense(b, stream(3))
 	}
-	order := permutation(g.Nodes, stream(4))
+	if err := g.drawRoles(d, stream(4)); err != nil {
+		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)
+	}
+	return d, nil
+}
+
+// drawRoles deals the nodes in random order. Unlabelled nodes come last, so that their number leaves the other roles as
+// they are.
+func (g Generator) drawRoles(d *Dataset, r *rand.Rand) error {
+	order := permutation(g.Nodes, r)
+	if g.BalancedTrain {
+		var err error
+		if order, err = g.balance(order, d.Labels); err != nil {
+			return err
+		}
+	}
 	for _, role := range []struct {
 		list *[]int32
 		size int
-	}{{&d.Train, g.Train}, {&d.Validation, g.Validation}, {&d.Test, g.Test}} {
+	}{{&d.Train, g.Train}, {&d.Validation, g.Validation}, {&d.Test, g.Test}, {&d.Unlabelled, g.Unlabelled}} {
+		if role.size == 0 {
+			continue
+		}
 		*role.list, order = slices.Clone(order[:role.size]), order[role.size:]
 		slices.Sort(*role.list)
 	}
-	return d, nil
+	for _, i := range d.Unlabelled {
+		d.Labels[i] = -1
+	}
+	return checkContiguous(d.Labels, g.Classes) // as Load wants it of what Save writes
+}
+
+// balance moves the first nodes of each class to the front, Train of them in all; the others keep their order.
+func (g Generator) balance(order, labels []int32) ([]int32, error) {
+	each := g.Train / g.Classes
+	taken := make([]int, g.Classes)
+	front, rest := make([]int32, 0, len(order)), make([]int32, 0, len(order)-g.Train)
+	for _, i := range order {
+		if c := labels[i]; taken[c] < each {
+			taken[c]++
+			front = append(front, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	for c, n := range taken {
+		if n < each {
+			return nil, fmt.Errorf("class %d has %d nodes, fewer than its %d training nodes", c, n, each)
+		}
+	}
+	return append(front, rest...), nil
 }
 
 func permutation(n int, r *rand.Rand) []int32 {
@@ -170,6 +227,7 @@ type blocks struct {
 	class      []int32 // by community
 	start      []int   // communities+1: first position
 	classStart []int   // classes+1: first position
+	rivals     []int32 // by community; nil: three eighths of a turn away
 }
 
 func (g Generator) drawBlocks(r *rand.Rand) *blocks {
@@ -207,11 +265,46 @@ func (b *blocks) labels() []int32 {
 	return labels
 }
 
-// rival is the community three eighths of a turn away from community k: of another class unless one class has more than
-// that share of the communities, and with two distinct communities whose rivals meet in k.
+// rival is the community that k's misleading edges lead to: drawn by scatterRivals, or three eighths of a turn away, of
+// another class unless one class has more than that share of the communities, and with two distinct communities whose
+// rivals meet in k.
 func (b *blocks) rival(k int32) int32 {
+	if b.rivals != nil {
+		return b.rivals[k]
+	}
 	n := int32(len(b.class))
 	return (k + 3*n/8) % n
+}
+
+// scatterRivals puts the communities into a circle at random and makes each the rival of the one before it. Neighbours in
+// the circle of one class change places with others while that helps: it cannot where a class has half of them or more.
+func (b *blocks) scatterRivals(r *rand.Rand) {
+	n := len(b.class)
+	circle := permutation(n, r)
+	class := func(i int) int32 { return b.class[circle[(i+n)%n]] }
+	clashes := func(i int) int {
+		c := 0
+		for _, next := range []int{i - 1, i + 1} {
+			if class(i) == class(next) {
+				c++
+			}
+		}
+		return c
+	}
+	for i := range n {
+		for try := 0; try < 10*n && clashes(i) > 0; try++ {
+			j := r.IntN(n)
+			before := clashes(i) + clashes(j)
+			circle[i], circle[j] = circle[j], circle[i]
+			if clashes(i)+clashes(j) >= before {
+				circle[i], circle[j] = circle[j], circle[i]
+			}
+		}
+	}
+	b.rivals = make([]int32, n)
+	for i, k := range circle {
+		b.rivals[k] = circle[(i+1)%n]
+	}
 }
 
 // newSymmetric builds the adjacency matrix of distinct undirected edges.

@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -61,12 +63,17 @@ func TestPresets(t *testing.T) {
 	want := map[string]counts{
 		"small":  {6000, 60000, 300, 6, 3000, 0, 1500, 1500},
 		"flickr": {89250, 899756, 500, 7, 44625, 0, 22312, 22313},
+		"pubmed": {19717, 44338, 500, 3, 60, 18157, 500, 1000},
+		"reddit": {232965, 11606919, 602, 41, 153431, 0, 23831, 55703},
 	}
-	if diff := cmp.Diff([]string{"small", "flickr"}, Presets()); diff != "" {
+	if diff := cmp.Diff([]string{"small", "flickr", "pubmed", "reddit"}, Presets()); diff != "" {
 		t.Error(diff)
 	}
 	for name, counts := range want {
 		t.Run(name, func(t *testing.T) {
+			if name == "reddit" {
+				skipLarge(t, name)
+			}
 			g, ok := Preset(name)
 			if !ok {
 				t.Fatal("unknown preset")
@@ -76,16 +83,115 @@ func TestPresets(t *testing.T) {
 			if diff := cmp.Diff(counts, count(d)); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
-			if words := float64(d.X.Sparse.NNZ()) / float64(d.Nodes()); words < 20 || words > 40 {
-				t.Errorf("%.1f words a node, want 20…40", words)
+			if d.BagOfWords {
+				if words := float64(d.X.Sparse.NNZ()) / float64(d.Nodes()); words < 20 || words > 50 {
+					t.Errorf("%.1f words a node, want 20…50", words)
+				}
 			}
 			if top := slices.Max(d.Adj.RowSums()); float64(top) < 10*2*float64(d.Edges())/float64(d.Nodes()) {
 				t.Errorf("the largest degree is %v: degrees are not skewed", top)
 			}
 		})
 	}
-	if _, ok := Preset("reddit"); ok {
+	if _, ok := Preset("twitter"); ok {
 		t.Error("a preset that does not exist was found")
+	}
+}
+
+// Figures that were published for these sets are figures for these very bytes.
+func TestFlickrIsUnchanged(t *testing.T) {
+	g, err := Scaled("flickr", 8925)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "sha256:23dd0fa4032f5750cfbf6c596dd7a53439976b5b6d441db6274fa48e927c20d9"
+	if got := generate(t, g, 1).Fingerprint(); got != want && runtime.GOARCH == "amd64" {
+		t.Errorf("a tenth of flickr has fingerprint %s, want %s", got, want)
+	}
+}
+
+func TestBalancedTrain(t *testing.T) {
+	g, _ := Preset("pubmed")
+	d := generate(t, g, 3)
+	counts := make([]int, len(d.Classes))
+	for _, i := range d.Train {
+		counts[d.Labels[i]]++
+	}
+	if diff := cmp.Diff([]int{20, 20, 20}, counts); diff != "" {
+		t.Errorf("training nodes by class (-want +got):\n%s", diff)
+	}
+	for _, i := range d.Unlabelled {
+		if d.Labels[i] != -1 {
+			t.Fatalf("unlabelled node %d has class %d", i, d.Labels[i])
+		}
+	}
+}
+
+// Scaled keeps the degree and the shares of the roles.
+func TestScaled(t *testing.T) {
+	for _, name := range Presets() {
+		for _, nodes := range []int{10_000, 200_000} {
+			whole, _ := Preset(name)
+			g, err := Scaled(name, nodes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near := func(what string, got, want int, of, wantOf int) {
+				if math.Abs(float64(got)/float64(of)-float64(want)/float64(wantOf)) > 0.001 {
+					t.Errorf("%s with %d nodes: %d %s for %d, want the share %d/%d", name, nodes, got, what, of, want, wantOf)
+				}
+			}
+			near("edges", g.Edges, whole.Edges, g.Nodes, whole.Nodes)
+			near("train", g.Train, whole.Train, g.Nodes, whole.Nodes)
+			near("unlabelled", g.Unlabelled, whole.Unlabelled, g.Nodes, whole.Nodes)
+			near("validation", g.Validation, whole.Validation, g.Nodes, whole.Nodes)
+			near("test", g.Test, whole.Test, g.Nodes, whole.Nodes)
+			if g.Nodes != nodes || g.Features != whole.Features || g.Classes != whole.Classes {
+				t.Errorf("%s with %d nodes is %+v", name, nodes, g)
+			}
+		}
+	}
+	g, err := Scaled("reddit", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := generate(t, g, 1)
+	checkPromises(t, d)
+	if diff := cmp.Diff(counts{10_000, 498_225, 602, 41, 6586, 0, 1022, 2391}, count(d)); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	for _, c := range []struct {
+		name  string
+		nodes int
+		want  string
+	}{{"twitter", 100, `preset is "twitter"`}, {"small", 1, "nodes is 1"}, {"reddit", 100, "edges is"}} {
+		if _, err := Scaled(c.name, c.nodes); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Scaled(%q, %d): error %v, want one about %q", c.name, c.nodes, err, c.want)
+		}
+	}
+}
+
+// Rivals are a permutation without fixed points, between classes, whichever way they are chosen.
+func TestRivals(t *testing.T) {
+	for _, scatter := range []bool{false, true} {
+		b := &blocks{class: make([]int32, 60)}
+		for k := range b.class {
+			b.class[k] = int32(k / 10)
+		}
+		if scatter {
+			b.scatterRivals(rand.New(rand.NewPCG(1, 0)))
+		}
+		met := map[int32]bool{}
+		for k := range int32(len(b.class)) {
+			r := b.rival(k)
+			if b.class[r] == b.class[k] {
+				t.Errorf("scatter %v: rivals %d and %d are both of class %d", scatter, k, r, b.class[k])
+			}
+			met[r] = true
+		}
+		if len(met) != len(b.class) {
+			t.Errorf("scatter %v: %d of %d communities are rivals", scatter, len(met), len(b.class))
+		}
 	}
 }
 
@@ -228,6 +334,10 @@ func TestGenerateRefuses(t *testing.T) {
 		{func(g *Generator) { g.Kind, g.Words, g.ClassTopic = Dense, 0, math.Inf(1) }, "class topic +Inf"},
 		{func(g *Generator) { g.Test = 0 }, "test 0"},
 		{func(g *Generator) { g.Train = 6000 }, "train 6000"},
+		{func(g *Generator) { g.Unlabelled = -1 }, "unlabelled is -1"},
+		{func(g *Generator) { g.Unlabelled = 1 }, "unlabelled is 1"},
+		{func(g *Generator) { g.BalancedTrain, g.Train = true, 2999 }, "train is 2999"},
+		{func(g *Generator) { g.BalancedTrain, g.ClassSkew = true, 6 }, "fewer than its 500 training nodes"},
 	} {
 		g := small
 		c.change(&g)
@@ -241,6 +351,7 @@ func TestGenerateRefuses(t *testing.T) {
 func BenchmarkGenerate(b *testing.B) {
 	for _, name := range Presets() {
 		b.Run(name, func(b *testing.B) {
+			skipLarge(b, name)
 			g, _ := Preset(name)
 			for b.Loop() {
 				generate(b, g, 1)

@@ -217,7 +217,7 @@ func eachMember(r io.Reader, f func(dec *json.Decoder, key string) error) error 
 	if err := expect(dec, json.Delim('}')); err != nil {
 		return err
 	}
-	if _, err := dec.Token(); err != io.EOF {
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("content behind the JSON object")
 	}
 	return nil

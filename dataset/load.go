@@ -2,10 +2,8 @@ package dataset
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -60,12 +58,6 @@ func load(dir string) (*Dataset, error) {
 	return d, nil
 }
 
-// nameOf is the name of the directory itself, also where dir is "." or ends in "..".
-func nameOf(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	return filepath.Base(abs), err
-}
-
 // decimals returns "0", "1", … up to n-1: the ids of nodes that have no other.
 func decimals(n int) []string {
 	names := make([]string, n)
@@ -81,7 +73,7 @@ func (d *Dataset) loadFeatures(dir string) error {
 	switch {
 	case errSparse == nil && errDense == nil:
 		return fmt.Errorf("%s and %s are both there: which are the features?", sparseFile, denseFile)
-	case errors.Is(errSparse, fs.ErrNotExist) && errors.Is(errDense, fs.ErrNotExist):
+	case missing(errSparse) && missing(errDense):
 		return fmt.Errorf("neither %s nor %s is there: no features", sparseFile, denseFile)
 	case errDense == nil:
 		return readFile(dir, denseFile, maxArrayBytes, func(f *os.File, size int64) error {
@@ -101,7 +93,7 @@ func (d *Dataset) loadFeatures(dir string) error {
 		if err != nil {
 			return err
 		}
-		if d.X.Sparse, err = readCSR(z); err != nil {
+		if d.X.Sparse, err = readSparse(z); err != nil {
 			return err
 		}
 		if err := d.checkFeatureRows(); err != nil {
@@ -184,7 +176,7 @@ func readAdjacency(r io.ReaderAt, size, limit int64) (*graph.CSR, error) {
 	if err != nil {
 		return nil, err
 	}
-	adj, err := readCSR(z)
+	adj, err := readSparse(z)
 	if err != nil {
 		return nil, err
 	}

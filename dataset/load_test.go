@@ -126,7 +126,7 @@ func TestLoadRefusesAdjacency(t *testing.T) {
 		{"empty file", adjFile, nil, []string{"not an npz file"}},
 		{"truncated zip", adjFile, whole[:len(whole)/2], []string{"not an npz file"}},
 		{"no data", adjFile, adj("data", nil), []string{"array data", "no entry data.npy"}},
-		{"csc", adjFile, adj("format", npyBytes("|S3", "()", []byte("csc"))), []string{"array format", `"csc"`, `"csr"`}},
+		{"bsr", adjFile, adj("format", npyBytes("|S3", "()", []byte("bsr"))), []string{"array format", `"bsr"`, `"csr"`}},
 		{"format is a number", adjFile, adj("format", npyBytes("<i4", "()", []int32{3})), []string{"array format", "<i4", "one string"}},
 		{"not square", adjFile, adj("shape", npyBytes("<i8", "(2,)", []int64{6, 7})), []string{"array shape", "6×7"}},
 		{"three shapes", adjFile, adj("shape", npyBytes("<i8", "(3,)", []int64{6, 6, 6})), []string{"array shape", "3 values"}},
@@ -287,6 +287,37 @@ func testMalformed(t *testing.T, cases []malformed) {
 	}
 }
 
+func TestLoadRefusesCOO(t *testing.T) {
+	coo := func(name string, content []byte) []byte {
+		return entries{
+			"format": npyBytes("<U3", "()", []rune("coo")),
+			"shape":  npyBytes("<i8", "(2,)", []int64{6, 6}),
+			"row":    npyBytes("<i4", "(4,)", []int32{0, 1, 4, 5}),
+			"col":    npyBytes("<i4", "(4,)", []int32{1, 0, 5, 4}),
+			"data":   npyBytes("<f4", "(4,)", []float32{1, 1, 1, 1}),
+		}.with(name, content).zip(zip.Deflate)
+	}
+	if _, err := Load(writeFiles(t, func() map[string][]byte {
+		files := pathFiles()
+		files[adjFile] = coo("", nil)
+		return files
+	}())); err != nil {
+		t.Fatal(err)
+	}
+	testMalformed(t, []malformed{
+		{"no rows", adjFile, coo("row", nil), []string{"array row", "no entry row.npy"}},
+		{"row outside", adjFile, coo("row", npyBytes("<i4", "(4,)", []int32{0, 1, 4, 6})), []string{"array row", "[3] is 6, outside 0…5"}},
+		{"column outside", adjFile, coo("col", npyBytes("<i4", "(4,)", []int32{1, 0, -5, 4})), []string{"array col", "[2] is -5, outside 0…5"}},
+		{"few columns", adjFile, coo("col", npyBytes("<i4", "(3,)", []int32{1, 0, 5})), []string{"array col", "shape [3], want 4 values"}},
+		{"rows of two dimensions", adjFile, coo("row", npyBytes("<i4", "(2, 2)", []int32{0, 1, 4, 5})), []string{"array row", "shape [2 2]"}},
+		{"twice", adjFile, coo("col", npyBytes("<i4", "(4,)", []int32{1, 0, 5, 5})), []string{"self-loops"}},
+		{"entry twice", adjFile, entries{"format": npyBytes("<U3", "()", []rune("coo")), "shape": npyBytes("<i8", "(2,)", []int64{6, 6}),
+			"row": npyBytes("<i4", "(2,)", []int32{3, 3}), "col": npyBytes("<i4", "(2,)", []int32{1, 1}), "data": npyBytes("<f4", "(2,)", []float32{1, 1})}.zip(zip.Store),
+			[]string{"arrays row and col", "row 3 lists 2 columns, 1 of them"}},
+		{"few data", adjFile, coo("data", npyBytes("<f4", "(3,)", []float32{1, 1, 1})), []string{"array data", "4"}},
+	})
+}
+
 func TestLoadMissingFiles(t *testing.T) {
 	for file := range maps.Clone(pathFiles()) {
 		files := pathFiles()
@@ -309,7 +340,7 @@ func TestSciPyFiles(t *testing.T) {
 		ColIdx: []int32{0, 1, 0, 2, 1}, Val: []float32{1.5, -2, 0.25, 3, 1}}}
 	dense := graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 3,
 		Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}}}
-	for name, x := range map[string]graph.Features{"sparse": sparse, "sparse_array": sparse, "dense": dense, "dense_fortran": dense} {
+	for name, x := range map[string]graph.Features{"sparse": sparse, "sparse_array": sparse, "coo": sparse, "csc": sparse, "dense": dense, "dense_fortran": dense} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Load("testdata/" + name)
 			if err != nil {

@@ -110,12 +110,15 @@ func readHeader(r io.Reader) (nr *npy.Reader, err error) {
 	return nr, nil
 }
 
-// elementType is what a data set is made of, and the strings of SciPy's format array.
-var elementType = regexp.MustCompile(`^(?:[<>|]?(?:[iu][1248]|f[48])|[<|]?b1|\|?S[1-9][0-9]?|[<>]?U[1-9][0-9]?)$`)
+// elementType is what a data set is made of: numbers, and strings for names and SciPy's format array.
+var elementType = regexp.MustCompile(`^(?:[<>|]?(?:[iu][1248]|f[48])|[<|]?b1|\|?S[1-9][0-9]{0,4}|[<>]?U[1-9][0-9]{0,4})$`)
+
+// errElementType is about an array of other things, such as Python objects.
+var errElementType = errors.New("want bool, int8…64, uint8…64, float32 or float64")
 
 func (a *array) parseType() error {
 	if !elementType.MatchString(a.dtype) {
-		return fmt.Errorf("dtype %q is not supported, want bool, int8…64, uint8…64, float32 or float64", a.dtype)
+		return fmt.Errorf("dtype %q is not supported, %w", a.dtype, errElementType)
 	}
 	a.kind = strings.TrimLeft(a.dtype, "<>|")
 	for _, digit := range a.kind[1:] {
@@ -138,7 +141,7 @@ func (w wholeReads) Read(p []byte) (int, error) {
 
 // truncated replaces the two ends of a stream by an error that npyio does not swallow and a person understands.
 func truncated(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errTruncated
 	}
 	return err
@@ -160,7 +163,7 @@ func each[T any](a *array, f func(k int, v T) error) error {
 			}
 		}
 	}
-	if _, err := a.src.ReadByte(); err != io.EOF {
+	if _, err := a.src.ReadByte(); !errors.Is(err, io.EOF) {
 		if err == nil {
 			err = errors.New("more content than the declared number of values")
 		}
@@ -209,11 +212,8 @@ func (a *array) ints(f func(k int, v int64) error) error {
 // values beyond float32 are errors.
 func (a *array) floats(f func(k int, v float32) error) error {
 	narrow := func(k int, v float64) error {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("%s is %v", a.place(k), v)
-		}
-		if math.IsInf(float64(float32(v)), 0) {
-			return fmt.Errorf("%s is %v, beyond the range of float32", a.place(k), v)
+		if err := checkFloat32(v); err != nil {
+			return fmt.Errorf("%s is %w", a.place(k), err)
 		}
 		return f(k, float32(v))
 	}
@@ -238,6 +238,19 @@ func (a *array) floats(f func(k int, v float32) error) error {
 	return a.ints(func(k int, v int64) error { return narrow(k, float64(v)) })
 }
 
+// checkFloat32 refuses, by naming it, a value that is not finite in float32.
+func checkFloat32(v float64) error {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Errorf("%v", v)
+	}
+	if math.IsInf(float64(float32(v)), 0) {
+		return fmt.Errorf("%v, beyond the range of float32", v)
+	}
+	return nil
+}
+
+func (a *array) dims() []int { return a.shape }
+
 // place names element k: [row, column] in a matrix, [k] otherwise.
 func (a *array) place(k int) string {
 	if len(a.shape) != 2 {
@@ -255,20 +268,51 @@ func (a *array) position(k int) (row, col int) {
 	return k / a.shape[1], k % a.shape[1]
 }
 
-// text decodes one string, |S3 or <U3, without its padding. npyio takes the UTF-32 of <U3 for UTF-8.
+// text decodes one string, |S3 or <U3.
 func (a *array) text() (string, error) {
-	if (a.kind[0] != 'S' && a.kind[0] != 'U') || a.count != 1 {
+	if a.count != 1 {
 		return "", fmt.Errorf("dtype %s of shape %v, want one string", a.dtype, a.shape)
 	}
-	raw := make([]byte, a.item)
-	if _, err := (wholeReads{a.src}).Read(raw); err != nil {
+	all, err := a.texts()
+	if err != nil {
 		return "", err
 	}
-	if _, err := a.src.ReadByte(); err != io.EOF {
+	return all[0], nil
+}
+
+// texts decodes strings, |S3 or <U3, without their padding. npyio takes the UTF-32 of <U3 for UTF-8.
+func (a *array) texts() ([]string, error) {
+	if a.kind[0] != 'S' && a.kind[0] != 'U' {
+		return nil, fmt.Errorf("dtype %s of shape %v, want one string or a list of them", a.dtype, a.shape)
+	}
+	out := make([]string, a.count)
+	raw := make([]byte, a.item)
+	for k := range out {
+		if _, err := (wholeReads{a.src}).Read(raw); err != nil {
+			return nil, err
+		}
+		out[k] = a.decodeText(raw)
+	}
+	if _, err := a.src.ReadByte(); !errors.Is(err, io.EOF) {
 		if err == nil {
 			err = errors.New("more content than the declared number of values")
 		}
-		return "", err
+		return nil, err
 	}
-	return strings.ReplaceAll(string(raw), "\x00", ""), nil
+	return out, nil
+}
+
+func (a *array) decodeText(raw []byte) string {
+	if a.kind[0] == 'S' {
+		return strings.TrimRight(string(raw), "\x00")
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if a.dtype[0] == '>' {
+		order = binary.BigEndian
+	}
+	runes := make([]rune, 0, len(raw)/4)
+	for ; len(raw) > 0; raw = raw[4:] {
+		runes = append(runes, rune(order.Uint32(raw)))
+	}
+	return strings.TrimRight(string(runes), "\x00")
 }

@@ -1,6 +1,10 @@
 package dataset
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // presets hold the generators that have a name. Accuracy in percent on the test nodes, each joined to the training nodes
 // as in a node batch, seed 1 (TestNeitherFeaturesNorEdgesSuffice measures it again):
@@ -26,6 +30,22 @@ var presets = []Generator{{
 	CommunityShare: 0.5, RivalShare: 0.4, DegreeExponent: 2.5,
 	Kind: BagOfWords, Features: 500, Words: 32, CommunityTopic: 0.15, ClassTopic: 0.03,
 	Train: 44_625, Validation: 22_312, Test: 22_313,
+}, {
+	// The shape of Pubmed with Planetoid's public split: 20 labelled nodes a class, all others but the arrivals unlabelled.
+	Name:  "pubmed",
+	Nodes: 19_717, Edges: 44_338,
+	Classes: 3, Communities: 6, ClassSkew: 0.5,
+	CommunityShare: 0.75, RivalShare: 0.15, DegreeExponent: 2.5,
+	Kind: BagOfWords, Features: 500, Words: 50, CommunityTopic: 0.03, ClassTopic: 0.075,
+	Train: 60, Validation: 500, Test: 1000, Unlabelled: 18_157, BalancedTrain: true,
+}, {
+	// The shape of the Reddit set of the paper. Its features are 0.56 GB.
+	Name:  "reddit",
+	Nodes: 232_965, Edges: 11_606_919,
+	Classes: 41, Communities: 205, ClassSkew: 0.7,
+	CommunityShare: 0.15, RivalShare: 0.3, ScatterRivals: true, DegreeExponent: 2.5,
+	Kind: Dense, Features: 602, CommunityTopic: 0.2, ClassTopic: 0.1,
+	Train: 153_431, Validation: 23_831, Test: 55_703,
 }}
 
 // Presets are the names that [Preset] knows.
@@ -44,4 +64,26 @@ func Preset(name string) (Generator, bool) {
 		return Generator{}, false
 	}
 	return presets[i], true
+}
+
+// Scaled is a preset with another number of nodes, for measuring how time and memory grow: edges and roles keep their
+// proportion to the nodes, and with it the mean degree; features, classes and communities stay.
+func Scaled(name string, nodes int) (Generator, error) {
+	g, ok := Preset(name)
+	if !ok {
+		return g, fmt.Errorf("preset is %q, want one of %s", name, strings.Join(Presets(), ", "))
+	}
+	share := float64(nodes) / float64(g.Nodes)
+	scale := func(count int) int { return int(float64(count) * share) }
+	if g.BalancedTrain {
+		g.Train = max(1, scale(g.Train)/g.Classes) * g.Classes
+	} else {
+		g.Train = max(1, scale(g.Train))
+	}
+	g.Nodes, g.Edges, g.Unlabelled = nodes, scale(g.Edges), scale(g.Unlabelled)
+	g.Validation, g.Test = max(1, scale(g.Validation)), max(1, scale(g.Test))
+	if err := g.Validate(); err != nil {
+		return g, fmt.Errorf("preset %s with %d nodes: %w", name, nodes, err)
+	}
+	return g, nil
 }

@@ -1,4 +1,4 @@
-"""Writes the fixtures of TestSciPyFiles with NumPy and SciPy themselves: python make.py
+"""Writes the fixtures of TestSciPyFiles and TestGNNBenchmark with NumPy and SciPy themselves: python make.py
 
 One graph, the ring 0-1-2-3-4-0 with the chord 0-2, in the forms that these libraries write.
 """
@@ -29,3 +29,17 @@ write("sparse_array", sp.csr_array(wide), lambda d: sp.save_npz(f"{d}/feats.npz"
       lambda c: [int(c == k) for k in range(2)], compressed=False)
 write("dense", adj.astype(np.int32), lambda d: np.save(f"{d}/feats.npy", x), int)
 write("dense_fortran", adj, lambda d: np.save(f"{d}/feats.npy", np.asfortranarray(x.astype(np.float32))), int)
+write("coo", sp.coo_matrix(adj), lambda d: sp.save_npz(f"{d}/feats.npz", sp.coo_array(x)), int)
+write("csc", sp.csc_matrix(adj), lambda d: sp.save_npz(f"{d}/feats.npz", sp.csc_array(x)), int)
+
+# gnn-benchmark: each edge once, but for 0-1, and a self-loop at 4.
+once = sp.csr_matrix((np.ones(8, np.float32), ([i for i, j in edges] + [1, 4], [j for i, j in edges] + [0, 4])), shape=(5, 5))
+attributes = sp.csr_matrix(x.astype(np.float32))
+common = dict(adj_data=once.data, adj_indices=once.indices, adj_indptr=once.indptr, adj_shape=np.array(once.shape),
+              labels=np.array(classes))
+os.makedirs("gnnbenchmark", exist_ok=True)
+np.savez("gnnbenchmark/sparse.npz", **common, attr_data=attributes.data, attr_indices=attributes.indices,
+         attr_indptr=attributes.indptr, attr_shape=np.array(attributes.shape),
+         node_names=np.array(["a", "bé", "c d", "7", "long name of a node"]), class_names=np.array([b"Phone", b"Camera"]))
+np.savez_compressed("gnnbenchmark/dense.npz", **common, attr_matrix=x,
+                    node_names=np.array(["a", 1, None, "d", "e"], dtype=object))

@@ -1,0 +1,206 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"rivulet/graph"
+)
+
+var gnnBenchmarkFormat = Format{
+	Name:  GNNBenchmark,
+	Looks: "a file .npz with adj_data and labels, or a directory with one file .npz that has them",
+	Found: func(path string) bool {
+		file, err := gnnBenchmarkFile(path)
+		if err != nil {
+			return errors.Is(err, errSeveral)
+		}
+		found := false
+		_ = readFile(filepath.Dir(file), filepath.Base(file), maxArrayBytes, func(f *os.File, size int64) error {
+			z, err := openArchive(f, size, maxArrayBytes)
+			found = err == nil && z.has("adj_data") && z.has("labels")
+			return nil
+		})
+		return found
+	},
+	Read: func(path string, o OpenOptions) (*Dataset, error) {
+		file, err := gnnBenchmarkFile(path)
+		if err != nil {
+			return nil, err
+		}
+		d := &Dataset{Name: strings.TrimSuffix(filepath.Base(file), ".npz")}
+		return d, readFile(filepath.Dir(file), filepath.Base(file), maxArrayBytes, func(f *os.File, size int64) error {
+			z, err := openArchive(f, size, maxArrayBytes)
+			if err != nil {
+				return err
+			}
+			return d.readGNNBenchmark(z, o)
+		})
+	},
+}
+
+// gnnBenchmarkFile returns path, or the one npz file in it. A directory in GraphSAINT layout is none of this format.
+func gnnBenchmarkFile(path string) (string, error) {
+	if strings.HasSuffix(path, ".npz") {
+		return path, nil
+	}
+	found, err := filepath.Glob(filepath.Join(escapeGlob(path), "*.npz"))
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 0 || hasFile(adjFile)(path):
+		return "", errors.New("no file .npz is there")
+	case len(found) > 1:
+		return "", fmt.Errorf("%w: give %s, or another, as the path", errSeveral, found[0])
+	}
+	return found[0], nil
+}
+
+// readGNNBenchmark reads the archive of Shchur et al., "Pitfalls of Graph Neural Network Evaluation" (2018):
+//
+//	adj_data, adj_indices, adj_indptr, adj_shape       CSR adjacency, each edge once or twice
+//	attr_data, attr_indices, attr_indptr, attr_shape   CSR features, or attr_matrix, dense
+//	labels                                             class of each node as an integer; -1: none
+//	class_names, node_names                            optional lists of strings
+//
+// Their own code takes the graph as undirected and draws a split each time anew.
+func (d *Dataset) readGNNBenchmark(z *archive, o OpenOptions) error {
+	adj, err := readCompressed(z.prefixed("adj_"), false)
+	if err != nil {
+		return err
+	}
+	if adj.Rows != adj.Cols {
+		return fmt.Errorf("array adj_shape: %d×%d, want a square matrix", adj.Rows, adj.Cols)
+	}
+	if err := checkWeights(adj); err != nil {
+		return fmt.Errorf("array adj_data: %w", err)
+	}
+	if d.IDs, err = d.names(z, "node_names", adj.Rows); err != nil {
+		return err
+	}
+	d.symmetrise(adj)
+	if err := d.readAttributes(z); err != nil {
+		return err
+	}
+	classes := 0
+	err = z.read("labels", func(a *array) error {
+		d.Labels, classes, err = decodeLabels(a, d.Nodes())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if d.Classes, err = d.names(z, "class_names", classes); err != nil {
+		return err
+	}
+	return d.drawSplit(o.SplitSeed)
+}
+
+// symmetrise drops self-loops and adds directions that are missing.
+func (d *Dataset) symmetrise(adj *graph.CSR) {
+	both := adj.Transpose()
+	edges := make([][2]int32, 0, adj.NNZ())
+	loops, oneWay := 0, 0
+	for i := range int32(adj.Rows) {
+		back, _ := both.Row(int(i))
+		out, _ := adj.Row(int(i))
+		for _, j := range out {
+			for len(back) > 0 && back[0] < j {
+				back = back[1:]
+			}
+			twoWay := len(back) > 0 && back[0] == j
+			switch {
+			case i == j:
+				loops++
+			case !twoWay:
+				oneWay++
+				edges = append(edges, [2]int32{i, j})
+			case i < j:
+				edges = append(edges, [2]int32{i, j})
+			}
+		}
+	}
+	if loops > 0 {
+		d.note("%d self-loops were dropped: a model adds its own.", loops)
+	}
+	if oneWay > 0 {
+		d.note("%d edges that stood in one direction got the other.", oneWay)
+	}
+	d.Adj = newSymmetric(adj.Rows, edges)
+}
+
+func (d *Dataset) readAttributes(z *archive) (err error) {
+	last := "attr_matrix"
+	if z.has(last) {
+		err = z.read(last, func(a *array) (err error) {
+			d.X.Dense, err = readDense(a)
+			return err
+		})
+	} else {
+		last, d.BagOfWords = "attr_shape", true
+		d.X.Sparse, err = readCompressed(z.prefixed("attr_"), false)
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.checkFeatureRows(); err != nil {
+		return fmt.Errorf("array %s: %w", last, err)
+	}
+	return nil
+}
+
+// decodeLabels reads classes 0…C-1, each of which must occur, and -1 for none.
+func decodeLabels(a *array, nodes int) (labels []int32, classes int, err error) {
+	if elements(a) != nodes {
+		return nil, 0, fmt.Errorf("shape %v, want a class for each of %d nodes", a.shape, nodes)
+	}
+	labels = make([]int32, nodes)
+	err = a.ints(func(k int, v int64) error {
+		if v < -1 || v >= int64(nodes) {
+			return fmt.Errorf("[%d] is %d, outside -1…%d", k, v, nodes-1)
+		}
+		labels[k] = int32(v)
+		classes = max(classes, int(v)+1)
+		return nil
+	})
+	if err == nil {
+		err = checkContiguous(labels, classes)
+	}
+	return labels, classes, err
+}
+
+// names reads an optional list of n distinct names. Where it is not there, or of Python objects, names are indices.
+func (d *Dataset) names(z *archive, array string, n int) ([]string, error) {
+	if !z.has(array) {
+		return decimals(n), nil
+	}
+	var names []string
+	err := z.read(array, readNames(n, &names))
+	if errors.Is(err, errElementType) {
+		d.note("%s are Python objects and were ignored: they are numbered instead.", array)
+		return decimals(n), nil
+	}
+	return names, err
+}
+
+func readNames(n int, to *[]string) func(*array) error {
+	return func(a *array) (err error) {
+		if elements(a) != n {
+			return fmt.Errorf("shape %v, want %d names", a.shape, n)
+		}
+		if *to, err = a.texts(); err != nil {
+			return err
+		}
+		seen := make(map[string]int, n)
+		for k, name := range *to {
+			if first, twice := seen[name]; twice || name == "" {
+				return fmt.Errorf("[%d] is %.100q, which is empty or already [%d]", k, name, first)
+			}
+			seen[name] = k
+		}
+		return nil
+	}
+}

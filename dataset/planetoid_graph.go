@@ -1,0 +1,173 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"rivulet/dataset/pickle"
+	"rivulet/graph"
+)
+
+// readGraph takes each listed neighbour as an edge without direction.
+func (p *planetoid) readGraph(f *os.File, size int64, d *Dataset) error {
+	content, err := readAll(f, size)
+	if err != nil {
+		return err
+	}
+	value, err := pickle.Load(content)
+	if err != nil {
+		return err
+	}
+	lists, ok := value.(*pickle.Dict)
+	if !ok {
+		return fmt.Errorf("the pickle holds %T, want a dict of lists", value)
+	}
+	directed, loops, err := p.listed(lists, len(content))
+	if err != nil {
+		return err
+	}
+	d.Adj = p.undirected(directed, loops, d)
+	return nil
+}
+
+// listed returns each neighbour that a node lists as node<<32 | neighbour, and the number of self-loops, which are left
+// out. A pickle can mention one list many times, but not so that there are more neighbours than bytes.
+func (p *planetoid) listed(lists *pickle.Dict, size int) (directed []uint64, loops int, err error) {
+	seen := make([]bool, p.nodes)
+	for k, key := range lists.Keys {
+		i, err := p.node(key)
+		if err != nil {
+			return nil, 0, fmt.Errorf("key [%d] of the dict: %w", k, err)
+		}
+		list, ok := lists.Values[k].(*pickle.List)
+		if !ok {
+			return nil, 0, fmt.Errorf("node %d: neighbours are %T, want a list", i, lists.Values[k])
+		}
+		if seen[i] {
+			return nil, 0, fmt.Errorf("node %d stands twice", i)
+		}
+		seen[i] = true
+		if len(directed)+loops+len(list.Items) > size {
+			return nil, 0, errors.New("more neighbours than the pickle has bytes: nodes share their lists")
+		}
+		for at, item := range list.Items {
+			j, err := p.node(item)
+			if err != nil {
+				return nil, 0, fmt.Errorf("node %d: neighbour [%d]: %w", i, at, err)
+			}
+			if i == j {
+				loops++
+				continue
+			}
+			directed = append(directed, uint64(i)<<32|uint64(j))
+		}
+	}
+	return directed, loops, nil
+}
+
+func (p *planetoid) node(v any) (uint32, error) {
+	i, ok := v.(int64)
+	if !ok {
+		return 0, fmt.Errorf("it is %T, want an integer", v)
+	}
+	if i < 0 || i >= int64(p.nodes) {
+		return 0, fmt.Errorf("node %d is outside 0…%d", i, p.nodes-1)
+	}
+	return uint32(i), nil
+}
+
+// undirected merges what is listed twice, adds directions that are missing, and notes both.
+func (p *planetoid) undirected(directed []uint64, loops int, d *Dataset) *graph.CSR {
+	slices.Sort(directed)
+	all := len(directed)
+	directed = slices.Compact(directed)
+	edges := make([][2]int32, 0, len(directed)/2)
+	oneWay := 0
+	for _, e := range directed {
+		i, j := int32(e>>32), int32(uint32(e))
+		_, back := slices.BinarySearch(directed, uint64(j)<<32|uint64(i))
+		if !back {
+			oneWay++
+		}
+		if !back || i < j {
+			edges = append(edges, [2]int32{i, j})
+		}
+	}
+	for _, count := range []struct {
+		n    int
+		what string
+	}{
+		{loops, "self-loops were dropped: a model adds its own."},
+		{all - len(directed), "neighbours that a node lists again were merged."},
+		{oneWay, "edges that only one of their nodes lists got the other direction."},
+	} {
+		if count.n > 0 {
+			d.note("%d %s", count.n, count.what)
+		}
+	}
+	return newSymmetric(p.nodes, edges)
+}
+
+// pickledCSR checks and converts a csr_matrix.
+func pickledCSR(o *pickle.Object) (*graph.CSR, error) {
+	if o.State == nil {
+		return nil, errors.New("the matrix has no content")
+	}
+	m := &graph.CSR{}
+	shape, _ := o.State.Get("_shape")
+	size, ok := shape.(pickle.Tuple)
+	if !ok || len(size) != 2 {
+		return nil, fmt.Errorf("attribute _shape is %T, want rows and columns", shape)
+	}
+	for k, to := range []*int{&m.Rows, &m.Cols} {
+		v, _ := size[k].(int64)
+		if err := checkSize(k, v); err != nil {
+			return nil, fmt.Errorf("attribute _shape: %w", err)
+		}
+		*to = int(v)
+	}
+	return m, readCompressedContent(func(name string, decode func(numbers) error) error {
+		value, _ := o.State.Get(name)
+		a, ok := value.(*pickle.Array)
+		if !ok {
+			return fmt.Errorf("attribute %s is %T, want an array", name, value)
+		}
+		if err := decode(pickled{a}); err != nil {
+			return fmt.Errorf("attribute %s: %w", name, err)
+		}
+		return nil
+	}, m)
+}
+
+// pickled gives an array of a pickle the form of one of a file.
+type pickled struct{ *pickle.Array }
+
+func (a pickled) dims() []int { return a.Shape }
+
+func (a pickled) ints(f func(k int, v int64) error) error {
+	for k := range a.Len() {
+		v, err := a.Int(k)
+		if err != nil {
+			return err
+		}
+		if err := f(k, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a pickled) floats(f func(k int, v float32) error) error {
+	for k := range a.Len() {
+		v := a.Float(k)
+		if err := checkFloat32(v); err != nil {
+			return fmt.Errorf("[%d] is %w", k, err)
+		}
+		if err := f(k, float32(v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rivulet/graph"
+)
+
+// numbers is an array of numbers, of an npy file or of a pickle.
+type numbers interface {
+	dims() []int
+	// ints calls f with each element in the order of the file; elements that are no integers are an error.
+	ints(f func(k int, v int64) error) error
+	// floats does so with each element rounded to float32; NaN, infinities and what float32 cannot hold are errors.
+	floats(f func(k int, v float32) error) error
+}
+
+// arrays reads arrays by name. Errors name the array.
+type arrays func(name string, decode func(numbers) error) error
+
+// prefixed reads the arrays of an npz file whose names begin with prefix.
+func (z *archive) prefixed(prefix string) arrays {
+	return func(name string, decode func(numbers) error) error {
+		return z.read(prefix+name, func(a *array) error { return decode(a) })
+	}
+}
+
+// readSparse reads a SciPy CSR, CSC or COO matrix as scipy.sparse.save_npz writes it and checks all of it. Rows come back
+// sorted; an entry that is there twice is an error.
+func readSparse(z *archive) (*graph.CSR, error) {
+	var format string
+	if err := z.read("format", func(a *array) (err error) {
+		format, err = a.text()
+		if err == nil && format != "csr" && format != "csc" && format != "coo" {
+			err = fmt.Errorf("the matrix is stored as %q, want \"csr\", \"csc\" or \"coo\"", format)
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	read := z.prefixed("")
+	switch format {
+	case "coo":
+		return readCOO(read)
+	case "csc": // the CSR form of the transpose
+		m, err := readCompressed(read, true)
+		if err != nil {
+			return nil, err
+		}
+		return m.Transpose(), nil
+	}
+	return readCompressed(read, false)
+}
+
+// readCompressed reads shape, indptr, indices and data. transposed: they are by column, and what comes back is the
+// transpose.
+func readCompressed(read arrays, transposed bool) (*graph.CSR, error) {
+	m := &graph.CSR{}
+	if err := read("shape", func(a numbers) error { return decodeShape(a, m) }); err != nil {
+		return nil, err
+	}
+	if transposed {
+		m.Rows, m.Cols = m.Cols, m.Rows
+	}
+	return m, readCompressedContent(read, m)
+}
+
+func readCompressedContent(read arrays, m *graph.CSR) error {
+	if err := read("indptr", func(a numbers) error { return decodeRowPtr(a, m) }); err != nil {
+		return err
+	}
+	if err := read("indices", func(a numbers) (err error) {
+		m.ColIdx, err = decodeIndices(a, m.RowPtr[m.Rows], m.Cols)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := read("data", func(a numbers) error { return decodeValues(a, m) }); err != nil {
+		return err
+	}
+	if err := sortDistinct(m); err != nil {
+		return fmt.Errorf("array indices: %w", err)
+	}
+	return nil
+}
+
+// readCOO reads shape, row, col and data.
+func readCOO(read arrays) (*graph.CSR, error) {
+	m := &graph.CSR{}
+	if err := read("shape", func(a numbers) error { return decodeShape(a, m) }); err != nil {
+		return nil, err
+	}
+	var row []int32
+	if err := read("row", func(a numbers) (err error) {
+		row, err = decodeIndices(a, elements(a), m.Rows)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if err := read("col", func(a numbers) (err error) {
+		m.ColIdx, err = decodeIndices(a, len(row), m.Cols)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if err := read("data", func(a numbers) error { return decodeValues(a, m) }); err != nil {
+		return nil, err
+	}
+	m = compress(m, row)
+	if err := sortDistinct(m); err != nil {
+		return nil, fmt.Errorf("arrays row and col: %w", err)
+	}
+	return m, nil
+}
+
+// compress orders entries, whose rows are given beside m, by row.
+func compress(m *graph.CSR, row []int32) *graph.CSR {
+	out := &graph.CSR{Rows: m.Rows, Cols: m.Cols, RowPtr: make([]int, m.Rows+1),
+		ColIdx: make([]int32, len(row)), Val: make([]float32, len(row))}
+	for _, i := range row {
+		out.RowPtr[i+1]++
+	}
+	for i := range m.Rows {
+		out.RowPtr[i+1] += out.RowPtr[i]
+	}
+	next := slices.Clone(out.RowPtr[:m.Rows])
+	for k, i := range row {
+		out.ColIdx[next[i]], out.Val[next[i]] = m.ColIdx[k], m.Val[k]
+		next[i]++
+	}
+	return out
+}
+
+// elements is the length of an array of one dimension, -1 for others.
+func elements(a numbers) int {
+	if d := a.dims(); len(d) == 1 {
+		return d[0]
+	}
+	return -1
+}
+
+func decodeShape(a numbers, m *graph.CSR) error {
+	if n := elements(a); n != 2 {
+		return fmt.Errorf("%d values, want rows and columns", max(n, 0))
+	}
+	return a.ints(func(k int, v int64) error {
+		if err := checkSize(k, v); err != nil {
+			return err
+		}
+		if k == 0 {
+			m.Rows = int(v)
+		} else {
+			m.Cols = int(v)
+		}
+		return nil
+	})
+}
+
+// checkSize checks rows (k = 0) or columns (1).
+func checkSize(k int, v int64) error {
+	if v < 1 || v > math.MaxInt32 {
+		return fmt.Errorf("[%d] is %d, outside 1…%d", k, v, math.MaxInt32)
+	}
+	return nil
+}
+
+func decodeRowPtr(a numbers, m *graph.CSR) error {
+	if n := elements(a); n != m.Rows+1 {
+		return fmt.Errorf("shape %v, want rows+1 = %d values", a.dims(), m.Rows+1)
+	}
+	m.RowPtr = make([]int, m.Rows+1)
+	return a.ints(func(k int, v int64) error {
+		switch {
+		case k == 0 && v != 0:
+			return fmt.Errorf("[0] is %d, want 0", v)
+		case k > 0 && v < int64(m.RowPtr[k-1]):
+			return fmt.Errorf("[%d] is %d, below [%d] = %d", k, v, k-1, m.RowPtr[k-1])
+		}
+		m.RowPtr[k] = int(v)
+		return nil
+	})
+}
+
+// decodeIndices reads as many indices below limit.
+func decodeIndices(a numbers, count, limit int) ([]int32, error) {
+	if n := elements(a); n < 0 || n != count {
+		return nil, fmt.Errorf("shape %v, want %d values", a.dims(), count)
+	}
+	out := make([]int32, count)
+	return out, a.ints(func(k int, v int64) error {
+		if v < 0 || v >= int64(limit) {
+			return fmt.Errorf("[%d] is %d, outside 0…%d", k, v, limit-1)
+		}
+		out[k] = int32(v)
+		return nil
+	})
+}
+
+func decodeValues(a numbers, m *graph.CSR) error {
+	if n := elements(a); n != len(m.ColIdx) {
+		return fmt.Errorf("shape %v, want as many values as indices, %d", a.dims(), len(m.ColIdx))
+	}
+	m.Val = make([]float32, len(m.ColIdx))
+	return a.floats(func(k int, v float32) error {
+		m.Val[k] = v
+		return nil
+	})
+}
+
+// sortDistinct orders the columns of each row and refuses a column that stands twice in a row.
+func sortDistinct(m *graph.CSR) error {
+	m.DropOnes()
+	entries := m.NNZ()
+	before := slices.Clone(m.RowPtr)
+	m.SortRows()
+	if m.NNZ() == entries {
+		return nil
+	}
+	for i := range m.Rows {
+		if m.RowLen(i) != before[i+1]-before[i] {
+			return fmt.Errorf("row %d lists %d columns, %d of them distinct", i, before[i+1]-before[i], m.RowLen(i))
+		}
+	}
+	return nil
+}
+
+// readDense reads an n×d matrix of numbers in either memory order.
+func readDense(a *array) (*graph.Dense, error) {
+	if len(a.shape) != 2 || a.shape[0] > math.MaxInt32 || a.shape[1] > math.MaxInt32 || a.count == 0 {
+		return nil, fmt.Errorf("shape %v, want nodes×features", a.shape)
+	}
+	x := graph.NewDense(a.shape[0], a.shape[1])
+	err := a.floats(func(k int, v float32) error {
+		i, j := a.position(k)
+		x.Data[i*x.Cols+j] = v
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}

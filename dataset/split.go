@@ -1,0 +1,42 @@
+package dataset
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// drawSplit deals the labelled nodes half to train, a quarter to validation and the rest to test, at random. Nodes without
+// a label are unlabelled: they belong to the original graph.
+func (d *Dataset) drawSplit(seed uint64) error {
+	var labelled []int32
+	for i, c := range d.Labels {
+		if c < 0 {
+			d.Unlabelled = append(d.Unlabelled, int32(i))
+		} else {
+			labelled = append(labelled, int32(i))
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	r.Shuffle(len(labelled), func(i, j int) { labelled[i], labelled[j] = labelled[j], labelled[i] })
+	n := len(labelled)
+	d.Train, d.Validation, d.Test = labelled[:n/2:n/2], labelled[n/2:n/2+n/4:n/2+n/4], labelled[n/2+n/4:]
+	for _, list := range [][]int32{d.Train, d.Validation, d.Test} {
+		slices.Sort(list)
+	}
+	d.note("The data have no split: it was drawn, 50%% train, 25%% validation, 25%% test, with seed %d.", seed)
+	return d.checkRoles()
+}
+
+// checkRoles refuses what no training run can start from.
+func (d *Dataset) checkRoles() error {
+	for _, role := range []struct {
+		name  string
+		nodes []int32
+	}{{"train", d.Train}, {"val", d.Validation}, {"test", d.Test}} {
+		if len(role.nodes) == 0 {
+			return fmt.Errorf("no node of split %s", role.name)
+		}
+	}
+	return nil
+}

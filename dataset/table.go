@@ -1,0 +1,226 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rivulet/graph"
+)
+
+// Place is where a row of a table stands, for errors.
+type Place struct {
+	File string // as the user would name it within the data set
+	Unit string // "line" or "row"
+	Row  int    // the first is 1
+}
+
+func (p Place) String() string { return fmt.Sprintf("%s %s %d", p.File, p.Unit, p.Row) }
+
+// NodeRow is one node of a table.
+type NodeRow struct {
+	ID       string
+	Features []float32 // copied
+	Label    string    // empty: none
+	Split    string    // see [Table.AddNode]; empty: no role
+}
+
+// Table puts a data set together from rows of nodes and, after them, of edges: what tables in every file format have in
+// common. Methods return errors without the place of the row, but with its column; the caller knows the place.
+type Table struct {
+	splits bool // the nodes have a column split
+
+	ids    []string
+	index  map[string]int32
+	places []Place
+	labels []string
+	split  []string // canonical
+	x      []float32
+	width  int
+	names  map[string]string // one copy of each label
+
+	edges [][2]int32
+	loops int // self-loops dropped
+}
+
+// maxFeatureBytes bounds the features of a table, as maxArrayBytes does those of an array.
+const maxFeatureBytes = maxArrayBytes
+
+// NewTable returns an empty table. hasSplit says whether the nodes bring a split of their own.
+func NewTable(hasSplit bool) *Table {
+	return &Table{splits: hasSplit, index: map[string]int32{}, names: map[string]string{}}
+}
+
+// Nodes is the number of nodes so far.
+func (t *Table) Nodes() int { return len(t.ids) }
+
+// splitNames are the roles and what they are called in tables.
+var splitNames = map[string]string{
+	"train": "train", "tr": "train", "training": "train",
+	"val": "val", "va": "val", "valid": "val", "validation": "val",
+	"test": "test", "te": "test",
+	"unlabelled": "unlabelled", "unlabeled": "unlabelled", "un": "unlabelled",
+	"": "", "none": "",
+}
+
+// AddNode takes the next node. Ids are distinct and not empty; all nodes have as many features as the first; split is train,
+// val, test or unlabelled, or one of their other names (tr, training; va, valid, validation; te; un, unlabeled), or empty
+// or none for a node in no role; train, val and test nodes need a label.
+func (t *Table) AddNode(n NodeRow, at Place) error {
+	if n.ID == "" {
+		return errors.New("column id: it is empty")
+	}
+	if first, twice := t.index[n.ID]; twice {
+		return fmt.Errorf("column id: %.100q is already the id of %s", n.ID, t.places[first])
+	}
+	if len(t.ids) == math.MaxInt32 {
+		return fmt.Errorf("more than %d nodes", math.MaxInt32)
+	}
+	if len(t.ids) == 0 {
+		t.width = len(n.Features)
+		if t.width == 0 {
+			return errors.New("the nodes have no features")
+		}
+	}
+	if len(n.Features) != t.width {
+		return fmt.Errorf("column features: %d values, want %d as in %s", len(n.Features), t.width, t.places[0])
+	}
+	if int64(len(t.x)+t.width) > maxFeatureBytes/4 {
+		return fmt.Errorf("features of more than the allowed %d bytes", int64(maxFeatureBytes))
+	}
+	split, ok := splitNames[strings.ToLower(n.Split)]
+	if !ok {
+		return fmt.Errorf("column split: %.100q is not one of train, val, test, unlabelled", n.Split)
+	}
+	if n.Label == "" && split != "" && split != "unlabelled" {
+		return fmt.Errorf("column label: it is empty, but a %s node needs one", split)
+	}
+	label, known := t.names[n.Label]
+	if !known {
+		label = strings.Clone(n.Label)
+		t.names[label] = label
+	}
+	id := strings.Clone(n.ID)
+	t.index[id] = int32(len(t.ids))
+	t.ids = append(t.ids, id)
+	t.places = append(t.places, at)
+	t.labels = append(t.labels, label)
+	t.split = append(t.split, split)
+	t.x = append(t.x, n.Features...)
+	return nil
+}
+
+// AddEdge takes an edge between two nodes that were added before. It has no direction: the other direction and repetitions
+// are merged with it. Self-loops are dropped and counted.
+func (t *Table) AddEdge(source, target string) error {
+	i, ok := t.index[source]
+	if !ok {
+		return fmt.Errorf("column source: %.100q is not the id of a node", source)
+	}
+	j, ok := t.index[target]
+	if !ok {
+		return fmt.Errorf("column target: %.100q is not the id of a node", target)
+	}
+	if i == j {
+		t.loops++
+		return nil
+	}
+	t.edges = append(t.edges, [2]int32{i, j})
+	return nil
+}
+
+// Dataset returns what the rows add up to. Its classes are the labels, in numerical order where all are integers, else in
+// that of their bytes; labels of unlabelled nodes are forgotten first.
+func (t *Table) Dataset(name string, o OpenOptions) (*Dataset, error) {
+	if len(t.ids) == 0 {
+		return nil, errors.New("there are no nodes")
+	}
+	d := &Dataset{Name: name, IDs: t.ids, X: graph.Features{Dense: &graph.Dense{Rows: len(t.ids), Cols: t.width, Data: t.x}}}
+	t.index, t.places = nil, nil
+	d.Adj = undirected(d, t.edges, t.loops)
+	t.edges = nil
+	if err := t.classes(d); err != nil {
+		return nil, err
+	}
+	if !t.splits {
+		return d, d.drawSplit(o.SplitSeed)
+	}
+	for i, s := range t.split {
+		switch s {
+		case "train":
+			d.Train = append(d.Train, int32(i))
+		case "val":
+			d.Validation = append(d.Validation, int32(i))
+		case "test":
+			d.Test = append(d.Test, int32(i))
+		case "unlabelled":
+			d.Unlabelled = append(d.Unlabelled, int32(i))
+		}
+	}
+	return d, d.checkRoles()
+}
+
+func (t *Table) classes(d *Dataset) error {
+	seen := map[string]int32{}
+	for i, label := range t.labels {
+		if t.split[i] == "unlabelled" {
+			t.labels[i] = ""
+		} else if label != "" {
+			seen[label] = 0
+		}
+	}
+	if len(seen) == 0 {
+		return errors.New("column label: no node has a label")
+	}
+	for label := range seen {
+		d.Classes = append(d.Classes, label)
+	}
+	slices.SortFunc(d.Classes, byValue(d.Classes))
+	for c, label := range d.Classes {
+		seen[label] = int32(c)
+	}
+	d.Labels = make([]int32, len(t.labels))
+	for i, label := range t.labels {
+		d.Labels[i] = -1
+		if label != "" {
+			d.Labels[i] = seen[label]
+		}
+	}
+	return nil
+}
+
+// byValue orders names by their integer value where all have one, else by their bytes.
+func byValue(names []string) func(a, b string) int {
+	values := make(map[string]int, len(names))
+	for _, name := range names {
+		v, err := strconv.Atoi(name)
+		if err != nil {
+			return strings.Compare
+		}
+		values[name] = v
+	}
+	return func(a, b string) int {
+		return cmp.Or(cmp.Compare(values[a], values[b]), strings.Compare(a, b)) // "1" and "01"
+	}
+}
+
+// undirected builds the adjacency matrix of edges without direction and notes what was merged and dropped.
+func undirected(d *Dataset, edges [][2]int32, loops int) *graph.CSR {
+	adj := newSymmetric(len(d.IDs), edges)
+	adj.SortRows() // a pattern: repetitions become one entry
+	if loops > 0 {
+		d.note("%d self-loops were dropped: a model adds its own.", loops)
+	}
+	if merged := len(edges) - adj.NNZ()/2; merged > 0 {
+		d.note("%d of %d edges were merged with one that is the same or its other direction.", merged, len(edges))
+	}
+	return adj
+}
+
+func (d *Dataset) note(format string, args ...any) {
+	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
+}
