@@ -7,4 +7,33 @@
 // with F = Â²X on T (the labelled rows) and F = cluster means of Â²X on S. It is solved by L-BFGS (gonum/optimize) from
 // the gradient in closed form. F is a [Design]: a map with a forward and an adjoint product, so that a sparse X is never
 // made dense; see [NewPropagated].
+//
+// # The two-layer models
+//
+// GCN, GraphSAGE, APPNP and Cheby (K = 2) minimise the same loss over their own logits o by full-batch Adam; see [GNN].
+// X n×d stands for the preprocessed features, P n×n for the model's operator ([OperatorOf]), δ for dropout, p n×h for what
+// enters the hidden layer, a = δ(relu(p)) n×h for what leaves it:
+//
+//	gcn     p = P δ(X) W1 + b1                  o = P a W2 + b2                     P = Â
+//	sage    p = P δ(X) Wn1 + δ(X) Ws1 + b1      o = P a Wn2 + a Ws2 + b2            P = D^-1 A
+//	cheby   the same, W[0] = Ws and W[1] = −Wn                                      P = D^-½ A D^-½
+//	appnp   p = δ(X) W1 + b1                    z⁰ = a W2 + b2                      P = Â
+//	                                            z^{t+1} = (1−α) P z^t + α z⁰, o = z^K
+//
+// [OnOriginal] poses the problem on T or on any other graph, [OnSynthetic] on the clusters of T, where the first layer reads
+// cluster means of PX and X, and every later one P' = cluster means of P·I. Backward passes are written by hand, each beside its
+// forward pass, and held to finite differences. Dropout leaves out entries of sparse features before they are centred, as
+// is usual, and of dense features after: a sparse X is never made dense, and dropout then saves half of the products.
+//
+// Where what is:
+//
+//	design.go, sgc.go    the convex fit
+//	gnn.go               problem, options, loss, and the descent with its validations
+//	gnn_network.go       what the models share: first layer, relu, dropout, the convolution of the second layer
+//	gcn.go … appnp.go    a model each: its inputs, its second layer, and how its weights become a model of package infer
+//	adam.go              parameters, their start, Adam
+//	gnn_problem.go       T and S as problems;  operators.go: P
+//	gnn_inputs.go        pre(X) and P·pre(X) with dropout;  gnn_products.go: wide products, dropout masks
+//
+// All sums have one order, so that the same data, options and build give the same weights on any number of processors.
 package fit

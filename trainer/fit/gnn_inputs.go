@@ -81,7 +81,7 @@ func (f *nodes) rows() int {
 }
 
 func (f *nodes) Dims() (rows, columns int) {
-	columns, rows = 0, f.rows()
+	rows = f.rows()
 	if f.sparse != nil {
 		columns = f.sparse.Cols
 	} else {

@@ -1,0 +1,103 @@
+package fit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/features"
+)
+
+// realT is T of a real graph with batches of nodes attached to it.
+type realT struct {
+	data     *dataset.Dataset
+	original *dataset.Original
+	pre      *infer.Preprocess
+	x        *features.Factored
+}
+
+// realWorld reads one of the development graphs; the test is skipped where they are absent.
+func realWorld(t testing.TB, name string) *realT {
+	t.Helper()
+	root := os.Getenv("RIVULET_DATA")
+	if root == "" {
+		root = "../../../shared/data"
+	}
+	dir := filepath.Join(root, name)
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no real graphs: %v (set RIVULET_DATA to their directory)", err)
+	}
+	d, err := dataset.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &realT{data: d, original: d.Original()}
+	if w.pre, err = features.Fit(features.Auto, w.original.X, d.BagOfWords, graph.Normalised(w.original.Adj)); err != nil {
+		t.Fatal(err)
+	}
+	w.x = features.Factor(w.original.X, w.pre)
+	return w
+}
+
+func (w *realT) problem(model string) GNNProblem {
+	return OnOriginal(Shape{Model: model, Hidden: 256, Alpha: 0.1, Hops: 10}, w.original.Adj, w.x, w.original.Labels, len(w.data.Classes))
+}
+
+// accuracy of a model joined to T with all the nodes at once, percent.
+func (w *realT) accuracy(m infer.Model, nodes []int32) float64 {
+	logits := m.Joint(w.original.Adj, w.pre.Raw(w.original.X), w.pre).Logits(w.data.Attach(w.original, nodes, true))
+	hits := 0
+	for k, i := range nodes {
+		if int32(infer.ArgMax(logits.Row(k))) == w.data.Labels[i] {
+			hits++
+		}
+	}
+	return 100 * float64(hits) / float64(len(nodes))
+}
+
+// Section 9, O→O on cora in a graph batch, one weight decay and one seed: the table's figures less a sampling error.
+func TestSection9CoraWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of training; left out with -short")
+	}
+	w := realWorld(t, "cora")
+	for model, least := range map[string]float64{modelGCN: 77.8, modelSAGE: 71.5, modelAPPNP: 78.9, modelCheby: 71.2} {
+		m, trace, err := GNN(t.Context(), w.problem(model), DefaultGNNOptions(1e-3, 1), func(m infer.Model) (float64, error) {
+			return w.accuracy(m, w.data.Validation), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := w.accuracy(m, w.data.Test)
+		t.Logf("%s: validation %.1f at epoch %d, test %.1f", model, trace.Best.Accuracy, trace.Best.Epoch, got)
+		if got < least {
+			t.Errorf("%s: test accuracy %.1f, want at least %.1f", model, got, least)
+		}
+	}
+}
+
+// One step of a fit on a real T, dropout included, validation not: ns/op is the time of an epoch.
+func BenchmarkEpoch(b *testing.B) {
+	for _, name := range []string{"amazon_photo", "coauthor_cs"} {
+		for _, model := range models {
+			b.Run(name+"/"+model, func(b *testing.B) {
+				w := realWorld(b, name)
+				p, o := w.problem(model), DefaultGNNOptions(1e-4, 1)
+				net, y, optimiser := build(&p, 1), newTargets(&p), adam{rate: o.LearningRate, weightDecay: o.WeightDecay}
+				epoch := uint64(0)
+				for b.Loop() {
+					epoch++
+					logits := net.forward(o, epoch)
+					y.loss(logits)
+					net.backward(logits)
+					optimiser.step(net.params())
+				}
+				b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/epoch")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
