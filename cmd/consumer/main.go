@@ -6,27 +6,17 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
 	"rivulet/internal/app"
 	"rivulet/internal/observe"
+	"rivulet/internal/program"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal has its default effect
-	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "consumer:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main(command()) }
 
 func command() *cobra.Command {
 	cmd := &cobra.Command{
@@ -34,9 +24,7 @@ func command() *cobra.Command {
 		Short: "Predict arrivals from Kafka on a condensed graph",
 		Long: "consumer reads arrivals from Kafka in micro-batches, attaches them to the synthetic graph that CURRENT names in\n" +
 			"Redis (or that --artifact pins), publishes predictions, and then commits.",
-		Args:          cobra.NoArgs,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Args: cobra.NoArgs,
 	}
 	config.Flags[config.Consumer](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -3,30 +3,17 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
-
 	"github.com/spf13/cobra"
+
+	"rivulet/internal/program"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal has its default effect
-	if err := root().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "rivulet:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main(root()) }
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:           "rivulet",
-		Short:         "Real-time predictions for nodes that were not there when the graph was trained",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:   "rivulet",
+		Short: "Real-time predictions for nodes that were not there when the graph was trained",
 	}
 	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), predictCommand(), inspectCommand(), generateCommand())
 	return cmd

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+)
+
+// run runs a command line and returns what it wrote to standard output.
+func run(args ...string) (string, error) {
+	cmd := root()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&bytes.Buffer{})
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetArgs(args)
+	err := cmd.Execute()
+	return out.String(), err
+}
+
+func TestWrongFlagsAreNamed(t *testing.T) {
+	for want, line := range map[string]string{
+		`--mode is "edge", want node or graph`:            "demo --mode edge",
+		`--batch is 0, want at least 1`:                   "demo --batch 0",
+		`--linger is -1s`:                                 "demo --linger -1s",
+		`--rate is -1`:                                    "demo --rate -1",
+		`--partitions is 0`:                               "demo --partitions 0",
+		`--preset is "huge", want one of`:                 "demo --preset huge",
+		`both --data x and --preset small`:                "demo --data x --preset small",
+		`no data set: give --data DIR or --preset NAME`:   "replay --out -",
+		`--rate is -2 and --limit 0`:                      "replay --preset small --rate -2",
+		`--batch is 0`:                                    "predict --artifact x --batch 0",
+		`required flag(s) "artifact" not set`:             "predict",
+		`if any flags in the group [ratio nodes] are set`: "demo --ratio 0.1 --nodes 10",
+	} {
+		if _, err := run(strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", line, err, want)
+		}
+	}
+}
+
+func TestInspectShowsAnArtifact(t *testing.T) {
+	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Classes: 3})
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	out, err := run("inspect", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{b.Manifest.Version, b.Manifest.Data.Fingerprint, "6 synthetic nodes (20.00% of T)", "30×6", "mapping.safetensors"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	if _, err := run("inspect", dir+"-nowhere"); err == nil {
+		t.Error("a directory that is not there was inspected")
+	}
+}
