@@ -1,26 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/internal/program/programtest"
 )
-
-// run runs a command line and returns what it wrote to standard output.
-func run(args ...string) (string, error) {
-	cmd := root()
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetErr(&bytes.Buffer{})
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	cmd.SetArgs(args)
-	err := cmd.Execute()
-	return out.String(), err
-}
 
 func TestWrongFlagsAreNamed(t *testing.T) {
 	for want, line := range map[string]string{
@@ -37,7 +25,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`required flag(s) "artifact" not set`:             "predict",
 		`if any flags in the group [ratio nodes] are set`: "demo --ratio 0.1 --nodes 10",
 	} {
-		if _, err := run(strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := programtest.Run(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
 		}
 	}
@@ -49,7 +37,7 @@ func TestInspectShowsAnArtifact(t *testing.T) {
 	if err := artifact.Write(dir, b); err != nil {
 		t.Fatal(err)
 	}
-	out, err := run("inspect", dir)
+	out, err := programtest.Run(root(), "inspect", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +46,7 @@ func TestInspectShowsAnArtifact(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if _, err := run("inspect", dir+"-nowhere"); err == nil {
+	if _, err := programtest.Run(root(), "inspect", dir+"-nowhere"); err == nil {
 		t.Error("a directory that is not there was inspected")
 	}
 }

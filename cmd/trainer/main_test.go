@@ -1,28 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// run runs a command line and returns what it wrote to standard output.
-func run(args ...string) (string, error) {
-	cmd := root()
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetErr(&bytes.Buffer{})
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	cmd.SetArgs(args)
-	err := cmd.Execute()
-	return out.String(), err
-}
+	"rivulet/internal/program/programtest"
+)
 
 func TestWrongFlagsAreNamed(t *testing.T) {
 	occupied := t.TempDir()
-	if _, err := run("train", "--preset", "small", "--nodes", "12", "--out", filepath.Join(occupied, "first")); err != nil {
+	if _, err := programtest.Run(root(), "train", "--preset", "small", "--nodes", "12", "--out", filepath.Join(occupied, "first")); err != nil {
 		t.Fatal(err)
 	}
 	for want, line := range map[string]string{
@@ -37,7 +26,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`accepts 1 arg(s), received 0`:          "activate",
 		`--keep is -1, want 0 or more`:          "prune --keep -1",
 	} {
-		if _, err := run(strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := programtest.Run(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
 		}
 	}
@@ -46,7 +35,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 // train --json prints one object with the agreed keys, and nothing else.
 func TestTrainJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "artifact")
-	out, err := run("train", "--preset", "small", "--nodes", "12", "--out", dir, "--json")
+	out, err := programtest.Run(root(), "train", "--preset", "small", "--nodes", "12", "--out", dir, "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
