@@ -181,8 +181,8 @@ func hasExt(name string, exts []string) bool {
 	return slices.ContainsFunc(exts, func(ext string) bool { return strings.HasSuffix(name, ext) })
 }
 
-// noteIgnored tells once a table which columns had no meaning.
-func (d *Dataset) noteIgnored(table string, names []string) {
+// NoteIgnored tells once a table which columns had no meaning.
+func (d *Dataset) NoteIgnored(table string, names []string) {
 	if len(names) > 0 {
 		d.note("Columns of %s that were ignored: %s.", table, listed(names))
 	}

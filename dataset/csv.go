@@ -83,8 +83,8 @@ func (c *csvReader) read() (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.noteIgnored("nodes", nodeColumns.Ignored)
-	d.noteIgnored("edges", edgeColumns.Ignored)
+	d.NoteIgnored("nodes", nodeColumns.Ignored)
+	d.NoteIgnored("edges", edgeColumns.Ignored)
 	return d, nil
 }
 

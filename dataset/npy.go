@@ -212,10 +212,11 @@ func (a *array) ints(f func(k int, v int64) error) error {
 // values beyond float32 are errors.
 func (a *array) floats(f func(k int, v float32) error) error {
 	narrow := func(k int, v float64) error {
-		if err := checkFloat32(v); err != nil {
+		x, err := Float32(v)
+		if err != nil {
 			return fmt.Errorf("%s is %w", a.place(k), err)
 		}
-		return f(k, float32(v))
+		return f(k, x)
 	}
 	switch a.kind {
 	case "f4":
@@ -238,15 +239,15 @@ func (a *array) floats(f func(k int, v float32) error) error {
 	return a.ints(func(k int, v int64) error { return narrow(k, float64(v)) })
 }
 
-// checkFloat32 refuses, by naming it, a value that is not finite in float32.
-func checkFloat32(v float64) error {
+// Float32 rounds a feature to float32. NaN, infinities and what float32 cannot hold are errors that begin with the value.
+func Float32(v float64) (float32, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Errorf("%v", v)
+		return 0, fmt.Errorf("%v", v)
 	}
 	if math.IsInf(float64(float32(v)), 0) {
-		return fmt.Errorf("%v, beyond the range of float32", v)
+		return 0, fmt.Errorf("%v, beyond the range of float32", v)
 	}
-	return nil
+	return float32(v), nil
 }
 
 func (a *array) dims() []int { return a.shape }

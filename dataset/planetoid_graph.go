@@ -161,11 +161,11 @@ func (a pickled) ints(f func(k int, v int64) error) error {
 
 func (a pickled) floats(f func(k int, v float32) error) error {
 	for k := range a.Len() {
-		v := a.Float(k)
-		if err := checkFloat32(v); err != nil {
+		v, err := Float32(a.Float(k))
+		if err != nil {
 			return fmt.Errorf("[%d] is %w", k, err)
 		}
-		if err := f(k, float32(v)); err != nil {
+		if err := f(k, v); err != nil {
 			return err
 		}
 	}

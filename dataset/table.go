@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"rivulet/graph"
 )
@@ -73,6 +74,9 @@ var splitNames = map[string]string{
 func (t *Table) AddNode(n NodeRow, at Place) error {
 	if n.ID == "" {
 		return errors.New("column id: it is empty")
+	}
+	if !utf8.ValidString(n.ID) || !utf8.ValidString(n.Label) {
+		return fmt.Errorf("id %.100q or label %.100q is not UTF-8", n.ID, n.Label)
 	}
 	if first, twice := t.index[n.ID]; twice {
 		return fmt.Errorf("column id: %.100q is already the id of %s", n.ID, t.places[first])

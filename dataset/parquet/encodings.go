@@ -1,0 +1,85 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// encoded checks that the values of a page are no more than it declares, by the lengths in their encoding.
+// https://parquet.apache.org/docs/file-format/data-pages/encodings/
+func encoded(e format.Encoding, body []byte, values int64) error {
+	switch e {
+	case format.Plain, format.ByteStreamSplit: // as long as their values
+		return nil
+	case format.PlainDictionary, format.RLEDictionary:
+		if len(body) == 0 { // of nulls alone
+			return nil
+		}
+		if body[0] > 32 {
+			return fmt.Errorf("indices of %d bits", body[0])
+		}
+		return runs(body[1:], int(body[0]), values)
+	case format.RLE: // bools
+		if len(body) < 4 || int64(binary.LittleEndian.Uint32(body)) > int64(len(body)-4) {
+			return errors.New("runs that end too early")
+		}
+		return runs(body[4:], 1, values)
+	case format.DeltaBinaryPacked, format.DeltaLengthByteArray:
+		return blocks(body, values)
+	}
+	return fmt.Errorf("encoding %s is not supported: write it plain or with a dictionary", e)
+}
+
+// slack is what the last run may have beyond the values: bit-packed runs come in multiples of eight.
+const slack = 512
+
+// runs checks a hybrid of run-length and bit-packed runs of values of width bits.
+func runs(body []byte, width int, values int64) error {
+	for total := int64(0); len(body) > 0; {
+		head, n := binary.Uvarint(body)
+		if n <= 0 {
+			return errors.New("a run without a length")
+		}
+		body = body[n:]
+		count, size := int64(head>>1), int64(width+7)/8
+		if count < 0 || count > values+slack {
+			return fmt.Errorf("a run of %d in a page of %d values", count, values)
+		}
+		if head&1 != 0 { // groups of eight
+			size = count * int64(width)
+			count *= 8
+		}
+		if total += count; total > values+slack {
+			return fmt.Errorf("runs of %d in a page of %d values", total, values)
+		}
+		if size > int64(len(body)) {
+			return fmt.Errorf("a run of %d bytes with %d left", size, len(body))
+		}
+		body = body[size:]
+	}
+	return nil
+}
+
+// blocks checks the header of delta-encoded integers: size of a block, mini-blocks in it, values.
+func blocks(body []byte, values int64) error {
+	var header [3]uint64
+	for i := range header {
+		v, n := binary.Uvarint(body)
+		if n <= 0 {
+			return errors.New("no header of deltas")
+		}
+		header[i], body = v, body[n:]
+	}
+	block, mini, count := header[0], header[1], header[2]
+	const most = 1 << 16
+	if block == 0 || block > most || mini == 0 || mini > block || block%mini != 0 {
+		return fmt.Errorf("deltas in blocks of %d with %d mini-blocks", block, mini)
+	}
+	if count > uint64(values) {
+		return fmt.Errorf("%d deltas in a page of %d values", count, values)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"rivulet/dataset"
+)
+
+// readAll reads all that a node file or an edge file can give.
+func readAll(content []byte, l limits) error {
+	return guarded(func() error {
+		f, err := openTable(bytes.NewReader(content), int64(len(content)), l)
+		if err != nil {
+			return err
+		}
+		defer f.close()
+		if columns, err := dataset.PlanEdges(f.names); err == nil {
+			t := dataset.NewTable(true)
+			for _, id := range []string{"anna", "b,ob", "7", "eve", "zoë"} {
+				if err := t.AddNode(dataset.NodeRow{ID: id, Features: []float32{1}}, dataset.Place{}); err != nil {
+					return err
+				}
+			}
+			return f.edges(columns, t)
+		}
+		columns, err := dataset.PlanNodes(f.names)
+		if err != nil {
+			return err
+		}
+		return f.nodes(columns, dataset.NewTable(true), "fuzz")
+	})
+}
+
+func fixtures(t testing.TB) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*/*.parquet")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	contents := map[string][]byte{}
+	for _, file := range files {
+		if contents[file], err = os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return contents
+}
+
+// FuzzParquet: any bytes are read or refused within bounded memory; never a panic that gets out.
+func FuzzParquet(f *testing.F) {
+	for _, content := range fixtures(f) {
+		f.Add(content)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		_ = readAll(content, limits{bytes: 1 << 20, values: 1 << 16, open: 1 << 24})
+	})
+}
+
+// Any one byte of a file may be another one.
+func TestEveryByte(t *testing.T) {
+	small := limits{bytes: 1 << 20, values: 1 << 16, open: 1 << 24}
+	var before, after runtime.MemStats
+	for name, content := range fixtures(t) {
+		if err := readAll(content, small); err != nil && !strings.Contains(name, "refused") {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i := range content {
+			spoilt := bytes.Clone(content)
+			spoilt[i] ^= []byte{0x01, 0x80, 0xff}[i%3]
+			runtime.ReadMemStats(&before)
+			_ = readAll(spoilt, small)
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
+				t.Fatalf("%s: byte %d: %d bytes were allocated for a file of %d", name, i, took, len(content))
+			}
+		}
+	}
+}
+
+// footer returns a file that is a footer alone.
+func footer(metadata string) []byte {
+	out := append([]byte("PAR1"), metadata...)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(metadata)))
+	return append(out, "PAR1"...)
+}
+
+func TestCheckFooter(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"too short", []byte("PAR1PAR1"), "not a Parquet file: it has 8 bytes"},
+		{"encrypted", append(footer("")[:8:8], "PARE"...), "encrypted"},
+		{"other magic", []byte("PAR1....12345678"), "ends in \"5678\""},
+		{"footer beyond the file", []byte("PAR1\xff\xff\xff\x7fPAR1"), "footer of 2147483647 bytes in a file of 12"},
+		{"no stop", footer("\x15\x02"), "ends too early"},
+		{"list of 2³¹ structs", footer("\x29\xfc\xff\xff\xff\xff\x07\x00"), "more than 1048576 structs"},
+		{"list of 2³¹ numbers", footer("\x29\xf5\xff\xff\xff\xff\x07\x00"), "2147483647 elements in 1 bytes"},
+		{"binary of 2³¹ bytes", footer("\x28\xff\xff\xff\xff\x07\x00"), "2147483647 bytes declared, 1 left"},
+		{"map of 2³¹ entries", footer("\x2b\xff\xff\xff\xff\x07\x55\x00"), "2147483647 elements in 1 bytes"},
+		{"structs in structs", footer(strings.Repeat("\x1c", 40)), "beyond 32"},
+		{"lists in lists", footer("\x19" + strings.Repeat("\x19", 40)), "beyond 32"},
+		{"unknown type", footer("\x1e"), "type 14"},
+		{"number without end", footer("\x15" + strings.Repeat("\xff", 12)), "no number"},
+	} {
+		err := checkFooter(bytes.NewReader(c.content), int64(len(c.content)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestEncoded(t *testing.T) {
+	run := func(count uint64, value ...byte) []byte { return append(binary.AppendUvarint(nil, count<<1), value...) }
+	packed := func(groups uint64, bytes ...byte) []byte {
+		return append(binary.AppendUvarint(nil, groups<<1|1), bytes...)
+	}
+	deltas := func(header ...uint64) (out []byte) {
+		for _, v := range header {
+			out = binary.AppendUvarint(out, v)
+		}
+		return out
+	}
+	indices := func(width byte, runs ...byte) []byte { return append([]byte{width}, runs...) }
+	bools := func(runs ...byte) []byte {
+		return append(binary.LittleEndian.AppendUint32(nil, uint32(len(runs))), runs...)
+	}
+	for _, c := range []struct {
+		name     string
+		encoding format.Encoding
+		body     []byte
+		want     string // empty: accepted
+	}{
+		{"plain", format.Plain, []byte{1, 2}, ""},
+		{"run", format.RLEDictionary, indices(4, run(10, 3)...), ""},
+		{"packed", format.RLEDictionary, indices(2, packed(2, 1, 2, 3, 4)...), ""},
+		{"nulls alone", format.RLEDictionary, nil, ""},
+		{"long run", format.RLEDictionary, indices(4, run(1<<31, 3)...), "a run of 2147483648 in a page of 10"},
+		{"many runs", format.PlainDictionary, indices(4, bytes.Repeat(run(10, 3), 60)...), "in a page of 10 values"},
+		{"packed run", format.RLEDictionary, indices(4, packed(1<<28, 3)...), "a run of 268435456"},
+		{"packed run that ends early", format.RLEDictionary, indices(4, packed(2, 3)...), "8 bytes with 1 left"},
+		{"packed run of no width", format.RLEDictionary, indices(0, packed(1<<30)...), "a run of 1073741824"},
+		{"run that ends early", format.RLEDictionary, indices(9, run(3, 1)...), "2 bytes with 1 left"},
+		{"run without length", format.RLEDictionary, indices(1, 0xff), "without a length"},
+		{"wide indices", format.RLEDictionary, indices(33, run(3, 1)...), "33 bits"},
+		{"bools", format.RLE, bools(run(10, 1)...), ""},
+		{"bools without end", format.RLE, []byte{9, 0, 0, 0, 1}, "end too early"},
+		{"deltas", format.DeltaBinaryPacked, deltas(128, 4, 10, 0), ""},
+		{"many deltas", format.DeltaBinaryPacked, deltas(128, 4, 1<<30, 0), "1073741824 deltas in a page of 10"},
+		{"many lengths", format.DeltaLengthByteArray, deltas(128, 4, 11, 0), "11 deltas"},
+		{"no blocks", format.DeltaBinaryPacked, deltas(0, 4, 10, 0), "blocks of 0"},
+		{"large blocks", format.DeltaBinaryPacked, deltas(1<<40, 4, 10, 0), "blocks of 1099511627776"},
+		{"no mini-blocks", format.DeltaBinaryPacked, deltas(128, 0, 10, 0), "0 mini-blocks"},
+		{"no header", format.DeltaBinaryPacked, nil, "no header"},
+		{"prefixes", format.DeltaByteArray, deltas(128, 4, 10, 0), "DELTA_BYTE_ARRAY is not supported"},
+		{"old levels", format.BitPacked, nil, "BIT_PACKED is not supported"},
+	} {
+		err := encoded(c.encoding, c.body, 10)
+		if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+	}
+}
+
+// The limits hold pages that are larger than they may be, alone or side by side.
+func TestPageLimits(t *testing.T) {
+	class := "A"
+	rows := make([]node, 1000)
+	for i := range rows {
+		rows[i] = node{ID: strings.Repeat("x", 10+i), Features: make([]float32, 8), Label: &class, Split: "train"}
+	}
+	content := encode(t, [][]node{rows}, parquet.PageBufferSize(1<<20))
+	generous := limits{bytes: 1 << 20, values: 1 << 16, open: 1 << 24}
+	if err := readAll(content, generous); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		limits limits
+		want   string
+	}{
+		{limits{bytes: 1 << 10, values: 1 << 16, open: 1 << 24}, "allowed"},
+		{limits{bytes: 1 << 20, values: 100, open: 1 << 24}, "1000 values, more than the allowed 100"},
+		{limits{bytes: 1 << 20, values: 1 << 16, open: 1 << 16}, "side by side take more than 65536 bytes"},
+	} {
+		if err := readAll(content, c.limits); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want one with %q", c.limits, err, c.want)
+		}
+	}
+}
