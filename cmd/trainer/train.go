@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
+	"rivulet/dataset/parquet"
 	"rivulet/infer"
 	"rivulet/internal/dataflag"
 	"rivulet/internal/progress"
@@ -39,7 +40,7 @@ func trainCommand() *cobra.Command {
 			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json",
 	}
 	flags := cmd.Flags()
-	data := dataflag.Register(flags, "")
+	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: solved")
 	flags.StringSliceVar(&o.Models, "models", o.Models, "models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))

@@ -4,6 +4,8 @@ package dataflag
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -13,22 +15,42 @@ import (
 
 // Data says which data set is meant.
 type Data struct {
-	Dir, Preset string
-	Seed        uint64
+	Dir, Format string
+	SplitSeed   uint64
+
+	Preset string
+	Nodes  int // of the preset; 0: its own number
+	Seed   uint64
+
+	Notes io.Writer // gets what reading changed, a line each; standard error by default
+
+	more []dataset.Format
 }
 
-// Register adds --data, --preset and --preset-seed. fallback is the preset that is taken when neither is given; empty
-// means that one of them must be.
-func Register(flags *pflag.FlagSet, fallback string) *Data {
-	d := &Data{}
+// Register adds --data, --format, --split-seed, --preset, --preset-nodes and --preset-seed. fallback is the preset that is
+// taken when neither --data nor --preset is given; empty means that one of them must be. more are formats beside those of
+// package dataset: a command that can read Parquet says so here.
+func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Data {
+	d := &Data{Notes: os.Stderr, more: more}
 	meaning := "one of the two is required"
 	if fallback != "" {
 		meaning = "neither: preset " + fallback
 	}
-	flags.StringVar(&d.Dir, "data", "", "directory of a data set in GraphSAINT layout; "+meaning)
+	flags.StringVar(&d.Dir, "data", "", "directory or file of a data set; or --preset; "+meaning)
+	flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(), ", ")+"; empty: by what is there")
+	flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data that bring none")
 	flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(dataset.Presets(), ", "))
+	flags.IntVar(&d.Nodes, "preset-nodes", 0, "nodes of the generated graph, edges and roles in proportion; 0: the preset's own")
 	flags.Uint64Var(&d.Seed, "preset-seed", 1, "seed of the generated graph")
 	return d
+}
+
+func (d *Data) formats() []string {
+	var names []string
+	for _, f := range append(dataset.Formats(), d.more...) {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // Open reads or generates the data set.
@@ -40,8 +62,12 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 	switch {
 	case d.Dir != "" && d.Preset != "":
 		return nil, fmt.Errorf("both --data %s and --preset %s are given, want one", d.Dir, d.Preset)
+	case d.Dir != "" && d.Nodes != 0:
+		return nil, fmt.Errorf("--preset-nodes is %d, but --data %s is no preset", d.Nodes, d.Dir)
+	case d.Dir == "" && d.Format != "":
+		return nil, fmt.Errorf("--format is %s, but no --data is given", d.Format)
 	case d.Dir != "":
-		return dataset.Load(d.Dir)
+		return d.read()
 	case preset == "":
 		return nil, errors.New("no data set: give --data DIR or --preset NAME")
 	}
@@ -49,5 +75,22 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 	if !ok {
 		return nil, fmt.Errorf("--preset is %q, want one of %s", preset, strings.Join(dataset.Presets(), ", "))
 	}
+	if d.Nodes != 0 {
+		var err error
+		if g, err = dataset.Scaled(preset, d.Nodes); err != nil {
+			return nil, fmt.Errorf("--preset-nodes: %w", err)
+		}
+	}
 	return dataset.Generate(g, d.Seed)
+}
+
+func (d *Data) read() (*dataset.Dataset, error) {
+	set, err := dataset.Open(d.Dir, dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more})
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range set.Notes {
+		fmt.Fprintf(d.Notes, "%s: %s\n", set.Name, note)
+	}
+	return set, nil
 }

@@ -34,6 +34,7 @@ var only = []struct {
 	{"producer", []string{"event"}},
 	{"dataset", []string{"graph", "infer", "dataset/pickle"}},
 	{"dataset/pickle", nil},
+	{"dataset/parquet", []string{"dataset"}},
 	{"trainer/internal/convert", []string{"graph", "internal/reference"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer", "graph"}},
 	{"config", nil},
@@ -51,6 +52,7 @@ var users = []struct {
 	{"config", []string{"cmd/…", "internal/app", "internal/demo"}},
 	{"internal/app", []string{"cmd/…", "internal/demo"}},
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
+	{"dataset/parquet", []string{"cmd/trainer"}}, // it brings a large library
 	{"cmd/…", nil},
 }
 

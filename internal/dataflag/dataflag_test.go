@@ -1,0 +1,102 @@
+package dataflag
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"rivulet/dataset"
+)
+
+func parse(t *testing.T, line string, more ...dataset.Format) (*Data, *strings.Builder) {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	d := Register(flags, "", more...)
+	if err := flags.Parse(strings.Fields(line)); err != nil {
+		t.Fatal(err)
+	}
+	notes := &strings.Builder{}
+	d.Notes = notes
+	return d, notes
+}
+
+func table(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"nodes.csv": "id,x,label\na,1,A\nb,2,B\nc,3,A\nd,4,B\n",
+		"edges.csv": "source,target\na,b\nc,d\nd,d\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestOpen(t *testing.T) {
+	dir := table(t)
+	d, notes := parse(t, "--split-seed 4 --data "+dir)
+	set, err := d.Open("small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Name != "shop" || set.Nodes() != 4 {
+		t.Errorf("%s with %d nodes", set.Name, set.Nodes())
+	}
+	for _, want := range []string{"shop: 1 self-loops were dropped", "with seed 4"} {
+		if !strings.Contains(notes.String(), want) {
+			t.Errorf("notes lack %q:\n%s", want, notes)
+		}
+	}
+	for line, nodes := range map[string]int{
+		"":                                    6000,
+		"--preset small --preset-seed 3":      6000,
+		"--preset pubmed --preset-nodes 2000": 2000,
+		"--preset-nodes 900":                  900,
+		"--format csv --data " + dir:          4,
+	} {
+		d, _ := parse(t, line)
+		if set, err := d.Open("small"); err != nil || set.Nodes() != nodes {
+			t.Errorf("%q: %v, want %d nodes", line, err, nodes)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := table(t)
+	for line, want := range map[string]string{
+		"":                                     "no data set: give --data DIR",
+		"--preset small --data " + dir:         "both --data",
+		"--preset-nodes 5 --data " + dir:       "--preset-nodes is 5",
+		"--preset twitter":                     `--preset is "twitter", want one of small, flickr`,
+		"--preset small --preset-nodes 1":      "--preset-nodes: preset small with 1 nodes",
+		"--preset small --format csv":          "--format is csv, but no --data",
+		"--format parquet --data " + dir:       `format is "parquet", want one of graphsaint`,
+		"--format planetoid --data " + dir:     "no file ind.NAME.graph",
+		"--data " + filepath.Join(dir, "none"): "no such file",
+	} {
+		d, _ := parse(t, line)
+		if _, err := d.Open(""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", line, err, want)
+		}
+	}
+}
+
+// A command reads the formats that it names beside those of package dataset.
+func TestMoreFormats(t *testing.T) {
+	other := dataset.Format{Name: "other", Found: func(string) bool { return false },
+		Read: func(string, dataset.OpenOptions) (*dataset.Dataset, error) {
+			return &dataset.Dataset{Name: "of another"}, nil
+		}}
+	d, _ := parse(t, "--format other --data x", other)
+	if set, err := d.Open(""); err != nil || set.Name != "of another" {
+		t.Errorf("%v, %v", set, err)
+	}
+}

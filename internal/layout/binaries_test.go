@@ -1,0 +1,37 @@
+package layout
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// What the binaries of the stream must not carry: they would grow by it and build longer, and never use it.
+var notInStream = []string{"github.com/parquet-go/parquet-go", "gonum.org/v1/plot"}
+
+// TestBinariesOfTheStream asks the go command for all that a binary is built of, libraries of libraries included.
+func TestBinariesOfTheStream(t *testing.T) {
+	for _, name := range []string{"consumer", "rivulet"} {
+		for _, library := range notInStream {
+			if dependencies(t, name)[library] {
+				t.Errorf("cmd/%s is built with %s", name, library)
+			}
+		}
+	}
+	if !dependencies(t, "trainer")["github.com/parquet-go/parquet-go"] {
+		t.Error("cmd/trainer is built without Parquet: either it cannot read it, or this test would find nothing")
+	}
+}
+
+func dependencies(t *testing.T, binary string) map[string]bool {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "rivulet/cmd/"+binary).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := map[string]bool{}
+	for _, name := range strings.Fields(string(out)) {
+		deps[name] = true
+	}
+	return deps
+}
