@@ -354,3 +354,25 @@ func TestSciPyFiles(t *testing.T) {
 		})
 	}
 }
+
+// TestPyTorchGeometric reads what tools/export_pyg.py made of a Data object (tools/export_pyg_test.py --fixtures).
+func TestPyTorchGeometric(t *testing.T) {
+	for name, x := range map[string]graph.Features{
+		"dense": {Dense: &graph.Dense{Rows: 5, Cols: 3, Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}}},
+		"sparse": {Sparse: &graph.CSR{Rows: 5, Cols: 3, RowPtr: []int{0, 1, 2, 2, 4, 5},
+			ColIdx: []int32{0, 1, 0, 2, 1}, Val: []float32{1.5, -2, 0.25, 3, 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := Load("testdata/pyg/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &Dataset{Name: name, IDs: decimals(5), Classes: decimals(2), Labels: []int32{0, 1, 0, 1, -1}, X: x,
+				Adj:   newSymmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}}),
+				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{4}, BagOfWords: x.Sparse != nil}
+			if diff := cmp.Diff(want, d); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

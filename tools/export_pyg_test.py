@@ -1,0 +1,134 @@
+"""Tests of export_pyg.py: python tools/export_pyg_test.py, where PyTorch, PyTorch Geometric and SciPy are installed.
+
+With --fixtures it writes those of Go's TestPyTorchGeometric to dataset/testdata/pyg instead.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch_geometric.data import Data
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from export_pyg import ExportError, export, load  # noqa: E402
+
+
+def ring(**change):
+    """The ring 0-1-2-3-4-0 with the chord 0-2: some edges in one direction, one twice, a self-loop; node 4 in no mask."""
+    edges = [(0, 1), (1, 0), (1, 2), (2, 3), (3, 4), (0, 4), (0, 2), (0, 2), (3, 3)]
+    mask = lambda *nodes: torch.tensor([i in nodes for i in range(5)])
+    values = dict(x=torch.tensor([[1.5, 0, 0], [0, -2, 0], [0, 0, 0], [0.25, 0, 3], [0, 1, 0]]), y=torch.tensor([0, 1, 0, 1, 0]),
+                  edge_index=torch.tensor(edges).t(), train_mask=mask(0, 3), val_mask=mask(1), test_mask=mask(2))
+    return Data(**{**values, **change})
+
+
+class Export(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.said = []
+
+    def export(self, data, **options):
+        out = os.path.join(self.dir, "out")
+        export(data, out, say=self.said.append, **options)
+        return out
+
+    def json(self, out, name):
+        with open(os.path.join(out, name)) as f:
+            return json.load(f)
+
+    def roles(self, out):
+        return self.json(out, "role.json")
+
+    def test_whole(self):
+        out = self.export(ring())
+        adj = sp.load_npz(os.path.join(out, "adj_full.npz"))
+        want = np.zeros((5, 5))
+        for i, j in [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4), (0, 2)]:
+            want[i, j] = want[j, i] = 1
+        np.testing.assert_array_equal(adj.toarray(), want)
+        np.testing.assert_array_equal(np.load(os.path.join(out, "feats.npy")), ring().x.numpy())
+        self.assertEqual(self.roles(out), {"tr": [0, 3], "va": [1], "te": [2], "un": [4]})
+        self.assertEqual(self.json(out, "class_map.json"), {"0": 0, "1": 1, "2": 0, "3": 1, "4": 0})
+        for part in ("1 self-loops were dropped", "1 repeated edges were merged", "5 edges that stood in one direction",
+                     "5 nodes, 6 edges, 3 features, 2 tr, 1 va, 1 te, 1 un"):
+            self.assertTrue(any(part in line for line in self.said), f"{part}: {self.said}")
+
+    def test_sparse_features(self):
+        x = ring().x
+        for data, options in ((ring(x=x.to_sparse()), {}), (ring(), {"sparse": True})):
+            out = self.export(data, **options)
+            np.testing.assert_array_equal(sp.load_npz(os.path.join(out, "feats.npz")).toarray(), x.numpy())
+            self.assertFalse(os.path.exists(os.path.join(out, "feats.npy")))
+            shutil.rmtree(out)
+
+    def test_options(self):
+        self.assertNotIn("un", self.roles(self.export(ring(), unlabelled=False)))
+
+    def test_one_of_several_splits(self):
+        masks = {name: torch.stack([~ring()[name], ring()[name]], 1) for name in ("train_mask", "val_mask", "test_mask")}
+        self.assertEqual(self.roles(self.export(ring(**masks), split=1))["tr"], [0, 3])
+
+    def test_classes_are_renumbered(self):
+        out = self.export(ring(y=torch.tensor([[3], [7], [3], [7], [-1]])))
+        self.assertEqual(self.json(out, "class_map.json"), {"0": 0, "1": 1, "2": 0, "3": 1})
+        self.assertTrue(any("[3, 7] were renumbered" in line for line in self.said), self.said)
+
+    def test_edge_features_are_left_out(self):
+        self.export(ring(edge_attr=torch.ones(9, 2)))
+        self.assertTrue(any("edge_attr of shape (9, 2) was left out" in line for line in self.said), self.said)
+
+    def test_refuses(self):
+        nan = ring().x
+        nan[3, 1] = float("nan")
+        for change, part in (
+            ({"y": None}, "no y"),
+            ({"train_mask": None}, "no train_mask"),
+            ({"x": nan}, r"x\[3, 1\] is nan"),
+            ({"x": nan.to_sparse()}, r"x\[3, 1\] is nan"),
+            ({"x": torch.zeros(5)}, "x has shape"),
+            ({"edge_index": torch.tensor([[0, 1], [1, 5]])}, r"edge_index\[:, 1\] is \[1, 5\], outside"),
+            ({"edge_weight": torch.tensor([1.0] * 8 + [0.5])}, r"edge_weight\[8\] is 0.5"),
+            ({"val_mask": torch.tensor([True] * 5)}, "node 0 is in the masks of tr and va"),
+            ({"test_mask": torch.tensor([False] * 5)}, "test_mask is empty"),
+            ({"test_mask": torch.tensor([1, 0])}, "test_mask is of shape"),
+            ({"train_mask": torch.ones(5, 2, dtype=torch.bool)}, "2 splits"),
+            ({"y": torch.zeros(5, 3, dtype=torch.long)}, "y is of shape"),
+            ({"y": torch.tensor([0, -1, 0, 1, 0])}, r"y\[1\] is -1"),
+        ):
+            with self.subTest(part), self.assertRaisesRegex(ExportError, part):
+                self.export(ring(**change))
+        self.export(ring())
+        with self.assertRaisesRegex(ExportError, "there already"):
+            self.export(ring())
+
+    def test_command(self):
+        file, out = os.path.join(self.dir, "data.pt"), os.path.join(self.dir, "out")
+        for held in (ring(), [ring()], (ring().to_dict(), None, Data)):
+            torch.save(held, file)
+            self.assertEqual(load(file).edge_index.shape, (2, 9))
+        run = lambda *args: subprocess.run([sys.executable, os.path.join(HERE, "export_pyg.py"), *args], capture_output=True, text=True)
+        self.assertEqual(run(file, out).returncode, 0)
+        self.assertEqual(self.roles(out)["te"], [2])
+        again = run(file, out)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("export_pyg: ", again.stderr)
+        torch.save([1, 2], file)
+        self.assertIn("holds list, want a Data object", run(file, out).stderr)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--fixtures"]:
+        fixtures = os.path.join(HERE, "..", "dataset", "testdata", "pyg")
+        shutil.rmtree(fixtures, ignore_errors=True)
+        export(ring(), os.path.join(fixtures, "dense"))
+        export(ring(x=ring().x.to_sparse()), os.path.join(fixtures, "sparse"))
+    else:
+        unittest.main()
