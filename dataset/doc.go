@@ -1,12 +1,58 @@
 // Package dataset reads, checks, generates and writes whole graphs, and cuts them for the inductive setting: the original
 // graph T that is condensed, and the nodes that arrive later.
 //
-// # The layout on disk
+// # Formats
+//
+// [Open] reads a data set of any of these formats, found by the names of its files or named:
+//
+//	graphsaint      the directory that [Load] and [Dataset.Save] know, below
+//	planetoid       ind.NAME.x, .y, .allx, .ally, .tx, .ty, .graph, .test.index
+//	gnn-benchmark   one file .npz with adj_…, attr_… and labels
+//	csv             tables of nodes and edges
+//	parquet         the same tables; package dataset/parquet, which only those who name it carry
+//
+// Whatever the format, errors name the file and the place in it, nothing is allocated that the file's own bytes do not
+// cover, and what comes back keeps every promise of [Dataset]. Formats that people write by hand are read tolerantly where
+// there is one thing to mean: edges stand in one direction or both and more than once, and self-loops are dropped. What was
+// changed is told in Notes.
+//
+// # Tables
+//
+// The csv format is a directory with nodes.csv and edges.csv, or directories nodes and edges with any number of such files
+// of one header, read by name; each may be gzip (.csv.gz, at most 64 MiB and 200 times its size).
+//
+//	id,age,income,label,split          source,target
+//	anna,31,52e3,buyer,train           anna,bob
+//	bob,28,48.5,visitor,val            bob,carla
+//	carla,45,71000,,unlabelled         carla,anna
+//
+//	id         any text, distinct
+//	label      the class by name; empty: none. Classes are numbered in the order of their names, which is numerical where
+//	           all are integers. Train, val and test nodes need one; that of an unlabelled node is forgotten
+//	split      train, val, test, unlabelled; tr, va, te, un, training, valid, validation and unlabeled are the same; empty
+//	           or none: in no role. Without the column a split is drawn, see [Open]
+//	features   a list: numbers between spaces, commas or semicolons, in square brackets or not; or else
+//	others     every other column of nodes is one feature, in their order. With a column features others are ignored
+//	source, target   ids of nodes, in either direction; weight may be there and must be 1; others are ignored
+//
+// Features of tables are dense. Names of columns are as written here, in any order.
+//
+// # Planetoid and gnn-benchmark
+//
+// A Planetoid set has its public split: the nodes of y train, the next 500 validate, those of test.index test, all others
+// that have features are unlabelled. The features are a bag of words. Nodes in the gaps of test.index (CiteSeer) have no
+// features and no role. Package dataset/pickle reads the pickles and runs nothing. Where a directory has several sets, the
+// path is DIRECTORY/ind.NAME.
+//
+// A gnn-benchmark file has no split: one is drawn. Its graph is taken as undirected, as its authors take it. Classes and
+// nodes have names where the file has lists of strings class_names and node_names.
+//
+// # The GraphSAINT layout
 //
 // [Load] reads and [Dataset.Save] writes a directory in the layout of the GraphSAINT data sets:
 //
-//	adj_full.npz    n×n SciPy CSR (format, shape, indptr, indices, data), symmetric, every entry 1, no self-loops
-//	feats.npz       n×d SciPy CSR: a bag of words, or
+//	adj_full.npz    n×n SciPy CSR, CSC or COO, symmetric, every entry 1, no self-loops
+//	feats.npz       n×d SciPy CSR, CSC or COO: a bag of words, or
 //	feats.npy       n×d dense array, C or Fortran order; exactly one of the two
 //	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, or as a one-hot list
 //	role.json       {"tr": […], "va": […], "te": […], "un": […]}: disjoint lists of node indices
@@ -51,7 +97,8 @@
 //
 // drawn again where i = j or the edge is there already, until there are exactly Edges of them. The rival of a community is
 // a fixed community of another class: such edges lead label propagation astray, but not a model that sees from the
-// features which community they lead to. Features come in two kinds. Bag-of-words: node i has L_i words, log-normal with
+// features which community they lead to. With ScatterRivals rivals are drawn at random, so that not even the pattern of
+// classes that a class meets gives it away. Features come in two kinds. Bag-of-words: node i has L_i words, log-normal with
 // mean Words, each drawn from
 //
 //	the topic of i's community   with probability CommunityTopic     d/25 words, uniform
@@ -60,7 +107,7 @@
 //
 // and kept as a flag. Dense: x_i = CommunityTopic·μ_k + ClassTopic·ν_c + ε_i, all of independent N(0,1) entries.
 //
-// [Preset] has two generators by name: "small" for demonstrations and tests, "flickr" in the shape of the paper's Flickr
-// set. In both, features alone or edges alone come nowhere near a model that has both; presets.go has the figures and a
-// test holds them.
+// [Preset] has generators by name: "small" for demonstrations and tests; "flickr", "reddit" and "pubmed" in the shape of
+// the paper's sets. In all of them features alone or edges alone come nowhere near a model that has both; presets.go has
+// the figures and a test holds them. [Scaled] gives a preset another number of nodes.
 package dataset

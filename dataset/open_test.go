@@ -49,6 +49,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"nothing there", filepath.Join(t.TempDir(), "none"), OpenOptions{}, []string{"none: no such file"}},
 		{"nothing known", t.TempDir(), OpenOptions{}, []string{"looked for graphsaint: ", "adj_full.npz", "planetoid: ", "gnn-benchmark: ", "csv: ", "nodes.csv"}},
+		{"Parquet without its reader", "parquet/testdata/lists", OpenOptions{}, []string{"Parquet, which the trainer reads"}},
 		{"unknown format", t.TempDir(), OpenOptions{Format: "rdf"}, []string{`format is "rdf", want one of graphsaint, planetoid, gnn-benchmark, csv`}},
 		{"one more format", t.TempDir(), OpenOptions{Format: "rdf", More: []Format{one}}, []string{"csv, one"}},
 		{"two formats", writeFiles(t, both), OpenOptions{}, []string{"looks like graphsaint and like csv: name the format"}},

@@ -8,13 +8,17 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
+// plainDictionary is what old writers, pyarrow among them where asked, call RLEDictionary in data pages and Plain in the
+// dictionary itself.
+const plainDictionary format.Encoding = 2
+
 // encoded checks that the values of a page are no more than it declares, by the lengths in their encoding.
 // https://parquet.apache.org/docs/file-format/data-pages/encodings/
 func encoded(e format.Encoding, body []byte, values int64) error {
 	switch e {
 	case format.Plain, format.ByteStreamSplit: // as long as their values
 		return nil
-	case format.PlainDictionary, format.RLEDictionary:
+	case plainDictionary, format.RLEDictionary:
 		if len(body) == 0 { // of nulls alone
 			return nil
 		}

@@ -166,7 +166,7 @@ func (c *pageCheck) page(h pageHeader, at, left int64) error {
 			return errors.New("a second dictionary")
 		}
 		c.dicts = 1 + 2*h.uncompressed + valueBytes*h.values
-		if h.encoding != format.Plain && h.encoding != format.PlainDictionary {
+		if h.encoding != format.Plain && h.encoding != plainDictionary {
 			return fmt.Errorf("a dictionary in encoding %s", h.encoding)
 		}
 		_, err := c.decompress(body, h.uncompressed)
