@@ -28,41 +28,11 @@ var Format = dataset.Format{
 }
 
 func read(dir string, o dataset.OpenOptions) (*dataset.Dataset, error) {
-	nodes, err := dataset.TableFiles(dir, "nodes", ext)
+	t, ignoredNodes, err := readNodes(dir)
 	if err != nil {
 		return nil, err
 	}
-	edges, err := dataset.TableFiles(dir, "edges", ext)
-	if err != nil {
-		return nil, err
-	}
-	var t *dataset.Table
-	var ignored [2][]string
-	err = eachFile(dir, nodes, func(name string, f *table) error {
-		columns, err := dataset.PlanNodes(f.names)
-		if err != nil {
-			return err
-		}
-		if t == nil {
-			t = dataset.NewTable(columns.Split >= 0)
-		}
-		ignored[0] = columns.Ignored
-		return f.nodes(columns, t, name)
-	})
-	if err != nil {
-		return nil, err
-	}
-	if t.Nodes() == 0 {
-		return nil, fmt.Errorf("%s: there are no nodes", nodes[len(nodes)-1])
-	}
-	err = eachFile(dir, edges, func(_ string, f *table) error {
-		columns, err := dataset.PlanEdges(f.names)
-		if err != nil {
-			return err
-		}
-		ignored[1] = columns.Ignored
-		return f.edges(columns, t)
-	})
+	ignoredEdges, err := readEdges(dir, t)
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +44,47 @@ func read(dir string, o dataset.OpenOptions) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.NoteIgnored("nodes", ignored[0])
-	d.NoteIgnored("edges", ignored[1])
+	d.NoteIgnored("nodes", ignoredNodes)
+	d.NoteIgnored("edges", ignoredEdges)
 	return d, nil
+}
+
+func readNodes(dir string) (t *dataset.Table, ignored []string, err error) {
+	files, err := dataset.TableFiles(dir, "nodes", ext)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = eachFile(dir, files, func(name string, f *table) error {
+		columns, err := dataset.PlanNodes(f.names)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			t = dataset.NewTable(columns.Split >= 0)
+		}
+		ignored = columns.Ignored
+		return f.nodes(columns, t, name)
+	})
+	if err == nil && t.Nodes() == 0 {
+		err = fmt.Errorf("%s: there are no nodes", files[len(files)-1])
+	}
+	return t, ignored, err
+}
+
+func readEdges(dir string, t *dataset.Table) (ignored []string, err error) {
+	files, err := dataset.TableFiles(dir, "edges", ext)
+	if err != nil {
+		return nil, err
+	}
+	err = eachFile(dir, files, func(_ string, f *table) error {
+		columns, err := dataset.PlanEdges(f.names)
+		if err != nil {
+			return err
+		}
+		ignored = columns.Ignored
+		return f.edges(columns, t)
+	})
+	return ignored, err
 }
 
 // eachFile opens the files of one table, which have the same columns in the same order. Errors name the file.
