@@ -11,8 +11,12 @@ import (
 )
 
 // kmeansIterations bounds Lloyd's iterations of one start, which also ends when no more than one row in kmeansSettled moves.
+// Where all of a large graph is one partition there are fewer, down to kmeansFewest: kmeansLong bounds their
+// multiplications, to about ten seconds on two cores. The last iterations move next to nothing.
 const (
 	kmeansIterations = 50
+	kmeansFewest     = 10
+	kmeansLong       = 5e10
 	kmeansSettled    = 1000
 )
 
@@ -28,6 +32,11 @@ const (
 // kmeans partitions the rows of points (n×p) into k clusters and returns the cluster of each row: of several starts the
 // partition with the smallest sum of squared distances. Every cluster has at least one row; 1 ≤ k ≤ n.
 func kmeans(points *graph.Dense, k int, rng *rand.Rand) []int32 {
+	return weightedKMeans(points, nil, k, rng)
+}
+
+// weightedKMeans is kmeans with rows that count weights[i] > 0 times each (nil: once), in the sum and in the means.
+func weightedKMeans(points *graph.Dense, weights []float32, k int, rng *rand.Rand) []int32 {
 	of := make([]int32, points.Rows)
 	switch {
 	case k == 1:
@@ -42,7 +51,7 @@ func kmeans(points *graph.Dense, k int, rng *rand.Rand) []int32 {
 	best := math.Inf(1)
 	starts := int(kmeansWork / kmeansUsual / (float64(points.Rows) * float64(points.Cols) * float64(k)))
 	for range max(1, min(kmeansStarts, starts)) {
-		start, loss := lloyd(points, norms, k, rng)
+		start, loss := lloyd(points, norms, weights, k, rng)
 		if loss < best {
 			of, best = start, loss
 		}
@@ -50,24 +59,23 @@ func kmeans(points *graph.Dense, k int, rng *rand.Rand) []int32 {
 	return of
 }
 
-// lloyd runs Lloyd's algorithm from a k-means++ start and returns the partition with its sum of squared distances to the
-// centres that it was assigned by.
-func lloyd(points *graph.Dense, norms []float32, k int, rng *rand.Rand) (of []int32, loss float64) {
+// lloyd runs Lloyd's algorithm from a k-means++ start and returns the partition with its weighted sum of squared distances
+// to the centres that it was assigned by.
+func lloyd(points *graph.Dense, norms, weights []float32, k int, rng *rand.Rand) (of []int32, loss float64) {
 	of = make([]int32, points.Rows)
-	gap := make([]float32, points.Rows) // squared distance to the own centre
-	centres := plusPlus(points, norms, k, rng)
-	for iteration := range kmeansIterations {
+	gap := make([]float32, points.Rows) // squared distance to the own centre, times the weight
+	centres := plusPlus(points, norms, weights, k, rng)
+	work := float64(points.Rows) * float64(points.Cols) * float64(k)
+	for iteration := range max(kmeansFewest, int(min(kmeansIterations, kmeansLong/max(1, work)))) {
 		moved := nearest(points, norms, centres, of, gap)
+		weigh(gap, gap, weights)
 		refill(of, gap, k)
 		if moved <= points.Rows/kmeansSettled && iteration > 0 {
 			break
 		}
-		means(centres, points, of)
+		means(centres, points, weights, of)
 	}
-	for _, v := range gap {
-		loss += float64(v)
-	}
-	return of, loss
+	return of, sum(gap)
 }
 
 func squaredNorms(m *graph.Dense) []float32 {
@@ -82,27 +90,46 @@ func squaredNorms(m *graph.Dense) []float32 {
 	return out
 }
 
-// plusPlus draws k rows, each with probability proportional to its squared distance from those drawn before (Arthur and
-// Vassilvitskii, "k-means++", 2007). Rows that coincide with a centre are drawn only where no other is left.
-func plusPlus(points *graph.Dense, norms []float32, k int, rng *rand.Rand) *graph.Dense {
+// weigh sets dst = weights∘gap; weights nil are ones. dst may be gap.
+func weigh(dst, gap, weights []float32) {
+	copy(dst, gap)
+	for i, w := range weights {
+		dst[i] *= w
+	}
+}
+
+// plusPlus draws k rows, each with probability proportional to its squared distance from those drawn before, times its
+// weight (Arthur and Vassilvitskii, "k-means++", 2007). Rows that coincide with a centre are drawn only where no other is
+// left.
+func plusPlus(points *graph.Dense, norms, weights []float32, k int, rng *rand.Rand) *graph.Dense {
 	centres := graph.NewDense(k, points.Cols)
-	gap := make([]float32, points.Rows)
+	gap, chance := make([]float32, points.Rows), make([]float32, points.Rows)
 	for i := range gap {
 		gap[i] = math.MaxFloat32
 	}
 	pick := rng.IntN(points.Rows)
+	if weights != nil {
+		pick = draw(weights, rng.Float64()*sum(weights), pick)
+	}
 	for c := range k {
 		centre := centres.Row(c)
 		copy(centre, points.Row(pick))
-		total := 0.0
 		for i := range gap {
 			d := norms[i] + norms[pick] - 2*dot(points.Row(i), centre)
 			gap[i] = max(0, min(gap[i], d))
-			total += float64(gap[i])
 		}
-		pick = draw(gap, rng.Float64()*total, pick)
+		weigh(chance, gap, weights)
+		pick = draw(chance, rng.Float64()*sum(chance), pick)
 	}
 	return centres
+}
+
+func sum(v []float32) float64 {
+	total := 0.0
+	for _, x := range v {
+		total += float64(x)
+	}
+	return total
 }
 
 // draw is the row at which the running sum of weights reaches target, the row before it where all weights are 0.
@@ -156,7 +183,7 @@ func general(m *graph.Dense) blas32.General {
 	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: max(1, m.Cols), Data: m.Data}
 }
 
-// refill gives every empty cluster the row that is farthest from its own centre and not alone there.
+// refill gives every empty cluster the row of the largest gap that is not alone in its own.
 func refill(of []int32, gap []float32, k int) {
 	size := make([]int, k)
 	for _, c := range of {
@@ -179,13 +206,17 @@ func refill(of []int32, gap []float32, k int) {
 	}
 }
 
-// means sets the centres to the means of their rows.
-func means(centres, points *graph.Dense, of []int32) {
+// means sets the centres to the weighted means of their rows.
+func means(centres, points *graph.Dense, weights []float32, of []int32) {
 	clear(centres.Data)
 	size := make([]float32, centres.Rows)
 	for i, c := range of {
-		graph.Add(centres.Row(int(c)), points.Row(i))
-		size[c]++
+		weight := float32(1)
+		if weights != nil {
+			weight = weights[i]
+		}
+		graph.Axpy(centres.Row(int(c)), weight, points.Row(i))
+		size[c] += weight
 	}
 	for c, n := range size {
 		row := centres.Row(c)

@@ -80,7 +80,7 @@ func TestKMeansRests(t *testing.T) {
 	const k = 7
 	of := kmeans(points, k, stream(7))
 	centres := graph.NewDense(k, 3)
-	means(centres, points, of)
+	means(centres, points, nil, of)
 	again, gap := slices.Clone(of), make([]float32, len(of))
 	if moved := nearest(points, squaredNorms(points), centres, again, gap); moved != 0 {
 		t.Errorf("%d points are nearer to the mean of another cluster", moved)
@@ -91,7 +91,7 @@ func TestKMeansRests(t *testing.T) {
 	}
 	rng, mean := stream(7), 0.0
 	for range kmeansStarts {
-		_, single := lloyd(points, squaredNorms(points), k, rng)
+		_, single := lloyd(points, squaredNorms(points), nil, k, rng)
 		if single < loss*(1-1e-5) {
 			t.Errorf("one start reaches %v, what was kept %v", single, loss)
 		}
