@@ -20,13 +20,7 @@ type Clusters struct {
 // class c into share[c] clusters, as [Budget] gives them. Nodes without a label (−1) are in none; see [Clusters.Join].
 func Cluster(points *graph.Dense, labels []int32, share []int, rng *rand.Rand) *Clusters {
 	c := &Clusters{Of: slices.Repeat([]int32{-1}, len(labels))}
-	members := make([][]int32, len(share)) // labelled nodes of each class
-	for i, y := range labels {
-		if y >= 0 {
-			members[y] = append(members[y], int32(i))
-		}
-	}
-	for class, nodes := range members {
+	for class, nodes := range byClass(labels, len(share)) {
 		if len(nodes) == 0 {
 			continue
 		}

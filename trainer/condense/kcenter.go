@@ -1,0 +1,44 @@
+package condense
+
+import "rivulet/graph"
+
+// KCenter chooses nodes of each class that cover it: first the one nearest to the class's mean, then again and again the
+// one farthest from all that are chosen (Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance", 1985: no
+// node is farther from a chosen one than twice the least possible). It takes k passes over the class.
+func KCenter(in Input) *Condensed {
+	return coreset(in, func(nodes []int32, k int) []int { return cover(in.Points.Take(nodes), k) })
+}
+
+// cover returns k rows in the order in which they are chosen.
+func cover(points *graph.Dense, k int) []int {
+	if k == 0 {
+		return nil
+	}
+	norms, taken := squaredNorms(points), make([]bool, points.Rows)
+	gap := make([]float32, points.Rows) // squared distance to the nearest chosen row
+	var chosen []int
+	for at := nearestTo(meanRow(points), points, norms, taken); ; at = farthest(gap, taken) {
+		chosen = append(chosen, at)
+		if len(chosen) == k {
+			return chosen
+		}
+		taken[at] = true
+		for i := range gap {
+			d := norms[i] + norms[at] - 2*dot(points.Row(i), points.Row(at))
+			if len(chosen) == 1 || d < gap[i] {
+				gap[i] = d
+			}
+		}
+	}
+}
+
+// farthest is the row with the largest gap, of equals the first, of those that are not taken.
+func farthest(gap []float32, taken []bool) int {
+	at := -1
+	for i, d := range gap {
+		if !taken[i] && (at < 0 || d > gap[at]) {
+			at = i
+		}
+	}
+	return at
+}
