@@ -131,6 +131,7 @@ func (l *learner) startM() *matrix[float32] {
 func (l *learner) doRound(ctx context.Context) error {
 	rng := stream(l.o.Seed, purposeRounds+uint64(l.round))
 	l.relay.draw(rng)
+	l.setRates()
 	if l.raw != nil {
 		l.norm.forward(l.raw)
 	}
@@ -159,6 +160,18 @@ func (l *learner) doRound(ctx context.Context) error {
 	}
 	l.round++
 	return nil
+}
+
+// setRates sets the round's rates: from 1 to FinalRate along half a cosine.
+func (l *learner) setRates() {
+	share := 1.0
+	if last := l.o.Rounds - 1; last > 0 {
+		share = l.o.FinalRate + (1-l.o.FinalRate)*(1+math.Cos(math.Pi*float64(l.round)/float64(last)))/2
+	}
+	l.adamX.rate, l.adamW.rate = share*l.o.RateX, share*l.o.RateAffinity
+	if l.adamM != nil {
+		l.adamM.rate = share * l.o.RateM
+	}
 }
 
 // stepS moves X' or the MLP along −∂(L_gra + λL_str), then trains the relay on the new S.

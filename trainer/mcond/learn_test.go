@@ -217,6 +217,21 @@ func TestResume(t *testing.T) {
 	}
 }
 
+func TestRates(t *testing.T) {
+	w, o := newWorld(t), small()
+	o.Rounds, o.FinalRate = 5, 0.2
+	l := newLearner(prepare(&w.in, &o), &o, true)
+	for round, want := range map[int]float64{0: 1, 2: 0.6, 4: 0.2} {
+		l.round = round
+		l.setRates()
+		for name, got := range map[string]float64{"X'": l.adamX.rate / o.RateX, "MLP": l.adamW.rate / o.RateAffinity, "M": l.adamM.rate / o.RateM} {
+			if math.Abs(got-want) > 1e-12 {
+				t.Errorf("round %d: the rate of %s is %v of its first, want %v", round, name, got, want)
+			}
+		}
+	}
+}
+
 func TestPatience(t *testing.T) {
 	w := newWorld(t)
 	scores := map[int]float64{2: 5, 4: 7, 6: 6, 8: 7, 10: 9}
@@ -284,6 +299,7 @@ func TestRefusedInput(t *testing.T) {
 		{func(_ *Input, o *Options) { o.Rounds = 0 }, "rounds is 0, want at least 1"},
 		{func(_ *Input, o *Options) { o.Beta = -1 }, "beta is -1"},
 		{func(_ *Input, o *Options) { o.RateX = 0 }, "rate_x is 0"},
+		{func(_ *Input, o *Options) { o.FinalRate = 1.5 }, "final_rate is 1.5"},
 		{func(_ *Input, o *Options) { o.Delta = nil }, "number of delta is 0"},
 		{func(_ *Input, o *Options) { o.Mu = []float64{0, math.NaN()} }, "mu is NaN"},
 		{func(_ *Input, o *Options) { o.Checkpoint, o.CheckpointEvery = "x", 0 }, "checkpoint_every is 0"},

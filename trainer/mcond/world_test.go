@@ -136,6 +136,6 @@ func (w *world) nearest(s *Snapshot) (float64, error) {
 func small() Options {
 	o := Defaults(80)
 	o.Rounds, o.StepsS, o.StepsM, o.Hidden, o.EdgeBatch, o.Components, o.EvalEvery, o.CheckpointEvery = 6, 4, 5, 8, 16, 12, 2, 2
-	o.Seed = 3
+	o.RateX, o.Seed = 0.03, 3
 	return o
 }

@@ -1,0 +1,40 @@
+package mcond
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The learned recipe calls nothing of the solver: of this module it sees T, the model that it matches, and the features.
+func TestImportsNothingOfTheSolver(t *testing.T) {
+	allowed := map[string]bool{"rivulet/graph": true, "rivulet/infer": true, "rivulet/trainer/features": true}
+	here := os.DirFS(".")
+	files, err := fs.Glob(here, "*.go")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, name := range files {
+		source, err := fs.ReadFile(here, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range parsed.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(path, "rivulet/") && !allowed[path] {
+				t.Errorf("%s imports %s", name, path)
+			}
+		}
+	}
+}
