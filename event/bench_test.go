@@ -72,7 +72,7 @@ func BenchmarkAppendArrival(b *testing.B) {
 func BenchmarkAppendPrediction(b *testing.B) {
 	full := fullPrediction()
 	plain := full
-	plain.Top, plain.Probabilities, plain.Logits = nil, nil, nil
+	plain.Top, plain.Probabilities, plain.Logits, plain.Representation = nil, nil, nil, nil
 	for name, p := range map[string]*Prediction{"full": &full, "plain": &plain} {
 		b.Run(name, func(b *testing.B) {
 			var out []byte

@@ -52,11 +52,18 @@ type Prediction struct {
 	Class       int
 	ClassName   string
 	Probability float32
+	// Abstained says that Probability is below the abstention threshold that was configured. Class and Probability are
+	// published all the same.
+	Abstained bool
 	// Top are the k most probable classes, best first; empty where output.top_k is 0.
 	Top []Score
 	// Probabilities and Logits have one value a class; nil unless asked for. Logits are the model's raw output.
 	Probabilities []float32
 	Logits        []float32
+	// Representation is what a feed computes with instead of a class, of the kind that RepresentationKind names; nil, and
+	// the kind empty, unless asked for.
+	Representation     []float32
+	RepresentationKind string
 	// Known counts the neighbours that are nodes of the original graph, InBatch those that are arrivals of the same
 	// graph batch, Unknown all others.
 	Known, InBatch, Unknown int
@@ -69,6 +76,12 @@ type Prediction struct {
 	// ArrivalTime is Arrival.Time, IngestTime the record's timestamp, PredictedTime when the model had run.
 	ArrivalTime, IngestTime, PredictedTime time.Time
 }
+
+// Kinds of [Prediction.Representation].
+const (
+	RepresentationLogits    = "logits"    // the model's raw output, C values
+	RepresentationEmbedding = "embedding" // the layer before the classifier; for SGC the propagated features
+)
 
 // DeadLetter is a record that can never be predicted, with the reason.
 type DeadLetter struct {

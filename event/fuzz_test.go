@@ -65,7 +65,7 @@ func FuzzDecodePrediction(f *testing.F) {
 		if !bytes.Equal(original, record) {
 			t.Fatalf("decoding changed the record to %q", record)
 		}
-		requireBounded(t, len(record), cap(p.Probabilities)*4+cap(p.Logits)*4+cap(p.Top)*int(unsafe.Sizeof(Score{})))
+		requireBounded(t, len(record), cap(p.Probabilities)*4+cap(p.Logits)*4+cap(p.Representation)*4+cap(p.Top)*int(unsafe.Sizeof(Score{})))
 		if err != nil {
 			requireFieldError(t, err)
 			return

@@ -91,7 +91,7 @@ func drawPrediction(t *rapid.T) Prediction {
 		return Score{count.Draw(t, "class"), optional.Draw(t, "name"), rapid.Float32Range(0, 1).Draw(t, "probability")}
 	})
 	when := rapid.OneOf(rapid.Just(time.Time{}), moment())
-	return Prediction{
+	p := Prediction{
 		ID:            text().Draw(t, "id"),
 		Class:         count.Draw(t, "class"),
 		ClassName:     optional.Draw(t, "name"),
@@ -108,5 +108,10 @@ func drawPrediction(t *rapid.T) Prediction {
 		ArrivalTime:   when.Draw(t, "arrival"),
 		IngestTime:    when.Draw(t, "ingest"),
 		PredictedTime: when.Draw(t, "predicted"),
+		Abstained:     rapid.Bool().Draw(t, "abstained"),
 	}
+	if p.Representation = rapid.SliceOfN(finite(), 0, 9).Draw(t, "representation"); len(p.Representation) > 0 {
+		p.RepresentationKind = rapid.SampledFrom([]string{RepresentationLogits, RepresentationEmbedding}).Draw(t, "kind")
+	}
+	return p
 }

@@ -69,6 +69,8 @@ func goKind(t reflect.Type) string {
 		return "an integer"
 	case reflect.Float32:
 		return "a number"
+	case reflect.Bool:
+		return "true or false"
 	case reflect.Slice:
 		return "an array"
 	case reflect.Struct:

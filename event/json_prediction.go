@@ -13,28 +13,35 @@ import (
 // predictionJSON is the wire form; the order of its fields is the order in the record. Pointers tell a missing field
 // from a 0; a wire form of its own keeps [Prediction] free of any one codec's tags.
 type predictionJSON struct {
-	ID            string      `json:"id"`
-	Class         *int        `json:"class"`
-	ClassName     string      `json:"class_name,omitzero"`
-	Probability   *float32    `json:"probability"`
-	Top           []scoreJSON `json:"top,omitempty"`
-	Probabilities []float32   `json:"probabilities,omitempty"`
-	Logits        []float32   `json:"logits,omitempty"`
-	Artifact      *string     `json:"artifact"`
-	Batch         string      `json:"batch,omitzero"`
-	Known         *int        `json:"known_neighbours"`
-	InBatch       *int        `json:"batch_neighbours"`
-	Unknown       *int        `json:"unknown_neighbours"`
-	Source        *sourceJSON `json:"source"`
-	ArrivalTime   time.Time   `json:"arrival_time,omitzero"`
-	IngestTime    time.Time   `json:"ingest_time,omitzero"`
-	PredictedTime time.Time   `json:"predicted_time,omitzero"`
+	ID             string              `json:"id"`
+	Class          *int                `json:"class"`
+	ClassName      string              `json:"class_name,omitzero"`
+	Probability    *float32            `json:"probability"`
+	Abstained      bool                `json:"abstained,omitzero"`
+	Top            []scoreJSON         `json:"top,omitempty"`
+	Probabilities  []float32           `json:"probabilities,omitempty"`
+	Logits         []float32           `json:"logits,omitempty"`
+	Representation *representationJSON `json:"representation,omitzero"`
+	Artifact       *string             `json:"artifact"`
+	Batch          string              `json:"batch,omitzero"`
+	Known          *int                `json:"known_neighbours"`
+	InBatch        *int                `json:"batch_neighbours"`
+	Unknown        *int                `json:"unknown_neighbours"`
+	Source         *sourceJSON         `json:"source"`
+	ArrivalTime    time.Time           `json:"arrival_time,omitzero"`
+	IngestTime     time.Time           `json:"ingest_time,omitzero"`
+	PredictedTime  time.Time           `json:"predicted_time,omitzero"`
 }
 
 type scoreJSON struct {
 	Class       int     `json:"class"`
 	Name        string  `json:"name,omitzero"`
 	Probability float32 `json:"probability"`
+}
+
+type representationJSON struct {
+	Kind   string    `json:"kind"`
+	Values []float32 `json:"values"`
 }
 
 type sourceJSON struct {
@@ -48,6 +55,7 @@ type predictionWire struct {
 	buf    bytes.Buffer
 	fields predictionJSON
 	source sourceJSON
+	repr   representationJSON
 	top    []scoreJSON
 }
 
@@ -55,7 +63,7 @@ var predictionWires = sync.Pool{New: func() any { return new(predictionWire) }}
 
 // release lets go of all that belongs to the caller.
 func (w *predictionWire) release() {
-	w.buf, w.fields, w.source = bytes.Buffer{}, predictionJSON{}, sourceJSON{}
+	w.buf, w.fields, w.source, w.repr = bytes.Buffer{}, predictionJSON{}, sourceJSON{}, representationJSON{}
 	clear(w.top)
 	w.top = w.top[:0]
 	if cap(w.top) <= maxScratch/64 {
@@ -63,8 +71,8 @@ func (w *predictionWire) release() {
 	}
 }
 
-// AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, batch and times are
-// left out where they are empty; numbers are the shortest that read back as the same float32; times are in UTC. NaN and
+// AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, representation, batch
+// and times are left out where they are empty, abstained where it is false; numbers are the shortest that read back as the same float32; times are in UTC. NaN and
 // infinity have no JSON form and are an error, and dst is then returned as it was.
 func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w := predictionWires.Get().(*predictionWire)
@@ -78,6 +86,7 @@ func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 		Class:         &p.Class,
 		ClassName:     p.ClassName,
 		Probability:   &p.Probability,
+		Abstained:     p.Abstained,
 		Top:           w.top,
 		Probabilities: p.Probabilities,
 		Logits:        p.Logits,
@@ -91,10 +100,14 @@ func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 		IngestTime:    p.IngestTime.UTC(),
 		PredictedTime: p.PredictedTime.UTC(),
 	}
+	if len(p.Representation) > 0 {
+		w.repr = representationJSON{Kind: p.RepresentationKind, Values: p.Representation}
+		w.fields.Representation = &w.repr
+	}
 	w.buf = *bytes.NewBuffer(dst)
 	err := json.MarshalWrite(&w.buf, &w.fields)
-	if err == nil && p.ID == "" {
-		err = fieldErrorf(ReasonUnparsable, "id", "is empty")
+	if err == nil {
+		err = p.checkWritten()
 	}
 	if err != nil {
 		return dst, fmt.Errorf("encoding prediction of %s: %w", cut(strconv.Quote(p.ID)), err)
@@ -102,9 +115,29 @@ func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	return w.buf.Bytes(), nil
 }
 
+// checkWritten refuses what a reader would refuse and the wire form could hold.
+func (p *Prediction) checkWritten() error {
+	if p.ID == "" {
+		return fieldErrorf(ReasonUnparsable, "id", "is empty")
+	}
+	if len(p.Representation) > 0 {
+		return checkKind(p.RepresentationKind)
+	}
+	return nil
+}
+
+func checkKind(kind string) error {
+	switch kind {
+	case RepresentationLogits, RepresentationEmbedding:
+		return nil
+	}
+	return fieldErrorf(ReasonUnparsable, "representation.kind", "%s, want %q or %q",
+		cut(strconv.Quote(kind)), RepresentationLogits, RepresentationEmbedding)
+}
+
 // DecodePrediction reads one JSON record into p, for readers of the predictions topic and for tests. It writes over all
-// of p but Key, which is not part of the payload, and reuses the slices that the record fills. The error is a
-// *[FieldError], after which p holds nothing to rely on.
+// of p but Key, which is not part of the payload, and reuses the slices that the record fills, but for Representation.
+// The error is a *[FieldError], after which p holds nothing to rely on.
 func (JSON) DecodePrediction(data []byte, p *Prediction) error {
 	w := predictionWires.Get().(*predictionWire)
 	defer w.release()
@@ -164,6 +197,12 @@ func (w *predictionJSON) check() error {
 			return fieldErrorf(ReasonUnparsable, element("top", k)+".class", "%d is below 0", s.Class)
 		}
 	}
+	if r := w.Representation; r != nil {
+		if len(r.Values) == 0 {
+			return fieldErrorf(ReasonUnparsable, "representation.values", "is missing or empty")
+		}
+		return checkKind(r.Kind)
+	}
 	return nil
 }
 
@@ -179,6 +218,7 @@ func (w *predictionJSON) store(p *Prediction) {
 		Class:         *w.Class,
 		ClassName:     w.ClassName,
 		Probability:   *w.Probability,
+		Abstained:     w.Abstained,
 		Top:           nilIfEmpty(top),
 		Probabilities: nilIfEmpty(w.Probabilities),
 		Logits:        nilIfEmpty(w.Logits),
@@ -191,6 +231,9 @@ func (w *predictionJSON) store(p *Prediction) {
 		ArrivalTime:   w.ArrivalTime.UTC(),
 		IngestTime:    w.IngestTime.UTC(),
 		PredictedTime: w.PredictedTime.UTC(),
+	}
+	if r := w.Representation; r != nil {
+		p.Representation, p.RepresentationKind = r.Values, r.Kind
 	}
 }
 

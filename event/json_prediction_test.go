@@ -18,6 +18,7 @@ func fullPrediction() Prediction {
 		ID: "p1", Key: []byte("key"), Class: 2, ClassName: "Theory", Probability: 0.7,
 		Top:           []Score{{2, "Theory", 0.7}, {0, "", 0.2}},
 		Probabilities: []float32{0.2, 0.1, 0.7}, Logits: []float32{-1, 1e-9, float32(1) / 3},
+		Representation: []float32{0.5, -0.1}, RepresentationKind: RepresentationEmbedding, Abstained: true,
 		Known: 3, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
 		Source:        Source{"arrivals", 4, 1 << 60},
 		ArrivalTime:   time.Date(2026, 3, 1, 13, 0, 0, 0, cet),
@@ -34,9 +35,10 @@ func TestAppendPrediction(t *testing.T) {
 	}{
 		"full": {
 			full,
-			`{"id":"p1","class":2,"class_name":"Theory","probability":0.7,` +
+			`{"id":"p1","class":2,"class_name":"Theory","probability":0.7,"abstained":true,` +
 				`"top":[{"class":2,"name":"Theory","probability":0.7},{"class":0,"probability":0.2}],` +
-				`"probabilities":[0.2,0.1,0.7],"logits":[-1,1e-9,0.33333334],"artifact":"v7","batch":"b-1",` +
+				`"probabilities":[0.2,0.1,0.7],"logits":[-1,1e-9,0.33333334],` +
+				`"representation":{"kind":"embedding","values":[0.5,-0.1]},"artifact":"v7","batch":"b-1",` +
 				`"known_neighbours":3,"batch_neighbours":2,"unknown_neighbours":1,` +
 				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
 				`"arrival_time":"2026-03-01T12:00:00Z","ingest_time":"2026-03-01T12:00:00.25Z",` +
@@ -75,6 +77,8 @@ func TestAppendPredictionError(t *testing.T) {
 		"logit infinite":      {func(p *Prediction) { p.Logits[1] = inf }, `/logits/1`},
 		"probabilities NaN":   {func(p *Prediction) { p.Probabilities[2] = nan }, `/probabilities/2`},
 		"top probability NaN": {func(p *Prediction) { p.Top[0].Probability = nan }, `/top/0/probability`},
+		"representation NaN":  {func(p *Prediction) { p.Representation[1] = nan }, `/representation/values/1`},
+		"representation kind": {func(p *Prediction) { p.RepresentationKind = "" }, `representation.kind: "", want "logits" or "embedding"`},
 		"year":                {func(p *Prediction) { p.IngestTime = p.IngestTime.AddDate(9000, 0, 0) }, `/ingest_time`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,6 +112,11 @@ func TestDecodePredictionError(t *testing.T) {
 		{`{"id":"x","class":1,"top":[{"class":-2}],` + rest, `top[0].class: -2 is below 0`},
 		{`{"id":"x","class":1,"logits":[1,1e39],` + rest, `logits[1]: 1e39: value out of range`},
 		{`{"id":"x","class":1,"logits":{},` + rest, `logits: a JSON {, want an array`},
+		{`{"id":"x","class":1,"representation":{"kind":"x","values":[1]},` + rest, `representation.kind: "x", want "logits" or`},
+		{`{"id":"x","class":1,"representation":{"values":[1]},` + rest, `representation.kind: "", want`},
+		{`{"id":"x","class":1,"representation":{"kind":"logits"},` + rest, `representation.values: is missing or empty`},
+		{`{"id":"x","class":1,"representation":{"kind":"logits","values":[1,1e39]},` + rest, `representation.values[1]: 1e39: value out`},
+		{`{"id":"x","class":1,"abstained":1,` + rest, `abstained: a JSON number, want true or false`},
 		{`{"id":"x","class":1,"ingest_time":"noon",` + rest, `ingest_time: `},
 		{`{"id":"x","class":1,"ingest_time":"` + strings.Repeat("9", 5000) + `",` + rest, `ingest_time: `},
 		{`{"id":"x","class":1,"class":2,` + rest, `class: duplicate object member name`},
