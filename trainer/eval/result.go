@@ -8,28 +8,65 @@ const (
 	StoS = "S->S"
 )
 
-// Result is one row of the tables: a method, model and setting with its figures. Accuracies are in percent.
+// Result is one row of the tables: a method, model and setting with its figures, over one seed or several. Accuracies and
+// shares are in percent.
 type Result struct {
 	Method         string   `json:"method"`
 	Model          string   `json:"model"`
 	Setting        string   `json:"setting"`
-	SharedM        bool     `json:"shared_m"` // S->S only: W_S deployed through W_O's M
-	Batch          string   `json:"batch"`    // "graph" keeps the edges among arrivals, "node" drops them
+	SharedM        bool     `json:"shared_m"`   // S->S only: W_S deployed through W_O's M
+	Attachment     string   `json:"attachment"` // "joint" or "frozen"
+	Batch          string   `json:"batch"`      // "graph" keeps the edges among arrivals, "node" drops them
 	Calibration    string   `json:"calibration"`
 	SyntheticNodes int      `json:"synthetic_nodes"`
 	Ratio          float64  `json:"ratio"` // N'/N
 	Seeds          []uint64 `json:"seeds"`
 	Accuracy       Spread   `json:"accuracy"`
+	MacroF1        Spread   `json:"macro_f1"`
+	// Agreement is the share of predictions equal to those of Whole: the model fitted on T, joined to T, in the same batches.
+	Agreement Spread `json:"agreement"`
+	// ChangedByBatching is the share of predictions that are others when the same arrivals come shuffled in batches of a
+	// tenth of the size.
+	ChangedByBatching Spread `json:"changed_by_batching"`
+	// ECE is the expected calibration error of the published probabilities in 15 bins, ECEBefore that at temperature 1.
+	ECE       Spread `json:"ece"`
+	ECEBefore Spread `json:"ece_before"`
+	// WeightDecay is what validation chose for most seeds, WeightDecays what it chose for each.
+	WeightDecay  float64   `json:"weight_decay"`
+	WeightDecays []float64 `json:"weight_decays"`
 	// MsPerBatch is wall-clock milliseconds of a batch, on S with attachment (see [Time]), on T over the full graph, and
-	// MsPerBatchNear the same over the batch's two-hop neighbourhood only.
+	// MsPerBatchNear the same over the batch's two-hop neighbourhood only. PropagationMs is the part of label or error
+	// propagation alone.
 	MsPerBatch     float64 `json:"ms_per_batch"`
 	MsPerBatchNear float64 `json:"ms_per_batch_neighbourhood,omitempty"`
-	// InferenceBytes is what [Memory] says.
+	PropagationMs  float64 `json:"propagation_ms_per_batch,omitempty"`
+	// InferenceBytes is what [Memory] says. KeptBytes is what is kept for T's nodes besides and does not count there: eight
+	// bytes an entry of M, or for the method cached the messages themselves.
 	InferenceBytes int64 `json:"inference_bytes"`
+	KeptBytes      int64 `json:"kept_bytes,omitempty"`
+	// TrainSeconds is the wall clock of what made the row, but for evaluation.
+	TrainSeconds float64 `json:"train_seconds"`
+	// Confusion counts predictions by class: row the label, column the prediction, summed over seeds, C×C.
+	Confusion [][]int `json:"confusion,omitempty"`
+	// Reliability are the bins that ECE is made of, summed over seeds.
+	Reliability []Bin `json:"reliability,omitempty"`
 }
 
 // Spread is a mean over seeds with the sample deviation, 0 for one seed.
 type Spread struct {
 	Mean float64 `json:"mean"`
 	Std  float64 `json:"std"`
+}
+
+// Key tells rows apart that are not of one deployment in one kind of batch; rows that differ in their seed alone have one key.
+type Key struct {
+	Method, Model, Setting, Attachment, Batch, Calibration string
+	SharedM                                                bool
+	SyntheticNodes                                         int
+}
+
+// Key is the row's.
+func (r *Result) Key() Key {
+	return Key{Method: r.Method, Model: r.Model, Setting: r.Setting, Attachment: r.Attachment, Batch: r.Batch,
+		Calibration: r.Calibration, SharedM: r.SharedM, SyntheticNodes: r.SyntheticNodes}
 }

@@ -1,0 +1,128 @@
+package eval
+
+import (
+	"math"
+	"slices"
+)
+
+// OverSeeds joins rows of one key that were measured with one seed each, in the order in which keys first appear: means and
+// sample deviations of shares, means of times and bytes, sums of counts.
+func OverSeeds(rows []Result) []Result {
+	groups := map[Key][]Result{}
+	var order []Key
+	for _, r := range rows {
+		k := r.Key()
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], r)
+	}
+	out := make([]Result, 0, len(order))
+	for _, k := range order {
+		out = append(out, joined(groups[k]))
+	}
+	return out
+}
+
+func joined(rows []Result) Result {
+	out := rows[0]
+	spread := func(of func(r *Result) *Spread) {
+		*of(&out) = SpreadOf(values(rows, func(r *Result) float64 { return of(r).Mean }))
+	}
+	for _, of := range []func(r *Result) *Spread{
+		func(r *Result) *Spread { return &r.Accuracy }, func(r *Result) *Spread { return &r.MacroF1 },
+		func(r *Result) *Spread { return &r.Agreement }, func(r *Result) *Spread { return &r.ChangedByBatching },
+		func(r *Result) *Spread { return &r.ECE }, func(r *Result) *Spread { return &r.ECEBefore },
+	} {
+		spread(of)
+	}
+	mean := func(of func(r *Result) float64) float64 { return SpreadOf(values(rows, of)).Mean }
+	out.MsPerBatch = mean(func(r *Result) float64 { return r.MsPerBatch })
+	out.MsPerBatchNear = mean(func(r *Result) float64 { return r.MsPerBatchNear })
+	out.PropagationMs = mean(func(r *Result) float64 { return r.PropagationMs })
+	out.TrainSeconds = mean(func(r *Result) float64 { return r.TrainSeconds })
+	out.InferenceBytes = int64(mean(func(r *Result) float64 { return float64(r.InferenceBytes) }))
+	out.KeptBytes = int64(mean(func(r *Result) float64 { return float64(r.KeptBytes) }))
+	out.Seeds, out.WeightDecays = nil, nil
+	for _, r := range rows {
+		out.Seeds = append(out.Seeds, r.Seeds...)
+		out.WeightDecays = append(out.WeightDecays, r.WeightDecays...)
+	}
+	out.WeightDecay = mostFrequent(out.WeightDecays)
+	out.Confusion, out.Reliability = summed(rows), pooled(rows)
+	return out
+}
+
+func values(rows []Result, of func(r *Result) float64) []float64 {
+	out := make([]float64, len(rows))
+	for k := range rows {
+		out[k] = of(&rows[k])
+	}
+	return out
+}
+
+// SpreadOf is the mean and the sample deviation of values.
+func SpreadOf(values []float64) Spread {
+	var s Spread
+	for _, v := range values {
+		s.Mean += v / float64(len(values))
+	}
+	if len(values) > 1 {
+		sum := 0.0
+		for _, v := range values {
+			sum += (v - s.Mean) * (v - s.Mean)
+		}
+		s.Std = math.Sqrt(sum / float64(len(values)-1))
+	}
+	return s
+}
+
+// mostFrequent is the value that is there most often, of equals the largest; 0 for none.
+func mostFrequent(values []float64) float64 {
+	best, most := 0.0, 0
+	for _, v := range values {
+		n := 0
+		for _, w := range values {
+			if v == w {
+				n++
+			}
+		}
+		if n > most || (n == most && v > best) {
+			best, most = v, n
+		}
+	}
+	return best
+}
+
+func summed(rows []Result) [][]int {
+	var out [][]int
+	for _, r := range rows {
+		for c, row := range r.Confusion {
+			if len(out) <= c {
+				out = append(out, make([]int, len(row)))
+			}
+			for k, n := range row {
+				out[c][k] += n
+			}
+		}
+	}
+	return out
+}
+
+// pooled are the bins of all rows together.
+func pooled(rows []Result) []Bin {
+	out := slices.Clone(rows[0].Reliability)
+	for _, r := range rows[1:] {
+		for k, b := range r.Reliability {
+			n := out[k].Count + b.Count
+			if n == 0 {
+				continue
+			}
+			share := float64(b.Count) / float64(n)
+			out[k].Confidence += share * (b.Confidence - out[k].Confidence)
+			out[k].Accuracy += share * (b.Accuracy - out[k].Accuracy)
+			out[k].Count = n
+		}
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package eval
+
+import (
+	"math"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Confusion counts the answers by class, C×C: row the label, column the prediction.
+func (a *Answer) Confusion(s *Set, classes int) [][]int {
+	out := make([][]int, classes)
+	for c := range out {
+		out[c] = make([]int, classes)
+	}
+	at := 0
+	for _, labels := range s.Labels {
+		for _, y := range labels {
+			out[y][a.Class[at]]++
+			at++
+		}
+	}
+	return out
+}
+
+// MacroF1 is the mean over classes of 2·right/(predicted + true), in percent; classes that are neither predicted nor true
+// are left out. 0 where there are none.
+func MacroF1(confusion [][]int) float64 {
+	sum, present := 0.0, 0
+	for c := range confusion {
+		predicted, labelled := 0, 0
+		for k := range confusion {
+			predicted += confusion[k][c]
+			labelled += confusion[c][k]
+		}
+		if predicted+labelled > 0 {
+			present++
+			sum += 2 * float64(confusion[c][c]) / float64(predicted+labelled)
+		}
+	}
+	return 100 * sum / float64(max(1, present))
+}
+
+// Equal is the share of nodes that have the same class in both lists, in percent; 100 for none.
+func Equal(a, b []int32) float64 {
+	if len(a) == 0 {
+		return 100
+	}
+	same := 0
+	for k := range a {
+		if a[k] == b[k] {
+			same++
+		}
+	}
+	return 100 * float64(same) / float64(len(a))
+}
+
+// Bin is the predictions whose probability is in one of the equal parts of [0, 1].
+type Bin struct {
+	Count      int     `json:"count"`
+	Confidence float64 `json:"confidence"` // mean probability of the predicted class; 0 for an empty bin
+	Accuracy   float64 `json:"accuracy"`   // share that is right; 0 for an empty bin
+}
+
+// ReliabilityBins is the number of bins of the expected calibration error (Guo et al., "On Calibration of Modern Neural
+// Networks", 2017).
+const ReliabilityBins = 15
+
+// Reliability sorts predictions (n×C, a batch each) into bins by the probability of the predicted class. keep says which
+// rows count, by their place in the set; nil: all.
+func Reliability(probabilities []*graph.Dense, labels [][]int32, keep func(i int) bool) []Bin {
+	bins := make([]Bin, ReliabilityBins)
+	at := 0
+	for b, p := range probabilities {
+		for i, y := range labels[b] {
+			at++
+			if keep != nil && !keep(at-1) {
+				continue
+			}
+			row := p.Row(i)
+			c := infer.ArgMax(row)
+			bin := &bins[min(ReliabilityBins-1, int(float64(row[c])*ReliabilityBins))]
+			bin.Count++
+			bin.Confidence += float64(row[c])
+			if c == int(y) {
+				bin.Accuracy++
+			}
+		}
+	}
+	for k := range bins {
+		if n := float64(bins[k].Count); n > 0 {
+			bins[k].Confidence /= n
+			bins[k].Accuracy /= n
+		}
+	}
+	return bins
+}
+
+// ECE is the expected calibration error of bins in percent: the mean of |accuracy − confidence|, weighted by count.
+func ECE(bins []Bin) float64 {
+	sum, n := 0.0, 0
+	for _, b := range bins {
+		sum += float64(b.Count) * math.Abs(b.Accuracy-b.Confidence)
+		n += b.Count
+	}
+	return 100 * sum / float64(max(1, n))
+}
