@@ -61,7 +61,7 @@ func drawWorld(t *rapid.T) *world {
 	n, syn, d, c := size("N", 1, 14), size("N'", 1, 5), size("d", 1, 8), size("C", 2, 4)
 	batch := size("n", 0, 8)
 	density := rapid.Float64Range(0, 0.6).Draw(t, "density")
-	kind := rapid.SampledFrom([]string{infer.L2Center, infer.Standardize, infer.None}).Draw(t, "preprocess")
+	kind := rapid.SampledFrom([]string{infer.L2Center, infer.L1, infer.Standardize, infer.None}).Draw(t, "preprocess")
 	seed := rapid.Uint64().Draw(t, "seed")
 	rng := rand.New(rand.NewPCG(seed, 0))
 

@@ -68,6 +68,15 @@ func TestSection1ZeroRow(t *testing.T) {
 	}
 }
 
+// PyTorch Geometric's NormalizeFeatures: x / clamp(Σx, min=1).
+func TestL1IsNormalizeFeatures(t *testing.T) {
+	pre := &infer.Preprocess{Kind: infer.L1, Scale: 1}
+	x := graph.Features{Dense: &graph.Dense{Rows: 4, Cols: 2, Data: []float32{3, 1, 0.25, 0.5, 0, 0, 0, 2}}}
+	sameBits(t, "dense", pre.Raw(x).Matrix().Data, []float32{0.75, 0.25, 0.25, 0.5, 0, 0, 0, 1})
+	ones := graph.Features{Sparse: &graph.CSR{Rows: 2, Cols: 4, RowPtr: []int{0, 0, 4}, ColIdx: []int32{0, 1, 2, 3}}}
+	sameBits(t, "pattern", pre.Raw(ones).Matrix().Data, []float32{0, 0, 0, 0, 0.25, 0.25, 0.25, 0.25})
+}
+
 func largest(m reference.Matrix) float64 {
 	out := 0.0
 	for _, row := range m {

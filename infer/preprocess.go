@@ -10,6 +10,7 @@ import (
 // Kinds of preprocessing.
 const (
 	L2Center    = "l2-center"   // rows of unit L2 norm, less the mean of T's rows, times Scale
+	L1          = "l1"          // rows over their L1 norm, not centred, times Scale
 	Standardize = "standardize" // columns of mean 0 and deviation 1 over T, times Scale
 	None        = "none"        // raw features, as they are
 )
@@ -17,13 +18,17 @@ const (
 // Preprocess turns raw features into the model's features (ALGORITHM.md, section 1):
 //
 //	l2-center    Scale (x/‖x‖ − Mean)
+//	l1           Scale x / max(1, ‖x‖₁)
 //	standardize  Scale (x − Mean) / Std,  Std 0 counts as 1
 //	none         x
+//
+// On features of which none is negative and the smallest is 0, l1 with Scale 1 is PyTorch Geometric's NormalizeFeatures,
+// which leaves rows of a sum below 1 as they are.
 //
 // Its parameters are part of the artifact: users send raw features.
 type Preprocess struct {
 	Kind  string
-	Mean  []float32 // d; nil for none
+	Mean  []float32 // d; nil for none and l1
 	Std   []float32 // d, all > 0; only for standardize
 	Scale float32   // > 0; 1 for none
 }
@@ -33,11 +38,11 @@ func (p *Preprocess) Validate(d int) error {
 	switch p.Kind {
 	case None:
 		return nil
-	case L2Center, Standardize:
+	case L2Center, L1, Standardize:
 	default:
-		return fmt.Errorf("preprocess.kind is %q, want %q, %q or %q", p.Kind, L2Center, Standardize, None)
+		return fmt.Errorf("preprocess.kind is %q, want %q, %q, %q or %q", p.Kind, L2Center, L1, Standardize, None)
 	}
-	if len(p.Mean) != d {
+	if p.Centres() && len(p.Mean) != d {
 		return fmt.Errorf("preprocess.mean has %d values, want %d", len(p.Mean), d)
 	}
 	if p.Kind == Standardize && len(p.Std) != d {
@@ -59,22 +64,25 @@ func (p *Preprocess) Validate(d int) error {
 	return nil
 }
 
+// Centres tells whether a mean is subtracted, which is what Mean is for.
+func (p *Preprocess) Centres() bool { return p.Kind == L2Center || p.Kind == Standardize }
+
 // Projection is x ↦ pre(x)·W on raw features with the preprocessing folded into W, so that centring never makes sparse
 // features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W.
 type Projection struct {
 	weight   *graph.Dense // d×h; d×1 where it is diagonal
 	offset   []float32    // h
-	unit     bool         // rows of x are brought to unit norm
+	kind     string       // of the preprocessing: what a row is divided by
 	diagonal bool         // W is a diagonal matrix and h = d
 }
 
 // Fold returns the projection onto w (d×h).
 func (p *Preprocess) Fold(w *graph.Dense) *Projection {
-	pr := &Projection{weight: w.Clone(), offset: make([]float32, w.Cols), unit: p.Kind == L2Center}
+	pr := &Projection{weight: w.Clone(), offset: make([]float32, w.Cols), kind: p.Kind}
 	if p.Kind == None {
 		return pr
 	}
-	if len(p.Mean) != w.Rows || (p.Kind == Standardize && len(p.Std) != w.Rows) {
+	if (p.Centres() && len(p.Mean) != w.Rows) || (p.Kind == Standardize && len(p.Std) != w.Rows) {
 		panic(fmt.Sprintf("infer: preprocessing %q with a mean of %d and deviations of %d on weights of %s",
 			p.Kind, len(p.Mean), len(p.Std), shape(w)))
 	}
@@ -88,7 +96,9 @@ func (p *Preprocess) Fold(w *graph.Dense) *Projection {
 		for c := range row {
 			folded := factor * float64(row[c])
 			row[c] = float32(folded)
-			offset[c] += float64(p.Mean[k]) * folded
+			if p.Centres() {
+				offset[c] += float64(p.Mean[k]) * folded
+			}
 		}
 	}
 	for c, v := range offset {
@@ -149,14 +159,26 @@ func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
 	} else {
 		graph.AddRows(out, cols, vals, pr.weight)
 	}
-	squaredNorm := float64(len(cols))
+	pr.finish(out, pr.divisor(cols, vals))
+}
+
+// divisor is what a row is divided by: its norm, 1 where that is 0. A value of 0 changes no bit of it.
+func (pr *Projection) divisor(cols []int32, vals []float32) float64 {
+	squares, sum := float64(len(cols)), float64(len(cols))
 	if vals != nil {
-		squaredNorm = 0
+		squares, sum = 0, 0
 		for _, v := range vals {
-			squaredNorm += float64(float64(v) * float64(v))
+			squares += float64(float64(v) * float64(v))
+			sum += math.Abs(float64(v))
 		}
 	}
-	pr.finish(out, squaredNorm)
+	switch {
+	case pr.kind == L2Center && squares > 0:
+		return math.Sqrt(squares)
+	case pr.kind == L1:
+		return max(1, sum)
+	}
+	return 1
 }
 
 // addDiagonal adds x·diag(w) to y for a sparse x.
@@ -171,9 +193,9 @@ func addDiagonal(y []float32, cols []int32, vals, w []float32) {
 }
 
 // finish divides by the norm of the raw row (a zero row stays zero) and subtracts what centring amounts to.
-func (pr *Projection) finish(out []float32, squaredNorm float64) {
-	if pr.unit && squaredNorm > 0 {
-		inv := float32(1 / math.Sqrt(squaredNorm))
+func (pr *Projection) finish(out []float32, norm float64) {
+	if norm != 1 {
+		inv := float32(1 / norm)
 		for c := range out {
 			out[c] *= inv
 		}

@@ -24,7 +24,7 @@
 //	ridge.go       tables of S from tables of T, M fixed (section 5, step 4)
 //	propagate.go   label and error propagation, joint and frozen (section 6)
 //	calibrate.go   what is published: temperature, mixing, clipping (section 6)
-//	preprocess.go  l2-center, standardize, none, and their fit (section 1)
+//	preprocess.go  l2-center, l1, standardize, none, and their fit (section 1)
 //	nnls.go        non-negative least squares of at most k entries, by trying every support (section 5, step 3)
 //	goldens.go     reads testdata/attachment.npz of package infer: answers of a third, independent implementation
 //

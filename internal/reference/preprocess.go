@@ -11,6 +11,7 @@ const RMSNorm = 5
 // Preprocess holds fitted parameters of section 1:
 //
 //	l2-center    Scale (x/‖x‖ − Mean), a zero row stays zero before centring
+//	l1           Scale x/max(1, Σ|x|)
 //	standardize  Scale (x − Mean)/Std
 //	none         x
 type Preprocess struct {
@@ -21,7 +22,7 @@ type Preprocess struct {
 
 // FitPreprocess fits on T's nodes. Mean and Std (the population's deviation; 0 becomes 1) are taken over all rows, of unit
 // norm for l2-center. Scale makes √(mean over rows of the squared L2 norm of the row of Â²X) equal to 5; where Â²X is zero
-// but for rounding it is 1. none has neither.
+// but for rounding it is 1. none has neither, l1 only Scale: its mean is 0.
 func FitPreprocess(kind string, graph, x Matrix) Preprocess {
 	d := x.Cols()
 	p := Preprocess{Kind: kind, Mean: make([]float64, d), Std: make([]float64, d), Scale: 1}
@@ -31,9 +32,11 @@ func FitPreprocess(kind string, graph, x Matrix) Preprocess {
 	if kind == "none" {
 		return p
 	}
-	if kind == "l2-center" {
+	switch kind {
+	case "l1":
+	case "l2-center":
 		p.Mean = columnMeans(unitRows(x))
-	} else {
+	default:
 		p.Mean = columnMeans(x)
 		squares := columnMeans(At(len(x), d, func(i, k int) float64 { return (x[i][k] - p.Mean[k]) * (x[i][k] - p.Mean[k]) }))
 		for k, v := range squares {
@@ -67,6 +70,8 @@ func (p Preprocess) Apply(x Matrix) Matrix {
 		return x
 	case "l2-center":
 		x = unitRows(x)
+	case "l1":
+		x = sumRows(x)
 	case "standardize":
 	default:
 		panic(fmt.Sprintf("reference: preprocessing %q", p.Kind))
@@ -87,6 +92,16 @@ func unitRows(x Matrix) Matrix {
 		}
 		return x[i][k] / math.Sqrt(norms[i])
 	})
+}
+
+func sumRows(x Matrix) Matrix {
+	sums := make([]float64, len(x))
+	for i, row := range x {
+		for _, v := range row {
+			sums[i] += math.Abs(v)
+		}
+	}
+	return At(len(x), x.Cols(), func(i, k int) float64 { return x[i][k] / max(1, sums[i]) })
 }
 
 func columnMeans(x Matrix) []float64 {

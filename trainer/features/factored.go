@@ -18,8 +18,11 @@ type Factored struct {
 func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
 	d := x.Cols()
 	f := &Factored{Raw: x, Factor: make([]float32, d), Offset: make([]float32, d)}
-	if pre.Kind == infer.L2Center {
+	switch pre.Kind {
+	case infer.L2Center:
 		f.Raw = unitRows(x)
+	case infer.L1:
+		f.Raw = sumRows(x)
 	}
 	for k := range d {
 		f.Factor[k] = 1
@@ -30,17 +33,25 @@ func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
 		if pre.Kind == infer.Standardize {
 			f.Factor[k] /= pre.Std[k]
 		}
-		f.Offset[k] = pre.Mean[k] * f.Factor[k]
+		if pre.Centres() {
+			f.Offset[k] = pre.Mean[k] * f.Factor[k]
+		}
 	}
 	return f
 }
 
 // unitRows returns x with rows of unit L2 norm; rows of zeros stay.
-func unitRows(x graph.Features) graph.Features {
+func unitRows(x graph.Features) graph.Features { return mapRows(x, scaleToUnit) }
+
+// sumRows returns x with rows over their L1 norm; rows of a norm up to 1 stay.
+func sumRows(x graph.Features) graph.Features { return mapRows(x, scaleToSum) }
+
+// mapRows returns x with scale applied to the values of every row.
+func mapRows(x graph.Features, scale func(row []float32)) graph.Features {
 	if x.Sparse == nil {
 		out := x.Dense.Clone()
 		for i := range out.Rows {
-			scaleToUnit(out.Row(i))
+			scale(out.Row(i))
 		}
 		return graph.Features{Dense: out}
 	}
@@ -53,7 +64,7 @@ func unitRows(x graph.Features) graph.Features {
 		}
 	}
 	for i := range s.Rows {
-		scaleToUnit(out.Val[s.RowPtr[i]:s.RowPtr[i+1]])
+		scale(out.Val[s.RowPtr[i]:s.RowPtr[i+1]])
 	}
 	return graph.Features{Sparse: out}
 }
@@ -67,6 +78,17 @@ func scaleToUnit(row []float32) {
 		return
 	}
 	inv := float32(1 / math.Sqrt(norm))
+	for k := range row {
+		row[k] *= inv
+	}
+}
+
+func scaleToSum(row []float32) {
+	sum := 0.0
+	for _, v := range row {
+		sum += math.Abs(float64(v))
+	}
+	inv := float32(1 / max(1, sum))
 	for k := range row {
 		row[k] *= inv
 	}

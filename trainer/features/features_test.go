@@ -14,7 +14,7 @@ import (
 	"rivulet/trainer/internal/convert"
 )
 
-var kinds = []string{infer.L2Center, infer.Standardize, infer.None}
+var kinds = []string{infer.L2Center, infer.L1, infer.Standardize, infer.None}
 
 type world struct {
 	adj, x reference.Matrix
@@ -33,6 +33,13 @@ func draw(t *rapid.T) world {
 		w.x[i][0] = 3
 		if w.kind == infer.L2Center {
 			w.x[i][0] = 0 // row 0 has no norm
+		}
+	}
+	if w.kind == infer.L1 {
+		for _, row := range w.x {
+			for k, v := range row {
+				row[k] = math.Abs(v)
+			}
 		}
 	}
 	w.x[1][1] = 2 // node 1 differs from node 0, and has no neighbours that could even it out
@@ -67,7 +74,11 @@ func TestSection1Fit(t *testing.T) {
 			}
 			return
 		}
-		if g := convert.Gap(vector(pre.Mean), reference.Matrix{want.Mean}); g > 1e-5 {
+		if w.kind == infer.L1 {
+			if pre.Mean != nil {
+				t.Fatalf("l1 has a mean: %v", pre.Mean)
+			}
+		} else if g := convert.Gap(vector(pre.Mean), reference.Matrix{want.Mean}); g > 1e-5 {
 			t.Fatalf("mean %v, want %v", pre.Mean, want.Mean)
 		}
 		if math.Abs(float64(pre.Scale)/want.Scale-1) > 1e-3 {
@@ -159,7 +170,13 @@ func TestFitRefuses(t *testing.T) {
 	}
 	// A third of a unit row is not a float32: the mean leaves rounding, which must not be blown up to a norm of 5.
 	same := convert.Features(reference.Matrix{{.1, .7, .3}, {.1, .7, .3}, {.1, .7, .3}}, false)
-	for _, kind := range kinds[:2] {
+	for _, asSparse := range []bool{false, true} {
+		negative := convert.Features(reference.Matrix{{1, 0}, {0, -2}, {1, 2}}, asSparse)
+		if _, err := Fit(infer.L1, negative, false, hat); err == nil || !strings.Contains(err.Error(), "feature 1 of node 1") {
+			t.Errorf("l1 of a negative value, sparse %v: %v", asSparse, err)
+		}
+	}
+	for _, kind := range []string{infer.L2Center, infer.Standardize} {
 		if _, err := Fit(kind, same, false, hat); err == nil || !strings.Contains(err.Error(), "do not vary") {
 			t.Errorf("%s of equal rows: %v", kind, err)
 		}

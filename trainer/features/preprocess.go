@@ -21,14 +21,14 @@ const blockWidth = 128
 // Check reports a kind of preprocessing that is not known.
 func Check(kind string) error {
 	switch kind {
-	case Auto, infer.L2Center, infer.Standardize, infer.None:
+	case Auto, infer.L2Center, infer.L1, infer.Standardize, infer.None:
 		return nil
 	}
-	return fmt.Errorf("preprocess is %q, want %q, %q, %q or %q", kind, Auto, infer.L2Center, infer.Standardize, infer.None)
+	return fmt.Errorf("preprocess is %q, want %q, %q, %q, %q or %q", kind, Auto, infer.L2Center, infer.L1, infer.Standardize, infer.None)
 }
 
-// Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, standardize or
-// none; bagOfWords is what auto goes by.
+// Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, l1, standardize
+// or none; bagOfWords is what auto goes by. l1 is for features of 0 or more.
 func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, error) {
 	if err := Check(kind); err != nil {
 		return nil, err
@@ -45,6 +45,10 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer
 		return pre, nil
 	case infer.L2Center:
 		pre.Mean, _ = moments(unitRows(x))
+	case infer.L1:
+		if err := checkNotNegative(x); err != nil {
+			return nil, err
+		}
 	case infer.Standardize:
 		pre.Mean, pre.Std = moments(x)
 	}
@@ -54,6 +58,28 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer
 	}
 	pre.Scale = float32(targetNorm / norm)
 	return pre, nil
+}
+
+// checkNotNegative names the first value below 0, with which rows do not sum to their L1 norm.
+func checkNotNegative(x graph.Features) error {
+	for i := range x.Rows() {
+		var cols []int32
+		var vals []float32
+		if x.Sparse != nil {
+			cols, vals = x.Sparse.Row(i)
+		} else {
+			vals = x.Dense.Row(i)
+		}
+		for p, v := range vals {
+			if v < 0 {
+				if cols != nil {
+					p = int(cols[p])
+				}
+				return fmt.Errorf("preprocess %q: feature %d of node %d of the original graph is %v, want 0 or more", infer.L1, p, i, v)
+			}
+		}
+	}
+	return nil
 }
 
 // rounding is the share of the mean row's norm below which what centring leaves is taken for rounding.
