@@ -66,7 +66,7 @@ func (b *Bundle) validatePreprocess(d int) error {
 	if err := p.Validate(d); err != nil {
 		return err
 	}
-	if (p.Kind == infer.None && p.Mean != nil) || (p.Kind != infer.Standardize && p.Std != nil) {
+	if (!p.Centres() && p.Mean != nil) || (p.Kind != infer.Standardize && p.Std != nil) {
 		return fmt.Errorf("preprocess of kind %q has %d means and %d deviations that it does not use", p.Kind, len(p.Mean), len(p.Std))
 	}
 	if err := validateFinite(p.Mean, 1); err != nil {
