@@ -32,6 +32,7 @@
 //	manifestjson.go          manifest.json: fields, ranges, checksum
 //	safetensors.go           the container: header and data, nothing of their meaning
 //	tensors.go               typed arrays in and out of it
+//	foreign.go               safetensors files of other programs, as arrays of float32
 //	files.go                 which tensors are in which file
 //	validate.go              what must hold for the bundle as a whole
 //	serving.go               bundle ↔ files by name

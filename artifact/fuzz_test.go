@@ -53,6 +53,9 @@ func readEverything(t *testing.T, file []byte) {
 	if err != nil {
 		return
 	}
+	if arrays, err := DecodeArrays(file); err == nil && len(arrays) != len(tensors) {
+		t.Fatalf("%d arrays of %d tensors", len(arrays), len(tensors))
+	}
 	size, again := 0, []tensor{}
 	for _, x := range tensors {
 		size += len(x.data)

@@ -30,6 +30,9 @@ const (
 	typeI32 dtype = "I32"
 	typeI64 dtype = "I64"
 	typeU8  dtype = "U8"
+	// Half precision is for [DecodeArrays] alone; no tensor of an artifact has it.
+	typeF16  dtype = "F16"
+	typeBF16 dtype = "BF16"
 )
 
 // size is the bytes of an element, 0 for a type that this package does not know.
@@ -39,6 +42,8 @@ func (d dtype) size() int {
 		return 8
 	case typeF32, typeI32:
 		return 4
+	case typeF16, typeBF16:
+		return 2
 	case typeU8:
 		return 1
 	}
@@ -178,7 +183,7 @@ func decodeEntry(value jsontext.Value) (tensorEntry, error) {
 // check compares type, shape and offsets with one another.
 func (e tensorEntry) check() error {
 	if e.DType.size() == 0 {
-		return fmt.Errorf("dtype %q is not one of F32, F64, I32, I64, U8", e.DType)
+		return fmt.Errorf("dtype %q is not one of F32, F64, F16, BF16, I32, I64, U8", e.DType)
 	}
 	if e.Offsets[1] < e.Offsets[0] {
 		return fmt.Errorf("data_offsets end at %d before they begin at %d", e.Offsets[1], e.Offsets[0])
