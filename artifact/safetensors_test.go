@@ -118,7 +118,7 @@ func TestDecodeTensorsRefuses(t *testing.T) {
 		"shape null":       {withHeader(`{"a":{"dtype":"U8","shape":null,"data_offsets":[0,0]}}`, 0), `tensor "a": shape is missing`},
 		"offsets missing":  {withHeader(`{"a":{"dtype":"U8","shape":[0]}}`, 0), `tensor "a": data_offsets is missing`},
 		"unknown member":   {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"b":1}}`, 0), `tensor "a"`},
-		"unknown dtype":    {withHeader(`{"a":{"dtype":"BF16","shape":[0],"data_offsets":[0,0]}}`, 0), `dtype "BF16"`},
+		"unknown dtype":    {withHeader(`{"a":{"dtype":"F8_E5M2","shape":[0],"data_offsets":[0,0]}}`, 0), `dtype "F8_E5M2"`},
 		"one offset":       {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0]}}`, 0), `tensor "a"`},
 		"negative shape":   {withHeader(`{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,0]}}`, 0), `tensor "a"`},
 		"fraction":         {withHeader(`{"a":{"dtype":"U8","shape":[0.5],"data_offsets":[0,0]}}`, 0), `tensor "a"`},
