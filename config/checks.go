@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // check looks at a parsed value that is of the right type and within its bounds.
@@ -18,6 +19,7 @@ var checks = map[string]check{
 	"addresses": func(v any) error { return checkAddresses(v.([]string)) },
 	"topic":     func(v any) error { return checkTopic(v.(string)) },
 	"prefix":    func(v any) error { return checkPrefix(v.(string)) },
+	"start":     func(v any) error { return checkStart(v.(string)) },
 	"redis":     func(v any) error { return v.(RedisURL).check() },
 }
 
@@ -62,6 +64,17 @@ func isPort(text string, least int) bool {
 func checkTopic(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > 249 || !madeOf(name, "._-") {
 		return errors.New("want 1 to 249 letters, digits, '.', '_' or '-'")
+	}
+	return nil
+}
+
+// checkStart takes a word or a time.
+func checkStart(text string) error {
+	if text == Earliest || text == Latest {
+		return nil
+	}
+	if _, err := time.Parse(time.RFC3339, text); err != nil {
+		return errors.New("want earliest, latest or a time as in RFC 3339, such as 2026-11-21T09:30:00Z")
 	}
 	return nil
 }

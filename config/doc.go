@@ -32,8 +32,8 @@
 // programs has is known, and not used.
 //
 // Values are written in YAML as they are on the command line: durations with their unit (5ms, 30s), byte sizes with
-// theirs (64KiB, 1MB; a bare number is bytes), lists as YAML lists or as a,b. A text that YAML takes for a number or a
-// truth value must be quoted.
+// theirs (64KiB, 1MB; a bare number is bytes), lists as YAML lists or as a,b. A text that YAML takes for a number, a
+// truth value or a time must be quoted.
 //
-// No password is printed: [RedisURL] shows its own as xxxxx however it is formatted.
+// No password is printed: [RedisURL] and [Secret] show theirs as xxxxx however they are formatted. A [Secret] has no flag.
 package config

@@ -11,11 +11,14 @@ import (
 // fileFlag names the file.
 const fileFlag = "config"
 
-// Flags registers --config and a flag for each field of T, named by its key. Values are read by [Load], which reports
+// Flags registers --config and a flag for each field of T but secrets, named by its key. Values are read by [Load], which reports
 // them together with what is wrong elsewhere; parsing the flags refuses only names that nobody registered.
 func Flags[T any](fs *pflag.FlagSet) {
 	fs.String(fileFlag, "", "YAML file with settings (default $"+fileVariable+")")
 	for _, f := range schemaOf(reflect.TypeFor[T]()).fields {
+		if f.kind.name == "secret" {
+			continue // command lines are read by others
+		}
 		flag := fs.VarPF(&text{f.def, f.placeholder()}, f.key, "", f.help())
 		if f.kind.name == "bool" {
 			flag.NoOptDefVal = "true"
@@ -59,7 +62,7 @@ func (f *field) help() string {
 // zeroWord is how the zero value is written.
 func (f *field) zeroWord() string {
 	switch f.kind.name {
-	case "string", "url", "list":
+	case "string", "url", "secret", "list":
 		return "empty"
 	case "duration":
 		return "0s"

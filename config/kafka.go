@@ -4,16 +4,43 @@ import "time"
 
 // Brokers says where Kafka is, and who asks.
 type Brokers struct {
-	Brokers  []string `key:"brokers" default:"localhost:9092" check:"addresses" usage:"brokers to begin with, host:port each"`
-	ClientID string   `key:"client_id" default:"rivulet" check:"required" usage:"name of this client in the brokers' logs and quotas" zero:"refused"`
+	Brokers  []string  `key:"brokers" default:"localhost:9092" check:"addresses" usage:"brokers to begin with, host:port each"`
+	ClientID string    `key:"client_id" default:"rivulet" check:"required" usage:"name of this client in the brokers' logs and quotas" zero:"refused"`
+	TLS      KafkaTLS  `key:"tls"`
+	SASL     KafkaSASL `key:"sasl"`
 }
+
+// KafkaTLS says how connections to brokers are encrypted. A broker's certificate is always verified.
+type KafkaTLS struct {
+	Enabled    bool   `key:"enabled" default:"false" usage:"speak TLS with the brokers; their certificates are always verified"`
+	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the brokers' certificates" zero:"the system's"`
+	CertFile   string `key:"cert_file" default:"" usage:"PEM file of this client's certificate, intermediate ones after it; read again for each connection" zero:"no client certificate"`
+	KeyFile    string `key:"key_file" default:"" usage:"PEM file of the client certificate's private key; read again for each connection" zero:"no client certificate"`
+	ServerName string `key:"server_name" default:"" usage:"name that all brokers' certificates must have" zero:"the host of each broker's address"`
+}
+
+// KafkaSASL says who this client is.
+type KafkaSASL struct {
+	Mechanism    string `key:"mechanism" default:"none" oneof:"none|plain|scram-sha-256|scram-sha-512" usage:"how this client proves who it is; plain shows the password to the network where TLS is off"`
+	Username     string `key:"username" default:"" usage:"name to log in with" zero:"refused, unless the mechanism is none"`
+	Password     Secret `key:"password" default:"" usage:"password to log in with" zero:"what is in password_file"`
+	PasswordFile string `key:"password_file" default:"" usage:"file with the password, read again for each connection; a line break at its end is left out" zero:"password is used"`
+}
+
+// Values of [KafkaSASL.Mechanism].
+const (
+	SASLNone        = "none"
+	SASLPlain       = "plain"
+	SASLScramSHA256 = "scram-sha-256"
+	SASLScramSHA512 = "scram-sha-512"
+)
 
 // Kafka is what the consumer needs of Kafka.
 type Kafka struct {
 	Brokers
 	Group          string        `key:"group" default:"rivulet" check:"required" usage:"consumer group; its members share the partitions" zero:"refused"`
 	Topics         Topics        `key:"topics"`
-	StartOffset    string        `key:"start_offset" default:"earliest" oneof:"earliest|latest" usage:"where to begin in a partition for which the group has no offset yet"`
+	StartOffset    string        `key:"start_offset" default:"earliest" check:"start" usage:"where to begin in a partition for which the group has no offset yet: earliest, latest, or a time as in RFC 3339, which stands for the first record not older"`
 	SessionTimeout time.Duration `key:"session_timeout" default:"10s" min:"1s" max:"5m" usage:"silence after which the broker gives this member's partitions to others; heartbeats are sent three times as often"`
 	Fetch          Fetch         `key:"fetch"`
 	Compression    string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of what is published"`
@@ -42,6 +69,63 @@ type ProducerKafka struct {
 // ProducerTopics are a producer's topics.
 type ProducerTopics struct {
 	Arrivals string `key:"arrivals" default:"arrivals" check:"topic" usage:"topic of arrivals"`
+}
+
+// Words of [Kafka.StartOffset]; anything else is a time.
+const (
+	Earliest = "earliest"
+	Latest   = "latest"
+)
+
+// StartTime is the time of StartOffset, zero where it is one of the words.
+func (k Kafka) StartTime() time.Time {
+	at, err := time.Parse(time.RFC3339, k.StartOffset)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+func (t KafkaTLS) problems() []Problem {
+	var found []Problem
+	for _, f := range []Problem{{Key: "ca_file", Value: t.CAFile}, {Key: "cert_file", Value: t.CertFile},
+		{Key: "key_file", Value: t.KeyFile}, {Key: "server_name", Value: t.ServerName}} {
+		if f.Value != "" && !t.Enabled {
+			f.Reason = "has no effect, as kafka.tls.enabled is false"
+			found = append(found, f)
+		}
+	}
+	if t.CertFile != "" && t.KeyFile == "" {
+		found = append(found, Problem{Key: "key_file", Reason: "must not be empty where cert_file is set"})
+	}
+	if t.KeyFile != "" && t.CertFile == "" {
+		found = append(found, Problem{Key: "cert_file", Reason: "must not be empty where key_file is set"})
+	}
+	return found
+}
+
+func (s KafkaSASL) problems() []Problem {
+	var found []Problem
+	if s.Mechanism == SASLNone {
+		for _, f := range []Problem{{Key: "username", Value: s.Username}, {Key: "password", Value: s.Password.String()},
+			{Key: "password_file", Value: s.PasswordFile}} {
+			if f.Value != "" {
+				f.Reason = "has no effect, as kafka.sasl.mechanism is none"
+				found = append(found, f)
+			}
+		}
+		return found
+	}
+	if s.Username == "" {
+		found = append(found, Problem{Key: "username", Reason: "must not be empty where the mechanism is " + s.Mechanism})
+	}
+	if s.Password == "" && s.PasswordFile == "" {
+		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file"})
+	}
+	if s.Password != "" && s.PasswordFile != "" {
+		found = append(found, Problem{Key: "password_file", Value: s.PasswordFile, Reason: "is set, and so is password"})
+	}
+	return found
 }
 
 func (t Topics) problems() []Problem {

@@ -18,6 +18,7 @@ type kind struct {
 var kinds = map[reflect.Type]kind{
 	reflect.TypeFor[string]():        {"string", func(text string) (any, error) { return text, nil }},
 	reflect.TypeFor[RedisURL]():      {"url", func(text string) (any, error) { return RedisURL(text), nil }},
+	reflect.TypeFor[Secret]():        {"secret", func(text string) (any, error) { return Secret(text), nil }},
 	reflect.TypeFor[[]string]():      {"list", func(text string) (any, error) { return parseList(text), nil }},
 	reflect.TypeFor[bool]():          {"bool", parseBool},
 	reflect.TypeFor[int]():           {"int", parseInt},
@@ -31,7 +32,7 @@ func kindOf(t reflect.Type) (kind, bool) {
 }
 
 // isText tells the kinds that any text is a value of.
-func (k kind) isText() bool { return k.name == "string" || k.name == "url" }
+func (k kind) isText() bool { return k.name == "string" || k.name == "url" || k.name == "secret" }
 
 func parseList(text string) []string {
 	if strings.TrimSpace(text) == "" {

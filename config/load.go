@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/confmap"
@@ -244,6 +245,10 @@ func (f *field) parse(raw any) (any, error) {
 		if f.kind.name == "list" {
 			return listOf(v)
 		}
+	case time.Time: // YAML takes 2026-11-21T09:30:00Z for one
+		if f.kind.isText() {
+			return nil, errors.New("want a text; put it in quotes")
+		}
 	case int, int64, uint64, float64, bool:
 		switch {
 		case f.kind.isText():
@@ -272,8 +277,11 @@ func (f *field) show(raw any) string {
 	if raw == nil {
 		return ""
 	}
-	if f.kind.name == "url" {
+	switch f.kind.name {
+	case "url":
 		return RedisURL(fmt.Sprint(raw)).String()
+	case "secret":
+		return "(not shown)"
 	}
 	return fmt.Sprint(raw)
 }

@@ -34,7 +34,8 @@ func TestDefaults(t *testing.T) {
 	got := Default[Consumer]()
 	want := Consumer{
 		Kafka: Kafka{
-			Brokers:        Brokers{Brokers: []string{"localhost:9092"}, ClientID: "rivulet"},
+			Brokers: Brokers{Brokers: []string{"localhost:9092"}, ClientID: "rivulet",
+				SASL: KafkaSASL{Mechanism: SASLNone}},
 			Group:          "rivulet",
 			Topics:         Topics{"arrivals", "predictions", "arrivals.dead-letters"},
 			StartOffset:    "earliest",
@@ -88,7 +89,7 @@ cache: {}
 		t.Fatal(err)
 	}
 	want := Default[Consumer]()
-	want.Kafka.Brokers = Brokers{[]string{"a:1", "b:2"}, "from-flag"}
+	want.Kafka.Brokers.Brokers, want.Kafka.ClientID = []string{"a:1", "b:2"}, "from-flag"
 	want.Kafka.Group = "from-environment"
 	want.Kafka.Topics.DeadLetters = "dead"
 	want.Batch = Batch{ModeGraph, 30, 5 * time.Millisecond}

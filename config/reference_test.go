@@ -39,10 +39,11 @@ Made from the structs of package config by ` + "`go test ./config -update`" + `;
 Each layer overrides the one before it: defaults, the file that ` + "`--config` or `RIVULET_CONFIG`" + ` names (YAML, keys nested at
 the dots), the environment, flags. The variable of a key is the key in upper case with ` + "`RIVULET_` before it and `_` for `.`" + `:
 ` + "`batch.size` is `RIVULET_BATCH_SIZE`, and the flag is `--batch.size`" + `. Durations are written with their unit (` + "`5ms`, `30s`" + `),
-sizes with theirs (` + "`64KiB`, `1MB`" + `; a bare number is bytes), lists as ` + "`a,b`" + ` or as YAML lists. Unknown keys and variables are errors.
+sizes with theirs (` + "`64KiB`, `1MB`" + `; a bare number is bytes), lists as ` + "`a,b`" + ` or as YAML lists. What is of type
+secret has no flag and is never printed. Unknown keys and variables are errors.
 
 The consumer has all of these settings. Other programs have some: ` + "`trainer publish` has `artifact`" + `; what reads or writes
-versions has ` + "`redis` without `poll_interval` and `heartbeat_ttl`; a producer of arrivals has, of `kafka`, `brokers`, `client_id`,\n`topics.arrivals` and `compression`" + `. They can share one file.
+versions has ` + "`redis` without `poll_interval` and `heartbeat_ttl`; a producer of arrivals has, of `kafka`, `brokers`, `client_id`,\n`tls`, `sasl`, `topics.arrivals` and `compression`" + `. They can share one file.
 
 | key | type | default | allowed | what it does | 0, empty |
 |---|---|---|---|---|---|
@@ -91,7 +92,7 @@ func TestVariablesAreDistinct(t *testing.T) {
 // Whoever reads a field's tags must learn what zero means, where zero is allowed.
 func TestZeroIsDocumented(t *testing.T) {
 	for _, f := range schemaOf(reflect.TypeFor[Consumer]()).fields {
-		zero := map[string]string{"int": "0", "bytes": "0", "duration": "0s", "string": "", "list": ""}
+		zero := map[string]string{"int": "0", "bytes": "0", "duration": "0s", "string": "", "secret": "", "list": ""}
 		text, hasZero := zero[f.kind.name]
 		if _, err := f.read(text); hasZero && err == nil && f.zero == "" {
 			t.Errorf("%s: zero is allowed, and the tag zero is missing", f.key)
