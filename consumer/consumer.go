@@ -25,6 +25,8 @@ type Consumer struct {
 	group  *outage
 	// partitions is how many partitions each topic had before the last join.
 	partitions map[string]int
+	// begun is how many partitions each topic had when Run first saw the cluster: those that came later are read whole.
+	begun map[string]int
 }
 
 // lane is one batch at a time on its way: the path and the memory of the records.
@@ -113,6 +115,9 @@ func (c *Consumer) ready(ctx context.Context) error {
 	topics := c.outage(StageTopics)
 	for {
 		counts, err := c.countPartitions(ctx)
+		if c.begun == nil && (err == nil || errors.Is(err, kafka.UnknownTopicOrPartition)) {
+			c.begun = counts
+		}
 		switch {
 		case err == nil:
 			topics.over()
@@ -171,11 +176,16 @@ func (c *Consumer) generation(ctx context.Context, g *kafka.Generation) (again b
 }
 
 // errGeneration is wrapped by what ends a generation and not the consumer.
-var errGeneration = errors.New("the generation of the consumer group is over")
+var errGeneration = event.ErrGeneration
 
 // fenced commits under one generation only.
 type fenced struct {
 	generation *kafka.Generation
+}
+
+// Member is this process in the generation.
+func (f fenced) Member() event.Member {
+	return event.Member{Group: f.generation.GroupID, ID: f.generation.MemberID, Generation: f.generation.ID}
 }
 
 // Commit stores the next offsets to read. The broker refuses it once a newer generation has begun.

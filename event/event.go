@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -118,10 +119,23 @@ type TopicPartition struct {
 	Partition int
 }
 
+// ErrGeneration is wrapped by errors that end a generation of the consumer group, and not the consumer: what it has not
+// committed is read again under the next one.
+var ErrGeneration = errors.New("the generation of the consumer group is over")
+
 // Generation is one generation of the consumer group: the right to commit for the partitions that it assigned.
 type Generation interface {
 	// Commit stores the next offsets to read. It fails when a newer generation has taken over.
 	Commit(ctx context.Context, next map[TopicPartition]int64) error
+	// Member says in whose name offsets are committed that are part of a transaction.
+	Member() Member
+}
+
+// Member is a member of a consumer group in one generation, as the brokers know it.
+type Member struct {
+	Group      string
+	ID         string
+	Generation int32
 }
 
 // Batch is what one micro-batch leaves behind. It is delivered whole: when everything in it is durable, so are Offsets.

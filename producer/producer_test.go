@@ -133,6 +133,8 @@ type commits struct {
 	before func()
 }
 
+func (c *commits) Member() event.Member { return event.Member{Group: "g"} }
+
 func (c *commits) Commit(_ context.Context, next map[event.TopicPartition]int64) error {
 	if c.before != nil {
 		c.before()
