@@ -183,10 +183,8 @@ func (c *Consumer) watch(ctx context.Context, stop context.CancelCauseFunc) {
 // fetched while that one waits. It returns an error only for what does not mend by itself.
 func (c *Consumer) read(ctx context.Context, at event.TopicPartition, offset int64, partitions int, queue chan<- chunk) error {
 	f := &fetcher{addr: c.client.Addr, transport: c.opts.Transport, at: at, next: offset,
-		maxBytes: min(c.opts.FetchBytes, max(c.opts.BufferBytes/(2*partitions), 64<<10)), wait: c.opts.FetchWait}
-	if !c.opts.ReadUncommitted {
-		f.isolation = kafka.ReadCommitted
-	}
+		maxBytes: min(c.opts.FetchBytes, max(c.opts.BufferBytes/(2*partitions), 64<<10)), wait: c.opts.FetchWait,
+		isolation: c.isolation()}
 	trouble := c.outage(StageFetch, "topic", at.Topic, "partition", at.Partition)
 	for {
 		records, lag, err := f.fetch(ctx)

@@ -130,6 +130,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"group":       func(o *Options) { o.Group = "" },
 		"topics":      func(o *Options) { o.Topics = nil },
 		"start":       func(o *Options) { o.Start = "yesterday" },
+		"StartTime":   func(o *Options) { o.Start = AtTime },
+		"one goes":    func(o *Options) { o.StartTime = time.Unix(1, 0) },
 		"BatchSize":   func(o *Options) { o.BatchSize = -1 },
 		"BatchLinger": func(o *Options) { o.BatchLinger = -time.Second },
 		"batch mode":  func(o *Options) { o.Path.Mode = "both" },

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/listoffsets"
 
 	"rivulet/event"
 )
@@ -71,52 +72,74 @@ func (c *Consumer) committed(ctx context.Context, assigned map[string][]int) (ma
 	return offsets, nil
 }
 
-// begin fills in where to start partitions without an offset. A start at the end is committed at once: otherwise what
-// arrives before the first commit would be left out by the next owner.
+// begin fills in where to start partitions without an offset. A start that is not the earliest is committed at once:
+// otherwise what arrives before the first commit would be left out by the next owner.
 func (c *Consumer) begin(ctx context.Context, g *kafka.Generation, offsets map[event.TopicPartition]int64) error {
-	latest := make(map[event.TopicPartition]int64)
+	chosen := make(map[event.TopicPartition]int64)
 	for at, offset := range offsets {
 		if offset >= 0 {
 			continue
 		}
-		which := int64(kafka.FirstOffset)
-		if c.opts.Start == Latest {
-			which = kafka.LastOffset
-		}
-		first, err := c.boundary(ctx, at, which)
+		first, err := c.first(ctx, at)
 		if err != nil {
 			return err
 		}
 		offsets[at] = first
-		if c.opts.Start == Latest {
-			latest[at] = first
+		if c.opts.Start != Earliest {
+			chosen[at] = first
 		}
 	}
-	if len(latest) == 0 {
+	if len(chosen) == 0 {
 		return nil
 	}
-	return fenced{g}.Commit(ctx, latest)
+	return fenced{g}.Commit(ctx, chosen)
 }
 
-// boundary returns the first or the last offset of a partition.
+// first is where to start a partition without an offset. One that was made after Run began has nothing that is older, so
+// Latest is its beginning.
+func (c *Consumer) first(ctx context.Context, at event.TopicPartition) (int64, error) {
+	switch {
+	case c.opts.Start == Latest && at.Partition < c.begun[at.Topic]:
+		return c.boundary(ctx, at, kafka.LastOffset)
+	case c.opts.Start == AtTime:
+		offset, err := c.boundary(ctx, at, c.opts.StartTime.UnixMilli())
+		if err != nil || offset >= 0 {
+			return offset, err
+		}
+		return c.boundary(ctx, at, kafka.LastOffset) // all records are older, or there are none
+	}
+	return c.boundary(ctx, at, kafka.FirstOffset)
+}
+
+// boundary returns an offset of a partition: the first, the last (with ReadUncommitted: the end of the log; otherwise
+// where the oldest open transaction begins), or that of the first record which is not older than a time in milliseconds,
+// -1 where there is none.
 func (c *Consumer) boundary(ctx context.Context, at event.TopicPartition, which int64) (int64, error) {
-	res, err := c.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{
-		at.Topic: {{Partition: at.Partition, Timestamp: which}}}})
+	m, err := c.opts.Transport.RoundTrip(ctx, c.client.Addr, &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(c.isolation()),
+		Topics: []listoffsets.RequestTopic{{Topic: at.Topic, Partitions: []listoffsets.RequestPartition{
+			{Partition: int32(at.Partition), CurrentLeaderEpoch: -1, Timestamp: which}}}}})
 	if err != nil {
 		return 0, fmt.Errorf("asking for the range of %s/%d: %w", at.Topic, at.Partition, err)
 	}
-	for _, p := range res.Topics[at.Topic] {
-		switch {
-		case p.Partition != at.Partition:
-		case p.Error != nil:
-			return 0, fmt.Errorf("asking for the range of %s/%d: %w", at.Topic, at.Partition, p.Error)
-		case which == kafka.FirstOffset:
-			return p.FirstOffset, nil
-		default:
-			return p.LastOffset, nil
+	for _, t := range m.(*listoffsets.Response).Topics {
+		for _, p := range t.Partitions {
+			switch {
+			case t.Topic != at.Topic || int(p.Partition) != at.Partition:
+			case p.ErrorCode != 0:
+				return 0, fmt.Errorf("asking for the range of %s/%d: %w", at.Topic, at.Partition, kafka.Error(p.ErrorCode))
+			default:
+				return p.Offset, nil
+			}
 		}
 	}
 	return 0, fmt.Errorf("asking for the range of %s/%d: no answer", at.Topic, at.Partition)
+}
+
+func (c *Consumer) isolation() kafka.IsolationLevel {
+	if c.opts.ReadUncommitted {
+		return kafka.ReadUncommitted
+	}
+	return kafka.ReadCommitted
 }
 
 // rewind goes on at the earliest offset after the one that was asked for turned out not to exist: records have expired,

@@ -17,6 +17,7 @@ type Start string
 const (
 	Earliest Start = "earliest"
 	Latest   Start = "latest"
+	AtTime   Start = "time" // the first record not older than Options.StartTime, or the end where all are
 )
 
 // Options are a consumer's. Zero values mean the defaults named here.
@@ -31,9 +32,10 @@ type Options struct {
 	// Group is the consumer group, Topics what it reads. The consumer waits for topics that do not exist.
 	Group  string
 	Topics []string
-	// Start is for partitions without a committed offset; empty means Earliest. A partition whose committed offset is out
-	// of range is read from the earliest offset there is, and a warning says so.
-	Start Start
+	// Start is for partitions without a committed offset; empty means Earliest, and AtTime wants StartTime. A partition
+	// whose committed offset is out of range is read from the earliest offset there is, and a warning says so.
+	Start     Start
+	StartTime time.Time
 	// ReadUncommitted also reads records of open and aborted transactions. By default they are left out.
 	ReadUncommitted bool
 
@@ -88,8 +90,11 @@ func (o *Options) complete() error {
 	if o.Start == "" {
 		o.Start = Earliest
 	}
-	if o.Start != Earliest && o.Start != Latest {
-		return fmt.Errorf("consumer: start is %q, want %q or %q", o.Start, Earliest, Latest)
+	if o.Start != Earliest && o.Start != Latest && o.Start != AtTime {
+		return fmt.Errorf("consumer: start is %q, want %q, %q or %q", o.Start, Earliest, Latest, AtTime)
+	}
+	if o.StartTime.IsZero() != (o.Start != AtTime) {
+		return fmt.Errorf("consumer: StartTime is %v and start %q: one goes with %q", o.StartTime, o.Start, AtTime)
 	}
 	for _, n := range []struct {
 		name  string

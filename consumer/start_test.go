@@ -1,0 +1,115 @@
+package consumer
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/event"
+	"rivulet/producer"
+)
+
+// sendAt publishes one arrival with a timestamp to partition 0 of a topic that has no other.
+func (s *stack) sendAt(at time.Time) {
+	s.t.Helper()
+	a := arrival("timed", "t0")
+	value, err := event.JSON{}.AppendArrival(nil, &a)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.sender.Publish(s.t.Context(), arrivalsTopic, []producer.Record{{Value: value, Time: at}}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestStartAtATime(t *testing.T) {
+	at := time.UnixMilli(1_700_000_000_000)
+	for _, c := range []struct {
+		name  string
+		start time.Time
+		want  int64 // predictions of the five arrivals, one a second, and one that comes later
+	}{
+		{"before all", at.Add(-time.Hour), 6},
+		{"at a record", at.Add(2 * time.Second), 4},
+		{"between records", at.Add(2*time.Second + time.Millisecond), 3},
+		{"after all", at.Add(time.Hour), 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStack(t, 1)
+			for i := range 5 {
+				s.sendAt(at.Add(time.Duration(i) * time.Second))
+			}
+			o := s.options(&recorder{})
+			o.Start, o.StartTime = AtTime, c.start
+			stop := s.start(o)
+			s.wait("the group has an offset", func() bool { return s.committed() > 0 || c.want == 6 })
+			s.sendAt(at) // older than some, but it comes after the start was chosen
+			s.wait("all is committed", func() bool { return s.committed() == 6 })
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.size(predictionsTopic); got != c.want {
+				t.Errorf("%d predictions, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// What of an open transaction is committed after the start belongs to what comes after the start.
+func TestStartLatestIsBeforeOpenTransactions(t *testing.T) {
+	s := newStack(t, 1)
+	s.send(3)
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.TransactionalID("tx"), kgo.DefaultProduceTopic(arrivalsTopic))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	a := arrival("n-open", "t0")
+	value, err := event.JSON{}.AppendArrival(nil, &a)
+	if err := cmp.Or(err, client.BeginTransaction(), client.ProduceSync(t.Context(), &kgo.Record{Value: value}).FirstErr()); err != nil {
+		t.Fatal(err)
+	}
+	o := s.options(&recorder{})
+	o.Start = Latest
+	stop := s.start(o)
+	s.wait("the start is committed", func() bool { return s.committed() == 3 })
+	if err := client.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	s.wait("the transaction's record is predicted", func() bool { return s.size(predictionsTopic) == 1 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// With Latest, what is in a partition that was made while the consumer ran is not old, though it is noticed late.
+func TestStartLatestReadsNewPartitionsWhole(t *testing.T) {
+	s, seen := newStack(t, 1), &recorder{}
+	s.send(10)
+	o := s.options(seen)
+	o.Start, o.WatchInterval = Latest, 500*time.Millisecond
+	stop := s.start(o)
+	s.wait("the start is committed", func() bool { return s.committed() == 10 })
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	admin := &kafka.Client{Addr: kafka.TCP(s.kafka.Addrs()...), Transport: s.transport}
+	res, err := admin.CreatePartitions(t.Context(), &kafka.CreatePartitionsRequest{Topics: []kafka.TopicPartitionsConfig{{Name: arrivalsTopic, Count: 2}}})
+	if err := cmp.Or(err, res.Errors[arrivalsTopic]); err != nil {
+		t.Fatal(err)
+	}
+	a := arrival("early", "t0")
+	value, err := event.JSON{}.AppendArrival(nil, &a)
+	if err := cmp.Or(err, client.ProduceSync(t.Context(), &kgo.Record{Topic: arrivalsTopic, Partition: 1, Value: value}).FirstErr()); err != nil {
+		t.Fatal(err)
+	}
+	s.wait("the record is predicted", func() bool { return s.size(predictionsTopic) == 1 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
