@@ -12,6 +12,7 @@ type Bundle struct {
 	Synthetic  Synthetic
 	Models     []Model  // in the order of Manifest.Models
 	Mapping    *Mapping // nil in the serving part, whose rows of M are in Redis
+	Means      *Means   // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
 }
 
 // Synthetic is S = (A', X', Y').
@@ -28,6 +29,9 @@ type Model struct {
 	Tables *infer.Tables // frozen tables of S
 	Labels *infer.Tables // label propagation's tables of S; nil where there are none
 	Errors *infer.Tables // error propagation's tables of S; nil where there are none
+	// Features are the tables of pre(X) itself on S, 2d+1 numbers a node, by which a frozen SGC gives embeddings
+	// ([infer.FrozenFeatures]). Only sgc may have them; nil where there are none.
+	Features *infer.Tables
 }
 
 // Mapping is M with the external ids of its rows.

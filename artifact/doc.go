@@ -5,6 +5,7 @@
 //	synthetic.safetensors            A' N'×N', X' N'×d, Y' N', and the preprocessing's vectors
 //	models/NAME.safetensors          a model's weights and its tables of S
 //	mapping.safetensors              M N×N' and the ids of its rows
+//	means.safetensors                optional: cluster means of T, for a model that comes later
 //
 // FORMAT.md describes the format for other programs; the tensor files open with safetensors.numpy.load_file.
 //
@@ -19,17 +20,20 @@
 //
 // [Read] gives a whole, checked bundle or an error with the file, the field or tensor, and the reason. What it returns
 // satisfies everything that serving assumes, so that no later step checks shapes or values again: [Bundle.Validate] is
-// the list, and runs before writing and after reading.
+// the list, and runs before writing and after reading. Cluster means can be large and serve nobody but a trainer: [ReadMeans]
+// reads them, Read compares their SHA-256 and keeps nothing.
 //
 // # The serving part
 //
-// A consumer needs all but M, whose rows it looks up by id. [EncodeServing] gives that part as files by name, those of the
-// directory byte for byte, and [DecodeServing] reads them with the same checks.
+// A consumer needs all but the means and M, whose rows it looks up by id. [EncodeServing] gives that part as files by name,
+// those of the directory byte for byte, and [DecodeServing] reads them with the same checks.
 //
 // # Where things are
 //
 //	bundle.go, manifest.go   the types
 //	manifestjson.go          manifest.json: fields, ranges, checksum
+//	confidence.go            calibration errors, abstention and its curve
+//	means.go                 cluster means, in memory and as tensors
 //	safetensors.go           the container: header and data, nothing of their meaning
 //	tensors.go               typed arrays in and out of it
 //	foreign.go               safetensors files of other programs, as arrays of float32

@@ -16,6 +16,7 @@ const (
 	manifestSumFile = "manifest.sha256" // as sha256sum writes it
 	syntheticFile   = "synthetic.safetensors"
 	mappingFile     = "mapping.safetensors"
+	meansFile       = "means.safetensors" // optional
 )
 
 // modelFile holds the weights and tables of one model.
@@ -23,12 +24,13 @@ func modelFile(name string) string { return "models/" + name + ".safetensors" }
 
 // Prefixes of a model's tables among its tensors; every other name is a weight's.
 const (
-	tablesPrefix = "tables."
-	labelsPrefix = "lp."
-	errorsPrefix = "ep."
+	tablesPrefix   = "tables."
+	labelsPrefix   = "lp."
+	errorsPrefix   = "ep."
+	featuresPrefix = "features."
 )
 
-// encodeTensorFiles makes every file but the manifest; the mapping's only where b has one. b is valid.
+// encodeTensorFiles makes every file but the manifest; the mapping's and the means' only where b has them. b is valid.
 func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	tensors := map[string][]tensor{syntheticFile: syntheticTensors(b)}
 	for _, m := range b.Models {
@@ -36,6 +38,9 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	}
 	if b.Mapping != nil {
 		tensors[mappingFile] = mappingTensors(b.Mapping)
+	}
+	if b.Means != nil {
+		tensors[meansFile] = meansTensors(b.Means)
 	}
 	files := make(map[string][]byte, len(tensors))
 	for name, of := range tensors {
@@ -94,7 +99,12 @@ func modelTensors(m Model) []tensor {
 	for _, of := range []struct {
 		prefix, what string
 		tables       *infer.Tables
-	}{{tablesPrefix, "frozen table", m.Tables}, {labelsPrefix, "label propagation's table", m.Labels}, {errorsPrefix, "error propagation's table", m.Errors}} {
+	}{
+		{tablesPrefix, "frozen table", m.Tables},
+		{labelsPrefix, "label propagation's table", m.Labels},
+		{errorsPrefix, "error propagation's table", m.Errors},
+		{featuresPrefix, "preprocessed features' table", m.Features},
+	} {
 		if of.tables == nil {
 			continue
 		}
@@ -124,12 +134,17 @@ func decodeModel(m *Model, s tensorSet, synthetic int) (err error) {
 	if m.Labels, err = decodeTables(s, labelsPrefix, synthetic); err != nil {
 		return err
 	}
-	m.Errors, err = decodeTables(s, errorsPrefix, synthetic)
+	if m.Errors, err = decodeTables(s, errorsPrefix, synthetic); err != nil {
+		return err
+	}
+	m.Features, err = decodeTables(s, featuresPrefix, synthetic)
 	return err
 }
 
 func isTable(name string) bool {
-	return strings.HasPrefix(name, tablesPrefix) || strings.HasPrefix(name, labelsPrefix) || strings.HasPrefix(name, errorsPrefix)
+	return slices.ContainsFunc([]string{tablesPrefix, labelsPrefix, errorsPrefix, featuresPrefix}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
 }
 
 // decodeParams reads the weights in order of their names.
@@ -246,6 +261,11 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 		decode = func(s tensorSet) error { return decodeSynthetic(b, s) }
 	case name == mappingFile:
 		decode = func(s tensorSet) error { return decodeMapping(b, s) }
+	case name == meansFile:
+		decode = func(s tensorSet) (err error) {
+			b.Means, err = decodeMeans(s, b.Manifest.SyntheticNodes, b.Manifest.Data.Features)
+			return err
+		}
 	default:
 		i := slices.IndexFunc(b.Models, func(m Model) bool { return modelFile(m.Name) == name })
 		if i < 0 {

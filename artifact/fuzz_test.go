@@ -39,6 +39,15 @@ func FuzzSafetensors(f *testing.F) {
 	}
 	f.Add(file)
 	f.Add(file[:len(file)/2])
+	means, err := encodeTensors([]tensor{
+		float32Tensor("x", "", make([]float32, 6), 2, 3), float32Tensor("gcn.px", "", make([]float32, 6), 2, 3),
+		float32Tensor("gcn.scaled", "", make([]float32, 6), 2, 3), float32Tensor("gcn.scale", "", make([]float32, 2), 2),
+		float32Tensor("gcn.back", "", make([]float32, 2), 2),
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(means)
 	f.Fuzz(func(t *testing.T, file []byte) {
 		total := allocated(func() { readEverything(t, file) })
 		if most := allowance(len(file)); total > most {
@@ -69,7 +78,7 @@ func readEverything(t *testing.T, file []byte) {
 	}
 	m := &Manifest{SyntheticNodes: 2, Data: Data{Nodes: 2, Features: 3, Classes: []string{"a", "b"}}, Mapping: MappingInfo{Rows: 2}}
 	b := &Bundle{Manifest: *m, Models: []Model{{Name: "sgc"}}}
-	for _, name := range []string{syntheticFile, mappingFile, modelFile("sgc")} {
+	for _, name := range []string{syntheticFile, mappingFile, meansFile, modelFile("sgc")} {
 		_ = decodeTensorFile(b, name, file)
 	}
 	if b.Synthetic.Labels != nil {
@@ -77,6 +86,9 @@ func readEverything(t *testing.T, file []byte) {
 	}
 	if b.Mapping != nil {
 		_ = b.validateMapping()
+	}
+	if b.Means != nil {
+		_ = b.Means.validate(m.SyntheticNodes, m.Data.Features)
 	}
 }
 

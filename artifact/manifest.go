@@ -58,17 +58,21 @@ type ModelInfo struct {
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
 }
 
-// CalibrationInfo is what happens to the model's logits by default.
+// CalibrationInfo is what happens to the model's logits by default. Temperature and Confidence are those of probabilities
+// without propagation, whatever the kind.
 type CalibrationInfo struct {
-	Kind        string  `json:"kind"`        // none, or lp or ep with the parameters that Propagation has
-	Temperature float32 `json:"temperature"` // of probabilities without propagation, whatever the kind
+	Kind        string     `json:"kind"` // none, or lp or ep with the parameters that Propagation has
+	Temperature float32    `json:"temperature"`
+	Confidence  Confidence `json:"confidence,omitzero"`
 }
 
-// PropagationInfo are the hyperparameters of one kind of propagation, and the temperature that belongs to them.
+// PropagationInfo are the hyperparameters of one kind of propagation, and the temperature and confidence that belong to
+// them.
 type PropagationInfo struct {
-	Alpha       float32 `json:"alpha"`
-	Gamma       float32 `json:"gamma"`
-	Temperature float32 `json:"temperature"`
+	Alpha       float32    `json:"alpha"`
+	Gamma       float32    `json:"gamma"`
+	Temperature float32    `json:"temperature"`
+	Confidence  Confidence `json:"confidence,omitzero"`
 }
 
 // Metric is one measured figure, a row of the trainer's results.

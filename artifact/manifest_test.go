@@ -36,7 +36,7 @@ func TestParseManifestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Data.Nodes != 24 || m.Models[0].Propagation["lp"].Gamma != 0.3 || m.Metrics[0].Accuracy != 93.7 ||
+	if m.Data.Nodes != 24 || m.Models[0].Propagation["lp"].Gamma != 0.3 || *m.Models[0].Calibration.Confidence.ECE.TestAfter != 2.2 || m.Metrics[0].Accuracy != 93.7 ||
 		!m.Created.Equal(time.Date(2026, 11, 21, 5, 35, 40, 0, time.UTC)) || m.Files["mapping.safetensors"].Bytes != 1350 {
 		t.Errorf("the example is read as %+v", m)
 	}
@@ -45,8 +45,8 @@ func TestParseManifestExample(t *testing.T) {
 // fieldNames are the fields of a manifest's type as FORMAT.md writes them.
 func fieldNames(t reflect.Type, prefix string) []string {
 	switch {
-	case t == reflect.TypeFor[time.Time]():
-		return nil
+	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[artifact.Confidence]() && prefix != "confidence.":
+		return nil // a confidence is described once
 	case t.Kind() == reflect.Struct:
 		var names []string
 		for i := range t.NumField() {
@@ -71,7 +71,8 @@ func TestFormatDocumentsEveryField(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z0-9_.*\\[\\]]+)` \\| (?:string|integer|number|boolean|list|object)").FindAllStringSubmatch(formatDoc(t), -1) {
 		documented[row[1]] = true
 	}
-	for _, name := range fieldNames(reflect.TypeFor[artifact.Manifest](), "") {
+	for _, name := range append(fieldNames(reflect.TypeFor[artifact.Manifest](), ""),
+		fieldNames(reflect.TypeFor[artifact.Confidence](), "confidence.")...) {
 		if !documented[name] {
 			t.Errorf("FORMAT.md does not describe %s", name)
 		}
@@ -108,6 +109,8 @@ func TestParseManifestMissingFields(t *testing.T) {
 		`"default_model": "sgc",`:                 "default_model is missing",
 		`"shared_m": false, `:                     "metrics[0].shared_m is missing",
 		`, "accuracy": 93.7`:                      "metrics[0].accuracy is missing",
+		`, "accuracy": 99.2`:                      "models[0].calibration.confidence.curve[0].accuracy is missing",
+		`"coverage": 1, `:                         "models[0].calibration.confidence.curve[1].coverage is missing",
 		`, "bytes": 1350`:                         "files[mapping.safetensors].bytes is missing",
 	} {
 		text := strings.Replace(example, field, "", 1)
@@ -159,6 +162,18 @@ func TestParseManifestRefuses(t *testing.T) {
 		{`"kind": "none", "temperature": 1.1`, `"kind": "none", "temperature": 0`, "models[0].calibration.temperature is 0"},
 		{`"kind": "none", "temperature": 1.1`, `"kind": "ep", "temperature": 1`, `models[0].calibration.kind is "ep", which propagation does not hold`},
 		{`{"lp": {`, `{"pp": {`, "models[0].propagation.pp is not known"},
+		{`"validation_after": 1.9`, `"validation_after": -1`, "models[0].calibration.confidence.ece.validation_after is -1, want 0 to 100"},
+		{`"test_before": 5.1`, `"test_before": 100.5`, "models[0].calibration.confidence.ece.test_before is 100.5"},
+		{`"coverage": 0.9`, `"coverage": 1.5`, "models[0].calibration.confidence.coverage is 1.5, want 0 to 1"},
+		{`"coverage": 0.9`, `"coverage": 0`, "models[0].calibration.confidence.threshold is 0.61 with no coverage"},
+		{`"threshold": 0.61`, `"threshold": -0.1`, "models[0].calibration.confidence.threshold is -0.1, want 0 to 1"},
+		{`"coverage": 0.5`, `"coverage": 0`, "models[0].calibration.confidence.curve[0].coverage is 0, want more than 0 and at most 1"},
+		{`"coverage": 1,`, `"coverage": 0.5,`, "models[0].calibration.confidence.curve[1].coverage is 0.5, want more than 0.5"},
+		{`"coverage": 1,`, `"coverage": 1.1,`, "models[0].calibration.confidence.curve[1].coverage is 1.1"},
+		{`"threshold": 0.24`, `"threshold": 0.94`, "models[0].calibration.confidence.curve[1].threshold is 0.94 after 0.93"},
+		{`"threshold": 0.93`, `"threshold": 2`, "models[0].calibration.confidence.curve[0].threshold is 2"},
+		{`"accuracy": 93.5`, `"accuracy": 935`, "models[0].calibration.confidence.curve[1].accuracy is 935"},
+		{`"gamma": 0.3,`, `"gamma": 0.3, "confidence": {"coverage": -1},`, "models[0].propagation.lp.confidence.coverage is -1"},
 		{`"alpha": 0.1`, `"alpha": 1`, "models[0].propagation.lp: calibration.alpha is 1"},
 		{`"gamma": 0.3`, `"gamma": -1`, "models[0].propagation.lp: calibration.gamma is -1"},
 		{`"O->S"`, `"O-S"`, `metrics[0].setting is "O-S"`},

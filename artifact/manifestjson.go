@@ -110,7 +110,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, m.validateFiles()
 }
 
-// checkPresent looks for every field of t that is not omitempty, at any depth; a null is a field that is missing. place
+// checkPresent looks for every field of t that may not be omitted, at any depth; a null is a field that is missing. place
 // names where data stands, "" at the top.
 func checkPresent(data jsontext.Value, t reflect.Type, place string) error {
 	var items map[string]jsontext.Value
@@ -153,7 +153,7 @@ func checkFields(data jsontext.Value, t reflect.Type, place string) error {
 	for i := range t.NumField() {
 		name, option, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		value, ok := members[name]
-		if !ok && option == "omitempty" {
+		if !ok && option != "" { // omitempty, omitzero
 			continue
 		}
 		if !ok || value.Kind() == 'n' {
@@ -280,6 +280,12 @@ func (m *ModelInfo) validate() error {
 		if err := c.Validate(); err != nil {
 			return fmt.Errorf("propagation.%s: %w", kind, err)
 		}
+		if err := p.Confidence.validate(); err != nil {
+			return fmt.Errorf("propagation.%s.confidence.%w", kind, err)
+		}
+	}
+	if err := m.Calibration.Confidence.validate(); err != nil {
+		return fmt.Errorf("calibration.confidence.%w", err)
 	}
 	c := infer.Calibration{Kind: m.Calibration.Kind, Temperature: m.Calibration.Temperature}
 	if p, ok := m.Propagation[c.Kind]; ok {

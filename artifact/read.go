@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,8 @@ const maxManifestBytes = 16 << 20
 
 // Read reads and checks the artifact in a directory: format version, every field of the manifest, that the files are
 // those that the manifest lists (names that begin with a dot are not looked at), their sizes and SHA-256, and everything
-// of [Bundle.Validate]. The error names the file, the field or tensor, and the reason.
+// of [Bundle.Validate]. The error names the file, the field or tensor, and the reason. Means stays nil: that file is
+// compared with its SHA-256 and not kept, see [ReadMeans].
 func Read(dir string) (*Bundle, error) {
 	b, err := read(dir)
 	if err != nil {
@@ -39,12 +41,59 @@ func read(dir string) (*Bundle, error) {
 		return nil, err
 	}
 	files := make(map[string][]byte, len(manifest.Files))
+	names := maps.Clone(manifest.Files)
 	for _, name := range slices.Sorted(maps.Keys(manifest.Files)) {
-		if files[name], err = readListed(root, name, manifest.Files[name]); err != nil {
+		if !slices.Contains(requiredFiles(manifest), name) {
+			delete(names, name)
+			err = verifyListed(root, name, manifest.Files[name])
+		} else {
+			files[name], err = readListed(root, name, manifest.Files[name])
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return decode(manifest, manifest.Files, files)
+	return decode(manifest, names, files)
+}
+
+// ReadMeans reads and checks the cluster means of the artifact in a directory, and of it nothing else but the manifest.
+// An artifact without them is an error.
+func ReadMeans(dir string) (*Means, error) {
+	m, err := readMeans(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading artifact %s: %w", dir, err)
+	}
+	return m, nil
+}
+
+func readMeans(dir string) (*Means, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	manifest, err := readManifest(root)
+	if err != nil {
+		return nil, err
+	}
+	if !manifest.HasMeans() {
+		return nil, fmt.Errorf("%s: the artifact has none", meansFile)
+	}
+	data, err := readListed(root, meansFile, manifest.Files[meansFile])
+	if err == nil {
+		err = verify(data, manifest.Files[meansFile])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", meansFile, err)
+	}
+	b := &Bundle{Manifest: *manifest}
+	if err := decodeTensorFile(b, meansFile, data); err != nil {
+		return nil, err
+	}
+	if err := b.Means.validate(manifest.SyntheticNodes, manifest.Data.Features); err != nil {
+		return nil, fmt.Errorf("%s: %w", meansFile, err)
+	}
+	return b.Means, nil
 }
 
 func readManifest(root *os.Root) (*Manifest, error) {
@@ -101,6 +150,38 @@ func refuseUnlisted(root *os.Root, manifest *Manifest) error {
 
 // readListed reads a file of the size that the manifest says; a file of another size is refused unread.
 func readListed(root *os.Root, name string, want File) ([]byte, error) {
+	f, err := openListed(root, name, want)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data := make([]byte, want.Bytes)
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// verifyListed compares a file with what the manifest says of it, and keeps nothing of it.
+func verifyListed(root *os.Root, name string, want File) error {
+	f, err := openListed(root, name, want)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	sum := sha256.New()
+	size, err := io.Copy(sum, f)
+	if err != nil {
+		return err
+	}
+	if err := verifySize(size, want); err != nil {
+		return err
+	}
+	return verifySum(sum.Sum(nil), want)
+}
+
+// openListed opens a file of the size that the manifest says.
+func openListed(root *os.Root, name string, want File) (*os.File, error) {
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("missing, the manifest lists it")
@@ -108,17 +189,12 @@ func readListed(root *os.Root, name string, want File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
+	if err == nil {
+		err = verifySize(info.Size(), want)
+	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, f.Close())
 	}
-	if err := verifySize(info.Size(), want); err != nil {
-		return nil, err
-	}
-	data := make([]byte, want.Bytes)
-	if _, err := io.ReadFull(f, data); err != nil {
-		return nil, err
-	}
-	return data, nil
+	return f, nil
 }

@@ -21,8 +21,9 @@ func (b *Bundle) Seal() error {
 	return nil
 }
 
-// EncodeServing returns the serving part of a sealed bundle, all but M, as files by name: those of the directory, byte
-// for byte, without mapping.safetensors. A bundle that has no Mapping must have come from [DecodeServing].
+// EncodeServing returns the serving part of a sealed bundle, all but M and the means, as files by name: those of the
+// directory, byte for byte, without mapping.safetensors and means.safetensors. A bundle that has no Mapping must have come
+// from [DecodeServing].
 func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	if b.Manifest.Version == "" {
 		return nil, errors.New("encoding artifact: version is empty, the bundle is not sealed")
@@ -32,11 +33,13 @@ func EncodeServing(b *Bundle) (map[string][]byte, error) {
 		return nil, fmt.Errorf("encoding artifact: %w", err)
 	}
 	delete(files, mappingFile)
+	delete(files, meansFile)
 	return files, nil
 }
 
-// DecodeServing reads what [EncodeServing] made, with all checks of [Read] but those of M; Mapping is nil. The error
-// names the file, the field or tensor, and the reason.
+// DecodeServing reads what [EncodeServing] made, with all checks of [Read] but those of M; Mapping and Means are nil. A file
+// that this build does not know may be missing: a later one may leave it out of the serving part. The error names the file,
+// the field or tensor, and the reason.
 func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	for _, name := range []string{manifestFile, manifestSumFile} {
 		if _, ok := files[name]; !ok {
@@ -49,6 +52,11 @@ func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	}
 	names := maps.Clone(manifest.Files)
 	delete(names, mappingFile)
+	delete(names, meansFile)
+	maps.DeleteFunc(names, func(name string, _ File) bool {
+		_, there := files[name]
+		return !there && !slices.Contains(requiredFiles(manifest), name)
+	})
 	tensors := maps.Clone(files)
 	delete(tensors, manifestFile)
 	delete(tensors, manifestSumFile)
@@ -76,9 +84,11 @@ func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
 	m := b.Manifest
 	m.FormatVersion = FormatVersion
 	m.Created = m.Created.UTC()
-	m.Files = make(map[string]File, len(files)+1)
-	if mapping, ok := b.Manifest.Files[mappingFile]; ok {
-		m.Files[mappingFile] = mapping // stands where M is elsewhere
+	m.Files = make(map[string]File, len(files)+2)
+	for _, name := range []string{mappingFile, meansFile} { // stand where M and the means are elsewhere
+		if f, ok := b.Manifest.Files[name]; ok {
+			m.Files[name] = f
+		}
 	}
 	for name, data := range files {
 		m.Files[name] = describe(data)
@@ -139,7 +149,11 @@ func verify(data []byte, want File) error {
 		return err
 	}
 	sum := sha256.Sum256(data)
-	if wanted, err := hex.DecodeString(want.SHA256); err != nil || !bytes.Equal(sum[:], wanted) {
+	return verifySum(sum[:], want)
+}
+
+func verifySum(sum []byte, want File) error {
+	if wanted, err := hex.DecodeString(want.SHA256); err != nil || !bytes.Equal(sum, wanted) {
 		return fmt.Errorf("SHA-256 is %x, the manifest says %s: changed or damaged", sum, want.SHA256)
 	}
 	return nil

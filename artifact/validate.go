@@ -33,6 +33,11 @@ func (b *Bundle) Validate() error {
 			return fmt.Errorf("%s: %w", mappingFile, err)
 		}
 	}
+	if b.Means != nil {
+		if err := b.Means.validate(b.Manifest.SyntheticNodes, b.Manifest.Data.Features); err != nil {
+			return fmt.Errorf("%s: %w", meansFile, err)
+		}
+	}
 	return nil
 }
 
@@ -141,7 +146,19 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 			return err
 		}
 	}
-	return nil
+	return validateFeatures(m, model.Features(), b.Manifest.SyntheticNodes)
+}
+
+// validateFeatures checks the tables of features, which are of the widths d, d and 1.
+func validateFeatures(m *Model, d, n int) error {
+	switch {
+	case m.Features == nil:
+		return nil
+	case m.Name != "sgc":
+		return fmt.Errorf("tensor %q is there, only sgc has tables of features", featuresPrefix+"u0")
+	}
+	lone := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
+	return validateLike(m.Features, infer.FeatureTables(lone, infer.Ready(graph.NewDense(1, d))), featuresPrefix, n)
 }
 
 func countTables(t *infer.Tables) int {

@@ -54,12 +54,25 @@ func (d disk) write(dir string, b *Bundle) error {
 	}
 	manifest, files, err := b.encode()
 	if err == nil {
+		err = checkWhole(manifest, files)
+	}
+	if err == nil {
 		err = d.install(dir, files)
 	}
 	if err != nil {
 		return fmt.Errorf("writing artifact %s: %w", dir, err)
 	}
 	b.Manifest = *manifest
+	return nil
+}
+
+// checkWhole refuses a bundle of which a part was left where it came from.
+func checkWhole(m *Manifest, files map[string][]byte) error {
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		if _, ok := files[name]; !ok {
+			return fmt.Errorf("%s: the manifest lists it and the bundle does not hold it: read it, or clear Manifest.Files", name)
+		}
+	}
 	return nil
 }
 

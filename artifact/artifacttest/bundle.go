@@ -77,6 +77,37 @@ func Several(seed uint64, size Size) *artifact.Bundle {
 	return b
 }
 
+// Features are tables of the features on S for a bundle's SGC.
+func Features(b *artifact.Bundle) *infer.Tables {
+	return infer.FeatureTables(b.Synthetic.Adj, infer.Ready(b.Synthetic.X))
+}
+
+// Confidence is a measured one whose curve falls from 0.9 at half of the nodes to 0.3 at all of them.
+func Confidence() artifact.Confidence {
+	return artifact.Confidence{
+		ECE:      artifact.CalibrationError{ValidationBefore: new(4.75), ValidationAfter: new(0.0), TestAfter: new(2.5)},
+		Coverage: 0.75, Threshold: 0.6,
+		Curve: []artifact.CoveragePoint{
+			{Coverage: 0.5, Threshold: 0.9, Accuracy: 99}, {Coverage: 0.75, Threshold: 0.6, Accuracy: 97.5}, {Coverage: 1, Threshold: 0.3, Accuracy: 93.75},
+		},
+	}
+}
+
+// Means are cluster means of all architectures for a bundle, of random numbers.
+func Means(seed uint64, b *artifact.Bundle) *artifact.Means {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	n, d := b.Manifest.SyntheticNodes, b.Manifest.Data.Features
+	m := &artifact.Means{X: dense(rng, n, d), Operators: map[string]artifact.OperatorMeans{}}
+	for _, name := range []string{"gcn", "sage", "cheby"} {
+		of := artifact.OperatorMeans{PX: dense(rng, n, d), Scaled: dense(rng, n, d)}
+		for range n {
+			of.Scale, of.Back = append(of.Scale, rng.Float32()), append(of.Back, rng.Float32())
+		}
+		m.Operators[name] = of
+	}
+	return m
+}
+
 // others are small models of the architectures that Bundle has not.
 func others(rng *rand.Rand, size Size) []infer.Model {
 	const hidden = 4
