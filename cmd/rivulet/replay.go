@@ -55,7 +55,10 @@ func replayCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		transport := app.Transport(cfg.Kafka.Brokers)
+		transport, err := app.Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+		if err != nil {
+			return err
+		}
 		defer transport.CloseIdleConnections()
 		log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 		topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, compression, transport, log)

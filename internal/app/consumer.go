@@ -66,7 +66,19 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 	if err != nil {
 		return nil, nil, err
 	}
-	transport := Transport(cfg.Kafka.Brokers)
+	topics := cfg.Kafka.Topics
+	transport, err := Transport(cfg.Kafka.Brokers, topics.Arrivals, topics.Predictions, topics.DeadLetters)
+	if err != nil {
+		return nil, nil, err
+	}
+	dialer, err := dialer(cfg.Kafka.Brokers)
+	if err != nil {
+		return nil, nil, err
+	}
+	start := consumer.Start(cfg.Kafka.StartOffset)
+	if !cfg.Kafka.StartTime().IsZero() {
+		start = consumer.AtTime
+	}
 	deliver, err := producer.New(producer.Options{Addr: kafka.TCP(cfg.Kafka.Brokers.Brokers...), Transport: transport,
 		Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Compression: compression,
 		OnRetry: func(err error) { observer.Retry(consumer.StagePublish, err) }, Logger: log})
@@ -74,9 +86,8 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 		return nil, nil, err
 	}
 	c, err := consumer.New(consumer.Options{
-		Brokers: cfg.Kafka.Brokers.Brokers, Transport: transport,
-		Dialer: &kafka.Dialer{ClientID: cfg.Kafka.ClientID, Timeout: dialTimeout, DualStack: true},
-		Group:  cfg.Kafka.Group, Topics: []string{cfg.Kafka.Topics.Arrivals}, Start: consumer.Start(cfg.Kafka.StartOffset),
+		Brokers: cfg.Kafka.Brokers.Brokers, Transport: transport, Dialer: dialer,
+		Group: cfg.Kafka.Group, Topics: []string{topics.Arrivals}, Start: start, StartTime: cfg.Kafka.StartTime(),
 		BatchSize: cfg.Batch.Size, BatchLinger: cfg.Batch.Linger,
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3,

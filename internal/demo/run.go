@@ -137,7 +137,10 @@ func stream(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tal
 
 // send replays the test nodes to the topic of arrivals.
 func send(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tally, o Options) error {
-	transport := app.Transport(cfg.Kafka.Brokers)
+	transport, err := app.Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	if err != nil {
+		return err
+	}
 	defer transport.CloseIdleConnections()
 	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, transport, o.Log)
 	if err != nil {
