@@ -1,0 +1,184 @@
+"""Tests of train_pyg.py: python tools/train_pyg_test.py, where PyTorch, PyTorch Geometric, safetensors and SciPy are installed.
+
+With --fixtures it writes those of package trainer/weights to trainer/weights/testdata instead: state_dicts as users name
+them, in every precision, and what PyTorch Geometric answers with them.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import nn
+from torch_geometric.data import Data
+from torch_geometric.nn import APPNP, GCN, ChebConv, GCNConv, GraphSAGE, SAGEConv, SGConv
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from train_pyg import MODELS, TrainError, accuracy, attached, predict, read, train  # noqa: E402
+
+ROLES = {"tr": [5, 0, 3], "un": [1], "va": [4, 2], "te": [7, 6]}
+EDGES = [(0, 1), (0, 3), (1, 5), (2, 4), (2, 5), (3, 5), (4, 0), (6, 0), (6, 7), (7, 3), (7, 4)]
+
+
+def write(out, roles=ROLES, classes=None):
+    """Eight nodes of two classes, told by their features."""
+    os.makedirs(out)
+    adj = np.zeros((8, 8), np.float32)
+    for i, j in EDGES:
+        adj[i, j] = adj[j, i] = 1
+    y = np.arange(8) % 2
+    sp.save_npz(os.path.join(out, "adj_full.npz"), sp.csr_matrix(adj))
+    np.save(os.path.join(out, "feats.npy"), np.stack([3 * y, 3 - 3 * y, np.ones(8)], 1).astype(np.float32))
+    for name, value in (("class_map.json", classes or {str(i): int(c) for i, c in enumerate(y)}), ("role.json", roles)):
+        with open(os.path.join(out, name), "w") as f:
+            json.dump(value, f)
+    return out
+
+
+def cliques():
+    """Two cliques of six nodes, a class each, which the features tell as well."""
+    y = torch.arange(12) // 6
+    edge_index = torch.tensor([(i, j) for i in range(12) for j in range(12) if i != j and y[i] == y[j]]).t()
+    nodes = lambda *within: torch.tensor([6 * c + k for c in (0, 1) for k in within])
+    none = torch.tensor([], dtype=torch.long)
+    return Data(x=F.one_hot(y).float(), y=y, edge_index=edge_index, tr=nodes(0, 1), un=none, va=nodes(2, 3), te=nodes(4, 5))
+
+
+class Train(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.dir)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def edges(self, data, arrivals, among):
+        x, edges = attached(data, torch.tensor(arrivals, dtype=torch.long), among)
+        nodes = [5, 0, 3, 1] + arrivals
+        np.testing.assert_array_equal(x.numpy(), data.x[nodes].numpy())
+        return {tuple(sorted((nodes[i], nodes[j]))) for i, j in edges.t().tolist()}
+
+    def test_attached(self):
+        data = read(write(self.path("data")))
+        original = {(0, 1), (0, 3), (1, 5), (3, 5)}
+        self.assertEqual(self.edges(data, [], True), original)
+        self.assertEqual(self.edges(data, [7, 6], True), original | {(0, 6), (3, 7), (6, 7)})
+        self.assertEqual(self.edges(data, [7, 6], False), original | {(0, 6), (3, 7)})
+        self.assertEqual(self.edges(data, [4, 7], True), original | {(0, 4), (3, 7), (4, 7)})
+
+    def test_batches(self):
+        data = read(write(self.path("data")))
+        model = train(data, "gcn", hidden=4, epochs=2).eval()
+        alone = torch.cat([predict(model, data, data.te[k:k + 1], 0) for k in range(2)])
+        torch.testing.assert_close(predict(model, data, data.te, 1), alone)
+        self.assertFalse(torch.allclose(predict(model, data, data.te, 0), alone), "the edge between the two counts")
+
+    def test_normalize(self):
+        x = read(write(self.path("data")), normalize=True).x
+        np.testing.assert_allclose(x.sum(1).numpy(), 1, rtol=1e-6)
+
+    def test_every_model_learns(self):
+        data = cliques()
+        for name in MODELS:
+            with self.subTest(name):
+                model = train(data, name, hidden=16, epochs=100, dropout=0.1)
+                self.assertEqual(accuracy(model, data, data.te), 100)
+
+    def test_same_seed_same_weights(self):
+        data = read(write(self.path("data")))
+        one, two, other = (train(data, "sage", hidden=4, epochs=3, seed=s).state_dict() for s in (1, 1, 2))
+        self.assertTrue(all(torch.equal(one[key], two[key]) for key in one))
+        self.assertFalse(all(torch.equal(one[key], other[key]) for key in one))
+
+    def test_refuses(self):
+        with self.assertRaisesRegex(TrainError, "va is empty"):
+            read(write(self.path("roles"), roles={**ROLES, "va": []}))
+        with self.assertRaisesRegex(TrainError, r"node 1 has \[0, 1\], want one class"):
+            read(write(self.path("classes"), classes={"0": 0, "1": [0, 1]}))
+
+    def test_command(self):
+        data, out = write(self.path("data")), self.path("model.safetensors")
+        command = [sys.executable, os.path.join(HERE, "train_pyg.py"), data]
+        run = lambda *args: subprocess.run([*command, *args], capture_output=True, text=True)
+        done = run(out, "--model", "sage", "--hidden", "4", "--epochs", "40", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(set(json.loads(done.stdout)["accuracy"]), {"graph", "node"})
+        parts = ("lin_l.weight", "lin_l.bias", "lin_r.weight")
+        self.assertEqual(set(load_file(out)), {f"convs.{k}.{part}" for k in (0, 1) for part in parts})
+        again = run(out)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("is there already", again.stderr)
+
+
+class Named(nn.Module):
+    """A user's module: layers under the user's names, relu between the two."""
+
+    def __init__(self, layers, spread=None):
+        super().__init__()
+        for name, layer in layers.items():
+            self.add_module(name, layer)
+        self.order, self.spread = list(layers), spread
+
+    def forward(self, x, edge_index):
+        for k, name in enumerate(self.order):
+            layer = getattr(self, name)
+            x = layer(x) if isinstance(layer, nn.Linear) else layer(x, edge_index)
+            x = x.relu() if k < len(self.order) - 1 else x
+        return self.spread(x, edge_index) if self.spread else x
+
+
+def fixtures(out):
+    """d = 6, hidden 5, C = 3."""
+    torch.manual_seed(3)
+    rng = np.random.default_rng(3)
+    upper = np.triu(rng.random((9, 9)) < 0.35, 1)
+    upper[:, 8] = False  # a node without edges
+    adj = (upper | upper.T).astype(np.float32)
+    x = torch.from_numpy(rng.normal(size=(9, 6)).astype(np.float32))
+    edge_index = torch.from_numpy(np.stack(np.nonzero(adj)))
+    spread = lambda: APPNP(K=10, alpha=0.1)
+    sequence = Named({}, None)
+    sequence.net = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Dropout(), nn.Linear(5, 3))
+    sequence.forward = lambda x, edges: spread()(sequence.net(x), edges)
+    models = {
+        "gcn_pyg": (GCN(6, 5, 2, 3), "", torch.float32),
+        "gcn_words": (Named({"entry": GCNConv(6, 5), "answer": GCNConv(5, 3)}), "module.", torch.float64),
+        "sage_pyg": (GraphSAGE(6, 5, 2, 3), "model.", torch.bfloat16),
+        "sage_no_bias": (Named({"gnn1": SAGEConv(6, 5, bias=False), "gnn2": SAGEConv(5, 3, bias=False)}), "", torch.float32),
+        "sgc_pyg": (SGConv(6, 3, K=2), "", torch.float16),
+        "sgc_named": (Named({"conv1": SGConv(6, 3, K=2)}), "_orig_mod.", torch.float32),
+        "appnp_named": (Named({"lin1": nn.Linear(6, 5), "lin2": nn.Linear(5, 3)}, spread()), "", torch.float32),
+        "appnp_sequence": (sequence, "", torch.float32),
+        "cheby_named": (Named({"conv1": ChebConv(6, 5, 2), "conv2": ChebConv(5, 3, 2)}), "", torch.float32),
+        "cheby_of_3": (Named({"conv9": ChebConv(6, 5, 3), "conv10": ChebConv(5, 3, 3)}), "", torch.float32),
+    }
+    answers = {"adj": torch.from_numpy(adj), "x": x}
+    os.makedirs(out)
+    for name, (model, prefix, dtype) in models.items():
+        model.eval()
+        for parameter in model.parameters():
+            if parameter.dim() == 1:  # PyTorch Geometric starts its biases at 0
+                nn.init.normal_(parameter)
+        state = {key: value.to(dtype) for key, value in model.state_dict().items()}
+        model.load_state_dict({key: value.float() for key, value in state.items()})
+        save_file({prefix + key: value.contiguous() for key, value in state.items()}, os.path.join(out, name + ".safetensors"))
+        with torch.no_grad():
+            answers[name] = model(x, edge_index)
+    save_file(answers, os.path.join(out, "answers.safetensors"))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--fixtures"]:
+        testdata = os.path.join(HERE, "..", "trainer", "weights", "testdata")
+        shutil.rmtree(testdata, ignore_errors=True)
+        fixtures(testdata)
+    else:
+        unittest.main()

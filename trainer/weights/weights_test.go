@@ -1,0 +1,214 @@
+package weights
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// The files of testdata are written by tools/train_pyg_test.py --fixtures: state_dicts of small models of 6 features, 5
+// hidden units and 3 classes, and what PyTorch Geometric answers with them on one graph.
+var wanted = Wanted{Features: 6, Classes: 3, Alpha: 0.1, Hops: 10}
+
+func read(t *testing.T, name string) State {
+	t.Helper()
+	s, err := Read(filepath.Join("testdata", name+".safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func matrix(a artifact.Array) *graph.Dense {
+	return &graph.Dense{Rows: a.Shape[0], Cols: a.Shape[1], Data: a.Values}
+}
+
+// pattern is a 0/1 matrix.
+func pattern(m *graph.Dense) *graph.CSR {
+	var edges []graph.Edge
+	for i := range m.Rows {
+		for j, v := range m.Row(i) {
+			if v != 0 {
+				edges = append(edges, graph.Edge{Row: int32(i), Col: int32(j), Val: 1})
+			}
+		}
+	}
+	return graph.NewCSR(m.Rows, m.Cols, edges)
+}
+
+// What PyTorch Geometric computes with a state_dict, package infer computes with the model of it: names, order, transposition,
+// precision and missing biases are right.
+func TestModelsAnswerAsPyTorchGeometric(t *testing.T) {
+	answers := read(t, "answers")
+	adj, x := pattern(matrix(answers["adj"])), graph.Features{Dense: matrix(answers["x"])}
+	plain := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	nobody := &infer.Batch{X: x.Take(nil), R: &graph.CSR{Cols: adj.Rows, RowPtr: []int{0}}}
+	files, err := filepath.Glob("testdata/*_*.safetensors")
+	if err != nil || len(files) != 10 {
+		t.Fatalf("%d state_dicts (%v), want 10", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".safetensors")
+		architecture, _, _ := strings.Cut(name, "_")
+		got, err := read(t, name).Model(architecture, wanted)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		logits := got.Model.Joint(adj, plain.Raw(x), plain).(infer.NodeLogits).GraphLogits(nobody)
+		want := matrix(answers[name])
+		for k, v := range logits.Data {
+			if math.Abs(float64(v-want.Data[k])) > 1e-5 {
+				t.Errorf("%s: node %d, class %d: %v, PyTorch Geometric says %v", name, k/3, k%3, v, want.Data[k])
+				break
+			}
+		}
+	}
+}
+
+func TestSourcesNameTheTensors(t *testing.T) {
+	for name, want := range map[string][]Source{
+		"gcn_words": {
+			{"convs.0.lin.weight", "module.entry.lin.weight"}, {"convs.0.bias", "module.entry.bias"},
+			{"convs.1.lin.weight", "module.answer.lin.weight"}, {"convs.1.bias", "module.answer.bias"},
+		},
+		"sage_no_bias": {
+			{"convs.0.lin_l.weight", "gnn1.lin_l.weight"}, {"convs.0.lin_r.weight", "gnn1.lin_r.weight"}, {"convs.0.lin_l.bias", ""},
+			{"convs.1.lin_l.weight", "gnn2.lin_l.weight"}, {"convs.1.lin_r.weight", "gnn2.lin_r.weight"}, {"convs.1.lin_l.bias", ""},
+		},
+		"sgc_pyg":        {{"lin.weight", "lin.weight"}, {"lin.bias", "lin.bias"}},
+		"appnp_sequence": {{"lins.0.weight", "net.0.weight"}, {"lins.0.bias", "net.0.bias"}, {"lins.1.weight", "net.3.weight"}, {"lins.1.bias", "net.3.bias"}},
+	} {
+		architecture, _, _ := strings.Cut(name, "_")
+		got, err := read(t, name).Model(architecture, wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Sources); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// tensors makes a state of zeros.
+func tensors(shapes map[string][]int) State {
+	s := State{}
+	for name, shape := range shapes {
+		size := 1
+		for _, n := range shape {
+			size *= n
+		}
+		s[name] = artifact.Array{Shape: shape, Type: "F32", Values: make([]float32, size)}
+	}
+	return s
+}
+
+// with is a state with some tensors put in or, with a nil shape, taken away.
+func with(s State, change map[string][]int) State {
+	out := tensors(change)
+	for name, a := range s {
+		if _, changed := change[name]; !changed {
+			out[name] = a
+		}
+	}
+	for name, shape := range change {
+		if shape == nil {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+func TestModelRefuses(t *testing.T) {
+	gcn, sage := read(t, "gcn_pyg"), read(t, "sage_no_bias")
+	cheby, appnp := read(t, "cheby_named"), read(t, "appnp_named")
+	whole := with(sage, nil)
+	whole["gnn1.lin_l.weight"] = artifact.Array{Shape: []int{5, 6}, Type: "I64"}
+	square := tensors(map[string][]int{"a.lin.weight": {3, 3}, "b.lin.weight": {3, 3}})
+	for name, of := range map[string]struct {
+		model string
+		state State
+		want  Wanted
+		says  []string
+	}{
+		"unknown model": {"gat", gcn, wanted, []string{`model is "gat", want one of appnp, cheby, gcn, sage, sgc`}},
+		"other data": {"gcn", gcn, Wanted{Features: 7, Classes: 3},
+			[]string{"gcn: tensor convs.0.lin.weight is [5 6], want [5 7]: the data have 7 features and 3 classes"}},
+		"other classes":    {"gcn", gcn, Wanted{Features: 6, Classes: 4}, []string{"tensor convs.1.lin.weight is [3 5], want [4 5]"}},
+		"torn bias":        {"gcn", with(gcn, map[string][]int{"convs.0.bias": {6}}), wanted, []string{"tensor convs.0.bias is [6], want [5]"}},
+		"hidden widths":    {"gcn", with(gcn, map[string][]int{"convs.1.lin.weight": {3, 4}}), wanted, []string{"tensor convs.1.lin.weight is [3 4], want [3 5]"}},
+		"batch norm":       {"gcn", with(gcn, map[string][]int{"bn.weight": {5}, "bn.bias": {5}}), wanted, []string{"no place for bn.bias [5], bn.weight [5]"}},
+		"classifier":       {"gcn", with(gcn, map[string][]int{"out.weight": {3, 5}}), wanted, []string{"no place for out.weight [3 5]"}},
+		"three layers":     {"gcn", with(gcn, map[string][]int{"convs.2.lin.weight": {5, 5}}), wanted, []string{"layers by lin.weight: 3 (", "convs.2.lin.weight [5 5]", "want 2"}},
+		"one layer":        {"gcn", with(gcn, map[string][]int{"convs.1.lin.weight": nil, "convs.1.bias": nil}), wanted, []string{"1 (convs.0.lin.weight [5 6]), want 2"}},
+		"another model":    {"gcn", appnp, wanted, []string{"no matrix whose name ends in lin.weight; the file has lin1.bias [5], lin1.weight [5 6]"}},
+		"both orders":      {"gcn", square, Wanted{Features: 3, Classes: 3}, []string{"which of a.lin.weight [3 3], b.lin.weight [3 3]", "fit in both orders"}},
+		"no order":         {"gcn", square, wanted, []string{"for 6 features and 3 classes they fit in neither order"}},
+		"project":          {"sage", with(sage, map[string][]int{"gnn1.lin.weight": {6, 6}}), wanted, []string{"gnn1.lin.weight [6 6]", "project=True"}},
+		"no root weight":   {"sage", with(sage, map[string][]int{"gnn2.lin_r.weight": nil}), wanted, []string{"gnn2.lin_r.weight is missing", "root_weight=False"}},
+		"root of a shape":  {"sage", with(sage, map[string][]int{"gnn2.lin_r.weight": {3, 4}}), wanted, []string{"gnn2.lin_r.weight is [3 4], want [3 5]"}},
+		"whole numbers":    {"sage", whole, wanted, []string{"tensor gnn1.lin_l.weight is of I64, want F32"}},
+		"order 1":          {"cheby", with(cheby, map[string][]int{"conv1.lins.1.weight": nil, "conv2.lins.1.weight": nil}), wanted, []string{"K = 1, want 2 or 3"}},
+		"order 4":          {"cheby", with(cheby, map[string][]int{"conv1.lins.3.weight": {5, 6}}), wanted, []string{"K = 4, want 2 or 3"}},
+		"orders differ":    {"cheby", with(cheby, map[string][]int{"conv1.lins.2.weight": {5, 6}}), wanted, []string{"tensor conv2.lins.2.weight is missing"}},
+		"alpha":            {"appnp", appnp, Wanted{Features: 6, Classes: 3, Alpha: 2, Hops: 10}, []string{"alpha is 2"}},
+		"sgc of two":       {"sgc", gcn, wanted, []string{"layers by weight: 2", "want 1"}},
+		"no place at once": {"appnp", gcn, wanted, []string{"no place for convs.0.bias [5], convs.1.bias [3]"}},
+	} {
+		got, err := of.state.Model(of.model, of.want)
+		if err == nil {
+			t.Errorf("%s: taken as %v", name, got.Sources)
+			continue
+		}
+		for _, part := range of.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: error %q, want %q", name, err, part)
+			}
+		}
+	}
+}
+
+// Numbers order layers, not their text: conv9 comes before conv10.
+func TestOrder(t *testing.T) {
+	for _, of := range []struct {
+		a, b  string
+		first string // empty: names do not say
+	}{
+		{"conv1", "conv2", "conv1"}, {"conv10", "conv9", "conv9"}, {"layers.0.gcn", "layers.2.gcn", "layers.0.gcn"},
+		{"gcn1.conv2", "gcn2.conv1", ""}, {"entry", "answer", ""}, {"conv", "conv2", ""}, {"conv01", "conv1", ""},
+	} {
+		sorted, ok := byNumber(of.b, of.a)
+		if again, _ := byNumber(of.a, of.b); ok != (of.first != "") || (ok && (sorted[0] != of.first || again[0] != of.first)) {
+			t.Errorf("%s, %s: %v %v, want %q first", of.a, of.b, sorted, ok, of.first)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for want, content := range map[string]string{
+		"a file of torch.save, want one of safetensors":          "PK\x03\x04rest",
+		"model.pt: 3 bytes, too short":                           "abc",
+		"model.pt: the file has no tensors":                      "\x02\x00\x00\x00\x00\x00\x00\x00{}",
+		"model.pt: a file of torch.save, want one of safetensor": "\x80\x02\x8a",
+	} {
+		path := filepath.Join(dir, "model.pt")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if _, err := Read(filepath.Join(dir, "missing")); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("error %v", err)
+	}
+}
