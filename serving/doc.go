@@ -11,7 +11,7 @@
 // used again, so that the data of two publications never have a key in common, even under one name.
 //
 //	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
-//	p:v:g:blob:f:i   string  part i of file f of the artifact, all files but M's; 4 MiB a part
+//	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, begun_ms, published_ms, current_ms
 //	{p}:versions     set     names of the versions that have one of these two keys

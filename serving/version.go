@@ -24,15 +24,23 @@ type Options struct {
 	Attachment string
 	// Calibration is the propagation after the model, "none", "lp" or "ep"; "" or "auto" is what validation chose.
 	Calibration string
+	// Representation is what predictions carry for feeds that compute with it: "none" (also ""), "logits" or "embedding".
+	Representation string
+	// Coverage is the share of arrivals, measured on the validation nodes, that is to be answered: predictions below the
+	// threshold that belongs to it abstain. 0: none abstains.
+	Coverage float64
 }
 
 // Version is one artifact, ready to serve. It never changes and is safe for concurrent use.
 type Version struct {
-	manifest   artifact.Manifest
-	model      artifact.ModelInfo
-	attachment string
-	predictor  infer.Predictor
-	rows       mapping.Lookup
+	manifest       artifact.Manifest
+	model          artifact.ModelInfo
+	attachment     string
+	predictor      infer.Predictor
+	representation string
+	embedder       infer.Embedder // nil unless representation is "embedding"
+	threshold      float32
+	rows           mapping.Lookup
 }
 
 // ID is the artifact's version.
@@ -89,7 +97,14 @@ func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving artifact %s: %w", v.ID(), err)
 	}
-	if err := v.deploy(b, made); err != nil {
+	err = v.deploy(b, made)
+	if err == nil {
+		err = v.prepare(b, made, o.Representation)
+	}
+	if err == nil {
+		err = v.abstain(o.Coverage)
+	}
+	if err != nil {
 		return nil, nil, fmt.Errorf("serving artifact %s: model %s: %w", v.ID(), v.model.Name, err)
 	}
 	var warnings []string

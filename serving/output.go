@@ -1,0 +1,83 @@
+package serving
+
+import (
+	"fmt"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Values of [Options.Representation].
+const (
+	RepresentNone      = "none"
+	RepresentLogits    = "logits"
+	RepresentEmbedding = "embedding"
+)
+
+// Representation is what the version was made to give beside predictions: "none", "logits" or "embedding".
+func (v *Version) Representation() string { return v.representation }
+
+// Embed returns the layer before the classifier of n attached arrivals, n×width, as [infer.Embedder] describes it. A
+// version that was not made for embeddings panics.
+func (v *Version) Embed(b *infer.Batch) *graph.Dense {
+	if v.embedder == nil {
+		panic(fmt.Sprintf("serving: version %s was made for representation %q and is asked for embeddings", v.ID(), v.representation))
+	}
+	return v.embedder.Embeddings(b)
+}
+
+// Threshold is the probability of the predicted class below which a prediction abstains; 0: none does.
+func (v *Version) Threshold() float32 { return v.threshold }
+
+// prepare settles the representation of a model that is deployed.
+func (v *Version) prepare(b *artifact.Bundle, made *artifact.Model, representation string) error {
+	switch representation {
+	case "", RepresentNone:
+		v.representation = RepresentNone
+	case RepresentLogits:
+		v.representation = RepresentLogits
+	case RepresentEmbedding:
+		v.representation = RepresentEmbedding
+		return v.deployEmbedder(b, made)
+	default:
+		return fmt.Errorf("representation is %q, want %q, %q or %q", representation, RepresentNone, RepresentLogits, RepresentEmbedding)
+	}
+	return nil
+}
+
+// deployEmbedder finds who gives embeddings: the deployment itself, or for a frozen SGC, whose tables have been through W,
+// the tables of features.
+func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error {
+	if e, ok := v.predictor.Model.(infer.Embedder); ok {
+		v.embedder = e
+		return nil
+	}
+	if made.Features == nil {
+		return fmt.Errorf("representation is %q, and a frozen %s needs tables of features for it that the artifact lacks: "+
+			"train it with trainer train --representation, serve another of its models, or attach jointly", RepresentEmbedding, made.Name)
+	}
+	v.embedder = infer.FrozenFeatures(made.Features, &b.Preprocess)
+	return nil
+}
+
+// abstain settles the threshold for a coverage; 0 is no threshold.
+func (v *Version) abstain(coverage float64) error {
+	if coverage == 0 {
+		return nil
+	}
+	if !(coverage > 0 && coverage <= 1) {
+		return fmt.Errorf("coverage is %v, want 0 to 1", coverage)
+	}
+	kind := v.predictor.Calibration.Kind
+	confidence := v.model.Calibration.Confidence
+	if kind != infer.PropagateNone {
+		confidence = v.model.Propagation[kind].Confidence
+	}
+	threshold, err := confidence.ThresholdAt(coverage)
+	if err != nil {
+		return fmt.Errorf("a threshold for coverage %v of probabilities with calibration %q: %w", coverage, kind, err)
+	}
+	v.threshold = threshold
+	return nil
+}
