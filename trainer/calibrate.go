@@ -22,85 +22,84 @@ var propagationKinds = []string{infer.PropagateLabels, infer.PropagateErrors}
 // within the noise of their number.
 const propagationGain = 0.5
 
-// propagation is one kind with its tables of S and what validation chose.
+// propagation is one kind with what validation chose.
 type propagation struct {
 	info       artifact.PropagationInfo
-	tables     *infer.Tables
+	spreading  *spreading
 	validation float64
 }
 
-// calibration is what validation chose for a model on S: a temperature, both propagations, and which of them is on.
+// calibration turns the choice into what a predictor does.
+func (p *propagation) calibration(kind string) infer.Calibration {
+	return infer.Calibration{Temperature: p.info.Temperature, Kind: kind, Alpha: p.info.Alpha, Gamma: p.info.Gamma}
+}
+
+// calibration is what validation chose for a deployed model: a temperature, propagations, and which of them is on.
 type calibration struct {
 	kind        string
 	temperature float32 // τ without propagation; each kind has its own
+	confidence  artifact.Confidence
 	kinds       map[string]*propagation
 	validation  float64 // accuracy without propagation
 }
 
-// calibrate chooses on the support nodes, attached to S by the frozen deployment of a model.
-func (t *task) calibrate(ctx context.Context, m infer.Model, tables *infer.Tables, through *mapping) (*calibration, error) {
-	support := t.support.On(through.rows)
-	answer := eval.Run(plain(m.Frozen(tables, t.pre)), support)
+// calibrate chooses on the support nodes, attached to where the model is.
+func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calibration, error) {
+	support := p.on(t.support)
+	answer := eval.Run(plain(p.build()), support)
 	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{}, validation: answer.Accuracy(support)}
 	out.temperature = bestTemperature(answer.Logits, nil, 0, support.Labels)
+	out.confidence = t.confidence(infer.Calibration{Temperature: out.temperature}, answer.Logits, nil, support.Labels)
 	best := out.validation + propagationGain
-	for _, kind := range propagationKinds {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		p, err := t.choosePropagation(kind, m, answer, support, through)
+	for _, kind := range kinds {
+		chosen, err := t.choosePropagation(ctx, kind, p, answer, support)
 		if err != nil {
 			return nil, err
 		}
-		out.kinds[kind] = p
-		if p.validation >= best && p.info.Gamma > 0 {
-			out.kind, best = kind, p.validation
+		out.kinds[kind] = chosen
+		if chosen.validation >= best && chosen.info.Gamma > 0 {
+			out.kind, best = kind, chosen.validation
 		}
 	}
-	return out, nil
-}
-
-// seeds are F0 of a kind on T.
-func (t *task) seeds(kind string, m infer.Model) *graph.Dense {
-	if kind == infer.PropagateLabels {
-		return infer.LabelSeeds(t.original.Labels, t.classes())
-	}
-	return infer.ErrorSeeds(t.original.Labels, t.logitsOnT(m))
+	return out, ctx.Err()
 }
 
 // choosePropagation takes the α and γ of the highest accuracy on the support nodes, of equals the smallest γ.
-func (t *task) choosePropagation(kind string, m infer.Model, answer *eval.Answer, support *eval.Set, through *mapping) (*propagation, error) {
+func (t *task) choosePropagation(ctx context.Context, kind string, p *placed, answer *eval.Answer, support *eval.Set) (*propagation, error) {
 	var best *propagation
-	var spread []*graph.Dense // F of the best α
-	seeds := t.seeds(kind, m)
+	var of []*graph.Dense // F of the best α
+	deployed := p.build()
 	for _, alpha := range alphas {
-		tables, err := through.tables.Fit(infer.PropagationTables(t.original.Adj, seeds, alpha))
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s, err := p.spread(kind, alpha)
 		if err != nil {
 			return nil, err
 		}
-		deployed := infer.FrozenPropagation(tables, alpha, kind == infer.PropagateLabels)
+		run := s.build(deployed)
 		var f []*graph.Dense
 		for _, b := range support.Batches {
-			f = append(f, deployed.Propagate(b))
+			f = append(f, run.Propagate(b))
 		}
 		for _, gamma := range gammas {
 			c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
 			accuracy := mixedAccuracy(c, answer.Logits, f, support.Labels)
 			if best == nil || accuracy > best.validation {
 				info := artifact.PropagationInfo{Alpha: alpha, Gamma: gamma, Temperature: 1}
-				best, spread = &propagation{info, tables, accuracy}, f
+				best, of = &propagation{info, s, accuracy}, f
 			}
 		}
 	}
-	best.info.Temperature = bestTemperature(answer.Logits, spread, best.info.Gamma, support.Labels)
+	best.info.Temperature = bestTemperature(answer.Logits, of, best.info.Gamma, support.Labels)
+	best.info.Confidence = t.confidence(best.calibration(kind), answer.Logits, of, support.Labels)
 	return best, nil
 }
 
 // mixedAccuracy is the accuracy in percent of s = softmax(logits/τ) + γF.
 func mixedAccuracy(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) float64 {
 	right, n := 0, 0
-	for b := range logits {
-		s := c.Probabilities(logits[b], f[b])
+	for b, s := range published(c, logits, f) {
 		for i, y := range labels[b] {
 			if infer.ArgMax(s.Row(i)) == int(y) {
 				right++
@@ -111,8 +110,11 @@ func mixedAccuracy(c infer.Calibration, logits, f []*graph.Dense, labels [][]int
 	return 100 * float64(right) / float64(max(1, n))
 }
 
-// bestTemperature is the τ of the smallest negative log-likelihood of the published probabilities, by golden section on
-// log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural Networks", 2017). f may be nil.
+// calibrating says which support nodes τ is fitted on: every other one. The rest says how good it is (ALGORITHM.md, section 6).
+func calibrating(i int) bool { return i%2 == 0 }
+
+// bestTemperature is the τ of the smallest negative log-likelihood of the published probabilities on half of the support
+// nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural Networks", 2017). f may be nil.
 func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) float32 {
 	loss := func(logTau float64) float64 {
 		return logLoss(infer.Calibration{Temperature: float32(math.Exp(logTau)), Gamma: gamma}, logits, f, labels)
@@ -135,18 +137,30 @@ func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) 
 	return float32(math.Exp((lo + hi) / 2))
 }
 
-// logLoss is the sum of −log of the probability that is published for the true class, which counts as at least 1e-12.
+// logLoss is the sum of −log of the probability that is published for the true class, which counts as at least 1e-12, over
+// the half of the nodes that calibrates.
 func logLoss(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) float64 {
-	total := 0.0
+	total, at := 0.0, 0
+	for b, p := range published(c, logits, f) {
+		for i, y := range labels[b] {
+			if calibrating(at) {
+				total -= math.Log(math.Max(float64(p.Row(i)[y]), 1e-12))
+			}
+			at++
+		}
+	}
+	return total
+}
+
+// published are the probabilities of all batches; f may be nil.
+func published(c infer.Calibration, logits, f []*graph.Dense) []*graph.Dense {
+	out := make([]*graph.Dense, len(logits))
 	for b := range logits {
 		var spread *graph.Dense
 		if f != nil {
 			spread = f[b]
 		}
-		p := c.Probabilities(logits[b], spread)
-		for i, y := range labels[b] {
-			total -= math.Log(math.Max(float64(p.Row(i)[y]), 1e-12))
-		}
+		out[b] = c.Probabilities(logits[b], spread)
 	}
-	return total
+	return out
 }

@@ -2,125 +2,131 @@ package trainer
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 
+	"rivulet/artifact"
+	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 )
 
-// recipe is what a run has made by the time it is evaluated.
-type recipe struct {
-	whole        []*fitted // W_O of each model
-	served       *condensed
-	calibrations []*calibration // of each model on S
-	points       *graph.Dense
-	labelled     *condense.Clusters // clusters of the labelled nodes alone
-}
-
 // deployment is one row of the results before it is measured.
 type deployment struct {
-	model       string
+	*placed
 	setting     string
 	sharedM     bool
-	calibration string
-	through     *graph.CSR // M; nil on T
-	// build makes the predictor from copies of its own, so that what it holds can be measured.
-	build func() *infer.Predictor
-	// near is the same over the two-hop neighbourhood of a batch; nil on S.
-	near func() *infer.Predictor
+	weightDecay float64
+	calibration infer.Calibration
+	spreading   *spreading // nil: without propagation
 }
 
-// deployments are what sections 5 and 6 ask for, for each model: O→O, O→S with and without propagation, S→O, and S→S in
-// both forms. W_S is one model; no model fitted on T has a part in it, in S→O, or in S→S without the shared M.
-func (t *task) deployments(ctx context.Context, r recipe, progress Progress) ([]deployment, error) {
-	relay, err := t.fitSynthetic(ctx, r.labelled, progress)
-	if err != nil {
-		return nil, err
-	}
-	joined := t.join(r.labelled, r.points, relay.model)
+// wanted says what is measured beside a method's own deployments.
+type wanted struct {
+	// kinds of propagation, lp and ep, in every setting; nil: in O→S alone, whose parameters the artifact has.
+	kinds []string
+	// attachments besides the one that the method names and, on T, joint.
+	attachments []string
+}
+
+// deployments are what sections 5 to 7 ask for, for each model: O→O, O→S, S→O and S→S as far as the method has them, S→S
+// through W_O's M too where W_S has an M of its own.
+func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Progress) ([]deployment, error) {
 	var out []deployment
+	add := func(setting string, f *fitted, shared bool, p *placed) error {
+		c, err := t.calibrate(ctx, p, w.kinds)
+		out = append(out, rows(deployment{placed: p, setting: setting, sharedM: shared, weightDecay: f.weightDecay}, c)...)
+		return err
+	}
 	for k, whole := range r.whole {
-		small := relay
-		if name := whole.model.Name(); name != modelSGC {
-			if small, err = t.fitLayered(ctx, name, r.labelled, joined, progress); err != nil {
+		if err := add(eval.OtoO, whole, false, t.jointOnT(whole.model)); err != nil {
+			return nil, err
+		}
+		if slices.Contains(w.attachments, artifact.AttachFrozen) && infer.Freezable(whole.model) == nil {
+			if err := add(eval.OtoO, whole, false, t.frozenOnT(whole.model)); err != nil {
 				return nil, err
 			}
 		}
-		own, err := t.condense(ctx, []infer.Model{small.model}, r.points, r.labelled, progress)
-		if err != nil {
-			return nil, err
+		if r.placed != nil && w.kinds == nil { // calibrated already, for the artifact
+			out = append(out, rows(deployment{placed: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay}, r.calibrations[k])...)
 		}
-		shared, err := t.tablesOn(small.model, r.served.mapping)
-		if err != nil {
+		if err := t.deployOnS(ctx, r, whole, w, progress, add); err != nil {
 			return nil, err
-		}
-		out = append(out,
-			t.joint(eval.OtoO, whole.model),
-			t.frozen(eval.OtoS, false, whole.model, r.served.tables[k], r.served.mapping),
-			t.joint(eval.StoO, small.model),
-			t.frozen(eval.StoS, false, small.model, own.tables[0], own.mapping),
-			t.frozen(eval.StoS, true, small.model, shared, r.served.mapping))
-		for _, kind := range propagationKinds {
-			out = append(out, t.propagated(kind, k, r))
 		}
 	}
 	return out, nil
 }
 
-// joint deploys a model on T. What is held is the projection of T's features, not the features.
-func (t *task) joint(setting string, m infer.Model) deployment {
-	adj := func() *graph.CSR {
-		a := t.original.Adj
-		return &graph.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: slices.Clone(a.RowPtr), ColIdx: slices.Clone(a.ColIdx),
-			Val: slices.Clone(a.Val)}
+// deployOnS adds the deployments of one model that S has a part in.
+func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted, progress Progress,
+	add func(setting string, f *fitted, shared bool, p *placed) error) error {
+	c := r.served
+	onS := func(setting string, f *fitted, shared bool, c *condensed, attachments []string) error {
+		for _, attachment := range attachments {
+			p, err := t.place(c, f.model, attachment)
+			if err != nil {
+				return err
+			}
+			if err := add(setting, f, shared, p); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	d := deployment{model: m.Name(), setting: setting, calibration: infer.PropagateNone,
-		build: func() *infer.Predictor { return plain(cloned(m).Joint(adj(), t.inputs, t.pre)) }}
-	if _, ok := m.(neighbourly); ok {
-		d.near = func() *infer.Predictor { return plain(cloned(m).(neighbourly).Neighbourhood(adj(), t.inputs, t.pre)) }
+	more := slices.DeleteFunc(slices.Clone(w.attachments), func(a string) bool { return a == c.attachment || !c.has(a) })
+	named := append([]string{c.attachment}, more...)
+	first := more
+	if w.kinds != nil {
+		first = named
 	}
-	return d
-}
-
-// neighbourly is a model that can be deployed over the neighbourhood of each batch.
-type neighbourly interface {
-	Neighbourhood(*graph.CSR, infer.Inputs, *infer.Preprocess) infer.Deployment
-}
-
-// frozen deploys a model on tables of S; the deployment copies them.
-func (t *task) frozen(setting string, shared bool, m infer.Model, tables *infer.Tables, through *mapping) deployment {
-	return deployment{model: m.Name(), setting: setting, sharedM: shared, calibration: infer.PropagateNone, through: through.rows,
-		build: func() *infer.Predictor { return plain(cloned(m).Frozen(tables, t.pre)) }}
-}
-
-// propagated is O→S of model k with a propagation switched on.
-func (t *task) propagated(kind string, k int, r recipe) deployment {
-	p, m := r.calibrations[k].kinds[kind], r.whole[k].model
-	return deployment{model: m.Name(), setting: eval.OtoS, calibration: kind, through: r.served.mapping.rows,
-		build: func() *infer.Predictor {
-			return &infer.Predictor{Model: cloned(m).Frozen(r.served.tables[k], t.pre),
-				Propagation: infer.FrozenPropagation(p.tables, p.info.Alpha, kind == infer.PropagateLabels),
-				Calibration: infer.Calibration{Temperature: p.info.Temperature, Kind: kind, Alpha: p.info.Alpha, Gamma: p.info.Gamma}}
-		}}
-}
-
-// cloned is a model with weights of its own.
-func cloned(m infer.Model) infer.Model {
-	params := m.Params()
-	for k := range params {
-		params[k].Value = params[k].Value.Clone()
+	if c.has(c.attachment) {
+		if err := onS(eval.OtoS, whole, false, c, first); err != nil {
+			return err
+		}
 	}
-	out, err := infer.Build(m.Name(), params)
+	if c.fit == nil {
+		return nil
+	}
+	small, err := c.fit(ctx, whole.model.Name(), progress)
 	if err != nil {
-		panic(err) // they are a model's
+		return err
+	}
+	if err := add(eval.StoO, small, false, t.jointOnT(small.model)); err != nil || c.rows == nil {
+		return err
+	}
+	if c.own == nil {
+		return onS(eval.StoS, small, false, c, named)
+	}
+	own, err := c.own(ctx, small, progress)
+	if err != nil {
+		return err
+	}
+	if err := onS(eval.StoS, small, false, own, named); err != nil {
+		return err
+	}
+	return onS(eval.StoS, small, true, c, named)
+}
+
+// rows are a deployment without propagation and with each kind that was calibrated.
+func rows(d deployment, c *calibration) []deployment {
+	if c == nil {
+		return nil
+	}
+	d.calibration = infer.Calibration{Temperature: c.temperature, Kind: infer.PropagateNone}
+	out := []deployment{d}
+	for _, kind := range propagationKinds {
+		if p := c.kinds[kind]; p != nil {
+			d.calibration, d.spreading = p.calibration(kind), p.spreading
+			out = append(out, d)
+		}
 	}
 	return out
 }
 
-// evaluate measures every deployment on the test nodes, in graph and in node batches; nothing where there are none.
-func (t *task) evaluate(ctx context.Context, deployments []deployment, progress Progress) ([]eval.Result, error) {
+// evaluate measures every deployment on the test nodes, in graph and in node batches; nothing where there are none. The
+// deployments of a model begin with O→O, which the others are compared with.
+func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds float64, progress Progress) ([]eval.Result, error) {
 	const what = "evaluating on the test nodes"
 	var results []eval.Result
 	if len(t.data.Test) == 0 {
@@ -128,32 +134,103 @@ func (t *task) evaluate(ctx context.Context, deployments []deployment, progress 
 	}
 	total := len(deployments) * len(modes)
 	for _, mode := range modes {
+		again := t.regroup(mode)
 		for _, d := range deployments {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			progress.Step(what, len(results), total)
-			results = append(results, t.measure(d, mode))
+			r := t.measure(d, mode, again)
+			r.TrainSeconds = seconds
+			results = append(results, r)
 		}
 	}
 	progress.Step(what, total, total)
 	return results, nil
 }
 
-func (t *task) measure(d deployment, mode string) eval.Result {
-	set := t.test[mode]
-	if d.through != nil {
-		set = set.On(d.through)
+// regrouped are the test nodes in other batches.
+type regrouped struct {
+	set   *eval.Set
+	order []int // of each node, its place among the test nodes
+}
+
+// regroup shuffles the test nodes into batches of a tenth of the size.
+func (t *task) regroup(mode string) *regrouped {
+	g := &regrouped{order: rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))}
+	nodes := make([]int32, len(g.order))
+	for k, i := range g.order {
+		nodes[k] = t.data.Test[i]
 	}
-	predictor := d.build()
-	r := eval.Result{Method: t.options.Method, Model: d.model, Setting: d.setting, SharedM: d.sharedM, Batch: mode,
-		Calibration: d.calibration, SyntheticNodes: t.nodes,
-		Ratio: float64(t.nodes) / float64(t.original.Adj.Rows), Seeds: []uint64{t.options.Seed},
-		Accuracy:       eval.Spread{Mean: eval.Run(predictor, set).Accuracy(set)},
-		MsPerBatch:     eval.Time(predictor, set),
-		InferenceBytes: eval.Memory(func() eval.Predictor { return d.build() }, set)}
-	if d.near != nil {
-		r.MsPerBatchNear = eval.Time(d.near(), set)
+	g.set = attach(t.data, t.original, dataset.Batches(nodes, max(1, t.options.Batch/10)), mode == GraphBatch)
+	return g
+}
+
+// regroupSeed is one for all runs: the other batches are the same for every method, seed and size.
+const regroupSeed = 1
+
+// predict answers the test nodes in the other batches, in their first order.
+func (g *regrouped) predict(d deployment) []int32 {
+	predictor := d.predictor(d.calibration, d.spreading)
+	if d.near != nil && d.spreading == nil { // the same bits, sooner
+		predictor.Model = d.near()
 	}
+	answer := eval.Run(predictor, d.on(g.set))
+	out := make([]int32, len(g.order))
+	for k, i := range g.order {
+		out[i] = answer.Class[k]
+	}
+	return out
+}
+
+func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result {
+	r := eval.Result{Method: t.label, Model: d.model.Name(), Setting: d.setting, SharedM: d.sharedM, Attachment: d.attachment, Batch: mode,
+		Calibration: d.calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.original.Adj.Rows),
+		Seeds: []uint64{t.options.Seed}, WeightDecay: d.weightDecay, WeightDecays: []float64{d.weightDecay}, KeptBytes: d.kept}
+	if known, ok := t.whole.row(&r); ok {
+		return known
+	}
+	set := d.on(t.test[mode])
+	predictor := d.predictor(d.calibration, d.spreading)
+	answer := eval.Run(predictor, set)
+	if r.Setting == eval.OtoO && d.attachment == artifact.AttachJoint && d.spreading == nil {
+		t.whole.keepClasses(&r, answer.Class)
+	}
+	r.Confusion = answer.Confusion(set, t.classes())
+	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels, nil)
+	for of, value := range map[*eval.Spread]float64{
+		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
+		&r.Agreement:         eval.Equal(answer.Class, t.whole.classes(&r)),
+		&r.ChangedByBatching: 100 - eval.Equal(answer.Class, again.predict(d)),
+		&r.ECE:               eval.ECE(r.Reliability),
+		&r.ECEBefore:         eval.ECE(eval.Reliability(uncalibrated(predictor, set), set.Labels, nil)),
+	} {
+		of.Mean = value
+	}
+	r.MsPerBatch = eval.Time(predictor, set)
+	if d.spreading != nil {
+		r.PropagationMs = eval.Time(alonePropagation{predictor.Propagation}, set)
+	}
+	r.InferenceBytes = eval.Memory(func() eval.Predictor { return d.predictor(d.calibration, d.spreading) }, set)
+	if d.near != nil && d.spreading == nil {
+		r.MsPerBatchNear = eval.Time(plain(d.near()), set)
+	}
+	t.whole.keepRow(r)
 	return r
+}
+
+// uncalibrated are the probabilities at temperature 1.
+func uncalibrated(p *infer.Predictor, set *eval.Set) []*graph.Dense {
+	before := *p
+	before.Calibration.Temperature = 1
+	return eval.Run(&before, set).Probabilities
+}
+
+// alonePropagation is label or error propagation without the model.
+type alonePropagation struct{ infer.Propagation }
+
+// Predict returns F, n×C, twice.
+func (p alonePropagation) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
+	f := p.Propagate(b)
+	return f, f
 }

@@ -8,17 +8,15 @@ import (
 
 	"rivulet/infer"
 	"rivulet/trainer/features"
+	"rivulet/trainer/mcond"
 )
-
-// MethodSolved is the condensation method of ALGORITHM.md, section 5.
-const MethodSolved = "solved"
 
 // modelSGC is the model whose fit is convex, and the relay of the synthetic graph's own wing.
 const modelSGC = "sgc"
 
 // Options of a training run.
 type Options struct {
-	// Method is how T is condensed: "solved".
+	// Method is how T is condensed, one of [Methods].
 	Method string
 	// Nodes is the number of synthetic nodes N'. 0: Ratio decides.
 	Nodes int
@@ -36,6 +34,19 @@ type Options struct {
 	Seed uint64
 	// Batch is the number of nodes of a batch in evaluation.
 	Batch int
+	// Weights are models that are W_O as they are, by name, instead of being fitted. They must be for the data's features and
+	// classes.
+	Weights map[string]infer.Model
+	// Learn is the run of the methods learned and gcond; nil: [mcond.Defaults] for the number of labelled nodes. Its Seed is
+	// that of the options above.
+	Learn *mcond.Options
+	// Search, where set, chooses λ, β, μ and δ of the method learned on the support nodes first.
+	Search *mcond.Grid
+	// Coverage is the share of arrivals that shall be answered, 0 < coverage ≤ 1: predictions below the probability that as
+	// many of the support nodes reach are marked as abstained. 0: none are.
+	Coverage float64
+	// Representation adds what a frozen SGC needs to publish embeddings: tables of N'×2d numbers.
+	Representation bool
 }
 
 // Defaults are the options of a run in which nothing is said.
@@ -46,8 +57,8 @@ func Defaults() Options {
 // Validate checks ranges; the error names the option and its value.
 func (o Options) Validate() error {
 	switch {
-	case o.Method != MethodSolved:
-		return fmt.Errorf("method is %q, want %q", o.Method, MethodSolved)
+	case !slices.Contains(Methods(), o.Method):
+		return fmt.Errorf("method is %q, want one of %s", o.Method, strings.Join(Methods(), ", "))
 	case o.Nodes < 0:
 		return fmt.Errorf("nodes is %d, want 0 (by ratio) or more", o.Nodes)
 	case !(o.Ratio >= 0 && o.Ratio < 1):
@@ -62,6 +73,10 @@ func (o Options) Validate() error {
 		return fmt.Errorf("entries is %d, want at least 1", o.Entries)
 	case o.Batch < 1:
 		return fmt.Errorf("batch is %d, want at least 1", o.Batch)
+	case !(o.Coverage >= 0 && o.Coverage <= 1):
+		return fmt.Errorf("coverage is %g, want 0 (none) or a share of at most 1", o.Coverage)
+	case o.Search != nil && o.Method != MethodLearned:
+		return fmt.Errorf("search is for method %s, not %s", MethodLearned, o.Method)
 	}
 	for k, name := range o.Models {
 		if !slices.Contains(infer.Names(), name) {
@@ -69,6 +84,14 @@ func (o Options) Validate() error {
 		}
 		if slices.Contains(o.Models[:k], name) {
 			return fmt.Errorf("models[%d] is %q, which is there twice", k, name)
+		}
+		if only := methods[o.Method].models; only != nil && !slices.Contains(only, name) {
+			return fmt.Errorf("models[%d] is %q, method %s has %s only", k, name, o.Method, strings.Join(only, ", "))
+		}
+	}
+	for name := range o.Weights {
+		if !slices.Contains(o.Models, name) {
+			return fmt.Errorf("weights are given for model %q, which is not among the models %s", name, strings.Join(o.Models, ", "))
 		}
 	}
 	return features.Check(o.Preprocess)

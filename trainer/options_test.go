@@ -8,7 +8,7 @@ import (
 
 func TestOptionsRefuse(t *testing.T) {
 	for want, change := range map[string]func(o *Options){
-		`method is "vng"`:                        func(o *Options) { o.Method = "vng" },
+		`method is "magic"`:                      func(o *Options) { o.Method = "magic" },
 		"nodes is -1":                            func(o *Options) { o.Nodes = -1 },
 		"ratio is -0.1":                          func(o *Options) { o.Ratio = -0.1 },
 		"ratio is 1,":                            func(o *Options) { o.Ratio = 1 },

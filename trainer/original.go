@@ -21,14 +21,29 @@ type fitted struct {
 	validation  float64 // accuracy of the joint model on the support nodes, percent
 }
 
-// fitOriginal fits W_O of a model on T.
+// fitOriginal fits W_O of a model on T, or takes the one that was given.
 func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) (*fitted, error) {
+	if given, ok := t.options.Weights[name]; ok {
+		return t.accept(given)
+	}
 	what := "fitting " + name + " on the original graph"
 	if name == modelSGC {
 		return t.chooseSGC(ctx, fit.Problem{Design: fit.NewPropagated(t.hat, t.x, t.labelled), Labels: t.labelsOf(t.labelled),
 			Classes: t.classes()}, progress, what)
 	}
 	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), t.original.Adj, t.x, t.original.Labels, t.classes()), progress, what)
+}
+
+// accept takes given weights for W_O.
+func (t *task) accept(m infer.Model) (*fitted, error) {
+	if d, c := t.original.X.Cols(), t.classes(); m.Features() != d || m.Classes() != c {
+		return nil, fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(), m.Features(), m.Classes(), d, c)
+	}
+	if err := infer.Freezable(m); err != nil && methods[t.options.Method].frozen {
+		return nil, fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), t.options.Method, err)
+	}
+	accuracy, err := t.validate(m)
+	return &fitted{model: m, validation: accuracy}, err
 }
 
 // shape is what of a two-layer model does not follow from the data (ALGORITHM.md, section 3).
@@ -77,8 +92,11 @@ func (t *task) choose(what string, progress Progress, fitOne func(decay float64)
 
 // validate is the accuracy of a model on the support nodes, joined to T, in percent.
 func (t *task) validate(m infer.Model) (float64, error) {
-	return eval.Run(plain(t.onOriginal(m)), t.support).Accuracy(t.support), nil
+	return accuracyOn(plain(t.onOriginal(m)), t.support), nil
 }
+
+// accuracyOn is the accuracy of a predictor on a set, in percent.
+func accuracyOn(p eval.Predictor, s *eval.Set) float64 { return eval.Run(p, s).Accuracy(s) }
 
 // onOriginal deploys a model jointly on T.
 func (t *task) onOriginal(m infer.Model) infer.Deployment {
@@ -92,6 +110,5 @@ func plain(d infer.Deployment) *infer.Predictor {
 
 // logitsOnT are the model's logits of T's own nodes, T alone, N×C: those of the joint model with no arrivals.
 func (t *task) logitsOnT(m infer.Model) *graph.Dense {
-	nobody := &infer.Batch{X: t.original.X.Take(nil), R: &graph.CSR{Cols: t.original.Adj.Rows, RowPtr: []int{0}}}
-	return t.onOriginal(m).(infer.NodeLogits).GraphLogits(nobody)
+	return t.onOriginal(m).(infer.NodeLogits).GraphLogits(alone(t.original.X, t.original.Adj.Rows))
 }

@@ -6,6 +6,9 @@ type Progress interface {
 	Step(what string, done, total int)
 }
 
+// Noting is a Progress that can show a line about what is under way, as losses are.
+type Noting interface{ Note(line string) }
+
 // Silent tells nobody.
 type Silent struct{}
 

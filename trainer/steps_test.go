@@ -11,7 +11,6 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
-	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/internal/convert"
@@ -96,32 +95,33 @@ func TestSection5ClassesAmong(t *testing.T) {
 	}
 }
 
-// condensedOf runs the recipe up to S.
-func condensedOf(t *testing.T, k *task) (*fitted, *condensed, *condense.Clusters) {
+// recipeOf runs the recipe up to S.
+func recipeOf(t *testing.T, k *task) *recipe {
 	t.Helper()
-	whole, err := k.fitOriginal(t.Context(), modelSGC, Silent{})
+	r, err := k.condense(t.Context(), Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	points := k.points()
-	labelled := k.cluster(points)
-	served, err := k.condense(t.Context(), []infer.Model{whole.model}, points, labelled, Silent{})
+	return r
+}
+
+func mustCalibrate(t *testing.T, k *task, p *placed) *calibration {
+	t.Helper()
+	c, err := k.calibrate(t.Context(), p, propagationKinds)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return whole, served, labelled
+	return c
 }
 
 // Section 6: α and γ of the highest accuracy on the support nodes, each tried here by predicting with it.
 func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	k := smallTask(t, small(t, dataset.BagOfWords))
-	whole, served, _ := condensedOf(t, k)
-	chosen, err := k.calibrate(t.Context(), whole.model, served.tables[0], served.mapping)
-	if err != nil {
-		t.Fatal(err)
-	}
-	support := k.support.On(served.mapping.rows)
-	fitter, err := tables.NewFitter(served.mapping.rows, tables.MeetingWeights(k.original.Adj))
+	r := recipeOf(t, k)
+	whole, onS, rows := r.whole[0], r.placed[0].tables, r.served.rows
+	chosen := mustCalibrate(t, k, r.placed[0])
+	support := k.support.On(rows)
+	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.original.Adj))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, gamma := range gammas {
-				p := &infer.Predictor{Model: whole.model.Frozen(served.tables[0], k.pre),
+				p := &infer.Predictor{Model: whole.model.Frozen(onS, k.pre),
 					Propagation: infer.FrozenPropagation(of, alpha, kind == infer.PropagateLabels),
 					Calibration: infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}}
 				accuracy := eval.Run(p, support).Accuracy(support)
@@ -148,7 +148,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 			}
 			if p := chosen.kinds[kind]; alpha == p.info.Alpha {
 				// logits of T alone, by Â² here and by the joint model without arrivals there, differ by rounding
-				if diff := cmp.Diff(of, p.tables, cmpopts.EquateApprox(1e-3, 1e-5)); diff != "" {
+				if diff := cmp.Diff(of, p.spreading.tables, cmpopts.EquateApprox(1e-3, 1e-5)); diff != "" {
 					t.Errorf("%s: tables of another propagation", kind)
 				}
 			}
@@ -160,7 +160,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 			t.Errorf("%s: accuracy %v with α = %v, γ = %v; the best is %v", kind, got, chosen.kinds[kind].info.Alpha, chosen.kinds[kind].info.Gamma, best)
 		}
 	}
-	want := bestTemperature(eval.Run(plain(whole.model.Frozen(served.tables[0], k.pre)), support).Logits, nil, 0, support.Labels)
+	want := bestTemperature(eval.Run(plain(whole.model.Frozen(onS, k.pre)), support).Logits, nil, 0, support.Labels)
 	if chosen.temperature != want || want == 1 {
 		t.Errorf("τ = %v, want %v", chosen.temperature, want)
 	}
@@ -169,22 +169,23 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 // The artifact carries what calibration chose, each kind of propagation with its own tables.
 func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	k := smallTask(t, small(t, dataset.Dense))
-	whole, served, _ := condensedOf(t, k)
-	c, err := k.calibrate(t.Context(), whole.model, served.tables[0], served.mapping)
+	r := recipeOf(t, k)
+	c := mustCalibrate(t, k, r.placed[0])
+	r.calibrations = []*calibration{c}
+	b, err := k.bundle(r, nil, created)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := k.bundle(recipe{whole: []*fitted{whole}, served: served, calibrations: []*calibration{c}}, nil, created)
 	model, info := b.Models[0], b.Manifest.Models[0]
-	if model.Labels != c.kinds[infer.PropagateLabels].tables || model.Errors != c.kinds[infer.PropagateErrors].tables || model.Tables != served.tables[0] {
+	if model.Labels != c.kinds[infer.PropagateLabels].spreading.tables || model.Errors != c.kinds[infer.PropagateErrors].spreading.tables || model.Tables != r.placed[0].tables {
 		t.Error("tables are in each other's places")
 	}
 	if info.Calibration.Temperature != c.temperature || info.Calibration.Kind != c.kind {
 		t.Errorf("calibration %+v, want %s at %v", info.Calibration, c.kind, c.temperature)
 	}
 	for kind, p := range c.kinds {
-		if info.Propagation[kind] != p.info {
-			t.Errorf("%s: %+v, want %+v", kind, info.Propagation[kind], p.info)
+		if diff := cmp.Diff(p.info, info.Propagation[kind]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
 	}
 	if b.Synthetic.X.Rows != k.nodes || b.Manifest.SyntheticNodes != k.nodes {
@@ -195,45 +196,42 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 // Section 5, step 6: S→S has no model fitted on T in it, the shared form has W_O's M; both have W_S.
 func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
-	whole, served, labelled := condensedOf(t, k)
-	points := k.points()
-	c, err := k.calibrate(t.Context(), whole.model, served.tables[0], served.mapping)
+	r := recipeOf(t, k)
+	served := r.served
+	r.calibrations = []*calibration{mustCalibrate(t, k, r.placed[0])}
+	deployments, err := k.deployments(t.Context(), r, wanted{}, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	deployments, err := k.deployments(t.Context(), recipe{[]*fitted{whole}, served, []*calibration{c}, points, labelled}, Silent{})
+	small, err := served.fit(t.Context(), modelSGC, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := k.fitSynthetic(t.Context(), labelled, Silent{})
+	own, err := served.own(t.Context(), small, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := k.condense(t.Context(), []infer.Model{small.model}, points, labelled, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cmp.Equal(own.mapping.rows, served.mapping.rows) {
+	if cmp.Equal(own.rows, served.rows) {
 		t.Fatal("both models have one M: the case shows nothing")
-	}
-	shared, err := k.tablesOn(small.model, served.mapping)
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, d := range deployments {
 		if d.setting != eval.StoS {
 			continue
 		}
-		through, of := own.mapping.rows, own.tables[0]
+		through := own
 		if d.sharedM {
-			through, of = served.mapping.rows, shared
+			through = served
 		}
-		if diff := cmp.Diff(through, d.through); diff != "" {
+		if diff := cmp.Diff(through.rows, d.through); diff != "" {
 			t.Errorf("S→S, shared M %v: another M", d.sharedM)
 		}
-		batch := k.test[GraphBatch].On(through).Batches[0]
-		want, _ := plain(small.model.Frozen(of, k.pre)).Predict(batch)
-		if got, _ := d.build().Predict(batch); cmp.Diff(want, got) != "" {
+		of, err := through.tables(small.model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch := k.test[GraphBatch].On(through.rows).Batches[0]
+		want := small.model.Frozen(of, k.pre).Logits(batch)
+		if got := d.build().Logits(batch); cmp.Diff(want, got) != "" {
 			t.Errorf("S→S, shared M %v: other logits", d.sharedM)
 		}
 	}

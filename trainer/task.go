@@ -25,6 +25,8 @@ type task struct {
 	labelled []int32            // nodes of T that have a class
 	share    []int              // synthetic nodes of each class, N' in all
 	nodes    int                // N'
+	label    string             // the method's name in results
+	whole    *whole
 	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T.
 	support *eval.Set
 	test    map[string]*eval.Set
@@ -45,7 +47,12 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if len(d.Validation) == 0 {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
-	t := &task{options: o, data: d, original: d.Original()}
+	t := &task{options: o, data: d, original: d.Original(), label: o.label(), whole: newWhole()}
+	for i, y := range t.original.Labels {
+		if y >= 0 {
+			t.labelled = append(t.labelled, int32(i))
+		}
+	}
 	if err := t.divide(); err != nil {
 		return nil, err
 	}
@@ -64,14 +71,21 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	return t, nil
 }
 
-// divide finds the labelled nodes and gives each class its synthetic nodes.
+// with is the same data for another run, which shares what is known of T alone.
+func (t *task) with(o Options, known *whole) (*task, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	out := *t
+	out.options, out.label, out.whole = o, o.label(), known
+	return &out, out.divide()
+}
+
+// divide gives each class its synthetic nodes.
 func (t *task) divide() error {
 	present := map[int32]bool{}
-	for i, y := range t.original.Labels {
-		if y >= 0 {
-			t.labelled = append(t.labelled, int32(i))
-			present[y] = true
-		}
+	for _, i := range t.labelled {
+		present[t.original.Labels[i]] = true
 	}
 	if len(t.labelled) == 0 {
 		return errors.New("no labelled training nodes")

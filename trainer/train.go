@@ -17,12 +17,12 @@ type Outcome struct {
 	Bundle  *artifact.Bundle
 	Results []eval.Result // empty where the data set has no test nodes
 	Seconds float64       // wall clock of fitting, condensation and calibration, without W_S and evaluation
+	Learned *Learned      // of method learned; nil otherwise
 }
 
-// Train runs the solved recipe (ALGORITHM.md, section 5) from data to artifact: fit W_O of each model on T, cluster T into S,
-// solve one M for all, give S each model's tables, calibrate; then fit W_S on S and measure both on the test nodes, on T and
-// on S. now is the artifact's
-// time of creation. The same data, options and build give the same bundle, bit for bit, whatever the processors.
+// Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all models,
+// calibrate; then fit W_S on S and measure both on the test nodes, on T and on S. now is the artifact's time of creation.
+// The same data, options and build give the same bundle, bit for bit, whatever the processors.
 //
 // An error names the option or the data that do not fit; ctx ends the run at the next step with its error.
 func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
@@ -39,35 +39,69 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	if err != nil {
 		return nil, err
 	}
-	r := recipe{points: t.points()}
-	for _, name := range o.Models {
-		whole, err := t.fitOriginal(ctx, name, progress)
-		if err != nil {
-			return nil, err
-		}
-		r.whole = append(r.whole, whole)
+	if methods[o.Method].comparison {
+		return nil, fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", o.Method)
 	}
-	r.labelled = t.cluster(r.points)
-	if r.served, err = t.condense(ctx, models(r.whole), r.points, r.labelled, progress); err != nil {
+	r, err := t.condense(ctx, progress)
+	if err != nil {
 		return nil, err
 	}
-	for k, whole := range r.whole {
-		c, err := t.calibrate(ctx, whole.model, r.served.tables[k], r.served.mapping)
+	for _, p := range r.placed {
+		c, err := t.calibrate(ctx, p, propagationKinds)
 		if err != nil {
 			return nil, err
 		}
 		r.calibrations = append(r.calibrations, c)
 	}
 	seconds := time.Since(start).Seconds()
-	deployments, err := t.deployments(ctx, r, progress)
+	deployments, err := t.deployments(ctx, r, wanted{}, progress)
 	if err != nil {
 		return nil, err
 	}
-	results, err := t.evaluate(ctx, deployments, progress)
+	results, err := t.evaluate(ctx, deployments, seconds, progress)
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{Bundle: t.bundle(r, results, now), Results: results, Seconds: seconds}, nil
+	bundle, err := t.bundle(r, results, now)
+	if err != nil {
+		return nil, err
+	}
+	return &Outcome{Bundle: bundle, Results: results, Seconds: seconds, Learned: r.served.trace}, nil
+}
+
+// recipe is what a run has made by the time it is evaluated.
+type recipe struct {
+	whole        []*fitted // W_O of each model
+	served       *condensed
+	placed       []*placed      // W_O of each model on S, as the method attaches; nil where it deploys on T only
+	calibrations []*calibration // of those, for the artifact; nil where none is made
+}
+
+// condense fits W_O of each model, makes S and M, and puts the models onto S.
+func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error) {
+	r := &recipe{}
+	for _, name := range t.options.Models {
+		f, err := t.whole.fit(ctx, t, name, progress)
+		if err != nil {
+			return nil, err
+		}
+		r.whole = append(r.whole, f)
+	}
+	var err error
+	if r.served, err = methods[t.options.Method].condense(t, ctx, r.whole, progress); err != nil {
+		return nil, err
+	}
+	if !r.served.has(r.served.attachment) {
+		return r, nil
+	}
+	for _, f := range r.whole {
+		p, err := t.place(r.served, f.model, r.served.attachment)
+		if err != nil {
+			return nil, err
+		}
+		r.placed = append(r.placed, p)
+	}
+	return r, nil
 }
 
 func models(all []*fitted) []infer.Model {
@@ -79,28 +113,32 @@ func models(all []*fitted) []infer.Model {
 }
 
 // bundle is the artifact of all models' W_O on S.
-func (t *task) bundle(r recipe, results []eval.Result, now time.Time) *artifact.Bundle {
-	clusters := r.served.clusters
+func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifact.Bundle, error) {
 	b := &artifact.Bundle{
 		Manifest:   t.manifest(r, results, now),
 		Preprocess: *t.pre,
-		Synthetic: artifact.Synthetic{
-			Adj: clusters.Adjacency(t.original.Adj), X: t.x.Combine(clusters.Membership()), Labels: clusters.Labels,
-		},
-		Mapping: &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.mapping.rows},
+		Synthetic:  r.served.synthetic,
+		Mapping:    &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.rows},
 	}
-	for k, whole := range r.whole {
+	for k, p := range r.placed {
+		m := artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables}
 		kinds := r.calibrations[k].kinds
-		b.Models = append(b.Models, artifact.Model{Name: whole.model.Name(), Params: whole.model.Params(), Tables: r.served.tables[k],
-			Labels: kinds[infer.PropagateLabels].tables, Errors: kinds[infer.PropagateErrors].tables})
+		m.Labels, m.Errors = kinds[infer.PropagateLabels].spreading.tables, kinds[infer.PropagateErrors].spreading.tables
+		if m.Tables == nil && r.served.tables != nil && infer.Freezable(p.model) == nil {
+			var err error
+			if m.Tables, err = r.served.tables(p.model); err != nil {
+				return nil, err
+			}
+		}
+		b.Models = append(b.Models, m)
 	}
-	return b
+	return b, nil
 }
 
-func (t *task) manifest(r recipe, results []eval.Result, now time.Time) artifact.Manifest {
-	rows := r.served.mapping.rows
+func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifact.Manifest {
+	rows := r.served.rows
 	m := artifact.Manifest{
-		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: t.options.Method, Seed: t.options.Seed,
+		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: t.label, Seed: t.options.Seed,
 		Data: artifact.Data{Name: t.data.Name, Fingerprint: t.data.Fingerprint(), Nodes: t.original.Adj.Rows,
 			Edges: t.original.Adj.NNZ() / 2, Features: t.original.X.Cols(), Classes: t.data.Classes},
 		SyntheticNodes: t.nodes,
@@ -108,21 +146,28 @@ func (t *task) manifest(r recipe, results []eval.Result, now time.Time) artifact
 		Preprocess:     artifact.PreprocessInfo{Kind: t.pre.Kind, Scale: t.pre.Scale},
 		DefaultModel:   r.whole[0].model.Name(),
 	}
-	for k, whole := range r.whole {
-		c := r.calibrations[k]
-		info := artifact.ModelInfo{Name: whole.model.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
-			WeightDecay: whole.weightDecay, Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature},
-			Propagation: map[string]artifact.PropagationInfo{}}
-		for kind, p := range c.kinds {
-			info.Propagation[kind] = p.info
-		}
-		m.Models = append(m.Models, info)
+	for k, p := range r.placed {
+		m.Models = append(m.Models, r.calibrations[k].info(p, r.whole[k].weightDecay, results))
 	}
 	for _, r := range results {
 		m.Metrics = append(m.Metrics, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM,
 			Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
 	}
 	return m
+}
+
+// info is what the manifest says of a model.
+func (c *calibration) info(p *placed, weightDecay float64, results []eval.Result) artifact.ModelInfo {
+	out := artifact.ModelInfo{Name: p.model.Name(), Attachment: p.attachment, FittedOn: "O", WeightDecay: weightDecay,
+		Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature, Confidence: c.confidence},
+		Propagation: map[string]artifact.PropagationInfo{}}
+	tested(&out.Calibration.Confidence, results, out.Name, p.attachment, infer.PropagateNone)
+	for kind, of := range c.kinds {
+		info := of.info
+		tested(&info.Confidence, results, out.Name, p.attachment, kind)
+		out.Propagation[kind] = info
+	}
+	return out
 }
 
 func longestRow(m *graph.CSR) int {

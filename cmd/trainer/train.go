@@ -11,7 +11,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset/parquet"
-	"rivulet/infer"
 	"rivulet/internal/dataflag"
 	"rivulet/internal/progress"
 	"rivulet/internal/usage"
@@ -42,18 +41,15 @@ func trainCommand() *cobra.Command {
 	flags := cmd.Flags()
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
-	flags.StringVar(&o.Method, "method", o.Method, "condensation method: solved")
-	flags.StringSliceVar(&o.Models, "models", o.Models, "models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))
-	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layer, of models that have one")
-	flags.Float64Var(&o.Ratio, "ratio", o.Ratio, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")
-	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "synthetic nodes, instead of --ratio; 0: by ratio")
-	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M")
-	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "features: auto, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
+	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(), ", ")+"; gcond and cached are for eval only")
+	runFlags(flags, &o)
+	sizeFlags(cmd, &o)
+	learn := newLearnFlags(flags)
+	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals that shall be answered; the less certain ones are marked as abstained; 0: none")
+	flags.BoolVar(&o.Representation, "representation", o.Representation, "add the tables by which a frozen sgc publishes embeddings")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
-	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	_ = cmd.MarkFlagRequired("out")
-	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := o.Validate(); err != nil {
 			return err
@@ -63,6 +59,9 @@ func trainCommand() *cobra.Command {
 		}
 		d, err := data.Open("")
 		if err != nil {
+			return err
+		}
+		if err := learn.apply(&o, d, []string{o.Method}); err != nil {
 			return err
 		}
 		outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), progress.Stderr())

@@ -49,6 +49,15 @@ func (l *Lines) Step(what string, done, total int) {
 	l.width, l.what = 0, ""
 }
 
+// Note writes a line about the stage under way: over the last one where W is a terminal, else as a line of its own.
+func (l *Lines) Note(text string) {
+	if l.Terminal {
+		l.write("  " + text)
+		return
+	}
+	fmt.Fprintln(l.W, "  "+text)
+}
+
 // Live writes a line over the last one; nothing where W is no terminal.
 func (l *Lines) Live(text string) {
 	if l.Terminal {

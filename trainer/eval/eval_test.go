@@ -2,11 +2,15 @@ package eval
 
 import (
 	"bytes"
+	"encoding/csv"
+	"io"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rivulet/graph"
 	"rivulet/infer"
@@ -154,17 +158,93 @@ func TestWriteTable(t *testing.T) {
 	row := func(setting, batch string, shared bool, accuracy float64) Result {
 		return Result{Setting: setting, Batch: batch, SharedM: shared, Calibration: "none", Accuracy: Spread{Mean: accuracy}, InferenceBytes: 2e6}
 	}
+	rows := []Result{row(StoS, "graph", false, 91), row(StoS, "graph", true, 92), row(StoS, "node", true, 93), row(StoS, "node", false, 94)}
+	for name, write := range map[string]func(io.Writer, []Result) error{"text": WriteTable, "Markdown": WriteMarkdown} {
+		var out bytes.Buffer
+		if err := write(&out, rows); err != nil {
+			t.Fatal(err)
+		}
+		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(out.String()), "\n"), func(l string) bool { return strings.HasPrefix(l, "|---") })
+		if len(lines) != 3 {
+			t.Fatalf("%s: %d lines, want a head and one for each deployment:\n%s", name, len(lines), &out)
+		}
+		for k, want := range []string{"S->S none 0 91.00 94.00", "S->S shared M none 0 92.00 93.00"} {
+			if got := strings.Join(strings.Fields(strings.ReplaceAll(lines[k+1], "|", " ")), " "); !strings.Contains(got, want) || !strings.Contains(got, " 2.00 ") {
+				t.Errorf("%s: line %d is %q, want %q … 2.00", name, k+1, got, want)
+			}
+		}
+	}
+}
+
+func TestWriteCSV(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteTable(&out, []Result{row(StoS, "graph", false, 91), row(StoS, "graph", true, 92), row(StoS, "node", true, 93), row(StoS, "node", false, 94)}); err != nil {
+	r := Result{Method: "solved", Setting: OtoS, Batch: "node", Seeds: []uint64{0, 2}, Accuracy: Spread{Mean: 93.25, Std: .5}, WeightDecays: []float64{1e-3, 1e-4}}
+	if err := WriteCSV(&out, []Result{r}); err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 3 {
-		t.Fatalf("%d lines, want a head and one for each deployment:\n%s", len(lines), &out)
+	records, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(records) != 2 {
+		t.Fatalf("%d records: %v", len(records), err)
 	}
-	for k, want := range []string{"S->S none 91.00 94.00", "S->S shared M none 92.00 93.00"} {
-		if got := strings.Join(strings.Fields(lines[k+1]), " "); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "2.00") {
-			t.Errorf("line %d is %q, want %q … 2.00", k+1, got, want)
+	for name, want := range map[string]string{"method": "solved", "setting": "O->S", "seeds": "0 2", "accuracy_mean": "93.25", "accuracy_std": "0.5", "weight_decays": "0.001 0.0001"} {
+		if at := slices.Index(records[0], name); at < 0 || records[1][at] != want {
+			t.Errorf("%s is not %q: %v", name, want, records)
 		}
+	}
+}
+
+func TestSection8MacroF1(t *testing.T) {
+	// Class 0: 8 of 10 right, 1 more predicted. Class 1: 9 of 10 right, 2 more predicted. Class 2 does not occur.
+	confusion := [][]int{{8, 2, 0}, {1, 9, 0}, {0, 0, 0}}
+	want := 100 * (16./19 + 18./21) / 2
+	if got := MacroF1(confusion); math.Abs(got-want) > 1e-9 {
+		t.Errorf("macro F1 is %v, want %v", got, want)
+	}
+	if got := MacroF1([][]int{{0}}); got != 0 {
+		t.Errorf("macro F1 of nobody is %v", got)
+	}
+}
+
+func TestSection8Confusion(t *testing.T) {
+	set := attached()
+	if diff := cmp.Diff([][]int{{1, 0}, {2, 0}}, Run(&first{}, set).Confusion(set, 2)); diff != "" {
+		t.Errorf("confusion (-want +got):\n%s", diff)
+	}
+}
+
+// Guo et al.: the mean of |accuracy − confidence| over bins, weighted by count.
+func TestSection6ECE(t *testing.T) {
+	p := &graph.Dense{Rows: 4, Cols: 2, Data: []float32{.9, .1, .92, .08, .4, .6, .5, .5}}
+	labels := [][]int32{{0, 1, 1, 0}}
+	bins := Reliability([]*graph.Dense{p}, labels, nil)
+	// .9 and .92 share a bin: half of them right. .6 (class 1) is right, .5 (class 0) is right.
+	want := 100 * (2*math.Abs(.5-.91) + .4 + .5) / 4
+	if got := ECE(bins); math.Abs(got-want) > 1e-4 {
+		t.Errorf("ECE is %v, want %v: %v", got, want, bins)
+	}
+	only := Reliability([]*graph.Dense{p}, labels, func(i int) bool { return i == 2 })
+	if got := ECE(only); math.Abs(got-40) > 1e-4 {
+		t.Errorf("ECE of one node is %v, want 40", got)
+	}
+	sure := &graph.Dense{Rows: 1, Cols: 2, Data: []float32{1, 0}}
+	if got := ECE(Reliability([]*graph.Dense{sure}, [][]int32{{0}}, nil)); got != 0 {
+		t.Errorf("ECE of a certain right answer is %v", got)
+	}
+}
+
+func TestOverSeeds(t *testing.T) {
+	row := func(seed uint64, batch string, accuracy, decay float64, right int) Result {
+		return Result{Method: "m", Batch: batch, Seeds: []uint64{seed}, Accuracy: Spread{Mean: accuracy}, MsPerBatch: accuracy,
+			WeightDecay: decay, WeightDecays: []float64{decay}, Confusion: [][]int{{right}}, Reliability: []Bin{{right, .5, 1}}}
+	}
+	got := OverSeeds([]Result{row(0, "graph", 90, .1, 1), row(0, "node", 70, .1, 5), row(1, "graph", 94, .01, 3), row(2, "graph", 92, .01, 4)})
+	want := []Result{
+		{Method: "m", Batch: "graph", Seeds: []uint64{0, 1, 2}, Accuracy: Spread{92, 2}, MsPerBatch: 92, WeightDecay: .01,
+			WeightDecays: []float64{.1, .01, .01}, Confusion: [][]int{{8}}, Reliability: []Bin{{8, .5, 1}}},
+		{Method: "m", Batch: "node", Seeds: []uint64{0}, Accuracy: Spread{70, 0}, MsPerBatch: 70, WeightDecay: .1,
+			WeightDecays: []float64{.1}, Confusion: [][]int{{5}}, Reliability: []Bin{{5, .5, 1}}},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/condense"
@@ -61,65 +62,102 @@ func classesAmong(logits *graph.Dense, share []int) []int32 {
 	return out
 }
 
-// condensed is S with one M and the tables of each model.
-type condensed struct {
-	clusters *condense.Clusters
-	mapping  *mapping
-	tables   []*infer.Tables // of S, in the order of the models
+// clustering is the state of the methods that make S of clusters, solved and cluster.
+type clustering struct {
+	*task
+	points   *graph.Dense
+	labelled *condense.Clusters // of the labelled nodes alone
+	relay    *fitted            // W_S of SGC, once it is asked for
 }
 
-// mapping is M with the normal equations that give S its tables.
-type mapping struct {
-	rows   *graph.CSR // M, N×N'
-	tables *tables.Fitter
+func (t *task) newClustering() *clustering {
+	points := t.points()
+	return &clustering{task: t, points: points, labelled: t.cluster(points)}
 }
 
-// condense makes S, one M for all models, and each model's tables: unlabelled nodes join the clusters by the first model's
-// predictions, M is solved for the messages of all. What was fitted on S alone never meets a model that was fitted on T.
-func (t *task) condense(ctx context.Context, models []infer.Model, points *graph.Dense, labelled *condense.Clusters, progress Progress) (*condensed, error) {
+// mapper makes M of clusters for models and their tables of T.
+type mapper func(ctx context.Context, models []infer.Model, onT []*infer.Tables, c *condense.Clusters) (*graph.CSR, error)
+
+// condenseSolved is ALGORITHM.md, section 5: one M for all models, solved for their messages.
+func (t *task) condenseSolved(ctx context.Context, whole []*fitted, progress Progress) (*condensed, error) {
+	return t.newClustering().make(ctx, models(whole), t.solveMapping, progress)
+}
+
+// condenseClusters is solved's S with M = one-hot cluster membership (section 7).
+func (t *task) condenseClusters(ctx context.Context, whole []*fitted, progress Progress) (*condensed, error) {
+	return t.newClustering().make(ctx, models(whole), membership, progress)
+}
+
+func membership(_ context.Context, _ []infer.Model, _ []*infer.Tables, c *condense.Clusters) (*graph.CSR, error) {
+	return condense.MembershipMapping(c), nil
+}
+
+// make builds S, M and the tables of models; unlabelled nodes join clusters by the first.
+func (c *clustering) make(ctx context.Context, models []infer.Model, m mapper, progress Progress) (*condensed, error) {
 	const what, parts = "condensing the graph", 3
 	progress.Step(what, 0, parts)
-	out := &condensed{clusters: t.join(labelled, points, models[0])}
+	joined := c.join(c.labelled, c.points, models[0])
 	progress.Step(what, 1, parts)
 	onT := make([]*infer.Tables, len(models))
 	for k, m := range models {
-		onT[k] = m.Tables(t.original.Adj, t.inputs)
+		onT[k] = m.Tables(c.original.Adj, c.inputs)
 	}
-	var err error
-	if out.mapping, err = t.solveMapping(models, onT, out.clusters); err != nil {
+	rows, err := m(ctx, models, onT, joined)
+	if err != nil {
 		return nil, err
 	}
+	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(c.original.Adj))
+	if err != nil {
+		return nil, fmt.Errorf("condensing the graph: %w", err)
+	}
 	progress.Step(what, 2, parts)
-	for _, tables := range onT {
-		onS, err := out.mapping.tables.Fit(tables)
-		if err != nil {
+	known := map[infer.Model]*infer.Tables{}
+	for k, m := range models {
+		if known[m], err = fitter.Fit(onT[k]); err != nil {
 			return nil, err
 		}
-		out.tables = append(out.tables, onS)
 	}
 	progress.Step(what, parts, parts)
-	return out, ctx.Err()
+	return &condensed{
+		synthetic: artifact.Synthetic{Adj: joined.Adjacency(c.original.Adj), X: c.x.Combine(joined.Membership()), Labels: joined.Labels},
+		rows:      rows, attachment: artifact.AttachFrozen, fitter: fitter,
+		tables: func(m infer.Model) (*infer.Tables, error) {
+			if t, ok := known[m]; ok {
+				return t, nil
+			}
+			return fitter.Fit(m.Tables(c.original.Adj, c.inputs))
+		},
+		fit: c.fit,
+		own: func(ctx context.Context, small *fitted, progress Progress) (*condensed, error) {
+			return c.make(ctx, []infer.Model{small.model}, m, progress)
+		},
+	}, ctx.Err()
 }
 
-// solveMapping finds M from the models' messages and prepares the tables of S.
-func (t *task) solveMapping(models []infer.Model, onT []*infer.Tables, c *condense.Clusters) (*mapping, error) {
+// solveMapping finds M from the models' messages.
+func (t *task) solveMapping(ctx context.Context, models []infer.Model, onT []*infer.Tables, c *condense.Clusters) (*graph.CSR, error) {
 	weights := tables.MeetingWeights(t.original.Adj)
 	support := condense.Support{Batch: t.data.Attach(t.original, t.data.Validation, true), Pre: t.pre}
 	messages := make([]*graph.Dense, len(models))
 	for k, m := range models {
 		messages[k] = condense.Messages(m, onT[k], support)
 	}
-	rows := condense.SolveMapping(condense.Shared(messages, weights), c, weights, t.options.Entries)
-	fitter, err := tables.NewFitter(rows, weights)
-	if err != nil {
-		return nil, fmt.Errorf("condensing the graph: %w", err)
-	}
-	return &mapping{rows: rows, tables: fitter}, nil
+	return condense.SolveMapping(condense.Shared(messages, weights), c, weights, t.options.Entries), ctx.Err()
 }
 
-// tablesOn gives S the tables of a model that M was not solved for.
-func (t *task) tablesOn(m infer.Model, through *mapping) (*infer.Tables, error) {
-	return through.tables.Fit(m.Tables(t.original.Adj, t.inputs))
+// fit fits W_S; no model fitted on T has a part in it.
+func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
+	if c.relay == nil {
+		relay, err := c.fitSynthetic(ctx, c.labelled, progress)
+		if err != nil {
+			return nil, err
+		}
+		c.relay = relay
+	}
+	if name == modelSGC {
+		return c.relay, nil
+	}
+	return c.fitLayered(ctx, name, c.labelled, c.join(c.labelled, c.points, c.relay.model), progress)
 }
 
 // fitSynthetic fits W_S of SGC: on the cluster means of Â²·pre(X), weighted by the labelled nodes of each cluster. The means

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rivulet/dataset"
+	"rivulet/infer"
+	"rivulet/trainer"
+	"rivulet/trainer/mcond"
+)
+
+// runFlags are the flags of train and eval alike: what a run is but for method, size and seed.
+func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
+	flags.StringSliceVar(&o.Models, "models", o.Models, "models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))
+	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layer, of models that have one")
+	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
+	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
+	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
+}
+
+// learnFlags are those of the method learned (and gcond): what differs from mcond.Defaults.
+type learnFlags struct {
+	flags  *pflag.FlagSet
+	o      mcond.Options
+	plain  bool
+	search bool
+	grid   mcond.Grid
+}
+
+func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
+	l := &learnFlags{flags: flags, grid: mcond.DefaultGrid()}
+	o := mcond.Defaults(1 << 20)
+	flags.IntVar(&l.o.Rounds, "rounds", o.Rounds, "learned, gcond: outer rounds, each with a relay of its own")
+	flags.Float64Var(&l.o.Lambda, "lambda", o.Lambda, "learned: weight λ of the structure loss")
+	flags.Float64Var(&l.o.Beta, "beta", o.Beta, "learned: weight β of the inductive loss")
+	flags.Float64SliceVar(&l.o.Mu, "mu", o.Mu, "learned, gcond: thresholds μ of A' that validation chooses from")
+	flags.Float64SliceVar(&l.o.Delta, "delta", o.Delta, "learned: thresholds δ of M that validation chooses from")
+	flags.IntVar(&l.o.Patience, "patience", o.Patience, "learned, gcond: evaluations in a row without a better one that end the run; 0: none do")
+	flags.StringVar(&l.o.Checkpoint, "checkpoint", "", "learned, gcond: file that the run's state is written to and goes on from")
+	flags.BoolVar(&l.o.NoStructure, "no-structure", false, "learned: ablation without the structure loss L_str")
+	flags.BoolVar(&l.o.NoInductive, "no-inductive", false, "learned: ablation without the inductive loss L_ind")
+	flags.BoolVar(&l.plain, "plain", false, "learned: ablation without both")
+	flags.BoolVar(&l.o.RandomStart, "random-start", false, "learned: ablation in which M starts at random, not class-aware")
+	flags.BoolVar(&l.search, "search", false, "learned: choose λ, β, μ and δ on validation first")
+	flags.Float64SliceVar(&l.grid.Lambda, "search-lambda", l.grid.Lambda, "values of λ that --search tries")
+	flags.Float64SliceVar(&l.grid.Beta, "search-beta", l.grid.Beta, "values of β that --search tries")
+	flags.IntVar(&l.grid.Rounds, "search-rounds", l.grid.Rounds, "outer rounds of each point that --search tries")
+	return l
+}
+
+// names of the flags that set a field of mcond.Options of the same meaning.
+var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "checkpoint", "no-structure", "no-inductive", "plain", "random-start"}
+
+// apply puts what was said into the options of a run on d. It is an error to say something that no method of the run reads.
+func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []string) error {
+	said := slices.DeleteFunc(slices.Clone(learnNames), func(name string) bool { return !l.flags.Changed(name) })
+	if len(said) > 0 && !slices.Contains(methods, trainer.MethodLearned) && !slices.Contains(methods, trainer.MethodGCond) {
+		return fmt.Errorf("--%s is for method learned, not %s", said[0], strings.Join(methods, ", "))
+	}
+	if l.search {
+		o.Search = &l.grid
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	learn := trainer.LearnDefaults(d)
+	for name, set := range map[string]func(){
+		"rounds": func() { learn.Rounds = l.o.Rounds }, "lambda": func() { learn.Lambda = l.o.Lambda },
+		"beta": func() { learn.Beta = l.o.Beta }, "mu": func() { learn.Mu = l.o.Mu }, "delta": func() { learn.Delta = l.o.Delta },
+		"patience": func() { learn.Patience = l.o.Patience }, "checkpoint": func() { learn.Checkpoint = l.o.Checkpoint },
+		"no-structure": func() { learn.NoStructure = l.o.NoStructure }, "no-inductive": func() { learn.NoInductive = l.o.NoInductive },
+		"random-start": func() { learn.RandomStart = l.o.RandomStart },
+	} {
+		if l.flags.Changed(name) {
+			set()
+		}
+	}
+	if l.plain {
+		learn.NoStructure, learn.NoInductive = true, true
+	}
+	o.Learn = &learn
+	return learn.Validate()
+}
+
+// sizeFlags are --ratio and --nodes of one run.
+func sizeFlags(cmd *cobra.Command, o *trainer.Options) {
+	flags := cmd.Flags()
+	flags.Float64Var(&o.Ratio, "ratio", o.Ratio, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")
+	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "synthetic nodes, instead of --ratio; 0: by ratio")
+	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes")
+}

@@ -1,0 +1,185 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/condense"
+	"rivulet/trainer/mcond"
+)
+
+// Learned is what a learned run tells of itself, for reports.
+type Learned struct {
+	Options mcond.Options // as they were used
+	Points  []mcond.Point // what a search tried; empty without one
+	Result  *mcond.Result
+	Labels  []int32 // of T's nodes, −1 where unknown: the rows of M
+}
+
+// condenseLearned is ALGORITHM.md, section 4: nothing that was fitted on T enters S and M but through the choice among
+// snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
+func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Progress) (*condensed, error) {
+	relay, err := t.sgcOf(ctx, whole, progress)
+	if err != nil {
+		return nil, err
+	}
+	in := t.learnInput()
+	in.Support = t.data.Attach(t.original, t.data.Validation, true)
+	in.Validate = func(s *mcond.Snapshot) (float64, error) { return t.judge(ctx, s, relay) }
+	o, points, err := t.learnOptions(ctx, in, progress)
+	if err != nil {
+		return nil, err
+	}
+	result, err := mcond.Learn(ctx, in, o, lossProgress(progress, "learning S and M"))
+	if err != nil {
+		return nil, fmt.Errorf("learning S and M: %w", err)
+	}
+	out := t.onGraph(t.condensedOf(&result.Snapshot))
+	out.trace = &Learned{Options: o, Points: points, Result: result, Labels: t.original.Labels}
+	return out, nil
+}
+
+// condenseGCond learns S alone; models fitted on it are deployed on T.
+func (t *task) condenseGCond(ctx context.Context, _ []*fitted, progress Progress) (*condensed, error) {
+	in := t.learnInput()
+	in.Validate = func(s *mcond.Snapshot) (float64, error) {
+		small, err := t.onGraph(t.condensedOf(s)).fit(ctx, modelSGC, Silent{})
+		if err != nil {
+			return 0, err
+		}
+		return small.validation, nil
+	}
+	o, _, err := t.learnOptions(ctx, in, progress)
+	if err != nil {
+		return nil, err
+	}
+	result, err := mcond.GCond(ctx, in, o, lossProgress(progress, "learning S"))
+	if err != nil {
+		return nil, fmt.Errorf("learning S: %w", err)
+	}
+	out := t.onGraph(t.condensedOf(&result.Snapshot))
+	out.trace = &Learned{Options: o, Result: result, Labels: t.original.Labels}
+	return out, nil
+}
+
+func (t *task) learnInput() mcond.Input {
+	return mcond.Input{Adj: t.original.Adj, X: t.original.X, Pre: t.pre, Labels: t.original.Labels, Classes: t.classes(), Budget: t.share}
+}
+
+// learnOptions are those of the run; a search has its choice among them.
+func (t *task) learnOptions(ctx context.Context, in mcond.Input, progress Progress) (mcond.Options, []mcond.Point, error) {
+	o := mcond.Defaults(len(t.labelled))
+	if t.options.Learn != nil {
+		o = *t.options.Learn
+	}
+	o.Seed = t.options.Seed
+	if t.options.Search == nil {
+		return o, nil, nil
+	}
+	found, err := mcond.Search(ctx, in, o, *t.options.Search, func(e mcond.SearchEvent) {
+		if e.Point != nil {
+			progress.Step("searching λ, β, μ and δ", e.Done, e.Total)
+		}
+	})
+	if err != nil {
+		return o, nil, err
+	}
+	return found.Best, found.Points, nil
+}
+
+// LearnDefaults are the options of a learned run on a data set in which nothing is said.
+func LearnDefaults(d *dataset.Dataset) mcond.Options {
+	labelled := 0
+	for _, y := range d.Original().Labels {
+		if y >= 0 {
+			labelled++
+		}
+	}
+	return mcond.Defaults(labelled)
+}
+
+// sgcOf is W_O of SGC: one of the models, or fitted here.
+func (t *task) sgcOf(ctx context.Context, whole []*fitted, progress Progress) (*fitted, error) {
+	for _, f := range whole {
+		if f.model.Name() == modelSGC {
+			return f, nil
+		}
+	}
+	return t.fitOriginal(ctx, modelSGC, progress)
+}
+
+// judge is the sum of the accuracies of O→S, S→S and S→O on the support nodes, all joint, in percent.
+func (t *task) judge(ctx context.Context, s *mcond.Snapshot, relay *fitted) (float64, error) {
+	c := t.onGraph(t.condensedOf(s))
+	small, err := c.fit(ctx, modelSGC, Silent{})
+	if err != nil {
+		return 0, err
+	}
+	sum := small.validation
+	support := t.support.On(c.rows)
+	for _, m := range []infer.Model{relay.model, small.model} {
+		deployed := plain(m.Joint(c.synthetic.Adj, infer.Ready(c.synthetic.X), t.pre))
+		sum += accuracyOn(deployed, support)
+	}
+	return sum, nil
+}
+
+func (t *task) condensedOf(s *mcond.Snapshot) *condense.Condensed {
+	return &condense.Condensed{Adj: s.Adj, X: s.X, Labels: s.Labels, M: s.M, Attachment: artifact.AttachJoint}
+}
+
+// lossProgress tells the losses and the best accuracy of a round beside the number of rounds.
+func lossProgress(progress Progress, what string) func(mcond.Event) {
+	return func(e mcond.Event) {
+		if notes, ok := progress.(Noting); ok {
+			notes.Note(roundNote(e))
+		}
+		progress.Step(what, e.Round, e.Rounds)
+	}
+}
+
+// roundNote is a line on a round: losses that are part of the run, the best accuracy, the time that is left.
+func roundNote(e mcond.Event) string {
+	text := fmt.Sprintf("round %d of %d", e.Round, e.Rounds)
+	for _, l := range []struct {
+		name  string
+		value float64
+	}{{"L_gra", e.Gra}, {"L_str", e.Str}, {"L_tra", e.Tra}, {"L_ind", e.Ind}} {
+		if !math.IsNaN(l.value) {
+			text += fmt.Sprintf("  %s %.4f", l.name, l.value)
+		}
+	}
+	if e.BestRound > 0 {
+		text += fmt.Sprintf("  best %.2f in round %d", e.Best, e.BestRound)
+	}
+	return text + fmt.Sprintf("  %.0f s left", e.Left.Seconds())
+}
+
+// ClassMap is the mean weight by which nodes of one class are mapped to synthetic nodes of another, C×C: what a heat map of
+// M shows. Rows of classes without nodes are zero.
+func ClassMap(m *graph.Dense, labels, synthetic []int32, classes int) [][]float64 {
+	out, count := make([][]float64, classes), make([]float64, classes)
+	for c := range out {
+		out[c] = make([]float64, classes)
+	}
+	for i, y := range labels {
+		if y < 0 {
+			continue
+		}
+		count[y]++
+		for k, v := range m.Row(i) {
+			out[y][synthetic[k]] += float64(v)
+		}
+	}
+	for c, n := range count {
+		for k := range out[c] {
+			out[c][k] /= math.Max(1, n)
+		}
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/condense"
+	"rivulet/trainer/eval"
+)
+
+// placed is a model where arrivals attach to it: T or S, joint or frozen.
+type placed struct {
+	model      infer.Model
+	attachment string
+	through    *graph.CSR // M; nil on T
+	kept       int64      // bytes kept for T's nodes besides: see eval.Result.KeptBytes
+	tables     *infer.Tables
+	// build makes the deployment from copies of its own, so that what it holds can be measured.
+	build func() infer.Deployment
+	// near is the same over the two-hop neighbourhood of a batch; nil on S, and where a model has no such form.
+	near func() infer.Deployment
+	// spread prepares label or error propagation at one α.
+	spread func(kind string, alpha float32) (*spreading, error)
+}
+
+// spreading is a propagation before it is deployed.
+type spreading struct {
+	tables *infer.Tables // nil: joint
+	build  func(d infer.Deployment) infer.Propagation
+}
+
+// predictor deploys the model; s is nil for a calibration without propagation.
+func (p *placed) predictor(c infer.Calibration, s *spreading) *infer.Predictor {
+	out := &infer.Predictor{Model: p.build(), Calibration: c}
+	if s != nil {
+		out.Propagation = s.build(out.Model)
+	}
+	return out
+}
+
+// on is a set of batches attached to where the model is.
+func (p *placed) on(s *eval.Set) *eval.Set {
+	if p.through == nil {
+		return s
+	}
+	return s.On(p.through)
+}
+
+// jointOnT joins arrivals to T. What is held is the projection of T's features, not the features.
+func (t *task) jointOnT(m infer.Model) *placed {
+	p := &placed{model: m, attachment: artifact.AttachJoint}
+	p.build = func() infer.Deployment { return cloned(m).Joint(copied(t.original.Adj), t.inputs, t.pre) }
+	if _, ok := m.(neighbourly); ok {
+		p.near = func() infer.Deployment {
+			return cloned(m).(neighbourly).Neighbourhood(copied(t.original.Adj), t.inputs, t.pre)
+		}
+	}
+	p.spread = func(kind string, alpha float32) (*spreading, error) {
+		return jointSpreading(kind, t.original.Adj, t.original.Labels, t.classes(), alpha), nil
+	}
+	return p
+}
+
+// neighbourly is a model that can be deployed over the neighbourhood of each batch.
+type neighbourly interface {
+	Neighbourhood(*graph.CSR, infer.Inputs, *infer.Preprocess) infer.Deployment
+}
+
+// frozenOnT reads T's own tables: Whole with each arrival joined alone, the method cached.
+func (t *task) frozenOnT(m infer.Model) *placed {
+	tables := m.Tables(t.original.Adj, t.inputs)
+	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, kept: int64(condense.CachedBytes(tables))}
+	p.build = func() infer.Deployment { return cloned(m).Frozen(tables, t.pre) }
+	p.spread = func(kind string, alpha float32) (*spreading, error) {
+		return frozenSpreading(kind, infer.PropagationTables(t.original.Adj, t.seeds(kind, m), alpha), alpha), nil
+	}
+	return p
+}
+
+// jointOnS joins arrivals to S through M.
+func (t *task) jointOnS(c *condensed, m infer.Model) *placed {
+	s := c.synthetic
+	p := &placed{model: m, attachment: artifact.AttachJoint, through: c.rows, kept: int64(condense.MappingBytes(c.rows))}
+	p.build = func() infer.Deployment { return cloned(m).Joint(copied(s.Adj), infer.Ready(s.X), t.pre) }
+	p.spread = func(kind string, alpha float32) (*spreading, error) {
+		return jointSpreading(kind, s.Adj, s.Labels, t.classes(), alpha), nil
+	}
+	return p
+}
+
+// frozenOnS reads tables of S through M.
+func (t *task) frozenOnS(c *condensed, m infer.Model) (*placed, error) {
+	tables, err := c.tables(m)
+	if err != nil {
+		return nil, err
+	}
+	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, through: c.rows, kept: int64(condense.MappingBytes(c.rows))}
+	p.build = func() infer.Deployment { return cloned(m).Frozen(tables, t.pre) }
+	p.spread = func(kind string, alpha float32) (*spreading, error) {
+		if c.fitter == nil { // S is a graph of its own
+			return frozenSpreading(kind, graphPropagation(c.synthetic.Adj, t.seedsOnS(kind, c.synthetic, m), alpha), alpha), nil
+		}
+		of, err := c.fitter.Fit(infer.PropagationTables(t.original.Adj, t.seeds(kind, m), alpha))
+		return frozenSpreading(kind, of, alpha), err
+	}
+	return p, nil
+}
+
+// place deploys a model on S as an attachment asks.
+func (t *task) place(c *condensed, m infer.Model, attachment string) (*placed, error) {
+	switch {
+	case !c.has(attachment):
+		return nil, fmt.Errorf("attachment is %s, which method %s does not have", attachment, t.label)
+	case attachment == artifact.AttachJoint:
+		return t.jointOnS(c, m), nil
+	}
+	if err := infer.Freezable(m); err != nil {
+		return nil, err
+	}
+	if c.rows == nil {
+		return t.frozenOnT(m), nil
+	}
+	return t.frozenOnS(c, m)
+}
+
+func jointSpreading(kind string, adj *graph.CSR, labels []int32, classes int, alpha float32) *spreading {
+	return &spreading{build: func(d infer.Deployment) infer.Propagation {
+		if kind == infer.PropagateLabels {
+			return infer.JointLabels(copied(adj), labels, classes, alpha)
+		}
+		return infer.JointErrors(copied(adj), labels, d.(infer.NodeLogits), alpha)
+	}}
+}
+
+func frozenSpreading(kind string, tables *infer.Tables, alpha float32) *spreading {
+	return &spreading{tables: tables, build: func(infer.Deployment) infer.Propagation {
+		return infer.FrozenPropagation(tables, alpha, kind == infer.PropagateLabels)
+	}}
+}
+
+// seeds are F0 of a kind on T, for the logits of T alone.
+func (t *task) seeds(kind string, m infer.Model) *graph.Dense {
+	if kind == infer.PropagateLabels {
+		return infer.LabelSeeds(t.original.Labels, t.classes())
+	}
+	return infer.ErrorSeeds(t.original.Labels, t.logitsOnT(m))
+}
+
+// seedsOnS are F0 of a kind on an S that is a graph of its own.
+func (t *task) seedsOnS(kind string, s artifact.Synthetic, m infer.Model) *graph.Dense {
+	if kind == infer.PropagateLabels {
+		return infer.LabelSeeds(s.Labels, t.classes())
+	}
+	onS := m.Joint(s.Adj, infer.Ready(s.X), t.pre).(infer.NodeLogits)
+	return infer.ErrorSeeds(s.Labels, onS.GraphLogits(alone(t.original.X, s.Adj.Rows)))
+}
+
+func copied(a *graph.CSR) *graph.CSR {
+	return &graph.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: slices.Clone(a.RowPtr), ColIdx: slices.Clone(a.ColIdx), Val: slices.Clone(a.Val)}
+}
+
+// cloned is a model with weights of its own.
+func cloned(m infer.Model) infer.Model {
+	params := m.Params()
+	for k := range params {
+		params[k].Value = params[k].Value.Clone()
+	}
+	out, err := infer.Build(m.Name(), params)
+	if err != nil {
+		panic(err) // they are a model's
+	}
+	return out
+}

@@ -1,0 +1,201 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/mcond"
+)
+
+// StudyOptions say what a study measures (ALGORITHM.md, section 8): each method at each size with each seed.
+type StudyOptions struct {
+	// Run is what all runs have in common; its Method, Nodes, Ratio and Seed are not read.
+	Run     Options
+	Methods []string // at least one
+	// Nodes and Ratios are the sizes of S, one of the lists; both empty: one automatic size.
+	Nodes  []int
+	Ratios []float64
+	Seeds  []uint64 // at least one
+	// Calibrations are none, and lp and ep besides, in every setting.
+	Calibrations []string
+	// Attachments are measured besides the one that each method names: joint, frozen.
+	Attachments []string
+	// Ablations measures the method learned also without L_str, without L_ind, without both (plain) and from a random M.
+	Ablations bool
+}
+
+// variant is a method, or an ablation of one.
+type variant struct {
+	method, label string
+	change        func(o *mcond.Options)
+}
+
+// ablations of the method learned (the paper's Table V).
+var ablations = []variant{
+	{MethodLearned, "learned plain", func(o *mcond.Options) { o.NoStructure, o.NoInductive = true, true }},
+	{MethodLearned, "learned without L_str", func(o *mcond.Options) { o.NoStructure = true }},
+	{MethodLearned, "learned without L_ind", func(o *mcond.Options) { o.NoInductive = true }},
+	{MethodLearned, "learned random M", func(o *mcond.Options) { o.RandomStart = true }},
+}
+
+// label is the name of a method in results: an ablation of learned is named after what it leaves out.
+func (o Options) label() string {
+	if o.Method != MethodLearned || o.Learn == nil {
+		return o.Method
+	}
+	for _, v := range ablations {
+		var of mcond.Options
+		v.change(&of)
+		if o.Learn.NoStructure == of.NoStructure && o.Learn.NoInductive == of.NoInductive && o.Learn.RandomStart == of.RandomStart {
+			return v.label
+		}
+	}
+	return o.Method
+}
+
+// Validate checks ranges and names; the error names the option and its value.
+func (o *StudyOptions) Validate() error {
+	switch {
+	case len(o.Methods) == 0:
+		return errors.New("methods is empty, want at least one of " + strings.Join(Methods(), ", "))
+	case len(o.Seeds) == 0:
+		return errors.New("seeds is empty, want at least one")
+	case len(o.Nodes) > 0 && len(o.Ratios) > 0:
+		return fmt.Errorf("both nodes %v and ratios %v are given, want one", o.Nodes, o.Ratios)
+	}
+	for k, kind := range o.Calibrations {
+		if kind != infer.PropagateNone && !slices.Contains(propagationKinds, kind) {
+			return fmt.Errorf("calibrations[%d] is %q, want none, lp or ep", k, kind)
+		}
+	}
+	for k, a := range o.Attachments {
+		if a != artifact.AttachJoint && a != artifact.AttachFrozen {
+			return fmt.Errorf("attachments[%d] is %q, want joint or frozen", k, a)
+		}
+	}
+	for _, run := range o.runs() {
+		if err := run.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runs are all runs but for their seeds and ablations: method by method, size by size.
+func (o *StudyOptions) runs() []Options {
+	var out []Options
+	for _, method := range o.Methods {
+		at := o.Run
+		at.Method, at.Nodes, at.Ratio = method, 0, 0
+		if method != MethodLearned {
+			at.Search = nil
+		}
+		if len(o.Nodes)+len(o.Ratios) == 0 {
+			out = append(out, at)
+		}
+		for _, n := range o.Nodes {
+			at.Nodes = n
+			out = append(out, at)
+		}
+		for _, r := range o.Ratios {
+			at.Ratio = r
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// Study measures methods on the test nodes of a data set: a row for each method, size, model, setting, calibration and kind
+// of batch, over all seeds. What T alone says, W_O and the rows of O→O, is found out once for each seed. A model that a
+// method does not have is left out of its rows.
+func Study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Progress) ([]eval.Result, error) {
+	if len(d.Test) == 0 {
+		return nil, fmt.Errorf("studying %s: it has no test nodes", d.Name)
+	}
+	rows, err := study(ctx, d, o, progress)
+	if err != nil {
+		return nil, fmt.Errorf("studying %s: %w", d.Name, err)
+	}
+	return eval.OverSeeds(rows), nil
+}
+
+func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Progress) ([]eval.Result, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	first := o.runs()[0]
+	base, err := newTask(d, first)
+	if err != nil {
+		return nil, err
+	}
+	var rows []eval.Result
+	bySeed := map[uint64]*whole{}
+	for _, run := range o.runs() {
+		for _, seed := range o.Seeds {
+			run.Seed = seed
+			if bySeed[seed] == nil {
+				bySeed[seed] = base.whole.seeded()
+			}
+			for _, at := range o.variants(run, base) {
+				t, err := base.with(at, bySeed[seed])
+				if err != nil {
+					return nil, err
+				}
+				more, err := t.studied(ctx, o, progress)
+				if err != nil {
+					return nil, fmt.Errorf("%s with %d synthetic nodes, seed %d: %w", t.label, t.nodes, seed, err)
+				}
+				rows = append(rows, more...)
+			}
+			base.whole = bySeed[seed].seeded()
+		}
+	}
+	return rows, nil
+}
+
+// variants are a run, and the ablations of the method learned where they are wanted.
+func (o *StudyOptions) variants(run Options, t *task) []Options {
+	run.Models = slices.DeleteFunc(slices.Clone(run.Models), func(name string) bool {
+		only := methods[run.Method].models
+		return only != nil && !slices.Contains(only, name)
+	})
+	out := []Options{run}
+	if !o.Ablations || run.Method != MethodLearned {
+		return out
+	}
+	for _, v := range ablations {
+		learn := mcond.Defaults(len(t.labelled))
+		if run.Learn != nil {
+			learn = *run.Learn
+		}
+		v.change(&learn)
+		at := run
+		at.Learn = &learn
+		out = append(out, at)
+	}
+	return out
+}
+
+// studied measures one run with one seed.
+func (t *task) studied(ctx context.Context, o StudyOptions, progress Progress) ([]eval.Result, error) {
+	start := time.Now()
+	r, err := t.condense(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	seconds := time.Since(start).Seconds()
+	kinds := slices.DeleteFunc(slices.Clone(o.Calibrations), func(k string) bool { return k == infer.PropagateNone })
+	deployments, err := t.deployments(ctx, r, wanted{kinds: append([]string{}, kinds...), attachments: o.Attachments}, progress)
+	if err != nil {
+		return nil, err
+	}
+	return t.evaluate(ctx, deployments, seconds, progress)
+}

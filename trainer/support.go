@@ -1,0 +1,103 @@
+package trainer
+
+import (
+	"math"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// supportTables are the frozen tables of an S that was made for joint attachment: S attached once to the support nodes, all
+// of them at once (ALGORITHM.md, section 2). Arrivals then read the degrees and layers that S has in company.
+func (t *task) supportTables(c *condensed, m infer.Model) *infer.Tables {
+	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.rows).Batches[0]
+	s := c.synthetic.Adj
+	tables := m.Tables(attached(s, all.R, all.Adj), stacked{infer.Ready(c.synthetic.X), t.pre.Raw(all.X)})
+	for k, u := range tables.U {
+		tables.U[k] = firstRows(u, s.Rows)
+	}
+	tables.C = firstRows(tables.C, s.Rows)
+	return tables
+}
+
+// attached is the paper's Eq. 11: [[A', rᵀ], [r, ã]], (N'+n)×(N'+n). among may be nil.
+func attached(adj, r, among *graph.CSR) *graph.CSR {
+	m := adj.Rows
+	edges := make([]graph.Edge, 0, adj.NNZ()+2*r.NNZ())
+	each(adj, func(i, j int32, v float32) { edges = append(edges, graph.Edge{Row: i, Col: j, Val: v}) })
+	each(r, func(i, j int32, v float32) {
+		i += int32(m)
+		edges = append(edges, graph.Edge{Row: i, Col: j, Val: v}, graph.Edge{Row: j, Col: i, Val: v})
+	})
+	if among != nil {
+		each(among, func(i, j int32, v float32) {
+			edges = append(edges, graph.Edge{Row: i + int32(m), Col: j + int32(m), Val: v})
+		})
+	}
+	return graph.NewCSR(m+r.Rows, m+r.Rows, edges)
+}
+
+// each visits the entries of a matrix; a pattern has ones.
+func each(m *graph.CSR, visit func(i, j int32, v float32)) {
+	for i := range m.Rows {
+		cols, vals := m.Row(i)
+		for p, j := range cols {
+			v := float32(1)
+			if vals != nil {
+				v = vals[p]
+			}
+			visit(int32(i), j, v)
+		}
+	}
+}
+
+// stacked are the inputs of two graphs, one after the other.
+type stacked [2]infer.Inputs
+
+// Project returns both projections, one under the other.
+func (s stacked) Project(w *graph.Dense) *graph.Dense { return under(s[0].Project(w), s[1].Project(w)) }
+
+// Matrix returns both matrices, one under the other.
+func (s stacked) Matrix() *graph.Dense { return under(s[0].Matrix(), s[1].Matrix()) }
+
+func under(a, b *graph.Dense) *graph.Dense {
+	out := graph.NewDense(a.Rows+b.Rows, a.Cols)
+	copy(out.Data, a.Data)
+	copy(out.Data[len(a.Data):], b.Data)
+	return out
+}
+
+// firstRows are rows 0…n-1, in memory of their own.
+func firstRows(m *graph.Dense, n int) *graph.Dense {
+	out := graph.NewDense(n, m.Cols)
+	copy(out.Data, m.Data)
+	return out
+}
+
+// graphPropagation are the tables of F ← αÂF + (1−α)F0 on an S that is a graph of its own: F^t/√D' of A' alone
+// (ALGORITHM.md, section 6).
+func graphPropagation(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tables {
+	hat, inv := graph.Normalised(adj), make([]float32, adj.Rows)
+	for j, deg := range adj.RowSums() {
+		inv[j] = float32(1 / math.Sqrt(1+float64(deg)))
+	}
+	out, f := &infer.Tables{}, f0
+	for range infer.PropagationSteps {
+		table := graph.NewDense(f.Rows, f.Cols)
+		for j := range f.Rows {
+			graph.Axpy(table.Row(j), inv[j], f.Row(j))
+		}
+		out.U = append(out.U, table)
+		next := graph.Mul(hat, f)
+		for k := range next.Data {
+			next.Data[k] = alpha*next.Data[k] + (1-alpha)*f0.Data[k]
+		}
+		f = next
+	}
+	return out
+}
+
+// alone is a batch of nobody: what a graph says of its own nodes.
+func alone(x graph.Features, nodes int) *infer.Batch {
+	return &infer.Batch{X: x.Take(nil), R: &graph.CSR{Cols: nodes, RowPtr: []int{0}}}
+}

@@ -1,0 +1,71 @@
+package trainer
+
+import (
+	"context"
+
+	"rivulet/trainer/eval"
+)
+
+// whole is what was found out about T alone with one seed: models, and their rows and answers. It is shared by runs that
+// differ in method and size.
+type whole struct {
+	fits    map[string]*fitted
+	rows    map[eval.Key]eval.Result
+	answers map[eval.Key][]int32
+}
+
+func newWhole() *whole {
+	return &whole{fits: map[string]*fitted{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{}}
+}
+
+// seeded is what of it holds for another seed: SGC's fit is convex and has no randomness.
+func (w *whole) seeded() *whole {
+	out := newWhole()
+	if f, ok := w.fits[modelSGC]; ok {
+		out.fits[modelSGC] = f
+	}
+	return out
+}
+
+// fit is W_O of a model, fitted once, or given.
+func (w *whole) fit(ctx context.Context, t *task, name string, progress Progress) (*fitted, error) {
+	if f, ok := w.fits[name]; ok {
+		return f, nil
+	}
+	f, err := t.fitOriginal(ctx, name, progress)
+	if err == nil {
+		w.fits[name] = f
+	}
+	return f, err
+}
+
+// about is the key of a row of O→O whatever the method and the size.
+func about(r *eval.Result) eval.Key {
+	k := r.Key()
+	k.Method, k.SyntheticNodes = "", 0
+	return k
+}
+
+// row is a row of O→O that was measured before, under the name of this method.
+func (w *whole) row(r *eval.Result) (eval.Result, bool) {
+	known, ok := w.rows[about(r)]
+	if !ok || r.Setting != eval.OtoO {
+		return eval.Result{}, false
+	}
+	known.Method, known.SyntheticNodes, known.Ratio = r.Method, r.SyntheticNodes, r.Ratio
+	return known, true
+}
+
+func (w *whole) keepRow(r eval.Result) {
+	if r.Setting == eval.OtoO {
+		w.rows[about(&r)] = r
+	}
+}
+
+// answerKey is that of Whole's answer: the model and the kind of batch.
+func answerKey(r *eval.Result) eval.Key { return eval.Key{Model: r.Model, Batch: r.Batch} }
+
+func (w *whole) keepClasses(r *eval.Result, classes []int32) { w.answers[answerKey(r)] = classes }
+
+// classes are Whole's answers to the test nodes; it was measured first.
+func (w *whole) classes(r *eval.Result) []int32 { return w.answers[answerKey(r)] }
