@@ -40,6 +40,12 @@ type Deliverer interface {
 	Deliver(ctx context.Context, b event.Batch) error
 }
 
+// Fencer is a Deliverer that works with transactions. It is told of each generation before the offsets of its partitions
+// are read, and ends what earlier owners of these partitions have left unfinished.
+type Fencer interface {
+	Begin(ctx context.Context, g event.Generation, assigned []event.TopicPartition) error
+}
+
 // Clock is where the consumer takes its time from.
 type Clock interface {
 	Now() time.Time

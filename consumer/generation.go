@@ -30,6 +30,9 @@ func (c *Consumer) serve(ctx, ended context.Context, g *kafka.Generation) error 
 	work, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 
+	if err := c.fence(reading, g); err != nil {
+		return stopped(reading, err)
+	}
 	partitions, err := c.startOffsets(reading, g)
 	if err != nil {
 		return stopped(reading, err)

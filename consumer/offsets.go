@@ -11,6 +11,20 @@ import (
 	"rivulet/event"
 )
 
+// fence ends the transactions of earlier owners of the partitions. Until then their offsets may not be known.
+func (c *Consumer) fence(ctx context.Context, g *kafka.Generation) error {
+	if c.opts.Fencer == nil {
+		return nil
+	}
+	var assigned []event.TopicPartition
+	for topic, partitions := range g.Assignments {
+		for _, p := range partitions {
+			assigned = append(assigned, event.TopicPartition{Topic: topic, Partition: p.ID})
+		}
+	}
+	return c.opts.Fencer.Begin(ctx, fenced{g}, assigned)
+}
+
 // startOffsets returns where to begin reading each assigned partition: at the group's offset or, where it has none, as
 // Options.Start says. It tries until ctx ends.
 //
@@ -47,20 +61,20 @@ func (c *Consumer) committed(ctx context.Context, assigned map[string][]int) (ma
 	if len(assigned) == 0 {
 		return offsets, nil
 	}
-	res, err := c.client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: c.opts.Group, Topics: assigned})
-	if err == nil {
-		err = res.Error
+	ctx, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	m, err := c.opts.Transport.RoundTrip(ctx, c.client.Addr, &stableOffsets{group: c.opts.Group, partitions: assigned})
+	if err == nil && m.(*stableAnswer).code != 0 {
+		err = kafka.Error(m.(*stableAnswer).code)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the offsets of group %s: %w", c.opts.Group, err)
 	}
-	for topic, partitions := range res.Topics {
-		for _, p := range partitions {
-			if p.Error != nil {
-				return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", c.opts.Group, topic, p.Partition, p.Error)
-			}
-			offsets[event.TopicPartition{Topic: topic, Partition: p.Partition}] = p.CommittedOffset
+	for at, p := range m.(*stableAnswer).partitions {
+		if p.code != 0 {
+			return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", c.opts.Group, at.Topic, at.Partition, kafka.Error(p.code))
 		}
+		offsets[at] = p.offset
 	}
 	for topic, partitions := range assigned {
 		for _, p := range partitions {

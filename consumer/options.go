@@ -64,6 +64,9 @@ type Options struct {
 	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.
 	DrainTimeout time.Duration
 
+	// Fencer, where not nil, is told of each generation before anything of it is read.
+	Fencer Fencer
+
 	// Path is the path of a record; its Observer and Clock are used throughout.
 	Path PipelineOptions
 	// Logger is told of outages, once when they begin and once when they end; nil means none. Normal operation logs

@@ -115,12 +115,12 @@ func New(opts Options) (*Producer, error) {
 // Deliver publishes the predictions and dead letters of a batch and, when all in-sync replicas have them, commits its
 // offsets. It returns nil when all of that is done. It may be called again with a batch that failed.
 func (p *Producer) Deliver(ctx context.Context, b event.Batch) error {
-	s := p.shipment()
-	if err := p.packPredictions(ctx, s, b.Predictions); err != nil {
-		return fmt.Errorf("publishing to %s: %w", p.opts.Predictions, err)
+	s, err := p.pack(ctx, b)
+	if err != nil {
+		return err
 	}
-	if err := p.packDeadLetters(ctx, s, b.DeadLetters); err != nil {
-		return fmt.Errorf("publishing to %s: %w", p.opts.DeadLetters, err)
+	if err := s.seal(p.opts.Compression, nil); err != nil {
+		return err
 	}
 	if err := p.ship(ctx, s); err != nil {
 		return err
@@ -159,6 +159,9 @@ func (p *Producer) Publish(ctx context.Context, topic string, records []Record) 
 		}
 		s.add(lane.forKey(r.Key), r.Key, r.Value, r.Headers, at)
 	}
+	if err := s.seal(p.opts.Compression, nil); err != nil {
+		return err
+	}
 	if err := p.ship(ctx, s); err != nil {
 		return err
 	}
@@ -172,6 +175,18 @@ func (p *Producer) shipment() *shipment {
 	s := p.scratch.Get().(*shipment)
 	s.reset(p.opts.BatchBytes)
 	return s
+}
+
+// pack encodes a batch into record batches.
+func (p *Producer) pack(ctx context.Context, b event.Batch) (*shipment, error) {
+	s := p.shipment()
+	if err := p.packPredictions(ctx, s, b.Predictions); err != nil {
+		return nil, fmt.Errorf("publishing to %s: %w", p.opts.Predictions, err)
+	}
+	if err := p.packDeadLetters(ctx, s, b.DeadLetters); err != nil {
+		return nil, fmt.Errorf("publishing to %s: %w", p.opts.DeadLetters, err)
+	}
+	return s, nil
 }
 
 // packPredictions encodes predictions into the record batches of their partitions.

@@ -32,7 +32,7 @@ type bench struct {
 
 func newBench(t testing.TB, partitions int) *bench {
 	t.Helper()
-	k, err := devstack.StartKafka(devstack.KafkaOptions{Brokers: 2, Topics: map[string]int{"predictions": partitions, "letters": 1}})
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Brokers: 2, Topics: map[string]int{"predictions": partitions, "letters": 1, "arrivals": 2}})
 	if err != nil {
 		t.Fatal(err)
 	}

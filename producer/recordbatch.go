@@ -33,11 +33,15 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// transactional is the bit of the attributes that says so; the lower three are the compression.
+const transactional = 1 << 4
+
 // recordBatch is a record batch being written.
 type recordBatch struct {
 	buf        []byte
 	count      int32
 	first, max int64 // timestamps in milliseconds
+	attributes uint16
 }
 
 // newRecordBatch returns an empty batch without a producer id, in the memory of buf.
@@ -50,6 +54,16 @@ func newRecordBatch(buf []byte) recordBatch {
 	put.PutUint16(b.buf[offsetProducerEpoch:], ^uint16(0))
 	put.PutUint32(b.buf[offsetBaseSequence:], ^uint32(0))
 	return b
+}
+
+// sign makes the batch part of its producer's transaction. The sequence is that of its first record: brokers take what
+// follows on what they have, and no batch twice.
+func (b *recordBatch) sign(producer int64, epoch int16, sequence int32) {
+	put := binary.BigEndian
+	put.PutUint64(b.buf[offsetProducerID:], uint64(producer))
+	put.PutUint16(b.buf[offsetProducerEpoch:], uint16(epoch))
+	put.PutUint32(b.buf[offsetBaseSequence:], uint32(sequence))
+	b.attributes |= transactional
 }
 
 // append adds one record. A nil key or value is null on the wire.
@@ -100,7 +114,7 @@ func (b *recordBatch) finish(compression kafka.Compression) ([]byte, error) {
 	put := binary.BigEndian
 	put.PutUint32(b.buf[offsetSize:], uint32(len(b.buf)-4))
 	put.PutUint32(b.buf[offsetBatchLength:], uint32(len(b.buf)-offsetLeaderEpoch))
-	put.PutUint16(b.buf[offsetAttributes:], uint16(compression))
+	put.PutUint16(b.buf[offsetAttributes:], b.attributes|uint16(compression))
 	put.PutUint32(b.buf[offsetLastOffsetDelta:], uint32(b.count-1))
 	put.PutUint64(b.buf[offsetFirstTimestamp:], uint64(b.first))
 	put.PutUint64(b.buf[offsetMaxTimestamp:], uint64(b.max))

@@ -25,11 +25,44 @@ func permanent(err error) bool {
 	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidTopic, kafka.InvalidRequiredAcks,
 		kafka.InvalidTimestamp, kafka.UnsupportedVersion, kafka.UnsupportedForMessageFormat, kafka.InvalidRecord,
 		kafka.UnsupportedCompressionType, kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed,
-		kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism, kafka.SecurityDisabled:
+		kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism, kafka.SecurityDisabled,
+		kafka.TransactionalIDAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.InvalidGroupId,
+		kafka.InvalidTransactionTimeout, kafka.OffsetMetadataTooLarge:
 		return true
 	}
 	return false
 }
+
+// Codes that kafka-go has no name for, or another one.
+const (
+	operationNotAttempted kafka.Error = 55 // another partition of the request failed
+	transactionAbortable  kafka.Error = 120
+)
+
+// over tells errors after which a transaction cannot be committed: its producer has been fenced by another one, the
+// member is no longer in the group's generation, or the brokers have given the transaction up.
+func over(err error) bool {
+	var code kafka.Error
+	if !errors.As(err, &code) {
+		return false
+	}
+	switch code {
+	case kafka.InvalidProducerEpoch, kafka.ProducerFenced,
+		kafka.IllegalGeneration, kafka.UnknownMemberId, kafka.RebalanceInProgress, kafka.FencedInstanceID,
+		kafka.OutOfOrderSequenceNumber, kafka.UnknownProducerId, kafka.InvalidProducerIDMapping,
+		kafka.InvalidTransactionState, transactionAbortable:
+		return true
+	}
+	return false
+}
+
+// fenced tells whether another producer has taken over the transactional id.
+func fenced(err error) bool {
+	return errors.Is(err, kafka.InvalidProducerEpoch) || errors.Is(err, kafka.ProducerFenced)
+}
+
+// final tells errors that end the attempts.
+func final(err error) bool { return permanent(err) || over(err) }
 
 // retry calls attempt until it succeeds, fails for good, or ctx ends. The log has one line when the waiting begins and one
 // when it is over.
@@ -41,7 +74,7 @@ func (p *Producer) retry(ctx context.Context, attempt func() error) error {
 		if err == nil && !since.IsZero() {
 			p.opts.Logger.Info("publishing again", "after", p.opts.Clock.Now().Sub(since).Round(time.Millisecond))
 		}
-		if err == nil || permanent(err) {
+		if err == nil || final(err) {
 			return err
 		}
 		if since.IsZero() {

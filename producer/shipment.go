@@ -23,6 +23,8 @@ type shipment struct {
 	where map[partition]int // position in loads
 	value []byte            // scratch of the codec
 	spare [][]byte          // memory of earlier batches
+	// transaction is the transactional id that the sealed batches belong to; empty means none.
+	transaction string
 }
 
 // load is what one partition gets.
@@ -38,7 +40,7 @@ func (s *shipment) reset(limit int) {
 			s.spare = append(s.spare, l.batches[i].buf)
 		}
 	}
-	s.limit, s.loads = limit, s.loads[:0]
+	s.limit, s.loads, s.transaction = limit, s.loads[:0], ""
 	if s.where == nil {
 		s.where = make(map[partition]int)
 	}
@@ -73,23 +75,35 @@ func (s *shipment) memory() []byte {
 	return nil
 }
 
-// ship writes everything, one request a leader at a time, and returns when all in-sync replicas have it. What failed is
-// repeated before anything behind it in the same partition.
-func (p *Producer) ship(ctx context.Context, s *shipment) error {
+// seal finishes the record batches, as a part of the session's transaction where there is one.
+func (s *shipment) seal(compression kafka.Compression, tx *session) error {
+	if tx != nil {
+		s.transaction = tx.id
+	}
 	for _, l := range s.loads {
 		l.wire = l.wire[:0]
 		for i := range l.batches {
-			wire, err := l.batches[i].finish(p.opts.Compression)
+			b := &l.batches[i]
+			if tx != nil {
+				b.sign(tx.producer, tx.epoch, tx.sequence(l.at, b.count))
+			}
+			wire, err := b.finish(compression)
 			if err != nil {
 				return fmt.Errorf("publishing to %s: %w", l.at.topic, err)
 			}
 			l.wire = append(l.wire, wire)
 		}
 	}
+	return nil
+}
+
+// ship writes what was sealed, one request a leader at a time, and returns when all in-sync replicas have it. What failed
+// is repeated before anything behind it in the same partition.
+func (p *Producer) ship(ctx context.Context, s *shipment) error {
 	left := s.loads
 	for len(left) > 0 {
 		err := p.retry(ctx, func() error {
-			err := p.round(ctx, left)
+			err := p.round(ctx, s.transaction, left)
 			left = unwritten(left)
 			return err
 		})
@@ -111,7 +125,7 @@ func unwritten(loads []*load) []*load {
 }
 
 // round writes the first unwritten batch of every load, one request for each leader, side by side.
-func (p *Producer) round(ctx context.Context, loads []*load) error {
+func (p *Producer) round(ctx context.Context, transaction string, loads []*load) error {
 	byLeader := make(map[int32][]*load)
 	for _, l := range loads {
 		leader, err := p.leader(ctx, l.at)
@@ -121,22 +135,22 @@ func (p *Producer) round(ctx context.Context, loads []*load) error {
 		byLeader[leader] = append(byLeader[leader], l)
 	}
 	if len(byLeader) == 1 {
-		return p.write(ctx, loads)
+		return p.write(ctx, transaction, loads)
 	}
 	var wg sync.WaitGroup
 	errs := make(chan error, len(byLeader))
 	for _, loads := range byLeader {
-		wg.Go(func() { errs <- p.write(ctx, loads) })
+		wg.Go(func() { errs <- p.write(ctx, transaction, loads) })
 	}
 	wg.Wait()
 	close(errs)
 	return worst(errs)
 }
 
-// worst prefers an error that is permanent.
+// worst prefers an error that ends the attempts.
 func worst(errs <-chan error) (err error) {
 	for e := range errs {
-		if err == nil || (e != nil && permanent(e)) {
+		if err == nil || (e != nil && final(e)) {
 			err = e
 		}
 	}
@@ -145,8 +159,9 @@ func worst(errs <-chan error) (err error) {
 
 // write sends one request with the first unwritten batch of each load, which have one leader, and cuts off those that
 // were written.
-func (p *Producer) write(ctx context.Context, loads []*load) error {
-	req := &rawproduce.Request{Acks: int16(kafka.RequireAll), Timeout: int32(p.opts.RequestTimeout.Milliseconds())}
+func (p *Producer) write(ctx context.Context, transaction string, loads []*load) error {
+	req := &rawproduce.Request{TransactionalID: transaction, Acks: int16(kafka.RequireAll),
+		Timeout: int32(p.opts.RequestTimeout.Milliseconds())}
 	for _, l := range loads {
 		k := slices.IndexFunc(req.Topics, func(t rawproduce.RequestTopic) bool { return t.Topic == l.at.topic })
 		if k < 0 {
@@ -156,10 +171,7 @@ func (p *Producer) write(ctx context.Context, loads []*load) error {
 		req.Topics[k].Partitions = append(req.Topics[k].Partitions, rawproduce.RequestPartition{
 			Partition: int32(l.at.id), RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(l.wire[0])}})
 	}
-	// The deadline is for a broker that hangs: it ends the connection, so it is well beyond what a slow one takes.
-	ctx, cancel := context.WithTimeout(ctx, p.opts.RequestTimeout+10*time.Second)
-	defer cancel()
-	m, err := p.opts.Transport.RoundTrip(ctx, p.opts.Addr, req)
+	m, err := p.ask(ctx, req)
 	if err != nil {
 		return fmt.Errorf("publishing to %s: %w", loads[0].at.topic, err)
 	}
@@ -177,13 +189,22 @@ func (p *Producer) write(ctx context.Context, loads []*load) error {
 	return worst(errs)
 }
 
-// settle cuts the first batch off where the broker has it.
+// ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection, so it is
+// well beyond what a slow one takes.
+func (p *Producer) ask(ctx context.Context, req kafka.Request) (kafka.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.opts.RequestTimeout+10*time.Second)
+	defer cancel()
+	return p.opts.Transport.RoundTrip(ctx, p.opts.Addr, req)
+}
+
+// settle cuts the first batch off where the broker has it, also where it says that it had it already: the answer to the
+// attempt before was lost.
 func (l *load) settle(codes map[partition]int16, limit int) error {
 	code, answered := codes[l.at]
 	switch err := kafka.Error(code); {
 	case !answered:
 		return fmt.Errorf("publishing to %s: partition %d is missing from the answer", l.at.topic, l.at.id)
-	case code == 0:
+	case code == 0, err == kafka.DuplicateSequenceNumber:
 		l.wire = l.wire[1:]
 		return nil
 	case err == kafka.MessageSizeTooLarge:
