@@ -14,6 +14,7 @@ type check func(value any) error
 
 // checks are the checks that tags name.
 var checks = map[string]check{
+	"share":     func(v any) error { return checkShare(v.(float64)) },
 	"required":  func(v any) error { return checkRequired(v.(string)) },
 	"listen":    func(v any) error { return checkListen(v.(string)) },
 	"addresses": func(v any) error { return checkAddresses(v.([]string)) },
@@ -21,6 +22,13 @@ var checks = map[string]check{
 	"prefix":    func(v any) error { return checkPrefix(v.(string)) },
 	"start":     func(v any) error { return checkStart(v.(string)) },
 	"redis":     func(v any) error { return v.(RedisURL).check() },
+}
+
+func checkShare(x float64) error {
+	if x < 0 || x > 1 {
+		return errors.New("want 0 to 1")
+	}
+	return nil
 }
 
 func checkRequired(text string) error {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ var kinds = map[reflect.Type]kind{
 	reflect.TypeFor[[]string]():      {"list", func(text string) (any, error) { return parseList(text), nil }},
 	reflect.TypeFor[bool]():          {"bool", parseBool},
 	reflect.TypeFor[int]():           {"int", parseInt},
+	reflect.TypeFor[float64]():       {"number", parseNumber},
 	reflect.TypeFor[time.Duration](): {"duration", parseDuration},
 	reflect.TypeFor[Bytes]():         {"bytes", func(text string) (any, error) { return ParseBytes(text) }},
 }
@@ -59,6 +61,14 @@ func parseInt(text string) (any, error) {
 		return nil, errors.New("want a whole number")
 	}
 	return n, nil
+}
+
+func parseNumber(text string) (any, error) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil, errors.New("want a number such as 0.9")
+	}
+	return x, nil
 }
 
 func parseDuration(text string) (any, error) {

@@ -54,6 +54,7 @@ func TestDefaults(t *testing.T) {
 		Batch:    Batch{ModeNode, 256, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000},
+		Output:   Output{Representation: "none"},
 		HTTP:     HTTP{":9464"},
 		Shutdown: Shutdown{30 * time.Second},
 		Log:      Log{"info", "text"},
@@ -71,6 +72,7 @@ kafka:
   group: from-file
   client_id: from-file
 batch: {size: 10, mode: graph}
+output: {coverage: 0.9}
 redis: # all below is left out
 cache: {}
 `
@@ -81,6 +83,7 @@ cache: {}
 		"RIVULET_KAFKA_TOPICS_DEAD_LETTERS=dead",
 		"RIVULET_BATCH_SIZE=20",
 		"RIVULET_OUTPUT_LOGITS=true",
+		"RIVULET_OUTPUT_REPRESENTATION=embedding",
 		"RIVULET_DATA=/data", "RIVULET_TEST_REDIS=redis://localhost", // not settings
 	}
 	got, err := Load[Consumer](sources(t, file, environ,
@@ -93,7 +96,7 @@ cache: {}
 	want.Kafka.Group = "from-environment"
 	want.Kafka.Topics.DeadLetters = "dead"
 	want.Batch = Batch{ModeGraph, 30, 5 * time.Millisecond}
-	want.Output = Output{Probabilities: true, Logits: true}
+	want.Output = Output{Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}
 	want.Cache.Bytes = 1 << 30
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -238,6 +241,13 @@ func TestChecks(t *testing.T) {
 		{"--redis.url=redis://host/x", false},
 		{"--redis.url=redis://host?sizes=3", false},
 		{"--artifact=", true},
+		{"--output.coverage=1", true},
+		{"--output.coverage=0.5", true},
+		{"--output.coverage=1.01", false},
+		{"--output.coverage=-0.1", false},
+		{"--output.coverage=NaN", false},
+		{"--output.coverage=most", false},
+		{"--output.representation=rank", false},
 		{"--batch.linger=0s", true},
 		{"--shutdown.drain_timeout=0s", false},
 	} {

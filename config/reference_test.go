@@ -92,7 +92,7 @@ func TestVariablesAreDistinct(t *testing.T) {
 // Whoever reads a field's tags must learn what zero means, where zero is allowed.
 func TestZeroIsDocumented(t *testing.T) {
 	for _, f := range schemaOf(reflect.TypeFor[Consumer]()).fields {
-		zero := map[string]string{"int": "0", "bytes": "0", "duration": "0s", "string": "", "secret": "", "list": ""}
+		zero := map[string]string{"int": "0", "number": "0", "bytes": "0", "duration": "0s", "string": "", "secret": "", "list": ""}
 		text, hasZero := zero[f.kind.name]
 		if _, err := f.read(text); hasZero && err == nil && f.zero == "" {
 			t.Errorf("%s: zero is allowed, and the tag zero is missing", f.key)

@@ -35,6 +35,9 @@ type benchVersion struct {
 	rows      map[string]infer.Row
 }
 
+func (v *benchVersion) Embed(*infer.Batch) *graph.Dense { panic("no benchmark asks for embeddings") }
+func (v *benchVersion) Threshold() float32              { return 0 }
+
 func newBenchVersion() *benchVersion {
 	r := rand.New(rand.NewPCG(1, 2))
 	dense := func(rows, cols int) *graph.Dense {

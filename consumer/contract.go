@@ -25,6 +25,10 @@ type Version interface {
 	Rows(ctx context.Context, ids []string, rows []infer.Row) error
 	// Predict returns raw logits and published probabilities, both n×C.
 	Predict(b *infer.Batch) (logits, probabilities *graph.Dense)
+	// Embed returns the layer before the classifier, n×width. It is asked only where [Output.Representation] is embedding.
+	Embed(b *infer.Batch) *graph.Dense
+	// Threshold is the probability of the predicted class below which a prediction abstains; 0: none does.
+	Threshold() float32
 }
 
 // Versions gives the version to serve. It is asked once a batch, so that a batch is served by one version only.

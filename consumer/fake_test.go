@@ -18,6 +18,8 @@ type testVersion struct {
 	id        string
 	features  int
 	predictor infer.Predictor
+	embedder  infer.Embedder // of the SGC: width 4
+	threshold float32
 	rows      map[string]infer.Row
 
 	mu      sync.Mutex
@@ -39,6 +41,7 @@ func newTestVersion(id string) *testVersion {
 		id: id, features: 4,
 		predictor: infer.Predictor{Model: sgc.Frozen(sgc.Tables(adj, infer.Ready(x)), pre),
 			Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}},
+		embedder: infer.FrozenFeatures(infer.FeatureTables(adj, infer.Ready(x)), pre),
 		rows: map[string]infer.Row{
 			"t0":    {Known: true, Cols: []int32{0}, Vals: []float32{1}},
 			"t1":    {Known: true, Cols: []int32{0, 2}, Vals: []float32{0.5, 0.25}},
@@ -77,6 +80,9 @@ func (v *testVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Dens
 	v.mu.Unlock()
 	return v.predictor.Predict(b)
 }
+
+func (v *testVersion) Embed(b *infer.Batch) *graph.Dense { return v.embedder.Embeddings(b) }
+func (v *testVersion) Threshold() float32                { return v.threshold }
 
 func (v *testVersion) fail(err error) {
 	v.mu.Lock()

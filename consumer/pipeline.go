@@ -51,6 +51,12 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	if opts.Mode != Graph && opts.Mode != Node {
 		return nil, fmt.Errorf("consumer: batch mode is %q, want %q or %q", opts.Mode, Graph, Node)
 	}
+	switch opts.Output.Representation {
+	case "", RepresentationNone, event.RepresentationLogits, event.RepresentationEmbedding:
+	default:
+		return nil, fmt.Errorf("consumer: representation is %q, want %q, %q or %q", opts.Output.Representation,
+			RepresentationNone, event.RepresentationLogits, event.RepresentationEmbedding)
+	}
 	if opts.Codec == nil {
 		opts.Codec = event.JSON{}
 	}
@@ -96,6 +102,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	if len(arrivals) > 0 {
 		logits, probabilities := version.Predict(batch)
 		out.Predictions = p.predictions(in, version, arrivals, logits, probabilities)
+		p.represent(out.Predictions, version, batch, logits)
 	}
 	watch.lap(&stats.Infer)
 

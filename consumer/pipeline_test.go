@@ -183,6 +183,77 @@ func TestPredictionCarriesWhatTheModelSaid(t *testing.T) {
 	}
 }
 
+func TestRepresentation(t *testing.T) {
+	v := newTestVersion("v1")
+	arrivals := []event.Arrival{arrival("a", "t0", "b"), arrival("b", "t1", "x"), arrival("c")}
+	publish := func(o Output) []event.Prediction {
+		t.Helper()
+		out := &kept{}
+		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Graph, Output: o})
+		if err := p.Process(t.Context(), Intake{Records: records(t, arrivals...)}); err != nil {
+			t.Fatal(err)
+		}
+		return out.predictions()
+	}
+	for _, pr := range publish(Output{Representation: event.RepresentationLogits, Logits: true}) {
+		if pr.RepresentationKind != event.RepresentationLogits || !slices.Equal(pr.Representation, pr.Logits) || len(pr.Logits) != 3 {
+			t.Errorf("%s: representation %q %v with logits %v", pr.ID, pr.RepresentationKind, pr.Representation, pr.Logits)
+		}
+	}
+	embedded := publish(Output{Representation: event.RepresentationEmbedding})
+	want := v.embedder.Embeddings(v.batches[len(v.batches)-1])
+	for i, pr := range embedded {
+		if pr.RepresentationKind != event.RepresentationEmbedding || !slices.Equal(pr.Representation, want.Row(i)) || pr.Logits != nil {
+			t.Errorf("%s: representation %q %v, want %v", pr.ID, pr.RepresentationKind, pr.Representation, want.Row(i))
+		}
+	}
+	for _, o := range []Output{{}, {Representation: RepresentationNone}} {
+		for _, pr := range publish(o) {
+			if pr.Representation != nil || pr.RepresentationKind != "" {
+				t.Errorf("%+v: representation %q %v", o, pr.RepresentationKind, pr.Representation)
+			}
+		}
+	}
+	_, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Output: Output{Representation: "rank"}})
+	if err == nil || !strings.Contains(err.Error(), `representation is "rank", want "none"`) {
+		t.Errorf("a representation that nobody knows: %v", err)
+	}
+}
+
+// A prediction abstains where its probability is below the version's threshold, and is published all the same.
+func TestAbstention(t *testing.T) {
+	v := newTestVersion("v1")
+	arrivals := []event.Arrival{arrival("a", "t0"), arrival("b", "t1"), arrival("c", "t2"), arrival("d")}
+	publish := func(threshold float32) []event.Prediction {
+		t.Helper()
+		v.threshold = threshold
+		out := &kept{}
+		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out})
+		if err := p.Process(t.Context(), Intake{Records: records(t, arrivals...)}); err != nil {
+			t.Fatal(err)
+		}
+		return out.predictions()
+	}
+	plain := publish(0)
+	var sorted []float32
+	for _, pr := range plain {
+		if pr.Abstained {
+			t.Errorf("%s abstains at threshold 0", pr.ID)
+		}
+		sorted = append(sorted, pr.Probability)
+	}
+	slices.Sort(sorted)
+	marked := publish(sorted[2]) // that one itself answers
+	for i, pr := range marked {
+		if want := pr.Probability < sorted[2]; pr.Abstained != want {
+			t.Errorf("%s of probability %v abstains: %t at threshold %v", pr.ID, pr.Probability, pr.Abstained, sorted[2])
+		}
+		if pr.Class != plain[i].Class || pr.Probability != plain[i].Probability {
+			t.Errorf("the threshold changed the prediction of %s", pr.ID)
+		}
+	}
+}
+
 func TestFeatureLengthIsJudgedByTheVersionThatServesTheBatch(t *testing.T) {
 	versions, out := serve(newTestVersion("v1")), &kept{}
 	p := pipeline(t, PipelineOptions{Versions: versions, Deliverer: out})

@@ -12,14 +12,14 @@ import (
 // predictions says in the wire's terms what the model said of each arrival: row i of logits and probabilities (n×C) is
 // arrival i. The result is valid until the next batch.
 func (p *Pipeline) predictions(in Intake, version Version, arrivals []*slot, logits, probabilities *graph.Dense) []event.Prediction {
-	classes, id, now := version.Classes(), version.ID(), p.Clock.Now()
+	classes, id, threshold, now := version.Classes(), version.ID(), version.Threshold(), p.Clock.Now()
 	p.published = slices.Grow(p.published[:0], len(arrivals))[:len(arrivals)]
 	for i, s := range arrivals {
 		row := probabilities.Row(i)
 		best := infer.ArgMax(row)
 		pr := event.Prediction{
 			ID: s.arrival.ID, Key: s.record.Key,
-			Class: best, ClassName: classes[best], Probability: row[best],
+			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold,
 			Top:   p.top(p.published[i].Top[:0], row, classes),
 			Known: s.known, InBatch: s.inBatch, Unknown: s.unknown,
 			Artifact: id, Batch: in.Name, Source: s.record.Source,
@@ -34,6 +34,21 @@ func (p *Pipeline) predictions(in Intake, version Version, arrivals []*slot, log
 		p.published[i] = pr
 	}
 	return p.published
+}
+
+// represent adds what a feed computes with, of the kind that is asked for, to the predictions of a batch.
+func (p *Pipeline) represent(predictions []event.Prediction, version Version, b *infer.Batch, logits *graph.Dense) {
+	rows := logits
+	switch p.Output.Representation {
+	case event.RepresentationLogits:
+	case event.RepresentationEmbedding:
+		rows = version.Embed(b)
+	default:
+		return
+	}
+	for i := range predictions {
+		predictions[i].Representation, predictions[i].RepresentationKind = rows.Row(i), p.Output.Representation
+	}
 }
 
 // top appends the Output.TopK most probable classes to dst, best first; of equal ones the lower index first, as in

@@ -47,10 +47,16 @@ type Limits struct {
 	RecordBytes int
 }
 
+// RepresentationNone is the value of [Output.Representation] that asks for none.
+const RepresentationNone = "none"
+
 // Output says what a prediction holds beside the most probable class.
 type Output struct {
 	// TopK is how many of the most probable classes it lists; 0 means none, more than C means C.
 	TopK int
 	// Probabilities and Logits ask for one value a class.
 	Probabilities, Logits bool
+	// Representation is what a feed computes with instead of a class: event.RepresentationLogits,
+	// event.RepresentationEmbedding, for which the versions must have been loaded, or none ("none" or empty).
+	Representation string
 }

@@ -36,6 +36,8 @@ func predictCommand() *cobra.Command {
 	flags.IntVar(&cfg.Output.TopK, "top-k", 0, "how many of the most probable classes a prediction lists")
 	flags.BoolVar(&cfg.Output.Probabilities, "probabilities", false, "add the probabilities of all classes")
 	flags.BoolVar(&cfg.Output.Logits, "logits", false, "add the model's raw output")
+	flags.StringVar(&choice.Representation, "representation", serving.RepresentNone, "add none, logits or embedding, the layer before the classifier")
+	flags.Float64Var(&choice.Coverage, "coverage", 0, "share of the arrivals to answer, others are marked as abstained; 0: none is marked")
 	_ = cmd.MarkFlagRequired("artifact")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cfg.Batch.Size < 1 {
@@ -48,7 +50,8 @@ func predictCommand() *cobra.Command {
 		}
 		predicted, rejected, err := app.PredictLines(cmd.Context(), versions, cmd.InOrStdin(), cmd.OutOrStdout(), app.LineOptions{
 			Mode: consumer.Mode(cfg.Batch.Mode), Batch: cfg.Batch.Size, Limits: consumer.Limits{Edges: cfg.Limits.Edges},
-			Output: consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits},
+			Output: consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits,
+				Representation: choice.Representation},
 			Rejected: func(line int64, d *event.DeadLetter) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, d.Detail)
 			}})

@@ -94,7 +94,7 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 		DrainTimeout: cfg.Shutdown.DrainTimeout,
 		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
 			Limits:   consumer.Limits{Edges: cfg.Limits.Edges, RecordBytes: int(cfg.Limits.RecordBytes)},
-			Output:   consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits},
+			Output:   output(cfg.Output),
 			Observer: observer},
 		Logger: log,
 	})

@@ -62,7 +62,13 @@ func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, err
 
 // choice is what the settings choose among what an artifact offers.
 func choice(cfg config.Consumer) serving.Options {
-	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration}
+	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
+		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage}
+}
+
+// output is what the settings have predictions hold.
+func output(cfg config.Output) consumer.Output {
+	return consumer.Output{TopK: cfg.TopK, Probabilities: cfg.Probabilities, Logits: cfg.Logits, Representation: cfg.Representation}
 }
 
 // follower makes the watcher of a consumer.

@@ -48,7 +48,7 @@ func aBatch() consumer.BatchStats {
 			Predictions: []event.Prediction{
 				{ClassName: "lens", IngestTime: noon.Add(-9 * time.Millisecond)},
 				{ClassName: "lens", IngestTime: noon.Add(time.Hour)},
-				{ClassName: "tripod"}, // no time known
+				{ClassName: "tripod", Abstained: true}, // no time known
 			},
 			DeadLetters: []event.DeadLetter{{Reason: event.ReasonNotFinite}},
 		},
@@ -67,6 +67,9 @@ func TestMetrics(t *testing.T) {
 	o, _ := newTestObserver()
 	observeAll(o)
 	const want = `
+# HELP rivulet_abstained_predictions_total Predictions whose probability was below the abstention threshold.
+# TYPE rivulet_abstained_predictions_total counter
+rivulet_abstained_predictions_total 1
 # HELP rivulet_arrivals_total Records that were read and delivered, as predictions or dead letters.
 # TYPE rivulet_arrivals_total counter
 rivulet_arrivals_total 4
