@@ -52,13 +52,13 @@ type Output struct {
 	TopK          int  `key:"top_k" default:"0" min:"0" unit:"classes" usage:"how many of the most probable classes a prediction lists" zero:"no list; more than there are classes lists all"`
 	Probabilities bool `key:"probabilities" default:"false" usage:"add the probabilities of all classes"`
 	Logits        bool `key:"logits" default:"false" usage:"add the model's raw output, before temperature and propagation"`
+
+	Representation string  `key:"representation" default:"none" oneof:"none|logits|embedding" usage:"add what a feed computes with instead of a class: the logits, or the layer before the classifier (of a frozen sgc the propagated features, for which the artifact must have been trained with --representation)"`
+	Coverage       float64 `key:"coverage" default:"0" unit:"share" check:"share" usage:"share of the arrivals to answer, up to 1: predictions below the probability at which that share of the validation nodes is answered are marked as abstained" zero:"none is marked"`
 }
 
 // HTTP is where metrics and health are served.
 type HTTP struct {
-
-	Representation string  `key:"representation" default:"none" oneof:"none|logits|embedding" usage:"add what a feed computes with instead of a class: the logits, or the layer before the classifier (of a frozen sgc the propagated features, for which the artifact must have been trained with --representation)"`
-	Coverage       float64 `key:"coverage" default:"0" unit:"share" check:"share" usage:"share of the arrivals to answer, up to 1: predictions below the probability at which that share of the validation nodes is answered are marked as abstained" zero:"none is marked"`
 	Listen string `key:"listen" default:":9464" check:"listen" usage:"address of /metrics, /healthz and /readyz, as host:port or :port" zero:"no HTTP server"`
 }
 
