@@ -13,6 +13,8 @@ type Consumer struct {
 	Attachment  string `key:"attachment" default:"auto" oneof:"auto|frozen|joint" usage:"how arrivals are attached to the synthetic graph; auto: as the model's tables and M were made for"`
 	Calibration string `key:"calibration" default:"auto" oneof:"auto|none|lp|ep" usage:"propagation after the model: label (lp), error (ep) or none; auto: as validation chose for the model"`
 
+	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash predictions may come twice, marked by their headers; exactly_once: predictions, dead letters and offsets are one transaction, and read-committed readers see each once (Kafka 2.5 or newer)"`
+
 	Batch    Batch    `key:"batch"`
 	Cache    Cache    `key:"cache"`
 	Limits   Limits   `key:"limits"`
@@ -22,8 +24,10 @@ type Consumer struct {
 	Log      Log      `key:"log"`
 }
 
-// Values of [Consumer.Attachment], [Consumer.Calibration] and [Batch.Mode] on which wiring branches.
+// Values of [Consumer.Attachment], [Consumer.Calibration], [Consumer.Delivery] and [Batch.Mode] on which wiring branches.
 const (
+	ExactlyOnce = "exactly_once" // predictions, dead letters and offsets are one transaction
+
 	Auto      = "auto"  // as the artifact says
 	ModeNode  = "node"  // each arrival on its own
 	ModeGraph = "graph" // edges among the arrivals of a micro-batch count

@@ -44,6 +44,9 @@ type Kafka struct {
 	SessionTimeout time.Duration `key:"session_timeout" default:"10s" min:"1s" max:"5m" usage:"silence after which the broker gives this member's partitions to others; heartbeats are sent three times as often"`
 	Fetch          Fetch         `key:"fetch"`
 	Compression    string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of what is published"`
+
+	TransactionalID    string        `key:"transactional_id" default:"" usage:"what the transactional ids of delivery exactly_once begin with; a dot, the topic of arrivals, a dot and a partition follow. All members of a group must have the same" zero:"the group's name"`
+	TransactionTimeout time.Duration `key:"transaction_timeout" default:"1m" min:"1s" max:"24h" usage:"how long a transaction may be open before the brokers abort it; not more than their transaction.max.timeout.ms"`
 }
 
 // Topics are the consumer's topics. They must be three different ones.

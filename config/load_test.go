@@ -42,6 +42,8 @@ func TestDefaults(t *testing.T) {
 			SessionTimeout: 10 * time.Second,
 			Fetch:          Fetch{4 << 20, 500 * time.Millisecond},
 			Compression:    "none",
+
+			TransactionTimeout: time.Minute,
 		},
 		Redis: Redis{
 			RedisServer: RedisServer{
@@ -50,7 +52,7 @@ func TestDefaults(t *testing.T) {
 			},
 			PollInterval: time.Second, HeartbeatTTL: 30 * time.Second,
 		},
-		Attachment: Auto, Calibration: Auto,
+		Attachment: Auto, Calibration: Auto, Delivery: "at_least_once",
 		Batch:    Batch{ModeNode, 256, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000},

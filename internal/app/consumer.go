@@ -79,7 +79,7 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 	if !cfg.Kafka.StartTime().IsZero() {
 		start = consumer.AtTime
 	}
-	deliver, err := producer.New(producer.Options{Addr: kafka.TCP(cfg.Kafka.Brokers.Brokers...), Transport: transport,
+	deliver, fence, err := deliverer(cfg, producer.Options{Addr: kafka.TCP(cfg.Kafka.Brokers.Brokers...), Transport: transport,
 		Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Compression: compression,
 		OnRetry: func(err error) { observer.Retry(consumer.StagePublish, err) }, Logger: log})
 	if err != nil {
@@ -91,7 +91,7 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 		BatchSize: cfg.Batch.Size, BatchLinger: cfg.Batch.Linger,
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3,
-		DrainTimeout: cfg.Shutdown.DrainTimeout,
+		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: fence,
 		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
 			Limits:   consumer.Limits{Edges: cfg.Limits.Edges, RecordBytes: int(cfg.Limits.RecordBytes)},
 			Output:   output(cfg.Output),
