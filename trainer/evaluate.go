@@ -198,12 +198,13 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	}
 	r.Confusion = answer.Confusion(set, t.classes())
 	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels, nil)
+	r.ReliabilityBefore = eval.Reliability(uncalibrated(predictor, set), set.Labels, nil)
 	for of, value := range map[*eval.Spread]float64{
 		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
 		&r.Agreement:         eval.Equal(answer.Class, t.whole.classes(&r)),
 		&r.ChangedByBatching: 100 - eval.Equal(answer.Class, again.predict(d)),
 		&r.ECE:               eval.ECE(r.Reliability),
-		&r.ECEBefore:         eval.ECE(eval.Reliability(uncalibrated(predictor, set), set.Labels, nil)),
+		&r.ECEBefore:         eval.ECE(r.ReliabilityBefore),
 	} {
 		of.Mean = value
 	}

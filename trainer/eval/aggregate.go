@@ -49,7 +49,9 @@ func joined(rows []Result) Result {
 		out.WeightDecays = append(out.WeightDecays, r.WeightDecays...)
 	}
 	out.WeightDecay = mostFrequent(out.WeightDecays)
-	out.Confusion, out.Reliability = summed(rows), pooled(rows)
+	out.Confusion = summed(rows)
+	out.Reliability = pooled(rows, func(r *Result) []Bin { return r.Reliability })
+	out.ReliabilityBefore = pooled(rows, func(r *Result) []Bin { return r.ReliabilityBefore })
 	return out
 }
 
@@ -110,10 +112,10 @@ func summed(rows []Result) [][]int {
 }
 
 // pooled are the bins of all rows together.
-func pooled(rows []Result) []Bin {
-	out := slices.Clone(rows[0].Reliability)
-	for _, r := range rows[1:] {
-		for k, b := range r.Reliability {
+func pooled(rows []Result, of func(r *Result) []Bin) []Bin {
+	out := slices.Clone(of(&rows[0]))
+	for i := range rows[1:] {
+		for k, b := range of(&rows[1+i]) {
 			n := out[k].Count + b.Count
 			if n == 0 {
 				continue

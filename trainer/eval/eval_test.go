@@ -235,14 +235,17 @@ func TestSection6ECE(t *testing.T) {
 func TestOverSeeds(t *testing.T) {
 	row := func(seed uint64, batch string, accuracy, decay float64, right int) Result {
 		return Result{Method: "m", Batch: batch, Seeds: []uint64{seed}, Accuracy: Spread{Mean: accuracy}, MsPerBatch: accuracy,
-			WeightDecay: decay, WeightDecays: []float64{decay}, Confusion: [][]int{{right}}, Reliability: []Bin{{right, .5, 1}}}
+			WeightDecay: decay, WeightDecays: []float64{decay}, Confusion: [][]int{{right}}, Reliability: []Bin{{right, .5, 1}},
+			ReliabilityBefore: []Bin{{right, accuracy / 100, .5}}}
 	}
 	got := OverSeeds([]Result{row(0, "graph", 90, .1, 1), row(0, "node", 70, .1, 5), row(1, "graph", 94, .01, 3), row(2, "graph", 92, .01, 4)})
 	want := []Result{
 		{Method: "m", Batch: "graph", Seeds: []uint64{0, 1, 2}, Accuracy: Spread{92, 2}, MsPerBatch: 92, WeightDecay: .01,
-			WeightDecays: []float64{.1, .01, .01}, Confusion: [][]int{{8}}, Reliability: []Bin{{8, .5, 1}}},
+			WeightDecays: []float64{.1, .01, .01}, Confusion: [][]int{{8}}, Reliability: []Bin{{8, .5, 1}},
+			ReliabilityBefore: []Bin{{8, (1*.9 + 3*.94 + 4*.92) / 8, .5}}},
 		{Method: "m", Batch: "node", Seeds: []uint64{0}, Accuracy: Spread{70, 0}, MsPerBatch: 70, WeightDecay: .1,
-			WeightDecays: []float64{.1}, Confusion: [][]int{{5}}, Reliability: []Bin{{5, .5, 1}}},
+			WeightDecays: []float64{.1}, Confusion: [][]int{{5}}, Reliability: []Bin{{5, .5, 1}},
+			ReliabilityBefore: []Bin{{5, .7, .5}}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)

@@ -48,8 +48,9 @@ type Result struct {
 	TrainSeconds float64 `json:"train_seconds"`
 	// Confusion counts predictions by class: row the label, column the prediction, summed over seeds, C×C.
 	Confusion [][]int `json:"confusion,omitempty"`
-	// Reliability are the bins that ECE is made of, summed over seeds.
-	Reliability []Bin `json:"reliability,omitempty"`
+	// Reliability are the bins that ECE is made of, pooled over seeds, ReliabilityBefore those of ECEBefore.
+	Reliability       []Bin `json:"reliability,omitempty"`
+	ReliabilityBefore []Bin `json:"reliability_before,omitempty"`
 }
 
 // Spread is a mean over seeds with the sample deviation, 0 for one seed.
