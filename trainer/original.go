@@ -19,6 +19,7 @@ type fitted struct {
 	model       infer.Model
 	weightDecay float64
 	validation  float64 // accuracy of the joint model on the support nodes, percent
+	seconds     float64 // wall clock of the fit, all weight decays
 }
 
 // fitOriginal fits W_O of a model on T, or takes the one that was given.
@@ -83,7 +84,7 @@ func (t *task) choose(what string, progress Progress, fitOne func(decay float64)
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		if best == nil || accuracy > best.validation {
-			best = &fitted{model, decay, accuracy}
+			best = &fitted{model: model, weightDecay: decay, validation: accuracy}
 		}
 	}
 	progress.Step(what, len(WeightDecays), len(WeightDecays))

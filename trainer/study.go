@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
@@ -145,13 +144,9 @@ func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Pro
 				bySeed[seed] = base.whole.seeded()
 			}
 			for _, at := range o.variants(run, base) {
-				t, err := base.with(at, bySeed[seed])
+				more, err := base.studied(ctx, at, bySeed[seed], &o, progress)
 				if err != nil {
-					return nil, err
-				}
-				more, err := t.studied(ctx, o, progress)
-				if err != nil {
-					return nil, fmt.Errorf("%s with %d synthetic nodes, seed %d: %w", t.label, t.nodes, seed, err)
+					return nil, fmt.Errorf("%s, seed %d: %w", at.label(), seed, err)
 				}
 				rows = append(rows, more...)
 			}
@@ -185,17 +180,19 @@ func (o *StudyOptions) variants(run Options, t *task) []Options {
 }
 
 // studied measures one run with one seed.
-func (t *task) studied(ctx context.Context, o StudyOptions, progress Progress) ([]eval.Result, error) {
-	start := time.Now()
+func (t *task) studied(ctx context.Context, run Options, known *whole, o *StudyOptions, progress Progress) ([]eval.Result, error) {
+	t, err := t.with(run, known)
+	if err != nil {
+		return nil, err
+	}
 	r, err := t.condense(ctx, progress)
 	if err != nil {
 		return nil, err
 	}
-	seconds := time.Since(start).Seconds()
 	kinds := slices.DeleteFunc(slices.Clone(o.Calibrations), func(k string) bool { return k == infer.PropagateNone })
 	deployments, err := t.deployments(ctx, r, wanted{kinds: append([]string{}, kinds...), attachments: o.Attachments}, progress)
 	if err != nil {
 		return nil, err
 	}
-	return t.evaluate(ctx, deployments, seconds, progress)
+	return t.evaluate(ctx, deployments, t.seconds+r.seconds, progress)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"rivulet/dataset"
 	"rivulet/graph"
@@ -27,6 +28,7 @@ type task struct {
 	nodes    int                // N'
 	label    string             // the method's name in results
 	whole    *whole
+	seconds  float64 // wall clock of getting ready
 	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T.
 	support *eval.Set
 	test    map[string]*eval.Set
@@ -47,6 +49,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if len(d.Validation) == 0 {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
+	start := time.Now()
 	t := &task{options: o, data: d, original: d.Original(), label: o.label(), whole: newWhole()}
 	for i, y := range t.original.Labels {
 		if y >= 0 {
@@ -68,6 +71,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	for _, mode := range modes {
 		t.test[mode] = t.set(d.Test, mode)
 	}
+	t.seconds = time.Since(start).Seconds()
 	return t, nil
 }
 

@@ -34,7 +34,6 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 }
 
 func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
-	start := time.Now()
 	t, err := newTask(d, o)
 	if err != nil {
 		return nil, err
@@ -46,6 +45,7 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	if err != nil {
 		return nil, err
 	}
+	start := time.Now()
 	for _, p := range r.placed {
 		c, err := t.calibrate(ctx, p, propagationKinds)
 		if err != nil {
@@ -53,12 +53,12 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 		}
 		r.calibrations = append(r.calibrations, c)
 	}
-	seconds := time.Since(start).Seconds()
+	r.seconds += time.Since(start).Seconds()
 	deployments, err := t.deployments(ctx, r, wanted{}, progress)
 	if err != nil {
 		return nil, err
 	}
-	results, err := t.evaluate(ctx, deployments, seconds, progress)
+	results, err := t.evaluate(ctx, deployments, t.seconds+r.seconds, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{Bundle: bundle, Results: results, Seconds: seconds, Learned: r.served.trace}, nil
+	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds, Learned: r.served.trace}, nil
 }
 
 // recipe is what a run has made by the time it is evaluated.
@@ -75,6 +75,7 @@ type recipe struct {
 	served       *condensed
 	placed       []*placed      // W_O of each model on S, as the method attaches; nil where it deploys on T only
 	calibrations []*calibration // of those, for the artifact; nil where none is made
+	seconds      float64        // wall clock of all that, the fits of W_O too
 }
 
 // condense fits W_O of each model, makes S and M, and puts the models onto S.
@@ -86,8 +87,11 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 			return nil, err
 		}
 		r.whole = append(r.whole, f)
+		r.seconds += f.seconds
 	}
 	var err error
+	start := time.Now()
+	defer func() { r.seconds += time.Since(start).Seconds() }()
 	if r.served, err = methods[t.options.Method].condense(t, ctx, r.whole, progress); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"context"
+	"time"
 
 	"rivulet/trainer/eval"
 )
@@ -32,11 +33,14 @@ func (w *whole) fit(ctx context.Context, t *task, name string, progress Progress
 	if f, ok := w.fits[name]; ok {
 		return f, nil
 	}
+	start := time.Now()
 	f, err := t.fitOriginal(ctx, name, progress)
-	if err == nil {
-		w.fits[name] = f
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	f.seconds = time.Since(start).Seconds()
+	w.fits[name] = f
+	return f, nil
 }
 
 // about is the key of a row of O→O whatever the method and the size.
