@@ -1,0 +1,214 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/segmentio/kafka-go"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/internal/devstack"
+	"rivulet/internal/replay"
+	"rivulet/serving"
+)
+
+// described is a sealed artifact of all models whose predictions can be represented and abstain.
+func described(t *testing.T) *artifact.Bundle {
+	t.Helper()
+	b := artifacttest.Several(9, artifacttest.Size{Nodes: 40, Synthetic: 6, Features: 5, Classes: 3})
+	b.Models[0].Features = artifacttest.Features(b)
+	for k := range b.Manifest.Models {
+		b.Manifest.Models[k].Calibration.Confidence = artifacttest.Confidence()
+	}
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// newcomers are arrivals with edges to nodes of a bundle, and their batch attached to S by hand.
+func newcomers(b *artifact.Bundle, n int) ([]event.Arrival, *infer.Batch) {
+	arrivals, rows := make([]event.Arrival, n), make([][]infer.Row, n)
+	x := graph.NewDense(n, b.Manifest.Data.Features)
+	for i := range arrivals {
+		for k := range x.Row(i) {
+			x.Row(i)[k] = float32((3*i+2*k)%7) / 4
+		}
+		arrivals[i] = event.Arrival{ID: fmt.Sprintf("new-%d", i), Features: event.Features{Values: x.Row(i)}}
+		for j := i; j < 3*i; j += 2 {
+			arrivals[i].Edges = append(arrivals[i].Edges, b.Mapping.IDs[j])
+			cols, vals := b.Mapping.Rows.Row(j)
+			rows[i] = append(rows[i], infer.Row{Known: true, Cols: cols, Vals: vals})
+		}
+	}
+	r, known := infer.Attach(rows, b.Manifest.SyntheticNodes)
+	return arrivals, &infer.Batch{X: graph.Features{Dense: x}, R: r, Known: known}
+}
+
+// From an artifact in Redis and arrivals in Kafka to predictions in Kafka: each carries the embedding that the numeric core
+// computes of that arrival, bit for bit, and says whether it abstains.
+func TestEmbeddingsReachTheTopicOfPredictions(t *testing.T) {
+	b := described(t)
+	arrivals, batch := newcomers(b, 9)
+	cfg := stackOf(t, b)
+	cfg.Output = config.Output{Representation: serving.RepresentEmbedding, Coverage: 0.625, TopK: 1}
+	published := stream(t, cfg, arrivals)
+
+	want := infer.FrozenFeatures(b.Models[0].Features, &b.Preprocess).Embeddings(batch)
+	answered := 0
+	for i, p := range published {
+		if diff := cmp.Diff(want.Row(i), p.Representation); diff != "" || p.RepresentationKind != event.RepresentationEmbedding {
+			t.Errorf("%s: representation %q (-computed +published):\n%s", p.ID, p.RepresentationKind, diff)
+		}
+		if p.Abstained != (p.Probability < 0.75) { // the curve between 0.9 at 0.5 and 0.6 at 0.75
+			t.Errorf("%s of probability %v abstains: %t at threshold 0.75", p.ID, p.Probability, p.Abstained)
+		}
+		if !p.Abstained {
+			answered++
+		}
+	}
+	if answered == 0 || answered == len(published) {
+		t.Errorf("%d of %d are answered, the test wants some that are and some that are not", answered, len(published))
+	}
+}
+
+// stackOf starts an embedded Redis with a bundle in it and an embedded Kafka, and gives a consumer's settings for both.
+func stackOf(t *testing.T, b *artifact.Bundle) config.Consumer {
+	t.Helper()
+	cfg := config.Default[config.Consumer]()
+	redis, err := devstack.StartRedis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(redis.Close)
+	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{
+		cfg.Kafka.Topics.Arrivals: 1, cfg.Kafka.Topics.Predictions: 1, cfg.Kafka.Topics.DeadLetters: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	cfg.Kafka.Brokers.Brokers, cfg.Redis.URL, cfg.HTTP.Listen = broker.Addrs(), config.RedisURL(redis.URL()), ""
+	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	publisher, err := serving.NewPublisher(client, cfg.Redis.Prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := publisher.Publish(t.Context(), b, serving.PublishOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// stream runs a consumer over arrivals and returns their predictions.
+func stream(t *testing.T, cfg config.Consumer, arrivals []event.Arrival) []event.Prediction {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	transport, err := Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transport.CloseIdleConnections()
+	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, transport, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := topic.Send(ctx, arrivals); err != nil {
+		t.Fatal(err)
+	}
+	running, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- RunConsumer(running, cfg, log, nil) }()
+	r := kafka.NewReader(kafka.ReaderConfig{Brokers: cfg.Kafka.Brokers.Brokers, Topic: cfg.Kafka.Topics.Predictions, MaxWait: 50 * time.Millisecond})
+	published := make([]event.Prediction, len(arrivals))
+	var errs []error
+	for i := 0; i < len(published) && len(errs) == 0; i++ {
+		m, err := r.ReadMessage(ctx)
+		if err == nil {
+			err = (event.JSON{}).DecodePrediction(m.Value, &published[i])
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	stop()
+	if err := errors.Join(append(errs, <-done, r.Close())...); err != nil {
+		t.Fatal(err)
+	}
+	return published
+}
+
+// Without services the same: every model and attachment, read from a directory.
+func TestLinesCarryEmbeddings(t *testing.T) {
+	b := described(t)
+	dir := filepath.Join(t.TempDir(), "a")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	arrivals, batch := newcomers(b, 7)
+	var in bytes.Buffer
+	if err := (&replay.Lines{W: &in}).Send(t.Context(), arrivals); err != nil {
+		t.Fatal(err)
+	}
+	for _, made := range b.Models {
+		model, err := infer.Build(made.Name, made.Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, attachment := range []string{artifact.AttachFrozen, artifact.AttachJoint} {
+			deployed := model.Joint(b.Synthetic.Adj, infer.Ready(b.Synthetic.X), &b.Preprocess)
+			if attachment == artifact.AttachFrozen {
+				deployed = model.Frozen(made.Tables, &b.Preprocess)
+			}
+			embedder, ok := deployed.(infer.Embedder)
+			if !ok {
+				embedder = infer.FrozenFeatures(made.Features, &b.Preprocess)
+			}
+			from, err := Pinned(dir, serving.Options{Model: made.Name, Attachment: attachment, Representation: serving.RepresentEmbedding},
+				slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			_, _, err = PredictLines(t.Context(), from, strings.NewReader(in.String()), &out, LineOptions{Mode: consumer.Node, Batch: len(arrivals),
+				Output: consumer.Output{Representation: event.RepresentationEmbedding}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, i := embedder.Embeddings(batch), 0
+			for line := range bytes.Lines(out.Bytes()) {
+				var p event.Prediction
+				if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(want.Row(i), p.Representation) || p.Abstained {
+					t.Errorf("%s, %s: %s has %v, want %v; abstained is %t", made.Name, attachment, p.ID, p.Representation, want.Row(i), p.Abstained)
+				}
+				i++
+			}
+			if i != len(arrivals) {
+				t.Errorf("%s, %s: %d predictions", made.Name, attachment, i)
+			}
+		}
+	}
+}
