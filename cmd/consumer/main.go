@@ -1,5 +1,7 @@
 // Command consumer is the service: arrivals in from Kafka, predictions out.
 //
+// consumer check tries all its connections and says what is wrong with them.
+//
 // Its settings are flags, RIVULET_ variables and a YAML file; config/REFERENCE.md lists them. It stops on SIGTERM or
 // SIGINT after finishing, publishing and committing what it has in hand; a second signal stops it at once, and what was
 // not committed is read again.
@@ -38,5 +40,6 @@ func command() *cobra.Command {
 		}
 		return app.RunConsumer(cmd.Context(), cfg, log, nil)
 	}
+	cmd.AddCommand(checkCommand())
 	return cmd
 }

@@ -1,6 +1,8 @@
 package devstack
 
 import (
+	"crypto/rand"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
@@ -19,6 +21,19 @@ type KafkaOptions struct {
 	DataDir string
 	// Brokers is the number of brokers; 0 means one.
 	Brokers int
+	// TLS, where not nil, is what the brokers speak, and they speak nothing else.
+	TLS *tls.Config
+	// Users may log in, and nobody else may do anything, where there are any.
+	Users []KafkaUser
+}
+
+// KafkaUser logs in with SASL.
+type KafkaUser struct {
+	Mechanism string // PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
+	Name      string
+	Password  string
+	// ACLs are all that the user may do; nil means everything.
+	ACLs []kfake.ACL
 }
 
 // Kafka is a running embedded broker.
@@ -61,6 +76,10 @@ func StartKafka(o KafkaOptions) (*Kafka, error) {
 		}
 		opts = append(opts, kfake.SeedTopics(int32(partitions), topic))
 	}
+	if o.TLS != nil {
+		opts = append(opts, kfake.TLS(o.TLS))
+	}
+	opts = append(opts, users(o.Users)...)
 	if o.DataDir != "" {
 		opts = append(opts, kfake.DataDir(o.DataDir))
 	}
@@ -69,6 +88,22 @@ func StartKafka(o KafkaOptions) (*Kafka, error) {
 		return nil, fmt.Errorf("embedded Kafka: %w", err)
 	}
 	return &Kafka{Cluster: cluster}, nil
+}
+
+func users(users []KafkaUser) (opts []kfake.Opt) {
+	if len(users) == 0 {
+		return nil
+	}
+	// The broker's own super user would have a known password.
+	opts = append(opts, kfake.EnableSASL(), kfake.EnableACLs(), kfake.Superuser("SCRAM-SHA-256", "embedded", rand.Text()))
+	for _, u := range users {
+		if u.ACLs == nil {
+			opts = append(opts, kfake.Superuser(u.Mechanism, u.Name, u.Password))
+		} else {
+			opts = append(opts, kfake.User(u.Mechanism, u.Name, u.Password, u.ACLs...))
+		}
+	}
+	return opts
 }
 
 // Addrs are the brokers' addresses.

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"rivulet/config"
+	"rivulet/internal/check"
+	"rivulet/serving"
+)
+
+// checkTimeout is the limit of each step of a check.
+const checkTimeout = 5 * time.Second
+
+// Check tries all connections that a consumer with these settings needs and reports each result as it is there. It
+// returns how many were made and how many of them failed; the error is about settings that cannot be used at all.
+func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) (made, failed int, err error) {
+	secure, who, err := security(cfg.Kafka.Brokers)
+	if err != nil {
+		return 0, 0, err
+	}
+	count := func(r check.Result) {
+		made++
+		if r.State != check.OK {
+			failed++
+		}
+		report(r)
+	}
+	k := check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, ClientID: cfg.Kafka.ClientID, TLS: secure, SASL: who,
+		Username: cfg.Kafka.SASL.Username, Principal: principal(cfg.Kafka.Brokers, secure), Group: cfg.Kafka.Group,
+		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions, cfg.Kafka.Topics.DeadLetters},
+		Timeout: checkTimeout}
+	k.Run(ctx, count)
+	if cfg.Artifact != "" {
+		count(checkPinned(cfg))
+		return made, failed, ctx.Err()
+	}
+	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	if err != nil {
+		return made, failed, err
+	}
+	defer func() { _ = client.Close() }()
+	r := check.Redis{Client: client, Address: cfg.Redis.URL.String(), Timeout: checkTimeout,
+		Load: func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
+	r.Run(ctx, count)
+	return made, failed, ctx.Err()
+}
+
+// principal is whom ACLs name by Kafka's defaults.
+func principal(b config.Brokers, secure *tls.Config) string {
+	if b.SASL.Mechanism != config.SASLNone {
+		return "User:" + b.SASL.Username
+	}
+	if secure != nil && secure.GetClientCertificate != nil {
+		if pair, err := secure.GetClientCertificate(nil); err == nil && pair.Leaf != nil {
+			return "User:" + pair.Leaf.Subject.String()
+		}
+	}
+	return "User:ANONYMOUS"
+}
+
+func checkPinned(cfg config.Consumer) check.Result {
+	what := "artifact " + cfg.Artifact
+	from, err := pinned(cfg.Artifact, choice(cfg), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return check.Result{State: check.Failed, What: what, Found: err.Error(), Do: "correct artifact, or train it anew"}
+	}
+	return check.Result{State: check.OK, What: what, Found: served(from.source.Current())}
+}
+
+// loadOnce takes over the version that CURRENT names as the consumer does, and lets go of it.
+func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
+	w, closeClient, err := follower(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = closeClient() }()
+	err = w.Load(ctx)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	_ = w.Run(over) // only takes the heartbeat back; it returns nil
+	if err != nil {
+		return "", err
+	}
+	return served(w.Current()), nil
+}
+
+func served(v *serving.Version) string {
+	return fmt.Sprintf("%s can be served: model %s, attachment %s, %d synthetic nodes, %d rows of M", v.ID(), v.Model(), v.Attachment(),
+		v.SyntheticNodes(), v.Manifest().Mapping.Rows)
+}

@@ -1,0 +1,83 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Redis is what a consumer needs of Redis.
+type Redis struct {
+	Client  redis.UniversalClient
+	Address string // for messages, without a password
+	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is.
+	Load func(ctx context.Context) (found string, err error)
+	// Timeout is the limit of the first answer.
+	Timeout time.Duration
+}
+
+// Run tries all of it and reports each result as it is there.
+func (r *Redis) Run(ctx context.Context, report func(Result)) {
+	what := "redis " + r.Address
+	limited, cancel := context.WithTimeout(ctx, r.Timeout)
+	err := r.Client.Ping(limited).Err()
+	cancel()
+	if err != nil {
+		report(result(what, "", r.explain(err)))
+		report(Result{Skipped, "redis version", "Redis cannot be asked", ""})
+		return
+	}
+	report(result(what, "answers", nil))
+	found, err := r.Load(ctx)
+	if err != nil {
+		p := r.explain(err)
+		if p.do == "" {
+			p.do = "publish a version: trainer publish; trainer versions lists what is there"
+		}
+		report(result("redis version", "", p))
+		return
+	}
+	report(result("redis version", found, nil))
+}
+
+const speaks = "whether this port speaks TLS where TLS is tried, and plaintext where it is not"
+
+// explain says what is wrong; do is empty where it is not about the connection or rights.
+func (r *Redis) explain(err error) *problem {
+	text := err.Error()
+	var dial *net.OpError
+	var unknown *net.DNSError
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
+	}
+	if p := certificate(err); p != nil {
+		p.do = strings.Replace(p.do, "%s", "redis.tls.", 1)
+		return p
+	}
+	switch {
+	case has("WRONGPASS", "invalid password", "invalid username-password"):
+		return &problem{"wrong password or unknown user: " + text, "correct the user and password of Redis; this is not about ACLs"}
+	case has("NOAUTH"):
+		return &problem{"it wants a password: " + text, "set the password of Redis, and the user where there is one"}
+	case has("NOPERM"):
+		return &problem{"missing ACL: " + text, "let the user do this (ACL SETUSER)"}
+	case has("first record does not look like a TLS handshake"):
+		return &problem{"it speaks plaintext on this port, and TLS was tried", "write redis:// for rediss://, or use its TLS port"}
+	case errors.As(err, &unknown), errors.As(err, &dial) && dial.Op == "dial":
+		return unreachable(r.Address, err, r.Timeout)
+	case isTimeout(err):
+		return &problem{"no answer within its time-out: " + text, "look whether Redis hangs, and " + speaks}
+	case isClosed(err):
+		return &problem{"it closes the connection: " + text, "look " + speaks}
+	}
+	return &problem{found: text}
+}

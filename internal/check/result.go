@@ -1,0 +1,44 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+)
+
+// State is how a check ended.
+type State string
+
+// The states.
+const (
+	OK      State = "ok"
+	Failed  State = "FAILED"
+	Skipped State = "skipped" // what it needs has failed
+)
+
+// Result is what one check says.
+type Result struct {
+	State State
+	What  string // "kafka broker localhost:9092"
+	Found string // what was found, or what went wrong
+	Do    string // what to do where it failed
+}
+
+// String is the result on one line.
+func (r Result) String() string {
+	text := fmt.Sprintf("%-7s  %s: %s", r.State, r.What, r.Found)
+	if r.Do != "" {
+		text += " -> " + r.Do
+	}
+	return strings.ReplaceAll(text, "\n", "; ")
+}
+
+// problem is why a check failed, and what to do.
+type problem struct{ found, do string }
+
+// result is of a check that failed with p, or passed where p is nil.
+func result(what, found string, p *problem) Result {
+	if p != nil {
+		return Result{Failed, what, p.found, p.do}
+	}
+	return Result{OK, what, found, ""}
+}
