@@ -102,11 +102,17 @@ func (f *Fitter) table(u *graph.Dense) (*graph.Dense, error) {
 			}
 		}
 	}
+	return f.solve(right)
+}
+
+// solve returns (MᵀwM + ridge)⁻¹ times the right sides, N'×width.
+func (f *Fitter) solve(right *mat.Dense) (*graph.Dense, error) {
 	var solved mat.Dense
 	if err := f.factor.SolveTo(&solved, right); err != nil {
 		return nil, fmt.Errorf("tables of S: solving the normal equations of M: %w", err)
 	}
-	out := graph.NewDense(f.m.Cols, u.Cols)
+	_, width := right.Dims()
+	out := graph.NewDense(f.m.Cols, width)
 	for i := range out.Rows {
 		for k, v := range solved.RawRowView(i) {
 			out.Row(i)[k] = float32(v)

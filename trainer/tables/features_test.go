@@ -1,0 +1,99 @@
+package tables
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/internal/reference"
+	"rivulet/trainer/features"
+	"rivulet/trainer/internal/convert"
+)
+
+// Tables of features are step 4 of those of T, which the oracle makes dense: of every preprocessing, of sparse and dense
+// features, with nodes that have no neighbours or an empty row of M.
+func TestSection5TablesOfFeatures(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		n, syn, d := rapid.IntRange(2, 14).Draw(t, "N"), rapid.IntRange(1, 5).Draw(t, "N'"), rapid.IntRange(1, 6).Draw(t, "d")
+		adj, m, raw := convert.Graph(rng, n, 0.3), convert.Normal(rng, n, syn, 0.4), convert.Normal(rng, n, d, 0.6)
+		for _, row := range m {
+			for k := range row {
+				row[k] = max(row[k], 0)
+			}
+		}
+		m[0][0] = 1
+		kind := rapid.SampledFrom([]string{infer.L2Center, infer.L1, infer.Standardize, infer.None}).Draw(t, "kind")
+		x := convert.Features(raw, rapid.Bool().Draw(t, "sparse"))
+		onT := convert.Pattern(adj)
+		pre, err := features.Fit(kind, x, false, graph.Normalised(onT))
+		if err != nil {
+			t.Skip(err) // features that this preprocessing does not take
+		}
+		fitter, err := NewFitter(convert.Sparse(m, n, syn), MeetingWeights(onT))
+		if err != nil {
+			t.Fatal(err)
+		}
+		factored := features.Factor(x, pre)
+		got, err := fitter.Features(onT, factored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := reference.RidgeTables(adj, m, reference.SGCTables(adj, convert.Matrix(factored.Block(0, d))))
+		if len(got.U) != 2 || got.C == nil {
+			t.Fatalf("%d tables, c %v", len(got.U), got.C)
+		}
+		for hop, u := range got.U {
+			if gap := convert.Gap(convert.Matrix(u), want.U[hop]); gap > 1e-4 {
+				t.Fatalf("table %d is off by %g", hop, gap)
+			}
+		}
+		if gap := convert.Gap(convert.Matrix(got.C), want.C); gap > 1e-4 {
+			t.Fatalf("c is off by %g", gap)
+		}
+		slow, err := fitter.Fit(infer.FeatureTables(onT, infer.Ready(factored.Block(0, d))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for hop, u := range got.U {
+			if gap := convert.Gap(convert.Matrix(u), convert.Matrix(slow.U[hop])); gap > 1e-4 {
+				t.Fatalf("table %d is off by %g from that of a table of T", hop, gap)
+			}
+		}
+	})
+}
+
+// BenchmarkFeatures makes the tables of features of a bag of words of coauthor_cs' size.
+func BenchmarkFeatures(b *testing.B) {
+	const nodes, synthetic, entries, width, words, degree = 9_166, 150, 4, 6_805, 60, 9
+	rng := rand.New(rand.NewPCG(1, 1))
+	draw := func(rows, cols, each int) *graph.CSR {
+		var edges []graph.Edge
+		for i := range int32(rows) {
+			taken := map[int32]bool{}
+			for len(taken) < each {
+				if c := rng.Int32N(int32(cols)); !taken[c] && !(rows == cols && c == i) {
+					taken[c] = true
+					edges = append(edges, graph.Edge{Row: i, Col: c, Val: rng.Float32()})
+				}
+			}
+		}
+		return graph.NewCSR(rows, cols, edges)
+	}
+	m, adj, x := draw(nodes, synthetic, entries), draw(nodes, nodes, degree), draw(nodes, width, words)
+	adj.Val = nil
+	fitter, err := NewFitter(m, MeetingWeights(adj))
+	if err != nil {
+		b.Fatal(err)
+	}
+	factored := features.Factor(graph.Features{Sparse: x}, &infer.Preprocess{Kind: infer.None, Scale: 1})
+	for b.Loop() {
+		if _, err := fitter.Features(adj, factored); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(nodes*float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
+}
