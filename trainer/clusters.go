@@ -121,6 +121,9 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, m mapper, p
 	return &condensed{
 		synthetic: artifact.Synthetic{Adj: joined.Adjacency(c.original.Adj), X: c.x.Combine(joined.Membership()), Labels: joined.Labels},
 		rows:      rows, attachment: artifact.AttachFrozen, fitter: fitter,
+		means: func() *artifact.Means {
+			return condense.Means(c.original.Adj, c.x, joined, tables.MeetingWeights(c.original.Adj))
+		},
 		tables: func(m infer.Model) (*infer.Tables, error) {
 			if t, ok := known[m]; ok {
 				return t, nil

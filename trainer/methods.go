@@ -66,6 +66,8 @@ type condensed struct {
 	tables func(m infer.Model) (*infer.Tables, error)
 	// fitter gives S tables of anything that T has tables of, by least squares through M.
 	fitter *tables.Fitter
+	// means are what the artifact keeps of T for models that come later; nil where there are no clusters to take them of.
+	means func() *artifact.Means
 	// fit fits W_S of a model on S.
 	fit func(ctx context.Context, name string, progress Progress) (*fitted, error)
 	// own makes S and M anew from W_S, so that nothing fitted on T is in them; nil where M hangs on no model.

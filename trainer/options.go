@@ -22,7 +22,7 @@ type Options struct {
 	Nodes int
 	// Ratio is N'/N, 0 < ratio < 1. 0: a hundredth of the nodes, but ten a class where the labels allow it.
 	Ratio float64
-	// Preprocess is auto, l2-center, standardize or none.
+	// Preprocess is auto, l1, l2-center, standardize or none.
 	Preprocess string
 	// Models are the architectures to fit, condense and serve through one M; the first is the artifact's default.
 	Models []string
@@ -35,7 +35,7 @@ type Options struct {
 	// Batch is the number of nodes of a batch in evaluation.
 	Batch int
 	// Weights are models that are W_O as they are, by name, instead of being fitted. They must be for the data's features and
-	// classes.
+	// classes, and for features of no other scale than Preprocess says: the global scale is 1 then.
 	Weights map[string]infer.Model
 	// Learn is the run of the methods learned and gcond; nil: [mcond.Defaults] for the number of labelled nodes. Its Seed is
 	// that of the options above.
@@ -47,11 +47,14 @@ type Options struct {
 	Coverage float64
 	// Representation adds what a frozen SGC needs to publish embeddings: tables of N'×2d numbers.
 	Representation bool
+	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that comes later gets tables of S without T;
+	// of methods that make clusters.
+	Means bool
 }
 
 // Defaults are the options of a run in which nothing is said.
 func Defaults() Options {
-	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto, Entries: 4, Batch: 1000}
+	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto, Entries: 4, Batch: 1000, Means: true}
 }
 
 // Validate checks ranges; the error names the option and its value.

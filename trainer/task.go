@@ -64,6 +64,9 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if t.pre, err = features.Fit(o.Preprocess, t.original.X, d.BagOfWords, t.hat); err != nil {
 		return nil, fmt.Errorf("fitting the preprocessing: %w", err)
 	}
+	if len(o.Weights) > 0 {
+		t.pre.Scale = 1
+	}
 	t.x = features.Factor(t.original.X, t.pre)
 	t.inputs = t.pre.Raw(t.original.X)
 	t.support = t.set(d.Validation, GraphBatch)

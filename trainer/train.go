@@ -124,6 +124,9 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 		Synthetic:  r.served.synthetic,
 		Mapping:    &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.rows},
 	}
+	if t.options.Means && r.served.means != nil {
+		b.Means = r.served.means()
+	}
 	for k, p := range r.placed {
 		m := artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables}
 		kinds := r.calibrations[k].kinds

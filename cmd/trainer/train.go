@@ -47,6 +47,7 @@ func trainCommand() *cobra.Command {
 	learn := newLearnFlags(flags)
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals that shall be answered; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Representation, "representation", o.Representation, "add the tables by which a frozen sgc publishes embeddings")
+	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which trainer import adds a model without the data")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	_ = cmd.MarkFlagRequired("out")
