@@ -155,9 +155,10 @@ type regrouped struct {
 	order []int // of each node, its place among the test nodes
 }
 
-// regroup shuffles the test nodes into batches of a tenth of the size.
+// regroup shuffles the test nodes into batches of a tenth of the size. Two batches' worth of them say enough.
 func (t *task) regroup(mode string) *regrouped {
-	g := &regrouped{order: rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))}
+	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))
+	g := &regrouped{order: order[:min(len(order), 2*t.options.Batch)]}
 	nodes := make([]int32, len(g.order))
 	for k, i := range g.order {
 		nodes[k] = t.data.Test[i]
@@ -169,18 +170,18 @@ func (t *task) regroup(mode string) *regrouped {
 // regroupSeed is one for all runs: the other batches are the same for every method, seed and size.
 const regroupSeed = 1
 
-// predict answers the test nodes in the other batches, in their first order.
-func (g *regrouped) predict(d deployment) []int32 {
+// changed is the share of the regrouped nodes whose class is another than in an answer to all test nodes, in percent.
+func (g *regrouped) changed(d deployment, classes []int32) float64 {
 	predictor := d.predictor(d.calibration, d.spreading)
 	if d.near != nil && d.spreading == nil { // the same bits, sooner
 		predictor.Model = d.near()
 	}
 	answer := eval.Run(predictor, d.on(g.set))
-	out := make([]int32, len(g.order))
+	before := make([]int32, len(g.order))
 	for k, i := range g.order {
-		out[i] = answer.Class[k]
+		before[k] = classes[i]
 	}
-	return out
+	return 100 - eval.Equal(answer.Class, before)
 }
 
 func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result {
@@ -198,11 +199,11 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	}
 	r.Confusion = answer.Confusion(set, t.classes())
 	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels, nil)
-	r.ReliabilityBefore = eval.Reliability(uncalibrated(predictor, set), set.Labels, nil)
+	r.ReliabilityBefore = eval.Reliability(uncalibrated(predictor, answer, set), set.Labels, nil)
 	for of, value := range map[*eval.Spread]float64{
 		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
 		&r.Agreement:         eval.Equal(answer.Class, t.whole.classes(&r)),
-		&r.ChangedByBatching: 100 - eval.Equal(answer.Class, again.predict(d)),
+		&r.ChangedByBatching: again.changed(d, answer.Class),
 		&r.ECE:               eval.ECE(r.Reliability),
 		&r.ECEBefore:         eval.ECE(r.ReliabilityBefore),
 	} {
@@ -220,10 +221,13 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	return r
 }
 
-// uncalibrated are the probabilities at temperature 1.
-func uncalibrated(p *infer.Predictor, set *eval.Set) []*graph.Dense {
+// uncalibrated are the probabilities of an answer at temperature 1.
+func uncalibrated(p *infer.Predictor, answer *eval.Answer, set *eval.Set) []*graph.Dense {
 	before := *p
 	before.Calibration.Temperature = 1
+	if p.Propagation == nil {
+		return published(before.Calibration, answer.Logits, nil)
+	}
 	return eval.Run(&before, set).Probabilities
 }
 

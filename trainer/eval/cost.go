@@ -5,26 +5,27 @@ import (
 	"time"
 )
 
-// timedBatches is the least number of batches that a time is the mean of: a set may have one.
-const timedBatches = 10
+// A time is the mean of at least so many batches, and of so many that it can be told from the clock's grain and a collection.
+const (
+	timedBatches = 10
+	timedAtLeast = 200 * time.Millisecond
+)
 
-// Time is the mean wall-clock time of a batch in milliseconds, over as many passes as it takes to see ten batches, after
-// one that warms up. On S it starts before attachment, from the rows of M of each arrival's neighbours: looking them up is
-// not part of it. On T the edges a come as they are.
+// Time is the mean wall-clock time of a batch in milliseconds, over ten batches and a fifth of a second or more, in turn,
+// after one that warms up. On S it starts before attachment, from the rows of M of each arrival's neighbours: looking them
+// up is not part of it. On T the edges a come as they are.
 func Time(p Predictor, s *Set) float64 {
 	if len(s.Batches) == 0 {
 		return 0
 	}
 	p.Predict(s.batch(0))
-	n := 0
 	start := time.Now()
-	for n < timedBatches {
-		for k := range s.Batches {
-			p.Predict(s.batch(k))
-			n++
+	for n := 0; ; n++ {
+		if spent := time.Since(start); n >= timedBatches && spent >= timedAtLeast {
+			return milliseconds(spent, n)
 		}
+		p.Predict(s.batch(n % len(s.Batches)))
 	}
-	return milliseconds(time.Since(start), n)
 }
 
 func milliseconds(d time.Duration, batches int) float64 {

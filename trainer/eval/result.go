@@ -25,7 +25,7 @@ type Result struct {
 	MacroF1        Spread   `json:"macro_f1"`
 	// Agreement is the share of predictions equal to those of Whole: the model fitted on T, joined to T, in the same batches.
 	Agreement Spread `json:"agreement"`
-	// ChangedByBatching is the share of predictions that are others when the same arrivals come shuffled in batches of a
+	// ChangedByBatching is the share of predictions that are others when arrivals come shuffled in batches of a
 	// tenth of the size.
 	ChangedByBatching Spread `json:"changed_by_batching"`
 	// ECE is the expected calibration error of the published probabilities in 15 bins, ECEBefore that at temperature 1.
