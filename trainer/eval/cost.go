@@ -8,10 +8,10 @@ import (
 // A time is the mean of at least so many batches, and of so many that it can be told from the clock's grain and a collection.
 const (
 	timedBatches = 10
-	timedAtLeast = 200 * time.Millisecond
+	timedAtLeast = 50 * time.Millisecond
 )
 
-// Time is the mean wall-clock time of a batch in milliseconds, over ten batches and a fifth of a second or more, in turn,
+// Time is the mean wall-clock time of a batch in milliseconds, over ten batches and a twentieth of a second or more, in turn,
 // after one that warms up. On S it starts before attachment, from the rows of M of each arrival's neighbours: looking them
 // up is not part of it. On T the edges a come as they are.
 func Time(p Predictor, s *Set) float64 {
