@@ -1,0 +1,116 @@
+package report
+
+import (
+	"bytes"
+	_ "embed" // the page's template and style sheet
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	//go:embed page.tmpl
+	pageTemplate string
+	//go:embed page.css
+	pageStyle string
+	page      = template.Must(template.New("page").Parse(pageTemplate))
+)
+
+// section is a part of the page: what it shows, or why it is not there and what would bring it.
+type section struct {
+	ID, Title string
+	Text      []string
+	Missing   string
+	Groups    []group
+	Tables    []*table
+}
+
+// group are figures side by side, under a heading of their own where there are several groups.
+type group struct {
+	Title   string
+	Figures []figure
+}
+
+// table is text in rows. Its first Texts columns are names, the rest are numbers.
+type table struct {
+	Caption string
+	Head    []string
+	Texts   int
+	Rows    [][]string
+}
+
+// IsText says whether a column holds names.
+func (t *table) IsText(column int) bool { return column < t.Texts }
+
+// Write writes the page. The error names the part that cannot be drawn, or is the writer's.
+func Write(w io.Writer, p *Page) error {
+	if err := p.check(); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	var b bytes.Buffer // so that an error in the middle leaves nothing half written
+	err := page.Execute(&b, map[string]any{
+		"Page": p, "Facts": p.facts(), "Sections": p.sections(),
+		"Style": template.CSS(pageStyle), // a file of this package
+		"Light": light.variables(), "Dark": dark.variables(), "Levels": levelStyles(),
+	})
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+func (p *Page) sections() []section {
+	return []section{p.results(), p.losses(), p.ratio(), p.sparsity(), p.sensitivity(), p.mapping(), p.starts(), p.cost(),
+		p.confusion(), p.reliability()}
+}
+
+// facts are what the figures depend on.
+func (p *Page) facts() []Option {
+	var out []Option
+	add := func(name, value string) {
+		if value != "" && value != "0" {
+			out = append(out, Option{name, value})
+		}
+	}
+	add("data", p.Data.Name)
+	add("fingerprint", p.Data.Fingerprint)
+	add("nodes of T (N)", strconv.Itoa(p.Data.Nodes))
+	add("edges of T", strconv.Itoa(p.Data.Edges))
+	add("features (d)", strconv.Itoa(p.Data.Features))
+	add("classes (C)", strconv.Itoa(p.Data.Classes))
+	add("test nodes", strconv.Itoa(p.Data.Test))
+	add("batch", strconv.Itoa(p.Batch))
+	var seeds []uint64
+	for k := range p.Results {
+		seeds = append(seeds, p.Results[k].Seeds...)
+	}
+	if p.Learned != nil {
+		seeds = append(seeds, p.Learned.Seed)
+	}
+	slices.Sort(seeds)
+	add("seeds", seedText(slices.Compact(seeds)))
+	return append(out, p.Options...)
+}
+
+func seedText(seeds []uint64) string {
+	out := make([]string, len(seeds))
+	for k, s := range seeds {
+		out[k] = strconv.FormatUint(s, 10)
+		if s == 0 && len(seeds) == 1 {
+			return "seed 0" // not "none"
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// perBatch is the name of a batch in a unit.
+func (p *Page) perBatch() string {
+	if p.Batch > 0 {
+		return fmt.Sprintf("ms per batch of %d", p.Batch)
+	}
+	return "ms per batch"
+}
