@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"rivulet/event/eventpb"
 )
 
 // benchArrival is a record as a stream has them: a bag of 35 words with weights, or 500 dense values, and 20 edges.
-func benchArrival(sparse bool) []byte {
+func benchArrival(codec Codec, sparse bool) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	a := Arrival{ID: "paper-1234567", Time: fullPrediction().IngestTime}
 	if a.Features.Sparse = sparse; sparse {
@@ -25,47 +29,69 @@ func benchArrival(sparse bool) []byte {
 	for range 20 {
 		a.Edges = append(a.Edges, fmt.Sprintf("paper-%d", r.IntN(3_000_000)))
 	}
-	data, err := (JSON{}).AppendArrival(nil, &a)
+	data, err := codec.AppendArrival(nil, &a)
 	if err != nil {
 		panic(err)
 	}
 	return data
 }
 
+// generatedCodec reads arrivals by the generated code, for comparison.
+type generatedCodec struct{ Protobuf }
+
+func (generatedCodec) DecodeArrival(data []byte, a *Arrival) error {
+	var g eventpb.Arrival
+	if err := proto.Unmarshal(data, &g); err != nil {
+		return err
+	}
+	*a = arrivalOf(&g)
+	return nil
+}
+
+// benchCodecs are measured side by side.
+var benchCodecs = []struct {
+	name  string
+	codec Codec
+}{{"json", JSON{}}, {"protobuf", Protobuf{}}, {"generated", generatedCodec{}}}
+
 func BenchmarkDecodeArrival(b *testing.B) {
 	for name, sparse := range map[string]bool{"sparse35": true, "dense500": false} {
-		b.Run(name, func(b *testing.B) {
-			data := benchArrival(sparse)
-			var a Arrival
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := (JSON{}).DecodeArrival(data, &a); err != nil {
-					b.Fatal(err)
+		for _, form := range benchCodecs {
+			b.Run(name+"/"+form.name, func(b *testing.B) {
+				data := benchArrival(form.codec, sparse)
+				var a Arrival
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := form.codec.DecodeArrival(data, &a); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "arrivals/s")
-			b.ReportMetric(float64(len(data)), "B/arrival")
-		})
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "arrivals/s")
+				b.ReportMetric(float64(len(data)), "B/arrival")
+			})
+		}
 	}
 }
 
 func BenchmarkAppendArrival(b *testing.B) {
 	for name, sparse := range map[string]bool{"sparse35": true, "dense500": false} {
-		b.Run(name, func(b *testing.B) {
-			var a Arrival
-			if err := (JSON{}).DecodeArrival(benchArrival(sparse), &a); err != nil {
-				b.Fatal(err)
-			}
-			var out []byte
-			var err error
-			b.ReportAllocs()
-			for b.Loop() {
-				if out, err = (JSON{}).AppendArrival(out[:0], &a); err != nil {
+		for _, form := range benchCodecs[:2] {
+			b.Run(name+"/"+form.name, func(b *testing.B) {
+				var a Arrival
+				if err := form.codec.DecodeArrival(benchArrival(form.codec, sparse), &a); err != nil {
 					b.Fatal(err)
 				}
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "arrivals/s")
-		})
+				var out []byte
+				var err error
+				b.ReportAllocs()
+				for b.Loop() {
+					if out, err = form.codec.AppendArrival(out[:0], &a); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "arrivals/s")
+			})
+		}
 	}
 }
 
@@ -74,35 +100,41 @@ func BenchmarkAppendPrediction(b *testing.B) {
 	plain := full
 	plain.Top, plain.Probabilities, plain.Logits, plain.Representation = nil, nil, nil, nil
 	for name, p := range map[string]*Prediction{"full": &full, "plain": &plain} {
-		b.Run(name, func(b *testing.B) {
-			var out []byte
-			var err error
-			b.ReportAllocs()
-			for b.Loop() {
-				if out, err = (JSON{}).AppendPrediction(out[:0], p); err != nil {
-					b.Fatal(err)
+		for _, form := range benchCodecs[:2] {
+			b.Run(name+"/"+form.name, func(b *testing.B) {
+				var out []byte
+				var err error
+				b.ReportAllocs()
+				for b.Loop() {
+					if out, err = form.codec.AppendPrediction(out[:0], p); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "predictions/s")
-			b.ReportMetric(float64(len(out)), "B/prediction")
-		})
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "predictions/s")
+				b.ReportMetric(float64(len(out)), "B/prediction")
+			})
+		}
 	}
 }
 
 func BenchmarkDecodePrediction(b *testing.B) {
 	full := fullPrediction()
-	data, err := (JSON{}).AppendPrediction(nil, &full)
-	if err != nil {
-		b.Fatal(err)
+	for _, form := range benchCodecs[:2] {
+		b.Run(form.name, func(b *testing.B) {
+			data, err := form.codec.AppendPrediction(nil, &full)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var p Prediction
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := form.codec.DecodePrediction(data, &p); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "predictions/s")
+		})
 	}
-	var p Prediction
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := (JSON{}).DecodePrediction(data, &p); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "predictions/s")
 }
 
 func BenchmarkNormaliseEdges(b *testing.B) {

@@ -5,19 +5,37 @@ import (
 	"strings"
 )
 
-// codecs are the wire forms that a record may declare; the first is the default.
-var codecs = []Codec{JSON{}}
+// form is a wire form that a record may declare and a setting may name.
+type form struct {
+	name    string // in settings
+	aliases []string
+	codec   Codec
+}
+
+// forms are all there are; the first is the default.
+var forms = []form{
+	{name: "json", codec: JSON{}},
+	{name: "protobuf", codec: Protobuf{}, aliases: []string{"application/protobuf"}},
+}
+
+// ForFormat returns the codec of a setting's value, "json" or "protobuf", and false where there is none of this name.
+func ForFormat(name string) (Codec, bool) {
+	for _, f := range forms {
+		if f.name == name {
+			return f.codec, true
+		}
+	}
+	return nil, false
+}
 
 // ForContentType returns the codec of a content-type header, and false where there is none for it. Empty means
 // [JSON], the default. Case does not matter, and parameters are taken but for a charset other than UTF-8.
 func ForContentType(ct string) (Codec, bool) {
 	if ct == "" {
-		return codecs[0], true
+		return forms[0].codec, true
 	}
-	for _, c := range codecs {
-		if c.ContentType() == ct { // the form that producers write, without parsing
-			return c, true
-		}
+	if codec, ok := forMediaType(ct); ok { // the form that producers write, without parsing
+		return codec, true
 	}
 	mediaType, params, err := mime.ParseMediaType(ct)
 	if err != nil {
@@ -26,9 +44,18 @@ func ForContentType(ct string) (Codec, bool) {
 	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "utf8") {
 		return nil, false
 	}
-	for _, c := range codecs {
-		if c.ContentType() == mediaType {
-			return c, true
+	return forMediaType(mediaType)
+}
+
+func forMediaType(name string) (Codec, bool) {
+	for _, f := range forms {
+		if f.codec.ContentType() == name {
+			return f.codec, true
+		}
+		for _, alias := range f.aliases {
+			if alias == name {
+				return f.codec, true
+			}
 		}
 	}
 	return nil, false

@@ -61,7 +61,7 @@ func examples(t testing.TB, pattern string) map[string][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files[strings.TrimSuffix(filepath.Base(path), ".json")] = data
+		files[strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))] = data
 	}
 	return files
 }

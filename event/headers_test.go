@@ -102,7 +102,7 @@ func TestForContentType(t *testing.T) {
 		}
 	}
 	for _, ct := range []string{
-		"application/x-protobuf", "text/plain", "json", "application/json; charset=latin1", "application/json;;=", " ", "\xff",
+		"application/x-protobuff", "text/plain", "json", "application/json; charset=latin1", "application/json;;=", " ", "\xff",
 	} {
 		if codec, ok := ForContentType(ct); ok {
 			t.Errorf("%q: %v, want none", ct, codec)

@@ -58,9 +58,9 @@ func text() *rapid.Generator[string] {
 }
 
 func moment() *rapid.Generator[time.Time] {
-	last := time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).Unix()
+	first, last := time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC).Unix(), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).Unix()
 	return rapid.Custom(func(t *rapid.T) time.Time {
-		return time.Unix(rapid.Int64Range(0, last).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC()
+		return time.Unix(rapid.Int64Range(first, last).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC()
 	})
 }
 

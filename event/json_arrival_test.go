@@ -185,7 +185,7 @@ func TestDecodeArrivalKeepsEarlierIDs(t *testing.T) {
 // What the stream pays for a record once its memory has grown: the id, the text of the edges, and nothing per feature
 // or edge.
 func TestDecodeArrivalAllocations(t *testing.T) {
-	data := benchArrival(true)
+	data := benchArrival(JSON{}, true)
 	var a Arrival
 	allocs := testing.AllocsPerRun(100, func() {
 		if err := (JSON{}).DecodeArrival(data, &a); err != nil {

@@ -1,0 +1,122 @@
+package event
+
+import (
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"rivulet/event/eventpb"
+)
+
+// The generated types are an oracle for the codec: both read what the other writes.
+
+func generatedArrival(a *Arrival) *eventpb.Arrival {
+	g := &eventpb.Arrival{Id: a.ID, Edges: a.Edges, Time: generatedTime(a.Time)}
+	if !a.Features.Sparse {
+		g.Features = &eventpb.Arrival_Dense{Dense: &eventpb.DenseFeatures{Values: a.Features.Values}}
+		return g
+	}
+	s := &eventpb.SparseFeatures{Values: a.Features.Values}
+	for _, i := range a.Features.Indices {
+		s.Indices = append(s.Indices, uint32(i))
+	}
+	g.Features = &eventpb.Arrival_Sparse{Sparse: s}
+	return g
+}
+
+// arrivalOf is what the codec makes of a message, in the order of the message's indices; a message without features
+// becomes a dense row.
+func arrivalOf(g *eventpb.Arrival) Arrival {
+	a := Arrival{ID: g.GetId(), Edges: g.GetEdges(), Features: Features{Values: g.GetDense().GetValues()}}
+	if g.GetTime() != nil {
+		a.Time = g.GetTime().AsTime()
+	}
+	if s := g.GetSparse(); s != nil {
+		a.Features = Features{Sparse: true, Values: s.GetValues()}
+		for _, i := range s.GetIndices() {
+			a.Features.Indices = append(a.Features.Indices, int32(i))
+			if len(s.GetValues()) == 0 {
+				a.Features.Values = append(a.Features.Values, 1)
+			}
+		}
+	}
+	return a
+}
+
+func generatedPrediction(p *Prediction) *eventpb.Prediction {
+	g := &eventpb.Prediction{
+		Id: p.ID, Class: uint32(p.Class), ClassName: p.ClassName, Probability: p.Probability, Abstained: p.Abstained,
+		Probabilities: p.Probabilities, Logits: p.Logits, Artifact: p.Artifact, Batch: p.Batch,
+		KnownNeighbours: uint32(p.Known), BatchNeighbours: uint32(p.InBatch), UnknownNeighbours: uint32(p.Unknown),
+		Source:      &eventpb.Source{Topic: p.Source.Topic, Partition: int32(p.Source.Partition), Offset: p.Source.Offset},
+		ArrivalTime: generatedTime(p.ArrivalTime), IngestTime: generatedTime(p.IngestTime),
+		PredictedTime: generatedTime(p.PredictedTime),
+	}
+	for _, s := range p.Top {
+		g.Top = append(g.Top, &eventpb.Score{Class: uint32(s.Class), Name: s.Name, Probability: s.Probability})
+	}
+	if len(p.Representation) > 0 {
+		kind := map[string]eventpb.Representation_Kind{RepresentationLogits: eventpb.Representation_KIND_LOGITS,
+			RepresentationEmbedding: eventpb.Representation_KIND_EMBEDDING}[p.RepresentationKind]
+		g.Representation = &eventpb.Representation{Kind: kind, Values: p.Representation}
+	}
+	return g
+}
+
+func generatedTime(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+// Records by hand: fields one after the other.
+
+func record(fields ...[]byte) (all []byte) {
+	for _, field := range fields {
+		all = append(all, field...)
+	}
+	return all
+}
+
+func textField(num protowire.Number, s string) []byte {
+	return protowire.AppendString(protowire.AppendTag(nil, num, protowire.BytesType), s)
+}
+
+func messageField(num protowire.Number, fields ...[]byte) []byte {
+	return textField(num, string(record(fields...)))
+}
+
+func intField(num protowire.Number, v int64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, num, protowire.VarintType), uint64(v))
+}
+
+func unpackedFloat(num protowire.Number, v float32) []byte {
+	return protowire.AppendFixed32(protowire.AppendTag(nil, num, protowire.Fixed32Type), math.Float32bits(v))
+}
+
+func packedFloats(num protowire.Number, values ...float32) []byte {
+	var packed []byte
+	for _, v := range values {
+		packed = protowire.AppendFixed32(packed, math.Float32bits(v))
+	}
+	return textField(num, string(packed))
+}
+
+func packedInts(num protowire.Number, values ...uint64) []byte {
+	var packed []byte
+	for _, v := range values {
+		packed = protowire.AppendVarint(packed, v)
+	}
+	return textField(num, string(packed))
+}
+
+// later are fields that no version of ours has, one of each wire type.
+func later() []byte {
+	group := protowire.AppendTag(nil, 103, protowire.StartGroupType)
+	group = append(group, textField(1, "\xff is no text here")...)
+	return record(intField(100, -1), textField(101, "later"), protowire.AppendFixed64(protowire.AppendTag(nil, 102, protowire.Fixed64Type), 7),
+		protowire.AppendTag(group, 103, protowire.EndGroupType), unpackedFloat(104, 1))
+}

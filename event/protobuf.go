@@ -1,0 +1,239 @@
+package event
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Protobuf is the Codec of "application/x-protobuf": one message a record, of schema/arrival.proto or
+// schema/prediction.proto. It is as strict as [JSON]: UTF-8 throughout, numbers in range, no field twice that may occur
+// once; fields that it does not know are ignored. Errors name fields as JSON has them ("features.values[3]"), and the
+// byte of the record. It may be used by many goroutines at once.
+type Protobuf struct{}
+
+var _ Codec = Protobuf{}
+
+// ContentType is "application/x-protobuf"; [ForContentType] takes "application/protobuf", too.
+func (Protobuf) ContentType() string { return "application/x-protobuf" }
+
+// wireKind is how a field stands in a message.
+type wireKind uint8
+
+const (
+	unknownField wireKind = iota
+	varintField           // an integer, a bool or an enum; at most once
+	floatField            // a float; at most once
+	bytesField            // a string or a message; at most once
+	bytesList             // strings or messages, one each
+	varintList            // integers, packed or one each
+	floatList             // floats, packed or one each
+)
+
+// takes says whether a field of this kind may have a wire type. A writer may leave a list unpacked.
+func (k wireKind) takes(t protowire.Type) bool {
+	switch k {
+	case varintField:
+		return t == protowire.VarintType
+	case floatField:
+		return t == protowire.Fixed32Type
+	case varintList:
+		return t == protowire.VarintType || t == protowire.BytesType
+	case floatList:
+		return t == protowire.Fixed32Type || t == protowire.BytesType
+	}
+	return t == protowire.BytesType
+}
+
+func (k wireKind) once() bool { return k <= bytesField }
+
+// want is what a person reads.
+func (k wireKind) want() string {
+	return [...]string{"", "an integer", "a float", bytesName, bytesName, "integers", "floats"}[k]
+}
+
+// bytesName is what a value of the wire type that strings, messages and packed lists share is called.
+const bytesName = "a string or a message"
+
+// wireField is a field of a message that is known here, at the index of its number.
+type wireField struct {
+	name string // as errors name it
+	kind wireKind
+}
+
+// wireValue is the value of one field. Bytes are the record's own.
+type wireValue struct {
+	num    protowire.Number
+	bits   uint64 // of an integer or a float
+	bytes  []byte // of a string, a message or a packed list, then packed is true
+	packed bool
+	at     int // where bytes are in the record; behind the value of another type
+}
+
+// walk calls each with every field of a message that is in fields, in the order of the message, and passes over the
+// others. A known field of another wire type is an error, and so is a second one of a field that may occur once: readers
+// may differ on which of them counts, and two records one after the other in one would become a mixture. at is the
+// message's place in the record. Nothing is allocated: a value is a part of data, whatever length it declares.
+func walk(data []byte, at int, fields []wireField, each func(v wireValue) error) error {
+	var seen uint64
+	for len(data) > 0 {
+		start := at
+		num, typ, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return wireError(0, "", n, at)
+		}
+		data, at = data[n:], at+n
+		var field wireField
+		if int(num) < len(fields) {
+			field = fields[num]
+		}
+		v, size := consume(data, num, typ)
+		if size < 0 {
+			return wireError(num, field.name, size, at)
+		}
+		data, at = data[size:], at+size
+		v.at = at - len(v.bytes)
+		if field.kind == unknownField {
+			continue
+		}
+		if !field.kind.takes(typ) {
+			return fieldErrorf(ReasonUnparsable, field.name, "%s, want %s (byte %d)", wireTypeName(typ), field.kind.want(), start)
+		}
+		if bit := uint64(1) << num; field.kind.once() {
+			if seen&bit != 0 {
+				return fieldErrorf(ReasonUnparsable, field.name, "is given twice (byte %d)", start)
+			}
+			seen |= bit
+		}
+		if err := each(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// consume reads the value at the beginning of data and returns its length there, or the code of an error, below 0.
+func consume(data []byte, num protowire.Number, typ protowire.Type) (v wireValue, n int) {
+	v.num = num
+	switch typ {
+	case protowire.VarintType:
+		v.bits, n = protowire.ConsumeVarint(data)
+	case protowire.Fixed32Type:
+		var bits uint32
+		bits, n = protowire.ConsumeFixed32(data)
+		v.bits = uint64(bits)
+	case protowire.BytesType:
+		v.bytes, n = protowire.ConsumeBytes(data)
+		v.packed = true
+	default: // no field of ours has it
+		n = protowire.ConsumeFieldValue(num, typ, data)
+	}
+	return v, n
+}
+
+// wireError makes a *[FieldError] of a code of protowire, which says where the bytes are no Protobuf.
+func wireError(num protowire.Number, field string, code, at int) error {
+	what := "the record ends inside of it"
+	if err := protowire.ParseError(code); !errors.Is(err, io.ErrUnexpectedEOF) {
+		// The library begins with "proto:" and one of two spaces, by chance.
+		what = strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
+	}
+	if field == "" {
+		what = "field " + strconv.Itoa(int(num)) + ": " + what
+		if num == 0 {
+			what = "reading the number of a field: " + what[len("field 0: "):]
+		}
+	}
+	return fieldErrorf(ReasonUnparsable, field, "%s (byte %d)", what, at)
+}
+
+func wireTypeName(t protowire.Type) string {
+	switch t {
+	case protowire.VarintType:
+		return "a varint"
+	case protowire.Fixed32Type:
+		return "4 bytes"
+	case protowire.Fixed64Type:
+		return "8 bytes"
+	case protowire.BytesType:
+		return bytesName
+	}
+	return "a group"
+}
+
+// inside puts the path of a message before the path of its field.
+func inside(message string, err error) error {
+	var field *FieldError
+	if errors.As(err, &field) {
+		field.Field = strings.TrimSuffix(message+"."+field.Field, ".")
+	}
+	return err
+}
+
+// text returns the bytes of a string.
+func (v wireValue) text(field string) ([]byte, error) {
+	if !utf8.Valid(v.bytes) {
+		return nil, fieldErrorf(ReasonUnparsable, field, "%s is not UTF-8", cut(strconv.Quote(string(v.bytes[:min(len(v.bytes), maxQuoted)]))))
+	}
+	return v.bytes, nil
+}
+
+// integer returns an integer from lo to hi.
+func (v wireValue) integer(field string, lo, hi int64) (int64, error) {
+	if i := int64(v.bits); i >= lo && i <= hi {
+		return i, nil
+	}
+	return 0, fieldErrorf(ReasonUnparsable, field, "%d is outside %d…%d", int64(v.bits), lo, hi)
+}
+
+func (v wireValue) float() float32 { return math.Float32frombits(uint32(v.bits)) }
+
+// floats appends one value or a packed list of them to list.
+func (v wireValue) floats(list []float32, field string) ([]float32, error) {
+	if !v.packed {
+		return append(list, v.float()), nil
+	}
+	const width = 4
+	if len(v.bytes)%width != 0 {
+		return list, fieldErrorf(ReasonUnparsable, field, "%d bytes are no list of floats (byte %d)", len(v.bytes), v.at)
+	}
+	list = slices.Grow(list, len(v.bytes)/width)
+	for b := v.bytes; len(b) >= width; b = b[width:] {
+		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return list, nil
+}
+
+// What google.protobuf.Timestamp can hold: the years 1 to 9999.
+const (
+	minSeconds = -62135596800
+	maxSeconds = 253402300799
+	maxNanos   = 999_999_999
+)
+
+var timestampFields = []wireField{1: {"seconds", varintField}, 2: {"nanos", varintField}}
+
+// time reads a google.protobuf.Timestamp. The result is in UTC; the first moment of the year 1 is the zero Time.
+func (v wireValue) time(field string) (time.Time, error) {
+	var seconds, nanos int64
+	err := walk(v.bytes, v.at, timestampFields, func(v wireValue) (err error) {
+		if v.num == 1 {
+			seconds, err = v.integer("seconds", minSeconds, maxSeconds)
+		} else {
+			nanos, err = v.integer("nanos", 0, maxNanos)
+		}
+		return err
+	})
+	if err != nil {
+		return time.Time{}, inside(field, err)
+	}
+	return time.Unix(seconds, nanos).UTC(), nil
+}

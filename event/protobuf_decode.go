@@ -1,0 +1,194 @@
+package event
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Numbers of schema/arrival.proto.
+const (
+	arrivalID     = 1
+	arrivalDense  = 2
+	arrivalSparse = 3
+	arrivalEdges  = 4
+	arrivalTime   = 5
+
+	denseValues   = 1
+	sparseIndices = 1
+	sparseValues  = 2
+)
+
+var (
+	arrivalFields = []wireField{
+		arrivalID:     {"id", bytesField},
+		arrivalDense:  {"features", bytesField},
+		arrivalSparse: {"features", bytesField},
+		arrivalEdges:  {"edges", bytesList},
+		arrivalTime:   {"time", bytesField},
+	}
+	denseFields  = []wireField{denseValues: {"features", floatList}}
+	sparseFields = []wireField{sparseIndices: {"features.indices", varintList}, sparseValues: {"features.values", floatList}}
+)
+
+// DecodeArrival reads one Protobuf record into a. It writes over all of a and reuses its slices; the strings are new, so
+// ids of earlier records stay valid. The ids of a.Edges are parts of one string: who keeps a single one for long clones
+// it. The error is a *[FieldError], after which a holds nothing to rely on.
+func (Protobuf) DecodeArrival(data []byte, a *Arrival) error {
+	e := wireEdgesPool.Get().(*wireEdges)
+	defer e.release()
+	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
+	if len(data) == 0 {
+		return fieldErrorf(ReasonUnparsable, "", "the record is empty")
+	}
+	var hasFeatures bool
+	err := walk(data, 0, arrivalFields, func(v wireValue) (err error) {
+		switch v.num {
+		case arrivalID:
+			a.ID, err = wireID(v)
+		case arrivalDense, arrivalSparse:
+			if hasFeatures {
+				return fieldErrorf(ReasonUnparsable, "features", "is given twice (byte %d)", v.at)
+			}
+			hasFeatures = true
+			err = a.Features.read(v)
+		case arrivalEdges:
+			err = e.add(v)
+		case arrivalTime:
+			a.Time, err = v.time("time")
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case a.ID == "":
+		return fieldErrorf(ReasonUnparsable, "id", "is missing")
+	case !hasFeatures:
+		return fieldErrorf(ReasonUnparsable, "features", "is missing")
+	}
+	a.Edges = e.appendTo(a.Edges)
+	return nil
+}
+
+func wireID(v wireValue) (string, error) {
+	id, err := v.text("id")
+	if err == nil && len(id) == 0 {
+		err = fieldErrorf(ReasonUnparsable, "id", "is empty")
+	}
+	return string(id), err
+}
+
+// read reads DenseFeatures or SparseFeatures.
+func (f *Features) read(v wireValue) error {
+	if v.num == arrivalSparse {
+		return f.readSparse(v)
+	}
+	values := f.Values[:0]
+	err := walk(v.bytes, v.at, denseFields, func(v wireValue) (err error) {
+		values, err = v.floats(values, "features")
+		return err
+	})
+	*f = Features{Values: values}
+	if err != nil {
+		return err
+	}
+	return checkFinite(f.Values, "features")
+}
+
+func (f *Features) readSparse(v wireValue) error {
+	f.Sparse, f.Indices, f.Values = true, f.Indices[:0], f.Values[:0]
+	err := walk(v.bytes, v.at, sparseFields, func(v wireValue) (err error) {
+		if v.num == sparseIndices {
+			f.Indices, err = v.indices(f.Indices)
+		} else {
+			f.Values, err = v.floats(f.Values, "features.values")
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(f.Values) == 0 {
+		for range f.Indices {
+			f.Values = append(f.Values, 1)
+		}
+	}
+	if err := f.checkPairs(); err != nil {
+		return err
+	}
+	if err := checkFinite(f.Values, "features.values"); err != nil {
+		return err
+	}
+	return f.order()
+}
+
+// indices appends one index or a packed list of them to list.
+func (v wireValue) indices(list []int32) ([]int32, error) {
+	const field = "features.indices"
+	if !v.packed {
+		return appendIndex(list, v.bits)
+	}
+	for b := v.bytes; len(b) > 0; {
+		if b[0] < 1<<7 {
+			list, b = append(list, int32(b[0])), b[1:]
+			continue
+		}
+		i, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			return list, wireError(v.num, element(field, len(list)), n, v.at+len(v.bytes)-len(b))
+		}
+		var err error
+		if list, err = appendIndex(list, i); err != nil {
+			return list, err
+		}
+		b = b[n:]
+	}
+	return list, nil
+}
+
+func appendIndex(list []int32, i uint64) ([]int32, error) {
+	if i > math.MaxInt32 {
+		return list, fieldErrorf(ReasonFeatureLength, element("features.indices", len(list)), "%d is outside 0…2147483647", i)
+	}
+	return append(list, int32(i)), nil
+}
+
+// wireEdges gathers the edges of one record: their ids become parts of one string.
+type wireEdges struct {
+	ids  []byte
+	ends []int // edge i is ids[ends[i-1]:ends[i]]
+}
+
+var wireEdgesPool = sync.Pool{New: func() any { return new(wireEdges) }}
+
+func (e *wireEdges) release() {
+	e.ids, e.ends = e.ids[:0], e.ends[:0]
+	if cap(e.ids) <= maxScratch && cap(e.ends) <= maxScratch/8 {
+		wireEdgesPool.Put(e)
+	}
+}
+
+func (e *wireEdges) add(v wireValue) error {
+	if len(v.bytes) == 0 {
+		return fieldErrorf(ReasonUnparsable, element("edges", len(e.ends)), "is empty")
+	}
+	id, err := v.text("")
+	if err != nil {
+		return inside(element("edges", len(e.ends)), err)
+	}
+	e.ids = append(e.ids, id...)
+	e.ends = append(e.ends, len(e.ids))
+	return nil
+}
+
+func (e *wireEdges) appendTo(edges []string) []string {
+	all, start := string(e.ids), 0
+	for _, end := range e.ends {
+		edges = append(edges, all[start:end])
+		start = end
+	}
+	return edges
+}

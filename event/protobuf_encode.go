@@ -1,0 +1,146 @@
+package event
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// AppendArrival appends a as one message to dst. Fields are in the order of their numbers, and what is 0 or empty is left
+// out, also the values of a sparse row that are all 1: the same arrival is always the same bytes. What
+// [Protobuf.DecodeArrival] would refuse is an error, and so is a time outside the years 1 to 9999; dst is then returned
+// as it was.
+func (Protobuf) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
+	w := wireWriter{buf: dst}
+	w.id(arrivalID, "id", a.ID)
+	w.features(&a.Features)
+	for i, id := range a.Edges {
+		if id == "" || !utf8.ValidString(id) { // the path of an element costs an allocation
+			w.id(arrivalEdges, element("edges", i), id)
+			break
+		}
+		w.buf = protowire.AppendString(protowire.AppendTag(w.buf, arrivalEdges, protowire.BytesType), id)
+	}
+	w.time(arrivalTime, "time", a.Time)
+	if w.err != nil {
+		return dst, fmt.Errorf("encoding arrival %s: %w", cut(strconv.Quote(a.ID)), w.err)
+	}
+	return w.buf, nil
+}
+
+func (w *wireWriter) features(f *Features) {
+	if !f.Sparse {
+		w.fail(checkFinite(f.Values, "features"))
+		start := w.begin(arrivalDense)
+		w.floats(denseValues, f.Values)
+		w.end(start)
+		return
+	}
+	w.fail(f.checkSparse(maxIndex))
+	start := w.begin(arrivalSparse)
+	if len(f.Indices) > 0 {
+		packed := w.begin(sparseIndices)
+		for _, i := range f.Indices {
+			w.buf = protowire.AppendVarint(w.buf, uint64(i))
+		}
+		w.end(packed)
+	}
+	if slices.ContainsFunc(f.Values, func(v float32) bool { return v != 1 }) {
+		w.floats(sparseValues, f.Values)
+	}
+	w.end(start)
+}
+
+// wireWriter appends fields to a message. The first error stays.
+type wireWriter struct {
+	buf []byte
+	err error
+}
+
+func (w *wireWriter) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// begin begins a message or a packed list; end, with what begin returned, writes its length.
+func (w *wireWriter) begin(num protowire.Number) (start int) {
+	w.buf = protowire.AppendTag(w.buf, num, protowire.BytesType)
+	return len(w.buf)
+}
+
+func (w *wireWriter) end(start int) {
+	var length [binary.MaxVarintLen64]byte
+	w.buf = slices.Insert(w.buf, start, protowire.AppendVarint(length[:0], uint64(len(w.buf)-start))...)
+}
+
+// text writes a string, unless it is empty.
+func (w *wireWriter) text(num protowire.Number, field, s string) {
+	if !utf8.ValidString(s) {
+		w.fail(fieldErrorf(ReasonUnparsable, field, "%s is not UTF-8", cut(strconv.Quote(s))))
+	}
+	if s != "" {
+		w.buf = protowire.AppendString(protowire.AppendTag(w.buf, num, protowire.BytesType), s)
+	}
+}
+
+// id writes a string that must not be empty.
+func (w *wireWriter) id(num protowire.Number, field, s string) {
+	if s == "" {
+		w.fail(fieldErrorf(ReasonUnparsable, field, "is empty"))
+	}
+	w.text(num, field, s)
+}
+
+// integer writes an integer from lo to hi, unless it is 0.
+func (w *wireWriter) integer(num protowire.Number, field string, v, lo, hi int64) {
+	if v < lo || v > hi {
+		w.fail(fieldErrorf(ReasonUnparsable, field, "%d is outside %d…%d", v, lo, hi))
+	}
+	if v != 0 {
+		w.buf = protowire.AppendVarint(protowire.AppendTag(w.buf, num, protowire.VarintType), uint64(v))
+	}
+}
+
+// float writes a finite float, unless it is +0.
+func (w *wireWriter) float(num protowire.Number, field string, v float32) {
+	if v-v != 0 {
+		w.fail(fieldErrorf(ReasonUnparsable, field, "%v, want a finite number", v))
+	}
+	if bits := math.Float32bits(v); bits != 0 {
+		w.buf = protowire.AppendFixed32(protowire.AppendTag(w.buf, num, protowire.Fixed32Type), bits)
+	}
+}
+
+// floats writes a packed list, unless it is empty.
+func (w *wireWriter) floats(num protowire.Number, values []float32) {
+	if len(values) == 0 {
+		return
+	}
+	w.buf = protowire.AppendTag(w.buf, num, protowire.BytesType)
+	w.buf = protowire.AppendVarint(w.buf, uint64(4*len(values)))
+	w.buf = slices.Grow(w.buf, 4*len(values))
+	for _, v := range values {
+		w.buf = binary.LittleEndian.AppendUint32(w.buf, math.Float32bits(v))
+	}
+}
+
+// time writes a google.protobuf.Timestamp, unless t is zero.
+func (w *wireWriter) time(num protowire.Number, field string, t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	if s := t.Unix(); s < minSeconds || s > maxSeconds {
+		w.fail(fieldErrorf(ReasonUnparsable, field, "%v is outside the years 1…9999", t))
+	}
+	start := w.begin(num)
+	w.integer(1, field, t.Unix(), math.MinInt64, math.MaxInt64)
+	w.integer(2, field, int64(t.Nanosecond()), 0, maxNanos)
+	w.end(start)
+}

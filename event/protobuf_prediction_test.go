@@ -1,0 +1,179 @@
+package event
+
+import (
+	"encoding/hex"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"pgregory.net/rapid"
+
+	"rivulet/event/eventpb"
+)
+
+func TestAppendProtobufPrediction(t *testing.T) {
+	p := Prediction{
+		ID: "p1", Class: 300, Probability: 0.5, Abstained: true, Top: []Score{{300, "T", 0.5}, {}},
+		Probabilities: []float32{1}, Logits: []float32{-2}, Representation: []float32{1}, RepresentationKind: RepresentationEmbedding,
+		Artifact: "v", Known: 1, InBatch: 2, Unknown: 3, Source: Source{"t", 1, 2}, IngestTime: time.Unix(1, 2),
+	}
+	for name, tc := range map[string]struct {
+		prediction Prediction
+		want       string
+	}{
+		"full": {p, "0a02" + "7031" + "10ac02" + "250000003f" + "2801" + "320b" + "08ac02" + "1201" + "54" + "1d0000003f" + "3200" +
+			"3a04" + "0000803f" + "4204" + "000000c0" + "4a08" + "0802" + "1204" + "0000803f" + "5201" + "76" + "6001" + "6802" +
+			"7003" + "7a07" + "0a01" + "74" + "1001" + "1802" + "8a0104" + "0801" + "1002"},
+		"least": {Prediction{ID: "p1"}, "0a02" + "7031" + "7a00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := (Protobuf{}).AppendPrediction([]byte("before "), &tc.prediction)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(hex.EncodeToString([]byte("before "))+tc.want, hex.EncodeToString(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAppendProtobufPredictionError(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for name, tc := range map[string]struct {
+		change func(*Prediction)
+		text   string
+	}{
+		"no id":               {func(p *Prediction) { p.ID = "" }, `id: is empty`},
+		"id not UTF-8":        {func(p *Prediction) { p.ID = "a\xff" }, `encoding prediction of "a\xff": id: "a\xff" is not`},
+		"class":               {func(p *Prediction) { p.Class = -1 }, `class: -1 is outside 0…4294967295`},
+		"class too large":     {func(p *Prediction) { p.Class = 1 << 32 }, `class: 4294967296 is outside`},
+		"class name":          {func(p *Prediction) { p.ClassName = "\xff" }, `class_name: "\xff" is not UTF-8`},
+		"probability NaN":     {func(p *Prediction) { p.Probability = nan }, `probability: NaN, want a finite number`},
+		"logit infinite":      {func(p *Prediction) { p.Logits[1] = inf }, `logits[1]: +Inf, want`},
+		"probabilities NaN":   {func(p *Prediction) { p.Probabilities[2] = nan }, `probabilities[2]: NaN`},
+		"top probability NaN": {func(p *Prediction) { p.Top[0].Probability = nan }, `top[0].probability: NaN`},
+		"top class":           {func(p *Prediction) { p.Top[1].Class = -2 }, `top[1].class: -2 is`},
+		"top name":            {func(p *Prediction) { p.Top[1].Name = "\xff" }, `top[1].name: "\xff" is`},
+		"representation NaN":  {func(p *Prediction) { p.Representation[1] = nan }, `representation.values[1]: NaN`},
+		"representation kind": {func(p *Prediction) { p.RepresentationKind = "x" }, `representation.kind: "x", want "logits" or "embedding"`},
+		"known":               {func(p *Prediction) { p.Known = -1 }, `known_neighbours: -1`},
+		"partition":           {func(p *Prediction) { p.Source.Partition = 1 << 31 }, `source.partition: 2147483648 is`},
+		"topic":               {func(p *Prediction) { p.Source.Topic = "\xff" }, `source.topic: "\xff" is`},
+		"year":                {func(p *Prediction) { p.IngestTime = p.IngestTime.AddDate(9000, 0, 0) }, `ingest_time: 11026-03-01`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := fullPrediction()
+			tc.change(&p)
+			got, err := (Protobuf{}).AppendPrediction([]byte("before"), &p)
+			if err == nil || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("error %v, want …%s…", err, tc.text)
+			}
+			if string(got) != "before" {
+				t.Errorf("an error leaves %q, want what was there before", got)
+			}
+		})
+	}
+}
+
+func TestDecodeProtobufPredictionError(t *testing.T) {
+	nan := float32(math.NaN())
+	least := record(textField(predictionID, "x"), messageField(predictionSource))
+	with := func(fields ...[]byte) []byte { return append(slices.Clone(least), record(fields...)...) }
+	representation := func(fields ...[]byte) []byte { return with(messageField(predictionRepresentation, fields...)) }
+	for _, tc := range []struct {
+		record []byte
+		text   string
+	}{
+		{nil, `the record is empty`},
+		{least[3:], `id: is missing`},
+		{least[:3], `source: is missing`},
+		{with(textField(predictionID, "x")), `id: is given twice (byte 5)`},
+		{with(intField(predictionClass, -1)), `class: -1 is outside 0…4294967295`},
+		{with(textField(predictionClass, "a")), `class: a string or a message, want an integer (byte 5)`},
+		{with(textField(predictionClassName, "\xff")), `class_name: "\xff" is not UTF-8`},
+		{with(unpackedFloat(predictionProbability, nan)), `probability: NaN, want a finite number`},
+		{with(intField(predictionProbability, 1)), `probability: a varint, want a float`},
+		{with(messageField(predictionTop), messageField(predictionTop, intField(scoreClass, -2))), `top[1].class: -2 is outside`},
+		{with(messageField(predictionTop, []byte{0x80})), `top[0]: reading the number of a field: the record ends inside of it (byte 7)`},
+		{with(messageField(predictionTop, unpackedFloat(scoreProbability, nan))), `top[0].probability: NaN`},
+		{with(packedFloats(predictionProbabilities, 1, nan)), `probabilities[1]: NaN, want`},
+		{with(unpackedFloat(predictionLogits, 1), packedFloats(predictionLogits, nan)), `logits[1]: NaN, want`},
+		{with(textField(predictionLogits, "123")), `logits: 3 bytes are no list of floats (byte 7)`},
+		{representation(packedFloats(representationValues, 1)), `representation.kind: is missing`},
+		{representation(intField(representationKind, 3), packedFloats(representationValues, 1)), `representation.kind: 3 is outside 1…2`},
+		{representation(intField(representationKind, 1)), `representation.values: is missing or empty`},
+		{representation(intField(representationKind, 1), packedFloats(representationValues, nan)), `representation.values[0]: NaN`},
+		{representation(intField(representationKind, 1), intField(representationKind, 1)), `representation.kind: is given twice`},
+		{with(intField(predictionKnown, 1<<32)), `known_neighbours: 4294967296 is`},
+		{with(messageField(predictionSource)), `source: is given twice`},
+		{record(least[:3], messageField(predictionSource, intField(sourcePartition, 1<<31))), `source.partition: 2147483648 is outside`},
+		{record(least[:3], messageField(predictionSource, textField(sourceTopic, "\xff"))), `source.topic: "\xff" is`},
+		{with(messageField(predictionIngestTime, intField(2, 1_000_000_000))), `ingest_time.nanos: 1000000000 is outside`},
+	} {
+		p := fullPrediction()
+		err := (Protobuf{}).DecodePrediction(tc.record, &p)
+		var field *FieldError
+		if !errors.As(err, &field) || field.Reason != ReasonUnparsable || !strings.Contains(err.Error(), tc.text) {
+			t.Errorf("%.64x:\n got %v\nwant …%s…", tc.record, err, tc.text)
+		}
+	}
+}
+
+// The codec and the generated types read each other's records, and both read what they wrote themselves. A field that
+// either of them forgot would be missing from the other.
+func TestProtobufPredictionRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawPrediction(t)
+		data, err := (Protobuf{}).AppendPrediction(nil, &want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var generated eventpb.Prediction
+		if err := proto.Unmarshal(data, &generated); err != nil {
+			t.Fatalf("%x: %v", data, err)
+		}
+		if diff := cmp.Diff(generatedPrediction(&want), &generated, protocmp.Transform(), sameBits); diff != "" {
+			t.Fatalf("%x read by the generated code (-want +got):\n%s", data, diff)
+		}
+		theirs, err := proto.Marshal(generatedPrediction(&want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, data := range [][]byte{data, theirs} {
+			got := fullPrediction() // memory left by another record
+			want.Key = got.Key
+			if err := (Protobuf{}).DecodePrediction(data, &got); err != nil {
+				t.Fatalf("%x: %v", data, err)
+			}
+			if diff := cmp.Diff(want, got, sameBits); diff != "" {
+				t.Fatalf("prediction (-want +got):\n%s", diff)
+			}
+		}
+	})
+}
+
+// Every field of the schema is one that the codec fills.
+func TestFullPredictionFillsTheSchema(t *testing.T) {
+	full := fullPrediction()
+	data, err := (Protobuf{}).AppendPrediction(nil, &full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var generated eventpb.Prediction
+	if err := proto.Unmarshal(data, &generated); err != nil {
+		t.Fatal(err)
+	}
+	message := generated.ProtoReflect()
+	for i := range message.Descriptor().Fields().Len() {
+		if field := message.Descriptor().Fields().Get(i); !message.Has(field) {
+			t.Errorf("%s is not written", field.Name())
+		}
+	}
+}

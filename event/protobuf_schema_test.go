@@ -1,0 +1,82 @@
+package event
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"rivulet/event/eventpb"
+)
+
+// The tables of the codec are what the .proto files say: number, name, kind.
+func TestWireTablesAreTheSchema(t *testing.T) {
+	for _, tc := range []struct {
+		message proto.Message
+		fields  []wireField
+		path    string // before the schema's names; ending without a dot it is in their place
+	}{
+		{&eventpb.Arrival{}, arrivalFields, ""},
+		{&eventpb.DenseFeatures{}, denseFields, "features"},
+		{&eventpb.SparseFeatures{}, sparseFields, "features."},
+		{&eventpb.Prediction{}, predictionFields, ""},
+		{&eventpb.Score{}, scoreFields, ""},
+		{&eventpb.Representation{}, representationFields, ""},
+		{&eventpb.Source{}, sourceFields, ""},
+		{&timestamppb.Timestamp{}, timestampFields, ""},
+	} {
+		descriptor := tc.message.ProtoReflect().Descriptor()
+		want := make([]wireField, descriptor.Fields().Len()+1)
+		for i := range descriptor.Fields().Len() {
+			field := descriptor.Fields().Get(i)
+			want[field.Number()] = wireField{schemaName(field, tc.path), schemaKind(field)}
+		}
+		if diff := cmp.Diff(want, tc.fields, cmp.AllowUnexported(wireField{})); diff != "" {
+			t.Errorf("%s (-schema +codec):\n%s", descriptor.FullName(), diff)
+		}
+	}
+	kinds := eventpb.Representation_KIND_UNSPECIFIED.Descriptor().Values()
+	if kinds.Len() != len(representationKinds) {
+		t.Fatalf("the schema has %d kinds, the codec %d", kinds.Len(), len(representationKinds))
+	}
+	for i, kind := range representationKinds[1:] {
+		if got := kinds.ByNumber(protoreflect.EnumNumber(i + 1)); string(got.Name()) != "KIND_"+strings.ToUpper(kind) {
+			t.Errorf("kind %d is %s in the schema and %s in the codec", i+1, got.Name(), kind)
+		}
+	}
+}
+
+func schemaName(field protoreflect.FieldDescriptor, path string) string {
+	name := string(field.Name())
+	if choice := field.ContainingOneof(); choice != nil {
+		name = string(choice.Name())
+	}
+	if path != "" && !strings.HasSuffix(path, ".") {
+		return path
+	}
+	return path + name
+}
+
+func schemaKind(field protoreflect.FieldDescriptor) wireKind {
+	switch field.Kind() {
+	case protoreflect.FloatKind:
+		if field.IsList() {
+			return floatList
+		}
+		return floatField
+	case protoreflect.StringKind, protoreflect.MessageKind:
+		if field.IsList() {
+			return bytesList
+		}
+		return bytesField
+	case protoreflect.Uint32Kind, protoreflect.Int32Kind, protoreflect.Int64Kind, protoreflect.BoolKind, protoreflect.EnumKind:
+		if field.IsList() {
+			return varintList
+		}
+		return varintField
+	}
+	return unknownField // the codec has no such kind
+}
