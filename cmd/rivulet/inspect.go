@@ -40,13 +40,18 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes, 100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
 	row("M", "%s", sparsity(b))
 	row("classes", "%s", classes(b))
-	for _, model := range m.Models {
+	row("later models", "%s", later(&m))
+	for i, model := range m.Models {
 		what := ""
 		if model.Name == m.DefaultModel {
 			what = " (default)"
 		}
 		row("model", "%s%s: %s attachment, fitted on %s, weight decay %g", model.Name, what, model.Attachment, model.FittedOn, model.WeightDecay)
 		row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
+		for _, c := range confidences(&model) {
+			row("", "%s", c)
+		}
+		row("", "embeddings %s", embeddings(&b.Models[i], &model))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -62,6 +67,64 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	}
 	fmt.Fprintf(t, "total\t%d bytes\t\n", total)
 	return t.Flush()
+}
+
+// later says whether models can be added without the original graph.
+func later(m *artifact.Manifest) string {
+	if m.HasMeans() {
+		return "cluster means are kept: gcn, sage and cheby can be added without the data set"
+	}
+	return "no cluster means are kept: adding a model needs the data set"
+}
+
+// confidences are lines about how far a model's probabilities can be relied upon, for each calibration that was measured.
+func confidences(model *artifact.ModelInfo) []string {
+	var lines []string
+	add := func(kind string, c artifact.Confidence) {
+		var parts []string
+		for _, of := range []struct {
+			name          string
+			before, after *float64
+		}{{"validation", c.ECE.ValidationBefore, c.ECE.ValidationAfter}, {"test", c.ECE.TestBefore, c.ECE.TestAfter}} {
+			if of.before != nil || of.after != nil {
+				parts = append(parts, fmt.Sprintf("calibration error on %s %s before, %s after", of.name, percent(of.before), percent(of.after)))
+			}
+		}
+		if c.Coverage > 0 {
+			parts = append(parts, fmt.Sprintf("threshold %.3f answers %.0f%%", c.Threshold, 100*c.Coverage))
+		}
+		if n := len(c.Curve); n > 0 {
+			parts = append(parts, fmt.Sprintf("accuracy %.2f%% at coverage %g, %.2f%% at %g", c.Curve[0].Accuracy, c.Curve[0].Coverage,
+				c.Curve[n-1].Accuracy, c.Curve[n-1].Coverage))
+		}
+		if parts != nil {
+			lines = append(lines, "with "+kind+": "+strings.Join(parts, "; "))
+		}
+	}
+	add("no propagation", model.Calibration.Confidence)
+	for _, kind := range sortedNames(model.Propagation) {
+		add(kind, model.Propagation[kind].Confidence)
+	}
+	return lines
+}
+
+// percent is a figure that may not have been measured.
+func percent(x *float64) string {
+	if x == nil {
+		return "not measured"
+	}
+	return fmt.Sprintf("%.2f%%", *x)
+}
+
+// embeddings says whether a model can publish them as it is attached by default.
+func embeddings(m *artifact.Model, info *artifact.ModelInfo) string {
+	switch {
+	case m.Features != nil:
+		return fmt.Sprintf("of %d features, from tables of features", m.Features.U[0].Cols)
+	case m.Name == "sgc" && info.Attachment == artifact.AttachFrozen:
+		return "only in joint attachment: there are no tables of features"
+	}
+	return "yes"
 }
 
 // sparsity says how long M's rows are.

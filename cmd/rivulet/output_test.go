@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/event"
+	"rivulet/internal/program/programtest"
+)
+
+// write writes an artifact and returns its directory.
+func write(t *testing.T, b *artifact.Bundle) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// described is an artifact with tables of features, means, and a confidence of two calibrations.
+func described() *artifact.Bundle {
+	b := artifacttest.Several(1, artifacttest.Size{Features: 4})
+	b.Models[0].Features, b.Means = artifacttest.Features(b), artifacttest.Means(1, b)
+	info := &b.Manifest.Models[0]
+	info.Calibration.Confidence = artifacttest.Confidence()
+	ep := info.Propagation["ep"]
+	ep.Confidence.ECE.TestBefore = new(7.125)
+	info.Propagation["ep"] = ep
+	return b
+}
+
+func TestInspectShowsConfidenceAndWhatIsKept(t *testing.T) {
+	for want, b := range map[string]*artifact.Bundle{
+		"with no propagation: calibration error on validation 4.75% before, 0.00% after; calibration error on test not measured before, " +
+			"2.50% after; threshold 0.600 answers 75%; accuracy 99.00% at coverage 0.5, 93.75% at 1\n": described(),
+		"with ep: calibration error on test 7.12% before, not measured after\n": described(),
+		"embeddings of 4 features, from tables of features\n":                   described(),
+		"embeddings yes\n": described(), // gcn and others
+		"cluster means are kept: gcn, sage and cheby can be added without the data set": described(),
+		"embeddings only in joint attachment: there are no tables of features":          artifacttest.Bundle(1, artifacttest.Size{}),
+		"no cluster means are kept": artifacttest.Bundle(1, artifacttest.Size{}),
+	} {
+		out, err := programtest.Run(root(), "inspect", write(t, b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	out, err := programtest.Run(root(), "inspect", write(t, artifacttest.Bundle(1, artifacttest.Size{})))
+	if err != nil || strings.Contains(out, "calibration error") || strings.Contains(out, "threshold") {
+		t.Errorf("%v; a confidence that nobody measured is in\n%s", err, out)
+	}
+}
+
+func TestPredictRepresentsAndAbstains(t *testing.T) {
+	dir := write(t, described())
+	predict := func(args ...string) (event.Prediction, error) {
+		cmd := root()
+		var out bytes.Buffer
+		cmd.SetIn(strings.NewReader(`{"id":"a","features":[1,0,2,-1],"edges":["node-3-é"]}`))
+		cmd.SetOut(&out)
+		cmd.SetErr(&bytes.Buffer{})
+		cmd.SetArgs(append([]string{"predict", "--artifact", dir}, args...))
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			return event.Prediction{}, err
+		}
+		var p event.Prediction
+		return p, event.JSON{}.DecodePrediction(bytes.TrimSpace(out.Bytes()), &p)
+	}
+	plain, err := predict()
+	if err != nil || plain.Representation != nil || plain.Abstained {
+		t.Fatalf("without flags: %+v, %v", plain, err)
+	}
+	p, err := predict("--representation", "embedding", "--coverage", "0.5")
+	if err != nil || len(p.Representation) != 4 || p.RepresentationKind != "embedding" || p.Abstained != (p.Probability < 0.9) {
+		t.Errorf("with embeddings: %+v, %v", p, err)
+	}
+	p, err = predict("--representation", "logits")
+	if err != nil || len(p.Representation) != 3 || p.RepresentationKind != "logits" {
+		t.Errorf("with logits: %+v, %v", p, err)
+	}
+	for want, args := range map[string][]string{
+		`representation is "rank", want "none", "logits" or "embedding"`: {"--representation", "rank"},
+		`coverage is 2, want 0 to 1`:                                     {"--coverage", "2"},
+		`the artifact has no risk-coverage curve`:                        {"--coverage", "0.9", "--calibration", "lp"},
+	} {
+		if _, err := predict(args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", args, err, want)
+		}
+	}
+}
