@@ -9,6 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/graph"
 	"rivulet/infer"
 )
 
@@ -78,4 +79,29 @@ func TestModelWithoutFrozenForm(t *testing.T) {
 	b.Models[1].Tables = b.Models[0].Tables
 	err = artifact.Write(filepath.Join(t.TempDir(), "a"), b)
 	wantError(t, err, "models/cheby.safetensors", "2 frozen tables", "cheby with K = 3 has no frozen form")
+}
+
+// Methods that choose nodes of T deploy jointly: M has one entry in some rows and none in the others, and there are no tables.
+func TestJointWithoutTables(t *testing.T) {
+	b := artifacttest.Several(4, artifacttest.Size{})
+	for k := range b.Models {
+		b.Models[k].Tables, b.Models[k].Labels, b.Models[k].Errors = nil, nil, nil
+		b.Manifest.Models[k].Attachment = artifact.AttachJoint // the SGC's propagation stays: jointly it needs no tables
+	}
+	m := &graph.CSR{Rows: 20, Cols: 6, RowPtr: make([]int, 21)}
+	for i := range m.Rows {
+		if i%3 == 0 {
+			m.ColIdx, m.Val = append(m.ColIdx, int32(i/3)%6), append(m.Val, 1)
+		}
+		m.RowPtr[i+1] = len(m.ColIdx)
+	}
+	b.Mapping.Rows = m
+	b.Manifest.Method, b.Manifest.Mapping.Entries, b.Manifest.Mapping.MaxPerRow = "herding", m.NNZ(), 1
+	got, err := artifact.Read(mustWrite(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b, got); diff != "" {
+		t.Errorf("read differs from written (-written +read):\n%s", diff)
+	}
 }
