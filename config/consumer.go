@@ -18,6 +18,7 @@ type Consumer struct {
 	Batch    Batch    `key:"batch"`
 	Cache    Cache    `key:"cache"`
 	Limits   Limits   `key:"limits"`
+	Input    Input    `key:"input"`
 	Output   Output   `key:"output"`
 	HTTP     HTTP     `key:"http"`
 	Shutdown Shutdown `key:"shutdown"`
@@ -51,8 +52,15 @@ type Limits struct {
 	Edges       int   `key:"edges" default:"10000" min:"0" unit:"edges" usage:"most edges of an arrival" zero:"no limit"`
 }
 
-// Output says what a prediction carries besides its class and probability.
+// Input says how arrivals are read.
+type Input struct {
+	Format string `key:"format" default:"json" oneof:"json|protobuf" usage:"form of an arrival whose record has no content-type header, which would say it"`
+}
+
+// Output says in which form predictions are published, and what they carry besides their class and probability.
 type Output struct {
+	Format string `key:"format" default:"json" oneof:"json|protobuf" usage:"form of predictions; their content-type header says it"`
+
 	TopK          int  `key:"top_k" default:"0" min:"0" unit:"classes" usage:"how many of the most probable classes a prediction lists" zero:"no list; more than there are classes lists all"`
 	Probabilities bool `key:"probabilities" default:"false" usage:"add the probabilities of all classes"`
 	Logits        bool `key:"logits" default:"false" usage:"add the model's raw output, before temperature and propagation"`

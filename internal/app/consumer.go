@@ -66,6 +66,14 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 	if err != nil {
 		return nil, nil, err
 	}
+	in, err := codec("input.format", cfg.Input.Format)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := codec("output.format", cfg.Output.Format)
+	if err != nil {
+		return nil, nil, err
+	}
 	topics := cfg.Kafka.Topics
 	transport, err := Transport(cfg.Kafka.Brokers, topics.Arrivals, topics.Predictions, topics.DeadLetters)
 	if err != nil {
@@ -80,7 +88,7 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 		start = consumer.AtTime
 	}
 	deliver, fence, err := deliverer(cfg, producer.Options{Addr: kafka.TCP(cfg.Kafka.Brokers.Brokers...), Transport: transport,
-		Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Compression: compression,
+		Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Codec: out, Compression: compression,
 		OnRetry: func(err error) { observer.Retry(consumer.StagePublish, err) }, Logger: log})
 	if err != nil {
 		return nil, nil, err
@@ -95,6 +103,7 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
 			Limits:   consumer.Limits{Edges: cfg.Limits.Edges, RecordBytes: int(cfg.Limits.RecordBytes)},
 			Output:   output(cfg.Output),
+			Codec:    in,
 			Observer: observer},
 		Logger: log,
 	})
