@@ -1,13 +1,10 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -62,36 +59,12 @@ func security(b config.Brokers) (*tls.Config, sasl.Mechanism, error) {
 	return secure, who, nil
 }
 
-// kafkaTLS reads the certificates. Those of the client are read again for each connection, so that they can be renewed
-// while the process runs.
+// kafkaTLS reads the certificates, as [tlsFiles.read] does.
 func kafkaTLS(s config.KafkaTLS) (*tls.Config, error) {
 	if !s.Enabled {
-		return nil, nil //nolint:nilnil // no TLS
+		return nil, nil // no TLS
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
-	if s.CAFile != "" {
-		pem, err := os.ReadFile(s.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("kafka.tls.ca_file: %w", err)
-		}
-		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("kafka.tls.ca_file is %q: there is no PEM certificate in it", s.CAFile)
-		}
-	}
-	if s.CertFile != "" {
-		read := func() (*tls.Certificate, error) {
-			pair, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
-			if err != nil {
-				return nil, fmt.Errorf("kafka.tls.cert_file %q with key_file %q: %w", s.CertFile, s.KeyFile, err)
-			}
-			return &pair, nil
-		}
-		if _, err := read(); err != nil {
-			return nil, err
-		}
-		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return read() }
-	}
-	return c, nil
+	return tlsFiles{"kafka.tls", s.CAFile, s.CertFile, s.KeyFile, s.ServerName}.read()
 }
 
 // login is the SASL mechanism that the settings name. The file of a password is read for each connection, so that it can
@@ -125,14 +98,7 @@ func (l login) password() (string, error) {
 	if l.settings.PasswordFile == "" {
 		return l.settings.Password.Reveal(), nil
 	}
-	text, err := os.ReadFile(l.settings.PasswordFile)
-	if err != nil {
-		return "", fmt.Errorf("kafka.sasl.password_file: %w", err)
-	}
-	if text = bytes.TrimRight(text, "\r\n"); len(text) == 0 {
-		return "", fmt.Errorf("kafka.sasl.password_file is %q: it is empty", l.settings.PasswordFile)
-	}
-	return string(text), nil
+	return readPassword("kafka.sasl.password_file", l.settings.PasswordFile)
 }
 
 // Compression is a codec by its name in Kafka's own settings.

@@ -1,0 +1,272 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/config"
+	"rivulet/event"
+	"rivulet/internal/certtest"
+	"rivulet/internal/devstack"
+	"rivulet/internal/replay"
+)
+
+// pinnedConfig is a consumer's that serves an artifact of a directory, without HTTP; ids are nodes of its graph.
+func pinnedConfig(t *testing.T, brokers ...string) (cfg config.Consumer, ids []string) {
+	t.Helper()
+	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	cfg = config.Default[config.Consumer]()
+	cfg.Artifact = filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(cfg.Artifact, b); err != nil {
+		t.Fatal(err)
+	}
+	cfg.HTTP.Listen = ""
+	cfg.Kafka.Brokers.Brokers = brokers
+	return cfg, b.Mapping.IDs
+}
+
+// topics are those that the settings name, with 2 partitions for arrivals.
+func topics() map[string]int {
+	names := config.Default[config.Consumer]().Kafka.Topics
+	return map[string]int{names.Arrivals: 2, names.Predictions: 1, names.DeadLetters: 1}
+}
+
+// run runs a consumer until the test ends it.
+func run(t *testing.T, cfg config.Consumer) (end func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- RunConsumer(ctx, cfg, slog.New(slog.DiscardHandler), nil) }()
+	t.Cleanup(cancel)
+	return func() error { cancel(); return <-done }
+}
+
+// send publishes arrivals as replay does, with the connection settings of a consumer.
+func send(t *testing.T, cfg config.Consumer, ids []string) {
+	t.Helper()
+	transport, err := Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transport.CloseIdleConnections()
+	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, transport, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var arrivals []event.Arrival
+	for i, id := range ids {
+		arrivals = append(arrivals, event.Arrival{ID: fmt.Sprint("new-", i), Features: event.Features{Values: []float32{1, 2, 3}}, Edges: []string{id}})
+	}
+	if err := topic.Send(t.Context(), arrivals); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Arrivals are produced, consumed and predicted over every way to connect, and predictions are compressed as asked.
+func TestWaysToConnect(t *testing.T) {
+	authority := certtest.New(t)
+	strict := authority.Server()
+	strict.ClientAuth, strict.ClientCAs = tls.RequireAndVerifyClientCert, authority.Pool()
+	cert, key := certtest.Files(t, authority.Sign("me", time.Now().Add(time.Hour)))
+	ca := authority.File()
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte("word\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	user := func(mechanism string) []devstack.KafkaUser {
+		return []devstack.KafkaUser{{Mechanism: mechanism, Name: "me", Password: "word"}}
+	}
+	for _, c := range []struct {
+		server      devstack.KafkaOptions
+		tls         config.KafkaTLS
+		sasl        config.KafkaSASL
+		compression string
+	}{
+		{devstack.KafkaOptions{}, config.KafkaTLS{}, config.KafkaSASL{Mechanism: "none"}, "none"},
+		{devstack.KafkaOptions{TLS: authority.Server()}, config.KafkaTLS{Enabled: true, CAFile: ca}, config.KafkaSASL{Mechanism: "none"}, "gzip"},
+		{devstack.KafkaOptions{TLS: strict}, config.KafkaTLS{Enabled: true, CAFile: ca, CertFile: cert, KeyFile: key}, config.KafkaSASL{Mechanism: "none"}, "snappy"},
+		{devstack.KafkaOptions{Users: user("PLAIN")}, config.KafkaTLS{}, config.KafkaSASL{Mechanism: "plain", Username: "me", Password: "word"}, "lz4"},
+		{devstack.KafkaOptions{Users: user("SCRAM-SHA-256"), TLS: authority.Server()}, config.KafkaTLS{Enabled: true, CAFile: ca, ServerName: "localhost"},
+			config.KafkaSASL{Mechanism: "scram-sha-256", Username: "me", Password: "word"}, "zstd"},
+		{devstack.KafkaOptions{Users: user("SCRAM-SHA-512"), TLS: strict}, config.KafkaTLS{Enabled: true, CAFile: ca, CertFile: cert, KeyFile: key},
+			config.KafkaSASL{Mechanism: "scram-sha-512", Username: "me", PasswordFile: file}, "none"},
+	} {
+		t.Run(fmt.Sprintf("tls=%t,sasl=%s,%s", c.tls.Enabled, c.sasl.Mechanism, c.compression), func(t *testing.T) {
+			c.server.Topics, c.server.Brokers = topics(), 2
+			k, err := devstack.StartKafka(c.server)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer k.Close()
+			cfg, ids := pinnedConfig(t, k.Addrs()...)
+			cfg.Kafka.TLS, cfg.Kafka.SASL, cfg.Kafka.Compression = c.tls, c.sasl, c.compression
+			send(t, cfg, ids)
+			end := run(t, cfg)
+			await(t, func() bool {
+				return k.Cluster.PartitionInfo(cfg.Kafka.Topics.Predictions, 0).HighWatermark == int64(len(ids))
+			})
+			if err := end(); err != nil {
+				t.Error(err)
+			}
+			want, err := Compression(c.compression)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := stored(t, k, cfg); got != want {
+				t.Errorf("predictions are stored as %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func await(t *testing.T, done func() bool) {
+	t.Helper()
+	for begin := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatal("waited a minute in vain")
+		}
+	}
+}
+
+// stored is the compression of the first prediction, as another client of Kafka reads it.
+func stored(t *testing.T, k *devstack.Kafka, cfg config.Consumer) kafka.Compression {
+	t.Helper()
+	opts := []kgo.Opt{kgo.SeedBrokers(k.Addrs()...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions)}
+	if cfg.Kafka.TLS.Enabled {
+		secure, err := kafkaTLS(cfg.Kafka.TLS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts = append(opts, kgo.DialTLSConfig(secure))
+	}
+	switch cfg.Kafka.SASL.Mechanism {
+	case "plain":
+		opts = append(opts, kgo.SASL(plain.Auth{User: "me", Pass: "word"}.AsMechanism()))
+	case "scram-sha-256":
+		opts = append(opts, kgo.SASL(scram.Auth{User: "me", Pass: "word"}.AsSha256Mechanism()))
+	case "scram-sha-512":
+		opts = append(opts, kgo.SASL(scram.Auth{User: "me", Pass: "word"}.AsSha512Mechanism()))
+	}
+	client, err := kgo.NewClient(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	fetched := client.PollFetches(ctx)
+	if err := fetched.Err(); err != nil || fetched.NumRecords() == 0 {
+		t.Fatalf("read %d predictions, %v", fetched.NumRecords(), err)
+	}
+	return kafka.Compression(fetched.Records()[0].Attrs.CompressionType())
+}
+
+// What does not mend by itself ends the consumer, with an error that says what it is.
+func TestRefusalsEndTheConsumer(t *testing.T) {
+	may := func(resource kmsg.ACLResourceType, name string, op kmsg.ACLOperation) kfake.ACL {
+		return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: op, Allow: true}
+	}
+	names := config.Default[config.Consumer]().Kafka.Topics
+	readIn, writeOut := may(kmsg.ACLResourceTypeTopic, names.Arrivals, kmsg.ACLOperationRead), may(kmsg.ACLResourceTypeTopic, names.Predictions, kmsg.ACLOperationWrite)
+	join := may(kmsg.ACLResourceTypeGroup, "rivulet", kmsg.ACLOperationRead)
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: topics(), Users: []devstack.KafkaUser{
+		{Mechanism: "PLAIN", Name: "all", Password: "word"},
+		{Mechanism: "PLAIN", Name: "no-input", Password: "word", ACLs: []kfake.ACL{writeOut, join}},
+		{Mechanism: "PLAIN", Name: "no-group", Password: "word", ACLs: []kfake.ACL{readIn, writeOut}},
+		{Mechanism: "PLAIN", Name: "no-output", Password: "word", ACLs: []kfake.ACL{readIn, join}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	// A real broker says that a password is wrong; the embedded one only hangs up.
+	k.Cluster.ControlKey(int16(kmsg.SASLAuthenticate), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		k.Cluster.KeepControl()
+		if !strings.HasSuffix(string(r.(*kmsg.SASLAuthenticateRequest).SASLAuthBytes), "\x00other") {
+			return nil, nil, false
+		}
+		refusal := r.ResponseKind().(*kmsg.SASLAuthenticateResponse)
+		refusal.ErrorCode = int16(kafka.SASLAuthenticationFailed)
+		return refusal, nil, true
+	})
+	all, ids := pinnedConfig(t, k.Addrs()...)
+	all.Kafka.SASL = config.KafkaSASL{Mechanism: "plain", Username: "all", Password: "word"}
+	send(t, all, ids)
+	for _, c := range []struct {
+		user, password string
+		want           error
+		text           string
+	}{
+		{"all", "other", kafka.SASLAuthenticationFailed, ""},
+		{"no-input", "word", kafka.TopicAuthorizationFailed, names.Arrivals},
+		{"no-group", "word", kafka.GroupAuthorizationFailed, "rivulet"},
+		{"no-output", "word", kafka.TopicAuthorizationFailed, names.Predictions},
+	} {
+		cfg := all
+		cfg.Kafka.SASL.Username, cfg.Kafka.SASL.Password = c.user, config.Secret(c.password)
+		err := RunConsumer(t.Context(), cfg, slog.New(slog.NewTextHandler(t.Output(), nil)), nil)
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), c.password) {
+			t.Errorf("%s with password %q: %v, want %v", c.user, c.password, err, c.want)
+		}
+	}
+}
+
+func TestWrongFilesAreNamed(t *testing.T) {
+	authority := certtest.New(t)
+	cert, key := certtest.Files(t, authority.Sign("me", time.Now().Add(time.Hour)))
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	login := config.KafkaSASL{Mechanism: "plain", Username: "me"}
+	for want, b := range map[string]config.Brokers{
+		"kafka.tls.ca_file: open":                              {TLS: config.KafkaTLS{Enabled: true, CAFile: "none"}, SASL: config.KafkaSASL{Mechanism: "none"}},
+		"kafka.tls.ca_file is \"" + empty:                      {TLS: config.KafkaTLS{Enabled: true, CAFile: empty}, SASL: config.KafkaSASL{Mechanism: "none"}},
+		"kafka.tls.cert_file \"" + key + "\" with key_file":    {TLS: config.KafkaTLS{Enabled: true, CertFile: key, KeyFile: cert}, SASL: config.KafkaSASL{Mechanism: "none"}},
+		"kafka.sasl.password_file: open":                       {SASL: with(login, "none")},
+		"kafka.sasl.password_file is \"" + empty + "\": it is": {SASL: with(login, empty)},
+	} {
+		if _, err := Transport(b); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func with(s config.KafkaSASL, file string) config.KafkaSASL {
+	s.PasswordFile = file
+	return s
+}
+
+// A password that is changed in its file holds for the next connection.
+func TestAPasswordIsReadAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "password")
+	l := login{config.KafkaSASL{Mechanism: "plain", Username: "me", PasswordFile: file}}
+	for _, password := range []string{"first", "second"} {
+		if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, state, err := l.Start(t.Context()); err != nil || !strings.HasSuffix(string(state), "\x00"+password) {
+			t.Errorf("%q, %v, want %s", state, err, password)
+		}
+	}
+}
