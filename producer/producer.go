@@ -39,7 +39,7 @@ type Options struct {
 	BatchBytes int
 	// RequestTimeout is how long the brokers may take to replicate a request; 0 means DefaultRequestTimeout.
 	RequestTimeout time.Duration
-	// OnRetry, if not nil, is told of each attempt that failed and will be repeated.
+	// OnRetry, if not nil, is told of each attempt that failed and will be repeated; several goroutines may call it.
 	OnRetry func(err error)
 	// Logger is told when publishing has to wait, and when it goes on; nil means none.
 	Logger *slog.Logger
@@ -70,6 +70,7 @@ type Producer struct {
 	client  kafka.Client
 	scratch sync.Pool // *shipment
 	turn    atomic.Uint32
+	waiting outage
 }
 
 // New returns a producer. It opens no connection.

@@ -12,6 +12,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/compress"
 	"github.com/segmentio/kafka-go/protocol"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
 	"rivulet/event"
@@ -73,9 +74,23 @@ func TestRecordBatchProperty(t *testing.T) {
 			want = append(want, p)
 			b.append(p.Key, p.Value, p.Headers, time.UnixMilli(p.Stamp))
 		}
+		signed := rapid.Bool().Draw(r, "signed")
+		if signed {
+			b.sign(1<<40+7, 258, 1<<30+1)
+		}
 		wire, err := b.finish(compression)
 		if err != nil {
 			r.Fatal(err)
+		}
+		if signed {
+			var header kmsg.RecordBatch
+			if err := header.ReadFrom(wire[4:]); err != nil {
+				r.Fatal(err)
+			}
+			if header.Attributes != 1<<4|int16(compression) || header.ProducerID != 1<<40+7 || header.ProducerEpoch != 258 ||
+				header.FirstSequence != 1<<30+1 || header.NumRecords != int32(len(want)) || header.LastOffsetDelta != int32(len(want))-1 {
+				r.Fatalf("header %+v", header)
+			}
 		}
 		if diff := cmp.Diff(want, decode(r, wire)); diff != "" {
 			r.Fatalf("records (-written +read):\n%s", diff)

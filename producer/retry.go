@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -64,22 +65,21 @@ func fenced(err error) bool {
 // final tells errors that end the attempts.
 func final(err error) bool { return permanent(err) || over(err) }
 
-// retry calls attempt until it succeeds, fails for good, or ctx ends. The log has one line when the waiting begins and one
-// when it is over.
-func (p *Producer) retry(ctx context.Context, attempt func() error) error {
-	pause := firstPause
-	var since time.Time
-	for {
-		err := attempt()
-		if err == nil && !since.IsZero() {
-			p.opts.Logger.Info("publishing again", "after", p.opts.Clock.Now().Sub(since).Round(time.Millisecond))
+// retry calls attempt until it succeeds, fails for good, or ctx ends.
+func (p *Producer) retry(ctx context.Context, attempt func() error) (err error) {
+	pause, waiting := firstPause, false
+	defer func() {
+		if waiting {
+			p.waiting.over(p, err)
 		}
-		if err == nil || final(err) {
+	}()
+	for {
+		if err = attempt(); err == nil || final(err) {
 			return err
 		}
-		if since.IsZero() {
-			since = p.opts.Clock.Now()
-			p.opts.Logger.Warn("waiting to publish", "error", err)
+		if !waiting {
+			waiting = true
+			p.waiting.begin(p, err)
 		}
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
@@ -89,6 +89,31 @@ func (p *Producer) retry(ctx context.Context, attempt func() error) error {
 			return errors.Join(context.Cause(ctx), err)
 		}
 		pause = min(2*pause, longestPause)
+	}
+}
+
+// outage is what a producer is waiting for, in any of its goroutines. The log has one line when the waiting begins and one
+// when it is over.
+type outage struct {
+	mu    sync.Mutex
+	calls int
+	since time.Time
+}
+
+func (o *outage) begin(p *Producer, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.calls++; o.calls == 1 {
+		o.since = p.opts.Clock.Now()
+		p.opts.Logger.Warn("waiting to publish", "error", err)
+	}
+}
+
+func (o *outage) over(p *Producer, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.calls--; o.calls == 0 && err == nil {
+		p.opts.Logger.Info("publishing again", "after", p.opts.Clock.Now().Sub(o.since).Round(time.Millisecond))
 	}
 }
 
