@@ -56,7 +56,8 @@ func TestDefaults(t *testing.T) {
 		Batch:    Batch{ModeNode, 256, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000},
-		Output:   Output{Representation: "none"},
+		Input:    Input{Format: "json"},
+		Output:   Output{Format: "json", Representation: "none"},
 		HTTP:     HTTP{":9464"},
 		Shutdown: Shutdown{30 * time.Second},
 		Log:      Log{"info", "text"},
@@ -85,6 +86,7 @@ cache: {}
 		"RIVULET_KAFKA_TOPICS_DEAD_LETTERS=dead",
 		"RIVULET_BATCH_SIZE=20",
 		"RIVULET_OUTPUT_LOGITS=true",
+		"RIVULET_OUTPUT_FORMAT=protobuf",
 		"RIVULET_OUTPUT_REPRESENTATION=embedding",
 		"RIVULET_DATA=/data", "RIVULET_TEST_REDIS=redis://localhost", // not settings
 	}
@@ -98,7 +100,7 @@ cache: {}
 	want.Kafka.Group = "from-environment"
 	want.Kafka.Topics.DeadLetters = "dead"
 	want.Batch = Batch{ModeGraph, 30, 5 * time.Millisecond}
-	want.Output = Output{Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}
+	want.Output = Output{Format: "protobuf", Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}
 	want.Cache.Bytes = 1 << 30
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -243,6 +245,9 @@ func TestChecks(t *testing.T) {
 		{"--redis.url=redis://host/x", false},
 		{"--redis.url=redis://host?sizes=3", false},
 		{"--artifact=", true},
+		{"--input.format=protobuf", true},
+		{"--input.format=avro", false},
+		{"--output.format=", false},
 		{"--output.coverage=1", true},
 		{"--output.coverage=0.5", true},
 		{"--output.coverage=1.01", false},
