@@ -48,9 +48,11 @@ func TestDefaults(t *testing.T) {
 		Redis: Redis{
 			RedisServer: RedisServer{
 				URL: "redis://localhost:6379/0", Prefix: "rivulet",
-				DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
+				DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second, PoolTimeout: 4 * time.Second,
+				Retry: RedisRetry{3, 20 * time.Millisecond, 500 * time.Millisecond},
 			},
 			PollInterval: time.Second, HeartbeatTTL: 30 * time.Second,
+			LookupTimeout: 2 * time.Second, Outage: "wait", Breaker: RedisBreaker{3, 5 * time.Second},
 		},
 		Attachment: Auto, Calibration: Auto, Delivery: "at_least_once",
 		Batch:    Batch{ModeNode, 256, 5 * time.Millisecond},
@@ -244,6 +246,8 @@ func TestChecks(t *testing.T) {
 		{"--redis.url=", false},
 		{"--redis.url=redis://host/x", false},
 		{"--redis.url=redis://host?sizes=3", false},
+		{"--redis.url=redis://a:1,:2", false},
+		{"--redis.outage=panic", false},
 		{"--artifact=", true},
 		{"--input.format=protobuf", true},
 		{"--input.format=avro", false},

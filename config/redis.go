@@ -1,30 +1,71 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"net/url"
+	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // RedisServer says where Redis is: where versions are published and M's rows are read.
 type RedisServer struct {
-	URL          RedisURL      `key:"url" default:"redis://localhost:6379/0" check:"redis" usage:"redis://[user:password@]host:port/database, rediss:// for TLS, or unix:///socket?db=0"`
+	URL          RedisURL      `key:"url" default:"redis://localhost:6379/0" check:"redis" usage:"redis://[user:password@]host:port/database, rediss:// for TLS, or unix:///socket?db=0; several hosts, as host:port,host:port, are nodes of a cluster or sentinels"`
+	Cluster      bool          `key:"cluster" default:"false" usage:"Redis is a cluster: the hosts of url are some of its nodes, the others are found through them; database 0"`
+	Sentinel     RedisSentinel `key:"sentinel"`
+	Username     string        `key:"username" default:"" usage:"ACL user to log in as" zero:"the one in url, or the default user"`
+	Password     Secret        `key:"password" default:"" usage:"password to log in with" zero:"the one in url, or in password_file"`
+	PasswordFile string        `key:"password_file" default:"" usage:"file with the password, read again for each connection; a line break at its end is left out" zero:"password is used"`
+	TLS          RedisTLS      `key:"tls"`
 	Prefix       string        `key:"prefix" default:"rivulet" check:"prefix" usage:"beginning of all keys; installations that share a database take different ones"`
 	DialTimeout  time.Duration `key:"dial_timeout" default:"5s" min:"1ms" usage:"limit of making a connection"`
 	ReadTimeout  time.Duration `key:"read_timeout" default:"3s" min:"1ms" usage:"limit of reading an answer"`
 	WriteTimeout time.Duration `key:"write_timeout" default:"3s" min:"1ms" usage:"limit of writing a request"`
-	PoolSize     int           `key:"pool_size" default:"0" min:"0" max:"10000" unit:"connections" usage:"most connections" zero:"ten for each CPU"`
+	PoolTimeout  time.Duration `key:"pool_timeout" default:"4s" min:"1ms" usage:"limit of waiting for a free connection"`
+	PoolSize     int           `key:"pool_size" default:"0" min:"0" max:"10000" unit:"connections" usage:"most connections to a node" zero:"ten for each CPU"`
+	Retry        RedisRetry    `key:"retry"`
+}
+
+// RedisSentinel says who knows the master, where Redis is watched by sentinels. The hosts of the URL are then sentinels,
+// and user, password and database of the URL and the settings are those of the master.
+type RedisSentinel struct {
+	Master   string `key:"master" default:"" usage:"name of the master that the sentinels watch; the hosts of url are then sentinels" zero:"url names Redis itself"`
+	Username string `key:"username" default:"" usage:"ACL user at the sentinels" zero:"the default user"`
+	Password Secret `key:"password" default:"" usage:"password at the sentinels" zero:"none"`
+}
+
+// RedisTLS is for URLs that begin with rediss://. A server's certificate is verified, unless the URL says skip_verify.
+type RedisTLS struct {
+	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the servers' certificates" zero:"the system's"`
+	CertFile   string `key:"cert_file" default:"" usage:"PEM file of this client's certificate, intermediate ones after it; read again for each connection" zero:"no client certificate"`
+	KeyFile    string `key:"key_file" default:"" usage:"PEM file of the client certificate's private key; read again for each connection" zero:"no client certificate"`
+	ServerName string `key:"server_name" default:"" usage:"name that all servers' certificates must have" zero:"the host of each server's address"`
+}
+
+// RedisRetry says how a request is repeated that was lost, timed out or was turned away for the moment. The pause before
+// a repetition doubles and is drawn at random.
+type RedisRetry struct {
+	Attempts   int           `key:"attempts" default:"3" min:"0" max:"100" unit:"repetitions" usage:"how often a request is repeated" zero:"never; a cluster is asked again up to three times in any case, as for redirections"`
+	MinBackoff time.Duration `key:"min_backoff" default:"20ms" min:"1ms" usage:"least pause before a repetition"`
+	MaxBackoff time.Duration `key:"max_backoff" default:"500ms" min:"1ms" usage:"longest pause before a repetition"`
 }
 
 // Redis is what the consumer needs of Redis.
 type Redis struct {
 	RedisServer
-	PollInterval time.Duration `key:"poll_interval" default:"1s" min:"10ms" usage:"how often CURRENT is read"`
-	HeartbeatTTL time.Duration `key:"heartbeat_ttl" default:"30s" min:"1s" usage:"how long the version in use stays protected after the last sign of life"`
+	PollInterval  time.Duration `key:"poll_interval" default:"1s" min:"10ms" usage:"how often CURRENT is read"`
+	HeartbeatTTL  time.Duration `key:"heartbeat_ttl" default:"30s" min:"1s" usage:"how long the version in use stays protected after the last sign of life"`
+	LookupTimeout time.Duration `key:"lookup_timeout" default:"2s" min:"1ms" usage:"limit of one request for rows of M, of up to 4096 ids, with its repetitions"`
+	Outage        string        `key:"outage" default:"wait" oneof:"wait|degrade" usage:"what becomes of micro-batches while rows of M cannot be read: wait, so that offsets do not move, or degrade: be predicted from the rows in memory, with predictions that lack a row marked as degraded"`
+	Breaker       RedisBreaker  `key:"breaker"`
 }
+
+// RedisBreaker spares a Redis that fails, and those who wait for it, requests that would fail too.
+type RedisBreaker struct {
+	Failures int           `key:"failures" default:"3" min:"0" max:"1000000" unit:"lookups" usage:"lookups of rows that must fail one after another before Redis is left alone" zero:"it is always asked"`
+	OpenFor  time.Duration `key:"open_for" default:"5s" min:"1ms" usage:"how long it is left alone; then one lookup tries whether it is back"`
+}
+
+// Degrade is the value of [Redis.Outage] on which wiring branches.
+const Degrade = "degrade"
 
 func (r Redis) problems() []Problem {
 	if r.HeartbeatTTL > 2*r.PollInterval {
@@ -34,49 +75,66 @@ func (r Redis) problems() []Problem {
 		Reason: fmt.Sprintf("not more than twice poll_interval, %s: the version in use would lose its protection between two polls", r.PollInterval)}}
 }
 
-// RedisURL is a Redis URL that may hold a password. It prints itself without it, in every format; [RedisURL.Reveal]
-// gives it to the client.
-type RedisURL string
-
-// Reveal is the URL as it was given, with the password.
-func (u RedisURL) Reveal() string { return string(u) }
-
-// String is the URL with the password replaced by xxxxx and without query values.
-func (u RedisURL) String() string {
-	if u.check() != nil {
-		return "(not shown)" // who knows where the password is in it
+func (r RedisServer) problems() []Problem {
+	var found []Problem
+	complain := func(key, value, reason string) {
+		found = append(found, Problem{Key: key, Value: value, Reason: reason})
 	}
-	parsed, _ := url.Parse(string(u)) // check has parsed it
-	if parsed.RawQuery != "" {
-		parsed.RawQuery = "…"
+	_, more := r.URL.Split()
+	watched := r.Sentinel.Master != ""
+	switch {
+	case r.Cluster && watched:
+		complain("sentinel.master", r.Sentinel.Master, "has no effect, as redis.cluster is true")
+	case len(more) > 0 && !r.Cluster && !watched:
+		complain("url", r.URL.String(), "several hosts are nodes of a cluster or sentinels: set redis.cluster or redis.sentinel.master")
+	case (r.Cluster || watched) && strings.HasPrefix(string(r.URL), "unix:"):
+		complain("url", r.URL.String(), "a socket is neither a cluster nor a sentinel: want redis:// or rediss://")
+	case r.Cluster && r.URL.database() != 0:
+		complain("url", r.URL.String(), "a cluster has database 0 alone")
 	}
-	return parsed.Redacted()
+	if !watched && (r.Sentinel.Username != "" || r.Sentinel.Password != "") {
+		complain("sentinel.master", "", "must not be empty where sentinel.username or sentinel.password is set")
+	}
+	if r.Retry.MaxBackoff < r.Retry.MinBackoff {
+		complain("retry.max_backoff", r.Retry.MaxBackoff.String(), fmt.Sprintf("less than min_backoff, %s", r.Retry.MinBackoff))
+	}
+	return append(append(found, r.loginProblems()...), r.tlsProblems()...)
 }
 
-// Format hides the password from every verb of package fmt, wrong ones too.
-func (u RedisURL) Format(s fmt.State, verb rune) {
-	fmt.Fprintf(s, fmt.FormatString(s, verb), u.String())
+func (r RedisServer) loginProblems() []Problem {
+	var found []Problem
+	username, word := r.URL.Login()
+	password := word != ""
+	if r.Username != "" && username != "" {
+		found = append(found, Problem{Key: "username", Value: r.Username, Reason: "is set, and redis.url has a user too"})
+	}
+	if r.Password != "" && password {
+		found = append(found, Problem{Key: "password", Value: r.Password.String(), Reason: "is set, and redis.url has a password too"})
+	}
+	if r.PasswordFile != "" && (r.Password != "" || password) {
+		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile, Reason: "is set, and so is a password"})
+	}
+	if r.Username != "" && r.Password == "" && r.PasswordFile == "" && !password {
+		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file: a user is nothing without one"})
+	}
+	return found
 }
 
-// MarshalText hides the password from JSON and YAML, and from slog's handlers.
-func (u RedisURL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
-
-// check tells what is wrong without repeating any part that could be the password: the parsers' messages quote what they
-// could not read.
-func (u RedisURL) check() error {
-	parsed, err := url.Parse(string(u))
-	if err != nil {
-		return errors.New("not a URL; special characters of a password are percent-encoded")
+func (r RedisServer) tlsProblems() []Problem {
+	var found []Problem
+	t := r.TLS
+	for _, f := range []Problem{{Key: "tls.ca_file", Value: t.CAFile}, {Key: "tls.cert_file", Value: t.CertFile},
+		{Key: "tls.key_file", Value: t.KeyFile}, {Key: "tls.server_name", Value: t.ServerName}} {
+		if f.Value != "" && !strings.HasPrefix(string(r.URL), "rediss:") {
+			f.Reason = "has no effect, as redis.url does not begin with rediss://"
+			found = append(found, f)
+		}
 	}
-	switch parsed.Scheme {
-	case "redis", "rediss", "unix":
-	default:
-		return errors.New("want a URL that begins with redis://, rediss:// or unix://")
+	if t.CertFile != "" && t.KeyFile == "" {
+		found = append(found, Problem{Key: "tls.key_file", Reason: "must not be empty where cert_file is set"})
 	}
-	// The client takes these for localhost: a URL without //, one without a host, and one that a # of the password ends.
-	odd := parsed.Opaque != "" || parsed.Fragment != "" || parsed.Scheme != "unix" && parsed.Hostname() == ""
-	if _, err := redis.ParseURL(string(u)); err != nil || odd {
-		return errors.New("want redis://[user:password@]host:port/database; special characters of a password are percent-encoded")
+	if t.KeyFile != "" && t.CertFile == "" {
+		found = append(found, Problem{Key: "tls.cert_file", Reason: "must not be empty where key_file is set"})
 	}
-	return nil
+	return found
 }

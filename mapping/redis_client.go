@@ -2,7 +2,9 @@ package mapping
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"time"
@@ -11,26 +13,42 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// RedisOptions say how to reach Redis. Where a field is zero, what the URL's query says holds (read_timeout=1s,
-// pool_size=32, …), and else the default.
+// RedisOptions say how to reach Redis: one server, a cluster, or the master that sentinels watch. Where a field is zero,
+// what the URL's query says holds (read_timeout=1s, pool_size=32, …), and else the default.
 type RedisOptions struct {
 	// URL is redis://user:password@host:port/database, rediss://… with TLS, or unix:///path?db=0. It has no default.
 	URL string
+	// Hosts are further nodes of the cluster or further sentinels, host:port, that are asked as the URL's host is.
+	Hosts []string
+	// Cluster says that the hosts are nodes of a Redis Cluster. The others are found through them; all reads go to masters.
+	Cluster bool
+	// Sentinel, where its Master is not empty, says that the hosts are sentinels. User, password and database of the URL
+	// are the master's all the same.
+	Sentinel Sentinel
+	// Credentials are asked for each connection, in place of the URL's user and password; nil: those of the URL.
+	Credentials func() (username, password string, err error)
+	// TLS is used with rediss://; nil: the system's authorities. An empty ServerName is the host of each address.
+	TLS *tls.Config
+
 	// DialTimeout bounds one attempt to connect; default 5s.
 	DialTimeout time.Duration
 	// ReadTimeout and WriteTimeout bound the waiting for one answer and for sending one request, a pipeline being one
 	// of either; default 3s.
 	ReadTimeout, WriteTimeout time.Duration
-	// PoolSize is the number of connections at most; default ten for each CPU.
+	// PoolSize is the number of connections to a node at most; default ten for each CPU.
 	PoolSize int
 	// PoolTimeout bounds the waiting for a free connection; default 4s.
 	PoolTimeout time.Duration
-	// MaxRetries is how often a command is tried again after a lost connection or a time-out; default 3, −1 never.
+	// MaxRetries is how often a command is tried again after a lost connection, a time-out or an answer that it is to be
+	// tried again; default 3, −1 never. A cluster's client counts redirections in and takes 3 at least.
 	MaxRetries int
 	// MinBackoff and MaxBackoff bound the pause before a retry, which doubles and is drawn at random; default 20ms
 	// and 500ms.
 	MinBackoff, MaxBackoff time.Duration
 }
+
+// Sentinel is the name of a master, and who asks the sentinels for it.
+type Sentinel struct{ Master, Username, Password string }
 
 // Connect makes a client. It does not reach out yet: the first command does. The caller closes the client.
 func Connect(o RedisOptions) (redis.UniversalClient, error) {
@@ -42,6 +60,42 @@ func Connect(o RedisOptions) (redis.UniversalClient, error) {
 		// The reason would quote what could not be read, which may be the password.
 		return nil, errors.New("redis url cannot be read, want redis://user:password@host:port/database (special characters percent-encoded), rediss://… or unix://…")
 	}
+	if err := o.checkMode(options); err != nil {
+		return nil, err
+	}
+	o.apply(options)
+	silence()
+	switch {
+	case o.Cluster:
+		cluster := o.universal(options).Cluster()
+		cluster.MaxRetries = -1 // by a node's client: the cluster's repeats by itself, and counts redirections among that
+		return redis.NewClusterClient(cluster), nil
+	case o.Sentinel.Master != "":
+		return redis.NewFailoverClient(o.universal(options).Failover()), nil
+	}
+	return redis.NewClient(options), nil
+}
+
+// checkMode refuses options that would be left unused.
+func (o *RedisOptions) checkMode(options *redis.Options) error {
+	one := !o.Cluster && o.Sentinel.Master == ""
+	switch {
+	case o.Cluster && o.Sentinel.Master != "":
+		return fmt.Errorf("redis is a cluster, and has a master %q that sentinels watch: want one of the two", o.Sentinel.Master)
+	case one && len(o.Hosts) > 0:
+		return fmt.Errorf("redis has %d hosts besides the one of its url, and is neither a cluster nor watched by sentinels", len(o.Hosts))
+	case !one && options.Network == "unix":
+		return errors.New("redis url is a socket, which is neither a cluster nor a sentinel")
+	case o.Cluster && options.DB != 0:
+		return fmt.Errorf("redis url has database %d, a cluster has database 0 alone", options.DB)
+	case o.TLS != nil && options.TLSConfig == nil:
+		return errors.New("redis has settings of TLS, and its url does not begin with rediss://")
+	}
+	return nil
+}
+
+// apply lays the options over those of the URL, and the defaults below them.
+func (o *RedisOptions) apply(options *redis.Options) {
 	choose(&options.DialTimeout, o.DialTimeout, 5*time.Second)
 	choose(&options.ReadTimeout, o.ReadTimeout, 3*time.Second)
 	choose(&options.WriteTimeout, o.WriteTimeout, 3*time.Second)
@@ -57,8 +111,36 @@ func Connect(o RedisOptions) (redis.UniversalClient, error) {
 	options.Protocol = 2
 	options.DisableIdentity = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	silence()
-	return redis.NewClient(options), nil
+	if options.TLSConfig != nil {
+		secure := &tls.Config{MinVersion: tls.VersionTLS12}
+		if o.TLS != nil {
+			secure = o.TLS.Clone()
+		}
+		secure.InsecureSkipVerify = options.TLSConfig.InsecureSkipVerify // the URL's skip_verify
+		options.TLSConfig = secure
+	}
+	if credentials := o.Credentials; credentials != nil {
+		options.Username, options.Password = "", ""
+		options.CredentialsProviderContext = func(context.Context) (string, string, error) { return credentials() }
+	}
+}
+
+// universal carries options over to the clients of several servers.
+func (o *RedisOptions) universal(options *redis.Options) *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs: append([]string{options.Addr}, o.Hosts...), DB: options.DB,
+		MasterName: o.Sentinel.Master, SentinelUsername: o.Sentinel.Username, SentinelPassword: o.Sentinel.Password,
+		Username: options.Username, Password: options.Password, CredentialsProviderContext: options.CredentialsProviderContext,
+		TLSConfig: options.TLSConfig, ClientName: options.ClientName,
+		DialTimeout: options.DialTimeout, ReadTimeout: options.ReadTimeout, WriteTimeout: options.WriteTimeout,
+		PoolSize: options.PoolSize, PoolTimeout: options.PoolTimeout, PoolFIFO: options.PoolFIFO,
+		MinIdleConns: options.MinIdleConns, MaxIdleConns: options.MaxIdleConns, MaxActiveConns: options.MaxActiveConns,
+		ConnMaxIdleTime: options.ConnMaxIdleTime, ConnMaxLifetime: options.ConnMaxLifetime,
+		MaxRetries: options.MaxRetries, MaxRedirects: max(3, options.MaxRetries),
+		MinRetryBackoff: options.MinRetryBackoff, MaxRetryBackoff: options.MaxRetryBackoff,
+		DialerRetries: options.DialerRetries, ContextTimeoutEnabled: options.ContextTimeoutEnabled,
+		Protocol: options.Protocol, DisableIdentity: options.DisableIdentity, MaintNotificationsConfig: options.MaintNotificationsConfig,
+	}
 }
 
 // choose sets what the URL left open.

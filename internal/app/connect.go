@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,10 +13,52 @@ import (
 	"rivulet/mapping"
 )
 
-// ConnectRedis makes a client. It does not reach out yet; the caller closes it.
+// ConnectRedis makes a client. It does not reach out yet; the caller closes it. An error names the setting that is wrong,
+// and no password.
 func ConnectRedis(s config.RedisServer) (redis.UniversalClient, error) {
-	return mapping.Connect(mapping.RedisOptions{URL: s.URL.Reveal(), DialTimeout: s.DialTimeout, ReadTimeout: s.ReadTimeout,
-		WriteTimeout: s.WriteTimeout, PoolSize: s.PoolSize})
+	url, hosts := s.URL.Split()
+	o := mapping.RedisOptions{URL: url, Hosts: hosts, Cluster: s.Cluster,
+		Sentinel:    mapping.Sentinel{Master: s.Sentinel.Master, Username: s.Sentinel.Username, Password: s.Sentinel.Password.Reveal()},
+		DialTimeout: s.DialTimeout, ReadTimeout: s.ReadTimeout, WriteTimeout: s.WriteTimeout,
+		PoolSize: s.PoolSize, PoolTimeout: s.PoolTimeout,
+		MaxRetries: s.Retry.Attempts, MinBackoff: s.Retry.MinBackoff, MaxBackoff: s.Retry.MaxBackoff}
+	if o.MaxRetries == 0 {
+		o.MaxRetries = -1 // there 0 is the default
+	}
+	var err error
+	if o.Credentials, err = redisLogin(s); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(url, "rediss:") {
+		if o.TLS, err = (tlsFiles{"redis.tls", s.TLS.CAFile, s.TLS.CertFile, s.TLS.KeyFile, s.TLS.ServerName}).read(); err != nil {
+			return nil, err
+		}
+	}
+	return mapping.Connect(o)
+}
+
+// redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can be
+// renewed while the process runs; nil where the URL says it all.
+func redisLogin(s config.RedisServer) (func() (username, password string, err error), error) {
+	if s.Username == "" && s.Password == "" && s.PasswordFile == "" {
+		return nil, nil // the URL's
+	}
+	username, password := s.URL.Login()
+	if s.Username != "" {
+		username = s.Username
+	}
+	if s.Password != "" {
+		password = s.Password.Reveal()
+	}
+	if s.PasswordFile == "" {
+		return func() (string, string, error) { return username, password, nil }, nil
+	}
+	login := func() (string, string, error) {
+		password, err := readPassword("redis.password_file", s.PasswordFile)
+		return username, password, err
+	}
+	_, _, err := login()
+	return login, err
 }
 
 // instance names this process among others on this and other hosts.

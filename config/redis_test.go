@@ -1,0 +1,69 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRedisURLHosts(t *testing.T) {
+	for _, c := range []struct {
+		url, first string
+		more       []string
+		shown      string
+	}{
+		{"redis://host:7000/3", "redis://host:7000/3", nil, "redis://host:7000/3"},
+		{"rediss://user:w,ord@a:7000,b:7001,[::1]:7002?read_timeout=1s", "rediss://user:w,ord@a:7000?read_timeout=1s",
+			[]string{"b:7001", "[::1]:7002"}, "rediss://user:xxxxx@a:7000,b:7001,[::1]:7002?…"},
+		{"redis://a,b:26380/1", "redis://a/1", []string{"b:26380"}, "redis://a,b:26380/1"},
+		{"unix:///run/a,b.sock", "unix:///run/a,b.sock", nil, "unix:///run/a,b.sock"},
+	} {
+		u := RedisURL(c.url)
+		if err := u.check(); err != nil {
+			t.Errorf("%s: %v", c.url, err)
+		}
+		first, more := u.Split()
+		if diff := cmp.Diff(append([]string{c.first}, c.more...), append([]string{first}, more...)); diff != "" {
+			t.Errorf("%s: hosts (-want +got):\n%s", c.url, diff)
+		}
+		if u.String() != c.shown {
+			t.Errorf("String gives %s, want %s", u, c.shown)
+		}
+	}
+}
+
+// What would be left unused, or is there twice, is refused.
+func TestRulesOfRedis(t *testing.T) {
+	for flags, want := range map[string]string{
+		"--redis.url=redis://a:1,b:2":                                               "redis.url is \"redis://a:1,b:2\" (--redis.url): several hosts are",
+		"--redis.cluster --redis.sentinel.master=m":                                 "redis.sentinel.master is \"m\"",
+		"--redis.cluster --redis.url=redis://a:1/2":                                 "a cluster has database 0 alone",
+		"--redis.cluster --redis.url=unix:///run/redis.sock":                        "a socket is neither",
+		"--redis.sentinel.username=u":                                               "redis.sentinel.master",
+		"--redis.retry.min_backoff=2s":                                              "redis.retry.max_backoff is \"500ms\" (default): less than min_backoff, 2s",
+		"--redis.username=u":                                                        "redis.password",
+		"--redis.username=u --redis.url=redis://v:w@a:1":                            "redis.username is \"u\"",
+		"--redis.password_file=f --redis.url=redis://:w@a:1":                        "redis.password_file is \"f\"",
+		"--redis.tls.ca_file=f":                                                     "redis.tls.ca_file is \"f\" (--redis.tls.ca_file): has no effect",
+		"--redis.tls.server_name=n":                                                 "redis.tls.server_name",
+		"--redis.url=rediss://a:1 --redis.tls.cert_file=f":                          "redis.tls.key_file",
+		"--redis.url=rediss://a:1 --redis.tls.key_file=f":                           "redis.tls.cert_file",
+		"--redis.url=redis://a:1,b:2 --redis.cluster":                               "",
+		"--redis.url=redis://a:1,b:2/5 --redis.sentinel.master=m":                   "",
+		"--redis.url=rediss://a:1 --redis.username=u --redis.password_file=f":       "",
+		"--redis.url=rediss://a:1 --redis.tls.ca_file=f --redis.tls.server_name=n.": "",
+	} {
+		_, err := Load[Consumer](sources(t, "", nil, strings.Fields(flags)...))
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", flags, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: got %v, want %s", flags, err, want)
+		}
+	}
+	_, err := Load[Consumer](sources(t, "", []string{"RIVULET_REDIS_PASSWORD=hunter2"}, "--redis.url=redis://:hunter3@a:1"))
+	if err == nil || !strings.Contains(err.Error(), "redis.password") || strings.Contains(err.Error(), "hunter") {
+		t.Errorf("got %v, want a problem that shows no password", err)
+	}
+}

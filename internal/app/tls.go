@@ -1,0 +1,53 @@
+package app
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+)
+
+// tlsFiles are the settings of a client's TLS below one section, such as kafka.tls.
+type tlsFiles struct{ section, ca, cert, key, serverName string }
+
+// read reads the certificates. Those of the client are read again for each connection, so that they can be renewed while
+// the process runs.
+func (f tlsFiles) read() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
+	if f.ca != "" {
+		pem, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, fmt.Errorf("%s.ca_file: %w", f.section, err)
+		}
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s.ca_file is %q: there is no PEM certificate in it", f.section, f.ca)
+		}
+	}
+	if f.cert != "" {
+		read := func() (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+			if err != nil {
+				return nil, fmt.Errorf("%s.cert_file %q with key_file %q: %w", f.section, f.cert, f.key, err)
+			}
+			return &pair, nil
+		}
+		if _, err := read(); err != nil {
+			return nil, err
+		}
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return read() }
+	}
+	return c, nil
+}
+
+// readPassword reads the file of a password, that the setting of that key names, without a line break at its end.
+func readPassword(key, path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", key, err)
+	}
+	if text = bytes.TrimRight(text, "\r\n"); len(text) == 0 {
+		return "", fmt.Errorf("%s is %q: it is empty", key, path)
+	}
+	return string(text), nil
+}
