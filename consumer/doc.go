@@ -53,13 +53,25 @@
 // # What is waited for, and what ends Run
 //
 // Waited for, with growing pauses, one warning when it begins and one line when it is over: a first version, topics that
-// do not exist (also ones that are deleted later), brokers, coordinators, leaders, the row store. When the row store is
-// down the batch in hand is tried again from its records, with whatever version is current then. A committed offset out
-// of range is replaced by the earliest there is, with a warning. New partitions are found by looking (WatchInterval) and
-// lead to a rebalance.
+// do not exist, brokers, coordinators, leaders, the row store. When the row store is down the batch in hand is tried
+// again from its records, with whatever version is current then. Run ends with an error for missing rights, wrong
+// passwords, and what the Deliverer returns, unless that was a failed commit. In the order of a stream's life:
 //
-// Run ends with an error for missing rights, wrong passwords, and what the Deliverer returns, unless that was a failed
-// commit.
+//	broker unreachable, hung up,   waited for: a network comes back, a certificate is renewed. consumer check tells
+//	TLS refused                    which of them it is
+//	wrong password, missing ACL    Run ends. A topic that may not be seen is told from a missing one where the Transport
+//	                               asks for its topics by name (MetadataTopics)
+//	unknown topic                  waited for before joining; never created, though brokers may allow it
+//	topic that others create       read from its beginning, whatever Start says: it is younger than this consumer
+//	no committed offset            Options.Start; what is not Earliest is committed at once
+//	offset out of range            read on at the earliest there is, with a warning that names both: records have expired
+//	                               (they are lost), or the topic is another one (they may come again)
+//	leader moved                   fetched from the new one within the Transport's MetadataTTL
+//	coordinator moved, restarted   the generation ends, this member joins again, the offsets are asked for anew
+//	broker restarted               all of the above
+//	new partitions                 found by looking (WatchInterval), a rebalance; read from their beginning
+//	topic deleted                  waited for within the generation; when it is there again a rebalance begins, and the
+//	                               group's offsets, which went with the old topic, are asked for anew
 //
 // # Stopping
 //

@@ -164,17 +164,21 @@ func (c *Consumer) process(ctx context.Context, path *Pipeline, in Intake) error
 	}
 }
 
-// watch ends the generation when the topics have other partitions than before the join.
+// watch ends the generation when the topics have other partitions than before the join, or were deleted and are there
+// again: the offsets of a deleted topic say nothing of the new one. While a topic is missing the generation goes on:
+// joining anew would have kafka-go create it where the brokers allow that.
 func (c *Consumer) watch(ctx context.Context, stop context.CancelCauseFunc) {
+	missing := false
 	for {
 		if sleep(ctx, c.opts.Path.Clock, c.opts.WatchInterval) != nil {
 			return
 		}
 		counts, err := c.countPartitions(ctx)
-		if err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition) {
+		if err != nil {
+			missing = missing || errors.Is(err, kafka.UnknownTopicOrPartition)
 			continue // the fetchers say what is wrong
 		}
-		if !maps.Equal(counts, c.partitions) {
+		if missing || !maps.Equal(counts, c.partitions) {
 			c.partitions = counts
 			stop(errGrown)
 			return

@@ -33,15 +33,21 @@ type stack struct {
 
 func newStack(t testing.TB, partitions int) *stack {
 	t.Helper()
-	k, err := devstack.StartKafka(devstack.KafkaOptions{Brokers: 2, Topics: map[string]int{
+	return newStackOn(t, devstack.KafkaOptions{Brokers: 2, Topics: map[string]int{
 		arrivalsTopic: partitions, predictionsTopic: partitions, lettersTopic: 1}})
+}
+
+// newStackOn is a stack on a broker of one's own.
+func newStackOn(t testing.TB, o devstack.KafkaOptions) *stack {
+	t.Helper()
+	k, err := devstack.StartKafka(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stack{t: t, kafka: k, transport: &kafka.Transport{MetadataTTL: 200 * time.Millisecond}}
 	t.Cleanup(func() {
 		s.transport.CloseIdleConnections()
-		k.Close()
+		s.kafka.Close()
 	})
 	s.sender = s.producer(func(error) {})
 	return s

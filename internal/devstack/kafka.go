@@ -21,6 +21,9 @@ type KafkaOptions struct {
 	DataDir string
 	// Brokers is the number of brokers; 0 means one.
 	Brokers int
+	// AutoCreate makes topics that a client's metadata request names and allows to be made, as Kafka's
+	// auto.create.topics.enable does.
+	AutoCreate bool
 	// TLS, where not nil, is what the brokers speak, and they speak nothing else.
 	TLS *tls.Config
 	// Users may log in, and nobody else may do anything, where there are any.
@@ -75,6 +78,9 @@ func StartKafka(o KafkaOptions) (*Kafka, error) {
 			return nil, fmt.Errorf("embedded Kafka: topic %s has %d partitions, want 1 or more", topic, partitions)
 		}
 		opts = append(opts, kfake.SeedTopics(int32(partitions), topic))
+	}
+	if o.AutoCreate {
+		opts = append(opts, kfake.AllowAutoTopicCreation())
 	}
 	if o.TLS != nil {
 		opts = append(opts, kfake.TLS(o.TLS))

@@ -1,0 +1,103 @@
+package consumer
+
+import (
+	"cmp"
+	"errors"
+	"testing"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/metadata"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/event"
+	"rivulet/internal/devstack"
+)
+
+// The broker goes away in mid-stream and comes back at the same address with what it had on its disk.
+func TestABrokersRestartIsWaitedFor(t *testing.T) {
+	o := devstack.KafkaOptions{DataDir: t.TempDir(), Topics: map[string]int{arrivalsTopic: 2, predictionsTopic: 2, lettersTopic: 1}}
+	s, seen := newStackOn(t, o), &recorder{}
+	s.send(100)
+	stop := s.start(s.options(seen))
+	s.wait("the stream flows", func() bool { return s.committed() >= 32 })
+	o.Addr = s.kafka.Addr()
+	s.kafka.Close()
+	s.wait("the consumer has noticed", func() bool { return seen.retried(StageFetch) > 0 })
+	var err error
+	if s.kafka, err = devstack.StartKafka(o); err != nil {
+		t.Fatal(err)
+	}
+	s.send(50)
+	s.wait("all is committed", func() bool { return s.committed() == 150 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d repeated", s.check())
+}
+
+// The consumer creates no topic, not even where the brokers would let it. One that somebody else's writing creates is
+// read from its beginning, whatever Start says.
+func TestTopicsAreNotCreatedButWaitedFor(t *testing.T) {
+	s, seen := newStackOn(t, devstack.KafkaOptions{AutoCreate: true, Topics: map[string]int{lettersTopic: 1}}), &recorder{}
+	exists := func(topic string) bool { return s.kafka.Cluster.PartitionInfo(topic, 0) != nil }
+	o := s.options(seen)
+	o.Start = Latest
+	stop := s.start(o)
+	s.wait("the consumer has asked for the topic again and again", func() bool { return seen.retried(StageTopics) >= 4 })
+	if exists(arrivalsTopic) || exists(predictionsTopic) {
+		t.Fatal("a topic was created")
+	}
+	writer, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.AllowAutoTopicCreation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	a := arrival("first", "t0")
+	value, err := event.JSON{}.AppendArrival(nil, &a)
+	if err := cmp.Or(err, writer.ProduceSync(t.Context(), &kgo.Record{Topic: arrivalsTopic, Value: value}).FirstErr()); err != nil {
+		t.Fatal(err)
+	}
+	// The topic of predictions is missing still: the batch waits with what it has.
+	s.wait("the batch is there", func() bool { return seen.generations() > 0 })
+	if exists(predictionsTopic) || s.committed() != 0 {
+		t.Error("the topic of predictions was created, or a batch committed without it")
+	}
+	if err := s.kafka.Cluster.CreateTopic(predictionsTopic, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.wait("the first arrival is predicted", func() bool { return s.size(predictionsTopic) == 1 && s.committed() == 1 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A topic that is deleted under a running consumer is not created by it, and read from its beginning when somebody makes
+// it anew: the group's offsets were deleted with it.
+func TestADeletedTopicIsWaitedForAndReadAnew(t *testing.T) {
+	s, seen := newStackOn(t, devstack.KafkaOptions{AutoCreate: true, Topics: map[string]int{
+		arrivalsTopic: 1, predictionsTopic: 1, lettersTopic: 1}}), &recorder{}
+	s.send(40)
+	stop := s.start(s.options(seen))
+	s.wait("all is committed", func() bool { return s.committed() == 40 })
+	if err := s.kafka.Cluster.DeleteTopic(arrivalsTopic); err != nil {
+		t.Fatal(err)
+	}
+	s.wait("the sender has noticed", func() bool {
+		m, err := s.transport.RoundTrip(t.Context(), kafka.TCP(s.kafka.Addrs()...), &metadata.Request{TopicNames: []string{arrivalsTopic}})
+		return err == nil && errors.Is(kafka.Error(m.(*metadata.Response).Topics[0].ErrorCode), kafka.UnknownTopicOrPartition)
+	})
+	before := seen.retried(StageFetch)
+	s.wait("the consumer has asked for it again and again", func() bool { return seen.retried(StageFetch) >= before+4 })
+	if s.kafka.Cluster.PartitionInfo(arrivalsTopic, 0) != nil {
+		t.Fatal("the topic was created by the consumer")
+	}
+	if err := s.kafka.Cluster.CreateTopic(arrivalsTopic, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.send(10)
+	s.wait("all is predicted", func() bool { return s.size(predictionsTopic) == 50 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.check()
+}
