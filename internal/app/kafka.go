@@ -62,7 +62,7 @@ func security(b config.Brokers) (*tls.Config, sasl.Mechanism, error) {
 // kafkaTLS reads the certificates, as [tlsFiles.read] does.
 func kafkaTLS(s config.KafkaTLS) (*tls.Config, error) {
 	if !s.Enabled {
-		return nil, nil //nolint:nilnil // no TLS
+		return nil, nil // no TLS
 	}
 	return tlsFiles{"kafka.tls", s.CAFile, s.CertFile, s.KeyFile, s.ServerName}.read()
 }
