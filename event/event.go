@@ -74,7 +74,8 @@ type Prediction struct {
 	Batch string
 	// Source is the arrival's place in Kafka.
 	Source Source
-	// ArrivalTime is Arrival.Time, IngestTime the record's timestamp, PredictedTime when the model had run.
+	// ArrivalTime is Arrival.Time, IngestTime the record's timestamp, PredictedTime when the model had run. An IngestTime
+	// outside the years 1 to 9999, which a record may have by mistake, is not published.
 	ArrivalTime, IngestTime, PredictedTime time.Time
 }
 

@@ -103,7 +103,7 @@ var beyondSchema = []string{
 	"bad-arrival-feature_length-more-values-than-indices", "bad-arrival-too_many_edges-five",
 	"bad-arrival-not_finite-beyond-float32", "bad-arrival-unparsable-exponent-id", "bad-arrival-unparsable-minus-zero-id",
 	"bad-arrival-unparsable-fractional-index", "bad-arrival-unparsable-lone-surrogate",
-	"bad-arrival-unparsable-not-utf8", "bad-arrival-unparsable-repeated-field",
+	"bad-arrival-unparsable-time-beyond-year-9999", "bad-arrival-unparsable-not-utf8", "bad-arrival-unparsable-repeated-field",
 }
 
 // The name of a bad file carries the reason: bad-arrival-REASON-what.json.

@@ -34,7 +34,7 @@ func ContentTypeOf(headers []Header) string {
 }
 
 // RecordHeaders returns the headers of the dead-letter record: the record's own, then rivulet-reason, rivulet-detail
-// (cut at 1 KiB), rivulet-source-topic, -partition, -offset and, unless it is zero, rivulet-ingest-time. Where a dead
+// (cut at 1 KiB), rivulet-source-topic, -partition, -offset and, where it is known and in the years 1 to 9999, rivulet-ingest-time. Where a dead
 // letter is fed in again and fails again, this failure's headers take the place of the earlier one's.
 func (d *DeadLetter) RecordHeaders() []Header {
 	headers := make([]Header, 0, len(d.Headers)+6)
@@ -52,8 +52,8 @@ func (d *DeadLetter) RecordHeaders() []Header {
 		Header{HeaderReason, []byte(d.Reason)},
 		Header{HeaderDetail, []byte(detail)})
 	headers = appendSource(headers, d.Source)
-	if !d.IngestTime.IsZero() {
-		headers = append(headers, Header{HeaderIngestTime, d.IngestTime.UTC().AppendFormat(nil, time.RFC3339Nano)})
+	if t := timestamp(d.IngestTime); !t.IsZero() {
+		headers = append(headers, Header{HeaderIngestTime, t.AppendFormat(nil, time.RFC3339Nano)})
 	}
 	return headers
 }

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,17 @@ func TestDeadLetterHeaders(t *testing.T) {
 	}
 	if len(again.Headers) != 8 || again.Headers[2].Key != "rivulet-reason" || string(again.Headers[2].Value) != "not_finite" {
 		t.Error("the dead letter's own headers were changed")
+	}
+}
+
+func TestDeadLetterWithoutATimeThatCanBeWritten(t *testing.T) {
+	for _, at := range []time.Time{{}, time.UnixMilli(1_772_366_400_000_000), time.UnixMilli(math.MinInt64)} {
+		d := DeadLetter{IngestTime: at}
+		for _, h := range d.RecordHeaders() {
+			if h.Key == HeaderIngestTime {
+				t.Errorf("%v is written as %s", at, h.Value)
+			}
+		}
 	}
 }
 

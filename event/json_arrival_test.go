@@ -143,6 +143,8 @@ func TestDecodeArrivalError(t *testing.T) {
 		{`{"id":"x","features":[1],"time":"2026-03-01"}`, ReasonUnparsable, `time: "2026-03-01", want an RFC 3339`},
 		{`{"id":"x","features":[1],"time":"2026-03-01T12:00:00"}`, ReasonUnparsable, `time: "2026-03-01T12:00:00", want`},
 		{`{"id":"x","features":[1],"time":"2026-02-30T12:00:00Z"}`, ReasonUnparsable, `time: "2026-02-30T12:00:00Z", want`},
+		{`{"id":"x","features":[1],"time":"9999-12-31T23:59:59-01:00"}`, ReasonUnparsable, `-01:00", want a time in the years 1 to 9999 in UTC`},
+		{`{"id":"x","features":[1],"time":"0001-01-01T00:00:00+01:00"}`, ReasonUnparsable, `+01:00", want a time in the years`},
 		{"{\"id\":\"a\xff\",\"features\":[1]}", ReasonUnparsable, `id: invalid UTF-8`},
 		{`{"id":"x","features":[1],"edges":["\ud800"]}`, ReasonUnparsable, `edges[0]: invalid surrogate pair`},
 		{`{"id":"x","features":[1],"note":{"a":1,"a":2}}`, ReasonUnparsable, `note.a: duplicate object member name`},
@@ -242,6 +244,7 @@ func TestAppendArrivalError(t *testing.T) {
 		"edge empty":     {Arrival{ID: "x", Edges: []string{"a", ""}}, `edges[1]: is empty`},
 		"NaN":            {Arrival{ID: "x", Features: Features{Values: []float32{1, nan}}}, `features[1]: NaN`},
 		"year":           {Arrival{ID: "x", Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, `time: 10000-01-01`},
+		"year 0":         {Arrival{ID: "x", Time: time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC)}, `is outside the years 1…9999`},
 		"sparse lengths": {Arrival{ID: "x", Features: Features{Indices: []int32{1}, Sparse: true}}, `0 values for 1 indices`},
 		"sparse order": {
 			Arrival{ID: "x", Features: Features{Indices: []int32{1, 1}, Values: []float32{1, 1}, Sparse: true}},

@@ -227,6 +227,9 @@ func (d *arrivalDecoder) time() (t time.Time, err error) {
 	if err := t.UnmarshalText(d.name); err != nil {
 		return t, unwanted("time", value, "an RFC 3339 string such as \"2026-03-01T12:00:00.25Z\"")
 	}
+	if !inYears(t) { // the zone may take it out of them
+		return t, unwanted("time", value, "a time in the years 1 to 9999 in UTC")
+	}
 	return t.UTC(), nil
 }
 

@@ -96,9 +96,8 @@ func appendFloats(dst []byte, values []float32) []byte {
 }
 
 func appendTime(dst []byte, t time.Time) ([]byte, error) {
-	dst, err := t.UTC().AppendText(append(dst, '"'))
-	if err != nil {
-		return dst, fieldErrorf(ReasonUnparsable, "time", "%v: %v", t, err)
+	if err := checkYears(t, "time"); err != nil {
+		return dst, err
 	}
-	return append(dst, '"'), nil
+	return append(t.UTC().AppendFormat(append(dst, '"'), time.RFC3339Nano), '"'), nil
 }

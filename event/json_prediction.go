@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 	"sync"
@@ -73,7 +74,8 @@ func (w *predictionWire) release() {
 
 // AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, representation, batch
 // and times are left out where they are empty, abstained where it is false; numbers are the shortest that read back as the same float32; times are in UTC. NaN and
-// infinity have no JSON form and are an error, and dst is then returned as it was.
+// infinity have no JSON form and are an error, as is a time outside the years 1 to 9999, and dst is then returned as it
+// was; such an IngestTime is left out.
 func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w := predictionWires.Get().(*predictionWire)
 	defer w.release()
@@ -97,7 +99,7 @@ func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 		Unknown:       &p.Unknown,
 		Source:        &w.source,
 		ArrivalTime:   p.ArrivalTime.UTC(),
-		IngestTime:    p.IngestTime.UTC(),
+		IngestTime:    timestamp(p.IngestTime),
 		PredictedTime: p.PredictedTime.UTC(),
 	}
 	if len(p.Representation) > 0 {
@@ -121,9 +123,15 @@ func (p *Prediction) checkWritten() error {
 		return fieldErrorf(ReasonUnparsable, "id", "is empty")
 	}
 	if len(p.Representation) > 0 {
-		return checkKind(p.RepresentationKind)
+		if err := checkKind(p.RepresentationKind); err != nil {
+			return err
+		}
 	}
-	return nil
+	return checkTimes(p.ArrivalTime, time.Time{}, p.PredictedTime)
+}
+
+func checkTimes(arrival, ingest, predicted time.Time) error {
+	return cmp.Or(checkYears(arrival, "arrival_time"), checkYears(ingest, "ingest_time"), checkYears(predicted, "predicted_time"))
 }
 
 func checkKind(kind string) error {
@@ -201,9 +209,11 @@ func (w *predictionJSON) check() error {
 		if len(r.Values) == 0 {
 			return fieldErrorf(ReasonUnparsable, "representation.values", "is missing or empty")
 		}
-		return checkKind(r.Kind)
+		if err := checkKind(r.Kind); err != nil {
+			return err
+		}
 	}
-	return nil
+	return checkTimes(w.ArrivalTime, w.IngestTime, w.PredictedTime)
 }
 
 // store copies the record into p; a list that it lacks becomes nil, as [Prediction] has it.

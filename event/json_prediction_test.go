@@ -79,7 +79,8 @@ func TestAppendPredictionError(t *testing.T) {
 		"top probability NaN": {func(p *Prediction) { p.Top[0].Probability = nan }, `/top/0/probability`},
 		"representation NaN":  {func(p *Prediction) { p.Representation[1] = nan }, `/representation/values/1`},
 		"representation kind": {func(p *Prediction) { p.RepresentationKind = "" }, `representation.kind: "", want "logits" or "embedding"`},
-		"year":                {func(p *Prediction) { p.IngestTime = p.IngestTime.AddDate(9000, 0, 0) }, `/ingest_time`},
+		"year":                {func(p *Prediction) { p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0) }, `/predicted_time`},
+		"year 0":              {func(p *Prediction) { p.ArrivalTime = p.ArrivalTime.AddDate(-2026, 0, 0) }, `arrival_time: 0000-03-01`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fullPrediction()
@@ -119,6 +120,9 @@ func TestDecodePredictionError(t *testing.T) {
 		{`{"id":"x","class":1,"abstained":1,` + rest, `abstained: a JSON number, want true or false`},
 		{`{"id":"x","class":1,"ingest_time":"noon",` + rest, `ingest_time: `},
 		{`{"id":"x","class":1,"ingest_time":"` + strings.Repeat("9", 5000) + `",` + rest, `ingest_time: `},
+		{`{"id":"x","class":1,"arrival_time":"9999-12-31T23:00:00-01:00",` + rest, `arrival_time: 9999-12-31 23:00:00 -0100`},
+		{`{"id":"x","class":1,"ingest_time":"0000-12-31T23:00:00Z",` + rest, `ingest_time: 0000-12-31`},
+		{`{"id":"x","class":1,"predicted_time":"0001-01-01T00:00:00+01:00",` + rest, `predicted_time: 0001-01-01 00:00:00 +0100`},
 		{`{"id":"x","class":1,"class":2,` + rest, `class: duplicate object member name`},
 		{`{"id":"x","class":1,` + rest + `{}`, `after top-level value`},
 		{"{\"id\":\"\xff\",\"class\":1," + rest, `id: invalid UTF-8`},

@@ -212,12 +212,7 @@ func (v wireValue) floats(list []float32, field string) ([]float32, error) {
 	return list, nil
 }
 
-// What google.protobuf.Timestamp can hold: the years 1 to 9999.
-const (
-	minSeconds = -62135596800
-	maxSeconds = 253402300799
-	maxNanos   = 999_999_999
-)
+const maxNanos = 999_999_999
 
 var timestampFields = []wireField{1: {"seconds", varintField}, 2: {"nanos", varintField}}
 

@@ -136,9 +136,7 @@ func (w *wireWriter) time(num protowire.Number, field string, t time.Time) {
 	if t.IsZero() {
 		return
 	}
-	if s := t.Unix(); s < minSeconds || s > maxSeconds {
-		w.fail(fieldErrorf(ReasonUnparsable, field, "%v is outside the years 1…9999", t))
-	}
+	w.fail(checkYears(t, field))
 	start := w.begin(num)
 	w.integer(1, field, t.Unix(), math.MinInt64, math.MaxInt64)
 	w.integer(2, field, int64(t.Nanosecond()), 0, maxNanos)

@@ -83,6 +83,7 @@ var badBinaryExamples = func() map[string][]byte {
 		"bad-arrival-unparsable-repeated-index":               sparse(packedInts(sparseIndices, 3, 1, 3)),
 		"bad-arrival-unparsable-text-feature":                 record(id, messageField(arrivalDense, textField(denseValues, "1"))),
 		"bad-arrival-unparsable-time-number":                  record(id, full, intField(arrivalTime, 1772366400)),
+		"bad-arrival-unparsable-time-beyond-year-9999":        record(id, full, messageField(arrivalTime, intField(1, maxSeconds+1))),
 		"bad-arrival-unparsable-trailing-object":              record(id, full, id, full),
 		"bad-arrival-unparsable-truncated":                    record(id, full[:len(full)-1]),
 		"bad-arrival-unparsable-two-kinds-of-features":        record(id, full, messageField(arrivalSparse)),

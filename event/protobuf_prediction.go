@@ -81,7 +81,7 @@ var representationKinds = []string{1: RepresentationLogits, 2: RepresentationEmb
 // AppendPrediction appends p as one message to dst. Fields are in the order of their numbers, and what is 0 or empty is
 // left out: the same prediction is always the same bytes. NaN, infinity, text that is not UTF-8, a class, a count or a
 // partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors, and dst is then
-// returned as it was.
+// returned as it was; such an IngestTime is left out.
 func (Protobuf) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w := wireWriter{buf: dst}
 	w.id(predictionID, "id", p.ID)
@@ -108,7 +108,7 @@ func (Protobuf) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w.integer(sourceOffset, "source.offset", p.Source.Offset, math.MinInt64, math.MaxInt64)
 	w.end(start)
 	w.time(predictionArrivalTime, "arrival_time", p.ArrivalTime)
-	w.time(predictionIngestTime, "ingest_time", p.IngestTime)
+	w.time(predictionIngestTime, "ingest_time", timestamp(p.IngestTime))
 	w.time(predictionPredictedTime, "predicted_time", p.PredictedTime)
 	if w.err != nil {
 		return dst, fmt.Errorf("encoding prediction of %s: %w", cut(strconv.Quote(p.ID)), w.err)

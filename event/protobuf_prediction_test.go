@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -66,7 +67,7 @@ func TestAppendProtobufPredictionError(t *testing.T) {
 		"known":               {func(p *Prediction) { p.Known = -1 }, `known_neighbours: -1`},
 		"partition":           {func(p *Prediction) { p.Source.Partition = 1 << 31 }, `source.partition: 2147483648 is`},
 		"topic":               {func(p *Prediction) { p.Source.Topic = "\xff" }, `source.topic: "\xff" is`},
-		"year":                {func(p *Prediction) { p.IngestTime = p.IngestTime.AddDate(9000, 0, 0) }, `ingest_time: 11026-03-01`},
+		"year":                {func(p *Prediction) { p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0) }, `predicted_time: 11026-03-01`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fullPrediction()
@@ -79,6 +80,50 @@ func TestAppendProtobufPredictionError(t *testing.T) {
 				t.Errorf("an error leaves %q, want what was there before", got)
 			}
 		})
+	}
+}
+
+// Whoever adds a field to Prediction adds it to both forms: all of them are in the example, and come back.
+func TestFullPredictionInBothForms(t *testing.T) {
+	want := fullPrediction()
+	for field, value := range reflect.ValueOf(want).Fields() {
+		if value.IsZero() {
+			t.Errorf("fullPrediction has no %s", field.Name)
+		}
+	}
+	for _, codec := range []Codec{JSON{}, Protobuf{}} {
+		data, err := codec.AppendPrediction(nil, &want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Prediction{Key: want.Key}
+		if err := codec.DecodePrediction(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, sameBits); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", codec.ContentType(), diff)
+		}
+	}
+}
+
+// A record's timestamp is its writer's to choose. Microseconds where milliseconds belong must not stop the stream.
+func TestTimestampBeyondTheYears(t *testing.T) {
+	for _, codec := range []Codec{JSON{}, Protobuf{}} {
+		for _, beyond := range []time.Time{time.UnixMilli(math.MaxInt64), time.UnixMilli(math.MinInt64), time.UnixMilli(1_772_366_400_000_000)} {
+			p, got := fullPrediction(), Prediction{Key: []byte("key")}
+			p.IngestTime = beyond
+			data, err := codec.AppendPrediction(nil, &p)
+			if err == nil {
+				err = codec.DecodePrediction(data, &got)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.IngestTime = time.Time{}
+			if diff := cmp.Diff(p, got, sameBits); diff != "" {
+				t.Errorf("%s, %v (-want +got):\n%s", codec.ContentType(), beyond, diff)
+			}
+		}
 	}
 }
 
