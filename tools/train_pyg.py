@@ -118,8 +118,8 @@ def accuracy(model, data, nodes, batch=1000, among=True):
     return 100 * right.double().mean().item()
 
 
-def train(data, name, hidden=256, dropout=0.5, lr=0.01, weight_decay=5e-4, epochs=200, seed=0, say=lambda line: None):
-    """Fit a model on the original graph; the epoch of the highest accuracy on va is kept, of equals the first."""
+def train(data, name, hidden=256, dropout=0.5, lr=0.01, weight_decay=5e-4, epochs=200, every=5, seed=0, say=lambda line: None):
+    """Fit a model on the original graph. Every so many epochs it is measured on va; the best is kept, of equals the first."""
     torch.manual_seed(seed)
     model = MODELS[name](data.x.shape[1], hidden, int(data.y.max()) + 1, dropout)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr, weight_decay=weight_decay)
@@ -131,11 +131,12 @@ def train(data, name, hidden=256, dropout=0.5, lr=0.01, weight_decay=5e-4, epoch
         loss = F.cross_entropy(model(x, edges)[:len(data.tr)], data.y[data.tr])
         loss.backward()
         optimizer.step()
+        if (epoch + 1) % every != 0 and epoch + 1 != epochs:
+            continue
         found = accuracy(model, data, data.va)
         if found > best:
             best, state = found, {key: value.clone() for key, value in model.state_dict().items()}
-        if epoch % 20 == 19:
-            say(f"epoch {epoch + 1}: loss {loss.item():.4f}, validation {found:.2f}%, best {best:.2f}%")
+        say(f"epoch {epoch + 1}: loss {loss.item():.4f}, validation {found:.2f}%, best {best:.2f}%")
     model.load_state_dict(state)
     return model
 
@@ -150,6 +151,7 @@ def main():
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--weight-decay", type=float, default=5e-4)
     parser.add_argument("--epochs", type=int, default=200)
+    parser.add_argument("--every", type=int, default=5, help="epochs from one validation to the next")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--normalize", action="store_true", help="T.NormalizeFeatures: rows over their sum")
     parser.add_argument("--batch", type=int, default=1000, help="test nodes that are attached at once; 0: all")
@@ -159,7 +161,7 @@ def main():
         if os.path.exists(args.out):
             raise TrainError(f"{args.out} is there already")
         data = read(args.data, args.normalize)
-        model = train(data, args.model, args.hidden, args.dropout, args.lr, args.weight_decay, args.epochs, args.seed,
+        model = train(data, args.model, args.hidden, args.dropout, args.lr, args.weight_decay, args.epochs, args.every, args.seed,
                       say=lambda line: print(line, file=sys.stderr))
         save_file(model.state_dict(), args.out)
     except (TrainError, OSError) as error:

@@ -86,7 +86,9 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 	fmt.Fprintf(w, "%s: %d original nodes -> %d synthetic, M with %d entries, preprocessing %s, seed %d\n",
 		m.Data.Name, m.Data.Nodes, m.SyntheticNodes, m.Mapping.Entries, m.Preprocess.Kind, m.Seed)
 	for _, model := range m.Models {
-		fmt.Fprintf(w, "%s: weight decay %g\n", model.Name, model.WeightDecay)
+		if model.WeightDecay > 0 { // 0: the weights were given
+			fmt.Fprintf(w, "%s: weight decay %g\n", model.Name, model.WeightDecay)
+		}
 	}
 	if err := eval.WriteTable(w, r.Results); err != nil {
 		return err

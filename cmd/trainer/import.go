@@ -1,0 +1,259 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rivulet/artifact"
+	"rivulet/dataset/parquet"
+	"rivulet/infer"
+	"rivulet/internal/dataflag"
+	"rivulet/internal/progress"
+	"rivulet/internal/usage"
+	"rivulet/trainer"
+	"rivulet/trainer/weights"
+)
+
+// importFlags are what import is told beside the data.
+type importFlags struct {
+	files, models []string // in pairs
+	alpha         float32  // of appnp
+	hops          int
+	from          string // an artifact, in place of the data
+	makeDefault   bool
+	out           string
+	asJSON        bool
+	options       trainer.Options
+}
+
+// importedModel is one file of weights and what was made of it.
+type importedModel struct {
+	Model   string           `json:"model"`
+	File    string           `json:"file"`
+	Tensors []importedTensor `json:"tensors"`
+	built   infer.Model
+}
+
+// importedTensor is where a weight comes from.
+type importedTensor struct {
+	Name   string `json:"name"`   // in the artifact
+	Tensor string `json:"tensor"` // in the file; empty: a bias that the file does not have, which is 0
+}
+
+// importReport is what import --json prints: that of train, and where the weights come from.
+type importReport struct {
+	report
+	Weights    []importedModel `json:"weights"`
+	Calibrated bool            `json:"calibrated"` // without the data the temperature is 1, and nothing was measured
+}
+
+func importCommand() *cobra.Command {
+	f := importFlags{options: trainer.Defaults()}
+	cmd := &cobra.Command{
+		Use:   "import --weights FILE --model NAME (--data DIR | --artifact DIR) --out DIR",
+		Short: "Make an artifact of a model that was trained in PyTorch Geometric",
+		Long: "import reads the state_dict of a model (safetensors.torch.save_file(model.state_dict(), path)) and makes it the W_O of a\n" +
+			"new artifact: with --data the graph is condensed for it as train does, calibrated and measured; with --artifact it\n" +
+			"becomes one more model of an artifact that keeps cluster means, for which the data are not needed: gcn, sage and cheby.\n\n" +
+			"The weights are taken for features as --preprocess leaves them: none for raw ones, l1 for T.NormalizeFeatures().",
+		Args: cobra.NoArgs,
+		Example: "  trainer import --weights model.safetensors --model gcn --data ../shared/data/cora --preprocess l1 --out out/cora\n" +
+			"  trainer import --weights sage.safetensors --model sage --preprocess l1 --artifact out/cora --out out/both",
+	}
+	data := f.register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.check(cmd.Flags()); err != nil {
+			return err
+		}
+		if err := artifact.CheckTarget(f.out); err != nil { // before the work, not after it
+			return err
+		}
+		if f.from != "" {
+			return f.intoArtifact(cmd.OutOrStdout())
+		}
+		return f.onData(cmd, data)
+	}
+	return cmd
+}
+
+func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
+	flags := cmd.Flags()
+	o := &f.options
+	o.Preprocess = infer.None
+	data := dataflag.Register(flags, "", parquet.Format)
+	flags.StringArrayVar(&f.files, "weights", nil, "safetensors file of a state_dict (required); may be given again, each with its --model")
+	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(infer.Names(), ", "))
+	flags.Float32Var(&f.alpha, "alpha", 0.1, "appnp: α, which is no tensor")
+	flags.IntVar(&f.hops, "hops", 10, "appnp: number of hops, which is no tensor")
+	flags.StringVar(&f.from, "artifact", "", "directory of an artifact to add the model to, instead of --data")
+	flags.BoolVar(&f.makeDefault, "default", false, "with --artifact: make the model the one that is served where none is named")
+	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
+	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "what was done to the features in training: none, l1 (T.NormalizeFeatures), standardize or l2-center")
+	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(), ", "))
+	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
+	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
+	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals that shall be answered; the less certain ones are marked as abstained; 0: none")
+	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which import adds another model without the data")
+	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
+	sizeFlags(cmd, o)
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
+	for _, name := range []string{"weights", "model", "out"} {
+		_ = cmd.MarkFlagRequired(name)
+	}
+	return data
+}
+
+// ofData are the flags that say how a graph is condensed, which --artifact settles.
+var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method", "ratio", "nodes", "entries",
+	"batch", "coverage", "means", "seed"}
+
+func (f *importFlags) check(flags *pflag.FlagSet) error {
+	if len(f.files) != len(f.models) {
+		return fmt.Errorf("--weights is given %d times and --model %d times, want a model for each file", len(f.files), len(f.models))
+	}
+	for _, name := range []string{"alpha", "hops"} {
+		if flags.Changed(name) && !slices.Contains(f.models, "appnp") {
+			return fmt.Errorf("--%s is for model appnp, not %s", name, strings.Join(f.models, ", "))
+		}
+	}
+	if f.options.Preprocess == "auto" {
+		return errors.New("--preprocess is auto, want what was done to the features in training: none, l1, standardize or l2-center")
+	}
+	if f.from == "" && f.makeDefault {
+		return errors.New("--default is for --artifact; of a new artifact the first model is the default")
+	}
+	if f.from != "" {
+		for _, name := range ofData {
+			if flags.Changed(name) {
+				return fmt.Errorf("--%s is given with --artifact, which is condensed already", name)
+			}
+		}
+	}
+	f.options.Models = f.models
+	return f.options.Validate()
+}
+
+// read makes models of the files for data of d features and c classes.
+func (f *importFlags) read(d, c int) ([]importedModel, error) {
+	var out []importedModel
+	for k, file := range f.files {
+		state, err := weights.Read(file)
+		if err != nil {
+			return nil, err
+		}
+		of, err := state.Model(f.models[k], weights.Wanted{Features: d, Classes: c, Alpha: f.alpha, Hops: f.hops})
+		if err != nil {
+			return nil, fmt.Errorf("weights %s: %w", file, err)
+		}
+		m := importedModel{Model: f.models[k], File: file, built: of.Model}
+		for _, s := range of.Sources {
+			m.Tensors = append(m.Tensors, importedTensor{s.Param, s.Tensor})
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// onData condenses the graph of a data set for the models.
+func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
+	d, err := data.Open("")
+	if err != nil {
+		return err
+	}
+	models, err := f.read(d.X.Cols(), len(d.Classes))
+	if err != nil {
+		return err
+	}
+	o := f.options
+	o.Weights = map[string]infer.Model{}
+	for _, m := range models {
+		o.Weights[m.Model] = m.built
+	}
+	o.Hidden = hidden(models, o.Hidden)
+	outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), progress.Stderr())
+	if err != nil {
+		return err
+	}
+	if err := artifact.Write(f.out, outcome.Bundle); err != nil {
+		return err
+	}
+	r := importReport{report{f.out, outcome.Bundle.Manifest.Version, outcome.Seconds, usage.PeakBytes(), outcome.Results}, models, true}
+	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error { return r.report.print(w, outcome.Bundle.Manifest) })
+}
+
+// hidden is the width of the first model that has a hidden layer, by which W_S is fitted to compare.
+func hidden(models []importedModel, otherwise int) int {
+	for _, m := range models {
+		if params := m.built.Params(); m.Model != "sgc" {
+			return params[0].Value.Cols
+		}
+	}
+	return otherwise
+}
+
+// intoArtifact adds the models to an artifact.
+func (f *importFlags) intoArtifact(w io.Writer) error {
+	start := time.Now()
+	b, err := artifact.Read(f.from)
+	if err != nil {
+		return err
+	}
+	models, err := f.read(b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
+	if err != nil {
+		return err
+	}
+	if b.Means, err = artifact.ReadMeans(f.from); err != nil {
+		return fmt.Errorf("a model without the data is made of cluster means, which methods solved and cluster keep (--means): %w", err)
+	}
+	for _, m := range models {
+		if err := trainer.AddModel(b, m.built, f.options.Preprocess, time.Now()); err != nil {
+			return fmt.Errorf("adding %s to %s: %w", m.File, f.from, err)
+		}
+	}
+	if f.makeDefault {
+		b.Manifest.DefaultModel = models[0].Model
+	}
+	if err := artifact.Write(f.out, b); err != nil {
+		return err
+	}
+	r := importReport{report: report{Artifact: f.out, Version: b.Manifest.Version, Seconds: time.Since(start).Seconds(), PeakBytes: usage.PeakBytes()}, Weights: models}
+	return f.print(w, r, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "not calibrated: without the data the temperature is 1, and no accuracy is measured\n"+
+			"models %s, default %s; artifact %s in %s\n", strings.Join(modelNames(b), ", "), b.Manifest.DefaultModel, b.Manifest.Version, f.out)
+		return err
+	})
+}
+
+func modelNames(b *artifact.Bundle) []string {
+	var names []string
+	for _, m := range b.Models {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// print writes the report as JSON, or where the weights come from and the rest for a person.
+func (f *importFlags) print(w io.Writer, r importReport, rest func(io.Writer) error) error {
+	if f.asJSON {
+		return json.NewEncoder(w).Encode(r)
+	}
+	for _, m := range r.Weights {
+		fmt.Fprintf(w, "%s from %s\n", m.Model, m.File)
+		for _, t := range m.Tensors {
+			from := t.Tensor
+			if from == "" {
+				from = "(none: 0)"
+			}
+			fmt.Fprintf(w, "  %s <- %s\n", t.Name, from)
+		}
+	}
+	return rest(w)
+}

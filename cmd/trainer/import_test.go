@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/infer"
+	"rivulet/internal/program/programtest"
+)
+
+// stateDict writes a model's weights as PyTorch has them, [out, in], in a file of safetensors; names are those of package
+// infer with from replaced by to.
+func stateDict(t *testing.T, m artifact.Model, from, to string) string {
+	t.Helper()
+	header, data := map[string]any{}, []byte{}
+	for _, p := range m.Params {
+		begin, w := len(data), p.Value
+		for o := range w.Cols {
+			for i := range w.Rows {
+				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(w.Data[i*w.Cols+o]))
+			}
+		}
+		shape := []int{w.Cols, w.Rows}
+		if strings.HasSuffix(p.Name, "bias") {
+			shape = shape[:1]
+		}
+		header[strings.Replace(p.Name, from, to, 1)] = map[string]any{"dtype": "F32", "shape": shape, "data_offsets": []int{begin, len(data)}}
+	}
+	text, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), m.Name+".safetensors")
+	file := append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), data...)
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const importData = " --preset small --preset-nodes 600 --nodes 18 "
+
+func run(t *testing.T, line string) string {
+	t.Helper()
+	out, err := programtest.Run(root(), strings.Fields(line)...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	return out
+}
+
+// accuracies of a report by setting and batch, without propagation.
+func accuracies(t *testing.T, out, model string) map[string]float64 {
+	t.Helper()
+	var r importReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	found := map[string]float64{}
+	for _, row := range r.Results {
+		if row.Model == model && row.Calibration == infer.PropagateNone && !row.SharedM {
+			found[row.Setting+" "+row.Batch] = row.Accuracy.Mean
+		}
+	}
+	return found
+}
+
+// Weights that were trained elsewhere, with the user's names, become W_O of an artifact: Whole answers as it did there. A
+// second model joins that artifact without the data and is served by it.
+func TestImport(t *testing.T) {
+	dir := t.TempDir()
+	trained := run(t, "train --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+"/trained"+importData)
+	of, err := artifact.Read(dir + "/trained")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gcn := stateDict(t, of.Models[0], "convs.", "module.conv")
+	sage := stateDict(t, of.Models[1], "convs.", "gnn.layers.")
+
+	out := run(t, "import --weights "+gcn+" --model gcn --json --out "+dir+"/gcn"+importData)
+	want, got := accuracies(t, trained, "gcn"), accuracies(t, out, "gcn")
+	for _, where := range []string{"O->O graph", "O->O node"} {
+		if got[where] == 0 || got[where] != want[where] {
+			t.Errorf("%s: %.3f%%, where it was trained %.3f%%", where, got[where], want[where])
+		}
+	}
+	if got["O->S node"] < got["O->O node"]-5 || len(got) < 8 {
+		t.Errorf("accuracies %v", got)
+	}
+	var report importReport
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatal(err)
+	}
+	if first := report.Weights[0].Tensors[0]; first != (importedTensor{"convs.0.lin.weight", "module.conv0.lin.weight"}) || !report.Calibrated {
+		t.Errorf("first tensor %v, calibrated %t", first, report.Calibrated)
+	}
+
+	text := run(t, "import --weights "+sage+" --model sage --artifact "+dir+"/gcn --default --out "+dir+"/both")
+	for _, part := range []string{"convs.0.lin_l.bias <- gnn.layers.0.lin_l.bias", "not calibrated", "models gcn, sage, default sage"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+	before, after := readArtifact(t, dir+"/gcn"), readArtifact(t, dir+"/both")
+	if after.Manifest.Version == before.Manifest.Version || len(after.Models) != 2 || after.Manifest.DefaultModel != "sage" {
+		t.Errorf("version %s after %s, %d models, default %s", after.Manifest.Version, before.Manifest.Version, len(after.Models), after.Manifest.DefaultModel)
+	}
+	if again := readArtifact(t, dir+"/gcn"); again.Manifest.Version != before.Manifest.Version || len(again.Models) != 1 {
+		t.Error("the artifact that the model was added to has changed")
+	}
+	if !bytes.Equal(bits(after.Models[1].Params), bits(of.Models[1].Params)) {
+		t.Error("the weights of sage are not those of its file")
+	}
+}
+
+func readArtifact(t *testing.T, dir string) *artifact.Bundle {
+	t.Helper()
+	b, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func bits(params []infer.Param) (out []byte) {
+	for _, p := range params {
+		for _, v := range p.Value.Data {
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+		}
+	}
+	return out
+}
+
+func TestImportRefuses(t *testing.T) {
+	dir := t.TempDir()
+	run(t, "train --preprocess none --out "+dir+"/sgc"+importData)
+	run(t, "train --preprocess none --means=false --out "+dir+"/bare"+importData)
+	sgc := stateDict(t, readArtifact(t, dir+"/sgc").Models[0], "", "")
+	line := "import --out " + dir + "/out --weights " + sgc + " --model "
+	for want, line := range map[string]string{
+		`required flag(s) "model", "weights" not set`: "import --out x",
+		`--weights is given 1 times and --model 2`:    line + "sgc --model gcn" + importData,
+		`no data set: give --data DIR`:                line + "sgc",
+		`--alpha is for model appnp, not sgc`:         line + "sgc --alpha 0.2" + importData,
+		`--preprocess is auto`:                        line + "sgc --preprocess auto" + importData,
+		`--default is for --artifact`:                 line + "sgc --default" + importData,
+		`--nodes is given with --artifact`:            line + "sgc --nodes 4 --artifact " + dir + "/sgc",
+		`models[0] is "gat"`:                          line + "gat" + importData,
+		`no matrix whose name ends in lin_l.weight`:   line + "sage" + importData,
+		`the data have 602 features`:                  line + "sgc --preset reddit --preset-nodes 2000",
+		`has a model sgc already`:                     line + "sgc --artifact " + dir + "/sgc",
+		`by none, the model's by l1`:                  line + "sgc --preprocess l1 --artifact " + dir + "/sgc",
+		`the artifact has none`:                       line + "sgc --artifact " + dir + "/bare",
+		`is not empty`:                                strings.Replace(line, dir+"/out", dir+"/sgc", 1) + "sgc" + importData,
+	} {
+		if out, err := programtest.Run(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q\n%s", line, err, want, out)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rivulet/artifact"
+	"rivulet/infer"
+	"rivulet/trainer/tables"
+)
+
+// AddModel adds a model to an artifact whose T is not at hand: frozen, with tables by the artifact's cluster means, which must
+// have been read ([artifact.ReadMeans]). Its temperature is 1, as there is nothing to calibrate on, and the metrics stay as
+// they are. b becomes an artifact of its own, created now, to be written to a directory of its own.
+//
+// preprocess is what was done to the features that the model was fitted on, which must be what the artifact does to them; the
+// artifact's global scale goes into the first weights.
+func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Time) error {
+	if kind := b.Preprocess.Kind; kind != preprocess {
+		return fmt.Errorf("the artifact's features are preprocessed by %s, the model's by %s: its weights mean other features", kind, preprocess)
+	}
+	if slices.ContainsFunc(b.Models, func(of artifact.Model) bool { return of.Name == m.Name() }) {
+		return fmt.Errorf("the artifact has a model %s already", m.Name())
+	}
+	m, err := unscaled(m, b.Preprocess.Scale)
+	if err != nil {
+		return err
+	}
+	onS, err := tables.Later(m, b.Means)
+	if err != nil {
+		return err
+	}
+	b.Models = append(slices.Clip(b.Models), artifact.Model{Name: m.Name(), Params: m.Params(), Tables: onS})
+	b.Manifest.Models = append(slices.Clip(b.Manifest.Models), artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
+		Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}})
+	b.Manifest.Version, b.Manifest.Files = "", nil // of the artifact that it was
+	b.Manifest.Created, b.Manifest.CreatedBy = now.UTC(), "rivulet trainer"
+	return nil
+}
+
+// unscaled is a model of features times scale that answers as m does of the features alone: x W = (scale·x)(W/scale).
+func unscaled(m infer.Model, scale float32) (infer.Model, error) {
+	params := m.Params()
+	for k, p := range params {
+		if !firstWeight(p.Name) {
+			continue
+		}
+		params[k].Value = p.Value.Clone()
+		for i := range params[k].Value.Data {
+			params[k].Value.Data[i] /= scale
+		}
+	}
+	return infer.Build(m.Name(), params)
+}
+
+// firstWeight tells the matrices that read the features by their names ([infer.Model.Params]).
+func firstWeight(name string) bool {
+	first := slices.ContainsFunc([]string{"lin.", "lins.0.", "convs.0."}, func(layer string) bool { return strings.HasPrefix(name, layer) })
+	return first && strings.HasSuffix(name, "weight")
+}

@@ -1,0 +1,143 @@
+package trainer
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/internal/convert"
+	"rivulet/trainer/tables"
+)
+
+// withMeans is an artifact of an sgc, 5 features and 3 classes, that keeps cluster means, and whose features are scaled.
+func withMeans(t *testing.T) *artifact.Bundle {
+	t.Helper()
+	for seed := range uint64(100) {
+		b := artifacttest.Bundle(seed, artifacttest.Size{})
+		if b.Preprocess.Kind == infer.Standardize {
+			b.Means = artifacttest.Means(seed, b)
+			return b
+		}
+	}
+	t.Fatal("no seed of a standardised artifact")
+	return nil
+}
+
+// others are the models of artifacttest by name.
+func others(t *testing.T) map[string]infer.Model {
+	t.Helper()
+	out := map[string]infer.Model{}
+	for _, m := range artifacttest.Several(1, artifacttest.Size{}).Models {
+		model, err := infer.Build(m.Name, m.Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[m.Name] = model
+	}
+	return out
+}
+
+// A model for features as they are answers the same for features times a scale, once its first weights are divided by it.
+func TestUnscaledModelsAnswerTheSame(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	adj := convert.Pattern(convert.Graph(rng, 8, 0.4))
+	x := convert.Dense(convert.Normal(rng, 8, 5, 1))
+	scaled := x.Clone()
+	for k := range scaled.Data {
+		scaled.Data[k] *= 4
+	}
+	plain := &infer.Preprocess{Kind: infer.None, Scale: 1}
+	logits := func(m infer.Model, x *graph.Dense) []float32 {
+		return m.Joint(adj, infer.Ready(x), plain).(infer.NodeLogits).GraphLogits(alone(graph.Features{Dense: x}, 8)).Data
+	}
+	for name, m := range others(t) {
+		before := logits(m, x)
+		got, err := unscaled(m, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range logits(got, scaled) {
+			if math.Abs(float64(v-before[k])) > 1e-5 {
+				t.Errorf("%s: logit %d is %v of scaled features, %v of plain ones", name, k, v, before[k])
+				break
+			}
+		}
+		if !slices.Equal(logits(m, x), before) {
+			t.Errorf("%s was changed", name)
+		}
+	}
+}
+
+func TestAddModel(t *testing.T) {
+	b, now := withMeans(t), time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	before := b.Manifest
+	m := others(t)["sage"]
+	if err := AddModel(b, m, infer.Standardize, now); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir() + "/artifact"
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	got, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := unscaled(m, b.Preprocess.Scale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	onS, err := tables.Later(small, b.Means)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := artifact.Model{Name: "sage", Params: small.Params(), Tables: onS}
+	if diff := cmp.Diff(want, got.Models[1]); diff != "" {
+		t.Errorf("model (-want +got):\n%s", diff)
+	}
+	after := got.Manifest
+	if after.Version == before.Version || !after.Created.Equal(now) || after.DefaultModel != "sgc" || !after.HasMeans() {
+		t.Errorf("version %s after %s, created %v, default %s, means %v", after.Version, before.Version, after.Created, after.DefaultModel, after.HasMeans())
+	}
+	wantInfo := artifact.ModelInfo{Name: "sage", Attachment: artifact.AttachFrozen, FittedOn: "O",
+		Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}}
+	if diff := cmp.Diff([]artifact.ModelInfo{before.Models[0], wantInfo}, after.Models); diff != "" {
+		t.Errorf("models of the manifest (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before.Metrics, after.Metrics); diff != "" {
+		t.Errorf("metrics (-before +after):\n%s", diff)
+	}
+}
+
+func TestAddModelRefuses(t *testing.T) {
+	models := others(t)
+	for want, of := range map[string]struct {
+		model      infer.Model
+		preprocess string
+	}{
+		"features are preprocessed by standardize, the model's by none": {models["gcn"], infer.None},
+		"has a model sgc already":                        {models["sgc"], infer.Standardize},
+		"appnp has no tables without the original graph": {models["appnp"], infer.Standardize},
+		"cheby with K = 3 has no frozen form":            {artifacttest.Cheby(rand.New(rand.NewPCG(1, 1)), artifacttest.Size{}, 3), infer.Standardize},
+	} {
+		b := withMeans(t)
+		if err := AddModel(b, of.model, of.preprocess, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if len(b.Models) != 1 || len(b.Manifest.Models) != 1 {
+			t.Errorf("%s: a refused model was added", want)
+		}
+	}
+}
