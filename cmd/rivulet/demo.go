@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/internal/dataflag"
 	"rivulet/internal/demo"
@@ -18,18 +19,24 @@ import (
 
 func demoCommand() *cobra.Command {
 	o := demo.Options{Train: trainer.Defaults(), Mode: config.ModeNode, Batch: 256, Linger: 5 * time.Millisecond, Partitions: 4}
+	o.Train.Means = false // nobody adds a model later
 	var asJSON bool
+	var from string
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the main job on services embedded in this process",
 		Long: "demo trains on a data set, publishes the artifact to an embedded Redis, starts an embedded Kafka broker and the\n" +
-			"consumer, streams the test nodes as arrivals, reads the predictions topic, and compares with the whole graph.",
-		Args:    cobra.NoArgs,
-		Example: "  rivulet demo\n  rivulet demo --data ../shared/data/cora --mode graph --batch 64\n  rivulet demo --preset flickr --json",
+			"consumer, streams the test nodes as arrivals, reads the predictions topic, and compares with the whole graph.\n" +
+			"With --artifact it serves an artifact of these data instead of training one.",
+		Args: cobra.NoArgs,
+		Example: "  rivulet demo\n  rivulet demo --data ../shared/data/cora --mode graph --batch 64\n  rivulet demo --preset flickr --json\n" +
+			"  rivulet demo --data ../shared/data/cora --artifact out/cora --model gcn",
 	}
 	flags := cmd.Flags()
 	const fallback = "small"
 	data := dataflag.Register(flags, fallback)
+	flags.StringVar(&from, "artifact", "", "directory of an artifact of the same data, to serve instead of training one")
+	flags.StringVar(&o.Model, "model", "", "model of --artifact to serve; empty: its default")
 	flags.StringVar(&o.Mode, "mode", o.Mode, "node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "most arrivals of a micro-batch")
 	flags.DurationVar(&o.Linger, "linger", o.Linger, "how long the first arrival of a micro-batch waits for others")
@@ -39,12 +46,21 @@ func demoCommand() *cobra.Command {
 	flags.Float64Var(&o.Train.Ratio, "ratio", 0, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")
 	flags.Uint64Var(&o.Train.Seed, "seed", 0, "seed of the training")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
-	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes")
+	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes", "artifact")
+	cmd.MarkFlagsMutuallyExclusive("seed", "artifact")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkDemo(o); err != nil {
 			return err
 		}
+		if o.Model != "" && from == "" {
+			return fmt.Errorf("--model is %s, which is for --artifact", o.Model)
+		}
 		var err error
+		if from != "" {
+			if o.Artifact, err = artifact.Read(from); err != nil {
+				return err
+			}
+		}
 		if o.Log, err = observe.NewLogger("warn", "text", os.Stderr); err != nil {
 			return err
 		}

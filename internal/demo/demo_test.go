@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,11 +17,13 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/infer"
 	"rivulet/internal/app"
 	"rivulet/internal/progress"
 	"rivulet/internal/replay"
 	"rivulet/serving"
 	"rivulet/trainer"
+	"rivulet/trainer/eval"
 )
 
 // tiny is a graph on which a run takes a second.
@@ -67,6 +70,57 @@ func TestStreamIsTheArtifact(t *testing.T) {
 				t.Errorf("figures do not fit together: %+v", r)
 			}
 		})
+	}
+}
+
+// An artifact that was made before is served without training, by the model that is named, and measured as the trainer did.
+func TestAReadyArtifactIsServed(t *testing.T) {
+	d, o := tiny(t), options(config.ModeNode)
+	o.Train.Models = []string{"sgc", "gcn"}
+	o.Train.Hidden = 8
+	outcome, err := trainer.Train(t.Context(), d, o.Train, time.Now(), trainer.Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := outcome.Bundle.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	o.Artifact = outcome.Bundle
+	for model, serves := range map[string]string{"": "sgc", "gcn": "gcn"} {
+		o.Model = model
+		r, err := Run(t.Context(), d, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calibration := infer.PropagateNone
+		for _, m := range outcome.Bundle.Manifest.Models {
+			if m.Name == serves {
+				calibration = m.Calibration.Kind
+			}
+		}
+		var whole, onS float64
+		for _, row := range outcome.Results {
+			switch {
+			case row.Model != serves || row.Batch != trainer.NodeBatch:
+			case row.Setting == eval.OtoO && row.Calibration == infer.PropagateNone:
+				whole = row.Accuracy.Mean
+			case row.Setting == eval.OtoS && row.Calibration == calibration:
+				onS = row.Accuracy.Mean
+			}
+		}
+		if r.Accuracy != onS || r.AccuracyOffline != onS || r.AccuracyWhole != whole || r.TrainSeconds != 0 || r.Missing != 0 {
+			t.Errorf("model %q: stream %.3f%%, offline %.3f%%, Whole %.3f%%, want %.3f, %.3f and %.3f; %+v",
+				model, r.Accuracy, r.AccuracyOffline, r.AccuracyWhole, onS, onS, whole, r)
+		}
+	}
+	o.Model = "sage"
+	if _, err := Run(t.Context(), d, o); err == nil || !strings.Contains(err.Error(), `has no model "sage"`) {
+		t.Errorf("error %v", err)
+	}
+	o.Model = ""
+	d.Labels[d.Test[0]] ^= 1
+	if _, err := Run(t.Context(), d, o); err == nil || !strings.Contains(err.Error(), "is of other data") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -23,7 +23,7 @@ type Report struct {
 	AccuracyWhole   float64 `json:"accuracy_whole"`   // O→O: the model on the original graph
 	NodesPerSecond  float64 `json:"nodes_per_second"` // from the first arrival to the last prediction
 	Latency         Latency `json:"latency_ms"`
-	TrainSeconds    float64 `json:"train_seconds"`
+	TrainSeconds    float64 `json:"train_seconds"` // 0: the artifact was made before
 	ArtifactVersion string  `json:"artifact_version"`
 	Seed            uint64  `json:"seed"`
 	Batches         int     `json:"batches"`
@@ -60,6 +60,10 @@ func (r *Report) Print(w io.Writer) error {
 	fmt.Fprintf(t, "latency, arrival to published\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Latency.P50, r.Latency.P99, r.Latency.Max)
 	fmt.Fprintf(t, "consumer's time\tdecode %.0f%%, lookup %.0f%%, infer %.0f%%, publish %.0f%%, rest %.0f%%\t\n",
 		100*r.Shares.Decode, 100*r.Shares.Lookup, 100*r.Shares.Infer, 100*r.Shares.Publish, 100*r.Shares.Rest)
-	fmt.Fprintf(t, "artifact\t%s, trained in %.1f s, seed %d\t\n", r.ArtifactVersion, r.TrainSeconds, r.Seed)
+	trained := "made before"
+	if r.TrainSeconds > 0 {
+		trained = fmt.Sprintf("trained in %.1f s", r.TrainSeconds)
+	}
+	fmt.Fprintf(t, "artifact\t%s, %s, seed %d\t\n", r.ArtifactVersion, trained, r.Seed)
 	return t.Flush()
 }

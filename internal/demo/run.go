@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"rivulet/artifact"
@@ -25,8 +26,10 @@ import (
 // Options of a demo.
 type Options struct {
 	Train      trainer.Options
-	Mode       string // config.ModeNode or config.ModeGraph
-	Batch      int    // arrivals of a micro-batch
+	Artifact   *artifact.Bundle // sealed, of the same data: it is served instead of training one; nil: train
+	Model      string           // of Artifact, to be served; empty: its default
+	Mode       string           // config.ModeNode or config.ModeGraph
+	Batch      int              // arrivals of a micro-batch
 	Linger     time.Duration
 	Rate       float64 // arrivals a second; 0: as fast as they are taken
 	Partitions int     // of each topic
@@ -40,16 +43,13 @@ const patience = 30 * time.Second
 // chunk is the most arrivals that are sent at once. Small chunks keep the clock of an arrival close to its sending.
 const chunk = 250
 
-// Run is the whole job: train, publish, stream, compare.
+// Run is the whole job: train or take the artifact, publish, stream, compare.
 func Run(ctx context.Context, d *dataset.Dataset, o Options) (*Report, error) {
-	outcome, err := trainer.Train(ctx, d, o.Train, time.Now(), o.Progress)
+	outcome, err := prepare(ctx, d, o)
 	if err != nil {
 		return nil, err
 	}
 	bundle := outcome.Bundle
-	if err := bundle.Seal(); err != nil {
-		return nil, err
-	}
 	stack, cfg, err := start(o)
 	if err != nil {
 		return nil, err
@@ -63,6 +63,26 @@ func Run(ctx context.Context, d *dataset.Dataset, o Options) (*Report, error) {
 		return nil, err
 	}
 	return report(d, outcome, t, o)
+}
+
+// prepare trains an artifact, or looks whether the given one is of these data.
+func prepare(ctx context.Context, d *dataset.Dataset, o Options) (*trainer.Outcome, error) {
+	if o.Artifact == nil {
+		outcome, err := trainer.Train(ctx, d, o.Train, time.Now(), o.Progress)
+		if err != nil {
+			return nil, err
+		}
+		return outcome, outcome.Bundle.Seal()
+	}
+	m := &o.Artifact.Manifest
+	if got := d.Fingerprint(); got != m.Data.Fingerprint {
+		return nil, fmt.Errorf("artifact %s is of other data: %s with fingerprint %s; these are %s with %s",
+			m.Version, m.Data.Name, m.Data.Fingerprint, d.Name, got)
+	}
+	if o.Model != "" && !slices.ContainsFunc(m.Models, func(of artifact.ModelInfo) bool { return of.Name == o.Model }) {
+		return nil, fmt.Errorf("artifact %s has no model %q", m.Version, o.Model)
+	}
+	return &trainer.Outcome{Bundle: o.Artifact}, nil
 }
 
 // stack are the embedded services.
@@ -81,6 +101,7 @@ func start(o Options) (*stack, config.Consumer, error) {
 	cfg := config.Default[config.Consumer]()
 	cfg.Batch = config.Batch{Mode: o.Mode, Size: o.Batch, Linger: o.Linger}
 	cfg.HTTP.Listen = ""
+	cfg.Model = o.Model
 	redis, err := devstack.StartRedis()
 	if err != nil {
 		return nil, cfg, err
@@ -167,17 +188,25 @@ func report(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) (
 	r := t.report(len(d.Test))
 	r.Dataset, r.Mode, r.Nodes, r.SyntheticNodes = m.Data.Name, o.Mode, m.Data.Nodes, m.SyntheticNodes
 	r.TrainSeconds, r.ArtifactVersion, r.Seed = outcome.Seconds, m.Version, m.Seed
-	if o.Mode == config.ModeNode { // a prediction does not depend on its batch
+	if o.Mode == config.ModeNode && o.Artifact == nil { // a prediction does not depend on its batch
 		calibration := m.Models[0].Calibration.Kind
 		r.AccuracyWhole = accuracyOf(outcome.Results, eval.OtoO, infer.PropagateNone)
 		r.AccuracyOffline = accuracyOf(outcome.Results, eval.OtoS, calibration)
 		return r, nil
 	}
-	served, _, err := serving.New(outcome.Bundle, mapping.FromArtifact(outcome.Bundle.Mapping), serving.Options{})
+	of := *outcome.Bundle
+	if o.Model != "" {
+		of.Manifest.DefaultModel = o.Model
+	}
+	served, _, err := serving.New(&of, mapping.FromArtifact(of.Mapping), serving.Options{})
 	if err != nil {
 		return nil, err
 	}
-	r.AccuracyWhole, r.AccuracyOffline, err = trainer.Compare(d, outcome.Bundle, t.batches(d), true, served)
+	batches := t.batches(d)
+	if o.Mode == config.ModeNode {
+		batches = dataset.Batches(d.Test, o.Train.Batch) // as the trainer measures Whole
+	}
+	r.AccuracyWhole, r.AccuracyOffline, err = trainer.Compare(d, &of, batches, o.Mode == config.ModeGraph, served)
 	if err != nil {
 		return nil, fmt.Errorf("comparing with Whole: %w", err)
 	}
