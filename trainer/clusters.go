@@ -130,7 +130,8 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, m mapper, p
 			}
 			return fitter.Fit(m.Tables(c.original.Adj, c.inputs))
 		},
-		fit: c.fit,
+		fit:      c.fit,
+		features: func() (*infer.Tables, error) { return fitter.Features(c.original.Adj, c.x) },
 		own: func(ctx context.Context, small *fitted, progress Progress) (*condensed, error) {
 			return c.make(ctx, []infer.Model{small.model}, m, progress)
 		},
@@ -175,7 +176,7 @@ func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, pr
 // clusters that their neighbours are in (ALGORITHM.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
 	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), joined.Of, labelled.Labels, sizes(labelled), t.classes())
-	return t.chooseGNN(ctx, p, progress, "fitting "+name+" on the synthetic graph")
+	return t.chooseGNN(ctx, p, onSyntheticDropouts, progress, "fitting "+name+" on the synthetic graph")
 }
 
 // sizes are the numbers of nodes of each cluster, as weights.

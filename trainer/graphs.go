@@ -46,7 +46,8 @@ func (t *task) condenseVNG(ctx context.Context, _ []*fitted, _ Progress) (*conde
 		return nil, err
 	}
 	return &condensed{synthetic: artifact.Synthetic{Adj: v.Adj, X: v.X, Labels: v.Labels}, rows: v.M, attachment: v.Attachment,
-		fitter: fitter, tables: func(m infer.Model) (*infer.Tables, error) { return v.Tables(m.(*infer.SGC)), nil }}, ctx.Err()
+		fitter: fitter, tables: func(m infer.Model) (*infer.Tables, error) { return v.Tables(m.(*infer.SGC)), nil },
+		features: func() (*infer.Tables, error) { return v.Features(), nil }}, ctx.Err()
 }
 
 // condenseNothing is the method cached: T's own tables, which M has to be worth its place beside.
@@ -75,5 +76,5 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 		return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()}, progress, what)
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &infer.Preprocess{Kind: infer.None, Scale: 1})
-	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), progress, what)
+	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onSyntheticDropouts, progress, what)
 }

@@ -68,6 +68,8 @@ type condensed struct {
 	fitter *tables.Fitter
 	// means are what the artifact keeps of T for models that come later; nil where there are no clusters to take them of.
 	means func() *artifact.Means
+	// features gives S the frozen tables of the features themselves, which a frozen SGC's embeddings are read of.
+	features func() (*infer.Tables, error)
 	// fit fits W_S of a model on S.
 	fit func(ctx context.Context, name string, progress Progress) (*fitted, error)
 	// own makes S and M anew from W_S, so that nothing fitted on T is in them; nil where M hangs on no model.

@@ -137,6 +137,12 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 				return nil, err
 			}
 		}
+		if t.options.Representation && m.Name == modelSGC && r.served.features != nil {
+			var err error
+			if m.Features, err = r.served.features(); err != nil {
+				return nil, err
+			}
+		}
 		b.Models = append(b.Models, m)
 	}
 	return b, nil

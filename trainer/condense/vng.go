@@ -79,6 +79,11 @@ func (v *VNG) Tables(m *infer.SGC) *infer.Tables {
 	return &infer.Tables{U: []*graph.Dense{z, graph.MulDense(v.Q, z)}, C: graph.NewDense(z.Rows, 1)}
 }
 
+// Features are the tables of the features themselves: those of an SGC whose W is the identity.
+func (v *VNG) Features() *infer.Tables {
+	return &infer.Tables{U: []*graph.Dense{v.X, graph.MulDense(v.Q, v.X)}, C: graph.NewDense(v.X.Rows, 1)}
+}
+
 // carry is Q = [H1',H2'] B ᵀ(B Bᵀ + ridge)⁻¹ with B = [X',H1'], by whose blocks B Bᵀ = X'X'ᵀ + H1'H1'ᵀ and
 // [H1',H2'] Bᵀ = H1'X'ᵀ + H2'H1'ᵀ.
 func carry(x, h1, h2 *graph.Dense) (*graph.Dense, error) {

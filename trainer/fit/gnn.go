@@ -52,7 +52,7 @@ type GNNOptions struct {
 // DefaultGNNOptions are those of ALGORITHM.md, section 3, for a weight decay.
 func DefaultGNNOptions(weightDecay float64, seed uint64) GNNOptions {
 	return GNNOptions{WeightDecay: weightDecay, LearningRate: 0.01, Dropout: 0.5, InputDropout: 0.5,
-		Epochs: 300, Every: 5, Patience: 10, Seed: seed}
+		Epochs: 300, Every: 10, Patience: 5, Seed: seed}
 }
 
 // Validate checks ranges; the error names the option and its value.
