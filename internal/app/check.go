@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -33,6 +34,9 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		Username: cfg.Kafka.SASL.Username, Principal: principal(cfg.Kafka.Brokers, secure), Group: cfg.Kafka.Group,
 		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions, cfg.Kafka.Topics.DeadLetters},
 		Timeout: checkTimeout}
+	if cfg.Delivery == config.ExactlyOnce {
+		k.TransactionalID = cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group)
+	}
 	k.Run(ctx, count)
 	if cfg.Artifact != "" {
 		count(checkPinned(cfg))

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/endtxn"
 	"github.com/segmentio/kafka-go/protocol/findcoordinator"
 	"github.com/segmentio/kafka-go/protocol/heartbeat"
 	"github.com/segmentio/kafka-go/protocol/metadata"
@@ -31,6 +33,8 @@ type Kafka struct {
 	Group string
 	Read  []string // topics that are read
 	Write []string // topics that are written to
+	// TransactionalID is what the ids of transactions begin with, before ".topic.partition"; "" where there are none.
+	TransactionalID string
 	// Timeout is the limit of each step of a connection, and of each request.
 	Timeout time.Duration
 }
@@ -74,7 +78,12 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 	for _, topic := range k.Write {
 		report(k.topic(first.meta, topic, write))
 	}
-	report(k.group(ctx, first, sessions))
+	report(k.coordinator(ctx, k.group(), first, sessions))
+	if k.TransactionalID != "" {
+		for _, topic := range k.Read {
+			report(k.coordinator(ctx, k.transactions(k.TransactionalID+"."+topic+".0"), first, sessions))
+		}
+	}
 }
 
 func (k *Kafka) skip(report func(Result)) {
@@ -83,6 +92,9 @@ func (k *Kafka) skip(report func(Result)) {
 		report(Result{Skipped, "kafka topic " + topic, why, ""})
 	}
 	report(Result{Skipped, "kafka group " + k.Group, why, ""})
+	if k.TransactionalID != "" {
+		report(Result{Skipped, "kafka transactional id " + k.TransactionalID, why, ""})
+	}
 }
 
 func address(host string, port int32) string {
@@ -140,31 +152,62 @@ func (k *Kafka) topic(m *metadata.Response, name string, op operation) Result {
 // Kafka has made the topic of offsets.
 const patience = 20
 
-// group asks whether this client may find its group and be a member. A heartbeat for nobody is judged by its rights first.
-func (k *Kafka) group(ctx context.Context, first *session, sessions map[string]*session) Result {
-	what := "kafka group " + k.Group
-	allow := fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation Read --group %s", k.Principal, k.Group)
+// coordinated is something that has a coordinator: a group, or a transactional id.
+type coordinated struct {
+	what string
+	kind int8 // of coordinator, as FindCoordinator has it
+	key  string
+	// probe is a request that the coordinator judges by its rights first, and refuses otherwise without any effect; code is
+	// what the answer says.
+	probe  protocol.Message
+	code   func(answer protocol.Message) int16
+	denied kafka.Error // for missing rights
+	// operation and resource are what an ACL needs.
+	operation, resource string
+	may                 string
+}
+
+// group sends a heartbeat of a member that does not exist.
+func (k *Kafka) group() coordinated {
+	return coordinated{what: "kafka group " + k.Group, kind: 0, key: k.Group,
+		probe:  &heartbeat.Request{GroupID: k.Group, GenerationID: -1, MemberID: "nobody"},
+		code:   func(answer protocol.Message) int16 { return answer.(*heartbeat.Response).ErrorCode },
+		denied: kafka.GroupAuthorizationFailed, operation: "Read", resource: "--group " + k.Group, may: "may be joined"}
+}
+
+// transactions ends a transaction of a producer that does not exist.
+func (k *Kafka) transactions(id string) coordinated {
+	return coordinated{what: "kafka transactional id " + id, kind: 1, key: id,
+		probe:  &endtxn.Request{TransactionalID: id, ProducerID: -1, ProducerEpoch: -1},
+		code:   func(answer protocol.Message) int16 { return answer.(*endtxn.Response).ErrorCode },
+		denied: kafka.TransactionalIDAuthorizationFailed, operation: "Write", may: "may be used",
+		resource: "--resource-pattern-type prefixed --transactional-id " + k.TransactionalID}
+}
+
+// coordinator judges what has one.
+func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *session, sessions map[string]*session) Result {
 	for try := 1; ; try++ {
-		code, at, p := k.beat(first, sessions)
+		code, at, p := c.ask(first, sessions)
 		if p != nil {
-			return result(what, "", p)
+			return result(c.what, "", p)
 		}
 		switch {
-		case errors.Is(code, kafka.GroupAuthorizationFailed):
-			return result(what, "", &problem{fmt.Sprintf("missing ACL: %s may not be a member", k.Principal), allow})
+		case errors.Is(code, c.denied):
+			return result(c.what, "", &problem{fmt.Sprintf("missing ACL: %s may not use it", k.Principal),
+				fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation %s %s", k.Principal, c.operation, c.resource)})
 		case errors.Is(code, kafka.GroupCoordinatorNotAvailable), errors.Is(code, kafka.GroupLoadInProgress), errors.Is(code, kafka.NotCoordinatorForGroup):
 			if try < patience && pause(ctx, 250*time.Millisecond) {
 				continue
 			}
-			return result(what, "", &problem{"it has no coordinator: " + code.Title(), "look at the brokers' logs, and at the topic __consumer_offsets"})
+			return result(c.what, "", &problem{"it has no coordinator: " + code.Title(), "look at the brokers' logs, and at the topics __consumer_offsets and __transaction_state"})
 		}
-		return result(what, "may be joined, coordinator "+at, nil)
+		return result(c.what, c.may+", coordinator "+at, nil)
 	}
 }
 
-// beat sends a heartbeat of a member that does not exist to the group's coordinator and returns what that says.
-func (k *Kafka) beat(first *session, sessions map[string]*session) (code kafka.Error, at string, p *problem) {
-	m, err := first.ask(&findcoordinator.Request{Key: k.Group})
+// ask sends the probe to the coordinator and returns what it says.
+func (c *coordinated) ask(first *session, sessions map[string]*session) (code kafka.Error, at string, p *problem) {
+	m, err := first.ask(&findcoordinator.Request{Key: c.key, KeyType: c.kind})
 	if err != nil {
 		return 0, "", &problem{"asking for its coordinator: " + err.Error(), "look at the broker's log"}
 	}
@@ -177,10 +220,10 @@ func (k *Kafka) beat(first *session, sessions map[string]*session) (code kafka.E
 	if coordinator == nil {
 		return 0, "", &problem{"its coordinator " + at + " cannot be reached", "see the lines about brokers"}
 	}
-	if m, err = coordinator.ask(&heartbeat.Request{GroupID: k.Group, GenerationID: -1, MemberID: "nobody"}); err != nil {
+	if m, err = coordinator.ask(c.probe); err != nil {
 		return 0, "", &problem{"asking its coordinator " + at + ": " + err.Error(), "look at the broker's log"}
 	}
-	return kafka.Error(m.(*heartbeat.Response).ErrorCode), at, nil
+	return kafka.Error(c.code(m)), at, nil
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

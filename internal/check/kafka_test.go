@@ -59,6 +59,11 @@ func TestAllIsWell(t *testing.T) {
 	k := broker(t, devstack.KafkaOptions{Brokers: 3, Topics: topics})
 	expect(t, lines(t, of(k)), "ok "+k.Addr()+": plaintext, nobody logs in", "ok (node ", "ok (node ",
 		"ok topic in: 3 partitions, may be read", "ok topic out: 1 partitions, may be written to", "ok group g: may be joined")
+	c := of(k)
+	c.TransactionalID = "tx"
+	if got := lines(t, c); !strings.HasPrefix(got[len(got)-1], "ok       kafka transactional id tx.in.0: may be used, coordinator ") {
+		t.Errorf("the last line is %s", got[len(got)-1])
+	}
 	if info := k.Cluster.GroupInfo("g"); info != nil && len(info.Members) > 0 {
 		t.Errorf("the group has members: %v", info.Members)
 	}
@@ -221,7 +226,12 @@ func TestAWrongPasswordIsNotAMissingACL(t *testing.T) {
 				"FAILED topic hidden: missing ACL: User:few may not see it (whether it exists is not told)",
 				"FAILED topic missing: missing ACL: User:few may not see it (whether it exists is not told)",
 				"FAILED topic out: missing ACL: it may not be written to by User:few",
-				"FAILED group g: missing ACL: User:few may not be a member")
+				"FAILED group g: missing ACL: User:few may not use it")
+			c := of(k)
+			c.SASL, c.Username, c.Principal, c.TransactionalID = mechanism(t, name, "few", "word"), "few", "User:few", "tx"
+			if got := lines(t, c); !strings.Contains(got[len(got)-1], "FAILED   kafka transactional id tx.in.0: missing ACL: User:few may not use it") {
+				t.Errorf("the last line is %s", got[len(got)-1])
+			}
 			expect(t, try("all", "word", "g", "missing"), "ok as all", "FAILED topic missing: it does not exist", "ok topic out", "ok group g")
 		})
 	}
