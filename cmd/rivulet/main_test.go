@@ -20,6 +20,8 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`--preset is "huge", want one of`:                 "demo --preset huge",
 		`both --data x and --preset small`:                "demo --data x --preset small",
 		`no data set: give --data DIR or --preset NAME`:   "replay --out -",
+		`--format is "avro", want json or protobuf`:       "replay --preset small --format avro",
+		`--format is protobuf, and lines`:                 "replay --preset small --format protobuf --out -",
 		`--rate is -2 and --limit 0`:                      "replay --preset small --rate -2",
 		`--batch is 0`:                                    "predict --artifact x --batch 0",
 		`required flag(s) "artifact" not set`:             "predict",

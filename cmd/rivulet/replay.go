@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
+	"rivulet/dataset"
+	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/dataflag"
 	"rivulet/internal/replay"
@@ -19,7 +21,7 @@ const chunk = 1000
 
 func replayCommand() *cobra.Command {
 	o := replay.Options{Chunk: chunk}
-	var out string
+	var out, format string
 	cmd := &cobra.Command{
 		Use:   "replay --data DIR [--out FILE|-]",
 		Short: "Send a data set's test nodes as arrivals to Kafka, or write them as JSON lines",
@@ -30,12 +32,20 @@ func replayCommand() *cobra.Command {
 	flags := cmd.Flags()
 	data := dataflag.Register(flags, "")
 	flags.StringVar(&out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
+	flags.StringVar(&format, "format", "json", "form of the records in Kafka, json or protobuf; lines are JSON")
 	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken")
 	flags.IntVar(&o.Limit, "limit", 0, "stop after as many arrivals; 0: all test nodes")
 	config.Flags[config.Replay](flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.Rate < 0 || o.Limit < 0 {
 			return fmt.Errorf("--rate is %g and --limit %d, want 0 or more", o.Rate, o.Limit)
+		}
+		codec, ok := event.ForFormat(format)
+		if !ok {
+			return fmt.Errorf("--format is %q, want json or protobuf", format)
+		}
+		if out != "" && format != "json" {
+			return fmt.Errorf("--format is %s, and lines, which --out asks for, are JSON", format)
 		}
 		d, err := data.Open("")
 		if err != nil {
@@ -47,29 +57,35 @@ func replayCommand() *cobra.Command {
 				return err
 			})
 		}
-		cfg, err := config.Load[config.Replay](config.Sources{Flags: flags, Environ: os.Environ()})
-		if err != nil {
-			return err
-		}
-		compression, err := app.Compression(cfg.Kafka.Compression)
-		if err != nil {
-			return err
-		}
-		transport, err := app.Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
-		if err != nil {
-			return err
-		}
-		defer transport.CloseIdleConnections()
-		log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-		topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, compression, transport, log)
-		if err != nil {
-			return err
-		}
-		n, err := replay.Replay(cmd.Context(), d, topic, o)
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, cfg.Kafka.Topics.Arrivals)
-		return err
+		return toTopic(cmd, d, codec, o)
 	}
 	return cmd
+}
+
+// toTopic sends the arrivals to Kafka, as the settings say.
+func toTopic(cmd *cobra.Command, d *dataset.Dataset, codec event.Codec, o replay.Options) error {
+	cfg, err := config.Load[config.Replay](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+	if err != nil {
+		return err
+	}
+	compression, err := app.Compression(cfg.Kafka.Compression)
+	if err != nil {
+		return err
+	}
+	transport, err := app.Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	if err != nil {
+		return err
+	}
+	defer transport.CloseIdleConnections()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, compression, transport, log)
+	if err != nil {
+		return err
+	}
+	topic.In(codec)
+	n, err := replay.Replay(cmd.Context(), d, topic, o)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, cfg.Kafka.Topics.Arrivals)
+	return err
 }
 
 // toLines opens what --out names, and closes it again.

@@ -36,6 +36,8 @@ func (l *Lines) Send(_ context.Context, arrivals []event.Arrival) error {
 type Topic struct {
 	producer *producer.Producer
 	name     string
+	codec    event.Codec
+	headers  []event.Header // of every record: the codec's content-type
 
 	buf     []byte
 	ends    []int
@@ -48,7 +50,14 @@ func NewTopic(brokers []string, topic string, compression kafka.Compression, tra
 	if err != nil {
 		return nil, err
 	}
-	return &Topic{producer: p, name: topic}, nil
+	t := &Topic{producer: p, name: topic}
+	t.In(event.JSON{})
+	return t, nil
+}
+
+// In chooses the form in which arrivals are written from now on; at first it is JSON. The content-type header says it.
+func (t *Topic) In(codec event.Codec) {
+	t.codec, t.headers = codec, []event.Header{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}
 }
 
 // Send returns when the brokers have all of the arrivals.
@@ -56,18 +65,16 @@ func (t *Topic) Send(ctx context.Context, arrivals []event.Arrival) error {
 	t.buf, t.ends, t.records = t.buf[:0], t.ends[:0], t.records[:0]
 	for i := range arrivals {
 		var err error
-		if t.buf, err = (event.JSON{}).AppendArrival(t.buf, &arrivals[i]); err != nil {
+		if t.buf, err = t.codec.AppendArrival(t.buf, &arrivals[i]); err != nil {
 			return fmt.Errorf("encoding arrival %q: %w", arrivals[i].ID, err)
 		}
 		t.ends = append(t.ends, len(t.buf))
 	}
 	start := 0
 	for i, end := range t.ends {
-		t.records = append(t.records, producer.Record{Key: []byte(arrivals[i].ID), Value: t.buf[start:end:end], Headers: contentType,
+		t.records = append(t.records, producer.Record{Key: []byte(arrivals[i].ID), Value: t.buf[start:end:end], Headers: t.headers,
 			Time: arrivals[i].Time})
 		start = end
 	}
 	return t.producer.Publish(ctx, t.name, t.records)
 }
-
-var contentType = []event.Header{{Key: event.HeaderContentType, Value: []byte((event.JSON{}).ContentType())}}
