@@ -29,6 +29,8 @@ type StudyOptions struct {
 	Attachments []string
 	// Ablations measures the method learned also without L_str, without L_ind, without both (plain) and from a random M.
 	Ablations bool
+	// Traced gets what a run of the method learned or gcond tells of itself, when it is done; nil: nobody does.
+	Traced func(run Options, l *Learned)
 }
 
 // variant is a method, or an ablation of one.
@@ -188,6 +190,9 @@ func (t *task) studied(ctx context.Context, run Options, known *whole, o *StudyO
 	r, err := t.condense(ctx, progress)
 	if err != nil {
 		return nil, err
+	}
+	if o.Traced != nil && r.served.trace != nil {
+		o.Traced(t.options, r.served.trace)
 	}
 	kinds := slices.DeleteFunc(slices.Clone(o.Calibrations), func(k string) bool { return k == infer.PropagateNone })
 	deployments, err := t.deployments(ctx, r, wanted{kinds: append([]string{}, kinds...), attachments: o.Attachments}, progress)

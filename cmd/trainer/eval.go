@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/infer"
 	"rivulet/internal/dataflag"
@@ -25,15 +26,60 @@ type study struct {
 	Data        string        `json:"data"`
 	Fingerprint string        `json:"fingerprint"`
 	Command     string        `json:"command"`
+	Batch       int           `json:"batch"`      // nodes of a batch
+	Classes     []string      `json:"classes"`    // names, by number
 	PeakBytes   int64         `json:"peak_bytes"` // of the process's memory
 	Results     []eval.Result `json:"results"`
 }
 
+// studyFlags are the flags of eval and report alike: what is measured.
+type studyFlags struct {
+	o     trainer.StudyOptions
+	seeds []uint
+	data  *dataflag.Data
+	learn *learnFlags
+}
+
+func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFlags {
+	f := &studyFlags{o: trainer.StudyOptions{Run: trainer.Defaults()}}
+	flags := cmd.Flags()
+	f.data = dataflag.Register(flags, "", parquet.Format)
+	flags.StringSliceVar(&f.o.Methods, "methods", methods, "methods to measure, or all: "+strings.Join(trainer.Methods(), ", "))
+	runFlags(flags, &f.o.Run)
+	flags.Float64SliceVar(&f.o.Ratios, "ratios", nil, "synthetic nodes as shares of the original graph's")
+	flags.IntSliceVar(&f.o.Nodes, "nodes", nil, "numbers of synthetic nodes, instead of --ratios; neither: one automatic size")
+	flags.UintSliceVar(&f.seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
+	flags.StringSliceVar(&f.o.Calibrations, "calibrations", calibrations, "none, lp (label propagation) and ep (error propagation)")
+	flags.StringSliceVar(&f.o.Attachments, "attachments", nil, "attachments besides the one that each method is made for: joint, frozen")
+	flags.BoolVar(&f.o.Ablations, "ablations", false, "measure learned also plain, without L_str, without L_ind and from a random M")
+	f.learn = newLearnFlags(flags)
+	cmd.MarkFlagsMutuallyExclusive("ratios", "nodes")
+	return f
+}
+
+// open reads the data set and gets the options ready for it. trained are the methods that options of the method learned may
+// be for.
+func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
+	if slices.Equal(f.o.Methods, []string{"all"}) {
+		f.o.Methods = trainer.Methods()
+	}
+	f.o.Seeds = nil
+	for _, s := range f.seeds {
+		f.o.Seeds = append(f.o.Seeds, uint64(s))
+	}
+	if err := f.o.Validate(); err != nil {
+		return nil, err
+	}
+	d, err := f.data.Open("")
+	if err != nil {
+		return nil, err
+	}
+	return d, f.learn.apply(&f.o.Run, d, append(slices.Clone(f.o.Methods), trained...))
+}
+
 func evalCommand() *cobra.Command {
-	o := trainer.StudyOptions{Run: trainer.Defaults(), Methods: []string{trainer.MethodSolved}, Seeds: []uint64{0}}
 	var asJSON bool
 	var csvFile, markdownFile string
-	var seeds []uint
 	cmd := &cobra.Command{
 		Use:   "eval --data DIR",
 		Short: "Measure methods and models on the test nodes: accuracy, time, memory",
@@ -44,40 +90,17 @@ func evalCommand() *cobra.Command {
 		Example: "  trainer eval --data ../shared/data/cora --nodes 70 --methods solved,learned,vng,random --seeds 0,1,2\n" +
 			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json",
 	}
+	f := newStudyFlags(cmd, []string{trainer.MethodSolved}, []string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors})
 	flags := cmd.Flags()
-	data := dataflag.Register(flags, "", parquet.Format)
-	flags.StringSliceVar(&o.Methods, "methods", o.Methods, "methods to measure, or all: "+strings.Join(trainer.Methods(), ", "))
-	runFlags(flags, &o.Run)
-	flags.Float64SliceVar(&o.Ratios, "ratios", nil, "synthetic nodes as shares of the original graph's")
-	flags.IntSliceVar(&o.Nodes, "nodes", nil, "numbers of synthetic nodes, instead of --ratios; neither: one automatic size")
-	flags.UintSliceVar(&seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
-	flags.StringSliceVar(&o.Calibrations, "calibrations", []string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors}, "none, lp (label propagation) and ep (error propagation)")
-	flags.StringSliceVar(&o.Attachments, "attachments", nil, "attachments besides the one that each method is made for: joint, frozen")
-	flags.BoolVar(&o.Ablations, "ablations", false, "measure learned also plain, without L_str, without L_ind and from a random M")
-	learn := newLearnFlags(flags)
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	flags.StringVar(&csvFile, "csv", "", "file to write the table to as CSV")
 	flags.StringVar(&markdownFile, "markdown", "", "file to write the table to as Markdown")
-	cmd.MarkFlagsMutuallyExclusive("ratios", "nodes")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if slices.Equal(o.Methods, []string{"all"}) {
-			o.Methods = trainer.Methods()
-		}
-		o.Seeds = nil
-		for _, s := range seeds {
-			o.Seeds = append(o.Seeds, uint64(s))
-		}
-		if err := o.Validate(); err != nil {
-			return err
-		}
-		d, err := data.Open("")
+		d, err := f.open(nil)
 		if err != nil {
 			return err
 		}
-		if err := learn.apply(&o.Run, d, o.Methods); err != nil {
-			return err
-		}
-		results, err := trainer.Study(cmd.Context(), d, o, progress.Stderr())
+		results, err := trainer.Study(cmd.Context(), d, f.o, progress.Stderr())
 		if err != nil {
 			return err
 		}
@@ -85,12 +108,13 @@ func evalCommand() *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(study{d.Name, d.Fingerprint(), strings.Join(os.Args, " "), usage.PeakBytes(), results})
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(study{d.Name, d.Fingerprint(), strings.Join(os.Args, " "), f.o.Run.Batch, d.Classes,
+				usage.PeakBytes(), results})
 		}
 		if err := eval.WriteTable(cmd.OutOrStdout(), results); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seeds %v, batches of %d, %.0f MB at most\n", d.Name, o.Seeds, o.Run.Batch, float64(usage.PeakBytes())/1e6)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seeds %v, batches of %d, %.0f MB at most\n", d.Name, f.o.Seeds, f.o.Run.Batch, float64(usage.PeakBytes())/1e6)
 		return err
 	}
 	return cmd

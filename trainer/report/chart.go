@@ -35,7 +35,7 @@ type curve struct {
 	name   string
 	x      []float64
 	y      []eval.Spread
-	labels []string // beside the points; nil: none
+	labels []string // at the points, where there is room; nil: none
 	level  bool     // across the whole chart at y[0], without markers
 	dense  bool     // too many points for markers
 	slot   int      // which colour, marker and dash; curves of one name keep theirs from chart to chart
@@ -103,11 +103,17 @@ func (c *chart) figure() figure {
 		p.Add(slope{})
 	}
 	f := figure{ID: c.id, Title: c.title}
+	var tagged tags
 	for k := range c.curves {
 		of := &c.curves[k]
 		at, index := c.points(of)
 		if len(at) == 0 {
 			continue
+		}
+		if of.labels != nil {
+			for i, k := range index {
+				tagged = append(tagged, tag{at[i], of.labels[k]})
+			}
 		}
 		f.Legend = append(f.Legend, legendEntry{Swatch: of.swatch(), Name: of.name})
 		if of.level {
@@ -116,13 +122,14 @@ func (c *chart) figure() figure {
 		}
 		p.Add(c.line(of, at, index)...)
 	}
+	p.Add(tagged)
 	c.x.mark(&p.X)
 	c.y.mark(&p.Y)
 	f.SVG = svg(p, c.id, c.title, c.description, "lines", chartHeight)
 	return f
 }
 
-// line is a curve as the plot draws it: deviations, line, markers, labels.
+// line is a curve as the plot draws it: deviations, line, markers.
 func (c *chart) line(of *curve, at plotter.XYs, index []int) []plot.Plotter {
 	var out []plot.Plotter
 	if bars := deviations(of, at, index); bars != nil && !c.y.log {
@@ -132,16 +139,7 @@ func (c *chart) line(of *curve, at plotter.XYs, index []int) []plot.Plotter {
 	if !of.dense {
 		out = append(out, &plotter.Scatter{XYs: at, GlyphStyle: of.glyphStyle()})
 	}
-	if of.labels == nil {
-		return out
-	}
-	style := textStyle(ink, tickSize-1)
-	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
-	labels := &plotter.Labels{XYs: at, Offset: vg.Point{Y: 4}}
-	for _, k := range index {
-		labels.Labels, labels.TextStyle = append(labels.Labels, of.labels[k]), append(labels.TextStyle, style)
-	}
-	return append(out, labels)
+	return out
 }
 
 // deviations are bars of one sample deviation each way; nil where there are none.

@@ -2,8 +2,10 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -74,6 +76,43 @@ func (a across) Plot(c draw.Canvas, p *plot.Plot) {
 
 func (a across) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return math.Inf(1), math.Inf(-1), a.y, a.y
+}
+
+// tags are texts at points: above them, or below, or not at all where others are in the way already.
+type tags []tag
+
+type tag struct {
+	at   plotter.XY
+	text string
+}
+
+func (t tags) Plot(c draw.Canvas, p *plot.Plot) {
+	const gap = 5 // from a point to its text
+	x, y := p.Transforms(&c)
+	style := textStyle(ink, tickSize-1)
+	style.YAlign = draw.YBottom
+	var taken []vg.Rectangle
+	for _, one := range t {
+		at := vg.Point{X: x(one.at.X), Y: y(one.at.Y)}
+		taken = append(taken, draw.GlyphStyle{Radius: gap - 1}.Rectangle().Add(at))
+	}
+	for _, one := range t {
+		size := style.Rectangle(one.text).Size()
+		middle := vg.Point{X: min(max(x(one.at.X), c.Min.X+size.X/2), c.Max.X-size.X/2), Y: y(one.at.Y) + gap}
+		for _, low := range []vg.Length{middle.Y, middle.Y - 2*gap - size.Y} {
+			box := vg.Rectangle{Min: vg.Point{X: middle.X - size.X/2, Y: low}, Max: vg.Point{X: middle.X + size.X/2, Y: low + size.Y}}
+			if low < c.Min.Y || slices.ContainsFunc(taken, func(r vg.Rectangle) bool { return overlap(r, box) }) {
+				continue
+			}
+			taken = append(taken, box)
+			c.FillText(style, vg.Point{X: middle.X, Y: low}, one.text)
+			break
+		}
+	}
+}
+
+func overlap(a, b vg.Rectangle) bool {
+	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
 }
 
 // slope is y = x from 0 to 1.

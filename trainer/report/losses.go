@@ -8,7 +8,7 @@ import (
 // lossPoints is how many points a line of losses has at most: a point is then the mean of as many steps as it takes.
 const lossPoints = 240
 
-const runLearned = "trainer report --data DIR --methods learned"
+const runLearned = "trainer report --data DIR --parts learned"
 
 func (p *Page) losses() section {
 	s := section{ID: "losses", Title: "Losses of the learned method"}
@@ -39,7 +39,7 @@ func (p *Page) starts() section {
 	}
 	f, ok := lossFigure("starts-losses", "L_tra and L_ind by the start of M", lines)
 	if !ok {
-		s.Missing = "M has not been trained from two starts. " + runLearned + " --starts trains it from a class-aware and from a random one."
+		s.Missing = "M has not been trained from two starts. " + runLearned + " trains it from a class-aware and from a random one."
 		return s
 	}
 	s.Text = []string{"The same data, S and seed, but for M before the first step: 1 where classes agree, or random."}

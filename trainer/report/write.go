@@ -68,7 +68,7 @@ func (p *Page) sections() []section {
 		p.confusion(), p.reliability()}
 }
 
-// facts are what the figures depend on.
+// facts are the data, the batches and the seeds that the figures are of.
 func (p *Page) facts() []Option {
 	var out []Option
 	add := func(name, value string) {
@@ -92,17 +92,16 @@ func (p *Page) facts() []Option {
 		seeds = append(seeds, p.Learned.Seed)
 	}
 	slices.Sort(seeds)
-	add("seeds", seedText(slices.Compact(seeds)))
-	return append(out, p.Options...)
+	if len(seeds) > 0 {
+		out = append(out, Option{"seeds", seedText(slices.Compact(seeds))})
+	}
+	return out
 }
 
 func seedText(seeds []uint64) string {
 	out := make([]string, len(seeds))
 	for k, s := range seeds {
 		out[k] = strconv.FormatUint(s, 10)
-		if s == 0 && len(seeds) == 1 {
-			return "seed 0" // not "none"
-		}
 	}
 	return strings.Join(out, ", ")
 }

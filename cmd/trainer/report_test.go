@@ -1,0 +1,164 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/graph"
+	"rivulet/internal/program/programtest"
+	"rivulet/trainer"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/mcond"
+	page "rivulet/trainer/report"
+)
+
+const tiny = " --preset small --preset-nodes 200 --nodes 8"
+
+// pageOf runs report and returns what it wrote.
+func pageOf(t *testing.T, line string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report.html")
+	if _, err := programtest.Run(root(), strings.Fields("report"+line+" --out "+file)...); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// drawn says whether a section of a page has a plot.
+func drawn(t *testing.T, text, id string) bool {
+	t.Helper()
+	_, section, found := strings.Cut(text, `<section id="`+id+`"`)
+	if !found {
+		t.Fatalf("no section %s", id)
+	}
+	section, _, _ = strings.Cut(section, "</section>")
+	return strings.Contains(section, "<svg")
+}
+
+// All parts of a report, from the data to the page.
+func TestReportOfData(t *testing.T) {
+	text := pageOf(t, tiny+",16 --methods solved,learned --rounds 1 --sweep-rounds 1 --k 1,2 --lambda-values 0 --beta-values 10")
+	for _, id := range []string{"losses", "ratio", "sparsity", "sensitivity", "mapping", "starts", "cost", "confusion", "reliability"} {
+		if !drawn(t, text, id) {
+			t.Errorf("section %s is not drawn", id)
+		}
+	}
+	for _, want := range []string{"L_gra", "L_tra, random start", "δ = 0.05", "k = 2", "β = 100", "ms per batch of 1000", "before temperature",
+		"<b>solved,learned</b>", "<b>10</b>", "<dd>sha256:"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
+
+// A study that trains the method learned anyway shows its run, without a part.
+func TestReportKeepsTheStudysRun(t *testing.T) {
+	text := pageOf(t, tiny+" --methods learned --rounds 1 --parts none")
+	for id, want := range map[string]bool{"losses": true, "mapping": true, "sparsity": true, "starts": false, "sensitivity": false, "ratio": false} {
+		if drawn(t, text, id) != want {
+			t.Errorf("section %s is drawn: %v", id, !want)
+		}
+	}
+}
+
+// What eval --json prints is drawn without running anything again, with the figures that are in it.
+func TestReportOfResults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "eval.json")
+	out, err := programtest.Run(root(), strings.Fields("eval"+tiny+" --methods solved,random --calibrations none --json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := pageOf(t, " --results "+file)
+	for id, want := range map[string]bool{"cost": true, "confusion": true, "reliability": true, "losses": false, "ratio": false} {
+		if drawn(t, text, id) != want {
+			t.Errorf("section %s is drawn: %v", id, !want)
+		}
+	}
+	if !strings.Contains(text, ">random</th>") || !strings.Contains(text, "ms per batch of 1000") || !strings.Contains(text, "sha256:") {
+		t.Error("the page does not say what the file says")
+	}
+	withData := pageOf(t, tiny+" --results "+file+" --parts sparsity --k 1,3")
+	if !drawn(t, withData, "sparsity") || !strings.Contains(withData, "<dd>small") {
+		t.Error("a part beside results from a file is not drawn")
+	}
+	_, err = programtest.Run(root(), strings.Fields("report --preset small --preset-nodes 300 --parts none --results "+file+" --out "+filepath.Join(t.TempDir(), "x"))...)
+	if err == nil || !strings.Contains(err.Error(), "fingerprint") {
+		t.Errorf("results of other data: error %v", err)
+	}
+}
+
+func TestReportNamesWrongFlags(t *testing.T) {
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty.json")
+	if err := os.WriteFile(empty, []byte(`{"results": []}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, line := range map[string]string{
+		`required flag(s) "out" not set`:                         tiny,
+		"nothing to draw: give --data DIR":                       " --out " + dir + "/x",
+		dir + "/none is no directory":                            tiny + " --out " + dir + "/none/x",
+		`parts[1] is "all", want learned, sparsity`:              tiny + " --parts learned,all --out " + dir + "/x",
+		"k[1] is 0, want at least 1":                             tiny + " --k 4,0 --out " + dir + "/x",
+		"beta-values[0] is -1, want at least 0":                  tiny + " --beta-values -1 --out " + dir + "/x",
+		"sweep-rounds is 0":                                      tiny + " --sweep-rounds 0 --out " + dir + "/x",
+		"--parts is sparsity, which needs --data":                " --results " + empty + " --parts sparsity --out " + dir + "/x",
+		"results is empty":                                       " --results " + empty + " --out " + dir + "/x",
+		"both --results " + empty + " and --methods vng":         " --results " + empty + " --methods vng --out " + dir + "/x",
+		"--rounds is for method learned, not solved":             tiny + " --methods solved --parts sparsity --rounds 2 --out " + dir + "/x",
+		"reading --results: open " + dir + "/nothing.json: no s": " --results " + dir + "/nothing.json --out " + dir + "/x",
+	} {
+		if _, err := programtest.Run(root(), strings.Fields("report"+line)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("report%s: error %v, want %q", line, err, want)
+		}
+	}
+}
+
+// The accuracy by which δ was chosen is a sum of three, at every μ; the page has their mean at the μ that was chosen.
+func TestOverDelta(t *testing.T) {
+	r := &mcond.Result{Snapshot: mcond.Snapshot{Mu: .1}, Mapping: graph.NewDense(20, 5), Thresholds: []mcond.Threshold{
+		{Mu: 0, Delta: 0, Accuracy: 30, EntriesM: 99}, {Mu: .1, Delta: .05, Accuracy: 240, EntriesM: 12}, {Mu: .1, Delta: 0, Accuracy: 270, EntriesM: 100}}}
+	got := overDelta(r)
+	want := []page.SparsityPoint{{Value: 0, Entries: 100, Accuracy: eval.Spread{Mean: 90}}, {Value: .05, Entries: 12, Accuracy: eval.Spread{Mean: 80}}}
+	if len(got.Points) != 2 || got.Points[0] != want[0] || got.Points[1] != want[1] || got.Nodes != 20 || got.SyntheticNodes != 5 {
+		t.Errorf("points %+v of %d×%d, want %+v of 20×5", got.Points, got.Nodes, got.SyntheticNodes, want)
+	}
+}
+
+// Of the runs of a study, the page shows the first size and seed of the method learned itself.
+func TestKeep(t *testing.T) {
+	s := sweeps{one: trainer.StudyOptions{Nodes: []int{8}, Seeds: []uint64{3}}, traces: map[bool]*trainer.Learned{}}
+	trace := func(change func(o *mcond.Options)) *trainer.Learned {
+		l := &trainer.Learned{}
+		change(&l.Options)
+		return l
+	}
+	plain, random := trace(func(*mcond.Options) {}), trace(func(o *mcond.Options) { o.RandomStart = true })
+	run := trainer.Options{Method: trainer.MethodLearned, Nodes: 8, Seed: 3}
+	other := func(change func(o *trainer.Options)) trainer.Options {
+		o := run
+		change(&o)
+		return o
+	}
+	s.keep(other(func(o *trainer.Options) { o.Seed = 4 }), plain)
+	s.keep(other(func(o *trainer.Options) { o.Nodes = 9 }), plain)
+	s.keep(other(func(o *trainer.Options) { o.Method = trainer.MethodGCond }), plain)
+	s.keep(run, trace(func(o *mcond.Options) { o.NoStructure = true }))
+	if len(s.traces) != 0 {
+		t.Fatalf("%d runs are kept, want none", len(s.traces))
+	}
+	s.keep(run, plain)
+	s.keep(run, trace(func(*mcond.Options) {}))
+	s.keep(run, random)
+	if s.traces[false] != plain || s.traces[true] != random {
+		t.Error("not the first run of each start is kept")
+	}
+}
