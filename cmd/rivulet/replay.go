@@ -32,7 +32,7 @@ func replayCommand() *cobra.Command {
 	flags := cmd.Flags()
 	data := dataflag.Register(flags, "")
 	flags.StringVar(&out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
-	flags.StringVar(&format, "format", "json", "form of the records in Kafka, json or protobuf; lines are JSON")
+	flags.StringVar(&format, "record-format", "json", "form of the records in Kafka, json or protobuf; lines are JSON")
 	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken")
 	flags.IntVar(&o.Limit, "limit", 0, "stop after as many arrivals; 0: all test nodes")
 	config.Flags[config.Replay](flags)
@@ -42,10 +42,10 @@ func replayCommand() *cobra.Command {
 		}
 		codec, ok := event.ForFormat(format)
 		if !ok {
-			return fmt.Errorf("--format is %q, want json or protobuf", format)
+			return fmt.Errorf("--record-format is %q, want json or protobuf", format)
 		}
 		if out != "" && format != "json" {
-			return fmt.Errorf("--format is %s, and lines, which --out asks for, are JSON", format)
+			return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", format)
 		}
 		d, err := data.Open("")
 		if err != nil {

@@ -43,12 +43,14 @@ func TestTakeover(t *testing.T) {
 }
 
 // Kill −9 in mid-stream and restart: nothing is lost, no more than what was in flight comes twice, and what comes twice
-// says the same.
+// says the same. All of it in Protobuf, for a change.
 func TestKill(t *testing.T) {
 	w := newWorld(t)
+	w.format = "protobuf"
+	t.Setenv("RIVULET_OUTPUT_FORMAT", w.format)
 	w.run("trainer", "publish", "--config", w.path("publish-1.yaml"))
 	first := w.consumer()
-	replay := w.start("rivulet", "replay", "--config", w.path("replay.yaml"), "--data", w.path("data"), "--rate", "500")
+	replay := w.start("rivulet", "replay", "--config", w.path("replay.yaml"), "--data", w.path("data"), "--rate", "500", "--record-format", w.format)
 	w.awaitPredictions(arrivals / 3)
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -45,6 +45,7 @@ type world struct {
 	t             *testing.T
 	dir, bin      string
 	broker, redis string
+	format        string // of arrivals and predictions
 }
 
 func newWorld(t *testing.T) *world {
@@ -53,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: t.TempDir(), bin: bin}
+	w := &world{t: t, dir: t.TempDir(), bin: bin, format: "json"}
 	w.services()
 	w.run("rivulet", "generate", "--preset", "small", "--out", w.path("data"))
 	for _, seed := range []string{"1", "2"} {
@@ -67,6 +68,13 @@ http: {listen: ""}
 `, w.broker, w.redis, t.Name()))
 	w.write("replay.yaml", fmt.Sprintf("kafka: {brokers: [%q]}\n", w.broker))
 	return w
+}
+
+// as is the world for a part of the test.
+func (w *world) as(t *testing.T) *world {
+	part := *w
+	part.t = t
+	return &part
 }
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
@@ -168,8 +176,8 @@ func (w *world) predictions(ids int) []event.Prediction {
 				if err != nil {
 					return
 				}
-				var p event.Prediction
-				if err := (event.JSON{}).DecodePrediction(m.Value, &p); err != nil {
+				p, err := w.decode(m.Headers, m.Value)
+				if err != nil {
 					w.t.Errorf("partition %d, offset %d: %v", partition, m.Offset, err)
 				}
 				mu.Lock()
@@ -194,6 +202,17 @@ func (w *world) predictions(ids int) []event.Prediction {
 		w.t.Fatalf("%d of %d arrivals were predicted", len(seen), ids)
 	}
 	return all
+}
+
+// decode reads a prediction, whose header must name the form that the consumer was told to write.
+func (w *world) decode(headers []kafka.Header, value []byte) (p event.Prediction, err error) {
+	codec, _ := event.ForFormat(w.format)
+	for _, h := range headers {
+		if h.Key == event.HeaderContentType && string(h.Value) == codec.ContentType() {
+			return p, codec.DecodePrediction(value, &p)
+		}
+	}
+	return p, fmt.Errorf("no content-type %s in %v", codec.ContentType(), headers)
 }
 
 // ends are the log end offsets of a topic's partitions.
