@@ -72,7 +72,8 @@ func (c *Consumer) committed(ctx context.Context, assigned map[string][]int) (ma
 	}
 	for at, p := range m.(*stableAnswer).partitions {
 		if p.code != 0 {
-			return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", c.opts.Group, at.Topic, at.Partition, kafka.Error(p.code))
+			return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w",
+				c.opts.Group, at.Topic, at.Partition, kafka.Error(p.code))
 		}
 		offsets[at] = p.offset
 	}

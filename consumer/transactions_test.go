@@ -191,7 +191,8 @@ func TestAZombiePublishesNothing(t *testing.T) {
 	<-h.held
 	// The group forgets the member, and another one takes over.
 	other := s.exactlyOnce(&recorder{})
-	if err := other.Fencer.Begin(t.Context(), named{event.Member{Group: "g", Generation: -1}}, []event.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
+	nobody := named{event.Member{Group: "g", Generation: -1}}
+	if err := other.Fencer.Begin(t.Context(), nobody, []event.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
 		t.Fatal(err)
 	}
 	close(h.release)
@@ -204,4 +205,3 @@ func TestAZombiePublishesNothing(t *testing.T) {
 	}
 	s.checkOnce()
 }
-

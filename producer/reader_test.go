@@ -112,10 +112,11 @@ func (b *bench) join() (g member, leave func()) {
 func (b *bench) cutAfter(key int16, n int32) *cutter {
 	c := &cutter{key: key}
 	c.left.Store(n)
-	transport := &kafka.Transport{MetadataTTL: 100 * time.Millisecond, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		return &cutConn{Conn: conn, c: c}, err
-	}}
+	}
+	transport := &kafka.Transport{MetadataTTL: 100 * time.Millisecond, Dial: dial}
 	b.t.Cleanup(transport.CloseIdleConnections)
 	b.opts.Transport = transport
 	return c
@@ -135,7 +136,9 @@ type cutConn struct {
 
 // Write looks at the key of a request; kafka-go writes the beginning of each at once.
 func (c *cutConn) Write(data []byte) (int, error) {
-	if len(data) > 8 && int(binary.BigEndian.Uint16(data[4:])) == int(c.c.key) && binary.BigEndian.Uint32(data) < 1<<24 && c.c.left.Add(-1) >= 0 {
+	const size, key = 0, 4 // of the fields of a request
+	if len(data) > 8 && binary.BigEndian.Uint32(data[size:]) < 1<<24 && int16(binary.BigEndian.Uint16(data[key:])) == c.c.key &&
+		c.c.left.Add(-1) >= 0 {
 		c.cut = true
 	}
 	return c.Conn.Write(data)

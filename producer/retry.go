@@ -65,7 +65,8 @@ func fenced(err error) bool {
 // final tells errors that end the attempts.
 func final(err error) bool { return permanent(err) || over(err) }
 
-// retry calls attempt until it succeeds, fails for good, or ctx ends.
+// retry calls attempt until it succeeds, fails for good, or ctx ends. What the first repetition mends is not worth a word
+// in the log; brokers that look at a producer for the first time send it away like this.
 func (p *Producer) retry(ctx context.Context, attempt func() error) (err error) {
 	pause, waiting := firstPause, false
 	defer func() {
@@ -73,16 +74,16 @@ func (p *Producer) retry(ctx context.Context, attempt func() error) (err error) 
 			p.waiting.over(p, err)
 		}
 	}()
-	for {
+	for first := true; ; first = false {
 		if err = attempt(); err == nil || final(err) {
 			return err
 		}
-		if !waiting {
-			waiting = true
-			p.waiting.begin(p, err)
-		}
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
+		}
+		if !first && !waiting {
+			waiting = true
+			p.waiting.begin(p, err)
 		}
 		p.opts.OnRetry(err)
 		if p.pause(ctx, pause) != nil {

@@ -103,7 +103,8 @@ func (s *session) addPartitions(ctx context.Context, partitions []partition) err
 // coordinator, in the name of the member: one of an earlier generation is refused.
 func (s *session) addOffsets(ctx context.Context, group string) error {
 	return s.try(ctx, "adding offsets to", func() error {
-		m, err := s.ask(ctx, &addoffsetstotxn.Request{TransactionalID: s.id, ProducerID: s.producer, ProducerEpoch: s.epoch, GroupID: group})
+		m, err := s.ask(ctx, &addoffsetstotxn.Request{TransactionalID: s.id, ProducerID: s.producer, ProducerEpoch: s.epoch,
+			GroupID: group})
 		if err != nil {
 			return err
 		}

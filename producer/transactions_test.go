@@ -75,7 +75,8 @@ func batch(g event.Generation, at event.TopicPartition, from, to int) event.Batc
 // offset is the group's for a partition, -1 where there is none.
 func (b *bench) offset(at event.TopicPartition) int64 {
 	b.t.Helper()
-	r, err := b.client.OffsetFetch(b.t.Context(), &kafka.OffsetFetchRequest{GroupID: "g", Topics: map[string][]int{at.Topic: {at.Partition}}})
+	r, err := b.client.OffsetFetch(b.t.Context(), &kafka.OffsetFetchRequest{GroupID: "g",
+		Topics: map[string][]int{at.Topic: {at.Partition}}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -152,7 +153,8 @@ func TestARefusedOffsetAbortsTheTransaction(t *testing.T) {
 		b := newBench(t, 3)
 		tx := b.transactions(anybody, zero)
 		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Topic: "arrivals", Err: code})
-		if err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50)); !errors.Is(err, event.ErrGeneration) || !errors.Is(err, kafka.Error(code.Code)) {
+		err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50))
+		if !errors.Is(err, event.ErrGeneration) || !errors.Is(err, kafka.Error(code.Code)) {
 			t.Errorf("%v: Deliver returned %v", code, err)
 		}
 		b.want(0, -1)
@@ -195,7 +197,8 @@ func TestACrashBeforeTheCommitIsCleanedUp(t *testing.T) {
 				kill()
 				return nil, errors.New("the process is gone"), true
 			})
-			if err := dead.Deliver(ctx, batch(anybody, zero, 0, 50)); !errors.Is(err, context.Canceled) || errors.Is(err, event.ErrGeneration) {
+			err := dead.Deliver(ctx, batch(anybody, zero, 0, 50))
+			if !errors.Is(err, context.Canceled) || errors.Is(err, event.ErrGeneration) {
 				t.Errorf("Deliver returned %v", err)
 			}
 			b.want(0, -1)
@@ -236,7 +239,8 @@ func TestACommitInDoubtIsSettledBeforeTheNext(t *testing.T) {
 
 // Every other request of a transaction may lose its answer too.
 func TestLostAnswersRepeatNothing(t *testing.T) {
-	for _, key := range []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.Produce, kmsg.AddOffsetsToTxn, kmsg.TxnOffsetCommit} {
+	for _, key := range []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.Produce, kmsg.AddOffsetsToTxn,
+		kmsg.TxnOffsetCommit} {
 		b := newBench(t, 2)
 		wire := b.cutAfter(int16(key), 2)
 		tx := b.transactions(anybody, zero)
@@ -354,7 +358,8 @@ func TestATransactionThatOutlivesItsTimeoutIsGivenUp(t *testing.T) {
 	if err := tx.Begin(t.Context(), anybody, []event.TopicPartition{zero}); err != nil {
 		t.Fatal(err)
 	}
-	held := b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.NotEnoughReplicas, Count: -1})
+	held := b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.NotEnoughReplicas,
+		Count: -1})
 	time.AfterFunc(300*time.Millisecond, held.Remove)
 	if err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50)); !errors.Is(err, event.ErrGeneration) {
 		t.Errorf("Deliver returned %v", err)
@@ -397,7 +402,8 @@ func TestTransactionOptionsAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = tx.Begin(t.Context(), anybody, []event.TopicPartition{zero})
-	if !errors.Is(err, kafka.InvalidTransactionTimeout) || errors.Is(err, event.ErrGeneration) || !strings.Contains(err.Error(), "1h0m0s is more than") {
+	if !errors.Is(err, kafka.InvalidTransactionTimeout) || errors.Is(err, event.ErrGeneration) ||
+		!strings.Contains(err.Error(), "1h0m0s is more than") {
 		t.Errorf("a timeout beyond the broker's: %v", err)
 	}
 	if err := b.transactions(anybody).Deliver(t.Context(), batch(anybody, zero, 0, 1)); !errors.Is(err, event.ErrGeneration) {

@@ -1,0 +1,287 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/event"
+	"rivulet/producer"
+)
+
+// Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the other,
+// and one is stopped for longer than its session and goes on afterwards. A read-committed reader sees each arrival predicted
+// once, and those of a key in order.
+func TestExactlyOnceOnTheEmbeddedBroker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute of sessions that time out")
+	}
+	exactlyOnce(t, "", kill)
+}
+
+// The same for longer on the broker that RIVULET_TEST_KAFKA names, host:port. The topics are the test's own, and removed.
+func TestExactlyOnceOnARealBroker(t *testing.T) {
+	broker := os.Getenv("RIVULET_TEST_KAFKA")
+	if broker == "" {
+		t.Skip("RIVULET_TEST_KAFKA is not set to the address of a Kafka for tests, host:port")
+	}
+	exactlyOnce(t, broker, kill, kill, pause, kill, pause, kill)
+}
+
+// disruption is done to a running consumer; what it returns runs from then on.
+type disruption func(s *stream, running *exec.Cmd) *exec.Cmd
+
+func kill(s *stream, running *exec.Cmd) *exec.Cmd {
+	s.t.Helper()
+	if err := running.Process.Kill(); err != nil {
+		s.t.Fatal(err)
+	}
+	_ = running.Wait()
+	return s.consumer()
+}
+
+// pause makes a zombie: the process wakes up with a batch in hand after others have taken its partitions.
+func pause(s *stream, running *exec.Cmd) *exec.Cmd {
+	s.t.Helper()
+	if err := running.Process.Signal(syscall.SIGSTOP); err != nil {
+		s.t.Fatal(err)
+	}
+	before := s.seen()
+	time.Sleep(sessionTimeout)
+	s.await("the other consumer has taken over", func() bool { return s.seen() > before+loadRate })
+	if err := running.Process.Signal(syscall.SIGCONT); err != nil {
+		s.t.Fatal(err)
+	}
+	return running
+}
+
+const (
+	sessionTimeout = 6 * time.Second // the least that brokers allow by default
+	loadRate       = 400             // arrivals a second
+	loadKeys       = 50
+)
+
+func exactlyOnce(t *testing.T, broker string, disruptions ...disruption) {
+	s := newStream(t, broker)
+	stopLoad := s.load()
+	consumers := [2]*exec.Cmd{s.consumer(), s.consumer()}
+	s.await("predictions come", func() bool { return s.seen() > loadRate })
+	for i, disrupt := range disruptions {
+		before := s.seen()
+		consumers[i%2] = disrupt(s, consumers[i%2])
+		s.await("predictions go on", func() bool { return s.seen() > before+2*loadRate })
+	}
+	stopLoad()
+	s.await("all arrivals are predicted", func() bool { return s.seen() >= s.sent })
+	for _, c := range consumers {
+		s.drain(c)
+	}
+	time.Sleep(time.Second) // for what should not be there
+	s.check()
+}
+
+// stream is a world with topics of its own, a load, and a read-committed reader of the predictions.
+type stream struct {
+	*world
+	suffix string
+	sender *producer.Producer
+	sent   int
+
+	mu   sync.Mutex
+	got  map[int]int // times that each arrival was seen
+	last map[string]int
+}
+
+func newStream(t *testing.T, broker string) *stream {
+	t.Helper()
+	s := &stream{world: newWorld(t), suffix: fmt.Sprintf("-%d", time.Now().UnixNano()), got: map[int]int{}, last: map[string]int{}}
+	if broker != "" {
+		s.broker = broker
+	}
+	transport := &kafka.Transport{MetadataTTL: time.Second}
+	t.Cleanup(transport.CloseIdleConnections)
+	s.topics(transport)
+	s.write("exactly-once.yaml", fmt.Sprintf(`kafka:
+  brokers: [%q]
+  group: %q
+  session_timeout: %v
+  topics: {arrivals: arrivals%[4]s, predictions: predictions%[4]s, dead_letters: letters%[4]s}
+  transaction_timeout: 30s
+delivery: exactly_once
+artifact: %[5]q
+batch: {mode: node, size: 32, linger: 20ms}
+http: {listen: ""}
+log: {level: warn}
+`, s.broker, "exactly-once"+s.suffix, sessionTimeout, s.suffix, s.path("artifact-1")))
+	var err error
+	s.sender, err = producer.New(producer.Options{Addr: kafka.TCP(s.broker), Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.read()
+	return s
+}
+
+// topics makes the stream's topics and removes them at the end.
+func (s *stream) topics(transport *kafka.Transport) {
+	s.t.Helper()
+	client := &kafka.Client{Addr: kafka.TCP(s.broker), Transport: transport, Timeout: time.Minute}
+	var configs []kafka.TopicConfig
+	var names []string
+	for name, partitions := range map[string]int{"arrivals": 3, "predictions": 3, "letters": 1} {
+		configs = append(configs, kafka.TopicConfig{Topic: name + s.suffix, NumPartitions: partitions, ReplicationFactor: 1})
+		names = append(names, name+s.suffix)
+	}
+	made, err := client.CreateTopics(s.t.Context(), &kafka.CreateTopicsRequest{Topics: configs})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for topic, err := range made.Errors {
+		if err != nil {
+			s.t.Fatalf("creating %s: %v", topic, err)
+		}
+	}
+	s.t.Cleanup(func() {
+		if _, err := client.DeleteTopics(context.Background(), &kafka.DeleteTopicsRequest{Topics: names}); err != nil {
+			s.t.Error(err)
+		}
+	})
+}
+
+// consumer starts one.
+func (s *stream) consumer() *exec.Cmd {
+	s.t.Helper()
+	cmd := exec.Command(filepath.Join(s.bin, "consumer"), "--config", s.path("exactly-once.yaml"))
+	cmd.Stdout, cmd.Stderr = s.t.Output(), s.t.Output()
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}
+
+// load sends arrivals until stop is called, which returns when the last one is acknowledged.
+func (s *stream) load() (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			var records []producer.Record
+			for range loadRate / 20 {
+				a := event.Arrival{ID: fmt.Sprintf("n%d", s.sent), Features: event.Features{Sparse: true}}
+				value, err := event.JSON{}.AppendArrival(nil, &a)
+				if err != nil {
+					s.t.Error(err)
+					return
+				}
+				records = append(records, producer.Record{Key: fmt.Appendf(nil, "key-%d", s.sent%loadKeys), Value: value})
+				s.sent++
+			}
+			if err := s.sender.Publish(s.t.Context(), "arrivals"+s.suffix, records); err != nil {
+				s.t.Error(err)
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-done:
+				return
+			}
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		close(done)
+		wg.Wait()
+	})
+	s.t.Cleanup(stop)
+	return stop
+}
+
+// read notes the predictions as another client's read-committed reader gives them, to the end of the test.
+func (s *stream) read() {
+	s.t.Helper()
+	reader, err := kgo.NewClient(kgo.SeedBrokers(s.broker), kgo.ConsumeTopics("predictions"+s.suffix),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			fetches := reader.PollFetches(context.Background())
+			if fetches.IsClientClosed() {
+				return
+			}
+			fetches.EachRecord(s.note)
+		}
+	})
+	s.t.Cleanup(func() {
+		reader.Close()
+		wg.Wait()
+	})
+}
+
+func (s *stream) note(r *kgo.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var p event.Prediction
+	var n int
+	if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+		s.t.Error(err)
+	}
+	if _, err := fmt.Sscanf(p.ID, "n%d", &n); err != nil {
+		s.t.Error(err)
+	}
+	s.got[n]++
+	key := string(r.Key)
+	if before, ok := s.last[key]; ok && before >= n {
+		s.t.Errorf("%s: arrival %d was predicted after %d", key, n, before)
+	}
+	s.last[key] = n
+}
+
+// seen is how many arrivals have been predicted.
+func (s *stream) seen() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.got)
+}
+
+func (s *stream) await(what string, condition func() bool) {
+	s.t.Helper()
+	for begin := time.Now(); !condition(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > 2*time.Minute {
+			s.t.Fatalf("waited two minutes until %s; %d arrivals are predicted", what, s.seen())
+		}
+	}
+}
+
+// check holds the predictions against the arrivals.
+func (s *stream) check() {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lost, twice := 0, 0
+	for n := range s.sent {
+		switch times := s.got[n]; {
+		case times == 0:
+			lost++
+		case times > 1:
+			twice++
+		}
+	}
+	s.t.Logf("%d arrivals: %d lost, %d predicted more than once", s.sent, lost, twice)
+	if lost > 0 || twice > 0 || len(s.got) != s.sent {
+		s.t.Fail()
+	}
+}
