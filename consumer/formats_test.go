@@ -13,7 +13,9 @@ import (
 func TestFormsOfArrivals(t *testing.T) {
 	arrivals := []event.Arrival{arrival("a", "t0", "c"), arrival("b", "t1", "x"), arrival("c"), arrival("d", "a")}
 	want, _ := run(t, Graph, arrivals...)
-	header := func(ct string) []event.Header { return []event.Header{{Key: event.HeaderContentType, Value: []byte(ct)}} }
+	header := func(ct string) []event.Header {
+		return []event.Header{{Key: event.HeaderContentType, Value: []byte(ct)}}
+	}
 	for name, tc := range map[string]struct {
 		standard event.Codec // PipelineOptions.Codec
 		written  []event.Codec

@@ -43,7 +43,7 @@ func TestTakeover(t *testing.T) {
 }
 
 // Kill −9 in mid-stream and restart: nothing is lost, no more than what was in flight comes twice, and what comes twice
-// says the same. All of it in Protobuf, for a change.
+// says the same. Arrivals and predictions are in Protobuf here, and in JSON in the other tests.
 func TestKill(t *testing.T) {
 	w := newWorld(t)
 	w.format = "protobuf"
