@@ -4,6 +4,7 @@ GO       ?= go
 GOLANGCI ?= golangci-lint
 FUZZTIME ?= 10s
 REDIS    ?= redis://127.0.0.1:6379/15
+KAFKA    ?= $(CURDIR)/out/kafka
 
 .DEFAULT_GOAL := help
 .PHONY: help build test race lint fmt fuzz bench integration demo reference ci
@@ -36,8 +37,11 @@ fuzz: ## each fuzz target for FUZZTIME
 bench: ## the benchmarks, in the users' units
 	$(GO) test -run '^$$' -bench . ./...
 
-integration: ## the packages that talk to Redis, against the database REDIS, which they write to
-	RIVULET_TEST_REDIS=$(REDIS) $(GO) test -count=1 ./serving/... ./mapping/...
+integration: ## what talks to Redis and Kafka: the database REDIS, written to, and a real Kafka, run in the directory KAFKA
+	tools/kafka/kafka.sh start $(KAFKA)
+	RIVULET_TEST_REDIS=$(REDIS) RIVULET_TEST_KAFKA=127.0.0.1:$$(cat $(KAFKA)/port) RIVULET_TEST_KAFKA_DIR=$(KAFKA) \
+	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./internal/integration; \
+	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); exit $$status
 
 demo: ## the main job, on services embedded in the process
 	$(GO) run ./cmd/rivulet demo

@@ -101,6 +101,9 @@ func (k *Kafka) versions(ctx context.Context, s *session, addr string) *problem 
 		key := protocol.ApiKey(a.ApiKey)
 		versions[key] = key.SelectVersion(a.MinVersion, a.MaxVersion)
 	}
+	// From version 1 on kafka-go takes the throttle time of an answer for its error, and its version 4 has strings of the
+	// old form, which name another group.
+	versions[protocol.Heartbeat] = 0
 	s.conn.SetVersions(versions)
 	return nil
 }

@@ -161,7 +161,8 @@ type coordinated struct {
 	// what the answer says.
 	probe  protocol.Message
 	code   func(answer protocol.Message) int16
-	denied kafka.Error // for missing rights
+	denied kafka.Error   // for missing rights
+	judged []kafka.Error // for requests that have the rights, and are refused for who they say they are
 	// operation and resource are what an ACL needs.
 	operation, resource string
 	may                 string
@@ -172,7 +173,8 @@ func (k *Kafka) group() coordinated {
 	return coordinated{what: "kafka group " + k.Group, kind: 0, key: k.Group,
 		probe:  &heartbeat.Request{GroupID: k.Group, GenerationID: -1, MemberID: "nobody"},
 		code:   func(answer protocol.Message) int16 { return answer.(*heartbeat.Response).ErrorCode },
-		denied: kafka.GroupAuthorizationFailed, operation: "Read", resource: "--group " + k.Group, may: "may be joined"}
+		denied: kafka.GroupAuthorizationFailed, judged: []kafka.Error{kafka.UnknownMemberId, kafka.GroupIdNotFound, kafka.IllegalGeneration, kafka.RebalanceInProgress},
+		operation: "Read", resource: "--group " + k.Group, may: "may be joined"}
 }
 
 // transactions ends a transaction of a producer that does not exist.
@@ -180,7 +182,8 @@ func (k *Kafka) transactions(id string) coordinated {
 	return coordinated{what: "kafka transactional id " + id, kind: 1, key: id,
 		probe:  &endtxn.Request{TransactionalID: id, ProducerID: -1, ProducerEpoch: -1},
 		code:   func(answer protocol.Message) int16 { return answer.(*endtxn.Response).ErrorCode },
-		denied: kafka.TransactionalIDAuthorizationFailed, operation: "Write", may: "may be used",
+		denied: kafka.TransactionalIDAuthorizationFailed, judged: []kafka.Error{kafka.InvalidProducerIDMapping, kafka.InvalidProducerEpoch, kafka.InvalidTransactionState},
+		operation: "Write", may: "may be used",
 		resource: "--resource-pattern-type prefixed --transactional-id " + k.TransactionalID}
 }
 
@@ -200,6 +203,8 @@ func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *session, 
 				continue
 			}
 			return result(c.what, "", &problem{"it has no coordinator: " + code.Title(), "look at the brokers' logs, and at the topics __consumer_offsets and __transaction_state"})
+		case !slices.Contains(c.judged, code):
+			return result(c.what, "", &problem{"its coordinator answers: " + code.Error(), "look at the broker's log"})
 		}
 		return result(c.what, c.may+", coordinator "+at, nil)
 	}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A real Apache Kafka for tests: one broker in KRaft mode, from Maven Central, without an archive or a container.
 #
+#   kafka.sh fetch              get Kafka if it is not there
 #   kafka.sh start DIR [PORT]   get Kafka if it is not there, format DIR if it is empty, start, wait until it serves
 #   kafka.sh stop DIR           stop in order and wait
 #   kafka.sh kill DIR           stop at once (SIGKILL) and wait; start goes on with what was on the disk
@@ -179,7 +180,11 @@ end() {
   rm -f "$dir/pid"
 }
 
-[ $# -ge 2 ] || fail "want start DIR [PORT], stop DIR, kill DIR or wipe DIR"
+if [ $# -eq 1 ] && [ "$1" = fetch ]; then
+  fetch
+  exit
+fi
+[ $# -ge 2 ] || fail "want fetch, start DIR [PORT], stop DIR, kill DIR or wipe DIR"
 command=$1
 case $2 in
   /*) dir=$2 ;;
