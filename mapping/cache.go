@@ -22,7 +22,7 @@ type Cached struct {
 	inner Lookup
 	rows  *otter.Cache[string, infer.Row] // nil where nothing is kept
 
-	hits, misses, unknown atomic.Uint64
+	hits, misses, unknown, unread atomic.Uint64
 }
 
 // NewCached keeps about maxBytes of inner's rows, by the estimate of what a row and its id occupy; 0 or less keeps
@@ -108,8 +108,12 @@ func distinct(ids []string, at []int) (once []string, place []int) {
 // keep puts rows into memory as copies of their own, because an id may be a part of a whole record and a row a part of a
 // whole answer.
 func (c *Cached) keep(ids []string, rows []infer.Row) {
-	unknown := uint64(0)
+	unknown, unread := uint64(0), uint64(0)
 	for i, row := range rows {
+		if row.Unread {
+			unread++
+			continue
+		}
 		if !row.Known {
 			unknown++
 		}
@@ -118,6 +122,7 @@ func (c *Cached) keep(ids []string, rows []infer.Row) {
 		}
 	}
 	c.unknown.Add(unknown)
+	c.unread.Add(unread)
 }
 
 // CacheStats counts since the start, but for Entries and Bytes, which are of the moment.
@@ -125,13 +130,14 @@ type CacheStats struct {
 	Hits    uint64 // ids that the inner lookup was spared: in memory, or repeated within a call
 	Misses  uint64 // ids that the inner lookup was asked for
 	Unknown uint64 // ids that were found not to be in T
+	Unread  uint64 // ids of which the inner lookup could not say anything; nothing of them is kept
 	Entries int    // ids in memory
 	Bytes   int64  // their estimated size
 }
 
 // Stats returns the counts.
 func (c *Cached) Stats() CacheStats {
-	s := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Unknown: c.unknown.Load()}
+	s := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Unknown: c.unknown.Load(), Unread: c.unread.Load()}
 	if c.rows != nil {
 		s.Entries = c.rows.EstimatedSize()
 		s.Bytes = int64(c.rows.WeightedSize())

@@ -25,11 +25,17 @@ type recorded struct {
 	mu    sync.Mutex
 	asked [][]string
 	err   error
+	hold  chan struct{} // where set, a call waits until it is closed
 }
 
 func (r *recorded) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
 	r.mu.Lock()
 	r.asked = append(r.asked, slices.Clone(ids))
+	r.mu.Unlock()
+	if r.hold != nil {
+		<-r.hold
+	}
+	r.mu.Lock()
 	err := r.err
 	r.mu.Unlock()
 	if err != nil {

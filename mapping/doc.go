@@ -1,17 +1,27 @@
 // Package mapping gives the rows of M (N×N') by the ids of T's nodes: what an arrival's edges become on the synthetic
 // graph, r = aM.
 //
-// A [Lookup] answers a whole batch in one call. There are three, and one stands before another:
+// A [Lookup] answers a whole batch in one call. There are four, and one stands before another:
 //
 //	Redis     the rows of one published version, by id
-//	Memory    the rows of an artifact that was read from its directory
+//	Guard     spares a Redis that is down, and may answer in its place
 //	Cached    keeps rows of another lookup in memory, up to a number of bytes
+//	Memory    the rows of an artifact that was read from its directory
 //
 // A lookup belongs to one version of M, whose rows never change: that is why rows may be kept without an expiry, and why
 // a switch of versions makes new lookups. All of them give the same bits for the same artifact.
 //
 // A node of T whose row is empty is known; an id outside T is not. The first counts in an arrival's degree, the second
 // does not (infer.Batch), so both the encoding and the lookups keep them apart.
+//
+// # While Redis is down
+//
+// A request is repeated with growing pauses ([RedisOptions]), within a limit of its own ([Redis.Within]). Where lookups
+// fail one after another the [Guard] leaves Redis alone for a while. What then becomes of a batch is a choice: its lookup
+// fails, and the caller waits and tries again, or it is answered from memory alone. A neighbour whose row is in memory is
+// then what it always is: known, also where the row is empty, or not in T. Any other is Unread: infer.Attach treats it as
+// an id that is not in T, so it is neither in r = aM nor in D_i, which is 1 + the neighbours known from memory + the
+// degree in ã. That is the prediction of an arrival that does not have these edges.
 //
 // # A row as bytes
 //

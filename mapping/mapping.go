@@ -9,6 +9,7 @@ import (
 // Lookup gives the rows of M of original nodes.
 type Lookup interface {
 	// Rows fills rows[i] for ids[i]; an id that is not in T gives a row with Known false. len(rows) == len(ids). The
-	// slices in a row are shared and must not be changed.
+	// slices in a row are shared and must not be changed. Only a lookup that was made to degrade ([GuardOptions]) gives
+	// rows that are Unread.
 	Rows(ctx context.Context, ids []string, rows []infer.Row) error
 }

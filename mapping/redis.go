@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/redis/go-redis/v9"
@@ -21,6 +22,15 @@ const HashName = "xxh64"
 // ErrVanished says that the table that a lookup reads is no longer the one it was made for: its version was removed, or
 // Redis lost it. Rows are then not "unknown", they are not there to be read.
 var ErrVanished = errors.New("the version is no longer in Redis")
+
+// ErrDamaged says that what is stored as a row is none.
+var ErrDamaged = errors.New("damaged mapping row")
+
+// damaged is what was found in place of a row.
+type damaged struct{ error }
+
+func (d damaged) Unwrap() error   { return d.error }
+func (d damaged) Is(e error) bool { return e == ErrDamaged }
 
 // Table is where the rows of one version are. Rows are spread over hashes, the buckets, of about [RowsPerBucket] fields
 // each: field = id, value = [AppendRow]. That few are kept by Redis as one packed list, which takes 5 to 15 bytes beside
@@ -57,6 +67,7 @@ type Redis struct {
 	table  Table
 	// ordered: commands of a pipeline run in their order. The nodes of a cluster run theirs side by side.
 	ordered bool
+	limit   time.Duration // of a round trip with its retries; 0: none
 }
 
 // NewRedis looks up rows of a table, through a client that stays the caller's.
@@ -66,6 +77,13 @@ func NewRedis(client redis.UniversalClient, table Table) *Redis {
 	}
 	_, oneServer := client.(*redis.Client)
 	return &Redis{client: client, table: table, ordered: oneServer}
+}
+
+// Within returns the same lookup with a limit of each round trip of [Redis.Rows], its retries included.
+func (r *Redis) Within(limit time.Duration) *Redis {
+	limited := *r
+	limited.limit = limit
+	return &limited
 }
 
 // placed is an id of a call and the bucket that it is in.
@@ -99,6 +117,11 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error 
 // read fills the rows of one chunk. The marker is asked for after the rows: where it still stands, none of them had been
 // removed when it was read, and an id without a row is an id that is not in T.
 func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []infer.Row) error {
+	if r.limit > 0 {
+		limited, cancel := context.WithTimeout(ctx, r.limit)
+		defer cancel()
+		ctx = limited
+	}
 	pipe := r.client.Pipeline()
 	var answers []*redis.SliceCmd
 	for rest := chunk; len(rest) > 0; {
@@ -130,7 +153,7 @@ func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []i
 			at := chunk[0].at
 			chunk = chunk[1:]
 			if rows[at], err = r.decode(value); err != nil {
-				return fmt.Errorf("id %q: %w", ids[at], err)
+				return damaged{fmt.Errorf("id %q: %w", ids[at], err)}
 			}
 			unknown = unknown || value == nil
 		}

@@ -54,7 +54,7 @@ func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int
 		for id, encoded := range answer.Val() {
 			row, err := DecodeRow([]byte(encoded), r.table.Synthetic)
 			if err != nil {
-				return fmt.Errorf("id %q: %w", id, err)
+				return damaged{fmt.Errorf("id %q: %w", id, err)}
 			}
 			m.IDs = append(m.IDs, id)
 			m.Rows.ColIdx = append(m.Rows.ColIdx, row.Cols...)

@@ -1,0 +1,157 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+
+	"rivulet/infer"
+)
+
+// GuardOptions say what becomes of lookups while Redis is down.
+type GuardOptions struct {
+	// Failures is the number of lookups that fail one after another before Redis is left alone; 0: it is always asked.
+	Failures int
+	// OpenFor is how long it is left alone. Then one lookup is let through; if that fails, too, it is left alone again.
+	// It must be more than 0 where Failures is.
+	OpenFor time.Duration
+	// Degrade answers a lookup that fails with rows that are marked as unread, instead of an error.
+	Degrade bool
+	// Log is told when rows begin to be left out and when that is over; nil: nobody.
+	Log *slog.Logger
+}
+
+// Guard stands before lookups in one Redis, of all versions: a circuit breaker, and on request an answer of sorts while
+// it is down. It is safe for concurrent use and has no goroutine.
+//
+// The breaker is closed at first. It opens after a number of failures in a row; lookups then fail at once, with the last
+// failure as the reason. After a while one lookup, and no other at the same time, tries whether Redis is back: if it is,
+// the breaker closes. What counts as a failure is what [Unavailable] says.
+type Guard struct {
+	options GuardOptions
+	breaker *gobreaker.CircuitBreaker[struct{}] // nil: always ask
+	last    atomic.Pointer[error]               // the last failure
+
+	mu       sync.Mutex
+	degraded int // lookups that were answered without rows since the outage began
+}
+
+// NewGuard makes a guard whose breaker is closed.
+func NewGuard(o GuardOptions) *Guard {
+	g := &Guard{options: o}
+	if o.Log == nil {
+		g.options.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Failures == 0 {
+		return g
+	}
+	if o.Failures < 0 || o.OpenFor <= 0 {
+		panic(fmt.Sprintf("mapping: guard that opens after %d failures for %s", o.Failures, o.OpenFor))
+	}
+	g.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+		MaxRequests:  1,
+		Timeout:      o.OpenFor,
+		ReadyToTrip:  func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(o.Failures) },
+		IsSuccessful: func(err error) bool { return !Unavailable(err) },
+		IsExcluded:   func(err error) bool { return errors.As(err, new(ended)) },
+	})
+	return g
+}
+
+// Lookup is inner behind the guard. In degraded answers every row of the call is unread, so put a [Cached] before it: it
+// asks for rows that are not in memory only.
+func (g *Guard) Lookup(inner Lookup) Lookup { return guarded{g, inner} }
+
+type guarded struct {
+	*Guard
+	inner Lookup
+}
+
+// Rows implements [Lookup].
+func (g guarded) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
+	err := g.ask(ctx, g.inner, ids, rows)
+	switch {
+	case err == nil:
+		g.over()
+		return nil
+	case !g.options.Degrade || ctx.Err() != nil || !(Unavailable(err) || errors.Is(err, ErrVanished)):
+		return err
+	}
+	g.without(err)
+	for i := range rows {
+		rows[i] = infer.Row{Unread: true}
+	}
+	return nil
+}
+
+// ask asks inner where the breaker lets it.
+func (g *Guard) ask(ctx context.Context, inner Lookup, ids []string, rows []infer.Row) error {
+	if g.breaker == nil {
+		return inner.Rows(ctx, ids, rows)
+	}
+	_, err := g.breaker.Execute(func() (struct{}, error) {
+		err := inner.Rows(ctx, ids, rows)
+		if err != nil && ctx.Err() != nil {
+			err = ended{err} // says nothing about Redis
+		} else if Unavailable(err) {
+			g.last.Store(&err)
+		}
+		return struct{}{}, err
+	})
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		return fmt.Errorf("reading %d mapping rows: left alone for %s after %d failures, the last of which was: %w",
+			len(ids), g.options.OpenFor, g.options.Failures, *g.last.Load())
+	}
+	return err
+}
+
+// ended is the error of a lookup whose caller has given up.
+type ended struct{ error }
+
+func (e ended) Unwrap() error { return e.error }
+
+// without notes a lookup that is answered without rows.
+func (g *Guard) without(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.degraded == 0 {
+		g.options.Log.Warn("mapping rows cannot be read: predictions are made without those that are not in memory, and marked as degraded", "error", err)
+	}
+	g.degraded++
+}
+
+// over ends the outage, if there was one.
+func (g *Guard) over() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.degraded > 0 {
+		g.options.Log.Info("mapping rows are read again", "degraded_lookups", g.degraded)
+		g.degraded = 0
+	}
+}
+
+// Unavailable tells that rows could not be read because Redis is not there: it could not be reached, did not answer in
+// time, or said that it cannot serve for now. An answer is not that, be it an error about rights, a version that vanished
+// or a row that is damaged.
+func Unavailable(err error) bool {
+	var answer redis.Error
+	switch {
+	case err == nil, errors.Is(err, ErrVanished), errors.Is(err, ErrDamaged), errors.Is(err, redis.ErrClosed):
+		return false
+	case errors.As(err, &answer):
+		return slices.ContainsFunc(notNow, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
+	}
+	return true
+}
+
+// notNow are the beginnings of answers of a server that cannot serve for now. Redirections are among them: one that is
+// left over when all repetitions are used up.
+var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ", "ASK ", "max number of clients"}

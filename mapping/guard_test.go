@@ -1,0 +1,190 @@
+package mapping
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+)
+
+// serverError is an error that a server answers with.
+type serverError string
+
+func (e serverError) Error() string { return string(e) }
+func (serverError) RedisError()     {}
+
+func TestUnavailable(t *testing.T) {
+	for _, err := range []error{io.EOF, &net.OpError{Op: "dial", Err: errors.New("refused")}, context.DeadlineExceeded, redis.ErrPoolTimeout,
+		serverError("LOADING Redis is loading the dataset in memory"), serverError("CLUSTERDOWN The cluster is down"),
+		serverError("MASTERDOWN Link with MASTER is down"), serverError("TRYAGAIN Multiple keys request during rehashing of slot"),
+		serverError("BUSY Redis is busy running a script"), serverError("ERR max number of clients reached"), serverError("MOVED 1 127.0.0.1:1")} {
+		if !Unavailable(fmt.Errorf("reading: %w", err)) {
+			t.Errorf("%v counts as an answer", err)
+		}
+	}
+	for _, err := range []error{nil, ErrVanished, damaged{io.EOF}, redis.ErrClosed, serverError("NOPERM no permissions"),
+		serverError("WRONGPASS invalid username-password pair"), serverError("WRONGTYPE Operation against a key")} {
+		if err != nil {
+			err = fmt.Errorf("reading: %w", err)
+		}
+		if Unavailable(err) {
+			t.Errorf("%v counts as no answer", err)
+		}
+	}
+}
+
+// opened is a guard with a cache of 50 rows behind it, and what it says.
+func opened(o GuardOptions) (lookup Lookup, inner *recorded, log *bytes.Buffer) {
+	log = &bytes.Buffer{}
+	o.Log = slog.New(slog.NewTextHandler(log, nil))
+	inner = &recorded{Lookup: FromArtifact(numbered(50, 3))}
+	return NewGuard(o).Lookup(inner), inner, log
+}
+
+func TestBreakerOpensProbesAndCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lookup, inner, _ := opened(GuardOptions{Failures: 3, OpenFor: 5 * time.Second})
+		ask := func() error { return lookup.Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)) }
+		asked := func(want int) {
+			t.Helper()
+			if got := len(inner.take()); got != want {
+				t.Errorf("Redis was asked %d times, want %d", got, want)
+			}
+		}
+		lost := errors.New("connection lost")
+		inner.err = lost
+		for range 2 {
+			if err := ask(); !errors.Is(err, lost) {
+				t.Fatal(err)
+			}
+		}
+		inner.err = nil // two failures are not three, and a success ends the row
+		if err := ask(); err != nil {
+			t.Fatal(err)
+		}
+		asked(3)
+
+		inner.err = lost
+		for range 10 {
+			if err := ask(); !errors.Is(err, lost) {
+				t.Fatal(err)
+			}
+		}
+		asked(3)
+		if err := ask(); err == nil || !strings.Contains(err.Error(), "left alone for 5s after 3 failures, the last of which was: connection lost") {
+			t.Errorf("error of an open breaker is %v", err)
+		}
+		time.Sleep(5*time.Second + 1)
+		for range 10 { // one probe, and open again
+			if err := ask(); !errors.Is(err, lost) {
+				t.Fatal(err)
+			}
+		}
+		asked(1)
+		time.Sleep(5*time.Second + 1)
+		inner.err = nil
+		for range 4 {
+			if err := ask(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked(4)
+	})
+}
+
+// While one lookup tries whether Redis is back the others do not wait for it.
+func TestBreakerProbesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lookup, inner, _ := opened(GuardOptions{Failures: 1, OpenFor: time.Second})
+		inner.err = io.EOF
+		ask := func(ctx context.Context) error { return lookup.Rows(ctx, []string{"1"}, make([]infer.Row, 1)) }
+		_ = ask(t.Context())
+		time.Sleep(time.Second + 1)
+		inner.take()
+		inner.hold = make(chan struct{}) // the probe hangs in its lookup
+		probe := make(chan error)
+		go func() { probe <- ask(t.Context()) }()
+		synctest.Wait()
+		if err := ask(t.Context()); !errors.Is(err, io.EOF) {
+			t.Errorf("error beside a probe is %v, want the last failure", err)
+		}
+		inner.err = nil
+		close(inner.hold)
+		if err := <-probe; err != nil {
+			t.Errorf("the probe ended with %v", err)
+		}
+		if err := ask(t.Context()); err != nil || len(inner.take()) != 2 {
+			t.Errorf("error after the probe is %v", err)
+		}
+	})
+}
+
+// Answers that are errors, and callers that give up, say nothing against Redis.
+func TestBreakerStaysClosed(t *testing.T) {
+	lookup, inner, _ := opened(GuardOptions{Failures: 1, OpenFor: time.Hour, Degrade: true})
+	for _, err := range []error{damaged{errors.New("bad row")}, serverError("NOPERM no permissions")} {
+		inner.err = err
+		for range 3 {
+			if got := lookup.Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)); !errors.Is(got, err) {
+				t.Errorf("error is %v, want %v also where Redis may degrade", got, err)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	inner.err = context.Canceled
+	for range 3 {
+		if err := lookup.Rows(ctx, []string{"1"}, make([]infer.Row, 1)); !errors.Is(err, context.Canceled) {
+			t.Errorf("error is %v, want that the caller has given up", err)
+		}
+	}
+	inner.err = nil
+	if err := lookup.Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is in memory is what it always is, known, empty or not in T; the rest is unread, is not kept, and is there again
+// after the outage.
+func TestDegradedAnswersFromMemory(t *testing.T) {
+	guarded, inner, log := opened(GuardOptions{Degrade: true})
+	cached := NewCached(guarded, 1<<20)
+	before := mustRows(t, cached, "7", "10", "nobody")
+	for _, err := range []error{io.EOF, fmt.Errorf("reading: %w", ErrVanished)} {
+		inner.err = err
+		for range 2 {
+			got := mustRows(t, cached, "8", "10", "7", "nobody", "somebody")
+			want := []infer.Row{{Unread: true}, before[1], before[0], before[2], {Unread: true}}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("rows while Redis is down (-want +got):\n%s", diff)
+			}
+		}
+	}
+	if !before[1].Known || before[1].Cols != nil || before[2].Known {
+		t.Fatalf("rows are %+v: want an empty one that is known, and one that is unknown", before)
+	}
+	if stats := cached.Stats(); stats.Unread != 8 || stats.Entries != 3 || stats.Unknown != 1 {
+		t.Errorf("counts are %+v", stats)
+	}
+	inner.err = nil
+	if diff := cmp.Diff(mustRows(t, FromArtifact(numbered(50, 3)), "8", "somebody"), mustRows(t, cached, "8", "somebody")); diff != "" {
+		t.Errorf("rows after the outage (-want +got):\n%s", diff)
+	}
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "level=WARN") || !strings.Contains(lines[0], "error=EOF") ||
+		!strings.Contains(lines[1], "level=INFO") || !strings.Contains(lines[1], "degraded_lookups=4") {
+		t.Errorf("logged %q, want the begin and the end of the outage", lines)
+	}
+}
