@@ -56,6 +56,9 @@ type Prediction struct {
 	// Abstained says that Probability is below the abstention threshold that was configured. Class and Probability are
 	// published all the same.
 	Abstained bool
+	// Degraded says that rows of M could not be read, of the arrival's neighbours or of arrivals that it depends on: these
+	// neighbours count as unknown, and the prediction may differ from what it would be.
+	Degraded bool
 	// Top are the k most probable classes, best first; empty where output.top_k is 0.
 	Top []Score
 	// Probabilities and Logits have one value a class; nil unless asked for. Logits are the model's raw output.

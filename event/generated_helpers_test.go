@@ -47,7 +47,7 @@ func arrivalOf(g *eventpb.Arrival) Arrival {
 
 func generatedPrediction(p *Prediction) *eventpb.Prediction {
 	g := &eventpb.Prediction{
-		Id: p.ID, Class: uint32(p.Class), ClassName: p.ClassName, Probability: p.Probability, Abstained: p.Abstained,
+		Id: p.ID, Class: uint32(p.Class), ClassName: p.ClassName, Probability: p.Probability, Abstained: p.Abstained, Degraded: p.Degraded,
 		Probabilities: p.Probabilities, Logits: p.Logits, Artifact: p.Artifact, Batch: p.Batch,
 		KnownNeighbours: uint32(p.Known), BatchNeighbours: uint32(p.InBatch), UnknownNeighbours: uint32(p.Unknown),
 		Source:      &eventpb.Source{Topic: p.Source.Topic, Partition: int32(p.Source.Partition), Offset: p.Source.Offset},

@@ -109,6 +109,7 @@ func drawPrediction(t *rapid.T) Prediction {
 		IngestTime:    when.Draw(t, "ingest"),
 		PredictedTime: when.Draw(t, "predicted"),
 		Abstained:     rapid.Bool().Draw(t, "abstained"),
+		Degraded:      rapid.Bool().Draw(t, "degraded"),
 	}
 	if p.Representation = rapid.SliceOfN(finite(), 0, 9).Draw(t, "representation"); len(p.Representation) > 0 {
 		p.RepresentationKind = rapid.SampledFrom([]string{RepresentationLogits, RepresentationEmbedding}).Draw(t, "kind")

@@ -19,6 +19,7 @@ type predictionJSON struct {
 	ClassName      string              `json:"class_name,omitzero"`
 	Probability    *float32            `json:"probability"`
 	Abstained      bool                `json:"abstained,omitzero"`
+	Degraded       bool                `json:"degraded,omitzero"`
 	Top            []scoreJSON         `json:"top,omitempty"`
 	Probabilities  []float32           `json:"probabilities,omitempty"`
 	Logits         []float32           `json:"logits,omitempty"`
@@ -73,7 +74,7 @@ func (w *predictionWire) release() {
 }
 
 // AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, representation, batch
-// and times are left out where they are empty, abstained where it is false; numbers are the shortest that read back as the same float32; times are in UTC. NaN and
+// and times are left out where they are empty, abstained and degraded where they are false; numbers are the shortest that read back as the same float32; times are in UTC. NaN and
 // infinity have no JSON form and are an error, as is a time outside the years 1 to 9999, and dst is then returned as it
 // was; such an IngestTime is left out.
 func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
@@ -89,6 +90,7 @@ func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 		ClassName:     p.ClassName,
 		Probability:   &p.Probability,
 		Abstained:     p.Abstained,
+		Degraded:      p.Degraded,
 		Top:           w.top,
 		Probabilities: p.Probabilities,
 		Logits:        p.Logits,
@@ -229,6 +231,7 @@ func (w *predictionJSON) store(p *Prediction) {
 		ClassName:     w.ClassName,
 		Probability:   *w.Probability,
 		Abstained:     w.Abstained,
+		Degraded:      w.Degraded,
 		Top:           nilIfEmpty(top),
 		Probabilities: nilIfEmpty(w.Probabilities),
 		Logits:        nilIfEmpty(w.Logits),

@@ -18,7 +18,7 @@ func fullPrediction() Prediction {
 		ID: "p1", Key: []byte("key"), Class: 2, ClassName: "Theory", Probability: 0.7,
 		Top:           []Score{{2, "Theory", 0.7}, {0, "", 0.2}},
 		Probabilities: []float32{0.2, 0.1, 0.7}, Logits: []float32{-1, 1e-9, float32(1) / 3},
-		Representation: []float32{0.5, -0.1}, RepresentationKind: RepresentationEmbedding, Abstained: true,
+		Representation: []float32{0.5, -0.1}, RepresentationKind: RepresentationEmbedding, Abstained: true, Degraded: true,
 		Known: 3, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
 		Source:        Source{"arrivals", 4, 1 << 60},
 		ArrivalTime:   time.Date(2026, 3, 1, 13, 0, 0, 0, cet),
@@ -35,7 +35,7 @@ func TestAppendPrediction(t *testing.T) {
 	}{
 		"full": {
 			full,
-			`{"id":"p1","class":2,"class_name":"Theory","probability":0.7,"abstained":true,` +
+			`{"id":"p1","class":2,"class_name":"Theory","probability":0.7,"abstained":true,"degraded":true,` +
 				`"top":[{"class":2,"name":"Theory","probability":0.7},{"class":0,"probability":0.2}],` +
 				`"probabilities":[0.2,0.1,0.7],"logits":[-1,1e-9,0.33333334],` +
 				`"representation":{"kind":"embedding","values":[0.5,-0.1]},"artifact":"v7","batch":"b-1",` +

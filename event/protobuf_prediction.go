@@ -30,6 +30,7 @@ const (
 	predictionArrivalTime    = 16
 	predictionIngestTime     = 17
 	predictionPredictedTime  = 18
+	predictionDegraded       = 19
 
 	scoreClass       = 1
 	scoreName        = 2
@@ -63,6 +64,7 @@ var (
 		predictionArrivalTime:    {"arrival_time", bytesField},
 		predictionIngestTime:     {"ingest_time", bytesField},
 		predictionPredictedTime:  {"predicted_time", bytesField},
+		predictionDegraded:       {"degraded", varintField},
 	}
 	scoreFields = []wireField{
 		scoreClass: {"class", varintField}, scoreName: {"name", bytesField}, scoreProbability: {"probability", floatField},
@@ -110,6 +112,9 @@ func (Protobuf) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w.time(predictionArrivalTime, "arrival_time", p.ArrivalTime)
 	w.time(predictionIngestTime, "ingest_time", timestamp(p.IngestTime))
 	w.time(predictionPredictedTime, "predicted_time", p.PredictedTime)
+	if p.Degraded {
+		w.integer(predictionDegraded, "degraded", 1, 0, 1)
+	}
 	if w.err != nil {
 		return dst, fmt.Errorf("encoding prediction of %s: %w", cut(strconv.Quote(p.ID)), w.err)
 	}
@@ -210,6 +215,8 @@ func (p *Prediction) read(v wireValue) (err error) {
 		p.Probability, err = v.number(field)
 	case predictionAbstained:
 		p.Abstained = v.bits != 0
+	case predictionDegraded:
+		p.Degraded = v.bits != 0
 	case predictionTop:
 		p.Top, err = appendScore(p.Top, v)
 	case predictionProbabilities:

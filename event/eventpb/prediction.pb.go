@@ -116,6 +116,9 @@ type Prediction struct {
 	IngestTime *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=ingest_time,json=ingestTime,proto3" json:"ingest_time,omitempty"`
 	// When the model had run, where known.
 	PredictedTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=predicted_time,json=predictedTime,proto3" json:"predicted_time,omitempty"`
+	// Redis was down: rows of some neighbours could not be read. They count as unknown, and the prediction may differ from
+	// what it would be.
+	Degraded      bool `protobuf:"varint,19,opt,name=degraded,proto3" json:"degraded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -274,6 +277,13 @@ func (x *Prediction) GetPredictedTime() *timestamppb.Timestamp {
 		return x.PredictedTime
 	}
 	return nil
+}
+
+func (x *Prediction) GetDegraded() bool {
+	if x != nil {
+		return x.Degraded
+	}
+	return false
 }
 
 // Score is one class with its probability.
@@ -457,7 +467,7 @@ var File_event_schema_prediction_proto protoreflect.FileDescriptor
 
 const file_event_schema_prediction_proto_rawDesc = "" +
 	"\n" +
-	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xec\x05\n" +
+	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x06\n" +
 	"\n" +
 	"Prediction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -480,7 +490,8 @@ const file_event_schema_prediction_proto_rawDesc = "" +
 	"\farrival_time\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\varrivalTime\x12;\n" +
 	"\vingest_time\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"ingestTime\x12A\n" +
-	"\x0epredicted_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\rpredictedTime\"S\n" +
+	"\x0epredicted_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\rpredictedTime\x12\x1a\n" +
+	"\bdegraded\x18\x13 \x01(\bR\bdegraded\"S\n" +
 	"\x05Score\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\rR\x05class\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
