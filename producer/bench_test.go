@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +33,7 @@ func (p plain) Commit(ctx context.Context, next map[event.TopicPartition]int64) 
 }
 
 // BenchmarkDelivery is what delivering a batch costs in both modes, one batch at a time, with topics of four partitions: on
-// the embedded broker, or on the one that RIVULET_TEST_KAFKA names.
+// the embedded broker, or on the one that tools/kafka/kafka.sh runs in the directory RIVULET_TEST_KAFKA_DIR.
 func BenchmarkDelivery(b *testing.B) {
 	for _, mode := range []string{"at_least_once", "exactly_once"} {
 		for _, size := range []int{32, 256, 1024} {
@@ -76,8 +78,13 @@ func BenchmarkDelivery(b *testing.B) {
 // benchTopics makes topics of four partitions, under names of their own, and removes them at the end.
 func benchTopics(b *testing.B) (address, arrivals, predicted string) {
 	b.Helper()
-	address = os.Getenv("RIVULET_TEST_KAFKA")
-	if address == "" {
+	if dir := os.Getenv("RIVULET_TEST_KAFKA_DIR"); dir != "" {
+		port, err := os.ReadFile(filepath.Join(dir, "port"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		address = "127.0.0.1:" + strings.TrimSpace(string(port))
+	} else {
 		k, err := devstack.StartKafka(devstack.KafkaOptions{})
 		if err != nil {
 			b.Fatal(err)

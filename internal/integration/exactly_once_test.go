@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -18,23 +17,19 @@ import (
 	"rivulet/producer"
 )
 
-// Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the other,
-// and one is stopped for longer than its session and goes on afterwards. A read-committed reader sees each arrival predicted
-// once, and those of a key in order.
+// Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the other; they
+// are stopped for longer than their session and go on afterwards; the broker is killed. A read-committed reader sees each
+// arrival predicted once, and those of a key in order.
 func TestExactlyOnceOnTheEmbeddedBroker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute of sessions that time out")
 	}
-	exactlyOnce(t, "", kill)
+	exactlyOnce(t, nil, kill)
 }
 
-// The same for longer on the broker that RIVULET_TEST_KAFKA names, host:port. The topics are the test's own, and removed.
+// The same for longer on a real broker.
 func TestExactlyOnceOnARealBroker(t *testing.T) {
-	broker := os.Getenv("RIVULET_TEST_KAFKA")
-	if broker == "" {
-		t.Skip("RIVULET_TEST_KAFKA is not set to the address of a Kafka for tests, host:port")
-	}
-	exactlyOnce(t, broker, kill, kill, pause, kill, pause, kill)
+	exactlyOnce(t, newRealKafka(t), kill, kill, pause, crash, kill, pause, kill)
 }
 
 // disruption is done to a running consumer; what it returns runs from then on.
@@ -64,13 +59,25 @@ func pause(s *stream, running *exec.Cmd) *exec.Cmd {
 	return running
 }
 
+// crash kills the broker with transactions under way and starts it again.
+func crash(s *stream, running *exec.Cmd) *exec.Cmd {
+	s.t.Helper()
+	for _, command := range []string{"kill", "start"} {
+		out, err := exec.Command("../../tools/kafka/kafka.sh", command, s.real.dir).CombinedOutput()
+		if err != nil {
+			s.t.Fatalf("kafka.sh %s: %v\n%s", command, err, out)
+		}
+	}
+	return running
+}
+
 const (
 	sessionTimeout = 6 * time.Second // the least that brokers allow by default
 	loadRate       = 400             // arrivals a second
 	loadKeys       = 50
 )
 
-func exactlyOnce(t *testing.T, broker string, disruptions ...disruption) {
+func exactlyOnce(t *testing.T, broker *realKafka, disruptions ...disruption) {
 	s := newStream(t, broker)
 	stopLoad := s.load()
 	consumers := [2]*exec.Cmd{s.consumer(), s.consumer()}
@@ -81,31 +88,37 @@ func exactlyOnce(t *testing.T, broker string, disruptions ...disruption) {
 		s.await("predictions go on", func() bool { return s.seen() > before+2*loadRate })
 	}
 	stopLoad()
-	s.await("all arrivals are predicted", func() bool { return s.seen() >= s.sent })
+	arrivals := s.ends("arrivals" + s.suffix)
+	all := 0
+	for _, end := range arrivals {
+		all += int(end)
+	}
+	s.await("all arrivals are predicted", func() bool { return s.seen() >= all })
 	for _, c := range consumers {
 		s.drain(c)
 	}
 	time.Sleep(time.Second) // for what should not be there
-	s.check()
+	s.check(arrivals)
 }
 
 // stream is a world with topics of its own, a load, and a read-committed reader of the predictions.
 type stream struct {
 	*world
+	real   *realKafka // nil on the embedded broker
 	suffix string
 	sender *producer.Producer
-	sent   int
 
 	mu   sync.Mutex
-	got  map[int]int // times that each arrival was seen
-	last map[string]int
+	got  map[event.Source]int // times that the arrival at a place was predicted
+	last map[string]int64     // offset of the arrival that was predicted last, by key
 }
 
-func newStream(t *testing.T, broker string) *stream {
+func newStream(t *testing.T, broker *realKafka) *stream {
 	t.Helper()
-	s := &stream{world: newWorld(t), suffix: fmt.Sprintf("-%d", time.Now().UnixNano()), got: map[int]int{}, last: map[string]int{}}
-	if broker != "" {
-		s.broker = broker
+	s := &stream{world: newWorld(t), real: broker, suffix: fmt.Sprintf("-%d", time.Now().UnixNano()),
+		got: map[event.Source]int{}, last: map[string]int64{}}
+	if broker != nil {
+		s.broker = broker.addr(plaintext)
 	}
 	transport := &kafka.Transport{MetadataTTL: time.Second}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -176,17 +189,17 @@ func (s *stream) load() (stop func()) {
 	wg.Go(func() {
 		tick := time.NewTicker(50 * time.Millisecond)
 		defer tick.Stop()
-		for {
+		for sent := 0; ; {
 			var records []producer.Record
 			for range loadRate / 20 {
-				a := event.Arrival{ID: fmt.Sprintf("n%d", s.sent), Features: event.Features{Sparse: true}}
+				a := event.Arrival{ID: fmt.Sprintf("n%d", sent), Features: event.Features{Sparse: true}}
 				value, err := event.JSON{}.AppendArrival(nil, &a)
 				if err != nil {
 					s.t.Error(err)
 					return
 				}
-				records = append(records, producer.Record{Key: fmt.Appendf(nil, "key-%d", s.sent%loadKeys), Value: value})
-				s.sent++
+				records = append(records, producer.Record{Key: fmt.Appendf(nil, "key-%d", sent%loadKeys), Value: value})
+				sent++
 			}
 			if err := s.sender.Publish(s.t.Context(), "arrivals"+s.suffix, records); err != nil {
 				s.t.Error(err)
@@ -235,19 +248,15 @@ func (s *stream) note(r *kgo.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var p event.Prediction
-	var n int
 	if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
 		s.t.Error(err)
 	}
-	if _, err := fmt.Sscanf(p.ID, "n%d", &n); err != nil {
-		s.t.Error(err)
+	s.got[p.Source]++
+	key, offset := string(r.Key), p.Source.Offset // all of a key are in one partition
+	if before, ok := s.last[key]; ok && before >= offset {
+		s.t.Errorf("%s: the arrival at %d was predicted after the one at %d", key, offset, before)
 	}
-	s.got[n]++
-	key := string(r.Key)
-	if before, ok := s.last[key]; ok && before >= n {
-		s.t.Errorf("%s: arrival %d was predicted after %d", key, n, before)
-	}
-	s.last[key] = n
+	s.last[key] = offset
 }
 
 // seen is how many arrivals have been predicted.
@@ -266,22 +275,25 @@ func (s *stream) await(what string, condition func() bool) {
 	}
 }
 
-// check holds the predictions against the arrivals.
-func (s *stream) check() {
+// check holds the predictions against the arrivals, which are at all offsets up to the ends of their partitions.
+func (s *stream) check(ends map[int]int64) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lost, twice := 0, 0
-	for n := range s.sent {
-		switch times := s.got[n]; {
-		case times == 0:
-			lost++
-		case times > 1:
-			twice++
+	all, lost, twice := 0, 0, 0
+	for partition, end := range ends {
+		for offset := range end {
+			all++
+			switch times := s.got[event.Source{Topic: "arrivals" + s.suffix, Partition: partition, Offset: offset}]; {
+			case times == 0:
+				lost++
+			case times > 1:
+				twice++
+			}
 		}
 	}
-	s.t.Logf("%d arrivals: %d lost, %d predicted more than once", s.sent, lost, twice)
-	if lost > 0 || twice > 0 || len(s.got) != s.sent {
+	s.t.Logf("%d arrivals: %d lost, %d predicted more than once", all, lost, twice)
+	if lost > 0 || twice > 0 || len(s.got) != all {
 		s.t.Fail()
 	}
 }
