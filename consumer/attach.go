@@ -27,7 +27,9 @@ type attachment struct {
 //     one has none there;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
 //
-// So D_i = 1 + known + degree in ã. neighbours[i] are the rows of the edges of arrival i.
+// So D_i = 1 + known + degree in ã. neighbours[i] are the rows of the edges of arrival i. A neighbour whose row is
+// unread is not counted as known, whatever it is: it is in ã where it is an arrival, and else unknown; [Pipeline.degrade]
+// marks what may have changed by that.
 func (p *Pipeline) attach(version Version, arrivals []*slot, neighbours [][]infer.Row) *infer.Batch {
 	b := &infer.Batch{X: p.features(arrivals, version.Features())}
 	b.R, b.Known = infer.Attach(neighbours, version.SyntheticNodes())
@@ -38,6 +40,7 @@ func (p *Pipeline) attach(version Version, arrivals []*slot, neighbours [][]infe
 	if p.Mode == Graph {
 		b.Adj = p.among(arrivals, neighbours)
 	}
+	p.degrade(version, arrivals, neighbours, b.Adj)
 	return b
 }
 

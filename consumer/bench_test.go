@@ -37,6 +37,7 @@ type benchVersion struct {
 
 func (v *benchVersion) Embed(*infer.Batch) *graph.Dense { panic("no benchmark asks for embeddings") }
 func (v *benchVersion) Threshold() float32              { return 0 }
+func (v *benchVersion) Joint() bool                     { return false }
 
 func newBenchVersion() *benchVersion {
 	r := rand.New(rand.NewPCG(1, 2))

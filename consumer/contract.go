@@ -21,12 +21,15 @@ type Version interface {
 	// SyntheticNodes is N', the number of columns of M.
 	SyntheticNodes() int
 	// Rows fills rows[i] with the row of M of the node ids[i]; an id that is not in T gives a row with Known false. The
-	// slices in a row are shared and must not be changed.
+	// slices in a row are shared and must not be changed. Rows of which nothing could be found out may be Unread, where
+	// that was asked for.
 	Rows(ctx context.Context, ids []string, rows []infer.Row) error
 	// Predict returns raw logits and published probabilities, both n×C.
 	Predict(b *infer.Batch) (logits, probabilities *graph.Dense)
 	// Embed returns the layer before the classifier, n×width. It is asked only where [Output.Representation] is embedding.
 	Embed(b *infer.Batch) *graph.Dense
+	// Joint tells that arrivals of a batch change one another's predictions also where no edge connects them.
+	Joint() bool
 	// Threshold is the probability of the predicted class below which a prediction abstains; 0: none does.
 	Threshold() float32
 }

@@ -20,6 +20,8 @@ type slot struct {
 	// What became of the distinct neighbours: nodes of T, neighbours in ã (also those that only the other side listed),
 	// and the listed ids that are neither.
 	known, inBatch, unknown int
+	// degraded: the prediction may be another one than if all rows had been read.
+	degraded bool
 }
 
 // decode turns records into arrivals that a model of d features can take, in the order of the records, and the rest

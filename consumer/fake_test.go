@@ -20,6 +20,7 @@ type testVersion struct {
 	predictor infer.Predictor
 	embedder  infer.Embedder // of the SGC: width 4
 	threshold float32
+	joint     bool // what Joint says; the SGC is frozen
 	rows      map[string]infer.Row
 
 	mu      sync.Mutex
@@ -83,6 +84,7 @@ func (v *testVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Dens
 
 func (v *testVersion) Embed(b *infer.Batch) *graph.Dense { return v.embedder.Embeddings(b) }
 func (v *testVersion) Threshold() float32                { return v.threshold }
+func (v *testVersion) Joint() bool                       { return v.joint }
 
 func (v *testVersion) fail(err error) {
 	v.mu.Lock()

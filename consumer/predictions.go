@@ -19,7 +19,7 @@ func (p *Pipeline) predictions(in Intake, version Version, arrivals []*slot, log
 		best := infer.ArgMax(row)
 		pr := event.Prediction{
 			ID: s.arrival.ID, Key: s.record.Key,
-			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold,
+			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold, Degraded: s.degraded,
 			Top:   p.top(p.published[i].Top[:0], row, classes),
 			Known: s.known, InBatch: s.inBatch, Unknown: s.unknown,
 			Artifact: id, Batch: in.Name, Source: s.record.Source,

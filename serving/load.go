@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -24,6 +25,8 @@ type loader struct {
 	keys       keys
 	options    Options
 	cacheBytes int64
+	guard      *mapping.Guard
+	limit      time.Duration // of a round trip for rows
 }
 
 // load reads and verifies one publication of a version and makes a Version of it. alive is called between round trips. An
@@ -67,7 +70,7 @@ func (l *loader) rows(ctx context.Context, inRedis *mapping.Redis, alive func() 
 			return whole, err
 		}
 	}
-	return mapping.NewCached(inRedis, l.cacheBytes), nil
+	return mapping.NewCached(l.guard.Lookup(inRedis.Within(l.limit)), l.cacheBytes), nil
 }
 
 // publication reads the marker of a version, which must be the one of that id.

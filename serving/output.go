@@ -30,6 +30,10 @@ func (v *Version) Embed(b *infer.Batch) *graph.Dense {
 // Threshold is the probability of the predicted class below which a prediction abstains; 0: none does.
 func (v *Version) Threshold() float32 { return v.threshold }
 
+// Joint tells that arrivals are attached jointly: those of one batch change one another's predictions, also where no edge
+// connects them.
+func (v *Version) Joint() bool { return v.attachment == artifact.AttachJoint }
+
 // prepare settles the representation of a model that is deployed.
 func (v *Version) prepare(b *artifact.Bundle, made *artifact.Model, representation string) error {
 	switch representation {

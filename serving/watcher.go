@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
+	"rivulet/mapping"
 )
 
 // Clock gives a watcher its pauses.
@@ -34,6 +35,10 @@ type WatcherOptions struct {
 	HoldFor time.Duration
 	// CacheBytes is about the memory for rows of M of each version; 0 keeps none.
 	CacheBytes int64
+	// LookupTimeout bounds one round trip for rows of M, its retries included; 0: the client's own time-outs alone do.
+	LookupTimeout time.Duration
+	// Guard stands before all lookups of rows that are not in memory; nil: one that only passes them on.
+	Guard *mapping.Guard
 	// Serve chooses among what the artifact offers.
 	Serve Options
 	// Clock has no default.
@@ -81,10 +86,14 @@ func NewWatcher(client redis.UniversalClient, o WatcherOptions) (*Watcher, error
 	case o.Clock == nil || o.Log == nil:
 		return nil, errors.New("watcher: clock or log is not set")
 	}
+	if o.Guard == nil {
+		o.Guard = mapping.NewGuard(mapping.GuardOptions{})
+	}
 	return &Watcher{
-		o:      o,
-		loader: loader{client: client, keys: k, options: o.Serve, cacheBytes: o.CacheBytes},
-		uses:   uses{client: client, keys: k, by: o.Consumer, holdFor: o.HoldFor},
+		o: o,
+		loader: loader{client: client, keys: k, options: o.Serve, cacheBytes: o.CacheBytes,
+			guard: o.Guard, limit: o.LookupTimeout},
+		uses: uses{client: client, keys: k, by: o.Consumer, holdFor: o.HoldFor},
 	}, nil
 }
 

@@ -12,6 +12,7 @@
 //	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as something, and their bytes
 //	rivulet_predictions_total{class}                     predictions published
 //	rivulet_abstained_predictions_total                  those of them below the abstention threshold
+//	rivulet_degraded_predictions_total                   those of them that lack rows of M, as Redis was down
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
 //	rivulet_batch_records                                records of a micro-batch (histogram)
 //	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, deliver

@@ -28,7 +28,7 @@ var (
 type metrics struct {
 	registry *prometheus.Registry
 
-	arrivals, bytes, isolated, dropped, lookups, rebalances, abstained prometheus.Counter
+	arrivals, bytes, isolated, dropped, lookups, rebalances, abstained, degraded prometheus.Counter
 
 	predictions, deadLetters, retries *prometheus.CounterVec
 
@@ -77,6 +77,7 @@ func newMetrics(opts Options) *metrics {
 		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
 		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
 		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
+		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read while Redis was down."),
 		predictions: counters("predictions_total", "Predictions published, by class.", "class"),
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
@@ -131,18 +132,22 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.delivery.Observe(s.Deliver.Seconds())
 
 	// One count a class and batch: finding a counter by its label costs more than counting.
-	classes, abstained := map[string]int{}, 0
+	classes, abstained, degraded := map[string]int{}, 0, 0
 	for i := range s.Delivered.Predictions {
 		p := &s.Delivered.Predictions[i]
 		classes[p.ClassName]++
 		if p.Abstained {
 			abstained++
 		}
+		if p.Degraded {
+			degraded++
+		}
 		if !p.IngestTime.IsZero() {
 			m.endToEnd.Observe(latency(p.IngestTime, s.Published).Seconds())
 		}
 	}
 	m.abstained.Add(float64(abstained))
+	m.degraded.Add(float64(degraded))
 	for class, n := range classes {
 		m.predictions.WithLabelValues(class).Add(float64(n))
 	}

@@ -48,7 +48,7 @@ func aBatch() consumer.BatchStats {
 			Predictions: []event.Prediction{
 				{ClassName: "lens", IngestTime: noon.Add(-9 * time.Millisecond)},
 				{ClassName: "lens", IngestTime: noon.Add(time.Hour)},
-				{ClassName: "tripod", Abstained: true}, // no time known
+				{ClassName: "tripod", Abstained: true, Degraded: true}, // no time known
 			},
 			DeadLetters: []event.DeadLetter{{Reason: event.ReasonNotFinite}},
 		},
@@ -102,6 +102,9 @@ rivulet_dead_letters_total{reason="not_finite"} 1
 rivulet_dead_letters_total{reason="too_large"} 0
 rivulet_dead_letters_total{reason="too_many_edges"} 0
 rivulet_dead_letters_total{reason="unparsable"} 0
+# HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read while Redis was down.
+# TYPE rivulet_degraded_predictions_total counter
+rivulet_degraded_predictions_total 1
 # HELP rivulet_dropped_edges_total Entries of edge lists that named the arrival itself or a neighbour twice.
 # TYPE rivulet_dropped_edges_total counter
 rivulet_dropped_edges_total 5
