@@ -4,7 +4,7 @@ import "math"
 
 // active solves min ½ xᵀGx − bᵀx, x ≥ 0 for a few unknowns by Lawson and Hanson's active sets.
 type active struct {
-	g       []float64 // k×k
+	g       []float64 // k×k; n×n of it are used
 	b, x, y []float64
 	factor  []float64
 	passive []bool
@@ -16,13 +16,10 @@ func newActive(k int) *active {
 		factor: make([]float64, k*k), passive: make([]bool, k), index: make([]int, 0, k)}
 }
 
-// solve returns x, valid until the next call.
-func (a *active) solve(n int, gram func(i, j int) float64, b func(i int) float64) []float64 {
+// solve returns x for the n unknowns whose g (n×n) and b have been filled in, valid until the next call.
+func (a *active) solve(n int) []float64 {
 	for i := range n {
-		a.b[i], a.x[i], a.passive[i] = b(i), 0, false
-		for j := range n {
-			a.g[i*n+j] = gram(i, j)
-		}
+		a.x[i], a.passive[i] = 0, false
 	}
 	for range 3 * n { // each round frees one unknown; cycling is impossible but for rounding
 		enter := a.steepest(n)

@@ -1,11 +1,11 @@
 package nnls
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"rivulet/graph"
-	"rivulet/trainer/internal/convert"
 )
 
 // BenchmarkRows compares three ways on the same rows: residual is the mean squared distance over that of the package's own
@@ -13,7 +13,7 @@ import (
 func BenchmarkRows(b *testing.B) {
 	const rows, n, p, k = 3000, 40, 17, 4
 	d, t := problem(stream(1), rows, n, p, 0.5)
-	dictionary, targets := convert.Dense(d), convert.Dense(t)
+	dictionary, targets := dense(d), dense(t)
 	total := func(m *graph.CSR) (sum float64) {
 		for _, r := range residuals(m, d, t) {
 			sum += r
@@ -43,42 +43,47 @@ func BenchmarkRows(b *testing.B) {
 
 // pursuits is the package without its exchanges.
 func pursuits(dictionary, targets *graph.Dense, k int) *graph.CSR {
-	s := newSolver(dictionary, k)
-	out := make([][]entry, targets.Rows)
-	graph.ParallelRows(targets.Rows, targets.Rows*s.n*100, func(lo, hi int) {
-		w := s.workspace()
-		for j := lo; j < hi; j++ {
-			w.pursuitAlone(targets.Row(j))
-			for i, c := range w.best.cols {
-				out[j] = append(out[j], entry{c, float32(w.best.m[i])})
-			}
-			slices.SortFunc(out[j], func(a, b entry) int { return int(a.col - b.col) })
+	s := NewSolver(dictionary, k)
+	w := s.worker()
+	return assemble(targets.Rows, s.n, func(j int) []graph.Edge {
+		w.pursuitAlone(targets.Row(j))
+		var row []graph.Edge
+		for i, c := range w.best.cols {
+			row = append(row, graph.Edge{Row: int32(j), Col: c, Val: float32(w.best.m[i])})
 		}
+		return row
 	})
-	return assemble(out, s.n)
 }
 
 // descents is the alternative that section 5 describes: coordinate descent over all columns, pruned to k in stages (the
 // smallest half of the surplus goes each time), refitted after each.
 func descents(dictionary, targets *graph.Dense, k int) *graph.CSR {
-	s := newSolver(dictionary, k)
-	out := make([][]entry, targets.Rows)
-	graph.ParallelRows(targets.Rows, targets.Rows*s.n*100, func(lo, hi int) {
-		w := s.workspace()
-		for j := lo; j < hi; j++ {
-			for i := range w.b {
-				w.b[i] = dot(dictionary.Row(i), targets.Row(j))
-			}
-			out[j] = w.descend(k)
+	s := NewSolver(dictionary, k)
+	w := s.worker()
+	return assemble(targets.Rows, s.n, func(j int) []graph.Edge {
+		for i := range w.b {
+			w.b[i] = dot(dictionary.Row(i), targets.Row(j))
 		}
+		row := w.descend(k)
+		for e := range row {
+			row[e].Row = int32(j)
+		}
+		return row
 	})
-	return assemble(out, s.n)
 }
 
-func (w *workspace) descend(k int) []entry {
+func assemble(rows, cols int, of func(j int) []graph.Edge) *graph.CSR {
+	var all []graph.Edge
+	for j := range rows {
+		all = append(all, of(j)...)
+	}
+	return graph.NewCSR(rows, cols, all)
+}
+
+func (w *worker) descend(k int) []graph.Edge {
 	const sweeps = 30
 	m := make([]float64, w.n)
-	copy(w.residual, w.b)
+	residual := slices.Clone(w.b) // b − G m
 	allowed := make([]int, w.n)
 	for i := range allowed {
 		allowed[i] = i
@@ -90,8 +95,8 @@ func (w *workspace) descend(k int) []entry {
 				if d == 0 {
 					continue
 				}
-				to := max(0, m[i]+w.residual[i]/d)
-				w.move(m, i, to)
+				to := max(0, m[i]+residual[i]/d)
+				w.move(m, residual, i, to)
 			}
 		}
 		allowed = slices.DeleteFunc(allowed, func(i int) bool { return m[i] == 0 })
@@ -109,26 +114,45 @@ func (w *workspace) descend(k int) []entry {
 		})
 		keep := k + (len(allowed)-k)/2
 		for _, i := range allowed[keep:] {
-			w.move(m, i, 0)
+			w.move(m, residual, i, 0)
 		}
 		allowed = allowed[:keep]
 	}
 	slices.Sort(allowed)
-	var row []entry
+	var row []graph.Edge
 	for _, i := range allowed {
-		row = append(row, entry{int32(i), float32(m[i])})
+		row = append(row, graph.Edge{Col: int32(i), Val: float32(m[i])})
 	}
 	return row
 }
 
 // move sets m_i and keeps residual = b − G m.
-func (w *workspace) move(m []float64, i int, to float64) {
+func (w *worker) move(m, residual []float64, i int, to float64) {
 	step := to - m[i]
 	if step == 0 {
 		return
 	}
 	m[i] = to
 	for j, g := range w.gram[i*w.n : (i+1)*w.n] {
-		w.residual[j] -= step * g
+		residual[j] -= step * g
+	}
+}
+
+// BenchmarkSolve is a consumer's cost of a row of M of an arrival: N' synthetic nodes, k = 4, messages of p numbers as those
+// of an SGC of 8 classes (17) and of the five models side by side (410) have.
+func BenchmarkSolve(b *testing.B) {
+	const rows, k = 256, 4
+	for _, n := range []int{80, 223, 1000} {
+		for _, p := range []int{17, 410} {
+			b.Run(fmt.Sprintf("nodes=%d/messages=%d", n, p), func(b *testing.B) {
+				d, t := problem(stream(1), rows, n, p, 0.5)
+				s, targets := NewSolver(dense(d), k), dense(t)
+				b.ReportAllocs()
+				for b.Loop() {
+					s.Rows(targets)
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(rows*b.N), "µs/row")
+			})
+		}
 	}
 }

@@ -2,9 +2,7 @@ package nnls
 
 import (
 	"fmt"
-	"iter"
-	"math"
-	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -28,48 +26,25 @@ const (
 // non-negative combination of the rows of dictionary (N'×p) for row j of targets (N×p). A row of M depends on its own
 // target alone, bit for bit.
 func Rows(dictionary, targets *graph.Dense, k int) *graph.CSR {
-	if dictionary.Cols != targets.Cols || k < 1 {
-		panic(fmt.Sprintf("nnls: dictionary %d×%d, targets %d×%d, k = %d", dictionary.Rows, dictionary.Cols, targets.Rows,
-			targets.Cols, k))
-	}
-	s := newSolver(dictionary, k)
-	rows := make([][]entry, targets.Rows)
-	graph.ParallelRows(targets.Rows, targets.Rows*dictionary.Rows*(dictionary.Cols+8*k*k), func(lo, hi int) {
-		w := s.workspace()
-		for j := lo; j < hi; j++ {
-			rows[j] = w.solve(targets.Row(j))
-		}
-	})
-	return assemble(rows, dictionary.Rows)
+	return NewSolver(dictionary, k).Rows(targets)
 }
 
-type entry struct {
-	col int32
-	val float32
-}
-
-func assemble(rows [][]entry, cols int) *graph.CSR {
-	m := &graph.CSR{Rows: len(rows), Cols: cols, RowPtr: make([]int, len(rows)+1), Val: []float32{}}
-	for j, row := range rows {
-		for _, e := range row {
-			m.ColIdx = append(m.ColIdx, e.col)
-			m.Val = append(m.Val, e.val)
-		}
-		m.RowPtr[j+1] = len(m.ColIdx)
-	}
-	return m
-}
-
-// solver holds what all rows share.
-type solver struct {
+// Solver solves rows against one dictionary (N'×p), of which it keeps the Gram matrix, N'² numbers of 8 bytes, and uses the
+// memory. It is never changed by a row and is safe for concurrent use.
+type Solver struct {
 	dictionary *graph.Dense
 	gram       []float64 // N'×N', D Dᵀ
 	n, k       int
+	spare      sync.Pool // *worker
 }
 
-func newSolver(dictionary *graph.Dense, k int) *solver {
+// NewSolver computes the Gram matrix. k ≥ 1 is the number of entries that a row may have.
+func NewSolver(dictionary *graph.Dense, k int) *Solver {
+	if k < 1 {
+		panic(fmt.Sprintf("nnls: dictionary %d×%d, k = %d", dictionary.Rows, dictionary.Cols, k))
+	}
 	n := dictionary.Rows
-	s := &solver{dictionary: dictionary, gram: make([]float64, n*n), n: n, k: min(k, n)}
+	s := &Solver{dictionary: dictionary, gram: make([]float64, n*n), n: n, k: min(k, n)}
 	graph.ParallelRows(n, n*n*dictionary.Cols, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			for j := range n {
@@ -80,24 +55,59 @@ func newSolver(dictionary *graph.Dense, k int) *solver {
 	return s
 }
 
+// Entries is the most entries that a row of the solver has: k, or N' where that is less.
+func (s *Solver) Entries() int { return s.k }
+
+// Rows solves for each row of targets (N×p): M, N×N'.
+func (s *Solver) Rows(targets *graph.Dense) *graph.CSR {
+	m, _ := s.Solve(targets)
+	return m
+}
+
+// Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 where t is met, 1 where nothing of it is;
+// 0 for a target of zeros.
+func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
+	if s.dictionary.Cols != targets.Cols {
+		panic(fmt.Sprintf("nnls: dictionary %d×%d, targets %d×%d", s.n, s.dictionary.Cols, targets.Rows, targets.Cols))
+	}
+	n, k := targets.Rows, s.k
+	cols, vals, length := make([]int32, n*k), make([]float32, n*k), make([]int, n) // row j at j·k
+	left = make([]float32, n)
+	graph.ParallelRows(n, n*s.n*(s.dictionary.Cols+8*k*k), func(lo, hi int) {
+		w := s.worker()
+		defer s.spare.Put(w)
+		for j := lo; j < hi; j++ {
+			left[j] = w.solve(targets.Row(j))
+			length[j] = w.best.copyTo(cols[j*k:(j+1)*k], vals[j*k:(j+1)*k])
+		}
+	})
+	m = &graph.CSR{Rows: n, Cols: s.n, RowPtr: make([]int, n+1)}
+	for j, size := range length { // close the gaps
+		copy(cols[m.RowPtr[j]:], cols[j*k:j*k+size])
+		copy(vals[m.RowPtr[j]:], vals[j*k:j*k+size])
+		m.RowPtr[j+1] = m.RowPtr[j] + size
+	}
+	m.ColIdx, m.Val = cols[:m.RowPtr[n]], vals[:m.RowPtr[n]]
+	return m, left
+}
+
 // dot adds in float64, one pair of rows at a time: the bits do not depend on how rows are put together, as they would in
 // a product of matrices.
 func dot(x, y []float32) float64 {
 	return blas32.DDot(blas32.Vector{N: len(x), Inc: 1, Data: x}, blas32.Vector{N: len(y), Inc: 1, Data: y})
 }
 
-// workspace is one worker's memory.
-type workspace struct {
-	*solver
-	b        []float64   // D·t
-	residual []float64   // b − G m
-	lower    [][]float64 // k rows: Cholesky factor of G on a support
-	forward  []float64   // k
-	small    *active
-	best     answer // the row so far
-	try      answer // what may become the best
-	next     answer // try with one column more
-	out      []int32
+// worker is one row's memory at a time.
+type worker struct {
+	*Solver
+	b      []float64 // D·t
+	basis  *basis
+	small  *active
+	best   answer // the row so far
+	try    answer // what may become the best
+	next   answer // try with one column more
+	out    []int32
+	places []int // of the entries that are taken out
 }
 
 // answer is a support with its weights, all positive.
@@ -107,18 +117,35 @@ type answer struct {
 	loss float64 // ½ mᵀGm − bᵀm, which is ½(‖t − mD‖² − ‖t‖²)
 }
 
-func (s *solver) workspace() *workspace {
-	empty := func() answer { return answer{cols: make([]int32, 0, s.k), m: make([]float64, 0, s.k)} }
-	return &workspace{solver: s, b: make([]float64, s.n), residual: make([]float64, s.n), lower: make([][]float64, s.k),
-		forward: make([]float64, s.k), small: newActive(s.k), best: empty(), try: empty(), next: empty()}
+// copyTo writes the entries, columns ascending, and returns their number.
+func (a *answer) copyTo(cols []int32, vals []float32) int {
+	for p, c := range a.cols {
+		at := p
+		for ; at > 0 && cols[at-1] > c; at-- {
+			cols[at], vals[at] = cols[at-1], vals[at-1]
+		}
+		cols[at], vals[at] = c, float32(a.m[p])
+	}
+	return len(a.cols)
 }
 
-// solve returns the entries of one row, columns ascending.
-func (w *workspace) solve(t []float32) []entry {
+// worker is a spare one, or a new one.
+func (s *Solver) worker() *worker {
+	if w, ok := s.spare.Get().(*worker); ok {
+		return w
+	}
+	empty := func() answer { return answer{cols: make([]int32, 0, s.k), m: make([]float64, 0, s.k)} }
+	return &worker{Solver: s, b: make([]float64, s.n), basis: newBasis(s.gram, s.n, s.k), small: newActive(s.k),
+		best: empty(), try: empty(), next: empty(), out: make([]int32, 0, taken), places: make([]int, 0, taken)}
+}
+
+// solve finds the best answer of one row and returns the share of ‖t‖² that it leaves.
+func (w *worker) solve(t []float32) float32 {
 	for i := range w.b {
 		w.b[i] = dot(w.dictionary.Row(i), t)
 	}
 	norm := dot(t, t)
+	w.basis.begin(w.b)
 	w.best = answer{cols: w.best.cols[:0], m: w.best.m[:0]}
 	w.grow(&w.best, norm, nil)
 	for range exchanges {
@@ -126,23 +153,22 @@ func (w *workspace) solve(t []float32) []entry {
 			break
 		}
 	}
-	row := make([]entry, len(w.best.cols))
-	for p, c := range w.best.cols {
-		row[p] = entry{c, float32(w.best.m[p])}
+	if norm == 0 {
+		return 0
 	}
-	slices.SortFunc(row, func(a, b entry) int { return int(a.col - b.col) })
-	return row
+	return float32(min(1, max(0, 1+2*w.best.loss/norm)))
 }
 
 // grow adds columns to an answer until it has k or none saves enough, none of out first. A refit may drop columns, so it
 // can take more than k steps; each lowers the loss, so it ends.
-func (w *workspace) grow(a *answer, norm float64, out []int32) {
+func (w *worker) grow(a *answer, norm float64, out []int32) {
 	for len(a.cols) < w.k {
-		col := w.nextColumn(a, out)
+		w.basis.set(a.cols)
+		col := w.basis.best(out)
 		if col < 0 {
 			return
 		}
-		w.refit(&w.next, append(w.next.cols[:0], a.cols...), col)
+		w.fit(&w.next, append(append(w.next.cols[:0], a.cols...), col))
 		if a.loss-w.next.loss <= entryGain*norm {
 			return
 		}
@@ -153,20 +179,24 @@ func (w *workspace) grow(a *answer, norm float64, out []int32) {
 
 // exchange takes entries out of the best answer, one, then two at a time, and lets it grow again from another column. It
 // ends with the first that lowers the loss and reports whether there was one.
-func (w *workspace) exchange(norm float64) bool {
+func (w *worker) exchange(norm float64) bool {
 	least := max(entryGain*norm, exchangeGain*(norm/2+w.best.loss))
 	for size := 1; size <= min(taken, len(w.best.cols)); size++ {
-		for places := range subsets(len(w.best.cols), size) {
+		w.places = w.places[:0]
+		for p := range size {
+			w.places = append(w.places, p)
+		}
+		for more := true; more; more = nextSubset(w.places, len(w.best.cols)) {
 			w.out = w.out[:0]
 			rest := w.try.cols[:0]
 			for p, c := range w.best.cols {
-				if slices.Contains(places, p) {
+				if contains(w.places, p) {
 					w.out = append(w.out, c)
 				} else {
 					rest = append(rest, c)
 				}
 			}
-			w.refit(&w.try, rest, -1)
+			w.fit(&w.try, rest)
 			w.grow(&w.try, norm, w.out)
 			if w.best.loss-w.try.loss > least {
 				w.best, w.try = w.try, w.best
@@ -177,96 +207,39 @@ func (w *workspace) exchange(norm float64) bool {
 	return false
 }
 
-// subsets are the ascending lists of size numbers below n, one after another in the same memory.
-func subsets(n, size int) iter.Seq[[]int] {
-	return func(yield func([]int) bool) {
-		list := make([]int, size)
-		for i := range list {
-			list[i] = i
-		}
-		for {
-			if !yield(list) {
-				return
-			}
-			at := size - 1
-			for at >= 0 && list[at] == n-size+at {
-				at--
-			}
-			if at < 0 {
-				return
-			}
-			list[at]++
-			for i := at + 1; i < size; i++ {
-				list[i] = list[i-1] + 1
-			}
-		}
+// nextSubset makes the next of the ascending lists of numbers below n, in their lexicographic order, and reports whether
+// there is one.
+func nextSubset(list []int, n int) bool {
+	at := len(list) - 1
+	for at >= 0 && list[at] == n-len(list)+at {
+		at--
 	}
+	if at < 0 {
+		return false
+	}
+	list[at]++
+	for i := at + 1; i < len(list); i++ {
+		list[i] = list[i-1] + 1
+	}
+	return true
 }
 
-// nextColumn is the column outside a support and not in out whose addition lowers the loss most; -1 where none does. With
-// g the residual's product with the column, the loss falls by ½g²/‖c⊥‖², c⊥ the part of the column that is orthogonal to
-// the support: exact as long as no weight of the support becomes negative.
-func (w *workspace) nextColumn(a *answer, out []int32) int32 {
-	copy(w.residual, w.b)
-	for p, c := range a.cols {
-		m := a.m[p]
-		for i, g := range w.column(c) {
-			w.residual[i] -= m * g
-		}
+// fit solves on a support of at most k columns and drops those whose weights end at 0. cols may be the memory of the answer.
+func (w *worker) fit(to *answer, cols []int32) {
+	w.basis.set(cols)
+	n := len(cols)
+	to.cols, to.m = cols, to.m[:n]
+	var positive bool
+	if positive, to.loss = w.basis.weights(to.m); positive {
+		return
 	}
-	w.factor(a.cols)
-	at, most := int32(-1), 0.0
-	for i, g := range w.residual {
-		if c := int32(i); g <= 0 || slices.Contains(out, c) || slices.Contains(a.cols, c) {
-			continue
-		}
-		own := w.gram[i*w.n+i]
-		if left := w.orthogonal(int32(i), a.cols); left > dependent*own && g*g > most*left {
-			at, most = int32(i), g*g/left
-		}
-	}
-	return at
-}
-
-// dependent is the share of a column's squared norm below which what a support leaves of it is rounding.
-const dependent = 1e-9
-
-func (w *workspace) column(c int32) []float64 { return w.gram[int(c)*w.n : int(c+1)*w.n] }
-
-// factor sets lower to the Cholesky factor of G on a support, which refit has found to be independent.
-func (w *workspace) factor(cols []int32) {
 	for i, c := range cols {
-		left := w.orthogonal(c, cols[:i])
-		w.lower[i] = append(append(w.lower[i][:0], w.forward[:i]...), math.Sqrt(max(left, dependent*w.gram[int(c)*w.n+int(c)])))
-	}
-}
-
-// orthogonal is the squared norm of the part of a column that is orthogonal to a support whose factor is in lower; forward
-// gets its coordinates in the support.
-func (w *workspace) orthogonal(c int32, cols []int32) float64 {
-	column := w.column(c)
-	left := column[c]
-	for p, other := range cols {
-		v := column[other]
-		for q, l := range w.lower[p][:p] {
-			v -= l * w.forward[q]
+		w.small.b[i] = w.b[c]
+		for j, other := range cols {
+			w.small.g[i*n+j] = w.gram[int(c)*w.n+int(other)]
 		}
-		v /= w.lower[p][p]
-		w.forward[p] = v
-		left -= v * v
 	}
-	return left
-}
-
-// refit solves on a support of at most k columns, extra among them where it is not negative, and drops those that end at
-// 0. cols may be the memory of the answer.
-func (w *workspace) refit(to *answer, cols []int32, extra int32) {
-	if extra >= 0 {
-		cols = append(cols, extra)
-	}
-	weights := w.small.solve(len(cols),
-		func(i, j int) float64 { return w.gram[int(cols[i])*w.n+int(cols[j])] },
-		func(i int) float64 { return w.b[cols[i]] })
+	weights := w.small.solve(n)
 	to.cols, to.m, to.loss = cols[:0], to.m[:0], 0
 	for p, c := range cols {
 		if weights[p] > 0 {

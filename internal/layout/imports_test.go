@@ -25,7 +25,8 @@ var only = []struct {
 	may      []string
 }{
 	{"graph", nil},
-	{"infer", []string{"graph"}},
+	{"infer", []string{"graph", "infer/nnls"}},
+	{"infer/nnls", []string{"graph"}},
 	{"artifact", []string{"graph", "infer"}},
 	{"mapping", []string{"graph", "infer", "artifact"}},
 	{"serving", []string{"graph", "infer", "artifact", "mapping"}},
@@ -38,7 +39,7 @@ var only = []struct {
 	{"dataset/parquet", []string{"dataset"}},
 	{"trainer/internal/convert", []string{"graph", "internal/reference"}},
 	{"trainer/report", []string{"trainer/eval", "artifact", "infer"}},
-	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer", "graph"}},
+	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph"}},
 	{"config", nil},
 	{"internal/observe", []string{"consumer", "event", "mapping"}},
 	{"internal/check", nil},

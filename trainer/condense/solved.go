@@ -5,7 +5,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/trainer/nnls"
+	"rivulet/infer/nnls"
 )
 
 // MessageScales weigh the tables of SGC in the solve for M by what an arrival makes of them (ALGORITHM.md, section 5,
