@@ -19,6 +19,7 @@ import (
 	"rivulet/internal/progress"
 	"rivulet/internal/usage"
 	"rivulet/trainer"
+	"rivulet/trainer/eval"
 	"rivulet/trainer/weights"
 )
 
@@ -185,7 +186,8 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 	if err := artifact.Write(f.out, outcome.Bundle); err != nil {
 		return err
 	}
-	r := importReport{report{f.out, outcome.Bundle.Manifest.Version, outcome.Seconds, usage.PeakBytes(), outcome.Results}, models, true}
+	r := importReport{Weights: models, Calibrated: true, report: report{Artifact: f.out, Version: outcome.Bundle.Manifest.Version,
+		Seconds: outcome.Seconds, PeakBytes: usage.PeakBytes(), Results: outcome.Results}}
 	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error { return r.report.print(w, outcome.Bundle.Manifest) })
 }
 
@@ -224,7 +226,8 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 	if err := artifact.Write(f.out, b); err != nil {
 		return err
 	}
-	r := importReport{report: report{Artifact: f.out, Version: b.Manifest.Version, Seconds: time.Since(start).Seconds(), PeakBytes: usage.PeakBytes()}, Weights: models}
+	r := importReport{Weights: models, report: report{Artifact: f.out, Version: b.Manifest.Version, Results: []eval.Result{},
+		Seconds: time.Since(start).Seconds(), PeakBytes: usage.PeakBytes()}}
 	return f.print(w, r, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "not calibrated: without the data the temperature is 1, and no accuracy is measured\n"+
 			"models %s, default %s; artifact %s in %s\n", strings.Join(modelNames(b), ", "), b.Manifest.DefaultModel, b.Manifest.Version, f.out)

@@ -108,6 +108,10 @@ func TestImport(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, text)
 		}
 	}
+	out = run(t, "import --weights "+sage+" --model sage --artifact "+dir+"/gcn --json --out "+dir+"/json")
+	if !strings.Contains(out, `"results":[]`) || !strings.Contains(out, `"calibrated":false`) {
+		t.Errorf("without the data there are no results and no calibration:\n%s", out)
+	}
 	before, after := readArtifact(t, dir+"/gcn"), readArtifact(t, dir+"/both")
 	if after.Manifest.Version == before.Manifest.Version || len(after.Models) != 2 || after.Manifest.DefaultModel != "sage" {
 		t.Errorf("version %s after %s, %d models, default %s", after.Manifest.Version, before.Manifest.Version, len(after.Models), after.Manifest.DefaultModel)
