@@ -269,6 +269,20 @@ func TestAMissingTopicIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAHiccupIsNotLogged(t *testing.T) {
+	b := newBench(t, 1)
+	var log bytes.Buffer
+	b.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.NotEnoughReplicas})
+	if err := b.producer().Deliver(t.Context(), event.Batch{Predictions: predictions(0, 3)}); err != nil {
+		t.Fatal(err)
+	}
+	b.check(3)
+	if len(b.retries) != 1 || log.Len() != 0 {
+		t.Errorf("retries %v, logged:\n%s", b.retries, log.String())
+	}
+}
+
 func TestADeadLetterThatIsTooLargeLosesItsValue(t *testing.T) {
 	b := newBench(t, 1)
 	b.opts.BatchBytes = 64 << 10

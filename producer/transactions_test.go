@@ -424,3 +424,11 @@ func TestSequencesBeginAgainAfterTheLast(t *testing.T) {
 		}
 	}
 }
+
+// A broker that remembers the batch says so by a code of its own where it does not know the offset any more.
+func TestABatchThatIsThereAlreadyIsDone(t *testing.T) {
+	l := &load{at: partition{"predictions", 2}, wire: [][]byte{{1}, {2}}}
+	if err := l.settle(map[partition]int16{l.at: int16(kafka.DuplicateSequenceNumber)}, 10); err != nil || len(l.wire) != 1 {
+		t.Errorf("settle: %v, %d batches are left", err, len(l.wire))
+	}
+}
