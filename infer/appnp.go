@@ -122,24 +122,49 @@ func (f *frozenAPPNP) Nodes() int { return f.tables.Rows }
 //	h^{t+1} = (1−α)[q(a·u_t + q h^t + ã(q h^t)) + (1−α)q²(a·c)h^{t−1}] + αh⁰
 func (f *frozenAPPNP) Logits(b *Batch) *graph.Dense {
 	b.check(f.Nodes())
-	first := f.answers(f.project.Apply(b.X))
-	read := graph.Mul(b.R, f.tables)
-	q := b.invSqrtDegrees()
-	n, classes, keep := b.Len(), len(f.b2), 1-f.alpha
-	h, before, next := first.Clone(), graph.NewDense(n, classes), graph.NewDense(n, classes)
-	for t := range f.hops {
-		spread(next, b.Adj, q, h)
-		for i := range n {
-			got := read.Row(i)
-			back := keep * q[i] * q[i] * got[0]
-			u, out, last, own := got[1+t*classes:], next.Row(i), before.Row(i), first.Row(i)
-			for k := range out {
-				out[k] = keep*(q[i]*(u[k]+out[k])+back*last[k]) + f.alpha*own[k]
-			}
-		}
-		before, h, next = h, next, before
+	w := f.enter(b)
+	for range f.hops {
+		w.step()
 	}
-	return h
+	return w.h
+}
+
+// walk is a batch on its way through the hops.
+type walk struct {
+	*frozenAPPNP
+	batch                   *Batch
+	hop                     int          // t
+	first, h, before, spare *graph.Dense // n×C: h⁰, h^t, h^{t−1}, memory
+	read                    *graph.Dense // n×(1+hops·C): a·[c, u_0, …]
+	q                       []float32
+}
+
+func (f *frozenAPPNP) enter(b *Batch) *walk {
+	first := f.answers(f.project.Apply(b.X))
+	n, classes := b.Len(), len(f.b2)
+	return &walk{frozenAPPNP: f, batch: b, first: first, h: first.Clone(), before: graph.NewDense(n, classes),
+		spare: graph.NewDense(n, classes), read: graph.Mul(b.R, f.tables), q: b.invSqrtDegrees()}
+}
+
+// reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its neighbours,
+// (1−α)q²(a·c), and u = a·u_t.
+func (w *walk) reads(i int) (back float32, u []float32) {
+	got, classes := w.read.Row(i), len(w.b2)
+	return (1 - w.alpha) * w.q[i] * w.q[i] * got[0], got[1+w.hop*classes : 1+(w.hop+1)*classes]
+}
+
+func (w *walk) step() {
+	next, keep := w.spare, 1-w.alpha
+	spread(next, w.batch.Adj, w.q, w.h)
+	for i := range next.Rows {
+		back, u := w.reads(i)
+		out, last, own := next.Row(i), w.before.Row(i), w.first.Row(i)
+		for k := range out {
+			out[k] = keep*(w.q[i]*(u[k]+out[k])+back*last[k]) + w.alpha*own[k]
+		}
+	}
+	w.before, w.h, w.spare = w.h, next, w.before
+	w.hop++
 }
 
 // Embeddings are the hidden layer of the perceptron, n×h, which comes before both the classifier and the propagation.

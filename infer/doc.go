@@ -35,6 +35,12 @@
 // Joint degrees are sums of edge weights, weights of R included; frozen ones count an arrival's true edges (Batch.Known and
 // ã), whatever the weights in R.
 //
+// # Growth
+//
+// An arrival becomes a node that later ones attach to by a row of M of its own: [Grower]. Its own tables ([Attachable]) become
+// messages ([Messages]), and the solve finds the few synthetic nodes whose messages, in non-negative shares, come nearest. Every
+// model that M was solved for has a part in that.
+//
 // # Models
 //
 //	name   file       frozen tables, m nodes              joint degree      embedding
@@ -62,6 +68,9 @@
 //	joint.go          the operator of the graph with a batch in it, never assembled
 //	neighbourhood.go  joint forms for the price of the neighbourhood
 //	embedding.go      the layer before the classifier
+//	arrived.go        what later arrivals would read of an arrival: its own tables
+//	messages.go       tables as what a row of M is solved for
+//	grow.go           rows of M for arrivals, by the solver of package nnls
 //	propagate.go      LP and EP, frozen and joint
 //	calibration.go    temperature, mixing, clipping
 //	predictor.go      all of it together

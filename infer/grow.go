@@ -1,0 +1,60 @@
+package infer
+
+import (
+	"fmt"
+
+	"rivulet/graph"
+	"rivulet/infer/nnls"
+)
+
+// Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (ALGORITHM.md, section 5, last part):
+// the row that makes an arrival's messages out of those of the synthetic nodes, which is the solve that gave the nodes of T
+// theirs. Models that share one M have their messages side by side, whichever of them is served. A Grower is never changed by
+// a batch and is safe for concurrent use.
+type Grower struct {
+	models []GrowingModel
+	solver *nnls.Solver
+}
+
+// GrowingModel is one of the models that M was solved for.
+type GrowingModel struct {
+	Frozen   Attachable
+	Messages Messages
+}
+
+// NewGrower keeps the dictionary t' (N'×p), the models' messages of the synthetic nodes that M was solved against, for rows of
+// at most the given number of entries, and computes its Gram matrix.
+func NewGrower(dictionary *graph.Dense, entries int, models []GrowingModel) *Grower {
+	return &Grower{models: models, solver: nnls.NewSolver(dictionary, entries)}
+}
+
+// Grown are rows of M that were solved for arrivals.
+type Grown struct {
+	Rows *graph.CSR // n×N', columns ascending, all entries positive; a row without entries is a node without weights
+	Left []float32  // n: the share of the squared messages that a row leaves out: 0 none, 1 all
+}
+
+// Row is the row of arrival i, as a lookup gives it. It shares memory with the others.
+func (g *Grown) Row(i int) Row {
+	cols, vals := g.Rows.Row(i)
+	if len(cols) == 0 {
+		return Row{Known: true}
+	}
+	return Row{Known: true, Cols: cols, Vals: vals}
+}
+
+// Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit, in a graph
+// batch on the arrival's connected component, as predictions do.
+func (g *Grower) Grow(b *Batch) *Grown {
+	blocks := make([]*graph.Dense, len(g.models))
+	for k := range g.models {
+		m := &g.models[k]
+		blocks[k] = m.Messages.Of(m.Frozen.ArrivedTables(b))
+	}
+	if len(blocks) == 0 {
+		panic(fmt.Sprintf("infer: rows for %d arrivals without a model", b.Len()))
+	}
+	grown := &Grown{}
+	grown.Rows, grown.Left = g.solver.Solve(beside(blocks[0], blocks[1:]...))
+	return grown
+}

@@ -1,0 +1,100 @@
+package infer
+
+import (
+	"fmt"
+
+	"rivulet/graph"
+)
+
+// Messages say how rows of a model's tables become what a row of M is solved for (ALGORITHM.md, section 5, step 3): numbers
+// whose squared distances are those of what arrivals make of the tables. t is the parts side by side, those of the tables from
+// the last to the first and then c's:
+//
+//	sgc               [u1 W̄, s0·u0 W̄, cs·c]
+//	gcn, sage, cheby  [u1 less its class mean, u0·P0, c·Pc]
+//	appnp             [u_t·scale …, c·scale]
+type Messages struct {
+	U []Part // of each table
+	C Part
+}
+
+// Part is what becomes of a table: by a factor, or by a scale where there is none. By a scale the row of a U table is taken
+// less its mean, as softmax sees no more of what goes into the logits; that of c is taken as it is.
+type Part struct {
+	Scale  float32
+	Factor *graph.Dense // width of the table × columns
+}
+
+// Of are the messages of the nodes of tables, n×p. A row depends on its own row of the tables alone, bit for bit. Parts that do
+// not fit the tables are a programming error and panic.
+func (m *Messages) Of(t *Tables) *graph.Dense {
+	if len(m.U) != len(t.U) || t.C == nil {
+		panic(fmt.Sprintf("infer: messages of %d tables for %s", len(m.U), t.shapes()))
+	}
+	out := graph.NewDense(t.Nodes(), m.Width(t))
+	at := 0
+	for k := len(t.U) - 1; k >= 0; k-- {
+		at += m.U[k].write(out, at, t.U[k], true)
+	}
+	m.C.write(out, at, t.C, false)
+	return out
+}
+
+// Width is p, the number of columns that the parts make of tables of these widths.
+func (m *Messages) Width(t *Tables) int {
+	width := m.C.width(t.C)
+	for k := range m.U {
+		width += m.U[k].width(t.U[k])
+	}
+	return width
+}
+
+// Times multiplies all messages by a factor.
+func (m *Messages) Times(factor float32) {
+	for k := range m.U {
+		m.U[k].times(factor)
+	}
+	m.C.times(factor)
+}
+
+func (p *Part) times(factor float32) {
+	p.Scale *= factor
+	if p.Factor != nil {
+		p.Factor = p.Factor.Clone()
+		for k := range p.Factor.Data {
+			p.Factor.Data[k] *= factor
+		}
+	}
+}
+
+func (p *Part) width(table *graph.Dense) int {
+	if p.Factor != nil {
+		return p.Factor.Cols
+	}
+	return table.Cols
+}
+
+// write sets the columns of out from column at on and returns their number.
+func (p *Part) write(out *graph.Dense, at int, table *graph.Dense, centre bool) int {
+	width := p.width(table)
+	if p.Factor != nil {
+		product := graph.MulDense(table, p.Factor)
+		for i := range out.Rows {
+			copy(out.Row(i)[at:], product.Row(i))
+		}
+		return width
+	}
+	for i := range out.Rows {
+		to, from := out.Row(i)[at:at+width], table.Row(i)
+		mean := float32(0)
+		if centre {
+			for _, v := range from {
+				mean += v / float32(width)
+			}
+		}
+		for k, v := range from {
+			to[k] = p.Scale * (v - mean)
+		}
+	}
+	return width
+}
