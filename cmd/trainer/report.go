@@ -212,6 +212,9 @@ func optionsOf(flags *pflag.FlagSet) []page.Option {
 		if numbers, err := flags.GetFloat64Slice(f.Name); err == nil { // its String has six decimals
 			value = strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ","), "[]")
 		}
+		if strings.HasPrefix(f.Name, "search-") && !flags.Changed("search") {
+			return
+		}
 		if value != "" && value != "false" && !slices.Contains([]string{"help", "out", "title", "results"}, f.Name) {
 			out = append(out, page.Option{Name: f.Name, Value: value})
 		}
