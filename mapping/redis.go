@@ -158,13 +158,43 @@ func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []i
 			unknown = unknown || value == nil
 		}
 	}
-	if marker == nil {
-		if !unknown {
-			return nil // a row that was found is the version's: keys are never used by two tables
-		}
-		marker = r.client.HGet(ctx, r.table.Marker, MarkerField)
+	if marker != nil {
+		return r.checkMarker(marker)
 	}
-	return r.checkMarker(marker)
+	if !unknown {
+		return nil // a row that was found is the version's: keys are never used by two tables
+	}
+	return r.confirm(ctx, answers)
+}
+
+// confirm tells, on a cluster, whether ids without a row are not in T. Besides the marker it asks for the buckets: one of
+// the nodes may have lost what it held, and the marker be on another. No bucket of a whole table is empty ([Buckets]).
+func (r *Redis) confirm(ctx context.Context, answers []*redis.SliceCmd) error {
+	pipe := r.client.Pipeline()
+	var keys []string
+	var there []*redis.IntCmd
+	for _, answer := range answers {
+		if slices.Contains(answer.Val(), nil) {
+			key := answer.Args()[1].(string)
+			keys, there = append(keys, key), append(there, pipe.Exists(ctx, key))
+		}
+	}
+	marker := pipe.HGet(ctx, r.table.Marker, MarkerField)
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return err
+	}
+	if err := r.checkMarker(marker); err != nil {
+		return err
+	}
+	for i, found := range there {
+		switch n, err := found.Result(); {
+		case err != nil:
+			return err
+		case n == 0:
+			return fmt.Errorf("%w: marker %s stands, bucket %s is missing", ErrVanished, r.table.Marker, keys[i])
+		}
+	}
+	return nil
 }
 
 func (r *Redis) decode(value any) (infer.Row, error) {

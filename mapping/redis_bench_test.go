@@ -1,10 +1,12 @@
 package mapping
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -12,6 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/redistest"
 )
 
 // idKinds are forms of external ids.
@@ -43,28 +46,36 @@ func drawn(n int, id func(i int) string) *artifact.Mapping {
 	return m
 }
 
-// usedMemory is what Redis has allocated, in bytes.
-func usedMemory(t testing.TB, client *redis.Client) int {
+// usedMemory is what Redis, all nodes of it, has allocated, in bytes.
+func usedMemory(t testing.TB, client redis.UniversalClient) int {
 	t.Helper()
-	info, err := client.Info(t.Context(), "memory").Result()
+	var used atomic.Int64
+	count := func(ctx context.Context, node *redis.Client) error {
+		info, err := node.Info(ctx, "memory").Result()
+		if err != nil {
+			return err
+		}
+		_, rest, _ := strings.Cut(info, "\nused_memory:")
+		text, _, _ := strings.Cut(rest, "\r")
+		n, err := strconv.ParseInt(text, 10, 64)
+		used.Add(n)
+		return err
+	}
+	var err error
+	switch client := client.(type) {
+	case *redis.Client:
+		err = count(t.Context(), client)
+	case *redis.ClusterClient:
+		err = client.ForEachMaster(t.Context(), count)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(info) {
-		if value, ok := strings.CutPrefix(line, "used_memory:"); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(value))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-	}
-	t.Fatal("INFO memory has no used_memory")
-	return 0
+	return int(used.Load())
 }
 
 // rowMemory writes n rows and returns what they take in Redis, and their ids and encodings by themselves, in bytes a row.
-func rowMemory(t testing.TB, client *redis.Client, prefix string, n int, id func(i int) string) (taken, content float64) {
+func rowMemory(t testing.TB, client redis.UniversalClient, prefix string, n int, id func(i int) string) (taken, content float64) {
 	t.Helper()
 	m := drawn(n, id)
 	size := 0
@@ -83,7 +94,14 @@ func rowMemory(t testing.TB, client *redis.Client, prefix string, n int, id func
 // TestRedisRowMemory holds the layout to at most 1.4 times the bytes of ids and rows. Nothing else should use the Redis of
 // the test at the same time.
 func TestRedisRowMemory(t *testing.T) {
-	client, prefix := realRedis(t)
+	t.Run("one server", func(t *testing.T) {
+		client, prefix := realRedis(t)
+		holdRowMemory(t, client, prefix)
+	})
+	t.Run("cluster", func(t *testing.T) { holdRowMemory(t, onCluster(t, redistest.Shared(t)), "test:") })
+}
+
+func holdRowMemory(t *testing.T, client redis.UniversalClient, prefix string) {
 	n := 1_000_000
 	if testing.Short() {
 		n = 100_000

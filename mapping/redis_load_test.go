@@ -19,7 +19,7 @@ func alive() error { return nil }
 
 // A table that fits is read whole, says what the artifact says, and knows who is not in T without Redis.
 func TestLoadIsTheTable(t *testing.T) {
-	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(4000, 3) // more buckets than one round trip
 		table := stored(t, client, prefix, m)
 		trips := 0
@@ -45,7 +45,7 @@ func TestLoadIsTheTable(t *testing.T) {
 }
 
 func TestLoadStops(t *testing.T) {
-	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		r := NewRedis(client, stored(t, client, prefix, numbered(100, 5)))
 		if all, err := r.Load(t.Context(), 1000, alive); all != nil || err != nil {
 			t.Errorf("100 rows were loaded into 1000 bytes: %v, %v", all, err)

@@ -19,11 +19,18 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/internal/redistest"
 )
 
-// onRedis runs a test on the embedded server, and on the one that RIVULET_TEST_REDIS names. Of that one it touches only
-// keys under a prefix of its own, and removes them.
-func onRedis(t *testing.T, test func(t *testing.T, client *redis.Client, prefix string)) {
+func TestMain(m *testing.M) {
+	code := m.Run()
+	redistest.CloseShared()
+	os.Exit(code)
+}
+
+// onRedis runs a test on the embedded server, on the one that RIVULET_TEST_REDIS names, and on a cluster of real ones. Of
+// the second it touches only keys under a prefix of its own, and removes them.
+func onRedis(t *testing.T, test func(t *testing.T, client redis.UniversalClient, prefix string)) {
 	t.Run("embedded", func(t *testing.T) {
 		test(t, connect(t, "redis://"+miniredis.RunT(t).Addr()), "test:")
 	})
@@ -31,9 +38,17 @@ func onRedis(t *testing.T, test func(t *testing.T, client *redis.Client, prefix 
 		client, prefix := realRedis(t)
 		test(t, client, prefix)
 	})
+	t.Run("cluster", func(t *testing.T) { test(t, onCluster(t, redistest.Shared(t)), "test:") })
 }
 
-func realRedis(t testing.TB) (client *redis.Client, prefix string) {
+// onCluster makes a client of a cluster.
+func onCluster(t testing.TB, c *redistest.Cluster) redis.UniversalClient {
+	t.Helper()
+	addrs := c.Addrs()
+	return connectTo(t, RedisOptions{URL: "redis://" + addrs[0], Hosts: addrs[1:], Cluster: true, MaxRetries: -1})
+}
+
+func realRedis(t testing.TB) (client redis.UniversalClient, prefix string) {
 	t.Helper()
 	url := os.Getenv("RIVULET_TEST_REDIS")
 	if url == "" {
@@ -52,21 +67,31 @@ func realRedis(t testing.TB) (client *redis.Client, prefix string) {
 	return client, prefix
 }
 
-func connect(t testing.TB, url string) *redis.Client {
+func connect(t testing.TB, url string) redis.UniversalClient {
 	t.Helper()
-	client, err := Connect(RedisOptions{URL: url, MaxRetries: -1})
+	return connectTo(t, RedisOptions{URL: url, MaxRetries: -1})
+}
+
+func connectTo(t testing.TB, o RedisOptions) redis.UniversalClient {
+	t.Helper()
+	client, err := Connect(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	return client.(*redis.Client)
+	return client
+}
+
+func oneServer(client redis.UniversalClient) bool {
+	_, one := client.(*redis.Client)
+	return one
 }
 
 // stored writes m with its marker.
-func stored(t testing.TB, client *redis.Client, prefix string, m *artifact.Mapping) Table {
+func stored(t testing.TB, client redis.UniversalClient, prefix string, m *artifact.Mapping) Table {
 	t.Helper()
 	table := Table{
-		Keys: prefix + "rows:", Buckets: Buckets(len(m.IDs)), Synthetic: m.Rows.Cols, Marker: prefix + "complete", MarkerID: "1:abc",
+		Keys: prefix + "rows:", Buckets: Buckets(m.IDs), Synthetic: m.Rows.Cols, Marker: prefix + "complete", MarkerID: "1:abc",
 	}
 	if err := WriteRows(t.Context(), client, table, m, 0, func(int, int) error { return nil }); err != nil {
 		t.Fatal(err)
@@ -78,14 +103,14 @@ func stored(t testing.TB, client *redis.Client, prefix string, m *artifact.Mappi
 }
 
 func TestRedisEqualsMemory(t *testing.T) {
-	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(9000, 4)
 		table := stored(t, client, prefix, m)
 		memory := FromArtifact(m)
-		for _, ordered := range []bool{true, false} { // false is what a cluster's client is given
+		for _, ordered := range []bool{oneServer(client), false} { // false is what a cluster's client is given
 			lookup := NewRedis(client, table)
-			if !lookup.ordered {
-				t.Fatal("a client of one server counts as one of many")
+			if lookup.ordered != oneServer(client) {
+				t.Fatalf("a %T counts as a client of one server: %t", client, lookup.ordered)
 			}
 			lookup.ordered = ordered
 			if diff := cmp.Diff(mustRows(t, memory, m.IDs...), mustRows(t, lookup, m.IDs...)); diff != "" {
@@ -112,7 +137,7 @@ func TestRedisEqualsMemory(t *testing.T) {
 }
 
 func TestRedisOddIDs(t *testing.T) {
-	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(5, 3)
 		m.IDs = []string{" ", "a\x00b\r\n", "ключ", "007", strings.Repeat("long", 5000)}
 		lookup := NewRedis(client, stored(t, client, prefix, m))
@@ -125,7 +150,7 @@ func TestRedisOddIDs(t *testing.T) {
 
 // TestRedisVanished: once its marker is not the one that it was made for, a lookup says so and not "unknown".
 func TestRedisVanished(t *testing.T) {
-	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(100, 3)
 		table := stored(t, client, prefix, m)
 		for _, change := range []struct {
@@ -141,7 +166,7 @@ func TestRedisVanished(t *testing.T) {
 			if err := change.apply(); err != nil {
 				t.Fatal(err)
 			}
-			for _, ordered := range []bool{true, false} {
+			for _, ordered := range []bool{oneServer(client), false} {
 				lookup := &Redis{client: client, table: table, ordered: ordered}
 				err := lookup.Rows(t.Context(), []string{"7", "nobody"}, make([]infer.Row, 2))
 				if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), change.want) || !strings.Contains(err.Error(), "reading 2 mapping rows") {
@@ -156,7 +181,7 @@ func TestRedisVanished(t *testing.T) {
 }
 
 func TestRedisDamagedRow(t *testing.T) {
-	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		table := stored(t, client, prefix, numbered(100, 3))
 		client.HSet(t.Context(), table.key(table.bucket("7")), "7", "\x01")
 		err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2))
@@ -173,9 +198,9 @@ func TestRedisDamagedRow(t *testing.T) {
 
 // TestWriteRowsGoesOn: buckets from the given one on are written, and the callback is told how far it is.
 func TestWriteRowsGoesOn(t *testing.T) {
-	onRedis(t, func(t *testing.T, client *redis.Client, prefix string) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(30_000, 2)
-		table := Table{Keys: prefix + "rows:", Buckets: Buckets(len(m.IDs)), Synthetic: m.Rows.Cols}
+		table := Table{Keys: prefix + "rows:", Buckets: Buckets(m.IDs), Synthetic: m.Rows.Cols}
 		stop := errors.New("stop")
 		var reached []int
 		err := WriteRows(t.Context(), client, table, m, 0, func(buckets, rows int) error {

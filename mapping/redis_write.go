@@ -16,8 +16,26 @@ import (
 // bucket, so more of them in one would save little and cost time.
 const RowsPerBucket = 48
 
-// Buckets is the number of buckets for n rows.
-func Buckets(n int) int { return max(1, (n+RowsPerBucket-1)/RowsPerBucket) }
+// MaxBuckets is the largest number of buckets for n rows.
+func MaxBuckets(n int) int { return max(1, (n+RowsPerBucket-1)/RowsPerBucket) }
+
+// Buckets is the number of buckets for the rows of these ids, such that none of them is empty: a bucket without a key is
+// then one that was lost. Of ids that are not made to fall into few buckets, that is [MaxBuckets].
+func Buckets(ids []string) int {
+	for n := MaxBuckets(len(ids)); ; n = (n + 1) / 2 {
+		t := Table{Buckets: n}
+		filled, count := make([]bool, n), 0
+		for _, id := range ids {
+			if b := t.bucket(id); !filled[b] {
+				filled[b] = true
+				count++
+			}
+		}
+		if count == n || n == 1 {
+			return n
+		}
+	}
+}
 
 // Bounds of one pipeline: of writes buckets and bytes of rows, whichever is first; of counting and removing keys.
 const (

@@ -8,7 +8,8 @@
 // # What is in Redis
 //
 // p is the prefix, v a version's name, g its generation: a number that is drawn for each version that is begun and never
-// used again, so that the data of two publications never have a key in common, even under one name.
+// used again, also by a Redis that lost everything in between, so that the data of two publications never have a key in
+// common, even under one name.
 //
 //	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part

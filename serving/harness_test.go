@@ -23,38 +23,50 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/redistest"
 	"rivulet/mapping"
 )
 
 // TestMain holds that nothing that was started goes on after its test.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		redistest.CloseShared()
+		os.Exit(code)
+	}))
+}
 
 // server is a Redis with a prefix of the test's own.
 type server struct {
-	url    string
+	at     mapping.RedisOptions
 	client redis.UniversalClient
 	prefix string
 }
 
-// onRedis runs a test on the embedded server, and on the one that RIVULET_TEST_REDIS names. Of that one it touches only
-// keys under a prefix of its own, and removes them.
+// onRedis runs a test on the embedded server, on the one that RIVULET_TEST_REDIS names, and on a cluster of real ones. Of
+// the second it touches only keys under a prefix of its own, and removes them.
 func onRedis(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Run("embedded", func(t *testing.T) {
-		test(t, newServer(t, "redis://"+miniredis.RunT(t).Addr()))
+		test(t, newServer(t, mapping.RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}))
 	})
 	t.Run("real", func(t *testing.T) {
 		url := os.Getenv("RIVULET_TEST_REDIS")
 		if url == "" {
 			t.Skip("RIVULET_TEST_REDIS is not set to the URL of a Redis for tests")
 		}
-		test(t, newServer(t, url))
+		test(t, newServer(t, mapping.RedisOptions{URL: url}))
 	})
+	t.Run("cluster", func(t *testing.T) { test(t, newServer(t, ofCluster(redistest.Shared(t)))) })
 }
 
-func newServer(t *testing.T, url string) *server {
+func ofCluster(c *redistest.Cluster) mapping.RedisOptions {
+	addrs := c.Addrs()
+	return mapping.RedisOptions{URL: "redis://" + addrs[0], Hosts: addrs[1:], Cluster: true}
+}
+
+func newServer(t *testing.T, at mapping.RedisOptions) *server {
 	hash := fnv.New32a()
 	fmt.Fprint(hash, t.Name(), os.Getpid())
-	s := &server{url: url, prefix: fmt.Sprintf("rivulet-test:%08x", hash.Sum32())}
+	s := &server{at: at, prefix: fmt.Sprintf("rivulet-test:%08x", hash.Sum32())}
 	s.client = s.connect(t)
 	s.clear(t)
 	t.Cleanup(func() { s.clear(t) })
@@ -64,7 +76,11 @@ func newServer(t *testing.T, url string) *server {
 // connect makes a client that the test closes.
 func (s *server) connect(t *testing.T) redis.UniversalClient {
 	t.Helper()
-	client, err := mapping.Connect(mapping.RedisOptions{URL: s.url, MaxRetries: -1})
+	o := s.at
+	if o.MaxRetries == 0 {
+		o.MaxRetries = -1
+	}
+	client, err := mapping.Connect(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,14 +91,30 @@ func (s *server) connect(t *testing.T) redis.UniversalClient {
 // keys are all keys of the test.
 func (s *server) keys(t *testing.T) (all []string) {
 	t.Helper()
-	for _, pattern := range []string{s.prefix + ":*", "{" + s.prefix + "}:*"} {
-		it := s.client.Scan(context.Background(), 0, pattern, 1000).Iterator()
-		for it.Next(context.Background()) {
-			all = append(all, it.Val())
+	var mu sync.Mutex
+	scan := func(ctx context.Context, client *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, pattern := range []string{s.prefix + ":*", "{" + s.prefix + "}:*"} {
+			it := client.Scan(ctx, 0, pattern, 1000).Iterator()
+			for it.Next(ctx) {
+				all = append(all, it.Val())
+			}
+			if err := it.Err(); err != nil {
+				return err
+			}
 		}
-		if err := it.Err(); err != nil {
-			t.Fatal(err)
-		}
+		return nil
+	}
+	var err error
+	switch client := s.client.(type) {
+	case *redis.Client:
+		err = scan(context.Background(), client)
+	case *redis.ClusterClient:
+		err = client.ForEachMaster(context.Background(), scan)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
@@ -95,6 +127,22 @@ func (s *server) data(t *testing.T, version string) (data []string) {
 		}
 	}
 	return data
+}
+
+// dataOf is what the keys of a version's rows and files begin with.
+func (s *server) dataOf(t *testing.T, version string) string {
+	t.Helper()
+	infos, err := s.publisher(t).Versions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range infos {
+		if v.Version == version {
+			return keys{s.prefix}.data(version, v.Generation)
+		}
+	}
+	t.Fatalf("there is no version %s", version)
+	return ""
 }
 
 func (s *server) clear(t *testing.T) {

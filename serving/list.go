@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // State is where a version is in its life.
@@ -151,13 +149,7 @@ func millis(text string) time.Time {
 
 // liveHolders are the holders by version.
 func (p *Publisher) liveHolders(ctx context.Context) (map[string][]string, error) {
-	now, err := p.client.Time(ctx).Result()
-	if err != nil {
-		return nil, err
-	}
-	members, err := p.client.ZRangeByScore(ctx, p.keys.holders(), &redis.ZRangeBy{
-		Min: "(" + strconv.FormatInt(now.UnixMilli(), 10), Max: "+inf",
-	}).Result()
+	members, err := living.Run(ctx, p.client, []string{p.keys.holders()}).StringSlice()
 	if err != nil {
 		return nil, err
 	}

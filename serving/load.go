@@ -51,7 +51,7 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 		return nil, nil, refuse("the files are of version %s, %d synthetic nodes and %d rows of M; Redis has %s, %d and %d",
 			m.Version, m.SyntheticNodes, m.Mapping.Rows, version, p.meta.Synthetic, p.meta.Rows)
 	}
-	rows, err := l.rows(ctx, mapping.NewRedis(l.client, l.keys.table(version, p)), alive)
+	rows, err := l.rows(ctx, version, p, alive)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,15 +62,40 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	return v, warnings, nil
 }
 
-// rows reads an M that fits into the cache's memory whole, beside the version that serves, so that taking over costs the
-// stream no burst of lookups; a larger one is looked up as it is needed, behind the cache.
-func (l *loader) rows(ctx context.Context, inRedis *mapping.Redis, alive func() error) (mapping.Lookup, error) {
-	if l.cacheBytes > 0 {
-		if whole, err := inRedis.Load(ctx, l.cacheBytes, alive); whole != nil || err != nil {
-			return whole, err
-		}
+// rows checks that all rows are there and makes their lookup: Redis may have lost some since they were published, by a
+// failover to a replica that lagged behind, the restart of one node of a cluster, or an eviction.
+func (l *loader) rows(ctx context.Context, version string, p publication, alive func() error) (mapping.Lookup, error) {
+	inRedis := mapping.NewRedis(l.client, l.keys.table(version, p))
+	whole, err := l.whole(ctx, inRedis, alive)
+	if err != nil {
+		return nil, err
+	}
+	there := 0
+	if whole != nil {
+		there = whole.Len()
+	} else if there, err = mapping.CountRows(ctx, l.client, l.keys.table(version, p)); err != nil {
+		return nil, err
+	}
+	switch {
+	case there != p.meta.Rows:
+		return nil, refuse("Redis has %d of %d rows of M: the others were lost or evicted", there, p.meta.Rows)
+	case whole != nil:
+		return whole, nil
 	}
 	return mapping.NewCached(l.guard.Lookup(inRedis.Within(l.limit)), l.cacheBytes), nil
+}
+
+// whole reads an M that fits into the cache's memory whole, beside the version that serves, so that taking over costs the
+// stream no burst of lookups; nil where it is larger, and is looked up as it is needed, behind the cache.
+func (l *loader) whole(ctx context.Context, inRedis *mapping.Redis, alive func() error) (*mapping.Memory, error) {
+	if l.cacheBytes <= 0 {
+		return nil, nil
+	}
+	m, err := inRedis.Load(ctx, l.cacheBytes, alive)
+	if errors.Is(err, mapping.ErrDamaged) {
+		return nil, refusal{err}
+	}
+	return m, err
 }
 
 // publication reads the marker of a version, which must be the one of that id.

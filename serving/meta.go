@@ -48,7 +48,7 @@ func describe(b *artifact.Bundle, files map[string][]byte) (m meta, content stri
 	m = meta{
 		Layout:    layout,
 		Rows:      len(b.Mapping.IDs),
-		Buckets:   mapping.Buckets(len(b.Mapping.IDs)),
+		Buckets:   mapping.Buckets(b.Mapping.IDs),
 		Hash:      mapping.HashName,
 		Synthetic: b.Mapping.Rows.Cols,
 	}
@@ -111,8 +111,8 @@ func parseMeta(text string) (m meta, err error) {
 		return m, fmt.Errorf("meta.hash is %q, this build reads %q", m.Hash, mapping.HashName)
 	case m.Rows < 0 || m.Rows > math.MaxInt32:
 		return m, fmt.Errorf("meta.rows is %d, want 0 to %d", m.Rows, math.MaxInt32)
-	case m.Buckets < 1 || m.Buckets > mapping.Buckets(m.Rows):
-		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows, mapping.Buckets(m.Rows))
+	case m.Buckets < 1 || m.Buckets > mapping.MaxBuckets(m.Rows):
+		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows, mapping.MaxBuckets(m.Rows))
 	case m.Synthetic < 1:
 		return m, fmt.Errorf("meta.synthetic is %d, want 1 or more", m.Synthetic)
 	}

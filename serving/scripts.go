@@ -13,7 +13,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function ms(t) return string.format('%.0f', t) end
 `
 
-// begin registers a publication, or finds it: one that was interrupted, or is complete.
+// begin registers a publication, or finds it: one that was interrupted, or is complete. Its generation is the time in
+// microseconds, or one more than the last: a Redis that lost the last one draws none a second time.
 //
 //	KEYS  writing, complete, generation, holders, versions
 //	ARGV  version, content, meta, holder, ms until its heartbeat lapses
@@ -27,7 +28,9 @@ local function found(key, state)
 end
 if redis.call('EXISTS', KEYS[2]) == 1 then return found(KEYS[2], 'complete') end
 if redis.call('EXISTS', KEYS[1]) == 1 then return found(KEYS[1], 'resume') end
-local generation = ms(redis.call('INCR', KEYS[3]))
+local last = tonumber(redis.call('GET', KEYS[3]) or '0')
+local generation = ms(math.max(last + 1, time[1] * 1000000 + time[2]))
+redis.call('SET', KEYS[3], generation)
 redis.call('HSET', KEYS[1], 'id', generation .. ':' .. ARGV[2], 'generation', generation, 'content', ARGV[2],
   'meta', ARGV[3], 'progress', '0', 'begun_ms', ms(now))
 redis.call('SADD', KEYS[5], ARGV[1])
@@ -91,6 +94,15 @@ for i = 2, #KEYS do
   ids[i - 1] = id
 end
 return ids
+`)
+
+// living are the holders whose heartbeat has not lapsed, by the clock that the heartbeats are measured with: on a cluster
+// another node may have another one.
+//
+//	KEYS  holders
+//	->    their members
+var living = redis.NewScript(nowMS + `
+return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ms(now), '+inf')
 `)
 
 // retire takes a version out of use where nobody uses it: its data become pending for removal.

@@ -42,20 +42,20 @@ func TestNothingPublished(t *testing.T) {
 func TestBadVersionIsRefused(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		marker := "{" + s.prefix + "}:v2:complete"
-		blob := s.prefix + ":v2:2:blob:"
+		blob := func() string { return s.dataOf(t, "v2") + ":blob:" }
 		for _, tc := range []struct {
 			name   string
 			damage func(ctx context.Context) error
 			want   string
 		}{
 			{"one byte of a model", func(ctx context.Context) error {
-				return s.client.SetRange(ctx, blob+"models/sgc.safetensors:0", 700, "\xff\xfe").Err()
+				return s.client.SetRange(ctx, blob()+"models/sgc.safetensors:0", 700, "\xff\xfe").Err()
 			}, "file models/sgc.safetensors has SHA-256"},
 			{"a longer file", func(ctx context.Context) error {
-				return s.client.Append(ctx, blob+"synthetic.safetensors:0", "more").Err()
+				return s.client.Append(ctx, blob()+"synthetic.safetensors:0", "more").Err()
 			}, "file synthetic.safetensors has "},
 			{"a missing part", func(ctx context.Context) error {
-				return s.client.Del(ctx, blob+"manifest.json:0").Err()
+				return s.client.Del(ctx, blob()+"manifest.json:0").Err()
 			}, "file manifest.json: part 1 of 1 is missing"},
 			{"a newer layout", func(ctx context.Context) error {
 				text := s.client.HGet(ctx, marker, "meta").Val()
@@ -115,7 +115,7 @@ func TestRefusedVersionIsTakenWhenPublishedAnew(t *testing.T) {
 		first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
 		s.publish(t, first)
 		s.publish(t, second)
-		if err := s.client.Del(t.Context(), s.prefix+":v2:2:blob:manifest.json:0").Err(); err != nil {
+		if err := s.client.Del(t.Context(), s.dataOf(t, "v2")+":blob:manifest.json:0").Err(); err != nil {
 			t.Fatal(err)
 		}
 		w, _ := s.watcher(t, "consumer")
@@ -214,7 +214,7 @@ func TestVanishedVersion(t *testing.T) {
 		}
 		log.take()
 
-		other := bundle(t, 2, "v1") // of the same name, and of the same generation after the loss
+		other := bundle(t, 2, "v1") // of the same name
 		s.publish(t, other)
 		if err := lost.Rows(t.Context(), other.Mapping.IDs[:1], rows); !errors.Is(err, mapping.ErrVanished) {
 			t.Fatalf("error = %v, want that the version has vanished: its S is not of these rows", err)

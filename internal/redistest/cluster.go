@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -202,4 +203,40 @@ func (c *Cluster) Close() {
 		s.Kill()
 	}
 	_ = os.RemoveAll(c.dir)
+}
+
+var shared struct {
+	sync.Mutex
+	cluster *Cluster
+}
+
+// Shared is a cluster of three masters without replicas that the tests of a package share, emptied. TestMain ends it with
+// [CloseShared].
+func Shared(tb testing.TB) *Cluster {
+	tb.Helper()
+	Need(tb)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cluster == nil {
+		c, err := NewCluster(3, 0)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		shared.cluster = c
+	}
+	for _, s := range shared.cluster.Nodes {
+		if _, err := s.Do("FLUSHALL"); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return shared.cluster
+}
+
+// CloseShared ends the shared cluster, if there is one.
+func CloseShared() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cluster != nil {
+		shared.cluster.Close()
+	}
 }
