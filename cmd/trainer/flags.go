@@ -41,7 +41,6 @@ func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
 	flags.Float64SliceVar(&l.o.Mu, "mu", o.Mu, "learned, gcond: thresholds μ of A' that validation chooses from")
 	flags.Float64SliceVar(&l.o.Delta, "delta", o.Delta, "learned: thresholds δ of M that validation chooses from")
 	flags.IntVar(&l.o.Patience, "patience", o.Patience, "learned, gcond: evaluations in a row without a better one that end the run; 0: none do")
-	flags.StringVar(&l.o.Checkpoint, "checkpoint", "", "learned, gcond: file that the run's state is written to and goes on from")
 	flags.BoolVar(&l.o.NoStructure, "no-structure", false, "learned: ablation without the structure loss L_str")
 	flags.BoolVar(&l.o.NoInductive, "no-inductive", false, "learned: ablation without the inductive loss L_ind")
 	flags.BoolVar(&l.plain, "plain", false, "learned: ablation without both")
@@ -51,6 +50,11 @@ func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
 	flags.Float64SliceVar(&l.grid.Beta, "search-beta", l.grid.Beta, "values of β that --search tries")
 	flags.IntVar(&l.grid.Rounds, "search-rounds", l.grid.Rounds, "outer rounds of each point that --search tries")
 	return l
+}
+
+// checkpoint adds --checkpoint, for a command that makes one run.
+func (l *learnFlags) checkpoint() {
+	l.flags.StringVar(&l.o.Checkpoint, "checkpoint", "", "learned: file that the run's state is written to, and from which an interrupted run goes on")
 }
 
 // names of the flags that set a field of mcond.Options of the same meaning.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,5 +65,96 @@ func TestTrainJSON(t *testing.T) {
 		if settings[want] == 0 {
 			t.Errorf("no result for %s", want)
 		}
+	}
+}
+
+// Method learned says how it went, and its flags change the run; they are refused for methods that do not read them.
+func TestTrainLearned(t *testing.T) {
+	run := func(line string) (string, error) {
+		return programtest.Run(root(), append(strings.Fields("train --preset small --nodes 12 --out "+filepath.Join(t.TempDir(), "a")), strings.Fields(line)...)...)
+	}
+	type outcome struct {
+		Learned struct {
+			Rounds int     `json:"rounds"`
+			Lambda float64 `json:"lambda"`
+			Delta  float64 `json:"delta"`
+			Search []any   `json:"search"`
+		} `json:"learned"`
+		Results []struct {
+			Method, Attachment string
+		} `json:"results"`
+	}
+	checkpoint := filepath.Join(t.TempDir(), "run.ckpt")
+	for range 2 { // the second goes on from the end of the first
+		out, err := run("--method learned --rounds 2 --plain --delta 0.05 --search --search-lambda 0,1 --search-beta 10 --search-rounds 1 --json --checkpoint " + checkpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got outcome
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatal(err)
+		}
+		if l := got.Learned; l.Rounds != 2 || l.Delta != 0.05 || len(l.Search) != 2 || got.Results[1].Method != "learned plain" || got.Results[1].Attachment != "joint" {
+			t.Errorf("learned %+v, %+v", l, got.Results[1])
+		}
+	}
+	if info, err := os.Stat(checkpoint); err != nil || info.Size() == 0 {
+		t.Errorf("checkpoint: %v", err)
+	}
+	for line, want := range map[string]string{
+		"--rounds 2":                  "--rounds is for method learned, not solved",
+		"--search":                    "search is for method learned, not solved",
+		"--method learned --rounds 0": "rounds is 0, want at least 1",
+		"--method learned --beta -1":  "beta is -1",
+		"--method gcond":              "makes no artifact",
+		"--method vng --models gcn":   `models[0] is "gcn", method vng has sgc only`,
+		"--coverage 1.5":              "coverage is 1.5",
+	} {
+		if _, err := run(line); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", line, err, want)
+		}
+	}
+}
+
+// eval prints the rows of train and more, and writes them as files.
+func TestEval(t *testing.T) {
+	dir := t.TempDir()
+	csv, markdown := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.md")
+	out, err := programtest.Run(root(), "eval", "--preset", "small", "--methods", "solved,random", "--ratios", "0.02,0.04", "--seeds", "0,1",
+		"--calibrations", "none", "--json", "--csv", csv, "--markdown", markdown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Fingerprint string           `json:"fingerprint"`
+		Results     []map[string]any `json:"results"`
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[float64]bool{}
+	for _, r := range got.Results {
+		for _, key := range []string{"method", "model", "setting", "shared_m", "batch", "calibration", "synthetic_nodes", "ratio", "seeds", "accuracy",
+			"ms_per_batch", "inference_bytes", "macro_f1", "agreement", "changed_by_batching", "weight_decay"} {
+			if _, ok := r[key]; !ok {
+				t.Fatalf("a result has no %s: %v", key, r)
+			}
+		}
+		sizes[r["synthetic_nodes"].(float64)] = true
+	}
+	if len(sizes) != 2 || !strings.HasPrefix(got.Fingerprint, "sha256:") {
+		t.Errorf("sizes %v, fingerprint %q", sizes, got.Fingerprint)
+	}
+	for file, lines := range map[string]int{csv: 1 + len(got.Results), markdown: 2 + len(got.Results)/2} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\n"); n != lines {
+			t.Errorf("%s has %d lines, want %d", filepath.Base(file), n, lines)
+		}
+	}
+	if _, err := programtest.Run(root(), "eval", "--preset", "small", "--methods", "magic"); err == nil || !strings.Contains(err.Error(), `method is "magic"`) {
+		t.Errorf("error %v", err)
 	}
 }

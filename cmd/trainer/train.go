@@ -16,6 +16,7 @@ import (
 	"rivulet/internal/usage"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/mcond"
 )
 
 // report is what train --json prints.
@@ -25,6 +26,28 @@ type report struct {
 	Seconds   float64       `json:"seconds"`    // training and condensation, without evaluation
 	PeakBytes int64         `json:"peak_bytes"` // of the process's memory
 	Results   []eval.Result `json:"results"`
+	Learned   *learned      `json:"learned,omitempty"` // of method learned
+}
+
+// learned says how a learned run went.
+type learned struct {
+	Rounds    int           `json:"rounds"`
+	BestRound int           `json:"best_round"`
+	Accuracy  float64       `json:"validation"` // of O->S, S->S and S->O on the support nodes, summed, percent
+	Lambda    float64       `json:"lambda"`
+	Beta      float64       `json:"beta"`
+	Mu        float64       `json:"mu"`
+	Delta     float64       `json:"delta"`
+	Search    []mcond.Point `json:"search,omitempty"`
+}
+
+func newLearned(l *trainer.Learned) *learned {
+	if l == nil {
+		return nil
+	}
+	r := l.Result
+	return &learned{Rounds: r.Rounds, BestRound: r.Round, Accuracy: r.Accuracy, Lambda: l.Options.Lambda, Beta: l.Options.Beta,
+		Mu: r.Mu, Delta: r.Delta, Search: l.Points}
 }
 
 func trainCommand() *cobra.Command {
@@ -36,7 +59,8 @@ func trainCommand() *cobra.Command {
 		Short: "Train a model, condense its graph and write the artifact",
 		Args:  cobra.NoArgs,
 		Example: "  trainer train --data ../shared/data/amazon_photo --out out/photo\n" +
-			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json",
+			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json\n" +
+			"  trainer train --data ../shared/data/cora --nodes 70 --method learned --search --checkpoint out/cora.ckpt --out out/cora",
 	}
 	flags := cmd.Flags()
 	data := dataflag.Register(flags, "", parquet.Format)
@@ -45,6 +69,7 @@ func trainCommand() *cobra.Command {
 	runFlags(flags, &o)
 	sizeFlags(cmd, &o)
 	learn := newLearnFlags(flags)
+	learn.checkpoint()
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals that shall be answered; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Representation, "representation", o.Representation, "add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which trainer import adds a model without the data")
@@ -72,7 +97,7 @@ func trainCommand() *cobra.Command {
 		if err := artifact.Write(out, outcome.Bundle); err != nil {
 			return err
 		}
-		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, usage.PeakBytes(), outcome.Results}
+		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, usage.PeakBytes(), outcome.Results, newLearned(outcome.Learned)}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 		}
@@ -89,6 +114,12 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 		if model.WeightDecay > 0 { // 0: the weights were given
 			fmt.Fprintf(w, "%s: weight decay %g\n", model.Name, model.WeightDecay)
 		}
+	}
+	if l := r.Learned; l != nil {
+		for _, p := range l.Search {
+			fmt.Fprintf(w, "searched: λ %g, β %g: %.2f with μ %g, δ %g\n", p.Lambda, p.Beta, p.Accuracy, p.Mu, p.Delta)
+		}
+		fmt.Fprintf(w, "learned: λ %g, β %g, best of %d rounds %d with %.2f, μ %g, δ %g\n", l.Lambda, l.Beta, l.Rounds, l.BestRound, l.Accuracy, l.Mu, l.Delta)
 	}
 	if err := eval.WriteTable(w, r.Results); err != nil {
 		return err
