@@ -176,7 +176,7 @@ func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, pr
 // clusters that their neighbours are in (ALGORITHM.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
 	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), joined.Of, labelled.Labels, sizes(labelled), t.classes())
-	return t.chooseGNN(ctx, p, onSyntheticDropouts, progress, "fitting "+name+" on the synthetic graph")
+	return t.chooseGNN(ctx, p, ofSynthetic, progress, "fitting "+name+" on the synthetic graph")
 }
 
 // sizes are the numbers of nodes of each cluster, as weights.

@@ -76,5 +76,5 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 		return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()}, progress, what)
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &infer.Preprocess{Kind: infer.None, Scale: 1})
-	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onSyntheticDropouts, progress, what)
+	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), ofSynthetic, progress, what)
 }

@@ -22,8 +22,11 @@ func DefaultGrid() Grid {
 
 // Point is one λ and β with the thresholds that did best.
 type Point struct {
-	Lambda, Beta, Mu, Delta float64
-	Accuracy                float64 // as Validate gave it
+	Lambda   float64 `json:"lambda"`
+	Beta     float64 `json:"beta"`
+	Mu       float64 `json:"mu"`
+	Delta    float64 `json:"delta"`
+	Accuracy float64 `json:"accuracy"` // as Validate gave it
 }
 
 // SearchEvent tells of a point that is done, or, where Point is nil, of a round of the one under way.
