@@ -24,6 +24,7 @@
 #
 #   KAFKA_JARS   where the jars are kept (default ~/.cache/rivulet/kafka-VERSION)
 #   KAFKA_HEAP   the broker's memory (default 512m)
+#   KAFKA_WAIT   how many seconds it may take to start (default 300; it takes six on a machine that is idle)
 set -eu
 
 version=4.1.0
@@ -157,11 +158,10 @@ start() {
   if [ -f "$dir/kafka.log" ]; then mv "$dir/kafka.log" "$dir/kafka.log.before"; fi
   (run "-Xmx${KAFKA_HEAP:-512m}" -XX:+UseSerialGC -cp "$jars/*" kafka.Kafka "$dir/server.properties" >"$dir/kafka.out" 2>&1 </dev/null) &
   echo $! >"$dir/pid"
-  tries=0
+  begun=$(date +%s)
   until started; do
     alive || { cat "$dir/kafka.out" >&2; tail -n 20 "$dir/kafka.log" >&2 || true; rm -f "$dir/pid"; fail "Kafka ended while it started"; }
-    tries=$((tries + 1))
-    [ "$tries" -lt 600 ] || { end KILL; fail "Kafka has not started within a minute; see $dir/kafka.log"; }
+    [ $(($(date +%s) - begun)) -lt "${KAFKA_WAIT:-300}" ] || { end KILL; fail "Kafka has not started in time; see $dir/kafka.log"; }
     sleep 0.1
   done
 }
