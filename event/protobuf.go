@@ -90,6 +90,9 @@ func walk(data []byte, at int, fields []wireField, each func(v wireValue) error)
 		if n < 0 {
 			return wireError(0, "", n, at)
 		}
+		if num > protowire.MaxValidNumber { // protowire takes it
+			return fieldErrorf(ReasonUnparsable, "", "field %d: the largest number is %d (byte %d)", num, protowire.MaxValidNumber, at)
+		}
 		data, at = data[n:], at+n
 		var field wireField
 		if int(num) < len(fields) {

@@ -127,6 +127,7 @@ func TestDecodeProtobufArrivalError(t *testing.T) {
 		{when(textField(1, "now")), ReasonUnparsable, `time.seconds: a string or a message, want an integer`},
 		{when([]byte{0}), ReasonUnparsable, `time: reading the number of a field: invalid field number (byte 13)`},
 		{record(id, one, []byte{0xff}), ReasonUnparsable, `reading the number of a field: the record ends inside of it (byte 11)`},
+		{record(id, one, intField(1<<29, 1)), ReasonUnparsable, `field 536870912: the largest number is 536870911 (byte 11)`},
 		{record(id, one, []byte{7<<3 | 6, 0}), ReasonUnparsable, `field 7: cannot parse reserved wire type (byte 12)`},
 		{record(id, one, tag(9, protowire.StartGroupType)), ReasonUnparsable, `field 9: the record ends inside of it`},
 		{record(id, one, []byte(strings.Repeat("\x4b", 100_000))), ReasonUnparsable, `field 9: `},
