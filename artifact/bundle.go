@@ -12,6 +12,7 @@ type Bundle struct {
 	Synthetic  Synthetic
 	Models     []Model  // in the order of Manifest.Models
 	Mapping    *Mapping // nil in the serving part, whose rows of M are in Redis
+	Growth     *Growth  // nil where the artifact has nothing to solve rows of arrivals against
 	Means      *Means   // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
 }
 

@@ -5,6 +5,7 @@
 //	synthetic.safetensors            A' N'×N', X' N'×d, Y' N', and the preprocessing's vectors
 //	models/NAME.safetensors          a model's weights and its tables of S
 //	mapping.safetensors              M N×N' and the ids of its rows
+//	growth.safetensors               optional: what rows of M of arrivals are solved against
 //	means.safetensors                optional: cluster means of T, for a model that comes later
 //
 // FORMAT.md describes the format for other programs; the tensor files open with safetensors.numpy.load_file.
@@ -33,6 +34,7 @@
 //	bundle.go, manifest.go   the types
 //	manifestjson.go          manifest.json: fields, ranges, checksum
 //	confidence.go            calibration errors, abstention and its curve
+//	growth.go                what arrivals get rows of M by, in memory and as tensors
 //	means.go                 cluster means, in memory and as tensors
 //	safetensors.go           the container: header and data, nothing of their meaning
 //	tensors.go               typed arrays in and out of it

@@ -16,7 +16,8 @@ const (
 	manifestSumFile = "manifest.sha256" // as sha256sum writes it
 	syntheticFile   = "synthetic.safetensors"
 	mappingFile     = "mapping.safetensors"
-	meansFile       = "means.safetensors" // optional
+	growthFile      = "growth.safetensors" // optional
+	meansFile       = "means.safetensors"  // optional
 )
 
 // modelFile holds the weights and tables of one model.
@@ -30,7 +31,8 @@ const (
 	featuresPrefix = "features."
 )
 
-// encodeTensorFiles makes every file but the manifest; the mapping's and the means' only where b has them. b is valid.
+// encodeTensorFiles makes every file but the manifest; the mapping's, the growth's and the means' only where b
+// has them. b is valid.
 func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	tensors := map[string][]tensor{syntheticFile: syntheticTensors(b)}
 	for _, m := range b.Models {
@@ -38,6 +40,9 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	}
 	if b.Mapping != nil {
 		tensors[mappingFile] = mappingTensors(b.Mapping)
+	}
+	if b.Growth != nil {
+		tensors[growthFile] = growthTensors(b.Growth)
 	}
 	if b.Means != nil {
 		tensors[meansFile] = meansTensors(b.Means)
@@ -261,6 +266,11 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 		decode = func(s tensorSet) error { return decodeSynthetic(b, s) }
 	case name == mappingFile:
 		decode = func(s tensorSet) error { return decodeMapping(b, s) }
+	case name == growthFile:
+		decode = func(s tensorSet) (err error) {
+			b.Growth, err = decodeGrowth(s, b.Manifest.SyntheticNodes, b.Manifest.Models)
+			return err
+		}
 	case name == meansFile:
 		decode = func(s tensorSet) (err error) {
 			b.Means, err = decodeMeans(s, b.Manifest.SyntheticNodes, b.Manifest.Data.Features)

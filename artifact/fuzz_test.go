@@ -48,6 +48,15 @@ func FuzzSafetensors(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(means)
+	growth, err := encodeTensors([]tensor{
+		float32Tensor("dictionary", "", make([]float32, 8), 2, 4), int64Tensor("entries", "", []int{1}),
+		float32Tensor("sgc.u0.scale", "", []float32{1}, 1), float32Tensor("sgc.u1.factor", "", make([]float32, 2), 2, 1),
+		float32Tensor("sgc.c.scale", "", []float32{1}, 1),
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(growth)
 	f.Fuzz(func(t *testing.T, file []byte) {
 		total := allocated(func() { readEverything(t, file) })
 		if most := allowance(len(file)); total > most {
@@ -78,7 +87,9 @@ func readEverything(t *testing.T, file []byte) {
 	}
 	m := &Manifest{SyntheticNodes: 2, Data: Data{Nodes: 2, Features: 3, Classes: []string{"a", "b"}}, Mapping: MappingInfo{Rows: 2}}
 	b := &Bundle{Manifest: *m, Models: []Model{{Name: "sgc"}}}
-	for _, name := range []string{syntheticFile, mappingFile, meansFile, modelFile("sgc")} {
+	m.Models = []ModelInfo{{Name: "sgc"}}
+	b.Manifest = *m
+	for _, name := range []string{syntheticFile, mappingFile, growthFile, meansFile, modelFile("sgc")} {
 		_ = decodeTensorFile(b, name, file)
 	}
 	if b.Synthetic.Labels != nil {
@@ -86,6 +97,9 @@ func readEverything(t *testing.T, file []byte) {
 	}
 	if b.Mapping != nil {
 		_ = b.validateMapping()
+	}
+	if b.Growth != nil {
+		_ = b.validateGrowth()
 	}
 	if b.Means != nil {
 		_ = b.Means.validate(m.SyntheticNodes, m.Data.Features)

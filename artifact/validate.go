@@ -33,6 +33,11 @@ func (b *Bundle) Validate() error {
 			return fmt.Errorf("%s: %w", mappingFile, err)
 		}
 	}
+	if b.Growth != nil {
+		if err := b.validateGrowth(); err != nil {
+			return fmt.Errorf("%s: %w", growthFile, err)
+		}
+	}
 	if b.Means != nil {
 		if err := b.Means.validate(b.Manifest.SyntheticNodes, b.Manifest.Data.Features); err != nil {
 			return fmt.Errorf("%s: %w", meansFile, err)

@@ -93,6 +93,26 @@ func Confidence() artifact.Confidence {
 	}
 }
 
+// Growth is what rows of M of arrivals are solved against, for all models of a bundle, of random numbers.
+func Growth(seed uint64, b *artifact.Bundle) *artifact.Growth {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	g := &artifact.Growth{Entries: min(4, b.Manifest.SyntheticNodes), Messages: map[string]infer.Messages{}}
+	width := 0
+	for _, m := range b.Models {
+		parts := infer.Messages{C: infer.Part{Scale: rng.Float32()}}
+		for range m.Tables.U {
+			parts.U = append(parts.U, infer.Part{Scale: rng.Float32()})
+		}
+		if hidden := m.Tables.C.Cols; hidden > 1 {
+			parts.U[0], parts.C = infer.Part{Factor: dense(rng, hidden, 3)}, infer.Part{Factor: dense(rng, hidden, 2)}
+		}
+		g.Messages[m.Name] = parts
+		width += parts.Width(m.Tables)
+	}
+	g.Dictionary = dense(rng, b.Manifest.SyntheticNodes, width)
+	return g
+}
+
 // Means are cluster means of all architectures for a bundle, of random numbers.
 func Means(seed uint64, b *artifact.Bundle) *artifact.Means {
 	rng := rand.New(rand.NewPCG(seed, 4))

@@ -1,0 +1,202 @@
+package artifact
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// Growth is what gives arrivals rows of M of their own, so that later arrivals can attach to them (ALGORITHM.md, section 5,
+// last part): the dictionary that the rows of T's nodes were solved against, and how models' tables become its columns. All
+// models that M was solved for have a part in it, whichever is served, so that every consumer solves the same rows.
+type Growth struct {
+	Entries    int                       // k: most entries of a row
+	Dictionary *graph.Dense              // t', N'×p: the messages of the synthetic nodes
+	Messages   map[string]infer.Messages // by model, whose columns stand side by side in the order of Manifest.Models
+}
+
+// ErrNoGrowth says that an artifact has nothing to solve rows of arrivals against.
+var ErrNoGrowth = errors.New("the artifact has no dictionary to solve rows of M for arrivals against: " +
+	"train it anew with trainer train, by method solved or cluster")
+
+// Grower gives rows of M to arrivals, by the frozen deployments of the models that M was solved for. Those that are deployed
+// already may be given, by name. It fails with [ErrNoGrowth] where the artifact has no Growth.
+func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*infer.Grower, error) {
+	if b.Growth == nil {
+		return nil, ErrNoGrowth
+	}
+	var models []infer.GrowingModel
+	for _, m := range b.Models {
+		messages, ok := b.Growth.Messages[m.Name]
+		if !ok {
+			continue
+		}
+		frozen, ok := deployed[m.Name].(infer.Attachable)
+		if !ok {
+			model, err := infer.Build(m.Name, m.Params)
+			if err != nil {
+				return nil, err
+			}
+			if frozen, ok = model.Frozen(m.Tables, &b.Preprocess).(infer.Attachable); !ok {
+				return nil, fmt.Errorf("model %s gives its arrivals no tables", m.Name)
+			}
+		}
+		models = append(models, infer.GrowingModel{Frozen: frozen, Messages: messages})
+	}
+	return infer.NewGrower(b.Growth.Dictionary, b.Growth.Entries, models), nil
+}
+
+// parts are the messages' parts by the names of their tensors.
+func parts(model string, m *infer.Messages) map[string]*infer.Part {
+	out := map[string]*infer.Part{model + ".c": &m.C}
+	for k := range m.U {
+		out[fmt.Sprintf("%s.u%d", model, k)] = &m.U[k]
+	}
+	return out
+}
+
+func growthTensors(g *Growth) []tensor {
+	tensors := []tensor{
+		denseTensor("dictionary", "N'×p, messages of the synthetic nodes", g.Dictionary),
+		int64Tensor("entries", "most entries of a row of M", []int{g.Entries}),
+	}
+	for model, messages := range g.Messages {
+		for name, part := range parts(model, &messages) {
+			if part.Factor != nil {
+				tensors = append(tensors, denseTensor(name+".factor", "width×columns, makes messages of the table", part.Factor))
+			} else {
+				tensors = append(tensors, float32Tensor(name+".scale", "of the table's columns as messages", []float32{part.Scale}, 1))
+			}
+		}
+	}
+	return tensors
+}
+
+// decodeGrowth reads the growth of n synthetic nodes and these models; what is of other models is left alone.
+func decodeGrowth(s tensorSet, n int, models []ModelInfo) (*Growth, error) {
+	g := &Growth{Messages: map[string]infer.Messages{}}
+	var err error
+	if g.Dictionary, err = s.dense("dictionary", n, anyLength); err != nil {
+		return nil, err
+	}
+	entries, err := s.ints("entries", 1)
+	if err != nil {
+		return nil, err
+	}
+	g.Entries = entries[0]
+	for _, m := range models {
+		messages, there, err := decodeMessages(s, m.Name)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			g.Messages[m.Name] = messages
+		}
+	}
+	return g, nil
+}
+
+// decodeMessages reads the parts of a model, of tables u0, u1, … and c.
+func decodeMessages(s tensorSet, model string) (m infer.Messages, there bool, err error) {
+	for name := range s {
+		there = there || strings.HasPrefix(name, model+".")
+	}
+	if !there {
+		return m, false, nil
+	}
+	for {
+		name := fmt.Sprintf("%s.u%d", model, len(m.U))
+		if !s.hasPart(name) {
+			break
+		}
+		part, err := s.part(name)
+		if err != nil {
+			return m, true, err
+		}
+		m.U = append(m.U, part)
+	}
+	m.C, err = s.part(model + ".c")
+	return m, true, err
+}
+
+func (s tensorSet) hasPart(name string) bool {
+	_, scale := s[name+".scale"]
+	_, factor := s[name+".factor"]
+	return scale || factor
+}
+
+func (s tensorSet) part(name string) (infer.Part, error) {
+	if _, ok := s[name+".factor"]; ok {
+		factor, err := s.dense(name+".factor", anyLength, anyLength)
+		return infer.Part{Factor: factor}, err
+	}
+	scale, err := s.float32s(name+".scale", 1)
+	if err != nil {
+		return infer.Part{}, err
+	}
+	return infer.Part{Scale: scale[0]}, nil
+}
+
+// validateGrowth checks the dictionary and that the parts of each model fit its tables, which are valid.
+func (b *Bundle) validateGrowth() error {
+	g := b.Growth
+	width := 0
+	for _, name := range slices.Sorted(maps.Keys(g.Messages)) {
+		at := slices.IndexFunc(b.Models, func(m Model) bool { return m.Name == name })
+		switch {
+		case at < 0:
+			return fmt.Errorf("messages of model %q, which the artifact does not have", name)
+		case b.Models[at].Tables == nil:
+			return fmt.Errorf("messages of model %q, which has no frozen tables", name)
+		}
+		messages := g.Messages[name]
+		if err := validateMessages(name, &messages, b.Models[at].Tables); err != nil {
+			return err
+		}
+		width += messages.Width(b.Models[at].Tables)
+	}
+	if width == 0 {
+		return errors.New("no messages of any model")
+	}
+	if err := validateDense(g.Dictionary, b.Manifest.SyntheticNodes, width); err != nil {
+		return fmt.Errorf("dictionary: %w", err)
+	}
+	if g.Entries < 1 || g.Entries > b.Manifest.SyntheticNodes {
+		return fmt.Errorf("entries is %d, want 1 to %d", g.Entries, b.Manifest.SyntheticNodes)
+	}
+	return nil
+}
+
+func validateMessages(model string, m *infer.Messages, t *infer.Tables) error {
+	if len(m.U) != len(t.U) || t.C == nil {
+		return fmt.Errorf("%s: messages of %d tables, the model has %d", model, len(m.U), len(t.U))
+	}
+	for k, u := range t.U {
+		if err := validatePart(&m.U[k], u.Cols); err != nil {
+			return fmt.Errorf("%s.u%d.%w", model, k, err)
+		}
+	}
+	if err := validatePart(&m.C, t.C.Cols); err != nil {
+		return fmt.Errorf("%s.c.%w", model, err)
+	}
+	return nil
+}
+
+func validatePart(p *infer.Part, width int) error {
+	if p.Factor != nil {
+		if err := validateDense(p.Factor, width, p.Factor.Cols); err != nil {
+			return fmt.Errorf("factor: %w", err)
+		}
+		return nil
+	}
+	if s := float64(p.Scale); !(s >= 0) || math.IsInf(s, 0) {
+		return fmt.Errorf("scale: value is %v, want a finite number of 0 or more", p.Scale)
+	}
+	return nil
+}
