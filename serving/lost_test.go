@@ -1,0 +1,112 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+	"rivulet/mapping"
+)
+
+// Rows that Redis lost, or changed, between their marker and the loading are found out, whether M is read whole or not;
+// the version before goes on.
+func TestLostRowsAreRefused(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		for name, cacheBytes := range map[string]int64{"whole": 1 << 20, "as needed": 8 << 10, "without cache": 0} {
+			t.Run(name, func(t *testing.T) {
+				s.clear(t)
+				first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
+				s.publish(t, first)
+				w, log := newWatcherOf(t, s.client, s.prefix, "consumer", cacheBytes)
+				mustServe(t, w, "v1")
+				s.publish(t, second)
+				bucket := s.dataOf(t, "v2") + ":rows:3"
+				n := s.client.HLen(t.Context(), bucket).Val()
+				if err := s.client.Del(t.Context(), bucket).Err(); err != nil || n == 0 {
+					t.Fatalf("bucket of %d rows: %v", n, err)
+				}
+				log.take()
+				for range 3 {
+					if err := tick(t, w); err == nil || !strings.Contains(err.Error(), "of 300 rows of M: the others were lost or evicted") {
+						t.Fatalf("error = %v, want the loss", err)
+					}
+				}
+				if got := log.take(); len(got) != 1 || !strings.Contains(got[0], "serving=v1") {
+					t.Errorf("logged %q, want the refusal once", got)
+				}
+				mustAnswerLike(t, w.Current(), first)
+			})
+		}
+	})
+}
+
+func TestDamagedRowsAreRefused(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		b := bundle(t, 1, "v1")
+		s.publish(t, b)
+		bucket := s.dataOf(t, "v1") + ":rows:3"
+		id := s.client.HKeys(t.Context(), bucket).Val()[0]
+		if err := s.client.HSet(t.Context(), bucket, id, "\x01").Err(); err != nil {
+			t.Fatal(err)
+		}
+		w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 1<<20)
+		for range 2 {
+			if err := tick(t, w); !errors.As(err, new(refusal)) || !errors.Is(err, mapping.ErrDamaged) || w.Ready() {
+				t.Fatalf("error = %v, want a refusal of the row", err)
+			}
+		}
+	})
+}
+
+// One node of a cluster comes back empty: who asks for what it held is told so, and not that ids are unknown.
+func TestLostNode(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		client, ok := s.client.(*redis.ClusterClient)
+		if !ok {
+			t.Skip("one server: its marker goes with its rows, see TestVanishedVersion")
+		}
+		b := bundle(t, 1, "v1")
+		s.publish(t, b)
+		w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 0)
+		mustServe(t, w, "v1")
+		marker, err := client.MasterForKey(t.Context(), "{"+s.prefix+"}:current")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		var lost []string // ids of rows that are gone
+		err = client.ForEachMaster(t.Context(), func(ctx context.Context, node *redis.Client) error {
+			if node.Options().Addr == marker.Options().Addr {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, key := range node.Keys(ctx, "*:rows:*").Val() {
+				lost = append(lost, node.HKeys(ctx, key).Val()...)
+				if err := node.Del(ctx, key).Err(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || len(lost) == 0 || len(lost) == len(b.Mapping.IDs) {
+			t.Fatalf("%d of %d rows were removed: %v", len(lost), len(b.Mapping.IDs), err)
+		}
+		gone := map[string]bool{}
+		for _, id := range lost {
+			gone[id] = true
+		}
+		for _, id := range b.Mapping.IDs {
+			row := make([]infer.Row, 1)
+			err := w.Current().Rows(t.Context(), []string{id}, row)
+			if errors.Is(err, mapping.ErrVanished) != gone[id] || !gone[id] && !row[0].Known {
+				t.Fatalf("row of %s, which is lost: %t, gives %+v, %v", id, gone[id], row[0], err)
+			}
+		}
+	})
+}
