@@ -1,8 +1,10 @@
 package trainer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -28,6 +30,8 @@ type Options struct {
 	Models []string
 	// Hidden is the width of the hidden layer of models that have one; at least 1.
 	Hidden int
+	// WeightDecays are the candidates that validation chooses from for each model, each above 0; empty: [WeightDecays].
+	WeightDecays []float64
 	// Entries is k, the most entries of a row of M; at least 1.
 	Entries int
 	// Seed of everything random.
@@ -92,12 +96,27 @@ func (o Options) Validate() error {
 			return fmt.Errorf("models[%d] is %q, method %s has %s only", k, name, o.Method, strings.Join(only, ", "))
 		}
 	}
+	for k, decay := range o.WeightDecays {
+		if !(decay > 0) || math.IsInf(decay, 0) {
+			return fmt.Errorf("weight_decays[%d] is %g, want a positive number", k, decay)
+		}
+	}
 	for name := range o.Weights {
 		if !slices.Contains(o.Models, name) {
 			return fmt.Errorf("weights are given for model %q, which is not among the models %s", name, strings.Join(o.Models, ", "))
 		}
 	}
 	return features.Check(o.Preprocess)
+}
+
+// decays are the weight decays to try, strongest first, so that each fit of SGC starts from the last.
+func (o Options) decays() []float64 {
+	decays := slices.Clone(WeightDecays)
+	if len(o.WeightDecays) > 0 {
+		decays = slices.Clone(o.WeightDecays)
+	}
+	slices.SortFunc(decays, func(a, b float64) int { return cmp.Compare(b, a) })
+	return decays
 }
 
 // syntheticNodes is N' for a graph of n nodes of which labelled have a class, one of so many that are present.

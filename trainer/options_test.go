@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,7 @@ func TestOptionsRefuse(t *testing.T) {
 		"both nodes (5) and ratio (0.1) are set": func(o *Options) { o.Nodes, o.Ratio = 5, 0.1 },
 		"entries is 0":                           func(o *Options) { o.Entries = 0 },
 		"batch is 0":                             func(o *Options) { o.Batch = 0 },
+		"weight_decays[1] is 0":                  func(o *Options) { o.WeightDecays = []float64{1, 0} },
 		`preprocess is "whiten"`:                 func(o *Options) { o.Preprocess = "whiten" },
 	} {
 		o := Defaults()
@@ -47,5 +49,14 @@ func TestSyntheticNodes(t *testing.T) {
 		if got := c.o.syntheticNodes(c.n, c.labelled, c.present); got != c.want {
 			t.Errorf("%+v of %d nodes, %d labelled: N' = %d, want %d", c.o, c.n, c.labelled, got, c.want)
 		}
+	}
+}
+
+func TestDecaysAreStrongestFirst(t *testing.T) {
+	if got := (Options{WeightDecays: []float64{1e-4, 1e-2, 1e-3}}).decays(); !slices.Equal(got, []float64{1e-2, 1e-3, 1e-4}) {
+		t.Errorf("decays %v", got)
+	}
+	if got := (Options{}).decays(); !slices.Equal(got, WeightDecays) {
+		t.Errorf("decays %v, want the default ones", got)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"rivulet/trainer/fit"
 )
 
-// WeightDecays are the candidates that validation chooses from, strongest first so that each fit of SGC starts from the
-// last.
+// WeightDecays are the candidates that validation chooses from where nothing is said.
 var WeightDecays = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5}
 
 // fitted is a model with the weight decay that validation chose for it.
@@ -55,8 +54,9 @@ func (t *task) shape(name string) fit.Shape {
 // chooseSGC fits one model for each weight decay and keeps the best on the support nodes, deployed jointly on T.
 func (t *task) chooseSGC(ctx context.Context, p fit.Problem, progress Progress, what string) (*fitted, error) {
 	var start *infer.SGC
-	trials := make([]trial, len(WeightDecays))
-	for k, decay := range WeightDecays {
+	decays := t.options.decays()
+	trials := make([]trial, len(decays))
+	for k, decay := range decays {
 		trials[k] = trial{decay, func() (infer.Model, float64, error) {
 			model, err := fit.SGC(ctx, p, decay, start)
 			if err != nil {
@@ -70,28 +70,21 @@ func (t *task) chooseSGC(ctx context.Context, p fit.Problem, progress Progress, 
 	return choose(what, progress, trials)
 }
 
-// candidates are the hyperparameters of a two-layer model's fit that validation chooses from: weight decays, strongest first,
-// and dropouts.
-type candidates struct {
-	decays   []float64
-	dropouts []dropouts
-}
-
-// dropouts are shares of the hidden layer and of the features that are left out.
+// dropouts are shares of the hidden layer and of the features that a fit of a two-layer model leaves out.
 type dropouts struct{ hidden, input float64 }
 
 var (
-	ofOriginal = candidates{WeightDecays, []dropouts{{0.5, 0.5}}}
+	ofOriginal = []dropouts{{0.5, 0.5}}
 	// The few nodes of S are means: what is left out of their features is missed (cora: 1 to 2 points). Which share of the
-	// hidden layer does better differs by set, and the ends of the weight decays are never chosen.
-	ofSynthetic = candidates{WeightDecays[1:4], []dropouts{{0.5, 0}, {0.8, 0}}}
+	// hidden layer does better differs by set.
+	ofSynthetic = []dropouts{{0.5, 0}, {0.8, 0}}
 )
 
-// chooseGNN does the same for a two-layer model among its candidates; the best epoch is chosen by validation too.
-func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among candidates, progress Progress, what string) (*fitted, error) {
+// chooseGNN does the same for a two-layer model, with each of some dropouts; the best epoch is chosen by validation too.
+func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, of []dropouts, progress Progress, what string) (*fitted, error) {
 	var trials []trial
-	for _, decay := range among.decays {
-		for _, d := range among.dropouts {
+	for _, decay := range t.options.decays() {
+		for _, d := range of {
 			o := fit.DefaultGNNOptions(decay, t.options.Seed)
 			o.Dropout, o.InputDropout = d.hidden, d.input
 			trials = append(trials, trial{decay, func() (infer.Model, float64, error) {
