@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"rivulet/artifact"
 	"rivulet/graph"
@@ -75,8 +76,8 @@ func (t *task) newClustering() *clustering {
 	return &clustering{task: t, points: points, labelled: t.cluster(points)}
 }
 
-// mapper makes M of clusters for models and their tables of T.
-type mapper func(ctx context.Context, models []infer.Model, onT []*infer.Tables, c *condense.Clusters) (*graph.CSR, error)
+// mapper makes M of clusters; dictionary is of the models that M is for.
+type mapper func(ctx context.Context, dictionary func() *condense.Dictionary, c *condense.Clusters) (*graph.CSR, error)
 
 // condenseSolved is ALGORITHM.md, section 5: one M for all models, solved for their messages.
 func (t *task) condenseSolved(ctx context.Context, whole []*fitted, progress Progress) (*condensed, error) {
@@ -88,7 +89,7 @@ func (t *task) condenseClusters(ctx context.Context, whole []*fitted, progress P
 	return t.newClustering().make(ctx, models(whole), membership, progress)
 }
 
-func membership(_ context.Context, _ []infer.Model, _ []*infer.Tables, c *condense.Clusters) (*graph.CSR, error) {
+func membership(_ context.Context, _ func() *condense.Dictionary, c *condense.Clusters) (*graph.CSR, error) {
 	return condense.MembershipMapping(c), nil
 }
 
@@ -102,7 +103,8 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, m mapper, p
 	for k, m := range models {
 		onT[k] = m.Tables(c.original.Adj, c.inputs)
 	}
-	rows, err := m(ctx, models, onT, joined)
+	dictionary := sync.OnceValue(func() *condense.Dictionary { return c.dictionary(models, onT, joined) })
+	rows, err := m(ctx, dictionary, joined)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +126,7 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, m mapper, p
 		means: func() *artifact.Means {
 			return condense.Means(c.original.Adj, c.x, joined, tables.MeetingWeights(c.original.Adj))
 		},
+		growth: func() *artifact.Growth { return c.growth(models, dictionary()) },
 		tables: func(m infer.Model) (*infer.Tables, error) {
 			if t, ok := known[m]; ok {
 				return t, nil
@@ -139,14 +142,23 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, m mapper, p
 }
 
 // solveMapping finds M from the models' messages.
-func (t *task) solveMapping(ctx context.Context, models []infer.Model, onT []*infer.Tables, c *condense.Clusters) (*graph.CSR, error) {
-	weights := tables.MeetingWeights(t.original.Adj)
+func (t *task) solveMapping(ctx context.Context, dictionary func() *condense.Dictionary, _ *condense.Clusters) (*graph.CSR, error) {
+	return dictionary().Solve(t.options.Entries), ctx.Err()
+}
+
+// dictionary is what rows of M for models are solved against.
+func (t *task) dictionary(models []infer.Model, onT []*infer.Tables, c *condense.Clusters) *condense.Dictionary {
 	support := condense.Support{Batch: t.data.Attach(t.original, t.data.Validation, true), Pre: t.pre}
-	messages := make([]*graph.Dense, len(models))
+	return condense.NewDictionary(models, onT, support, c, tables.MeetingWeights(t.original.Adj))
+}
+
+// growth is what an artifact keeps of a dictionary, for rows of arrivals.
+func (t *task) growth(models []infer.Model, d *condense.Dictionary) *artifact.Growth {
+	g := &artifact.Growth{Entries: min(t.options.Entries, t.nodes), Dictionary: d.Clusters, Messages: map[string]infer.Messages{}}
 	for k, m := range models {
-		messages[k] = condense.Messages(m, onT[k], support)
+		g.Messages[m.Name()] = d.Parts[k]
 	}
-	return condense.SolveMapping(condense.Shared(messages, weights), c, weights, t.options.Entries), ctx.Err()
+	return g
 }
 
 // fit fits W_S; no model fitted on T has a part in it.

@@ -68,6 +68,8 @@ type condensed struct {
 	fitter *tables.Fitter
 	// means are what the artifact keeps of T for models that come later; nil where there are no clusters to take them of.
 	means func() *artifact.Means
+	// growth is what the artifact keeps for rows of M of arrivals; nil where there are no clusters' messages to solve them against.
+	growth func() *artifact.Growth
 	// features gives S the frozen tables of the features themselves, which a frozen SGC's embeddings are read of.
 	features func() (*infer.Tables, error)
 	// fit fits W_S of a model on S.

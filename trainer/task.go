@@ -128,6 +128,7 @@ func attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, g
 const (
 	purposeProjection = iota + 1
 	purposeClusters
+	purposeOrders
 )
 
 // rng is a random stream of its own for each purpose, so that one more draw in one place moves nothing elsewhere.

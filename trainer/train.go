@@ -127,6 +127,9 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 	if t.options.Means && r.served.means != nil {
 		b.Means = r.served.means()
 	}
+	if r.served.growth != nil {
+		b.Growth = r.served.growth()
+	}
 	for k, p := range r.placed {
 		m := artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables}
 		kinds := r.calibrations[k].kinds

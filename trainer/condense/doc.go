@@ -17,7 +17,8 @@
 //	                        that a model predicts
 //	Membership, Adjacency   means over clusters (X' = Membership·X) and A'
 //	Messages, ScalesOf      t_j: what an arrival reads of node j, each block weighed by what it makes of it
-//	SolveMapping            M, row by row (package nnls)
+//	Dictionary              t' of clusters, and M solved against it, row by row (package infer/nnls)
+//	SolveMapping            the same for messages of any kind
 //
 // Notation as in package infer; a cluster is a synthetic node.
 //

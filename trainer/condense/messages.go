@@ -48,14 +48,21 @@ func (s Support) mean(f func(i int) float64) float64 {
 
 // Messages are t_j, N×p: what of every node of T an arrival reads, in the units of its effect on the logits (ALGORITHM.md,
 // section 5, step 3). tables are the model's on T.
+func Messages(m infer.Model, tables *infer.Tables, s Support) *graph.Dense {
+	parts := MessagesOf(m, tables, s)
+	return parts.Of(tables)
+}
+
+// MessagesOf measures on the support nodes how the tables of a model become messages:
 //
 //	SGC                    [u1 W̄, s0·u0 W̄, cs·c]
 //	GCN, GraphSAGE, Cheby  [u1 less its class mean, u0·P0, c·Pc]
 //	APPNP                  [u_t·RMS((1−α)/D_i)^(hops−1−t) …, c·(1−α)·RMS ‖z_i‖/√D_i]
-func Messages(m infer.Model, tables *infer.Tables, s Support) *graph.Dense {
+func MessagesOf(m infer.Model, tables *infer.Tables, s Support) infer.Messages {
 	switch m := m.(type) {
 	case *infer.SGC:
-		return sgcMessages(tables, ScalesOf(s.Batch, s.Pre.Fold(m.W).Apply(s.Batch.X)))
+		scales := ScalesOf(s.Batch, s.Pre.Fold(m.W).Apply(s.Batch.X))
+		return infer.Messages{U: []infer.Part{{Scale: scales.Hop}, {Scale: 1}}, C: infer.Part{Scale: scales.Back}}
 	case *infer.APPNP:
 		return appnpMessages(m, tables, s)
 	}
@@ -90,11 +97,11 @@ type layered struct {
 	s, kappa, back func(degree float64) float64
 }
 
-func (l layered) messages(m infer.Model, t *infer.Tables, s Support) *graph.Dense {
+func (l layered) messages(m infer.Model, t *infer.Tables, s Support) infer.Messages {
 	hidden := masks(m, t, s)
 	first := l.effects(s, hidden, l.own, l.kappa, firstEffects)
 	back := l.effects(s, s.Pre.Fold(l.first).Apply(s.Batch.X), l.onward, l.back, backEffects)
-	return beside(centredRows(t.U[1]), graph.MulDense(t.U[0], first), graph.MulDense(t.C, back))
+	return infer.Messages{U: []infer.Part{{Factor: first}, {Scale: 1}}, C: infer.Part{Factor: back}}
 }
 
 // masks are 1 where the hidden layer of a support node lets through, n×h.
@@ -167,12 +174,12 @@ func topFactors(m *mat.SymDense, scale float64, keep int) *graph.Dense {
 	return out
 }
 
-func appnpMessages(m *infer.APPNP, t *infer.Tables, s Support) *graph.Dense {
-	blocks := make([]*graph.Dense, 0, m.Hops+1)
+func appnpMessages(m *infer.APPNP, t *infer.Tables, s Support) infer.Messages {
+	var out infer.Messages
 	keep := 1 - float64(m.Alpha)
-	for hop, u := range t.U {
+	for hop := range t.U {
 		scale := math.Sqrt(s.mean(func(i int) float64 { return math.Pow(sq(keep/(s.degree(i)+1)), float64(m.Hops-1-hop)) }))
-		blocks = append(blocks, times(centredRows(u), scale))
+		out.U = append(out.U, infer.Part{Scale: float32(scale)})
 	}
 	z := graph.MulDense(m.Frozen(t, s.Pre).(infer.Embedder).Embeddings(s.Batch), m.W2)
 	back := math.Sqrt(s.mean(func(i int) float64 {
@@ -183,27 +190,8 @@ func appnpMessages(m *infer.APPNP, t *infer.Tables, s Support) *graph.Dense {
 		}
 		return squaredLength(centred(own)) / (s.degree(i) + 1)
 	}))
-	return beside(append(blocks, times(t.C.Clone(), keep*back))...)
-}
-
-// Shared puts the messages of several models side by side, each scaled to unit weighted RMS, so that one M serves all.
-func Shared(messages []*graph.Dense, weights []float32) *graph.Dense {
-	if len(messages) == 1 {
-		return messages[0]
-	}
-	scaled := make([]*graph.Dense, len(messages))
-	for k, m := range messages {
-		sum, total := 0.0, 0.0
-		for j := range m.Rows {
-			sum += float64(weights[j]) * squaredLength(m.Row(j))
-			total += float64(weights[j])
-		}
-		scaled[k] = m
-		if sum > 0 {
-			scaled[k] = times(m.Clone(), 1/math.Sqrt(sum/total))
-		}
-	}
-	return beside(scaled...)
+	out.C.Scale = float32(keep * back)
+	return out
 }
 
 // beside puts matrices of equal rows side by side.
@@ -220,22 +208,6 @@ func beside(blocks ...*graph.Dense) *graph.Dense {
 		}
 	}
 	return out
-}
-
-func centredRows(m *graph.Dense) *graph.Dense {
-	out := graph.NewDense(m.Rows, m.Cols)
-	for i := range m.Rows {
-		copy(out.Row(i), centred(m.Row(i)))
-	}
-	return out
-}
-
-// times scales a matrix in place.
-func times(m *graph.Dense, factor float64) *graph.Dense {
-	for k := range m.Data {
-		m.Data[k] *= float32(factor)
-	}
-	return m
 }
 
 func setRow(m *mat.Dense, i int, row []float32) {

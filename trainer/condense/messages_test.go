@@ -3,6 +3,7 @@ package condense
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"rivulet/graph"
@@ -158,23 +159,32 @@ func TestSection5SharedMessagesWeighTheSame(t *testing.T) {
 		weights[j] = 0.1 + w.rng.Float32()
 		total += float64(weights[j])
 	}
-	var messages []*graph.Dense
+	var parts []infer.Messages
+	var onT []*infer.Tables
 	for _, m := range w.models(t, d, h, c) {
-		messages = append(messages, Messages(m, m.Tables(w.adj, infer.Ready(w.x)), w.support))
+		onT = append(onT, m.Tables(w.adj, infer.Ready(w.x)))
+		parts = append(parts, MessagesOf(m, onT[len(onT)-1], w.support))
 	}
-	if alone := Shared(messages[:1], weights); alone != messages[0] {
+	before := parts[0].Of(onT[0])
+	if alone := sideBySide(parts[:1], onT[:1], weights); !slices.Equal(alone.Data, before.Data) {
 		t.Error("the messages of one model were changed")
 	}
-	shared, at := Shared(messages, weights), 0
-	for k, m := range messages {
-		sum := 0.0
+	shared, at := sideBySide(parts, onT, weights), 0
+	for k := range parts {
+		width, sum := parts[k].Width(onT[k]), 0.0
 		for j := range n {
-			sum += float64(weights[j]) * squaredLength(shared.Row(j)[at:at+m.Cols])
+			sum += float64(weights[j]) * squaredLength(shared.Row(j)[at:at+width])
 		}
 		if rms := math.Sqrt(sum / total); math.Abs(rms-1) > 1e-4 {
 			t.Errorf("messages of model %d have weighted RMS %.4f", k, rms)
 		}
-		at += m.Cols
+		own := parts[k].Of(onT[k]) // the scale is in the parts, too
+		for j := range n {
+			if !slices.Equal(own.Row(j), shared.Row(j)[at:at+width]) {
+				t.Fatalf("model %d, node %d: messages %v of its parts, %v beside the others", k, j, own.Row(j), shared.Row(j)[at:at+width])
+			}
+		}
+		at += width
 	}
 	if at != shared.Cols {
 		t.Errorf("%d columns, want %d", shared.Cols, at)

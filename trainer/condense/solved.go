@@ -51,19 +51,6 @@ func centred(row []float32) []float32 {
 	return out
 }
 
-// sgcMessages are [u1 W̄, s0·u0 W̄, cs·c] of every node of T, N×(2C+1).
-func sgcMessages(t *infer.Tables, s MessageScales) *graph.Dense {
-	u0, u1 := t.U[0], t.U[1]
-	out := graph.NewDense(u0.Rows, 2*u0.Cols+1)
-	for j := range out.Rows {
-		row := out.Row(j)
-		copy(row, centred(u1.Row(j)))
-		graph.Axpy(row[u0.Cols:2*u0.Cols], s.Hop, centred(u0.Row(j)))
-		row[2*u0.Cols] = s.Back * t.C.Data[j]
-	}
-	return out
-}
-
 // SolveMapping finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' mean
 // messages that is nearest to j's own, min ‖t_j − m·t'‖². weights are w_j (N), by which the means are taken.
 func SolveMapping(messages *graph.Dense, c *Clusters, weights []float32, k int) *graph.CSR {

@@ -81,7 +81,9 @@ func TestSection5Messages(t *testing.T) {
 			}
 			return cs * tables.C[j][0]
 		})
-		got := sgcMessages(infer.SGCTables(convert.Pattern(adj), convert.Dense(x.Mul(w))), s)
+		model := &infer.SGC{W: convert.Dense(w), B: make([]float32, c)}
+		plain := Support{Batch: batch, Pre: &infer.Preprocess{Kind: infer.None, Scale: 1}}
+		got := Messages(model, model.Tables(convert.Pattern(adj), infer.Ready(convert.Dense(x))), plain)
 		if g := convert.Gap(convert.Matrix(got), want); g > 1e-4 {
 			t.Fatalf("messages are off by %g", g)
 		}

@@ -1,0 +1,56 @@
+package condense
+
+import (
+	"math"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/infer/nnls"
+)
+
+// Dictionary is what rows of M are solved against, for the nodes of T and later for arrivals.
+type Dictionary struct {
+	Parts    []infer.Messages // how each model's tables become messages, in the order of their columns
+	Clusters *graph.Dense     // t', N'×p: the mean messages of each cluster
+
+	nodes *graph.Dense // t, N×p
+}
+
+// NewDictionary measures the messages of models on the support nodes and takes their means over clusters, weighted by w_j (N).
+// onT are the models' tables of T. Several models have their messages side by side, each scaled to unit weighted RMS, so that
+// one M serves all.
+func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clusters, weights []float32) *Dictionary {
+	d := &Dictionary{}
+	for k, m := range models {
+		d.Parts = append(d.Parts, MessagesOf(m, onT[k], s))
+	}
+	d.nodes = sideBySide(d.Parts, onT, weights)
+	d.Clusters = ClusterMeans(d.nodes, c, weights)
+	return d
+}
+
+// Solve finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' messages that is nearest
+// to j's own, min ‖t_j − m·t'‖².
+func (d *Dictionary) Solve(k int) *graph.CSR { return nnls.Rows(d.Clusters, d.nodes, k) }
+
+// sideBySide scales the parts of several models and returns their messages, N×p.
+func sideBySide(parts []infer.Messages, onT []*infer.Tables, weights []float32) *graph.Dense {
+	blocks := make([]*graph.Dense, len(parts))
+	for k := range parts {
+		blocks[k] = parts[k].Of(onT[k])
+		if rms := weightedRMS(blocks[k], weights); len(parts) > 1 && rms > 0 {
+			parts[k].Times(float32(1 / rms))
+			blocks[k] = parts[k].Of(onT[k])
+		}
+	}
+	return beside(blocks...)
+}
+
+func weightedRMS(rows *graph.Dense, weights []float32) float64 {
+	sum, total := 0.0, 0.0
+	for j := range rows.Rows {
+		sum += float64(weights[j]) * squaredLength(rows.Row(j))
+		total += float64(weights[j])
+	}
+	return math.Sqrt(sum / total)
+}

@@ -1,0 +1,261 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"text/tabwriter"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+)
+
+// GrowOptions say what of growth to measure.
+type GrowOptions struct {
+	Run    Options   // method, models and size
+	Shares []float64 // of the test nodes that arrive first, each between 0 and 1
+	Orders int       // random orders of the test nodes that figures are means over, at least 1
+	Batch  int       // arrivals of a micro-batch, at least 1
+}
+
+// GrowDefaults are waves of a quarter, a half and three quarters, in batches as the consumer forms them.
+func GrowDefaults() GrowOptions {
+	return GrowOptions{Run: Defaults(), Shares: []float64{0.25, 0.5, 0.75}, Orders: 5, Batch: 256}
+}
+
+// Validate names the option that is out of range.
+func (o *GrowOptions) Validate() error {
+	for k, s := range o.Shares {
+		if !(s > 0 && s < 1) {
+			return fmt.Errorf("shares[%d] is %v, want more than 0 and less than 1", k, s)
+		}
+	}
+	switch {
+	case len(o.Shares) == 0:
+		return errors.New("shares is empty")
+	case o.Orders < 1:
+		return fmt.Errorf("orders is %d, want at least 1", o.Orders)
+	case o.Batch < 1:
+		return fmt.Errorf("batch is %d, want at least 1", o.Batch)
+	}
+	return o.Run.Validate()
+}
+
+// GrowResult is what the nodes of the second wave are worth, with the first one there in different forms. All are of node
+// batches.
+type GrowResult struct {
+	Model  string  `json:"model"`
+	Share  float64 `json:"share"`  // of the test nodes that came first
+	First  int     `json:"first"`  // nodes of the first wave
+	Second int     `json:"second"` // nodes that are measured
+	Orders int     `json:"orders"`
+
+	Ignored  eval.Spread `json:"ignored"`  // accuracy in percent: on S, neighbours of the first wave are unknown
+	Attached eval.Spread `json:"attached"` // on S, neighbours of the first wave have rows of M by the consumer's solve
+	Whole    eval.Spread `json:"whole"`    // on T with the first wave in it, joint
+
+	Unknown         eval.Spread `json:"unknown"`          // percent of the second wave's edges whose other end has no row of M: the first wave ignored
+	UnknownAttached eval.Spread `json:"unknown_attached"` // the same with the first wave attached
+	Left            eval.Spread `json:"left"`             // share of the first wave's squared messages that its rows leave out
+}
+
+// Grow measures what attachable arrivals are worth: it makes S, M and the dictionary of a run, and then, for random orders of
+// the test nodes, lets the first share of them arrive and get rows of M in micro-batches, as a consumer gives them, and predicts
+// the rest.
+func Grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progress) ([]GrowResult, error) {
+	out, err := grow(ctx, d, o, progress)
+	if err != nil {
+		return nil, fmt.Errorf("growing %s: %w", d.Name, err)
+	}
+	return out, nil
+}
+
+func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progress) ([]GrowResult, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if len(d.Test) < 2 {
+		return nil, fmt.Errorf("%d test nodes, want two waves of them", len(d.Test))
+	}
+	t, err := newTask(d, o.Run)
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.condense(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	if r.served.growth == nil {
+		return nil, fmt.Errorf("method %s: %w", o.Run.Method, artifact.ErrNoGrowth)
+	}
+	g := &growing{task: t, recipe: r, batch: o.Batch, deployed: map[string]infer.Deployment{}}
+	b := &artifact.Bundle{Preprocess: *t.pre, Growth: r.served.growth()}
+	for _, p := range r.placed {
+		b.Models = append(b.Models, artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables})
+		g.deployed[p.model.Name()] = p.build()
+	}
+	if g.grower, err = b.Grower(g.deployed); err != nil {
+		return nil, err
+	}
+	rng := t.rng(purposeOrders)
+	waves := map[float64][]wave{}
+	for k := range o.Orders {
+		progress.Step("growing", k, o.Orders)
+		order := permuted(rng, d.Test)
+		for _, share := range o.Shares {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			first := min(max(1, int(share*float64(len(order)))), len(order)-1)
+			waves[share] = append(waves[share], g.measure(order[:first], order[first:]))
+		}
+	}
+	progress.Step("growing", o.Orders, o.Orders)
+	return g.results(o, waves), nil
+}
+
+func permuted(rng *rand.Rand, nodes []int32) []int32 {
+	out := slices.Clone(nodes)
+	rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// growing is a served S that arrivals are attached to.
+type growing struct {
+	*task
+	*recipe
+	batch    int
+	deployed map[string]infer.Deployment
+	grower   *infer.Grower
+}
+
+// wave is one order's figures of a share, by model where they differ.
+type wave struct {
+	first, second                  int
+	ignored, attached, whole       map[string]float64
+	unknown, unknownAttached, left float64
+}
+
+func (g *growing) measure(first, second []int32) wave {
+	w := wave{first: len(first), second: len(second), ignored: map[string]float64{}, attached: map[string]float64{}, whole: map[string]float64{}}
+	rows, left := g.arrive(first)
+	ignored, attached := g.attached(second, nil), g.attached(second, rows)
+	joined := *g.data
+	joined.Unlabelled = slices.Concat(joined.Unlabelled, first)
+	grown := joined.Original()
+	onGrown := attach(&joined, grown, dataset.Batches(second, g.options.Batch), false)
+	inputs := g.pre.Raw(grown.X)
+	for name, d := range g.deployed {
+		w.ignored[name], w.attached[name] = accuracyOn(plain(d), ignored), accuracyOn(plain(d), attached)
+	}
+	for _, f := range g.recipe.whole {
+		w.whole[f.model.Name()] = accuracyOn(plain(f.model.Joint(grown.Adj, inputs, g.pre)), onGrown)
+	}
+	w.unknown, w.unknownAttached, w.left = g.unknown(second, ignored), g.unknown(second, attached), left
+	return w
+}
+
+// arrive gives the nodes of a first wave rows of M, micro-batch by micro-batch: a node finds the rows of T and of the batches
+// before its own. left is the mean share of the squared messages that the rows leave out.
+func (g *growing) arrive(nodes []int32) (rows map[int32]infer.Row, left float64) {
+	rows = make(map[int32]infer.Row, len(nodes))
+	for _, batch := range dataset.Batches(nodes, g.batch) {
+		grown := g.grower.Grow(g.attach(batch, rows))
+		for k, i := range batch {
+			rows[i] = grown.Row(k)
+			left += float64(grown.Left[k]) / float64(len(nodes))
+		}
+	}
+	return rows, left
+}
+
+// attach joins nodes of the data set, each on its own, to S through the rows of T and of arrivals.
+func (g *growing) attach(nodes []int32, arrived map[int32]infer.Row) *infer.Batch {
+	neighbours := make([][]infer.Row, len(nodes))
+	for k, i := range nodes {
+		cols, _ := g.data.Adj.Row(int(i))
+		for _, j := range cols {
+			if at := g.original.Index[j]; at >= 0 {
+				own, vals := g.served.rows.Row(int(at))
+				neighbours[k] = append(neighbours[k], infer.Row{Known: true, Cols: own, Vals: vals})
+			} else if row, ok := arrived[j]; ok {
+				neighbours[k] = append(neighbours[k], row)
+			}
+		}
+	}
+	b := &infer.Batch{X: g.data.X.Take(nodes)}
+	b.R, b.Known = infer.Attach(neighbours, g.nodes)
+	return b
+}
+
+func (g *growing) attached(nodes []int32, arrived map[int32]infer.Row) *eval.Set {
+	s := &eval.Set{}
+	for _, batch := range dataset.Batches(nodes, g.options.Batch) {
+		s.Batches = append(s.Batches, g.attach(batch, arrived))
+		labels := make([]int32, len(batch))
+		for k, i := range batch {
+			labels[k] = g.data.Labels[i]
+		}
+		s.Labels = append(s.Labels, labels)
+	}
+	return s
+}
+
+// unknown is the share of the edges of some nodes whose other end has no row of M in a set of them, in percent.
+func (g *growing) unknown(nodes []int32, s *eval.Set) float64 {
+	edges, known := 0, 0
+	for _, i := range nodes {
+		edges += g.data.Adj.RowLen(int(i))
+	}
+	for _, b := range s.Batches {
+		for _, n := range b.Known {
+			known += int(n)
+		}
+	}
+	return 100 * float64(edges-known) / float64(max(1, edges))
+}
+
+// results are the means over orders, share by share and model by model.
+func (g *growing) results(o GrowOptions, waves map[float64][]wave) []GrowResult {
+	var out []GrowResult
+	for _, share := range o.Shares {
+		of := waves[share]
+		over := func(figure func(w *wave) float64) eval.Spread {
+			values := make([]float64, len(of))
+			for k := range of {
+				values[k] = figure(&of[k])
+			}
+			return eval.SpreadOf(values)
+		}
+		for _, p := range g.placed {
+			name := p.model.Name()
+			out = append(out, GrowResult{Model: name, Share: share, First: of[0].first, Second: of[0].second, Orders: len(of),
+				Ignored:         over(func(w *wave) float64 { return w.ignored[name] }),
+				Attached:        over(func(w *wave) float64 { return w.attached[name] }),
+				Whole:           over(func(w *wave) float64 { return w.whole[name] }),
+				Unknown:         over(func(w *wave) float64 { return w.unknown }),
+				UnknownAttached: over(func(w *wave) float64 { return w.unknownAttached }),
+				Left:            over(func(w *wave) float64 { return w.left }),
+			})
+		}
+	}
+	return out
+}
+
+// WriteGrowth writes results as a table.
+func WriteGrowth(w io.Writer, results []GrowResult) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(tab, "model\tfirst wave\tignored\tattached\tWhole with it\tunknown edges\tattached\tleft by rows\t")
+	for _, r := range results {
+		_, _ = fmt.Fprintf(tab, "%s\t%.0f%%\t%s\t%s\t%s\t%.1f%%\t%.1f%%\t%.1f%%\t\n", r.Model, 100*r.Share, percent(r.Ignored), percent(r.Attached),
+			percent(r.Whole), r.Unknown.Mean, r.UnknownAttached.Mean, 100*r.Left.Mean)
+	}
+	return tab.Flush()
+}
+
+func percent(s eval.Spread) string { return fmt.Sprintf("%.2f ±%.2f", s.Mean, s.Std) }
