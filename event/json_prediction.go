@@ -74,9 +74,9 @@ func (w *predictionWire) release() {
 }
 
 // AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, representation, batch
-// and times are left out where they are empty, abstained and degraded where they are false; numbers are the shortest that read back as the same float32; times are in UTC. NaN and
-// infinity have no JSON form and are an error, as is a time outside the years 1 to 9999, and dst is then returned as it
-// was; such an IngestTime is left out.
+// and times are left out where they are empty, abstained and degraded where they are false; numbers are the shortest that
+// read back as the same float32; times are in UTC. NaN and infinity have no JSON form and are an error, as is a time
+// outside the years 1 to 9999, and dst is then returned as it was; such an IngestTime is left out.
 func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w := predictionWires.Get().(*predictionWire)
 	defer w.release()
