@@ -81,7 +81,30 @@ func (p *Pipeline) decodeOne(s *slot, d int) {
 		s.fault = asFault(err)
 		return
 	}
+	if s.fault = tooLarge(&s.arrival.Features); s.fault != nil {
+		return
+	}
 	s.dropped = s.arrival.NormaliseEdges()
+}
+
+// maxFeature is the largest magnitude of a feature that is predicted: the square of one is far from where float32 ends, so
+// that a sum of them through a model is a number. An arrival beyond it would make NaN of its neighbours in a graph batch, too.
+const maxFeature = 1e15
+
+// tooLarge names the first feature beyond maxFeature; nil where there is none.
+func tooLarge(f *event.Features) *event.FieldError {
+	for k, v := range f.Values {
+		if v >= -maxFeature && v <= maxFeature {
+			continue
+		}
+		field := fmt.Sprintf("features[%d]", k)
+		if f.Sparse {
+			field = fmt.Sprintf("features.values[%d]", k)
+		}
+		return &event.FieldError{Reason: event.ReasonNotFinite, Field: field,
+			Detail: fmt.Sprintf("%v, features must be at most %g in magnitude", v, float64(maxFeature))}
+	}
+	return nil
 }
 
 // asFault gives the reason that a codec named; an error without one is a record that could not be parsed.

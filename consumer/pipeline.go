@@ -103,6 +103,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		logits, probabilities := version.Predict(batch)
 		out.Predictions = p.predictions(in, version, arrivals, logits, probabilities)
 		p.represent(out.Predictions, version, batch, logits)
+		p.withdraw(arrivals, &out)
 	}
 	watch.lap(&stats.Infer)
 

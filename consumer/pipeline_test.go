@@ -14,6 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/event"
+	"rivulet/graph"
+	"rivulet/infer"
 )
 
 // recorder is an Observer that keeps what it is told.
@@ -84,7 +86,7 @@ func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 		event.ReasonUnparsable:    {Value: []byte(`{"id":`)},
 		event.ReasonContentType:   {Value: good[0].Value, Headers: header("application/x-nothing")},
 		event.ReasonFeatureLength: {Value: []byte(`{"id":"b","features":[1,2,3],"edges":[]}`)},
-		event.ReasonNotFinite:     {Value: []byte(`{"id":"b","features":[1,2,3,1e39],"edges":[]}`)},
+		event.ReasonNotFinite:     {Value: []byte(`{"id":"b","features":[1,2,3,1e16],"edges":[]}`)},
 		event.ReasonTooManyEdges:  {Value: []byte(`{"id":"b","features":[1,2,3,4],"edges":["1","2","3","4"]}`)},
 		event.ReasonTooLarge:      {Key: []byte(strings.Repeat("k", 600)), Value: good[0].Value},
 	}
@@ -126,6 +128,46 @@ func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 	if len(seen.letters) != len(bad)+1 || seen.batches[0].Records != len(all) {
 		t.Errorf("observed %v of %d records", seen.letters, seen.batches[0].Records)
 	}
+}
+
+// Features that overflow in the model cannot stop the stream: what cannot be published is a dead letter, the others go on.
+func TestPredictionsThatAreNoNumbersAreDeadLetters(t *testing.T) {
+	v := newTestVersion("v1")
+	v.predictor.Model = overflowing{v.predictor.Model}
+	out, seen := &kept{}, &recorder{}
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Observer: seen, Mode: Node, Output: Output{Logits: true}})
+	all := records(t, arrival("a", "t0"), arrival("big", "t1"), arrival("z"))
+	all[1].Value = []byte(`{"id":"big","features":[1e15,-1e15,1e15,1e15],"edges":["t1"]}`)
+	all[1].Source = event.Source{Topic: "arrivals", Offset: 41}
+	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
+		t.Fatal(err)
+	}
+	b := out.batches[0]
+	if len(b.Predictions) != 2 || b.Predictions[0].ID != "a" || b.Predictions[1].ID != "z" {
+		t.Errorf("predictions %+v", b.Predictions)
+	}
+	if len(b.DeadLetters) != 1 || b.DeadLetters[0].Reason != event.ReasonNotFinite || b.DeadLetters[0].Source.Offset != 41 ||
+		string(b.DeadLetters[0].Value) != string(all[1].Value) {
+		t.Errorf("dead letters %+v", b.DeadLetters)
+	}
+	if !slices.Equal(seen.letters, []string{event.ReasonNotFinite}) {
+		t.Errorf("observed %v", seen.letters)
+	}
+}
+
+// overflowing is a model whose weights are too large for large features.
+type overflowing struct{ infer.Deployment }
+
+func (o overflowing) Logits(b *infer.Batch) *graph.Dense {
+	out := o.Deployment.Logits(b)
+	for k := range out.Data {
+		out.Data[k] *= 1e30
+		if math.IsInf(float64(out.Data[k]), 0) {
+			continue
+		}
+		out.Data[k] /= 1e30
+	}
+	return out
 }
 
 func TestABatchOfDeadLettersOnlyIsDelivered(t *testing.T) {

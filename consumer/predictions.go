@@ -51,6 +51,37 @@ func (p *Pipeline) represent(predictions []event.Prediction, version Version, b 
 	}
 }
 
+// withdraw makes dead letters of predictions that are no numbers: no codec could carry them, and the stream would stop at
+// them for good. It happens where features that are far beyond those of training overflow in the model; in a graph batch
+// neighbours of such an arrival go with it.
+func (p *Pipeline) withdraw(arrivals []*slot, out *event.Batch) {
+	kept := out.Predictions[:0]
+	for i := range out.Predictions {
+		pr := &out.Predictions[i]
+		if finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) && allFinite(pr.Representation) {
+			kept = append(kept, *pr)
+			continue
+		}
+		s := arrivals[i]
+		out.DeadLetters = append(out.DeadLetters, event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers,
+			Source: s.record.Source, IngestTime: s.record.Time, Reason: event.ReasonNotFinite,
+			Detail: "features: the model's output is not finite, they are too far from those of training"})
+	}
+	out.Predictions = kept
+}
+
+// finite is false for NaN and for both infinities.
+func finite(v float32) bool { return v-v == 0 }
+
+func allFinite(values []float32) bool {
+	for _, v := range values {
+		if !finite(v) {
+			return false
+		}
+	}
+	return true
+}
+
 // top appends the Output.TopK most probable classes to dst, best first; of equal ones the lower index first, as in
 // [infer.ArgMax].
 func (p *Pipeline) top(dst []event.Score, row []float32, classes []string) []event.Score {
