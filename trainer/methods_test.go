@@ -110,7 +110,7 @@ func TestComparisonsMakeNoArtifact(t *testing.T) {
 func TestSection8Study(t *testing.T) {
 	d := partly(small(t, dataset.BagOfWords))
 	o := StudyOptions{Run: options(0), Methods: []string{MethodSolved, MethodCached, MethodVNG, MethodGCond, MethodRandom}, Nodes: []int{12, 18},
-		Seeds: []uint64{3, 4}, Calibrations: []string{infer.PropagateNone, infer.PropagateLabels}, Attachments: []string{artifact.AttachJoint, artifact.AttachFrozen}}
+		Seeds: []uint64{3, 4}, Attachments: []string{artifact.AttachJoint, artifact.AttachFrozen}}
 	o.Run.Nodes = 0
 	briefly(&o.Run)
 	results, err := Study(t.Context(), d, o, Silent{})
@@ -154,6 +154,25 @@ func TestSection8Study(t *testing.T) {
 		if r.Method == MethodCached && r.Setting == eval.OtoS && r.Batch == NodeBatch && (r.ChangedByBatching.Mean != 0 || r.Agreement.Mean < 90) {
 			t.Errorf("cached: %v%% change with batches, %v%% as Whole", r.ChangedByBatching.Mean, r.Agreement.Mean)
 		}
+	}
+}
+
+// A method that has some of the models only is measured with those.
+func TestStudyLeavesOutModelsThatAMethodDoesNotHave(t *testing.T) {
+	o := StudyOptions{Run: options(12), Methods: []string{MethodVNG, MethodDegree}, Seeds: []uint64{0}}
+	o.Run.Models, o.Run.Hidden, o.Run.WeightDecays = []string{"gcn", "sgc"}, 8, []float64{1e-3}
+	results, err := Study(t.Context(), small(t, dataset.BagOfWords), o, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := map[string][]string{}
+	for _, r := range results {
+		if r.Setting == eval.OtoS && r.Batch == NodeBatch {
+			models[r.Method] = append(models[r.Method], r.Model)
+		}
+	}
+	if diff := cmp.Diff(map[string][]string{MethodVNG: {"sgc"}, MethodDegree: {"gcn", "sgc"}}, models); diff != "" {
+		t.Errorf("models by method (-want +got):\n%s", diff)
 	}
 }
 

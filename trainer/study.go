@@ -83,6 +83,10 @@ func (o *StudyOptions) Validate() error {
 		}
 	}
 	for _, run := range o.runs() {
+		if !slices.Contains(Methods(), run.Method) {
+			return run.Validate()
+		}
+		run.Models = run.deployable()
 		if err := run.Validate(); err != nil {
 			return err
 		}
@@ -133,6 +137,7 @@ func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Pro
 		return nil, err
 	}
 	first := o.runs()[0]
+	first.Models = first.deployable()
 	base, err := newTask(d, first)
 	if err != nil {
 		return nil, err
@@ -158,12 +163,18 @@ func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Pro
 	return rows, nil
 }
 
+// deployable are the models that the run's method has, or all where it has none of them, which is an error that says so.
+func (o Options) deployable() []string {
+	only := methods[o.Method].models
+	if only == nil || !slices.ContainsFunc(o.Models, func(name string) bool { return slices.Contains(only, name) }) {
+		return o.Models
+	}
+	return slices.DeleteFunc(slices.Clone(o.Models), func(name string) bool { return !slices.Contains(only, name) })
+}
+
 // variants are a run, and the ablations of the method learned where they are wanted.
 func (o *StudyOptions) variants(run Options, t *task) []Options {
-	run.Models = slices.DeleteFunc(slices.Clone(run.Models), func(name string) bool {
-		only := methods[run.Method].models
-		return only != nil && !slices.Contains(only, name)
-	})
+	run.Models = run.deployable()
 	out := []Options{run}
 	if !o.Ablations || run.Method != MethodLearned {
 		return out
