@@ -1,6 +1,6 @@
 package event
 
-// Codec is one wire form of arrivals and predictions, chosen by the content-type header of a record.
+// Codec is one wire form of arrivals, predictions and labels, chosen by the content-type header of a record.
 type Codec interface {
 	// ContentType is the value of the content-type header, such as "application/json".
 	ContentType() string
@@ -10,4 +10,7 @@ type Codec interface {
 	AppendArrival(dst []byte, a *Arrival) ([]byte, error)
 	DecodePrediction(data []byte, p *Prediction) error
 	AppendPrediction(dst []byte, p *Prediction) ([]byte, error)
+	// DecodeLabel reads one record into l; its error is a *[FieldError], too.
+	DecodeLabel(data []byte, l *Label) error
+	AppendLabel(dst []byte, l *Label) ([]byte, error)
 }

@@ -202,7 +202,7 @@ func TestWrittenConforms(t *testing.T) {
 	})
 }
 
-var fence = regexp.MustCompile("(?ms)^```json (arrival|prediction)\n(.*?)^```$")
+var fence = regexp.MustCompile("(?ms)^```json (arrival|prediction|label)\n(.*?)^```$")
 
 // The README is the contract's text; its examples must be records.
 func TestReadmeExamples(t *testing.T) {
@@ -215,13 +215,16 @@ func TestReadmeExamples(t *testing.T) {
 	for _, match := range fence.FindAllSubmatch(readme, -1) {
 		kind := string(match[1])
 		count[kind]++
-		if kind == "arrival" {
+		switch kind {
+		case "arrival":
 			requireGoodArrival(t, arrivals, match[2])
-		} else {
+		case "prediction":
 			requireGoodPrediction(t, predictions, match[2])
+		case "label":
+			requireGoodLabel(t, match[2])
 		}
 	}
-	if count["arrival"] < 2 || count["prediction"] < 2 {
+	if count["arrival"] < 2 || count["prediction"] < 2 || count["label"] < 2 {
 		t.Errorf("found %v examples, want two of each", count)
 	}
 }
@@ -237,7 +240,7 @@ func TestReadmeIsComplete(t *testing.T) {
 		HeaderContentType, HeaderArtifact, HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition,
 		HeaderSourceOffset, HeaderIngestTime, "indices", "values", "partition", "offset",
 	}
-	for _, data := range [][]byte{ArrivalSchema, PredictionSchema} {
+	for _, data := range [][]byte{ArrivalSchema, PredictionSchema, LabelSchema} {
 		var schema struct {
 			Properties map[string]any `json:"properties"`
 		}

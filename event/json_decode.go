@@ -123,6 +123,10 @@ func knownName(name []byte) string {
 		return "edges"
 	case "time":
 		return "time"
+	case "class":
+		return "class"
+	case "class_name":
+		return "class_name"
 	case "indices":
 		return "indices"
 	case "values":

@@ -26,6 +26,7 @@ func TestWireTablesAreTheSchema(t *testing.T) {
 		{&eventpb.Score{}, scoreFields, ""},
 		{&eventpb.Representation{}, representationFields, ""},
 		{&eventpb.Source{}, sourceFields, ""},
+		{&eventpb.Label{}, labelFields, ""},
 		{&timestamppb.Timestamp{}, timestampFields, ""},
 	} {
 		descriptor := tc.message.ProtoReflect().Descriptor()
@@ -51,7 +52,7 @@ func TestWireTablesAreTheSchema(t *testing.T) {
 
 func schemaName(field protoreflect.FieldDescriptor, path string) string {
 	name := string(field.Name())
-	if choice := field.ContainingOneof(); choice != nil {
+	if choice := field.ContainingOneof(); choice != nil && !choice.IsSynthetic() {
 		name = string(choice.Name())
 	}
 	if path != "" && !strings.HasSuffix(path, ".") {

@@ -1,5 +1,5 @@
-// Package eventpb is the Go code that protoc-gen-go makes of ../schema/arrival.proto and ../schema/prediction.proto, for
-// Go programs that write arrivals or read predictions in Protobuf and for tests. Codes of a record's own (which fields are
+// Package eventpb is the Go code that protoc-gen-go makes of ../schema/arrival.proto, ../schema/prediction.proto and
+// ../schema/label.proto, for Go programs that write arrivals or labels or read predictions in Protobuf and for tests. Codes of a record's own (which fields are
 // required, what a number may be) are in event.Protobuf, which reads and writes the same bytes without these types: see
 // "Why protowire" in package event.
 //

@@ -1,0 +1,56 @@
+package event
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// ByName is the value of [Label.Class] where ClassName says the class.
+const ByName = -1
+
+// Label is the class of a node, known some time after it arrived.
+type Label struct {
+	// ID is the node's external id; not empty.
+	ID string
+	// Class is the index of the class, from 0, or ByName.
+	Class int
+	// ClassName is the class's name; empty where Class says it.
+	ClassName string
+	// Time is when the class became known; zero where the producer does not say.
+	Time time.Time
+}
+
+// Resolve returns the index of the label's class among the names of a model's classes, and false where there is none.
+func (l *Label) Resolve(classes []string) (int, bool) {
+	if l.ClassName == "" {
+		return l.Class, l.Class >= 0 && l.Class < len(classes)
+	}
+	c := slices.Index(classes, l.ClassName)
+	return c, c >= 0
+}
+
+// Word is the class as the label says it, for a person: a quoted name or an index.
+func (l *Label) Word() string {
+	if l.ClassName == "" {
+		return strconv.Itoa(l.Class)
+	}
+	return cut(strconv.Quote(l.ClassName))
+}
+
+// check refuses a label without an id, and one that says its class twice or not at all.
+func (l *Label) check(hasClass, hasName bool) error {
+	switch {
+	case l.ID == "":
+		return fieldErrorf(ReasonUnparsable, "id", "is missing")
+	case hasClass && hasName:
+		return fieldErrorf(ReasonUnparsable, "class", "%d and class_name are both given, want one of them", l.Class)
+	case !hasClass && !hasName:
+		return fieldErrorf(ReasonUnparsable, "class", "is missing, and so is class_name")
+	case hasName && l.ClassName == "":
+		return fieldErrorf(ReasonUnparsable, "class_name", "is empty")
+	case !hasName && l.Class < 0:
+		return fieldErrorf(ReasonUnparsable, "class", "%d is below 0", l.Class)
+	}
+	return nil
+}
