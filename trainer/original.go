@@ -51,8 +51,31 @@ func (t *task) shape(name string) fit.Shape {
 	return fit.Shape{Model: name, Hidden: t.options.Hidden, Alpha: 0.1, Hops: 10}
 }
 
-// chooseSGC fits one model for each weight decay and keeps the best on the support nodes, deployed jointly on T.
-func (t *task) chooseSGC(ctx context.Context, p fit.Problem, progress Progress, what string) (*fitted, error) {
+// sampledRows are as many rows as tell weight decays apart: from there on accuracy falls or rises with all of them alike.
+const sampledRows = 1 << 14
+
+// chooseSGC fits one model for each weight decay and keeps the best on the support nodes, deployed jointly on T. Where there
+// are many rows it chooses on a sample of them, and goes on from there with all.
+func (t *task) chooseSGC(ctx context.Context, all fit.Problem, progress Progress, what string) (*fitted, error) {
+	p, sampled := all.Sample(sampledRows, t.rng(purposeRows))
+	best, err := t.chooseDecay(ctx, p, progress, what)
+	if err != nil || !sampled {
+		return best, err
+	}
+	progress.Step(what+", all rows", 0, 1)
+	model, err := fit.SGC(ctx, all, best.weightDecay, best.model.(*infer.SGC))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	best.model = model
+	if best.validation, err = t.validate(model); err != nil {
+		return nil, err
+	}
+	progress.Step(what+", all rows", 1, 1)
+	return best, nil
+}
+
+func (t *task) chooseDecay(ctx context.Context, p fit.Problem, progress Progress, what string) (*fitted, error) {
 	var start *infer.SGC
 	decays := t.options.decays()
 	trials := make([]trial, len(decays))
@@ -119,9 +142,9 @@ func choose(what string, progress Progress, trials []trial) (*fitted, error) {
 	return best, nil
 }
 
-// validate is the accuracy of a model on the support nodes, joined to T, in percent.
+// validate is the accuracy of a model on the judging support nodes, joined to T, in percent.
 func (t *task) validate(m infer.Model) (float64, error) {
-	return accuracyOn(plain(t.onOriginal(m)), t.support), nil
+	return accuracyOn(plain(t.onOriginal(m)), t.judges), nil
 }
 
 // accuracyOn is the accuracy of a predictor on a set, in percent.

@@ -29,8 +29,10 @@ type task struct {
 	label    string             // the method's name in results
 	whole    *whole
 	seconds  float64 // wall clock of getting ready
-	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T.
+	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T. judges are
+	// the support nodes that fits are chosen by: all, or where there are many of them some, evenly taken.
 	support *eval.Set
+	judges  *eval.Set
 	test    map[string]*eval.Set
 }
 
@@ -70,12 +72,28 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	t.x = features.Factor(t.original.X, t.pre)
 	t.inputs = t.pre.Raw(t.original.X)
 	t.support = t.set(d.Validation, GraphBatch)
+	t.judges = t.set(evenly(d.Validation, judgingNodes), GraphBatch)
 	t.test = map[string]*eval.Set{}
 	for _, mode := range modes {
 		t.test[mode] = t.set(d.Test, mode)
 	}
 	t.seconds = time.Since(start).Seconds()
 	return t, nil
+}
+
+// judgingNodes tell accuracies apart to half a point; more cost a large T more than they tell.
+const judgingNodes = 5000
+
+// evenly takes at most n of nodes, at even distances.
+func evenly(nodes []int32, n int) []int32 {
+	if len(nodes) <= n {
+		return nodes
+	}
+	out := make([]int32, n)
+	for k := range out {
+		out[k] = nodes[k*len(nodes)/n]
+	}
+	return out
 }
 
 // with is the same data for another run, which shares what is known of T alone.
@@ -129,6 +147,7 @@ const (
 	purposeProjection = iota + 1
 	purposeClusters
 	purposeOrders
+	purposeRows
 )
 
 // rng is a random stream of its own for each purpose, so that one more draw in one place moves nothing elsewhere.

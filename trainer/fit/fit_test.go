@@ -312,3 +312,26 @@ func BenchmarkDesign(b *testing.B) {
 }
 
 func label(density float64) string { return fmt.Sprintf("density=%g", density) }
+
+// A sample has rows of the problem with their labels and weights, each at most once; a small problem is its own sample.
+func TestSample(t *testing.T) {
+	x := graph.NewDense(50, 2)
+	p := Problem{Design: Explicit{x}, Labels: make([]int32, 50), Weights: make([]float32, 50), Classes: 50}
+	for i := range 50 {
+		x.Row(i)[0], p.Labels[i], p.Weights[i] = float32(i), int32(i), float32(i)
+	}
+	got, ok := p.Sample(20, rand.New(rand.NewPCG(1, 2)))
+	if !ok || len(got.Labels) != 20 {
+		t.Fatalf("%v, %d rows", ok, len(got.Labels))
+	}
+	seen := map[int32]bool{}
+	for k, y := range got.Labels {
+		if seen[y] || got.Design.(Explicit).X.Row(k)[0] != float32(y) || got.Weights[k] != float32(y) {
+			t.Errorf("row %d has label %d, weight %v", k, y, got.Weights[k])
+		}
+		seen[y] = true
+	}
+	if _, ok := p.Sample(50, rand.New(rand.NewPCG(1, 2))); ok {
+		t.Error("a problem of 50 rows is sampled by 50")
+	}
+}

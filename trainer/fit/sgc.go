@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/optimize"
 
@@ -18,6 +20,31 @@ type Problem struct {
 	Labels  []int32   // n, each 0…Classes-1
 	Weights []float32 // n, ω_i ≥ 0; nil: all 1
 	Classes int
+}
+
+// Sample is the problem on n rows drawn without replacement; false, and the problem itself, where it has no more rows or its
+// rows are not at hand one by one.
+func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
+	design, ok := p.Design.(Explicit)
+	if !ok || len(p.Labels) <= n {
+		return p, false
+	}
+	rows := make([]int32, n)
+	for k, i := range rng.Perm(len(p.Labels))[:n] {
+		rows[k] = int32(i)
+	}
+	slices.Sort(rows)
+	out := Problem{Design: Explicit{design.X.Take(rows)}, Labels: make([]int32, n), Classes: p.Classes}
+	if p.Weights != nil {
+		out.Weights = make([]float32, n)
+	}
+	for k, i := range rows {
+		out.Labels[k] = p.Labels[i]
+		if p.Weights != nil {
+			out.Weights[k] = p.Weights[i]
+		}
+	}
+	return out, true
 }
 
 // Limits of the L-BFGS fit. The objective is smooth and its gradient is float32 at heart, so a relative change of the
