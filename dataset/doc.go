@@ -58,7 +58,8 @@
 //	role.json       {"tr": […], "va": […], "te": […], "un": […]}: disjoint lists of node indices
 //
 // npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or float64: they
-// are rounded once, to float32. A node's id is its index in decimal; so is the name of a class. Every tr, va and te node
+// are rounded once, to float32. A node's id is its index in decimal, and so is the name of a class, unless the lists
+// node_ids.json and class_names.json are there, which Save adds where ids or names are others. Every tr, va and te node
 // needs a class; of un nodes the class, where there is one, is forgotten. Nodes in no role are allowed and left alone.
 // Other files of the layout (adj_train.npz) follow from these and are not read.
 //

@@ -20,6 +20,12 @@ const (
 	rolesFile   = "role.json"
 )
 
+// Files beside the layout's own, that [Dataset.Save] writes where they say something.
+const (
+	idsFile   = "node_ids.json"
+	namesFile = "class_names.json"
+)
+
 // maxJSONBytes bounds class_map.json and role.json; two million nodes take 30 MB.
 const maxJSONBytes = 1 << 30
 
@@ -51,7 +57,12 @@ func load(dir string) (*Dataset, error) {
 	if err := d.loadClasses(dir); err != nil {
 		return nil, err
 	}
-	d.IDs = decimals(d.Nodes())
+	if d.IDs, err = loadNames(dir, idsFile, d.Nodes()); err != nil {
+		return nil, err
+	}
+	if d.Classes, err = loadNames(dir, namesFile, len(d.Classes)); err != nil {
+		return nil, err
+	}
 	if d.Name, err = nameOf(dir); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/sbinet/npyio/npy"
@@ -19,8 +20,9 @@ import (
 )
 
 // Save writes the data set in the GraphSAINT layout, so that [Load], SciPy and NumPy read it. The directory is created
-// where it is missing; one that already holds a file of the layout is refused. The layout has no place for ids and names
-// of classes: both must be decimal indices. Dense features are written as float64, which holds every float32.
+// where it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of classes that are
+// not decimal indices go into two files beside the layout's own. Dense features are written as float64, which holds every
+// float32. What the layout cannot say, dense features that are a bag of words, is refused.
 func (d *Dataset) Save(dir string) error {
 	if err := d.save(dir); err != nil {
 		return fmt.Errorf("saving data set to %s: %w", dir, err)
@@ -29,16 +31,14 @@ func (d *Dataset) Save(dir string) error {
 }
 
 func (d *Dataset) save(dir string) error {
-	if err := checkDecimal("id of node", d.IDs); err != nil {
-		return err
-	}
-	if err := checkDecimal("name of class", d.Classes); err != nil {
-		return err
+	if d.BagOfWords != (d.X.Sparse != nil) {
+		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): the layout has the one where it has the other",
+			d.BagOfWords, d.X.Sparse != nil)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile} {
+	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: %w", name, errors.Join(err, fs.ErrExist))
 		}
@@ -52,16 +52,28 @@ func (d *Dataset) save(dir string) error {
 	if err := writeFile(dir, classesFile, d.writeClassMap); err != nil {
 		return err
 	}
+	if err := saveNames(dir, idsFile, d.IDs); err != nil {
+		return err
+	}
+	if err := saveNames(dir, namesFile, d.Classes); err != nil {
+		return err
+	}
 	return writeFile(dir, rolesFile, d.writeRoles)
 }
 
-func checkDecimal(what string, names []string) error {
-	for i, name := range names {
-		if name != strconv.Itoa(i) {
-			return fmt.Errorf("%s %d is %q: the layout has no place for it", what, i, name)
-		}
+// saveNames writes a list of names as JSON, unless they are the decimal indices that [Load] gives where there is no file.
+func saveNames(dir, file string, names []string) error {
+	if slices.Equal(names, decimals(len(names))) {
+		return nil
 	}
-	return nil
+	if err := checkNames(names, len(names)); err != nil { // JSON would hold others in another form
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return writeFile(dir, file, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(names)
+	})
 }
 
 func (d *Dataset) saveFeatures(dir string) error {

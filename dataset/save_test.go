@@ -49,18 +49,61 @@ func TestSaveRoundTrip(t *testing.T) {
 }
 
 func TestSaveRefusesWhatItWouldLose(t *testing.T) {
+	d := pathSet()
+	d.BagOfWords = false
+	dir := filepath.Join(t.TempDir(), "new")
+	if err := d.Save(dir); err == nil || !strings.Contains(err.Error(), "bag of words (false) and sparse (true)") {
+		t.Errorf("error %v, want one about sparse features that are no bag of words", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a refused data set left a directory behind")
+	}
 	for want, change := range map[string]func(*Dataset){
-		`id of node 1 is "paper"`:   func(d *Dataset) { d.IDs[1] = "paper" },
-		`name of class 1 is "cats"`: func(d *Dataset) { d.Classes[1] = "cats" },
+		`node_ids.json: [1] is "\xff"`:            func(d *Dataset) { d.IDs[1] = "\xff" },
+		`class_names.json: [1] is "a", as is [0]`: func(d *Dataset) { d.Classes = []string{"a", "a"} },
 	} {
 		d := pathSet()
 		change(d)
-		dir := filepath.Join(t.TempDir(), "new")
-		if err := d.Save(dir); err == nil || !strings.Contains(err.Error(), want) {
+		if err := d.Save(filepath.Join(t.TempDir(), "new")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one about %q", err, want)
 		}
-		if _, err := os.Stat(dir); err == nil {
-			t.Error("a refused data set left a directory behind")
+	}
+}
+
+// Ids and names of classes survive where they are not the indices.
+func TestSaveKeepsNames(t *testing.T) {
+	d := pathSet()
+	d.IDs = []string{"a", "0", "é <&> \"x\"", "3", " ", "b\n"}
+	d.Classes = []string{"cats", "1"}
+	dir := filepath.Join(t.TempDir(), "path")
+	if err := d.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(d, back); diff != "" {
+		t.Errorf("(-saved +loaded):\n%s", diff)
+	}
+}
+
+func TestLoadNamesRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`["a","b"]`:                          "node_ids.json: 2 names, want 6",
+		`["a","b","c","d","e","f","g"]`:      "node_ids.json: more than the 6 names",
+		`["a","b","c","d","e","a"]`:          `node_ids.json: [5] is "a", as is [0]`,
+		`["a","b","c","d","e",""]`:           `node_ids.json: [5] is "", want a name`,
+		`["a","b","c","d","e",7]`:            "node_ids.json: [5] is 7, want a string",
+		`["a","b","c","d","e",["f"]]`:        "node_ids.json: [5] is [, want a string",
+		`{"a":1}`:                            "node_ids.json: found { where",
+		`["a","b"`:                           "node_ids.json: the JSON text ends too early",
+		`["a","b","c","d","e","f"] ["more"]`: "node_ids.json: content behind",
+	} {
+		files := pathFiles()
+		files["node_ids.json"] = []byte(text)
+		if _, err := Load(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
 }

@@ -1,0 +1,65 @@
+package dataset
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+)
+
+// loadNames reads a list of n distinct names, in order; where the file is not there they are decimal indices.
+func loadNames(dir, file string, n int) ([]string, error) {
+	if _, err := os.Lstat(filepath.Join(dir, file)); missing(err) {
+		return decimals(n), nil
+	}
+	var names []string
+	err := readFile(dir, file, maxJSONBytes, func(f *os.File, _ int64) error {
+		dec := json.NewDecoder(bufio.NewReader(f))
+		if err := expect(dec, json.Delim('[')); err != nil {
+			return err
+		}
+		for dec.More() {
+			token, err := dec.Token()
+			if err != nil {
+				return whole(err)
+			}
+			name, ok := token.(string)
+			if !ok {
+				return fmt.Errorf("[%d] is %v, want a string", len(names), token)
+			}
+			if len(names) == n {
+				return fmt.Errorf("more than the %d names that there are nodes or classes for", n)
+			}
+			names = append(names, name)
+		}
+		if err := expect(dec, json.Delim(']')); err != nil {
+			return err
+		}
+		if dec.More() {
+			return errors.New("content behind the JSON list")
+		}
+		return checkNames(names, n)
+	})
+	return names, err
+}
+
+// checkNames refuses names that are not n, not distinct, empty or not UTF-8.
+func checkNames(names []string, n int) error {
+	if len(names) != n {
+		return fmt.Errorf("%d names, want %d", len(names), n)
+	}
+	first := make(map[string]int, len(names))
+	for i, name := range names {
+		if name == "" || !utf8.ValidString(name) {
+			return fmt.Errorf("[%d] is %.100q, want a name in UTF-8", i, name)
+		}
+		if k, twice := first[name]; twice {
+			return fmt.Errorf("[%d] is %.100q, as is [%d]", i, name, k)
+		}
+		first[name] = i
+	}
+	return nil
+}
