@@ -181,14 +181,14 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, progress Progress) (*fitted, error) {
 	design := fit.Explicit{X: t.x.Combine(t.propagatedMeans(labelled))}
 	return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: labelled.Labels, Weights: sizes(labelled), Classes: t.classes()},
-		progress, "fitting sgc on the synthetic graph")
+		WeightDecays, progress, "fitting sgc on the synthetic graph")
 }
 
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later layers the
 // clusters that their neighbours are in (ALGORITHM.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
 	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), joined.Of, labelled.Labels, sizes(labelled), t.classes())
-	return t.chooseGNN(ctx, p, ofSynthetic, progress, "fitting "+name+" on the synthetic graph")
+	return t.chooseGNN(ctx, p, onS(), progress, "fitting "+name+" on the synthetic graph")
 }
 
 // sizes are the numbers of nodes of each cluster, as weights.

@@ -73,8 +73,8 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 	if name == modelSGC {
 		hat := graph.Normalised(s.Adj)
 		design := fit.Explicit{X: graph.Mul(hat, graph.Mul(hat, s.X))}
-		return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()}, progress, what)
+		return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()}, WeightDecays, progress, what)
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &infer.Preprocess{Kind: infer.None, Scale: 1})
-	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), ofSynthetic, progress, what)
+	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(), progress, what)
 }

@@ -30,7 +30,7 @@ type Options struct {
 	Models []string
 	// Hidden is the width of the hidden layer of models that have one; at least 1.
 	Hidden int
-	// WeightDecays are the candidates that validation chooses from for each model, each above 0; empty: [WeightDecays].
+	// WeightDecays are the candidates that validation chooses W_O's from for each model, each above 0; empty: [WeightDecays].
 	WeightDecays []float64
 	// Entries is k, the most entries of a row of M; at least 1.
 	Entries int

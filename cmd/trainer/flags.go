@@ -18,7 +18,7 @@ import (
 func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.StringSliceVar(&o.Models, "models", o.Models, "models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))
 	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layer, of models that have one")
-	flags.Float64SliceVar(&o.WeightDecays, "weight-decays", trainer.WeightDecays, "weight decays that validation chooses from, for each model")
+	flags.Float64SliceVar(&o.WeightDecays, "weight-decays", trainer.WeightDecays, "weight decays that validation chooses from, for each model fitted on the original graph")
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
 	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
