@@ -39,6 +39,7 @@ var only = []struct {
 	{"dataset/parquet", []string{"dataset"}},
 	{"trainer/internal/convert", []string{"graph", "internal/reference"}},
 	{"trainer/report", []string{"trainer/eval", "artifact", "infer"}},
+	{"trainer/merge", []string{"dataset", "event", "graph"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph"}},
 	{"config", nil},
 	{"internal/observe", []string{"consumer", "event", "mapping"}},

@@ -1,0 +1,182 @@
+package merge
+
+import (
+	"maps"
+	"slices"
+
+	"rivulet/dataset"
+	"rivulet/event"
+	"rivulet/graph"
+)
+
+// Dataset returns the data with the arrivals and labels so far, and what became of them. It shares memory with the data
+// where nothing changed. The report counts since [New].
+func (m *Merger) Dataset() (*dataset.Dataset, Report) {
+	r := m.report
+	r.Refused, r.UnknownClass, r.LabelRefused = maps.Clone(r.Refused), maps.Clone(r.UnknownClass), maps.Clone(r.LabelRefused)
+	g := &growth{from: m, index: maps.Clone(m.index), source: make([]*event.Arrival, len(m.data.IDs))}
+	g.d = &dataset.Dataset{Name: m.data.Name, IDs: slices.Clone(m.data.IDs), Labels: slices.Clone(m.data.Labels), Classes: m.data.Classes,
+		Validation: m.data.Validation, Test: m.data.Test, BagOfWords: m.data.BagOfWords, Notes: m.data.Notes}
+	g.place()
+	g.edges(&r)
+	g.roles(&r)
+	if m.data.X.Sparse != nil {
+		g.d.X.Sparse = g.sparse()
+	} else {
+		g.d.X.Dense = g.dense()
+	}
+	return g.d, r
+}
+
+// growth is a data set in the making.
+type growth struct {
+	from   *Merger
+	d      *dataset.Dataset
+	index  map[string]int32
+	source []*event.Arrival // of each node that arrived; nil for those whose features are the data's
+}
+
+// place gives each arrival its node.
+func (g *growth) place() {
+	for k := range g.from.arrivals {
+		a := &g.from.arrivals[k]
+		i, known := g.index[a.ID] // a node in no role
+		if !known {
+			i = int32(len(g.d.IDs))
+			g.index[a.ID] = i
+			g.d.IDs, g.d.Labels, g.source = append(g.d.IDs, a.ID), append(g.d.Labels, -1), append(g.source, nil)
+		}
+		g.source[i] = a
+		g.d.Labels[i] = -1 // its class is what the labels say
+	}
+}
+
+// edges joins the arrivals' edges to those of the data: symmetric, columns ascending, each once.
+func (g *growth) edges(r *Report) {
+	old, n := g.from.data.Adj, len(g.d.IDs)
+	more := make([][]int32, n) // new neighbours of each node
+	for k := range g.from.arrivals {
+		a := &g.from.arrivals[k]
+		i, seen := g.index[a.ID], make(map[string]bool, len(a.Edges))
+		for _, id := range a.Edges {
+			j, known := g.index[id]
+			switch {
+			case id == a.ID:
+				r.SelfEdges++
+			case seen[id]:
+				r.RepeatEdges++
+			case !known:
+				r.UnknownEdges++
+			default:
+				more[i], more[j] = append(more[i], j), append(more[j], i)
+			}
+			seen[id] = true
+		}
+	}
+	adj := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 0, old.NNZ())}
+	for i := range n {
+		start := len(adj.ColIdx)
+		if i < old.Rows {
+			cols, _ := old.Row(i)
+			adj.ColIdx = append(adj.ColIdx, cols...)
+		}
+		adj.ColIdx = append(adj.ColIdx, more[i]...)
+		slices.Sort(adj.ColIdx[start:])
+		adj.ColIdx = adj.ColIdx[:start+len(slices.Compact(adj.ColIdx[start:]))]
+		adj.RowPtr[i+1] = len(adj.ColIdx)
+	}
+	r.Edges = (adj.NNZ() - old.NNZ()) / 2
+	g.d.Adj = adj
+}
+
+// roles gives arrivals their place in T and unlabelled nodes of T the classes that have become known.
+func (g *growth) roles(r *Report) {
+	of := append(slices.Clone(g.from.roles), make([]role, len(g.d.IDs)-len(g.from.roles))...)
+	for i, a := range g.source {
+		if a != nil {
+			of[i] = inUnlabelled
+			r.Joined++
+		}
+	}
+	for id, l := range g.from.labels {
+		i, known := g.index[id]
+		if !known {
+			r.LabelUnknown++
+			continue
+		}
+		switch of[i] {
+		case inHeldOut:
+			r.LabelHeldOut++
+		case inTrain:
+			if g.d.Labels[i] != l.class {
+				r.LabelConflict++
+			}
+		case inUnlabelled:
+			of[i], g.d.Labels[i] = inTrain, l.class
+			if g.source[i] != nil {
+				r.Labelled++
+			} else {
+				r.NewLabels++
+			}
+		case inNone: // not in T, and it did not arrive
+			r.LabelUnknown++
+		}
+	}
+	for i, is := range of {
+		switch is {
+		case inTrain:
+			g.d.Train = append(g.d.Train, int32(i))
+		case inUnlabelled:
+			g.d.Unlabelled = append(g.d.Unlabelled, int32(i))
+		case inNone, inHeldOut:
+		}
+	}
+}
+
+// sparse are the features as flags or counts; an all-ones matrix stays a pattern.
+func (g *growth) sparse() *graph.CSR {
+	old := g.from.data.X.Sparse
+	x := &graph.CSR{Rows: len(g.d.IDs), Cols: old.Cols, RowPtr: make([]int, len(g.d.IDs)+1), Val: []float32{}}
+	for i, a := range g.source {
+		if a == nil {
+			cols, vals := old.Row(i)
+			x.ColIdx = append(x.ColIdx, cols...)
+			if vals == nil {
+				for range cols {
+					x.Val = append(x.Val, 1)
+				}
+			} else {
+				x.Val = append(x.Val, vals...)
+			}
+		} else if a.Features.Sparse {
+			x.ColIdx, x.Val = append(x.ColIdx, a.Features.Indices...), append(x.Val, a.Features.Values...)
+		} else {
+			for c, v := range a.Features.Values {
+				if v != 0 {
+					x.ColIdx, x.Val = append(x.ColIdx, int32(c)), append(x.Val, v)
+				}
+			}
+		}
+		x.RowPtr[i+1] = len(x.ColIdx)
+	}
+	x.DropOnes()
+	return x
+}
+
+func (g *growth) dense() *graph.Dense {
+	x := graph.NewDense(len(g.d.IDs), g.from.data.X.Dense.Cols)
+	for i, a := range g.source {
+		row := x.Row(i)
+		switch {
+		case a == nil:
+			copy(row, g.from.data.X.Dense.Row(i))
+		case a.Features.Sparse:
+			for p, c := range a.Features.Indices {
+				row[c] = a.Features.Values[p]
+			}
+		default:
+			copy(row, a.Features.Values)
+		}
+	}
+	return x
+}

@@ -1,0 +1,139 @@
+package merge
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rivulet/dataset"
+	"rivulet/event"
+)
+
+// role is what a node of the data is for.
+type role uint8
+
+const (
+	inNone role = iota
+	inTrain
+	inUnlabelled
+	inHeldOut // validation or test
+)
+
+// Merger gathers arrivals and labels for one data set. It is used by one goroutine at a time.
+type Merger struct {
+	data  *dataset.Dataset
+	index map[string]int32 // node of each id of the data
+	roles []role
+
+	arrivals []event.Arrival
+	place    map[string]int // of each arrival's id in arrivals
+	labels   map[string]label
+	report   Report
+}
+
+// label is the latest of a node.
+type label struct {
+	class int32
+	time  time.Time
+}
+
+// New prepares a merger for a data set, which it does not change.
+func New(d *dataset.Dataset) *Merger {
+	m := &Merger{data: d, index: make(map[string]int32, len(d.IDs)), roles: make([]role, len(d.IDs)), place: map[string]int{}, labels: map[string]label{},
+		report: Report{Refused: map[string]int{}, UnknownClass: map[string]int{}, LabelRefused: map[string]int{}}}
+	for i, id := range d.IDs {
+		m.index[id] = int32(i)
+	}
+	for _, of := range []struct {
+		role  role
+		nodes []int32
+	}{{inTrain, d.Train}, {inUnlabelled, d.Unlabelled}, {inHeldOut, d.Validation}, {inHeldOut, d.Test}} {
+		for _, i := range of.nodes {
+			m.roles[i] = of.role
+		}
+	}
+	return m
+}
+
+// Arrival takes the next arrival and copies what it keeps. One that the data's features do not fit is counted by its
+// reason, and the error, an *event.FieldError, names the field.
+func (m *Merger) Arrival(a *event.Arrival) error {
+	err := a.Check(m.data.X.Cols(), 0)
+	if err == nil {
+		err = checkSize(&a.Features)
+	}
+	if err != nil {
+		m.Refuse(err)
+		return err
+	}
+	m.report.Arrivals++
+	if i, known := m.index[a.ID]; known {
+		switch m.roles[i] {
+		case inTrain, inUnlabelled:
+			m.report.InT++
+			return nil
+		case inHeldOut:
+			m.report.HeldOut++
+			return nil
+		case inNone: // joins
+		}
+	}
+	kept := event.Arrival{ID: strings.Clone(a.ID), Time: a.Time, Edges: make([]string, len(a.Edges)),
+		Features: event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices), Values: slices.Clone(a.Features.Values)}}
+	for e, id := range a.Edges {
+		kept.Edges[e] = strings.Clone(id) // edges of one arrival are parts of one string
+	}
+	if at, again := m.place[kept.ID]; again {
+		m.report.Again++
+		m.arrivals[at] = kept
+		return nil
+	}
+	m.place[kept.ID] = len(m.arrivals)
+	m.arrivals = append(m.arrivals, kept)
+	return nil
+}
+
+// maxFeature is the largest magnitude of a feature, the same that the consumer predicts: one beyond it would drown the means
+// and deviations of all others.
+const maxFeature = 1e15
+
+func checkSize(f *event.Features) error {
+	for k, v := range f.Values {
+		if v < -maxFeature || v > maxFeature {
+			return &event.FieldError{Reason: event.ReasonNotFinite, Field: fmt.Sprintf("features[%d]", k),
+				Detail: fmt.Sprintf("%v, features must be at most %g in magnitude", v, float64(maxFeature))}
+		}
+	}
+	return nil
+}
+
+// Refuse counts a record that could not be decoded into an arrival, by the reason that the codec gave.
+func (m *Merger) Refuse(err error) { m.report.Refused[reason(err)]++ }
+
+// Label takes the next label.
+func (m *Merger) Label(l *event.Label) {
+	m.report.Labels++
+	class, known := l.Resolve(m.data.Classes)
+	if !known {
+		m.report.UnknownClass[l.Word()]++
+		return
+	}
+	before, again := m.labels[l.ID]
+	if again && !l.Time.IsZero() && !before.time.IsZero() && l.Time.Before(before.time) {
+		return
+	}
+	m.labels[strings.Clone(l.ID)] = label{int32(class), l.Time}
+}
+
+// RefuseLabel counts a record that could not be decoded into a label.
+func (m *Merger) RefuseLabel(err error) { m.report.LabelRefused[reason(err)]++ }
+
+func reason(err error) string {
+	var field *event.FieldError
+	if errors.As(err, &field) {
+		return field.Reason
+	}
+	return event.ReasonUnparsable
+}

@@ -1,0 +1,183 @@
+package merge
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"rivulet/dataset"
+	"rivulet/event"
+	"rivulet/graph"
+)
+
+// path is a–b–c–d–e–f: a trains, b is unlabelled, c validates, d tests, e and f are in no role.
+func path() *dataset.Dataset {
+	return &dataset.Dataset{Name: "path", IDs: []string{"a", "b", "c", "d", "e", "f"},
+		Adj:    &graph.CSR{Rows: 6, Cols: 6, RowPtr: []int{0, 1, 3, 5, 7, 9, 10}, ColIdx: []int32{1, 0, 2, 1, 3, 2, 4, 3, 5, 4}},
+		X:      graph.Features{Dense: &graph.Dense{Rows: 6, Cols: 2, Data: []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}},
+		Labels: []int32{1, -1, 0, 1, 0, 0}, Classes: []string{"zebra", "ant"},
+		Train: []int32{0}, Unlabelled: []int32{1}, Validation: []int32{2}, Test: []int32{3}}
+}
+
+func dense(id string, x, y float32, edges ...string) event.Arrival {
+	return event.Arrival{ID: id, Features: event.Features{Values: []float32{x, y}}, Edges: edges}
+}
+
+func named(id, class string) event.Label {
+	return event.Label{ID: id, Class: event.ByName, ClassName: class}
+}
+
+func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
+	for k := range arrivals {
+		_ = m.Arrival(&arrivals[k]) // counted
+	}
+	for k := range labels {
+		m.Label(&labels[k])
+	}
+}
+
+// Each rule of the package documentation, on one small graph.
+func TestRules(t *testing.T) {
+	before := path()
+	m := New(path())
+	feed(m, []event.Arrival{
+		dense("x", -1, -1),                      // stood for by the later x
+		dense("a", 0, 0, "x"),                   // of T
+		dense("c", 0, 0, "x"), dense("d", 0, 0), // held out
+		dense("e", 20, 21, "a"),                               // no role: joins
+		dense("x", 30, 31, "a", "y", "x", "a", "nobody", "c"), // edges to T, an arrival, itself, again, unknown, held out
+		{ID: "y", Features: event.Features{Sparse: true, Indices: []int32{1}, Values: []float32{41}}, Edges: []string{"x"}},
+		{ID: "z", Features: event.Features{Values: []float32{1}}}, // too short
+		dense("huge", 1e16, 0),
+	}, []event.Label{
+		named("x", "ant"), {ID: "b", Class: 0}, // new training nodes
+		named("a", "zebra"), named("c", "ant"), // against T; held out
+		named("nobody", "ant"), named("f", "ant"), // unknown: f never arrived
+		named("y", "bee"), {ID: "y", Class: 2}, // unknown classes
+	})
+	m.Refuse(&event.FieldError{Reason: event.ReasonUnparsable})
+	m.RefuseLabel(errors.New("no codec's"))
+	got, report := m.Dataset()
+	want := &dataset.Dataset{Name: "path", IDs: []string{"a", "b", "c", "d", "e", "f", "x", "y"},
+		Adj: graph.NewCSR(8, 8, both([][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {4, 0}, {6, 0}, {6, 7}, {6, 2}})),
+		X: graph.Features{Dense: &graph.Dense{Rows: 8, Cols: 2,
+			Data: []float32{1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 11, 12, 30, 31, 0, 41}}},
+		Labels: []int32{1, 0, 0, 1, -1, 0, 1, -1}, Classes: []string{"zebra", "ant"},
+		Train: []int32{0, 1, 6}, Unlabelled: []int32{4, 7}, Validation: []int32{2}, Test: []int32{3}}
+	want.Adj.Val = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	wantReport := Report{Arrivals: 7, Joined: 3, Labelled: 1, Again: 1, InT: 1, HeldOut: 2,
+		Refused: map[string]int{event.ReasonFeatureLength: 1, event.ReasonNotFinite: 1, event.ReasonUnparsable: 1},
+		Edges:   4, UnknownEdges: 1, SelfEdges: 1, RepeatEdges: 1,
+		Labels: 8, NewLabels: 1, LabelConflict: 1, LabelHeldOut: 1, LabelUnknown: 2,
+		UnknownClass: map[string]int{`"bee"`: 1, "2": 1}, LabelRefused: map[string]int{event.ReasonUnparsable: 1}}
+	if diff := cmp.Diff(wantReport, report); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, m.data); diff != "" {
+		t.Errorf("the data that were merged into changed:\n%s", diff)
+	}
+	var out bytes.Buffer
+	if err := report.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"arrivals", "7, of which 3 joined T, 1 with a class", "1 in T already, 2 validation or test nodes, 1 arrived again",
+		"4 new, 1 to unknown ids, 1 to oneself, 1 repeated", "8 read, 1 of unlabelled nodes of T, 1 against the class in T", `1 "bee", 1 2`} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("the report lacks %q:\n%s", line, out.String())
+		}
+	}
+}
+
+func both(edges [][2]int32) (out []graph.Edge) {
+	for _, e := range edges {
+		out = append(out, graph.Edge{Row: e[0], Col: e[1], Val: 1}, graph.Edge{Row: e[1], Col: e[0], Val: 1})
+	}
+	return out
+}
+
+// The later label stands; where times are equal or one is missing, the one that is read last.
+func TestLaterLabelStands(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(s, 0).UTC() }
+	for name, tc := range map[string]struct {
+		labels []event.Label
+		want   int32
+	}{
+		"later first":   {[]event.Label{{ID: "b", Class: 1, Time: at(2)}, {ID: "b", Class: 0, Time: at(1)}}, 1},
+		"later last":    {[]event.Label{{ID: "b", Class: 1, Time: at(1)}, {ID: "b", Class: 0, Time: at(2)}}, 0},
+		"equal":         {[]event.Label{{ID: "b", Class: 1, Time: at(1)}, {ID: "b", Class: 0, Time: at(1)}}, 0},
+		"one has none":  {[]event.Label{{ID: "b", Class: 1, Time: at(9)}, {ID: "b", Class: 0}}, 0},
+		"neither has":   {[]event.Label{{ID: "b", Class: 0}, {ID: "b", Class: 1}}, 1},
+		"unknown class": {[]event.Label{{ID: "b", Class: 1}, {ID: "b", Class: 7}}, 1},
+	} {
+		m := New(path())
+		feed(m, nil, tc.labels)
+		if d, _ := m.Dataset(); d.Labels[1] != tc.want || !slices.Equal(d.Train, []int32{0, 1}) {
+			t.Errorf("%s: class %d in %v, want %d", name, d.Labels[1], d.Train, tc.want)
+		}
+	}
+}
+
+// Words of a bag that arrive dense or sparse are the same, and a pattern stays one.
+func TestSparseFeatures(t *testing.T) {
+	d := path()
+	d.BagOfWords = true
+	d.X = graph.Features{Sparse: &graph.CSR{Rows: 6, Cols: 3, RowPtr: []int{0, 1, 2, 2, 2, 3, 3}, ColIdx: []int32{0, 2, 1}}}
+	m := New(d)
+	feed(m, []event.Arrival{{ID: "x", Features: event.Features{Values: []float32{0, 1, 1}}},
+		{ID: "e", Features: event.Features{Sparse: true, Indices: []int32{2}, Values: []float32{1}}}}, nil)
+	got, _ := m.Dataset()
+	want := &graph.CSR{Rows: 7, Cols: 3, RowPtr: []int{0, 1, 2, 2, 2, 3, 3, 5}, ColIdx: []int32{0, 2, 2, 1, 2}}
+	if diff := cmp.Diff(want, got.X.Sparse); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Whatever arrives, the graph is one that the dataset package accepts, and what has been merged once adds nothing again.
+func TestMergedIsADataset(t *testing.T) {
+	dir, round := t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "x", "y", "z", "w"})
+		var arrivals []event.Arrival
+		var labels []event.Label
+		for range rapid.IntRange(0, 12).Draw(t, "arrivals") {
+			arrivals = append(arrivals, dense(ids.Draw(t, "id"), 1, 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...))
+		}
+		for range rapid.IntRange(0, 6).Draw(t, "labels") {
+			labels = append(labels, event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class")})
+		}
+		m := New(path())
+		feed(m, arrivals, labels)
+		grown, report := m.Dataset()
+		round++
+		at := filepath.Join(dir, fmt.Sprint(round), "path")
+		if err := grown.Save(at); err != nil {
+			t.Fatal(err)
+		}
+		back, err := dataset.Load(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(grown, back); diff != "" {
+			t.Fatalf("(-merged +loaded):\n%s", diff)
+		}
+		if n := len(grown.Original().Nodes); n != 2+report.Joined {
+			t.Fatalf("T has %d nodes, 2 and %d joined", n, report.Joined)
+		}
+		again := New(back)
+		feed(again, arrivals, labels)
+		if twice, r := again.Dataset(); r.Joined != 0 || r.Edges != 0 || twice.Fingerprint() != grown.Fingerprint() {
+			t.Fatalf("merged twice: %+v", r)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package merge
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Report says what became of arrivals and labels.
+type Report struct {
+	Arrivals int `json:"arrivals"` // records that are arrivals
+	Joined   int `json:"joined"`   // nodes that came into T
+	Labelled int `json:"labelled"` // of those, training nodes
+
+	Again   int `json:"again"`    // arrivals that a later one with their id stands for
+	InT     int `json:"in_t"`     // ids of T, which stands as it is
+	HeldOut int `json:"held_out"` // ids of validation and test nodes
+	// Refused are records that are no arrival that the model could take, by event's reasons.
+	Refused map[string]int `json:"refused,omitempty"`
+
+	Edges        int `json:"edges"`         // undirected edges that came with the arrivals
+	UnknownEdges int `json:"unknown_edges"` // entries of edge lists whose id nobody knows
+	SelfEdges    int `json:"self_edges"`    // entries that name the arrival itself
+	RepeatEdges  int `json:"repeat_edges"`  // entries that name a neighbour twice
+
+	Labels        int            `json:"labels"`         // records that are labels
+	NewLabels     int            `json:"new_labels"`     // unlabelled nodes of T that became training nodes
+	LabelConflict int            `json:"label_conflict"` // labels of training nodes that have another class
+	LabelHeldOut  int            `json:"label_held_out"` // of validation and test nodes
+	LabelUnknown  int            `json:"label_unknown"`  // of ids that nobody knows
+	UnknownClass  map[string]int `json:"unknown_class,omitempty"`
+	LabelRefused  map[string]int `json:"label_refused,omitempty"` // records that are no labels, by reason
+}
+
+// Print writes the report for a person; what did not happen is left out.
+func (r *Report) Print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "arrivals\t%d, of which %d joined T, %d with a class\n", r.Arrivals, r.Joined, r.Labelled)
+	list := func(name string, parts ...string) {
+		if parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" }); len(parts) > 0 {
+			fmt.Fprintf(t, "%s\t%s\n", name, strings.Join(parts, ", "))
+		}
+	}
+	list("left out", some(r.InT, "in T already"), some(r.HeldOut, "validation or test nodes"), some(r.Again, "arrived again"), counts(r.Refused))
+	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.UnknownEdges, "to unknown ids"), some(r.SelfEdges, "to oneself"), some(r.RepeatEdges, "repeated"))
+	if r.Labels > 0 || len(r.LabelRefused) > 0 {
+		list("labels", fmt.Sprintf("%d read", r.Labels), some(r.NewLabels, "of unlabelled nodes of T"), some(r.LabelConflict, "against the class in T"),
+			some(r.LabelHeldOut, "of validation or test nodes"), some(r.LabelUnknown, "of unknown ids"), counts(r.LabelRefused))
+	}
+	list("labels of unknown classes", counts(r.UnknownClass))
+	return t.Flush()
+}
+
+func some(n int, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func counts(of map[string]int) string {
+	parts := make([]string, 0, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, fmt.Sprintf("%d %s", of[name], name))
+	}
+	return strings.Join(parts, ", ")
+}
