@@ -9,12 +9,13 @@ import (
 
 // Row is one row of M: an original node's weights on the synthetic nodes. Known tells a node of T whose row is empty
 // from an id that is not in T. Unread says that a lookup could not find out which: Known is false then, and the node is
-// attached to as little as one that is not in T.
+// attached to as little as one that is not in T. Arrived says that a known node is an arrival that was given a row ([Grower]).
 type Row struct {
-	Known  bool
-	Unread bool
-	Cols   []int32 // ascending
-	Vals   []float32
+	Known   bool
+	Unread  bool
+	Arrived bool
+	Cols    []int32 // ascending
+	Vals    []float32
 }
 
 // Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N').

@@ -38,9 +38,20 @@ type Grown struct {
 func (g *Grown) Row(i int) Row {
 	cols, vals := g.Rows.Row(i)
 	if len(cols) == 0 {
-		return Row{Known: true}
+		return Row{Known: true, Arrived: true}
 	}
-	return Row{Known: true, Cols: cols, Vals: vals}
+	return Row{Known: true, Arrived: true, Cols: cols, Vals: vals}
+}
+
+// Arrived is what is kept of an arrival that was given a row.
+type Arrived struct {
+	ID  string
+	Row Row
+	// Record tells the record that the arrival came with from every other, and Attached are the places in its list of edges, in
+	// ascending order, whose neighbours were arrivals with rows: whoever predicts the same record again attaches it to these and no
+	// others, whatever has arrived since, and gets the same bits.
+	Record   uint64
+	Attached []int32
 }
 
 // Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit, in a graph

@@ -23,6 +23,12 @@
 // an id that is not in T, so it is neither in r = aM nor in D_i, which is 1 + the neighbours known from memory + the
 // degree in ã. That is the prediction of an arrival that does not have these edges.
 //
+// # Arrivals
+//
+// Where arrivals are attachable, each gets a row of M of its own (infer.Grower), and [Arrivals] keeps these rows beside those of T:
+// in Redis, as other consumers attach to them, for a time, and no more than a number. They are no [Lookup]: T is asked first, and
+// what is found there counts. The layout is at [ArrivalTable].
+//
 // # A row as bytes
 //
 // A row is stored as the number of its entries, then the gaps between their columns, then their values:

@@ -209,14 +209,19 @@ func (r *Redis) decode(value any) (infer.Row, error) {
 }
 
 func (r *Redis) checkMarker(marker *redis.StringCmd) error {
+	return checkMarker(marker, r.table.Marker, r.table.MarkerID)
+}
+
+// checkMarker compares the marker at a key with what it must be.
+func checkMarker(marker *redis.StringCmd, key, want string) error {
 	id, err := marker.Result()
 	switch {
 	case errors.Is(err, redis.Nil):
-		return fmt.Errorf("%w: marker %s is missing", ErrVanished, r.table.Marker)
+		return fmt.Errorf("%w: marker %s is missing", ErrVanished, key)
 	case err != nil:
 		return err
-	case id != r.table.MarkerID:
-		return fmt.Errorf("%w: marker %s is of %q, want %q", ErrVanished, r.table.Marker, id, r.table.MarkerID)
+	case id != want:
+		return fmt.Errorf("%w: marker %s is of %q, want %q", ErrVanished, key, id, want)
 	}
 	return nil
 }

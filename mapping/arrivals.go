@@ -1,0 +1,279 @@
+package mapping
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/maypok86/otter/v2"
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+)
+
+// ArrivalTable is where the rows of M that arrivals were given under one version are, beside its [Table]. They are spread over
+// buckets as T's are, and as Redis expires keys and not their fields, each bucket is a new hash every TTL:
+//
+//	Keys           hash    ttl_ms and buckets: what the first consumer of the version said, which holds for all
+//	Keys:b:e       hash    bucket b of epoch e: id -> record; expires when epoch e+1 ends
+//	Keys:count:e   string  rows written in epoch e; expires with them
+//
+// Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks for an id in
+// two hashes. Without a TTL there is epoch 0 alone, which does not expire.
+type ArrivalTable struct {
+	// Keys is what all keys begin with.
+	Keys string
+	// Synthetic is N', the number of columns of M.
+	Synthetic int
+	// Marker and MarkerID are those of the version's Table.
+	Marker, MarkerID string
+}
+
+func (t *ArrivalTable) bucket(bucket uint32, epoch int64) string {
+	return t.Keys + ":" + strconv.FormatUint(uint64(bucket), 10) + ":" + strconv.FormatInt(epoch, 10)
+}
+
+func (t *ArrivalTable) count(epoch int64) string {
+	return t.Keys + ":count:" + strconv.FormatInt(epoch, 10)
+}
+
+// ArrivalOptions say how rows of arrivals are kept.
+type ArrivalOptions struct {
+	// TTL is how long a row is kept at least; it is kept at most twice as long. 0: as long as the version.
+	TTL time.Duration
+	// MaxRows is how many rows of arrivals a version has at most; further ones are not written. At least 1.
+	MaxRows int
+	// CacheBytes is about the memory for rows of arrivals that were found; 0 keeps none.
+	CacheBytes int64
+	// Limit is that of a round trip, its retries included; 0: none.
+	Limit time.Duration
+	// Now is the time by this machine's clock; it is corrected by Redis' once, at [OpenArrivals].
+	Now func() time.Time
+	// Log is told when rows begin to be left out because there are too many, and when that is over; nil: nobody.
+	Log *slog.Logger
+}
+
+// Fields of the hash at ArrivalTable.Keys.
+const (
+	fieldTTL     = "ttl_ms"
+	fieldBuckets = "buckets"
+)
+
+// Arrivals are the rows that arrivals were given under one version. Rows are written once and never changed: of an id the first
+// row counts until it expires. It is safe for concurrent use.
+//
+// Rows that were found are kept in memory; that an id has none is not, as any consumer may have written it a moment ago.
+type Arrivals struct {
+	client  redis.UniversalClient
+	table   ArrivalTable
+	o       ArrivalOptions
+	ttl     time.Duration // agreed
+	buckets int           // agreed
+	ahead   time.Duration // Redis' clock, less this machine's
+	ordered bool          // see Redis
+	cache   *otter.Cache[string, cachedArrival]
+
+	rows                    atomic.Int64 // in Redis, as far as it is known
+	written, refused, found atomic.Uint64
+	full                    atomic.Bool
+}
+
+// cachedArrival is a row with the epoch that it was written in.
+type cachedArrival struct {
+	row   infer.Row
+	epoch int64
+}
+
+// OpenArrivals agrees with the version's other consumers on TTL and buckets: what the first one said counts until the version is
+// removed, and a warning says so where that is something else. client stays the caller's.
+func OpenArrivals(ctx context.Context, client redis.UniversalClient, table ArrivalTable, o ArrivalOptions) (*Arrivals, error) {
+	if o.MaxRows < 1 || o.TTL < 0 || o.Now == nil {
+		panic(fmt.Sprintf("mapping: arrivals of at most %d rows for %s", o.MaxRows, o.TTL))
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	_, oneServer := client.(*redis.Client)
+	a := &Arrivals{client: client, table: table, o: o, ordered: oneServer}
+	if o.CacheBytes > 0 {
+		a.cache = otter.Must(&otter.Options[string, cachedArrival]{
+			MaximumWeight: uint64(o.CacheBytes),
+			Weigher:       func(id string, c cachedArrival) uint32 { return rowBytes(id, c.row) + 8 },
+			Executor:      func(upkeep func()) { upkeep() }, // see NewCached
+		})
+	}
+	if err := a.agree(ctx); err != nil {
+		return nil, fmt.Errorf("opening the rows of arrivals: %w", err)
+	}
+	return a, nil
+}
+
+func (a *Arrivals) agree(ctx context.Context) error {
+	pipe := a.client.Pipeline()
+	pipe.HSetNX(ctx, a.table.Keys, fieldTTL, a.o.TTL.Milliseconds())
+	pipe.HSetNX(ctx, a.table.Keys, fieldBuckets, MaxBuckets(a.o.MaxRows))
+	agreed := pipe.HMGet(ctx, a.table.Keys, fieldTTL, fieldBuckets)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	var err error
+	if a.ttl, a.buckets, err = parseAgreed(agreed.Val()); err != nil {
+		return damaged{fmt.Errorf("%s: %w", a.table.Keys, err)}
+	}
+	if a.ttl != a.o.TTL.Truncate(time.Millisecond) {
+		a.o.Log.Warn("rows of arrivals of this version expire as the consumer said that came first", "ttl", a.ttl, "configured", a.o.TTL)
+	}
+	before := a.o.Now()
+	redisTime, err := a.client.Time(ctx).Result()
+	if err != nil {
+		return err
+	}
+	after := a.o.Now()
+	a.ahead = redisTime.Sub(before.Add(after.Sub(before) / 2))
+	return nil
+}
+
+// maxBuckets bounds what a damaged key can make a reader do.
+const maxBuckets = 1 << 28
+
+func parseAgreed(values []any) (ttl time.Duration, buckets int, err error) {
+	var numbers [2]int64
+	for k, name := range []string{fieldTTL, fieldBuckets} {
+		text, _ := values[k].(string)
+		if numbers[k], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return 0, 0, fmt.Errorf("%s is %q, want a number", name, text)
+		}
+	}
+	const longest = int64(1<<63-1) / int64(2*time.Millisecond)
+	if numbers[0] < 0 || numbers[0] > longest {
+		return 0, 0, fmt.Errorf("%s is %d, want 0 to %d", fieldTTL, numbers[0], longest)
+	}
+	if numbers[1] < 1 || numbers[1] > maxBuckets {
+		return 0, 0, fmt.Errorf("%s is %d, want 1 to %d", fieldBuckets, numbers[1], maxBuckets)
+	}
+	return time.Duration(numbers[0]) * time.Millisecond, int(numbers[1]), nil
+}
+
+// epoch is the one under way.
+func (a *Arrivals) epoch() int64 { return epochAt(a.o.Now().Add(a.ahead), a.ttl) }
+
+func epochAt(now time.Time, ttl time.Duration) int64 {
+	if ttl == 0 {
+		return 0
+	}
+	return now.UnixMilli() / ttl.Milliseconds()
+}
+
+// living are the epochs whose rows live, the older first.
+func living(epoch int64, ttl time.Duration) []int64 {
+	if ttl == 0 {
+		return []int64{0}
+	}
+	return []int64{epoch - 1, epoch}
+}
+
+func (a *Arrivals) bucketOf(id string) uint32 {
+	return uint32(xxhash.Sum64String(id) % uint64(a.buckets))
+}
+
+// ArrivalStats count since the version was taken over, but for Rows.
+type ArrivalStats struct {
+	Rows    int64  // rows of arrivals that all consumers have written and that live; as of the last batch
+	Written uint64 // rows that this process wrote
+	Refused uint64 // rows that it did not write because there were MaxRows
+	Found   uint64 // ids that were not in T and had a row
+}
+
+// Stats returns the counts.
+func (a *Arrivals) Stats() ArrivalStats {
+	return ArrivalStats{Rows: a.rows.Load(), Written: a.written.Load(), Refused: a.refused.Load(), Found: a.found.Load()}
+}
+
+// AppendArrived appends what is stored of an arrival, its id aside: the record's fingerprint in 8 bytes, little-endian, the number
+// of the places that it was attached at and the gaps between them (uvarints), and the row as [AppendRow] does it. Places must
+// ascend.
+func AppendArrived(dst []byte, a *infer.Arrived) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, a.Record)
+	dst = binary.AppendUvarint(dst, uint64(len(a.Attached)))
+	last := int32(-1)
+	for _, p := range a.Attached {
+		if p <= last {
+			panic(fmt.Sprintf("mapping: place %d after place %d", p, last))
+		}
+		dst = binary.AppendUvarint(dst, uint64(p-last-1))
+		last = p
+	}
+	return AppendRow(dst, a.Row)
+}
+
+// DecodeArrived reads what [AppendArrived] wrote; the id is the caller's to set. What is allocated is bounded by len(data).
+func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
+	if len(data) < 8 {
+		return nil, fmt.Errorf("arrival of %d bytes, want at least 8", len(data))
+	}
+	a := &infer.Arrived{Record: binary.LittleEndian.Uint64(data)}
+	count, rest, err := uvarint(data[8:])
+	if err != nil {
+		return nil, fmt.Errorf("arrival: number of places: %w", err)
+	}
+	if count > uint64(len(rest)) {
+		return nil, fmt.Errorf("arrival: %d places in %d bytes", count, len(rest))
+	}
+	next := uint64(0)
+	for p := range count {
+		var gap uint64
+		if gap, rest, err = uvarint(rest); err != nil {
+			return nil, fmt.Errorf("arrival: place %d: %w", p, err)
+		}
+		if gap > 1<<31-1-next {
+			return nil, fmt.Errorf("arrival: place %d is %d past %d", p, gap, next)
+		}
+		a.Attached = append(a.Attached, int32(next+gap))
+		next += gap + 1
+	}
+	if a.Row, err = DecodeRow(rest, synthetic); err != nil {
+		return nil, err
+	}
+	a.Row.Arrived = true
+	return a, nil
+}
+
+// cached sets the rows that are in memory and returns the positions of the others.
+func (a *Arrivals) cached(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
+	for i, id := range ids {
+		if a.cache != nil {
+			if c, ok := a.cache.GetIfPresent(id); ok && c.epoch >= oldest {
+				rows[i] = c.row
+				a.found.Add(1)
+				continue
+			}
+		}
+		absent = append(absent, int32(i))
+	}
+	return absent
+}
+
+// failed tells an error of a pipeline from an answer that there is nothing.
+func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }
+
+// byBucket sorts positions of ids by bucket.
+func (a *Arrivals) byBucket(ids []string, at []int32) []placed {
+	order := make([]placed, len(at))
+	for k, i := range at {
+		order[k] = placed{a.bucketOf(ids[i]), i}
+	}
+	slices.SortFunc(order, func(x, y placed) int {
+		if x.bucket != y.bucket {
+			return int(int64(x.bucket) - int64(y.bucket))
+		}
+		return int(x.at - y.at)
+	})
+	return order
+}

@@ -1,0 +1,281 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+)
+
+// Find fills rows[i] of ids[i], which are not in T, where an arrival of that id has a row. For the ids of own, the arrivals that are
+// about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. len(rows) == len(ids), len(seen) ==
+// len(own). It returns [ErrVanished] as [Redis.Rows] does.
+func (a *Arrivals) Find(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
+	checkLengths(ids, rows)
+	if len(own) != len(seen) {
+		panic(fmt.Sprintf("mapping: %d arrivals looked up into %d", len(own), len(seen)))
+	}
+	epochs := living(a.epoch(), a.ttl)
+	absent := a.cached(ids, rows, epochs[0])
+	if len(absent)+len(own) == 0 {
+		return nil
+	}
+	all := make([]string, 0, len(absent)+len(own))
+	for _, i := range absent {
+		all = append(all, ids[i])
+	}
+	all = append(all, own...)
+	for lo := 0; lo < len(all); lo += idsPerPipeline {
+		hi := min(lo+idsPerPipeline, len(all))
+		got, of, err := a.read(ctx, all[lo:hi], epochs)
+		if err != nil {
+			return fmt.Errorf("reading rows of %d arrivals: %w", len(all), err)
+		}
+		for k, arrived := range got {
+			switch at := lo + k; {
+			case arrived == nil:
+			case at < len(absent):
+				rows[absent[at]] = arrived.Row
+				a.found.Add(1)
+				a.keep(all[at], arrived.Row, of[k])
+			default:
+				arrived.ID = all[at]
+				seen[at-len(absent)] = arrived
+			}
+		}
+	}
+	return nil
+}
+
+// keep puts a row into memory, under an id of its own memory.
+func (a *Arrivals) keep(id string, row infer.Row, epoch int64) {
+	if a.cache != nil {
+		a.cache.Set(strings.Clone(id), cachedArrival{row, epoch})
+	}
+}
+
+// within limits a round trip.
+func (a *Arrivals) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.o.Limit > 0 {
+		return context.WithTimeout(ctx, a.o.Limit)
+	}
+	return ctx, func() {}
+}
+
+// read asks for ids in all living epochs, in one round trip, with the counts and, last, the marker. of are the epochs that what was
+// got is of.
+func (a *Arrivals) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64, err error) {
+	ctx, cancel := a.within(ctx)
+	defer cancel()
+	at := make([]int32, len(ids))
+	for i := range at {
+		at[i] = int32(i)
+	}
+	order := a.byBucket(ids, at)
+	pipe := a.client.Pipeline()
+	answers := make([][]*redis.SliceCmd, len(epochs)) // by epoch and bucket
+	counts := make([]*redis.StringCmd, len(epochs))
+	for e, epoch := range epochs {
+		for rest := order; len(rest) > 0; {
+			fields := sameBucket(ids, rest)
+			answers[e] = append(answers[e], pipe.HMGet(ctx, a.table.bucket(rest[0].bucket, epoch), fields...))
+			rest = rest[len(fields):]
+		}
+		counts[e] = pipe.Get(ctx, a.table.count(epoch))
+	}
+	var marker *redis.StringCmd
+	if a.ordered {
+		marker = pipe.HGet(ctx, a.table.Marker, MarkerField)
+	}
+	if _, err := pipe.Exec(ctx); failed(err) {
+		return nil, nil, err
+	}
+	if !a.ordered {
+		marker = a.client.HGet(ctx, a.table.Marker, MarkerField)
+	}
+	if err := checkMarker(marker, a.table.Marker, a.table.MarkerID); err != nil {
+		return nil, nil, err
+	}
+	if err := a.take(counts); err != nil {
+		return nil, nil, err
+	}
+	got, of = make([]*infer.Arrived, len(ids)), make([]int64, len(ids))
+	for e := range epochs {
+		rest := order
+		for _, answer := range answers[e] {
+			values, err := answer.Result()
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, value := range values {
+				i := rest[0].at
+				rest = rest[1:]
+				text, there := value.(string)
+				if !there || got[i] != nil { // the older row counts
+					continue
+				}
+				if got[i], err = DecodeArrived([]byte(text), a.table.Synthetic); err != nil {
+					return nil, nil, damaged{fmt.Errorf("id %q: %w", ids[i], err)}
+				}
+				of[i] = epochs[e]
+			}
+		}
+	}
+	return got, of, nil
+}
+
+// sameBucket are the ids at the beginning of a sorted list that are in one bucket.
+func sameBucket(ids []string, order []placed) (fields []string) {
+	for _, p := range order {
+		if p.bucket != order[0].bucket {
+			break
+		}
+		fields = append(fields, ids[p.at])
+	}
+	return fields
+}
+
+// take notes the number of rows.
+func (a *Arrivals) take(counts []*redis.StringCmd) error {
+	rows := int64(0)
+	for _, count := range counts {
+		n, err := count.Int64()
+		switch {
+		case errors.Is(err, redis.Nil):
+		case errors.Is(err, strconv.ErrSyntax):
+			return damaged{fmt.Errorf("counting rows of arrivals: %w", err)}
+		case err != nil:
+			return err
+		}
+		rows += n
+	}
+	a.rows.Store(rows)
+	return nil
+}
+
+// Keep writes rows of arrivals. An id that has a row keeps it. again are ids whose rows were found by Find: they only get their
+// expiry again, as whoever wrote them may have been killed before. Where there are MaxRows already, rows are left out. It may be
+// called again with the same rows, and is then the same.
+func (a *Arrivals) Keep(ctx context.Context, arrived []infer.Arrived, again []string) error {
+	room := max(0, int64(a.o.MaxRows)-a.rows.Load())
+	if left := int64(len(arrived)) - room; left > 0 {
+		arrived = arrived[:room]
+		a.refused.Add(uint64(left))
+	}
+	a.sayFull(room == 0 && a.rows.Load() > 0)
+	for len(arrived)+len(again) > 0 {
+		n, m := min(len(arrived), idsPerPipeline), min(len(again), idsPerPipeline)
+		if err := a.write(ctx, arrived[:n], again[:m]); err != nil {
+			return fmt.Errorf("writing rows of %d arrivals: %w", n, err)
+		}
+		arrived, again = arrived[n:], again[m:]
+	}
+	return nil
+}
+
+// sayFull says once that there is no room, and once that there is again.
+func (a *Arrivals) sayFull(full bool) {
+	if a.full.Swap(full) == full {
+		return
+	}
+	if full {
+		a.o.Log.Warn("there are as many rows of arrivals as there may be: further arrivals get none, until some expire", "rows", a.rows.Load(), "max_rows", a.o.MaxRows)
+	} else {
+		a.o.Log.Info("arrivals get rows again", "rows", a.rows.Load(), "max_rows", a.o.MaxRows)
+	}
+}
+
+func (a *Arrivals) write(ctx context.Context, arrived []infer.Arrived, again []string) error {
+	ctx, cancel := a.within(ctx)
+	defer cancel()
+	epoch := a.epoch()
+	pipe := a.client.Pipeline()
+	touched := map[uint32]bool{}
+	added := make([]*redis.BoolCmd, len(arrived))
+	for i := range arrived {
+		bucket := a.bucketOf(arrived[i].ID)
+		added[i] = pipe.HSetNX(ctx, a.table.bucket(bucket, epoch), arrived[i].ID, AppendArrived(nil, &arrived[i]))
+		touched[bucket] = true
+	}
+	for _, id := range again {
+		touched[a.bucketOf(id)] = true
+	}
+	if a.ttl > 0 {
+		for bucket := range touched {
+			pipe.PExpireAt(ctx, a.table.bucket(bucket, epoch), a.end(epoch))
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	n := int64(0)
+	for _, of := range added {
+		if of.Val() {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	a.written.Add(uint64(n))
+	a.rows.Add(n)
+	return a.counted(ctx, epoch, n)
+}
+
+// counted adds to the count of an epoch. What a killed process has not counted is missing until the epoch is over.
+func (a *Arrivals) counted(ctx context.Context, epoch, n int64) error {
+	pipe := a.client.Pipeline()
+	pipe.IncrBy(ctx, a.table.count(epoch), n)
+	if a.ttl > 0 {
+		pipe.PExpireAt(ctx, a.table.count(epoch), a.end(epoch))
+	}
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
+// end is when rows of an epoch expire.
+func (a *Arrivals) end(epoch int64) time.Time {
+	return time.UnixMilli((epoch + 2) * a.ttl.Milliseconds())
+}
+
+// DeleteArrivals removes the rows of arrivals of a version whose marker is gone. It may be interrupted and called again.
+func DeleteArrivals(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
+	agreed, err := client.HMGet(ctx, table.Keys, fieldTTL, fieldBuckets).Result()
+	if err != nil {
+		return fmt.Errorf("removing rows of arrivals: %w", err)
+	}
+	if agreed[0] == nil && agreed[1] == nil {
+		return nil // nobody has opened them
+	}
+	ttl, buckets, err := parseAgreed(agreed)
+	if err != nil {
+		return damaged{fmt.Errorf("removing rows of arrivals: %s: %w", table.Keys, err)}
+	}
+	now, err := client.Time(ctx).Result()
+	if err != nil {
+		return fmt.Errorf("removing rows of arrivals: %w", err)
+	}
+	for _, epoch := range living(epochAt(now, ttl), ttl) {
+		for first := 0; first < buckets; first += keysPerPipeline {
+			pipe := client.Pipeline()
+			last := min(first+keysPerPipeline, buckets)
+			for b := first; b < last; b++ {
+				pipe.Unlink(ctx, table.bucket(uint32(b), epoch))
+			}
+			pipe.Unlink(ctx, table.count(epoch))
+			if _, err := pipe.Exec(ctx); err != nil {
+				return fmt.Errorf("removing rows of arrivals, buckets %d to %d of %d: %w", first, last-1, buckets, err)
+			}
+		}
+	}
+	if err := client.Unlink(ctx, table.Keys).Err(); err != nil { // last: it says what there is to remove
+		return fmt.Errorf("removing rows of arrivals: %w", err)
+	}
+	return nil
+}

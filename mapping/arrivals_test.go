@@ -1,0 +1,395 @@
+package mapping
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"rivulet/infer"
+)
+
+// worldOfArrivals is a version's place for rows of arrivals, with a clock that stands still until it is moved.
+type worldOfArrivals struct {
+	client redis.UniversalClient
+	table  ArrivalTable
+	now    time.Time
+	log    bytes.Buffer
+}
+
+func newWorldOfArrivals(t *testing.T, client redis.UniversalClient, prefix string) *worldOfArrivals {
+	t.Helper()
+	w := &worldOfArrivals{client: client, now: time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC), // Redis' clock is another
+		table: ArrivalTable{Keys: prefix + "arrivals", Synthetic: 30, Marker: prefix + "marker", MarkerID: "7:abc"}}
+	if err := client.HSet(t.Context(), w.table.Marker, MarkerField, w.table.MarkerID).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// open makes one consumer's view.
+func (w *worldOfArrivals) open(t *testing.T, ttl time.Duration, maxRows int) *Arrivals {
+	t.Helper()
+	a, err := OpenArrivals(t.Context(), w.client, w.table, ArrivalOptions{TTL: ttl, MaxRows: maxRows, CacheBytes: 1 << 16,
+		Now: func() time.Time { return w.now }, Log: slog.New(slog.NewTextHandler(&w.log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func arrivedAs(id string, record uint64, val float32, attached ...int32) infer.Arrived {
+	return infer.Arrived{ID: id, Record: record, Attached: attached,
+		Row: infer.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}}}
+}
+
+func mustKeep(t *testing.T, a *Arrivals, arrived ...infer.Arrived) {
+	t.Helper()
+	if err := a.Keep(t.Context(), arrived, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// find looks up neighbours and arrivals.
+func find(t *testing.T, a *Arrivals, ids, own []string) ([]infer.Row, []*infer.Arrived) {
+	t.Helper()
+	rows, seen := make([]infer.Row, len(ids)), make([]*infer.Arrived, len(own))
+	if err := a.Find(t.Context(), ids, rows, own, seen); err != nil {
+		t.Fatal(err)
+	}
+	return rows, seen
+}
+
+// Each consumer finds what the others wrote, bit for bit; of an id the first row counts, and a second writing changes nothing.
+func TestArrivalsAreFoundByAll(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		one, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
+		empty := infer.Arrived{ID: "empty", Record: 3, Row: infer.Row{Known: true, Arrived: true}}
+		p, q := arrivedAs("p", 1, 0.5, 0, 4, 5), arrivedAs("q", 2, 0.25)
+		mustKeep(t, one, p, empty)
+		mustKeep(t, other, q, arrivedAs("p", 9, 0.75))
+		mustKeep(t, one, p)
+		for name, a := range map[string]*Arrivals{"one": one, "other": other, "third": w.open(t, time.Hour, 1000)} {
+			for range 2 { // from Redis, then from memory
+				rows, seen := find(t, a, []string{"q", "none", "p", "empty"}, []string{"p", "none", "q"})
+				if diff := cmp.Diff([]infer.Row{q.Row, {}, p.Row, empty.Row}, rows); diff != "" {
+					t.Errorf("%s finds other rows (-want +got):\n%s", name, diff)
+				}
+				if diff := cmp.Diff([]*infer.Arrived{&p, nil, &q}, seen); diff != "" {
+					t.Errorf("%s finds other arrivals (-want +got):\n%s", name, diff)
+				}
+			}
+		}
+		if s := other.Stats(); s.Written != 1 || s.Rows != 3 || s.Refused != 0 || s.Found != 6 {
+			t.Errorf("stats %+v, want 1 written of 3 and 6 found", s)
+		}
+	})
+}
+
+// A row is found for one TTL at least and two at most, from memory too, and its keys expire with it.
+func TestArrivalsExpire(t *testing.T) {
+	const ttl = time.Hour
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		a, fresh := w.open(t, ttl, 1000), w.open(t, ttl, 1000)
+		into := a.o.Now().Add(a.ahead).Sub(time.UnixMilli(a.epoch() * ttl.Milliseconds()))
+		w.now = w.now.Add(-into) // to the beginning of the epoch
+		mustKeep(t, a, arrivedAs("p", 1, 0.5))
+		keys := keysOf(t, client, w.table.Keys+":*")
+		if len(keys) != 2 { // a bucket and the count
+			t.Errorf("keys %v", keys)
+		}
+		for _, key := range keys {
+			if left := client.PTTL(t.Context(), key).Val(); left <= 0 || left > 2*ttl {
+				t.Errorf("%s expires after %s, want at most two TTL", key, left)
+			}
+		}
+		for after, want := range map[time.Duration]bool{0: true, ttl: true, 2*ttl - time.Millisecond: true, 2 * ttl: false} {
+			start := w.now
+			w.now = w.now.Add(after)
+			for _, by := range []*Arrivals{a, fresh, w.open(t, ttl, 1000)} {
+				if after == 0 {
+					find(t, by, []string{"p"}, nil) // into memory
+				}
+				by.ahead = a.ahead // the third one opened at another time of a clock that Redis does not follow
+				rows, _ := find(t, by, []string{"p"}, nil)
+				if rows[0].Known != want {
+					t.Errorf("after %s: known is %t, want %t", after, rows[0].Known, want)
+				}
+			}
+			w.now = start
+		}
+	})
+}
+
+// keysOf are the keys of a pattern, on all nodes.
+func keysOf(t *testing.T, client redis.UniversalClient, pattern string) (keys []string) {
+	t.Helper()
+	scan := func(ctx context.Context, node *redis.Client) error {
+		it := node.Scan(ctx, 0, pattern, 1000).Iterator()
+		for it.Next(ctx) {
+			keys = append(keys, it.Val())
+		}
+		return it.Err()
+	}
+	var err error
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		for _, master := range mastersOf(t, cluster) {
+			err = errors.Join(err, scan(t.Context(), master))
+		}
+	} else {
+		err = scan(t.Context(), client.(*redis.Client))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func mastersOf(t *testing.T, cluster *redis.ClusterClient) (masters []*redis.Client) {
+	t.Helper()
+	found := make(chan *redis.Client, 100)
+	err := cluster.ForEachMaster(t.Context(), func(_ context.Context, node *redis.Client) error {
+		found <- node
+		return nil
+	})
+	close(found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node := range found {
+		masters = append(masters, node)
+	}
+	return masters
+}
+
+// What is found in two living epochs is the older row, and no TTL means no end.
+func TestArrivalsOlderRowCounts(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		a := w.open(t, time.Hour, 1000)
+		mustKeep(t, a, arrivedAs("p", 1, 0.5))
+		w.now = w.now.Add(time.Hour)
+		mustKeep(t, a, arrivedAs("p", 2, 0.75))
+		rows, seen := find(t, a, []string{"p"}, []string{"p"})
+		if rows[0].Vals[0] != 0.5 || seen[0].Record != 1 {
+			t.Errorf("found %+v of record %d, want the older row", rows[0], seen[0].Record)
+		}
+
+		w.table.Keys = prefix + "forever"
+		a = w.open(t, 0, 1000)
+		mustKeep(t, a, arrivedAs("p", 1, 0.5))
+		for _, key := range keysOf(t, client, w.table.Keys+"*") {
+			if left := client.PTTL(t.Context(), key).Val(); left != -1 {
+				t.Errorf("%s expires after %s", key, left)
+			}
+		}
+		w.now = w.now.Add(1e6 * time.Hour)
+		if rows, _ := find(t, w.open(t, 0, 1000), []string{"p"}, nil); !rows[0].Known {
+			t.Error("without a TTL the row is gone")
+		}
+	})
+}
+
+// At the bound no row more is written, by any consumer, and one line says so.
+func TestArrivalsAreBounded(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		a, other := w.open(t, time.Hour, 5), w.open(t, time.Hour, 5)
+		batch := func(names ...string) (out []infer.Arrived) {
+			for _, name := range names {
+				out = append(out, arrivedAs(name, 1, 0.5))
+			}
+			return out
+		}
+		mustKeep(t, a, batch("p0", "p1", "p2", "p3")...)
+		find(t, other, nil, []string{"p4"}) // as before each batch: the count comes with it
+		mustKeep(t, other, batch("p4", "p5")...)
+		for range 3 {
+			mustKeep(t, other, batch("p6", "p7")...)
+		}
+		_, seen := find(t, a, nil, []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"})
+		there := 0
+		for _, s := range seen {
+			if s != nil {
+				there++
+			}
+		}
+		if s := other.Stats(); there != 5 || s.Rows != 5 || s.Refused != 7 {
+			t.Errorf("%d rows are there, stats %+v, want 5 and 7 refused", there, s)
+		}
+		if n := strings.Count(w.log.String(), "level=WARN"); n != 1 {
+			t.Errorf("%d warnings, want one:\n%s", n, w.log.String())
+		}
+		w.now = w.now.Add(3 * time.Hour) // all have expired
+		find(t, other, nil, []string{"p9"})
+		mustKeep(t, other, batch("p9")...)
+		if !strings.Contains(w.log.String(), "arrivals get rows again") || other.Stats().Rows != 1 {
+			t.Errorf("stats %+v after the rows expired; log:\n%s", other.Stats(), w.log.String())
+		}
+	})
+}
+
+// The first consumer of a version says how long its rows live; another one follows and says so.
+func TestArrivalsAgree(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		first := w.open(t, time.Hour, 5000)
+		second := w.open(t, 2*time.Hour, 90_000)
+		if second.ttl != time.Hour || second.buckets != first.buckets {
+			t.Errorf("the second has TTL %s and %d buckets, the first %s and %d", second.ttl, second.buckets, first.ttl, first.buckets)
+		}
+		if !strings.Contains(w.log.String(), "configured=2h0m0s") {
+			t.Errorf("no word of it:\n%s", w.log.String())
+		}
+		for field, value := range map[string]string{fieldTTL: "-1", fieldBuckets: "0"} {
+			w.table.Keys = prefix + "damaged-" + field
+			client.HSet(t.Context(), w.table.Keys, field, value)
+			_, err := OpenArrivals(t.Context(), client, w.table, ArrivalOptions{TTL: 1, MaxRows: 1, Now: time.Now})
+			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), field+" is "+value) {
+				t.Errorf("%s %s: %v", field, value, err)
+			}
+		}
+	})
+}
+
+func TestArrivalsOfAVersionThatVanished(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		a := w.open(t, time.Hour, 1000)
+		for i := range 200 {
+			mustKeep(t, a, arrivedAs(fmt.Sprint("p", i), 1, 0.5))
+		}
+		client.HSet(t.Context(), w.table.Keys, "later", "field")
+		client.Del(t.Context(), w.table.Marker)
+		err := a.Find(t.Context(), []string{"p1"}, make([]infer.Row, 1), nil, nil)
+		if !errors.Is(err, ErrVanished) {
+			t.Errorf("finding: %v, want %v", err, ErrVanished)
+		}
+		for range 2 {
+			if err := DeleteArrivals(t.Context(), client, w.table); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left := keysOf(t, client, w.table.Keys+"*"); len(left) > 0 {
+			t.Errorf("%d keys are left: %s", len(left), left[:1])
+		}
+	})
+}
+
+func TestArrivalsDamaged(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		a := w.open(t, time.Hour, 10)
+		client.HSet(t.Context(), w.table.bucket(a.bucketOf("p"), a.epoch()), "p", "short")
+		err := a.Find(t.Context(), []string{"p"}, make([]infer.Row, 1), nil, nil)
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), `id "p": arrival of 5 bytes`) {
+			t.Errorf("error %v", err)
+		}
+		client.Set(t.Context(), w.table.count(a.epoch()), "many", 0)
+		if err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), nil, nil); err == nil {
+			t.Error("a count that is none is taken")
+		}
+	})
+}
+
+// An arrival has one encoding, and what is no encoding is refused.
+func TestArrivedCodec(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		places := rapid.SliceOfNDistinct(rapid.Int32Range(0, 1<<31-1), 0, 6, rapid.ID).Draw(t, "places")
+		slices.Sort(places)
+		want := arrivedAs("", rapid.Uint64().Draw(t, "record"), rapid.Float32Range(0, 9).Draw(t, "value"))
+		if len(places) > 0 {
+			want.Attached = places
+		}
+		data := AppendArrived([]byte("x"), &want)[1:]
+		got, err := DecodeArrived(data, 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Fatalf("decoded (-want +got):\n%s", diff)
+		}
+		cut := rapid.IntRange(0, len(data)-1).Draw(t, "cut")
+		if a, err := DecodeArrived(data[:cut], 30); err == nil {
+			t.Fatalf("%d of %d bytes are taken as %+v", cut, len(data), a)
+		}
+	})
+}
+
+func FuzzDecodeArrived(f *testing.F) {
+	a := arrivedAs("", 7, 0.5, 0, 3, 200)
+	f.Add(AppendArrived(nil, &a), 30)
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, 4)
+	f.Fuzz(func(t *testing.T, data []byte, synthetic int) {
+		a, err := DecodeArrived(data, synthetic)
+		if err == nil && !bytes.Equal(AppendArrived(nil, a), data) {
+			t.Fatalf("%x is read as %+v, which is written otherwise", data, a)
+		}
+	})
+}
+
+// BenchmarkArrivalMemory measures what rows of arrivals, four entries each and one in two attached to another arrival, take in Redis
+// where there are as many as there may be, and a tenth of that.
+func BenchmarkArrivalMemory(b *testing.B) {
+	const most = 300_000
+	for _, n := range []int{most / 10, most} {
+		for _, kind := range idKinds {
+			b.Run(fmt.Sprintf("%s/rows=%d/max=%d", kind.name, n, most), func(b *testing.B) {
+				client, prefix := realRedis(b)
+				var taken, content float64
+				for k := 0; b.Loop(); k++ {
+					taken, content = arrivalMemory(b, client, fmt.Sprint(prefix, k), n, most, kind.make)
+				}
+				b.ReportMetric(taken, "B/row")
+				b.ReportMetric(content, "content-B/row")
+				b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}
+
+// arrivalMemory writes rows in batches of 256 and returns what they take, and their ids and encodings alone.
+func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n, most int, id func(i int) string) (taken, content float64) {
+	t.Helper()
+	m := drawn(n, id)
+	table := ArrivalTable{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}
+	before := usedMemory(t, client)
+	a, err := OpenArrivals(t.Context(), client, table, ArrivalOptions{TTL: 24 * time.Hour, MaxRows: most, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch []infer.Arrived
+	size := 0
+	for i, id := range m.IDs {
+		arrived := infer.Arrived{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: RowOf(m, i)}
+		if i%2 == 0 {
+			arrived.Attached = []int32{1}
+		}
+		size += len(id) + len(AppendArrived(nil, &arrived))
+		if batch = append(batch, arrived); len(batch) == 256 || i == n-1 {
+			if err := a.Keep(t.Context(), batch, nil); err != nil {
+				t.Fatal(err)
+			}
+			batch = batch[:0]
+		}
+	}
+	if got := a.Stats(); got.Written != uint64(n) || got.Rows != int64(n) {
+		t.Fatalf("stats %+v, want %d rows", got, n)
+	}
+	taken = float64(usedMemory(t, client)-before) / float64(n)
+	if err := DeleteArrivals(t.Context(), client, table); err != nil {
+		t.Fatal(err)
+	}
+	return taken, float64(size) / float64(n)
+}
