@@ -47,6 +47,10 @@ type RedisOptions struct {
 	MinBackoff, MaxBackoff time.Duration
 }
 
+// clusterStateTTL is how long a client of a cluster may not notice that another node has taken over a dead one's slots: a
+// dead node sends no redirections.
+const clusterStateTTL = 2 * time.Second
+
 // Sentinel is the name of a master, and who asks the sentinels for it.
 type Sentinel struct{ Master, Username, Password string }
 
@@ -69,6 +73,7 @@ func Connect(o RedisOptions) (redis.UniversalClient, error) {
 	case o.Cluster:
 		cluster := o.universal(options).Cluster()
 		cluster.MaxRetries = -1 // by a node's client: the cluster's repeats by itself, and counts redirections among that
+		cluster.ClusterStateReloadInterval = clusterStateTTL
 		return redis.NewClusterClient(cluster), nil
 	case o.Sentinel.Master != "":
 		return redis.NewFailoverClient(o.universal(options).Failover()), nil

@@ -171,6 +171,15 @@ func (c *Cluster) MoveSlot(slot, from, to int, at func()) error {
 	return nil
 }
 
+// KillReplicated kills master i once its replica has all of it, and waits until the replica has taken its place.
+func (c *Cluster) KillReplicated(i int) error {
+	if err := c.Nodes[i].awaitReplicas(); err != nil {
+		return err
+	}
+	c.Nodes[i].Kill()
+	return c.AwaitFailover(i)
+}
+
 // AwaitFailover waits until all other nodes see that node i, which was killed, is gone and that its slots are served.
 func (c *Cluster) AwaitFailover(i int) error {
 	return await("a failover", func() (bool, error) {

@@ -48,9 +48,12 @@ func StartWatched(tb testing.TB) *Watched {
 	return w
 }
 
-// Failover kills the master and waits until the replica is the master.
+// Failover kills the master, once the replica has all of it, and waits until that is the master.
 func (w *Watched) Failover(tb testing.TB) {
 	tb.Helper()
+	if err := w.Master.awaitReplicas(); err != nil {
+		tb.Fatal(err)
+	}
 	w.Master.Kill()
 	if err := await("a failover", func() (bool, error) {
 		role, err := w.Replica.Do("ROLE")

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -148,12 +149,12 @@ func (s *Server) Do(args ...any) (any, error) {
 }
 
 // errNotYet says that something has not come about in time.
-var errNotYet = errors.New("not within 30 s")
+var errNotYet = errors.New("not within two minutes")
 
 // await asks until it is so.
 func await(what string, so func() (bool, error)) error {
 	var last error
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
 		done, err := so()
 		if done && err == nil {
 			return nil
@@ -161,4 +162,24 @@ func await(what string, so func() (bool, error)) error {
 		last = err
 	}
 	return fmt.Errorf("%s: %w", what, errors.Join(errNotYet, last))
+}
+
+// awaitReplicas waits until the replicas of a master have all that it wrote.
+func (s *Server) awaitReplicas() error {
+	return await("replicas of "+s.Addr, func() (bool, error) {
+		info, err := s.Do("INFO", "replication")
+		if err != nil {
+			return false, err
+		}
+		_, rest, _ := strings.Cut(fmt.Sprint(info), "master_repl_offset:")
+		offset, _, _ := strings.Cut(rest, "\r")
+		replicas, behind := 0, false
+		for line := range strings.Lines(fmt.Sprint(info)) {
+			if strings.HasPrefix(line, "slave") && strings.Contains(line, ":ip=") {
+				replicas++
+				behind = behind || !strings.Contains(line, "offset="+offset+",")
+			}
+		}
+		return replicas > 0 && !behind, nil
+	})
 }
