@@ -3,12 +3,19 @@
 //
 // A run reads top to bottom in [Train], a file a step:
 //
-//	task.go       options and data -> T, preprocessing (package features), synthetic nodes of each class
-//	original.go   W_O fitted on T (fit), its weight decay chosen on the support nodes
-//	synthetic.go  clusters and M (condense, nnls), tables of S (tables); W_S fitted on the cluster means
-//	calibrate.go  temperature, label and error propagation, chosen on the support nodes
-//	evaluate.go   every deployment on the test nodes (eval)
-//	train.go      the steps in order, and the artifact.Bundle
+//	task.go        options and data -> T, preprocessing (package features), synthetic nodes of each class
+//	original.go    W_O fitted on T (fit), hyperparameters chosen on the support nodes; or given
+//	methods.go     the methods of condensation by name, and what one makes: S, M, and how models get onto them
+//	clusters.go      solved, cluster: clusters and M (condense, nnls), tables of S (tables); W_S on the cluster means
+//	graphs.go        coresets and VNG (condense); support.go: frozen tables of an S that arrivals are joined to
+//	learned.go       learned, gcond (mcond)
+//	place.go       a model where arrivals attach to it: T or S, joint or frozen
+//	calibrate.go   temperature, label and error propagation, chosen on the support nodes; confidence.go: how good they are
+//	evaluate.go    every deployment on the test nodes (eval)
+//	train.go       the steps in order, and the artifact.Bundle
+//
+// [Study] measures methods, models and sizes over seeds; whole.go keeps what it finds out about T alone. later.go adds a model to
+// an artifact without T, grow.go measures what rows of M of arrivals are worth.
 //
 // [Compare] measures an artifact against Whole on the batches that a stream formed.
 //
