@@ -34,6 +34,7 @@
 //	bundle.go, manifest.go   the types
 //	manifestjson.go          manifest.json: fields, ranges, checksum
 //	confidence.go            calibration errors, abstention and its curve
+//	reference.go             what a stream is compared with
 //	growth.go                what arrivals get rows of M by, in memory and as tensors
 //	means.go                 cluster means, in memory and as tensors
 //	safetensors.go           the container: header and data, nothing of their meaning

@@ -21,6 +21,7 @@ type Manifest struct {
 	Models         []ModelInfo     `json:"models"`
 	DefaultModel   string          `json:"default_model"`
 	Metrics        []Metric        `json:"metrics"`
+	Reference      Reference       `json:"reference,omitzero"`
 	Files          map[string]File `json:"files"` // by name relative to the directory
 }
 
@@ -53,6 +54,7 @@ type ModelInfo struct {
 	Attachment  string          `json:"attachment"` // the attachment that tables and M were made for: "frozen" or "joint"
 	FittedOn    string          `json:"fitted_on"`  // "O" (original graph) or "S" (synthetic graph)
 	WeightDecay float64         `json:"weight_decay"`
+	Hidden      int             `json:"hidden,omitzero"` // width of the hidden layer that was fitted; 0: there is none, or it was given
 	Calibration CalibrationInfo `json:"calibration"` // what validation chose; the consumer's default
 	// Propagation holds what validation chose for each kind, "lp" and "ep", whether or not it is the default.
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`

@@ -205,6 +205,9 @@ func (m *Manifest) validate() error {
 			return fmt.Errorf("metrics[%d].%w", i, err)
 		}
 	}
+	if err := m.Reference.validate(m.Models, len(m.Data.Classes)); err != nil {
+		return fmt.Errorf("reference.%w", err)
+	}
 	return nil
 }
 
@@ -271,6 +274,8 @@ func (m *ModelInfo) validate() error {
 		return fmt.Errorf("fitted_on is %q, want \"O\" or \"S\"", m.FittedOn)
 	case !(m.WeightDecay >= 0) || math.IsInf(m.WeightDecay, 0):
 		return fmt.Errorf("weight_decay is %v, want 0 or more", m.WeightDecay)
+	case m.Hidden < 0:
+		return fmt.Errorf("hidden is %d, want 0 or more", m.Hidden)
 	}
 	for kind, p := range m.Propagation {
 		if kind != infer.PropagateLabels && kind != infer.PropagateErrors {

@@ -161,9 +161,13 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 		Mapping:        artifact.MappingInfo{Rows: rows.Rows, Entries: rows.NNZ(), MaxPerRow: longestRow(rows)},
 		Preprocess:     artifact.PreprocessInfo{Kind: t.pre.Kind, Scale: t.pre.Scale},
 		DefaultModel:   r.whole[0].model.Name(),
+		Reference:      t.reference(r),
 	}
 	for k, p := range r.placed {
 		m.Models = append(m.Models, r.calibrations[k].info(p, r.whole[k].weightDecay, results))
+		if _, given := t.options.Weights[p.model.Name()]; p.model.Name() != modelSGC && !given {
+			m.Models[k].Hidden = t.options.Hidden
+		}
 	}
 	for _, r := range results {
 		m.Metrics = append(m.Metrics, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM,

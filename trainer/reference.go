@@ -1,0 +1,76 @@
+package trainer
+
+import (
+	"math"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+)
+
+// reference is what the validation nodes look like, each on its own, and what the served models say of them.
+func (t *task) reference(r *recipe) artifact.Reference {
+	support := t.set(t.data.Validation, NodeBatch)
+	out := artifact.Reference{Nodes: len(t.data.Validation), Models: map[string]artifact.ModelReference{}}
+	neighbours, known := 0, 0
+	for _, i := range t.data.Validation {
+		neighbours += t.data.Adj.RowLen(int(i))
+	}
+	for _, b := range support.Batches {
+		known += b.R.NNZ()
+	}
+	if neighbours > 0 {
+		out.UnknownNeighbours = 1 - float64(known)/float64(neighbours)
+	}
+	out.FeatureNorm, out.FeatureCount = featureHistograms(t.data.X.Take(t.data.Validation))
+	for k, p := range r.placed {
+		c, spread := infer.Calibration{Temperature: r.calibrations[k].temperature, Kind: infer.PropagateNone}, (*spreading)(nil)
+		if chosen := r.calibrations[k].kinds[r.calibrations[k].kind]; chosen != nil {
+			c, spread = chosen.calibration(r.calibrations[k].kind), chosen.spreading
+		}
+		set := p.on(support)
+		out.Models[p.model.Name()] = modelReference(eval.Run(p.predictor(c, spread), set), set, t.classes())
+	}
+	return out
+}
+
+func modelReference(a *eval.Answer, set *eval.Set, classes int) artifact.ModelReference {
+	m := artifact.ModelReference{Accuracy: a.Accuracy(set), Classes: make([]float64, classes)}
+	n := float64(len(a.Class))
+	for _, p := range a.Probabilities {
+		for i := range p.Rows {
+			c := infer.ArgMax(p.Row(i))
+			m.Classes[c] += 1 / n
+			m.Confidence += float64(p.Row(i)[c]) / n
+		}
+	}
+	m.Confidence = min(1, max(0, m.Confidence))
+	return m
+}
+
+// featureHistograms are of the rows' L2 norms and of how many of their values are not 0.
+func featureHistograms(x graph.Features) (norm, count artifact.Histogram) {
+	norms, counts := make([]float64, x.Rows()), make([]float64, x.Rows())
+	for i := range norms {
+		values := []float32(nil)
+		if x.Sparse != nil {
+			cols, vals := x.Sparse.Row(i)
+			if vals == nil { // flags
+				norms[i], counts[i] = math.Sqrt(float64(len(cols))), float64(len(cols))
+				continue
+			}
+			values = vals
+		} else {
+			values = x.Dense.Row(i)
+		}
+		for _, v := range values {
+			norms[i] += float64(v) * float64(v)
+			if v != 0 {
+				counts[i]++
+			}
+		}
+		norms[i] = math.Sqrt(norms[i])
+	}
+	return artifact.NewHistogram(norms), artifact.NewHistogram(counts)
+}
