@@ -68,9 +68,9 @@ type Prediction struct {
 	// the kind empty, unless asked for.
 	Representation     []float32
 	RepresentationKind string
-	// Known counts the neighbours that are nodes of the original graph, InBatch those that are arrivals of the same
-	// graph batch, Unknown all others.
-	Known, InBatch, Unknown int
+	// Known counts the neighbours that are nodes of the original graph, Arrivals those that arrived before and have become nodes
+	// to attach to, InBatch those that are arrivals of the same graph batch, Unknown all others.
+	Known, Arrivals, InBatch, Unknown int
 	// Artifact is the version of the artifact that made the prediction.
 	Artifact string
 	// Batch names the micro-batch; in a graph batch the prediction depends on the batch's other arrivals.
@@ -149,4 +149,8 @@ type Batch struct {
 	// Offsets are the next offsets to read once the batch is delivered.
 	Offsets    map[TopicPartition]int64
 	Generation Generation
+	// BeforeCommit, where not nil, is what else must be done before the offsets are committed. It is called when the predictions and
+	// dead letters have been published, so that it delays none of them, and in a transaction before that is ended; where it fails
+	// nothing is committed. It may be called again by another delivery of the batch.
+	BeforeCommit func(ctx context.Context) error
 }

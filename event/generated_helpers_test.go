@@ -49,7 +49,7 @@ func generatedPrediction(p *Prediction) *eventpb.Prediction {
 	g := &eventpb.Prediction{
 		Id: p.ID, Class: uint32(p.Class), ClassName: p.ClassName, Probability: p.Probability, Abstained: p.Abstained, Degraded: p.Degraded,
 		Probabilities: p.Probabilities, Logits: p.Logits, Artifact: p.Artifact, Batch: p.Batch,
-		KnownNeighbours: uint32(p.Known), BatchNeighbours: uint32(p.InBatch), UnknownNeighbours: uint32(p.Unknown),
+		KnownNeighbours: uint32(p.Known), BatchNeighbours: uint32(p.InBatch), ArrivalNeighbours: uint32(p.Arrivals), UnknownNeighbours: uint32(p.Unknown),
 		Source:      &eventpb.Source{Topic: p.Source.Topic, Partition: int32(p.Source.Partition), Offset: p.Source.Offset},
 		ArrivalTime: generatedTime(p.ArrivalTime), IngestTime: generatedTime(p.IngestTime),
 		PredictedTime: generatedTime(p.PredictedTime),

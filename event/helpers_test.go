@@ -100,6 +100,7 @@ func drawPrediction(t *rapid.T) Prediction {
 		Probabilities: rapid.SliceOfN(rapid.Float32Range(0, 1), 0, 9).Draw(t, "probabilities"),
 		Logits:        rapid.SliceOfN(finite(), 0, 9).Draw(t, "logits"),
 		Known:         count.Draw(t, "known"),
+		Arrivals:      count.Draw(t, "arrivals"),
 		InBatch:       count.Draw(t, "in batch"),
 		Unknown:       count.Draw(t, "unknown"),
 		Artifact:      optional.Draw(t, "artifact"),

@@ -27,6 +27,7 @@ type predictionJSON struct {
 	Artifact       *string             `json:"artifact"`
 	Batch          string              `json:"batch,omitzero"`
 	Known          *int                `json:"known_neighbours"`
+	Arrivals       int                 `json:"arrival_neighbours,omitzero"`
 	InBatch        *int                `json:"batch_neighbours"`
 	Unknown        *int                `json:"unknown_neighbours"`
 	Source         *sourceJSON         `json:"source"`
@@ -74,7 +75,7 @@ func (w *predictionWire) release() {
 }
 
 // AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, representation, batch
-// and times are left out where they are empty, abstained and degraded where they are false; numbers are the shortest that
+// and times are left out where they are empty, abstained and degraded where they are false, arrival_neighbours where it is 0; numbers are the shortest that
 // read back as the same float32; times are in UTC. NaN and infinity have no JSON form and are an error, as is a time
 // outside the years 1 to 9999, and dst is then returned as it was; such an IngestTime is left out.
 func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
@@ -97,6 +98,7 @@ func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 		Artifact:      &p.Artifact,
 		Batch:         p.Batch,
 		Known:         &p.Known,
+		Arrivals:      p.Arrivals,
 		InBatch:       &p.InBatch,
 		Unknown:       &p.Unknown,
 		Source:        &w.source,
@@ -195,6 +197,7 @@ func (w *predictionJSON) check() error {
 	}{
 		{"class", *w.Class},
 		{"known_neighbours", *w.Known},
+		{"arrival_neighbours", w.Arrivals},
 		{"batch_neighbours", *w.InBatch},
 		{"unknown_neighbours", *w.Unknown},
 	} {
@@ -238,6 +241,7 @@ func (w *predictionJSON) store(p *Prediction) {
 		Artifact:      *w.Artifact,
 		Batch:         w.Batch,
 		Known:         *w.Known,
+		Arrivals:      w.Arrivals,
 		InBatch:       *w.InBatch,
 		Unknown:       *w.Unknown,
 		Source:        Source(*w.Source),

@@ -19,7 +19,7 @@ func fullPrediction() Prediction {
 		Top:           []Score{{2, "Theory", 0.7}, {0, "", 0.2}},
 		Probabilities: []float32{0.2, 0.1, 0.7}, Logits: []float32{-1, 1e-9, float32(1) / 3},
 		Representation: []float32{0.5, -0.1}, RepresentationKind: RepresentationEmbedding, Abstained: true, Degraded: true,
-		Known: 3, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
+		Known: 3, Arrivals: 4, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
 		Source:        Source{"arrivals", 4, 1 << 60},
 		ArrivalTime:   time.Date(2026, 3, 1, 13, 0, 0, 0, cet),
 		IngestTime:    time.Date(2026, 3, 1, 13, 0, 0, 250_000_000, cet),
@@ -39,7 +39,7 @@ func TestAppendPrediction(t *testing.T) {
 				`"top":[{"class":2,"name":"Theory","probability":0.7},{"class":0,"probability":0.2}],` +
 				`"probabilities":[0.2,0.1,0.7],"logits":[-1,1e-9,0.33333334],` +
 				`"representation":{"kind":"embedding","values":[0.5,-0.1]},"artifact":"v7","batch":"b-1",` +
-				`"known_neighbours":3,"batch_neighbours":2,"unknown_neighbours":1,` +
+				`"known_neighbours":3,"arrival_neighbours":4,"batch_neighbours":2,"unknown_neighbours":1,` +
 				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
 				`"arrival_time":"2026-03-01T12:00:00Z","ingest_time":"2026-03-01T12:00:00.25Z",` +
 				`"predicted_time":"2026-03-01T12:00:00.250000001Z"}`,

@@ -31,6 +31,7 @@ const (
 	predictionIngestTime     = 17
 	predictionPredictedTime  = 18
 	predictionDegraded       = 19
+	predictionArrivals       = 20
 
 	scoreClass       = 1
 	scoreName        = 2
@@ -65,6 +66,7 @@ var (
 		predictionIngestTime:     {"ingest_time", bytesField},
 		predictionPredictedTime:  {"predicted_time", bytesField},
 		predictionDegraded:       {"degraded", varintField},
+		predictionArrivals:       {"arrival_neighbours", varintField},
 	}
 	scoreFields = []wireField{
 		scoreClass: {"class", varintField}, scoreName: {"name", bytesField}, scoreProbability: {"probability", floatField},
@@ -115,6 +117,7 @@ func (Protobuf) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	if p.Degraded {
 		w.integer(predictionDegraded, "degraded", 1, 0, 1)
 	}
+	w.index(predictionArrivals, "arrival_neighbours", p.Arrivals)
 	if w.err != nil {
 		return dst, fmt.Errorf("encoding prediction of %s: %w", cut(strconv.Quote(p.ID)), w.err)
 	}
@@ -231,6 +234,8 @@ func (p *Prediction) read(v wireValue) (err error) {
 		p.Batch, err = v.string(field)
 	case predictionKnown:
 		p.Known, err = v.index(field)
+	case predictionArrivals:
+		p.Arrivals, err = v.index(field)
 	case predictionInBatch:
 		p.InBatch, err = v.index(field)
 	case predictionUnknown:

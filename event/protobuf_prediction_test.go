@@ -22,7 +22,7 @@ func TestAppendProtobufPrediction(t *testing.T) {
 	p := Prediction{
 		ID: "p1", Class: 300, Probability: 0.5, Abstained: true, Degraded: true, Top: []Score{{300, "T", 0.5}, {}},
 		Probabilities: []float32{1}, Logits: []float32{-2}, Representation: []float32{1}, RepresentationKind: RepresentationEmbedding,
-		Artifact: "v", Known: 1, InBatch: 2, Unknown: 3, Source: Source{"t", 1, 2}, IngestTime: time.Unix(1, 2),
+		Artifact: "v", Known: 1, Arrivals: 4, InBatch: 2, Unknown: 3, Source: Source{"t", 1, 2}, IngestTime: time.Unix(1, 2),
 	}
 	for name, tc := range map[string]struct {
 		prediction Prediction
@@ -30,7 +30,7 @@ func TestAppendProtobufPrediction(t *testing.T) {
 	}{
 		"full": {p, "0a02" + "7031" + "10ac02" + "250000003f" + "2801" + "320b" + "08ac02" + "1201" + "54" + "1d0000003f" + "3200" +
 			"3a04" + "0000803f" + "4204" + "000000c0" + "4a08" + "0802" + "1204" + "0000803f" + "5201" + "76" + "6001" + "6802" +
-			"7003" + "7a07" + "0a01" + "74" + "1001" + "1802" + "8a0104" + "0801" + "1002" + "980101"},
+			"7003" + "7a07" + "0a01" + "74" + "1001" + "1802" + "8a0104" + "0801" + "1002" + "980101" + "a00104"},
 		"least": {Prediction{ID: "p1"}, "0a02" + "7031" + "7a00"},
 	} {
 		t.Run(name, func(t *testing.T) {

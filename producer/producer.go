@@ -127,11 +127,25 @@ func (p *Producer) Deliver(ctx context.Context, b event.Batch) error {
 		return err
 	}
 	p.scratch.Put(s)
+	if err := beforeCommit(ctx, b); err != nil {
+		return err
+	}
 	if len(b.Offsets) == 0 {
 		return nil
 	}
 	if err := b.Generation.Commit(ctx, b.Offsets); err != nil {
 		return fmt.Errorf("committing offsets: %w", err)
+	}
+	return nil
+}
+
+// beforeCommit does what a batch wants done once its records are published.
+func beforeCommit(ctx context.Context, b event.Batch) error {
+	if b.BeforeCommit == nil {
+		return nil
+	}
+	if err := b.BeforeCommit(ctx); err != nil {
+		return fmt.Errorf("before committing offsets: %w", err)
 	}
 	return nil
 }

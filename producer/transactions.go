@@ -131,6 +131,9 @@ func (t *Transactions) Deliver(ctx context.Context, b event.Batch) error {
 func (t *Transactions) transact(ctx context.Context, s *session, load *shipment, b event.Batch) error {
 	err := t.fill(ctx, s, load, b)
 	if err == nil {
+		err = beforeCommit(ctx, b)
+	}
+	if err == nil {
 		return s.end(ctx, true)
 	}
 	if fenced(err) {

@@ -118,9 +118,11 @@ type Prediction struct {
 	PredictedTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=predicted_time,json=predictedTime,proto3" json:"predicted_time,omitempty"`
 	// Redis was down: rows of some neighbours could not be read. They count as unknown, and the prediction may differ from
 	// what it would be.
-	Degraded      bool `protobuf:"varint,19,opt,name=degraded,proto3" json:"degraded,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Degraded bool `protobuf:"varint,19,opt,name=degraded,proto3" json:"degraded,omitempty"`
+	// Neighbours that arrived before and have become nodes to attach to (attach.arrivals: on).
+	ArrivalNeighbours uint32 `protobuf:"varint,20,opt,name=arrival_neighbours,json=arrivalNeighbours,proto3" json:"arrival_neighbours,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Prediction) Reset() {
@@ -284,6 +286,13 @@ func (x *Prediction) GetDegraded() bool {
 		return x.Degraded
 	}
 	return false
+}
+
+func (x *Prediction) GetArrivalNeighbours() uint32 {
+	if x != nil {
+		return x.ArrivalNeighbours
+	}
+	return 0
 }
 
 // Score is one class with its probability.
@@ -467,7 +476,7 @@ var File_event_schema_prediction_proto protoreflect.FileDescriptor
 
 const file_event_schema_prediction_proto_rawDesc = "" +
 	"\n" +
-	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x06\n" +
+	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x06\n" +
 	"\n" +
 	"Prediction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -491,7 +500,8 @@ const file_event_schema_prediction_proto_rawDesc = "" +
 	"\vingest_time\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"ingestTime\x12A\n" +
 	"\x0epredicted_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\rpredictedTime\x12\x1a\n" +
-	"\bdegraded\x18\x13 \x01(\bR\bdegraded\"S\n" +
+	"\bdegraded\x18\x13 \x01(\bR\bdegraded\x12-\n" +
+	"\x12arrival_neighbours\x18\x14 \x01(\rR\x11arrivalNeighbours\"S\n" +
 	"\x05Score\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\rR\x05class\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
