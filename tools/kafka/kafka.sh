@@ -14,6 +14,7 @@
 #   PORT+2  SSL             wants a client certificate; the principal is User: and its common name
 #   PORT+3  SASL_SSL        as SASL_PLAINTEXT, encrypted
 #   PORT+4  the controller
+#   PORT+5  and on: PLAINTEXT behind proxies, one for each word of KAFKA_PROXIES
 #
 # Two users can log in: admin (password admin-word), a super user, and rivulet (password rivulet-word), who may do what ACLs
 # say; without any, nothing. DIR/tls has ca.pem, client.pem and client.key (common name rivulet), and other-ca.pem, an
@@ -24,6 +25,8 @@
 #
 #   KAFKA_JARS   where the jars are kept (default ~/.cache/rivulet/kafka-VERSION)
 #   KAFKA_HEAP   the broker's memory (default 512m)
+#   KAFKA_PROXIES  ports of proxies on 127.0.0.1, with spaces between them: the broker tells whoever comes through PORT+5 to
+#                come to the first one, through PORT+6 to the second, and so on
 #   KAFKA_WAIT   how many seconds it may take to start (default 300; it takes six on a machine that is idle)
 set -eu
 
@@ -81,12 +84,21 @@ certificates() (
 
 configure() {
   login=org.apache.kafka.common.security
+  fixed=PLAINTEXT://127.0.0.1:$port,SASL_PLAINTEXT://127.0.0.1:$((port + 1)),SSL://127.0.0.1:$((port + 2)),SASL_SSL://127.0.0.1:$((port + 3))
+  behind= through= plain= next=$((port + 5))
+  for proxy in ${KAFKA_PROXIES:-}; do
+    behind=$behind,PROXY_$next://127.0.0.1:$next
+    through=$through,PROXY_$next://127.0.0.1:$proxy
+    plain=$plain,PROXY_$next:PLAINTEXT
+    next=$((next + 1))
+  done
   cat >"$dir/server.properties" <<EOF
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:$((port + 4))
-listeners=PLAINTEXT://127.0.0.1:$port,SASL_PLAINTEXT://127.0.0.1:$((port + 1)),SSL://127.0.0.1:$((port + 2)),SASL_SSL://127.0.0.1:$((port + 3)),CONTROLLER://127.0.0.1:$((port + 4))
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT
+listeners=$fixed,CONTROLLER://127.0.0.1:$((port + 4))$behind
+advertised.listeners=$fixed$through
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT$plain
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs=$dir/data

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// options are the command line's.
+type options struct {
+	seed   uint64
+	length time.Duration
+	rate   int
+	dir    string
+	bin    string
+	only   string
+}
+
+func main() {
+	var o options
+	flag.Uint64Var(&o.seed, "seed", 1, "decides the order of the faults, and when and whom they hit")
+	flag.DurationVar(&o.length, "time", 10*time.Minute, "how long: no fault begins, and no arrival of the steady rate is sent, after that")
+	flag.IntVar(&o.rate, "rate", 100, "arrivals a second, of each stream")
+	flag.StringVar(&o.dir, "dir", "", "keep logs and configurations in this new directory; empty: in one that is removed where all is well")
+	flag.StringVar(&o.bin, "bin", "", "directory of the programs; empty: they are built")
+	flag.StringVar(&o.only, "only", "", "deal only faults whose names contain this")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./internal/chaos [flags] faults|soak, at the root of the module")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	command := map[string]func(context.Context, *world, options) error{"faults": faultsCommand, "soak": soakCommand}[flag.Arg(0)]
+	if flag.NArg() != 1 || command == nil || o.rate < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := inWorld(ctx, o, command); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has run
+	}
+}
+
+// inWorld runs a command with everything started, and cleans up.
+func inWorld(ctx context.Context, o options, command func(context.Context, *world, options) error) (err error) {
+	if _, err := os.Stat(script); err != nil {
+		return fmt.Errorf("not at the root of the module: %w", err)
+	}
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "rivulet-chaos"); err != nil {
+			return err
+		}
+		defer func() {
+			if err == nil {
+				_ = os.RemoveAll(o.dir)
+			} else {
+				err = fmt.Errorf("%w\nlogs are in %s", err, o.dir)
+			}
+		}()
+	} else if err := os.Mkdir(o.dir, 0o700); err != nil {
+		return err
+	}
+	w, err := newWorld(ctx, o, os.Stderr)
+	defer w.close()
+	if err != nil {
+		return err
+	}
+	return command(ctx, w, o)
+}
+
+// faultsCommand deals faults and prints the table.
+func faultsCommand(ctx context.Context, w *world, o options) error {
+	kinds := []kind{{"at_least_once", "wait"}, {"at_least_once", "degrade"}, {"exactly_once", "wait"}, {"exactly_once", "degrade"}}
+	r := &run{world: w}
+	failed := make(chan error)
+	trouble := collect(w, failed)
+	for _, k := range kinds {
+		s, err := newStream(ctx, w, k, failed)
+		if err != nil {
+			return err
+		}
+		r.streams = append(r.streams, s)
+	}
+	only := func(name string) bool { return strings.Contains(name, o.only) }
+	if !only(several.name) && !anyFault(only) {
+		return fmt.Errorf("-only is %q: there is no such fault", o.only)
+	}
+	err := r.faultsFor(ctx, o.length, o.rate, o.seed, schedule(rand.New(rand.NewPCG(o.seed, 0)), only))
+	for _, s := range r.streams {
+		s.close()
+	}
+	close(failed)
+	err = errors.Join(err, trouble())
+	return errors.Join(err, r.report(kinds, o))
+}
+
+func anyFault(only func(string) bool) bool {
+	for _, f := range faults {
+		if only(f.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// report judges the streams and prints.
+func (r *run) report(kinds []kind, o options) error {
+	var err error
+	var judged []map[window]tally
+	var total tally
+	degraded, letters := 0, 0
+	for _, s := range r.streams {
+		tallies, violations := s.ledger.judge(r.mayRepeat, r.world.complete)
+		judged = append(judged, tallies)
+		for _, t := range tallies {
+			total.add(t)
+		}
+		degraded, letters = degraded+s.ledger.degraded, letters+s.ledger.letters
+		for i, v := range violations {
+			if i == 20 {
+				err = errors.Join(err, fmt.Errorf("%s: … and %d more", s.kind, len(violations)-i))
+				break
+			}
+			err = errors.Join(err, fmt.Errorf("%s: %s", s.kind, v))
+		}
+	}
+	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, %d predictions that were "+
+		"marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(kinds), commit(), len(r.dealt)-1, total.arrivals, degraded, letters)
+	printTable(os.Stdout, rows(r.dealt, kinds, judged))
+	return err
+}
+
+// collect gathers the errors of what runs beside the faults; what it returns gives them when failed is closed.
+func collect(w *world, failed <-chan error) func() error {
+	var all error
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for err := range failed {
+			w.say("%v", err)
+			all = errors.Join(all, err)
+		}
+	})
+	return func() error {
+		wait.Wait()
+		return all
+	}
+}
+
+// commit names what was built.
+func commit() string {
+	out, err := exec.Command("git", "describe", "--always", "--dirty").Output() //nolint:noctx // it ends by itself
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// patience is how long the streams may take to answer everything after a fault, on a machine that may be busy.
+const patience = 4 * time.Minute
+
+// run is one run of the faults.
+type run struct {
+	world   *world
+	streams []*stream
+	dealt   []dealt // one a window; window 0 is before the first fault
+	// calm: one fault at a time.
+	calm             bool
+	brokers, redises sync.Mutex // one fault at a time does something to them
+}
+
+// dealt is a fault that was dealt in a window.
+type dealt struct {
+	fault fault
+	blows int
+}
+
+// schedule gives the faults in an order that a seed decides: all of them, then all again in another order.
+func schedule(rng *rand.Rand, only func(name string) bool) func() fault {
+	var all, left []fault
+	for _, f := range append(append([]fault{}, faults...), several) {
+		if only(f.name) {
+			all = append(all, f)
+		}
+	}
+	return func() fault {
+		if len(left) == 0 {
+			left = append(left, all...)
+			rng.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+		}
+		next := left[0]
+		left = left[1:]
+		return next
+	}
+}
+
+// faultsFor deals faults until the time is over and everything is answered.
+func (r *run) faultsFor(ctx context.Context, length time.Duration, rate int, seed uint64, next func() fault) (err error) {
+	sending, stop := context.WithCancel(ctx)
+	var senders sync.WaitGroup
+	defer senders.Wait()
+	defer stop()
+	for i, s := range r.streams {
+		for which := range 2 {
+			if err := s.members[which].start(); err != nil {
+				return err
+			}
+		}
+		s.poison.Store(quietPoison)
+		s.wait.Go(s.read)
+		senders.Go(func() { s.send(sending, rate, rand.New(rand.NewPCG(seed, uint64(i+1)))) })
+	}
+	r.dealt = append(r.dealt, dealt{fault: fault{name: "none: start, waiting for the first fault"}})
+	if err := sleep(ctx, 2*time.Second); err != nil {
+		return err
+	}
+	if err := r.settle(ctx, 0); err != nil {
+		return err
+	}
+	for begin, number := time.Now(), uint64(0); time.Since(begin) < length; number++ {
+		if err := r.window(ctx, next(), rand.New(rand.NewPCG(seed, 1000+number))); err != nil {
+			return err
+		}
+	}
+	stop()
+	senders.Wait()
+	return r.finish(ctx)
+}
+
+// window deals one fault and waits until its arrivals are answered.
+func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
+	w := window(len(r.dealt))
+	r.dealt = append(r.dealt, dealt{fault: f})
+	for _, s := range r.streams {
+		s.window.Store(int64(w))
+		s.settled.Store(false)
+	}
+	r.world.say("window %d: %s", w, f.name)
+	if err := sleep(ctx, 500*time.Millisecond); err != nil {
+		return err
+	}
+	begin := time.Now()
+	r.calm = f.name != several.name
+	blows, err := f.deal(ctx, r, rng)
+	r.dealt[w].blows = blows
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	over := time.Now()
+	if err := r.settle(ctx, w); err != nil {
+		return err
+	}
+	r.world.say("  over after %v, answered %v later", over.Sub(begin).Round(time.Millisecond), time.Since(over).Round(time.Millisecond))
+	return nil
+}
+
+// settle waits until everything that was sent up to now is answered.
+func (r *run) settle(ctx context.Context, w window) error {
+	for _, s := range r.streams {
+		s.settled.Store(true)
+	}
+	var waited error
+	for _, s := range r.streams {
+		err := await(ctx, patience, fmt.Sprintf("%s: all arrivals of window %d are answered", s.name, w), func() bool { return s.ledger.answered(w, false) })
+		waited = errors.Join(waited, err)
+	}
+	return waited
+}
+
+// finish waits for the last answers and ends the consumers.
+func (r *run) finish(ctx context.Context) (err error) {
+	last := window(len(r.dealt) - 1)
+	for _, s := range r.streams {
+		err = errors.Join(err, await(ctx, patience, s.name+": all arrivals are answered", func() bool { return s.ledger.answered(last, true) }))
+	}
+	for _, s := range r.streams {
+		for _, m := range s.members {
+			err = errors.Join(err, m.drain(patience))
+		}
+	}
+	return errors.Join(err, sleep(ctx, 2*time.Second)) // for what should not be there
+}
+
+// mayRepeat is how many arrivals of a window may be answered more than once in at_least_once.
+func (r *run) mayRepeat(w window) int { return r.dealt[w].blows * members * lanes * batchSize }
