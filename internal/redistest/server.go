@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,15 +96,20 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
 
-// run starts the process and waits until it accepts connections.
+// ready is what a server, or a sentinel, writes into its log when it has started.
+var ready = []string{"Ready to accept connections", "+monitor master"}
+
+// run starts the process and waits until it has started.
 func (s *Server) run() error {
+	_ = os.Remove(filepath.Join(s.Dir, "redis.log")) // of a process before
 	s.cmd = exec.Command(os.Getenv(Variable), s.args...)
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
 	for range 200 {
-		if conn, err := net.Dial("tcp", s.Addr); err == nil {
-			return conn.Close()
+		log, _ := os.ReadFile(filepath.Join(s.Dir, "redis.log"))
+		if slices.ContainsFunc(ready, func(words string) bool { return strings.Contains(string(log), words) }) {
+			return nil // it listens before that, and may still find fault with its arguments
 		}
 		time.Sleep(25 * time.Millisecond)
 	}
