@@ -5,9 +5,12 @@ GOLANGCI ?= golangci-lint
 FUZZTIME ?= 10s
 REDIS    ?= redis://127.0.0.1:6379/15
 KAFKA    ?= $(CURDIR)/out/kafka
+SEED     ?= 1
+FOR      ?= 10m
+SOAK     ?= 30m
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt fuzz bench integration demo reference ci
+.PHONY: help build test race lint fmt fuzz bench integration chaos soak demo reference ci
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -42,6 +45,12 @@ integration: ## what talks to Redis and Kafka: the database REDIS, written to, a
 	RIVULET_TEST_REDIS=$(REDIS) RIVULET_TEST_REDIS_SERVER=$$(command -v redis-server) RIVULET_TEST_KAFKA=127.0.0.1:$$(cat $(KAFKA)/port) RIVULET_TEST_KAFKA_DIR=$(KAFKA) \
 	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./internal/redistest ./internal/app ./internal/integration; \
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); exit $$status
+
+chaos: ## faults for FOR, decided by SEED, on a Kafka and a Redis of its own: who lost what, as a table (docs/faults.md)
+	$(GO) run ./internal/chaos -seed $(SEED) -time $(FOR) faults
+
+soak: ## a steady rate for SOAK, on a Kafka and a Redis of its own: whether memory or goroutines grow
+	$(GO) run ./internal/chaos -seed $(SEED) -time $(SOAK) -rate 500 soak
 
 demo: ## the main job, on services embedded in the process
 	$(GO) run ./cmd/rivulet demo

@@ -185,11 +185,14 @@ func versionDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		r.redises.Lock()
 		err = w.redis.erase(ctx, prefix, current)
 		r.redises.Unlock()
+	}
+	switch {
+	case err == nil:
 		if w.artifacts[next].version == current {
 			next = (next + 1) % len(w.artifacts)
 		}
-	} else if r.calm {
-		return 0, fmt.Errorf("reading CURRENT: %w", err)
+	case r.calm: // else Redis may be down or empty
+		return 0, fmt.Errorf("deleting the current version: %w", err)
 	}
 	if err := sleep(ctx, between(rng, time.Second, 4*time.Second)); err != nil {
 		return 0, err

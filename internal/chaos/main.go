@@ -38,17 +38,17 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	command := map[string]func(context.Context, *world, options) error{"faults": faultsCommand, "soak": soakCommand}[flag.Arg(0)]
 	if flag.NArg() != 1 || command == nil || o.rate < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := inWorld(ctx, o, command); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := inWorld(ctx, o, command)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop has run
+		os.Exit(1)
 	}
 }
 
@@ -72,7 +72,7 @@ func inWorld(ctx context.Context, o options, command func(context.Context, *worl
 		return err
 	}
 	w, err := newWorld(ctx, o, os.Stderr)
-	defer w.close()
+	defer w.close(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,6 @@ type stream struct {
 	window  atomic.Int64
 	settled atomic.Bool
 	poison  atomic.Int64 // in a hundred arrivals
-	paused  atomic.Bool
 	failed  chan<- error // is told of a consumer that ended by itself, and of arrivals that could not be sent
 }
 
@@ -124,11 +123,8 @@ func (s *stream) send(ctx context.Context, rate int, rng *rand.Rand) {
 	begin := time.Now()
 	for sent := 0; ctx.Err() == nil; {
 		due := int(time.Since(begin).Seconds() * float64(rate))
-		if s.paused.Load() {
-			sent = due
-		}
 		for ; sent < due; sent++ {
-			s.sendOne(rng, sent)
+			s.sendOne(context.WithoutCancel(ctx), rng, sent) // send waits for it
 		}
 		_ = sleep(ctx, tick)
 	}
@@ -148,7 +144,7 @@ const (
 	headerReason  = "chaos-reason"
 )
 
-func (s *stream) sendOne(rng *rand.Rand, n int) {
+func (s *stream) sendOne(ctx context.Context, rng *rand.Rand, n int) {
 	m := s.world.arrivals[n%len(s.world.arrivals)]
 	w, settled := s.window.Load(), s.settled.Load()
 	value, contentType, reason := m.value, "", ""
@@ -169,7 +165,7 @@ func (s *stream) sendOne(rng *rand.Rand, n int) {
 		header(event.HeaderContentType, contentType)
 	}
 	s.ledger.gave(window(w), settled)
-	s.client.Produce(context.Background(), r, func(_ *kgo.Record, err error) { //nolint:contextcheck // send waits for it
+	s.client.Produce(ctx, r, func(_ *kgo.Record, err error) {
 		if err != nil {
 			s.failed <- fmt.Errorf("%s: sending an arrival: %w", s.name, err)
 		}

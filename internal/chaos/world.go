@@ -291,7 +291,7 @@ func (w *world) activate(ctx context.Context, which int) error {
 }
 
 // close ends the services.
-func (w *world) close() {
+func (w *world) close(ctx context.Context) {
 	if w.redis != nil {
 		_ = w.redis.signal(syscall.SIGCONT) // it may be stopped
 		w.redis.close()
@@ -302,8 +302,6 @@ func (w *world) close() {
 		}
 	}
 	if w.kafkaPort != 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
 		_ = w.kafka(ctx, "kill")
 	}
 }

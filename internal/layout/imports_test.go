@@ -43,6 +43,7 @@ var only = []struct {
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph"}},
 	{"config", nil},
 	{"internal/observe", []string{"consumer", "event", "mapping"}},
+	{"internal/chaos", []string{"artifact", "event"}},
 	{"internal/check", nil},
 	{"internal/devstack", nil},
 	{"internal/reference", nil}, // an oracle that shared code with what it checks would be none
