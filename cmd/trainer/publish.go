@@ -19,6 +19,10 @@ import (
 
 // withPublisher gives a command the publisher that its settings name.
 func withPublisher(cmd *cobra.Command, settings config.RedisServer, work func(context.Context, *serving.Publisher) error) error {
+	return withRedis(cmd.Context(), settings, work)
+}
+
+func withRedis(ctx context.Context, settings config.RedisServer, work func(context.Context, *serving.Publisher) error) error {
 	client, err := app.ConnectRedis(settings)
 	if err != nil {
 		return err
@@ -28,7 +32,7 @@ func withPublisher(cmd *cobra.Command, settings config.RedisServer, work func(co
 	if err != nil {
 		return err
 	}
-	return work(cmd.Context(), p)
+	return work(ctx, p)
 }
 
 // settings are a command's, from its flags, the environment and the file.

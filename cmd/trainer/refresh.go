@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rivulet/artifact"
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/dataset"
+	"rivulet/dataset/parquet"
+	"rivulet/internal/dataflag"
+	"rivulet/internal/progress"
+	"rivulet/trainer"
+)
+
+// refreshFlags are what refresh is told beside its settings.
+type refreshFlags struct {
+	from, labels, group string
+	out, dataOut        string
+	current             string
+	publish             bool
+	keep                int
+	maxDrop             float64
+	every               time.Duration
+	asJSON              bool
+	run                 trainer.Options
+	flags               *pflag.FlagSet
+}
+
+func refreshCommand() *cobra.Command {
+	f := &refreshFlags{run: trainer.Defaults()}
+	cmd := &cobra.Command{
+		Use:   "refresh --from FILE|kafka:TOPIC --data DIR --out DIR",
+		Short: "Train anew on the graph with what has arrived, and publish where that is no worse",
+		Long: "refresh merges arrivals, and labels where they are known, into the data set's training graph, trains as train does, and\n" +
+			"compares the accuracy on the validation nodes with that of the artifact that serves now: --current, or with --publish\n" +
+			"the version that CURRENT names in Redis. Both answer the same nodes as they would on the stream. Where the new one is\n" +
+			"more than --max-drop points worse, nothing is published or stored but the artifact itself, and the command fails.\n" +
+			"Options that are not said are those of that artifact's run (not --representation and --weight-decays). Arrivals and\n" +
+			"labels are JSON lines in a file, or records of a topic, read from the earliest or the --group's offset to the end that\n" +
+			"it has at the start. A group's offsets are committed last, and it must be of nobody who consumes. With --every the\n" +
+			"command goes on until it is stopped, each refresh in a directory of its own below --out and --data-out.",
+		Args: cobra.NoArgs,
+		Example: "  trainer refresh --from arrivals.jsonl --labels labels.jsonl --data ../shared/data/cora --current out/cora --out out/cora-2\n" +
+			"  trainer refresh --from kafka:arrivals --labels kafka:labels --data data --out out --data-out data-later --publish --every 1h",
+	}
+	flags := cmd.Flags()
+	f.flags = flags
+	data := dataflag.Register(flags, "", parquet.Format)
+	flags.StringVar(&f.from, "from", "", "arrivals: a file of JSON lines, or kafka: and a topic (required)")
+	flags.StringVar(&f.labels, "labels", "", "labels: a file of JSON lines, or kafka: and a topic, which is always read whole; empty: none")
+	flags.StringVar(&f.group, "group", "", "consumer group whose offsets say which arrivals are new; empty: all are read")
+	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
+	flags.StringVar(&f.dataOut, "data-out", "", "directory to write the data set with its arrivals to, for the next refresh or train; empty: it is not kept")
+	flags.StringVar(&f.current, "current", "", "directory of the artifact to compare with; empty: the one that CURRENT names, with --publish")
+	flags.BoolVar(&f.publish, "publish", false, "publish the artifact to Redis and point CURRENT at it")
+	flags.IntVar(&f.keep, "keep", 1, "older versions to keep for rolling back; -1: all")
+	flags.Float64Var(&f.maxDrop, "max-drop", 1, "points of accuracy on the validation nodes that the new artifact may be worse")
+	flags.DurationVar(&f.every, "every", 0, "refresh again so long after the last one ended; 0: once")
+	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
+	runFlags(flags, &f.run)
+	sizeFlags(cmd, &f.run)
+	flags.Float64Var(&f.run.Coverage, "coverage", 0, "share of arrivals that shall be answered; 0: none are marked as abstained")
+	flags.BoolVar(&f.run.Representation, "representation", false, "add the tables by which a frozen sgc publishes embeddings")
+	flags.BoolVar(&f.run.Means, "means", f.run.Means, "add cluster means")
+	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a refresh and nothing else to standard output")
+	config.Flags[config.Refresh](flags)
+	config.Alias(flags, map[string]string{"redis": "redis.url"})
+	_ = cmd.MarkFlagRequired("from")
+	_ = cmd.MarkFlagRequired("out")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := settings[config.Refresh](cmd)
+		if err != nil {
+			return err
+		}
+		if err := f.check(); err != nil {
+			return err
+		}
+		d, err := data.Open("")
+		if err != nil {
+			return err
+		}
+		r := &refresher{refreshFlags: f, cfg: cfg, data: d, lines: progress.Stderr(), log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)), now: time.Now}
+		report := func(o *refreshed) error { return f.report(cmd.OutOrStdout(), o) }
+		if f.every == 0 {
+			o, err := r.once(cmd.Context(), f.out, f.dataOut)
+			return errors.Join(report(o), err)
+		}
+		return r.repeat(cmd.Context(), consumer.SystemClock{}, report)
+	}
+	return cmd
+}
+
+func (f *refreshFlags) check() error {
+	switch {
+	case f.maxDrop < 0:
+		return fmt.Errorf("--max-drop is %g, want 0 or more", f.maxDrop)
+	case f.every < 0:
+		return fmt.Errorf("--every is %s, want 0 or more", f.every)
+	case f.keep == 0 || f.keep < -1:
+		return fmt.Errorf("--keep is %d, want 1 or more, or -1 for all", f.keep)
+	}
+	from, err := parseSource(f.from)
+	if err != nil {
+		return fmt.Errorf("--from is %q: %w", f.from, err)
+	}
+	if _, err := parseSource(f.labels); f.labels != "" && err != nil {
+		return fmt.Errorf("--labels is %q: %w", f.labels, err)
+	}
+	if f.group != "" && from.topic == "" {
+		return fmt.Errorf("--group is %s, but --from %s is no topic", f.group, f.from)
+	}
+	if f.group != "" && f.dataOut == "" {
+		return fmt.Errorf("--group is %s without --data-out: the arrivals before its offsets would be lost to the next refresh", f.group)
+	}
+	if f.every > 0 { // each refresh has directories of its own
+		return nil
+	}
+	return artifact.CheckTarget(f.out)
+}
+
+// options are those of the artifact that serves, with what was said.
+func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, error) {
+	o := f.run
+	if current == nil {
+		return o, o.Validate()
+	}
+	inherited := *current
+	if f.flags.Changed("method") {
+		inherited.Method = o.Method
+	}
+	was, err := trainer.Inherit(&inherited)
+	if err != nil {
+		return o, err
+	}
+	said := o
+	o = was
+	o.WeightDecays, o.Representation, o.Batch = said.WeightDecays, said.Representation, said.Batch
+	for name, set := range map[string]func(){
+		"models": func() { o.Models = said.Models }, "hidden": func() { o.Hidden = said.Hidden }, "entries": func() { o.Entries = said.Entries },
+		"preprocess": func() { o.Preprocess = said.Preprocess }, "coverage": func() { o.Coverage = said.Coverage },
+		"means": func() { o.Means = said.Means }, "seed": func() { o.Seed = said.Seed },
+		"ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 }, "nodes": func() { o.Nodes, o.Ratio = said.Nodes, 0 },
+	} {
+		if f.flags.Changed(name) {
+			set()
+		}
+	}
+	return o, o.Validate()
+}
+
+// report prints what a refresh did; nil is one that did not come so far.
+func (f *refreshFlags) report(w io.Writer, o *refreshed) error {
+	if o == nil {
+		return nil
+	}
+	if f.asJSON {
+		return json.NewEncoder(w).Encode(o)
+	}
+	return o.print(w)
+}
+
+// repeat refreshes again and again until ctx ends. A refresh that fails is logged; the next one reads the same arrivals.
+func (r *refresher) repeat(ctx context.Context, clock consumer.Clock, report func(*refreshed) error) error {
+	for ctx.Err() == nil {
+		name := r.now().UTC().Format("20060102T150405.000Z")
+		dataOut := ""
+		if r.dataOut != "" {
+			dataOut = filepath.Join(r.dataOut, name)
+		}
+		o, err := r.once(ctx, filepath.Join(r.out, name), dataOut)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			r.log.Error("no refresh", "error", err)
+		}
+		if err := report(o); err != nil {
+			return err
+		}
+		fired, stop := clock.NewTimer(r.every)
+		select {
+		case <-fired:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+	return nil
+}
+
+// refresher makes one artifact after another of a graph that grows.
+type refresher struct {
+	*refreshFlags
+	cfg   config.Refresh
+	data  *dataset.Dataset
+	lines *progress.Lines
+	log   *slog.Logger
+	now   func() time.Time
+}
+
+// makeParent makes the directory that an artifact's is to be in.
+func makeParent(dir string) error { return os.MkdirAll(filepath.Dir(dir), 0o777) }

@@ -1,0 +1,360 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"rivulet/artifact"
+	"rivulet/config"
+	"rivulet/dataset"
+	"rivulet/event"
+	"rivulet/internal/app"
+	"rivulet/internal/devstack"
+	"rivulet/internal/program/programtest"
+	"rivulet/internal/progress"
+	"rivulet/internal/replay"
+	"rivulet/trainer"
+)
+
+// halved is a generated graph without half of its training nodes, and these as arrivals and labels.
+func halved(t *testing.T) (half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) {
+	t.Helper()
+	g, _ := dataset.Preset("small")
+	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 1500, 9000, 700, 400, 400
+	d, err := dataset.Generate(g, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []int32
+	out := map[int32]bool{}
+	for k, i := range d.Train {
+		if out[i] = k%2 == 1; out[i] {
+			arrivals = append(arrivals, replay.Arrival(d, i, time.Unix(int64(k), 0).UTC()))
+			labels = append(labels, event.Label{ID: d.IDs[i], Class: event.ByName, ClassName: d.Classes[d.Labels[i]]})
+		}
+	}
+	index := make([]int32, d.Nodes())
+	for i := range int32(d.Nodes()) {
+		index[i] = -1
+		if !out[i] {
+			index[i] = int32(len(kept))
+			kept = append(kept, i)
+		}
+	}
+	half = &dataset.Dataset{Name: "half", Adj: d.Adj.Submatrix(kept, index, len(kept)), X: d.X.Take(kept), Classes: d.Classes, BagOfWords: d.BagOfWords}
+	for _, i := range kept {
+		half.IDs, half.Labels = append(half.IDs, d.IDs[i]), append(half.Labels, d.Labels[i])
+	}
+	place := func(nodes []int32) (placed []int32) {
+		for _, i := range nodes {
+			if index[i] >= 0 {
+				placed = append(placed, index[i])
+			}
+		}
+		return placed
+	}
+	half.Train, half.Validation, half.Test = place(d.Train), place(d.Validation), place(d.Test)
+	return half, arrivals, labels
+}
+
+// files writes data, arrivals and labels below a directory.
+func files(t *testing.T, half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := half.Save(filepath.Join(dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	var lines []byte
+	var err error
+	for k := range arrivals {
+		if lines, err = (event.JSON{}).AppendArrival(lines, &arrivals[k]); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, '\n')
+	}
+	writeFile(t, dir, "arrivals.jsonl", append(lines, "{\"id\": 1}\n\nnonsense\n"...))
+	writeLabels(t, dir, "labels.jsonl", labels)
+	return dir
+}
+
+func writeLabels(t *testing.T, dir, name string, labels []event.Label) {
+	t.Helper()
+	var lines []byte
+	var err error
+	for k := range labels {
+		if lines, err = (event.JSON{}).AppendLabel(lines, &labels[k]); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, '\n')
+	}
+	writeFile(t, dir, name, lines)
+}
+
+func writeFile(t *testing.T, dir, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refresh runs the command with {} for a directory.
+func refresh(t *testing.T, dir, line string) (refreshed, error) {
+	t.Helper()
+	out, err := programtest.Run(root(), strings.Fields(strings.ReplaceAll("refresh --json "+line, "{}", dir))...)
+	var o refreshed
+	if out != "" {
+		if err := json.Unmarshal([]byte(out), &o); err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+	}
+	return o, err
+}
+
+func mustRun(t *testing.T, dir, line string) {
+	t.Helper()
+	if _, err := programtest.Run(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Half of the training nodes arrive: the next artifact knows them, is as that of the run before in all that was not said,
+// is no worse, and the data set that is kept has them; labels of other classes' nodes are refused.
+func TestRefreshFromFiles(t *testing.T) {
+	half, arrivals, labels := halved(t)
+	dir := files(t, half, arrivals, labels)
+	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5 --coverage 0.9 --means=false")
+	o, err := refresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first --out {}/second --data-out {}/later")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Merged.Joined != len(arrivals) || o.Merged.Labelled != len(arrivals) || o.Nodes != 700 || o.Merged.Refused[event.ReasonUnparsable] != 2 || o.Published {
+		t.Errorf("%+v", o)
+	}
+	if *o.Accuracy < *o.Was {
+		t.Errorf("validation %.2f%% with all training nodes, %.2f%% with half", *o.Accuracy, *o.Was)
+	}
+	t.Logf("validation %.2f%%, before %.2f%%", *o.Accuracy, *o.Was)
+	first, second := mustRead(t, dir+"/first").Manifest, mustRead(t, dir+"/second").Manifest
+	if m := second; m.Method != first.Method || m.SyntheticNodes != 40 || m.Seed != 5 || m.Mapping.MaxPerRow > 3 || m.HasMeans() ||
+		m.Models[0].Calibration.Confidence.Coverage != 0.9 || !slices.Equal(m.Data.Classes, first.Data.Classes) {
+		t.Errorf("the second artifact is not as the first: %+v", m)
+	}
+	if of := second.Reference.Models["sgc"]; of.Accuracy != *o.Accuracy {
+		t.Errorf("the reference says %v, the comparison %v", of.Accuracy, *o.Accuracy)
+	}
+	later, err := dataset.Load(dir + "/later")
+	if err != nil || later.Fingerprint() != second.Data.Fingerprint {
+		t.Errorf("the data that were kept are not those of the artifact: %v", err)
+	}
+
+	again, err := refresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/later --current {}/second --out {}/third")
+	if err != nil || again.Artifact != "" || again.Merged.InT != len(arrivals) {
+		t.Errorf("nothing is new: %+v, %v", again, err)
+	}
+
+	r := rand.New(rand.NewPCG(1, 1))
+	r.Shuffle(len(labels), func(i, j int) { labels[i].ClassName, labels[j].ClassName = labels[j].ClassName, labels[i].ClassName })
+	writeLabels(t, dir, "shuffled.jsonl", labels)
+	refused, err := refresh(t, dir, "--from {}/arrivals.jsonl --labels {}/shuffled.jsonl --data {}/data --current {}/first --out {}/bad --data-out {}/worse --max-drop 2")
+	if err == nil || !strings.Contains(err.Error(), "is refused: ") || refused.Data != "" || *refused.Accuracy > *refused.Was-2 {
+		t.Errorf("labels that are shuffled: %+v, %v", refused, err)
+	}
+	if _, err := os.Stat(dir + "/worse"); err == nil {
+		t.Error("the data of a refused artifact were kept")
+	}
+}
+
+func mustRead(t *testing.T, dir string) *artifact.Bundle {
+	t.Helper()
+	b, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Arrivals and labels come from topics, the group's offsets say what is new, and the artifact becomes CURRENT.
+func TestRefreshFromKafka(t *testing.T) {
+	half, arrivals, labels := halved(t)
+	dir := files(t, half, nil, nil)
+	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 3, "labels": 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	redis, err := devstack.StartRedis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer redis.Close()
+	produce(t, broker.Addr(), arrivals[:200], labels)
+	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 40")
+	mustRun(t, dir, "publish --artifact {}/first --redis "+redis.URL())
+	line := "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + broker.Addr() + " --publish --redis " + redis.URL()
+	o, err := refresh(t, dir, line+" --data {}/data --out {}/second --data-out {}/later")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Merged.Arrivals != 200 || o.Merged.Labelled != 200 || !o.Published || o.Before != mustRead(t, dir+"/first").Manifest.Version {
+		t.Errorf("%+v", o)
+	}
+	if out, err := programtest.Run(root(), "versions", "--redis.url", redis.URL()); err != nil || !strings.Contains(out, o.Version+"  complete  yes") {
+		t.Errorf("%s is not CURRENT (%v):\n%s", o.Version, err, out)
+	}
+	if o, err = refresh(t, dir, line+" --data {}/later --out {}/none"); err == nil || !strings.Contains(err.Error(), "without --data-out") {
+		t.Errorf("a group without --data-out: %v", err)
+	}
+	if o, err = refresh(t, dir, line+" --data {}/later --out {}/none --data-out {}/nothing"); err != nil || o.Merged.Arrivals != 0 || o.Artifact != "" {
+		t.Errorf("the group has read all: %+v, %v", o, err)
+	}
+	produce(t, broker.Addr(), arrivals[200:], nil)
+	if o, err = refresh(t, dir, line+" --data {}/later --out {}/third --data-out {}/latest"); err != nil || o.Merged.Arrivals != len(arrivals)-200 || o.Merged.Labelled != len(arrivals)-200 {
+		t.Errorf("the rest: %+v, %v", o, err)
+	}
+}
+
+func produce(t *testing.T, broker string, arrivals []event.Arrival, labels []event.Label) {
+	t.Helper()
+	brokers := config.Default[config.Refresh]().Kafka.Brokers
+	brokers.Brokers = []string{broker}
+	transport, err := app.Transport(brokers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transport.CloseIdleConnections()
+	topic, err := replay.NewTopic(brokers.Brokers, "arrivals", kafka.Gzip, transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := topic.Send(t.Context(), arrivals); err != nil {
+		t.Fatal(err)
+	}
+	w := &kafka.Writer{Addr: kafka.TCP(broker), Topic: "labels", Balancer: kafka.Murmur2Balancer{}, Transport: transport}
+	defer w.Close()
+	for k := range labels {
+		value, err := (event.Protobuf{}).AppendLabel(nil, &labels[k])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteMessages(t.Context(), kafka.Message{Key: []byte(labels[k].ID), Value: value,
+			Headers: []kafka.Header{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}}); k == 0 && err != nil {
+			t.Fatal(err)
+		}
+		w.BatchTimeout = time.Millisecond
+	}
+}
+
+// ticks is a clock whose timers fire at once; the stop after so many.
+type ticks struct {
+	waits []time.Duration
+	stop  context.CancelFunc
+	after int
+}
+
+func (c *ticks) Now() time.Time { return time.Unix(0, 0) }
+
+func (c *ticks) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+	fired := make(chan time.Time, 1)
+	if c.waits = append(c.waits, d); len(c.waits) == c.after {
+		c.stop()
+	} else {
+		fired <- time.Time{}
+	}
+	return fired, func() {}
+}
+
+// With --every a refresh follows the other until the command is stopped; each has a directory of its own, one that fails
+// does not end it, and what has joined is not merged again.
+func TestRefreshRepeats(t *testing.T) {
+	half, arrivals, labels := halved(t)
+	dir := files(t, half, arrivals[:100], labels)
+	d, err := dataset.Load(dir + "/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := refreshCommand()
+	f := &refreshFlags{from: dir + "/arrivals.jsonl", labels: dir + "/labels.jsonl", out: dir + "/out", dataOut: dir + "/grown", every: time.Hour,
+		maxDrop: 5, keep: 1, flags: cmd.Flags()}
+	f.run = trainerOptions()
+	var log bytes.Buffer
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	clock := &ticks{stop: stop, after: 4}
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	r := &refresher{refreshFlags: f, cfg: config.Default[config.Refresh](), data: d, lines: silent(), log: textLog(&log),
+		now: func() time.Time { return start.Add(time.Duration(len(clock.waits)) * time.Hour) }}
+	var joined []int
+	err = r.repeat(ctx, clock, func(o *refreshed) error {
+		if o == nil {
+			joined = append(joined, -1)
+		} else {
+			joined = append(joined, o.Merged.Joined)
+		}
+		switch len(joined) {
+		case 1: // the file has gone
+			return os.Rename(f.from, f.from+".away")
+		case 2: // it is back, with more
+			more := files(t, half, arrivals[:150], labels)
+			return os.Rename(more+"/arrivals.jsonl", f.from)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{100, -1, 50, 0}; !slices.Equal(joined, want) {
+		t.Errorf("joined %v, want %v", joined, want)
+	}
+	if fmt.Sprint(clock.waits) != "[1h0m0s 1h0m0s 1h0m0s 1h0m0s]" || strings.Count(log.String(), "no refresh") != 1 {
+		t.Errorf("waited %v; log:\n%s", clock.waits, log.String())
+	}
+	for _, sub := range []string{"out/20260301T120000.000Z", "out/20260301T140000.000Z", "grown/20260301T140000.000Z"} {
+		if _, err := os.Stat(filepath.Join(dir, sub)); err != nil {
+			t.Error(err)
+		}
+	}
+	if entries, err := os.ReadDir(dir + "/out"); err != nil || len(entries) != 2 {
+		t.Errorf("%d artifacts, want 2 (%v)", len(entries), err)
+	}
+}
+
+func TestRefreshFlags(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir, "arrivals.jsonl", nil)
+	for want, line := range map[string]string{
+		"--max-drop is -1":                       "--from {}/arrivals.jsonl --max-drop -1",
+		"--every is -1s":                         "--from {}/arrivals.jsonl --every -1s",
+		"--keep is 0":                            "--from {}/arrivals.jsonl --keep 0",
+		"no topic after kafka:":                  "--from kafka:",
+		"no such file":                           "--from {}/none",
+		`--labels is "` + dir + `": a directory`: "--from {}/arrivals.jsonl --labels {}",
+		"--group is g, but --from":               "--from {}/arrivals.jsonl --group g",
+	} {
+		if _, err := refresh(t, dir, "--data {}/data --out {}/out "+line); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+func trainerOptions() trainer.Options {
+	o := trainer.Defaults()
+	o.Nodes = 40
+	return o
+}
+
+func silent() *progress.Lines { return &progress.Lines{W: io.Discard} }
+
+func textLog(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

@@ -1,0 +1,108 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+)
+
+// Inherit returns the options of a run that made an artifact, as far as its manifest tells: method, models (the default
+// first), N', k, the hidden layer, preprocessing, coverage and seed. It is an error where the method is none that can be
+// run again by its name, such as that of an ablation.
+func Inherit(m *artifact.Manifest) (Options, error) {
+	o := Defaults()
+	if method, known := methods[m.Method]; !known || method.comparison {
+		return o, fmt.Errorf("artifact %s was made by method %q, which cannot be run again by its name: want one of %s",
+			m.Version, m.Method, strings.Join(Methods(), ", "))
+	}
+	o.Method, o.Nodes, o.Preprocess, o.Seed = m.Method, m.SyntheticNodes, m.Preprocess.Kind, m.Seed
+	if o.Method == MethodSolved && m.Mapping.MaxPerRow > 0 {
+		o.Entries = m.Mapping.MaxPerRow
+	}
+	o.Means = m.HasMeans()
+	o.Models = nil
+	for _, model := range m.Models {
+		o.Models = append(o.Models, model.Name)
+		if model.Hidden > 0 {
+			o.Hidden = model.Hidden
+		}
+		if model.Calibration.Confidence.Coverage > 0 {
+			o.Coverage = model.Calibration.Confidence.Coverage
+		}
+	}
+	slices.SortStableFunc(o.Models, func(a, b string) int { // the default comes first
+		switch m.DefaultModel {
+		case b:
+			return 1
+		case a:
+			return -1
+		}
+		return 0
+	})
+	return o, o.Validate()
+}
+
+// Served is an artifact as it answers a stream: a version of package serving.
+type Served interface {
+	eval.Predictor
+	// Rows fills rows[i] with the row of M of the node ids[i].
+	Rows(ctx context.Context, ids []string, rows []infer.Row) error
+	// Features is d, Classes are the names of the C classes, SyntheticNodes is N'.
+	Features() int
+	Classes() []string
+	SyntheticNodes() int
+}
+
+// Validate is the accuracy in percent of an artifact, as it is served, on the validation nodes of a data set, each on its
+// own: what it would answer if they arrived now. Their neighbours are known as far as the artifact has rows for their ids,
+// so artifacts of a graph and of what it has grown to can be compared on the same nodes. It is an error where the artifact
+// is for other features or classes than the data's.
+func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) (float64, error) {
+	if got, want := served.Features(), d.X.Cols(); got != want {
+		return 0, fmt.Errorf("the artifact is for %d features, the data have %d", got, want)
+	}
+	if got := served.Classes(); !slices.Equal(got, d.Classes) {
+		return 0, fmt.Errorf("the artifact's classes are %q, those of the data %q", got, d.Classes)
+	}
+	set := &eval.Set{}
+	for _, nodes := range dataset.Batches(d.Validation, size) {
+		b, err := lookUp(ctx, d, served, nodes)
+		if err != nil {
+			return 0, err
+		}
+		labels := make([]int32, len(nodes))
+		for k, i := range nodes {
+			labels[k] = d.Labels[i]
+		}
+		set.Batches, set.Labels = append(set.Batches, b), append(set.Labels, labels)
+	}
+	return eval.Run(served, set).Accuracy(set), ctx.Err()
+}
+
+// lookUp attaches nodes of a data set through the rows of M of their neighbours' ids, as a consumer attaches arrivals.
+func lookUp(ctx context.Context, d *dataset.Dataset, served Served, nodes []int32) (*infer.Batch, error) {
+	var ids []string
+	neighbours := make([][]infer.Row, len(nodes))
+	for _, i := range nodes {
+		ids = d.AppendNeighbours(ids, i)
+	}
+	rows := make([]infer.Row, len(ids))
+	if len(ids) > 0 {
+		if err := served.Rows(ctx, ids, rows); err != nil {
+			return nil, fmt.Errorf("reading the rows of M of validation nodes' neighbours: %w", err)
+		}
+	}
+	for k, i := range nodes {
+		n := d.Adj.RowLen(int(i))
+		neighbours[k], rows = rows[:n:n], rows[n:]
+	}
+	b := &infer.Batch{X: d.X.Take(nodes)}
+	b.R, b.Known = infer.Attach(neighbours, served.SyntheticNodes())
+	return b, nil
+}
