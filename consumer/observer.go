@@ -54,6 +54,8 @@ type BatchStats struct {
 	Decode, Lookup, Attach, Infer, Wait, Deliver time.Duration
 	// Started is when the batch was formed, Published when all of it was durable.
 	Started, Published time.Time
+	// Measures are of the features of all arrivals of the batch, also of those whose prediction was no number.
+	Measures []Measure
 	// Delivered is the batch itself. It may be read during the call only: its memory is used again.
 	Delivered *event.Batch
 }

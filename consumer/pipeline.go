@@ -151,6 +151,7 @@ func (p *Pipeline) report(stats BatchStats, arrivals []*slot, out *event.Batch, 
 		stats.Bytes += p.slots[i].bytes
 	}
 	stats.Lookups, stats.Published, stats.Delivered = len(p.ids), at, out
+	stats.Measures = measure(arrivals)
 	p.Observer.Batch(stats)
 	for i := range out.DeadLetters {
 		p.Observer.DeadLetter(out.DeadLetters[i].Reason)

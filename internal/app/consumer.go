@@ -40,7 +40,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		from = versions{watcher}
 		background.start(ctx, watcher.Run)
 	}
-	observer := observe.New(observe.Options{Version: from.name, Cache: from.cache})
+	observer := observe.New(observe.Options{Version: from.name, Cache: from.cache, Reference: from.reference})
 	c, transport, err := newConsumer(cfg, from, log, both(observer, also))
 	if err != nil {
 		return err

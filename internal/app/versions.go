@@ -7,6 +7,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/internal/observe"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -30,6 +31,16 @@ func (v versions) name() string {
 		return current.ID()
 	}
 	return ""
+}
+
+// reference is what training saw of the data of a version, false where another one serves or nothing was measured.
+func (v versions) reference(version string) (observe.Reference, bool) {
+	current := v.source.Current()
+	if current == nil || current.ID() != version {
+		return observe.Reference{}, false
+	}
+	r := observe.Reference{Reference: current.Manifest().Reference, Model: current.Model()}
+	return r, r.Nodes > 0
 }
 
 // cache counts what the cache of the version that is served did.

@@ -42,7 +42,7 @@ var only = []struct {
 	{"trainer/merge", []string{"dataset", "event", "graph"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph"}},
 	{"config", nil},
-	{"internal/observe", []string{"consumer", "event", "mapping"}},
+	{"internal/observe", []string{"artifact", "consumer", "event", "mapping"}},
 	{"internal/chaos", []string{"artifact", "event"}},
 	{"internal/check", nil},
 	{"internal/devstack", nil},

@@ -25,8 +25,20 @@
 //	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
 //	rivulet_rebalances_total, rivulet_assigned_partitions
 //	rivulet_retries_total{stage}                         repeated attempts: group, fetch, lookup
+//	rivulet_window_predictions                           how many predictions the next figures are of: the last 3840 to 4096
+//	rivulet_window_confidence                            mean probability of the predicted class
+//	rivulet_window_unknown_neighbours_ratio              share of the neighbours that nothing is known of
+//	rivulet_window_class_distance_ratio                  predicted classes against training's, see below
+//	rivulet_window_feature_distance_ratio{feature}       features against training's: norm, non_zeros
+//	rivulet_window_reference_confidence, rivulet_window_reference_unknown_neighbours_ratio  the same at training
 //	rivulet_artifact_info{version}                       1 for the version that is served
 //	rivulet_build_info{version,revision,go_version}      1
+//
+// The figures of the window say how far the stream is from what the model was trained for. They are of the version that
+// serves and begin anew with each. A distance is the total variation, ½ Σ|p−q|, from what the validation nodes were at
+// training (the artifact's reference): 0 for the same distribution, 1 for one that has nothing in common with it. Of n
+// predictions it is some √(bins/(2πn)) by chance, with ten bins 0.02 of a full window, so a window of less than 512 says little.
+// An artifact without a reference has none.
 //
 // The counts of the cache begin anew with each version of the artifact, as Prometheus expects of counters that restart.
 //

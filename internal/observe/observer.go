@@ -16,6 +16,8 @@ type Options struct {
 	Version func() string
 	// Cache counts what the cache of the version that is served did; nil: no cache metrics.
 	Cache func() mapping.CacheStats
+	// Reference is what training saw, by the name of the version; false where it is not known. nil: it never is.
+	Reference func(version string) (Reference, bool)
 	// Clock is the consumer's; nil: the machine's.
 	Clock consumer.Clock
 	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
@@ -26,6 +28,7 @@ type Options struct {
 type Observer struct {
 	metrics *metrics
 	health  *health
+	drift   *drift
 }
 
 var _ consumer.Observer = (*Observer)(nil)
@@ -38,7 +41,12 @@ func New(opts Options) *Observer {
 	if opts.StallAfter == 0 {
 		opts.StallAfter = 2 * time.Minute
 	}
-	return &Observer{newMetrics(opts), newHealth(opts)}
+	if opts.Reference == nil {
+		opts.Reference = func(string) (Reference, bool) { return Reference{}, false }
+	}
+	o := &Observer{newMetrics(opts), newHealth(opts), newDrift(opts.Reference)}
+	o.metrics.registry.MustRegister(o.drift.collector())
+	return o
 }
 
 // Registry is where the metrics are, for others to add their own.
@@ -48,6 +56,7 @@ func (o *Observer) Registry() *prometheus.Registry { return o.metrics.registry }
 func (o *Observer) Batch(s consumer.BatchStats) {
 	o.health.sign()
 	o.metrics.batch(s)
+	o.drift.batch(&s)
 }
 
 // DeadLetter counts a record that was set aside.

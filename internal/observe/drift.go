@@ -1,0 +1,156 @@
+package observe
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"rivulet/artifact"
+	"rivulet/consumer"
+)
+
+// Reference is what a stream is compared with: an artifact's own figures and those of the model that is served.
+type Reference struct {
+	artifact.Reference
+	Model string
+}
+
+// The window is the last predictions of one version of the artifact: between windowBlocks-1 and windowBlocks full blocks.
+// Its memory is a few counters a block.
+const (
+	windowBlocks = 16
+	blockSize    = 256 // predictions
+)
+
+// block is what part of the stream looked like.
+type block struct {
+	predictions, arrivals    int
+	neighbours, unknown      int
+	confidence               float64
+	classes, norms, nonZeros []int
+}
+
+// drift compares the stream with the reference of the version that serves it.
+type drift struct {
+	reference func(version string) (Reference, bool)
+
+	mu      sync.Mutex
+	version string
+	against Reference
+	known   bool // there is a reference
+	blocks  []*block
+}
+
+func newDrift(reference func(version string) (Reference, bool)) *drift {
+	return &drift{reference: reference}
+}
+
+// batch counts a delivered batch. One of another version begins the window anew: it is compared with other figures.
+func (d *drift) batch(s *consumer.BatchStats) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.Version != d.version {
+		d.version, d.blocks = s.Version, nil
+		d.against, d.known = d.reference(s.Version)
+	}
+	b := d.block()
+	b.neighbours += s.Known + s.InBatch + s.Unknown
+	b.unknown += s.Unknown
+	for i := range s.Delivered.Predictions {
+		p := &s.Delivered.Predictions[i]
+		b.predictions++
+		b.confidence += float64(p.Probability)
+		if p.Class < len(b.classes) {
+			b.classes[p.Class]++
+		}
+	}
+	if !d.known {
+		return
+	}
+	for _, m := range s.Measures {
+		b.arrivals++
+		b.norms[d.against.FeatureNorm.Bin(float64(m.Norm))]++
+		b.nonZeros[d.against.FeatureCount.Bin(float64(m.Count))]++
+	}
+}
+
+// block is the one that is being filled.
+func (d *drift) block() *block {
+	if n := len(d.blocks); n > 0 && d.blocks[n-1].predictions < blockSize {
+		return d.blocks[n-1]
+	}
+	if len(d.blocks) == windowBlocks {
+		d.blocks = append(d.blocks[:0], d.blocks[1:]...)
+	}
+	b := &block{classes: make([]int, len(d.against.Models[d.against.Model].Classes)), norms: make([]int, len(d.against.FeatureNorm.Shares)),
+		nonZeros: make([]int, len(d.against.FeatureCount.Shares))}
+	d.blocks = append(d.blocks, b)
+	return b
+}
+
+// sum is the whole window.
+func (d *drift) sum() *block {
+	all := &block{}
+	add := func(to *[]int, of []int) {
+		if *to == nil {
+			*to = make([]int, len(of))
+		}
+		for k, n := range of {
+			(*to)[k] += n
+		}
+	}
+	for _, b := range d.blocks {
+		all.predictions += b.predictions
+		all.arrivals += b.arrivals
+		all.neighbours += b.neighbours
+		all.unknown += b.unknown
+		all.confidence += b.confidence
+		add(&all.classes, b.classes)
+		add(&all.norms, b.norms)
+		add(&all.nonZeros, b.nonZeros)
+	}
+	return all
+}
+
+// collector shows the window, and no figure that nothing was seen of or that training has none to compare with.
+func (d *drift) collector() prometheus.Collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(namespace+"_window_"+name, help, labels, nil)
+	}
+	size := desc("predictions", "Predictions in the window that the figures of drift are of: the last 3840 to 4096 of the version that serves.")
+	confidence := desc("confidence", "Mean probability of the predicted class.")
+	unknown := desc("unknown_neighbours_ratio", "Share of the arrivals' neighbours that nothing is known of.")
+	classes := desc("class_distance_ratio", "Total variation distance of the predicted classes from those of training's validation nodes, 0 to 1.")
+	features := desc("feature_distance_ratio", "Total variation distance of the arrivals' features from training's validation nodes, 0 to 1.", "feature")
+	was := desc("reference_confidence", "Mean probability of the predicted class at training.")
+	wasUnknown := desc("reference_unknown_neighbours_ratio", "Share of unknown neighbours at training.")
+	return collectorFunc{[]*prometheus.Desc{size, confidence, unknown, classes, features, was, wasUnknown}, func(ch chan<- prometheus.Metric) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		gauge := func(of *prometheus.Desc, v float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, v, labels...)
+		}
+		all := d.sum()
+		gauge(size, float64(all.predictions))
+		if all.predictions > 0 {
+			gauge(confidence, all.confidence/float64(all.predictions))
+		}
+		if all.neighbours > 0 {
+			gauge(unknown, float64(all.unknown)/float64(all.neighbours))
+		}
+		if !d.known {
+			return
+		}
+		gauge(wasUnknown, d.against.UnknownNeighbours)
+		if all.arrivals > 0 {
+			gauge(features, artifact.TotalVariation(d.against.FeatureNorm.Shares, all.norms), "norm")
+			gauge(features, artifact.TotalVariation(d.against.FeatureCount.Shares, all.nonZeros), "non_zeros")
+		}
+		if model, ok := d.against.Models[d.against.Model]; ok {
+			gauge(was, model.Confidence)
+			if all.predictions > 0 {
+				gauge(classes, artifact.TotalVariation(model.Classes, all.classes))
+			}
+		}
+	}}
+}
