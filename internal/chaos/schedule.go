@@ -88,8 +88,12 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 		s.window.Store(int64(w))
 		s.settled.Store(false)
 	}
+	// What was sent before belongs to the fault before.
+	if err := r.answered(ctx, w-1, true); err != nil {
+		return err
+	}
 	r.world.say("window %d: %s", w, f.name)
-	if err := sleep(ctx, 500*time.Millisecond); err != nil {
+	if err := sleep(ctx, 200*time.Millisecond); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -112,20 +116,22 @@ func (r *run) settle(ctx context.Context, w window) error {
 	for _, s := range r.streams {
 		s.settled.Store(true)
 	}
-	var waited error
+	return r.answered(ctx, w, false)
+}
+
+// answered waits until the arrivals up to a window are answered: of the last one, those that were sent before its fault was
+// over, or all.
+func (r *run) answered(ctx context.Context, w window, all bool) (err error) {
 	for _, s := range r.streams {
-		err := await(ctx, patience, fmt.Sprintf("%s: all arrivals of window %d are answered", s.name, w), func() bool { return s.ledger.answered(w, false) })
-		waited = errors.Join(waited, err)
+		what := fmt.Sprintf("%s: the arrivals of window %d are answered", s.name, w)
+		err = errors.Join(err, await(ctx, patience, what, func() bool { return s.ledger.answered(w, all) }))
 	}
-	return waited
+	return err
 }
 
 // finish waits for the last answers and ends the consumers.
 func (r *run) finish(ctx context.Context) (err error) {
-	last := window(len(r.dealt) - 1)
-	for _, s := range r.streams {
-		err = errors.Join(err, await(ctx, patience, s.name+": all arrivals are answered", func() bool { return s.ledger.answered(last, true) }))
-	}
+	err = r.answered(ctx, window(len(r.dealt)-1), true)
 	for _, s := range r.streams {
 		for _, m := range s.members {
 			err = errors.Join(err, m.drain(patience))
