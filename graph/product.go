@@ -33,10 +33,14 @@ func Mul(m *CSR, x *Dense) *Dense {
 }
 
 // AddRows adds Σ_p vals[p]·x[cols[p]] to y, in the order of p; vals nil means ones. y may be narrower than x: the leading
-// columns of x are read. Its bits are those of one [Axpy] a row,
-// but four rows are added in one pass over y, which is 1.3 to 2.7 times as fast, more so the wider y is (BenchmarkSpMM).
-// Unrolling Axpy itself four wide was slower than leaving it alone.
+// columns of x are read. Its bits are those of one [Axpy] a row, whatever the processor: vector kernels (rows_amd64.s) keep a
+// stretch of y in registers while all rows pass, what is left over is added four rows at a time (BenchmarkSpMM).
 func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
+	done := addRowsFast(y, cols, vals, x)
+	if done == len(y) {
+		return
+	}
+	y = y[done:]
 	p := 0
 	for ; p+4 <= len(cols); p += 4 {
 		a := [4]float32{1, 1, 1, 1}
@@ -44,14 +48,14 @@ func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 			a = [4]float32(vals[p:])
 		}
 		c := [4]int32(cols[p:])
-		axpy4(y, a[0], a[1], a[2], a[3], x.Row(int(c[0])), x.Row(int(c[1])), x.Row(int(c[2])), x.Row(int(c[3])))
+		axpy4(y, a[0], a[1], a[2], a[3], x.Row(int(c[0]))[done:], x.Row(int(c[1]))[done:], x.Row(int(c[2]))[done:], x.Row(int(c[3]))[done:])
 	}
 	for ; p < len(cols); p++ {
 		a := float32(1)
 		if vals != nil {
 			a = vals[p]
 		}
-		Axpy(y, a, x.Row(int(cols[p])))
+		Axpy(y, a, x.Row(int(cols[p]))[done:])
 	}
 }
 

@@ -64,37 +64,67 @@ func (b *Batch) check(m int) {
 // distinct neighbours; unknown neighbours are skipped. The entries of a row of r stand in the order in which their
 // columns were first met, so that a row of r depends on its own arrival alone.
 func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
+	n := len(neighbours)
 	entries := 0 // before equal columns are added up
 	for _, rows := range neighbours {
 		for _, row := range rows {
 			entries += len(row.Cols)
 		}
 	}
-	r = &graph.CSR{Rows: len(neighbours), Cols: synthetic, RowPtr: make([]int, len(neighbours)+1),
-		ColIdx: make([]int32, 0, entries), Val: make([]float32, 0, entries)}
-	known = make([]int32, len(neighbours))
-	place := make([]int32, synthetic) // 1 + position in the row under way, 0 where the column is not in it
-	for i, rows := range neighbours {
-		start := len(r.ColIdx)
-		for _, row := range rows {
-			if !row.Known {
-				continue
-			}
-			known[i]++
-			for p, c := range row.Cols {
-				if at := place[c]; at > 0 {
-					r.Val[start+int(at)-1] += row.Vals[p]
+	r = &graph.CSR{Rows: n, Cols: synthetic, RowPtr: make([]int, n+1)}
+	known = make([]int32, n)
+	// Counted first: r is a fraction of what is added up, where arrivals have many neighbours.
+	graph.ParallelRows(n, attachWork*entries, func(lo, hi int) {
+		seen := make([]int32, synthetic) // 1 + the last arrival that had the column
+		for i := lo; i < hi; i++ {
+			for _, row := range neighbours[i] {
+				if !row.Known {
 					continue
 				}
-				r.ColIdx = append(r.ColIdx, c)
-				r.Val = append(r.Val, row.Vals[p])
-				place[c] = int32(len(r.ColIdx) - start)
+				known[i]++
+				for _, c := range row.Cols {
+					if seen[c] != int32(i+1) {
+						seen[c] = int32(i + 1)
+						r.RowPtr[i+1]++
+					}
+				}
 			}
 		}
-		for _, c := range r.ColIdx[start:] {
-			place[c] = 0
-		}
-		r.RowPtr[i+1] = len(r.ColIdx)
+	})
+	for i := range n {
+		r.RowPtr[i+1] += r.RowPtr[i]
 	}
+	r.ColIdx, r.Val = make([]int32, r.RowPtr[n]), make([]float32, r.RowPtr[n])
+	graph.ParallelRows(n, attachWork*entries, func(lo, hi int) {
+		place := make([]int32, synthetic) // 1 + position in the row under way, 0 where the column is not in it
+		for i := lo; i < hi; i++ {
+			attachRow(r.ColIdx[r.RowPtr[i]:r.RowPtr[i+1]], r.Val[r.RowPtr[i]:r.RowPtr[i+1]], neighbours[i], place)
+		}
+	})
 	return r, known
+}
+
+// attachWork is what an entry costs to attach, in multiply-adds of a product.
+const attachWork = 8
+
+// attachRow fills a row of r; place is all 0 before and after.
+func attachRow(cols []int32, vals []float32, rows []Row, place []int32) {
+	n := int32(0)
+	for _, row := range rows {
+		if !row.Known {
+			continue
+		}
+		for p, c := range row.Cols {
+			if at := place[c]; at > 0 {
+				vals[at-1] += row.Vals[p]
+				continue
+			}
+			cols[n], vals[n] = c, row.Vals[p]
+			n++
+			place[c] = n
+		}
+	}
+	for _, c := range cols {
+		place[c] = 0
+	}
 }

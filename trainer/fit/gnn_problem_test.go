@@ -268,7 +268,7 @@ func TestSection5SyntheticProblem(t *testing.T) {
 			checkProducts(t, model+" propagated", p.Propagated, op.Mul(pre))
 			checkProducts(t, model+" self", p.Self, means.Mul(pre))
 			if _, trace, err := GNN(t.Context(), p, DefaultGNNOptions(1e-3, 1), func(infer.Model) (float64, error) { return 1, nil }); err != nil ||
-				trace.Best.Epoch != 5 {
+				trace.Best.Epoch != 10 {
 				t.Fatalf("%s: %v, %+v", model, err, trace)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // The first layer is as wide as the hidden layer, and its products are what a fit takes its time for. All of them add
-// multiples of rows of that width, which gonum's vector kernel does two to four times as fast as package graph, which is
-// made for the few columns that travel in serving. Each row of a result is added up in one order, whatever the split.
+// multiples of rows of that width: those that gather rows by package graph's kernel, those that scatter by gonum's. Each row
+// of a result is added up in one order, whatever the split.
 
 // saxpy adds a·x to y.
 func saxpy(a float32, x, y []float32) {
@@ -22,15 +22,8 @@ func wideMul(m *graph.CSR, x *graph.Dense) *graph.Dense {
 	out := graph.NewDense(m.Rows, x.Cols)
 	graph.ParallelRows(m.Rows, m.NNZ()*x.Cols, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			row := out.Row(i)
 			cols, vals := m.Row(i)
-			for p, c := range cols {
-				a := float32(1)
-				if vals != nil {
-					a = vals[p]
-				}
-				saxpy(a, x.Row(int(c)), row)
-			}
+			graph.AddRows(out.Row(i), cols, vals, x)
 		}
 	})
 	return out
@@ -144,9 +137,7 @@ func (m matrix) forward(w *graph.Dense) *graph.Dense {
 		for first := 0; first < m.x.Cols; first += panel {
 			for i := lo; i < hi; i++ {
 				cols, vals := m.kept(colBuf, valBuf, i, first, min(first+panel, m.x.Cols))
-				for p, k := range cols {
-					saxpy(vals[p], w.Row(int(k)), out.Row(i))
-				}
+				graph.AddRows(out.Row(i), cols, vals, w)
 			}
 		}
 	})

@@ -308,7 +308,7 @@ func TestFitKeepsTheBest(t *testing.T) {
 func TestFitValidatesTheLastEpoch(t *testing.T) {
 	p, right := easy(modelGCN)
 	o := DefaultGNNOptions(1e-3, 1)
-	o.Epochs = 7
+	o.Epochs, o.Every = 7, 5
 	_, trace, err := GNN(t.Context(), p, o, right)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,6 @@
+//go:build !amd64 || purego
+
+package graph
+
+// addRowsFast has no vector kernels here.
+func addRowsFast([]float32, []int32, []float32, *Dense) int { return 0 }
