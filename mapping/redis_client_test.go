@@ -1,0 +1,57 @@
+package mapping
+
+import (
+	"crypto/tls"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+)
+
+// What is chosen arrives at the client of each kind.
+func TestConnectToACluster(t *testing.T) {
+	login := func() (string, string, error) { return "", "", errors.New("no file") }
+	client := connectTo(t, RedisOptions{URL: "rediss://user:word@a:7000?read_timeout=7s", Hosts: []string{"b:7001"}, Cluster: true,
+		TLS: &tls.Config{ServerName: "redis"}, Credentials: login, PoolSize: 9, MaxRetries: 5, MinBackoff: time.Millisecond})
+	o := client.(*redis.ClusterClient).Options()
+	if diff := cmp.Diff([]string{"a:7000", "b:7001"}, o.Addrs); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	if o.ReadTimeout != 7*time.Second || o.WriteTimeout != 3*time.Second || o.DialTimeout != 5*time.Second || o.PoolTimeout != 4*time.Second ||
+		o.PoolSize != 9 || o.MaxRedirects != 5 || o.MaxRetries != -1 || o.MinRetryBackoff != time.Millisecond ||
+		o.ReadOnly || !o.ContextTimeoutEnabled || o.TLSConfig.ServerName != "redis" || o.Password != "" {
+		t.Errorf("options are %+v", o)
+	}
+	if _, _, err := o.CredentialsProviderContext(t.Context()); err == nil {
+		t.Error("the credentials are not those that were given")
+	}
+}
+
+func TestConnectThroughSentinels(t *testing.T) {
+	client := connectTo(t, RedisOptions{URL: "redis://user:word@a:26379/4", Hosts: []string{"b:26379"},
+		Sentinel: Sentinel{Master: "m", Username: "watcher", Password: "sesame"}, MaxRetries: -1})
+	o := client.(*redis.Client).Options()
+	if o.DB != 4 || o.Username != "user" || o.Password != "word" || o.MaxRetries != 0 || o.ReadTimeout != 3*time.Second || o.TLSConfig != nil {
+		t.Errorf("options are %+v", o)
+	}
+}
+
+// Options that would be left unused are refused.
+func TestConnectRefuses(t *testing.T) {
+	for want, o := range map[string]RedisOptions{
+		"want one of the two":                 {URL: "redis://a", Cluster: true, Sentinel: Sentinel{Master: "m"}},
+		"has 1 hosts besides":                 {URL: "redis://a", Hosts: []string{"b:1"}},
+		"redis url is a socket":               {URL: "unix:///run/redis.sock", Cluster: true},
+		"has database 2":                      {URL: "redis://a/2", Cluster: true},
+		"does not begin with rediss://":       {URL: "redis://a", TLS: &tls.Config{}},
+		"redis url is empty":                  {Cluster: true},
+		"neither a cluster nor watched by se": {URL: "redis://a", Hosts: []string{"b:1"}},
+	} {
+		if _, err := Connect(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error = %v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package serving
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// slow holds the reading of files up, from the nth on, until it is let go.
+type slow struct {
+	nth     int
+	reached chan struct{}
+	letGo   chan struct{}
+
+	mu    sync.Mutex
+	files int
+}
+
+func (s *slow) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if key, ok := cmd.Args()[len(cmd.Args())-1].(string); ok && cmd.Name() == "get" && strings.Contains(key, ":blob:") {
+			s.mu.Lock()
+			s.files++
+			here := s.files == s.nth
+			s.mu.Unlock()
+			if here {
+				close(s.reached)
+				<-s.letGo
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (s *slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// However long a version takes to load, batches are answered by the one before; a batch that is under way when the new one
+// takes over ends on the old one, and the next begins on the new one. Back is as far as forth.
+func TestSwapStallsNobody(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
+		s.publish(t, first)
+		client := s.connect(t)
+		w, _ := newWatcher(t, client, s.prefix, "consumer")
+		mustServe(t, w, "v1")
+		for _, to := range []string{"v2", "v1"} {
+			from, next := first, second
+			if to == "v1" {
+				from, next = second, first
+			}
+			if to == "v2" {
+				s.publish(t, second)
+			} else if err := s.publisher(t).SetCurrent(t.Context(), "v1"); err != nil {
+				t.Fatal(err)
+			}
+			hook := &slow{nth: 2, reached: make(chan struct{}), letGo: make(chan struct{})}
+			client.AddHook(hook)
+			loaded := make(chan error)
+			go func() { loaded <- w.poll(t.Context()) }()
+			<-hook.reached
+			inBatch := w.Current()
+			for range 3 {
+				mustAnswerLike(t, w.Current(), from)
+			}
+			close(hook.letGo)
+			if err := <-loaded; err != nil {
+				t.Fatal(err)
+			}
+			mustAnswerLike(t, inBatch, from)
+			mustAnswerLike(t, w.Current(), next)
+		}
+	})
+}
