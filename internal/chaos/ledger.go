@@ -28,7 +28,7 @@ type arrival struct {
 type answer struct {
 	key, id        string
 	reason         string // of a dead letter; empty: a prediction
-	version, batch string
+	version, batch string // of a prediction; like said, the ledger does not keep them
 	said           string // the prediction's numbers, to the bit
 	degraded       bool
 	made, seen     time.Time
@@ -140,6 +140,7 @@ func (l *ledger) answer(at place, a answer) {
 		l.letters++
 	} else {
 		l.prediction(at, &a)
+		a.version, a.batch, a.said = "", "", "" // checked; a long run has many
 	}
 	if e.first != nil {
 		if e.first.reason != a.reason {

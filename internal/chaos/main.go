@@ -102,6 +102,9 @@ func faultsCommand(ctx context.Context, w *world, o options) error {
 	}
 	close(failed)
 	err = errors.Join(err, trouble())
+	if ctx.Err() != nil {
+		return err // what was under way is not lost, only not waited for
+	}
 	return errors.Join(err, r.report(kinds, o))
 }
 

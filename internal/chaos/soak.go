@@ -18,7 +18,8 @@ import (
 type gauge struct {
 	metric, name, unit string
 	scale              float64
-	growth             float64 // of the last third over the middle third, at most; in parts
+	// growth of the mean of the last third over that of the middle third that may be, in parts of it; 0: by 1
+	growth float64
 }
 
 var gauges = []gauge{
@@ -28,7 +29,7 @@ var gauges = []gauge{
 }
 
 // soakCommand sends arrivals at a steady rate to one consumer and compares what it holds in the last third of the time
-// with the middle third: the means of resident memory and heap, and the most goroutines.
+// with the middle third: the means of resident memory, heap and goroutines.
 func soakCommand(ctx context.Context, w *world, o options) error {
 	failed := make(chan error)
 	trouble := collect(w, failed)
@@ -40,6 +41,9 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 	s.close()
 	close(failed)
 	err = errors.Join(err, trouble())
+	if ctx.Err() != nil {
+		return err
+	}
 	tallies, violations := s.ledger.judge(func(window) int { return 0 }, w.complete)
 	for _, v := range violations[:min(len(violations), 20)] {
 		err = errors.Join(err, errors.New(v))
@@ -130,7 +134,7 @@ func thirds(samples [][]float64, of int) (all [3]third) {
 // grown says whether a gauge has grown beyond what it may.
 func (g gauge) grown(all [3]third) bool {
 	if g.growth == 0 {
-		return all[2].most > all[1].most
+		return all[2].mean > all[1].mean+1
 	}
 	return all[2].mean > all[1].mean*(1+g.growth)
 }
