@@ -41,6 +41,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	row("M", "%s", sparsity(b))
 	row("classes", "%s", classes(b))
 	row("later models", "%s", later(&m))
+	row("validation", "%s", validation(&m.Reference))
 	for i, model := range m.Models {
 		what := ""
 		if model.Name == m.DefaultModel {
@@ -67,6 +68,19 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	}
 	fmt.Fprintf(t, "total\t%d bytes\t\n", total)
 	return t.Flush()
+}
+
+// validation says what a stream is compared with, to tell when a refresh is due.
+func validation(r *artifact.Reference) string {
+	if r.Nodes == 0 {
+		return "no reference is kept: a consumer cannot tell how far its stream is from training"
+	}
+	text := fmt.Sprintf("%d nodes, %.1f%% of their neighbours unknown", r.Nodes, 100*r.UnknownNeighbours)
+	for _, name := range sortedNames(r.Models) {
+		of := r.Models[name]
+		text += fmt.Sprintf("; %s %.2f%% right, confidence %.3f", name, of.Accuracy, of.Confidence)
+	}
+	return text
 }
 
 // later says whether models can be added without the original graph.

@@ -96,3 +96,20 @@ func TestPredictRepresentsAndAbstains(t *testing.T) {
 		}
 	}
 }
+
+// What a stream is compared with is shown, or that there is nothing.
+func TestInspectShowsTheReference(t *testing.T) {
+	b := described()
+	out, err := programtest.Run(root(), "inspect", write(t, b))
+	if err != nil || !strings.Contains(out, "no reference is kept") {
+		t.Errorf("without a reference: %v\n%s", err, out)
+	}
+	b.Manifest.Version, b.Manifest.Files = "", nil
+	h := artifact.NewHistogram([]float64{1, 2})
+	b.Manifest.Reference = artifact.Reference{Nodes: 40, UnknownNeighbours: 0.25, FeatureNorm: h, FeatureCount: h,
+		Models: map[string]artifact.ModelReference{"sgc": {Accuracy: 92.5, Confidence: 0.875, Classes: []float64{0.5, 0.25, 0.25}}}}
+	out, err = programtest.Run(root(), "inspect", write(t, b))
+	if want := "40 nodes, 25.0% of their neighbours unknown; sgc 92.50% right, confidence 0.875"; err != nil || !strings.Contains(out, want) {
+		t.Errorf("want %q: %v\n%s", want, err, out)
+	}
+}
