@@ -98,7 +98,7 @@ func TestThirds(t *testing.T) {
 		t.Errorf("%v, want %v", steady, want)
 	}
 	five, none := gauge{growth: 0.05}, gauge{}
-	if five.grown(steady) || !five.grown(growing) || !none.grown(steady) || none.grown([3]third{{1, 9}, {2, 9}, {3, 3}}) || !none.grown([3]third{{1, 9}, {2, 3}, {3.1, 3}}) {
+	if five.grown(steady) || !five.grown(growing) || none.grown(steady) || none.grown([3]third{{1, 9}, {2, 9}, {3, 3}}) || !none.grown([3]third{{1, 9}, {2, 3}, {3.1, 3}}) {
 		t.Error("5% of the mean may be added, and 1 to what must not grow")
 	}
 }
