@@ -15,6 +15,7 @@ type Consumer struct {
 
 	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash predictions may come twice, marked by their headers; exactly_once: predictions, dead letters and offsets are one transaction, and read-committed readers see each once (Kafka 2.5 or newer)"`
 
+	Attach   Attach   `key:"attach"`
 	Batch    Batch    `key:"batch"`
 	Cache    Cache    `key:"cache"`
 	Limits   Limits   `key:"limits"`
@@ -30,15 +31,38 @@ const (
 	ExactlyOnce = "exactly_once" // predictions, dead letters and offsets are one transaction
 
 	Auto      = "auto"  // as the artifact says
+	On        = "on"    // of Attach.Arrivals
 	ModeNode  = "node"  // each arrival on its own
 	ModeGraph = "graph" // edges among the arrivals of a micro-batch count
 )
+
+func (c Consumer) problems() []Problem {
+	if c.Attach.Arrivals != On {
+		return nil
+	}
+	var found []Problem
+	if c.Artifact != "" {
+		found = append(found, Problem{Key: "attach.arrivals", Value: c.Attach.Arrivals,
+			Reason: "rows of arrivals are shared through Redis, which is not used as artifact is set"})
+	}
+	if c.Attachment == "joint" {
+		found = append(found, Problem{Key: "attach.arrivals", Value: c.Attach.Arrivals, Reason: "has arrivals attach to one another in frozen attachment alone, and attachment is joint"})
+	}
+	return found
+}
 
 // Batch says how arrivals are gathered.
 type Batch struct {
 	Mode   string        `key:"mode" default:"node" oneof:"node|graph" usage:"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too"`
 	Size   int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch"`
 	Linger time.Duration `key:"linger" default:"5ms" min:"0s" max:"1h" usage:"how long the first arrival of a micro-batch waits for others" zero:"a micro-batch is what has been read already"`
+}
+
+// Attach says whether arrivals become nodes that later ones attach to.
+type Attach struct {
+	Arrivals string        `key:"arrivals" default:"off" oneof:"off|on" usage:"on: each arrival gets a row of M of its own, by which later arrivals attach to it from any consumer of the version; the artifact must be of method solved or cluster, and attachment frozen. Rows are written under the version that predicted and go with it"`
+	TTL      time.Duration `key:"ttl" default:"24h" min:"0s" max:"8760h" usage:"how long an arrival's row is kept at least; it is kept at most twice as long. Of a version the first consumer's counts" zero:"as long as the version"`
+	MaxRows  int           `key:"max_rows" default:"1000000" min:"1" max:"1000000000" unit:"rows" usage:"most rows of arrivals of a version; where there are as many, further arrivals get none until some expire"`
 }
 
 // Cache bounds the rows of M that are kept in the process.

@@ -206,7 +206,9 @@ func (l *loader) fill(target reflect.Value) {
 			continue
 		}
 		for _, p := range ruled.problems() {
-			p.Key = s.key + "." + p.Key
+			if s.key != "" {
+				p.Key = s.key + "." + p.Key
+			}
 			p.Origin = l.origins[p.Key]
 			l.problems = append(l.problems, p)
 		}

@@ -55,6 +55,7 @@ func TestDefaults(t *testing.T) {
 			LookupTimeout: 2 * time.Second, Outage: "wait", Breaker: RedisBreaker{3, 5 * time.Second},
 		},
 		Attachment: Auto, Calibration: Auto, Delivery: "at_least_once",
+		Attach:   Attach{"off", 24 * time.Hour, 1_000_000},
 		Batch:    Batch{ModeNode, 256, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000},
@@ -339,5 +340,19 @@ func TestHelp(t *testing.T) {
 		if !strings.Contains(help, want) {
 			t.Errorf("help lacks %q:\n%s", want, help)
 		}
+	}
+}
+
+// What attachable arrivals cannot be together with is said of the setting, as of one in a section.
+func TestProblemsOfAttach(t *testing.T) {
+	for _, other := range []string{"RIVULET_ARTIFACT=somewhere", "RIVULET_ATTACHMENT=joint"} {
+		_, err := Load[Consumer](sources(t, "attach: {arrivals: on}", []string{other}))
+		if err == nil || !strings.Contains(err.Error(), "attach.arrivals") || strings.Contains(err.Error(), ".attach.arrivals") {
+			t.Errorf("%s with attach.arrivals on: %v", other, err)
+		}
+	}
+	cfg, err := Load[Consumer](sources(t, "attach: {arrivals: on, ttl: 90m}", []string{"RIVULET_ATTACHMENT=frozen"}))
+	if err != nil || cfg.Attach != (Attach{On, 90 * time.Minute, 1_000_000}) {
+		t.Errorf("%+v, %v", cfg.Attach, err)
 	}
 }

@@ -34,8 +34,8 @@ func (p *Pipeline) attach(version Version, arrivals []*slot, neighbours [][]infe
 	b := &infer.Batch{X: p.features(arrivals, version.Features())}
 	b.R, b.Known = infer.Attach(neighbours, version.SyntheticNodes())
 	for i, s := range arrivals {
-		s.known, s.inBatch = int(b.Known[i]), 0
-		s.unknown = len(s.arrival.Edges) - s.known
+		s.known, s.inBatch = int(b.Known[i])-len(s.attached), 0
+		s.unknown = len(s.arrival.Edges) - int(b.Known[i])
 	}
 	if p.Mode == Graph {
 		b.Adj = p.among(arrivals, neighbours)

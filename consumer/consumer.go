@@ -47,6 +47,7 @@ func New(opts Options) (*Consumer, error) {
 		if err != nil {
 			return nil, err
 		}
+		path.keeping = c.outage(StageRows)
 		c.lanes = append(c.lanes, &lane{path: path})
 	}
 	c.lookup, c.group = c.outage(StageLookup), c.outage(StageGroup, "group", opts.Group)

@@ -20,6 +20,7 @@ type slot struct {
 	// What became of the distinct neighbours: nodes of T, neighbours in ã (also those that only the other side listed),
 	// and the listed ids that are neither.
 	known, inBatch, unknown int
+	meeting
 	// degraded: the prediction may be another one than if all rows had been read.
 	degraded bool
 }

@@ -18,6 +18,7 @@ type memory struct {
 	at    []int32          // positions in ids of all edges, arrival by arrival
 
 	attachment
+	growth
 
 	published []event.Prediction
 	order     []int32 // classes, to be sorted by probability
@@ -42,6 +43,8 @@ func (p *Pipeline) lookup(ctx context.Context, version Version, arrivals []*slot
 			p.at = append(p.at, k)
 		}
 	}
+	p.neighbourIDs = len(p.ids)
+	p.addOwn(arrivals)
 	p.rows = slices.Grow(p.rows[:0], len(p.ids))[:len(p.ids)]
 	clear(p.rows)
 	if len(p.ids) > 0 {
@@ -49,7 +52,15 @@ func (p *Pipeline) lookup(ctx context.Context, version Version, arrivals []*slot
 			return nil, err
 		}
 	}
-	return p.spread(arrivals), nil
+	neighbours := p.spread(arrivals)
+	if !p.Arrivals {
+		return neighbours, nil
+	}
+	growing, ok := version.(Growing)
+	if !ok {
+		return nil, errNotGrowing
+	}
+	return neighbours, p.meet(ctx, growing, arrivals, neighbours)
 }
 
 // spread lays the distinct rows out by arrival.

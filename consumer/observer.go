@@ -31,6 +31,7 @@ const (
 	StageOffsets = "offsets" // reading the group's offsets
 	StageFetch   = "fetch"   // reading a partition
 	StageLookup  = "lookup"  // reading rows of M
+	StageRows    = "rows"    // writing rows of arrivals
 	StagePublish = "publish" // writing predictions and dead letters; reported by the wiring, from the producer
 )
 
@@ -40,8 +41,8 @@ type BatchStats struct {
 	Name, Version string
 	// Records is how many records came in, Bytes the size of their keys and values.
 	Records, Bytes int
-	// Known, InBatch and Unknown are the sums over the batch of the predictions' fields of these names.
-	Known, InBatch, Unknown int
+	// Known, Arrivals, InBatch and Unknown are the sums over the batch of the predictions' fields of these names.
+	Known, Arrivals, InBatch, Unknown int
 	// Isolated is the number of arrivals without a known neighbour and without one in the batch: predicted from their
 	// features alone.
 	Isolated int
@@ -49,10 +50,15 @@ type BatchStats struct {
 	Dropped int
 	// Lookups is the number of distinct ids whose rows of M were asked for.
 	Lookups int
+	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of their squared
+	// messages that the rows leave out. Solve and Keep are how long solving and writing them took, after the publication.
+	Solved      int
+	Residual    float64
+	Solve, Keep time.Duration
 	// Wait is how long the batch, ready to be delivered, waited for the batch before it. The stages are disjoint;
-	// together with Wait they make up the time from Started to Published.
+	// together with Wait, Solve and Keep they make up the time from Started to the end of the delivery.
 	Decode, Lookup, Attach, Infer, Wait, Deliver time.Duration
-	// Started is when the batch was formed, Published when all of it was durable.
+	// Started is when the batch was formed, Published when its predictions were durable.
 	Started, Published time.Time
 	// Measures are of the features of all arrivals of the batch, also of those whose prediction was no number.
 	Measures []Measure

@@ -23,6 +23,8 @@ type PipelineOptions struct {
 	Mode   Mode
 	Limits Limits
 	Output Output
+	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then.
+	Arrivals bool
 	// Codec decodes records that have no content-type header; nil means JSON.
 	Codec event.Codec
 	// Observer may be nil.
@@ -37,6 +39,7 @@ type Pipeline struct {
 	PipelineOptions
 	slots []slot
 	memory
+	keeping *outage // of writing rows of arrivals; nil: they are tried once
 }
 
 // NewPipeline returns a pipeline. It needs no Kafka: whoever calls [Pipeline.Process] says where records come from, and
@@ -113,10 +116,15 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Wait)
 
+	// With their predictions published and before their offsets are committed, arrivals get rows of their own.
+	if p.Arrivals && len(arrivals) > 0 {
+		out.BeforeCommit = p.grow(version.(Growing), arrivals, batch, &stats)
+	}
 	if err := p.Deliverer.Deliver(ctx, out); err != nil {
 		return fmt.Errorf("delivering batch %s: %w", in.Name, err)
 	}
 	watch.lap(&stats.Deliver)
+	stats.Deliver -= stats.Solve + stats.Keep
 
 	p.report(stats, arrivals, &out, watch.last)
 	return nil
@@ -141,16 +149,20 @@ func (p *Pipeline) report(stats BatchStats, arrivals []*slot, out *event.Batch, 
 	for _, s := range arrivals {
 		stats.Dropped += s.dropped
 		stats.Known += s.known
+		stats.Arrivals += len(s.attached)
 		stats.InBatch += s.inBatch
 		stats.Unknown += s.unknown
-		if s.known+s.inBatch == 0 {
+		if s.known+len(s.attached)+s.inBatch == 0 {
 			stats.Isolated++
 		}
 	}
 	for i := range p.slots {
 		stats.Bytes += p.slots[i].bytes
 	}
-	stats.Lookups, stats.Published, stats.Delivered = len(p.ids), at, out
+	if stats.Published.IsZero() {
+		stats.Published = at
+	}
+	stats.Lookups, stats.Delivered = len(p.ids), out
 	stats.Measures = measure(arrivals)
 	p.Observer.Batch(stats)
 	for i := range out.DeadLetters {

@@ -21,7 +21,7 @@ func (p *Pipeline) predictions(in Intake, version Version, arrivals []*slot, log
 			ID: s.arrival.ID, Key: s.record.Key,
 			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold, Degraded: s.degraded,
 			Top:   p.top(p.published[i].Top[:0], row, classes),
-			Known: s.known, InBatch: s.inBatch, Unknown: s.unknown,
+			Known: s.known, Arrivals: len(s.attached), InBatch: s.inBatch, Unknown: s.unknown,
 			Artifact: id, Batch: in.Name, Source: s.record.Source,
 			ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now,
 		}
@@ -63,6 +63,7 @@ func (p *Pipeline) withdraw(arrivals []*slot, out *event.Batch) {
 			continue
 		}
 		s := arrivals[i]
+		s.withdrawn = true
 		out.DeadLetters = append(out.DeadLetters, event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers,
 			Source: s.record.Source, IngestTime: s.record.Time, Reason: event.ReasonNotFinite,
 			Detail: "features: the model's output is not finite, they are too far from those of training"})

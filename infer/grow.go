@@ -2,6 +2,7 @@ package infer
 
 import (
 	"fmt"
+	"math"
 
 	"rivulet/graph"
 	"rivulet/infer/nnls"
@@ -31,11 +32,14 @@ func NewGrower(dictionary *graph.Dense, entries int, models []GrowingModel) *Gro
 // Grown are rows of M that were solved for arrivals.
 type Grown struct {
 	Rows *graph.CSR // n×N', columns ascending, all entries positive; a row without entries is a node without weights
-	Left []float32  // n: the share of the squared messages that a row leaves out: 0 none, 1 all
+	Left []float32  // n: the share of the squared messages that a row leaves out: 0 none, 1 all, NaN where they are no numbers
 }
 
-// Row is the row of arrival i, as a lookup gives it. It shares memory with the others.
+// Row is the row of arrival i, as a lookup gives it; not known where its messages are no numbers. It shares memory with the others.
 func (g *Grown) Row(i int) Row {
+	if math.IsNaN(float64(g.Left[i])) {
+		return Row{}
+	}
 	cols, vals := g.Rows.Row(i)
 	if len(cols) == 0 {
 		return Row{Known: true, Arrived: true}

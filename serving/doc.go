@@ -12,6 +12,7 @@
 // common, even under one name.
 //
 //	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
+//	p:v:g:arrivals…  hash    rows of M of arrivals, which do expire (mapping.ArrivalTable)
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, begun_ms, published_ms, current_ms
@@ -24,7 +25,7 @@
 // meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256. content
 // is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a hash tag: on
 // a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files spread over the nodes.
-// No key expires by itself; an eviction policy that removes keys without an expiry (allkeys-…) must not be set.
+// No key but those of arrivals expires by itself; an eviction policy that removes keys without an expiry (allkeys-…) must not be set.
 //
 // # A version's life
 //
@@ -37,6 +38,12 @@
 // Retiring takes the marker away first and does so only where neither CURRENT nor a live heartbeat names the version. From
 // then on nobody can begin to use it, and whoever does use it is told: every lookup of rows also reads the marker, after
 // the rows, and a marker that is missing or another one's is [mapping.ErrVanished], never a row that is "unknown".
+//
+// # Rows of arrivals
+//
+// Where arrivals are attachable ([ArrivalOptions]) their rows are solved against S of one version and stand beside its rows of M.
+// A new version begins without any: arrivals that its T does not contain are known again once they have come again, or when a
+// refresh has put them into T. Those of an old version go with it, or before, when they expire.
 //
 // # Who holds what
 //

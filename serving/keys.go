@@ -57,6 +57,16 @@ func (k keys) table(version string, p publication) mapping.Table {
 	}
 }
 
+// arrivals is where the rows of arrivals of a publication are.
+func (k keys) arrivals(version string, p publication) mapping.ArrivalTable {
+	return mapping.ArrivalTable{
+		Keys:      k.data(version, p.generation) + ":arrivals",
+		Synthetic: p.meta.Synthetic,
+		Marker:    k.complete(version),
+		MarkerID:  p.id(),
+	}
+}
+
 // holder is the member of the holders that stands for somebody's use of a version. A version's name has no slash.
 func holder(version, by string) string { return version + "/" + by }
 

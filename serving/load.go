@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,6 +28,7 @@ type loader struct {
 	cacheBytes int64
 	guard      *mapping.Guard
 	limit      time.Duration // of a round trip for rows
+	log        *slog.Logger
 }
 
 // load reads and verifies one publication of a version and makes a Version of it. alive is called between round trips. An
@@ -58,6 +60,9 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	v, warnings, err := New(b, rows, l.options)
 	if err != nil {
 		return nil, nil, refusal{err}
+	}
+	if err := l.openArrivals(ctx, v, p); err != nil {
+		return nil, nil, err
 	}
 	return v, warnings, nil
 }

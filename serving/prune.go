@@ -135,6 +135,9 @@ func (p *Publisher) erase(ctx context.Context, field string, m meta) error {
 	if err := mapping.DeleteRows(ctx, p.client, p.keys.table(version, publication{generation: generation, meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
+	if err := mapping.DeleteArrivals(ctx, p.client, p.keys.arrivals(version, publication{generation: generation, meta: m})); err != nil {
+		return fmt.Errorf("removing version %s: %w", version, err)
+	}
 	pipe := p.client.Pipeline()
 	for _, f := range m.Files {
 		for i := range f.Parts {

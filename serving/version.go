@@ -29,6 +29,8 @@ type Options struct {
 	// Coverage is the share of arrivals, measured on the validation nodes, that is to be answered: predictions below the
 	// threshold that belongs to it abstain. 0: none abstains.
 	Coverage float64
+	// Arrivals has arrivals become nodes that later ones attach to.
+	Arrivals ArrivalOptions
 }
 
 // Version is one artifact, ready to serve. It never changes and is safe for concurrent use.
@@ -41,6 +43,7 @@ type Version struct {
 	embedder       infer.Embedder // nil unless representation is "embedding"
 	threshold      float32
 	rows           mapping.Lookup
+	growing
 }
 
 // ID is the artifact's version.
@@ -103,6 +106,9 @@ func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string
 	}
 	if err == nil {
 		err = v.abstain(o.Coverage)
+	}
+	if err == nil {
+		err = v.prepareGrowth(b, o.Arrivals)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving artifact %s: model %s: %w", v.ID(), v.model.Name, err)

@@ -92,7 +92,7 @@ func NewWatcher(client redis.UniversalClient, o WatcherOptions) (*Watcher, error
 	return &Watcher{
 		o: o,
 		loader: loader{client: client, keys: k, options: o.Serve, cacheBytes: o.CacheBytes,
-			guard: o.Guard, limit: o.LookupTimeout},
+			guard: o.Guard, limit: o.LookupTimeout, log: o.Log},
 		uses: uses{client: client, keys: k, by: o.Consumer, holdFor: o.HoldFor},
 	}, nil
 }

@@ -2,6 +2,7 @@ package nnls
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -65,7 +66,7 @@ func (s *Solver) Rows(targets *graph.Dense) *graph.CSR {
 }
 
 // Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 where t is met, 1 where nothing of it is;
-// 0 for a target of zeros.
+// 0 for a target of zeros. A target that is not finite, or whose weights would not be, gets a row without entries and NaN.
 func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 	if s.dictionary.Cols != targets.Cols {
 		panic(fmt.Sprintf("nnls: dictionary %d×%d, targets %d×%d", s.n, s.dictionary.Cols, targets.Rows, targets.Cols))
@@ -79,6 +80,11 @@ func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 		for j := lo; j < hi; j++ {
 			left[j] = w.solve(targets.Row(j))
 			length[j] = w.best.copyTo(cols[j*k:(j+1)*k], vals[j*k:(j+1)*k])
+			for _, v := range vals[j*k : j*k+length[j]] {
+				if math.IsInf(float64(v), 0) {
+					length[j], left[j] = 0, float32(math.NaN())
+				}
+			}
 		}
 	})
 	m = &graph.CSR{Rows: n, Cols: s.n, RowPtr: make([]int, n+1)}
@@ -145,8 +151,11 @@ func (w *worker) solve(t []float32) float32 {
 		w.b[i] = dot(w.dictionary.Row(i), t)
 	}
 	norm := dot(t, t)
-	w.basis.begin(w.b)
 	w.best = answer{cols: w.best.cols[:0], m: w.best.m[:0]}
+	if norm-norm != 0 {
+		return float32(math.NaN())
+	}
+	w.basis.begin(w.b)
 	w.grow(&w.best, norm, nil)
 	for range exchanges {
 		if !w.exchange(norm) {

@@ -40,7 +40,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		from = versions{watcher}
 		background.start(ctx, watcher.Run)
 	}
-	observer := observe.New(observe.Options{Version: from.name, Cache: from.cache, Reference: from.reference})
+	observer := observe.New(observe.Options{Version: from.name, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference})
 	c, transport, err := newConsumer(cfg, from, log, both(observer, also))
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3,
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: fence,
-		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
+		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
 			Limits:   consumer.Limits{Edges: cfg.Limits.Edges, RecordBytes: int(cfg.Limits.RecordBytes)},
 			Output:   output(cfg.Output),
 			Codec:    in,

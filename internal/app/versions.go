@@ -51,6 +51,14 @@ func (v versions) cache() mapping.CacheStats {
 	return mapping.CacheStats{}
 }
 
+// arrivals counts the rows of arrivals of the version that is served; ok is false where they get none.
+func (v versions) arrivals() (stats mapping.ArrivalStats, ok bool) {
+	if current := v.source.Current(); current != nil {
+		return current.ArrivalStats()
+	}
+	return stats, false
+}
+
 // Pinned serves the artifact of a directory, with M in this process's memory.
 func Pinned(dir string, choice serving.Options, log *slog.Logger) (consumer.Versions, error) {
 	return pinned(dir, choice, log)
@@ -74,8 +82,12 @@ func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, err
 // choice is what the settings choose among what an artifact offers.
 func choice(cfg config.Consumer) serving.Options {
 	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
-		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage}
+		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage,
+		Arrivals: serving.ArrivalOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
+			Degrade: cfg.Redis.Outage == config.Degrade, Now: consumer.SystemClock{}.Now}}
 }
+
+var _ consumer.Growing = (*serving.Version)(nil)
 
 // output is what the settings have predictions hold.
 func output(cfg config.Output) consumer.Output {

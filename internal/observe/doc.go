@@ -15,16 +15,21 @@
 //	rivulet_degraded_predictions_total                   those of them that lack rows of M, as Redis was down
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
 //	rivulet_batch_records                                records of a micro-batch (histogram)
-//	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, deliver
+//	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, deliver, and
+//	                                                     where arrivals get rows in solve, keep
 //	rivulet_end_to_end_seconds                           from a record's timestamp to its published prediction
-//	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, in_batch, unknown
+//	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
 //	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
 //	rivulet_row_lookups_total                            distinct ids whose rows of M were asked for
 //	rivulet_cache_hits_total, rivulet_cache_misses_total, rivulet_cache_entries, rivulet_cache_bytes
+//	rivulet_arrival_rows                                 rows of M that arrivals were given, by all consumers
+//	rivulet_arrival_rows_written_total, rivulet_arrival_rows_refused_total, rivulet_arrival_rows_found_total
+//	rivulet_arrival_solves_total, rivulet_arrival_residual_total
+//	                                                     rows solved, and the sum of the shares of messages that they leave out
 //	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
 //	rivulet_rebalances_total, rivulet_assigned_partitions
-//	rivulet_retries_total{stage}                         repeated attempts: group, fetch, lookup
+//	rivulet_retries_total{stage}                         repeated attempts: group, fetch, lookup, rows
 //	rivulet_window_predictions                           how many predictions the next figures are of: the last 3840 to 4096
 //	rivulet_window_confidence                            mean probability of the predicted class
 //	rivulet_window_unknown_neighbours_ratio              share of the neighbours that nothing is known of
@@ -40,7 +45,7 @@
 // predictions it is some √(bins/(2πn)) by chance, with ten bins 0.02 of a full window, so a window of less than 512 says little.
 // An artifact without a reference has none.
 //
-// The counts of the cache begin anew with each version of the artifact, as Prometheus expects of counters that restart.
+// The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus expects of counters that restart.
 //
 // A loop that reads, retries or delivers is alive: an outage of Kafka or Redis does not fail /healthz. A consumer that has
 // been given no partition has nothing to do and is alive, too.

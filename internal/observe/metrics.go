@@ -32,13 +32,15 @@ type metrics struct {
 
 	predictions, deadLetters, retries *prometheus.CounterVec
 
-	known, inBatch, unknown prometheus.Counter
+	known, attached, inBatch, unknown prometheus.Counter
+
+	solved, residual prometheus.Counter
 
 	assigned prometheus.Gauge
 	lag      *lag
 
-	batchRecords, endToEnd                        prometheus.Histogram
-	decode, lookup, attach, infer, wait, delivery prometheus.Observer
+	batchRecords, endToEnd                                     prometheus.Histogram
+	decode, lookup, attach, infer, wait, delivery, solve, keep prometheus.Observer
 }
 
 func newMetrics(opts Options) *metrics {
@@ -51,6 +53,10 @@ func newMetrics(opts Options) *metrics {
 	)
 	if opts.Cache != nil {
 		registry.MustRegister(cacheCollector(opts.Cache))
+	}
+
+	if opts.Arrivals != nil {
+		registry.MustRegister(arrivalsCollector(opts.Arrivals))
 	}
 
 	f := promauto.With(registry)
@@ -81,7 +87,10 @@ func newMetrics(opts Options) *metrics {
 		predictions: counters("predictions_total", "Predictions published, by class.", "class"),
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
+		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
+		residual:    counter("arrival_residual_total", "Sum over those arrivals of the shares of their squared messages that the rows leave out."),
 		known:       neighbours.WithLabelValues("known"),
+		attached:    neighbours.WithLabelValues("arrival"),
 		inBatch:     neighbours.WithLabelValues("in_batch"),
 		unknown:     neighbours.WithLabelValues("unknown"),
 		assigned: f.NewGauge(prometheus.GaugeOpts{
@@ -97,6 +106,8 @@ func newMetrics(opts Options) *metrics {
 		infer:        stages.WithLabelValues("infer"),
 		wait:         stages.WithLabelValues("wait"),
 		delivery:     stages.WithLabelValues("deliver"),
+		solve:        stages.WithLabelValues("solve"),
+		keep:         stages.WithLabelValues("keep"),
 	}
 	m.startAtZero()
 	return m
@@ -108,7 +119,7 @@ func (m *metrics) startAtZero() {
 		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge} {
 		m.deadLetters.WithLabelValues(reason)
 	}
-	for _, stage := range []string{consumer.StageGroup, consumer.StageFetch, consumer.StageLookup} {
+	for _, stage := range []string{consumer.StageGroup, consumer.StageFetch, consumer.StageLookup, consumer.StageRows} {
 		m.retries.WithLabelValues(stage)
 	}
 }
@@ -117,6 +128,7 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.arrivals.Add(float64(s.Records))
 	m.bytes.Add(float64(s.Bytes))
 	m.known.Add(float64(s.Known))
+	m.attached.Add(float64(s.Arrivals))
 	m.inBatch.Add(float64(s.InBatch))
 	m.unknown.Add(float64(s.Unknown))
 	m.isolated.Add(float64(s.Isolated))
@@ -130,6 +142,12 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.infer.Observe(s.Infer.Seconds())
 	m.wait.Observe(s.Wait.Seconds())
 	m.delivery.Observe(s.Deliver.Seconds())
+	if s.Solve > 0 {
+		m.solve.Observe(s.Solve.Seconds())
+		m.keep.Observe(s.Keep.Seconds())
+		m.solved.Add(float64(s.Solved))
+		m.residual.Add(s.Residual)
+	}
 
 	// One count a class and batch: finding a counter by its label costs more than counting.
 	classes, abstained, degraded := map[string]int{}, 0, 0

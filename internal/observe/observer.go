@@ -18,6 +18,8 @@ type Options struct {
 	Cache func() mapping.CacheStats
 	// Reference is what training saw, by the name of the version; false where it is not known. nil: it never is.
 	Reference func(version string) (Reference, bool)
+	// Arrivals counts the rows of arrivals of the version that is served; ok is false where they get none. nil: no metrics of them.
+	Arrivals func() (stats mapping.ArrivalStats, ok bool)
 	// Clock is the consumer's; nil: the machine's.
 	Clock consumer.Clock
 	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.

@@ -32,8 +32,10 @@ func newTestObserver() (*Observer, *fakeClock) {
 	return New(Options{
 		Version: func() string { return "v1" },
 		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
-		Clock:   clock,
-
+		Arrivals: func() (mapping.ArrivalStats, bool) {
+			return mapping.ArrivalStats{Rows: 30, Written: 20, Refused: 1, Found: 8}, true
+		},
+		Clock:     clock,
 		Reference: func(string) (Reference, bool) { return trained(), true },
 	}), clock
 }
@@ -42,9 +44,10 @@ func newTestObserver() (*Observer, *fakeClock) {
 func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
-		Known: 7, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, Lookups: 6,
+		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
 		Infer: 4 * time.Millisecond, Wait: 5 * time.Millisecond, Deliver: 6 * time.Millisecond,
+		Solved: 3, Residual: 0.5, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
 		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []consumer.Measure{{Norm: 2, Count: 3}},
 		Delivered: &event.Batch{
 			Predictions: []event.Prediction{
@@ -72,6 +75,24 @@ func TestMetrics(t *testing.T) {
 # HELP rivulet_abstained_predictions_total Predictions whose probability was below the abstention threshold.
 # TYPE rivulet_abstained_predictions_total counter
 rivulet_abstained_predictions_total 1
+# HELP rivulet_arrival_residual_total Sum over those arrivals of the shares of their squared messages that the rows leave out.
+# TYPE rivulet_arrival_residual_total counter
+rivulet_arrival_residual_total 0.5
+# HELP rivulet_arrival_rows Rows of M of arrivals of the version that is served, by all consumers, as of the last micro-batch.
+# TYPE rivulet_arrival_rows gauge
+rivulet_arrival_rows 30
+# HELP rivulet_arrival_rows_found_total Neighbours' ids that were not in the original graph and had a row.
+# TYPE rivulet_arrival_rows_found_total counter
+rivulet_arrival_rows_found_total 8
+# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, as there were attach.max_rows.
+# TYPE rivulet_arrival_rows_refused_total counter
+rivulet_arrival_rows_refused_total 1
+# HELP rivulet_arrival_rows_written_total Rows of arrivals that this process wrote.
+# TYPE rivulet_arrival_rows_written_total counter
+rivulet_arrival_rows_written_total 20
+# HELP rivulet_arrival_solves_total Arrivals for which a row of M was solved.
+# TYPE rivulet_arrival_solves_total counter
+rivulet_arrival_solves_total 3
 # HELP rivulet_arrivals_total Records that were read and delivered, as predictions or dead letters.
 # TYPE rivulet_arrivals_total counter
 rivulet_arrivals_total 4
@@ -118,6 +139,7 @@ rivulet_isolated_arrivals_total 1
 rivulet_lag_records{partition="1",topic="arrivals"} 12
 # HELP rivulet_neighbours_total Neighbours of arrivals that were predicted, by what is known of them.
 # TYPE rivulet_neighbours_total counter
+rivulet_neighbours_total{kind="arrival"} 3
 rivulet_neighbours_total{kind="in_batch"} 1
 rivulet_neighbours_total{kind="known"} 7
 rivulet_neighbours_total{kind="unknown"} 2
@@ -133,6 +155,7 @@ rivulet_rebalances_total 1
 rivulet_retries_total{stage="fetch"} 1
 rivulet_retries_total{stage="group"} 0
 rivulet_retries_total{stage="lookup"} 0
+rivulet_retries_total{stage="rows"} 0
 # HELP rivulet_row_lookups_total Distinct ids per micro-batch whose rows of M were asked for.
 # TYPE rivulet_row_lookups_total counter
 rivulet_row_lookups_total 6
@@ -192,6 +215,8 @@ func TestHistograms(t *testing.T) {
 		"rivulet_stage_seconds decode":  {1, 0.001},
 		"rivulet_stage_seconds lookup":  {1, 0.002},
 		"rivulet_stage_seconds attach":  {1, 0.003},
+		"rivulet_stage_seconds solve":   {1, 0.007},
+		"rivulet_stage_seconds keep":    {1, 0.008},
 		"rivulet_stage_seconds infer":   {1, 0.004},
 		"rivulet_stage_seconds wait":    {1, 0.005},
 		"rivulet_stage_seconds deliver": {1, 0.006},
