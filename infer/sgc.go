@@ -103,18 +103,18 @@ func (f *frozenSGC) Logits(b *Batch) *graph.Dense {
 	q := b.invSqrtDegrees()
 	classes := len(f.bias)
 
-	h1 := graph.NewDense(b.Len(), classes)
-	spread(h1, b.Adj, q, z)
-	for i := range h1.Rows {
-		h, got := h1.Row(i), read.Row(i)
-		for k := range h {
-			h[k] = q[i] * (got[k] + h[k])
+	h1 := make([]float32, classes)
+	for i := range read.Rows { // h1 takes the place of a·u0, which nobody reads again
+		spreadRow(h1, b.Adj, q, z, i)
+		got := read.Row(i)
+		for k, h := range h1 {
+			got[k] = q[i] * (got[k] + h)
 		}
 	}
 	out := graph.NewDense(b.Len(), classes)
-	spread(out, b.Adj, q, h1)
 	for i := range out.Rows {
 		h, zi, got := out.Row(i), z.Row(i), read.Row(i)
+		spreadRow(h, b.Adj, q, read, i)
 		back := q[i] * q[i] * got[2*classes]
 		for k := range h {
 			h[k] = q[i]*(got[classes+k]+h[k]) + back*zi[k] + f.bias[k]
@@ -126,17 +126,22 @@ func (f *frozenSGC) Logits(b *Batch) *graph.Dense {
 // spread sets dst = qz + ã(qz): what an arrival gets from itself and from the batch, before its own q.
 func spread(dst *graph.Dense, adj *graph.CSR, q []float32, z *graph.Dense) {
 	for i := range dst.Rows {
-		out, own := dst.Row(i), z.Row(i)
-		for k := range out {
-			out[k] = q[i] * own[k]
-		}
-		if adj == nil {
-			continue
-		}
-		cols, _ := adj.Row(i)
-		for _, j := range cols {
-			graph.Axpy(out, q[j], z.Row(int(j)))
-		}
+		spreadRow(dst.Row(i), adj, q, z, i)
+	}
+}
+
+// spreadRow is row i of spread, of the leading columns of z.
+func spreadRow(out []float32, adj *graph.CSR, q []float32, z *graph.Dense, i int) {
+	own := z.Row(i)
+	for k := range out {
+		out[k] = q[i] * own[k]
+	}
+	if adj == nil {
+		return
+	}
+	cols, _ := adj.Row(i)
+	for _, j := range cols {
+		graph.Axpy(out, q[j], z.Row(int(j)))
 	}
 }
 
