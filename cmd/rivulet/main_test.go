@@ -25,7 +25,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`--rate is -2 and --limit 0`:                       "replay --preset small --rate -2",
 		`--batch is 0`:                                     "predict --artifact x --batch 0",
 		`required flag(s) "artifact" not set`:              "predict",
-		`if any flags in the group [ratio nodes] are set`:  "demo --ratio 0.1 --nodes 10",
+		`if any flags in the group [ratio nodes artifact] are set`:  "demo --ratio 0.1 --nodes 10",
 	} {
 		if _, err := programtest.Run(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
