@@ -66,7 +66,7 @@ func TestEmbeddingsReachTheTopicOfPredictions(t *testing.T) {
 	b := described(t)
 	arrivals, batch := newcomers(b, 9)
 	cfg := stackOf(t, b)
-	cfg.Output = config.Output{Representation: serving.RepresentEmbedding, Coverage: 0.625, TopK: 1}
+	cfg.Output.Representation, cfg.Output.Coverage, cfg.Output.TopK = serving.RepresentEmbedding, 0.625, 1
 	published := stream(t, cfg, arrivals)
 
 	want := infer.FrozenFeatures(b.Models[0].Features, &b.Preprocess).Embeddings(batch)
@@ -121,6 +121,12 @@ func stackOf(t *testing.T, b *artifact.Bundle) config.Consumer {
 // stream runs a consumer over arrivals and returns their predictions.
 func stream(t *testing.T, cfg config.Consumer, arrivals []event.Arrival) []event.Prediction {
 	t.Helper()
+	return streamUntil(t, cfg, arrivals, len(arrivals))
+}
+
+// streamUntil is stream until the topic has so many predictions, and returns all of them.
+func streamUntil(t *testing.T, cfg config.Consumer, arrivals []event.Arrival, total int) []event.Prediction {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -140,7 +146,7 @@ func stream(t *testing.T, cfg config.Consumer, arrivals []event.Arrival) []event
 	done := make(chan error, 1)
 	go func() { done <- RunConsumer(running, cfg, log, nil) }()
 	r := kafka.NewReader(kafka.ReaderConfig{Brokers: cfg.Kafka.Brokers.Brokers, Topic: cfg.Kafka.Topics.Predictions, MaxWait: 50 * time.Millisecond})
-	published := make([]event.Prediction, len(arrivals))
+	published := make([]event.Prediction, total)
 	var errs []error
 	for i := 0; i < len(published) && len(errs) == 0; i++ {
 		m, err := r.ReadMessage(ctx)
