@@ -31,7 +31,8 @@
 //   - Each arrival is answered, by a prediction or, if it is poisoned, by a dead letter with the right reason: the rest is
 //     lost.
 //   - In exactly_once it is answered once. In at_least_once the arrivals of a window that are answered more than once are
-//     no more than were in flight: consumers × lanes × batch.size, for each blow of the fault.
+//     no more than were in flight: consumers × lanes × batch.size, for each blow of the fault and each further generation of
+//     the group.
 //   - The first answers to the arrivals of one key come in their order.
 //   - A prediction that is not marked as degraded equals, bit for bit, logits included, what `rivulet predict` says of that
 //     arrival with that artifact: so rows and S belonged to one version, and repetitions agree.

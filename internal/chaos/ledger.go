@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -36,10 +38,11 @@ type answer struct {
 
 // entry is what is known of one arrival.
 type entry struct {
-	arrival *arrival
-	first   *answer
-	answers int
-	late    bool // the answer to a later arrival of its key was there before
+	arrival     *arrival
+	first       *answer
+	answers     int
+	late        bool     // the answer to a later arrival of its key was there before
+	generations []string // of the group, that predicted it
 }
 
 // expectation says what a version must say of an arrival, to the bit.
@@ -140,6 +143,9 @@ func (l *ledger) answer(at place, a answer) {
 		l.letters++
 	} else {
 		l.prediction(at, &a)
+		if g := generation(a.batch); !slices.Contains(e.generations, g) {
+			e.generations = append(e.generations, g)
+		}
 		a.version, a.batch, a.said = "", "", "" // checked; a long run has many
 	}
 	if e.first != nil {
@@ -160,6 +166,9 @@ func (l *ledger) answer(at place, a answer) {
 	}
 	l.close(e)
 }
+
+// generation is the end of a batch's name: that of the consumer group which formed it.
+func generation(batch string) string { return batch[strings.LastIndexByte(batch, '-')+1:] }
 
 // prediction checks what a prediction says.
 func (l *ledger) prediction(at place, a *answer) {
@@ -198,11 +207,13 @@ func (t *tally) add(other tally) {
 }
 
 // judge says at the end of a stream what became of its arrivals, by window. mayRepeat is how many of a window's may be
-// answered more than once in at_least_once; complete is when each version was whole first.
-func (l *ledger) judge(mayRepeat func(window) int, complete map[string]time.Time) (map[window]tally, []string) {
+// answered more than once in at_least_once, where so many generations predicted them; complete is when each version was
+// whole first.
+func (l *ledger) judge(mayRepeat func(w window, generations int) int, complete map[string]time.Time) (map[window]tally, []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := map[window]tally{}
+	generations := map[window]map[string]bool{}
 	for at, e := range l.entries {
 		if e.arrival == nil {
 			l.violated("an answer names the arrival at %v: there is none", at)
@@ -211,6 +222,12 @@ func (l *ledger) judge(mayRepeat func(window) int, complete map[string]time.Time
 		t := all[e.arrival.window]
 		l.count(&t, at, e)
 		all[e.arrival.window] = t
+		if generations[e.arrival.window] == nil {
+			generations[e.arrival.window] = map[string]bool{}
+		}
+		for _, g := range e.generations {
+			generations[e.arrival.window][g] = true
+		}
 	}
 	for w, given := range l.given {
 		if read := all[w].arrivals; read != given[0]+given[1] {
@@ -220,7 +237,7 @@ func (l *ledger) judge(mayRepeat func(window) int, complete map[string]time.Time
 	for w, t := range all {
 		limit := 0
 		if !l.exactlyOnce {
-			limit = mayRepeat(w)
+			limit = mayRepeat(w, len(generations[w]))
 		}
 		if t.duplicated > limit {
 			l.violated("window %d: %d arrivals were answered more than once, at most %d may be", w, t.duplicated, limit)

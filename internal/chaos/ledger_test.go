@@ -65,6 +65,16 @@ func TestLedger(t *testing.T) {
 			want:      tally{arrivals: 2, duplicated: 2},
 			violation: "at most 1 may be",
 		},
+		"more twice, in more generations": {
+			note: func(l *ledger) {
+				for offset := range int64(2) {
+					sent(l, offset, "a", 1)
+					l.answer(at(offset), predicted("a", 1))
+					l.answer(at(offset), changed(predicted("a", 1), func(a *answer) { a.batch = "b-g2" }))
+				}
+			},
+			want: tally{arrivals: 2, duplicated: 2},
+		},
 		"twice, exactly once": {
 			exactlyOnce: true,
 			note: func(l *ledger) {
@@ -158,7 +168,7 @@ func TestLedger(t *testing.T) {
 			l := newLedger(c.exactlyOnce, false, says)
 			c.note(l)
 			complete := map[string]time.Time{"v1": start, "v2": start.Add(30 * time.Second)}
-			tallies, violations := l.judge(func(window) int { return 1 }, complete)
+			tallies, violations := l.judge(func(_ window, generations int) int { return generations }, complete)
 			if got := tallies[1]; got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}

@@ -44,7 +44,7 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	tallies, violations := s.ledger.judge(func(window) int { return 0 }, w.complete)
+	tallies, violations := s.ledger.judge(func(_ window, generations int) int { return max(0, generations-1) * inFlight }, w.complete)
 	for _, v := range violations[:min(len(violations), 20)] {
 		err = errors.Join(err, errors.New(v))
 	}
