@@ -55,7 +55,7 @@ type ModelInfo struct {
 	FittedOn    string          `json:"fitted_on"`  // "O" (original graph) or "S" (synthetic graph)
 	WeightDecay float64         `json:"weight_decay"`
 	Hidden      int             `json:"hidden,omitzero"` // width of the hidden layer that was fitted; 0: there is none, or it was given
-	Calibration CalibrationInfo `json:"calibration"` // what validation chose; the consumer's default
+	Calibration CalibrationInfo `json:"calibration"`     // what validation chose; the consumer's default
 	// Propagation holds what validation chose for each kind, "lp" and "ep", whether or not it is the default.
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
 }

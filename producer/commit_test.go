@@ -15,7 +15,7 @@ func TestBeforeCommit(t *testing.T) {
 	done, full := 0, errors.New("no room")
 	of := event.Batch{Predictions: predictions(0, 50), Generation: g, Offsets: map[event.TopicPartition]int64{{Topic: "arrivals"}: 50},
 		BeforeCommit: func(context.Context) error {
-			b.check(50)
+			b.check(50) //nolint:contextcheck // the bench has the test's own context
 			if done++; len(g.got) != 0 {
 				t.Errorf("committed before: %v", g.got)
 			}
@@ -37,7 +37,7 @@ func TestBeforeCommitOfATransaction(t *testing.T) {
 	tx := b.transactions(anybody, zero)
 	of, done, full := batch(anybody, zero, 0, 50), 0, errors.New("no room")
 	of.BeforeCommit = func(context.Context) error {
-		b.want(0, -1) // the transaction is open
+		b.want(0, -1) //nolint:contextcheck // the bench has the test's own context; the transaction is open
 		done++
 		return full
 	}

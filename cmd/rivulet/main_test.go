@@ -12,20 +12,20 @@ import (
 
 func TestWrongFlagsAreNamed(t *testing.T) {
 	for want, line := range map[string]string{
-		`--mode is "edge", want node or graph`:             "demo --mode edge",
-		`--batch is 0, want at least 1`:                    "demo --batch 0",
-		`--linger is -1s`:                                  "demo --linger -1s",
-		`--rate is -1`:                                     "demo --rate -1",
-		`--partitions is 0`:                                "demo --partitions 0",
-		`--preset is "huge", want one of`:                  "demo --preset huge",
-		`both --data x and --preset small`:                 "demo --data x --preset small",
-		`no data set: give --data DIR or --preset NAME`:    "replay --out -",
-		`--record-format is "avro", want json or protobuf`: "replay --preset small --record-format avro",
-		`--record-format is protobuf, and lines`:           "replay --preset small --record-format protobuf --out -",
-		`--rate is -2 and --limit 0`:                       "replay --preset small --rate -2",
-		`--batch is 0`:                                     "predict --artifact x --batch 0",
-		`required flag(s) "artifact" not set`:              "predict",
-		`if any flags in the group [ratio nodes artifact] are set`:  "demo --ratio 0.1 --nodes 10",
+		`--mode is "edge", want node or graph`:                     "demo --mode edge",
+		`--batch is 0, want at least 1`:                            "demo --batch 0",
+		`--linger is -1s`:                                          "demo --linger -1s",
+		`--rate is -1`:                                             "demo --rate -1",
+		`--partitions is 0`:                                        "demo --partitions 0",
+		`--preset is "huge", want one of`:                          "demo --preset huge",
+		`both --data x and --preset small`:                         "demo --data x --preset small",
+		`no data set: give --data DIR or --preset NAME`:            "replay --out -",
+		`--record-format is "avro", want json or protobuf`:         "replay --preset small --record-format avro",
+		`--record-format is protobuf, and lines`:                   "replay --preset small --record-format protobuf --out -",
+		`--rate is -2 and --limit 0`:                               "replay --preset small --rate -2",
+		`--batch is 0`:                                             "predict --artifact x --batch 0",
+		`required flag(s) "artifact" not set`:                      "predict",
+		`if any flags in the group [ratio nodes artifact] are set`: "demo --ratio 0.1 --nodes 10",
 	} {
 		if _, err := programtest.Run(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)

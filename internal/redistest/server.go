@@ -88,7 +88,7 @@ func common(dir string) []string {
 }
 
 func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +102,7 @@ var ready = []string{"Ready to accept connections", "+monitor master"}
 // run starts the process and waits until it has started.
 func (s *Server) run() error {
 	_ = os.Remove(filepath.Join(s.Dir, "redis.log")) // of a process before
-	s.cmd = exec.Command(os.Getenv(Variable), s.args...)
+	s.cmd = exec.CommandContext(context.Background(), os.Getenv(Variable), s.args...)
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
