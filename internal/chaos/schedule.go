@@ -61,7 +61,7 @@ func (r *run) faultsFor(ctx context.Context, length time.Duration, rate int, see
 		}
 		s.poison.Store(quietPoison)
 		s.wait.Go(s.read)
-		senders.Go(func() { s.send(sending, rate, rand.New(rand.NewPCG(seed, uint64(i+1)))) })
+		senders.Go(func() { s.send(ctx, sending, rate, rand.New(rand.NewPCG(seed, uint64(i+1)))) })
 	}
 	r.dealt = append(r.dealt, dealt{fault: fault{name: "none: start, waiting for the first fault"}})
 	if err := sleep(ctx, 2*time.Second); err != nil {

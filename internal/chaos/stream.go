@@ -117,18 +117,18 @@ http: {listen: %q}
 `, broker, s.name, sessionTimeout, s.name, redis, prefix, s.outage, s.delivery, batchSize, recordBytes, maxEdges, http)
 }
 
-// send sends arrivals at a steady rate until ctx ends, and then waits until all are acknowledged.
-func (s *stream) send(ctx context.Context, rate int, rng *rand.Rand) {
+// send sends arrivals at a steady rate until sending ends, and then waits until all are acknowledged, or ctx ends.
+func (s *stream) send(ctx, sending context.Context, rate int, rng *rand.Rand) {
 	const tick = 50 * time.Millisecond
 	begin := time.Now()
-	for sent := 0; ctx.Err() == nil; {
+	for sent := 0; sending.Err() == nil; {
 		due := int(time.Since(begin).Seconds() * float64(rate))
 		for ; sent < due; sent++ {
-			s.sendOne(context.WithoutCancel(ctx), rng, sent) // send waits for it
+			s.sendOne(ctx, rng, sent)
 		}
-		_ = sleep(ctx, tick)
+		_ = sleep(sending, tick)
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	last, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := s.client.Flush(last); err != nil {
 		s.failed <- fmt.Errorf("%s: sending arrivals: %w", s.name, err)
