@@ -9,6 +9,7 @@
 //	pipeline.go     the path            decode.go       bytes -> arrivals and dead letters
 //	lookup.go       rows of M           attach.go       r, ã, degrees, features: what is an edge
 //	predictions.go  what is published   order.go        a batch waits for the one before it
+//	grow.go         rows of arrivals
 //
 //	consumer.go     joining the group   generation.go   one generation: fetchers, lanes, grace
 //	offsets.go      where to begin      fetch.go        one fetch of one partition
@@ -72,6 +73,23 @@
 //	new partitions                 found by looking (WatchInterval), a rebalance; read from their beginning
 //	topic deleted                  waited for within the generation; when it is there again a rebalance begins, and the
 //	                               group's offsets, which went with the old topic, are asked for anew
+//
+// # Arrivals as nodes
+//
+// With [PipelineOptions.Arrivals] each predicted arrival gets a row of M of its own, by which later ones attach to it. The rows are
+// solved and written when the batch has been published and before its offsets are committed ([event.Batch.BeforeCommit]), so they
+// delay no prediction of their batch, and no committed arrival is without its row. A row is to be found, by every consumer of the
+// version, from then on: the batch that is under way at the same time does not see it. Then:
+//
+//   - A node of T is never an arrival, and the first row of an id stays, whoever sends the id again. Arrivals whose prediction is
+//     degraded or no number get none.
+//   - In a node batch a prediction depends on its own arrival and on the rows that were there when it was looked up. What it was
+//     attached to is kept with its row. So a record that is predicted again, after a crash between the rows and the commit, is
+//     attached to the same arrivals, whatever has arrived since, and gets the same bits. After a crash between the publication and
+//     the rows it may see more than the first time; under exactly_once nobody has seen the first one.
+//   - Rows belong to a version and go with it: a new one begins without any. Where there are as many as there may be, arrivals
+//     are predicted as ever and get none.
+//   - While rows cannot be written the batch waits, published and not committed, as it does for the brokers.
 //
 // # Stopping
 //

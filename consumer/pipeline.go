@@ -23,7 +23,8 @@ type PipelineOptions struct {
 	Mode   Mode
 	Limits Limits
 	Output Output
-	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then.
+	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then, and the Deliverer must call
+	// what a batch wants done before its commit.
 	Arrivals bool
 	// Codec decodes records that have no content-type header; nil means JSON.
 	Codec event.Codec
