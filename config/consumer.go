@@ -21,6 +21,7 @@ type Consumer struct {
 	Limits   Limits   `key:"limits"`
 	Input    Input    `key:"input"`
 	Output   Output   `key:"output"`
+	Labels   Labels   `key:"labels"`
 	HTTP     HTTP     `key:"http"`
 	Shutdown Shutdown `key:"shutdown"`
 	Log      Log      `key:"log"`

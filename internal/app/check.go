@@ -34,6 +34,9 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		Username: cfg.Kafka.SASL.Username, Principal: principal(cfg.Kafka.Brokers, secure), Group: cfg.Kafka.Group,
 		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions, cfg.Kafka.Topics.DeadLetters},
 		Timeout: checkTimeout}
+	if cfg.Labels.Topic != "" {
+		k.Read = append(k.Read, cfg.Labels.Topic)
+	}
 	if cfg.Delivery == config.ExactlyOnce {
 		k.TransactionalID = cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group)
 	}

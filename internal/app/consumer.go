@@ -40,7 +40,11 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		from = versions{watcher}
 		background.start(ctx, watcher.Run)
 	}
-	observer := observe.New(observe.Options{Version: from.name, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference})
+	watched := observe.Options{Version: from.name, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference}
+	if cfg.Labels.Topic != "" {
+		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
+	}
+	observer := observe.New(watched)
 	c, transport, err := newConsumer(cfg, from, log, both(observer, also))
 	if err != nil {
 		return err
@@ -55,6 +59,15 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		}
 		return err
 	})
+	if cfg.Labels.Topic != "" {
+		background.start(ctx, func(ctx context.Context) error {
+			err := followLabels(ctx, cfg, log, observer)
+			if err != nil {
+				cancel(err)
+			}
+			return err
+		})
+	}
 	err = c.Run(running)
 	background.end()
 	return errors.Join(err, background.failed)

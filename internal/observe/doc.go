@@ -36,6 +36,9 @@
 //	rivulet_window_class_distance_ratio                  predicted classes against training's, see below
 //	rivulet_window_feature_distance_ratio{feature}       features against training's: norm, non_zeros
 //	rivulet_window_reference_confidence, rivulet_window_reference_unknown_neighbours_ratio  the same at training
+//	rivulet_labels_total{result}                         labels: right, wrong, unmatched, refused; where labels.topic is set
+//	rivulet_window_labels, rivulet_window_accuracy_ratio, rivulet_window_calibration_error_ratio
+//	                                                     of the last 3840 to 4096 predictions whose label came
 //	rivulet_artifact_info{version}                       1 for the version that is served
 //	rivulet_build_info{version,revision,go_version}      1
 //
@@ -44,6 +47,10 @@
 // training (the artifact's reference): 0 for the same distribution, 1 for one that has nothing in common with it. Of n
 // predictions it is some √(bins/(2πn)) by chance, with ten bins 0.02 of a full window, so a window of less than 512 says little.
 // An artifact without a reference has none.
+//
+// Every member reads all labels and compares them with its own predictions: right and wrong add up over members, while a label
+// of another member's prediction is unmatched here. It becomes so when as many others have come as labels.remember says; a
+// label that comes before its prediction waits for it, and only the first label of a prediction counts.
 //
 // The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus expects of counters that restart.
 //

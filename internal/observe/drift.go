@@ -54,7 +54,7 @@ func (d *drift) batch(s *consumer.BatchStats) {
 		d.against, d.known = d.reference(s.Version)
 	}
 	b := d.block()
-	b.neighbours += s.Known + s.InBatch + s.Unknown
+	b.neighbours += s.Known + s.Arrivals + s.InBatch + s.Unknown
 	b.unknown += s.Unknown
 	for i := range s.Delivered.Predictions {
 		p := &s.Delivered.Predictions[i]

@@ -20,6 +20,8 @@ type Options struct {
 	Reference func(version string) (Reference, bool)
 	// Arrivals counts the rows of arrivals of the version that is served; ok is false where they get none. nil: no metrics of them.
 	Arrivals func() (stats mapping.ArrivalStats, ok bool)
+	// Labels, where not nil, has predictions compared with labels.
+	Labels *LabelOptions
 	// Clock is the consumer's; nil: the machine's.
 	Clock consumer.Clock
 	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
@@ -31,6 +33,7 @@ type Observer struct {
 	metrics *metrics
 	health  *health
 	drift   *drift
+	labels  *labels // nil: none are read
 }
 
 var _ consumer.Observer = (*Observer)(nil)
@@ -46,8 +49,11 @@ func New(opts Options) *Observer {
 	if opts.Reference == nil {
 		opts.Reference = func(string) (Reference, bool) { return Reference{}, false }
 	}
-	o := &Observer{newMetrics(opts), newHealth(opts), newDrift(opts.Reference)}
+	o := &Observer{newMetrics(opts), newHealth(opts), newDrift(opts.Reference), nil}
 	o.metrics.registry.MustRegister(o.drift.collector())
+	if opts.Labels != nil {
+		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.registry)
+	}
 	return o
 }
 
@@ -59,7 +65,16 @@ func (o *Observer) Batch(s consumer.BatchStats) {
 	o.health.sign()
 	o.metrics.batch(s)
 	o.drift.batch(&s)
+	if o.labels != nil {
+		o.labels.predicted(s.Delivered.Predictions)
+	}
 }
+
+// Label compares a label with its prediction, now or when that comes. Options.Labels must have been set.
+func (o *Observer) Label(l *event.Label) { o.labels.label(l) }
+
+// RefuseLabel counts a record that is no label.
+func (o *Observer) RefuseLabel() { o.labels.totals.WithLabelValues(labelRefused).Inc() }
 
 // DeadLetter counts a record that was set aside.
 func (o *Observer) DeadLetter(reason string) { o.metrics.deadLetters.WithLabelValues(reason).Inc() }

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/event"
+)
+
+// labelSink is told of labels.
+type labelSink interface {
+	Label(l *event.Label)
+	RefuseLabel()
+}
+
+// followLabels reads the topic of labels until ctx ends.
+func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to labelSink) error {
+	transport, err := Transport(cfg.Kafka.Brokers, cfg.Labels.Topic)
+	if err != nil {
+		return err
+	}
+	defer transport.CloseIdleConnections()
+	r, err := consumer.NewReader(consumer.ReaderOptions{Brokers: cfg.Kafka.Brokers.Brokers, Transport: transport, Topic: cfg.Labels.Topic,
+		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait, Logger: log})
+	if err != nil {
+		return err
+	}
+	err = r.Follow(ctx, nil, func(rec consumer.Record) {
+		var l event.Label
+		codec, ok := event.ForContentType(event.ContentTypeOf(rec.Headers))
+		if !ok || codec.DecodeLabel(rec.Value, &l) != nil {
+			to.RefuseLabel()
+			return
+		}
+		to.Label(&l)
+	})
+	if err != nil {
+		return fmt.Errorf("reading labels from %s: %w", cfg.Labels.Topic, err)
+	}
+	return nil
+}
