@@ -1,0 +1,81 @@
+package app
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/config"
+	"rivulet/infer"
+	"rivulet/mapping"
+	"rivulet/serving"
+)
+
+// From Kafka to Kafka, by both ways to deliver: what one consumer has predicted, another one, of another model, attaches to.
+func TestArrivalsAttachToArrivals(t *testing.T) {
+	for _, delivery := range []string{"at_least_once", config.ExactlyOnce} {
+		t.Run(delivery, func(t *testing.T) {
+			b := artifacttest.Several(9, artifacttest.Size{Nodes: 40, Synthetic: 6, Features: 5, Classes: 3})
+			b.Growth = artifacttest.Growth(9, b)
+			if err := b.Seal(); err != nil {
+				t.Fatal(err)
+			}
+			cfg := stackOf(t, b)
+			cfg.Delivery, cfg.Attach.Arrivals, cfg.Model = delivery, config.On, "sgc"
+			first, batch := newcomers(b, 9)
+			for _, p := range stream(t, cfg, first) {
+				if p.Arrivals != 0 {
+					t.Errorf("%s: %d neighbours that are arrivals before there were any", p.ID, p.Arrivals)
+				}
+			}
+
+			// The second wave lists nodes of T, arrivals of the first one, one of its own micro-batch and nobody.
+			cfg.Model = "gcn"
+			second, later := newcomers(b, 4)
+			grower, err := b.Grower(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grown := grower.Grow(batch)
+			rows := make([][]infer.Row, len(second))
+			for i := range second {
+				second[i].ID = fmt.Sprintf("late-%d", i)
+				for _, id := range second[i].Edges {
+					rows[i] = append(rows[i], rowOf(t, b, id))
+				}
+				for j := range i {
+					second[i].Edges = append(second[i].Edges, first[j].ID)
+					rows[i] = append(rows[i], grown.Row(j))
+				}
+				second[i].Edges = append(second[i].Edges, "late-0", "nobody")
+			}
+			later.R, later.Known = infer.Attach(rows, b.Manifest.SyntheticNodes)
+			v, _, err := serving.New(b, nil, serving.Options{Model: "gcn"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, want := v.Predict(later)
+			for i, p := range streamUntil(t, cfg, second, len(first)+len(second))[len(first):] {
+				if p.ID != second[i].ID || p.Arrivals != i || p.Known != len(rows[i])-i || p.InBatch != 0 {
+					t.Errorf("%s: %d known and %d arrivals, want %d and %d", p.ID, p.Known, p.Arrivals, len(rows[i])-i, i)
+				}
+				if diff := cmp.Diff(want.Row(i)[infer.ArgMax(want.Row(i))], p.Probability); diff != "" {
+					t.Errorf("%s: probability (-computed +published):\n%s", p.ID, diff)
+				}
+			}
+		})
+	}
+}
+
+// rowOf is the row of a node of T.
+func rowOf(t *testing.T, b *artifact.Bundle, id string) infer.Row {
+	t.Helper()
+	rows := make([]infer.Row, 1)
+	if err := mapping.FromArtifact(b.Mapping).Rows(t.Context(), []string{id}, rows); err != nil {
+		t.Fatal(err)
+	}
+	return rows[0]
+}
