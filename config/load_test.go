@@ -56,6 +56,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Attachment: Auto, Calibration: Auto, Delivery: "at_least_once",
 		Attach:   Attach{"off", 24 * time.Hour, 1_000_000},
+		Labels:   Labels{Remember: 100_000, TTL: 24 * time.Hour},
 		Batch:    Batch{ModeNode, 256, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000},
