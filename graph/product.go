@@ -34,13 +34,11 @@ func Mul(m *CSR, x *Dense) *Dense {
 
 // AddRows adds Σ_p vals[p]·x[cols[p]] to y, in the order of p; vals nil means ones. y may be narrower than x: the leading
 // columns of x are read. Its bits are those of one [Axpy] a row, whatever the processor: vector kernels (rows_amd64.s) keep a
-// stretch of y in registers while all rows pass, what is left over is added four rows at a time (BenchmarkSpMM).
+// stretch of y in registers while all rows pass; without them rows are added four at a time (BenchmarkSpMM).
 func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
-	done := addRowsFast(y, cols, vals, x)
-	if done == len(y) {
+	if addRowsFast(y, cols, vals, x) {
 		return
 	}
-	y = y[done:]
 	p := 0
 	for ; p+4 <= len(cols); p += 4 {
 		a := [4]float32{1, 1, 1, 1}
@@ -48,14 +46,14 @@ func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 			a = [4]float32(vals[p:])
 		}
 		c := [4]int32(cols[p:])
-		axpy4(y, a[0], a[1], a[2], a[3], x.Row(int(c[0]))[done:], x.Row(int(c[1]))[done:], x.Row(int(c[2]))[done:], x.Row(int(c[3]))[done:])
+		axpy4(y, a[0], a[1], a[2], a[3], x.Row(int(c[0])), x.Row(int(c[1])), x.Row(int(c[2])), x.Row(int(c[3])))
 	}
 	for ; p < len(cols); p++ {
 		a := float32(1)
 		if vals != nil {
 			a = vals[p]
 		}
-		Axpy(y, a, x.Row(int(cols[p]))[done:])
+		Axpy(y, a, x.Row(int(cols[p])))
 	}
 }
 
@@ -65,14 +63,38 @@ func MulDense(x, w *Dense) *Dense {
 		panic(fmt.Sprintf("graph: product %d×%d · %d×%d", x.Rows, x.Cols, w.Rows, w.Cols))
 	}
 	out := NewDense(x.Rows, w.Cols)
-	ParallelRows(out.Rows, len(x.Data)*w.Cols, func(lo, hi int) {
-		nz := NewNonZeros(x.Cols)
+	ParallelRows(out.Rows, len(x.Data)*w.Cols, func(lo, hi int) { AddProduct(out, x, w, lo, hi) })
+	return out
+}
+
+// panelBytes is how much of w is used for one row of x after the other: it stays in a processor's first cache.
+const panelBytes = 24 << 10
+
+// AddProduct adds rows lo to hi of x·w to those of dst, r×k · k×c → r×c. Its bits are those of [AddRows] with the non-zeros
+// of a row of x in ascending columns, if w is finite.
+func AddProduct(dst, x, w *Dense, lo, hi int) {
+	if lo == hi || w.Cols == 0 {
+		return
+	}
+	nz := NewNonZeros(x.Cols)
+	if nz.Set(x.Row(lo)); len(nz.Cols) < x.Cols-x.Cols/4 { // one row stands for all: either way gives the same
 		for i := lo; i < hi; i++ {
 			nz.Set(x.Row(i))
-			nz.AddTo(out.Row(i), w)
+			nz.AddTo(dst.Row(i), w)
 		}
-	})
-	return out
+		return
+	}
+	all := nz.cols
+	for k := range all {
+		all[k] = int32(k)
+	}
+	panel := max(16, panelBytes/(4*w.Cols))
+	for from := 0; from < x.Cols; from += panel {
+		to := min(from+panel, x.Cols)
+		for i := lo; i < hi; i++ {
+			AddRows(dst.Row(i), all[from:to], x.Row(i)[from:to], w)
+		}
+	}
 }
 
 // NonZeros is one dense row at a time as a sparse one, so that it is added up exactly as a sparse row is.

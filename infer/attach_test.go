@@ -63,7 +63,7 @@ func TestSection1KnownNeighbours(t *testing.T) {
 	if diff := cmp.Diff([]int32{3, 0, 0, 1}, known); diff != "" {
 		t.Errorf("known (-want +got):\n%s", diff)
 	}
-	want := &graph.CSR{Rows: 4, Cols: 3, RowPtr: []int{0, 2, 2, 2, 3}, ColIdx: []int32{2, 0, 2}, Val: []float32{0.75, 1, 4}}
+	want := &graph.CSR{Rows: 4, Cols: 3, RowPtr: []int{0, 2, 2, 2, 3}, ColIdx: []int32{0, 2, 2}, Val: []float32{1, 0.75, 4}}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("r (-want +got):\n%s", diff)
 	}

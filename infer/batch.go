@@ -3,6 +3,7 @@ package infer
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"rivulet/graph"
 )
@@ -61,8 +62,8 @@ func (b *Batch) check(m int) {
 }
 
 // Attach computes r = aM (n×N', paper's Eq. 11) and the number of known neighbours from the rows of M of each arrival's
-// distinct neighbours; unknown neighbours are skipped. The entries of a row of r stand in the order in which their
-// columns were first met, so that a row of r depends on its own arrival alone.
+// distinct neighbours; unknown neighbours are skipped. A row of r has ascending columns; its sums are taken in the order of the
+// neighbours, so that they depend on the arrival alone.
 func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 	n := len(neighbours)
 	entries := 0 // before equal columns are added up
@@ -75,20 +76,16 @@ func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 	known = make([]int32, n)
 	// Counted first: r is a fraction of what is added up, where arrivals have many neighbours.
 	graph.ParallelRows(n, attachWork*entries, func(lo, hi int) {
-		seen := make([]int32, synthetic) // 1 + the last arrival that had the column
+		met := newColumns(synthetic)
 		for i := lo; i < hi; i++ {
 			for _, row := range neighbours[i] {
 				if !row.Known {
 					continue
 				}
 				known[i]++
-				for _, c := range row.Cols {
-					if seen[c] != int32(i+1) {
-						seen[c] = int32(i + 1)
-						r.RowPtr[i+1]++
-					}
-				}
+				met.add(row.Cols)
 			}
+			r.RowPtr[i+1] = met.clear()
 		}
 	})
 	for i := range n {
@@ -96,9 +93,19 @@ func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 	}
 	r.ColIdx, r.Val = make([]int32, r.RowPtr[n]), make([]float32, r.RowPtr[n])
 	graph.ParallelRows(n, attachWork*entries, func(lo, hi int) {
-		place := make([]int32, synthetic) // 1 + position in the row under way, 0 where the column is not in it
+		met, sums := newColumns(synthetic), make([]float32, synthetic)
 		for i := lo; i < hi; i++ {
-			attachRow(r.ColIdx[r.RowPtr[i]:r.RowPtr[i+1]], r.Val[r.RowPtr[i]:r.RowPtr[i+1]], neighbours[i], place)
+			for _, row := range neighbours[i] {
+				if !row.Known {
+					continue
+				}
+				met.add(row.Cols)
+				vals := row.Vals[:len(row.Cols)]
+				for p, c := range row.Cols {
+					sums[c] += vals[p]
+				}
+			}
+			met.take(r.ColIdx[r.RowPtr[i]:r.RowPtr[i+1]], r.Val[r.RowPtr[i]:r.RowPtr[i+1]], sums)
 		}
 	})
 	return r, known
@@ -107,24 +114,37 @@ func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 // attachWork is what an entry costs to attach, in multiply-adds of a product.
 const attachWork = 8
 
-// attachRow fills a row of r; place is all 0 before and after.
-func attachRow(cols []int32, vals []float32, rows []Row, place []int32) {
-	n := int32(0)
-	for _, row := range rows {
-		if !row.Known {
-			continue
-		}
-		for p, c := range row.Cols {
-			if at := place[c]; at > 0 {
-				vals[at-1] += row.Vals[p]
-				continue
-			}
-			cols[n], vals[n] = c, row.Vals[p]
-			n++
-			place[c] = n
-		}
-	}
+// columns is a set of column numbers, a bit each: adding to it never branches, and it is read in ascending order.
+type columns []uint64
+
+func newColumns(n int) columns { return make(columns, (n+63)/64) }
+
+func (s columns) add(cols []int32) {
 	for _, c := range cols {
-		place[c] = 0
+		s[uint32(c)/64] |= 1 << (uint32(c) % 64)
+	}
+}
+
+// clear empties the set and returns how many columns were in it.
+func (s columns) clear() int {
+	n := 0
+	for k, word := range s {
+		n += bits.OnesCount64(word)
+		s[k] = 0
+	}
+	return n
+}
+
+// take moves the columns and their sums to cols and vals, and leaves the set empty and its sums 0.
+func (s columns) take(cols []int32, vals, sums []float32) {
+	n := 0
+	for k, word := range s {
+		for ; word != 0; word &= word - 1 {
+			c := 64*k + bits.TrailingZeros64(word)
+			cols[n], vals[n] = int32(c), sums[c]
+			sums[c] = 0
+			n++
+		}
+		s[k] = 0
 	}
 }

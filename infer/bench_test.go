@@ -270,3 +270,51 @@ func BenchmarkProjection(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReddit: a batch of 1000 on S in the shape of the paper's Reddit at 0.1%, from the rows of M of 66 neighbours an
+// arrival to probabilities, and each step by itself.
+func BenchmarkReddit(b *testing.B) {
+	const n, synthetic, features, classes, neighbours = 1000, 154, 602, 41, 66
+	rng := rand.New(rand.NewPCG(7, 0))
+	m := &infer.SGC{W: randomDense(rng, features, classes), B: randomDense(rng, 1, classes).Data}
+	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, features).Data, Scale: 1}
+	p := &infer.Predictor{
+		Model: m.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes), randomDense(rng, synthetic, classes)},
+			C: randomDense(rng, synthetic, 1)}, pre),
+		Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1},
+	}
+	rows := make([][]infer.Row, n)
+	for i := range rows {
+		for range neighbours {
+			row := infer.Row{Known: true, Cols: distinct(rng, benchMapping, synthetic)}
+			for range row.Cols {
+				row.Vals = append(row.Vals, rng.Float32())
+			}
+			rows[i] = append(rows[i], row)
+		}
+	}
+	batch := &infer.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}}
+	batch.R, batch.Known = infer.Attach(rows, synthetic)
+	logits, project := p.Model.Logits(batch), pre.Fold(m.W)
+	for _, step := range []struct {
+		name string
+		run  func()
+	}{
+		{"all", func() {
+			again := *batch
+			again.R, again.Known = infer.Attach(rows, synthetic)
+			p.Predict(&again)
+		}},
+		{"attach", func() { infer.Attach(rows, synthetic) }},
+		{"project", func() { project.Apply(batch.X) }},
+		{"logits", func() { p.Model.Logits(batch) }},
+		{"probabilities", func() { p.Calibration.Probabilities(logits, nil) }},
+	} {
+		b.Run(step.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				step.run()
+			}
+		})
+	}
+}

@@ -57,23 +57,28 @@ func (c Calibration) Validate() error {
 	return nil
 }
 
+// expWork is what an exponential costs, in multiply-adds of a product.
+const expWork = 16
+
 // Probabilities returns n×C; f may be nil where Kind is none.
 func (c Calibration) Probabilities(logits, f *graph.Dense) *graph.Dense {
 	if f != nil && (f.Rows != logits.Rows || f.Cols != logits.Cols) {
 		panic(fmt.Sprintf("infer: logits of %s with a propagation of %s", shape(logits), shape(f)))
 	}
 	out := graph.NewDense(logits.Rows, logits.Cols)
-	for i := range out.Rows {
-		row := out.Row(i)
-		Softmax(row, logits.Row(i), c.Temperature)
-		if f == nil {
-			continue
+	graph.ParallelRows(out.Rows, expWork*len(out.Data), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := out.Row(i)
+			Softmax(row, logits.Row(i), c.Temperature)
+			if f == nil {
+				continue
+			}
+			graph.Axpy(row, c.Gamma, f.Row(i))
+			for k := range row {
+				row[k] = max(row[k], 0)
+			}
 		}
-		graph.Axpy(row, c.Gamma, f.Row(i))
-		for k := range row {
-			row[k] = max(row[k], 0)
-		}
-	}
+	})
 	if f != nil {
 		normaliseRows(out)
 	}

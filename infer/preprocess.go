@@ -143,10 +143,15 @@ func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 			}
 			return
 		}
-		nz := graph.NewNonZeros(x.Cols())
+		if pr.diagonal {
+			for i := lo; i < hi; i++ {
+				addDiagonal(out.Row(i), nil, x.Dense.Row(i), pr.weight.Data)
+			}
+		} else {
+			graph.AddProduct(out, x.Dense, pr.weight, lo, hi)
+		}
 		for i := lo; i < hi; i++ {
-			nz.Set(x.Dense.Row(i))
-			pr.row(out.Row(i), nz.Cols, nz.Vals)
+			pr.finish(out.Row(i), pr.divisor(nil, x.Dense.Row(i)))
 		}
 	})
 	return out
@@ -162,27 +167,65 @@ func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
 	pr.finish(out, pr.divisor(cols, vals))
 }
 
-// divisor is what a row is divided by: its norm, 1 where that is 0. A value of 0 changes no bit of it.
+// divisor is what a row is divided by: its norm, 1 where that is 0. cols nil means all columns, vals nil ones. A value of 0
+// changes no bit of it: each column has its place in one of four sums, which do not wait for each other.
 func (pr *Projection) divisor(cols []int32, vals []float32) float64 {
-	squares, sum := float64(len(cols)), float64(len(cols))
-	if vals != nil {
-		squares, sum = 0, 0
-		for _, v := range vals {
-			squares += float64(float64(v) * float64(v))
-			sum += math.Abs(float64(v))
+	var sums [4]float64
+	switch {
+	case pr.kind != L2Center && pr.kind != L1:
+		return 1
+	case vals == nil:
+		sums[0] = float64(len(cols))
+	case pr.kind == L1 && cols == nil:
+		for k, v := range vals {
+			sums[k&3] += math.Abs(float64(v))
+		}
+	case pr.kind == L1:
+		for p, c := range cols {
+			sums[c&3] += math.Abs(float64(vals[p]))
+		}
+	case cols == nil:
+		sums = squares(vals)
+	default:
+		for p, c := range cols {
+			v := float64(vals[p])
+			sums[c&3] += float64(v * v)
 		}
 	}
+	sum := (sums[0] + sums[1]) + (sums[2] + sums[3])
 	switch {
-	case pr.kind == L2Center && squares > 0:
-		return math.Sqrt(squares)
 	case pr.kind == L1:
 		return max(1, sum)
+	case sum > 0:
+		return math.Sqrt(sum)
 	}
 	return 1
 }
 
-// addDiagonal adds x·diag(w) to y for a sparse x.
+// squares are the sums of the squares of columns 0, 4, …, of 1, 5, … and so on.
+func squares(x []float32) [4]float64 {
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d := float64(x[0]), float64(x[1]), float64(x[2]), float64(x[3])
+		s0 += float64(a * a)
+		s1 += float64(b * b)
+		s2 += float64(c * c)
+		s3 += float64(d * d)
+	}
+	sums := [4]float64{s0, s1, s2, s3}
+	for k, v := range x {
+		sums[k] += float64(float64(v) * float64(v))
+	}
+	return sums
+}
+
+// addDiagonal adds x·diag(w) to y; cols nil means all columns, vals nil ones.
 func addDiagonal(y []float32, cols []int32, vals, w []float32) {
+	if cols == nil {
+		for k, v := range vals {
+			y[k] += float32(v * w[k])
+		}
+	}
 	for p, c := range cols {
 		v := w[c]
 		if vals != nil {

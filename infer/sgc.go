@@ -103,24 +103,37 @@ func (f *frozenSGC) Logits(b *Batch) *graph.Dense {
 	q := b.invSqrtDegrees()
 	classes := len(f.bias)
 
-	h1 := make([]float32, classes)
-	for i := range read.Rows { // h1 takes the place of a·u0, which nobody reads again
-		spreadRow(h1, b.Adj, q, z, i)
-		got := read.Row(i)
-		for k, h := range h1 {
-			got[k] = q[i] * (got[k] + h)
+	work := (4*read.Rows + edges(b.Adj)) * classes
+	graph.ParallelRows(read.Rows, work, func(lo, hi int) {
+		h1 := make([]float32, classes)
+		for i := lo; i < hi; i++ { // h1 takes the place of a·u0, which nobody reads again
+			spreadRow(h1, b.Adj, q, z, i)
+			got := read.Row(i)
+			for k, h := range h1 {
+				got[k] = q[i] * (got[k] + h)
+			}
 		}
-	}
+	})
 	out := graph.NewDense(b.Len(), classes)
-	for i := range out.Rows {
-		h, zi, got := out.Row(i), z.Row(i), read.Row(i)
-		spreadRow(h, b.Adj, q, read, i)
-		back := q[i] * q[i] * got[2*classes]
-		for k := range h {
-			h[k] = q[i]*(got[classes+k]+h[k]) + back*zi[k] + f.bias[k]
+	graph.ParallelRows(out.Rows, work, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			h, zi, got := out.Row(i), z.Row(i), read.Row(i)
+			spreadRow(h, b.Adj, q, read, i)
+			back := q[i] * q[i] * got[2*classes]
+			for k := range h {
+				h[k] = q[i]*(got[classes+k]+h[k]) + back*zi[k] + f.bias[k]
+			}
 		}
-	}
+	})
 	return out
+}
+
+// edges is the number of stored entries, 0 of none.
+func edges(adj *graph.CSR) int {
+	if adj == nil {
+		return 0
+	}
+	return adj.NNZ()
 }
 
 // spread sets dst = qz + ã(qz): what an arrival gets from itself and from the batch, before its own q.
