@@ -14,8 +14,19 @@ import (
 	"rivulet/producer"
 )
 
+// Insider is an observer that also sees what [RunConsumer] keeps to itself.
+type Insider interface {
+	consumer.Observer
+	// Inside is called once, before anything is read: metrics are the consumer's, version names the artifact that is served
+	// now, "" before the first.
+	Inside(metrics *observe.Observer, version func() string)
+	// FollowsLabels is called when reading the topic of labels begins: what is published there from then on counts.
+	FollowsLabels()
+}
+
 // RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version, then
-// what serves it. also, where not nil, is told what happens as the metrics are. It returns nil after a drain.
+// what serves it. also, where not nil, is told what happens as the metrics are, and more where it is an [Insider]. It returns
+// nil after a drain.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
 	var from versions
 	background := &services{}
@@ -45,6 +56,11 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
 	observer := observe.New(watched)
+	var following func()
+	if insider, ok := also.(Insider); ok {
+		insider.Inside(observer, from.name)
+		following = insider.FollowsLabels
+	}
 	c, transport, err := newConsumer(cfg, from, log, both(observer, also))
 	if err != nil {
 		return err
@@ -61,7 +77,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 	})
 	if cfg.Labels.Topic != "" {
 		background.start(ctx, func(ctx context.Context) error {
-			err := followLabels(ctx, cfg, log, observer)
+			err := followLabels(ctx, cfg, log, observer, following)
 			if err != nil {
 				cancel(err)
 			}

@@ -16,8 +16,8 @@ type labelSink interface {
 	RefuseLabel()
 }
 
-// followLabels reads the topic of labels until ctx ends.
-func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to labelSink) error {
+// followLabels reads the topic of labels until ctx ends. started, where not nil, is called when reading begins.
+func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to labelSink, started func()) error {
 	transport, err := Transport(cfg.Kafka.Brokers, cfg.Labels.Topic)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to
 	if err != nil {
 		return err
 	}
-	err = r.Follow(ctx, nil, func(rec consumer.Record) {
+	err = r.Follow(ctx, started, func(rec consumer.Record) {
 		var l event.Label
 		codec, ok := event.ForContentType(event.ContentTypeOf(rec.Headers))
 		if !ok || codec.DecodeLabel(rec.Value, &l) != nil {

@@ -42,7 +42,7 @@ func TestFollowLabels(t *testing.T) {
 	cfg.Kafka.Brokers.Brokers, cfg.Labels.Topic = broker.Addrs(), "labels"
 	ctx, stop := context.WithCancel(t.Context())
 	got, ended := make(heard, 1000), make(chan error, 1)
-	go func() { ended <- followLabels(ctx, cfg, slog.New(slog.DiscardHandler), got) }()
+	go func() { ended <- followLabels(ctx, cfg, slog.New(slog.DiscardHandler), got, nil) }()
 	for begun := false; !begun; { // the end of a partition is where reading began
 		send(`{"id":"begin","class":1}`, `{"id":"begin","class":1}`)
 		select {

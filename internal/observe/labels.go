@@ -46,6 +46,8 @@ type labels struct {
 	predictions *recent[prediction]
 	waiting     *recent[event.Label]
 	blocks      []*scored
+	matched     int // predictions whose label came, since the start
+	right       int
 }
 
 // Results of a label.
@@ -114,11 +116,31 @@ func (l *labels) score(of *event.Label, p prediction) {
 	b.n++
 	b.count[bin]++
 	b.confidence[bin] += float64(p.probability)
+	l.matched++
 	if right {
 		result = labelRight
 		b.right[bin]++
+		l.right++
 	}
 	l.totals.WithLabelValues(result).Inc()
+}
+
+// LabelFigures are what labels say of predictions.
+type LabelFigures struct {
+	Matched, Right int // predictions whose label came, and those of them that it said were right, since the start
+
+	Window        int     // the last 3840 to 4096 of them, or all of fewer
+	Accuracy, ECE float64 // of the window, 0 to 1; 0 where it is empty
+}
+
+// LabelFigures are the figures so far, those that the metrics have. Options.Labels must have been set.
+func (o *Observer) LabelFigures() LabelFigures {
+	l := o.labels
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := LabelFigures{Matched: l.matched, Right: l.right}
+	f.Accuracy, f.ECE, f.Window = l.figures()
+	return f
 }
 
 // figures are accuracy and expected calibration error (Guo et al., "On Calibration of Modern Neural Networks", 2017) of the

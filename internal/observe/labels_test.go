@@ -53,6 +53,9 @@ func TestLabelsMeetPredictions(t *testing.T) {
 	if got["labels"] != 3 || math.Abs(got["accuracy_ratio"]-2./3) > 1e-9 || math.Abs(got["calibration_error_ratio"]) > 1e-9 {
 		t.Errorf("%v", got) // at 0.5 one of two is right, at 1 all
 	}
+	if f := o.LabelFigures(); f.Matched != 3 || f.Right != 2 || f.Window != 3 || f.Accuracy != got["accuracy_ratio"] || f.ECE != got["calibration_error_ratio"] {
+		t.Errorf("figures %+v, metrics %v", f, got)
+	}
 	for _, id := range []string{"p", "q", "r", "s"} { // a and p give way
 		o.Label(by(id, 0))
 	}
@@ -77,6 +80,9 @@ func TestLabelsAreBounded(t *testing.T) {
 		t.Errorf("%d predictions, %d labels, %d places, %d blocks", len(l.predictions.by), len(l.waiting.by), len(l.predictions.order), len(l.blocks))
 	}
 	got := observing(o, t)
+	if f := o.LabelFigures(); f.Matched != 20000 || f.Right != 10000 || float64(f.Window) != got["labels"] {
+		t.Errorf("figures %+v", f)
+	}
 	if n := got["labels"]; n <= (windowBlocks-1)*blockSize || n > windowBlocks*blockSize || math.Abs(got["accuracy_ratio"]-0.5) > 1e-3 ||
 		math.Abs(got["calibration_error_ratio"]-0.25) > 1e-3 {
 		t.Errorf("%v", got)
