@@ -185,6 +185,8 @@ func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) 
 			next[at], err = r.c.boundary(ctx, at, which)
 		}
 		switch {
+		case ctx.Err() != nil:
+			return nil
 		case err != nil && permanent(err):
 			return err
 		case err != nil:
@@ -217,9 +219,10 @@ func (r *Reader) follow(ctx context.Context, at event.TopicPartition, offset int
 			take(rec)
 			return nil
 		})
-		if err == nil {
+		switch {
+		case err == nil:
 			trouble.over()
-		} else if trouble.failed(ctx, err) != nil {
+		case ctx.Err() != nil || trouble.failed(ctx, err) != nil: // an end is no trouble
 			return
 		}
 	}
