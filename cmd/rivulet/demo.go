@@ -41,6 +41,7 @@ func demoCommand() *cobra.Command {
 	flags.IntVar(&o.Batch, "batch", o.Batch, "most arrivals of a micro-batch")
 	flags.DurationVar(&o.Linger, "linger", o.Linger, "how long the first arrival of a micro-batch waits for others")
 	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken")
+	flags.BoolVar(&o.Labels, "labels", false, "publish the true class of each arrival once its prediction was read, and show the accuracy and calibration that the consumer counts by them")
 	flags.IntVar(&o.Partitions, "partitions", o.Partitions, "partitions of the topics")
 	flags.IntVar(&o.Train.Nodes, "nodes", 0, "synthetic nodes; 0: by --ratio")
 	flags.Float64Var(&o.Train.Ratio, "ratio", 0, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")

@@ -73,6 +73,25 @@ func TestStreamIsTheArtifact(t *testing.T) {
 	}
 }
 
+// The consumer's own accuracy by labels is what the demo counts, as every label finds its prediction; its calibration error is
+// that of the predictions that were read.
+func TestLabelsSayWhatTheDemoCounts(t *testing.T) {
+	d, o := tiny(t), options(config.ModeNode)
+	o.Labels = true
+	r, err := Run(t.Context(), d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := r.Labels; l == nil || l.Published != 400 || l.Matched != 400 || l.Window != 400 || l.Accuracy != r.Accuracy ||
+		math.Abs(l.WindowAccuracy-r.Accuracy) > 1e-9 || l.WindowECE <= 0 || l.WindowECE > 30 {
+		t.Errorf("accuracy %.3f%%, by labels %+v", r.Accuracy, l)
+	}
+	var out bytes.Buffer
+	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "by labels") || !strings.Contains(out.String(), "of 400 labelled") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+}
+
 // An artifact that was made before is served without training, by the model that is named, and measured as the trainer did.
 func TestAReadyArtifactIsServed(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)

@@ -28,6 +28,7 @@ type Report struct {
 	Seed            uint64  `json:"seed"`
 	Batches         int     `json:"batches"`
 	Shares          Shares  `json:"shares"`
+	Labels          *Labels `json:"labels,omitempty"` // where they are published
 }
 
 // Latency is the time from when an arrival was due (at a rate; else, handed to the producer) to the moment when its
@@ -55,6 +56,9 @@ func (r *Report) Print(w io.Writer) error {
 	fmt.Fprintf(t, "  the stream, on S of %d nodes\t%.2f%%\t\n", r.SyntheticNodes, r.Accuracy)
 	fmt.Fprintf(t, "  the same artifact, offline\t%.2f%%\t\n", r.AccuracyOffline)
 	fmt.Fprintf(t, "  Whole: the model on T of %d nodes\t%.2f%%\t\n", r.Nodes, r.AccuracyWhole)
+	if r.Labels != nil {
+		fmt.Fprintf(t, "  the consumer's own, by labels\t%s\t\n", r.Labels.text())
+	}
 	fmt.Fprintf(t, "delivery\t%d predicted, %d missing, %d duplicates, %d dead letters\t\n", r.Predicted, r.Missing, r.Duplicates, r.DeadLetters)
 	fmt.Fprintf(t, "throughput\t%.0f nodes/s in %d micro-batches\t\n", r.NodesPerSecond, r.Batches)
 	fmt.Fprintf(t, "latency, arrival to published\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Latency.P50, r.Latency.P99, r.Latency.Max)

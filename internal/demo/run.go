@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -33,6 +32,7 @@ type Options struct {
 	Linger     time.Duration
 	Rate       float64 // arrivals a second; 0: as fast as they are taken
 	Partitions int     // of each topic
+	Labels     bool    // publish the class of each arrival once its prediction was read, and have the consumer compare
 	Progress   *progress.Lines
 	Log        *slog.Logger
 }
@@ -106,9 +106,11 @@ func start(o Options) (*stack, config.Consumer, error) {
 	if err != nil {
 		return nil, cfg, err
 	}
-	topics := cfg.Kafka.Topics
-	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{
-		topics.Arrivals: o.Partitions, topics.Predictions: o.Partitions, topics.DeadLetters: 1}})
+	topics := map[string]int{cfg.Kafka.Topics.Arrivals: o.Partitions, cfg.Kafka.Topics.Predictions: o.Partitions, cfg.Kafka.Topics.DeadLetters: 1}
+	if o.Labels {
+		cfg.Labels.Topic, topics[labelsTopic] = labelsTopic, o.Partitions
+	}
+	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: topics})
 	if err != nil {
 		redis.Close()
 		return nil, cfg, err
@@ -132,28 +134,21 @@ func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundl
 	return p.Publish(ctx, b, serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
 }
 
-// stream runs the consumer and the feed's reader, replays the test nodes, and returns when every arrival is settled or
-// nothing has moved for too long.
+// stream replays the test nodes through a consumer.
 func stream(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tally, o Options) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	failed := make(chan error, 2)
-	go func() { failed <- app.RunConsumer(ctx, cfg, o.Log, t) }()
-	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
-	go func() {
-		failed <- readPredictions(reading, cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Predictions, o.Partitions, t.read)
-	}()
-	// The stream begins when the consumer has joined its group, so that its rate is that of streaming.
-	err := t.wait(ctx, func() bool { return t.joined.Load() }, failed)
-	if err == nil {
-		err = send(ctx, d, cfg, t, o)
+	f := &feed{cfg: cfg, tally: t, arrivals: len(d.Test), read: t.read, line: t.line,
+		send: func(ctx context.Context) error { return send(ctx, d, cfg, t, o) }}
+	if o.Labels {
+		t.labeller = newLabeller(t.labels, t.now)
+		f.cfg.Labels.Remember = max(f.cfg.Labels.Remember, len(d.Test))
+		f.read = func(p *event.Prediction) {
+			t.read(p)
+			t.labeller.predicted(p.ID)
+		}
+		f.live = true
+		f.beside = append(f.beside, func(ctx context.Context) error { return t.labeller.run(ctx, cfg.Kafka.Brokers, o.Log) })
 	}
-	if err == nil {
-		err = t.settle(ctx, len(d.Test), failed, o.Progress)
-	}
-	cancel(nil)
-	stopReading()
-	return errors.Join(err, <-failed, <-failed)
+	return f.run(ctx, o)
 }
 
 // send replays the test nodes to the topic of arrivals.

@@ -30,38 +30,46 @@ func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) e
 	return nil
 }
 
-// settle waits until all arrivals are predicted or dead, or until nothing has moved for patience, and shows how far it is.
-func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *progress.Lines) error {
+// settle waits until all arrivals are predicted or dead, and the labels of predictions have been compared with them, or until
+// nothing has moved for patience, and shows how far it is. While all that was sent is settled, nothing need move.
+func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *progress.Lines, line func() string) error {
 	defer lines.Done()
-	settled, moved := -1, t.now()
+	before, moved := -1, t.now()
 	return t.wait(ctx, func() bool {
-		if n := t.settled(); n != settled {
-			settled, moved = n, t.now()
+		settled, compared, all := t.settled(), 0, true
+		if l := t.byLabels(); l != nil {
+			compared, all = l.Matched, l.Matched >= t.labeller.expected()
 		}
-		lines.Live(t.line())
-		return settled >= arrivals || t.now().Sub(moved) > patience
+		if settled+compared != before || (settled >= t.handed() && settled < arrivals) {
+			before, moved = settled+compared, t.now()
+		}
+		lines.Live(line())
+		return (settled >= arrivals && all) || t.now().Sub(moved) > patience
 	}, failed)
 }
 
 // line is how far the stream is, for a person.
 func (t *tally) line() string {
-	sorted, rate := t.latencies(), t.rate()
+	sorted, rate, byLabels := t.latencies(), t.rate(), ""
+	if l := t.byLabels(); l != nil {
+		byLabels = "; by labels " + l.text()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	accuracy := 0.0
 	if n := len(t.class); n > 0 {
 		accuracy = 100 * float64(t.right) / float64(n)
 	}
-	return fmt.Sprintf("arrived %d, predicted %d, %.0f nodes/s, p50 %.1f ms, p99 %.1f ms, accuracy %.2f%%",
-		len(t.sent), len(t.class), rate, percentile(sorted, 0.5), percentile(sorted, 0.99), accuracy)
+	return fmt.Sprintf("arrived %d, predicted %d, %.0f nodes/s, p50 %.1f ms, p99 %.1f ms, accuracy %.2f%%%s",
+		len(t.sent), len(t.class), rate, percentile(sorted, 0.5), percentile(sorted, 0.99), accuracy, byLabels)
 }
 
 // report is what the tally alone knows.
 func (t *tally) report(arrivals int) *Report {
-	sorted, rate := t.latencies(), t.rate()
+	sorted, rate, byLabels := t.latencies(), t.rate(), t.byLabels()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &Report{Arrivals: len(t.sent), Predicted: len(t.class), DeadLetters: t.deadLetters, NodesPerSecond: rate,
+	r := &Report{Labels: byLabels, Arrivals: len(t.sent), Predicted: len(t.class), DeadLetters: t.deadLetters, NodesPerSecond: rate,
 		Duplicates: t.predictions - len(t.class), Missing: arrivals - len(t.class) - t.deadLetters,
 		Latency: Latency{percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 1)},
 		Batches: t.stages.batches}

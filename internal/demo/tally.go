@@ -9,6 +9,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/internal/observe"
 )
 
 // tally keeps what is known of every arrival. It is written by the replay, the consumer and the reader at once.
@@ -17,6 +18,11 @@ type tally struct {
 	joined atomic.Bool      // the consumer has been given its partitions
 	labels map[string]int32 // class of each test node
 	now    func() time.Time
+
+	labeller *labeller         // nil: no labels are published
+	follows  atomic.Bool       // the consumer reads the topic of labels
+	metrics  *observe.Observer // the consumer's
+	version  func() string     // that it serves
 
 	mu          sync.Mutex
 	sent        map[string]time.Time
@@ -51,6 +57,38 @@ func (t *tally) Rebalance(assigned []event.TopicPartition) {
 	if len(assigned) > 0 {
 		t.joined.Store(true)
 	}
+}
+
+// Inside lets the tally see the consumer's own figures.
+func (t *tally) Inside(metrics *observe.Observer, version func() string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.metrics, t.version = metrics, version
+}
+
+// FollowsLabels is the consumer's word that labels count from now on.
+func (t *tally) FollowsLabels() { t.follows.Store(true) }
+
+// ready tells whether the stream may begin.
+func (t *tally) ready() bool { return t.joined.Load() && (t.labeller == nil || t.follows.Load()) }
+
+// byLabels is what the consumer says of itself; nil where no labels are published.
+func (t *tally) byLabels() *Labels {
+	if t.labeller == nil {
+		return nil
+	}
+	t.mu.Lock()
+	metrics := t.metrics
+	t.mu.Unlock()
+	return labelsOf(t.labeller.count(), metrics.LabelFigures())
+}
+
+// serves is the version that the consumer serves.
+func (t *tally) serves() string {
+	t.mu.Lock()
+	version := t.version
+	t.mu.Unlock()
+	return version()
 }
 
 // arrived notes arrivals that are handed to Kafka now, with the times when they were due.
@@ -107,6 +145,13 @@ func (t *tally) settled() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.class) + t.deadLetters
+}
+
+// handed is how many arrivals have been handed to Kafka.
+func (t *tally) handed() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.sent)
 }
 
 // latencies are the times from arrival to published of all predictions, ascending.

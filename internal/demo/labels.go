@@ -1,0 +1,152 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"rivulet/config"
+	"rivulet/event"
+	"rivulet/internal/app"
+	"rivulet/internal/observe"
+	"rivulet/producer"
+)
+
+// labelsTopic is where the classes of arrivals are published.
+const labelsTopic = "labels"
+
+// Labels are what the consumer says of its own predictions, by the labels that it read.
+type Labels struct {
+	Published int     `json:"published"` // labels, each some time after the prediction of its arrival was read
+	Matched   int     `json:"matched"`   // predictions that the consumer compared with them
+	Accuracy  float64 `json:"accuracy"`  // of these, in percent
+
+	Window         int     `json:"window"`          // the last 3840 to 4096 of them, as the consumer's metrics have them
+	WindowAccuracy float64 `json:"window_accuracy"` // in percent
+	WindowECE      float64 `json:"window_ece"`      // expected calibration error in 15 bins, in percent
+}
+
+// labelsOf are figures in percent.
+func labelsOf(published int, f observe.LabelFigures) *Labels {
+	return &Labels{Published: published, Matched: f.Matched, Accuracy: 100 * float64(f.Right) / float64(max(1, f.Matched)),
+		Window: f.Window, WindowAccuracy: 100 * f.Accuracy, WindowECE: 100 * f.ECE}
+}
+
+// text is the same for a person.
+func (l *Labels) text() string {
+	return fmt.Sprintf("%.2f%% of %d labelled; of the last %d: %.2f%%, calibration error %.2f%%",
+		l.Accuracy, l.Matched, l.Window, l.WindowAccuracy, l.WindowECE)
+}
+
+// labeller is the world that finds out about arrivals: once a prediction has been read, the class of its arrival goes to the
+// topic of labels, where it has one to tell.
+type labeller struct {
+	classes map[string]int32
+	due     chan string // ids whose predictions have been read; it has room for all
+	now     func() time.Time
+
+	mu        sync.Mutex
+	taken     map[string]bool // predicted once already
+	published map[string]bool
+}
+
+// newLabeller knows the classes of nodes by id.
+func newLabeller(classes map[string]int32, now func() time.Time) *labeller {
+	return &labeller{classes: classes, due: make(chan string, len(classes)), now: now, taken: map[string]bool{}, published: map[string]bool{}}
+}
+
+// predicted is told of a prediction that was read.
+func (l *labeller) predicted(id string) {
+	if _, known := l.classes[id]; !known {
+		return
+	}
+	l.mu.Lock()
+	again := l.taken[id]
+	l.taken[id] = true
+	l.mu.Unlock()
+	if !again {
+		l.due <- id
+	}
+}
+
+// count is how many labels have been published.
+func (l *labeller) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.published)
+}
+
+// expected is how many labels there are to be for what has been predicted.
+func (l *labeller) expected() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.taken)
+}
+
+// has tells whether all labels of some ids that have one to tell have been published.
+func (l *labeller) has(ids []string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		if _, known := l.classes[id]; known && !l.published[id] {
+			return false
+		}
+	}
+	return true
+}
+
+// run publishes labels until ctx ends.
+func (l *labeller) run(ctx context.Context, brokers config.Brokers, log *slog.Logger) error {
+	transport, err := app.Transport(brokers, labelsTopic)
+	if err != nil {
+		return err
+	}
+	defer transport.CloseIdleConnections()
+	p, err := producer.New(producer.Options{Addr: kafka.TCP(brokers.Brokers...), Transport: transport, Logger: log})
+	if err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case first := <-l.due:
+			if err := l.publish(ctx, p, first); err != nil {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return fmt.Errorf("publishing labels: %w", err)
+			}
+		}
+	}
+}
+
+// publish sends the label of an id, and those of all that wait.
+func (l *labeller) publish(ctx context.Context, p *producer.Producer, first string) error {
+	headers := []event.Header{{Key: event.HeaderContentType, Value: []byte(event.JSON{}.ContentType())}}
+	var records []producer.Record
+	ids := []string{first}
+	for more := len(l.due); more > 0 && len(ids) < chunk; more-- {
+		ids = append(ids, <-l.due)
+	}
+	for _, id := range ids {
+		value, err := (event.JSON{}).AppendLabel(nil, &event.Label{ID: id, Class: int(l.classes[id]), Time: l.now()})
+		if err != nil {
+			return fmt.Errorf("the label of %q: %w", id, err)
+		}
+		records = append(records, producer.Record{Key: []byte(id), Value: value, Headers: headers})
+	}
+	if err := p.Publish(ctx, labelsTopic, records); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		l.published[id] = true
+	}
+	return nil
+}
