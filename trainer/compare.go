@@ -1,7 +1,9 @@
 package trainer
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
@@ -21,6 +23,36 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 	}
 	onS := set.On(b.Mapping.Rows)
 	return eval.Run(plain(model), set).Accuracy(set), eval.Run(predict, onS).Accuracy(onS), nil
+}
+
+// WholeGrowing answers nodes that arrive in an order (dataset indices, none of them in T), as the default model of an artifact
+// does on the graph itself as it grows: T with all arrivals before theirs in it, without their classes, joint, node by node. step
+// arrivals at a time share a graph, so that up to step-1 of those just before a node are missing in it. The arrivals before from are
+// not answered; the classes of the others are returned in order.
+func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int, progress Progress) ([]int32, error) {
+	var out []int32
+	for at := from; at < len(order); at += step {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		progress.Step("answering on the whole graph", at-from, len(order)-from)
+		joined, original := joining(d, order[:at])
+		model, err := wholeModel(original, b)
+		if err != nil {
+			return nil, err
+		}
+		nodes := order[at:min(at+step, len(order))]
+		out = append(out, eval.Run(plain(model), attach(joined, original, [][]int32{nodes}, false)).Class...)
+	}
+	progress.Step("answering on the whole graph", len(order)-from, len(order)-from)
+	return out, nil
+}
+
+// joining is a data set with more nodes in T, without classes.
+func joining(d *dataset.Dataset, nodes []int32) (*dataset.Dataset, *dataset.Original) {
+	joined := *d
+	joined.Unlabelled = slices.Concat(joined.Unlabelled, nodes)
+	return &joined, joined.Original()
 }
 
 // wholeModel deploys the artifact's default model on T, over the neighbourhood of each batch: micro-batches are small

@@ -145,10 +145,8 @@ func (g *growing) measure(first, second []int32) wave {
 	w := wave{first: len(first), second: len(second), ignored: map[string]float64{}, attached: map[string]float64{}, whole: map[string]float64{}}
 	rows, left := g.arrive(first)
 	ignored, attached := g.attached(second, nil), g.attached(second, rows)
-	joined := *g.data
-	joined.Unlabelled = slices.Concat(joined.Unlabelled, first)
-	grown := joined.Original()
-	onGrown := attach(&joined, grown, dataset.Batches(second, g.options.Batch), false)
+	joined, grown := joining(g.data, first)
+	onGrown := attach(joined, grown, dataset.Batches(second, g.options.Batch), false)
 	inputs := g.pre.Raw(grown.X)
 	for name, d := range g.deployed {
 		w.ignored[name], w.attached[name] = accuracyOn(plain(d), ignored), accuracyOn(plain(d), attached)

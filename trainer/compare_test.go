@@ -1,0 +1,55 @@
+package trainer
+
+import (
+	"slices"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+)
+
+// Arrivals that are answered on the growing graph find those before their step in T and no others.
+func TestWholeGrowing(t *testing.T) {
+	d := small(t, dataset.BagOfWords)
+	b := mustTrain(t, d, options(18)).Bundle
+	order := slices.Clone(d.Test)
+	slices.Reverse(order)
+	right := func(classes, nodes []int32) float64 {
+		var labels []int32
+		for _, i := range nodes {
+			labels = append(labels, d.Labels[i])
+		}
+		return eval.Equal(classes, labels)
+	}
+	whole := func(d *dataset.Dataset, nodes []int32) float64 {
+		original := d.Original()
+		model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		joint := model.Joint(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess)
+		return accuracyOn(plain(joint), attach(d, original, [][]int32{nodes}, false))
+	}
+	alone, err := WholeGrowing(t.Context(), d, b, order, 0, len(order), Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := right(alone, order), whole(d, order); got != want {
+		t.Errorf("on T alone %v%%, want %v%%", got, want)
+	}
+	grown, err := WholeGrowing(t.Context(), d, b, order, 20, 30, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(grown) != len(order)-20 || slices.Equal(grown, alone[20:]) {
+		t.Errorf("%d answers to %d nodes, the same as on T alone: %v", len(grown), len(order)-20, slices.Equal(grown, alone[20:]))
+	}
+	for at := 20; at < len(order); at += 30 {
+		nodes := order[at:min(at+30, len(order))]
+		then, _ := joining(d, order[:at])
+		if got, want := right(grown[at-20:][:len(nodes)], nodes), whole(then, nodes); got != want {
+			t.Errorf("arrivals from %d on: %v%%, want %v%%", at, got, want)
+		}
+	}
+}
