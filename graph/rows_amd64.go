@@ -32,7 +32,31 @@ func addRows7(y, x *float32, stride int, cols *int32, vals *float32, step, n int
 //go:noescape
 func addRows8(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
 
-// stretch is how many vectors of eight columns a kernel adds to at most.
+//go:noescape
+func addWide1(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+
+//go:noescape
+func addWide2(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+
+//go:noescape
+func addWide3(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+
+//go:noescape
+func addWide4(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+
+//go:noescape
+func addWide5(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+
+//go:noescape
+func addWide6(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+
+//go:noescape
+func addWide7(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+
+//go:noescape
+func addWide8(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+
+// stretch is how many vectors a kernel adds to at most.
 const stretch = 8
 
 // masks[k] names the leading k of eight columns.
@@ -45,13 +69,22 @@ var masks = func() (masks [9][8]int32) {
 	return masks
 }()
 
-var vectors = cpu.X86.HasAVX2
+// vectors is how many columns a vector has: 16 with AVX-512, 8 with AVX2, 0 without either.
+var vectors = func() int {
+	switch {
+	case cpu.X86.HasAVX512F:
+		return 16
+	case cpu.X86.HasAVX2:
+		return 8
+	}
+	return 0
+}()
 
 var one float32 = 1
 
 // addRowsFast does what [AddRows] does if the processor can, and tells whether it did.
 func addRowsFast(y []float32, cols []int32, vals []float32, x *Dense) bool {
-	if !vectors || len(y) == 0 || len(cols) == 0 {
+	if vectors == 0 || len(y) == 0 || len(cols) == 0 {
 		return false
 	}
 	for _, c := range cols { // the kernels check nothing
@@ -68,31 +101,58 @@ func addRowsFast(y []float32, cols []int32, vals []float32, x *Dense) bool {
 		factors, step = &vals[:len(cols)][0], 4
 	}
 	// In stretches of about the same number of vectors: the sums of a short one would wait for each other.
-	todo := (len(y) + 7) / 8
-	stride := 4 * x.Cols
+	todo, stride := (len(y)+vectors-1)/vectors, 4*x.Cols
 	for left, at := (todo+stretch-1)/stretch, 0; left > 0; left-- {
 		v := (todo + left - 1) / left
-		end := min(at+8*v, len(y))
-		to, from, mask := &y[at], &x.Data[at], &masks[end-at-8*(v-1)]
-		switch v { // not by a table: the compiler would think that y escapes
-		case 1:
-			addRows1(to, from, stride, &cols[0], factors, step, len(cols), mask)
-		case 2:
-			addRows2(to, from, stride, &cols[0], factors, step, len(cols), mask)
-		case 3:
-			addRows3(to, from, stride, &cols[0], factors, step, len(cols), mask)
-		case 4:
-			addRows4(to, from, stride, &cols[0], factors, step, len(cols), mask)
-		case 5:
-			addRows5(to, from, stride, &cols[0], factors, step, len(cols), mask)
-		case 6:
-			addRows6(to, from, stride, &cols[0], factors, step, len(cols), mask)
-		case 7:
-			addRows7(to, from, stride, &cols[0], factors, step, len(cols), mask)
-		case 8:
-			addRows8(to, from, stride, &cols[0], factors, step, len(cols), mask)
-		}
+		end := min(at+v*vectors, len(y))
+		add(v, &y[at], &x.Data[at], stride, &cols[0], factors, step, len(cols), end-at-(v-1)*vectors)
 		at, todo = end, todo-v
 	}
 	return true
+}
+
+// add calls the kernel for v vectors of which the last has the given number of columns. It is no table of functions: the
+// compiler would think that y escapes.
+func add(v int, to, from *float32, stride int, cols *int32, factors *float32, step, n, last int) {
+	if vectors == 16 {
+		mask := 1<<last - 1
+		switch v {
+		case 1:
+			addWide1(to, from, stride, cols, factors, step, n, mask)
+		case 2:
+			addWide2(to, from, stride, cols, factors, step, n, mask)
+		case 3:
+			addWide3(to, from, stride, cols, factors, step, n, mask)
+		case 4:
+			addWide4(to, from, stride, cols, factors, step, n, mask)
+		case 5:
+			addWide5(to, from, stride, cols, factors, step, n, mask)
+		case 6:
+			addWide6(to, from, stride, cols, factors, step, n, mask)
+		case 7:
+			addWide7(to, from, stride, cols, factors, step, n, mask)
+		case 8:
+			addWide8(to, from, stride, cols, factors, step, n, mask)
+		}
+		return
+	}
+	mask := &masks[last]
+	switch v {
+	case 1:
+		addRows1(to, from, stride, cols, factors, step, n, mask)
+	case 2:
+		addRows2(to, from, stride, cols, factors, step, n, mask)
+	case 3:
+		addRows3(to, from, stride, cols, factors, step, n, mask)
+	case 4:
+		addRows4(to, from, stride, cols, factors, step, n, mask)
+	case 5:
+		addRows5(to, from, stride, cols, factors, step, n, mask)
+	case 6:
+		addRows6(to, from, stride, cols, factors, step, n, mask)
+	case 7:
+		addRows7(to, from, stride, cols, factors, step, n, mask)
+	case 8:
+		addRows8(to, from, stride, cols, factors, step, n, mask)
+	}
 }

@@ -242,3 +242,235 @@ loop8:
 	VMASKMOVPS Y7, Y15, 224(DI)
 	VZEROUPPER
 	RET
+
+// The same with vectors of sixteen columns (AVX-512). K1 is the mask, Z30 the factor.
+
+#define WIDEARGUMENTS \
+	MOVQ y+0(FP), DI; \
+	MOVQ x+8(FP), SI; \
+	MOVQ stride+16(FP), R8; \
+	MOVQ cols+24(FP), R9; \
+	MOVQ vals+32(FP), R10; \
+	MOVQ step+40(FP), R11; \
+	MOVQ n+48(FP), CX; \
+	MOVQ mask+56(FP), DX; \
+	KMOVW DX, K1
+
+#define WIDEROW \
+	MOVLQSX (R9), AX; \
+	IMULQ R8, AX; \
+	ADDQ SI, AX; \
+	VBROADCASTSS (R10), Z30
+
+#define ADD16(at, product, sum) \
+	VMULPS at(AX), Z30, product; \
+	VADDPS product, sum, sum
+
+#define ADD16MASKED(at, sum) \
+	VMOVUPS.Z at(AX), K1, Z29; \
+	VMULPS Z29, Z30, Z29; \
+	VADDPS Z29, sum, sum
+
+// func addWide1(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+TEXT ·addWide1(SB), NOSPLIT, $0-64
+	WIDEARGUMENTS
+	VMOVUPS.Z 0(DI), K1, Z0
+
+wide1:
+	WIDEROW
+	ADD16MASKED(0, Z0)
+	NEXT
+	JNZ wide1
+
+	VMOVUPS Z0, K1, 0(DI)
+	VZEROUPPER
+	RET
+
+// func addWide2(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+TEXT ·addWide2(SB), NOSPLIT, $0-64
+	WIDEARGUMENTS
+	VMOVUPS 0(DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+
+wide2:
+	WIDEROW
+	ADD16(0, Z16, Z0)
+	ADD16MASKED(64, Z1)
+	NEXT
+	JNZ wide2
+
+	VMOVUPS Z0, 0(DI)
+	VMOVUPS Z1, K1, 64(DI)
+	VZEROUPPER
+	RET
+
+// func addWide3(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+TEXT ·addWide3(SB), NOSPLIT, $0-64
+	WIDEARGUMENTS
+	VMOVUPS 0(DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS.Z 128(DI), K1, Z2
+
+wide3:
+	WIDEROW
+	ADD16(0, Z16, Z0)
+	ADD16(64, Z17, Z1)
+	ADD16MASKED(128, Z2)
+	NEXT
+	JNZ wide3
+
+	VMOVUPS Z0, 0(DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, K1, 128(DI)
+	VZEROUPPER
+	RET
+
+// func addWide4(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+TEXT ·addWide4(SB), NOSPLIT, $0-64
+	WIDEARGUMENTS
+	VMOVUPS 0(DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS.Z 192(DI), K1, Z3
+
+wide4:
+	WIDEROW
+	ADD16(0, Z16, Z0)
+	ADD16(64, Z17, Z1)
+	ADD16(128, Z18, Z2)
+	ADD16MASKED(192, Z3)
+	NEXT
+	JNZ wide4
+
+	VMOVUPS Z0, 0(DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, K1, 192(DI)
+	VZEROUPPER
+	RET
+
+// func addWide5(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+TEXT ·addWide5(SB), NOSPLIT, $0-64
+	WIDEARGUMENTS
+	VMOVUPS 0(DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS.Z 256(DI), K1, Z4
+
+wide5:
+	WIDEROW
+	ADD16(0, Z16, Z0)
+	ADD16(64, Z17, Z1)
+	ADD16(128, Z18, Z2)
+	ADD16(192, Z19, Z3)
+	ADD16MASKED(256, Z4)
+	NEXT
+	JNZ wide5
+
+	VMOVUPS Z0, 0(DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z4, K1, 256(DI)
+	VZEROUPPER
+	RET
+
+// func addWide6(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+TEXT ·addWide6(SB), NOSPLIT, $0-64
+	WIDEARGUMENTS
+	VMOVUPS 0(DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS 256(DI), Z4
+	VMOVUPS.Z 320(DI), K1, Z5
+
+wide6:
+	WIDEROW
+	ADD16(0, Z16, Z0)
+	ADD16(64, Z17, Z1)
+	ADD16(128, Z18, Z2)
+	ADD16(192, Z19, Z3)
+	ADD16(256, Z20, Z4)
+	ADD16MASKED(320, Z5)
+	NEXT
+	JNZ wide6
+
+	VMOVUPS Z0, 0(DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z4, 256(DI)
+	VMOVUPS Z5, K1, 320(DI)
+	VZEROUPPER
+	RET
+
+// func addWide7(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+TEXT ·addWide7(SB), NOSPLIT, $0-64
+	WIDEARGUMENTS
+	VMOVUPS 0(DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS 256(DI), Z4
+	VMOVUPS 320(DI), Z5
+	VMOVUPS.Z 384(DI), K1, Z6
+
+wide7:
+	WIDEROW
+	ADD16(0, Z16, Z0)
+	ADD16(64, Z17, Z1)
+	ADD16(128, Z18, Z2)
+	ADD16(192, Z19, Z3)
+	ADD16(256, Z20, Z4)
+	ADD16(320, Z21, Z5)
+	ADD16MASKED(384, Z6)
+	NEXT
+	JNZ wide7
+
+	VMOVUPS Z0, 0(DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z4, 256(DI)
+	VMOVUPS Z5, 320(DI)
+	VMOVUPS Z6, K1, 384(DI)
+	VZEROUPPER
+	RET
+
+// func addWide8(y, x *float32, stride int, cols *int32, vals *float32, step, n, mask int)
+TEXT ·addWide8(SB), NOSPLIT, $0-64
+	WIDEARGUMENTS
+	VMOVUPS 0(DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS 256(DI), Z4
+	VMOVUPS 320(DI), Z5
+	VMOVUPS 384(DI), Z6
+	VMOVUPS.Z 448(DI), K1, Z7
+
+wide8:
+	WIDEROW
+	ADD16(0, Z16, Z0)
+	ADD16(64, Z17, Z1)
+	ADD16(128, Z18, Z2)
+	ADD16(192, Z19, Z3)
+	ADD16(256, Z20, Z4)
+	ADD16(320, Z21, Z5)
+	ADD16(384, Z22, Z6)
+	ADD16MASKED(448, Z7)
+	NEXT
+	JNZ wide8
+
+	VMOVUPS Z0, 0(DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z4, 256(DI)
+	VMOVUPS Z5, 320(DI)
+	VMOVUPS Z6, 384(DI)
+	VMOVUPS Z7, K1, 448(DI)
+	VZEROUPPER
+	RET

@@ -66,48 +66,51 @@ func (b *Batch) check(m int) {
 // neighbours, so that they depend on the arrival alone.
 func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 	n := len(neighbours)
-	entries := 0 // before equal columns are added up
-	for _, rows := range neighbours {
-		for _, row := range rows {
-			entries += len(row.Cols)
-		}
-	}
-	r = &graph.CSR{Rows: n, Cols: synthetic, RowPtr: make([]int, n+1)}
 	known = make([]int32, n)
-	// Counted first: r is a fraction of what is added up, where arrivals have many neighbours.
-	graph.ParallelRows(n, attachWork*entries, func(lo, hi int) {
-		met := newColumns(synthetic)
+	// Where each row of r may begin: r is a fraction of what is added up, where arrivals have many neighbours, and never wider
+	// than S.
+	begin, length := make([]int, n+1), make([]int, n)
+	met := 0
+	for _, rows := range neighbours {
+		met += len(rows)
+	}
+	graph.ParallelRows(n, met, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			for _, row := range neighbours[i] {
-				if !row.Known {
-					continue
+			entries := 0
+			for k := range neighbours[i] {
+				if row := &neighbours[i][k]; row.Known {
+					known[i]++
+					entries += len(row.Cols)
 				}
-				known[i]++
-				met.add(row.Cols)
 			}
-			r.RowPtr[i+1] = met.clear()
+			begin[i+1] = min(entries, synthetic)
 		}
 	})
 	for i := range n {
-		r.RowPtr[i+1] += r.RowPtr[i]
+		begin[i+1] += begin[i]
 	}
-	r.ColIdx, r.Val = make([]int32, r.RowPtr[n]), make([]float32, r.RowPtr[n])
-	graph.ParallelRows(n, attachWork*entries, func(lo, hi int) {
-		met, sums := newColumns(synthetic), make([]float32, synthetic)
+	r = &graph.CSR{Rows: n, Cols: synthetic, ColIdx: make([]int32, begin[n]), Val: make([]float32, begin[n])}
+	graph.ParallelRows(n, attachWork*begin[n], func(lo, hi int) {
+		set, sums := newColumns(synthetic), make([]float32, synthetic)
 		for i := lo; i < hi; i++ {
-			for _, row := range neighbours[i] {
-				if !row.Known {
-					continue
-				}
-				met.add(row.Cols)
-				vals := row.Vals[:len(row.Cols)]
-				for p, c := range row.Cols {
-					sums[c] += vals[p]
+			for k := range neighbours[i] {
+				if row := &neighbours[i][k]; row.Known {
+					set.add(row.Cols, row.Vals, sums)
 				}
 			}
-			met.take(r.ColIdx[r.RowPtr[i]:r.RowPtr[i+1]], r.Val[r.RowPtr[i]:r.RowPtr[i+1]], sums)
+			length[i] = set.take(r.ColIdx[begin[i]:begin[i+1]], r.Val[begin[i]:begin[i+1]], sums)
 		}
 	})
+	end := 0 // rows move up to where the one before ends
+	for i, n := range length {
+		from := begin[i]
+		copy(r.ColIdx[end:], r.ColIdx[from:from+n])
+		copy(r.Val[end:], r.Val[from:from+n])
+		begin[i] = end
+		end += n
+	}
+	begin[n] = end
+	r.RowPtr, r.ColIdx, r.Val = begin, r.ColIdx[:end], r.Val[:end]
 	return r, known
 }
 
@@ -119,24 +122,17 @@ type columns []uint64
 
 func newColumns(n int) columns { return make(columns, (n+63)/64) }
 
-func (s columns) add(cols []int32) {
-	for _, c := range cols {
+// add adds columns, and their values to the sums.
+func (s columns) add(cols []int32, vals, sums []float32) {
+	vals = vals[:len(cols)]
+	for p, c := range cols {
 		s[uint32(c)/64] |= 1 << (uint32(c) % 64)
+		sums[c] += vals[p]
 	}
 }
 
-// clear empties the set and returns how many columns were in it.
-func (s columns) clear() int {
-	n := 0
-	for k, word := range s {
-		n += bits.OnesCount64(word)
-		s[k] = 0
-	}
-	return n
-}
-
-// take moves the columns and their sums to cols and vals, and leaves the set empty and its sums 0.
-func (s columns) take(cols []int32, vals, sums []float32) {
+// take moves the columns and their sums to cols and vals and returns how many there are. It leaves the set empty and the sums 0.
+func (s columns) take(cols []int32, vals, sums []float32) int {
 	n := 0
 	for k, word := range s {
 		for ; word != 0; word &= word - 1 {
@@ -147,4 +143,5 @@ func (s columns) take(cols []int32, vals, sums []float32) {
 		}
 		s[k] = 0
 	}
+	return n
 }

@@ -98,31 +98,52 @@ func (f *frozenSGC) Nodes() int { return f.tables.Rows }
 //	h1 = q(a·u0 + qz + ã(qz))    h = q(a·u1 + q h1 + ã(q h1)) + q²(a·c)∘z + b
 func (f *frozenSGC) Logits(b *Batch) *graph.Dense {
 	b.check(f.Nodes())
-	z := f.project.Apply(b.X)
-	read := graph.Mul(b.R, f.tables) // a·[u0, u1, c]
-	q := b.invSqrtDegrees()
-	classes := len(f.bias)
-
-	work := (4*read.Rows + edges(b.Adj)) * classes
-	graph.ParallelRows(read.Rows, work, func(lo, hi int) {
-		h1 := make([]float32, classes)
-		for i := lo; i < hi; i++ { // h1 takes the place of a·u0, which nobody reads again
-			spreadRow(h1, b.Adj, q, z, i)
-			got := read.Row(i)
-			for k, h := range h1 {
-				got[k] = q[i] * (got[k] + h)
+	n, classes := b.Len(), len(f.bias)
+	z, q := f.project.Apply(b.X), b.invSqrtDegrees()
+	out := graph.NewDense(n, classes)
+	// first puts h1 and what h reads besides it into one row each.
+	first := func(read, h1, h []float32, i int) {
+		clear(read)
+		cols, vals := b.R.Row(i)
+		graph.AddRows(read, cols, vals, f.tables) // a·[u0, u1, c]
+		spreadRow(h1, b.Adj, q, z, i)
+		back, zi, u1 := q[i]*q[i]*read[2*classes], z.Row(i), read[classes:2*classes]
+		for k, own := range h1 {
+			h1[k] = q[i] * (read[k] + own)
+			h[k] = float32(q[i]*u1[k]) + float32(back*zi[k]) + f.bias[k]
+		}
+	}
+	second := func(from, h []float32, i int) {
+		for k, v := range from {
+			h[k] += float32(q[i] * v)
+		}
+	}
+	work := b.R.NNZ()*f.tables.Cols + (4*n+edges(b.Adj))*classes
+	if b.Adj == nil { // nobody else reads h1
+		graph.ParallelRows(n, work, func(lo, hi int) {
+			read, h1 := make([]float32, f.tables.Cols), make([]float32, classes)
+			for i := lo; i < hi; i++ {
+				first(read, h1, out.Row(i), i)
+				for k := range h1 {
+					h1[k] *= q[i]
+				}
+				second(h1, out.Row(i), i)
 			}
+		})
+		return out
+	}
+	h1 := graph.NewDense(n, classes)
+	graph.ParallelRows(n, work, func(lo, hi int) {
+		read := make([]float32, f.tables.Cols)
+		for i := lo; i < hi; i++ {
+			first(read, h1.Row(i), out.Row(i), i)
 		}
 	})
-	out := graph.NewDense(b.Len(), classes)
-	graph.ParallelRows(out.Rows, work, func(lo, hi int) {
+	graph.ParallelRows(n, work, func(lo, hi int) {
+		sum := make([]float32, classes)
 		for i := lo; i < hi; i++ {
-			h, zi, got := out.Row(i), z.Row(i), read.Row(i)
-			spreadRow(h, b.Adj, q, read, i)
-			back := q[i] * q[i] * got[2*classes]
-			for k := range h {
-				h[k] = q[i]*(got[classes+k]+h[k]) + back*zi[k] + f.bias[k]
-			}
+			spreadRow(sum, b.Adj, q, h1, i)
+			second(sum, out.Row(i), i)
 		}
 	})
 	return out
