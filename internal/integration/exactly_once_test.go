@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -37,6 +38,11 @@ type disruption func(s *stream, running *exec.Cmd) *exec.Cmd
 
 func kill(s *stream, running *exec.Cmd) *exec.Cmd {
 	s.t.Helper()
+	if s.real == nil {
+		// kfake keeps a member for ever that dies while its first join waits for the others, and what it was assigned with it: it
+		// starts the session of a member when it answers the join, and only if somebody hears the answer.
+		s.await("the group is stable", s.stable)
+	}
 	if err := running.Process.Kill(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -270,9 +276,37 @@ func (s *stream) await(what string, condition func() bool) {
 	s.t.Helper()
 	for begin := time.Now(); !condition(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(begin) > 2*time.Minute {
+			s.t.Logf("the group's offsets, of arrivals up to %v:\n%s", s.ends("arrivals"+s.suffix), s.state())
 			s.t.Fatalf("waited two minutes until %s; %d arrivals are predicted", what, s.seen())
 		}
 	}
+}
+
+// state says where the stream stands still: what the group has committed, who its members are, and how far a read-committed
+// reader of the predictions can get.
+func (s *stream) state() string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 10*time.Second)
+	defer cancel()
+	client := &kafka.Client{Addr: kafka.TCP(s.broker)}
+	group, out := "exactly-once"+s.suffix, &strings.Builder{}
+	committed, err := client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group,
+		Topics: map[string][]int{"arrivals" + s.suffix: {0, 1, 2}}})
+	fmt.Fprintf(out, "committed: %+v %v\n", committed, err)
+	members, err := client.DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
+	fmt.Fprintf(out, "members: %+v %v\n", members, err)
+	for _, level := range []kafka.IsolationLevel{kafka.ReadUncommitted, kafka.ReadCommitted} {
+		last, err := client.ListOffsets(ctx, &kafka.ListOffsetsRequest{IsolationLevel: level, Topics: map[string][]kafka.OffsetRequest{
+			"predictions" + s.suffix: {kafka.LastOffsetOf(0), kafka.LastOffsetOf(1), kafka.LastOffsetOf(2)}}})
+		fmt.Fprintf(out, "predictions, isolation %d: %+v %v\n", level, last, err)
+	}
+	return out.String()
+}
+
+// stable tells whether all members of the group have their partitions.
+func (s *stream) stable() bool {
+	client, group := &kafka.Client{Addr: kafka.TCP(s.broker)}, "exactly-once"+s.suffix
+	described, err := client.DescribeGroups(s.t.Context(), &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
+	return err == nil && len(described.Groups) == 1 && described.Groups[0].GroupState == "Stable" && len(described.Groups[0].Members) == 2
 }
 
 // check holds the predictions against the arrivals, which are at all offsets up to the ends of their partitions.
