@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -20,17 +21,21 @@ import (
 func demoCommand() *cobra.Command {
 	o := demo.Options{Train: trainer.Defaults(), Mode: config.ModeNode, Batch: 256, Linger: 5 * time.Millisecond, Partitions: 4}
 	o.Train.Means = false // nobody adds a model later
-	var asJSON bool
+	var asJSON, grow bool
 	var from string
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the main job on services embedded in this process",
 		Long: "demo trains on a data set, publishes the artifact to an embedded Redis, starts an embedded Kafka broker and the\n" +
 			"consumer, streams the test nodes as arrivals, reads the predictions topic, and compares with the whole graph.\n" +
-			"With --artifact it serves an artifact of these data instead of training one.",
+			"With --artifact it serves an artifact of these data instead of training one.\n" +
+			"With --grow half of the training nodes are withheld and arrive with the test nodes, in a random order, each with its\n" +
+			"edges to the nodes of the original graph and to earlier arrivals. The same stream is run three times: arrivals are\n" +
+			"forgotten, are attached to (attach.arrivals), and are also merged into the original graph after half of the stream,\n" +
+			"of which a new artifact is made and takes over. It waits for that before its last third where it is too fast.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet demo\n  rivulet demo --data ../shared/data/cora --mode graph --batch 64\n  rivulet demo --preset flickr --json\n" +
-			"  rivulet demo --data ../shared/data/cora --artifact out/cora --model gcn",
+			"  rivulet demo --data ../shared/data/cora --artifact out/cora --model gcn\n  rivulet demo --data ../shared/data/cora --grow",
 	}
 	flags := cmd.Flags()
 	const fallback = "small"
@@ -40,18 +45,24 @@ func demoCommand() *cobra.Command {
 	flags.StringVar(&o.Mode, "mode", o.Mode, "node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "most arrivals of a micro-batch")
 	flags.DurationVar(&o.Linger, "linger", o.Linger, "how long the first arrival of a micro-batch waits for others")
-	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken")
+	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken, with --grow so that a stream takes 15 s to a minute, by the time of the training")
+	flags.BoolVar(&grow, "grow", false, "measure what becomes of accuracy and unknown neighbours as the graph grows by arrivals: off, on, and with a refresh in mid-stream, for whose training the stream waits after two thirds of its arrivals, and after three quarters for its being served")
 	flags.BoolVar(&o.Labels, "labels", false, "publish the true class of each arrival once its prediction was read, and show the accuracy and calibration that the consumer counts by them")
 	flags.IntVar(&o.Partitions, "partitions", o.Partitions, "partitions of the topics")
 	flags.IntVar(&o.Train.Nodes, "nodes", 0, "synthetic nodes; 0: by --ratio")
 	flags.Float64Var(&o.Train.Ratio, "ratio", 0, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")
-	flags.Uint64Var(&o.Train.Seed, "seed", 0, "seed of the training")
+	flags.Uint64Var(&o.Train.Seed, "seed", 0, "seed of the training, and of the stream of --grow")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes", "artifact")
 	cmd.MarkFlagsMutuallyExclusive("seed", "artifact")
+	cmd.MarkFlagsMutuallyExclusive("grow", "artifact")
+	cmd.MarkFlagsMutuallyExclusive("grow", "labels")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkDemo(o); err != nil {
 			return err
+		}
+		if grow && o.Mode != config.ModeNode {
+			return fmt.Errorf("--mode is %s, and --grow compares node batches", o.Mode)
 		}
 		if o.Model != "" && from == "" {
 			return fmt.Errorf("--model is %s, which is for --artifact", o.Model)
@@ -72,21 +83,34 @@ func demoCommand() *cobra.Command {
 		}
 		fmt.Fprintf(os.Stderr, "%s: %d nodes, %d edges, %d features, %d classes; embedded Kafka and Redis\n",
 			d.Name, len(d.IDs), d.Adj.NNZ()/2, d.X.Cols(), len(d.Classes))
+		if grow {
+			report, err := demo.Grow(cmd.Context(), d, o)
+			if err != nil {
+				return err
+			}
+			return printed(cmd, report, asJSON, report.Lost(), len(report.Streams)*report.Arrivals)
+		}
 		report, err := demo.Run(cmd.Context(), d, o)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			err = json.NewEncoder(cmd.OutOrStdout()).Encode(report)
-		} else {
-			err = report.Print(cmd.OutOrStdout())
-		}
-		if err == nil && report.Missing > 0 {
-			err = fmt.Errorf("%d of %d arrivals were not predicted", report.Missing, report.Arrivals)
-		}
-		return err
+		return printed(cmd, report, asJSON, report.Missing, report.Arrivals)
 	}
 	return cmd
+}
+
+// printed prints a report; it is an error where arrivals are missing.
+func printed(cmd *cobra.Command, report interface{ Print(io.Writer) error }, asJSON bool, missing, arrivals int) error {
+	var err error
+	if asJSON {
+		err = json.NewEncoder(cmd.OutOrStdout()).Encode(report)
+	} else {
+		err = report.Print(cmd.OutOrStdout())
+	}
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("%d of %d arrivals were not predicted", missing, arrivals)
+	}
+	return err
 }
 
 func checkDemo(o demo.Options) error {

@@ -122,6 +122,11 @@ func start(o Options) (*stack, config.Consumer, error) {
 
 // publish puts the artifact into Redis, as trainer publish does.
 func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *progress.Lines) error {
+	return publishBundle(ctx, settings, b, serving.PublishOptions{
+		Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
+}
+
+func publishBundle(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, o serving.PublishOptions) error {
 	client, err := app.ConnectRedis(settings)
 	if err != nil {
 		return err
@@ -131,7 +136,7 @@ func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundl
 	if err != nil {
 		return err
 	}
-	return p.Publish(ctx, b, serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
+	return p.Publish(ctx, b, o)
 }
 
 // stream replays the test nodes through a consumer.

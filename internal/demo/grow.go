@@ -1,0 +1,169 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rivulet/artifact"
+	"rivulet/config"
+	"rivulet/dataset"
+	"rivulet/event"
+	"rivulet/internal/app"
+	"rivulet/internal/replay"
+	"rivulet/trainer"
+)
+
+// What a stream by which the graph grows is served by.
+const (
+	GrowthOff     = "off"     // arrivals are predicted and forgotten
+	GrowthOn      = "on"      // they get rows of M, by which later ones attach to them
+	GrowthRefresh = "refresh" // and in mid-stream those so far are merged into T and the artifact is made anew
+)
+
+// Where the stream with a refresh waits, in shares of it: for the new artifact to be trained, and for it to serve.
+const (
+	trainedAt = 2. / 3
+	servedAt  = 3. / 4
+)
+
+// Bounds of a stream's time where no rate is asked for, and how much longer it takes than the training did: the refresh, whose
+// graph is larger and which shares the processors with the stream, has a sixth of the stream to train in.
+const (
+	shortest    = 15 * time.Second
+	longest     = time.Minute
+	perTraining = 18
+)
+
+// Grow runs the same stream three times: growth off, on, and on with a refresh in mid-stream, each on services of its own. The
+// first artifact is made without half of the training nodes, which arrive with the test nodes.
+//
+// o.Artifact must be nil, o.Mode config.ModeNode and o.Labels false.
+func Grow(ctx context.Context, d *dataset.Dataset, o Options) (*GrowReport, error) {
+	if o.Artifact != nil || o.Mode != config.ModeNode || o.Labels {
+		return nil, errors.New("growing: an artifact is given, or graph batches, or labels of all arrivals are asked for")
+	}
+	p, err := newPlan(d, o.Train.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("growing: %w", err)
+	}
+	start := time.Now()
+	outcome, err := prepare(ctx, p.base, o)
+	if err != nil {
+		return nil, err
+	}
+	g := &growing{plan: p, bundle: outcome.Bundle, o: o, seconds: time.Since(start).Seconds()}
+	if g.o.Rate == 0 {
+		took := min(longest, max(shortest, time.Duration(perTraining*g.seconds*float64(time.Second))))
+		g.o.Rate = float64(len(p.order)) / took.Seconds()
+	}
+	for _, growth := range []string{GrowthOff, GrowthOn, GrowthRefresh} {
+		run, err := g.run(ctx, growth)
+		if err != nil {
+			return nil, fmt.Errorf("the stream with growth %s: %w", growth, err)
+		}
+		g.runs = append(g.runs, run)
+	}
+	return g.report(ctx)
+}
+
+// growing is a growing graph on its way to a report.
+type growing struct {
+	plan    *plan
+	bundle  *artifact.Bundle // made before the stream
+	o       Options
+	seconds float64 // of its training
+	runs    []*growRun
+}
+
+// growRun is one stream that is over.
+type growRun struct {
+	growth  string
+	tally   *tally
+	answers *answers
+	pauses  pauses
+	refresh *refresher // nil without one
+}
+
+// run streams through fresh services.
+func (g *growing) run(ctx context.Context, growth string) (*growRun, error) {
+	o := g.o
+	o.Labels = growth == GrowthRefresh
+	stack, cfg, err := start(o)
+	if err != nil {
+		return nil, err
+	}
+	defer stack.close()
+	cfg.Labels.Topic = "" // the refresh reads it; the consumer has few labels to compare with
+	if growth != GrowthOff {
+		cfg.Attach.Arrivals = config.On
+	}
+	if err := publish(ctx, cfg.Redis.RedisServer, g.bundle, o.Progress); err != nil {
+		return nil, err
+	}
+	t := newTally(g.plan.data, time.Now)
+	run := &growRun{growth: growth, tally: t, answers: newAnswers(g.plan, t)}
+	transport, err := app.Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	if err != nil {
+		return nil, err
+	}
+	defer transport.CloseIdleConnections()
+	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, transport, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	pace := &pacer{plan: g.plan, rate: o.Rate, sink: &counting{tally: t, next: topic}, now: t.now}
+	f := &feed{cfg: cfg, tally: t, arrivals: len(g.plan.order), send: pace.run, read: run.answers.read, live: true,
+		line: func() string { return run.answers.line(growth) }}
+	if growth == GrowthRefresh {
+		run.refresh = g.refresher(f, pace, run)
+	}
+	err = f.run(ctx, o)
+	run.pauses = newPauses(t.published, pace.held)
+	return run, err
+}
+
+// refresher has a refresh go on beside a stream, which waits for it.
+func (g *growing) refresher(f *feed, pace *pacer, run *growRun) *refresher {
+	labels := newLabeller(g.plan.withheld, f.tally.now)
+	r := &refresher{plan: g.plan, base: g.bundle, cfg: f.cfg, answers: run.answers, labels: labels, o: g.o,
+		trained: make(chan struct{}), serves: make(chan struct{})}
+	n := len(g.plan.order)
+	pace.gates = []gate{{at: int(trainedAt * float64(n)), open: r.trained}, {at: int(servedAt * float64(n)), open: r.serves}}
+	f.read = func(p *event.Prediction) {
+		run.answers.read(p)
+		labels.predicted(p.ID)
+	}
+	f.beside = append(f.beside, r.run, func(ctx context.Context) error { return labels.run(ctx, f.cfg.Kafka.Brokers, g.o.Log) })
+	return r
+}
+
+// wholeSteps is how often the whole graph grows in a stream for Whole, which knows all arrivals before a step.
+const wholeSteps = 50
+
+// whole is what the models answer on the whole graph as it grows, by version and node; of a refreshed one from the first arrival
+// on that it answered.
+func (g *growing) whole(ctx context.Context, order []int32, refreshed int) (map[string]map[int32]int32, error) {
+	out := map[string]map[int32]int32{}
+	step := max(1, len(order)/wholeSteps)
+	answer := func(b *artifact.Bundle, from int) error {
+		classes, err := trainer.WholeGrowing(ctx, g.plan.base, b, order, from, step, g.o.Progress)
+		if err != nil {
+			return err
+		}
+		of := make(map[int32]int32, len(classes))
+		for k, c := range classes {
+			of[order[from+k]] = c
+		}
+		out[b.Manifest.Version] = of
+		return nil
+	}
+	if err := answer(g.bundle, 0); err != nil {
+		return nil, err
+	}
+	if b := g.runs[2].refresh.bundle; b != nil && refreshed < len(order) {
+		return out, answer(b, refreshed)
+	}
+	return out, nil
+}
