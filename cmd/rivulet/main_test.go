@@ -26,6 +26,9 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`--batch is 0`:                                             "predict --artifact x --batch 0",
 		`required flag(s) "artifact" not set`:                      "predict",
 		`if any flags in the group [ratio nodes artifact] are set`: "demo --ratio 0.1 --nodes 10",
+		`--mode is graph, and --grow compares node batches`:        "demo --grow --mode graph",
+		`if any flags in the group [grow artifact] are set`:        "demo --grow --artifact x",
+		`if any flags in the group [grow labels] are set`:          "demo --grow --labels",
 	} {
 		if _, err := programtest.Run(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)

@@ -70,7 +70,7 @@ func (f *feed) sendAndSettle(ctx context.Context, failed chan error, o Options) 
 		sent <- err
 	}()
 	err := f.tally.settle(ctx, f.arrivals, failed, o.Progress, f.line)
-	cancel(err)
+	cancel(fmt.Errorf("nothing has moved for %s", patience)) // no more than a word where all was sent
 	if s := <-sent; err == nil {
 		err = s
 	}
