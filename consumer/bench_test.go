@@ -129,6 +129,8 @@ func (s *shares) Batch(b BatchStats) {
 	s.sum.Infer += b.Infer
 	s.sum.Wait += b.Wait
 	s.sum.Deliver += b.Deliver
+	s.sum.Solve += b.Solve
+	s.sum.Keep += b.Keep
 	s.mu <- struct{}{}
 }
 
@@ -171,46 +173,57 @@ func BenchmarkStream(b *testing.B) {
 	for _, lanes := range []int{1, 2, 3} {
 		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
 			for range b.N {
-				b.StopTimer()
-				k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})
-				if err != nil {
-					b.Fatal(err)
-				}
-				transport := &kafka.Transport{}
-				p, err := producer.New(producer.Options{Addr: kafka.TCP(k.Addr()), Transport: transport,
-					Predictions: predictionsTopic, DeadLetters: lettersTopic})
-				if err != nil {
-					b.Fatal(err)
-				}
-				for part := 0; part < len(all); part += 1000 {
-					var batch []producer.Record
-					for _, r := range all[part : part+1000] {
-						batch = append(batch, producer.Record{Key: r.Key, Value: r.Value})
-					}
-					if err := p.Publish(b.Context(), arrivalsTopic, batch); err != nil {
-						b.Fatal(err)
-					}
-				}
-				seen := newShares()
-				ctx, cancel := context.WithCancel(b.Context())
-				c, err := New(Options{Brokers: k.Addrs(), Transport: transport, Group: "g", Topics: []string{arrivalsTopic},
-					BatchSize: benchBatch, Lanes: lanes, Path: PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: p,
-						Mode: Node, Observer: &until{shares: seen, n: len(all), reached: cancel}}})
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.StartTimer()
-				if err := c.Run(ctx); err != nil {
-					b.Fatal(err)
-				}
-				b.StopTimer()
+				seen, _ := streamed(b, all, lanes, PipelineOptions{Versions: serve(newBenchVersion())})
 				seen.report(b)
 				b.ReportMetric(float64(len(all)*b.N)/b.Elapsed().Seconds(), "nodes/s")
-				transport.CloseIdleConnections()
-				k.Close()
 			}
 		})
 	}
+}
+
+// streamed sends arrivals through an embedded broker and a consumer in node batches, and returns its stages and how long it took from
+// its start until all were delivered. The timer runs for that long.
+func streamed(b *testing.B, all []Record, lanes int, path PipelineOptions) (*shares, time.Duration) {
+	b.Helper()
+	b.StopTimer()
+	defer b.StartTimer()
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer k.Close()
+	transport := &kafka.Transport{}
+	defer transport.CloseIdleConnections()
+	p, err := producer.New(producer.Options{Addr: kafka.TCP(k.Addr()), Transport: transport, Predictions: predictionsTopic, DeadLetters: lettersTopic})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for part := 0; part < len(all); part += 1000 {
+		var batch []producer.Record
+		for _, r := range all[part:min(part+1000, len(all))] {
+			batch = append(batch, producer.Record{Key: r.Key, Value: r.Value})
+		}
+		if err := p.Publish(b.Context(), arrivalsTopic, batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	seen := newShares()
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	path.Deliverer, path.Mode, path.Observer = p, Node, &until{shares: seen, n: len(all), reached: cancel}
+	c, err := New(Options{Brokers: k.Addrs(), Transport: transport, Group: "g", Topics: []string{arrivalsTopic}, BatchSize: benchBatch, Lanes: lanes, Path: path})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.StartTimer()
+	begin := time.Now()
+	err = c.Run(ctx)
+	took := time.Since(begin)
+	b.StopTimer()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return seen, took
 }
 
 // until calls reached when n records have been delivered.
