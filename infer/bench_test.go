@@ -318,3 +318,47 @@ func BenchmarkReddit(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkGrow: rows of M for a node batch of 256 arrivals, attached beforehand, four entries each: their tables, their messages and
+// the solve, against messages of as many arrivals as S has nodes. open is what a version costs once.
+func BenchmarkGrow(b *testing.B) {
+	const n, hidden, factors = 256, 256, 8
+	batch, _ := flickr(n)
+	rng := rand.New(rand.NewPCG(8, 0))
+	others := &infer.Batch{X: arrivalWords(rng, benchSynthetic)}
+	others.R, others.Known = infer.Attach(arrivalRows(rng, benchSynthetic), benchSynthetic)
+	for _, m := range benchModels(hidden) {
+		frozen := m.frozen.(infer.Attachable)
+		tables := frozen.ArrivedTables(others)
+		parts := infer.Messages{C: infer.Part{Scale: 1}}
+		for range tables.U {
+			parts.U = append(parts.U, infer.Part{Scale: 1})
+		}
+		if tables.C.Cols > 1 {
+			parts.U[0], parts.C = infer.Part{Factor: randomDense(rng, hidden, factors)}, infer.Part{Factor: randomDense(rng, hidden, factors)}
+		}
+		open := func() *infer.Grower {
+			return infer.NewGrower(parts.Of(tables), benchMapping, []infer.GrowingModel{{Frozen: frozen, Messages: parts}})
+		}
+		b.Run(m.name, func(b *testing.B) {
+			grower := open()
+			b.ReportAllocs()
+			for b.Loop() {
+				grower.Grow(batch)
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(n*b.N), "µs/solve")
+			nodesPerSecond(b, n)
+		})
+		b.Run(m.name+"/tables", func(b *testing.B) {
+			for b.Loop() {
+				frozen.ArrivedTables(batch)
+			}
+			nodesPerSecond(b, n)
+		})
+		b.Run(m.name+"/open", func(b *testing.B) {
+			for b.Loop() {
+				open()
+			}
+		})
+	}
+}
