@@ -191,19 +191,19 @@ type jointAPPNP struct {
 
 func (j *jointAPPNP) Nodes() int { return j.host.adj.Rows }
 
-func (j *jointAPPNP) run(b *Batch) (nodes, arrivals *graph.Dense) {
+func (j *jointAPPNP) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
 	b.check(j.Nodes())
 	return j.host.join(b).restart(j.z, j.answers(j.project.Apply(b.X)), 1-j.alpha, j.hops)
 }
 
 func (j *jointAPPNP) Logits(b *Batch) *graph.Dense {
-	_, arrivals := j.run(b)
+	_, arrivals := j.everywhere(b)
 	return arrivals
 }
 
 // GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
 func (j *jointAPPNP) GraphLogits(b *Batch) *graph.Dense {
-	nodes, _ := j.run(b)
+	nodes, _ := j.everywhere(b)
 	return nodes
 }
 

@@ -94,15 +94,23 @@ func (j *jointCheby3) Logits(b *Batch) *graph.Dense {
 
 // GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
 func (j *jointCheby3) GraphLogits(b *Batch) *graph.Dense {
+	nodes, _ := j.everywhere(b)
+	return nodes
+}
+
+func (j *jointCheby3) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
 	b.check(j.Nodes())
 	joint := j.host.join(b)
 	tg, tb := j.messages(joint, j.project.Apply(b.X))
 	g, a := j.layer(joint, len(j.final), tg, tb)
-	out := joint.nodes(false, len(j.final), g, a)
-	for i := range out.Rows {
-		outer(out.Row(i), tg.Row(i), j.final)
+	nodes, arrivals = joint.nodes(false, len(j.final), g, a), joint.arrivals(len(j.final), g, false, a)
+	for i := range nodes.Rows {
+		outer(nodes.Row(i), tg.Row(i), j.final)
 	}
-	return out
+	for i := range arrivals.Rows {
+		outer(arrivals.Row(i), tb.Row(i), j.final)
+	}
+	return nodes, arrivals
 }
 
 // Embeddings are the hidden states of the arrivals after the relu, n×h.

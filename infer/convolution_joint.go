@@ -67,13 +67,21 @@ func (j *jointConvolution) logits(b *Batch, nearOnly bool) *graph.Dense {
 
 // GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
 func (j *jointConvolution) GraphLogits(b *Batch) *graph.Dense {
+	nodes, _ := j.everywhere(b)
+	return nodes
+}
+
+func (j *jointConvolution) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
 	joint, zb := j.enter(b)
 	tg, tb := j.nodeMessages(joint, false, zb), j.arrivalMessages(joint, zb)
-	out := joint.nodes(false, j.classes(), tg, tb)
-	for i := range out.Rows {
-		j.close(out.Row(i), tg.Row(i))
+	nodes, arrivals = joint.nodes(false, j.classes(), tg, tb), joint.arrivals(j.classes(), tg, false, tb)
+	for i := range nodes.Rows {
+		j.close(nodes.Row(i), tg.Row(i))
 	}
-	return out
+	for i := range arrivals.Rows {
+		j.close(arrivals.Row(i), tb.Row(i))
+	}
+	return nodes, arrivals
 }
 
 // Embeddings are the hidden states of the arrivals after the relu, n×h.

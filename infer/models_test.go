@@ -172,8 +172,8 @@ func (w *world) readTolerance(c candidate, t reference.Tables, b reference.Arriv
 	return oracleTol * edges * terms
 }
 
-// Eq. 11 over the batch's neighbourhood only is the joint answer, bit for bit.
-func TestEq11NeighbourhoodIsJoint(t *testing.T) {
+// Eq. 11 over the batch's neighbourhood only, and with nothing kept between batches, is the joint answer, bit for bit.
+func TestEq11NeighbourhoodAndPassAreJoint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		for _, side := range []string{"T", "S"} {
@@ -183,9 +183,12 @@ func TestEq11NeighbourhoodIsJoint(t *testing.T) {
 					Neighbourhood(adj *graph.CSR, x infer.Inputs, pre *infer.Preprocess) infer.Deployment
 				}).Neighbourhood(adj, x, w.preprocess())
 				joint := c.own.Joint(adj, x, w.preprocess())
+				pass := &infer.Pass{Model: c.own, Adj: adj, X: x, Preprocess: w.preprocess()}
 				for _, graphBatch := range []bool{false, true} {
 					b := w.batch(side, graphBatch)
-					sameBits(t, c.name+" on "+side, local.Logits(b).Data, joint.Logits(b).Data)
+					want := joint.Logits(b).Data
+					sameBits(t, c.name+" on "+side, local.Logits(b).Data, want)
+					sameBits(t, c.name+" on "+side+", one pass", pass.Logits(b).Data, want)
 				}
 			}
 		}

@@ -217,10 +217,15 @@ func twoHops(joint *joined, zg, zb *graph.Dense, nearOnly bool) *graph.Dense {
 
 // GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
 func (j *jointSGC) GraphLogits(b *Batch) *graph.Dense {
+	nodes, _ := j.everywhere(b)
+	return nodes
+}
+
+func (j *jointSGC) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
 	b.check(j.Nodes())
 	joint, zb, width := j.host.join(b), j.project.Apply(b.X), j.z.Cols
-	g := joint.nodes(false, width, j.z, zb)
-	return addRow(joint.nodes(false, width, g, joint.arrivals(width, j.z, false, zb)), j.bias)
+	g, a := joint.nodes(false, width, j.z, zb), joint.arrivals(width, j.z, false, zb)
+	return addRow(joint.nodes(false, width, g, a), j.bias), addRow(joint.arrivals(width, g, false, a), j.bias)
 }
 
 // Embeddings returns what the weights are applied to, Â(𝔸)² [X; x], n×d. The first call makes X of the graph dense, and

@@ -210,6 +210,11 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 		of.Mean = value
 	}
 	r.MsPerBatch = eval.Time(predictor, set)
+	if d.pass != nil {
+		whole := *predictor
+		whole.Model = d.pass()
+		r.MsPerBatchKept, r.MsPerBatch = r.MsPerBatch, eval.Time(&whole, set)
+	}
 	if d.spreading != nil {
 		r.PropagationMs = eval.Time(alonePropagation{predictor.Propagation}, set)
 	}

@@ -20,6 +20,8 @@ type placed struct {
 	tables     *infer.Tables
 	// build makes the deployment from copies of its own, so that what it holds can be measured.
 	build func() infer.Deployment
+	// pass is the same with nothing kept from batch to batch; nil on S.
+	pass func() infer.Deployment
 	// near is the same over the two-hop neighbourhood of a batch; nil on S, and where a model has no such form.
 	near func() infer.Deployment
 	// spread prepares label or error propagation at one α.
@@ -53,6 +55,9 @@ func (p *placed) on(s *eval.Set) *eval.Set {
 func (t *task) jointOnT(m infer.Model) *placed {
 	p := &placed{model: m, attachment: artifact.AttachJoint}
 	p.build = func() infer.Deployment { return cloned(m).Joint(copied(t.original.Adj), t.inputs, t.pre) }
+	p.pass = func() infer.Deployment {
+		return &infer.Pass{Model: m, Adj: t.original.Adj, X: t.inputs, Preprocess: t.pre}
+	}
 	if _, ok := m.(neighbourly); ok {
 		p.near = func() infer.Deployment {
 			return cloned(m).(neighbourly).Neighbourhood(copied(t.original.Adj), t.inputs, t.pre)

@@ -38,6 +38,7 @@ func joined(rows []Result) Result {
 	}
 	mean := func(of func(r *Result) float64) float64 { return SpreadOf(values(rows, of)).Mean }
 	out.MsPerBatch = mean(func(r *Result) float64 { return r.MsPerBatch })
+	out.MsPerBatchKept = mean(func(r *Result) float64 { return r.MsPerBatchKept })
 	out.MsPerBatchNear = mean(func(r *Result) float64 { return r.MsPerBatchNear })
 	out.PropagationMs = mean(func(r *Result) float64 { return r.PropagationMs })
 	out.TrainSeconds = mean(func(r *Result) float64 { return r.TrainSeconds })

@@ -34,10 +34,12 @@ type Result struct {
 	// WeightDecay is what validation chose for most seeds, WeightDecays what it chose for each.
 	WeightDecay  float64   `json:"weight_decay"`
 	WeightDecays []float64 `json:"weight_decays"`
-	// MsPerBatch is wall-clock milliseconds of a batch, on S with attachment (see [Time]), on T over the full graph, and
-	// MsPerBatchNear the same over the batch's two-hop neighbourhood only. PropagationMs is the part of label or error
-	// propagation alone.
+	// MsPerBatch is wall-clock milliseconds of a batch: on S with attachment (see [Time]), joined to T a forward pass over the
+	// full graph, as the paper has it (see [infer.Pass]). On T there are two more. MsPerBatchKept is over the full graph too, with
+	// what no batch changes kept: XW of the first layer, and no logits but the arrivals'. MsPerBatchNear keeps the same and
+	// computes the batch's two-hop neighbourhood only. PropagationMs is the part of label or error propagation alone.
 	MsPerBatch     float64 `json:"ms_per_batch"`
+	MsPerBatchKept float64 `json:"ms_per_batch_kept,omitempty"`
 	MsPerBatchNear float64 `json:"ms_per_batch_neighbourhood,omitempty"`
 	PropagationMs  float64 `json:"propagation_ms_per_batch,omitempty"`
 	// InferenceBytes is what [Memory] says. KeptBytes is what is kept for T's nodes besides and does not count there: eight

@@ -35,6 +35,7 @@ func (p *Page) results() section {
 	}
 	cost := []column{
 		{p.perBatch(), func(r *eval.Result) string { return positive(r.MsPerBatch, significant) }},
+		{"full graph, XW kept", func(r *eval.Result) string { return positive(r.MsPerBatchKept, significant) }},
 		{"two-hop neighbourhood only", func(r *eval.Result) string { return positive(r.MsPerBatchNear, significant) }},
 		{"propagation alone", func(r *eval.Result) string { return positive(r.PropagationMs, significant) }},
 		{"inference memory", func(r *eval.Result) string { return positive(float64(r.InferenceBytes), bytesText) }},
