@@ -31,8 +31,9 @@ func demoCommand() *cobra.Command {
 			"With --artifact it serves an artifact of these data instead of training one.\n" +
 			"With --grow half of the training nodes are withheld and arrive with the test nodes, in a random order, each with its\n" +
 			"edges to the nodes of the original graph and to earlier arrivals. The same stream is run three times: arrivals are\n" +
-			"forgotten, are attached to (attach.arrivals), and are also merged into the original graph after half of the stream,\n" +
-			"of which a new artifact is made and takes over. It waits for that before its last third where it is too fast.",
+			"forgotten; they are attached to (attach.arrivals); and those of the first half are merged into the original graph,\n" +
+			"of which a new artifact is made beside the stream, that takes over. Labels of withheld nodes are known by then,\n" +
+			"those of test nodes never.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet demo\n  rivulet demo --data ../shared/data/cora --mode graph --batch 64\n  rivulet demo --preset flickr --json\n" +
 			"  rivulet demo --data ../shared/data/cora --artifact out/cora --model gcn\n  rivulet demo --data ../shared/data/cora --grow",
@@ -45,9 +46,12 @@ func demoCommand() *cobra.Command {
 	flags.StringVar(&o.Mode, "mode", o.Mode, "node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "most arrivals of a micro-batch")
 	flags.DurationVar(&o.Linger, "linger", o.Linger, "how long the first arrival of a micro-batch waits for others")
-	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken, with --grow so that a stream takes 15 s to a minute, by the time of the training")
-	flags.BoolVar(&grow, "grow", false, "measure what becomes of accuracy and unknown neighbours as the graph grows by arrivals: off, on, and with a refresh in mid-stream, for whose training the stream waits after two thirds of its arrivals, and after three quarters for its being served")
-	flags.BoolVar(&o.Labels, "labels", false, "publish the true class of each arrival once its prediction was read, and show the accuracy and calibration that the consumer counts by them")
+	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken; "+
+		"with --grow so that a stream takes 15 s to a minute, by the time of the training")
+	flags.BoolVar(&grow, "grow", false, "withhold half of the training nodes, and measure accuracy and unknown neighbours as they and the test nodes arrive: "+
+		"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until that is trained, and after three quarters until it serves")
+	flags.BoolVar(&o.Labels, "labels", false, "publish the true class of each arrival once its prediction was read, and show the accuracy and "+
+		"calibration that the consumer counts by them")
 	flags.IntVar(&o.Partitions, "partitions", o.Partitions, "partitions of the topics")
 	flags.IntVar(&o.Train.Nodes, "nodes", 0, "synthetic nodes; 0: by --ratio")
 	flags.Float64Var(&o.Train.Ratio, "ratio", 0, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")

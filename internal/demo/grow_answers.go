@@ -75,8 +75,8 @@ func (a *answers) line(growth string) string {
 	sent := a.tally.handed()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return fmt.Sprintf("growth %s: arrived %d of %d, predicted %d, accuracy on test nodes %.2f%%, unknown neighbours %.1f%%, versions %d", growth,
-		sent, len(a.plan.order), len(a.by), share(a.right, a.tested), share(a.unknown, a.edges), len(a.versions))
+	return fmt.Sprintf("growth %s: arrived %d of %d, predicted %d, accuracy on test nodes %.2f%%, unknown neighbours %.1f%%, versions %d",
+		growth, sent, len(a.plan.order), len(a.by), share(a.right, a.tested), share(a.unknown, a.edges), len(a.versions))
 }
 
 // share is n of all in percent; 0 of none.

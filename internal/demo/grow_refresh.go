@@ -146,7 +146,8 @@ func (r *refresher) records(ctx context.Context, topic string, take func(value [
 		return err
 	}
 	defer transport.CloseIdleConnections()
-	t, err := consumer.NewReader(consumer.ReaderOptions{Brokers: r.cfg.Kafka.Brokers.Brokers, Transport: transport, Topic: topic, Logger: r.o.Log})
+	t, err := consumer.NewReader(consumer.ReaderOptions{Brokers: r.cfg.Kafka.Brokers.Brokers, Transport: transport, Topic: topic,
+		Logger: r.o.Log})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -188,8 +187,8 @@ func (g *growing) figures(run *growRun, places []int, whole map[string]map[int32
 		agree += count(a.class == on)
 		wholeRight += count(on == y)
 	}
-	return Figures{Unknown: share(unknown, edges), Accuracy: share(right, tested), Agreement: share(agree, tested), Whole: share(wholeRight, tested),
-		Refreshed: share(refreshed, answered)}
+	return Figures{Unknown: share(unknown, edges), Accuracy: share(right, tested), Agreement: share(agree, tested),
+		Whole: share(wholeRight, tested), Refreshed: share(refreshed, answered)}
 }
 
 func count(is bool) int {
@@ -201,8 +200,8 @@ func count(is bool) int {
 
 // Print writes the tables for a person.
 func (r *GrowReport) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%s: T of %d nodes on S of %d; %d training nodes withheld and %d test nodes arrive at %.0f/s, seed %d\n", r.Dataset, r.Nodes,
-		r.SyntheticNodes, r.Withheld, r.Test, r.Rate, r.Seed)
+	fmt.Fprintf(w, "%s: T of %d nodes on S of %d; %d training nodes withheld and %d test nodes arrive at %.0f/s, seed %d\n",
+		r.Dataset, r.Nodes, r.SyntheticNodes, r.Withheld, r.Test, r.Rate, r.Seed)
 	fmt.Fprintf(w, "unknown: neighbours without a row of M; right: accuracy on test nodes; agree: with Whole, the same model on T with all earlier\n"+
 		"arrivals in it (the refreshed model where the refreshed artifact answered); new: answered by the refreshed artifact; all in percent\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -234,7 +233,8 @@ func (r *GrowReport) Print(w io.Writer) error {
 }
 
 func (w *Window) print(t io.Writer, name string) {
-	fmt.Fprintf(t, "%s\t%d\t%.1f\t%s%s%s%.1f\t%.0f\t\n", name, w.Test, w.Off.Whole, w.Off.cells(), w.On.cells(), w.Refresh.cells(), w.Refresh.Whole, w.Refresh.Refreshed)
+	fmt.Fprintf(t, "%s\t%d\t%.1f\t%s%s%s%.1f\t%.0f\t\n", name, w.Test, w.Off.Whole,
+		w.Off.cells(), w.On.cells(), w.Refresh.cells(), w.Refresh.Whole, w.Refresh.Refreshed)
 }
 
 func (f *Figures) cells() string {
@@ -243,7 +243,9 @@ func (f *Figures) cells() string {
 
 func (r *GrowReport) refreshText() string {
 	f, s := r.Refresh, r.Streams[2]
-	text := []string{fmt.Sprintf("refresh: the first %d arrivals merged, %d with a class; T of %d nodes trained in %.1f s beside the stream", f.Arrivals, f.Labelled, f.Nodes, f.TrainSeconds),
+	text := []string{
+		fmt.Sprintf("refresh: the first %d arrivals merged, %d with a class; T of %d nodes trained in %.1f s beside the stream",
+			f.Arrivals, f.Labelled, f.Nodes, f.TrainSeconds),
 		fmt.Sprintf("validation %.2f%%, before %.2f%%", f.Validation, f.ValidationBefore)}
 	if s.HeldSeconds > 0 {
 		text = append(text, fmt.Sprintf("the stream waited %.1f s for it", s.HeldSeconds))
@@ -251,6 +253,7 @@ func (r *GrowReport) refreshText() string {
 	if f.Refused {
 		return strings.Join(append(text, "refused: more than a point worse"), "; ")
 	}
-	return strings.Join(slices.Concat(text, []string{fmt.Sprintf("%s served from arrival %d on; longest pause within 2 s of the swap %.1f ms",
-		f.Version, s.FirstSwapped, s.SwapPause)}), "; ")
+	text = append(text, fmt.Sprintf("%s served from arrival %d on; longest pause within 2 s of the swap %.1f ms",
+		f.Version, s.FirstSwapped, s.SwapPause))
+	return strings.Join(text, "; ")
 }

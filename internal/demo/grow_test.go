@@ -43,8 +43,8 @@ func TestPlan(t *testing.T) {
 	if slices.Equal(p.order, mustPlan(t, d, 4).order) {
 		t.Error("another seed gives the same order")
 	}
-	arrive := slices.Sorted(slices.Values(p.order))
-	if want := slices.Sorted(slices.Values(slices.Concat(d.Train, d.Test))); !slices.Equal(slices.Sorted(slices.Values(slices.Concat(arrive, p.base.Train))), want) {
+	sorted := func(nodes ...[]int32) []int32 { return slices.Sorted(slices.Values(slices.Concat(nodes...))) }
+	if !slices.Equal(sorted(p.order, p.base.Train), sorted(d.Train, d.Test)) {
 		t.Error("training and test nodes are not divided into T and arrivals")
 	}
 	for class := range d.Classes {
