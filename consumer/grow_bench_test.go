@@ -69,7 +69,8 @@ func newGrowthBench(b *testing.B) *growthBench {
 	for _, on := range []bool{false, true} {
 		w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: g.prefix, Consumer: strconv.FormatBool(on), CacheBytes: 256 << 20,
 			Clock: SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-			Serve: serving.Options{Calibration: infer.PropagateNone, Arrivals: serving.ArrivalOptions{On: on, TTL: time.Hour, MaxRows: 1_000_000, Now: time.Now}}})
+			Serve: serving.Options{Calibration: infer.PropagateNone,
+				Arrivals: serving.ArrivalOptions{On: on, TTL: time.Hour, MaxRows: 1_000_000, Now: time.Now}}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -148,7 +149,8 @@ func (g *growthBench) report(b *testing.B, nodes int, off, on time.Duration, wit
 	b.ReportMetric(float64(nodes)/off.Seconds(), "off-nodes/s")
 	b.ReportMetric(float64(nodes)/on.Seconds(), "on-nodes/s")
 	b.ReportMetric(off.Seconds()/on.Seconds(), "on/off")
-	for name, d := range map[string]time.Duration{"off-lookup": without.sum.Lookup, "on-lookup": with.sum.Lookup, "solve": with.sum.Solve, "keep": with.sum.Keep} {
+	for name, d := range map[string]time.Duration{"off-lookup": without.sum.Lookup, "on-lookup": with.sum.Lookup,
+		"solve": with.sum.Solve, "keep": with.sum.Keep} {
 		b.ReportMetric(float64(d.Nanoseconds())/float64(nodes)/1e3, name+"-µs/node")
 	}
 	b.ReportMetric(0, "ns/op")

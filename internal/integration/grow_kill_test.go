@@ -264,7 +264,8 @@ func (s *growing) checkPredictions(windows []window, delivery string) {
 	for _, w := range windows {
 		inHand += len(w.ids)
 	}
-	s.t.Logf("%d arrivals; %d kills between rows and commit, with %d arrivals in hand; %d are published more than once", len(s.sent), len(windows), inHand, repeated)
+	s.t.Logf("%d arrivals; %d kills between rows and commit, with %d arrivals in hand; %d are published more than once",
+		len(s.sent), len(windows), inHand, repeated)
 }
 
 // checkRows reads the rows of all arrivals as a consumer of the version does, and makes predictions and rows once more of what is kept.
@@ -340,7 +341,8 @@ func (s *growing) reader() *serving.Version {
 	s.t.Helper()
 	w, err := serving.NewWatcher(s.store, serving.WatcherOptions{Prefix: s.prefix, Consumer: "reader", LookupTimeout: time.Minute,
 		Clock: consumer.SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Serve: serving.Options{Arrivals: serving.ArrivalOptions{On: true, TTL: time.Hour, MaxRows: config.Default[config.Consumer]().Attach.MaxRows, Now: time.Now}}})
+		Serve: serving.Options{Arrivals: serving.ArrivalOptions{On: true, TTL: time.Hour, Now: time.Now,
+			MaxRows: config.Default[config.Consumer]().Attach.MaxRows}}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
