@@ -1,6 +1,10 @@
 package nnls
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas64"
+)
 
 // dependent is the share of a column's squared norm below which what a support leaves of it is rounding.
 const dependent = 1e-9
@@ -68,7 +72,7 @@ func (b *basis) push(col int32) {
 
 	copy(s.v, b.gram[int(col)*b.n:int(col+1)*b.n])
 	for q, l := range s.lower[:last] {
-		subtract(s.v, l, b.stages[q+1].v)
+		blas64.Axpy(-l, blas64.Vector{N: b.n, Inc: 1, Data: b.stages[q+1].v}, blas64.Vector{N: b.n, Inc: 1, Data: s.v})
 	}
 	v := s.v
 	left, r, leftBefore, rBefore := s.left[:len(v)], s.r[:len(v)], before.left[:len(v)], before.r[:len(v)]
@@ -81,14 +85,6 @@ func (b *basis) push(col int32) {
 	}
 }
 
-// subtract is y −= a·x.
-func subtract(y []float64, a float64, x []float64) {
-	x = x[:len(y)]
-	for i := range y {
-		y[i] -= a * x[i]
-	}
-}
-
 // best is the column outside of the support and not in out whose addition lowers the loss most; -1 where none does. With r its
 // product with what the support leaves of t, the loss falls by ½r²/‖c⊥‖², c⊥ the part of the column that is orthogonal to the
 // support: exact as long as no weight of the support becomes negative.
@@ -97,7 +93,10 @@ func (b *basis) best(out []int32) int32 {
 	at, most := int32(-1), 0.0
 	left, least := s.left[:len(s.r)], b.least[:len(s.r)]
 	for i, r := range s.r {
-		if r <= 0 || r*r <= most*left[i] || left[i] <= least[i] || b.holds(int32(i)) || contains(out, int32(i)) {
+		if r*math.Abs(r) <= most*left[i] { // nearly always, so that it is foreseen
+			continue
+		}
+		if r <= 0 || left[i] <= least[i] || b.holds(int32(i)) || contains(out, int32(i)) {
 			continue
 		}
 		at, most = int32(i), r*r/left[i]
