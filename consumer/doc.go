@@ -88,7 +88,7 @@
 //     attached to the same arrivals, whatever has arrived since, and gets the same bits. After a crash between the publication and
 //     the rows it may see more than the first time; under exactly_once nobody has seen the first one.
 //   - Rows belong to a version and go with it: a new one begins without any. Where there are as many as there may be, arrivals
-//     are predicted as ever and get none.
+//     are predicted as ever and get none; what is predicted again of them is attached to what is there then.
 //   - While rows cannot be written the batch waits, published and not committed, as it does for the brokers.
 //
 // # Stopping
