@@ -9,6 +9,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer"
 	"rivulet/trainer/eval"
 )
 
@@ -66,5 +68,25 @@ func TestModelsAreChecked(t *testing.T) {
 		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
+	}
+}
+
+// What is fitted on S beside weights that were given has their α and hops.
+func TestGivenAPPNPShapesItsOwnOnS(t *testing.T) {
+	d := small(t, dataset.BagOfWords)
+	o := options(15)
+	o.Models, o.Hidden = []string{"appnp"}, 8
+	classes := len(d.Classes)
+	o.Weights = map[string]infer.Model{"appnp": &infer.APPNP{W1: graph.NewDense(d.X.Cols(), 8), B1: make([]float32, 8),
+		W2: graph.NewDense(8, classes), B2: make([]float32, classes), Alpha: 0.3, Hops: 4}}
+	task, err := newTask(d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := task.shape("appnp"); got.Alpha != 0.3 || got.Hops != 4 {
+		t.Errorf("α %g and %d hops, want those of the weights, 0.3 and 4", got.Alpha, got.Hops)
+	}
+	if got := task.shape("gcn"); got.Hidden != 8 {
+		t.Errorf("a gcn of width %d, want 8", got.Hidden)
 	}
 }
