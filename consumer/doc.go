@@ -77,7 +77,7 @@
 // # Arrivals as nodes
 //
 // With [PipelineOptions.Arrivals] each predicted arrival gets a row of M of its own, by which later ones attach to it. The rows are
-// solved and written when the batch has been published and before its offsets are committed ([event.Batch.BeforeCommit]), so they
+// solved beside the publication of the batch and written after it, before its offsets are committed ([event.Batch.BeforeCommit]): they
 // delay no prediction of their batch, and no committed arrival is without its row. A row is to be found, by every consumer of the
 // version, from then on: the batch that is under way at the same time does not see it. Then:
 //

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -157,18 +158,18 @@ func (p *Pipeline) fingerprint(r *Record) uint64 {
 	return p.digest.Sum64()
 }
 
-// grow returns what gives the arrivals of a batch their rows: it runs when their predictions have been published, and before their
+// keep returns what writes the rows of a batch's arrivals: it runs when their predictions have been published, and before their
 // offsets are committed. In a consumer it tries again until the rows are written or ctx ends.
-func (p *Pipeline) grow(version Growing, arrivals []*slot, batch *infer.Batch, stats *BatchStats) func(ctx context.Context) error {
+func (p *Pipeline) keep(version Growing, rows *solving, stats *BatchStats) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		watch := p.stopwatch()
 		if stats.Published.IsZero() {
 			stats.Published = watch.last
 		}
-		arrived, again := p.solve(version, arrivals, batch, stats)
-		watch.lap(&stats.Solve)
+		rows.wait()
+		stats.Solve, stats.Solved, stats.Residual = rows.took, len(rows.arrived), rows.residual
 		for {
-			err := version.KeepArrivals(ctx, arrived, again)
+			err := version.KeepArrivals(ctx, rows.arrived, rows.again)
 			switch {
 			case err == nil:
 				if p.keeping != nil {
@@ -186,31 +187,46 @@ func (p *Pipeline) grow(version Growing, arrivals []*slot, batch *infer.Batch, s
 	}
 }
 
-// solve returns the rows to write: of arrivals that have none, are no nodes of T, and of which nothing was left unread.
-func (p *Pipeline) solve(version Growing, arrivals []*slot, batch *infer.Batch, stats *BatchStats) (arrived []infer.Arrived, again []string) {
+// solving is the rows of a batch's arrivals, computed beside its publication. It reads the batch until wait returns.
+type solving struct {
+	done     chan struct{}
+	arrived  []infer.Arrived // rows to write
+	again    []string        // arrivals that had their rows before
+	residual float64
+	took     time.Duration
+}
+
+func (s *solving) wait() { <-s.done }
+
+// solve begins to solve the rows to write: of arrivals that have none, are no nodes of T, and of which nothing was left unread.
+func (p *Pipeline) solve(version Growing, arrivals []*slot, batch *infer.Batch) *solving {
+	rows := &solving{done: make(chan struct{})}
 	grows := func(s *slot) bool { return s.again == nil && !s.taken && !s.original && !s.degraded && !s.withdrawn }
-	if !slices.ContainsFunc(arrivals, grows) {
-		for _, s := range arrivals {
-			if s.again != nil {
-				again = append(again, s.arrival.ID)
-			}
+	for _, s := range arrivals {
+		if s.again != nil {
+			rows.again = append(rows.again, s.arrival.ID)
 		}
-		return nil, again
 	}
-	grown := version.Grow(batch)
-	for i, s := range arrivals {
-		switch {
-		case s.again != nil:
-			again = append(again, s.arrival.ID)
-		case grows(s):
+	if !slices.ContainsFunc(arrivals, grows) {
+		close(rows.done)
+		return rows
+	}
+	go func() {
+		defer close(rows.done)
+		watch := p.stopwatch()
+		grown := version.Grow(batch)
+		for i, s := range arrivals {
+			if !grows(s) {
+				continue
+			}
 			row := grown.Row(i)
 			if !row.Known {
 				continue // its messages are no numbers
 			}
-			arrived = append(arrived, infer.Arrived{ID: s.arrival.ID, Row: row, Record: s.record64, Attached: s.attached})
-			stats.Residual += float64(grown.Left[i])
+			rows.arrived = append(rows.arrived, infer.Arrived{ID: s.arrival.ID, Row: row, Record: s.record64, Attached: s.attached})
+			rows.residual += float64(grown.Left[i])
 		}
-	}
-	stats.Solved = len(arrived)
-	return arrived, again
+		watch.lap(&rows.took)
+	}()
+	return rows
 }

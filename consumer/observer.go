@@ -51,12 +51,13 @@ type BatchStats struct {
 	// Lookups is the number of distinct ids whose rows of M were asked for.
 	Lookups int
 	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of their squared
-	// messages that the rows leave out. Solve and Keep are how long solving and writing them took, after the publication.
+	// messages that the rows leave out. Solve is how long solving took, beside Wait and the publication; Keep is the time from the
+	// publication until the rows were written, with what was left of the solve.
 	Solved      int
 	Residual    float64
 	Solve, Keep time.Duration
 	// Wait is how long the batch, ready to be delivered, waited for the batch before it. The stages are disjoint;
-	// together with Wait, Solve and Keep they make up the time from Started to the end of the delivery.
+	// together with Wait and Keep they make up the time from Started to the end of the delivery.
 	Decode, Lookup, Attach, Infer, Wait, Deliver time.Duration
 	// Started is when the batch was formed, Published when its predictions were durable.
 	Started, Published time.Time

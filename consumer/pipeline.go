@@ -111,21 +111,25 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Infer)
 
+	// With their predictions published and before their offsets are committed, arrivals get rows of their own. They are solved
+	// meanwhile.
+	if p.Arrivals && len(arrivals) > 0 {
+		rows := p.solve(version.(Growing), arrivals, batch)
+		defer rows.wait()
+		out.BeforeCommit = p.keep(version.(Growing), rows, &stats)
+	}
+
 	// Batches are delivered in the order in which they were read.
 	if err := in.After.wait(ctx); err != nil {
 		return err
 	}
 	watch.lap(&stats.Wait)
 
-	// With their predictions published and before their offsets are committed, arrivals get rows of their own.
-	if p.Arrivals && len(arrivals) > 0 {
-		out.BeforeCommit = p.grow(version.(Growing), arrivals, batch, &stats)
-	}
 	if err := p.Deliverer.Deliver(ctx, out); err != nil {
 		return fmt.Errorf("delivering batch %s: %w", in.Name, err)
 	}
 	watch.lap(&stats.Deliver)
-	stats.Deliver -= stats.Solve + stats.Keep
+	stats.Deliver -= stats.Keep
 
 	p.report(stats, arrivals, &out, watch.last)
 	return nil
