@@ -81,3 +81,23 @@ func TestMisusePanics(t *testing.T) {
 		})
 	}
 }
+
+func TestAligned(t *testing.T) {
+	for cols, width := range map[int]int{0: 0, 1: 1, 2: 2, 3: 4, 5: 8, 8: 8, 9: 16, 41: 48} {
+		m := NewDense(3, cols)
+		for k := range m.Data {
+			m.Data[k] = float32(k + 1)
+		}
+		got := m.Aligned()
+		if got.Rows != 3 || got.Cols != width {
+			t.Fatalf("%d columns become %d×%d, want 3×%d", cols, got.Rows, got.Cols, width)
+		}
+		for i := range 3 {
+			for k, v := range got.Row(i) {
+				if want := float32(i*cols + k + 1); (k < cols && v != want) || (k >= cols && v != 0) {
+					t.Errorf("%d columns, row %d: %v", cols, i, got.Row(i))
+				}
+			}
+		}
+	}
+}

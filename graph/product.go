@@ -71,9 +71,12 @@ func MulDense(x, w *Dense) *Dense {
 const panelBytes = 24 << 10
 
 // AddProduct adds rows lo to hi of x·w to those of dst, r×k · k×c → r×c. Its bits are those of [AddRows] with the non-zeros
-// of a row of x in ascending columns, if w is finite.
+// of a row of x in ascending columns, if w is finite. w may be wider than dst: its leading columns are read.
 func AddProduct(dst, x, w *Dense, lo, hi int) {
-	if lo == hi || w.Cols == 0 {
+	if x.Cols != w.Rows || dst.Cols > w.Cols {
+		panic(fmt.Sprintf("graph: product %d×%d · %d×%d into %d columns", x.Rows, x.Cols, w.Rows, w.Cols, dst.Cols))
+	}
+	if lo == hi || dst.Cols == 0 {
 		return
 	}
 	nz := NewNonZeros(x.Cols)

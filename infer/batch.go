@@ -67,14 +67,14 @@ func (b *Batch) check(m int) {
 func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 	n := len(neighbours)
 	known = make([]int32, n)
-	// Where each row of r may begin: r is a fraction of what is added up, where arrivals have many neighbours, and never wider
-	// than S.
+	// Where each row of r may begin: r is a fraction of what is added up, where arrivals have many neighbours.
 	begin, length := make([]int, n+1), make([]int, n)
 	met := 0
 	for _, rows := range neighbours {
 		met += len(rows)
 	}
 	graph.ParallelRows(n, met, func(lo, hi int) {
+		set := newColumns(synthetic)
 		for i := lo; i < hi; i++ {
 			entries := 0
 			for k := range neighbours[i] {
@@ -83,7 +83,10 @@ func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 					entries += len(row.Cols)
 				}
 			}
-			begin[i+1] = min(entries, synthetic)
+			if entries > synthetic/2 { // many are equal
+				entries = set.count(neighbours[i])
+			}
+			begin[i+1] = entries
 		}
 	})
 	for i := range n {
@@ -129,6 +132,23 @@ func (s columns) add(cols []int32, vals, sums []float32) {
 		s[uint32(c)/64] |= 1 << (uint32(c) % 64)
 		sums[c] += vals[p]
 	}
+}
+
+// count is the number of distinct columns of rows of M. It leaves the set empty.
+func (s columns) count(rows []Row) int {
+	for k := range rows {
+		if rows[k].Known {
+			for _, c := range rows[k].Cols {
+				s[uint32(c)/64] |= 1 << (uint32(c) % 64)
+			}
+		}
+	}
+	n := 0
+	for k, word := range s {
+		n += bits.OnesCount64(word)
+		s[k] = 0
+	}
+	return n
 }
 
 // take moves the columns and their sums to cols and vals and returns how many there are. It leaves the set empty and the sums 0.

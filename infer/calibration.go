@@ -13,14 +13,15 @@ func Softmax(dst, logits []float32, temperature float32) {
 	for _, v := range logits {
 		top = max(top, v)
 	}
-	sum := 0.0
+	sum, factor := 0.0, 1/float64(temperature)
 	for k, v := range logits {
-		e := math.Exp(float64((v - top) / temperature))
+		e := math.Exp(float64(v-top) * factor)
 		dst[k] = float32(e)
 		sum += e
 	}
-	for k := range dst {
-		dst[k] = float32(float64(dst[k]) / sum)
+	share := 1 / sum
+	for k, e := range dst {
+		dst[k] = float32(float64(e) * share)
 	}
 }
 

@@ -70,7 +70,7 @@ func (p *Preprocess) Centres() bool { return p.Kind == L2Center || p.Kind == Sta
 // Projection is x ↦ pre(x)·W on raw features with the preprocessing folded into W, so that centring never makes sparse
 // features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W.
 type Projection struct {
-	weight   *graph.Dense // d×h; d×1 where it is diagonal
+	weight   *graph.Dense // d×h, wider where that is faster to read; d×1 where it is diagonal
 	offset   []float32    // h
 	kind     string       // of the preprocessing: what a row is divided by
 	diagonal bool         // W is a diagonal matrix and h = d
@@ -78,7 +78,7 @@ type Projection struct {
 
 // Fold returns the projection onto w (d×h).
 func (p *Preprocess) Fold(w *graph.Dense) *Projection {
-	pr := &Projection{weight: w.Clone(), offset: make([]float32, w.Cols), kind: p.Kind}
+	pr := &Projection{weight: w.Aligned(), offset: make([]float32, w.Cols), kind: p.Kind}
 	if p.Kind == None {
 		return pr
 	}
@@ -92,7 +92,7 @@ func (p *Preprocess) Fold(w *graph.Dense) *Projection {
 		if p.Kind == Standardize {
 			factor /= float64(p.Std[k])
 		}
-		row := pr.weight.Row(k)
+		row := pr.weight.Row(k)[:w.Cols]
 		for c := range row {
 			folded := factor * float64(row[c])
 			row[c] = float32(folded)
@@ -128,7 +128,7 @@ func (pr *Projection) Width() int { return len(pr.offset) }
 // the sparse row with the same non-zeros in ascending columns. A column that a sparse row has twice is two features.
 func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 	if x.Cols() != pr.weight.Rows {
-		panic(fmt.Sprintf("infer: features of %d×%d for weights of %s", x.Rows(), x.Cols(), shape(pr.weight)))
+		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.weight.Rows, pr.Width()))
 	}
 	out := graph.NewDense(x.Rows(), pr.Width())
 	work := len(out.Data) * x.Cols()

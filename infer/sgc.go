@@ -82,13 +82,13 @@ func newFrozenSGC(t *Tables, project *Projection, bias []float32) *frozenSGC {
 	if len(t.U) != 2 || !hasShape(t.U[1], t.Nodes(), classes) || t.U[0].Cols != classes || !hasShape(t.C, t.Nodes(), 1) {
 		panic(fmt.Sprintf("infer: sgc of %d classes on %s, wants u0 and u1 m×C, c m×1", classes, t.shapes()))
 	}
-	return &frozenSGC{project: project, bias: bias, tables: beside(t.U[0], t.U[1], t.C)}
+	return &frozenSGC{project: project, bias: bias, tables: beside(t.U[0], t.U[1], t.C).Aligned()}
 }
 
 type frozenSGC struct {
 	project *Projection
 	bias    []float32
-	tables  *graph.Dense // m×(2C+1): u0, u1, c side by side, so that a neighbour is one stretch of memory
+	tables  *graph.Dense // m×(2C+1) and what aligns it: u0, u1, c side by side, so that a neighbour is one stretch of memory
 }
 
 func (f *frozenSGC) Nodes() int { return f.tables.Rows }
