@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/artifact"
-	"rivulet/artifact/artifacttest"
 	"rivulet/config"
 	"rivulet/infer"
 	"rivulet/mapping"
@@ -18,11 +17,7 @@ import (
 func TestArrivalsAttachToArrivals(t *testing.T) {
 	for _, delivery := range []string{"at_least_once", config.ExactlyOnce} {
 		t.Run(delivery, func(t *testing.T) {
-			b := artifacttest.Several(9, artifacttest.Size{Nodes: 40, Synthetic: 6, Features: 5, Classes: 3})
-			b.Growth = artifacttest.Growth(9, b)
-			if err := b.Seal(); err != nil {
-				t.Fatal(err)
-			}
+			b := growing(t, 9)
 			cfg := stackOf(t, b)
 			cfg.Delivery, cfg.Attach.Arrivals, cfg.Model = delivery, config.On, "sgc"
 			first, batch := newcomers(b, 9)

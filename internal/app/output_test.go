@@ -87,22 +87,30 @@ func TestEmbeddingsReachTheTopicOfPredictions(t *testing.T) {
 	}
 }
 
-// stackOf starts an embedded Redis with a bundle in it and an embedded Kafka, and gives a consumer's settings for both.
-func stackOf(t *testing.T, b *artifact.Bundle) config.Consumer {
+// brokerOf starts an embedded Kafka and gives a consumer's settings for it.
+func brokerOf(t *testing.T) config.Consumer {
 	t.Helper()
 	cfg := config.Default[config.Consumer]()
-	redis, err := devstack.StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(redis.Close)
 	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{
 		cfg.Kafka.Topics.Arrivals: 1, cfg.Kafka.Topics.Predictions: 1, cfg.Kafka.Topics.DeadLetters: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(broker.Close)
-	cfg.Kafka.Brokers.Brokers, cfg.Redis.URL, cfg.HTTP.Listen = broker.Addrs(), config.RedisURL(redis.URL()), ""
+	cfg.Kafka.Brokers.Brokers, cfg.HTTP.Listen = broker.Addrs(), ""
+	return cfg
+}
+
+// stackOf starts an embedded Redis with a bundle in it and an embedded Kafka, and gives a consumer's settings for both.
+func stackOf(t *testing.T, b *artifact.Bundle) config.Consumer {
+	t.Helper()
+	cfg := brokerOf(t)
+	redis, err := devstack.StartRedis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(redis.Close)
+	cfg.Redis.URL = config.RedisURL(redis.URL())
 	client, err := ConnectRedis(cfg.Redis.RedisServer)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,92 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/config"
+	"rivulet/internal/redistest"
+	"rivulet/serving"
+)
+
+// The users of deploy/redis.acl can do all that a trainer and a consumer do, growth included; a consumer cannot do what a trainer does.
+func TestRightsInRedis(t *testing.T) {
+	redistest.Need(t)
+	file, err := filepath.Abs("../../deploy/redis.acl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := redistest.Start(t, "--aclfile", file)
+	cfg := brokerOf(t)
+	cfg.Redis.URL, cfg.Attach.Arrivals = config.RedisURL(server.URL()), config.On
+	as := func(user, password string) config.RedisServer {
+		s := cfg.Redis.RedisServer
+		s.Username, s.Password = user, config.Secret(password)
+		return s
+	}
+	client, err := ConnectRedis(as("rivulet-trainer", "change-me-too"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	publisher, err := serving.NewPublisher(client, cfg.Redis.Prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first, second string
+	cfg.Redis.RedisServer = as("rivulet-consumer", "change-me")
+	for k := range uint64(2) {
+		b := growing(t, 9+k)
+		if err := publisher.Publish(t.Context(), b, serving.PublishOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		first, second = second, b.Manifest.Version
+		arrivals, _ := newcomers(b, 9)
+		for i := range arrivals {
+			arrivals[i].ID = fmt.Sprintf("%d-%d", k, i)
+			arrivals[i].Edges = append(arrivals[i].Edges, fmt.Sprintf("%d-0", k))
+		}
+		streamUntil(t, cfg, arrivals, 9*(int(k)+1))
+	}
+	if versions, err := publisher.Versions(t.Context()); err != nil || len(versions) != 2 {
+		t.Errorf("%d versions, %v", len(versions), err)
+	}
+	if err := publisher.SetCurrent(t.Context(), first); err != nil {
+		t.Error(err)
+	}
+	if err := publisher.Remove(t.Context(), second); err != nil {
+		t.Error(err)
+	}
+	if _, err := publisher.Prune(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	reader, err := ConnectRedis(cfg.Redis.RedisServer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	for name, denied := range map[string]error{
+		"pointing CURRENT elsewhere": reader.Set(t.Context(), "{rivulet}:current", "v", 0).Err(),
+		"removing rows":              reader.Unlink(t.Context(), "rivulet:v:1:rows:0").Err(),
+		"another prefix":             reader.Get(t.Context(), "other").Err(),
+	} {
+		if denied == nil || !strings.Contains(denied.Error(), "NOPERM") {
+			t.Errorf("a consumer that is %s: error %v, want NOPERM", name, denied)
+		}
+	}
+}
+
+// growing is a sealed artifact whose arrivals can be given rows.
+func growing(t *testing.T, seed uint64) *artifact.Bundle {
+	t.Helper()
+	b := artifacttest.Several(seed, artifacttest.Size{Nodes: 40, Synthetic: 6, Features: 5, Classes: 3})
+	b.Growth = artifacttest.Growth(seed, b)
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
