@@ -94,7 +94,7 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	panel := max(16, panelBytes/(4*w.Cols))
 	for from := 0; from < x.Cols; from += panel {
 		to := min(from+panel, x.Cols)
-		for i := lo; i < hi; i++ {
+		for i := addTiles(dst, x, w, lo, hi, from, to); i < hi; i++ {
 			AddRows(dst.Row(i), all[from:to], x.Row(i)[from:to], w)
 		}
 	}

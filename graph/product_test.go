@@ -174,3 +174,44 @@ func TestAddRowsOfLeadingColumns(t *testing.T) {
 		t.Errorf("%v, want %v", y, want)
 	}
 }
+
+// A dense product has the bits of the non-zeros added up row by row, whatever its shape and how many zeros it has.
+func TestAddProductIsAddRowsBitForBit(t *testing.T) { checkAddProduct(t) }
+
+func checkAddProduct(t *testing.T) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, shape := range [][3]int{{1, 1, 1}, {3, 5, 7}, {4, 9, 16}, {5, 200, 17}, {9, 31, 41}, {13, 700, 48}, {8, 20, 130}, {6, 0, 3}} {
+		for _, zeros := range []float64{0, 0.1, 0.9} {
+			x, w := NewDense(shape[0], shape[1]), NewDense(shape[1], shape[2])
+			for k := range x.Data {
+				if x.Data[k] = float32(rng.NormFloat64()); rng.Float64() < zeros {
+					x.Data[k] = 0
+				}
+			}
+			for k := range w.Data {
+				w.Data[k] = float32(rng.NormFloat64())
+			}
+			got, want := NewDense(shape[0]+2, shape[2]), NewDense(shape[0]+2, shape[2])
+			for k := range got.Data {
+				got.Data[k] = float32(rng.NormFloat64())
+			}
+			copy(want.Data, got.Data)
+			wide := w.Aligned()
+			rows := &Dense{Rows: shape[0], Cols: shape[2], Data: got.Data[:shape[0]*shape[2]]}
+			AddProduct(rows, x, wide, min(1, shape[0]-1), shape[0])
+			nz := NewNonZeros(shape[1])
+			for i := min(1, shape[0]-1); i < shape[0]; i++ {
+				nz.Set(x.Row(i))
+				for p, c := range nz.Cols {
+					Axpy(want.Row(i), nz.Vals[p], w.Row(int(c)))
+				}
+			}
+			for k := range want.Data {
+				if math.Float32bits(got.Data[k]) != math.Float32bits(want.Data[k]) {
+					t.Fatalf("%v, %v zeros: element %d is %v, want %v", shape, zeros, k, got.Data[k], want.Data[k])
+				}
+			}
+		}
+	}
+}

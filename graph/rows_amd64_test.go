@@ -8,13 +8,14 @@ import (
 )
 
 // What narrower processors than this one run.
-func TestAddRowsOnNarrowerVectors(t *testing.T) {
+func TestNarrowerVectors(t *testing.T) {
 	defer func(wide int) { vectors = wide }(vectors)
 	for _, narrow := range []int{8, 0} {
 		if narrow < vectors {
 			t.Run(fmt.Sprint(narrow), func(t *testing.T) {
 				vectors = narrow
 				checkAddRows(t)
+				checkAddProduct(t)
 			})
 		}
 	}
