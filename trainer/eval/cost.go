@@ -9,12 +9,12 @@ import (
 // of fewer where they take long.
 const (
 	timedBatches = 10
-	timedAtLeast = 200 * time.Millisecond
+	timedAtLeast = 50 * time.Millisecond
 	fewBatches   = 3
 	long         = 3 * time.Second
 )
 
-// Time is the mean wall-clock time of a batch in milliseconds, over ten batches and a fifth of a second or more (three
+// Time is the mean wall-clock time of a batch in milliseconds, over ten batches and a twentieth of a second or more (three
 // where these take three seconds), in turn, after one that warms up. On S it starts before attachment, from the rows of M of each arrival's neighbours: looking them
 // up is not part of it. On T the edges a come as they are.
 func Time(p Predictor, s *Set) float64 {
