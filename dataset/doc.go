@@ -65,7 +65,8 @@
 //
 // Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's declared size
 // against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's length; shape × item size
-// against what is left of the entry. Then the content must end exactly there, with the right checksum. Everything that a
+// against what is left of the entry. The rows of a COO or CSC matrix, which no array is as long as, are checked against the
+// file's size. Then the content must end exactly there, with the right checksum. Everything that a
 // [Dataset] promises is checked: CSR structure, ranges, duplicates, symmetry, self-loops, weights, NaN and infinities,
 // class numbers without gaps, roles. An error names the file, the array in it and the reason:
 //

@@ -306,6 +306,9 @@ func TestLoadRefusesCOO(t *testing.T) {
 	}
 	testMalformed(t, []malformed{
 		{"no rows", adjFile, coo("row", nil), []string{"array row", "no entry row.npy"}},
+		{"rows for gigabytes", adjFile, coo("shape", npyBytes("<i8", "(2,)", []int64{1 << 30, 6})), []string{"array shape", "[0] is 1073741824, more than"}},
+		{"rows for gigabytes, by column", adjFile, pathAdj().with("format", npyBytes("|S3", "()", []byte("csc"))).
+			with("shape", npyBytes("<i8", "(2,)", []int64{1 << 30, 6})).zip(zip.Deflate), []string{"array shape", "[0] is 1073741824, more than"}},
 		{"row outside", adjFile, coo("row", npyBytes("<i4", "(4,)", []int32{0, 1, 4, 6})), []string{"array row", "[3] is 6, outside 0…5"}},
 		{"column outside", adjFile, coo("col", npyBytes("<i4", "(4,)", []int32{1, 0, -5, 4})), []string{"array col", "[2] is -5, outside 0…5"}},
 		{"few columns", adjFile, coo("col", npyBytes("<i4", "(3,)", []int32{1, 0, 5})), []string{"array col", "shape [3], want 4 values"}},

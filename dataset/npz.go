@@ -67,6 +67,16 @@ func (z *archive) readEntry(name string, decode func(*array) error) error {
 	return decode(a)
 }
 
+// believeRows checks the rows that a matrix by columns or entries declares: unlike those of a CSR matrix no array has an element
+// for each. It may have as many as a CSR matrix in a file of this size.
+func (z *archive) believeRows(n int) error {
+	const indexBytes, rowBytes = 4, 8 // of an element of indptr, stored and in memory
+	if most := min(deflateRatio*z.size/indexBytes, z.limit/rowBytes); int64(n) > most {
+		return fmt.Errorf("array shape: [0] is %d, more than the %d rows that a file of %d bytes can have", n, most, z.size)
+	}
+	return nil
+}
+
 // believe checks the sizes that a zip entry declares before anything is allocated for them.
 func (z *archive) believe(f *zip.File) error {
 	packed, size := f.CompressedSize64, f.UncompressedSize64

@@ -43,9 +43,12 @@ func readSparse(z *archive) (*graph.CSR, error) {
 	read := z.prefixed("")
 	switch format {
 	case "coo":
-		return readCOO(read)
+		return readCOO(read, z.believeRows)
 	case "csc": // the CSR form of the transpose
 		m, err := readCompressed(read, true)
+		if err == nil {
+			err = z.believeRows(m.Cols)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -86,10 +89,13 @@ func readCompressedContent(read arrays, m *graph.CSR) error {
 	return nil
 }
 
-// readCOO reads shape, row, col and data.
-func readCOO(read arrays) (*graph.CSR, error) {
+// readCOO reads shape, row, col and data; believe checks the number of rows.
+func readCOO(read arrays, believe func(rows int) error) (*graph.CSR, error) {
 	m := &graph.CSR{}
 	if err := read("shape", func(a numbers) error { return decodeShape(a, m) }); err != nil {
+		return nil, err
+	}
+	if err := believe(m.Rows); err != nil {
 		return nil, err
 	}
 	var row []int32
