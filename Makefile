@@ -2,7 +2,8 @@
 
 GO       ?= go
 GOLANGCI ?= golangci-lint
-FUZZTIME ?= 10s
+# A count, because Go before 1.27 now and then fails a run that ends by time (go.dev/issue/75804).
+FUZZTIME ?= 10000x
 REDIS    ?= redis://127.0.0.1:6379/15
 KAFKA    ?= $(CURDIR)/out/kafka
 SEED     ?= 1
