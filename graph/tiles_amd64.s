@@ -6,9 +6,10 @@
 // x. The bits are those of addWide.
 //
 // DI y, R8 bytes from row to row of y, R10-R13 x of the four rows, SI w, R9 bytes from row to row of w, CX rows of w left; K1
-// the mask of the last vector, Z0-Z11 sums, Z12-Z14 a row of w.
+// the mask of the last vector, Z0-Z11 sums (three of a row, as many of them as there are vectors), Z12-Z14 a row of w, Z15-Z18 the
+// factors of the four rows.
 
-#define TILEARGUMENTS \
+#define ARGUMENTS \
 	MOVQ y+0(FP), DI; \
 	MOVQ ystride+8(FP), R8; \
 	MOVQ x+16(FP), R10; \
@@ -22,161 +23,72 @@
 	MOVQ mask+56(FP), DX; \
 	KMOVW DX, K1
 
-#define TILE(factor, of, product, sum) \
-	VMULPS of, factor, product; \
-	VADDPS product, sum, sum
+#define FACTORS \
+	VBROADCASTSS (R10), Z15; \
+	VBROADCASTSS (R11), Z16; \
+	VBROADCASTSS (R12), Z17; \
+	VBROADCASTSS (R13), Z18
 
-#define TILENEXT \
+#define NEXT \
 	ADDQ $4, R10; \
 	ADDQ $4, R11; \
 	ADDQ $4, R12; \
 	ADDQ $4, R13; \
 	ADDQ R9, SI; \
-	DECQ CX
+	DECQ CX; \
+	JNZ loop
+
+// A row of one, two or three vectors, the last of them masked.
+
+#define LOAD1(at, a, b, c) VMOVUPS.Z 0(at), K1, a
+#define LOAD2(at, a, b, c) VMOVUPS 0(at), a; VMOVUPS.Z 64(at), K1, b
+#define LOAD3(at, a, b, c) VMOVUPS 0(at), a; VMOVUPS 64(at), b; VMOVUPS.Z 128(at), K1, c
+
+#define STORE1(at, a, b, c) VMOVUPS a, K1, 0(at)
+#define STORE2(at, a, b, c) VMOVUPS a, 0(at); VMOVUPS b, K1, 64(at)
+#define STORE3(at, a, b, c) VMOVUPS a, 0(at); VMOVUPS b, 64(at); VMOVUPS c, K1, 128(at)
+
+// Products are in three registers, those of the next row in three others.
+
+#define ADD1(factor, p, q, r, a, b, c) VMULPS Z12, factor, p; VADDPS p, a, a
+#define ADD2(factor, p, q, r, a, b, c) ADD1(factor, p, q, r, a, b, c); VMULPS Z13, factor, q; VADDPS q, b, b
+#define ADD3(factor, p, q, r, a, b, c) ADD2(factor, p, q, r, a, b, c); VMULPS Z14, factor, r; VADDPS r, c, c
+
+// ROWS is of the four rows of y.
+
+#define ROWS(of) \
+	MOVQ DI, AX; \
+	of(AX, Z0, Z1, Z2); \
+	ADDQ R8, AX; \
+	of(AX, Z3, Z4, Z5); \
+	ADDQ R8, AX; \
+	of(AX, Z6, Z7, Z8); \
+	ADDQ R8, AX; \
+	of(AX, Z9, Z10, Z11)
+
+#define KERNEL(load, add, store) \
+	ARGUMENTS; \
+	ROWS(load); \
+loop: \
+	load(SI, Z12, Z13, Z14); \
+	FACTORS; \
+	add(Z15, Z19, Z20, Z21, Z0, Z1, Z2); \
+	add(Z16, Z22, Z23, Z24, Z3, Z4, Z5); \
+	add(Z17, Z25, Z26, Z27, Z6, Z7, Z8); \
+	add(Z18, Z28, Z29, Z30, Z9, Z10, Z11); \
+	NEXT; \
+	ROWS(store); \
+	VZEROUPPER; \
+	RET
 
 // func addTile1(y *float32, ystride int, x *float32, xstride int, w *float32, wstride, n, mask int)
 TEXT ·addTile1(SB), NOSPLIT, $0-64
-	TILEARGUMENTS
-	MOVQ DI, AX
-	VMOVUPS.Z 0(AX), K1, Z0
-	ADDQ R8, AX
-	VMOVUPS.Z 0(AX), K1, Z3
-	ADDQ R8, AX
-	VMOVUPS.Z 0(AX), K1, Z6
-	ADDQ R8, AX
-	VMOVUPS.Z 0(AX), K1, Z9
-
-tile1:
-	VMOVUPS.Z 0(SI), K1, Z12
-	VBROADCASTSS (R10), Z15
-	VBROADCASTSS (R11), Z16
-	VBROADCASTSS (R12), Z17
-	VBROADCASTSS (R13), Z18
-	TILE(Z15, Z12, Z19, Z0)
-	TILE(Z16, Z12, Z22, Z3)
-	TILE(Z17, Z12, Z25, Z6)
-	TILE(Z18, Z12, Z28, Z9)
-	TILENEXT
-	JNZ tile1
-
-	MOVQ DI, AX
-	VMOVUPS Z0, K1, 0(AX)
-	ADDQ R8, AX
-	VMOVUPS Z3, K1, 0(AX)
-	ADDQ R8, AX
-	VMOVUPS Z6, K1, 0(AX)
-	ADDQ R8, AX
-	VMOVUPS Z9, K1, 0(AX)
-	VZEROUPPER
-	RET
+	KERNEL(LOAD1, ADD1, STORE1)
 
 // func addTile2(y *float32, ystride int, x *float32, xstride int, w *float32, wstride, n, mask int)
 TEXT ·addTile2(SB), NOSPLIT, $0-64
-	TILEARGUMENTS
-	MOVQ DI, AX
-	VMOVUPS 0(AX), Z0
-	VMOVUPS.Z 64(AX), K1, Z1
-	ADDQ R8, AX
-	VMOVUPS 0(AX), Z3
-	VMOVUPS.Z 64(AX), K1, Z4
-	ADDQ R8, AX
-	VMOVUPS 0(AX), Z6
-	VMOVUPS.Z 64(AX), K1, Z7
-	ADDQ R8, AX
-	VMOVUPS 0(AX), Z9
-	VMOVUPS.Z 64(AX), K1, Z10
-
-tile2:
-	VMOVUPS 0(SI), Z12
-	VMOVUPS.Z 64(SI), K1, Z13
-	VBROADCASTSS (R10), Z15
-	VBROADCASTSS (R11), Z16
-	VBROADCASTSS (R12), Z17
-	VBROADCASTSS (R13), Z18
-	TILE(Z15, Z12, Z19, Z0)
-	TILE(Z15, Z13, Z20, Z1)
-	TILE(Z16, Z12, Z22, Z3)
-	TILE(Z16, Z13, Z23, Z4)
-	TILE(Z17, Z12, Z25, Z6)
-	TILE(Z17, Z13, Z26, Z7)
-	TILE(Z18, Z12, Z28, Z9)
-	TILE(Z18, Z13, Z29, Z10)
-	TILENEXT
-	JNZ tile2
-
-	MOVQ DI, AX
-	VMOVUPS Z0, 0(AX)
-	VMOVUPS Z1, K1, 64(AX)
-	ADDQ R8, AX
-	VMOVUPS Z3, 0(AX)
-	VMOVUPS Z4, K1, 64(AX)
-	ADDQ R8, AX
-	VMOVUPS Z6, 0(AX)
-	VMOVUPS Z7, K1, 64(AX)
-	ADDQ R8, AX
-	VMOVUPS Z9, 0(AX)
-	VMOVUPS Z10, K1, 64(AX)
-	VZEROUPPER
-	RET
+	KERNEL(LOAD2, ADD2, STORE2)
 
 // func addTile3(y *float32, ystride int, x *float32, xstride int, w *float32, wstride, n, mask int)
 TEXT ·addTile3(SB), NOSPLIT, $0-64
-	TILEARGUMENTS
-	MOVQ DI, AX
-	VMOVUPS 0(AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS.Z 128(AX), K1, Z2
-	ADDQ R8, AX
-	VMOVUPS 0(AX), Z3
-	VMOVUPS 64(AX), Z4
-	VMOVUPS.Z 128(AX), K1, Z5
-	ADDQ R8, AX
-	VMOVUPS 0(AX), Z6
-	VMOVUPS 64(AX), Z7
-	VMOVUPS.Z 128(AX), K1, Z8
-	ADDQ R8, AX
-	VMOVUPS 0(AX), Z9
-	VMOVUPS 64(AX), Z10
-	VMOVUPS.Z 128(AX), K1, Z11
-
-tile3:
-	VMOVUPS 0(SI), Z12
-	VMOVUPS 64(SI), Z13
-	VMOVUPS.Z 128(SI), K1, Z14
-	VBROADCASTSS (R10), Z15
-	VBROADCASTSS (R11), Z16
-	VBROADCASTSS (R12), Z17
-	VBROADCASTSS (R13), Z18
-	TILE(Z15, Z12, Z19, Z0)
-	TILE(Z15, Z13, Z20, Z1)
-	TILE(Z15, Z14, Z21, Z2)
-	TILE(Z16, Z12, Z22, Z3)
-	TILE(Z16, Z13, Z23, Z4)
-	TILE(Z16, Z14, Z24, Z5)
-	TILE(Z17, Z12, Z25, Z6)
-	TILE(Z17, Z13, Z26, Z7)
-	TILE(Z17, Z14, Z27, Z8)
-	TILE(Z18, Z12, Z28, Z9)
-	TILE(Z18, Z13, Z29, Z10)
-	TILE(Z18, Z14, Z30, Z11)
-	TILENEXT
-	JNZ tile3
-
-	MOVQ DI, AX
-	VMOVUPS Z0, 0(AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, K1, 128(AX)
-	ADDQ R8, AX
-	VMOVUPS Z3, 0(AX)
-	VMOVUPS Z4, 64(AX)
-	VMOVUPS Z5, K1, 128(AX)
-	ADDQ R8, AX
-	VMOVUPS Z6, 0(AX)
-	VMOVUPS Z7, 64(AX)
-	VMOVUPS Z8, K1, 128(AX)
-	ADDQ R8, AX
-	VMOVUPS Z9, 0(AX)
-	VMOVUPS Z10, 64(AX)
-	VMOVUPS Z11, K1, 128(AX)
-	VZEROUPPER
-	RET
+	KERNEL(LOAD3, ADD3, STORE3)
