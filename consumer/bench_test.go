@@ -187,17 +187,8 @@ func streamed(b *testing.B, all []Record, lanes int, path PipelineOptions) (*sha
 	b.Helper()
 	b.StopTimer()
 	defer b.StartTimer()
-	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer k.Close()
-	transport := &kafka.Transport{}
-	defer transport.CloseIdleConnections()
-	p, err := producer.New(producer.Options{Addr: kafka.TCP(k.Addr()), Transport: transport, Predictions: predictionsTopic, DeadLetters: lettersTopic})
-	if err != nil {
-		b.Fatal(err)
-	}
+	k, transport, p, end := benchBroker(b)
+	defer end()
 	for part := 0; part < len(all); part += 1000 {
 		var batch []producer.Record
 		for _, r := range all[part:min(part+1000, len(all))] {
@@ -224,6 +215,24 @@ func streamed(b *testing.B, all []Record, lanes int, path PipelineOptions) (*sha
 		b.Fatal(err)
 	}
 	return seen, took
+}
+
+// benchBroker is an embedded broker with the topics of a stream, and a producer to it; end lets go of both.
+func benchBroker(b *testing.B) (k *devstack.Kafka, transport *kafka.Transport, p *producer.Producer, end func()) {
+	b.Helper()
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	transport = &kafka.Transport{}
+	p, err = producer.New(producer.Options{Addr: kafka.TCP(k.Addr()), Transport: transport, Predictions: predictionsTopic, DeadLetters: lettersTopic})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return k, transport, p, func() {
+		transport.CloseIdleConnections()
+		k.Close()
+	}
 }
 
 // until calls reached when n records have been delivered.

@@ -7,10 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"rivulet/event"
-	"rivulet/internal/devstack"
 	"rivulet/producer"
 )
 
@@ -39,17 +36,8 @@ func BenchmarkLatency(b *testing.B) {
 	all := benchArrivals(b, 20_000)
 	for _, rate := range []int{5_000, 20_000, 40_000} {
 		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) {
-			k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer k.Close()
-			transport := &kafka.Transport{}
-			defer transport.CloseIdleConnections()
-			p, err := producer.New(producer.Options{Addr: kafka.TCP(k.Addr()), Transport: transport, Predictions: predictionsTopic, DeadLetters: lettersTopic})
-			if err != nil {
-				b.Fatal(err)
-			}
+			k, transport, p, end := benchBroker(b)
+			defer end()
 			ctx, cancel := context.WithCancel(b.Context())
 			defer cancel()
 			seen := &latencies{until: &until{shares: newShares(), n: rate * b.N, reached: cancel}, joined: make(chan struct{})}

@@ -105,6 +105,13 @@ func (l *ledger) answered(w window, all bool) bool {
 	return true
 }
 
+// hasLetters tells whether a dead letter was read.
+func (l *ledger) hasLetters() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.letters > 0
+}
+
 func (l *ledger) entry(at place) *entry {
 	e := l.entries[at]
 	if e == nil {

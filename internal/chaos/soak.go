@@ -75,7 +75,7 @@ func (s *stream) soak(ctx context.Context, o options) (samples [][]float64, err 
 	s.poison.Store(quietPoison)
 	sender.Go(func() { s.send(ctx, sending, o.rate, rand.New(rand.NewPCG(o.seed, 1))) })
 	every := max(time.Second, o.length/360)
-	if err := await(ctx, patience, "the first arrivals are answered", func() bool { return s.ledger.letters > 0 }); err != nil {
+	if err := await(ctx, patience, "the first arrivals are answered", s.ledger.hasLetters); err != nil {
 		return nil, err
 	}
 	for sending.Err() == nil {

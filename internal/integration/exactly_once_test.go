@@ -190,64 +190,26 @@ func (s *stream) consumer() *exec.Cmd {
 
 // load sends arrivals until stop is called, which returns when the last one is acknowledged.
 func (s *stream) load() (stop func()) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
-		for sent := 0; ; {
-			var records []producer.Record
-			for range loadRate / 20 {
-				a := event.Arrival{ID: fmt.Sprintf("n%d", sent), Features: event.Features{Sparse: true}}
-				value, err := event.JSON{}.AppendArrival(nil, &a)
-				if err != nil {
-					s.t.Error(err)
-					return
-				}
-				records = append(records, producer.Record{Key: fmt.Appendf(nil, "key-%d", sent%loadKeys), Value: value})
-				sent++
+	sent := 0
+	return repeatedly(s.t, func() error {
+		var records []producer.Record
+		for range loadRate / 20 {
+			a := event.Arrival{ID: fmt.Sprintf("n%d", sent), Features: event.Features{Sparse: true}}
+			value, err := event.JSON{}.AppendArrival(nil, &a)
+			if err != nil {
+				return err
 			}
-			if err := s.sender.Publish(s.t.Context(), "arrivals"+s.suffix, records); err != nil {
-				s.t.Error(err)
-				return
-			}
-			select {
-			case <-tick.C:
-			case <-done:
-				return
-			}
+			records = append(records, producer.Record{Key: fmt.Appendf(nil, "key-%d", sent%loadKeys), Value: value})
+			sent++
 		}
+		return s.sender.Publish(s.t.Context(), "arrivals"+s.suffix, records)
 	})
-	stop = sync.OnceFunc(func() {
-		close(done)
-		wg.Wait()
-	})
-	s.t.Cleanup(stop)
-	return stop
 }
 
 // read notes the predictions as another client's read-committed reader gives them, to the end of the test.
 func (s *stream) read() {
 	s.t.Helper()
-	reader, err := kgo.NewClient(kgo.SeedBrokers(s.broker), kgo.ConsumeTopics("predictions"+s.suffix),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			fetches := reader.PollFetches(context.Background())
-			if fetches.IsClientClosed() {
-				return
-			}
-			fetches.EachRecord(s.note)
-		}
-	})
-	s.t.Cleanup(func() {
-		reader.Close()
-		wg.Wait()
-	})
+	readOn(s.t, s.note, kgo.SeedBrokers(s.broker), kgo.ConsumeTopics("predictions"+s.suffix), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 }
 
 func (s *stream) note(r *kgo.Record) {

@@ -168,68 +168,34 @@ func (s *growing) send(arrivals ...event.Arrival) error {
 
 // load sends what next makes of numbers from 0, so many every 50 ms, until stop is called; it returns when all is stored.
 func (s *growing) load(each int, next func(n int) event.Arrival) (stop func()) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
-		for n := 0; ; n += each {
-			arrivals := make([]event.Arrival, each)
-			for k := range arrivals {
-				arrivals[k] = next(n + k)
-			}
-			if err := s.send(arrivals...); err != nil {
-				s.t.Errorf("sending arrivals: %v", err)
-				return
-			}
-			select {
-			case <-tick.C:
-			case <-done:
-				return
-			}
+	n := 0
+	return repeatedly(s.t, func() error {
+		arrivals := make([]event.Arrival, each)
+		for k := range arrivals {
+			arrivals[k] = next(n + k)
 		}
+		n += each
+		return s.send(arrivals...)
 	})
-	stop = sync.OnceFunc(func() {
-		close(done)
-		wg.Wait()
-	})
-	s.t.Cleanup(stop)
-	return stop
 }
 
 // read notes predictions and counts dead letters until the test ends.
 func (s *growing) read(level kgo.IsolationLevel, into map[string][]event.Prediction) {
 	s.t.Helper()
-	reader, err := kgo.NewClient(kgo.SeedBrokers(s.broker), kgo.ConsumeTopics(s.topic("predictions"), s.topic("letters")),
-		kgo.FetchIsolationLevel(level), kgo.FetchMaxWait(50*time.Millisecond), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			fetches := reader.PollFetches(context.Background())
-			if fetches.IsClientClosed() {
-				return
-			}
-			fetches.EachRecord(func(r *kgo.Record) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				var p event.Prediction
-				if r.Topic == s.topic("letters") {
-					s.letters++
-				} else if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
-					s.t.Error(err)
-				} else {
-					into[p.ID] = append(into[p.ID], p)
-				}
-			})
+	note := func(r *kgo.Record) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		var p event.Prediction
+		if r.Topic == s.topic("letters") {
+			s.letters++
+		} else if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+			s.t.Error(err)
+		} else {
+			into[p.ID] = append(into[p.ID], p)
 		}
-	})
-	s.t.Cleanup(func() {
-		reader.Close()
-		wg.Wait()
-	})
+	}
+	readOn(s.t, note, kgo.SeedBrokers(s.broker), kgo.ConsumeTopics(s.topic("predictions"), s.topic("letters")),
+		kgo.FetchIsolationLevel(level), kgo.FetchMaxWait(50*time.Millisecond), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 }
 
 // await waits until a condition holds; it is asked for with what is noted held still.

@@ -1,0 +1,62 @@
+package integration
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// repeatedly sends twenty times a second until stop is called, which returns when the last of it is acknowledged, or until the test
+// ends. What send returns fails the test.
+func repeatedly(t *testing.T, send func() error) (stop func()) {
+	t.Helper()
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			if err := send(); err != nil {
+				t.Errorf("sending arrivals: %v", err)
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-done:
+				return
+			}
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		close(done)
+		wg.Wait()
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// readOn notes records as another client than ours reads them, until the test ends.
+func readOn(t *testing.T, note func(*kgo.Record), options ...kgo.Opt) {
+	t.Helper()
+	reader, err := kgo.NewClient(options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			fetches := reader.PollFetches(context.Background())
+			if fetches.IsClientClosed() {
+				return
+			}
+			fetches.EachRecord(note)
+		}
+	})
+	t.Cleanup(func() {
+		reader.Close()
+		wg.Wait()
+	})
+}
