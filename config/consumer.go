@@ -38,10 +38,13 @@ const (
 )
 
 func (c Consumer) problems() []Problem {
-	if c.Attach.Arrivals != On {
-		return nil
-	}
 	var found []Problem
+	if c.Attach.TTL > 0 && c.Attach.TTL < time.Second {
+		found = append(found, Problem{Key: "attach.ttl", Value: c.Attach.TTL.String(), Reason: "want 0s or at least 1s"})
+	}
+	if c.Attach.Arrivals != On {
+		return found
+	}
 	if c.Artifact != "" {
 		found = append(found, Problem{Key: "attach.arrivals", Value: c.Attach.Arrivals,
 			Reason: "rows of arrivals are shared through Redis, which is not used as artifact is set"})
@@ -62,7 +65,7 @@ type Batch struct {
 // Attach says whether arrivals become nodes that later ones attach to.
 type Attach struct {
 	Arrivals string        `key:"arrivals" default:"off" oneof:"off|on" usage:"on: each arrival gets a row of M of its own, by which later arrivals attach to it from any consumer of the version; the artifact must be of method solved or cluster, and attachment frozen. Rows are written under the version that predicted and go with it"`
-	TTL      time.Duration `key:"ttl" default:"24h" min:"0s" max:"8760h" usage:"how long an arrival's row is kept at least; it is kept at most twice as long. Of a version the first consumer's counts" zero:"as long as the version"`
+	TTL      time.Duration `key:"ttl" default:"24h" min:"0s" max:"8760h" usage:"how long an arrival's row is kept at least; it is kept at most twice as long. Of a version the first consumer's counts" zero:"as long as the version; less than 1s is refused"`
 	MaxRows  int           `key:"max_rows" default:"1000000" min:"1" max:"1000000000" unit:"rows" usage:"most rows of arrivals of a version; where there are as many, further arrivals get none until some expire"`
 }
 

@@ -352,6 +352,11 @@ func TestProblemsOfAttach(t *testing.T) {
 			t.Errorf("%s with attach.arrivals on: %v", other, err)
 		}
 	}
+	for _, ttl := range []string{"999ms", "1us"} { // less than Redis counts in would be no expiry
+		if _, err := Load[Consumer](sources(t, "attach: {ttl: "+ttl+"}", nil)); err == nil || !strings.Contains(err.Error(), "attach.ttl") {
+			t.Errorf("attach.ttl %s: %v", ttl, err)
+		}
+	}
 	cfg, err := Load[Consumer](sources(t, "attach: {arrivals: on, ttl: 90m}", []string{"RIVULET_ATTACHMENT=frozen"}))
 	if err != nil || cfg.Attach != (Attach{On, 90 * time.Minute, 1_000_000}) {
 		t.Errorf("%+v, %v", cfg.Attach, err)

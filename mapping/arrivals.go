@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -232,7 +233,7 @@ func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
 		if gap, rest, err = uvarint(rest); err != nil {
 			return nil, fmt.Errorf("arrival: place %d: %w", p, err)
 		}
-		if gap > 1<<31-1-next {
+		if next > math.MaxInt32 || gap > math.MaxInt32-next {
 			return nil, fmt.Errorf("arrival: place %d is %d past %d", p, gap, next)
 		}
 		a.Attached = append(a.Attached, int32(next+gap))

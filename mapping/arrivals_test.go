@@ -331,6 +331,7 @@ func FuzzDecodeArrived(f *testing.F) {
 	a := arrivedAs("", 7, 0.5, 0, 3, 200)
 	f.Add(AppendArrived(nil, &a), 30)
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, 4)
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff, 0x07, 0, 0}, 4) // a place past 2³¹-1
 	f.Fuzz(func(t *testing.T, data []byte, synthetic int) {
 		a, err := DecodeArrived(data, synthetic)
 		if err == nil && !bytes.Equal(AppendArrived(nil, a), data) {
