@@ -32,7 +32,7 @@ type attachment struct {
 // marks what may have changed by that.
 func (p *Pipeline) attach(version Version, arrivals []*slot, neighbours [][]infer.Row) *infer.Batch {
 	b := &infer.Batch{X: p.features(arrivals, version.Features())}
-	b.R, b.Known = infer.Attach(neighbours, version.SyntheticNodes())
+	b.Attach(neighbours, version.SyntheticNodes())
 	for i, s := range arrivals {
 		s.known, s.inBatch = int(b.Known[i])-len(s.attached), 0
 		s.unknown = len(s.arrival.Edges) - int(b.Known[i])

@@ -89,9 +89,11 @@ func (p *Pipeline) meet(ctx context.Context, version Growing, arrivals []*slot, 
 			if !row.Arrived {
 				continue
 			}
-			if s.again != nil && !slices.Contains(s.again.Attached, int32(e)) {
-				*row = infer.Row{} // it came later
-				continue
+			if s.again != nil {
+				if _, seen := slices.BinarySearch(s.again.Attached, int32(e)); !seen {
+					*row = infer.Row{} // it came later
+					continue
+				}
 			}
 			s.attached = append(s.attached, int32(e))
 		}

@@ -79,25 +79,44 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	if lo == hi || dst.Cols == 0 {
 		return
 	}
-	nz := NewNonZeros(x.Cols)
-	if nz.Set(x.Row(lo)); len(nz.Cols) < x.Cols-x.Cols/4 { // one row stands for all: either way gives the same
+	if nonZeros(x.Row(lo)) < x.Cols-x.Cols/4 { // one row stands for all: either way gives the same
+		nz := NewNonZeros(x.Cols)
 		for i := lo; i < hi; i++ {
 			nz.Set(x.Row(i))
 			nz.AddTo(dst.Row(i), w)
 		}
 		return
 	}
-	all := nz.cols
-	for k := range all {
-		all[k] = int32(k)
-	}
+	var all []int32 // column numbers
 	panel := max(16, panelBytes/(4*w.Cols))
 	for from := 0; from < x.Cols; from += panel {
 		to := min(from+panel, x.Cols)
-		for i := addTiles(dst, x, w, lo, hi, from, to); i < hi; i++ {
+		i := addTiles(dst, x, w, lo, hi, from, to)
+		if i < hi && all == nil {
+			all = numbers(x.Cols)
+		}
+		for ; i < hi; i++ {
 			AddRows(dst.Row(i), all[from:to], x.Row(i)[from:to], w)
 		}
 	}
+}
+
+// numbers are 0…n-1.
+func numbers(n int) []int32 {
+	all := make([]int32, n)
+	for k := range all {
+		all[k] = int32(k)
+	}
+	return all
+}
+
+func nonZeros(x []float32) (n int) {
+	for _, v := range x {
+		if v != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // NonZeros is one dense row at a time as a sparse one, so that it is added up exactly as a sparse row is.

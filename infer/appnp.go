@@ -143,7 +143,7 @@ func (f *frozenAPPNP) enter(b *Batch) *walk {
 	first := f.answers(f.project.Apply(b.X))
 	n, classes := b.Len(), len(f.b2)
 	return &walk{frozenAPPNP: f, batch: b, first: first, h: first.Clone(), before: graph.NewDense(n, classes),
-		spare: graph.NewDense(n, classes), read: graph.Mul(b.R, f.tables), q: b.invSqrtDegrees()}
+		spare: graph.NewDense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees()}
 }
 
 // reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its neighbours,

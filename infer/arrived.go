@@ -26,7 +26,7 @@ type Attachable interface {
 func (f *frozenSGC) ArrivedTables(b *Batch) *Tables {
 	b.check(f.Nodes())
 	z := f.project.Apply(b.X)
-	read := graph.Mul(b.R, f.tables)
+	read := b.read(f.tables)
 	q, n, classes := b.invSqrtDegrees(), b.Len(), len(f.bias)
 	u0, u1, c := graph.NewDense(n, classes), graph.NewDense(n, classes), graph.NewDense(n, 1)
 	for i := range n {
@@ -60,12 +60,9 @@ func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
 	a := f.enter(b)
 	hidden, n := f.hidden(), b.Len()
 	t := &Tables{U: []*graph.Dense{graph.NewDense(n, hidden), graph.NewDense(n, f.classes())}, C: graph.NewDense(n, hidden)}
-	graph.ParallelRows(n, (b.R.NNZ()+n)*f.tables.Cols, func(lo, hi int) {
-		s, read := newScratch(hidden), make([]float32, f.tables.Cols)
-		for i := lo; i < hi; i++ {
-			clear(read)
-			cols, vals := b.R.Row(i)
-			graph.AddRows(read, cols, vals, f.tables)
+	graph.ParallelRows(n, (b.stored()+n)*f.tables.Cols, func(lo, hi int) {
+		s := newScratch(hidden)
+		b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
 			in, out := f.scales(float64(b.degree(i)) + 1)
 			graph.Axpy(t.U[0].Row(i), in, a.z.Row(i))
 			copy(s.row, read)
@@ -80,7 +77,7 @@ func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
 				s.row[k] = in * v
 			}
 			s.addProduct(t.U[1].Row(i), f.second)
-		}
+		})
 	})
 	return t
 }

@@ -19,16 +19,18 @@ type Row struct {
 	Vals    []float32
 }
 
-// Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N').
+// Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N'). What is computed of it does not depend on whether
+// its edges are in R or in Full.
 type Batch struct {
 	X     graph.Features // n×d raw features
-	R     *graph.CSR     // n×m edges to the graph: a on T, r = aM on S
+	R     *graph.CSR     // n×m edges to the graph: a on T, r = aM on S; nil where they are in Full
+	Full  *graph.Dense   // n×m: r where most of it is not zero; else nil
 	Known []int32        // n: number of distinct known neighbours, also where M's rows are empty
 	Adj   *graph.CSR     // n×n ã, symmetric 0/1 with zero diagonal; nil in a node batch
 }
 
 // Len is the number of arrivals n.
-func (b *Batch) Len() int { return b.R.Rows }
+func (b *Batch) Len() int { return len(b.Known) }
 
 // degree is deg_i: the true edges of arrival i, known neighbours and neighbours in ã.
 func (b *Batch) degree(i int) float32 {
@@ -50,15 +52,74 @@ func (b *Batch) invSqrtDegrees() []float32 {
 
 // check panics on a batch that does not fit a graph of m nodes.
 func (b *Batch) check(m int) {
-	n := b.R.Rows
-	if b.R.Cols != m || len(b.Known) != n || b.X.Rows() != n || (b.Adj != nil && (b.Adj.Rows != n || b.Adj.Cols != n)) {
+	n, nodes := b.shape()
+	if nodes != m || len(b.Known) != n || b.X.Rows() != n || (b.Adj != nil && (b.Adj.Rows != n || b.Adj.Cols != n)) {
 		among := "none"
 		if b.Adj != nil {
 			among = fmt.Sprintf("%d×%d", b.Adj.Rows, b.Adj.Cols)
 		}
 		panic(fmt.Sprintf("infer: batch of %d with %d degrees, ã of %s, %d feature rows and %d columns on a graph of %d nodes",
-			n, len(b.Known), among, b.X.Rows(), b.R.Cols, m))
+			n, len(b.Known), among, b.X.Rows(), nodes, m))
 	}
+}
+
+// shape is that of the edges to the graph.
+func (b *Batch) shape() (n, m int) {
+	if b.Full != nil {
+		return b.Full.Rows, b.Full.Cols
+	}
+	return b.R.Rows, b.R.Cols
+}
+
+// Attach sets the edges to S of arrivals whose distinct neighbours have these rows of M: r = aM (n×N', paper's Eq. 11), in Full where
+// about all columns are met in most rows, as on a small S where arrivals have many neighbours, and in R else; and Known. r is that of
+// the function of this name, bit for bit.
+func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
+	if meetMost(neighbours, synthetic) {
+		b.R = nil
+		b.Full, b.Known = attachFull(neighbours, synthetic)
+		return
+	}
+	b.Full = nil
+	b.R, b.Known = Attach(neighbours, synthetic)
+}
+
+// meetMost tells whether arrivals have about as many entries of M as S has nodes, or more. Of many arrivals some stand for all.
+func meetMost(neighbours [][]Row, synthetic int) bool {
+	const some = 64
+	met, room := 0, 0
+	for i := 0; i < len(neighbours); i += 1 + len(neighbours)/some {
+		entries := 0
+		for k := range neighbours[i] {
+			entries += len(neighbours[i][k].Cols)
+		}
+		met += min(entries, synthetic)
+		room += synthetic
+	}
+	return 4*met >= 3*room && room > 0
+}
+
+// attachFull is Attach in full.
+func attachFull(neighbours [][]Row, synthetic int) (r *graph.Dense, known []int32) {
+	n := len(neighbours)
+	r, known = graph.NewDense(n, synthetic), make([]int32, n)
+	graph.ParallelRows(n, attachWork*n*synthetic, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			sums := r.Row(i)
+			for k := range neighbours[i] {
+				row := &neighbours[i][k]
+				if !row.Known {
+					continue
+				}
+				known[i]++
+				vals := row.Vals[:len(row.Cols)]
+				for p, c := range row.Cols {
+					sums[c] += vals[p]
+				}
+			}
+		}
+	})
+	return r, known
 }
 
 // Attach computes r = aM (n×N', paper's Eq. 11) and the number of known neighbours from the rows of M of each arrival's

@@ -151,13 +151,10 @@ func (f *frozenConvolution) among(dst []float32, a *arriving, i int, z *graph.De
 	}
 }
 
-// layer1 sets read to the leading columns of a·[u0, c, u1] and h to arrival i's hidden state; h is zero on entry.
+// layer1 sets h to arrival i's hidden state; h is zero on entry, read begins with a·u0.
 //
 //	p = out(a·u0 + [in z] + ã(in z)) + x Ws1 + b1    h = relu(p)
 func (f *frozenConvolution) layer1(h, read []float32, a *arriving, i int) {
-	clear(read)
-	cols, vals := a.R.Row(i)
-	graph.AddRows(read, cols, vals, f.tables)
 	f.among(h, a, i, a.z)
 	for k := range h {
 		h[k] = a.out[i] * (read[k] + h[k])
@@ -175,10 +172,10 @@ func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 	a := f.enter(b)
 	hidden, n := f.hidden(), b.Len()
 	logits, t := graph.NewDense(n, f.classes()), graph.NewDense(n, f.second.Cols)
-	work := b.R.NNZ()*f.tables.Cols + n*hidden*(f.second.Cols+f.classes())
+	work := b.stored()*f.tables.Cols + n*hidden*(f.second.Cols+f.classes())
 	graph.ParallelRows(n, work, func(lo, hi int) {
-		read, h, nz := make([]float32, f.tables.Cols), make([]float32, hidden), graph.NewNonZeros(hidden)
-		for i := lo; i < hi; i++ {
+		h, nz := make([]float32, hidden), graph.NewNonZeros(hidden)
+		b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
 			clear(h)
 			f.layer1(h, read, a, i)
 			nz.Set(h)
@@ -191,7 +188,7 @@ func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 			nz.Set(back)
 			nz.AddTo(out, f.second)
 			graph.Add(out, read[2*hidden:])
-		}
+		})
 	})
 	for i := range n {
 		out := logits.Row(i)
@@ -208,11 +205,8 @@ func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 func (f *frozenConvolution) Embeddings(b *Batch) *graph.Dense {
 	a := f.enter(b)
 	out := graph.NewDense(b.Len(), f.hidden())
-	graph.ParallelRows(out.Rows, b.R.NNZ()*out.Cols, func(lo, hi int) {
-		read := make([]float32, out.Cols)
-		for i := lo; i < hi; i++ {
-			f.layer1(out.Row(i), read, a, i)
-		}
+	graph.ParallelRows(out.Rows, b.stored()*out.Cols, func(lo, hi int) {
+		b.eachRead(lo, hi, f.tables, out.Cols, func(i int, read []float32) { f.layer1(out.Row(i), read, a, i) })
 	})
 	return out
 }

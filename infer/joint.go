@@ -80,12 +80,13 @@ type joined struct {
 
 func (h *host) join(b *Batch) *joined {
 	j := &joined{host: h, inG: slices.Clone(h.in), outG: slices.Clone(h.out)}
-	j.meet(b.R)
+	r := b.sparse()
+	j.meet(r)
 	for k, fromBatch := range j.rnt.RowSums() {
 		node := j.near[k]
 		j.inG[node], j.outG[node] = h.scales(float64(h.degrees[node]) + float64(fromBatch))
 	}
-	degrees := b.R.RowSums()
+	degrees := r.RowSums()
 	if b.Adj != nil {
 		for i := range degrees {
 			degrees[i] += float32(b.Adj.RowLen(i))
@@ -93,7 +94,7 @@ func (h *host) join(b *Batch) *joined {
 	}
 	j.inB, j.outB = h.all(degrees, 0)
 	j.rnt = scaledColumns(j.rnt, j.inB)
-	j.r = scaledColumns(b.R, j.inG)
+	j.r = scaledColumns(r, j.inG)
 	j.rn.Val = j.r.Val
 	if b.Adj != nil {
 		j.at = scaledColumns(b.Adj, j.inB)

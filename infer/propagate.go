@@ -111,7 +111,7 @@ func (p *frozenPropagation) Nodes() int { return p.tables.Rows }
 
 func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
 	b.check(p.Nodes())
-	read := graph.Mul(b.R, p.tables)
+	read := b.read(p.tables)
 	q := b.invSqrtDegrees()
 	classes := p.tables.Cols / p.steps
 	f, next := graph.NewDense(b.Len(), classes), graph.NewDense(b.Len(), classes)

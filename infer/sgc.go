@@ -101,11 +101,8 @@ func (f *frozenSGC) Logits(b *Batch) *graph.Dense {
 	n, classes := b.Len(), len(f.bias)
 	z, q := f.project.Apply(b.X), b.invSqrtDegrees()
 	out := graph.NewDense(n, classes)
-	// first puts h1 and what h reads besides it into one row each.
+	// first puts h1 and what h reads besides it into one row each; read is a·[u0, u1, c].
 	first := func(read, h1, h []float32, i int) {
-		clear(read)
-		cols, vals := b.R.Row(i)
-		graph.AddRows(read, cols, vals, f.tables) // a·[u0, u1, c]
 		spreadRow(h1, b.Adj, q, z, i)
 		back, zi, u1 := q[i]*q[i]*read[2*classes], z.Row(i), read[classes:2*classes]
 		for k, own := range h1 {
@@ -118,26 +115,23 @@ func (f *frozenSGC) Logits(b *Batch) *graph.Dense {
 			h[k] += float32(q[i] * v)
 		}
 	}
-	work := b.R.NNZ()*f.tables.Cols + (4*n+edges(b.Adj))*classes
+	work := b.stored()*f.tables.Cols + (4*n+edges(b.Adj))*classes
 	if b.Adj == nil { // nobody else reads h1
 		graph.ParallelRows(n, work, func(lo, hi int) {
-			read, h1 := make([]float32, f.tables.Cols), make([]float32, classes)
-			for i := lo; i < hi; i++ {
+			h1 := make([]float32, classes)
+			b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
 				first(read, h1, out.Row(i), i)
 				for k := range h1 {
 					h1[k] *= q[i]
 				}
 				second(h1, out.Row(i), i)
-			}
+			})
 		})
 		return out
 	}
 	h1 := graph.NewDense(n, classes)
 	graph.ParallelRows(n, work, func(lo, hi int) {
-		read := make([]float32, f.tables.Cols)
-		for i := lo; i < hi; i++ {
-			first(read, h1.Row(i), out.Row(i), i)
-		}
+		b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) { first(read, h1.Row(i), out.Row(i), i) })
 	})
 	graph.ParallelRows(n, work, func(lo, hi int) {
 		sum := make([]float32, classes)

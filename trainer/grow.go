@@ -187,7 +187,7 @@ func (g *growing) attach(nodes []int32, arrived map[int32]infer.Row) *infer.Batc
 		}
 	}
 	b := &infer.Batch{X: g.data.X.Take(nodes)}
-	b.R, b.Known = infer.Attach(neighbours, g.nodes)
+	b.Attach(neighbours, g.nodes)
 	return b
 }
 

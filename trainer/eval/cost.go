@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A time is the mean of at least so many batches, and of so many that it can be told from the clock's grain and a collection;
-// of fewer where they take long.
+// A time is the mean of every batch of a set, at least so many of them, and of so many that it can be told from the clock's grain and a
+// collection; of fewer where they take long.
 const (
 	timedBatches = 10
 	timedAtLeast = 50 * time.Millisecond
@@ -14,17 +14,18 @@ const (
 	long         = 3 * time.Second
 )
 
-// Time is the mean wall-clock time of a batch in milliseconds, over ten batches and a twentieth of a second or more (three
-// where these take three seconds), in turn, after one that warms up. On S it starts before attachment, from the rows of M of each arrival's neighbours: looking them
-// up is not part of it. On T the edges a come as they are.
+// Time is the mean wall-clock time of a batch in milliseconds: of all batches of the set in turn, over ten and a twentieth of a second
+// or more (of three, where these take three seconds), after one that warms up. On S it starts before attachment, from the rows of M of
+// each arrival's neighbours: looking them up is not part of it. On T the edges a come as they are.
 func Time(p Predictor, s *Set) float64 {
 	if len(s.Batches) == 0 {
 		return 0
 	}
 	p.Predict(s.batch(0))
+	least := max(timedBatches, len(s.Batches))
 	start := time.Now()
 	for n := 0; ; n++ {
-		if spent := time.Since(start); n >= timedBatches && spent >= timedAtLeast || n >= fewBatches && spent >= long {
+		if spent := time.Since(start); n >= least && spent >= timedAtLeast || n >= fewBatches && spent >= long {
 			return milliseconds(spent, n)
 		}
 		p.Predict(s.batch(n % len(s.Batches)))

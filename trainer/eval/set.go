@@ -23,8 +23,9 @@ func (s *Set) On(m *graph.CSR) *Set {
 		neighbours[k] = lookUp(m, b.R)
 	}
 	out := &Set{Labels: s.Labels, attach: func(k int) *infer.Batch {
-		r, known := infer.Attach(neighbours[k], m.Cols)
-		return &infer.Batch{X: s.Batches[k].X, R: r, Known: known, Adj: s.Batches[k].Adj}
+		b := &infer.Batch{X: s.Batches[k].X, Adj: s.Batches[k].Adj}
+		b.Attach(neighbours[k], m.Cols)
+		return b
 	}}
 	for k := range s.Batches {
 		out.Batches = append(out.Batches, out.attach(k))

@@ -1,0 +1,102 @@
+package infer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// inFull is a batch with its edges in full.
+func inFull(b *infer.Batch) *infer.Batch {
+	out := *b
+	out.R, out.Full = nil, graph.NewDense(b.R.Rows, b.R.Cols)
+	for i := range b.R.Rows {
+		cols, vals := b.R.Row(i)
+		for p, c := range cols {
+			out.Full.Row(i)[c] = vals[p]
+		}
+	}
+	return &out
+}
+
+// Whatever is computed of a batch has the same bits whether its edges are sparse or in full.
+func TestFullEdgesGiveTheSameBits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for _, graphBatch := range []bool{false, true} {
+			b := w.batch("S", graphBatch)
+			full := inFull(b)
+			for k, p := range append(w.frozen("S"), w.joint("S")...) {
+				want, wantP := p.Predict(b)
+				got, gotP := p.Predict(full)
+				sameBits(t, fmt.Sprintf("logits of predictor %d", k), got.Data, want.Data)
+				sameBits(t, fmt.Sprintf("probabilities of predictor %d", k), gotP.Data, wantP.Data)
+				if e, ok := p.Model.(infer.Embedder); ok {
+					sameBits(t, fmt.Sprintf("embeddings of predictor %d", k), e.Embeddings(full).Data, e.Embeddings(b).Data)
+				}
+				if a, ok := p.Model.(infer.Attachable); ok {
+					want, got := a.ArrivedTables(b), a.ArrivedTables(full)
+					for hop := range want.U {
+						sameBits(t, fmt.Sprintf("u%d of predictor %d", hop, k), got.U[hop].Data, want.U[hop].Data)
+					}
+					sameBits(t, fmt.Sprintf("c of predictor %d", k), got.C.Data, want.C.Data)
+				}
+			}
+		}
+	})
+}
+
+// manyRows are rows of M of some neighbours an arrival, up to so many, four entries each.
+func manyRows(rng *rand.Rand, n, neighbours, synthetic int) [][]infer.Row {
+	rows := make([][]infer.Row, n)
+	for i := range rows {
+		for range rng.IntN(neighbours + 1) {
+			row := infer.Row{Known: true, Cols: distinct(rng, 4, synthetic)}
+			for range row.Cols {
+				row.Vals = append(row.Vals, rng.Float32())
+			}
+			rows[i] = append(rows[i], row, infer.Row{Unread: true})
+		}
+	}
+	return rows
+}
+
+// Attach puts the edges in full where arrivals meet most of S, and the sums are the same. Batches of more rows than are read at once.
+func TestAttachInFull(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 0))
+	const n, synthetic, features, classes = 150, 37, 19, 5
+	pre := &infer.Preprocess{Kind: infer.None}
+	sgc := &infer.SGC{W: randomDense(rng, features, classes), B: randomDense(rng, 1, classes).Data}
+	model := sgc.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes), randomDense(rng, synthetic, classes)},
+		C: randomDense(rng, synthetic, 1)}, pre)
+	for _, c := range []struct {
+		neighbours int
+		full       bool
+	}{{2, false}, {90, true}} {
+		rows := manyRows(rng, n, c.neighbours, synthetic)
+		b := &infer.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}, Full: &graph.Dense{}}
+		b.Attach(rows, synthetic)
+		if (b.Full != nil) != c.full || (b.R == nil) != c.full {
+			t.Fatalf("up to %d neighbours: in full is %v, want %v", c.neighbours, b.Full != nil, c.full)
+		}
+		want := &infer.Batch{X: b.X}
+		want.R, want.Known = infer.Attach(rows, synthetic)
+		if diff := cmp.Diff(want.Known, b.Known); diff != "" {
+			t.Errorf("known (-want +got):\n%s", diff)
+		}
+		if c.full {
+			sameBits(t, "r", b.Full.Data, inFull(want).Full.Data)
+		}
+		sameBits(t, "logits", model.Logits(b).Data, model.Logits(want).Data)
+	}
+	none := new(infer.Batch)
+	if none.Attach(nil, 3); none.R == nil || none.R.Cols != 3 || none.Len() != 0 {
+		t.Errorf("no arrivals: %+v", none)
+	}
+}
