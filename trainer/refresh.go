@@ -85,6 +85,36 @@ func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) 
 	return eval.Run(served, set).Accuracy(set), ctx.Err()
 }
 
+// MaxDrop is by how many points of accuracy on the validation nodes a refreshed artifact may be worse than the one that answers,
+// unless its operator says otherwise.
+const MaxDrop = 1.0
+
+// Comparison is what a new artifact and the one that answers now reach on the same validation nodes.
+type Comparison struct {
+	Validation float64  // accuracy in percent of the new one
+	Before     *float64 // the same of the one that answers; nil where none does
+}
+
+// CompareServed is Validate of a new artifact and of the one that answers now, which is nil where none does.
+func CompareServed(ctx context.Context, d *dataset.Dataset, is, was Served, size int) (Comparison, error) {
+	var c Comparison
+	var err error
+	if c.Validation, err = Validate(ctx, d, is, size); err != nil || was == nil {
+		return c, err
+	}
+	before, err := Validate(ctx, d, was, size)
+	if err != nil {
+		return c, fmt.Errorf("the artifact that answers now: %w", err)
+	}
+	c.Before = &before
+	return c, nil
+}
+
+// Worse tells whether the new artifact is more than so many points worse.
+func (c Comparison) Worse(points float64) bool {
+	return c.Before != nil && c.Validation < *c.Before-points
+}
+
 // lookUp attaches nodes of a data set through the rows of M of their neighbours' ids, as a consumer attaches arrivals.
 func lookUp(ctx context.Context, d *dataset.Dataset, served Served, nodes []int32) (*infer.Batch, error) {
 	var ids []string
@@ -103,6 +133,6 @@ func lookUp(ctx context.Context, d *dataset.Dataset, served Served, nodes []int3
 		neighbours[k], rows = rows[:n:n], rows[n:]
 	}
 	b := &infer.Batch{X: d.X.Take(nodes)}
-	b.R, b.Known = infer.Attach(neighbours, served.SyntheticNodes())
+	b.Attach(neighbours, served.SyntheticNodes())
 	return b, nil
 }

@@ -66,7 +66,7 @@ func refreshCommand() *cobra.Command {
 	flags.StringVar(&f.current, "current", "", "directory of the artifact to compare with; empty: the one that CURRENT names, with --publish")
 	flags.BoolVar(&f.publish, "publish", false, "publish the artifact to Redis and point CURRENT at it")
 	flags.IntVar(&f.keep, "keep", 1, "older versions to keep for rolling back; -1: all")
-	flags.Float64Var(&f.maxDrop, "max-drop", 1, "points of accuracy on the validation nodes that the new artifact may be worse")
+	flags.Float64Var(&f.maxDrop, "max-drop", trainer.MaxDrop, "points of accuracy on the validation nodes that the new artifact may be worse")
 	flags.DurationVar(&f.every, "every", 0, "refresh again so long after the last one ended; 0: once")
 	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
 	runFlags(flags, &f.run)
@@ -105,7 +105,7 @@ func refreshCommand() *cobra.Command {
 
 func (f *refreshFlags) check() error {
 	switch {
-	case f.maxDrop < 0:
+	case !(f.maxDrop >= 0):
 		return fmt.Errorf("--max-drop is %g, want 0 or more", f.maxDrop)
 	case f.every < 0:
 		return fmt.Errorf("--every is %s, want 0 or more", f.every)

@@ -8,6 +8,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/mapping"
@@ -90,31 +91,7 @@ func (r *refresher) once(ctx context.Context, out, dataOut string) (*refreshed, 
 		return o, err
 	}
 	o.Artifact, o.Version = out, outcome.Bundle.Manifest.Version
-	compare := func() error {
-		is, _, err := serving.New(outcome.Bundle, mapping.FromArtifact(outcome.Bundle.Mapping), serving.Options{})
-		if err != nil {
-			return err
-		}
-		accuracy, err := trainer.Validate(ctx, grown, is, options.Batch)
-		if err != nil {
-			return err
-		}
-		o.Accuracy = &accuracy
-		if was == nil {
-			return nil
-		}
-		before, err := trainer.Validate(ctx, grown, was, options.Batch)
-		if err != nil {
-			return fmt.Errorf("comparing with %s: %w", was.ID(), err)
-		}
-		o.Before, o.Was = was.ID(), &before
-		if accuracy < before-r.maxDrop {
-			return fmt.Errorf("%s is refused: %.2f%% on the validation nodes is more than %g points below the %.2f%% of %s",
-				o.Version, accuracy, r.maxDrop, before, was.ID())
-		}
-		return nil
-	}
-	if err := compare(); err != nil {
+	if err := r.compare(ctx, grown, outcome.Bundle, was, options.Batch, o); err != nil {
 		return o, err
 	}
 	if dataOut != "" {
@@ -137,6 +114,31 @@ func (r *refresher) once(ctx context.Context, out, dataOut string) (*refreshed, 
 		r.current = out // what the next one is compared with
 	}
 	return o, r.commit(ctx, next)
+}
+
+// compare notes what the new artifact reaches beside the one that answers now, and refuses one that is too much worse.
+func (r *refresher) compare(ctx context.Context, grown *dataset.Dataset, b *artifact.Bundle, was *serving.Version, size int, o *refreshed) error {
+	is, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
+	if err != nil {
+		return err
+	}
+	var answers trainer.Served // no nil pointer in an interface
+	if was != nil {
+		answers = was
+	}
+	c, err := trainer.CompareServed(ctx, grown, is, answers, size)
+	if err != nil {
+		return err
+	}
+	o.Accuracy, o.Was = &c.Validation, c.Before
+	if was != nil {
+		o.Before = was.ID()
+	}
+	if c.Worse(r.maxDrop) {
+		return fmt.Errorf("%s is refused: %.2f%% on the validation nodes is more than %g points below the %.2f%% of %s",
+			o.Version, c.Validation, r.maxDrop, *c.Before, o.Before)
+	}
+	return nil
 }
 
 // serving is the artifact that answers now, nil where there is none; release lets go of it.

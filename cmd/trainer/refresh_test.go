@@ -335,6 +335,7 @@ func TestRefreshFlags(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir, "arrivals.jsonl", nil)
 	for want, line := range map[string]string{
+		"--max-drop is NaN":                      "--from {}/arrivals.jsonl --max-drop NaN",
 		"--max-drop is -1":                       "--from {}/arrivals.jsonl --max-drop -1",
 		"--every is -1s":                         "--from {}/arrivals.jsonl --every -1s",
 		"--keep is 0":                            "--from {}/arrivals.jsonl --keep 0",

@@ -17,9 +17,6 @@ import (
 	"rivulet/trainer/merge"
 )
 
-// maxDrop is how many points of accuracy on the validation nodes a refreshed artifact may be worse, as of trainer refresh.
-const maxDrop = 1
-
 // Refresh is what a refresh in mid-stream did.
 type Refresh struct {
 	Arrivals         int     `json:"arrivals"` // that were merged: the first half of the stream
@@ -171,16 +168,20 @@ func (r *refresher) train(ctx context.Context, grown *dataset.Dataset) error {
 		return err
 	}
 	r.done.Version = outcome.Bundle.Manifest.Version
-	for b, to := range map[*artifact.Bundle]*float64{outcome.Bundle: &r.done.Validation, r.base: &r.done.ValidationBefore} {
-		v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
-		if err != nil {
-			return err
-		}
-		if *to, err = trainer.Validate(ctx, grown, v, options.Batch); err != nil {
-			return err
-		}
+	is, _, err := serving.New(outcome.Bundle, mapping.FromArtifact(outcome.Bundle.Mapping), serving.Options{})
+	if err != nil {
+		return err
 	}
-	if r.done.Refused = r.done.Validation < r.done.ValidationBefore-maxDrop; !r.done.Refused {
+	was, _, err := serving.New(r.base, mapping.FromArtifact(r.base.Mapping), serving.Options{})
+	if err != nil {
+		return err
+	}
+	c, err := trainer.CompareServed(ctx, grown, is, was, options.Batch)
+	if err != nil {
+		return err
+	}
+	r.done.Validation, r.done.ValidationBefore = c.Validation, *c.Before
+	if r.done.Refused = c.Worse(trainer.MaxDrop); !r.done.Refused {
 		r.bundle = outcome.Bundle
 	}
 	return nil

@@ -210,7 +210,7 @@ func TestGrowRefusesAWorseArtifact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := run.refresh.done; !f.Refused || !(f.Validation < f.ValidationBefore-maxDrop) || f.Labelled == 0 {
+	if f := run.refresh.done; !f.Refused || !(f.Validation < f.ValidationBefore-trainer.MaxDrop) || f.Labelled == 0 {
 		t.Errorf("not refused: %+v", f)
 	}
 	if s := g.stream(run); s.Predicted != len(p.order) || !slices.Equal(s.Versions, []string{outcome.Bundle.Manifest.Version}) {
