@@ -14,7 +14,7 @@
 //
 // # The path of a batch
 //
-// [Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a graph batch, ã
+// [Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a graph batch, ã
 // makes a [Batch]. A [Predictor] answers it: its [Deployment] (a [Model] on a graph or on tables) gives logits, starting
 // with a [Projection] (preprocessing and the first weights in one step); its [Propagation], where there is one, spreads
 // labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the path is changed by a batch, so
@@ -57,7 +57,9 @@
 //
 // # Which file
 //
-//	batch.go          Batch, Attach
+//	batch.go          Batch
+//	attach.go         r = aM, sparse or in full
+//	edges.go          what models read of r, in either form
 //	preprocess.go     Preprocess, and Projection, which folds it into the weights
 //	model.go          Model, Tables, Deployment, and Build, the list of architectures
 //	sgc.go, appnp.go  a model each: parameters, tables, frozen, joint
