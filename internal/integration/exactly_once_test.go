@@ -128,7 +128,8 @@ func newStream(t *testing.T, broker *realKafka) *stream {
 	}
 	transport := &kafka.Transport{MetadataTTL: time.Second}
 	t.Cleanup(transport.CloseIdleConnections)
-	s.topics(transport)
+	client := &kafka.Client{Addr: kafka.TCP(s.broker), Transport: transport, Timeout: time.Minute}
+	makeTopics(t, client, map[string]int{"arrivals" + s.suffix: 3, "predictions" + s.suffix: 3, "letters" + s.suffix: 1})
 	s.write("exactly-once.yaml", fmt.Sprintf(`kafka:
   brokers: [%q]
   group: %q
@@ -148,32 +149,6 @@ log: {level: warn}
 	}
 	s.read()
 	return s
-}
-
-// topics makes the stream's topics and removes them at the end.
-func (s *stream) topics(transport *kafka.Transport) {
-	s.t.Helper()
-	client := &kafka.Client{Addr: kafka.TCP(s.broker), Transport: transport, Timeout: time.Minute}
-	var configs []kafka.TopicConfig
-	var names []string
-	for name, partitions := range map[string]int{"arrivals": 3, "predictions": 3, "letters": 1} {
-		configs = append(configs, kafka.TopicConfig{Topic: name + s.suffix, NumPartitions: partitions, ReplicationFactor: 1})
-		names = append(names, name+s.suffix)
-	}
-	made, err := client.CreateTopics(s.t.Context(), &kafka.CreateTopicsRequest{Topics: configs})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for topic, err := range made.Errors {
-		if err != nil {
-			s.t.Fatalf("creating %s: %v", topic, err)
-		}
-	}
-	s.t.Cleanup(func() {
-		if _, err := client.DeleteTopics(context.Background(), &kafka.DeleteTopicsRequest{Topics: names}); err != nil {
-			s.t.Error(err)
-		}
-	})
 }
 
 // consumer starts one.

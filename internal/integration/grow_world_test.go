@@ -41,12 +41,7 @@ type growing struct {
 // services are a broker and a Redis without artifacts; a real broker instead of the embedded one where there is one.
 func newServices(t *testing.T, broker *realKafka) *world {
 	t.Helper()
-	bin, err := binaries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, dir: t.TempDir(), bin: bin, format: "json"}
-	w.services()
+	w := bareWorld(t)
 	if broker != nil {
 		w.broker = broker.addr(plaintext)
 	}
@@ -93,25 +88,8 @@ func (s *growing) topics() {
 	s.t.Helper()
 	transport := &kafka.Transport{}
 	client := &kafka.Client{Addr: kafka.TCP(s.broker), Transport: transport, Timeout: time.Minute}
-	var configs []kafka.TopicConfig
-	var names []string
-	for name, partitions := range map[string]int{"arrivals": s.partitions, "predictions": 2, "letters": 1, "labels": 1} {
-		configs = append(configs, kafka.TopicConfig{Topic: s.topic(name), NumPartitions: partitions, ReplicationFactor: 1})
-		names = append(names, s.topic(name))
-	}
-	made, err := client.CreateTopics(s.t.Context(), &kafka.CreateTopicsRequest{Topics: configs})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for topic, err := range made.Errors {
-		if err != nil {
-			s.t.Fatalf("creating %s: %v", topic, err)
-		}
-	}
-	s.t.Cleanup(func() {
-		_, _ = client.DeleteTopics(context.Background(), &kafka.DeleteTopicsRequest{Topics: names})
-		transport.CloseIdleConnections()
-	})
+	s.t.Cleanup(transport.CloseIdleConnections)
+	makeTopics(s.t, client, map[string]int{s.topic("arrivals"): s.partitions, s.topic("predictions"): 2, s.topic("letters"): 1, s.topic("labels"): 1})
 }
 
 // member starts a consumer that reaches the broker at an address, and delivers as that says.

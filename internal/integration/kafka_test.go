@@ -76,23 +76,11 @@ func (k *realKafka) name(of string) string { return of + k.suffix }
 // topics makes topics with 3 partitions and removes them at the end.
 func (k *realKafka) topics(names ...string) {
 	k.t.Helper()
-	var configs []kafka.TopicConfig
-	for i, n := range names {
-		names[i] = k.name(n)
-		configs = append(configs, kafka.TopicConfig{Topic: names[i], NumPartitions: 3, ReplicationFactor: 1})
+	partitions := map[string]int{}
+	for _, n := range names {
+		partitions[k.name(n)] = 3
 	}
-	res, err := k.admin.CreateTopics(k.t.Context(), &kafka.CreateTopicsRequest{Topics: configs})
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	for topic, err := range res.Errors {
-		if err != nil {
-			k.t.Fatalf("creating %s: %v", topic, err)
-		}
-	}
-	k.t.Cleanup(func() {
-		_, _ = k.admin.DeleteTopics(context.Background(), &kafka.DeleteTopicsRequest{Topics: names})
-	})
+	makeTopics(k.t, k.admin, partitions)
 }
 
 // allow lets user rivulet do something for as long as the test runs.

@@ -2,12 +2,39 @@ package integration
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
+
+// makeTopics makes topics of so many partitions and removes them at the end.
+func makeTopics(t *testing.T, client *kafka.Client, partitions map[string]int) {
+	t.Helper()
+	var configs []kafka.TopicConfig
+	for name, n := range partitions {
+		configs = append(configs, kafka.TopicConfig{Topic: name, NumPartitions: n, ReplicationFactor: 1})
+	}
+	made, err := client.CreateTopics(t.Context(), &kafka.CreateTopicsRequest{Topics: configs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for topic, err := range made.Errors {
+		if err != nil {
+			t.Fatalf("creating %s: %v", topic, err)
+		}
+	}
+	t.Cleanup(func() {
+		names := slices.Collect(maps.Keys(partitions))
+		if _, err := client.DeleteTopics(context.Background(), &kafka.DeleteTopicsRequest{Topics: names}); err != nil {
+			t.Logf("removing topics: %v", err)
+		}
+	})
+}
 
 // repeatedly sends twenty times a second until stop is called, which returns when the last of it is acknowledged, or until the test
 // ends. What send returns fails the test.

@@ -48,7 +48,8 @@ type world struct {
 	format        string // of arrivals and predictions
 }
 
-func newWorld(t *testing.T) *world {
+// bareWorld has services, and nothing in its directory.
+func bareWorld(t *testing.T) *world {
 	t.Helper()
 	bin, err := binaries()
 	if err != nil {
@@ -56,6 +57,12 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{t: t, dir: t.TempDir(), bin: bin, format: "json"}
 	w.services()
+	return w
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := bareWorld(t)
 	w.run("rivulet", "generate", "--preset", "small", "--out", w.path("data"))
 	for _, seed := range []string{"1", "2"} {
 		w.run("trainer", "train", "--data", w.path("data"), "--out", w.path("artifact-"+seed), "--seed", seed)
