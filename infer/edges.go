@@ -12,8 +12,8 @@ func (b *Batch) stored() int {
 	return b.R.NNZ()
 }
 
-// sparse are the edges as a sparse matrix.
-func (b *Batch) sparse() *graph.CSR {
+// Sparse are the edges to the graph as a sparse matrix (n×m), R or what Full has of not zero.
+func (b *Batch) Sparse() *graph.CSR {
 	if b.Full == nil {
 		return b.R
 	}

@@ -92,6 +92,9 @@ func TestAttachInFull(t *testing.T) {
 		}
 		if c.full {
 			sameBits(t, "r", b.Full.Data, inFull(want).Full.Data)
+			if diff := cmp.Diff(want.R, b.Sparse()); diff != "" {
+				t.Errorf("sparse (-want +got):\n%s", diff)
+			}
 		}
 		sameBits(t, "logits", model.Logits(b).Data, model.Logits(want).Data)
 	}

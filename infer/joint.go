@@ -80,7 +80,7 @@ type joined struct {
 
 func (h *host) join(b *Batch) *joined {
 	j := &joined{host: h, inG: slices.Clone(h.in), outG: slices.Clone(h.out)}
-	r := b.sparse()
+	r := b.Sparse()
 	j.meet(r)
 	for k, fromBatch := range j.rnt.RowSums() {
 		node := j.near[k]

@@ -12,7 +12,7 @@ import (
 func (t *task) supportTables(c *condensed, m infer.Model) *infer.Tables {
 	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.rows).Batches[0]
 	s := c.synthetic.Adj
-	tables := m.Tables(attached(s, all.R, all.Adj), stacked{infer.Ready(c.synthetic.X), t.pre.Raw(all.X)})
+	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stacked{infer.Ready(c.synthetic.X), t.pre.Raw(all.X)})
 	for k, u := range tables.U {
 		tables.U[k] = firstRows(u, s.Rows)
 	}
