@@ -73,6 +73,16 @@ func (r *recorder) retried(stage string) int {
 	return r.retries[stage]
 }
 
+// attempts is how often anything was tried again.
+func (r *recorder) attempts() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, k := range r.retries {
+		n += k
+	}
+	return n
+}
+
 func (r *recorder) generations() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
