@@ -23,7 +23,7 @@ func TestABrokersRestartIsWaitedFor(t *testing.T) {
 	o.Addr = s.kafka.Addr()
 	before := seen.attempts()
 	s.kafka.Close()
-	// By fetching, or where what was fetched is still waiting to be published, by the group.
+	// By fetching, or where what was fetched is still waiting, by publishing or by the group.
 	s.wait("the consumer has noticed", func() bool { return seen.attempts() > before })
 	var err error
 	if s.kafka, err = devstack.StartKafka(o); err != nil {

@@ -87,7 +87,8 @@ func (s *stack) options(seen *recorder) Options {
 		Brokers: s.kafka.Addrs(), Transport: s.transport, Group: "g", Topics: []string{arrivalsTopic},
 		BatchSize: 16, FetchWait: 50 * time.Millisecond, Heartbeat: 50 * time.Millisecond,
 		SessionTimeout: 6 * time.Second, WatchInterval: 100 * time.Millisecond,
-		Path: PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: s.producer(func(error) {}), Observer: seen, Mode: Node},
+		Path: PipelineOptions{Versions: serve(newTestVersion("v1")), Observer: seen, Mode: Node,
+			Deliverer: s.producer(func(err error) { seen.Retry(StagePublish, err) })},
 	}
 }
 
