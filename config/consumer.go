@@ -65,7 +65,7 @@ type Batch struct {
 // Attach says whether arrivals become nodes that later ones attach to.
 type Attach struct {
 	Arrivals string        `key:"arrivals" default:"off" oneof:"off|on" usage:"on: each arrival gets a row of M of its own, by which later arrivals attach to it from any consumer of the version; the artifact must be of method solved or cluster, and attachment frozen. Rows are written under the version that predicted and go with it"`
-	TTL      time.Duration `key:"ttl" default:"24h" min:"0s" max:"8760h" usage:"how long an arrival's row is kept at least; it is kept at most twice as long. Of a version the first consumer's counts" zero:"as long as the version; less than 1s is refused"`
+	TTL      time.Duration `key:"ttl" default:"24h" min:"0s" max:"8760h" usage:"how long an arrival's row is kept at least; it is kept at most twice as long. Of a version the first consumer's counts; between 0s and 1s is refused" zero:"as long as the version"`
 	MaxRows  int           `key:"max_rows" default:"1000000" min:"1" max:"1000000000" unit:"rows" usage:"most rows of arrivals of a version; where there are as many, further arrivals get none until some expire"`
 }
 

@@ -28,14 +28,11 @@ func Example() {
 	left := infer.Row{Known: true, Cols: []int32{0}, Vals: []float32{2}} // rows of M
 	right := infer.Row{Known: true, Cols: []int32{1}, Vals: []float32{1}}
 	unknown := infer.Row{}
-	r, known := infer.Attach([][]infer.Row{{left, right}, {unknown}}, 2)
-	_, p := predictor.Predict(&infer.Batch{
-		X:     graph.Features{Dense: &graph.Dense{Rows: 2, Cols: 2, Data: []float32{1, 1, 0, 1}}},
-		R:     r,
-		Known: known,
-	})
+	arrivals := &infer.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 2, Cols: 2, Data: []float32{1, 1, 0, 1}}}}
+	arrivals.Attach([][]infer.Row{{left, right}, {unknown}}, 2)
+	_, p := predictor.Predict(arrivals)
 	for i := range p.Rows {
-		fmt.Printf("class %d with probability %.2f, %d known neighbours\n", infer.ArgMax(p.Row(i)), p.Row(i)[infer.ArgMax(p.Row(i))], known[i])
+		fmt.Printf("class %d with probability %.2f, %d known neighbours\n", infer.ArgMax(p.Row(i)), p.Row(i)[infer.ArgMax(p.Row(i))], arrivals.Known[i])
 	}
 	// Output:
 	// class 0 with probability 0.80, 2 known neighbours

@@ -129,7 +129,12 @@ func newStream(t *testing.T, broker *realKafka) *stream {
 	transport := &kafka.Transport{MetadataTTL: time.Second}
 	t.Cleanup(transport.CloseIdleConnections)
 	client := &kafka.Client{Addr: kafka.TCP(s.broker), Transport: transport, Timeout: time.Minute}
-	makeTopics(t, client, map[string]int{"arrivals" + s.suffix: 3, "predictions" + s.suffix: 3, "letters" + s.suffix: 1})
+	remove := makeTopics(t, client, map[string]int{"arrivals" + s.suffix: 3, "predictions" + s.suffix: 3, "letters" + s.suffix: 1})
+	t.Cleanup(func() {
+		if err := remove(); err != nil {
+			t.Error(err)
+		}
+	})
 	s.write("exactly-once.yaml", fmt.Sprintf(`kafka:
   brokers: [%q]
   group: %q

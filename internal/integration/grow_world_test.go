@@ -89,7 +89,8 @@ func (s *growing) topics() {
 	transport := &kafka.Transport{}
 	client := &kafka.Client{Addr: kafka.TCP(s.broker), Transport: transport, Timeout: time.Minute}
 	s.t.Cleanup(transport.CloseIdleConnections)
-	makeTopics(s.t, client, map[string]int{s.topic("arrivals"): s.partitions, s.topic("predictions"): 2, s.topic("letters"): 1, s.topic("labels"): 1})
+	remove := makeTopics(s.t, client, map[string]int{s.topic("arrivals"): s.partitions, s.topic("predictions"): 2, s.topic("letters"): 1, s.topic("labels"): 1})
+	s.t.Cleanup(func() { _ = remove() })
 }
 
 // member starts a consumer that reaches the broker at an address, and delivers as that says.

@@ -80,7 +80,8 @@ func (k *realKafka) topics(names ...string) {
 	for _, n := range names {
 		partitions[k.name(n)] = 3
 	}
-	makeTopics(k.t, k.admin, partitions)
+	remove := makeTopics(k.t, k.admin, partitions)
+	k.t.Cleanup(func() { _ = remove() })
 }
 
 // allow lets user rivulet do something for as long as the test runs.

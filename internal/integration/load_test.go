@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// makeTopics makes topics of so many partitions and removes them at the end.
-func makeTopics(t *testing.T, client *kafka.Client, partitions map[string]int) {
+// makeTopics makes topics of so many partitions; remove is for the end of the test.
+func makeTopics(t *testing.T, client *kafka.Client, partitions map[string]int) (remove func() error) {
 	t.Helper()
 	var configs []kafka.TopicConfig
 	for name, n := range partitions {
@@ -28,12 +28,11 @@ func makeTopics(t *testing.T, client *kafka.Client, partitions map[string]int) {
 			t.Fatalf("creating %s: %v", topic, err)
 		}
 	}
-	t.Cleanup(func() {
+	return func() error {
 		names := slices.Collect(maps.Keys(partitions))
-		if _, err := client.DeleteTopics(context.Background(), &kafka.DeleteTopicsRequest{Topics: names}); err != nil {
-			t.Logf("removing topics: %v", err)
-		}
-	})
+		_, err := client.DeleteTopics(context.Background(), &kafka.DeleteTopicsRequest{Topics: names})
+		return err
+	}
 }
 
 // repeatedly sends twenty times a second until stop is called, which returns when the last of it is acknowledged, or until the test
