@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -150,6 +151,7 @@ type holding struct {
 	next          Deliverer
 	once          sync.Once
 	held, release chan struct{}
+	curt          bool // says only that it was cancelled, and not why
 }
 
 func (h *holding) Deliver(ctx context.Context, b event.Batch) error {
@@ -157,6 +159,9 @@ func (h *holding) Deliver(ctx context.Context, b event.Batch) error {
 	select {
 	case <-h.release:
 	case <-ctx.Done():
+		if h.curt {
+			return ctx.Err()
+		}
 		return context.Cause(ctx)
 	}
 	return h.next.Deliver(ctx, b)
@@ -165,18 +170,20 @@ func (h *holding) Deliver(ctx context.Context, b event.Batch) error {
 func TestDrainTimesOut(t *testing.T) {
 	s := newStack(t, 1)
 	s.send(10)
-	o := s.options(&recorder{})
-	h := &holding{next: o.Path.Deliverer, held: make(chan struct{}), release: make(chan struct{})}
-	o.Path.Deliverer, o.DrainTimeout = h, 30*time.Millisecond
-	stop := s.start(o)
-	<-h.held
-	if err := stop(); !errors.Is(err, ErrDrainTimeout) {
-		t.Errorf("Run returned %v, want ErrDrainTimeout", err)
+	for _, curt := range []bool{false, true} {
+		o := s.options(&recorder{})
+		h := &holding{next: o.Path.Deliverer, held: make(chan struct{}), release: make(chan struct{}), curt: curt}
+		o.Path.Deliverer, o.DrainTimeout = h, 30*time.Millisecond
+		stop := s.start(o)
+		<-h.held
+		if err := stop(); !errors.Is(err, ErrDrainTimeout) {
+			t.Errorf("Run returned %v, want ErrDrainTimeout", err)
+		}
 	}
 	if got := s.committed(); got != 0 {
 		t.Errorf("committed %d of a batch that was not delivered", got)
 	}
-	stop = s.start(s.options(&recorder{}))
+	stop := s.start(s.options(&recorder{}))
 	s.wait("all is committed", func() bool { return s.committed() == 10 })
 	if err := stop(); err != nil {
 		t.Fatal(err)
@@ -213,6 +220,45 @@ func TestBackPressure(t *testing.T) {
 	if repeated := s.check(); repeated != 0 || fetches.Hits() <= last {
 		t.Errorf("%d repeated; %d fetches while it stalled, %d in all", repeated, last, fetches.Hits())
 	}
+}
+
+// What ends a generation ends it also where the error speaks of a cancelled request, and whichever lane is heard first: the
+// one that failed, or the one whose batch was behind it.
+func TestARefusedBatchEndsTheGenerationAndNotTheConsumer(t *testing.T) {
+	s, seen := newStack(t, 2), &recorder{}
+	s.send(320)
+	o := s.options(seen)
+	o.Path.Deliverer = &refusing{next: o.Path.Deliverer, times: 10,
+		err: fmt.Errorf("%w: %w", event.ErrGeneration, errors.Join(kafka.OutOfOrderSequenceNumber, context.Canceled))}
+	stop := s.start(o)
+	s.wait("all is committed", func() bool { return s.committed() == 320 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if seen.generations() < 11 || seen.retried(StageGroup) < 10 {
+		t.Errorf("%d generations and %d retries after 10 failures", seen.generations(), seen.retried(StageGroup))
+	}
+	s.check()
+}
+
+// refusing fails to deliver some times.
+type refusing struct {
+	next  Deliverer
+	mu    sync.Mutex
+	times int
+	err   error
+}
+
+func (r *refusing) Deliver(ctx context.Context, b event.Batch) error {
+	time.Sleep(3 * time.Millisecond) // the batch behind is waiting by now
+	r.mu.Lock()
+	r.times--
+	refused := r.times >= 0
+	r.mu.Unlock()
+	if refused {
+		return r.err
+	}
+	return r.next.Deliver(ctx, b)
 }
 
 func TestAPermanentErrorEndsRun(t *testing.T) {

@@ -31,11 +31,11 @@ func (c *Consumer) serve(ctx, ended context.Context, g *kafka.Generation) error 
 	defer cut(nil)
 
 	if err := c.fence(reading, g); err != nil {
-		return stopped(reading, err)
+		return notBegun(reading, err)
 	}
 	partitions, err := c.startOffsets(reading, g)
 	if err != nil {
-		return stopped(reading, err)
+		return notBegun(reading, err)
 	}
 	assigned := make([]event.TopicPartition, 0, len(partitions))
 	for at := range partitions {
@@ -63,20 +63,32 @@ func (c *Consumer) serve(ctx, ended context.Context, g *kafka.Generation) error 
 	wg.Wait()
 	close(finished)
 	grace.Wait()
-	return stopped(reading, err)
+	switch cause := context.Cause(work); {
+	case err == nil:
+		return stopped(ctx, reading)
+	case cause != nil && !errors.Is(err, cause): // an error that says only that it was cut off, and not why
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
 }
 
-// stopped says whether the end of a generation was a failure: err, or why reading stopped.
-func stopped(reading context.Context, err error) error {
-	cause := context.Cause(reading)
-	switch {
-	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errEnded) && !errors.Is(err, errGrown):
-		return err
-	case cause == nil, errors.Is(cause, context.Canceled), errors.Is(cause, errEnded), errors.Is(cause, errGrown):
+// notBegun is why a generation could not begin to read: err, unless that says only that reading has ended.
+func notBegun(reading context.Context, err error) error {
+	if cause := context.Cause(reading); cause != nil && (errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
 		return nil
-	default:
-		return cause
 	}
+	return err
+}
+
+// stopped is why reading has ended, where that is a failure: not a drain, a rebalance, or other partitions than before.
+func stopped(ctx, reading context.Context) error {
+	cause := context.Cause(reading)
+	for _, expected := range []error{context.Canceled, context.Cause(ctx), errEnded, errGrown} {
+		if errors.Is(cause, expected) {
+			return nil
+		}
+	}
+	return cause
 }
 
 // grace cuts the work off when it goes on for too long after reading has ended.

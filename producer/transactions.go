@@ -161,24 +161,28 @@ func (t *Transactions) fill(ctx context.Context, s *session, load *shipment, b e
 			return err
 		}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	both, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	shipped := make(chan error, 1)
 	go func() {
-		err := t.producer.ship(ctx, load)
+		err := t.producer.ship(both, load)
 		if err != nil {
 			cancel(err)
 		}
 		shipped <- err
 	}()
-	err := s.addOffsets(ctx, t.member.Group)
+	err := s.addOffsets(both, t.member.Group)
 	if err == nil {
-		err = s.commitOffsets(ctx, t.member, b.Offsets)
+		err = s.commitOffsets(both, t.member, b.Offsets)
 	}
 	if err != nil {
 		cancel(err)
 	}
-	return cmp.Or(err, <-shipped)
+	err = cmp.Or(err, <-shipped)
+	if err != nil && ctx.Err() == nil {
+		return context.Cause(both) // what failed first; the other says that it was cancelled
+	}
+	return err
 }
 
 // verdict makes an error that another generation may not meet an end of this generation only.

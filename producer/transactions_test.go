@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/addoffsetstotxn"
 	"github.com/segmentio/kafka-go/protocol/endtxn"
+	"github.com/segmentio/kafka-go/protocol/produce"
+	"github.com/segmentio/kafka-go/protocol/txnoffsetcommit"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -171,6 +174,44 @@ func TestARefusedOffsetAbortsTheTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.want(50, 50)
+	}
+}
+
+// stuck sends no request of a kind; it waits until the request is cancelled.
+type stuck struct {
+	kafka.RoundTripper
+	kind kafka.Request
+}
+
+func (s stuck) RoundTrip(ctx context.Context, addr net.Addr, req kafka.Request) (kafka.Response, error) {
+	if req.ApiKey() != s.kind.ApiKey() {
+		return s.RoundTripper.RoundTrip(ctx, addr, req)
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Records and offsets go into a transaction side by side, and the failure of one cancels the other. What is returned is the
+// failure: with the other's cancellation it would pass for a consumer that stops.
+func TestAFailureIsNotTakenForACancellation(t *testing.T) {
+	for _, test := range []struct {
+		fails kmsg.Key
+		code  *kerr.Error
+		stuck kafka.Request
+	}{
+		{kmsg.Produce, kerr.OutOfOrderSequenceNumber, &addoffsetstotxn.Request{}},
+		{kmsg.Produce, kerr.OutOfOrderSequenceNumber, &txnoffsetcommit.Request{}},
+		{kmsg.TxnOffsetCommit, kerr.IllegalGeneration, &produce.Request{}},
+	} {
+		b := newBench(t, 3)
+		b.opts.Transport = stuck{b.opts.Transport, test.stuck}
+		tx := b.transactions(anybody, zero)
+		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{test.fails}, Err: test.code})
+		err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50))
+		if !errors.Is(err, event.ErrGeneration) || !errors.Is(err, kafka.Error(test.code.Code)) || errors.Is(err, context.Canceled) {
+			t.Errorf("%s is refused while %s waits: Deliver returned %v", test.fails.Name(), test.stuck.ApiKey(), err)
+		}
+		b.want(0, -1)
 	}
 }
 
