@@ -101,7 +101,13 @@ func (s *stack) start(o Options) (stop func() error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
+	go func() {
+		err := c.Run(ctx)
+		if ctx.Err() == nil {
+			s.t.Errorf("the consumer has ended by itself: %v", err)
+		}
+		done <- err
+	}()
 	stop = sync.OnceValue(func() error {
 		cancel()
 		return <-done
