@@ -82,11 +82,20 @@ func (p *Pipeline) decodeOne(s *slot, d int) {
 		s.fault = asFault(err)
 		return
 	}
+	if key, id := len(s.record.Key), len(s.arrival.ID); key+id > maxNames {
+		s.fault = &event.FieldError{Reason: event.ReasonTooLarge, Field: "id",
+			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at most %d", id, key, maxNames)}
+		return
+	}
 	if s.fault = tooLarge(&s.arrival.Features); s.fault != nil {
 		return
 	}
 	s.dropped = s.arrival.NormaliseEdges()
 }
+
+// maxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes for a
+// control character: what is longer might not fit into a record of the predictions.
+const maxNames = 128 << 10
 
 // maxFeature is the largest magnitude of a feature that is predicted: the square of one is far from where float32 ends, so
 // that a sum of them through a model is a number. An arrival beyond it would make NaN of its neighbours in a graph batch, too.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
+	"rivulet/producer"
 )
 
 func TestFlushFails(t *testing.T) {
@@ -219,6 +221,66 @@ func TestBackPressure(t *testing.T) {
 	}
 	if repeated := s.check(); repeated != 0 || fetches.Hits() <= last {
 		t.Errorf("%d repeated; %d fetches while it stalled, %d in all", repeated, last, fetches.Hits())
+	}
+}
+
+// A prediction repeats its arrival's key and id, escaped, and may be larger than its arrival. One that no broker would take
+// must not stop the stream.
+func TestArrivalsWhosePredictionsWouldBeTooLargeAreDeadLetters(t *testing.T) {
+	s, seen := newStack(t, 1), &recorder{}
+	small := arrival("x", "t0")
+	value, err := event.JSON{}.AppendArrival(nil, &small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	escaped := arrival(strings.Repeat("\x01", 200<<10), "t0")
+	protobuf, err := event.Protobuf{}.AppendArrival(nil, &escaped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.send(10)
+	for _, r := range []producer.Record{
+		{Key: bytes.Repeat([]byte("k"), 1<<20-200), Value: value},
+		{Key: []byte("k"), Value: protobuf, Headers: []event.Header{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}},
+	} {
+		if err := s.sender.Publish(t.Context(), arrivalsTopic, []producer.Record{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.send(10)
+	o := s.options(seen)
+	o.Path.Limits.RecordBytes = 1 << 20
+	stop := s.start(o)
+	s.wait("all is committed", func() bool { return s.committed() == 22 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{event.ReasonTooLarge, event.ReasonTooLarge}; !slices.Equal(seen.letters, want) {
+		t.Errorf("dead letters: %v, want %v", seen.letters, want)
+	}
+	s.check()
+}
+
+// The longest names that are taken fit, escaped and all.
+func TestTheLongestNamesArePublished(t *testing.T) {
+	s, seen := newStack(t, 1), &recorder{}
+	a := arrival(strings.Repeat("\x01", maxNames-1), "t0")
+	value, err := event.Protobuf{}.AppendArrival(nil, &a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.sender.Publish(t.Context(), arrivalsTopic, []producer.Record{{Key: []byte("k"), Value: value}}); err != nil {
+		t.Fatal(err)
+	}
+	o := s.options(seen)
+	o.Path.Codec = event.Protobuf{}
+	stop := s.start(o)
+	s.wait("it is committed", func() bool { return s.committed() == 1 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.size(predictionsTopic); got != 1 || len(seen.letters) != 0 {
+		t.Errorf("%d predictions, dead letters %v", got, seen.letters)
 	}
 }
 

@@ -108,7 +108,7 @@ const (
 	ReasonFeatureLength = "feature_length" // the number of features, or an index, does not fit the model
 	ReasonNotFinite     = "not_finite"     // a feature is NaN or infinite
 	ReasonTooManyEdges  = "too_many_edges" // more edges than limits.edges
-	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes
+	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes, or its key and id than 128 KiB
 )
 
 // Header is one Kafka record header.
