@@ -39,6 +39,7 @@ func FuzzDecodeArrival(f *testing.F) {
 		if err := a.Check(maxFeatures(&a), 0); err != nil {
 			t.Fatalf("decoded, but %v", err)
 		}
+		requirePredictable(t, &a)
 		written, err := (JSON{}).AppendArrival(nil, &a)
 		if err != nil {
 			t.Fatal(err)
@@ -100,6 +101,20 @@ func requireFieldError(t *testing.T, err error) {
 	}
 	if len(err.Error()) > 1024 {
 		t.Fatalf("the error is %d bytes long: %v", len(err.Error()), err)
+	}
+}
+
+// requirePredictable fails where no prediction of the arrival could be published: its record would stop the stream.
+func requirePredictable(t *testing.T, a *Arrival) {
+	t.Helper()
+	for _, codec := range []Codec{JSON{}, Protobuf{}} {
+		written, err := codec.AppendPrediction(nil, &Prediction{ID: a.ID, ArrivalTime: a.Time})
+		if err != nil {
+			t.Fatalf("decoded, but its prediction has no %s: %v", codec.ContentType(), err)
+		}
+		if room := 6*len(a.ID) + 1000; len(written) > room { // package consumer bounds ids by that
+			t.Fatalf("the prediction of an id of %d bytes has %d", len(a.ID), len(written))
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ func FuzzDecodeProtobufArrival(f *testing.F) {
 		if err := a.Check(maxFeatures(&a), 0); err != nil {
 			t.Fatalf("decoded, but %v", err)
 		}
+		requirePredictable(t, &a)
 		var generated eventpb.Arrival
 		if err := proto.Unmarshal(data, &generated); err != nil {
 			t.Fatalf("decoded, but the generated code says %v", err)
