@@ -290,8 +290,9 @@ func TestARefusedBatchEndsTheGenerationAndNotTheConsumer(t *testing.T) {
 	s, seen := newStack(t, 2), &recorder{}
 	s.send(320)
 	o := s.options(seen)
-	o.Path.Deliverer = &refusing{next: o.Path.Deliverer, times: 10,
-		err: fmt.Errorf("%w: %w", event.ErrGeneration, errors.Join(kafka.OutOfOrderSequenceNumber, context.Canceled))}
+	// Delayed, so that the batch behind is waiting by then.
+	o.Path.Deliverer = delayed{&refusing{next: o.Path.Deliverer, times: 10,
+		err: fmt.Errorf("%w: %w", event.ErrGeneration, errors.Join(kafka.OutOfOrderSequenceNumber, context.Canceled))}}
 	stop := s.start(o)
 	s.wait("all is committed", func() bool { return s.committed() == 320 })
 	if err := stop(); err != nil {
@@ -312,7 +313,6 @@ type refusing struct {
 }
 
 func (r *refusing) Deliver(ctx context.Context, b event.Batch) error {
-	time.Sleep(3 * time.Millisecond) // the batch behind is waiting by now
 	r.mu.Lock()
 	r.times--
 	refused := r.times >= 0
