@@ -1,0 +1,83 @@
+package app
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/dataset"
+	"rivulet/event"
+	"rivulet/internal/replay"
+	"rivulet/mapping"
+	"rivulet/serving"
+	"rivulet/trainer"
+)
+
+var update = flag.Bool("update", false, "write testdata/predictions.txt anew")
+
+const keptPredictions = "testdata/predictions.txt"
+
+// The 1,500 predictions of the demo's generated graph, on the path that the consumer takes, stay what they are: class, bits
+// of the probability, and counts of neighbours of each arrival, in graph batches of 256. testdata/predictions.txt is written
+// anew (-update) only by a commit that says why.
+func TestPredictionsStay(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the kept bits are those of amd64")
+	}
+	preset, _ := dataset.Preset("small")
+	d, err := dataset.Generate(preset, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := trainer.Train(t.Context(), d, trainer.Defaults(), time.Unix(0, 0), trainer.Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Bundle.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	v, _, err := serving.New(out.Bundle, mapping.FromArtifact(out.Bundle.Mapping), serving.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines, answers bytes.Buffer
+	if _, err := replay.Replay(t.Context(), d, &replay.Lines{W: &lines}, replay.Options{Chunk: 250}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := PredictLines(t.Context(), versions{serving.Pinned(v)}, &lines, &answers, LineOptions{Mode: consumer.Graph, Batch: 256}); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for line := range bytes.Lines(answers.Bytes()) {
+		var p event.Prediction
+		if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&got, "%s %d %08x %d %d %d\n", p.ID, p.Class, math.Float32bits(p.Probability), p.Known, p.InBatch, p.Unknown)
+	}
+	if *update {
+		if err := os.WriteFile(keptPredictions, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(keptPredictions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, have := strings.Split(string(text), "\n"), strings.Split(got.String(), "\n")
+	if len(have) != len(want) || len(want) != 1501 {
+		t.Fatalf("%d lines, kept are %d, want 1500 predictions", len(have), len(want))
+	}
+	for i := range want {
+		if have[i] != want[i] {
+			t.Errorf("arrival %d: kept %s, got %s", i, want[i], have[i])
+		}
+	}
+}
