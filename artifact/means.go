@@ -10,7 +10,7 @@ import (
 	"rivulet/graph"
 )
 
-// Means are what gives S tables of a model that comes when T is no longer at hand (ALGORITHM.md, section 5, last part):
+// Means are what gives S tables of a model that comes when T is no longer at hand (docs/algorithm.md, section 5, last part):
 // means over the nodes j of T in each cluster, weighted by w_j = deg_j + 0.1. They are no part of what serves.
 type Means struct {
 	X         *graph.Dense             // N'×d, of x; Synthetic.X has all nodes of a cluster weigh the same
@@ -18,7 +18,7 @@ type Means struct {
 }
 
 // OperatorMeans are means of how one architecture passes messages, every node as if it had one neighbour more: in_j scales
-// what node j sends and out_j the sum that it receives (the table in ALGORITHM.md, section 2). For a first layer of weights
+// what node j sends and out_j the sum that it receives (the table in docs/algorithm.md, section 2). For a first layer of weights
 // Wn1, Ws1 and a second of Wn2 the tables of S are
 //
 //	u0' = Scaled Wn1    p' = PX Wn1 + X Ws1 + b1    u1' = Scale relu(p') Wn2    c' = 1[p'>0] Back

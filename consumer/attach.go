@@ -18,7 +18,7 @@ type attachment struct {
 	sparse     graph.CSR
 }
 
-// attach assembles the batch that the model sees. What is an edge (ALGORITHM.md, section 1):
+// attach assembles the batch that the model sees. What is an edge (docs/algorithm.md, section 1):
 //
 //   - a neighbour is known if its id is a node of T, also when its row of M is empty;
 //   - in a graph batch i–j is in ã if either lists the other; an id that is both a node of T and an arrival means the

@@ -11,7 +11,7 @@ import (
 	"rivulet/infer"
 )
 
-// The tests of this file are the sentences of "What is an edge" (ALGORITHM.md, section 1), in their order.
+// The tests of this file are the sentences of "What is an edge" (docs/algorithm.md, section 1), in their order.
 
 // counts are known/in batch/unknown of every prediction.
 func counts(predictions []event.Prediction) string {

@@ -98,7 +98,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Lookup)
 
-	// r = aM, the arrivals' own edges ã, degrees and features (ALGORITHM.md, sections 1 and 2).
+	// r = aM, the arrivals' own edges ã, degrees and features (docs/algorithm.md, sections 1 and 2).
 	batch := p.attach(version, arrivals, neighbours)
 	watch.lap(&stats.Attach)
 

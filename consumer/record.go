@@ -28,7 +28,7 @@ type Intake struct {
 	After *Ticket
 }
 
-// Mode says what a batch knows of its other arrivals (ALGORITHM.md, section 1).
+// Mode says what a batch knows of its other arrivals (docs/algorithm.md, section 1).
 type Mode string
 
 // Modes.

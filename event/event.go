@@ -49,7 +49,7 @@ type Prediction struct {
 	// Key is the arrival's record key, under which the prediction is published; not part of the payload.
 	Key []byte
 	// Class is the index of the most probable class, ClassName its name, Probability its probability after temperature
-	// and propagation (ALGORITHM.md section 6).
+	// and propagation (docs/algorithm.md section 6).
 	Class       int
 	ClassName   string
 	Probability float32

@@ -11,8 +11,8 @@ import (
 type APPNP struct {
 	W1, W2 *graph.Dense // d×h, h×C
 	B1, B2 []float32    // h, C
-	Alpha  float32      // α, 0 < α ≤ 1: how much of its own answer a node keeps each hop; 0.1 in ALGORITHM.md
-	Hops   int          // 1 … 100; 10 in ALGORITHM.md
+	Alpha  float32      // α, 0 < α ≤ 1: how much of its own answer a node keeps each hop; 0.1 in docs/algorithm.md
+	Hops   int          // 1 … 100; 10 in docs/algorithm.md
 }
 
 // maxHops keeps the number of tables, one a hop, within reason.
@@ -80,7 +80,7 @@ func (p perceptron) answers(xw *graph.Dense) *graph.Dense {
 	return addRow(graph.MulDense(p.hidden(xw), p.w2), p.b2)
 }
 
-// Tables are, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone (ALGORITHM.md, section 2),
+// Tables are, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone (docs/algorithm.md, section 2),
 //
 //	z̃⁰ = z⁰    z̃^{t+1}_j = (1−α)n_j(Σ_k B_jk z^t_k/√D_k + n_j z̃^t_j) + αz⁰_j    u_t = n z̃^t    c = 1/(D_j+1)
 func (m *APPNP) Tables(adj *graph.CSR, x Inputs) *Tables {

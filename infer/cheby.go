@@ -59,7 +59,7 @@ func (m *Cheby) Params() []Param {
 }
 
 // JointOnly says why a network with K = 3 has no frozen form: each of its layers reaches two hops, for which there would
-// have to be two tables a layer, and ALGORITHM.md has none.
+// have to be two tables a layer, and docs/algorithm.md has none.
 func (m *Cheby) JointOnly() error {
 	if k := len(m.W1); k != 2 {
 		return fmt.Errorf("cheby with K = %d has no frozen form, only K = 2 has; it can be attached jointly", k)
@@ -83,7 +83,7 @@ func negated(w *graph.Dense) *graph.Dense {
 	return out
 }
 
-// Tables are, for K = 2 with Wn = −W[1], Ws = W[0] and s_j = (deg_j+1)^-½ (ALGORITHM.md, section 2),
+// Tables are, for K = 2 with Wn = −W[1], Ws = W[0] and s_j = (deg_j+1)^-½ (docs/algorithm.md, section 2),
 //
 //	u0 = s x Wn1    p_j = s_j Σ_k B_jk x_k Wn1/√deg_k + x_j Ws1 + b1    u1 = s relu(p) Wn2    c = 1[p>0]/(deg_j+1)
 //

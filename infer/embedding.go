@@ -17,7 +17,7 @@ type Embedder interface {
 }
 
 // FeatureTables are the tables of X itself: those of an SGC whose W is the identity. Like the tables of a model, those of S
-// follow from those of T by ALGORITHM.md, section 5, step 4. On T they are m×(2d+1) numbers.
+// follow from those of T by docs/algorithm.md, section 5, step 4. On T they are m×(2d+1) numbers.
 func FeatureTables(adj *graph.CSR, x Inputs) *Tables { return SGCTables(adj, x.Matrix()) }
 
 // FrozenFeatures are an SGC's embeddings of arrivals on such tables: Â²x, n×d, of preprocessed features. Times W plus b they

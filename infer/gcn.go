@@ -39,7 +39,7 @@ func (m *GCN) convolution() *convolution {
 	return newConvolution(normalised, m.W1, nil, m.W2, nil, m.B1, m.B2)
 }
 
-// Tables are, with n_j = (D_j+1)^-½ (ALGORITHM.md, section 2),
+// Tables are, with n_j = (D_j+1)^-½ (docs/algorithm.md, section 2),
 //
 //	u0 = n x W1    p_j = n_j(Σ_k B_jk x_k W1/√D_k + u0_j) + b1    u1 = n relu(p) W2    c = 1[p>0]/(D_j+1)
 func (m *GCN) Tables(adj *graph.CSR, x Inputs) *Tables { return m.convolution().tables(adj, x) }

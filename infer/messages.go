@@ -6,7 +6,7 @@ import (
 	"rivulet/graph"
 )
 
-// Messages say how rows of a model's tables become what a row of M is solved for (ALGORITHM.md, section 5, step 3): numbers
+// Messages say how rows of a model's tables become what a row of M is solved for (docs/algorithm.md, section 5, step 3): numbers
 // whose squared distances are those of what arrivals make of the tables. t is the parts side by side, those of the tables from
 // the last to the first and then c's:
 //

@@ -19,7 +19,7 @@ type Model interface {
 	// Params are the weights under PyTorch Geometric's names, in shapes y = x W + b ([in, out]; PyTorch's weight is the
 	// transpose). The model goes on using their memory.
 	Params() []Param
-	// Tables computes the frozen tables of a graph in which every node meets one neighbour more (ALGORITHM.md,
+	// Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md,
 	// section 2).
 	Tables(adj *graph.CSR, x Inputs) *Tables
 	// Frozen deploys the model on tables, for raw features.

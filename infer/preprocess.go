@@ -15,7 +15,7 @@ const (
 	None        = "none"        // raw features, as they are
 )
 
-// Preprocess turns raw features into the model's features (ALGORITHM.md, section 1):
+// Preprocess turns raw features into the model's features (docs/algorithm.md, section 1):
 //
 //	l2-center    Scale (x/‖x‖ − Mean)
 //	l1           Scale x / max(1, ‖x‖₁)

@@ -7,7 +7,7 @@ import (
 	"rivulet/graph"
 )
 
-// PropagationSteps is the number of steps of label and error propagation (ALGORITHM.md, section 6).
+// PropagationSteps is the number of steps of label and error propagation (docs/algorithm.md, section 6).
 const PropagationSteps = 10
 
 // Propagation is label propagation (LP) or error propagation (EP) on a graph: it gives F of the arrivals, n×C.

@@ -46,7 +46,7 @@ func (m *SAGE) convolution() *convolution {
 	return newConvolution(mean, m.Wn1, m.Ws1, m.Wn2, m.Ws2, m.B1, m.B2)
 }
 
-// Tables are (ALGORITHM.md, section 2)
+// Tables are (docs/algorithm.md, section 2)
 //
 //	u0 = x Wn1    p_j = Σ_k B_jk x_k Wn1/(deg_j+1) + x_j Ws1 + b1    u1 = relu(p) Wn2    c = 1[p>0]/(deg_j+1)
 func (m *SAGE) Tables(adj *graph.CSR, x Inputs) *Tables { return m.convolution().tables(adj, x) }

@@ -42,7 +42,7 @@ func (m *SGC) Params() []Param {
 	return []Param{{"lin.weight", m.W}, {"lin.bias", &graph.Dense{Rows: 1, Cols: len(m.B), Data: m.B}}}
 }
 
-// Tables are, with D_j the degree of j including its self-loop (ALGORITHM.md, section 2),
+// Tables are, with D_j the degree of j including its self-loop (docs/algorithm.md, section 2),
 //
 //	u0_j = Z_j/√(D_j+1)    u1_j = (Σ_k B_jk Z_k/√D_k + u0_j)/(D_j+1)    c_j = 1/(D_j+1)
 func (m *SGC) Tables(adj *graph.CSR, x Inputs) *Tables {

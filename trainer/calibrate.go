@@ -10,7 +10,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Hyperparameters of propagation that validation chooses from (ALGORITHM.md, section 6).
+// Hyperparameters of propagation that validation chooses from (docs/algorithm.md, section 6).
 var (
 	alphas = []float32{.1, .3, .5, .7, .9}
 	gammas = []float32{0, .1, .25, .5, 1, 2}
@@ -110,7 +110,7 @@ func mixedAccuracy(c infer.Calibration, logits, f []*graph.Dense, labels [][]int
 	return 100 * float64(right) / float64(max(1, n))
 }
 
-// calibrating says which support nodes τ is fitted on: every other one. The rest says how good it is (ALGORITHM.md, section 6).
+// calibrating says which support nodes τ is fitted on: every other one. The rest says how good it is (docs/algorithm.md, section 6).
 func calibrating(i int) bool { return i%2 == 0 }
 
 // bestTemperature is the τ of the smallest negative log-likelihood of the published probabilities on half of the support

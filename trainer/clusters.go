@@ -79,7 +79,7 @@ func (t *task) newClustering() *clustering {
 // mapper makes M of clusters; dictionary is of the models that M is for.
 type mapper func(ctx context.Context, dictionary func() *condense.Dictionary, c *condense.Clusters) (*graph.CSR, error)
 
-// condenseSolved is ALGORITHM.md, section 5: one M for all models, solved for their messages.
+// condenseSolved is docs/algorithm.md, section 5: one M for all models, solved for their messages.
 func (t *task) condenseSolved(ctx context.Context, whole []*fitted, progress Progress) (*condensed, error) {
 	return t.newClustering().make(ctx, models(whole), t.solveMapping, progress)
 }
@@ -185,7 +185,7 @@ func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, pr
 }
 
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later layers the
-// clusters that their neighbours are in (ALGORITHM.md, section 5, step 5).
+// clusters that their neighbours are in (docs/algorithm.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
 	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), joined.Of, labelled.Labels, sizes(labelled), t.classes())
 	return t.chooseGNN(ctx, p, onS(), progress, "fitting "+name+" on the synthetic graph")

@@ -21,7 +21,7 @@ type Learned struct {
 	Labels  []int32 // of T's nodes, −1 where unknown: the rows of M
 }
 
-// condenseLearned is ALGORITHM.md, section 4: nothing that was fitted on T enters S and M but through the choice among
+// condenseLearned is docs/algorithm.md, section 4: nothing that was fitted on T enters S and M but through the choice among
 // snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
 func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Progress) (*condensed, error) {
 	relay, err := t.sgcOf(ctx, whole, progress)

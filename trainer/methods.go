@@ -11,7 +11,7 @@ import (
 	"rivulet/trainer/tables"
 )
 
-// Methods of condensation: ALGORITHM.md, sections 4 (learned, gcond), 5 (solved) and 7.
+// Methods of condensation: docs/algorithm.md, sections 4 (learned, gcond), 5 (solved) and 7.
 const (
 	MethodSolved  = "solved"
 	MethodLearned = "learned"

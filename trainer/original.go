@@ -46,7 +46,7 @@ func (t *task) accept(m infer.Model) (*fitted, error) {
 	return &fitted{model: m, validation: accuracy}, err
 }
 
-// shape is what of a two-layer model does not follow from the data (ALGORITHM.md, section 3), or is that of weights which were given.
+// shape is what of a two-layer model does not follow from the data (docs/algorithm.md, section 3), or is that of weights which were given.
 func (t *task) shape(name string) fit.Shape {
 	s := fit.Shape{Model: name, Hidden: t.options.Hidden, Alpha: 0.1, Hops: 10}
 	if given, ok := t.options.Weights[name].(*infer.APPNP); ok {

@@ -14,7 +14,7 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// StudyOptions say what a study measures (ALGORITHM.md, section 8): each method at each size with each seed.
+// StudyOptions say what a study measures (docs/algorithm.md, section 8): each method at each size with each seed.
 type StudyOptions struct {
 	// Run is what all runs have in common; its Method, Nodes, Ratio and Seed are not read.
 	Run     Options

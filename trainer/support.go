@@ -8,7 +8,7 @@ import (
 )
 
 // supportTables are the frozen tables of an S that was made for joint attachment: S attached once to the support nodes, all
-// of them at once (ALGORITHM.md, section 2). Arrivals then read the degrees and layers that S has in company.
+// of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers that S has in company.
 func (t *task) supportTables(c *condensed, m infer.Model) *infer.Tables {
 	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.rows).Batches[0]
 	s := c.synthetic.Adj
@@ -75,7 +75,7 @@ func firstRows(m *graph.Dense, n int) *graph.Dense {
 }
 
 // graphPropagation are the tables of F ← αÂF + (1−α)F0 on an S that is a graph of its own: F^t/√D' of A' alone
-// (ALGORITHM.md, section 6).
+// (docs/algorithm.md, section 6).
 func graphPropagation(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tables {
 	hat, inv := graph.Normalised(adj), make([]float32, adj.Rows)
 	for j, deg := range adj.RowSums() {

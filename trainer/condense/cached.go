@@ -6,7 +6,7 @@ import (
 )
 
 // The method "cached" condenses nothing: it keeps the model's frozen tables of T itself, so that [infer.Model.Frozen] on
-// them is Whole with each arrival joined alone. It is what M must be worth its place against (ALGORITHM.md, section 7):
+// them is Whole with each arrival joined alone. It is what M must be worth its place against (docs/algorithm.md, section 7):
 // tables are of one model and as wide as it has classes and hidden units, a row of M is of all models and has k entries.
 
 // CachedBytes is the least memory in which tables can be kept as they are, in bytes: four a number, but for the way back

@@ -8,7 +8,7 @@ import (
 	"rivulet/graph"
 )
 
-// A coreset keeps nodes of T as they are (ALGORITHM.md, section 7): S is the subgraph that they induce, M has a one-hot row
+// A coreset keeps nodes of T as they are (docs/algorithm.md, section 7): S is the subgraph that they induce, M has a one-hot row
 // for each of them and no entries for the others, so that an arrival reaches S through the chosen among its neighbours
 // alone, jointly. The methods differ in how they choose Share[c] nodes among the labelled ones of class c, a file each.
 

@@ -31,7 +31,7 @@ func inverse(p float64) func(degree float64) float64 {
 	}
 }
 
-// Means are what an artifact keeps of T for models that come later (ALGORITHM.md, section 5, last part): the means of
+// Means are what an artifact keeps of T for models that come later (docs/algorithm.md, section 5, last part): the means of
 // [artifact.Means] over the nodes of each cluster, weighted by w (N). Features are never propagated or made dense: the means
 // go through the operator instead.
 func Means(adj *graph.CSR, x *features.Factored, c *Clusters, w []float32) *artifact.Means {

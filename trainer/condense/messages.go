@@ -46,7 +46,7 @@ func (s Support) mean(f func(i int) float64) float64 {
 	return sum / edges
 }
 
-// Messages are t_j, N×p: what of every node of T an arrival reads, in the units of its effect on the logits (ALGORITHM.md,
+// Messages are t_j, N×p: what of every node of T an arrival reads, in the units of its effect on the logits (docs/algorithm.md,
 // section 5, step 3). tables are the model's on T.
 func Messages(m infer.Model, tables *infer.Tables, s Support) *graph.Dense {
 	parts := MessagesOf(m, tables, s)
@@ -69,7 +69,7 @@ func MessagesOf(m infer.Model, tables *infer.Tables, s Support) infer.Messages {
 	return layersOf(m).messages(m, tables, s)
 }
 
-// layersOf is what the messages of a two-layer model need of it (the factors of ALGORITHM.md, section 5, step 3).
+// layersOf is what the messages of a two-layer model need of it (the factors of docs/algorithm.md, section 5, step 3).
 func layersOf(m infer.Model) layered {
 	one := func(float64) float64 { return 1 }
 	switch m := m.(type) {

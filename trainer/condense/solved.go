@@ -8,7 +8,7 @@ import (
 	"rivulet/infer/nnls"
 )
 
-// MessageScales weigh the tables of SGC in the solve for M by what an arrival makes of them (ALGORITHM.md, section 5,
+// MessageScales weigh the tables of SGC in the solve for M by what an arrival makes of them (docs/algorithm.md, section 5,
 // step 3), over the edges between support nodes and T.
 type MessageScales struct {
 	Hop  float32 // s0 = RMS of 1/D_i

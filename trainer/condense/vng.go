@@ -13,7 +13,7 @@ import (
 	"rivulet/infer"
 )
 
-// VNG is a virtual node graph (Si et al., "Serving Graph Compression for Graph Neural Networks", 2023; ALGORITHM.md,
+// VNG is a virtual node graph (Si et al., "Serving Graph Compression for Graph Neural Networks", 2023; docs/algorithm.md,
 // section 7): synthetic nodes are weighted clusters of all nodes of T, and their operator Q is fitted so that it carries
 // their means from one hop to the next.
 //

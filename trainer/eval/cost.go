@@ -36,7 +36,7 @@ func milliseconds(d time.Duration, batches int) float64 {
 	return d.Seconds() * 1e3 / float64(max(1, batches))
 }
 
-// Memory is what inference needs in bytes (ALGORITHM.md, section 8): the live heap that build leaves behind, which is the
+// Memory is what inference needs in bytes (docs/algorithm.md, section 8): the live heap that build leaves behind, which is the
 // deployed graph, tables and weights, plus what the first batch of a set allocates on its way to predictions, attachment
 // to S included. M, wherever its rows are kept, and the raw features of T are not deployed and do not count, nor does the
 // batch itself: its features and, on T, its edges a, on S the rows of M that were looked up for it. build must copy whatever it

@@ -1,5 +1,5 @@
 // Package eval measures deployments on batches of nodes that were not in the training graph: accuracy, time and memory
-// (ALGORITHM.md, section 8).
+// (docs/algorithm.md, section 8).
 //
 // A [Set] is the nodes cut into batches and attached to T once; [Set.On] attaches the same batches to S through M, on the
 // path that serving takes. [Run] predicts a set, [Time] and [Memory] say what a batch costs; all three count attachment

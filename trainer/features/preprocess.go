@@ -12,7 +12,7 @@ import (
 const Auto = "auto"
 
 // targetNorm is the RMS norm of the rows of Â²·pre(X) that the global scale aims at, so that weight decays and learning
-// rates mean the same for every set (ALGORITHM.md, section 1).
+// rates mean the same for every set (docs/algorithm.md, section 1).
 const targetNorm = 5
 
 // blockWidth is the number of columns that are made dense at a time.

@@ -49,7 +49,7 @@ type GNNOptions struct {
 	Seed         uint64  // of the start and of dropout
 }
 
-// DefaultGNNOptions are those of ALGORITHM.md, section 3, for a weight decay.
+// DefaultGNNOptions are those of docs/algorithm.md, section 3, for a weight decay.
 func DefaultGNNOptions(weightDecay float64, seed uint64) GNNOptions {
 	return GNNOptions{WeightDecay: weightDecay, LearningRate: 0.01, Dropout: 0.5, InputDropout: 0.5,
 		Epochs: 300, Every: 10, Patience: 5, Seed: seed}

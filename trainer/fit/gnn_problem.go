@@ -94,7 +94,7 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 	return out
 }
 
-// OnSynthetic poses the problem of W_S on N' clusters of the nodes of T (ALGORITHM.md, section 5, step 5). means (N'×N)
+// OnSynthetic poses the problem of W_S on N' clusters of the nodes of T (docs/algorithm.md, section 5, step 5). means (N'×N)
 // averages over clusters and cluster (N, −1: none) says where a neighbour counts:
 //
 //	Propagated = means·P·pre(X)      Self = means·pre(X)      Hop = P' = means·P·I,  I_jc = 1 where cluster_j = c

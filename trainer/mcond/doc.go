@@ -1,5 +1,5 @@
 // Package mcond learns a synthetic graph S and a mapping M from an original graph T by gradient descent: the recipe of Gao
-// et al., "Graph Condensation for Inductive Node Representation Learning" (MCond), as ALGORITHM.md, section 4, completes
+// et al., "Graph Condensation for Inductive Node Representation Learning" (MCond), as docs/algorithm.md, section 4, completes
 // it. It needs no weights fitted on T and calls nothing of the solver (packages nnls and tables).
 //
 //	Learn    S and M

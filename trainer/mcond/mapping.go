@@ -6,7 +6,7 @@ import (
 	"rivulet/graph"
 )
 
-// rowFloor is taken off every normalised entry of M, so that the ReLU can make it zero (the paper's Eq. 13).
+// rowFloor is taken off every normalised entry of M, so that the ReLU can make it zero (the paper's Eq. 15).
 const rowFloor = 1e-5
 
 // startMapping is the raw M before training, N×m: class-aware 1 where the classes of node and synthetic node agree and 0

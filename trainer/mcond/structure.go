@@ -39,7 +39,7 @@ func drawPairs(rng *rand.Rand, adj *graph.CSR, edges int, into []pair) []pair {
 	return into
 }
 
-// structure is L_str (the paper's Eq. 9, with its missing negative term): mean binary cross-entropy of σ(H̃_i·H̃_j) on
+// structure is L_str (the paper's Eq. 8, with its missing negative term): mean binary cross-entropy of σ(H̃_i·H̃_j) on
 // drawn pairs of T, H̃ = MH' in logits, H' = Z'W + b.
 type structure[F number] struct {
 	left, right   *matrix[F] // pairs×C: H̃ of both ends

@@ -5,7 +5,7 @@
 // bring it. The same page gives the same bytes.
 //
 //	section       what it shows                                              from
-//	results       the rows of section 8 of ALGORITHM.md                      Page.Results
+//	results       the rows of section 8 of docs/algorithm.md                      Page.Results
 //	losses        L_gra and L_str by steps on S, L_tra and L_ind by steps    Page.Learned
 //	              on M
 //	ratio         accuracy against N'/N, methods as lines, Whole across      Page.Results of two sizes or more

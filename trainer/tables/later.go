@@ -9,7 +9,7 @@ import (
 )
 
 // Later gives S the frozen tables of a model that comes when T is no longer at hand, from the cluster means that an artifact
-// keeps (ALGORITHM.md, section 5, last part). With Wn1, Ws1 and b1 of its first layer and Wn2 of its second,
+// keeps (docs/algorithm.md, section 5, last part). With Wn1, Ws1 and b1 of its first layer and Wn2 of its second,
 //
 //	u0' = Scaled Wn1    p' = PX Wn1 + X Ws1 + b1    u1' = Scale relu(p') Wn2    c' = 1[p'>0] Back
 //

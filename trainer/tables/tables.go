@@ -15,7 +15,7 @@ import (
 // ridge is the share of the mean diagonal of MᵀwM that is added to it.
 const ridge = 1e-4
 
-// MeetingWeights are w_j = deg_j + 0.1: how often an arrival meets node j (ALGORITHM.md, section 5).
+// MeetingWeights are w_j = deg_j + 0.1: how often an arrival meets node j (docs/algorithm.md, section 5).
 func MeetingWeights(adj *graph.CSR) []float32 {
 	w := adj.RowSums()
 	for j := range w {
@@ -24,7 +24,7 @@ func MeetingWeights(adj *graph.CSR) []float32 {
 	return w
 }
 
-// Fitter computes tables of S for a fixed M: U' = (MᵀwM + 1e-4·mean diag·I)⁻¹ MᵀwU (ALGORITHM.md, section 5, step 4).
+// Fitter computes tables of S for a fixed M: U' = (MᵀwM + 1e-4·mean diag·I)⁻¹ MᵀwU (docs/algorithm.md, section 5, step 4).
 type Fitter struct {
 	m      *graph.CSR // N×N'
 	w      []float32  // N
