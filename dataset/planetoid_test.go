@@ -14,6 +14,7 @@ import (
 
 	"rivulet/dataset/pickle"
 	"rivulet/graph"
+	"rivulet/internal/datatest"
 )
 
 // planetoidSet is the graph of testdata/make_planetoid.py, with two validation nodes.
@@ -80,7 +81,7 @@ func TestOpenPlanetoid(t *testing.T) {
 
 // Cora in Planetoid's layout is Cora in GraphSAINT's.
 func TestPlanetoidCora(t *testing.T) {
-	want, err := Load(realSet(t, "cora"))
+	want, err := Load(datatest.Dir(t, "cora"))
 	if err != nil {
 		t.Fatal(err)
 	}

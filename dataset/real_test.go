@@ -1,25 +1,12 @@
 package dataset
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// realSet returns the directory of one of the development graphs; the test is skipped where they are absent.
-func realSet(t testing.TB, name string) string {
-	root := os.Getenv("RIVULET_DATA")
-	if root == "" {
-		root = "../../shared/data"
-	}
-	dir := filepath.Join(root, name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no real graphs: %v (set RIVULET_DATA to their directory)", err)
-	}
-	return dir
-}
+	"rivulet/internal/datatest"
+)
 
 type counts struct{ Nodes, Edges, Features, Classes, Train, Unlabelled, Validation, Test int }
 
@@ -34,7 +21,7 @@ func TestRealSets(t *testing.T) {
 		"coauthor_cs":  {18333, 81894, 6805, 15, 9166, 0, 4583, 4584},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := Load(realSet(t, name))
+			d, err := Load(datatest.Dir(t, name))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,26 +1,17 @@
 package trainer
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"rivulet/dataset"
+	"rivulet/internal/datatest"
 	"rivulet/trainer/eval"
 )
 
-// realSet reads one of the development graphs; the test is skipped where they are absent.
+// realSet reads one of the development graphs; see datatest.Dir.
 func realSet(t testing.TB, name string) *dataset.Dataset {
 	t.Helper()
-	root := os.Getenv("RIVULET_DATA")
-	if root == "" {
-		root = "../../shared/data"
-	}
-	dir := filepath.Join(root, name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no real graphs: %v (set RIVULET_DATA to their directory)", err)
-	}
-	d, err := dataset.Load(dir)
+	d, err := dataset.Load(datatest.Dir(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}

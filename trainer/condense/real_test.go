@@ -3,13 +3,12 @@ package condense
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/datatest"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
@@ -27,15 +26,7 @@ type cora struct {
 
 func loadCora(t *testing.T, nodes int, columns int, seed uint64) *cora {
 	t.Helper()
-	root := os.Getenv("RIVULET_DATA")
-	if root == "" {
-		root = "../../../shared/data"
-	}
-	dir := filepath.Join(root, "cora")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no real graphs: %v (set RIVULET_DATA to their directory)", err)
-	}
-	d, err := dataset.Load(dir)
+	d, err := dataset.Load(datatest.Dir(t, "cora"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,12 @@
 package fit
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/datatest"
 	"rivulet/trainer/features"
 )
 
@@ -19,18 +18,10 @@ type realT struct {
 	x        *features.Factored
 }
 
-// realWorld reads one of the development graphs; the test is skipped where they are absent.
+// realWorld reads one of the development graphs; see datatest.Dir.
 func realWorld(t testing.TB, name string) *realT {
 	t.Helper()
-	root := os.Getenv("RIVULET_DATA")
-	if root == "" {
-		root = "../../../shared/data"
-	}
-	dir := filepath.Join(root, name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no real graphs: %v (set RIVULET_DATA to their directory)", err)
-	}
-	d, err := dataset.Load(dir)
+	d, err := dataset.Load(datatest.Dir(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}

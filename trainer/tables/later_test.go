@@ -2,8 +2,6 @@ package tables_test
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +11,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/datatest"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
@@ -129,18 +128,10 @@ func generated(t *testing.T) *dataset.Dataset {
 	return d
 }
 
-// photo is one of the development graphs; the test is skipped where they are absent.
+// photo is one of the development graphs; see datatest.Dir.
 func photo(t *testing.T) *dataset.Dataset {
 	t.Helper()
-	root := os.Getenv("RIVULET_DATA")
-	if root == "" {
-		root = "../../../shared/data"
-	}
-	dir := filepath.Join(root, "amazon_photo")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no real graphs: %v (set RIVULET_DATA to their directory)", err)
-	}
-	d, err := dataset.Load(dir)
+	d, err := dataset.Load(datatest.Dir(t, "amazon_photo"))
 	if err != nil {
 		t.Fatal(err)
 	}
