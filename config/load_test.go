@@ -344,7 +344,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// What attachable arrivals cannot be together with is said of the setting, as of one in a section.
+// Settings that exclude growth are named by their own key, as those of a section are.
 func TestProblemsOfAttach(t *testing.T) {
 	for _, other := range []string{"RIVULET_ARTIFACT=somewhere", "RIVULET_ATTACHMENT=joint"} {
 		_, err := Load[Consumer](sources(t, "attach: {arrivals: on}", []string{other}))

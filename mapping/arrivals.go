@@ -67,11 +67,11 @@ const (
 	fieldBuckets = "buckets"
 )
 
-// Arrivals are the rows that arrivals were given under one version. Rows are written once and never changed: of an id the first
+// ArrivalRows are the rows that arrivals were given under one version. Rows are written once and never changed: of an id the first
 // row counts until it expires. It is safe for concurrent use.
 //
 // Rows that were found are kept in memory; that an id has none is not, as any consumer may have written it a moment ago.
-type Arrivals struct {
+type ArrivalRows struct {
 	client  redis.UniversalClient
 	table   ArrivalTable
 	o       ArrivalOptions
@@ -92,9 +92,9 @@ type cachedArrival struct {
 	epoch int64
 }
 
-// OpenArrivals agrees with the version's other consumers on TTL and buckets: what the first one said counts until the version is
+// OpenArrivalRows agrees with the version's other consumers on TTL and buckets: what the first one said counts until the version is
 // removed, and a warning says so where that is something else. client stays the caller's.
-func OpenArrivals(ctx context.Context, client redis.UniversalClient, table ArrivalTable, o ArrivalOptions) (*Arrivals, error) {
+func OpenArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable, o ArrivalOptions) (*ArrivalRows, error) {
 	if o.MaxRows < 1 || o.TTL < 0 || o.Now == nil {
 		panic(fmt.Sprintf("mapping: arrivals of at most %d rows for %s", o.MaxRows, o.TTL))
 	}
@@ -102,7 +102,7 @@ func OpenArrivals(ctx context.Context, client redis.UniversalClient, table Arriv
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	_, oneServer := client.(*redis.Client)
-	a := &Arrivals{client: client, table: table, o: o, ordered: oneServer}
+	a := &ArrivalRows{client: client, table: table, o: o, ordered: oneServer}
 	if o.CacheBytes > 0 {
 		a.cache = otter.Must(&otter.Options[string, cachedArrival]{
 			MaximumWeight: uint64(o.CacheBytes),
@@ -116,7 +116,7 @@ func OpenArrivals(ctx context.Context, client redis.UniversalClient, table Arriv
 	return a, nil
 }
 
-func (a *Arrivals) agree(ctx context.Context) error {
+func (a *ArrivalRows) agree(ctx context.Context) error {
 	pipe := a.client.Pipeline()
 	pipe.HSetNX(ctx, a.table.Keys, fieldTTL, a.o.TTL.Milliseconds())
 	pipe.HSetNX(ctx, a.table.Keys, fieldBuckets, MaxBuckets(a.o.MaxRows))
@@ -163,7 +163,7 @@ func parseAgreed(values []any) (ttl time.Duration, buckets int, err error) {
 }
 
 // epoch is the one under way.
-func (a *Arrivals) epoch() int64 { return epochAt(a.o.Now().Add(a.ahead), a.ttl) }
+func (a *ArrivalRows) epoch() int64 { return epochAt(a.o.Now().Add(a.ahead), a.ttl) }
 
 func epochAt(now time.Time, ttl time.Duration) int64 {
 	if ttl == 0 {
@@ -180,7 +180,7 @@ func living(epoch int64, ttl time.Duration) []int64 {
 	return []int64{epoch - 1, epoch}
 }
 
-func (a *Arrivals) bucketOf(id string) uint32 {
+func (a *ArrivalRows) bucketOf(id string) uint32 {
 	return uint32(xxhash.Sum64String(id) % uint64(a.buckets))
 }
 
@@ -193,7 +193,7 @@ type ArrivalStats struct {
 }
 
 // Stats returns the counts.
-func (a *Arrivals) Stats() ArrivalStats {
+func (a *ArrivalRows) Stats() ArrivalStats {
 	return ArrivalStats{Rows: a.rows.Load(), Written: a.written.Load(), Refused: a.refused.Load(), Found: a.found.Load()}
 }
 
@@ -247,7 +247,7 @@ func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
 }
 
 // cached sets the rows that are in memory and returns the positions of the others.
-func (a *Arrivals) cached(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
+func (a *ArrivalRows) cached(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
 	for i, id := range ids {
 		if a.cache != nil {
 			if c, ok := a.cache.GetIfPresent(id); ok && c.epoch >= oldest {
@@ -265,7 +265,7 @@ func (a *Arrivals) cached(ids []string, rows []infer.Row, oldest int64) (absent 
 func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }
 
 // byBucket sorts positions of ids by bucket.
-func (a *Arrivals) byBucket(ids []string, at []int32) []placed {
+func (a *ArrivalRows) byBucket(ids []string, at []int32) []placed {
 	order := make([]placed, len(at))
 	for k, i := range at {
 		order[k] = placed{a.bucketOf(ids[i]), i}

@@ -16,7 +16,7 @@ import (
 // Find fills rows[i] of ids[i], which are not in T, where an arrival of that id has a row. For the ids of own, the arrivals that are
 // about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. len(rows) == len(ids), len(seen) ==
 // len(own). It returns [ErrVanished] as [Redis.Rows] does.
-func (a *Arrivals) Find(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
+func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
 	checkLengths(ids, rows)
 	if len(own) != len(seen) {
 		panic(fmt.Sprintf("mapping: %d arrivals looked up into %d", len(own), len(seen)))
@@ -54,14 +54,14 @@ func (a *Arrivals) Find(ctx context.Context, ids []string, rows []infer.Row, own
 }
 
 // keep puts a row into memory, under an id of its own memory.
-func (a *Arrivals) keep(id string, row infer.Row, epoch int64) {
+func (a *ArrivalRows) keep(id string, row infer.Row, epoch int64) {
 	if a.cache != nil {
 		a.cache.Set(strings.Clone(id), cachedArrival{row, epoch})
 	}
 }
 
 // within limits a round trip.
-func (a *Arrivals) within(ctx context.Context) (context.Context, context.CancelFunc) {
+func (a *ArrivalRows) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.o.Limit > 0 {
 		return context.WithTimeout(ctx, a.o.Limit)
 	}
@@ -70,7 +70,7 @@ func (a *Arrivals) within(ctx context.Context) (context.Context, context.CancelF
 
 // read asks for ids in all living epochs, in one round trip, with the counts and, last, the marker. of are the epochs that what was
 // got is of.
-func (a *Arrivals) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64, err error) {
+func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64, err error) {
 	ctx, cancel := a.within(ctx)
 	defer cancel()
 	at := make([]int32, len(ids))
@@ -142,7 +142,7 @@ func sameBucket(ids []string, order []placed) (fields []string) {
 }
 
 // take notes the number of rows.
-func (a *Arrivals) take(counts []*redis.StringCmd) error {
+func (a *ArrivalRows) take(counts []*redis.StringCmd) error {
 	rows := int64(0)
 	for _, count := range counts {
 		n, err := count.Int64()
@@ -162,7 +162,7 @@ func (a *Arrivals) take(counts []*redis.StringCmd) error {
 // Keep writes rows of arrivals. An id that has a row keeps it. again are ids whose rows were found by Find: they only get their
 // expiry again, as whoever wrote them may have been killed before. Where there are MaxRows already, rows are left out. It may be
 // called again with the same rows, and is then the same.
-func (a *Arrivals) Keep(ctx context.Context, arrived []infer.Arrived, again []string) error {
+func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived, again []string) error {
 	room := max(0, int64(a.o.MaxRows)-a.rows.Load())
 	if left := int64(len(arrived)) - room; left > 0 {
 		arrived = arrived[:room]
@@ -180,7 +180,7 @@ func (a *Arrivals) Keep(ctx context.Context, arrived []infer.Arrived, again []st
 }
 
 // sayFull says once that there is no room, and once that there is again.
-func (a *Arrivals) sayFull(full bool) {
+func (a *ArrivalRows) sayFull(full bool) {
 	if a.full.Swap(full) == full {
 		return
 	}
@@ -191,7 +191,7 @@ func (a *Arrivals) sayFull(full bool) {
 	}
 }
 
-func (a *Arrivals) write(ctx context.Context, arrived []infer.Arrived, again []string) error {
+func (a *ArrivalRows) write(ctx context.Context, arrived []infer.Arrived, again []string) error {
 	ctx, cancel := a.within(ctx)
 	defer cancel()
 	epoch := a.epoch()
@@ -229,7 +229,7 @@ func (a *Arrivals) write(ctx context.Context, arrived []infer.Arrived, again []s
 }
 
 // counted adds to the count of an epoch. What a killed process has not counted is missing until the epoch is over.
-func (a *Arrivals) counted(ctx context.Context, epoch, n int64) error {
+func (a *ArrivalRows) counted(ctx context.Context, epoch, n int64) error {
 	pipe := a.client.Pipeline()
 	pipe.IncrBy(ctx, a.table.count(epoch), n)
 	if a.ttl > 0 {
@@ -240,12 +240,12 @@ func (a *Arrivals) counted(ctx context.Context, epoch, n int64) error {
 }
 
 // end is when rows of an epoch expire.
-func (a *Arrivals) end(epoch int64) time.Time {
+func (a *ArrivalRows) end(epoch int64) time.Time {
 	return time.UnixMilli((epoch + 2) * a.ttl.Milliseconds())
 }
 
-// DeleteArrivals removes the rows of arrivals of a version whose marker is gone. It may be interrupted and called again.
-func DeleteArrivals(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
+// DeleteArrivalRows removes the rows of arrivals of a version whose marker is gone. It may be interrupted and called again.
+func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
 	agreed, err := client.HMGet(ctx, table.Keys, fieldTTL, fieldBuckets).Result()
 	if err != nil {
 		return fmt.Errorf("removing rows of arrivals: %w", err)

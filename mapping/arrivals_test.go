@@ -37,9 +37,9 @@ func newWorldOfArrivals(t *testing.T, client redis.UniversalClient, prefix strin
 }
 
 // open makes one consumer's view.
-func (w *worldOfArrivals) open(t *testing.T, ttl time.Duration, maxRows int) *Arrivals {
+func (w *worldOfArrivals) open(t *testing.T, ttl time.Duration, maxRows int) *ArrivalRows {
 	t.Helper()
-	a, err := OpenArrivals(t.Context(), w.client, w.table, ArrivalOptions{TTL: ttl, MaxRows: maxRows, CacheBytes: 1 << 16,
+	a, err := OpenArrivalRows(t.Context(), w.client, w.table, ArrivalOptions{TTL: ttl, MaxRows: maxRows, CacheBytes: 1 << 16,
 		Now: func() time.Time { return w.now }, Log: slog.New(slog.NewTextHandler(&w.log, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func arrivedAs(id string, record uint64, val float32, attached ...int32) infer.A
 		Row: infer.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}}}
 }
 
-func mustKeep(t *testing.T, a *Arrivals, arrived ...infer.Arrived) {
+func mustKeep(t *testing.T, a *ArrivalRows, arrived ...infer.Arrived) {
 	t.Helper()
 	if err := a.Keep(t.Context(), arrived, nil); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func mustKeep(t *testing.T, a *Arrivals, arrived ...infer.Arrived) {
 }
 
 // find looks up neighbours and arrivals.
-func find(t *testing.T, a *Arrivals, ids, own []string) ([]infer.Row, []*infer.Arrived) {
+func find(t *testing.T, a *ArrivalRows, ids, own []string) ([]infer.Row, []*infer.Arrived) {
 	t.Helper()
 	rows, seen := make([]infer.Row, len(ids)), make([]*infer.Arrived, len(own))
 	if err := a.Find(t.Context(), ids, rows, own, seen); err != nil {
@@ -79,7 +79,7 @@ func TestArrivalsAreFoundByAll(t *testing.T) {
 		mustKeep(t, one, p, empty)
 		mustKeep(t, other, q, arrivedAs("p", 9, 0.75))
 		mustKeep(t, one, p)
-		for name, a := range map[string]*Arrivals{"one": one, "other": other, "third": w.open(t, time.Hour, 1000)} {
+		for name, a := range map[string]*ArrivalRows{"one": one, "other": other, "third": w.open(t, time.Hour, 1000)} {
 			for range 2 { // from Redis, then from memory
 				rows, seen := find(t, a, []string{"q", "none", "p", "empty"}, []string{"p", "none", "q"})
 				if diff := cmp.Diff([]infer.Row{q.Row, {}, p.Row, empty.Row}, rows); diff != "" {
@@ -117,7 +117,7 @@ func TestArrivalsExpire(t *testing.T) {
 		for after, want := range map[time.Duration]bool{0: true, ttl: true, 2*ttl - time.Millisecond: true, 2 * ttl: false} {
 			start := w.now
 			w.now = w.now.Add(after)
-			for _, by := range []*Arrivals{a, fresh, w.open(t, ttl, 1000)} {
+			for _, by := range []*ArrivalRows{a, fresh, w.open(t, ttl, 1000)} {
 				if after == 0 {
 					find(t, by, []string{"p"}, nil) // into memory
 				}
@@ -255,7 +255,7 @@ func TestArrivalsAgree(t *testing.T) {
 		for field, value := range map[string]string{fieldTTL: "-1", fieldBuckets: "0"} {
 			w.table.Keys = prefix + "damaged-" + field
 			client.HSet(t.Context(), w.table.Keys, field, value)
-			_, err := OpenArrivals(t.Context(), client, w.table, ArrivalOptions{TTL: 1, MaxRows: 1, Now: time.Now})
+			_, err := OpenArrivalRows(t.Context(), client, w.table, ArrivalOptions{TTL: 1, MaxRows: 1, Now: time.Now})
 			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), field+" is "+value) {
 				t.Errorf("%s %s: %v", field, value, err)
 			}
@@ -277,7 +277,7 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 			t.Errorf("finding: %v, want %v", err, ErrVanished)
 		}
 		for range 2 {
-			if err := DeleteArrivals(t.Context(), client, w.table); err != nil {
+			if err := DeleteArrivalRows(t.Context(), client, w.table); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -366,7 +366,7 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 	m := drawn(n, id)
 	table := ArrivalTable{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}
 	before := usedMemory(t, client)
-	a, err := OpenArrivals(t.Context(), client, table, ArrivalOptions{TTL: 24 * time.Hour, MaxRows: most, Now: time.Now})
+	a, err := OpenArrivalRows(t.Context(), client, table, ArrivalOptions{TTL: 24 * time.Hour, MaxRows: most, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +389,7 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 		t.Fatalf("stats %+v, want %d rows", got, n)
 	}
 	taken = float64(usedMemory(t, client)-before) / float64(n)
-	if err := DeleteArrivals(t.Context(), client, table); err != nil {
+	if err := DeleteArrivalRows(t.Context(), client, table); err != nil {
 		t.Fatal(err)
 	}
 	return taken, float64(size) / float64(n)

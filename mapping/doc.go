@@ -25,7 +25,7 @@
 //
 // # Arrivals
 //
-// Where arrivals are attachable, each gets a row of M of its own (infer.Grower), and [Arrivals] keeps these rows beside those of T:
+// With growth on each arrival gets a row of M of its own (infer.Grower), and [ArrivalRows] keeps these rows beside those of T:
 // in Redis, as other consumers attach to them, for a time, and no more than a number. They are no [Lookup]: T is asked first, and
 // what is found there counts. The layout is at [ArrivalTable].
 //

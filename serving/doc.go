@@ -7,8 +7,8 @@
 //
 // # What is in Redis
 //
-// p is the prefix, v a version's name, g its generation: a number that is drawn for each version that is begun and never
-// used again, also by a Redis that lost everything in between, so that the data of two publications never have a key in
+// p is the prefix, v a version's name, g its serial number: one is drawn for each version that is begun and never used
+// again, also by a Redis that lost everything in between, so that the data of two publications never have a key in
 // common, even under one name.
 //
 //	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
@@ -20,7 +20,7 @@
 //	{p}:current      string  CURRENT: the version to serve
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock
 //	{p}:deleting     hash    "v/g" -> meta: data that nothing refers to any more and that are being removed
-//	{p}:generation   string  the last generation that was drawn
+//	{p}:generation   string  the last serial number that was drawn (fields and key say generation)
 //
 // meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256. content
 // is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a hash tag: on
@@ -41,7 +41,7 @@
 //
 // # Rows of arrivals
 //
-// Where arrivals are attachable ([ArrivalOptions]) their rows are solved against S of one version and stand beside its rows of M.
+// With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand beside its rows of M.
 // A new version begins without any: arrivals that its T does not contain are known again once they have come again, or when a
 // refresh has put them into T. Those of an old version go with it, or before, when they expire.
 //

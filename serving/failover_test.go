@@ -193,7 +193,7 @@ func TestRestartedEmpty(t *testing.T) {
 	if _, err := ask(t.Context(), w.Current(), b, 1); !errors.Is(err, mapping.ErrVanished) {
 		t.Fatalf("error = %v, want that the version has vanished", err)
 	}
-	if err := tick(t, w); !errors.Is(err, ErrNoVersion) {
+	if err := tick(t, w); !errors.Is(err, ErrNothingPublished) {
 		t.Fatalf("error = %v, want that nothing is published", err)
 	}
 	s.publish(t, b)

@@ -138,7 +138,7 @@ func (s *server) dataOf(t *testing.T, version string) string {
 	}
 	for _, v := range infos {
 		if v.Version == version {
-			return keys{s.prefix}.data(version, v.Generation)
+			return keys{s.prefix}.data(version, v.Serial)
 		}
 	}
 	t.Fatalf("there is no version %s", version)

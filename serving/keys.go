@@ -32,24 +32,24 @@ func (k keys) current() string    { return k.control("current") }
 func (k keys) versions() string   { return k.control("versions") }
 func (k keys) holders() string    { return k.control("holders") }
 func (k keys) deleting() string   { return k.control("deleting") }
-func (k keys) generation() string { return k.control("generation") }
+func (k keys) lastSerial() string { return k.control("generation") }
 
 func (k keys) writing(version string) string  { return k.control(version + ":writing") }
 func (k keys) complete(version string) string { return k.control(version + ":complete") }
 
 // data is what all rows and files of one publication begin with.
-func (k keys) data(version string, generation int64) string {
-	return k.prefix + ":" + version + ":" + strconv.FormatInt(generation, 10)
+func (k keys) data(version string, serial int64) string {
+	return k.prefix + ":" + version + ":" + strconv.FormatInt(serial, 10)
 }
 
-func (k keys) part(version string, generation int64, file string, part int) string {
-	return k.data(version, generation) + ":blob:" + file + ":" + strconv.Itoa(part)
+func (k keys) part(version string, serial int64, file string, part int) string {
+	return k.data(version, serial) + ":blob:" + file + ":" + strconv.Itoa(part)
 }
 
 // table is where the rows of a publication are.
 func (k keys) table(version string, p publication) mapping.Table {
 	return mapping.Table{
-		Keys:      k.data(version, p.generation) + ":rows:",
+		Keys:      k.data(version, p.serial) + ":rows:",
 		Buckets:   p.meta.Buckets,
 		Synthetic: p.meta.Synthetic,
 		Marker:    k.complete(version),
@@ -60,7 +60,7 @@ func (k keys) table(version string, p publication) mapping.Table {
 // arrivals is where the rows of arrivals of a publication are.
 func (k keys) arrivals(version string, p publication) mapping.ArrivalTable {
 	return mapping.ArrivalTable{
-		Keys:      k.data(version, p.generation) + ":arrivals",
+		Keys:      k.data(version, p.serial) + ":arrivals",
 		Synthetic: p.meta.Synthetic,
 		Marker:    k.complete(version),
 		MarkerID:  p.id(),
@@ -77,17 +77,17 @@ func splitHolder(member string) (version, by string) {
 }
 
 // pending is the field of deleting that stands for one publication's data.
-func pending(version string, generation int64) string {
-	return version + "/" + strconv.FormatInt(generation, 10)
+func pending(version string, serial int64) string {
+	return version + "/" + strconv.FormatInt(serial, 10)
 }
 
-func splitPending(field string) (version string, generation int64, err error) {
+func splitPending(field string) (version string, serial int64, err error) {
 	version, number, _ := strings.Cut(field, "/")
 	if err := artifact.ValidVersion(version); err != nil {
 		return "", 0, fmt.Errorf("field %q: %w", field, err)
 	}
-	if generation, err = strconv.ParseInt(number, 10, 64); err != nil {
-		return "", 0, fmt.Errorf("field %q: generation %q is not a number", field, number)
+	if serial, err = strconv.ParseInt(number, 10, 64); err != nil {
+		return "", 0, fmt.Errorf("field %q: serial number %q is not a number", field, number)
 	}
-	return version, generation, nil
+	return version, serial, nil
 }

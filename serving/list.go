@@ -23,7 +23,7 @@ const (
 type VersionInfo struct {
 	Version    string
 	State      State
-	Generation int64
+	Serial     int64
 	Content    string // SHA-256 of its files, hex; "" while it is deleted
 	Current    bool   // CURRENT names it
 	Rows       int    // rows of M
@@ -52,7 +52,7 @@ func (p *Publisher) Versions(ctx context.Context) ([]VersionInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing versions: %w", err)
 	}
-	slices.SortFunc(infos, func(a, b VersionInfo) int { return cmp.Compare(a.Generation, b.Generation) })
+	slices.SortFunc(infos, func(a, b VersionInfo) int { return cmp.Compare(a.Serial, b.Serial) })
 	return infos, nil
 }
 
@@ -90,7 +90,7 @@ func (p *Publisher) appendDeleting(ctx context.Context, infos []VersionInfo) ([]
 		return nil, err
 	}
 	for field, text := range left {
-		version, generation, err := splitPending(field)
+		version, serial, err := splitPending(field)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.keys.deleting(), err)
 		}
@@ -98,7 +98,7 @@ func (p *Publisher) appendDeleting(ctx context.Context, infos []VersionInfo) ([]
 		if err != nil {
 			return nil, fmt.Errorf("%s: field %q: %w", p.keys.deleting(), field, err)
 		}
-		infos = append(infos, newInfo(version, Deleting, publication{generation: generation, meta: m}))
+		infos = append(infos, newInfo(version, Deleting, publication{serial: serial, meta: m}))
 	}
 	return infos, nil
 }
@@ -129,7 +129,7 @@ func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, err
 
 func newInfo(version string, state State, p publication) VersionInfo {
 	info := VersionInfo{
-		Version: version, State: state, Generation: p.generation, Content: p.content,
+		Version: version, State: state, Serial: p.serial, Content: p.content,
 		Rows: p.meta.Rows, Synthetic: p.meta.Synthetic, id: p.id(), meta: p.meta,
 	}
 	for _, f := range p.meta.Files {

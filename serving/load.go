@@ -40,7 +40,7 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	}
 	files := make(map[string][]byte, len(p.meta.Files))
 	for _, f := range p.meta.Files {
-		if files[f.Name], err = l.file(ctx, version, p.generation, f, alive); err != nil {
+		if files[f.Name], err = l.file(ctx, version, p.serial, f, alive); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -125,10 +125,10 @@ func (l *loader) publication(ctx context.Context, version, id string) (publicati
 }
 
 // file reads the parts of one file and checks their sum.
-func (l *loader) file(ctx context.Context, version string, generation int64, f file, alive func() error) ([]byte, error) {
+func (l *loader) file(ctx context.Context, version string, serial int64, f file, alive func() error) ([]byte, error) {
 	data := []byte{}
 	for i := range f.Parts {
-		part, err := l.client.Get(ctx, l.keys.part(version, generation, f.Name, i)).Bytes()
+		part, err := l.client.Get(ctx, l.keys.part(version, serial, f.Name, i)).Bytes()
 		switch {
 		case errors.Is(err, redis.Nil):
 			return nil, refuse("file %s: part %d of %d is missing", f.Name, i+1, f.Parts)

@@ -81,19 +81,19 @@ func (f *file) check(data []byte) error {
 
 // publication is one writing or complete key.
 type publication struct {
-	generation int64
-	content    string // SHA-256 of the files, hex
-	meta       meta
+	serial  int64  // field generation
+	content string // SHA-256 of the files, hex
+	meta    meta
 }
 
 // id tells a publication from all others, also from one of the same name in a Redis that lost everything in between.
-func (p publication) id() string { return strconv.FormatInt(p.generation, 10) + ":" + p.content }
+func (p publication) id() string { return strconv.FormatInt(p.serial, 10) + ":" + p.content }
 
 // parsePublication reads the fields generation, content and meta of a writing or complete key.
-func parsePublication(generation, content, text string) (p publication, err error) {
+func parsePublication(serial, content, text string) (p publication, err error) {
 	p.content = content
-	if p.generation, err = strconv.ParseInt(generation, 10, 64); err != nil {
-		return p, fmt.Errorf("generation is %q, want a number", generation)
+	if p.serial, err = strconv.ParseInt(serial, 10, 64); err != nil {
+		return p, fmt.Errorf("the serial number (field generation) is %q, want a number", serial)
 	}
 	p.meta, err = parseMeta(text)
 	return p, err

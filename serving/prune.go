@@ -55,12 +55,12 @@ func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
 		case v.Current:
 		case v.State == Complete:
 			complete = append(complete, v)
-		case v.State == Writing && v.Generation < current.Generation:
+		case v.State == Writing && v.Serial < current.Serial:
 			old = append(old, v)
 		}
 	}
 	slices.SortFunc(complete, func(a, b VersionInfo) int {
-		return cmp.Or(b.lastUse().Compare(a.lastUse()), cmp.Compare(b.Generation, a.Generation))
+		return cmp.Or(b.lastUse().Compare(a.lastUse()), cmp.Compare(b.Serial, a.Serial))
 	})
 	return append(old, complete[min(max(0, keep), len(complete)):]...)
 }
@@ -87,7 +87,7 @@ func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
 	if v.State == Writing {
 		state = p.keys.writing(v.Version)
 	}
-	field := pending(v.Version, v.Generation)
+	field := pending(v.Version, v.Serial)
 	answer, err := retire.Run(ctx, p.client,
 		[]string{state, p.keys.current(), p.keys.holders(), p.keys.deleting(), p.keys.versions()}, v.Version, v.id, field).StringSlice()
 	switch {
@@ -128,20 +128,20 @@ func (p *Publisher) finishRemovals(ctx context.Context) (erased []string, err er
 // erase removes the data of a retired publication. Nothing refers to them, and their keys are never used again, so it
 // may be interrupted, repeated and run by two at once.
 func (p *Publisher) erase(ctx context.Context, field string, m meta) error {
-	version, generation, err := splitPending(field)
+	version, serial, err := splitPending(field)
 	if err != nil {
 		return fmt.Errorf("removing data: %w", err)
 	}
-	if err := mapping.DeleteRows(ctx, p.client, p.keys.table(version, publication{generation: generation, meta: m})); err != nil {
+	if err := mapping.DeleteRows(ctx, p.client, p.keys.table(version, publication{serial: serial, meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
-	if err := mapping.DeleteArrivals(ctx, p.client, p.keys.arrivals(version, publication{generation: generation, meta: m})); err != nil {
+	if err := mapping.DeleteArrivalRows(ctx, p.client, p.keys.arrivals(version, publication{serial: serial, meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
 	pipe := p.client.Pipeline()
 	for _, f := range m.Files {
 		for i := range f.Parts {
-			pipe.Unlink(ctx, p.keys.part(version, generation, f.Name, i))
+			pipe.Unlink(ctx, p.keys.part(version, serial, f.Name, i))
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {

@@ -129,7 +129,7 @@ func TestPruneInterrupted(t *testing.T) {
 						t.Fatal(err)
 					}
 					mustAnswerLike(t, w.Current(), bundle(t, 1, "v1"))
-					s.mustHaveOneGeneration(t, "v1")
+					s.mustHaveOneSerial(t, "v1")
 					if left := s.data(t, "v2:"); len(left) > 0 {
 						t.Errorf("v2 left %q", left)
 					}

@@ -112,7 +112,7 @@ func TestPublishInterrupted(t *testing.T) {
 					}
 					mustServe(t, w, "v2")
 					mustAnswerLike(t, w.Current(), second)
-					s.mustHaveOneGeneration(t, "v2")
+					s.mustHaveOneSerial(t, "v2")
 				})
 				if done || t.Failed() {
 					break
@@ -122,18 +122,18 @@ func TestPublishInterrupted(t *testing.T) {
 	})
 }
 
-// mustHaveOneGeneration checks that an interruption has left nothing behind.
-func (s *server) mustHaveOneGeneration(t *testing.T, version string) {
+// mustHaveOneSerial checks that an interruption has left nothing behind.
+func (s *server) mustHaveOneSerial(t *testing.T, version string) {
 	t.Helper()
-	var generations []string
+	var serials []string
 	for _, key := range s.data(t, version+":") {
 		rest := strings.TrimPrefix(key, s.prefix+":"+version+":")
-		generation, _, _ := strings.Cut(rest, ":")
-		generations = append(generations, generation)
+		serial, _, _ := strings.Cut(rest, ":")
+		serials = append(serials, serial)
 	}
-	slices.Sort(generations)
-	if got := slices.Compact(generations); len(got) != 1 {
-		t.Errorf("generations %q of %s have data, want one", got, version)
+	slices.Sort(serials)
+	if got := slices.Compact(serials); len(got) != 1 {
+		t.Errorf("serials %q of %s have data, want one", got, version)
 	}
 }
 
@@ -347,8 +347,8 @@ func TestVersionsLists(t *testing.T) {
 			t.Fatalf("versions are %+v (%v), want three", infos, err)
 		}
 		for i, v := range infos {
-			if i > 0 && v.Generation <= infos[i-1].Generation {
-				t.Errorf("generation %d comes after %d", v.Generation, infos[i-1].Generation)
+			if i > 0 && v.Serial <= infos[i-1].Serial {
+				t.Errorf("serial %d comes after %d", v.Serial, infos[i-1].Serial)
 			}
 			if v.Version != "v"+strconv.Itoa(i) || v.State != Complete || v.Rows != 300 ||
 				v.Synthetic != 12 || v.FileBytes == 0 || len(v.Content) != 64 || v.Current != (i == 2) {

@@ -206,7 +206,7 @@ func (w *writing) begin(ctx context.Context, b *artifact.Bundle, files map[strin
 		return false, fmt.Errorf("encoding meta: %w", err)
 	}
 	answer, err := begin.Run(ctx, w.client,
-		[]string{w.keys.writing(w.version), w.keys.complete(w.version), w.keys.generation(), w.keys.holders(), w.keys.versions()},
+		[]string{w.keys.writing(w.version), w.keys.complete(w.version), w.keys.lastSerial(), w.keys.holders(), w.keys.versions()},
 		w.version, content, text, holder(w.version, publisherName), publisherHold.Milliseconds()).StringSlice()
 	if err != nil {
 		return false, fmt.Errorf("registering it: %w", err)
@@ -236,7 +236,7 @@ func (w *writing) writeRows(ctx context.Context, m *artifact.Mapping, told func(
 func (w *writing) writeFiles(ctx context.Context, files map[string][]byte) error {
 	for _, f := range w.meta.Files {
 		for i, part := range parts(files[f.Name]) {
-			if err := w.client.Set(ctx, w.keys.part(w.version, w.generation, f.Name, i), part, 0).Err(); err != nil {
+			if err := w.client.Set(ctx, w.keys.part(w.version, w.serial, f.Name, i), part, 0).Err(); err != nil {
 				return fmt.Errorf("writing file %s, part %d of %d: %w", f.Name, i+1, f.Parts, err)
 			}
 			if err := w.advance(ctx, w.meta.Buckets); err != nil {
@@ -285,7 +285,7 @@ func (w *writing) count(ctx context.Context) error {
 	for _, f := range w.meta.Files {
 		size := int64(0)
 		for i := range f.Parts {
-			n, err := w.client.StrLen(ctx, w.keys.part(w.version, w.generation, f.Name, i)).Result()
+			n, err := w.client.StrLen(ctx, w.keys.part(w.version, w.serial, f.Name, i)).Result()
 			if err != nil {
 				return fmt.Errorf("counting file %s: %w", f.Name, err)
 			}

@@ -13,12 +13,12 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function ms(t) return string.format('%.0f', t) end
 `
 
-// begin registers a publication, or finds it: one that was interrupted, or is complete. Its generation is the time in
+// begin registers a publication, or finds it: one that was interrupted, or is complete. Its serial number is the time in
 // microseconds, or one more than the last: a Redis that lost the last one draws none a second time.
 //
 //	KEYS  writing, complete, generation, holders, versions
 //	ARGV  version, content, meta, holder, ms until its heartbeat lapses
-//	->    state: new, resume, complete, or other (another content has the name); generation; meta; progress
+//	->    state: new, resume, complete, or other (another content has the name); serial; meta; progress
 var begin = redis.NewScript(nowMS + `
 local function found(key, state)
   local f = redis.call('HMGET', key, 'generation', 'content', 'meta', 'progress')

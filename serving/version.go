@@ -29,8 +29,8 @@ type Options struct {
 	// Coverage is the share of arrivals, measured on the validation nodes, that is to be answered: predictions below the
 	// threshold that belongs to it abstain. 0: none abstains.
 	Coverage float64
-	// Arrivals has arrivals become nodes that later ones attach to.
-	Arrivals ArrivalOptions
+	// Growth has arrivals become nodes that later ones attach to.
+	Growth GrowthOptions
 }
 
 // Version is one artifact, ready to serve. It never changes and is safe for concurrent use.
@@ -108,7 +108,7 @@ func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string
 		err = v.abstain(o.Coverage)
 	}
 	if err == nil {
-		err = v.prepareGrowth(b, o.Arrivals)
+		err = v.prepareGrowth(b, o.Growth)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving artifact %s: model %s: %w", v.ID(), v.model.Name, err)

@@ -47,8 +47,8 @@ type WatcherOptions struct {
 	Log *slog.Logger
 }
 
-// ErrNoVersion says that CURRENT is not set: nothing has been published under the prefix.
-var ErrNoVersion = errors.New("no version is published")
+// ErrNothingPublished says that CURRENT is not set: nothing has been published under the prefix.
+var ErrNothingPublished = errors.New("no version is published")
 
 // Watcher follows CURRENT. [Watcher.Current] is safe for concurrent use.
 type Watcher struct {
@@ -104,7 +104,7 @@ func (w *Watcher) Current() *Version { return w.current.Load() }
 // Ready tells whether there is a version to serve.
 func (w *Watcher) Ready() bool { return w.Current() != nil }
 
-// Load reads CURRENT once and loads what it names, for a start that must not go on without. It returns [ErrNoVersion]
+// Load reads CURRENT once and loads what it names, for a start that must not go on without. It returns [ErrNothingPublished]
 // where CURRENT is not set, and else why the version cannot be had.
 func (w *Watcher) Load(ctx context.Context) error { return w.poll(ctx) }
 
@@ -151,7 +151,7 @@ func (w *Watcher) poll(ctx context.Context) error {
 		if _, err := w.uses.beat(ctx, ""); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: %s is not set", ErrNoVersion, w.loader.keys.current())
+		return fmt.Errorf("%w: %s is not set", ErrNothingPublished, w.loader.keys.current())
 	}
 	if err := artifact.ValidVersion(name); err != nil {
 		return refuse("reading %s: %w", w.loader.keys.current(), err)
@@ -215,7 +215,7 @@ func (w *Watcher) report(err error) {
 	case err == nil:
 	case errors.As(err, new(refusal)):
 		trouble = err.Error()
-	case errors.Is(err, ErrNoVersion):
+	case errors.Is(err, ErrNothingPublished):
 		trouble = "no version"
 	default:
 		trouble = "unreachable" // messages of one outage differ in ports and times

@@ -23,7 +23,7 @@ func TestNothingPublished(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		w, log := s.watcher(t, "consumer")
 		for range 3 {
-			if err := tick(t, w); !errors.Is(err, ErrNoVersion) {
+			if err := tick(t, w); !errors.Is(err, ErrNothingPublished) {
 				t.Fatalf("error = %v, want that there is no version", err)
 			}
 		}
@@ -70,7 +70,7 @@ func TestBadVersionIsRefused(t *testing.T) {
 				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, `"rows":300`, `"rows":301`, 1)).Err()
 			}, "300 rows of M; Redis has v2, 12 and 301"},
 			{"no meta", func(ctx context.Context) error { return s.client.HDel(ctx, marker, "meta").Err() }, "meta: "},
-			{"no generation", func(ctx context.Context) error { return s.client.HDel(ctx, marker, "generation").Err() }, `generation is ""`},
+			{"no generation", func(ctx context.Context) error { return s.client.HDel(ctx, marker, "generation").Err() }, `the serial number (field generation) is ""`},
 			{"no marker", func(ctx context.Context) error { return s.client.Del(ctx, marker).Err() }, "no complete marker"},
 			{"a name that is none", func(ctx context.Context) error {
 				return s.client.Set(ctx, "{"+s.prefix+"}:current", "v2/../x", 0).Err()
@@ -209,7 +209,7 @@ func TestVanishedVersion(t *testing.T) {
 		if err := lost.Rows(t.Context(), []string{"nobody"}, rows); !errors.Is(err, mapping.ErrVanished) {
 			t.Fatalf("error = %v, want that the version has vanished", err)
 		}
-		if err := tick(t, w); !errors.Is(err, ErrNoVersion) || w.Current() != lost {
+		if err := tick(t, w); !errors.Is(err, ErrNothingPublished) || w.Current() != lost {
 			t.Fatalf("error = %v", err)
 		}
 		log.take()

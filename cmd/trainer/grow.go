@@ -30,7 +30,7 @@ func growCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "grow --data DIR",
-		Short: "Measure what attachable arrivals are worth on the test nodes",
+		Short: "Measure what growth is worth on the test nodes: arrivals that get rows of M",
 		Long: "grow condenses the graph and lets the test nodes arrive in random orders. The first share of them gets rows of M as a\n" +
 			"consumer with attach.arrivals on gives them, and the rest is predicted with these rows, without them, and on the whole\n" +
 			"graph with the first share in it. It writes no artifact.",

@@ -83,7 +83,7 @@ func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, err
 func choice(cfg config.Consumer) serving.Options {
 	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
 		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage,
-		Arrivals: serving.ArrivalOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
+		Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
 			Degrade: cfg.Redis.Outage == config.Degrade, Now: consumer.SystemClock{}.Now}}
 }
 
