@@ -20,8 +20,8 @@ func grows(t *testing.T, version string) *artifact.Bundle {
 	return sealed(t, b, version)
 }
 
-// growing returns options under which arrivals get rows.
-func growing(model string) Options {
+// withGrowth returns options under which arrivals get rows.
+func withGrowth(model string) Options {
 	return Options{Model: model, Growth: GrowthOptions{On: true, TTL: time.Hour, MaxRows: 1000, Now: time.Now}}
 }
 
@@ -42,8 +42,8 @@ func TestArrivalsThroughRedis(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		b := grows(t, "v1")
 		s.publish(t, b)
-		_, one := s.following(t, "one", growing("sgc"))
-		w, other := s.following(t, "other", growing("gcn"))
+		_, one := s.following(t, "one", withGrowth("sgc"))
+		w, other := s.following(t, "other", withGrowth("gcn"))
 		batch := attached(b, 4)
 		grown := one.Grow(batch)
 		if diff := cmp.Diff(grown, other.Grow(batch)); diff != "" {
@@ -94,10 +94,10 @@ func TestArrivalsThroughRedis(t *testing.T) {
 // A version that cannot give rows is refused where they are wanted, with what helps.
 func TestArrivalsRefused(t *testing.T) {
 	plain := several(t, "v1")
-	if _, _, err := New(plain, nil, growing("")); err == nil || !strings.Contains(err.Error(), "trainer train") {
+	if _, _, err := New(plain, nil, withGrowth("")); err == nil || !strings.Contains(err.Error(), "trainer train") {
 		t.Errorf("an artifact of before: %v", err)
 	}
-	o := growing("sgc")
+	o := withGrowth("sgc")
 	o.Attachment = artifact.AttachJoint
 	if _, _, err := New(grows(t, "v1"), nil, o); err == nil || !strings.Contains(err.Error(), "attachment is joint") {
 		t.Errorf("joint attachment: %v", err)
