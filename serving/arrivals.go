@@ -42,7 +42,7 @@ func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error)
 		return nil
 	}
 	if v.attachment != artifact.AttachFrozen {
-		return fmt.Errorf("growth is on, so attachment must be frozen, and it is %s", v.attachment)
+		return fmt.Errorf("growth is on, so attachment must be frozen, and attachment is %s", v.attachment)
 	}
 	v.growing.grower, err = b.Grower(map[string]infer.Deployment{v.model.Name: v.predictor.Model})
 	if errors.Is(err, artifact.ErrNoGrowth) {
