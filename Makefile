@@ -4,6 +4,7 @@ GO       ?= go
 GOLANGCI ?= golangci-lint
 # A count, because Go before 1.27 now and then fails a run that ends by time (go.dev/issue/75804).
 FUZZTIME ?= 10000x
+DATA     ?= $(or $(RIVULET_DATA),../shared/data)
 REDIS    ?= redis://127.0.0.1:6379/15
 KAFKA    ?= $(CURDIR)/out/kafka
 SEED     ?= 1
@@ -11,7 +12,7 @@ FOR      ?= 10m
 SOAK     ?= 30m
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt fuzz bench integration chaos soak demo reference ci
+.PHONY: help build test race lint fmt fuzz bench integration chaos soak demo demos cold reference ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,10 +33,9 @@ fmt: ## gofmt
 	gofmt -w $$(git ls-files '*.go')
 
 fuzz: ## each fuzz target for FUZZTIME
-	@set -e; for p in $$($(GO) list ./...); do \
-	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
-	    echo "$$f of $$p"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; \
-	  done; \
+	@set -e; for f in $$(grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' . | sed 's/ /:/' | sort); do \
+	  p=$$(dirname $${f%%:*}); f=$${f##*:}; echo "$$f of $$p"; \
+	  $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p; \
 	done
 
 bench: ## the benchmarks, in the users' units
@@ -53,6 +53,15 @@ chaos: ## faults for FOR, decided by SEED, on a Kafka and a Redis of its own: wh
 soak: ## a steady rate for SOAK, on a Kafka and a Redis of its own: whether memory or goroutines grow
 	$(GO) run ./internal/chaos -seed $(SEED) -time $(SOAK) -rate 500 soak
 
+demos: ## the demo on each real graph of DATA
+	@set -e; for set in cora amazon_photo coauthor_cs; do \
+	  echo "--- $$set"; $(GO) run ./cmd/rivulet demo --mode node --data $(DATA)/$$set --json; \
+	done
+
+cold: ## the programs from empty caches: how long somebody waits who has just cloned
+	@set -e; dir=$$(mktemp -d); trap 'chmod -R u+w $$dir; rm -rf $$dir' EXIT; \
+	  time -p env GOCACHE=$$dir/build GOMODCACHE=$$dir/modules $(GO) build -o $$dir/bin/ ./cmd/...
+
 demo: ## the main job, on services embedded in the process
 	$(GO) run ./cmd/rivulet demo
 
@@ -61,3 +70,11 @@ reference: ## config/REFERENCE.md from the structs
 
 ci: ## all that is checked before a merge
 	.ci/run
+
+nightly: ## what .ci/run has no time for, about an hour: it fails with the first that fails
+	.ci/run
+	$(MAKE) cold demos
+	RIVULET_DATA=$(DATA) $(GO) test -race -count=1 -timeout 60m ./...
+	$(MAKE) fuzz FUZZTIME=100000x
+	$(MAKE) chaos FOR=10m
+	$(MAKE) soak SOAK=30m
