@@ -160,31 +160,25 @@ func (p *Pipeline) fingerprint(r *Record) uint64 {
 	return p.digest.Sum64()
 }
 
-// keep returns what writes the rows of a batch's arrivals: it runs when their predictions have been published, and before their
-// offsets are committed. In a consumer it tries again until the rows are written or ctx ends.
-func (p *Pipeline) keep(version Growing, rows *solving, stats *BatchStats) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		watch := p.stopwatch()
-		if stats.Published.IsZero() {
-			stats.Published = watch.last
+// keep writes the rows of a batch's arrivals. In a consumer it tries again until they are written or ctx ends.
+func (p *Pipeline) keep(ctx context.Context, version Version, rows *solving) error {
+	if rows == nil {
+		return nil
+	}
+	rows.wait()
+	for {
+		err := version.(Growing).KeepArrivals(ctx, rows.arrived, rows.again)
+		switch {
+		case err == nil:
+			if p.keeping != nil {
+				p.keeping.over()
+			}
+			return nil
+		case p.keeping == nil:
+			return fmt.Errorf("writing rows of arrivals: %w", err)
 		}
-		rows.wait()
-		stats.Solve, stats.Solved, stats.Residual = rows.took, len(rows.arrived), rows.residual
-		for {
-			err := version.KeepArrivals(ctx, rows.arrived, rows.again)
-			switch {
-			case err == nil:
-				if p.keeping != nil {
-					p.keeping.over()
-				}
-				watch.lap(&stats.Keep)
-				return nil
-			case p.keeping == nil:
-				return fmt.Errorf("writing rows of arrivals: %w", err)
-			}
-			if ended := p.keeping.failed(ctx, err); ended != nil {
-				return fmt.Errorf("writing rows of arrivals: %w", errors.Join(ended, err))
-			}
+		if ended := p.keeping.failed(ctx, err); ended != nil {
+			return fmt.Errorf("writing rows of arrivals: %w", errors.Join(ended, err))
 		}
 	}
 }

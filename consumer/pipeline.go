@@ -23,8 +23,7 @@ type PipelineOptions struct {
 	Mode   Mode
 	Limits Limits
 	Output Output
-	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then, and the Deliverer must call
-	// what a batch wants done before its commit.
+	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then.
 	Arrivals bool
 	// Codec decodes records that have no content-type header; nil means JSON.
 	Codec event.Codec
@@ -111,12 +110,11 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Infer)
 
-	// With their predictions published and before their offsets are committed, arrivals get rows of their own. They are solved
-	// meanwhile.
+	// The rows of M that the arrivals get are solved beside what follows.
+	var rows *solving
 	if p.Arrivals && len(arrivals) > 0 {
-		rows := p.solve(version.(Growing), arrivals, batch)
+		rows = p.solve(version.(Growing), arrivals, batch)
 		defer rows.wait()
-		out.BeforeCommit = p.keep(version.(Growing), rows, &stats)
 	}
 
 	// Batches are delivered in the order in which they were read.
@@ -125,13 +123,25 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Wait)
 
-	if err := p.Deliverer.Deliver(ctx, out); err != nil {
-		return fmt.Errorf("delivering batch %s: %w", in.Name, err)
+	delivery, err := p.Deliverer.Publish(ctx, out)
+	if err != nil {
+		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}
-	watch.lap(&stats.Deliver)
-	stats.Deliver -= stats.Keep
+	watch.lap(&stats.Publish)
 
-	p.report(stats, arrivals, &out, watch.last)
+	// No arrival is committed without its row; none is where rows cannot be kept.
+	if err := p.keep(ctx, version, rows); err != nil {
+		return fmt.Errorf("delivering batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
+	}
+	watch.lap(&stats.Keep)
+
+	if err := delivery.Commit(ctx); err != nil {
+		return fmt.Errorf("committing batch %s: %w", in.Name, err)
+	}
+	watch.lap(&stats.Commit)
+	stats.Published = delivery.Published()
+
+	p.report(stats, arrivals, rows, &out)
 	return nil
 }
 
@@ -150,7 +160,7 @@ func (w *stopwatch) lap(d *time.Duration) {
 }
 
 // report tells the observer of a delivered batch.
-func (p *Pipeline) report(stats BatchStats, arrivals []*slot, out *event.Batch, at time.Time) {
+func (p *Pipeline) report(stats BatchStats, arrivals []*slot, rows *solving, out *event.Batch) {
 	for _, s := range arrivals {
 		stats.Dropped += s.dropped
 		stats.Known += s.known
@@ -164,8 +174,8 @@ func (p *Pipeline) report(stats BatchStats, arrivals []*slot, out *event.Batch, 
 	for i := range p.slots {
 		stats.Bytes += p.slots[i].bytes
 	}
-	if stats.Published.IsZero() {
-		stats.Published = at
+	if rows != nil {
+		stats.Solve, stats.Solved, stats.Residual = rows.took, len(rows.arrived), rows.residual
 	}
 	stats.Lookups, stats.Delivered = len(p.ids), out
 	stats.Measures = measure(arrivals)
