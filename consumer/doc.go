@@ -6,10 +6,11 @@
 // and propagate; wait for the turn, publish, keep the arrivals' rows, commit. It knows no Kafka. The command that predicts a
 // file of arrivals feeds it lines, and its Deliverer writes lines.
 //
-//	pipeline.go     the path            decode.go       bytes -> arrivals and dead letters
-//	lookup.go       rows of M           attach.go       r, ã, degrees, features: what is an edge
-//	predictions.go  what is published   order.go        a batch waits for the one before it
-//	grow.go         rows of arrivals
+//	pipeline.go     the path            batch.go        the value that travels down it, a part for each stage
+//	decode.go       bytes -> arrivals   lookup.go       rows of M
+//	                and dead letters    attach.go       r, ã, degrees, features: what is an edge
+//	predictions.go  what is published   degrade.go      what may lack something, as rows could not be read
+//	grow.go         rows of arrivals    order.go        a batch waits for the one before it
 //
 //	consumer.go     joining the group   generation.go   one generation: fetchers, lanes, grace
 //	offsets.go      where to begin      fetch.go        one fetch of one partition
