@@ -7,16 +7,24 @@ import (
 	"rivulet/infer"
 )
 
-// attachment is the memory of attach.
+// attachment is what attach makes of the arrivals and the rows of their neighbours.
 type attachment struct {
-	edgeRows   []infer.Row
-	neighbours [][]infer.Row
-	standing   map[string]int32 // id -> the arrival that has it in ã
-	pairs      []uint64         // entries of ã, row in the upper half
-	adj        graph.CSR
-	dense      graph.Dense
-	sparse     graph.CSR
+	batch    infer.Batch // what the model sees
+	counts   []linked    // of each arrival
+	degraded []bool      // of each arrival: its prediction may be another one than if all rows had been read
+
+	listed   []int32          // of each arrival: entries of its edge list that are in ã
+	standing map[string]int32 // id -> the arrival that has it in ã
+	pairs    []uint64         // entries of ã, row in the upper half
+	adj      graph.CSR
+	dense    graph.Dense
+	sparse   graph.CSR
+	reached  []int32 // memory of degrade
 }
+
+// linked counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã (also those that only the
+// other side listed), and the listed ids that are none of these.
+type linked struct{ known, arrivals, inBatch, unknown int }
 
 // attach assembles the batch that the model sees. What is an edge (docs/algorithm.md, section 1):
 //
@@ -27,84 +35,86 @@ type attachment struct {
 //     one has none there;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
 //
-// So D_i = 1 + known + degree in ã. neighbours[i] are the rows of the edges of arrival i. A neighbour whose row is
-// unread is not counted as known, whatever it is: it is in ã where it is an arrival, and else unknown; [Pipeline.degrade]
-// marks what may have changed by that.
-func (p *Pipeline) attach(version Version, arrivals []*slot, neighbours [][]infer.Row) *infer.Batch {
-	b := &infer.Batch{X: p.features(arrivals, version.Features())}
-	b.Attach(neighbours, version.SyntheticNodes())
-	for i, s := range arrivals {
-		s.known, s.inBatch = int(b.Known[i])-len(s.attached), 0
-		s.unknown = len(s.arrival.Edges) - int(b.Known[i])
-	}
+// So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is in ã where
+// it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
+func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neighbours) {
+	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features())}
+	out.batch.Attach(n.rows, version.SyntheticNodes())
+	out.listed = zeroed(out.listed, len(in.arrivals))
 	if p.Mode == Graph {
-		b.Adj = p.among(arrivals, neighbours)
+		out.batch.Adj = out.among(in.arrivals, n.rows)
 	}
-	p.degrade(version, arrivals, neighbours, b.Adj)
-	return b
+	out.counts = zeroed(out.counts, len(in.arrivals))
+	for i, s := range in.arrivals {
+		c, known := &out.counts[i], int(out.batch.Known[i])
+		c.arrivals = len(n.met[i].attached)
+		c.known, c.unknown = known-c.arrivals, len(s.arrival.Edges)-known-int(out.listed[i])
+		if out.batch.Adj != nil {
+			c.inBatch = out.batch.Adj.RowLen(i)
+		}
+	}
+	out.degrade(version.Joint(), n)
 }
 
-// among returns ã: symmetric, without values, columns ascending. It moves the neighbours that it holds from unknown to
-// inBatch.
-func (p *Pipeline) among(arrivals []*slot, neighbours [][]infer.Row) *graph.CSR {
-	if p.standing == nil {
-		p.standing = make(map[string]int32)
+// among returns ã: symmetric, without values, columns ascending. It counts in listed the neighbours of each arrival that ã holds.
+func (a *attachment) among(arrivals []*slot, rows [][]infer.Row) *graph.CSR {
+	if a.standing == nil {
+		a.standing = make(map[string]int32)
 	}
-	clear(p.standing)
+	clear(a.standing)
 	for i, s := range arrivals {
-		p.standing[s.arrival.ID] = int32(i)
+		a.standing[s.arrival.ID] = int32(i)
 	}
-	p.pairs = p.pairs[:0]
+	a.pairs = a.pairs[:0]
 	for i, s := range arrivals {
-		if p.standing[s.arrival.ID] != int32(i) {
+		if a.standing[s.arrival.ID] != int32(i) {
 			continue
 		}
 		for e, id := range s.arrival.Edges {
-			if neighbours[i][e].Known {
+			if rows[i][e].Known {
 				continue
 			}
-			if j, arrived := p.standing[id]; arrived {
-				p.pairs = append(p.pairs, uint64(i)<<32|uint64(j), uint64(j)<<32|uint64(i))
-				s.unknown--
+			if j, arrived := a.standing[id]; arrived {
+				a.pairs = append(a.pairs, uint64(i)<<32|uint64(j), uint64(j)<<32|uint64(i))
+				a.listed[i]++
 			}
 		}
 	}
-	slices.Sort(p.pairs)
-	p.pairs = slices.Compact(p.pairs)
+	slices.Sort(a.pairs)
+	a.pairs = slices.Compact(a.pairs)
 
 	n := len(arrivals)
-	p.adj = graph.CSR{Rows: n, Cols: n, ColIdx: slices.Grow(p.adj.ColIdx[:0], len(p.pairs)),
-		RowPtr: slices.Grow(p.adj.RowPtr[:0], n+1)[:n+1]}
-	clear(p.adj.RowPtr)
-	for _, pair := range p.pairs {
-		p.adj.RowPtr[pair>>32+1]++
-		p.adj.ColIdx = append(p.adj.ColIdx, int32(uint32(pair)))
+	a.adj = graph.CSR{Rows: n, Cols: n, ColIdx: slices.Grow(a.adj.ColIdx[:0], len(a.pairs)),
+		RowPtr: slices.Grow(a.adj.RowPtr[:0], n+1)[:n+1]}
+	clear(a.adj.RowPtr)
+	for _, pair := range a.pairs {
+		a.adj.RowPtr[pair>>32+1]++
+		a.adj.ColIdx = append(a.adj.ColIdx, int32(uint32(pair)))
 	}
 	for i := range n {
-		arrivals[i].inBatch = p.adj.RowPtr[i+1]
-		p.adj.RowPtr[i+1] += p.adj.RowPtr[i]
+		a.adj.RowPtr[i+1] += a.adj.RowPtr[i]
 	}
-	return &p.adj
+	return &a.adj
 }
 
 // features returns the raw features of the batch: dense where every arrival's are, else sparse. infer gives the same
 // bits either way.
-func (p *Pipeline) features(arrivals []*slot, d int) graph.Features {
+func (a *attachment) features(arrivals []*slot, d int) graph.Features {
 	for _, s := range arrivals {
 		if s.arrival.Features.Sparse {
-			return graph.Features{Sparse: p.sparseFeatures(arrivals, d)}
+			return graph.Features{Sparse: a.sparseFeatures(arrivals, d)}
 		}
 	}
-	p.dense.Rows, p.dense.Cols = len(arrivals), d
-	p.dense.Data = slices.Grow(p.dense.Data[:0], len(arrivals)*d)
+	a.dense.Rows, a.dense.Cols = len(arrivals), d
+	a.dense.Data = slices.Grow(a.dense.Data[:0], len(arrivals)*d)
 	for _, s := range arrivals {
-		p.dense.Data = append(p.dense.Data, s.arrival.Features.Values...)
+		a.dense.Data = append(a.dense.Data, s.arrival.Features.Values...)
 	}
-	return graph.Features{Dense: &p.dense}
+	return graph.Features{Dense: &a.dense}
 }
 
-func (p *Pipeline) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
-	m := &p.sparse
+func (a *attachment) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
+	m := &a.sparse
 	*m = graph.CSR{Rows: len(arrivals), Cols: d, RowPtr: append(m.RowPtr[:0], 0), ColIdx: m.ColIdx[:0], Val: m.Val[:0]}
 	for _, s := range arrivals {
 		f := &s.arrival.Features

@@ -128,23 +128,28 @@ func (s *shares) Batch(b BatchStats) {
 	s.sum.Attach += b.Attach
 	s.sum.Infer += b.Infer
 	s.sum.Wait += b.Wait
-	s.sum.Deliver += b.Deliver
-	s.sum.Solve += b.Solve
+	s.sum.Publish += b.Publish
 	s.sum.Keep += b.Keep
+	s.sum.Commit += b.Commit
+	s.sum.Solve += b.Solve
 	s.mu <- struct{}{}
 }
 
 func (s *shares) report(b *testing.B) {
 	b.ReportMetric(float64(s.nodes)/b.Elapsed().Seconds(), "nodes/s")
 	for name, d := range map[string]time.Duration{"decode": s.sum.Decode, "lookup": s.sum.Lookup, "attach": s.sum.Attach,
-		"infer": s.sum.Infer, "wait": s.sum.Wait, "deliver": s.sum.Deliver} {
+		"infer": s.sum.Infer, "wait": s.sum.Wait, "publish": s.sum.Publish, "commit": s.sum.Commit} {
 		b.ReportMetric(float64(d.Nanoseconds())/float64(s.nodes)/1e3, name+"-µs/node")
 	}
 }
 
+// discard is a Deliverer that publishes nothing and commits nothing.
 type discard struct{}
 
-func (discard) Deliver(context.Context, event.Batch) error { return nil }
+func (discard) Publish(context.Context, event.Batch) (event.Delivery, error) { return discard{}, nil }
+func (discard) Commit(context.Context) error                                 { return nil }
+func (discard) Abort(context.Context) error                                  { return nil }
+func (discard) Published() time.Time                                         { return time.Time{} }
 
 // BenchmarkPath is the path of a record without Kafka.
 func BenchmarkPath(b *testing.B) {
@@ -194,7 +199,7 @@ func streamed(b *testing.B, all []Record, lanes int, path PipelineOptions) (*sha
 		for _, r := range all[part:min(part+1000, len(all))] {
 			batch = append(batch, producer.Record{Key: r.Key, Value: r.Value})
 		}
-		if err := p.Publish(b.Context(), arrivalsTopic, batch); err != nil {
+		if err := p.Send(b.Context(), arrivalsTopic, batch); err != nil {
 			b.Fatal(err)
 		}
 	}

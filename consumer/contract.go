@@ -40,11 +40,10 @@ type Versions interface {
 	Current() Version
 }
 
-// Deliverer makes a batch durable: predictions and dead letters first, then the offsets. It returns nil when all of it
-// is durable, and may be called again with the same batch after an error. It keeps nothing of the batch after it has
-// returned.
+// Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit its offsets. Publish may be
+// called again with the same batch after an error. It keeps nothing of the predictions and dead letters after it has returned.
 type Deliverer interface {
-	Deliver(ctx context.Context, b event.Batch) error
+	Publish(ctx context.Context, b event.Batch) (event.Delivery, error)
 }
 
 // Fencer is a Deliverer that works with transactions. It is told of each generation before the offsets of its partitions

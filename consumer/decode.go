@@ -3,58 +3,58 @@ package consumer
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"rivulet/event"
 	"rivulet/graph"
 )
 
-// slot is the memory of one record of a batch, used again by the next batch.
+// decoded is what decode makes of the records of a batch.
+type decoded struct {
+	arrivals    []*slot            // what a model can take, in the order of the records
+	deadLetters []event.DeadLetter // the rest
+	bytes       int                // of all keys and values
+
+	slots []slot // of each record
+}
+
+// slot is one record of a batch, and what it was decoded to.
 type slot struct {
 	record  *Record
 	arrival event.Arrival
 	bytes   int // of key and value
 	dropped int // entries of the edge list that named the arrival itself or a neighbour twice
 	fault   *event.FieldError
-
-	// What became of the distinct neighbours: nodes of T, neighbours in ã (also those that only the other side listed),
-	// and the listed ids that are neither.
-	known, inBatch, unknown int
-	meeting
-	// degraded: the prediction may be another one than if all rows had been read.
-	degraded bool
 }
 
-// decode turns records into arrivals that a model of d features can take, in the order of the records, and the rest
-// into dead letters. Large batches are decoded on several processors.
-func (p *Pipeline) decode(records []Record, d int) (arrivals []*slot, dead []event.DeadLetter) {
-	p.slots = slices.Grow(p.slots[:0], len(records))[:len(records)]
-	bytes := 0
+// decode turns records into arrivals that a model of d features can take, and the rest into dead letters. Large batches are decoded
+// on several processors.
+func (p *Pipeline) decode(out *decoded, records []Record, d int) {
+	out.slots, out.bytes = sized(out.slots, len(records)), 0
 	for i := range records {
-		p.slots[i].record = &records[i]
-		p.slots[i].bytes = len(records[i].Key) + len(records[i].Value)
-		bytes += p.slots[i].bytes
+		s := &out.slots[i]
+		s.record, s.bytes = &records[i], len(records[i].Key)+len(records[i].Value)
+		out.bytes += s.bytes
 	}
 	// ParallelRows weighs multiply-adds; a byte of a record costs about four.
-	graph.ParallelRows(len(records), 4*bytes, func(lo, hi int) {
+	graph.ParallelRows(len(records), 4*out.bytes, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			p.decodeOne(&p.slots[i], d)
+			p.decodeOne(&out.slots[i], d)
 		}
 	})
-	p.arrivals = p.arrivals[:0]
-	for i := range p.slots {
-		s := &p.slots[i]
-		if s.fault == nil {
-			p.arrivals = append(p.arrivals, s)
-			continue
+	out.arrivals, out.deadLetters = out.arrivals[:0], out.deadLetters[:0]
+	for i := range out.slots {
+		if s := &out.slots[i]; s.fault == nil {
+			out.arrivals = append(out.arrivals, s)
+		} else {
+			out.deadLetters = append(out.deadLetters, s.deadLetter(s.fault.Reason, s.fault.Error()))
 		}
-		dead = append(dead, event.DeadLetter{
-			Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers,
-			Source: s.record.Source, IngestTime: s.record.Time,
-			Reason: s.fault.Reason, Detail: s.fault.Error(),
-		})
 	}
-	return p.arrivals, dead
+}
+
+// deadLetter is the record set aside.
+func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
+	return event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers, Source: s.record.Source,
+		IngestTime: s.record.Time, Reason: reason, Detail: detail}
 }
 
 // decodeOne fills s from its record: an arrival that the model can take, or a fault.

@@ -3,13 +3,14 @@
 // # The path of a record
 //
 // [Pipeline.Process], one function in pipeline.go, is the whole of it: decode, look up rows of M, attach to S, forward
-// and propagate, deliver. It knows no Kafka. The command that predicts a file of arrivals feeds it lines, and its
-// Deliverer writes lines.
+// and propagate; wait for the turn, publish, keep the arrivals' rows, commit. It knows no Kafka. The command that predicts a
+// file of arrivals feeds it lines, and its Deliverer writes lines.
 //
-//	pipeline.go     the path            decode.go       bytes -> arrivals and dead letters
-//	lookup.go       rows of M           attach.go       r, ã, degrees, features: what is an edge
-//	predictions.go  what is published   order.go        a batch waits for the one before it
-//	grow.go         rows of arrivals
+//	pipeline.go     the path            batch.go        the value that travels down it, a part for each stage
+//	decode.go       bytes -> arrivals   lookup.go       rows of M
+//	                and dead letters    attach.go       r, ã, degrees, features: what is an edge
+//	predictions.go  what is published   degrade.go      what may lack something, as rows could not be read
+//	grow.go         rows of arrivals    order.go        a batch waits for the one before it
 //
 //	consumer.go     joining the group   generation.go   one generation: fetchers, lanes, grace
 //	offsets.go      where to begin      fetch.go        one fetch of one partition
@@ -20,14 +21,14 @@
 // Run, and for each generation of the group:
 //
 //	                        queue (unbuffered)      line (one ticket)
-//	fetcher, one a partition ──chunk──▶ batcher ──batch──▶ lane ──▶ Process ──▶ Deliver
-//	fetcher ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Deliver, after the one before
+//	fetcher, one a partition ──chunk──▶ batcher ──batch──▶ lane ──▶ Process ──▶ Publish, Commit
+//	fetcher ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Publish, Commit, after the one before
 //	watcher: new partitions             the lane that
 //	grace: cuts the work off            is free)
 //
 // A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes the
 // batch down the path. So batches form in order, are computed side by side, and are delivered in order: before it
-// delivers, a batch waits for the ticket before its own, and is given up if that one failed. Two lanes are the default:
+// is published, a batch waits for the ticket before its own, and is given up if that one failed. Two lanes are the default:
 // while one waits for acknowledgements the other computes (BenchmarkStream: 1.7 times the nodes a second of one lane,
 // and no more with three).
 //
@@ -77,9 +78,9 @@
 // # Arrivals as nodes
 //
 // With [PipelineOptions.Arrivals] each predicted arrival gets a row of M of its own, by which later ones attach to it. The rows are
-// solved beside the publication of the batch and written after it, before its offsets are committed ([event.Batch.BeforeCommit]): they
-// delay no prediction of their batch, and no committed arrival is without its row. A row is to be found, by every consumer of the
-// version, from then on: the batch that is under way at the same time does not see it. Then:
+// solved beside the publication of the batch and written after it, before its offsets are committed: at least once they delay no
+// prediction of their batch, exactly once they are in its transaction's time, and no committed arrival is without its row. A row is to
+// be found, by every consumer of the version, from then on: the batch that is under way at the same time does not see it. Then:
 //
 //   - A node of T is never an arrival, and the first row of an id stays, whoever sends the id again. Arrivals whose prediction is
 //     degraded or no number get none.
@@ -89,7 +90,8 @@
 //     the rows it may see more than the first time; under exactly_once nobody has seen the first one.
 //   - Rows belong to a version and go with it: a new one begins without any. Where there are as many as there may be, arrivals
 //     are predicted as ever and get none; what is predicted again of them is attached to what is there then.
-//   - While rows cannot be written the batch waits, published and not committed, as it does for the brokers.
+//   - While rows cannot be written the batch waits, published and not committed, as it does for the brokers. Where the wait is cut
+//     off, the delivery is aborted.
 //
 // # Stopping
 //

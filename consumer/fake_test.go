@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"rivulet/event"
 	"rivulet/graph"
@@ -112,24 +113,44 @@ func (s *served) swap(v Version) {
 	s.v = v
 }
 
-// kept is a Deliverer that keeps copies of what it is given.
+// kept is a Deliverer that keeps copies of what it is given, and counts how the deliveries end.
 type kept struct {
-	mu      sync.Mutex
-	batches []event.Batch
-	err     error
+	mu                 sync.Mutex
+	batches            []event.Batch
+	committed, aborted int
+	err, refused       error // of Publish and Commit, while not nil
+	at                 time.Time
 }
 
-func (k *kept) Deliver(_ context.Context, b event.Batch) error {
+func (k *kept) Publish(_ context.Context, b event.Batch) (event.Delivery, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.err != nil {
-		return k.err
+		return nil, k.err
 	}
 	b.Predictions, b.DeadLetters = slices.Clone(b.Predictions), slices.Clone(b.DeadLetters)
 	b.Offsets = maps.Clone(b.Offsets)
 	k.batches = append(k.batches, b)
+	return k, nil
+}
+
+func (k *kept) Commit(context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.refused == nil {
+		k.committed++
+	}
+	return k.refused
+}
+
+func (k *kept) Abort(context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.aborted++
 	return nil
 }
+
+func (k *kept) Published() time.Time { return k.at }
 
 func (k *kept) predictions() []event.Prediction {
 	var all []event.Prediction

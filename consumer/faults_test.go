@@ -119,12 +119,12 @@ func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
 	}
 }
 
-// delayed delivers a little later, so that rebalances meet batches in hand.
+// delayed publishes a little later, so that rebalances meet batches in hand.
 type delayed struct{ next Deliverer }
 
-func (d delayed) Deliver(ctx context.Context, b event.Batch) error {
+func (d delayed) Publish(ctx context.Context, b event.Batch) (event.Delivery, error) {
 	time.Sleep(3 * time.Millisecond)
-	return d.next.Deliver(ctx, b)
+	return d.next.Publish(ctx, b)
 }
 
 func TestACommitIsRefusedUnderANewerGeneration(t *testing.T) {
@@ -148,7 +148,7 @@ func TestACommitIsRefusedUnderANewerGeneration(t *testing.T) {
 	}
 }
 
-// holding says when the first batch is about to be delivered, and waits.
+// holding says when the first batch is about to be published, and waits.
 type holding struct {
 	next          Deliverer
 	once          sync.Once
@@ -156,17 +156,17 @@ type holding struct {
 	curt          bool // says only that it was cancelled, and not why
 }
 
-func (h *holding) Deliver(ctx context.Context, b event.Batch) error {
+func (h *holding) Publish(ctx context.Context, b event.Batch) (event.Delivery, error) {
 	h.once.Do(func() { close(h.held) })
 	select {
 	case <-h.release:
 	case <-ctx.Done():
 		if h.curt {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	return h.next.Deliver(ctx, b)
+	return h.next.Publish(ctx, b)
 }
 
 func TestDrainTimesOut(t *testing.T) {
@@ -243,7 +243,7 @@ func TestArrivalsWhosePredictionsWouldBeTooLargeAreDeadLetters(t *testing.T) {
 		{Key: bytes.Repeat([]byte("k"), 1<<20-200), Value: value},
 		{Key: []byte("k"), Value: protobuf, Headers: []event.Header{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}},
 	} {
-		if err := s.sender.Publish(t.Context(), arrivalsTopic, []producer.Record{r}); err != nil {
+		if err := s.sender.Send(t.Context(), arrivalsTopic, []producer.Record{r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -269,7 +269,7 @@ func TestTheLongestNamesArePublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.sender.Publish(t.Context(), arrivalsTopic, []producer.Record{{Key: []byte("k"), Value: value}}); err != nil {
+	if err := s.sender.Send(t.Context(), arrivalsTopic, []producer.Record{{Key: []byte("k"), Value: value}}); err != nil {
 		t.Fatal(err)
 	}
 	o := s.options(seen)
@@ -304,7 +304,7 @@ func TestARefusedBatchEndsTheGenerationAndNotTheConsumer(t *testing.T) {
 	s.check()
 }
 
-// refusing fails to deliver some times.
+// refusing fails to publish some times.
 type refusing struct {
 	next  Deliverer
 	mu    sync.Mutex
@@ -312,15 +312,15 @@ type refusing struct {
 	err   error
 }
 
-func (r *refusing) Deliver(ctx context.Context, b event.Batch) error {
+func (r *refusing) Publish(ctx context.Context, b event.Batch) (event.Delivery, error) {
 	r.mu.Lock()
 	r.times--
 	refused := r.times >= 0
 	r.mu.Unlock()
 	if refused {
-		return r.err
+		return nil, r.err
 	}
-	return r.next.Deliver(ctx, b)
+	return r.next.Publish(ctx, b)
 }
 
 func TestAPermanentErrorEndsRun(t *testing.T) {

@@ -114,7 +114,7 @@ func TestFetchSkipsWhatACompressedBatchHasBeforeTheOffset(t *testing.T) {
 	for i := range 10 {
 		batch = append(batch, producer.Record{Value: fmt.Append(nil, i)})
 	}
-	if err := p.Publish(t.Context(), arrivalsTopic, batch); err != nil {
+	if err := p.Send(t.Context(), arrivalsTopic, batch); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := values(t, s.fetcher(7, kafka.ReadCommitted), 10), []string{"7", "8", "9"}; !slices.Equal(got, want) {
@@ -130,7 +130,7 @@ func TestFetchKeepsKeysHeadersAndTimes(t *testing.T) {
 		{Value: make([]byte, 200_000), Time: at}, // larger than a piece of the arena
 		{Key: []byte{}, Time: at},
 	}
-	if err := s.sender.Publish(t.Context(), arrivalsTopic, sent); err != nil {
+	if err := s.sender.Send(t.Context(), arrivalsTopic, sent); err != nil {
 		t.Fatal(err)
 	}
 	f := s.fetcher(0, kafka.ReadCommitted)

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -27,208 +27,174 @@ type Growing interface {
 	KeepArrivals(ctx context.Context, arrived []infer.Arrived, again []string) error
 }
 
-// growth is the memory of a batch whose arrivals get rows.
-type growth struct {
-	neighbourIDs int // how many of the ids are neighbours'; the others are of arrivals themselves
+// meeting is what lookup finds out of an arrival that may get a row. Without [PipelineOptions.Arrivals] it is zero.
+type meeting struct {
+	record64 uint64         // its record's fingerprint
+	original bool           // its id is a node of T, or that could not be read
+	again    *infer.Arrived // what is kept of it, by this record
+	taken    bool           // an arrival of its id that another record brought has a row
+	attached []int32        // places in its edges of arrivals with rows
+}
 
-	unknown []int32          // places in ids of neighbours that are not in T
-	asked   []string         // their ids
+// earlier is the memory of a lookup of rows of earlier arrivals.
+type earlier struct {
+	inBatch map[string]bool  // ids of the batch's own arrivals, in a graph batch
+	places  []int32          // of the ids that are asked for, in the neighbours' ids
+	asked   []string         // ids of neighbours that are not in T
 	found   []infer.Row      // their rows
+	rows    []infer.Row      // of all of the neighbours' ids: of nodes of T, and else of arrivals
 	own     []string         // ids of the arrivals
 	seen    []*infer.Arrived // what is kept of them
 	digest  *xxhash.Digest
 }
 
-// meeting is what is known of an arrival that may get a row.
-type meeting struct {
-	record64  uint64         // its record's fingerprint
-	original  bool           // its id is a node of T, or that could not be read
-	again     *infer.Arrived // what is kept of it, by this record
-	taken     bool           // an arrival of its id that another record brought has a row
-	withdrawn bool           // its prediction is no number
-	attached  []int32        // places in its edges of arrivals with rows
-}
-
 // errNotGrowing is a programming error of whoever wires a consumer.
 var errNotGrowing = errors.New("the version was loaded without what rows of arrivals are solved against")
 
-// meet asks for the rows of neighbours that are not in T among those of earlier arrivals. An arrival that was given its row
-// before, by the same record, is met again: it sees the neighbours that it saw then and no others, so that its prediction is the
-// same. The rows of an arrival's neighbours are in neighbours, which it changes.
+// meet asks for the rows of neighbours that are not in T among those of earlier arrivals, and for what is kept of the batch's own. An
+// arrival that was given its row before, by the same record, is met again: it sees the neighbours that it saw then and no others, so
+// that its prediction is the same. It returns the rows of all ids, those of arrivals among them.
 //
-// In a graph batch the arrivals of the batch itself are neighbours in ã, and no others.
-func (p *Pipeline) meet(ctx context.Context, version Growing, arrivals []*slot, neighbours [][]infer.Row) error {
-	p.own = p.own[:0]
+// In a graph batch the arrivals of the batch itself are neighbours in ã, and no others. listed are the ids of neighbours.
+func (p *Pipeline) meet(ctx context.Context, out *neighbours, version Growing, arrivals []*slot, listed []string) ([]infer.Row, error) {
+	m := &out.earlier
+	m.own = m.own[:0]
 	for _, s := range arrivals {
-		p.own = append(p.own, s.arrival.ID)
+		m.own = append(m.own, s.arrival.ID)
 	}
-	p.seen = slices.Grow(p.seen[:0], len(p.own))[:len(p.own)]
-	clear(p.seen)
-	p.strangers(arrivals)
-	p.found = slices.Grow(p.found[:0], len(p.asked))[:len(p.asked)]
-	clear(p.found)
-	if len(p.own) == 0 {
-		return nil
+	m.strangers(listed, out.original, p.Mode)
+	m.found, m.seen = zeroed(m.found, len(m.asked)), zeroed(m.seen, len(m.own))
+	if err := version.FindArrivals(ctx, m.asked, m.found, m.own, m.seen); err != nil {
+		return nil, err
 	}
-	if err := version.FindArrivals(ctx, p.asked, p.found, p.own, p.seen); err != nil {
-		return err
+	m.rows = append(m.rows[:0], out.original...)
+	for k, at := range m.places {
+		m.rows[at] = m.found[k]
 	}
-	for i, s := range arrivals { // before any arrival's row is among those of T
-		own := &p.rows[p.place[s.arrival.ID]]
-		s.original, s.withdrawn = own.Known || own.Unread, false
-		p.recognise(s, p.seen[i])
-	}
-	for k, at := range p.unknown {
-		p.rows[at] = p.found[k]
-	}
-	p.spread(arrivals) // neighbours are of the same memory
 	for i, s := range arrivals {
-		s.attached = s.attached[:0]
-		for e := range neighbours[i] {
-			row := &neighbours[i][e]
-			if !row.Arrived {
-				continue
-			}
-			if s.again != nil {
-				if _, seen := slices.BinarySearch(s.again.Attached, int32(e)); !seen {
-					*row = infer.Row{} // it came later
-					continue
-				}
-			}
-			s.attached = append(s.attached, int32(e))
+		own, met := &out.original[out.place[s.arrival.ID]], &out.met[i]
+		met.original, met.record64 = own.Known || own.Unread, m.fingerprint(s.record)
+		switch seen := m.seen[i]; {
+		case seen == nil:
+		case seen.Record == met.record64:
+			met.again = seen
+		default:
+			met.taken = true
 		}
 	}
-	return nil
+	return m.rows, nil
 }
 
 // addOwn adds the ids of the arrivals to those whose rows are asked for: a node of T gets no row as an arrival.
-func (p *Pipeline) addOwn(arrivals []*slot) {
-	if !p.Arrivals {
-		return
-	}
+func (n *neighbours) addOwn(arrivals []*slot) {
 	for _, s := range arrivals {
-		if _, there := p.place[s.arrival.ID]; !there {
-			p.place[s.arrival.ID] = int32(len(p.ids))
-			p.ids = append(p.ids, s.arrival.ID)
-		}
+		n.add(s.arrival.ID)
 	}
 }
 
-// strangers are the neighbours that are not in T; in a graph batch without those that stand in ã.
-func (p *Pipeline) strangers(arrivals []*slot) {
-	p.unknown, p.asked = p.unknown[:0], p.asked[:0]
-	inBatch := map[string]bool{}
-	if p.Mode == Graph {
-		for _, s := range arrivals {
-			inBatch[s.arrival.ID] = true
+// strangers sets what is asked for: the neighbours that are not in T, in a graph batch without those that stand in ã.
+func (m *earlier) strangers(listed []string, original []infer.Row, mode Mode) {
+	if m.inBatch == nil {
+		m.inBatch = make(map[string]bool)
+	}
+	clear(m.inBatch)
+	if mode == Graph {
+		for _, id := range m.own {
+			m.inBatch[id] = true
 		}
 	}
-	for k, id := range p.ids[:p.neighbourIDs] {
-		if row := &p.rows[k]; !row.Known && !row.Unread && !inBatch[id] {
-			p.unknown = append(p.unknown, int32(k))
-			p.asked = append(p.asked, id)
+	m.places, m.asked = m.places[:0], m.asked[:0]
+	for k, id := range listed {
+		if row := &original[k]; !row.Known && !row.Unread && !m.inBatch[id] {
+			m.places, m.asked = append(m.places, int32(k)), append(m.asked, id)
 		}
-	}
-}
-
-// recognise sets what is kept of an arrival: again where this record brought it, taken where another one did.
-func (p *Pipeline) recognise(s *slot, seen *infer.Arrived) {
-	s.record64 = p.fingerprint(s.record)
-	s.again, s.taken = nil, false
-	switch {
-	case seen == nil:
-	case seen.Record == s.record64:
-		s.again = seen
-	default:
-		s.taken = true
 	}
 }
 
 // fingerprint tells a record from every other: where it was read, and its key and value.
-func (p *Pipeline) fingerprint(r *Record) uint64 {
-	if p.digest == nil {
-		p.digest = xxhash.New()
+func (m *earlier) fingerprint(r *Record) uint64 {
+	if m.digest == nil {
+		m.digest = xxhash.New()
 	}
-	p.digest.Reset()
+	m.digest.Reset()
 	var place [24]byte
 	binary.LittleEndian.PutUint64(place[:], uint64(r.Source.Partition))
 	binary.LittleEndian.PutUint64(place[8:], uint64(r.Source.Offset))
 	binary.LittleEndian.PutUint64(place[16:], uint64(len(r.Key)))
 	for _, part := range [][]byte{[]byte(r.Source.Topic), place[:], r.Key, r.Value} {
-		_, _ = p.digest.Write(part) // it never fails
+		_, _ = m.digest.Write(part) // it never fails
 	}
-	return p.digest.Sum64()
+	return m.digest.Sum64()
 }
 
-// keep returns what writes the rows of a batch's arrivals: it runs when their predictions have been published, and before their
-// offsets are committed. In a consumer it tries again until the rows are written or ctx ends.
-func (p *Pipeline) keep(version Growing, rows *solving, stats *BatchStats) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		watch := p.stopwatch()
-		if stats.Published.IsZero() {
-			stats.Published = watch.last
-		}
-		rows.wait()
-		stats.Solve, stats.Solved, stats.Residual = rows.took, len(rows.arrived), rows.residual
-		for {
-			err := version.KeepArrivals(ctx, rows.arrived, rows.again)
-			switch {
-			case err == nil:
-				if p.keeping != nil {
-					p.keeping.over()
-				}
-				watch.lap(&stats.Keep)
-				return nil
-			case p.keeping == nil:
-				return fmt.Errorf("writing rows of arrivals: %w", err)
-			}
-			if ended := p.keeping.failed(ctx, err); ended != nil {
-				return fmt.Errorf("writing rows of arrivals: %w", errors.Join(ended, err))
-			}
-		}
-	}
-}
-
-// solving is the rows of a batch's arrivals, computed beside its publication. It reads the batch until wait returns.
-type solving struct {
-	done     chan struct{}
+// growth is the rows that the arrivals of a batch get.
+type growth struct {
+	none     bool            // they get none, and nothing is to be written
 	arrived  []infer.Arrived // rows to write
 	again    []string        // arrivals that had their rows before
-	residual float64
+	residual float64         // of the rows: the shares of squared messages that they leave out, added up
 	took     time.Duration
+
+	solving sync.WaitGroup // until it is done, arrived, residual and took are being written
 }
 
-func (s *solving) wait() { <-s.done }
-
-// solve begins to solve the rows to write: of arrivals that have none, are no nodes of T, and of which nothing was left unread.
-func (p *Pipeline) solve(version Growing, arrivals []*slot, batch *infer.Batch) *solving {
-	rows := &solving{done: make(chan struct{})}
-	grows := func(s *slot) bool { return s.again == nil && !s.taken && !s.original && !s.degraded && !s.withdrawn }
-	for _, s := range arrivals {
-		if s.again != nil {
-			rows.again = append(rows.again, s.arrival.ID)
+// solve begins to solve the rows to write: of arrivals that have none, are no nodes of T, and of which nothing was left unread. It
+// reads the batch until growth.solving is done.
+func (p *Pipeline) solve(out *growth, version Version, b *batch) {
+	out.arrived, out.again, out.residual, out.took = out.arrived[:0], out.again[:0], 0, 0
+	if out.none = !p.Arrivals || len(b.decoded.arrivals) == 0; out.none {
+		return
+	}
+	some := false
+	for i, s := range b.decoded.arrivals {
+		if b.neighbours.met[i].again != nil {
+			out.again = append(out.again, s.arrival.ID)
 		}
+		some = some || b.grows(i)
 	}
-	if !slices.ContainsFunc(arrivals, grows) {
-		close(rows.done)
-		return rows
+	if !some {
+		return
 	}
-	go func() {
-		defer close(rows.done)
+	out.solving.Go(func() {
 		watch := p.stopwatch()
-		grown := version.Grow(batch)
-		for i, s := range arrivals {
-			if !grows(s) {
-				continue
+		grown := version.(Growing).Grow(&b.attachment.batch)
+		for i, s := range b.decoded.arrivals {
+			row, met := grown.Row(i), &b.neighbours.met[i]
+			if !b.grows(i) || !row.Known {
+				continue // one that is not known has messages that are no numbers
 			}
-			row := grown.Row(i)
-			if !row.Known {
-				continue // its messages are no numbers
-			}
-			rows.arrived = append(rows.arrived, infer.Arrived{ID: s.arrival.ID, Row: row, Record: s.record64, Attached: s.attached})
-			rows.residual += float64(grown.Left[i])
+			out.arrived = append(out.arrived, infer.Arrived{ID: s.arrival.ID, Row: row, Record: met.record64, Attached: met.attached})
+			out.residual += float64(grown.Left[i])
 		}
-		watch.lap(&rows.took)
-	}()
-	return rows
+		watch.lap(&out.took)
+	})
+}
+
+// grows reports whether arrival i is to get a row.
+func (b *batch) grows(i int) bool {
+	met := &b.neighbours.met[i]
+	return met.again == nil && !met.taken && !met.original && !b.attachment.degraded[i] && !b.predicted.withdrawn[i]
+}
+
+// keep writes the rows of a batch's arrivals once they are solved. In a consumer it tries again until they are written or ctx ends.
+func (p *Pipeline) keep(ctx context.Context, version Version, g *growth) error {
+	if g.none {
+		return nil
+	}
+	g.solving.Wait()
+	for {
+		err := version.(Growing).KeepArrivals(ctx, g.arrived, g.again)
+		switch {
+		case err == nil:
+			if p.keeping != nil {
+				p.keeping.over()
+			}
+			return nil
+		case p.keeping == nil:
+			return fmt.Errorf("writing rows of arrivals: %w", err)
+		}
+		if ended := p.keeping.failed(ctx, err); ended != nil {
+			return fmt.Errorf("writing rows of arrivals: %w", errors.Join(ended, err))
+		}
+	}
 }

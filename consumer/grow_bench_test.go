@@ -133,16 +133,6 @@ func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []Record
 	return out
 }
 
-// finishing is a Deliverer that publishes nothing and commits nothing, and does what comes between.
-type finishing struct{}
-
-func (finishing) Deliver(ctx context.Context, b event.Batch) error {
-	if b.BeforeCommit == nil {
-		return nil
-	}
-	return b.BeforeCommit(ctx)
-}
-
 // report says what growth costs: nodes a second without and with it, their ratio, and the stages that it adds to.
 func (g *growthBench) report(b *testing.B, nodes int, off, on time.Duration, without, with *shares) {
 	b.Helper()
@@ -163,8 +153,8 @@ func BenchmarkGrowth(b *testing.B) {
 		b.Run(fmt.Sprintf("arrivals=%.0f%%", 100*share), func(b *testing.B) {
 			seen := [2]*shares{newShares(), newShares()}
 			path := [2]*Pipeline{
-				pipeline(b, PipelineOptions{Versions: serve(g.off), Deliverer: finishing{}, Mode: Node, Observer: seen[0]}),
-				pipeline(b, PipelineOptions{Versions: serve(g.on), Deliverer: finishing{}, Mode: Node, Observer: seen[1], Arrivals: true}),
+				pipeline(b, PipelineOptions{Versions: serve(g.off), Deliverer: discard{}, Mode: Node, Observer: seen[0]}),
+				pipeline(b, PipelineOptions{Versions: serve(g.on), Deliverer: discard{}, Mode: Node, Observer: seen[1], Arrivals: true}),
 			}
 			var took [2]time.Duration
 			n := 0

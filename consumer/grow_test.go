@@ -64,23 +64,13 @@ func (v *growingVersion) KeepArrivals(_ context.Context, arrived []infer.Arrived
 	return nil
 }
 
-// committing is a Deliverer that does what a producer does.
-type committing struct{ kept }
-
-func (c *committing) Deliver(ctx context.Context, b event.Batch) error {
-	if err := c.kept.Deliver(ctx, b); err != nil || b.BeforeCommit == nil {
-		return err
-	}
-	return b.BeforeCommit(ctx)
-}
-
 // sameAgain compares predictions but for when they were made.
 var sameAgain = cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime", "Batch")
 
 // stream takes batches of records down the path, one after another.
 func stream(t *testing.T, v Version, mode Mode, batches ...[]Record) [][]event.Prediction {
 	t.Helper()
-	out := &committing{}
+	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode, Arrivals: true})
 	var got [][]event.Prediction
 	for _, records := range batches {
@@ -179,11 +169,11 @@ func TestWhoGetsNoRow(t *testing.T) {
 func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
 	v := newGrowingVersion(map[string]infer.Arrived{})
 	v.full = errors.New("connection refused")
-	out := &committing{}
+	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true})
 	in := Intake{Name: "b", Records: records(t, arrival("p", "t0"))}
-	if err := p.Process(t.Context(), in); !errors.Is(err, v.full) || errors.Is(err, ErrLookup) {
-		t.Errorf("Process: %v", err)
+	if err := p.Process(t.Context(), in); !errors.Is(err, v.full) || errors.Is(err, ErrLookup) || out.committed != 0 || out.aborted != 1 {
+		t.Errorf("Process: %v, %d commits, %d aborts", err, out.committed, out.aborted)
 	}
 	tries := 0
 	seen := &recorder{}
@@ -193,14 +183,15 @@ func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
 			v.full = nil
 		}
 	}}, rand: func() float64 { return 0 }}
-	if err := p.Process(t.Context(), in); err != nil || len(v.store) != 1 || seen.retried(StageRows) != 3 {
-		t.Errorf("Process: %v, %d rows after %d attempts", err, len(v.store), seen.retried(StageRows))
+	if err := p.Process(t.Context(), in); err != nil || len(v.store) != 1 || seen.retried(StageRows) != 3 || out.committed != 1 {
+		t.Errorf("Process: %v, %d rows after %d attempts, %d commits", err, len(v.store), seen.retried(StageRows), out.committed)
 	}
 	v.full = errors.New("connection refused")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrDrainTimeout)
-	if err := p.Process(ctx, Intake{Name: "c", Records: records(t, arrival("q", "t0"))}); !errors.Is(err, ErrDrainTimeout) {
-		t.Errorf("Process with an ended context: %v", err)
+	if err := p.Process(ctx, Intake{Name: "c", Records: records(t, arrival("q", "t0"))}); !errors.Is(err, ErrDrainTimeout) ||
+		out.committed != 1 || out.aborted != 2 {
+		t.Errorf("Process with an ended context: %v, %d commits, %d aborts", err, out.committed, out.aborted)
 	}
 	if err := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v")), Deliverer: out, Arrivals: true}).
 		Process(t.Context(), in); !errors.Is(err, errNotGrowing) {
@@ -224,18 +215,17 @@ func (c instant) NewTimer(time.Duration) (<-chan time.Time, func()) {
 	return fired, func() {}
 }
 
-// What the observer is told is of the rows, and the publication is before them.
+// What the observer is told is of the rows, and of the delivery.
 func TestStatsOfGrowth(t *testing.T) {
 	v := newGrowingVersion(map[string]infer.Arrived{})
-	out, seen := &committing{}, &recorder{}
+	out, seen := &kept{at: time.Unix(7, 0)}, &recorder{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: seen})
 	for k, r := range records(t, arrival("p", "t0"), arrival("q", "p")) {
 		if err := p.Process(t.Context(), Intake{Name: "b", Records: []Record{r}}); err != nil {
 			t.Fatal(err)
 		}
 		s := seen.batches[k]
-		if s.Solved != 1 || s.Arrivals != k || s.Residual < 0 || s.Residual > 1 || s.Isolated != 0 || s.Solve <= 0 || s.Deliver < 0 ||
-			s.Published.Before(s.Started) {
+		if s.Solved != 1 || s.Arrivals != k || s.Residual < 0 || s.Residual > 1 || s.Isolated != 0 || s.Solve <= 0 || s.Published != out.at {
 			t.Errorf("batch %d: %+v", k, s)
 		}
 	}

@@ -61,7 +61,7 @@ func BenchmarkLatency(b *testing.B) {
 					r := &all[sent%len(all)]
 					batch = append(batch, producer.Record{Key: r.Key, Value: r.Value, Time: now})
 				}
-				if err := p.Publish(ctx, arrivalsTopic, batch); err != nil {
+				if err := p.Send(ctx, arrivalsTopic, batch); err != nil {
 					b.Fatal(err)
 				}
 				if sent == rate*b.N {

@@ -4,76 +4,98 @@ import (
 	"context"
 	"slices"
 
-	"rivulet/event"
 	"rivulet/infer"
 )
 
-// memory is what a pipeline keeps between batches so as not to allocate it again.
-type memory struct {
-	arrivals []*slot
+// neighbours is what lookup finds out.
+type neighbours struct {
+	rows   [][]infer.Row // rows[i] are of the edges of arrival i, in their order
+	met    []meeting     // of each arrival, as one that may get a row of its own
+	ids    []string      // distinct: of all edges, and of the arrivals themselves where these get rows
+	unread bool          // the row of one of ids could not be read
 
-	place map[string]int32 // id -> position in ids
-	ids   []string         // distinct neighbours of the batch
-	rows  []infer.Row      // rows[k] is the row of ids[k]
-	at    []int32          // positions in ids of all edges, arrival by arrival
-
-	attachment
-	growth
-
-	published []event.Prediction
-	order     []int32 // classes, to be sorted by probability
+	place    map[string]int32 // id -> position in ids
+	at       []int32          // positions in ids of all edges, arrival by arrival
+	original []infer.Row      // original[k] is the row of ids[k] as a node of T
+	edgeRows []infer.Row      // memory of rows
+	earlier  earlier
 }
 
-// lookup asks for the rows of M of every neighbour of the batch, each distinct id once. The neighbours of an arrival
-// are as long as its edges and in their order; the result is valid until the next batch.
-func (p *Pipeline) lookup(ctx context.Context, version Version, arrivals []*slot) ([][]infer.Row, error) {
-	if p.place == nil {
-		p.place = make(map[string]int32)
+// lookup asks for the rows of M of every neighbour of the batch, each distinct id once.
+func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version, in *decoded) error {
+	listed := out.gather(in.arrivals)
+	if p.Arrivals {
+		out.addOwn(in.arrivals)
 	}
-	clear(p.place)
-	p.ids, p.at = p.ids[:0], p.at[:0]
+	out.met = sized(out.met, len(in.arrivals))
+	for i := range out.met {
+		out.met[i] = meeting{attached: out.met[i].attached[:0]}
+	}
+	out.original = zeroed(out.original, len(out.ids))
+	if len(out.ids) > 0 {
+		if err := version.Rows(ctx, out.ids, out.original); err != nil {
+			return err
+		}
+	}
+	distinct := out.original
+	if p.Arrivals && len(in.arrivals) > 0 {
+		var err error
+		if distinct, err = p.meet(ctx, out, version.(Growing), in.arrivals, out.ids[:listed]); err != nil {
+			return err
+		}
+	}
+	out.unread = anyUnread(distinct)
+	out.spread(in.arrivals, distinct)
+	return nil
+}
+
+// gather lists the distinct ids of all edges, and returns how many they are.
+func (n *neighbours) gather(arrivals []*slot) int {
+	if n.place == nil {
+		n.place = make(map[string]int32)
+	}
+	clear(n.place)
+	n.ids, n.at = n.ids[:0], n.at[:0]
 	for _, s := range arrivals {
 		for _, id := range s.arrival.Edges {
-			k, seen := p.place[id]
-			if !seen {
-				k = int32(len(p.ids))
-				p.place[id] = k
-				p.ids = append(p.ids, id)
-			}
-			p.at = append(p.at, k)
+			n.at = append(n.at, n.add(id))
 		}
 	}
-	p.neighbourIDs = len(p.ids)
-	p.addOwn(arrivals)
-	p.rows = slices.Grow(p.rows[:0], len(p.ids))[:len(p.ids)]
-	clear(p.rows)
-	if len(p.ids) > 0 {
-		if err := version.Rows(ctx, p.ids, p.rows); err != nil {
-			return nil, err
-		}
-	}
-	neighbours := p.spread(arrivals)
-	if !p.Arrivals {
-		return neighbours, nil
-	}
-	growing, ok := version.(Growing)
-	if !ok {
-		return nil, errNotGrowing
-	}
-	return neighbours, p.meet(ctx, growing, arrivals, neighbours)
+	return len(n.ids)
 }
 
-// spread lays the distinct rows out by arrival.
-func (p *Pipeline) spread(arrivals []*slot) [][]infer.Row {
-	p.edgeRows = slices.Grow(p.edgeRows[:0], len(p.at))[:len(p.at)]
-	for e, k := range p.at {
-		p.edgeRows[e] = p.rows[k]
+// add returns the position of an id in ids, where it is put if it is not there.
+func (n *neighbours) add(id string) int32 {
+	k, seen := n.place[id]
+	if !seen {
+		k = int32(len(n.ids))
+		n.place[id] = k
+		n.ids = append(n.ids, id)
 	}
-	p.neighbours = slices.Grow(p.neighbours[:0], len(arrivals))[:len(arrivals)]
-	rest := p.edgeRows
+	return k
+}
+
+// spread lays the rows of the distinct ids out by arrival, and notes which are of earlier arrivals. An arrival that is met again sees
+// those that it saw the first time, and no others.
+func (n *neighbours) spread(arrivals []*slot, distinct []infer.Row) {
+	n.edgeRows = sized(n.edgeRows, len(n.at))
+	n.rows = sized(n.rows, len(arrivals))
+	rest, at := n.edgeRows, n.at
 	for i, s := range arrivals {
-		n := len(s.arrival.Edges)
-		p.neighbours[i], rest = rest[:n:n], rest[n:]
+		edges, m := len(s.arrival.Edges), &n.met[i]
+		for e, k := range at[:edges] {
+			rest[e] = distinct[k]
+			if !rest[e].Arrived {
+				continue
+			}
+			if m.again != nil {
+				if _, seen := slices.BinarySearch(m.again.Attached, int32(e)); !seen {
+					rest[e] = infer.Row{} // it came later
+					continue
+				}
+			}
+			m.attached = append(m.attached, int32(e))
+		}
+		n.rows[i], rest, at = rest[:edges:edges], rest[edges:], at[edges:]
 	}
-	return p.neighbours
 }

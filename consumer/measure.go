@@ -12,7 +12,7 @@ type Measure struct {
 	Count int32   // values that are not 0
 }
 
-// measure is of each arrival of a batch, in order.
+// measure returns the measures of all arrivals of a batch, in order.
 func measure(arrivals []*slot) []Measure {
 	out := make([]Measure, len(arrivals))
 	for i, s := range arrivals {

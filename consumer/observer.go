@@ -9,7 +9,7 @@ import (
 // Observer is told what happens. Its methods are called from several goroutines at once and must return soon: the
 // stream waits for them.
 type Observer interface {
-	// Batch is called once for each batch that has been delivered.
+	// Batch is called once for each batch that has been delivered: published and committed.
 	Batch(BatchStats)
 	// DeadLetter is called for each record that was set aside, once its batch is delivered; reason is one of event's
 	// Reason constants.
@@ -51,15 +51,16 @@ type BatchStats struct {
 	// Lookups is the number of distinct ids whose rows of M were asked for.
 	Lookups int
 	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of their squared
-	// messages that the rows leave out. Solve is how long solving took, beside Wait and the publication; Keep is the time from the
-	// publication until the rows were written, with what was left of the solve.
-	Solved      int
-	Residual    float64
-	Solve, Keep time.Duration
-	// Wait is how long the batch, ready to be delivered, waited for the batch before it. The stages are disjoint;
-	// together with Wait and Keep they make up the time from Started to the end of the delivery.
-	Decode, Lookup, Attach, Infer, Wait, Deliver time.Duration
-	// Started is when the batch was formed, Published when its predictions were durable.
+	// messages that the rows leave out. Solve is how long solving took, beside Wait and Publish.
+	Solved   int
+	Residual float64
+	Solve    time.Duration
+	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is how long
+	// the batch, ready to be published, waited for the batch before it, Keep how long it took from the publication until the rows of
+	// its arrivals were written, with what was left of the solve.
+	Decode, Lookup, Attach, Infer, Wait, Publish, Keep, Commit time.Duration
+	// Started is when the batch was formed, Published when the brokers acknowledged what makes its predictions visible: at least
+	// once their publication, exactly once the end of their transaction.
 	Started, Published time.Time
 	// Measures are of the features of all arrivals of the batch, also of those whose prediction was no number.
 	Measures []Measure

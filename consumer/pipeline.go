@@ -23,8 +23,7 @@ type PipelineOptions struct {
 	Mode   Mode
 	Limits Limits
 	Output Output
-	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then, and the Deliverer must call
-	// what a batch wants done before its commit.
+	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then.
 	Arrivals bool
 	// Codec decodes records that have no content-type header; nil means JSON.
 	Codec event.Codec
@@ -38,8 +37,7 @@ type PipelineOptions struct {
 // time; several pipelines may share everything in their options.
 type Pipeline struct {
 	PipelineOptions
-	slots []slot
-	memory
+	batch   batch
 	keeping *outage // of writing rows of arrivals; nil: they are tried once
 }
 
@@ -76,63 +74,73 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 // Process takes one batch from its records to the end of its delivery. This is the whole path of a record; what happens
 // around it (retries, the order of batches, drains) is in the callers.
 //
-// After an error nothing or all of the batch may have been published, but its offsets are not committed by this call.
+// After an error nothing or all of the batch may have been published, but its offsets are not committed by this call, unless it is
+// the commit that failed: then they may be.
 func (p *Pipeline) Process(ctx context.Context, in Intake) error {
-	version := p.Versions.Current() // one version serves the whole batch
-	if version == nil {
-		return ErrNoVersion
+	version, err := p.current() // one version serves the whole batch
+	if err != nil {
+		return err
 	}
-	watch := p.stopwatch()
-	out := event.Batch{Offsets: in.Offsets, Generation: in.Generation}
+	b, watch := &p.batch, p.stopwatch()
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
 
 	// Bytes to arrivals; what cannot become one is a dead letter with the reason.
-	arrivals, deadLetters := p.decode(in.Records, version.Features())
-	out.DeadLetters = deadLetters
+	p.decode(&b.decoded, in.Records, version.Features())
 	watch.lap(&stats.Decode)
 
 	// The rows of M of all neighbours, each distinct id once.
-	neighbours, err := p.lookup(ctx, version, arrivals)
-	if err != nil {
+	if err := p.lookup(ctx, &b.neighbours, version, &b.decoded); err != nil {
 		return fmt.Errorf("%w: %w", ErrLookup, err)
 	}
 	watch.lap(&stats.Lookup)
 
 	// r = aM, the arrivals' own edges ã, degrees and features (docs/algorithm.md, sections 1 and 2).
-	batch := p.attach(version, arrivals, neighbours)
+	p.attach(&b.attachment, version, &b.decoded, &b.neighbours)
 	watch.lap(&stats.Attach)
 
 	// Forward, propagate, calibrate; then what is published of it.
-	if len(arrivals) > 0 {
-		logits, probabilities := version.Predict(batch)
-		out.Predictions = p.predictions(in, version, arrivals, logits, probabilities)
-		p.represent(out.Predictions, version, batch, logits)
-		p.withdraw(arrivals, &out)
-	}
+	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
 	watch.lap(&stats.Infer)
 
-	// With their predictions published and before their offsets are committed, arrivals get rows of their own. They are solved
-	// meanwhile.
-	if p.Arrivals && len(arrivals) > 0 {
-		rows := p.solve(version.(Growing), arrivals, batch)
-		defer rows.wait()
-		out.BeforeCommit = p.keep(version.(Growing), rows, &stats)
-	}
+	// Rows of M for the arrivals, solved beside what follows.
+	p.solve(&b.growth, version, b)
+	defer b.growth.solving.Wait()
 
 	// Batches are delivered in the order in which they were read.
 	if err := in.After.wait(ctx); err != nil {
 		return err
 	}
 	watch.lap(&stats.Wait)
-
-	if err := p.Deliverer.Deliver(ctx, out); err != nil {
-		return fmt.Errorf("delivering batch %s: %w", in.Name, err)
+	out := b.leaves(in)
+	delivery, err := p.Deliverer.Publish(ctx, out)
+	if err != nil {
+		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}
-	watch.lap(&stats.Deliver)
-	stats.Deliver -= stats.Keep
+	watch.lap(&stats.Publish)
+	if err := p.keep(ctx, version, &b.growth); err != nil { // no arrival is committed without its row
+		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
+	}
+	watch.lap(&stats.Keep)
+	if err := delivery.Commit(ctx); err != nil {
+		return fmt.Errorf("committing batch %s: %w", in.Name, err)
+	}
+	watch.lap(&stats.Commit)
 
-	p.report(stats, arrivals, &out, watch.last)
+	stats.Published = delivery.Published()
+	p.report(stats, b, &out)
 	return nil
+}
+
+// current returns the version to serve.
+func (p *Pipeline) current() (Version, error) {
+	version := p.Versions.Current()
+	if version == nil {
+		return nil, ErrNoVersion
+	}
+	if _, growing := version.(Growing); p.Arrivals && !growing {
+		return nil, errNotGrowing
+	}
+	return version, nil
 }
 
 // stopwatch measures the stages of one batch.
@@ -150,25 +158,21 @@ func (w *stopwatch) lap(d *time.Duration) {
 }
 
 // report tells the observer of a delivered batch.
-func (p *Pipeline) report(stats BatchStats, arrivals []*slot, out *event.Batch, at time.Time) {
-	for _, s := range arrivals {
+func (p *Pipeline) report(stats BatchStats, b *batch, out *event.Batch) {
+	for i, s := range b.decoded.arrivals {
+		c := &b.attachment.counts[i]
 		stats.Dropped += s.dropped
-		stats.Known += s.known
-		stats.Arrivals += len(s.attached)
-		stats.InBatch += s.inBatch
-		stats.Unknown += s.unknown
-		if s.known+len(s.attached)+s.inBatch == 0 {
+		stats.Known += c.known
+		stats.Arrivals += c.arrivals
+		stats.InBatch += c.inBatch
+		stats.Unknown += c.unknown
+		if c.known+c.arrivals+c.inBatch == 0 {
 			stats.Isolated++
 		}
 	}
-	for i := range p.slots {
-		stats.Bytes += p.slots[i].bytes
-	}
-	if stats.Published.IsZero() {
-		stats.Published = at
-	}
-	stats.Lookups, stats.Delivered = len(p.ids), out
-	stats.Measures = measure(arrivals)
+	stats.Bytes, stats.Lookups = b.decoded.bytes, len(b.neighbours.ids)
+	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
+	stats.Measures, stats.Delivered = measure(b.decoded.arrivals), out
 	p.Observer.Batch(stats)
 	for i := range out.DeadLetters {
 		p.Observer.DeadLetter(out.DeadLetters[i].Reason)

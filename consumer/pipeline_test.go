@@ -342,10 +342,15 @@ func TestErrorsOfThePath(t *testing.T) {
 	v.fail(nil)
 	out.err = errors.New("no acks")
 	if err := p.Process(t.Context(), in); !errors.Is(err, out.err) || !strings.Contains(err.Error(), "b1") {
-		t.Errorf("delivery failed: %v", err)
+		t.Errorf("publishing failed: %v", err)
 	}
 	if len(out.batches) != 0 {
 		t.Errorf("delivered %d batches", len(out.batches))
+	}
+	seen := &recorder{}
+	out.err, out.refused, p.Observer = nil, errors.New("another generation"), seen
+	if err := p.Process(t.Context(), in); !errors.Is(err, out.refused) || len(out.batches) != 1 || out.aborted != 0 || len(seen.batches) != 0 {
+		t.Errorf("commit failed: %v, %d batches published, %d aborts, %d observed", err, len(out.batches), out.aborted, len(seen.batches))
 	}
 }
 

@@ -9,20 +9,40 @@ import (
 	"rivulet/infer"
 )
 
-// predictions says in the wire's terms what the model said of each arrival: row i of logits and probabilities (n×C) is
-// arrival i. The result is valid until the next batch.
-func (p *Pipeline) predictions(in Intake, version Version, arrivals []*slot, logits, probabilities *graph.Dense) []event.Prediction {
-	classes, id, threshold, now := version.Classes(), version.ID(), version.Threshold(), p.Clock.Now()
-	p.published = slices.Grow(p.published[:0], len(arrivals))[:len(arrivals)]
-	for i, s := range arrivals {
-		row := probabilities.Row(i)
+// predicted is what predict makes of the model's output.
+type predicted struct {
+	predictions []event.Prediction // of the arrivals, in their order, without those that are withdrawn
+	withdrawn   []bool             // of each arrival: its prediction is no number
+	deadLetters []event.DeadLetter // of those
+
+	order []int32 // classes, to be sorted by probability
+}
+
+// predict runs the model, and says in the wire's terms what it said of each arrival.
+//
+// Predictions that are no numbers are withdrawn and become dead letters: no codec could carry them, and the stream would stop at
+// them for good. It happens where features that are far beyond those of training overflow in the model; in a graph batch
+// neighbours of such an arrival go with it.
+func (p *Pipeline) predict(out *predicted, version Version, name string, in *decoded, a *attachment) {
+	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
+	out.predictions = sized(out.predictions, len(in.arrivals))
+	if len(in.arrivals) == 0 {
+		return
+	}
+	logits, probabilities := version.Predict(&a.batch) // n×C
+	now := p.Clock.Now()
+	representation := p.representation(version, &a.batch, logits)
+	classes, id, threshold := version.Classes(), version.ID(), version.Threshold()
+	n := 0
+	for i, s := range in.arrivals {
+		pr, row, c := &out.predictions[n], probabilities.Row(i), a.counts[i]
 		best := infer.ArgMax(row)
-		pr := event.Prediction{
+		*pr = event.Prediction{
 			ID: s.arrival.ID, Key: s.record.Key,
-			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold, Degraded: s.degraded,
-			Top:   p.top(p.published[i].Top[:0], row, classes),
-			Known: s.known, Arrivals: len(s.attached), InBatch: s.inBatch, Unknown: s.unknown,
-			Artifact: id, Batch: in.Name, Source: s.record.Source,
+			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold, Degraded: a.degraded[i],
+			Top:   p.top(out, pr.Top[:0], row, classes),
+			Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,
+			Artifact: id, Batch: name, Source: s.record.Source,
 			ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now,
 		}
 		if p.Output.Probabilities {
@@ -31,44 +51,33 @@ func (p *Pipeline) predictions(in Intake, version Version, arrivals []*slot, log
 		if p.Output.Logits {
 			pr.Logits = logits.Row(i)
 		}
-		p.published[i] = pr
-	}
-	return p.published
-}
-
-// represent adds what a feed computes with, of the kind that is asked for, to the predictions of a batch.
-func (p *Pipeline) represent(predictions []event.Prediction, version Version, b *infer.Batch, logits *graph.Dense) {
-	rows := logits
-	switch p.Output.Representation {
-	case event.RepresentationLogits:
-	case event.RepresentationEmbedding:
-		rows = version.Embed(b)
-	default:
-		return
-	}
-	for i := range predictions {
-		predictions[i].Representation, predictions[i].RepresentationKind = rows.Row(i), p.Output.Representation
-	}
-}
-
-// withdraw makes dead letters of predictions that are no numbers: no codec could carry them, and the stream would stop at
-// them for good. It happens where features that are far beyond those of training overflow in the model; in a graph batch
-// neighbours of such an arrival go with it.
-func (p *Pipeline) withdraw(arrivals []*slot, out *event.Batch) {
-	kept := out.Predictions[:0]
-	for i := range out.Predictions {
-		pr := &out.Predictions[i]
-		if finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) && allFinite(pr.Representation) {
-			kept = append(kept, *pr)
+		if representation != nil {
+			pr.Representation, pr.RepresentationKind = representation.Row(i), p.Output.Representation
+		}
+		if out.withdrawn[i] = !isNumber(pr); out.withdrawn[i] {
+			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,
+				"features: the model's output is not finite, they are too far from those of training"))
 			continue
 		}
-		s := arrivals[i]
-		s.withdrawn = true
-		out.DeadLetters = append(out.DeadLetters, event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers,
-			Source: s.record.Source, IngestTime: s.record.Time, Reason: event.ReasonNotFinite,
-			Detail: "features: the model's output is not finite, they are too far from those of training"})
+		n++
 	}
-	out.Predictions = kept
+	out.predictions = out.predictions[:n]
+}
+
+// representation returns what a feed computes with, a row for each arrival; nil where none is asked for.
+func (p *Pipeline) representation(version Version, b *infer.Batch, logits *graph.Dense) *graph.Dense {
+	switch p.Output.Representation {
+	case event.RepresentationLogits:
+		return logits
+	case event.RepresentationEmbedding:
+		return version.Embed(b)
+	}
+	return nil
+}
+
+// isNumber reports whether a prediction can be written.
+func isNumber(pr *event.Prediction) bool {
+	return finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) && allFinite(pr.Representation)
 }
 
 // finite is false for NaN and for both infinities.
@@ -85,19 +94,19 @@ func allFinite(values []float32) bool {
 
 // top appends the Output.TopK most probable classes to dst, best first; of equal ones the lower index first, as in
 // [infer.ArgMax].
-func (p *Pipeline) top(dst []event.Score, row []float32, classes []string) []event.Score {
+func (p *Pipeline) top(out *predicted, dst []event.Score, row []float32, classes []string) []event.Score {
 	k := min(p.Output.TopK, len(row))
 	if k <= 0 {
 		return nil
 	}
-	p.order = p.order[:0]
+	out.order = out.order[:0]
 	for c := range row {
-		p.order = append(p.order, int32(c))
+		out.order = append(out.order, int32(c))
 	}
-	slices.SortFunc(p.order, func(a, b int32) int {
+	slices.SortFunc(out.order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(row[b], row[a]), cmp.Compare(a, b))
 	})
-	for _, c := range p.order[:k] {
+	for _, c := range out.order[:k] {
 		dst = append(dst, event.Score{Class: int(c), Name: classes[c], Probability: row[c]})
 	}
 	return dst

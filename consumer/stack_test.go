@@ -76,7 +76,7 @@ func (s *stack) send(n int) {
 		batch = append(batch, producer.Record{Key: fmt.Appendf(nil, "key-%d", s.sent%10), Value: value})
 		s.sent++
 	}
-	if err := s.sender.Publish(s.t.Context(), arrivalsTopic, batch); err != nil {
+	if err := s.sender.Send(s.t.Context(), arrivalsTopic, batch); err != nil {
 		s.t.Fatal(err)
 	}
 }

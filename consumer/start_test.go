@@ -20,7 +20,7 @@ func (s *stack) sendAt(at time.Time) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.sender.Publish(s.t.Context(), arrivalsTopic, []producer.Record{{Value: value, Time: at}}); err != nil {
+	if err := s.sender.Send(s.t.Context(), arrivalsTopic, []producer.Record{{Value: value, Time: at}}); err != nil {
 		s.t.Fatal(err)
 	}
 }

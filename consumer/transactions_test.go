@@ -147,9 +147,12 @@ func TestOffsetsOfAnOpenTransactionAreWaitedFor(t *testing.T) {
 	if err := dead.Begin(ctx, g, []event.TopicPartition{at}); err != nil {
 		t.Fatal(err)
 	}
-	err := o.Path.Deliverer.Deliver(ctx, event.Batch{Generation: g, Offsets: map[event.TopicPartition]int64{at: 16},
+	open, err := o.Path.Deliverer.Publish(ctx, event.Batch{Generation: g, Offsets: map[event.TopicPartition]int64{at: 16},
 		Predictions: []event.Prediction{{ID: "n0", Key: []byte("key-0")}}})
-	if !errors.Is(err, context.Canceled) {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open.Commit(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	seen := &recorder{}
@@ -191,7 +194,6 @@ func TestAZombiePublishesNothing(t *testing.T) {
 	<-h.held
 	// The group forgets the member, and another one takes over.
 	other := s.exactlyOnce(&recorder{})
-	nobody := named{event.Member{Group: "g", Generation: -1}}
 	if err := other.Fencer.Begin(t.Context(), nobody, []event.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
 		t.Fatal(err)
 	}

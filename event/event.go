@@ -142,15 +142,24 @@ type Member struct {
 	Generation int32
 }
 
-// Batch is what one micro-batch leaves behind. It is delivered whole: when everything in it is durable, so are Offsets.
+// Batch is what one micro-batch leaves behind. It is delivered whole: when Offsets are committed, everything in it is durable.
 type Batch struct {
 	Predictions []Prediction
 	DeadLetters []DeadLetter
 	// Offsets are the next offsets to read once the batch is delivered.
 	Offsets    map[TopicPartition]int64
 	Generation Generation
-	// BeforeCommit, where not nil, is what else must be done before the offsets are committed. It is called when the predictions and
-	// dead letters have been published, so that it delays none of them, and in a transaction before that is ended; where it fails
-	// nothing is committed. It may be called again by another delivery of the batch.
-	BeforeCommit func(ctx context.Context) error
+}
+
+// Delivery is a batch whose predictions and dead letters have been published and whose offsets have not been committed. Whoever
+// holds it calls Commit or Abort, once.
+type Delivery interface {
+	// Commit stores the batch's offsets. In a transaction it ends that, and the records become visible with the offsets.
+	Commit(ctx context.Context) error
+	// Abort gives the batch up: its offsets are not committed, and it is read again. A transaction is ended at once, also where ctx
+	// has ended, and its records become visible to no read-committed reader; what was published without one stays published.
+	Abort(ctx context.Context) error
+	// Published returns when the brokers acknowledged what makes the predictions visible: their publication, or the end of their
+	// transaction. It is zero before that.
+	Published() time.Time
 }

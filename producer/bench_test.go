@@ -48,9 +48,9 @@ func BenchmarkDelivery(b *testing.B) {
 					b.Fatal(err)
 				}
 				at := event.TopicPartition{Topic: arrivals}
-				deliver := tx.producer.Deliver
+				var to publisher = tx.producer
 				if mode == "exactly_once" {
-					deliver = tx.Deliver
+					to = tx
 					if err := tx.Begin(b.Context(), g, []event.TopicPartition{at}); err != nil {
 						b.Fatal(err)
 					}
@@ -58,7 +58,7 @@ func BenchmarkDelivery(b *testing.B) {
 				batch := event.Batch{Predictions: predictions(0, size), Generation: g}
 				deliverOnce := func(n int) {
 					batch.Offsets = map[event.TopicPartition]int64{at: int64(n)}
-					if err := deliver(b.Context(), batch); err != nil {
+					if err := deliver(b.Context(), to, batch); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -3,16 +3,16 @@
 //
 // # At least once
 //
-// [Producer.Deliver] publishes, and commits the offsets after all in-sync replicas have acknowledged everything. Whatever
+// [Producer.Publish] returns when all in-sync replicas have acknowledged everything, and Commit commits the offsets. Whatever
 // breaks in between repeats predictions and loses none. A repeated prediction is recognised by its headers (source topic,
 // partition and offset, and artifact version); in frozen node batches it is the same bits.
 //
 // # Exactly once
 //
-// [Transactions.Deliver] puts the records and the offsets of a batch into one transaction:
+// [Transactions.Publish] puts the records and the offsets of a batch into one transaction, and Commit or Abort ends it:
 //
 //	AddPartitionsToTxn ─▶ Produce ─────────────────────────────┐
-//	                      AddOffsetsToTxn ─▶ TxnOffsetCommit ──┴─▶ EndTxn(commit)
+//	                      AddOffsetsToTxn ─▶ TxnOffsetCommit ──┴─▶ EndTxn(commit), EndTxn(abort)
 //
 // A reader with isolation.level=read_committed sees each arrival predicted once; one that reads uncommitted records sees
 // those of aborted transactions too. Three things keep others out, and each is needed (KIP-98, KIP-447):

@@ -13,7 +13,7 @@ func TestPredictionsInProtobuf(t *testing.T) {
 	b := newBench(t, 1)
 	b.opts.Codec = event.Protobuf{}
 	want := predictions(0, 3)
-	if err := b.producer().Deliver(t.Context(), event.Batch{Predictions: want}); err != nil {
+	if err := deliver(t.Context(), b.producer(), event.Batch{Predictions: want}); err != nil {
 		t.Fatal(err)
 	}
 	var got []event.Prediction

@@ -28,7 +28,7 @@ type Options struct {
 	// MetadataTTL bounds how long a change of leaders goes unnoticed.
 	Addr      net.Addr
 	Transport kafka.RoundTripper
-	// Predictions and DeadLetters are the topics of Deliver.
+	// Predictions and DeadLetters are the topics of what a batch leaves behind.
 	Predictions, DeadLetters string
 	// Codec is the wire form of predictions; nil means JSON.
 	Codec event.Codec
@@ -113,42 +113,42 @@ func New(opts Options) (*Producer, error) {
 	return p, nil
 }
 
-// Deliver publishes the predictions and dead letters of a batch and, when all in-sync replicas have them, commits its
-// offsets. It returns nil when all of that is done. It may be called again with a batch that failed.
-func (p *Producer) Deliver(ctx context.Context, b event.Batch) error {
+// Publish publishes the predictions and dead letters of a batch. When it returns a delivery, all in-sync replicas have them; its
+// Commit commits the batch's offsets. It may be called again with a batch that failed.
+func (p *Producer) Publish(ctx context.Context, b event.Batch) (event.Delivery, error) {
 	s, err := p.pack(ctx, b)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := s.seal(p.opts.Compression, nil); err != nil {
-		return err
+	if err := p.post(ctx, s); err != nil {
+		return nil, err
 	}
-	if err := p.ship(ctx, s); err != nil {
-		return err
-	}
-	p.scratch.Put(s)
-	if err := beforeCommit(ctx, b); err != nil {
-		return err
-	}
-	if len(b.Offsets) == 0 {
+	return &published{offsets: b.Offsets, generation: b.Generation, at: p.opts.Clock.Now()}, nil
+}
+
+// published is a batch that the brokers have acknowledged.
+type published struct {
+	offsets    map[event.TopicPartition]int64
+	generation event.Generation
+	at         time.Time
+}
+
+// Commit commits the offsets of the batch under its generation, if it has any.
+func (d *published) Commit(ctx context.Context) error {
+	if len(d.offsets) == 0 {
 		return nil
 	}
-	if err := b.Generation.Commit(ctx, b.Offsets); err != nil {
+	if err := d.generation.Commit(ctx, d.offsets); err != nil {
 		return fmt.Errorf("committing offsets: %w", err)
 	}
 	return nil
 }
 
-// beforeCommit does what a batch wants done once its records are published.
-func beforeCommit(ctx context.Context, b event.Batch) error {
-	if b.BeforeCommit == nil {
-		return nil
-	}
-	if err := b.BeforeCommit(ctx); err != nil {
-		return fmt.Errorf("before committing offsets: %w", err)
-	}
-	return nil
-}
+// Abort has nothing to do: what was published stays, and is published again, as its offsets are not committed.
+func (d *published) Abort(context.Context) error { return nil }
+
+// Published returns when the brokers had acknowledged everything.
+func (d *published) Published() time.Time { return d.at }
 
 // Record is a record to publish.
 type Record struct {
@@ -158,8 +158,8 @@ type Record struct {
 	Time time.Time
 }
 
-// Publish appends records to a topic, by the same rules as Deliver. It is for whoever makes arrivals.
-func (p *Producer) Publish(ctx context.Context, topic string, records []Record) error {
+// Send appends records to a topic, by the same rules as Publish. It is for whoever makes arrivals.
+func (p *Producer) Send(ctx context.Context, topic string, records []Record) error {
 	s := p.shipment()
 	lane, err := p.lane(ctx, topic)
 	if err != nil {
@@ -174,6 +174,11 @@ func (p *Producer) Publish(ctx context.Context, topic string, records []Record) 
 		}
 		s.add(lane.forKey(r.Key), r.Key, r.Value, r.Headers, at)
 	}
+	return p.post(ctx, s)
+}
+
+// post writes a shipment outside of any transaction.
+func (p *Producer) post(ctx context.Context, s *shipment) error {
 	if err := s.seal(p.opts.Compression, nil); err != nil {
 		return err
 	}

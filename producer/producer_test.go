@@ -143,7 +143,7 @@ func (c *commits) Commit(_ context.Context, next map[event.TopicPartition]int64)
 	return c.err
 }
 
-func TestDeliverPublishesThenCommits(t *testing.T) {
+func TestPublishThenCommit(t *testing.T) {
 	b := newBench(t, 3)
 	offsets := map[event.TopicPartition]int64{{Topic: "arrivals", Partition: 3}: 50}
 	g := &commits{before: func() {
@@ -152,10 +152,10 @@ func TestDeliverPublishesThenCommits(t *testing.T) {
 			t.Errorf("dead letters at the time of the commit: %v", letters)
 		}
 	}}
-	err := b.producer().Deliver(t.Context(), event.Batch{Predictions: predictions(0, 50), Offsets: offsets, Generation: g,
+	err := deliver(t.Context(), b.producer(), event.Batch{Predictions: predictions(0, 50), Offsets: offsets, Generation: g,
 		DeadLetters: []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable}}})
 	if err != nil || len(g.got) != 1 {
-		t.Fatalf("Deliver: %v, %d commits", err, len(g.got))
+		t.Fatalf("deliver: %v, %d commits", err, len(g.got))
 	}
 	for _, h := range b.read("predictions", slices.IndexFunc([]int{0, 1, 2}, func(p int) bool { return len(b.read("predictions", p)) > 0 }))[0].Headers {
 		if h.Key == event.HeaderContentType && string(h.Value) == "application/json" {
@@ -167,7 +167,7 @@ func TestDeliverPublishesThenCommits(t *testing.T) {
 
 func TestWithoutOffsetsNothingIsCommitted(t *testing.T) {
 	b := newBench(t, 1)
-	if err := b.producer().Deliver(t.Context(), event.Batch{Predictions: predictions(0, 3)}); err != nil {
+	if err := deliver(t.Context(), b.producer(), event.Batch{Predictions: predictions(0, 3)}); err != nil {
 		t.Fatal(err)
 	}
 	b.check(3)
@@ -176,10 +176,10 @@ func TestWithoutOffsetsNothingIsCommitted(t *testing.T) {
 func TestAFailedCommitIsReturned(t *testing.T) {
 	b := newBench(t, 1)
 	g := &commits{err: errors.New("another generation")}
-	err := b.producer().Deliver(t.Context(), event.Batch{Predictions: predictions(0, 3), Generation: g,
+	err := deliver(t.Context(), b.producer(), event.Batch{Predictions: predictions(0, 3), Generation: g,
 		Offsets: map[event.TopicPartition]int64{{Topic: "arrivals"}: 3}})
 	if !errors.Is(err, g.err) || !strings.Contains(err.Error(), "committing offsets") {
-		t.Errorf("Deliver: %v", err)
+		t.Errorf("deliver: %v", err)
 	}
 }
 
@@ -200,11 +200,11 @@ func TestRetriesKeepTheOrderOfKeysAndRepeatNothing(t *testing.T) {
 		handles = append(handles, b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions",
 			Partitions: used[k : k+1], Err: fault, Count: 2}))
 	}
-	if err := p.Deliver(t.Context(), event.Batch{Predictions: predictions(0, 100)}); err != nil {
+	if err := deliver(t.Context(), p, event.Batch{Predictions: predictions(0, 100)}); err != nil {
 		t.Fatal(err)
 	}
 	b.kafka.Cluster.ShufflePartitionLeaders()
-	if err := p.Deliver(t.Context(), event.Batch{Predictions: predictions(100, 200)}); err != nil {
+	if err := deliver(t.Context(), p, event.Batch{Predictions: predictions(100, 200)}); err != nil {
 		t.Fatal(err)
 	}
 	b.check(200)
@@ -222,10 +222,10 @@ func TestAPermanentErrorIsReturned(t *testing.T) {
 	b := newBench(t, 1)
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.TopicAuthorizationFailed})
 	g := &commits{}
-	err := b.producer().Deliver(t.Context(), event.Batch{Predictions: predictions(0, 3), Generation: g,
+	err := deliver(t.Context(), b.producer(), event.Batch{Predictions: predictions(0, 3), Generation: g,
 		Offsets: map[event.TopicPartition]int64{{Topic: "arrivals"}: 3}})
 	if !errors.Is(err, kafka.TopicAuthorizationFailed) || !strings.Contains(err.Error(), "predictions") {
-		t.Errorf("Deliver: %v", err)
+		t.Errorf("deliver: %v", err)
 	}
 	if len(g.got) != 0 || len(b.retries) != 0 {
 		t.Errorf("%d commits, %d retries", len(g.got), len(b.retries))
@@ -238,8 +238,8 @@ func TestAnEndedContextEndsTheRetries(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	over := errors.New("the drain timed out")
 	b.opts.OnRetry = func(error) { cancel(over) }
-	if err := b.producer().Deliver(ctx, event.Batch{Predictions: predictions(0, 3)}); !errors.Is(err, over) || !errors.Is(err, kafka.NotEnoughReplicas) {
-		t.Errorf("Deliver: %v", err)
+	if err := deliver(ctx, b.producer(), event.Batch{Predictions: predictions(0, 3)}); !errors.Is(err, over) || !errors.Is(err, kafka.NotEnoughReplicas) {
+		t.Errorf("deliver: %v", err)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestAMissingTopicIsWaitedFor(t *testing.T) {
 			}
 		}
 	}
-	if err := b.producer().Deliver(t.Context(), event.Batch{Predictions: predictions(0, 3)}); err != nil {
+	if err := deliver(t.Context(), b.producer(), event.Batch{Predictions: predictions(0, 3)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := len(b.read("later", 0)); got != 3 {
@@ -274,7 +274,7 @@ func TestAHiccupIsNotLogged(t *testing.T) {
 	var log bytes.Buffer
 	b.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.NotEnoughReplicas})
-	if err := b.producer().Deliver(t.Context(), event.Batch{Predictions: predictions(0, 3)}); err != nil {
+	if err := deliver(t.Context(), b.producer(), event.Batch{Predictions: predictions(0, 3)}); err != nil {
 		t.Fatal(err)
 	}
 	b.check(3)
@@ -292,7 +292,7 @@ func TestADeadLetterThatIsTooLargeLosesItsValue(t *testing.T) {
 		{Key: large, Value: []byte("v"), Reason: event.ReasonTooLarge},
 		{Key: []byte("k3"), Value: []byte("v"), Headers: []event.Header{{Key: "h", Value: large}}, Reason: event.ReasonTooLarge},
 	}
-	if err := b.producer().Deliver(t.Context(), event.Batch{DeadLetters: letters}); err != nil {
+	if err := deliver(t.Context(), b.producer(), event.Batch{DeadLetters: letters}); err != nil {
 		t.Fatal(err)
 	}
 	got := b.read("letters", 0)
@@ -340,7 +340,7 @@ func TestRecordsWithoutAKeyAreSpreadOverDeliveries(t *testing.T) {
 	b := newBench(t, 3)
 	p := b.producer()
 	for range 6 {
-		if err := p.Publish(t.Context(), "predictions", []Record{{Value: []byte("1")}, {Value: []byte("2")}}); err != nil {
+		if err := p.Send(t.Context(), "predictions", []Record{{Value: []byte("1")}, {Value: []byte("2")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -354,12 +354,12 @@ func TestRecordsWithoutAKeyAreSpreadOverDeliveries(t *testing.T) {
 func TestCompression(t *testing.T) {
 	b := newBench(t, 2)
 	b.opts.Compression = kafka.Zstd
-	if err := b.producer().Deliver(t.Context(), event.Batch{Predictions: predictions(0, 200)}); err != nil {
+	if err := deliver(t.Context(), b.producer(), event.Batch{Predictions: predictions(0, 200)}); err != nil {
 		t.Fatal(err)
 	}
 	b.check(200)
 	plain := newBench(t, 2)
-	if err := plain.producer().Deliver(t.Context(), event.Batch{Predictions: predictions(0, 200)}); err != nil {
+	if err := deliver(t.Context(), plain.producer(), event.Batch{Predictions: predictions(0, 200)}); err != nil {
 		t.Fatal(err)
 	}
 	size := func(b *bench) (n int64) {
@@ -388,7 +388,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	b.opts.DeadLetters = ""
-	err := b.producer().Deliver(t.Context(), event.Batch{DeadLetters: []event.DeadLetter{{Reason: "x"}}})
+	err := deliver(t.Context(), b.producer(), event.Batch{DeadLetters: []event.DeadLetter{{Reason: "x"}}})
 	if err == nil || !strings.Contains(err.Error(), "no topic") {
 		t.Errorf("dead letters without a topic: %v", err)
 	}

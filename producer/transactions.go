@@ -27,14 +27,17 @@ type TransactionOptions struct {
 const DefaultTransactionTimeout = time.Minute
 
 // Transactions delivers batches exactly once, each in a transaction of its own. It serves one member of a consumer group,
-// and delivers one batch at a time.
+// and delivers one batch at a time: while a delivery is neither committed nor aborted, no other batch is published. To wait for its
+// end would be to wait for ever where it was forgotten, and to abort it would lose it, as the offsets of the next batch are beyond
+// its own. So the next batch is refused with [event.ErrGeneration], and the next Begin ends whatever is open.
 type Transactions struct {
 	producer *Producer
 	opts     TransactionOptions
 
 	mu      sync.Mutex
-	session *session // nil before Begin, and after a failure
+	session *session // nil before Begin, and after a failure or an abort
 	member  event.Member
+	open    *transaction // published, and not ended; nil: there is none
 }
 
 // NewTransactions returns a deliverer. It opens no connection.
@@ -60,11 +63,11 @@ const openAtOnce = 8
 
 // Begin is called once a generation, before the offsets of its partitions are read. It opens the transactional id of every
 // assigned partition, which ends the transactions of all who wrote for these partitions before, and fences them, be they
-// dead or only slow. Deliver then writes under the first one. Begin waits for brokers until ctx ends.
+// dead or only slow. Publish then writes under the first one. Begin waits for brokers until ctx ends.
 func (t *Transactions) Begin(ctx context.Context, g event.Generation, assigned []event.TopicPartition) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.session, t.member = nil, g.Member()
+	t.session, t.open, t.member = nil, nil, g.Member()
 	sessions := make([]*session, len(assigned))
 	errs := make([]error, len(assigned))
 	assigned = slices.SortedFunc(slices.Values(assigned), func(a, b event.TopicPartition) int {
@@ -91,64 +94,102 @@ func (t *Transactions) Begin(ctx context.Context, g event.Generation, assigned [
 	return nil
 }
 
-// Deliver publishes the predictions and dead letters of a batch and commits its offsets, all or nothing. It returns nil when
-// that is done. After an error the generation is over: whether the batch was delivered is seen by reading the group's
-// offsets, once the transaction has been ended by the next Begin for its partitions.
-func (t *Transactions) Deliver(ctx context.Context, b event.Batch) error {
+// Publish writes the predictions and dead letters of a batch, and its offsets, into a transaction; the delivery's Commit or Abort
+// ends that. After an error of any of the three, and after an abort, the generation is over: whether the batch was delivered is seen
+// by reading the group's offsets, once the next Begin for its partitions has ended the transaction.
+func (t *Transactions) Publish(ctx context.Context, b event.Batch) (event.Delivery, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.session
 	switch {
 	case b.Generation == nil || len(b.Offsets) == 0:
-		return errors.New("a batch without offsets cannot be delivered exactly once")
+		return nil, errors.New("a batch without offsets cannot be delivered exactly once")
 	case s == nil || b.Generation.Member() != t.member:
-		return fmt.Errorf("%w: it has no transactional producer any more", event.ErrGeneration)
+		return nil, fmt.Errorf("%w: it has no transactional producer any more", event.ErrGeneration)
+	case t.open != nil:
+		return nil, fmt.Errorf("%w: the transaction before was neither committed nor aborted", event.ErrGeneration)
 	}
 	load, err := t.producer.pack(ctx, b)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.unclear.Load() {
 		// A request of the last transaction may still be on its way; under a new epoch it means nothing.
 		if err := s.init(ctx); err != nil {
 			t.session = nil
-			return verdict(ctx, err)
+			return nil, verdict(ctx, err)
 		}
 	}
 	if err := load.seal(t.producer.opts.Compression, s); err != nil {
-		return err
+		return nil, err
 	}
-	if err := t.transact(ctx, s, load, b); err != nil {
+	if err := t.fill(ctx, s, load, b); err != nil {
+		t.session = nil
+		if !fenced(err) { // whoever fenced it has ended it
+			err = errors.Join(err, s.abort(ctx))
+		}
+		return nil, verdict(ctx, err)
+	}
+	t.producer.scratch.Put(load)
+	t.open = &transaction{of: t}
+	return t.open, nil
+}
+
+// transaction is a batch that has been written into an open transaction.
+type transaction struct {
+	of        *Transactions
+	committed time.Time // when the brokers acknowledged the end; zero before that
+}
+
+// errEnded is what a second Commit or Abort returns, and one after the next Begin.
+var errEnded = fmt.Errorf("%w: the transaction has been ended before", event.ErrGeneration)
+
+// Commit ends the transaction with everything in it. After an error its end is in doubt, and left to the next Begin.
+func (d *transaction) Commit(ctx context.Context) error {
+	t := d.of
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open != d {
+		return errEnded
+	}
+	t.open = nil
+	if err := t.session.end(ctx, true); err != nil {
 		t.session = nil
 		return verdict(ctx, err)
 	}
-	t.producer.scratch.Put(load)
+	d.committed = t.producer.opts.Clock.Now()
 	return nil
 }
 
-// transact takes one transaction to its end. Where it fails before the commit was asked for, it is aborted; where it fails
-// then, the end is in doubt and left to the next Begin.
-func (t *Transactions) transact(ctx context.Context, s *session, load *shipment, b event.Batch) error {
-	err := t.fill(ctx, s, load, b)
-	if err == nil {
-		err = beforeCommit(ctx, b)
+// Abort ends the transaction without anything in it. Nothing is published after it before the next Begin: the offsets of the
+// batches behind are beyond those of this one.
+func (d *transaction) Abort(ctx context.Context) error {
+	t := d.of
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open != d {
+		return errEnded
 	}
-	if err == nil {
-		return s.end(ctx, true)
-	}
-	if fenced(err) {
-		return err // whoever fenced it has ended it
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
-	defer cancel()
-	if aborted := s.end(ctx, false); aborted != nil && !over(aborted) {
-		return errors.Join(err, aborted)
-	}
-	return err
+	s := t.session
+	t.open, t.session = nil, nil
+	return s.abort(ctx)
 }
+
+// Published returns when the brokers had acknowledged the commit.
+func (d *transaction) Published() time.Time { return d.committed }
 
 // abortTimeout bounds the courtesy of an abort: readers wait for it less than for the transaction's timeout.
 const abortTimeout = 5 * time.Second
+
+// abort ends the transaction without anything in it, also where ctx has ended. That brokers have given it up before is no error.
+func (s *session) abort(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
+	defer cancel()
+	if err := s.end(ctx, false); err != nil && !over(err) {
+		return err
+	}
+	return nil
+}
 
 // fill writes the records and, beside them, the offsets into the transaction.
 func (t *Transactions) fill(ctx context.Context, s *session, load *shipment, b event.Batch) error {

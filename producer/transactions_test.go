@@ -135,14 +135,14 @@ func TestATransactionCommitsAllOrNothing(t *testing.T) {
 	tx := b.transactions(anybody, zero)
 	first := batch(anybody, zero, 0, 50)
 	first.DeadLetters = []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable}}
-	if err := tx.Deliver(t.Context(), first); err != nil || ends != 1 {
-		t.Fatalf("Deliver returned %v, %d ends", err, ends)
+	if err := deliver(t.Context(), tx, first); err != nil || ends != 1 {
+		t.Fatalf("deliver returned %v, %d ends", err, ends)
 	}
 	b.want(50, 50)
 	if letters := b.committed("letters"); len(letters) != 1 || string(letters[0].Value) != "bad" {
 		t.Errorf("dead letters: %v", letters)
 	}
-	if err := tx.Deliver(t.Context(), batch(anybody, zero, 50, 80)); err != nil {
+	if err := deliver(t.Context(), tx, batch(anybody, zero, 50, 80)); err != nil {
 		t.Fatal(err)
 	}
 	b.want(80, 80)
@@ -156,21 +156,19 @@ func TestARefusedOffsetAbortsTheTransaction(t *testing.T) {
 		b := newBench(t, 3)
 		tx := b.transactions(anybody, zero)
 		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Topic: "arrivals", Err: code})
-		err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50))
+		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
 		if !errors.Is(err, event.ErrGeneration) || !errors.Is(err, kafka.Error(code.Code)) {
-			t.Errorf("%v: Deliver returned %v", code, err)
+			t.Errorf("%v: deliver returned %v", code, err)
 		}
 		b.want(0, -1)
-		if open, all := b.lastStable("predictions"), b.ends("predictions"); open != all {
-			t.Errorf("%v: the last stable offsets add up to %d of %d: the transaction is still open", code, open, all)
-		}
-		if err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50)); !errors.Is(err, event.ErrGeneration) {
-			t.Errorf("%v: Deliver after a failure returned %v", code, err)
+		b.wantEnded()
+		if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, event.ErrGeneration) {
+			t.Errorf("%v: deliver after a failure returned %v", code, err)
 		}
 		if err := tx.Begin(t.Context(), anybody, []event.TopicPartition{zero}); err != nil {
 			t.Fatal(err)
 		}
-		if err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50)); err != nil {
+		if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
 			t.Fatal(err)
 		}
 		b.want(50, 50)
@@ -207,9 +205,9 @@ func TestAFailureIsNotTakenForACancellation(t *testing.T) {
 		b.opts.Transport = stuck{b.opts.Transport, test.stuck}
 		tx := b.transactions(anybody, zero)
 		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{test.fails}, Err: test.code})
-		err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50))
+		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
 		if !errors.Is(err, event.ErrGeneration) || !errors.Is(err, kafka.Error(test.code.Code)) || errors.Is(err, context.Canceled) {
-			t.Errorf("%s is refused while %s waits: Deliver returned %v", test.fails.Name(), test.stuck.ApiKey(), err)
+			t.Errorf("%s is refused while %s waits: deliver returned %v", test.fails.Name(), test.stuck.ApiKey(), err)
 		}
 		b.want(0, -1)
 	}
@@ -219,9 +217,9 @@ func TestWhatCannotBePublishedIsReturnedAndAborted(t *testing.T) {
 	b := newBench(t, 1)
 	tx := b.transactions(anybody, zero)
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.MessageTooLarge})
-	err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50))
+	err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
 	if !errors.Is(err, kafka.MessageSizeTooLarge) || errors.Is(err, event.ErrGeneration) {
-		t.Errorf("Deliver returned %v", err)
+		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
 }
@@ -238,16 +236,14 @@ func TestACrashBeforeTheCommitIsCleanedUp(t *testing.T) {
 				kill()
 				return nil, errors.New("the process is gone"), true
 			})
-			err := dead.Deliver(ctx, batch(anybody, zero, 0, 50))
+			err := deliver(ctx, dead, batch(anybody, zero, 0, 50))
 			if !errors.Is(err, context.Canceled) || errors.Is(err, event.ErrGeneration) {
-				t.Errorf("Deliver returned %v", err)
+				t.Errorf("deliver returned %v", err)
 			}
 			b.want(0, -1)
 			next := b.transactions(anybody, assigned...)
-			if open, all := b.lastStable("predictions"), b.ends("predictions"); open != all {
-				t.Errorf("the last stable offsets add up to %d of %d: the transaction is still open", open, all)
-			}
-			if err := next.Deliver(t.Context(), batch(anybody, zero, 0, 50)); err != nil {
+			b.wantEnded()
+			if err := deliver(t.Context(), next, batch(anybody, zero, 0, 50)); err != nil {
 				t.Fatal(err)
 			}
 			b.want(50, 50)
@@ -262,14 +258,14 @@ func TestACommitInDoubtIsSettledBeforeTheNext(t *testing.T) {
 	wire := b.cutAfter(int16(kmsg.EndTxn), 1)
 	tx := b.transactions(anybody, zero)
 	before := tx.session.epoch
-	if err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50)); err != nil {
+	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
 		t.Fatal(err)
 	}
 	b.want(50, 50)
 	if len(b.retries) != 1 || wire.left.Load() > 0 {
 		t.Errorf("retries: %v, %d cuts are left", b.retries, wire.left.Load())
 	}
-	if err := tx.Deliver(t.Context(), batch(anybody, zero, 50, 60)); err != nil {
+	if err := deliver(t.Context(), tx, batch(anybody, zero, 50, 60)); err != nil {
 		t.Fatal(err)
 	}
 	b.want(60, 60)
@@ -286,7 +282,7 @@ func TestLostAnswersRepeatNothing(t *testing.T) {
 		wire := b.cutAfter(int16(key), 2)
 		tx := b.transactions(anybody, zero)
 		for k := range 3 {
-			if err := tx.Deliver(t.Context(), batch(anybody, zero, 50*k, 50*(k+1))); err != nil {
+			if err := deliver(t.Context(), tx, batch(anybody, zero, 50*k, 50*(k+1))); err != nil {
 				t.Fatalf("%v: %v", key.Name(), err)
 			}
 		}
@@ -306,7 +302,7 @@ func TestConcurrentTransactionsAreWaitedFor(t *testing.T) {
 		handles = append(handles, b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Err: kerr.ConcurrentTransactions, Count: 3}))
 	}
 	tx := b.transactions(anybody, zero)
-	if err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50)); err != nil {
+	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
 		t.Fatal(err)
 	}
 	b.want(50, 50)
@@ -330,7 +326,7 @@ func TestMovingCoordinatorsAreFollowed(t *testing.T) {
 		}
 		tx := b.transactions(anybody, zero)
 		for k := range 4 {
-			if err := tx.Deliver(t.Context(), batch(anybody, zero, 50*k, 50*(k+1))); err != nil {
+			if err := deliver(t.Context(), tx, batch(anybody, zero, 50*k, 50*(k+1))); err != nil {
 				t.Fatal(err)
 			}
 			b.kafka.Cluster.RehashCoordinators()
@@ -351,14 +347,14 @@ func TestMovingCoordinatorsAreFollowed(t *testing.T) {
 func TestAFencedProducerWritesNothing(t *testing.T) {
 	b := newBench(t, 3)
 	slow := b.transactions(anybody, zero, one)
-	if err := slow.Deliver(t.Context(), batch(anybody, zero, 0, 50)); err != nil {
+	if err := deliver(t.Context(), slow, batch(anybody, zero, 0, 50)); err != nil {
 		t.Fatal(err)
 	}
 	owner := b.transactions(anybody, zero)
-	if err := slow.Deliver(t.Context(), batch(anybody, zero, 50, 60)); !errors.Is(err, event.ErrGeneration) || !fenced(err) {
-		t.Errorf("Deliver of the fenced one returned %v", err)
+	if err := deliver(t.Context(), slow, batch(anybody, zero, 50, 60)); !errors.Is(err, event.ErrGeneration) || !fenced(err) {
+		t.Errorf("deliver of the fenced one returned %v", err)
 	}
-	if err := owner.Deliver(t.Context(), batch(anybody, zero, 50, 100)); err != nil {
+	if err := deliver(t.Context(), owner, batch(anybody, zero, 50, 100)); err != nil {
 		t.Errorf("the owner was fenced by the one that it has fenced: %v", err)
 	}
 	b.want(100, 100)
@@ -369,22 +365,22 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 	b := newBench(t, 3)
 	old, leave := b.join()
 	slow := b.transactions(old, zero)
-	if err := slow.Deliver(t.Context(), batch(old, zero, 0, 50)); err != nil {
+	if err := deliver(t.Context(), slow, batch(old, zero, 0, 50)); err != nil {
 		t.Fatal(err)
 	}
 	leave()
 	next, leave := b.join()
 	defer leave()
 	owner := b.transactions(next, one)
-	err := slow.Deliver(t.Context(), batch(old, zero, 50, 60))
+	err := deliver(t.Context(), slow, batch(old, zero, 50, 60))
 	if !errors.Is(err, event.ErrGeneration) || !errors.Is(err, kafka.IllegalGeneration) && !errors.Is(err, kafka.UnknownMemberId) {
-		t.Errorf("Deliver under generation %d returned %v; it is %d now", old.Generation, err, next.Generation)
+		t.Errorf("deliver under generation %d returned %v; it is %d now", old.Generation, err, next.Generation)
 	}
-	if err := owner.Deliver(t.Context(), batch(next, zero, 50, 100)); err != nil {
+	if err := deliver(t.Context(), owner, batch(next, zero, 50, 100)); err != nil {
 		t.Fatal(err)
 	}
 	b.want(100, 100)
-	if err := owner.Deliver(t.Context(), batch(old, zero, 100, 110)); !errors.Is(err, event.ErrGeneration) {
+	if err := deliver(t.Context(), owner, batch(old, zero, 100, 110)); !errors.Is(err, event.ErrGeneration) {
 		t.Errorf("a batch of another generation: %v", err)
 	}
 	b.want(100, 100)
@@ -402,14 +398,14 @@ func TestATransactionThatOutlivesItsTimeoutIsGivenUp(t *testing.T) {
 	held := b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.NotEnoughReplicas,
 		Count: -1})
 	time.AfterFunc(300*time.Millisecond, held.Remove)
-	if err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50)); !errors.Is(err, event.ErrGeneration) {
-		t.Errorf("Deliver returned %v", err)
+	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, event.ErrGeneration) {
+		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
 	if err := tx.Begin(t.Context(), anybody, []event.TopicPartition{zero}); err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Deliver(t.Context(), batch(anybody, zero, 0, 50)); err != nil {
+	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
 		t.Fatal(err)
 	}
 	b.want(50, 50)
@@ -422,13 +418,11 @@ func TestAnEndedContextAborts(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	tx.producer.opts.OnRetry = func(error) { cancel(over) }
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicas, Count: -1})
-	if err := tx.Deliver(ctx, batch(anybody, zero, 0, 50)); !errors.Is(err, over) || errors.Is(err, event.ErrGeneration) {
-		t.Errorf("Deliver returned %v", err)
+	if err := deliver(ctx, tx, batch(anybody, zero, 0, 50)); !errors.Is(err, over) || errors.Is(err, event.ErrGeneration) {
+		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
-	if open, all := b.lastStable("predictions"), b.ends("predictions"); open != all {
-		t.Errorf("the last stable offsets add up to %d of %d: the transaction is still open", open, all)
-	}
+	b.wantEnded()
 }
 
 func TestTransactionOptionsAreChecked(t *testing.T) {
@@ -447,12 +441,12 @@ func TestTransactionOptionsAreChecked(t *testing.T) {
 		!strings.Contains(err.Error(), "1h0m0s is more than") {
 		t.Errorf("a timeout beyond the broker's: %v", err)
 	}
-	if err := b.transactions(anybody).Deliver(t.Context(), batch(anybody, zero, 0, 1)); !errors.Is(err, event.ErrGeneration) {
-		t.Errorf("Deliver without partitions: %v", err)
+	if err := deliver(t.Context(), b.transactions(anybody), batch(anybody, zero, 0, 1)); !errors.Is(err, event.ErrGeneration) {
+		t.Errorf("deliver without partitions: %v", err)
 	}
-	if err := b.transactions(anybody, zero).Deliver(t.Context(), event.Batch{Predictions: predictions(0, 1)}); err == nil ||
+	if err := deliver(t.Context(), b.transactions(anybody, zero), event.Batch{Predictions: predictions(0, 1)}); err == nil ||
 		errors.Is(err, event.ErrGeneration) {
-		t.Errorf("Deliver without offsets: %v", err)
+		t.Errorf("deliver without offsets: %v", err)
 	}
 }
 

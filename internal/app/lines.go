@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"rivulet/consumer"
 	"rivulet/event"
@@ -68,10 +69,11 @@ type lineWriter struct {
 	rejected        func(int64, *event.DeadLetter)
 	buf             []byte
 	predicted, dead int
+	at              time.Time // when the last batch was written
 }
 
-// Deliver writes the predictions of a batch.
-func (l *lineWriter) Deliver(_ context.Context, b event.Batch) error {
+// Publish writes the predictions of a batch; there is nothing to commit.
+func (l *lineWriter) Publish(_ context.Context, b event.Batch) (event.Delivery, error) {
 	for i := range b.DeadLetters {
 		l.dead++
 		if l.rejected != nil {
@@ -81,12 +83,19 @@ func (l *lineWriter) Deliver(_ context.Context, b event.Batch) error {
 	for i := range b.Predictions {
 		var err error
 		if l.buf, err = (event.JSON{}).AppendPrediction(l.buf[:0], &b.Predictions[i]); err != nil {
-			return fmt.Errorf("encoding the prediction of %q: %w", b.Predictions[i].ID, err)
+			return nil, fmt.Errorf("encoding the prediction of %q: %w", b.Predictions[i].ID, err)
 		}
 		if _, err := l.w.Write(append(l.buf, '\n')); err != nil {
-			return fmt.Errorf("writing the prediction of %q: %w", b.Predictions[i].ID, err)
+			return nil, fmt.Errorf("writing the prediction of %q: %w", b.Predictions[i].ID, err)
 		}
 		l.predicted++
 	}
-	return nil
+	l.at = time.Now()
+	return l, nil
 }
+
+func (l *lineWriter) Commit(context.Context) error { return nil }
+
+func (l *lineWriter) Abort(context.Context) error { return nil }
+
+func (l *lineWriter) Published() time.Time { return l.at }

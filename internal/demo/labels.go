@@ -140,7 +140,7 @@ func (l *labeller) publish(ctx context.Context, p *producer.Producer, first stri
 		}
 		records = append(records, producer.Record{Key: []byte(id), Value: value, Headers: headers})
 	}
-	if err := p.Publish(ctx, labelsTopic, records); err != nil {
+	if err := p.Send(ctx, labelsTopic, records); err != nil {
 		return err
 	}
 	l.mu.Lock()

@@ -31,8 +31,8 @@ type Report struct {
 	Labels          *Labels `json:"labels,omitempty"` // where they are published
 }
 
-// Latency is the time from when an arrival was due (at a rate; else, handed to the producer) to the moment when its
-// prediction is published and its offset committed, in milliseconds.
+// Latency is the time from when an arrival was due (at a rate; else, handed to the producer) to the moment when the brokers
+// have acknowledged its prediction, in milliseconds; the commit of its offset comes after that.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`

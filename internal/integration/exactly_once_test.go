@@ -182,7 +182,7 @@ func (s *stream) load() (stop func()) {
 			records = append(records, producer.Record{Key: fmt.Appendf(nil, "key-%d", sent%loadKeys), Value: value})
 			sent++
 		}
-		return s.sender.Publish(s.t.Context(), "arrivals"+s.suffix, records)
+		return s.sender.Send(s.t.Context(), "arrivals"+s.suffix, records)
 	})
 }
 

@@ -15,9 +15,10 @@
 //	rivulet_degraded_predictions_total                   those of them that lack rows of M, as Redis was down
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
 //	rivulet_batch_records                                records of a micro-batch (histogram)
-//	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, deliver, and
-//	                                                     where arrivals get rows in solve, keep
-//	rivulet_end_to_end_seconds                           from a record's timestamp to its published prediction
+//	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, publish, commit,
+//	                                                     and where arrivals get rows in keep, and in solve beside wait and publish
+//	rivulet_end_to_end_seconds                           from a record's timestamp to when the brokers acknowledged its prediction,
+//	                                                     or under exactly_once its transaction's end
 //	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
 //	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones

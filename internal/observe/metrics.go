@@ -39,8 +39,8 @@ type metrics struct {
 	assigned prometheus.Gauge
 	lag      *lag
 
-	batchRecords, endToEnd                                     prometheus.Histogram
-	decode, lookup, attach, infer, wait, delivery, solve, keep prometheus.Observer
+	batchRecords, endToEnd                                            prometheus.Histogram
+	decode, lookup, attach, infer, wait, publish, keep, commit, solve prometheus.Observer
 }
 
 func newMetrics(opts Options) *metrics {
@@ -105,9 +105,10 @@ func newMetrics(opts Options) *metrics {
 		attach:       stages.WithLabelValues("attach"),
 		infer:        stages.WithLabelValues("infer"),
 		wait:         stages.WithLabelValues("wait"),
-		delivery:     stages.WithLabelValues("deliver"),
-		solve:        stages.WithLabelValues("solve"),
+		publish:      stages.WithLabelValues("publish"),
 		keep:         stages.WithLabelValues("keep"),
+		commit:       stages.WithLabelValues("commit"),
+		solve:        stages.WithLabelValues("solve"),
 	}
 	m.startAtZero()
 	return m
@@ -141,7 +142,8 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.attach.Observe(s.Attach.Seconds())
 	m.infer.Observe(s.Infer.Seconds())
 	m.wait.Observe(s.Wait.Seconds())
-	m.delivery.Observe(s.Deliver.Seconds())
+	m.publish.Observe(s.Publish.Seconds())
+	m.commit.Observe(s.Commit.Seconds())
 	if s.Solve > 0 {
 		m.solve.Observe(s.Solve.Seconds())
 		m.keep.Observe(s.Keep.Seconds())

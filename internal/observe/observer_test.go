@@ -47,7 +47,7 @@ func aBatch() consumer.BatchStats {
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
-		Infer: 4 * time.Millisecond, Wait: 5 * time.Millisecond, Deliver: 6 * time.Millisecond,
+		Infer: 4 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond, Commit: 9 * time.Millisecond,
 		Solved: 3, Residual: 0.5, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
 		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []consumer.Measure{{Norm: 2, Count: 3}},
 		Delivered: &event.Batch{
@@ -221,7 +221,8 @@ func TestHistograms(t *testing.T) {
 		"rivulet_stage_seconds keep":    {1, 0.008},
 		"rivulet_stage_seconds infer":   {1, 0.004},
 		"rivulet_stage_seconds wait":    {1, 0.005},
-		"rivulet_stage_seconds deliver": {1, 0.006},
+		"rivulet_stage_seconds publish": {1, 0.006},
+		"rivulet_stage_seconds commit":  {1, 0.009},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("histograms (-want +got):\n%s", diff)

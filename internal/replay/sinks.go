@@ -76,5 +76,5 @@ func (t *Topic) Send(ctx context.Context, arrivals []event.Arrival) error {
 			Time: arrivals[i].Time})
 		start = end
 	}
-	return t.producer.Publish(ctx, t.name, t.records)
+	return t.producer.Send(ctx, t.name, t.records)
 }

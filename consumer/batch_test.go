@@ -1,0 +1,99 @@
+package consumer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"rivulet/event"
+	"rivulet/infer"
+)
+
+// written is what the stages before the growth have written of a batch, as text; the pointers in it stay the same.
+func written(b *batch) (parts [4]string) {
+	var arrivals []string
+	for _, s := range b.decoded.arrivals {
+		arrivals = append(arrivals, fmt.Sprintf("%+v", *s))
+	}
+	parts[0] = fmt.Sprintf("%v %+v %v", arrivals, b.decoded.deadLetters, b.decoded.bytes)
+	n, a, p := &b.neighbours, &b.attachment, &b.predicted
+	parts[1] = fmt.Sprintf("%+v %+v %v %v", n.rows, n.met, n.ids, n.unread)
+	parts[2] = fmt.Sprintf("%+v %+v %v", a.batch, a.counts, a.degraded)
+	parts[3] = fmt.Sprintf("%+v %v %+v", p.predictions, p.withdrawn, p.deadLetters)
+	return parts
+}
+
+// No stage changes what an earlier one made, in a batch in which each has something to do.
+func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
+	v := newGrowingVersion(map[string]infer.Arrived{})
+	v.rows["gone"] = infer.Row{Unread: true}
+	v.predictor.Model = overflowing{v.predictor.Model}
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Arrivals: true, Output: Output{TopK: 2, Logits: true}})
+	first := records(t, arrival("p", "t0", "q"), arrival("q"))
+	if err := p.Process(t.Context(), Intake{Records: first}); err != nil {
+		t.Fatal(err)
+	}
+	far := arrival("far", "t1")
+	far.Features.Values[0] = 1e15
+	in := Intake{Name: "b", Records: records(t, arrival("a", "t0", "b", "p", "q"), far, arrival("b", "t2", "nobody"), arrival("c", "gone"))}
+	in.Records = append(in.Records, first[0], Record{Value: []byte("no")}) // p is met again; then it was not attached to q
+	b := &p.batch
+	var then [4]string
+	for k, stage := range []func(){
+		func() { p.decode(&b.decoded, in.Records, v.Features()) },
+		func() {
+			if err := p.lookup(t.Context(), &b.neighbours, v, &b.decoded); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours) },
+		func() { p.predict(&b.predicted, v, in.Name, &b.decoded, &b.attachment) },
+		func() { p.solve(&b.growth, v, b); b.growth.solving.Wait() },
+		func() { b.leaves(in) },
+		func() {
+			if err := p.keep(t.Context(), v, &b.growth); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		stage()
+		now := written(b)
+		for part := range min(k, len(now)) {
+			if now[part] != then[part] {
+				t.Errorf("stage %d changed part %d:\n%s\nwas\n%s", k, part, now[part], then[part])
+			}
+		}
+		then = now
+	}
+	m := b.neighbours.met
+	if len(m) != 5 || len(m[0].attached) != 1 || m[4].again == nil || len(m[4].attached) != 0 || !b.attachment.degraded[3] || b.attachment.degraded[2] ||
+		b.attachment.counts[0] != (linked{known: 1, arrivals: 1, inBatch: 2}) || !b.predicted.withdrawn[1] ||
+		len(b.decoded.deadLetters) != 1 || len(b.leaves(in).DeadLetters) != 2 {
+		t.Errorf("the batch has nothing for some stage to do: %q", then)
+	}
+	if got := slices.Sorted(maps.Keys(v.store)); strings.Join(got, " ") != "a b p q" {
+		t.Errorf("rows of %v", got)
+	}
+}
+
+// A prediction that was withdrawn leaves its memory to one prediction of the next batch, and not to two.
+func TestMemoryOfAWithdrawnPrediction(t *testing.T) {
+	v, out := newTestVersion("v1"), &kept{}
+	v.predictor.Model = overflowing{v.predictor.Model}
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Output: Output{TopK: 3}})
+	far := arrival("far", "t1")
+	far.Features.Values[0] = 1e15
+	batches := [][]event.Arrival{{far, arrival("z", "t0")}, {arrival("a", "t0"), arrival("b", "t2")}}
+	for _, arrivals := range batches {
+		if err := p.Process(t.Context(), Intake{Records: records(t, arrivals...)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pr := range out.batches[1].Predictions {
+		if pr.Top[0] != (event.Score{Class: pr.Class, Name: pr.ClassName, Probability: pr.Probability}) {
+			t.Errorf("%s is of class %d with probability %v and lists %+v", pr.ID, pr.Class, pr.Probability, pr.Top)
+		}
+	}
+}

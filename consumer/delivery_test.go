@@ -1,0 +1,104 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/event"
+	"rivulet/infer"
+)
+
+// slowRows is a version that takes a while to write rows.
+type slowRows struct {
+	*growingVersion
+	takes time.Duration
+}
+
+func (v slowRows) KeepArrivals(ctx context.Context, arrived []infer.Arrived, again []string) error {
+	time.Sleep(v.takes)
+	return v.growingVersion.KeepArrivals(ctx, arrived, again)
+}
+
+var nobody = named{event.Member{Group: "g", Generation: -1}}
+
+// exact is a pipeline that delivers in transactions, and what begins a generation.
+func (s *stack) exact(o PipelineOptions) (p *Pipeline, begin func()) {
+	s.t.Helper()
+	made := s.exactlyOnce(&recorder{})
+	o.Deliverer = made.Path.Deliverer
+	return pipeline(s.t, o), func() {
+		s.t.Helper()
+		if err := made.Fencer.Begin(s.t.Context(), nobody, []event.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// Where rows cannot be kept in exactly_once, the transaction is ended at once and commits nothing.
+func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
+	s := newStack(t, 1)
+	var ends []bool // Commit of each EndTxn
+	s.kafka.Cluster.ControlKey(int16(kmsg.EndTxn), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		s.kafka.Cluster.KeepControl()
+		ends = append(ends, req.(*kmsg.EndTxnRequest).Commit)
+		return nil, nil, false
+	})
+	v := newGrowingVersion(map[string]infer.Arrived{})
+	p, begin := s.exact(PipelineOptions{Versions: serve(v), Mode: Node, Arrivals: true})
+	begin()
+	in := Intake{Name: "b", Records: records(t, arrival("n0", "t0"), arrival("n1")), Generation: nobody,
+		Offsets: map[event.TopicPartition]int64{{Topic: arrivalsTopic}: 2}}
+	v.full = errors.New("connection refused")
+	if err := p.Process(t.Context(), in); !errors.Is(err, v.full) {
+		t.Errorf("Process: %v", err)
+	}
+	for _, info := range s.kafka.Cluster.PartitionInfos(predictionsTopic) {
+		if info.HighWatermark == 0 || info.LastStableOffset != info.HighWatermark {
+			t.Errorf("partition %d: %d of %d offsets are stable", info.Partition, info.LastStableOffset, info.HighWatermark)
+		}
+	}
+	if !slices.Equal(ends, []bool{false}) || s.committed() != 0 {
+		t.Errorf("transactions ended with commit %v, offset %d", ends, s.committed())
+	}
+	v.full = nil
+	begin()
+	if err := p.Process(t.Context(), in); err != nil || s.committed() != 2 || len(v.store) != 2 {
+		t.Errorf("Process again: %v, offset %d, %d rows", err, s.committed(), len(v.store))
+	}
+	s.sent = 2
+	s.checkOnce()
+}
+
+// Rows delay what is seen of a batch in a transaction, and not without one; the stages do not overlap.
+func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
+	s, seen := newStack(t, 1), &recorder{}
+	v := slowRows{newGrowingVersion(map[string]infer.Arrived{}), 30 * time.Millisecond}
+	o := PipelineOptions{Versions: serve(v), Deliverer: s.sender, Mode: Node, Arrivals: true, Observer: seen}
+	exact, begin := s.exact(o)
+	begin()
+	in := Intake{Records: records(t, arrival("n0", "t0")), Generation: nobody, Offsets: map[event.TopicPartition]int64{{Topic: arrivalsTopic}: 1}}
+	if err := exact.Process(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	in.Offsets = nil // nobody commits outside of transactions
+	if err := pipeline(t, o).Process(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	for k, b := range seen.batches {
+		publishing := b.Started.Add(b.Decode + b.Lookup + b.Attach + b.Infer + b.Wait)
+		from, to := publishing, publishing.Add(b.Publish)
+		if k == 0 {
+			from = to.Add(b.Keep)
+			to = from.Add(b.Commit)
+		}
+		if b.Keep < v.takes || b.Published.Before(from) || b.Published.After(to) {
+			t.Errorf("batch %d: published %v after its start, want between %v and %v; rows took %v", k, b.Published.Sub(b.Started),
+				from.Sub(b.Started), to.Sub(b.Started), b.Keep)
+		}
+	}
+}
