@@ -12,7 +12,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/internal/app"
-	"rivulet/internal/dataflag"
+	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/replay"
 )
 

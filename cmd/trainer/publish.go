@@ -13,7 +13,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/internal/app"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
 	"rivulet/serving"
 )
 
@@ -66,7 +66,7 @@ func publishCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		lines := progress.Stderr()
+		lines := cli.Stderr()
 		o := serving.PublishOptions{Keep: keep, Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
 		if keep == 0 {
 			return fmt.Errorf("--keep is 0, want 1 or more, or -1 for all: there would be nothing to roll back to")

@@ -19,8 +19,8 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/internal/dataflag"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
+	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
 )
 
@@ -92,7 +92,7 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r := &refresher{refreshFlags: f, cfg: cfg, data: d, lines: progress.Stderr(), log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)), now: time.Now}
+		r := &refresher{refreshFlags: f, cfg: cfg, data: d, lines: cli.Stderr(), log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)), now: time.Now}
 		report := func(o *refreshed) error { return f.report(cmd.OutOrStdout(), o) }
 		if f.every == 0 {
 			o, err := r.once(cmd.Context(), f.out, f.dataOut)
@@ -205,7 +205,7 @@ type refresher struct {
 	*refreshFlags
 	cfg   config.Refresh
 	data  *dataset.Dataset
-	lines *progress.Lines
+	lines *cli.Lines
 	log   *slog.Logger
 	now   func() time.Time
 }

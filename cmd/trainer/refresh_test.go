@@ -22,9 +22,9 @@ import (
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/internal/app"
+	"rivulet/internal/cli"
 	"rivulet/internal/devstack"
-	"rivulet/internal/program/programtest"
-	"rivulet/internal/progress"
+	"rivulet/internal/harness"
 	"rivulet/internal/replay"
 	"rivulet/trainer"
 )
@@ -113,7 +113,7 @@ func writeFile(t *testing.T, dir, name string, data []byte) {
 // refresh runs the command with {} for a directory.
 func refresh(t *testing.T, dir, line string) (refreshed, error) {
 	t.Helper()
-	out, err := programtest.Run(root(), strings.Fields(strings.ReplaceAll("refresh --json "+line, "{}", dir))...)
+	out, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll("refresh --json "+line, "{}", dir))...)
 	var o refreshed
 	if out != "" {
 		if err := json.Unmarshal([]byte(out), &o); err != nil {
@@ -125,7 +125,7 @@ func refresh(t *testing.T, dir, line string) (refreshed, error) {
 
 func mustRun(t *testing.T, dir, line string) {
 	t.Helper()
-	if _, err := programtest.Run(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...); err != nil {
+	if _, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -211,7 +211,7 @@ func TestRefreshFromKafka(t *testing.T) {
 	if o.Merged.Arrivals != 200 || o.Merged.Labelled != 200 || !o.Published || o.Before != mustRead(t, dir+"/first").Manifest.Version {
 		t.Errorf("%+v", o)
 	}
-	if out, err := programtest.Run(root(), "versions", "--redis.url", redis.URL()); err != nil || !strings.Contains(out, o.Version+"  complete  yes") {
+	if out, err := harness.Execute(root(), "versions", "--redis.url", redis.URL()); err != nil || !strings.Contains(out, o.Version+"  complete  yes") {
 		t.Errorf("%s is not CURRENT (%v):\n%s", o.Version, err, out)
 	}
 	if o, err = refresh(t, dir, line+" --data {}/later --out {}/none"); err == nil || !strings.Contains(err.Error(), "without --data-out") {
@@ -356,6 +356,6 @@ func trainerOptions() trainer.Options {
 	return o
 }
 
-func silent() *progress.Lines { return &progress.Lines{W: io.Discard} }
+func silent() *cli.Lines { return &cli.Lines{W: io.Discard} }
 
 func textLog(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

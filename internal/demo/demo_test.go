@@ -19,7 +19,7 @@ import (
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/app"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
 	"rivulet/internal/replay"
 	"rivulet/serving"
 	"rivulet/trainer"
@@ -43,7 +43,7 @@ func tiny(t *testing.T) *dataset.Dataset {
 
 func options(mode string) Options {
 	return Options{Train: trainer.Defaults(), Mode: mode, Batch: 64, Linger: 5 * time.Millisecond, Partitions: 3,
-		Progress: &progress.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
+		Progress: &cli.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
 }
 
 // Every arrival is predicted exactly once, and what the stream says is what the artifact says offline.

@@ -13,8 +13,8 @@ import (
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/app"
+	"rivulet/internal/cli"
 	"rivulet/internal/devstack"
-	"rivulet/internal/progress"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -33,7 +33,7 @@ type Options struct {
 	Rate       float64 // arrivals a second; 0: as fast as they are taken
 	Partitions int     // of each topic
 	Labels     bool    // publish the class of each arrival once its prediction was read, and have the consumer compare
-	Progress   *progress.Lines
+	Progress   *cli.Lines
 	Log        *slog.Logger
 }
 
@@ -121,7 +121,7 @@ func start(o Options) (*stack, config.Consumer, error) {
 }
 
 // publish puts the artifact into Redis, as trainer publish does.
-func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *progress.Lines) error {
+func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *cli.Lines) error {
 	return publishBundle(ctx, settings, b, serving.PublishOptions{
 		Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
 }

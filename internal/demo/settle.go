@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"rivulet/consumer"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
 )
 
 // look is how often the demo looks how far the stream is.
@@ -32,7 +32,7 @@ func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) e
 
 // settle waits until all arrivals are predicted or dead, and the labels of predictions have been compared with them, or until
 // nothing has moved for patience, and shows how far it is. While all that was sent is settled, nothing need move.
-func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *progress.Lines, line func() string) error {
+func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *cli.Lines, line func() string) error {
 	defer lines.Done()
 	before, moved := -1, t.now()
 	return t.wait(ctx, func() bool {

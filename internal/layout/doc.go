@@ -6,7 +6,8 @@
 //	event                                                 the wire contract, a leaf
 //	event, infer, graph <- consumer                       the path of a record, and interfaces that it declares itself
 //	event <- producer                                     never consumer
-//	config, internal/app, internal/devstack               wiring: only cmd and the demo, a command's body, see them
+//	config, internal/app, internal/devstack               wiring: only cmd and the demo, a command's body, see them;
+//	                                                      and internal/app itself sees config
 //
 // internal/reference, the slow oracle, and the helpers of tests are for tests only.
 package layout
