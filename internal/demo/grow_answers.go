@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/internal/replay"
 )
 
 // answer is what the stream said of an arrival.
@@ -14,6 +15,7 @@ type answer struct {
 	class                   int32
 	known, arrived, unknown int // neighbours, see event.Prediction
 	version, batch          string
+	source                  event.Source
 }
 
 // answers are those of one stream by which the graph grows.
@@ -41,7 +43,7 @@ func (a *answers) read(p *event.Prediction) {
 	if _, again := a.by[p.ID]; again {
 		return
 	}
-	a.by[p.ID] = answer{int32(p.Class), p.Known, p.Arrivals, p.Unknown, p.Artifact, p.Batch}
+	a.by[p.ID] = answer{int32(p.Class), p.Known, p.Arrivals, p.Unknown, p.Artifact, p.Batch, p.Source}
 	if !slices.Contains(a.versions, p.Artifact) {
 		a.versions = append(a.versions, p.Artifact)
 	}
@@ -68,6 +70,19 @@ func (a *answers) hasFirst(n int) bool {
 		}
 	}
 	return true
+}
+
+// endOfFirst returns the next offsets in the topic of arrivals after the first n, which must have been predicted.
+func (a *answers) endOfFirst(n int) map[event.TopicPartition]int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ends := map[event.TopicPartition]int64{}
+	for _, id := range a.plan.ids[:n] {
+		is := a.by[id].source
+		at := event.TopicPartition{Topic: is.Topic, Partition: is.Partition}
+		ends[at] = max(ends[at], is.Offset+1)
+	}
+	return ends
 }
 
 // line is how far the stream is, for a person.
@@ -97,12 +112,12 @@ func (a *answers) mixed() int {
 
 // pauses are the times between publications of predictions, without those in which the stream was held.
 type pauses struct {
-	at   []time.Time // of publications, ascending, each once
-	held []held
+	at   []time.Time    // of publications, ascending, each once
+	held []*replay.Gate // at which the stream had to wait
 }
 
-func newPauses(published map[string]time.Time, h []held) pauses {
-	p := pauses{held: h}
+func newPauses(published map[string]time.Time, gates []*replay.Gate) pauses {
+	p := pauses{held: slices.DeleteFunc(slices.Clone(gates), func(g *replay.Gate) bool { return g.From.IsZero() })}
 	for _, at := range published {
 		p.at = append(p.at, at)
 	}
@@ -121,7 +136,7 @@ func (p pauses) longest(from, to time.Time) time.Duration {
 		}
 		pause := b.Sub(a)
 		for _, h := range p.held {
-			if begin, end := later(a, h.from), earlier(b, h.to); end.After(begin) {
+			if begin, end := later(a, h.From), earlier(b, h.To); end.After(begin) {
 				pause -= end.Sub(begin)
 			}
 		}

@@ -119,7 +119,7 @@ func (g *growing) stream(run *growRun) Stream {
 	s := Stream{Growth: run.growth, Predicted: t.Predicted, Missing: t.Missing, Duplicates: t.Duplicates, DeadLetters: t.DeadLetters,
 		Versions: run.answers.versions, Batches: t.Batches, MixedBatches: run.answers.mixed(), Latency: t.Latency}
 	for _, h := range run.pauses.held {
-		s.HeldSeconds += h.to.Sub(h.from).Seconds()
+		s.HeldSeconds += h.To.Sub(h.From).Seconds()
 	}
 	if len(run.pauses.at) == 0 {
 		return s

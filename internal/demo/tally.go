@@ -15,9 +15,10 @@ import (
 // tally keeps what is known of every arrival. It is written by the replay, the consumer and the reader at once.
 type tally struct {
 	consumer.NopObserver
-	joined atomic.Bool      // the consumer has been given its partitions
-	labels map[string]int32 // class of each test node
-	now    func() time.Time
+	joined  atomic.Bool      // the consumer has been given its partitions
+	reading atomic.Bool      // predictions are read
+	labels  map[string]int32 // class of each test node
+	now     func() time.Time
 
 	labeller *labeller         // nil: no labels are published
 	follows  atomic.Bool       // the consumer reads the topic of labels
@@ -69,8 +70,10 @@ func (t *tally) Inside(metrics *observe.Observer, version func() string) {
 // FollowsLabels is the consumer's word that labels count from now on.
 func (t *tally) FollowsLabels() { t.follows.Store(true) }
 
-// ready tells whether the stream may begin.
-func (t *tally) ready() bool { return t.joined.Load() && (t.labeller == nil || t.follows.Load()) }
+// ready reports whether the stream may begin.
+func (t *tally) ready() bool {
+	return t.joined.Load() && t.reading.Load() && (t.labeller == nil || t.follows.Load())
+}
 
 // byLabels is what the consumer says of itself; nil where no labels are published.
 func (t *tally) byLabels() *Labels {

@@ -44,6 +44,8 @@ var only = []struct {
 	{"config", nil},
 	{"internal/observe", []string{"artifact", "consumer", "event", "mapping"}},
 	{"internal/chaos", []string{"artifact", "event", "internal/harness"}},
+	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "mapping", "serving", "trainer", "trainer/merge"}},
+	{"internal/replay", []string{"dataset", "event", "producer"}},
 	{"internal/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/cli", nil},
 	{"internal/cli/dataflag", []string{"dataset"}},
@@ -62,6 +64,8 @@ var users = []struct {
 	{"internal/app", []string{"cmd/…", "internal/demo"}},
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
 	{"internal/cli/…", []string{"cmd/…", "internal/demo"}},
+	{"internal/refresh", []string{"cmd/…", "internal/demo"}},
+	{"internal/replay", []string{"cmd/…", "internal/demo"}},
 	{"dataset/parquet", []string{"cmd/trainer"}}, // it brings a large library
 	{"trainer/report", []string{"cmd/trainer"}},  // and so does this
 	{"cmd/…", nil},
@@ -238,6 +242,8 @@ func TestCheckFinds(t *testing.T) {
 		"cmd/rivulet":           of("internal/demo"),
 		"internal/demo":         of("internal/devstack", "internal/app"),
 		"internal/replay":       of("internal/devstack"),
+		"internal/refresh":      of("config", "consumer", "serving"),
+		"internal/observe":      of("internal/harness"),
 		"artifact/artifacttest": of("artifact"),
 		"internal/reference":    of("graph"),
 	})
@@ -246,7 +252,9 @@ func TestCheckFinds(t *testing.T) {
 		"cmd/consumer reaches dataset (cmd/consumer -> internal/app -> dataset)",
 		"graph imports event",
 		"infer imports internal/reference",
+		"internal/observe imports internal/harness",
 		"internal/reference imports graph",
+		"internal/refresh imports config",
 		"internal/replay imports internal/devstack",
 		"producer imports consumer",
 		"serving imports config",
