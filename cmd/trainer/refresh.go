@@ -148,7 +148,8 @@ func (f *refreshFlags) sources() (arrivals, labels refresh.Source, err error) {
 }
 
 // refresher makes what the flags ask for.
-func (f *refreshFlags) refresher(d *dataset.Dataset, services refresh.Services, progress trainer.Progress, log *slog.Logger) (*refresh.Refresher, error) {
+func (f *refreshFlags) refresher(d *dataset.Dataset, services refresh.Services, progress trainer.Progress, log *slog.Logger,
+) (*refresh.Refresher, error) {
 	arrivals, labels, err := f.sources()
 	return &refresh.Refresher{Data: d, Arrivals: arrivals, Labels: labels, Services: services, Current: f.current, ToRedis: f.publish, Keep: f.keep,
 		MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, err

@@ -62,7 +62,7 @@ func newStream(ctx context.Context, w *world, k kind, failed chan<- error) (*str
 	}
 	var err error
 	s.sender, err = kgo.NewClient(kgo.SeedBrokers(w.kafka.Addr), kgo.MaxBufferedRecords(1<<20), kgo.ProducerLinger(0),
-		kgo.MetadataMinAge(200*time.Millisecond))
+		kgo.MetadataMinAge(200*time.Millisecond), kgo.UnknownTopicRetries(-1)) // the topics are new
 	return s, err
 }
 

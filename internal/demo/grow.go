@@ -80,7 +80,6 @@ type growing struct {
 type growRun struct {
 	growth  string
 	tally   *tally
-	answers *answers
 	pauses  pauses
 	refresh *refresher // nil without one
 }
@@ -102,11 +101,11 @@ func (g *growing) run(ctx context.Context, growth string) (*growRun, error) {
 		return nil, err
 	}
 	t := newTally(g.plan.data, time.Now)
-	run := &growRun{growth: growth, tally: t, answers: newAnswers(g.plan, t)}
-	f := &feed{cfg: cfg, tally: t, stream: g.plan.stream(), read: run.answers.read, live: true,
-		line: func() string { return run.answers.line(growth) }}
+	run := &growRun{growth: growth, tally: t}
+	f := &feed{cfg: cfg, tally: t, stream: g.plan.stream(), read: t.read, live: true,
+		line: func() string { return t.growing(growth, g.plan) }}
 	if growth == GrowthRefresh {
-		run.refresh = g.refresher(f, run.answers)
+		run.refresh = g.refresher(f)
 	}
 	err = f.run(ctx, o)
 	run.pauses = newPauses(t.published, f.gates)
@@ -114,14 +113,14 @@ func (g *growing) run(ctx context.Context, growth string) (*growRun, error) {
 }
 
 // refresher has a refresh go on beside a stream, which waits for it.
-func (g *growing) refresher(f *feed, a *answers) *refresher {
+func (g *growing) refresher(f *feed) *refresher {
 	labels := newLabeller(g.plan.withheld, f.tally.now)
-	r := &refresher{plan: g.plan, cfg: f.cfg, answers: a, labels: labels, log: g.o.Log,
+	r := &refresher{plan: g.plan, cfg: f.cfg, tally: f.tally, labels: labels, log: g.o.Log,
 		trained: make(chan struct{}), serves: make(chan struct{})}
 	n := float64(f.stream.Len)
 	f.gates = []*replay.Gate{{At: int(trainedAt * n), Open: r.trained}, {At: int(servedAt * n), Open: r.serves}}
 	f.read = func(p *event.Prediction) {
-		a.read(p)
+		f.tally.read(p)
 		labels.predicted(p.ID)
 	}
 	f.beside = append(f.beside, r.run, func(ctx context.Context) error { return labels.run(ctx, f.cfg.Kafka.Brokers, g.o.Log) })

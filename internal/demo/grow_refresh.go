@@ -29,11 +29,11 @@ type Refresh struct {
 
 // refresher runs a round of package refresh in mid-stream, on the arrivals and labels of the first half.
 type refresher struct {
-	plan    *plan
-	cfg     config.Consumer
-	answers *answers
-	labels  *labeller
-	log     *slog.Logger
+	plan   *plan
+	cfg    config.Consumer
+	tally  *tally
+	labels *labeller
+	log    *slog.Logger
 
 	trained chan struct{} // closed when the new artifact is about to be published
 	serves  chan struct{} // closed when it serves
@@ -58,12 +58,12 @@ func (r *refresher) run(ctx context.Context) error {
 
 func (r *refresher) refresh(ctx context.Context) error {
 	half := r.plan.half()
-	if err := until(ctx, func() bool { return r.answers.hasFirst(half) && r.labels.has(r.plan.ids[:half]) }); err != nil {
+	if err := until(ctx, func() bool { return r.tally.hasFirst(half, r.plan) && r.labels.has(r.plan.ids[:half]) }); err != nil {
 		return err
 	}
 	// The topics hold more by now, and how much depends on the clock: what came later is left to the next refresh.
 	next := &refresh.Refresher{Data: r.plan.base, ToRedis: true, MaxDrop: trainer.MaxDrop, Options: trainer.Inherit,
-		Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals, Until: r.answers.endOfFirst(half)},
+		Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals, Until: r.tally.endOfFirst(half, r.plan)},
 		Labels:   refresh.Source{Topic: labelsTopic},
 		Services: app.Services{Brokers: r.cfg.Kafka.Brokers, Server: r.cfg.Redis.RedisServer, Log: r.log},
 		Progress: trainer.Silent{}, Log: r.log, Now: time.Now}
@@ -85,7 +85,7 @@ func (r *refresher) refresh(ctx context.Context) error {
 	if err := next.Publish(ctx, round, ""); err != nil {
 		return err
 	}
-	if err := until(ctx, func() bool { return r.answers.tally.serves() == did.Version }); err != nil {
+	if err := until(ctx, func() bool { return r.tally.serves() == did.Version }); err != nil {
 		return err
 	}
 	close(r.serves)

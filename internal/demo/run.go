@@ -122,16 +122,9 @@ func start(o Options) (*stack, config.Consumer, error) {
 
 // publish puts the artifact into Redis, as trainer publish does.
 func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *cli.Lines) error {
-	client, err := app.ConnectRedis(settings)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	p, err := serving.NewPublisher(client, settings.Prefix)
-	if err != nil {
-		return err
-	}
-	return p.Publish(ctx, b, serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
+	return app.WithPublisher(settings, func(p *serving.Publisher) error {
+		return p.Publish(ctx, b, serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
+	})
 }
 
 // stream replays the test nodes through a consumer.

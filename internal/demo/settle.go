@@ -56,12 +56,8 @@ func (t *tally) line() string {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	accuracy := 0.0
-	if n := len(t.class); n > 0 {
-		accuracy = 100 * float64(t.right) / float64(n)
-	}
 	return fmt.Sprintf("arrived %d, predicted %d, %.0f nodes/s, p50 %.1f ms, p99 %.1f ms, accuracy %.2f%%%s",
-		len(t.sent), len(t.class), rate, percentile(sorted, 0.5), percentile(sorted, 0.99), accuracy, byLabels)
+		len(t.sent), len(t.answers), rate, percentile(sorted, 0.5), percentile(sorted, 0.99), share(t.right, t.tested), byLabels)
 }
 
 // report is what the tally alone knows.
@@ -69,13 +65,10 @@ func (t *tally) report(arrivals int) *Report {
 	sorted, rate, byLabels := t.latencies(), t.rate(), t.byLabels()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &Report{Labels: byLabels, Arrivals: len(t.sent), Predicted: len(t.class), DeadLetters: t.deadLetters, NodesPerSecond: rate,
-		Duplicates: t.predictions - len(t.class), Missing: arrivals - len(t.class) - t.deadLetters,
+	r := &Report{Labels: byLabels, Arrivals: len(t.sent), Predicted: len(t.answers), DeadLetters: t.deadLetters, NodesPerSecond: rate,
+		Duplicates: t.predictions - len(t.answers), Missing: arrivals - len(t.answers) - t.deadLetters,
 		Latency: Latency{percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 1)},
-		Batches: t.stages.batches}
-	if len(t.class) > 0 {
-		r.Accuracy = 100 * float64(t.right) / float64(len(t.class))
-	}
+		Batches: t.stages.batches, Accuracy: share(t.right, t.tested)}
 	r.Shares = t.stages.shares(t.last.Sub(t.first))
 	return r
 }

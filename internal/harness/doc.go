@@ -7,7 +7,6 @@
 //	await.go           waiting until something is so
 //	proxy.go           a network between client and server that can be cut
 //	kafka.go           topics, offsets and groups of a broker, asked by a client that is not ours
-//	kafka_acl.go       what a user of a broker may do
 //	kafka_broker.go    an Apache Kafka that tools/kafka/kafka.sh runs
 //	redis.go           real Redis servers, which end with the test
 //	redis_cluster.go   the same as a cluster, whose slots can be moved

@@ -2,154 +2,68 @@ package harness
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Kafka asks a broker about topics and groups.
 type Kafka struct {
-	Addr   string
-	client *kgo.Client
+	*kadm.Client
+	Addr string
 }
 
 // NewKafka makes a client of a broker that speaks plaintext. The caller closes it.
 func NewKafka(addr string) (*Kafka, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.MetadataMinAge(100*time.Millisecond))
-	return &Kafka{Addr: addr, client: client}, err
+	client, err := kadm.NewOptClient(kgo.SeedBrokers(addr), kgo.MetadataMinAge(100*time.Millisecond))
+	return &Kafka{client, addr}, err
 }
-
-// Close ends its connections.
-func (k *Kafka) Close() { k.client.Close() }
 
 // MakeTopics makes topics of so many partitions.
 func (k *Kafka) MakeTopics(ctx context.Context, partitions map[string]int) error {
-	request := kmsg.NewPtrCreateTopicsRequest()
-	request.TimeoutMillis = 60_000
 	for name, n := range partitions {
-		topic := kmsg.NewCreateTopicsRequestTopic()
-		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, int32(n), 1
-		request.Topics = append(request.Topics, topic)
-	}
-	made, err := request.RequestWith(ctx, k.client)
-	if err != nil {
-		return fmt.Errorf("making topics: %w", err)
-	}
-	for _, t := range made.Topics {
-		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
-			return fmt.Errorf("making topic %s: %w", t.Topic, err)
+		if _, err := k.CreateTopic(ctx, int32(n), 1, nil, name); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// RemoveTopics removes topics.
-func (k *Kafka) RemoveTopics(ctx context.Context, names ...string) error {
-	request := kmsg.NewPtrDeleteTopicsRequest()
-	request.TimeoutMillis = 60_000
-	request.TopicNames = names
-	for _, name := range names {
-		topic := kmsg.NewDeleteTopicsRequestTopic()
-		topic.Topic = &name
-		request.Topics = append(request.Topics, topic)
+// Ends returns the next offset of each partition of a topic.
+func (k *Kafka) Ends(ctx context.Context, topic string) (map[int]int64, error) {
+	listed, err := k.ListEndOffsets(ctx, topic)
+	ends := map[int]int64{}
+	for partition, end := range listed[topic] {
+		ends[int(partition)] = end.Offset
 	}
-	_, err := request.RequestWith(ctx, k.client)
-	return err
+	return ends, err
 }
 
-// Ends returns the next offset of each of the partitions of a topic, up to which a reader of everything gets, or one of committed
-// records only.
-func (k *Kafka) Ends(ctx context.Context, topic string, partitions int, committed bool) ([]int64, error) {
-	request := kmsg.NewPtrListOffsetsRequest()
-	request.ReplicaID = -1
-	if committed {
-		request.IsolationLevel = 1
+// Committed returns the next offset that a group has committed for partitions of a topic; a partition without one is not there.
+func (k *Kafka) Committed(ctx context.Context, group, topic string) (map[int]int64, error) {
+	fetched, err := k.FetchOffsets(ctx, group)
+	offsets := map[int]int64{}
+	for partition, at := range fetched[topic] {
+		offsets[int(partition)] = at.At
 	}
-	of := kmsg.NewListOffsetsRequestTopic()
-	of.Topic = topic
-	for p := range partitions {
-		partition := kmsg.NewListOffsetsRequestTopicPartition()
-		partition.Partition, partition.Timestamp = int32(p), -1
-		of.Partitions = append(of.Partitions, partition)
-	}
-	request.Topics = append(request.Topics, of)
-	ends := make([]int64, partitions)
-	for _, shard := range k.client.RequestSharded(ctx, request) { // a request for each leader
-		if shard.Err != nil {
-			return nil, shard.Err
-		}
-		for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
-			for _, p := range t.Partitions {
-				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-					return nil, fmt.Errorf("the end of %s/%d: %w", topic, p.Partition, err)
-				}
-				ends[p.Partition] = p.Offset
-			}
-		}
-	}
-	return ends, nil
-}
-
-// Committed returns what a group has committed of each of the partitions of a topic: the next offset to read, 0 if none.
-func (k *Kafka) Committed(ctx context.Context, group, topic string, partitions int) ([]int64, error) {
-	request := kmsg.NewPtrOffsetFetchRequest()
-	request.Group = group
-	of := kmsg.NewOffsetFetchRequestTopic()
-	of.Topic = topic
-	for p := range partitions {
-		of.Partitions = append(of.Partitions, int32(p))
-	}
-	request.Topics = append(request.Topics, of)
-	inGroup := kmsg.NewOffsetFetchRequestGroup() // the form of newer versions
-	inGroup.Group = group
-	newer := kmsg.NewOffsetFetchRequestGroupTopic()
-	newer.Topic, newer.Partitions = topic, of.Partitions
-	inGroup.Topics = append(inGroup.Topics, newer)
-	request.Groups = append(request.Groups, inGroup)
-	answer, err := request.RequestWith(ctx, k.client)
-	if err != nil {
-		return nil, err
-	}
-	offsets := make([]int64, partitions)
-	for _, t := range answer.Topics {
-		for _, p := range t.Partitions {
-			offsets[p.Partition] = max(0, p.Offset)
-		}
-	}
-	for _, g := range answer.Groups {
-		for _, t := range g.Topics {
-			for _, p := range t.Partitions {
-				offsets[p.Partition] = max(0, p.Offset)
-			}
-		}
-	}
-	return offsets, nil
+	return offsets, err
 }
 
 // Stable reports whether a group is settled and has so many members, each of them with partitions.
 func (k *Kafka) Stable(ctx context.Context, group string, members int) (bool, error) {
-	request := kmsg.NewPtrDescribeGroupsRequest()
-	request.Groups = []string{group}
-	answer, err := request.RequestWith(ctx, k.client)
+	groups, err := k.DescribeGroups(ctx, group)
 	if err != nil {
 		return false, err
 	}
-	if len(answer.Groups) != 1 {
-		return false, errors.New("the broker does not describe the group " + group)
-	}
 	assigned := 0
-	for _, m := range answer.Groups[0].Members {
-		var has kmsg.ConsumerMemberAssignment
-		if has.ReadFrom(m.MemberAssignment) == nil && len(has.Topics) > 0 {
+	for _, m := range groups[group].Members {
+		if has, ok := m.Assigned.AsConsumer(); ok && len(has.Topics) > 0 {
 			assigned++
 		}
 	}
-	return answer.Groups[0].State == "Stable" && len(answer.Groups[0].Members) == members && assigned == members, nil
+	return groups[group].State == "Stable" && len(groups[group].Members) == members && assigned == members, nil
 }
 
 // Follow gives records to note, one after the other, until stop is called.

@@ -24,7 +24,7 @@ type writer struct {
 
 func (k *realKafka) writer(name string, transactional bool) *writer {
 	k.t.Helper()
-	opts := []kgo.Opt{kgo.SeedBrokers(k.kafka.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner())}
+	opts := []kgo.Opt{kgo.SeedBrokers(k.kafka.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.UnknownTopicRetries(-1)}
 	if transactional {
 		opts = append(opts, kgo.TransactionalID(k.name(name)))
 	}

@@ -168,7 +168,7 @@ func (s *growing) heldCommits(gates [2]*gate, of []int) (held []map[int]int64) {
 }
 
 // windows are the arrivals whose commits are held back. They and all that are committed must have their rows.
-func (s *growing) windows(held []map[int]int64, of []int, committed []int64, rows map[string]string) (caught []window) {
+func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int64, rows map[string]string) (caught []window) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -51,9 +51,10 @@ func TestRefreshTakesOver(t *testing.T) {
 		s.drain(m)
 	}
 	time.Sleep(500 * time.Millisecond) // for what should not be there
-	for partition, next := range s.groupOffsets() {
-		if sent := len(s.at[partition]); next != int64(sent) {
-			t.Errorf("partition %d: %d of %d arrivals are committed after the drain", partition, next, sent)
+	offsets := s.groupOffsets()
+	for partition, sent := range s.at {
+		if next := offsets[partition]; next != int64(len(sent)) {
+			t.Errorf("partition %d: %d of %d arrivals are committed after the drain", partition, next, len(sent))
 		}
 	}
 	s.mu.Lock()

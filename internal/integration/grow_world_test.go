@@ -58,7 +58,7 @@ func newGrowing(w *world, partitions int) *growing {
 		_ = s.store.Close()
 	})
 	s.makeTopics(map[string]int{s.topic("arrivals"): s.partitions, s.topic("predictions"): 2, s.topic("letters"): 1, s.topic("labels"): 1})
-	s.sender, err = kgo.NewClient(kgo.SeedBrokers(w.kafka.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	s.sender, err = kgo.NewClient(kgo.SeedBrokers(w.kafka.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.UnknownTopicRetries(-1))
 	w.must(err)
 	w.t.Cleanup(s.sender.Close)
 	s.read(kgo.ReadUncommitted(), s.published)
@@ -170,9 +170,9 @@ func (s *growing) awaitMembers(n int) {
 }
 
 // groupOffsets are what the group has committed, by partition.
-func (s *growing) groupOffsets() []int64 {
+func (s *growing) groupOffsets() map[int]int64 {
 	s.t.Helper()
-	offsets, err := s.kafka.Committed(context.WithoutCancel(s.t.Context()), s.topic("group"), s.topic("arrivals"), s.partitions)
+	offsets, err := s.kafka.Committed(context.WithoutCancel(s.t.Context()), s.topic("group"), s.topic("arrivals"))
 	s.must(err)
 	return offsets
 }

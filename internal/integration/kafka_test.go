@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"rivulet/internal/harness"
 )
@@ -43,12 +44,27 @@ func (k *realKafka) topics() {
 	k.makeTopics(map[string]int{k.name("arrivals"): 3, k.name("predictions"): 3, k.name("letters"): 3})
 }
 
-// allow lets user rivulet do something for as long as the test runs.
-func (k *realKafka) allow(resource kmsg.ACLResourceType, of string, op kmsg.ACLOperation) {
+// allow lets user rivulet do something for as long as the test runs, once the broker has heard of it from the controller.
+func (k *realKafka) allow(op kadm.ACLOperation, topics []string, groups ...string) {
 	k.t.Helper()
-	right := harness.Right{User: "rivulet", Resource: resource, Name: k.name(of), Op: op}
-	k.must(k.kafka.Allow(k.t.Context(), right))
-	k.t.Cleanup(func() { _ = k.kafka.Forbid(context.Background(), right) })
+	names := func(of []string) (names []string) {
+		for _, name := range of {
+			names = append(names, k.name(name))
+		}
+		return names
+	}
+	right := kadm.NewACLs().Allow("User:rivulet").AllowHosts("*").Operations(op).ResourcePatternType(kadm.ACLPatternLiteral).
+		MaybeTopics(names(topics)...).MaybeGroups(names(groups)...)
+	created, err := k.kafka.CreateACLs(k.t.Context(), right)
+	for _, c := range created {
+		err = errors.Join(err, c.Err)
+	}
+	k.must(err)
+	k.await("the rights are known", func() bool {
+		described, err := k.kafka.DescribeACLs(k.t.Context(), right)
+		return err == nil && !slices.ContainsFunc(described, func(d kadm.DescribeACLsResult) bool { return len(d.Described) == 0 })
+	}, func() string { return fmt.Sprint(topics, groups) })
+	k.t.Cleanup(func() { _, _ = k.kafka.DeleteACLs(context.Background(), right) })
 }
 
 // config is a consumer's configuration file for a listener; more goes below kafka.
@@ -96,11 +112,8 @@ func TestWaysToConnectToARealBroker(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k := onRealKafka(t, broker, all.world)
 			k.topics()
-			k.allow(kmsg.ACLResourceTypeTopic, "arrivals", kmsg.ACLOperationRead)
-			k.allow(kmsg.ACLResourceTypeTopic, "arrivals", kmsg.ACLOperationWrite) // for replay
-			k.allow(kmsg.ACLResourceTypeTopic, "predictions", kmsg.ACLOperationWrite)
-			k.allow(kmsg.ACLResourceTypeTopic, "letters", kmsg.ACLOperationWrite)
-			k.allow(kmsg.ACLResourceTypeGroup, "group", kmsg.ACLOperationRead)
+			k.allow(kadm.OpRead, []string{"arrivals"}, "group")
+			k.allow(kadm.OpWrite, []string{"arrivals", "predictions", "letters"}) // arrivals: for replay
 			file := fmt.Sprintf("kafka-%d.yaml", i)
 			k.write(file, k.config(k.Path("artifact-1"), c.listener, c.settings))
 			k.run("consumer", "check", "--config", k.Path(file))
@@ -118,9 +131,8 @@ func TestWaysToConnectToARealBroker(t *testing.T) {
 func TestCheckOnARealBroker(t *testing.T) {
 	k := onRealKafka(t, harness.NeedBroker(t), newWorld(t))
 	k.topics()
-	k.allow(kmsg.ACLResourceTypeTopic, "arrivals", kmsg.ACLOperationDescribe)
-	k.allow(kmsg.ACLResourceTypeTopic, "predictions", kmsg.ACLOperationWrite)
-	k.allow(kmsg.ACLResourceTypeGroup, "group", kmsg.ACLOperationDescribe)
+	k.allow(kadm.OpDescribe, []string{"arrivals"}, "group")
+	k.allow(kadm.OpWrite, []string{"predictions"})
 	foreign := strings.Replace(k.tls(), "/ca.pem", "/other-ca.pem", 1)
 	name := strings.Replace(k.tls(), "}", ", server_name: kafka.example}", 1)
 	for i, c := range []struct {

@@ -149,7 +149,7 @@ func (w *world) drain(p *harness.Process) {
 func (w *world) makeTopics(partitions map[string]int) {
 	w.t.Helper()
 	w.must(w.kafka.MakeTopics(w.t.Context(), partitions))
-	w.t.Cleanup(func() { _ = w.kafka.RemoveTopics(context.Background(), slices.Collect(maps.Keys(partitions))...) })
+	w.t.Cleanup(func() { _, _ = w.kafka.DeleteTopics(context.Background(), slices.Collect(maps.Keys(partitions))...) })
 }
 
 // follow notes records of topics as another client than ours reads them, until the test ends.
@@ -210,15 +210,15 @@ func (w *world) decode(r *kgo.Record) (p event.Prediction, err error) {
 	return p, fmt.Errorf("no content-type %s in %v", codec.ContentType(), r.Headers)
 }
 
-// ends are the next offsets of a topic's partitions, for a reader of everything.
-func (w *world) ends(topic string, partitions int) []int64 {
+// ends are the next offsets of a topic's partitions.
+func (w *world) ends(topic string) map[int]int64 {
 	w.t.Helper()
-	ends, err := w.kafka.Ends(w.t.Context(), topic, partitions, false)
+	ends, err := w.kafka.Ends(w.t.Context(), topic)
 	w.must(err)
 	return ends
 }
 
-func sum(of []int64) (n int64) {
+func sum(of map[int]int64) (n int64) {
 	for _, v := range of {
 		n += v
 	}
@@ -228,14 +228,14 @@ func sum(of []int64) (n int64) {
 // awaitPredictions returns when at least n predictions are published.
 func (w *world) awaitPredictions(n int64) {
 	w.t.Helper()
-	published := func() int64 { return sum(w.ends("predictions", 3)) }
+	published := func() int64 { return sum(w.ends("predictions")) }
 	w.await(fmt.Sprintf("%d predictions are published", n), func() bool { return published() >= n }, func() string { return fmt.Sprintf("%d are", published()) })
 }
 
 // lag is how many arrivals the group has not committed.
 func (w *world) lag() int64 {
 	w.t.Helper()
-	committed, err := w.kafka.Committed(w.t.Context(), "test", "arrivals", 3)
+	committed, err := w.kafka.Committed(w.t.Context(), "test", "arrivals")
 	w.must(err)
-	return sum(w.ends("arrivals", 3)) - sum(committed)
+	return sum(w.ends("arrivals")) - sum(committed)
 }
