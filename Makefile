@@ -44,7 +44,7 @@ bench: ## the benchmarks, in the users' units
 integration: ## what talks to Redis and Kafka: the database REDIS, written to, and a real Kafka, run in the directory KAFKA
 	tools/kafka/kafka.sh start $(KAFKA)
 	RIVULET_TEST_REDIS=$(REDIS) RIVULET_TEST_REDIS_SERVER=$$(command -v redis-server) RIVULET_TEST_KAFKA_DIR=$(KAFKA) \
-	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./internal/redistest ./internal/app ./internal/integration; \
+	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./internal/harness ./internal/app ./internal/integration; \
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); exit $$status
 
 chaos: ## faults for FOR, decided by SEED, on a Kafka and a Redis of its own: who lost what, as a table (docs/faults.md)

@@ -19,7 +19,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/infer"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
 	"rivulet/internal/replay"
 	"rivulet/serving"
 	"rivulet/trainer"
@@ -97,7 +97,7 @@ func (g *growthBench) train(b *testing.B) *artifact.Bundle {
 	}
 	o := trainer.Defaults()
 	o.Nodes, o.Ratio = benchSynthetic, 0
-	outcome, err := trainer.Train(b.Context(), g.data, o, time.Now(), &progress.Lines{W: io.Discard})
+	outcome, err := trainer.Train(b.Context(), g.data, o, time.Now(), &cli.Lines{W: io.Discard})
 	if err != nil {
 		b.Fatal(err)
 	}

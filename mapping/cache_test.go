@@ -82,7 +82,7 @@ func mustRows(t *testing.T, l Lookup, ids ...string) []infer.Row {
 }
 
 func TestCachedAsksOnlyForMisses(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	memory := FromArtifact(numbered(50, 3))
 	inner := &recorded{Lookup: memory}
 	cached := NewCached(inner, 1<<20)
@@ -163,7 +163,7 @@ func TestCachedNoIDs(t *testing.T) {
 }
 
 func TestCachedStaysInBounds(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const maxBytes = 64 << 10
 	memory := FromArtifact(numbered(5000, 4))
 	cached := NewCached(memory, maxBytes)
@@ -217,7 +217,7 @@ func TestCachedEqualsInner(t *testing.T) {
 }
 
 func TestCachedConcurrently(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	memory := FromArtifact(numbered(400, 4))
 	cached := NewCached(memory, 20<<10)
 	var wg sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/redistest"
+	"rivulet/internal/harness"
 )
 
 // idKinds are forms of external ids.
@@ -98,7 +98,10 @@ func TestRedisRowMemory(t *testing.T) {
 		client, prefix := realRedis(t)
 		holdRowMemory(t, client, prefix)
 	})
-	t.Run("cluster", func(t *testing.T) { holdRowMemory(t, onCluster(t, redistest.Shared(t)), "test:") })
+	t.Run("cluster", func(t *testing.T) {
+		client, prefix := connectAt(t, harness.SharedCluster(t).Place(t))
+		holdRowMemory(t, client, prefix)
+	})
 }
 
 func holdRowMemory(t *testing.T, client redis.UniversalClient, prefix string) {

@@ -3,8 +3,6 @@ package mapping
 import (
 	"context"
 	"errors"
-	"fmt"
-	"hash/fnv"
 	"os"
 	"slices"
 	"strconv"
@@ -12,59 +10,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"rivulet/artifact"
 	"rivulet/infer"
-	"rivulet/internal/redistest"
+	"rivulet/internal/harness"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	redistest.CloseShared()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(harness.Tests{M: m}.Run()) }
 
-// onRedis runs a test on the embedded server, on the one that RIVULET_TEST_REDIS names, and on a cluster of real ones. Of
-// the second it touches only keys under a prefix of its own, and removes them.
+// onRedis runs a test on the embedded server, a real one and a cluster.
 func onRedis(t *testing.T, test func(t *testing.T, client redis.UniversalClient, prefix string)) {
-	t.Run("embedded", func(t *testing.T) {
-		test(t, connect(t, "redis://"+miniredis.RunT(t).Addr()), "test:")
-	})
-	t.Run("real", func(t *testing.T) {
-		client, prefix := realRedis(t)
+	harness.EachRedis(t, func(t *testing.T, at harness.RedisPlace) {
+		client, prefix := connectAt(t, at)
 		test(t, client, prefix)
 	})
-	t.Run("cluster", func(t *testing.T) { test(t, onCluster(t, redistest.Shared(t)), "test:") })
 }
 
-// onCluster makes a client of a cluster.
-func onCluster(t testing.TB, c *redistest.Cluster) redis.UniversalClient {
+// connectAt makes a client of a place, and removes what the test writes there.
+func connectAt(t testing.TB, at harness.RedisPlace) (client redis.UniversalClient, prefix string) {
 	t.Helper()
-	addrs := c.Addrs()
-	return connectTo(t, RedisOptions{URL: "redis://" + addrs[0], Hosts: addrs[1:], Cluster: true, MaxRetries: -1})
+	client = connectTo(t, RedisOptions{URL: at.URL, Hosts: at.Hosts, Cluster: at.Cluster, MaxRetries: -1})
+	t.Cleanup(func() { _ = harness.Erase(context.Background(), client, at.Prefix+":*") })
+	return client, at.Prefix + ":"
 }
 
 func realRedis(t testing.TB) (client redis.UniversalClient, prefix string) {
 	t.Helper()
-	url := os.Getenv("RIVULET_TEST_REDIS")
-	if url == "" {
-		t.Skip("RIVULET_TEST_REDIS is not set to the URL of a Redis for tests")
-	}
-	client = connect(t, url)
-	hash := fnv.New32a()
-	fmt.Fprint(hash, t.Name(), os.Getpid())
-	prefix = fmt.Sprintf("rivulet-test:%08x:", hash.Sum32())
-	t.Cleanup(func() {
-		it := client.Scan(context.Background(), 0, prefix+"*", 10_000).Iterator()
-		for it.Next(context.Background()) {
-			client.Unlink(context.Background(), it.Val())
-		}
-	})
-	return client, prefix
+	return connectAt(t, harness.RealRedis(t))
 }
 
 func connect(t testing.TB, url string) redis.UniversalClient {

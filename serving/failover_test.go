@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
-	"rivulet/internal/redistest"
+	"rivulet/internal/harness"
 	"rivulet/mapping"
 )
 
@@ -76,10 +76,9 @@ func (r *readers) more(t *testing.T, n int64) {
 // TestClusterUnderLoad moves slots, of control keys and of rows, and kills a master, while batches are answered and a
 // version is published. A move is not noticed; while a master is dead answers fail, and none is wrong.
 func TestClusterUnderLoad(t *testing.T) {
-	c := redistest.StartCluster(t, 3, 1)
-	at := ofCluster(c)
-	at.MaxRetries = 5
-	s := newServer(t, at)
+	c := harness.StartCluster(t, 3, 1)
+	at := c.Place(t)
+	s := newServer(t, mapping.RedisOptions{URL: at.URL, Hosts: at.Hosts, Cluster: true, MaxRetries: 5}, at.Prefix)
 	client := s.client.(*redis.ClusterClient)
 	first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
 	s.publish(t, first)
@@ -146,8 +145,8 @@ func TestClusterUnderLoad(t *testing.T) {
 
 // TestSentinelFailover: the client finds the new master by itself, and what is published is there.
 func TestSentinelFailover(t *testing.T) {
-	watched := redistest.StartWatched(t)
-	s := newServer(t, mapping.RedisOptions{URL: "redis://" + watched.Sentinel.Addr, Sentinel: mapping.Sentinel{Master: "rivulet"}, MaxRetries: 3})
+	watched := harness.StartWatched(t)
+	s := newServer(t, mapping.RedisOptions{URL: "redis://" + watched.Sentinel.Addr, Sentinel: mapping.Sentinel{Master: "rivulet"}, MaxRetries: 3}, "test")
 	first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
 	s.publish(t, first)
 	w, log := newWatcherOf(t, s.client, s.prefix, "consumer", 0)
@@ -181,8 +180,8 @@ func TestSentinelFailover(t *testing.T) {
 // TestRestartedEmpty: a Redis that comes back without anything makes lookups fail, and a publication of the same artifact
 // mends it.
 func TestRestartedEmpty(t *testing.T) {
-	server := redistest.Start(t)
-	s := newServer(t, mapping.RedisOptions{URL: server.URL(), MaxRetries: 3})
+	server := harness.StartRedis(t)
+	s := newServer(t, mapping.RedisOptions{URL: server.URL(), MaxRetries: 3}, "test")
 	b := bundle(t, 1, "v1")
 	s.publish(t, b)
 	w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 0)

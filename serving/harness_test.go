@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
@@ -23,17 +19,12 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/redistest"
+	"rivulet/internal/harness"
 	"rivulet/mapping"
 )
 
 // TestMain holds that nothing that was started goes on after its test.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		redistest.CloseShared()
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(harness.Tests{M: m}) }
 
 // server is a Redis with a prefix of the test's own.
 type server struct {
@@ -42,31 +33,15 @@ type server struct {
 	prefix string
 }
 
-// onRedis runs a test on the embedded server, on the one that RIVULET_TEST_REDIS names, and on a cluster of real ones. Of
-// the second it touches only keys under a prefix of its own, and removes them.
+// onRedis runs a test on the embedded server, a real one and a cluster, and removes what it writes there.
 func onRedis(t *testing.T, test func(t *testing.T, s *server)) {
-	t.Run("embedded", func(t *testing.T) {
-		test(t, newServer(t, mapping.RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}))
+	harness.EachRedis(t, func(t *testing.T, at harness.RedisPlace) {
+		test(t, newServer(t, mapping.RedisOptions{URL: at.URL, Hosts: at.Hosts, Cluster: at.Cluster}, at.Prefix))
 	})
-	t.Run("real", func(t *testing.T) {
-		url := os.Getenv("RIVULET_TEST_REDIS")
-		if url == "" {
-			t.Skip("RIVULET_TEST_REDIS is not set to the URL of a Redis for tests")
-		}
-		test(t, newServer(t, mapping.RedisOptions{URL: url}))
-	})
-	t.Run("cluster", func(t *testing.T) { test(t, newServer(t, ofCluster(redistest.Shared(t)))) })
 }
 
-func ofCluster(c *redistest.Cluster) mapping.RedisOptions {
-	addrs := c.Addrs()
-	return mapping.RedisOptions{URL: "redis://" + addrs[0], Hosts: addrs[1:], Cluster: true}
-}
-
-func newServer(t *testing.T, at mapping.RedisOptions) *server {
-	hash := fnv.New32a()
-	fmt.Fprint(hash, t.Name(), os.Getpid())
-	s := &server{at: at, prefix: fmt.Sprintf("rivulet-test:%08x", hash.Sum32())}
+func newServer(t *testing.T, at mapping.RedisOptions, prefix string) *server {
+	s := &server{at: at, prefix: prefix}
 	s.client = s.connect(t)
 	s.clear(t)
 	t.Cleanup(func() { s.clear(t) })
@@ -89,30 +64,9 @@ func (s *server) connect(t *testing.T) redis.UniversalClient {
 }
 
 // keys are all keys of the test.
-func (s *server) keys(t *testing.T) (all []string) {
+func (s *server) keys(t *testing.T) []string {
 	t.Helper()
-	var mu sync.Mutex
-	scan := func(ctx context.Context, client *redis.Client) error {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, pattern := range []string{s.prefix + ":*", "{" + s.prefix + "}:*"} {
-			it := client.Scan(ctx, 0, pattern, 1000).Iterator()
-			for it.Next(ctx) {
-				all = append(all, it.Val())
-			}
-			if err := it.Err(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var err error
-	switch client := s.client.(type) {
-	case *redis.Client:
-		err = scan(context.Background(), client)
-	case *redis.ClusterClient:
-		err = client.ForEachMaster(context.Background(), scan)
-	}
+	all, err := harness.Keys(context.Background(), s.client, harness.Below(s.prefix)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,10 +100,8 @@ func (s *server) dataOf(t *testing.T, version string) string {
 }
 
 func (s *server) clear(t *testing.T) {
-	for _, key := range s.keys(t) {
-		if err := s.client.Del(context.Background(), key).Err(); err != nil {
-			t.Fatal(err)
-		}
+	if err := harness.Erase(context.Background(), s.client, harness.Below(s.prefix)...); err != nil {
+		t.Fatal(err)
 	}
 }
 

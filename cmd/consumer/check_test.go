@@ -8,7 +8,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
 	"rivulet/internal/devstack"
-	"rivulet/internal/program/programtest"
+	"rivulet/internal/harness"
 )
 
 // The exit status says whether all is well, and each check has its line.
@@ -40,7 +40,7 @@ func TestCheck(t *testing.T) {
 			"ok kafka topic predictions", "ok kafka topic arrivals.dead", "ok kafka group", "FAILED redis redis://127.0.0.1:1: unreachable", "skipped redis version"}},
 		{[]string{"--artifact", dir, "--kafka.tls.enabled", "--kafka.tls.ca_file=" + dir + "/none"}, "kafka.tls.ca_file: open " + dir + "/none", nil},
 	} {
-		out, err := programtest.Run(command(), append([]string{"check", "--kafka.brokers", kafka.Addr()}, c.args...)...)
+		out, err := harness.Execute(command(), append([]string{"check", "--kafka.brokers", kafka.Addr()}, c.args...)...)
 		if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 			t.Errorf("%v: got %v, want %q", c.args, err, c.fails)
 		}

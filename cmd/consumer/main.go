@@ -14,11 +14,11 @@ import (
 
 	"rivulet/config"
 	"rivulet/internal/app"
+	"rivulet/internal/cli"
 	"rivulet/internal/observe"
-	"rivulet/internal/program"
 )
 
-func main() { program.Main(command()) }
+func main() { cli.Main(command()) }
 
 func command() *cobra.Command {
 	cmd := &cobra.Command{

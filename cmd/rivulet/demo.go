@@ -11,10 +11,10 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/config"
-	"rivulet/internal/dataflag"
+	"rivulet/internal/cli"
+	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/demo"
 	"rivulet/internal/observe"
-	"rivulet/internal/progress"
 	"rivulet/trainer"
 )
 
@@ -80,7 +80,7 @@ func demoCommand() *cobra.Command {
 		if o.Log, err = observe.NewLogger("warn", "text", os.Stderr); err != nil {
 			return err
 		}
-		o.Progress = progress.Stderr()
+		o.Progress = cli.Stderr()
 		d, err := data.Open(fallback)
 		if err != nil {
 			return err

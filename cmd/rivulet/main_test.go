@@ -7,7 +7,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
-	"rivulet/internal/program/programtest"
+	"rivulet/internal/harness"
 )
 
 func TestWrongFlagsAreNamed(t *testing.T) {
@@ -30,7 +30,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`if any flags in the group [grow artifact] are set`:        "demo --grow --artifact x",
 		`if any flags in the group [grow labels] are set`:          "demo --grow --labels",
 	} {
-		if _, err := programtest.Run(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := harness.Execute(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestInspectShowsAnArtifact(t *testing.T) {
 	if err := artifact.Write(dir, b); err != nil {
 		t.Fatal(err)
 	}
-	out, err := programtest.Run(root(), "inspect", dir)
+	out, err := harness.Execute(root(), "inspect", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestInspectShowsAnArtifact(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if _, err := programtest.Run(root(), "inspect", dir+"-nowhere"); err == nil {
+	if _, err := harness.Execute(root(), "inspect", dir+"-nowhere"); err == nil {
 		t.Error("a directory that is not there was inspected")
 	}
 }

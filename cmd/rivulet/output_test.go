@@ -9,7 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/event"
-	"rivulet/internal/program/programtest"
+	"rivulet/internal/harness"
 )
 
 // write writes an artifact and returns its directory.
@@ -45,7 +45,7 @@ func TestInspectShowsConfidenceAndWhatIsKept(t *testing.T) {
 		"embeddings only in joint attachment: there are no tables of features":          artifacttest.Bundle(1, artifacttest.Size{}),
 		"no cluster means are kept": artifacttest.Bundle(1, artifacttest.Size{}),
 	} {
-		out, err := programtest.Run(root(), "inspect", write(t, b))
+		out, err := harness.Execute(root(), "inspect", write(t, b))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestInspectShowsConfidenceAndWhatIsKept(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	out, err := programtest.Run(root(), "inspect", write(t, artifacttest.Bundle(1, artifacttest.Size{})))
+	out, err := harness.Execute(root(), "inspect", write(t, artifacttest.Bundle(1, artifacttest.Size{})))
 	if err != nil || strings.Contains(out, "calibration error") || strings.Contains(out, "threshold") {
 		t.Errorf("%v; a confidence that nobody measured is in\n%s", err, out)
 	}
@@ -100,7 +100,7 @@ func TestPredictRepresentsAndAbstains(t *testing.T) {
 // What a stream is compared with is shown, or that there is nothing.
 func TestInspectShowsTheReference(t *testing.T) {
 	b := described()
-	out, err := programtest.Run(root(), "inspect", write(t, b))
+	out, err := harness.Execute(root(), "inspect", write(t, b))
 	if err != nil || !strings.Contains(out, "no reference is kept") {
 		t.Errorf("without a reference: %v\n%s", err, out)
 	}
@@ -108,7 +108,7 @@ func TestInspectShowsTheReference(t *testing.T) {
 	h := artifact.NewHistogram([]float64{1, 2})
 	b.Manifest.Reference = artifact.Reference{Nodes: 40, UnknownNeighbours: 0.25, FeatureNorm: h, FeatureCount: h,
 		Models: map[string]artifact.ModelReference{"sgc": {Accuracy: 92.5, Confidence: 0.875, Classes: []float64{0.5, 0.25, 0.25}}}}
-	out, err = programtest.Run(root(), "inspect", write(t, b))
+	out, err = harness.Execute(root(), "inspect", write(t, b))
 	if want := "40 nodes, 25.0% of their neighbours unknown; sgc 92.50% right, confidence 0.875"; err != nil || !strings.Contains(out, want) {
 		t.Errorf("want %q: %v\n%s", want, err, out)
 	}

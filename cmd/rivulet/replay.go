@@ -12,7 +12,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/internal/app"
-	"rivulet/internal/dataflag"
+	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/replay"
 )
 
@@ -53,7 +53,7 @@ func replayCommand() *cobra.Command {
 		}
 		if out != "" {
 			return toLines(cmd.OutOrStdout(), out, func(w io.Writer) error {
-				_, err := replay.Replay(cmd.Context(), d, &replay.Lines{W: w}, o)
+				_, err := replay.Replay(cmd.Context(), replay.TestNodes(d), &replay.Lines{W: w}, o)
 				return err
 			})
 		}
@@ -83,7 +83,7 @@ func toTopic(cmd *cobra.Command, d *dataset.Dataset, codec event.Codec, o replay
 		return err
 	}
 	topic.In(codec)
-	n, err := replay.Replay(cmd.Context(), d, topic, o)
+	n, err := replay.Replay(cmd.Context(), replay.TestNodes(d), topic, o)
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, cfg.Kafka.Topics.Arrivals)
 	return err
 }

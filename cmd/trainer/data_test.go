@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/internal/program/programtest"
+	"rivulet/internal/harness"
 )
 
 // Every command that reads a data set reads Parquet too.
@@ -24,7 +24,7 @@ func TestDataCommandsReadParquet(t *testing.T) {
 		t.Error("no command has --data")
 	}
 	out := filepath.Join(t.TempDir(), "artifact")
-	_, err := programtest.Run(root(), "train", "--data", "../../dataset/parquet/testdata/lists", "--format", "csv", "--out", out)
+	_, err := harness.Execute(root(), "train", "--data", "../../dataset/parquet/testdata/lists", "--format", "csv", "--out", out)
 	if err == nil || !strings.Contains(err.Error(), "neither nodes.csv") {
 		t.Errorf("--format csv on Parquet files: error %v", err)
 	}

@@ -14,9 +14,8 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/infer"
-	"rivulet/internal/dataflag"
-	"rivulet/internal/progress"
-	"rivulet/internal/usage"
+	"rivulet/internal/cli"
+	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 )
@@ -100,7 +99,7 @@ func evalCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		results, err := trainer.Study(cmd.Context(), d, f.o, progress.Stderr())
+		results, err := trainer.Study(cmd.Context(), d, f.o, cli.Stderr())
 		if err != nil {
 			return err
 		}
@@ -109,12 +108,12 @@ func evalCommand() *cobra.Command {
 		}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(study{d.Name, d.Fingerprint(), strings.Join(os.Args, " "), f.o.Run.Batch, d.Classes,
-				usage.PeakBytes(), results})
+				cli.PeakBytes(), results})
 		}
 		if err := eval.WriteTable(cmd.OutOrStdout(), results); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seeds %v, batches of %d, %.0f MB at most\n", d.Name, f.o.Seeds, f.o.Run.Batch, float64(usage.PeakBytes())/1e6)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seeds %v, batches of %d, %.0f MB at most\n", d.Name, f.o.Seeds, f.o.Run.Batch, float64(cli.PeakBytes())/1e6)
 		return err
 	}
 	return cmd

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/dataset/parquet"
-	"rivulet/internal/dataflag"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
+	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
 )
 
@@ -55,7 +55,7 @@ func growCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		results, err := trainer.Grow(cmd.Context(), d, o, progress.Stderr())
+		results, err := trainer.Grow(cmd.Context(), d, o, cli.Stderr())
 		if err != nil {
 			return err
 		}

@@ -15,9 +15,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset/parquet"
 	"rivulet/infer"
-	"rivulet/internal/dataflag"
-	"rivulet/internal/progress"
-	"rivulet/internal/usage"
+	"rivulet/internal/cli"
+	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/weights"
@@ -179,7 +178,7 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 		o.Weights[m.Model] = m.built
 	}
 	o.Hidden = hidden(models, o.Hidden)
-	outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), progress.Stderr())
+	outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), cli.Stderr())
 	if err != nil {
 		return err
 	}
@@ -187,7 +186,7 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 		return err
 	}
 	r := importReport{Weights: models, Calibrated: true, report: report{Artifact: f.out, Version: outcome.Bundle.Manifest.Version,
-		Seconds: outcome.Seconds, PeakBytes: usage.PeakBytes(), Results: outcome.Results}}
+		Seconds: outcome.Seconds, PeakBytes: cli.PeakBytes(), Results: outcome.Results}}
 	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error { return r.report.print(w, outcome.Bundle.Manifest) })
 }
 
@@ -227,7 +226,7 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 		return err
 	}
 	r := importReport{Weights: models, report: report{Artifact: f.out, Version: b.Manifest.Version, Results: []eval.Result{},
-		Seconds: time.Since(start).Seconds(), PeakBytes: usage.PeakBytes()}}
+		Seconds: time.Since(start).Seconds(), PeakBytes: cli.PeakBytes()}}
 	return f.print(w, r, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "not calibrated: without the data the temperature is 1, and no accuracy is measured\n"+
 			"models %s, default %s; artifact %s in %s\n", strings.Join(modelNames(b), ", "), b.Manifest.DefaultModel, b.Manifest.Version, f.out)

@@ -12,7 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
-	"rivulet/internal/program/programtest"
+	"rivulet/internal/harness"
 )
 
 // stateDict writes a model's weights as PyTorch has them, [out, in], in a file of safetensors; names are those of package
@@ -49,7 +49,7 @@ const importData = " --preset small --preset-nodes 600 --nodes 18 "
 
 func run(t *testing.T, line string) string {
 	t.Helper()
-	out, err := programtest.Run(root(), strings.Fields(line)...)
+	out, err := harness.Execute(root(), strings.Fields(line)...)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
@@ -164,7 +164,7 @@ func TestImportRefuses(t *testing.T) {
 		`the artifact has none`:                       line + "sgc --artifact " + dir + "/bare",
 		`is not empty`:                                strings.Replace(line, dir+"/out", dir+"/sgc", 1) + "sgc" + importData,
 	} {
-		if out, err := programtest.Run(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
+		if out, err := harness.Execute(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q\n%s", line, err, want, out)
 		}
 	}

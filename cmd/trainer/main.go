@@ -4,10 +4,10 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"rivulet/internal/program"
+	"rivulet/internal/cli"
 )
 
-func main() { program.Main(root()) }
+func main() { cli.Main(root()) }
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/internal/program/programtest"
+	"rivulet/internal/harness"
 )
 
 func TestWrongFlagsAreNamed(t *testing.T) {
 	occupied := t.TempDir()
-	if _, err := programtest.Run(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--out", filepath.Join(occupied, "first")); err != nil {
+	if _, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--out", filepath.Join(occupied, "first")); err != nil {
 		t.Fatal(err)
 	}
 	for want, line := range map[string]string{
@@ -27,7 +27,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`accepts 1 arg(s), received 0`:          "activate",
 		`--keep is -1, want 0 or more`:          "prune --keep -1",
 	} {
-		if _, err := programtest.Run(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := harness.Execute(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 // train --json prints one object with the agreed keys, and nothing else.
 func TestTrainJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "artifact")
-	out, err := programtest.Run(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--out", dir, "--json")
+	out, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--out", dir, "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestTrainJSON(t *testing.T) {
 // Method learned says how it went, and its flags change the run; they are refused for methods that do not read them.
 func TestTrainLearned(t *testing.T) {
 	run := func(line string) (string, error) {
-		return programtest.Run(root(), append(strings.Fields("train --preset small --preset-nodes 600 --nodes 12 --out "+filepath.Join(t.TempDir(), "a")), strings.Fields(line)...)...)
+		return harness.Execute(root(), append(strings.Fields("train --preset small --preset-nodes 600 --nodes 12 --out "+filepath.Join(t.TempDir(), "a")), strings.Fields(line)...)...)
 	}
 	type outcome struct {
 		Learned struct {
@@ -120,7 +120,7 @@ func TestTrainLearned(t *testing.T) {
 func TestEval(t *testing.T) {
 	dir := t.TempDir()
 	csv, markdown := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.md")
-	out, err := programtest.Run(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "solved,random", "--ratios", "0.02,0.04", "--seeds", "0,1",
+	out, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "solved,random", "--ratios", "0.02,0.04", "--seeds", "0,1",
 		"--calibrations", "none", "--json", "--csv", csv, "--markdown", markdown)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestEval(t *testing.T) {
 			t.Errorf("%s has %d lines, want %d", filepath.Base(file), n, lines)
 		}
 	}
-	if _, err := programtest.Run(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "magic"); err == nil || !strings.Contains(err.Error(), `method is "magic"`) {
+	if _, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "magic"); err == nil || !strings.Contains(err.Error(), `method is "magic"`) {
 		t.Errorf("error %v", err)
 	}
 }

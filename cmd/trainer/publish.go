@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,27 +12,9 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/internal/app"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
 	"rivulet/serving"
 )
-
-// withPublisher gives a command the publisher that its settings name.
-func withPublisher(cmd *cobra.Command, settings config.RedisServer, work func(context.Context, *serving.Publisher) error) error {
-	return withRedis(cmd.Context(), settings, work)
-}
-
-func withRedis(ctx context.Context, settings config.RedisServer, work func(context.Context, *serving.Publisher) error) error {
-	client, err := app.ConnectRedis(settings)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	p, err := serving.NewPublisher(client, settings.Prefix)
-	if err != nil {
-		return err
-	}
-	return work(ctx, p)
-}
 
 // settings are a command's, from its flags, the environment and the file.
 func settings[T any](cmd *cobra.Command) (T, error) {
@@ -66,7 +47,7 @@ func publishCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		lines := progress.Stderr()
+		lines := cli.Stderr()
 		o := serving.PublishOptions{Keep: keep, Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
 		if keep == 0 {
 			return fmt.Errorf("--keep is 0, want 1 or more, or -1 for all: there would be nothing to roll back to")
@@ -78,8 +59,8 @@ func publishCommand() *cobra.Command {
 		default:
 			o.Expect = &expect
 		}
-		return withPublisher(cmd, cfg.Redis, func(ctx context.Context, p *serving.Publisher) error {
-			if err := p.Publish(ctx, bundle, o); err != nil {
+		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
+			if err := p.Publish(cmd.Context(), bundle, o); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT under prefix %s\n", bundle.Manifest.Version, cfg.Redis.Prefix)
@@ -97,8 +78,8 @@ func versionsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return withPublisher(cmd, cfg.Redis, func(ctx context.Context, p *serving.Publisher) error {
-			infos, err := p.Versions(ctx)
+		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
+			infos, err := p.Versions(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -121,8 +102,8 @@ func activateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return withPublisher(cmd, cfg.Redis, func(ctx context.Context, p *serving.Publisher) error {
-			if err := p.SetCurrent(ctx, args[0]); err != nil {
+		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
+			if err := p.SetCurrent(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT\n", args[0])
@@ -149,8 +130,8 @@ func pruneCommand() *cobra.Command {
 		if keep < 0 {
 			return fmt.Errorf("--keep is %d, want 0 or more", keep)
 		}
-		return withPublisher(cmd, cfg.Redis, func(ctx context.Context, p *serving.Publisher) error {
-			removed, err := p.Prune(ctx, keep)
+		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
+			removed, err := p.Prune(cmd.Context(), keep)
 			for _, version := range removed {
 				fmt.Fprintln(cmd.OutOrStdout(), "removed", version)
 			}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -19,8 +18,10 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/internal/dataflag"
-	"rivulet/internal/progress"
+	"rivulet/internal/app"
+	"rivulet/internal/cli"
+	"rivulet/internal/cli/dataflag"
+	"rivulet/internal/refresh"
 	"rivulet/trainer"
 )
 
@@ -92,13 +93,17 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r := &refresher{refreshFlags: f, cfg: cfg, data: d, lines: progress.Stderr(), log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)), now: time.Now}
-		report := func(o *refreshed) error { return f.report(cmd.OutOrStdout(), o) }
+		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+		r, err := f.refresher(d, app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log}, cli.Stderr(), log)
+		if err != nil {
+			return err
+		}
+		report := func(o *refresh.Report) error { return f.report(cmd.OutOrStdout(), o) }
 		if f.every == 0 {
-			o, err := r.once(cmd.Context(), f.out, f.dataOut)
+			o, err := once(cmd.Context(), r, f.out, f.dataOut)
 			return errors.Join(report(o), err)
 		}
-		return r.repeat(cmd.Context(), consumer.SystemClock{}, report)
+		return f.repeat(cmd.Context(), r, consumer.SystemClock{}, report)
 	}
 	return cmd
 }
@@ -112,14 +117,11 @@ func (f *refreshFlags) check() error {
 	case f.keep == 0 || f.keep < -1:
 		return fmt.Errorf("--keep is %d, want 1 or more, or -1 for all", f.keep)
 	}
-	from, err := parseSource(f.from)
+	from, _, err := f.sources()
 	if err != nil {
-		return fmt.Errorf("--from is %q: %w", f.from, err)
+		return err
 	}
-	if _, err := parseSource(f.labels); f.labels != "" && err != nil {
-		return fmt.Errorf("--labels is %q: %w", f.labels, err)
-	}
-	if f.group != "" && from.topic == "" {
+	if f.group != "" && from.Topic == "" {
 		return fmt.Errorf("--group is %s, but --from %s is no topic", f.group, f.from)
 	}
 	if f.group != "" && f.dataOut == "" {
@@ -129,6 +131,28 @@ func (f *refreshFlags) check() error {
 		return nil
 	}
 	return artifact.CheckTarget(f.out)
+}
+
+// sources are where arrivals and labels are.
+func (f *refreshFlags) sources() (arrivals, labels refresh.Source, err error) {
+	if arrivals, err = refresh.ParseSource(f.from); err != nil {
+		return arrivals, labels, fmt.Errorf("--from is %q: %w", f.from, err)
+	}
+	arrivals.Group = f.group
+	if f.labels != "" {
+		if labels, err = refresh.ParseSource(f.labels); err != nil {
+			return arrivals, labels, fmt.Errorf("--labels is %q: %w", f.labels, err)
+		}
+	}
+	return arrivals, labels, nil
+}
+
+// refresher makes what the flags ask for.
+func (f *refreshFlags) refresher(d *dataset.Dataset, services refresh.Services, progress trainer.Progress, log *slog.Logger,
+) (*refresh.Refresher, error) {
+	arrivals, labels, err := f.sources()
+	return &refresh.Refresher{Data: d, Arrivals: arrivals, Labels: labels, Services: services, Current: f.current, ToRedis: f.publish, Keep: f.keep,
+		MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, err
 }
 
 // options are those of the artifact that serves, with what was said.
@@ -162,35 +186,47 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 }
 
 // report prints what a refresh did; nil is one that did not come so far.
-func (f *refreshFlags) report(w io.Writer, o *refreshed) error {
+func (f *refreshFlags) report(w io.Writer, o *refresh.Report) error {
 	if o == nil {
 		return nil
 	}
 	if f.asJSON {
 		return json.NewEncoder(w).Encode(o)
 	}
-	return o.print(w)
+	return o.Print(w)
+}
+
+// once makes an artifact and publishes it. The report that comes with an error says how far it came; nil: nothing was read.
+func once(ctx context.Context, r *refresh.Refresher, out, dataOut string) (*refresh.Report, error) {
+	round, err := r.Make(ctx, out)
+	if round == nil {
+		return nil, err
+	}
+	if err == nil {
+		err = r.Publish(ctx, round, dataOut)
+	}
+	return &round.Report, err
 }
 
 // repeat refreshes again and again until ctx ends. A refresh that fails is logged; the next one reads the same arrivals.
-func (r *refresher) repeat(ctx context.Context, clock consumer.Clock, report func(*refreshed) error) error {
+func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock consumer.Clock, report func(*refresh.Report) error) error {
 	for ctx.Err() == nil {
-		name := r.now().UTC().Format("20060102T150405.000Z")
+		name := r.Now().UTC().Format("20060102T150405.000Z")
 		dataOut := ""
-		if r.dataOut != "" {
-			dataOut = filepath.Join(r.dataOut, name)
+		if f.dataOut != "" {
+			dataOut = filepath.Join(f.dataOut, name)
 		}
-		o, err := r.once(ctx, filepath.Join(r.out, name), dataOut)
+		o, err := once(ctx, r, filepath.Join(f.out, name), dataOut)
 		if ctx.Err() != nil {
 			break
 		}
 		if err != nil {
-			r.log.Error("no refresh", "error", err)
+			r.Log.Error("no refresh", "error", err)
 		}
 		if err := report(o); err != nil {
 			return err
 		}
-		fired, stop := clock.NewTimer(r.every)
+		fired, stop := clock.NewTimer(f.every)
 		select {
 		case <-fired:
 		case <-ctx.Done():
@@ -199,16 +235,3 @@ func (r *refresher) repeat(ctx context.Context, clock consumer.Clock, report fun
 	}
 	return nil
 }
-
-// refresher makes one artifact after another of a graph that grows.
-type refresher struct {
-	*refreshFlags
-	cfg   config.Refresh
-	data  *dataset.Dataset
-	lines *progress.Lines
-	log   *slog.Logger
-	now   func() time.Time
-}
-
-// makeParent makes the directory that an artifact's is to be in.
-func makeParent(dir string) error { return os.MkdirAll(filepath.Dir(dir), 0o777) }

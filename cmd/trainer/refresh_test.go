@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -23,8 +22,8 @@ import (
 	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/devstack"
-	"rivulet/internal/program/programtest"
-	"rivulet/internal/progress"
+	"rivulet/internal/harness"
+	"rivulet/internal/refresh"
 	"rivulet/internal/replay"
 	"rivulet/trainer"
 )
@@ -110,11 +109,11 @@ func writeFile(t *testing.T, dir, name string, data []byte) {
 	}
 }
 
-// refresh runs the command with {} for a directory.
-func refresh(t *testing.T, dir, line string) (refreshed, error) {
+// runRefresh runs the command with {} for a directory.
+func runRefresh(t *testing.T, dir, line string) (refresh.Report, error) {
 	t.Helper()
-	out, err := programtest.Run(root(), strings.Fields(strings.ReplaceAll("refresh --json "+line, "{}", dir))...)
-	var o refreshed
+	out, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll("refresh --json "+line, "{}", dir))...)
+	var o refresh.Report
 	if out != "" {
 		if err := json.Unmarshal([]byte(out), &o); err != nil {
 			t.Fatalf("%v:\n%s", err, out)
@@ -125,7 +124,7 @@ func refresh(t *testing.T, dir, line string) (refreshed, error) {
 
 func mustRun(t *testing.T, dir, line string) {
 	t.Helper()
-	if _, err := programtest.Run(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...); err != nil {
+	if _, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -136,7 +135,7 @@ func TestRefreshFromFiles(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, arrivals, labels)
 	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5 --coverage 0.9 --means=false")
-	o, err := refresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first --out {}/second --data-out {}/later")
+	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first --out {}/second --data-out {}/later")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +159,7 @@ func TestRefreshFromFiles(t *testing.T) {
 		t.Errorf("the data that were kept are not those of the artifact: %v", err)
 	}
 
-	again, err := refresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/later --current {}/second --out {}/third")
+	again, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/later --current {}/second --out {}/third")
 	if err != nil || again.Artifact != "" || again.Merged.InT != len(arrivals) {
 		t.Errorf("nothing is new: %+v, %v", again, err)
 	}
@@ -168,7 +167,7 @@ func TestRefreshFromFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	r.Shuffle(len(labels), func(i, j int) { labels[i].ClassName, labels[j].ClassName = labels[j].ClassName, labels[i].ClassName })
 	writeLabels(t, dir, "shuffled.jsonl", labels)
-	refused, err := refresh(t, dir, "--from {}/arrivals.jsonl --labels {}/shuffled.jsonl --data {}/data --current {}/first --out {}/bad --data-out {}/worse --max-drop 2")
+	refused, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/shuffled.jsonl --data {}/data --current {}/first --out {}/bad --data-out {}/worse --max-drop 2")
 	if err == nil || !strings.Contains(err.Error(), "is refused: ") || refused.Data != "" || *refused.Accuracy > *refused.Was-2 {
 		t.Errorf("labels that are shuffled: %+v, %v", refused, err)
 	}
@@ -204,24 +203,24 @@ func TestRefreshFromKafka(t *testing.T) {
 	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 40")
 	mustRun(t, dir, "publish --artifact {}/first --redis "+redis.URL())
 	line := "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + broker.Addr() + " --publish --redis " + redis.URL()
-	o, err := refresh(t, dir, line+" --data {}/data --out {}/second --data-out {}/later")
+	o, err := runRefresh(t, dir, line+" --data {}/data --out {}/second --data-out {}/later")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Merged.Arrivals != 200 || o.Merged.Labelled != 200 || !o.Published || o.Before != mustRead(t, dir+"/first").Manifest.Version {
 		t.Errorf("%+v", o)
 	}
-	if out, err := programtest.Run(root(), "versions", "--redis.url", redis.URL()); err != nil || !strings.Contains(out, o.Version+"  complete  yes") {
+	if out, err := harness.Execute(root(), "versions", "--redis.url", redis.URL()); err != nil || !strings.Contains(out, o.Version+"  complete  yes") {
 		t.Errorf("%s is not CURRENT (%v):\n%s", o.Version, err, out)
 	}
-	if o, err = refresh(t, dir, line+" --data {}/later --out {}/none"); err == nil || !strings.Contains(err.Error(), "without --data-out") {
+	if o, err = runRefresh(t, dir, line+" --data {}/later --out {}/none"); err == nil || !strings.Contains(err.Error(), "without --data-out") {
 		t.Errorf("a group without --data-out: %v", err)
 	}
-	if o, err = refresh(t, dir, line+" --data {}/later --out {}/none --data-out {}/nothing"); err != nil || o.Merged.Arrivals != 0 || o.Artifact != "" {
+	if o, err = runRefresh(t, dir, line+" --data {}/later --out {}/none --data-out {}/nothing"); err != nil || o.Merged.Arrivals != 0 || o.Artifact != "" {
 		t.Errorf("the group has read all: %+v, %v", o, err)
 	}
 	produce(t, broker.Addr(), arrivals[200:], nil)
-	if o, err = refresh(t, dir, line+" --data {}/later --out {}/third --data-out {}/latest"); err != nil || o.Merged.Arrivals != len(arrivals)-200 || o.Merged.Labelled != len(arrivals)-200 {
+	if o, err = runRefresh(t, dir, line+" --data {}/later --out {}/third --data-out {}/latest"); err != nil || o.Merged.Arrivals != len(arrivals)-200 || o.Merged.Labelled != len(arrivals)-200 {
 		t.Errorf("the rest: %+v, %v", o, err)
 	}
 }
@@ -235,25 +234,20 @@ func produce(t *testing.T, broker string, arrivals []event.Arrival, labels []eve
 		t.Fatal(err)
 	}
 	defer transport.CloseIdleConnections()
-	topic, err := replay.NewTopic(brokers.Brokers, "arrivals", kafka.Gzip, transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := topic.Send(t.Context(), arrivals); err != nil {
-		t.Fatal(err)
-	}
-	w := &kafka.Writer{Addr: kafka.TCP(broker), Topic: "labels", Balancer: kafka.Murmur2Balancer{}, Transport: transport}
-	defer w.Close()
-	for k := range labels {
-		value, err := (event.Protobuf{}).AppendLabel(nil, &labels[k])
+	topic := func(name string) *replay.Topic {
+		topic, err := replay.NewTopic(brokers.Brokers, name, kafka.Gzip, transport, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.WriteMessages(t.Context(), kafka.Message{Key: []byte(labels[k].ID), Value: value,
-			Headers: []kafka.Header{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}}); k == 0 && err != nil {
-			t.Fatal(err)
-		}
-		w.BatchTimeout = time.Millisecond
+		return topic
+	}
+	if err := topic("arrivals").Send(t.Context(), arrivals); err != nil {
+		t.Fatal(err)
+	}
+	inProtobuf := topic("labels")
+	inProtobuf.In(event.Protobuf{})
+	if err := inProtobuf.SendLabels(t.Context(), labels); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -287,17 +281,20 @@ func TestRefreshRepeats(t *testing.T) {
 	}
 	cmd := refreshCommand()
 	f := &refreshFlags{from: dir + "/arrivals.jsonl", labels: dir + "/labels.jsonl", out: dir + "/out", dataOut: dir + "/grown", every: time.Hour,
-		maxDrop: 5, keep: 1, flags: cmd.Flags()}
-	f.run = trainerOptions()
+		maxDrop: 5, keep: 1, flags: cmd.Flags(), run: trainer.Defaults()}
+	f.run.Nodes = 40
 	var log bytes.Buffer
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	clock := &ticks{stop: stop, after: 4}
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	r := &refresher{refreshFlags: f, cfg: config.Default[config.Refresh](), data: d, lines: silent(), log: textLog(&log),
-		now: func() time.Time { return start.Add(time.Duration(len(clock.waits)) * time.Hour) }}
+	r, err := f.refresher(d, nil, trainer.Silent{}, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Now = func() time.Time { return start.Add(time.Duration(len(clock.waits)) * time.Hour) }
 	var joined []int
-	err = r.repeat(ctx, clock, func(o *refreshed) error {
+	err = f.repeat(ctx, r, clock, func(o *refresh.Report) error {
 		if o == nil {
 			joined = append(joined, -1)
 		} else {
@@ -344,18 +341,8 @@ func TestRefreshFlags(t *testing.T) {
 		`--labels is "` + dir + `": a directory`: "--from {}/arrivals.jsonl --labels {}",
 		"--group is g, but --from":               "--from {}/arrivals.jsonl --group g",
 	} {
-		if _, err := refresh(t, dir, "--data {}/data --out {}/out "+line); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := runRefresh(t, dir, "--data {}/data --out {}/out "+line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 	}
 }
-
-func trainerOptions() trainer.Options {
-	o := trainer.Defaults()
-	o.Nodes = 40
-	return o
-}
-
-func silent() *progress.Lines { return &progress.Lines{W: io.Discard} }
-
-func textLog(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

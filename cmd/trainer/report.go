@@ -16,7 +16,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/infer"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
 	"rivulet/trainer"
 	page "rivulet/trainer/report"
 )
@@ -146,7 +146,7 @@ func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Pag
 
 // measure runs what is neither in a file nor unwanted.
 func (f *reportFlags) measure(ctx context.Context, d *dataset.Dataset, p *page.Page) error {
-	f.sweeps.start(d, f.o, progress.Stderr())
+	f.sweeps.start(d, f.o, cli.Stderr())
 	if f.results == "" {
 		o := f.o
 		o.Traced = f.keep

@@ -8,7 +8,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/infer"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/mcond"
@@ -23,7 +23,7 @@ type sweeps struct {
 
 	set      *dataset.Dataset
 	one      trainer.StudyOptions
-	progress *progress.Lines
+	progress *cli.Lines
 	traces   map[bool]*trainer.Learned // of the first size and seed, by whether M started at random
 }
 
@@ -47,7 +47,7 @@ func (s *sweeps) check() error {
 	return nil
 }
 
-func (s *sweeps) start(d *dataset.Dataset, o trainer.StudyOptions, lines *progress.Lines) {
+func (s *sweeps) start(d *dataset.Dataset, o trainer.StudyOptions, lines *cli.Lines) {
 	o.Nodes, o.Ratios, o.Seeds = o.Nodes[:min(1, len(o.Nodes))], o.Ratios[:min(1, len(o.Ratios))], o.Seeds[:1]
 	o.Run.Models = o.Run.Models[:1]
 	o.Calibrations, o.Attachments, o.Ablations = []string{infer.PropagateNone}, nil, false

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"rivulet/graph"
-	"rivulet/internal/program/programtest"
+	"rivulet/internal/harness"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/mcond"
@@ -20,7 +20,7 @@ const tiny = " --preset small --preset-nodes 200 --nodes 8"
 func pageOf(t *testing.T, line string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
-	if _, err := programtest.Run(root(), strings.Fields("report"+line+" --out "+file)...); err != nil {
+	if _, err := harness.Execute(root(), strings.Fields("report"+line+" --out "+file)...); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -70,7 +70,7 @@ func TestReportKeepsTheStudysRun(t *testing.T) {
 // What eval --json prints is drawn without running anything again, with the figures that are in it.
 func TestReportOfResults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "eval.json")
-	out, err := programtest.Run(root(), strings.Fields("eval"+tiny+" --methods solved,random --calibrations none --json")...)
+	out, err := harness.Execute(root(), strings.Fields("eval"+tiny+" --methods solved,random --calibrations none --json")...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestReportOfResults(t *testing.T) {
 	if !drawn(t, withData, "sparsity") || !strings.Contains(withData, "<dd>small") {
 		t.Error("a part beside results from a file is not drawn")
 	}
-	_, err = programtest.Run(root(), strings.Fields("report --preset small --preset-nodes 300 --parts none --results "+file+" --out "+filepath.Join(t.TempDir(), "x"))...)
+	_, err = harness.Execute(root(), strings.Fields("report --preset small --preset-nodes 300 --parts none --results "+file+" --out "+filepath.Join(t.TempDir(), "x"))...)
 	if err == nil || !strings.Contains(err.Error(), "fingerprint") {
 		t.Errorf("results of other data: error %v", err)
 	}
@@ -116,7 +116,7 @@ func TestReportNamesWrongFlags(t *testing.T) {
 		"--rounds is for method learned, not solved":             tiny + " --methods solved --parts sparsity --rounds 2 --out " + dir + "/x",
 		"reading --results: open " + dir + "/nothing.json: no s": " --results " + dir + "/nothing.json --out " + dir + "/x",
 	} {
-		if _, err := programtest.Run(root(), strings.Fields("report"+line)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := harness.Execute(root(), strings.Fields("report"+line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("report%s: error %v, want %q", line, err, want)
 		}
 	}

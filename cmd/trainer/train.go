@@ -11,9 +11,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset/parquet"
-	"rivulet/internal/dataflag"
-	"rivulet/internal/progress"
-	"rivulet/internal/usage"
+	"rivulet/internal/cli"
+	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/mcond"
@@ -90,14 +89,14 @@ func trainCommand() *cobra.Command {
 		if err := learn.apply(&o, d, []string{o.Method}); err != nil {
 			return err
 		}
-		outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), progress.Stderr())
+		outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), cli.Stderr())
 		if err != nil {
 			return err
 		}
 		if err := artifact.Write(out, outcome.Bundle); err != nil {
 			return err
 		}
-		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, usage.PeakBytes(), outcome.Results, newLearned(outcome.Learned)}
+		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results, newLearned(outcome.Learned)}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 		}

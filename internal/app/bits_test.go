@@ -48,7 +48,7 @@ func TestPredictionsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines, answers bytes.Buffer
-	if _, err := replay.Replay(t.Context(), d, &replay.Lines{W: &lines}, replay.Options{Chunk: 250}); err != nil {
+	if _, err := replay.Replay(t.Context(), replay.TestNodes(d), &replay.Lines{W: &lines}, replay.Options{Chunk: 250}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := PredictLines(t.Context(), versions{serving.Pinned(v)}, &lines, &answers, LineOptions{Mode: consumer.Graph, Batch: 256}); err != nil {

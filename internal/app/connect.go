@@ -11,6 +11,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/mapping"
+	"rivulet/serving"
 )
 
 // ConnectRedis makes a client. It does not reach out yet; the caller closes it. An error names the setting that is wrong,
@@ -35,6 +36,20 @@ func ConnectRedis(s config.RedisServer) (redis.UniversalClient, error) {
 		}
 	}
 	return mapping.Connect(o)
+}
+
+// WithPublisher gives work a publisher with a connection of its own.
+func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) error {
+	client, err := ConnectRedis(s)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	p, err := serving.NewPublisher(client, s.Prefix)
+	if err != nil {
+		return err
+	}
+	return work(p)
 }
 
 // redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can be

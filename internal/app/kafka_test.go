@@ -23,8 +23,8 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
 	"rivulet/event"
-	"rivulet/internal/certtest"
 	"rivulet/internal/devstack"
+	"rivulet/internal/harness"
 	"rivulet/internal/replay"
 )
 
@@ -84,10 +84,10 @@ func send(t *testing.T, cfg config.Consumer, ids []string) {
 
 // Arrivals are produced, consumed and predicted over every way to connect, and predictions are compressed as asked.
 func TestWaysToConnect(t *testing.T) {
-	authority := certtest.New(t)
+	authority := harness.NewAuthority(t)
 	strict := authority.Server()
 	strict.ClientAuth, strict.ClientCAs = tls.RequireAndVerifyClientCert, authority.Pool()
-	cert, key := certtest.Files(t, authority.Sign("me", time.Now().Add(time.Hour)))
+	cert, key := harness.CertificateFiles(t, authority.Sign("me", time.Now().Add(time.Hour)))
 	ca := authority.File()
 	file := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(file, []byte("word\r\n"), 0o600); err != nil {
@@ -232,8 +232,8 @@ func TestRefusalsEndTheConsumer(t *testing.T) {
 }
 
 func TestWrongFilesAreNamed(t *testing.T) {
-	authority := certtest.New(t)
-	cert, key := certtest.Files(t, authority.Sign("me", time.Now().Add(time.Hour)))
+	authority := harness.NewAuthority(t)
+	cert, key := harness.CertificateFiles(t, authority.Sign("me", time.Now().Add(time.Hour)))
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)

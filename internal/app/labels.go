@@ -16,18 +16,14 @@ type labelSink interface {
 	RefuseLabel()
 }
 
-// followLabels reads the topic of labels until ctx ends. started, where not nil, is called when reading begins.
+// followLabels reads the topic of labels until ctx ends. started, if not nil, is called when reading begins.
 func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to labelSink, started func()) error {
-	transport, err := Transport(cfg.Kafka.Brokers, cfg.Labels.Topic)
-	if err != nil {
-		return err
-	}
-	defer transport.CloseIdleConnections()
-	r, err := consumer.NewReader(consumer.ReaderOptions{Brokers: cfg.Kafka.Brokers.Brokers, Transport: transport, Topic: cfg.Labels.Topic,
+	r, end, err := openReader(cfg.Kafka.Brokers, consumer.ReaderOptions{Topic: cfg.Labels.Topic,
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait, Logger: log})
 	if err != nil {
 		return err
 	}
+	defer end()
 	err = r.Follow(ctx, started, func(rec consumer.Record) {
 		var l event.Label
 		codec, ok := event.ForContentType(event.ContentTypeOf(rec.Headers))

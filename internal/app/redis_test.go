@@ -8,19 +8,18 @@ import (
 	"time"
 
 	"rivulet/config"
-	"rivulet/internal/certtest"
-	"rivulet/internal/redistest"
+	"rivulet/internal/harness"
 )
 
 // TestRedisOverTLS: a server that wants client certificates and has an ACL user whose password is in a file.
 func TestRedisOverTLS(t *testing.T) {
-	redistest.Need(t)
-	authority := certtest.New(t)
-	cert, key := certtest.Files(t, authority.Sign("server", time.Now().Add(time.Hour), "localhost", "127.0.0.1"))
-	server := redistest.Start(t, "--port", "0", "--tls-port", "{port}", "--tls-cert-file", cert, "--tls-key-file", key,
+	harness.NeedRedis(t)
+	authority := harness.NewAuthority(t)
+	cert, key := harness.CertificateFiles(t, authority.Sign("server", time.Now().Add(time.Hour), "localhost", "127.0.0.1"))
+	server := harness.StartRedis(t, "--port", "0", "--tls-port", "{port}", "--tls-cert-file", cert, "--tls-key-file", key,
 		"--tls-ca-cert-file", authority.File(), "--tls-auth-clients", "yes",
 		"--user", "default", "off", "--user", "reader", "on", ">sesame", "~*", "+@all")
-	clientCert, clientKey := certtest.Files(t, authority.Sign("client", time.Now().Add(time.Hour)))
+	clientCert, clientKey := harness.CertificateFiles(t, authority.Sign("client", time.Now().Add(time.Hour)))
 	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte("sesame\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -36,7 +35,7 @@ func TestRedisOverTLS(t *testing.T) {
 		"all is right":          {func(*config.RedisServer) {}, ""},
 		"a name of its own":     {func(s *config.RedisServer) { s.TLS.ServerName = "localhost" }, ""},
 		"another name":          {func(s *config.RedisServer) { s.TLS.ServerName = "elsewhere" }, "certificate is valid for localhost"},
-		"another authority":     {func(s *config.RedisServer) { s.TLS.CAFile = certtest.New(t).File() }, "unknown authority"},
+		"another authority":     {func(s *config.RedisServer) { s.TLS.CAFile = harness.NewAuthority(t).File() }, "unknown authority"},
 		"no client certificate": {func(s *config.RedisServer) { s.TLS.CertFile, s.TLS.KeyFile = "", "" }, ": "}, // an alert, or the reset after it,
 		"a wrong password":      {func(s *config.RedisServer) { s.PasswordFile, s.Password = "", "hunter2" }, "WRONGPASS"},
 		"nobody":                {func(s *config.RedisServer) { s.PasswordFile, s.Username = "", "" }, "NOAUTH"},

@@ -9,18 +9,18 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
-	"rivulet/internal/redistest"
+	"rivulet/internal/harness"
 	"rivulet/serving"
 )
 
 // The users of deploy/redis.acl can do all that a trainer and a consumer do, growth included; a consumer cannot do what a trainer does.
 func TestRightsInRedis(t *testing.T) {
-	redistest.Need(t)
+	harness.NeedRedis(t)
 	file, err := filepath.Abs("../../deploy/redis.acl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := redistest.Start(t, "--aclfile", file)
+	server := harness.StartRedis(t, "--aclfile", file)
 	cfg := brokerOf(t)
 	cfg.Redis.URL, cfg.Attach.Arrivals = config.RedisURL(server.URL()), config.On
 	as := func(user, password string) config.RedisServer {

@@ -13,10 +13,12 @@
 // arrivals at a steady rate, past the proxies; a reader, which sees committed records only, reads arrivals, predictions and
 // dead letters.
 //
-//	main.go     flags            world.go    binaries, artifacts, services     proxy.go   networks that can be cut
-//	stream.go   load, readers    member.go   consumers, which may be killed    redis.go   the Redis server
+//	main.go     flags            world.go    binaries, artifacts, services
+//	stream.go   load, readers    member.go   consumers, which may be killed
 //	faults.go   what is broken   schedule.go in which order, window by window  poison.go  records that nobody can predict
 //	ledger.go   the checker      table.go    what is printed                   soak.go    the steady rate
+//
+// Networks that can be cut, the Redis server and the Kafka broker are those of internal/harness.
 //
 // Consumer i of every stream reaches Kafka and Redis through proxies of its own, so that it can be cut off alone. For
 // Kafka each of these proxies has a listener of the broker's, which tells clients to come through it.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"rivulet/internal/harness"
 )
 
 // fault breaks something and mends it. It returns how many blows were dealt: times that batches in flight may have been
@@ -78,7 +80,7 @@ func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			m.kill()
 			return m.start()
 		})
-		if err := errors.Join(err, sleep(ctx, between(rng, 500*time.Millisecond, 3*time.Second))); err != nil {
+		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 500*time.Millisecond, 3*time.Second))); err != nil {
 			return 0, err
 		}
 	}
@@ -89,7 +91,7 @@ func killAll(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	for which := range 2 {
 		_ = r.each(which, func(m *member) error { m.kill(); return nil })
 	}
-	err := sleep(ctx, between(rng, time.Second, 3*time.Second))
+	err := harness.Sleep(ctx, between(rng, time.Second, 3*time.Second))
 	for which := range 2 {
 		err = errors.Join(err, r.each(which, (*member).start))
 	}
@@ -99,14 +101,14 @@ func killAll(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 func zombie(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	which := rng.IntN(2)
 	err := r.each(which, func(m *member) error { return m.signal(syscall.SIGSTOP) })
-	err = errors.Join(err, sleep(ctx, sessionTimeout+between(rng, time.Second, 4*time.Second)))
+	err = errors.Join(err, harness.Sleep(ctx, sessionTimeout+between(rng, time.Second, 4*time.Second)))
 	return 1, errors.Join(err, r.each(which, func(m *member) error { return m.signal(syscall.SIGCONT) }))
 }
 
 // rebalance lets a guest come, one of the others leave and come back, and the guest leave.
 func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	const guest = members - 1
-	pause := func() error { return sleep(ctx, between(rng, time.Second, 3*time.Second)) }
+	pause := func() error { return harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)) }
 	drain := func(m *member) error { return m.drain(patience) }
 	other := rng.IntN(2)
 	for _, step := range []func() error{
@@ -126,21 +128,21 @@ func broker(how string) func(context.Context, *run, *rand.Rand) (int, error) {
 	return func(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		r.brokers.Lock()
 		defer r.brokers.Unlock()
-		if err := r.world.kafka(ctx, how); err != nil {
+		if err := r.world.broker.Do(ctx, how); err != nil {
 			return 0, err
 		}
-		if err := sleep(ctx, between(rng, 0, 2*time.Second)); err != nil {
+		if err := harness.Sleep(ctx, between(rng, 0, 2*time.Second)); err != nil {
 			return 0, err
 		}
-		return 1, r.world.kafka(ctx, "start")
+		return 1, r.world.broker.Do(ctx, "start")
 	}
 }
 
 // cut closes a proxy for a while: connections are refused, or nothing comes through any more.
-func cut(ctx context.Context, p *proxy, rng *rand.Rand) error {
-	defer p.set(passing)
-	p.set([]state{refused, silent}[rng.IntN(2)])
-	return sleep(ctx, between(rng, 2*time.Second, sessionTimeout+3*time.Second))
+func cut(ctx context.Context, p *harness.Proxy, rng *rand.Rand) error {
+	defer p.Set(harness.Passing)
+	p.Set([]harness.State{harness.Refused, harness.Silent}[rng.IntN(2)])
+	return harness.Sleep(ctx, between(rng, 2*time.Second, sessionTimeout+3*time.Second))
 }
 
 func cutKafka(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
@@ -154,36 +156,36 @@ func cutRedis(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 func redisRestarted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	r.redises.Lock()
 	defer r.redises.Unlock()
-	if err := r.world.redis.stop(ctx); err != nil {
+	if err := r.world.redis.Stop(ctx); err != nil {
 		return 0, err
 	}
-	err := sleep(ctx, between(rng, time.Second, 5*time.Second))
-	return 0, errors.Join(err, r.world.redis.start(ctx))
+	err := harness.Sleep(ctx, between(rng, time.Second, 5*time.Second))
+	return 0, errors.Join(err, r.world.redis.Start())
 }
 
 func redisHung(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	r.redises.Lock()
 	defer r.redises.Unlock()
-	err := r.world.redis.signal(syscall.SIGSTOP)
-	err = errors.Join(err, sleep(ctx, between(rng, 2*time.Second, 8*time.Second)))
-	return 0, errors.Join(err, r.world.redis.signal(syscall.SIGCONT))
+	err := r.world.redis.Hang()
+	err = errors.Join(err, harness.Sleep(ctx, between(rng, 2*time.Second, 8*time.Second)))
+	return 0, errors.Join(err, r.world.redis.GoOn())
 }
 
 func redisFlushed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	r.redises.Lock()
-	err := r.world.redis.client.FlushAll(ctx).Err()
+	err := r.world.store.FlushAll(ctx).Err()
 	r.redises.Unlock()
-	err = errors.Join(err, sleep(ctx, between(rng, time.Second, 4*time.Second)))
+	err = errors.Join(err, harness.Sleep(ctx, between(rng, time.Second, 4*time.Second)))
 	return 0, errors.Join(err, r.world.publish(ctx, rng.IntN(len(r.world.artifacts))))
 }
 
 func versionDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	w := r.world
-	current, err := w.redis.client.Get(ctx, "{"+prefix+"}:current").Result()
+	current, err := w.store.Get(ctx, "{"+prefix+"}:current").Result()
 	next := rng.IntN(len(w.artifacts))
 	if err == nil {
 		r.redises.Lock()
-		err = w.redis.erase(ctx, prefix, current)
+		err = w.erase(ctx, current)
 		r.redises.Unlock()
 	}
 	switch {
@@ -194,7 +196,7 @@ func versionDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	case r.calm: // else Redis may be down or empty
 		return 0, fmt.Errorf("deleting the current version: %w", err)
 	}
-	if err := sleep(ctx, between(rng, time.Second, 4*time.Second)); err != nil {
+	if err := harness.Sleep(ctx, between(rng, time.Second, 4*time.Second)); err != nil {
 		return 0, err
 	}
 	return 0, w.publish(ctx, next)
@@ -212,16 +214,16 @@ func swap(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		case 1:
 			// Without its marker it is written anew, row by row.
 			r.redises.Lock()
-			_ = w.redis.erase(ctx, prefix, w.artifacts[which].version)
+			_ = w.erase(ctx, w.artifacts[which].version)
 			r.redises.Unlock()
 			if err = w.publishOnce(ctx, which, between(rng, 10*time.Millisecond, 400*time.Millisecond)); err == nil {
-				err = sleep(ctx, between(rng, 0, 500*time.Millisecond))
+				err = harness.Sleep(ctx, between(rng, 0, 500*time.Millisecond))
 			}
 			err = errors.Join(err, w.publish(ctx, which))
 		default:
 			err = w.publish(ctx, which)
 		}
-		if err := errors.Join(err, sleep(ctx, between(rng, 0, time.Second))); err != nil {
+		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 0, time.Second))); err != nil {
 			return 0, err
 		}
 	}
@@ -233,7 +235,7 @@ func poisoned(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		s.poison.Store(50)
 		defer s.poison.Store(quietPoison) //nolint:revive // all of them, when the window ends
 	}
-	return 0, sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+	return 0, harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
 }
 
 // quietPoison is how many of a hundred arrivals are poisoned at other times.

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"rivulet/internal/harness"
 )
 
 // options are the command line's.
@@ -34,7 +36,7 @@ func main() {
 	flag.StringVar(&o.bin, "bin", "", "directory of the programs; empty: they are built")
 	flag.StringVar(&o.only, "only", "", "deal only faults whose names contain this")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./internal/chaos [flags] faults|soak, at the root of the module")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./internal/chaos [flags] faults|soak, in the module")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -54,8 +56,8 @@ func main() {
 
 // inWorld runs a command with everything started, and cleans up.
 func inWorld(ctx context.Context, o options, command func(context.Context, *world, options) error) (err error) {
-	if _, err := os.Stat(script); err != nil {
-		return fmt.Errorf("not at the root of the module: %w", err)
+	if _, err := harness.Root(); err != nil {
+		return err
 	}
 	if o.dir == "" {
 		if o.dir, err = os.MkdirTemp("", "rivulet-chaos"); err != nil {

@@ -1,34 +1,33 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"sync"
 	"syscall"
 	"time"
+
+	"rivulet/internal/harness"
 )
 
 // member is a place in a stream's group, and the consumer process that takes it.
 type member struct {
-	program, config, log string
+	workshop    harness.Workshop
+	config, log string
 	// ended is told of a process that ended by itself.
 	ended func(error)
 
 	mu      sync.Mutex
-	running *running
+	running *running // nil: none
 }
 
 // running is one process.
 type running struct {
-	cmd      *exec.Cmd
-	done     chan struct{} // closed when it is over
-	err      error         // what Wait gave; to be read after done
-	expected bool          // its end was asked for; under member.mu
+	*harness.Process
+	expected bool // its end was asked for; under member.mu
 }
 
-// start starts the consumer where none is running.
+// start starts the consumer if none is running.
 func (m *member) start() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,59 +39,58 @@ func (m *member) start() error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	r := &running{cmd: exec.Command(m.program, "--config", m.config), done: make(chan struct{})} //nolint:noctx // it is ended by its signals
-	r.cmd.Stdout, r.cmd.Stderr = log, log
-	if err := r.cmd.Start(); err != nil {
+	p, err := m.workshop.Start(log, "consumer", "--config", m.config)
+	if err != nil {
 		return err
 	}
+	r := &running{Process: p}
 	m.running = r
 	go func() {
-		r.err = r.cmd.Wait()
-		m.mu.Lock()
-		m.running = nil
-		expected := r.expected
-		m.mu.Unlock()
-		close(r.done)
-		if !expected {
-			m.ended(r.err)
+		<-r.Done()
+		if !m.over(r) {
+			m.ended(r.Wait())
 		}
 	}()
 	return nil
 }
 
-// end asks for the end of the process, if there is one; the caller waits for done.
-func (m *member) end(by syscall.Signal) *running {
+// over notes that a process has ended, and reports whether that was asked for.
+func (m *member) over(r *running) (expected bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.running == r {
+		m.running = nil
+	}
+	return r.expected
+}
+
+// end ends the process, if there is one, as how says.
+func (m *member) end(how func(*harness.Process) error) error {
+	m.mu.Lock()
 	r := m.running
 	if r != nil {
 		r.expected = true
-		_ = r.cmd.Process.Signal(by)
 	}
-	return r
+	m.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	defer m.over(r)
+	return how(r.Process)
 }
 
 // kill ends the process at once.
 func (m *member) kill() {
-	if r := m.end(syscall.SIGKILL); r != nil {
-		<-r.done
-	}
+	_ = m.end(func(p *harness.Process) error {
+		p.Kill()
+		return nil
+	})
 }
 
 // drain ends the process as an orchestrator does; it must end by itself with status 0 in time.
 func (m *member) drain(limit time.Duration) error {
-	r := m.end(syscall.SIGTERM)
-	if r == nil {
-		return nil
-	}
-	select {
-	case <-r.done:
-	case <-time.After(limit):
-		m.kill()
-		return fmt.Errorf("%s: still there %v after SIGTERM", m.log, limit)
-	}
-	if r.err != nil {
-		return fmt.Errorf("%s: after SIGTERM: %w", m.log, r.err)
+	if err := m.end(func(p *harness.Process) error { return p.Drain(limit) }); err != nil {
+		return fmt.Errorf("%s: %w", m.log, err)
 	}
 	return nil
 }
@@ -104,8 +102,5 @@ func (m *member) signal(s syscall.Signal) error {
 	if m.running == nil {
 		return nil
 	}
-	if err := m.running.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	return nil
+	return m.running.Signal(s)
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"rivulet/internal/harness"
 )
 
 // patience is how long the streams may take to answer everything after a fault, on a machine that may be busy.
@@ -60,11 +62,13 @@ func (r *run) faultsFor(ctx context.Context, length time.Duration, rate int, see
 			}
 		}
 		s.poison.Store(quietPoison)
-		s.wait.Go(s.read)
+		if err := s.read(); err != nil {
+			return err
+		}
 		senders.Go(func() { s.send(ctx, sending, rate, rand.New(rand.NewPCG(seed, uint64(i+1)))) })
 	}
 	r.dealt = append(r.dealt, dealt{fault: fault{name: "none: start, waiting for the first fault"}})
-	if err := sleep(ctx, 2*time.Second); err != nil {
+	if err := harness.Sleep(ctx, 2*time.Second); err != nil {
 		return err
 	}
 	if err := r.settle(ctx, 0); err != nil {
@@ -93,7 +97,7 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 		return err
 	}
 	r.world.say("window %d: %s", w, f.name)
-	if err := sleep(ctx, 200*time.Millisecond); err != nil {
+	if err := harness.Sleep(ctx, 200*time.Millisecond); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -124,7 +128,7 @@ func (r *run) settle(ctx context.Context, w window) error {
 func (r *run) answered(ctx context.Context, w window, all bool) (err error) {
 	for _, s := range r.streams {
 		what := fmt.Sprintf("%s: the arrivals of window %d are answered", s.name, w)
-		err = errors.Join(err, await(ctx, patience, what, func() bool { return s.ledger.answered(w, all) }))
+		err = errors.Join(err, harness.Await(ctx, patience, what, func() bool { return s.ledger.answered(w, all) }))
 	}
 	return err
 }
@@ -137,7 +141,7 @@ func (r *run) finish(ctx context.Context) (err error) {
 			err = errors.Join(err, m.drain(patience))
 		}
 	}
-	return errors.Join(err, sleep(ctx, 2*time.Second)) // for what should not be there
+	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // for what should not be there
 }
 
 // mayRepeat is how many arrivals of a window may be answered more than once in at_least_once: what may be in flight when a

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"rivulet/internal/harness"
 )
 
 // gauge is something that must not grow at a steady rate.
@@ -56,11 +58,11 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 
 // soak runs the consumer and returns samples of the gauges, in time order.
 func (s *stream) soak(ctx context.Context, o options) (samples [][]float64, err error) {
-	addr, err := httpAddr(ctx)
+	addr, err := harness.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.world.write("soak.yaml", s.config(s.world.broker(), s.world.redis.addr(), addr)); err != nil {
+	if err := s.world.Write("soak.yaml", s.config(s.world.kafka.Addr, s.world.redis.Addr, addr)); err != nil {
 		return nil, err
 	}
 	s.members[0] = s.member("soak")
@@ -71,11 +73,13 @@ func (s *stream) soak(ctx context.Context, o options) (samples [][]float64, err 
 	defer stop()
 	var sender sync.WaitGroup
 	defer sender.Wait()
-	s.wait.Go(s.read)
+	if err := s.read(); err != nil {
+		return nil, err
+	}
 	s.poison.Store(quietPoison)
 	sender.Go(func() { s.send(ctx, sending, o.rate, rand.New(rand.NewPCG(o.seed, 1))) })
 	every := max(time.Second, o.length/360)
-	if err := await(ctx, patience, "the first arrivals are answered", s.ledger.hasLetters); err != nil {
+	if err := harness.Await(ctx, patience, "the first arrivals are answered", s.ledger.hasLetters); err != nil {
 		return nil, err
 	}
 	for sending.Err() == nil {
@@ -84,10 +88,10 @@ func (s *stream) soak(ctx context.Context, o options) (samples [][]float64, err 
 			return nil, err
 		}
 		samples = append(samples, sample)
-		_ = sleep(sending, every)
+		_ = harness.Sleep(sending, every)
 	}
 	sender.Wait()
-	err = await(ctx, patience, "all arrivals are answered", func() bool { return s.ledger.answered(0, true) })
+	err = harness.Await(ctx, patience, "all arrivals are answered", func() bool { return s.ledger.answered(0, true) })
 	return samples, errors.Join(err, s.members[0].drain(patience))
 }
 

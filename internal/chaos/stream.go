@@ -5,17 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/internal/harness"
 )
 
 const (
@@ -38,8 +36,8 @@ type stream struct {
 	name    string
 	ledger  *ledger
 	members [members]*member
-	client  *kgo.Client // of the sender and of the reader
-	wait    sync.WaitGroup
+	sender  *kgo.Client
+	stop    func() // of the reader; nil: there is none
 
 	window  atomic.Int64
 	settled atomic.Bool
@@ -51,53 +49,33 @@ type stream struct {
 func newStream(ctx context.Context, w *world, k kind, failed chan<- error) (*stream, error) {
 	s := &stream{kind: k, world: w, name: strings.ReplaceAll(k.delivery, "_", "-") + "-" + k.outage, failed: failed}
 	s.ledger = newLedger(k.delivery == "exactly_once", k.outage == "degrade", w.expected)
-	if err := s.topics(ctx); err != nil {
+	topics := map[string]int{s.topic("arrivals"): partitions, s.topic("predictions"): partitions, s.topic("letters"): 1}
+	if err := w.kafka.MakeTopics(ctx, topics); err != nil {
 		return nil, err
 	}
 	for i := range members {
 		file := s.name + "-" + strconv.Itoa(i)
-		if err := w.write(file+".yaml", s.config(w.kafkaWays[i].Addr(), w.redisWays[i].Addr(), "")); err != nil {
+		if err := w.Write(file+".yaml", s.config(w.kafkaWays[i].Addr(), w.redisWays[i].Addr(), "")); err != nil {
 			return nil, err
 		}
 		s.members[i] = s.member(file)
 	}
 	var err error
-	s.client, err = kgo.NewClient(kgo.SeedBrokers(w.broker()), kgo.MaxBufferedRecords(1<<20), kgo.ProducerLinger(0),
-		kgo.MetadataMinAge(200*time.Millisecond), kgo.ConsumeTopics(s.topic("arrivals"), s.topic("predictions"), s.topic("letters")),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	s.sender, err = kgo.NewClient(kgo.SeedBrokers(w.kafka.Addr), kgo.MaxBufferedRecords(1<<20), kgo.ProducerLinger(0),
+		kgo.MetadataMinAge(200*time.Millisecond), kgo.UnknownTopicRetries(-1)) // the topics are new
 	return s, err
 }
 
 func (s *stream) topic(of string) string { return s.name + "." + of }
 
 func (s *stream) member(file string) *member {
-	return &member{program: s.world.program("consumer"), config: s.world.path(file + ".yaml"), log: s.world.path(file + ".log"),
+	return &member{workshop: s.world.Workshop, config: s.world.Path(file + ".yaml"), log: s.world.Path(file + ".log"),
 		ended: func(err error) {
 			s.failed <- fmt.Errorf("consumer %s ended by itself: %w", file, errors.Join(err, errEnded))
 		}}
 }
 
 var errEnded = errors.New("see its log")
-
-func (s *stream) topics(ctx context.Context) error {
-	transport := new(kafka.Transport)
-	defer transport.CloseIdleConnections()
-	client := &kafka.Client{Addr: kafka.TCP(s.world.broker()), Transport: transport, Timeout: time.Minute}
-	var configs []kafka.TopicConfig
-	for of, n := range map[string]int{"arrivals": partitions, "predictions": partitions, "letters": 1} {
-		configs = append(configs, kafka.TopicConfig{Topic: s.topic(of), NumPartitions: n, ReplicationFactor: 1})
-	}
-	made, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: configs})
-	if err != nil {
-		return fmt.Errorf("creating topics: %w", err)
-	}
-	for topic, err := range made.Errors {
-		if err != nil {
-			return fmt.Errorf("creating %s: %w", topic, err)
-		}
-	}
-	return nil
-}
 
 // config is a consumer's. The cache is smaller than M, so that Redis is asked all the time.
 func (s *stream) config(broker, redis, http string) string {
@@ -126,11 +104,11 @@ func (s *stream) send(ctx, sending context.Context, rate int, rng *rand.Rand) {
 		for ; sent < due; sent++ {
 			s.sendOne(ctx, rng, sent)
 		}
-		_ = sleep(sending, tick)
+		_ = harness.Sleep(sending, tick)
 	}
 	last, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := s.client.Flush(last); err != nil {
+	if err := s.sender.Flush(last); err != nil {
 		s.failed <- fmt.Errorf("%s: sending arrivals: %w", s.name, err)
 	}
 }
@@ -165,27 +143,22 @@ func (s *stream) sendOne(ctx context.Context, rng *rand.Rand, n int) {
 		header(event.HeaderContentType, contentType)
 	}
 	s.ledger.gave(window(w), settled)
-	s.client.Produce(ctx, r, func(_ *kgo.Record, err error) {
+	s.sender.Produce(ctx, r, func(_ *kgo.Record, err error) {
 		if err != nil {
 			s.failed <- fmt.Errorf("%s: sending an arrival: %w", s.name, err)
 		}
 	})
 }
 
-// read fills the ledger until the client is closed.
-func (s *stream) read() {
-	for {
-		fetches := s.client.PollFetches(context.Background())
-		if fetches.IsClientClosed() {
-			return
+// read begins to fill the ledger; close ends it.
+func (s *stream) read() (err error) {
+	s.stop, err = harness.Follow(func(r *kgo.Record) {
+		if err := s.note(r, time.Now()); err != nil {
+			s.failed <- fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, r.Offset, err)
 		}
-		now := time.Now()
-		fetches.EachRecord(func(r *kgo.Record) {
-			if err := s.note(r, now); err != nil {
-				s.failed <- fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, r.Offset, err)
-			}
-		})
-	}
+	}, kgo.SeedBrokers(s.world.kafka.Addr), kgo.ConsumeTopics(s.topic("arrivals"), s.topic("predictions"), s.topic("letters")),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.MetadataMinAge(200*time.Millisecond))
+	return err
 }
 
 // note enters one record into the ledger.
@@ -218,7 +191,7 @@ func (s *stream) note(r *kgo.Record, now time.Time) error {
 			return fmt.Errorf("the prediction is of %v, its headers name %v", p.Source, at)
 		}
 		a.id, a.version, a.batch = strings.Clone(p.ID), strings.Clone(p.Artifact), strings.Clone(p.Batch)
-		a.said, a.degraded, a.made = numbers(&p), p.Degraded, p.PredictedTime
+		a.said, a.degraded, a.made = harness.Says(&p), p.Degraded, p.PredictedTime
 	}
 	s.ledger.answer(at, a)
 	return nil
@@ -226,18 +199,11 @@ func (s *stream) note(r *kgo.Record, now time.Time) error {
 
 // close ends the clients and the consumers, at once.
 func (s *stream) close() {
-	s.client.Close()
+	s.sender.Close()
+	if s.stop != nil {
+		s.stop()
+	}
 	for _, m := range s.members {
 		m.kill()
 	}
-	s.wait.Wait()
-}
-
-// httpAddr is a free address.
-func httpAddr(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/internal/certtest"
 	"rivulet/internal/devstack"
+	"rivulet/internal/harness"
 )
 
 func broker(t *testing.T, o devstack.KafkaOptions) *devstack.Kafka {
@@ -132,7 +132,7 @@ func TestOneBrokerIsAway(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	authority, other := certtest.New(t), certtest.New(t)
+	authority, other := harness.NewAuthority(t), harness.NewAuthority(t)
 	server := authority.Server()
 	k := broker(t, devstack.KafkaOptions{Topics: topics, TLS: server})
 	old := server.Clone()
@@ -148,7 +148,7 @@ func TestTLS(t *testing.T) {
 		change(c)
 		return c
 	}
-	identity := func(a *certtest.Authority) *tls.Config {
+	identity := func(a *harness.Authority) *tls.Config {
 		pair := a.Sign("me", time.Now().Add(time.Hour))
 		return with(func(c *tls.Config) {
 			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }

@@ -9,13 +9,13 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/internal/certtest"
+	"rivulet/internal/harness"
 )
 
 func TestRedis(t *testing.T) {
 	open, locked, secure := miniredis.RunT(t), miniredis.RunT(t), miniredis.NewMiniRedis()
 	locked.RequireUserAuth("me", "word")
-	if err := secure.StartTLS(certtest.New(t).Server()); err != nil {
+	if err := secure.StartTLS(harness.NewAuthority(t).Server()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(secure.Close)

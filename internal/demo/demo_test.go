@@ -2,7 +2,6 @@ package demo
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"log/slog"
 	"math"
@@ -19,7 +18,8 @@ import (
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/app"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
+	"rivulet/internal/harness"
 	"rivulet/internal/replay"
 	"rivulet/serving"
 	"rivulet/trainer"
@@ -43,7 +43,7 @@ func tiny(t *testing.T) *dataset.Dataset {
 
 func options(mode string) Options {
 	return Options{Train: trainer.Defaults(), Mode: mode, Batch: 64, Linger: 5 * time.Millisecond, Partitions: 3,
-		Progress: &progress.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
+		Progress: &cli.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
 }
 
 // Every arrival is predicted exactly once, and what the stream says is what the artifact says offline.
@@ -165,24 +165,7 @@ func TestLinesAreTheStream(t *testing.T) {
 	}
 }
 
-// said is what must not depend on the way; logits by their bits.
-type said struct {
-	Class          int
-	Name, Artifact string
-	Probability    uint32
-	Logits         []uint32
-	Known, Unknown int
-}
-
-func saidOf(p *event.Prediction) said {
-	s := said{Class: p.Class, Name: p.ClassName, Artifact: p.Artifact, Probability: math.Float32bits(p.Probability), Known: p.Known, Unknown: p.Unknown}
-	for _, v := range p.Logits {
-		s.Logits = append(s.Logits, math.Float32bits(v))
-	}
-	return s
-}
-
-func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Options) map[string]said {
+func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Options) map[string]string {
 	t.Helper()
 	stack, cfg, err := start(o)
 	if err != nil {
@@ -196,36 +179,27 @@ func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Optio
 	if err := stream(t.Context(), d, cfg, newTally(d, time.Now), o); err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]said{}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	found := make(chan *event.Prediction)
-	done := make(chan error, 1)
-	go func() {
-		done <- readPredictions(ctx, cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Predictions, o.Partitions, func(p *event.Prediction) {
-			again := *p
-			found <- &again
-		})
-	}()
-	for len(out) < len(d.Test) {
-		select {
-		case p := <-found:
-			out[p.ID] = saidOf(p)
-		case err := <-done:
-			t.Fatalf("reading ended with %d predictions: %v", len(out), err)
-		}
+	r, end, err := app.Services{Brokers: cfg.Kafka.Brokers, Log: o.Log}.Reader(cfg.Kafka.Topics.Predictions, "")
+	if err != nil {
+		t.Fatal(err)
 	}
-	cancel()
-	if err := <-done; err != nil {
+	defer end()
+	out := map[string]string{}
+	if _, err := r.ToEnd(t.Context(), func(rec consumer.Record) error {
+		var p event.Prediction
+		err := (event.JSON{}).DecodePrediction(rec.Value, &p)
+		out[p.ID] = harness.Says(&p)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]said {
+func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]string {
 	t.Helper()
 	var arrivals, predictions bytes.Buffer
-	if _, err := replay.Replay(t.Context(), d, &replay.Lines{W: &arrivals}, replay.Options{Chunk: 100}); err != nil {
+	if _, err := replay.Replay(t.Context(), replay.TestNodes(d), &replay.Lines{W: &arrivals}, replay.Options{Chunk: 100}); err != nil {
 		t.Fatal(err)
 	}
 	versions, err := app.Pinned(dir, serving.Options{}, slog.New(slog.DiscardHandler))
@@ -237,13 +211,13 @@ func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]said 
 	if err != nil || rejected != 0 || predicted != len(d.Test) {
 		t.Fatalf("%d predicted, %d rejected, %v", predicted, rejected, err)
 	}
-	out := map[string]said{}
+	out := map[string]string{}
 	for line := range bytes.Lines(predictions.Bytes()) {
 		var p event.Prediction
 		if err := (event.JSON{}).DecodePrediction(line, &p); err != nil {
 			t.Fatal(err)
 		}
-		out[p.ID] = saidOf(&p)
+		out[p.ID] = harness.Says(&p)
 	}
 	return out
 }

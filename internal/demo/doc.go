@@ -4,18 +4,16 @@
 // Only the services are embedded. The arrivals pass through the same consumer as in production, over sockets.
 //
 //	run.go       the whole job on one screen
-//	feed.go      one stream through a consumer
+//	feed.go      one stream through a consumer: sent by a replay, read as a recommendation feed would read it
 //	tally.go     what arrived, was predicted and published, and when
 //	labels.go    the classes of arrivals, published once they have been predicted
-//	read.go      the predictions topic, as a recommendation feed would read it
 //	report.go    the table and the JSON object
 //
 // Of a stream by which the graph grows ([Grow]):
 //
 //	grow.go          three streams, on services of their own
 //	grow_plan.go     which nodes arrive in which order, and what edges they name
-//	grow_send.go     sending at a rate, and waiting for the refresh where the stream is ahead of it
-//	grow_refresh.go  arrivals and labels so far become part of T, and a new artifact takes over
+//	grow_refresh.go  a round of package refresh in mid-stream, for which the stream waits if it is ahead of it
 //	grow_answers.go  what the stream said of whom, and pauses
 //	grow_report.go   the tables and the JSON object
 package demo

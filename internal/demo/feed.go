@@ -4,20 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"rivulet/config"
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/app"
+	"rivulet/internal/replay"
 )
 
 // feed is one stream through a consumer: what is sent, who reads the predictions, and what goes on beside.
 type feed struct {
-	cfg      config.Consumer
-	tally    *tally
-	arrivals int // in all
-	send     func(ctx context.Context) error
-	read     func(*event.Prediction)
-	line     func() string // how far the stream is, for a person
+	cfg    config.Consumer
+	tally  *tally
+	stream replay.Stream
+	gates  []*replay.Gate // where the stream waits
+	read   func(*event.Prediction)
+	line   func() string // how far the stream is, for a person
 	// live has the stream watched while it is sent, and not from its end on only.
 	live bool
 	// beside run from the start until their context ends.
@@ -33,13 +36,11 @@ func (f *feed) run(ctx context.Context, o Options) error {
 	failed := make(chan error, parts)
 	go func() { failed <- app.RunConsumer(ctx, f.cfg, o.Log, f.tally) }()
 	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
-	go func() {
-		failed <- readPredictions(reading, f.cfg.Kafka.Brokers.Brokers, f.cfg.Kafka.Topics.Predictions, o.Partitions, f.read)
-	}()
+	go func() { failed <- f.follow(reading, o.Log) }()
 	for _, beside := range f.beside {
 		go func() { failed <- beside(ctx) }()
 	}
-	// The stream begins when the consumer has joined its group, so that its rate is that of streaming.
+	// The stream begins when the consumer has joined its group, so that its rate is that of streaming, and when predictions are read.
 	err := f.tally.wait(ctx, f.tally.ready, failed)
 	if err == nil {
 		err = f.sendAndSettle(ctx, failed, o)
@@ -52,24 +53,82 @@ func (f *feed) run(ctx context.Context, o Options) error {
 	return err
 }
 
+// follow reads the predictions that are published from now on until ctx ends.
+func (f *feed) follow(ctx context.Context, log *slog.Logger) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r, end, err := app.Services{Brokers: f.cfg.Kafka.Brokers, Log: log}.Reader(f.cfg.Kafka.Topics.Predictions, "")
+	if err != nil {
+		return err
+	}
+	defer end()
+	var p event.Prediction
+	err = r.Follow(ctx, func() { f.tally.reading.Store(true) }, func(rec consumer.Record) {
+		p = event.Prediction{}
+		if err := (event.JSON{}).DecodePrediction(rec.Value, &p); err != nil {
+			cancel(fmt.Errorf("reading the prediction at offset %d of partition %d: %w", rec.Source.Offset, rec.Source.Partition, err))
+			return
+		}
+		f.read(&p)
+	})
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// openTopic makes a sink with connections of its own, which end closes.
+func openTopic(b config.Brokers, name string, log *slog.Logger) (t *replay.Topic, end func(), err error) {
+	transport, err := app.Transport(b, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t, err = replay.NewTopic(b.Brokers, name, 0, transport, log); err != nil {
+		return nil, nil, err
+	}
+	return t, transport.CloseIdleConnections, nil
+}
+
+// send replays the stream to the topic of arrivals.
+func (f *feed) send(ctx context.Context, o Options) error {
+	topic, end, err := openTopic(f.cfg.Kafka.Brokers, f.cfg.Kafka.Topics.Arrivals, o.Log)
+	if err != nil {
+		return err
+	}
+	defer end()
+	_, err = replay.Replay(ctx, f.stream, &counting{tally: f.tally, next: topic}, replay.Options{Rate: o.Rate, Chunk: chunk, Gates: f.gates})
+	return err
+}
+
+// counting notes when arrivals are handed over.
+type counting struct {
+	tally *tally
+	next  *replay.Topic
+}
+
+func (c *counting) Send(ctx context.Context, arrivals []event.Arrival) error {
+	c.tally.arrived(arrivals)
+	return c.next.Send(ctx, arrivals)
+}
+
 func (f *feed) sendAndSettle(ctx context.Context, failed chan error, o Options) error {
 	if !f.live {
-		if err := f.send(ctx); err != nil {
+		if err := f.send(ctx, o); err != nil {
 			return err
 		}
-		return f.tally.settle(ctx, f.arrivals, failed, o.Progress, f.line)
+		return f.tally.settle(ctx, f.stream.Len, failed, o.Progress, f.line)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	sent := make(chan error, 1)
 	go func() {
-		err := f.send(ctx)
+		err := f.send(ctx, o)
 		if err != nil {
 			cancel(fmt.Errorf("sending arrivals: %w", err))
 		}
 		sent <- err
 	}()
-	err := f.tally.settle(ctx, f.arrivals, failed, o.Progress, f.line)
+	err := f.tally.settle(ctx, f.stream.Len, failed, o.Progress, f.line)
 	cancel(fmt.Errorf("nothing has moved for %s", patience)) // no more than a word where all was sent
 	if s := <-sent; err == nil {
 		err = s

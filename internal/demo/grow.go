@@ -10,7 +10,6 @@ import (
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/event"
-	"rivulet/internal/app"
 	"rivulet/internal/replay"
 	"rivulet/trainer"
 )
@@ -81,7 +80,6 @@ type growing struct {
 type growRun struct {
 	growth  string
 	tally   *tally
-	answers *answers
 	pauses  pauses
 	refresh *refresher // nil without one
 }
@@ -103,36 +101,26 @@ func (g *growing) run(ctx context.Context, growth string) (*growRun, error) {
 		return nil, err
 	}
 	t := newTally(g.plan.data, time.Now)
-	run := &growRun{growth: growth, tally: t, answers: newAnswers(g.plan, t)}
-	transport, err := app.Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
-	if err != nil {
-		return nil, err
-	}
-	defer transport.CloseIdleConnections()
-	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, transport, o.Log)
-	if err != nil {
-		return nil, err
-	}
-	pace := &pacer{plan: g.plan, rate: o.Rate, sink: &counting{tally: t, next: topic}, now: t.now}
-	f := &feed{cfg: cfg, tally: t, arrivals: len(g.plan.order), send: pace.run, read: run.answers.read, live: true,
-		line: func() string { return run.answers.line(growth) }}
+	run := &growRun{growth: growth, tally: t}
+	f := &feed{cfg: cfg, tally: t, stream: g.plan.stream(), read: t.read, live: true,
+		line: func() string { return t.growing(growth, g.plan) }}
 	if growth == GrowthRefresh {
-		run.refresh = g.refresher(f, pace, run)
+		run.refresh = g.refresher(f)
 	}
 	err = f.run(ctx, o)
-	run.pauses = newPauses(t.published, pace.held)
+	run.pauses = newPauses(t.published, f.gates)
 	return run, err
 }
 
 // refresher has a refresh go on beside a stream, which waits for it.
-func (g *growing) refresher(f *feed, pace *pacer, run *growRun) *refresher {
+func (g *growing) refresher(f *feed) *refresher {
 	labels := newLabeller(g.plan.withheld, f.tally.now)
-	r := &refresher{plan: g.plan, base: g.bundle, cfg: f.cfg, answers: run.answers, labels: labels, o: g.o,
+	r := &refresher{plan: g.plan, cfg: f.cfg, tally: f.tally, labels: labels, log: g.o.Log,
 		trained: make(chan struct{}), serves: make(chan struct{})}
-	n := len(g.plan.order)
-	pace.gates = []gate{{at: int(trainedAt * float64(n)), open: r.trained}, {at: int(servedAt * float64(n)), open: r.serves}}
+	n := float64(f.stream.Len)
+	f.gates = []*replay.Gate{{At: int(trainedAt * n), Open: r.trained}, {At: int(servedAt * n), Open: r.serves}}
 	f.read = func(p *event.Prediction) {
-		run.answers.read(p)
+		f.tally.read(p)
 		labels.predicted(p.ID)
 	}
 	f.beside = append(f.beside, r.run, func(ctx context.Context) error { return labels.run(ctx, f.cfg.Kafka.Brokers, g.o.Log) })

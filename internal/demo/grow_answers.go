@@ -3,90 +3,66 @@ package demo
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"rivulet/event"
+	"rivulet/internal/replay"
 )
 
-// answer is what the stream said of an arrival.
-type answer struct {
-	class                   int32
-	known, arrived, unknown int // neighbours, see event.Prediction
-	version, batch          string
+// hasFirst reports whether the first n arrivals of a plan have been predicted.
+func (t *tally) hasFirst(n int, p *plan) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.answers) >= n && !slices.ContainsFunc(p.ids[:n], func(id string) bool {
+		_, answered := t.answers[id]
+		return !answered
+	})
 }
 
-// answers are those of one stream by which the graph grows.
-type answers struct {
-	plan  *plan
-	tally *tally
-
-	mu       sync.Mutex
-	by       map[string]answer
-	versions []string // in the order in which they first answered
-	// Of test nodes, and of all: for the line.
-	tested, right  int
-	edges, unknown int
+// endOfFirst returns the next offsets in the topic of arrivals after the first n, which must have been predicted.
+func (t *tally) endOfFirst(n int, p *plan) map[event.TopicPartition]int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ends := map[event.TopicPartition]int64{}
+	for _, id := range p.ids[:n] {
+		is := t.answers[id].source
+		at := event.TopicPartition{Topic: is.Topic, Partition: is.Partition}
+		ends[at] = max(ends[at], is.Offset+1)
+	}
+	return ends
 }
 
-func newAnswers(p *plan, t *tally) *answers {
-	return &answers{plan: p, tally: t, by: make(map[string]answer, len(p.order))}
-}
-
-// read takes one record of the predictions topic; of an arrival the first one counts.
-func (a *answers) read(p *event.Prediction) {
-	a.tally.read(p)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, again := a.by[p.ID]; again {
-		return
+// growing is how far a stream by which the graph grows is, for a person.
+func (t *tally) growing(growth string, p *plan) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	edges, unknown := 0, 0
+	for _, a := range t.answers {
+		edges += a.known + a.arrived + a.unknown
+		unknown += a.unknown
 	}
-	a.by[p.ID] = answer{int32(p.Class), p.Known, p.Arrivals, p.Unknown, p.Artifact, p.Batch}
-	if !slices.Contains(a.versions, p.Artifact) {
-		a.versions = append(a.versions, p.Artifact)
-	}
-	a.edges += p.Known + p.Arrivals + p.InBatch + p.Unknown
-	a.unknown += p.Unknown
-	if y, test := a.tally.labels[p.ID]; test {
-		a.tested++
-		if y == int32(p.Class) {
-			a.right++
-		}
-	}
-}
-
-// hasFirst tells whether the first n arrivals have been predicted.
-func (a *answers) hasFirst(n int) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.by) < n {
-		return false
-	}
-	for _, id := range a.plan.ids[:n] {
-		if _, ok := a.by[id]; !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// line is how far the stream is, for a person.
-func (a *answers) line(growth string) string {
-	sent := a.tally.handed()
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	return fmt.Sprintf("growth %s: arrived %d of %d, predicted %d, accuracy on test nodes %.2f%%, unknown neighbours %.1f%%, versions %d",
-		growth, sent, len(a.plan.order), len(a.by), share(a.right, a.tested), share(a.unknown, a.edges), len(a.versions))
+		growth, len(t.sent), len(p.order), len(t.answers), share(t.right, t.tested), share(unknown, edges), len(t.versions()))
+}
+
+// versions are those that answered, in the order in which they began to.
+func (t *tally) versions() (all []string) {
+	for _, id := range t.order {
+		if version := t.answers[id].version; !slices.Contains(all, version) {
+			all = append(all, version)
+		}
+	}
+	return all
 }
 
 // share is n of all in percent; 0 of none.
 func share(n, all int) float64 { return 100 * float64(n) / float64(max(1, all)) }
 
 // mixed is how many micro-batches have predictions of more than one version.
-func (a *answers) mixed() int {
+func (t *tally) mixed() int {
 	of := map[string]string{}
 	mixed := map[string]bool{}
-	for _, is := range a.by {
+	for _, is := range t.answers {
 		if version, met := of[is.batch]; met && version != is.version {
 			mixed[is.batch] = true
 		}
@@ -97,12 +73,12 @@ func (a *answers) mixed() int {
 
 // pauses are the times between publications of predictions, without those in which the stream was held.
 type pauses struct {
-	at   []time.Time // of publications, ascending, each once
-	held []held
+	at   []time.Time    // of publications, ascending, each once
+	held []*replay.Gate // at which the stream had to wait
 }
 
-func newPauses(published map[string]time.Time, h []held) pauses {
-	p := pauses{held: h}
+func newPauses(published map[string]time.Time, gates []*replay.Gate) pauses {
+	p := pauses{held: slices.DeleteFunc(slices.Clone(gates), func(g *replay.Gate) bool { return g.From.IsZero() })}
 	for _, at := range published {
 		p.at = append(p.at, at)
 	}
@@ -121,7 +97,7 @@ func (p pauses) longest(from, to time.Time) time.Duration {
 		}
 		pause := b.Sub(a)
 		for _, h := range p.held {
-			if begin, end := later(a, h.from), earlier(b, h.to); end.After(begin) {
+			if begin, end := later(a, h.From), earlier(b, h.To); end.After(begin) {
 				pause -= end.Sub(begin)
 			}
 		}

@@ -76,6 +76,11 @@ const (
 	nowhere = -1 // validation nodes, and those in no role
 )
 
+// stream is what a replay sends.
+func (p *plan) stream() replay.Stream {
+	return replay.Stream{Name: p.data.Name, Len: len(p.order), Arrival: p.arrival}
+}
+
 // arrival is the k-th arrival at a time.
 func (p *plan) arrival(k int, at time.Time) event.Arrival {
 	a := replay.Arrival(p.data, p.order[k], at)

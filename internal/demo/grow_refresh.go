@@ -2,19 +2,16 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"rivulet/artifact"
 	"rivulet/config"
-	"rivulet/consumer"
-	"rivulet/dataset"
-	"rivulet/event"
 	"rivulet/internal/app"
-	"rivulet/mapping"
-	"rivulet/serving"
+	"rivulet/internal/refresh"
 	"rivulet/trainer"
-	"rivulet/trainer/merge"
 )
 
 // Refresh is what a refresh in mid-stream did.
@@ -30,20 +27,18 @@ type Refresh struct {
 	Refused bool `json:"refused"`
 }
 
-// refresher does in mid-stream what trainer refresh does: it reads arrivals and labels from their topics, merges them into T,
-// trains with the options of the artifact that serves, compares, and publishes.
+// refresher runs a round of package refresh in mid-stream, on the arrivals and labels of the first half.
 type refresher struct {
-	plan    *plan
-	base    *artifact.Bundle // that serves
-	cfg     config.Consumer
-	answers *answers
-	labels  *labeller
-	o       Options
+	plan   *plan
+	cfg    config.Consumer
+	tally  *tally
+	labels *labeller
+	log    *slog.Logger
 
 	trained chan struct{} // closed when the new artifact is about to be published
 	serves  chan struct{} // closed when it serves
 	done    Refresh
-	bundle  *artifact.Bundle // the new one; nil where it was refused
+	bundle  *artifact.Bundle // the new one; nil: it was refused
 }
 
 // half is how many arrivals come before the refresh.
@@ -63,27 +58,34 @@ func (r *refresher) run(ctx context.Context) error {
 
 func (r *refresher) refresh(ctx context.Context) error {
 	half := r.plan.half()
-	if err := until(ctx, func() bool { return r.answers.hasFirst(half) && r.labels.has(r.plan.ids[:half]) }); err != nil {
+	if err := until(ctx, func() bool { return r.tally.hasFirst(half, r.plan) && r.labels.has(r.plan.ids[:half]) }); err != nil {
 		return err
 	}
-	grown, report, err := r.merge(ctx)
-	if err != nil {
+	// The topics hold more by now, and how much depends on the clock: what came later is left to the next refresh.
+	next := &refresh.Refresher{Data: r.plan.base, ToRedis: true, MaxDrop: trainer.MaxDrop, Options: trainer.Inherit,
+		Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals, Until: r.tally.endOfFirst(half, r.plan)},
+		Labels:   refresh.Source{Topic: labelsTopic},
+		Services: app.Services{Brokers: r.cfg.Kafka.Brokers, Server: r.cfg.Redis.RedisServer, Log: r.log},
+		Progress: trainer.Silent{}, Log: r.log, Now: time.Now}
+	round, err := next.Make(ctx, "")
+	r.done.Refused = errors.As(err, new(*refresh.Refused))
+	if err != nil && !r.done.Refused {
 		return err
 	}
-	r.done.Arrivals, r.done.Labelled, r.done.Nodes = report.Joined, report.Labelled, len(grown.Train)+len(grown.Unlabelled)
-	if err := r.train(ctx, grown); err != nil {
-		return err
-	}
+	did := round.Report
+	r.done.Arrivals, r.done.Labelled, r.done.Nodes = did.Merged.Joined, did.Merged.Labelled, did.Nodes
+	r.done.Version, r.done.Validation, r.done.ValidationBefore = did.Version, *did.Accuracy, *did.Was
+	r.done.TrainSeconds = round.Seconds
 	close(r.trained)
 	if r.done.Refused {
 		close(r.serves)
 		return nil
 	}
-	expect := r.base.Manifest.Version
-	if err := publishBundle(ctx, r.cfg.Redis.RedisServer, r.bundle, serving.PublishOptions{Expect: &expect}); err != nil {
+	r.bundle = round.Bundle
+	if err := next.Publish(ctx, round, ""); err != nil {
 		return err
 	}
-	if err := until(ctx, func() bool { return r.answers.tally.serves() == r.done.Version }); err != nil {
+	if err := until(ctx, func() bool { return r.tally.serves() == did.Version }); err != nil {
 		return err
 	}
 	close(r.serves)
@@ -100,89 +102,6 @@ func until(ctx context.Context, holds func() bool) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-	}
-	return nil
-}
-
-// merge joins the first half of the stream to T. The topics hold more by now, and how much depends on the clock: what came later
-// is left to the next refresh.
-func (r *refresher) merge(ctx context.Context) (*dataset.Dataset, merge.Report, error) {
-	first := make(map[string]bool, r.plan.half())
-	for _, id := range r.plan.ids[:r.plan.half()] {
-		first[id] = true
-	}
-	m := merge.New(r.plan.base)
-	var a event.Arrival
-	err := r.records(ctx, r.cfg.Kafka.Topics.Arrivals, func(value []byte) error {
-		if err := (event.JSON{}).DecodeArrival(value, &a); err != nil || !first[a.ID] {
-			return err
-		}
-		return m.Arrival(&a)
-	})
-	var l event.Label
-	if err == nil {
-		err = r.records(ctx, labelsTopic, func(value []byte) error {
-			if err := (event.JSON{}).DecodeLabel(value, &l); err != nil || !first[l.ID] {
-				return err
-			}
-			m.Label(&l)
-			return nil
-		})
-	}
-	if err != nil {
-		return nil, merge.Report{}, err
-	}
-	grown, report := m.Dataset()
-	return grown, report, nil
-}
-
-// records gives the values of all records of a topic to take.
-func (r *refresher) records(ctx context.Context, topic string, take func(value []byte) error) error {
-	transport, err := app.Transport(r.cfg.Kafka.Brokers, topic)
-	if err != nil {
-		return err
-	}
-	defer transport.CloseIdleConnections()
-	t, err := consumer.NewReader(consumer.ReaderOptions{Brokers: r.cfg.Kafka.Brokers.Brokers, Transport: transport, Topic: topic,
-		Logger: r.o.Log})
-	if err != nil {
-		return err
-	}
-	_, err = t.ToEnd(ctx, func(rec consumer.Record) error { return take(rec.Value) })
-	return err
-}
-
-// train makes the new artifact and compares it with the one that serves.
-func (r *refresher) train(ctx context.Context, grown *dataset.Dataset) error {
-	options, err := trainer.Inherit(&r.base.Manifest)
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	outcome, err := trainer.Train(ctx, grown, options, start, trainer.Silent{})
-	if err != nil {
-		return err
-	}
-	r.done.TrainSeconds = time.Since(start).Seconds()
-	if err := outcome.Bundle.Seal(); err != nil {
-		return err
-	}
-	r.done.Version = outcome.Bundle.Manifest.Version
-	is, _, err := serving.New(outcome.Bundle, mapping.FromArtifact(outcome.Bundle.Mapping), serving.Options{})
-	if err != nil {
-		return err
-	}
-	was, _, err := serving.New(r.base, mapping.FromArtifact(r.base.Mapping), serving.Options{})
-	if err != nil {
-		return err
-	}
-	c, err := trainer.CompareServed(ctx, grown, is, was, options.Batch)
-	if err != nil {
-		return err
-	}
-	r.done.Validation, r.done.ValidationBefore = c.Validation, *c.Before
-	if r.done.Refused = c.Worse(trainer.MaxDrop); !r.done.Refused {
-		r.bundle = outcome.Bundle
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (g *growing) report(ctx context.Context) (*GrowReport, error) {
 	r.All = g.window(span(0, n), whole)
 	var swapped []int
 	for k, id := range p.ids {
-		if a, ok := g.runs[2].answers.by[id]; ok && a.version != m.Version {
+		if a, ok := g.runs[2].tally.answers[id]; ok && a.version != m.Version {
 			swapped = append(swapped, k)
 		}
 	}
@@ -117,9 +117,9 @@ func (g *growing) report(ctx context.Context) (*GrowReport, error) {
 func (g *growing) stream(run *growRun) Stream {
 	t := run.tally.report(len(g.plan.order))
 	s := Stream{Growth: run.growth, Predicted: t.Predicted, Missing: t.Missing, Duplicates: t.Duplicates, DeadLetters: t.DeadLetters,
-		Versions: run.answers.versions, Batches: t.Batches, MixedBatches: run.answers.mixed(), Latency: t.Latency}
+		Versions: run.tally.versions(), Batches: t.Batches, MixedBatches: run.tally.mixed(), Latency: t.Latency}
 	for _, h := range run.pauses.held {
-		s.HeldSeconds += h.to.Sub(h.from).Seconds()
+		s.HeldSeconds += h.To.Sub(h.From).Seconds()
 	}
 	if len(run.pauses.at) == 0 {
 		return s
@@ -127,7 +127,7 @@ func (g *growing) stream(run *growRun) Stream {
 	s.LongestPause = milliseconds(run.pauses.longest(run.pauses.at[0], run.pauses.at[len(run.pauses.at)-1]))
 	var first time.Time
 	for k, id := range g.plan.ids {
-		a, ok := run.answers.by[id]
+		a, ok := run.tally.answers[id]
 		if !ok || a.version == g.bundle.Manifest.Version {
 			continue
 		}
@@ -170,7 +170,7 @@ func (g *growing) figures(run *growRun, places []int, whole map[string]map[int32
 	edges, unknown, refreshed, tested, right, agree, wholeRight, answered := 0, 0, 0, 0, 0, 0, 0, 0
 	for _, k := range places {
 		node, id := g.plan.order[k], g.plan.ids[k]
-		a, ok := run.answers.by[id]
+		a, ok := run.tally.answers[id]
 		if !ok {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/dataset"
+	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/trainer"
@@ -234,7 +235,7 @@ func TestGrowRefuses(t *testing.T) {
 
 func TestPausesLeaveOutWhatWasHeld(t *testing.T) {
 	at := func(s float64) time.Time { return time.Unix(0, int64(s*1e9)) }
-	p := newPauses(map[string]time.Time{"a": at(1), "b": at(1), "c": at(2), "d": at(10), "e": at(13)}, []held{{at(3), at(9.5)}})
+	p := newPauses(map[string]time.Time{"a": at(1), "b": at(1), "c": at(2), "d": at(10), "e": at(13)}, []*replay.Gate{{From: at(3), To: at(9.5)}, {}})
 	for _, tc := range []struct{ from, to, want float64 }{
 		{0, 20, 3},    // 10 to 13
 		{0, 9, 1.5},   // 2 to 10, of which 6.5 were held

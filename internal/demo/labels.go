@@ -7,13 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"rivulet/config"
 	"rivulet/event"
-	"rivulet/internal/app"
 	"rivulet/internal/observe"
-	"rivulet/producer"
+	"rivulet/internal/replay"
 )
 
 // labelsTopic is where the classes of arrivals are published.
@@ -101,21 +98,17 @@ func (l *labeller) has(ids []string) bool {
 
 // run publishes labels until ctx ends.
 func (l *labeller) run(ctx context.Context, brokers config.Brokers, log *slog.Logger) error {
-	transport, err := app.Transport(brokers, labelsTopic)
+	topic, end, err := openTopic(brokers, labelsTopic, log)
 	if err != nil {
 		return err
 	}
-	defer transport.CloseIdleConnections()
-	p, err := producer.New(producer.Options{Addr: kafka.TCP(brokers.Brokers...), Transport: transport, Logger: log})
-	if err != nil {
-		return err
-	}
+	defer end()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case first := <-l.due:
-			if err := l.publish(ctx, p, first); err != nil {
+			if err := l.publish(ctx, topic, first); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}
@@ -126,27 +119,19 @@ func (l *labeller) run(ctx context.Context, brokers config.Brokers, log *slog.Lo
 }
 
 // publish sends the label of an id, and those of all that wait.
-func (l *labeller) publish(ctx context.Context, p *producer.Producer, first string) error {
-	headers := []event.Header{{Key: event.HeaderContentType, Value: []byte(event.JSON{}.ContentType())}}
-	var records []producer.Record
-	ids := []string{first}
-	for more := len(l.due); more > 0 && len(ids) < chunk; more-- {
-		ids = append(ids, <-l.due)
+func (l *labeller) publish(ctx context.Context, topic *replay.Topic, first string) error {
+	label := func(id string) event.Label { return event.Label{ID: id, Class: int(l.classes[id]), Time: l.now()} }
+	labels := []event.Label{label(first)}
+	for more := len(l.due); more > 0 && len(labels) < chunk; more-- {
+		labels = append(labels, label(<-l.due))
 	}
-	for _, id := range ids {
-		value, err := (event.JSON{}).AppendLabel(nil, &event.Label{ID: id, Class: int(l.classes[id]), Time: l.now()})
-		if err != nil {
-			return fmt.Errorf("the label of %q: %w", id, err)
-		}
-		records = append(records, producer.Record{Key: []byte(id), Value: value, Headers: headers})
-	}
-	if err := p.Send(ctx, labelsTopic, records); err != nil {
+	if err := topic.SendLabels(ctx, labels); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, id := range ids {
-		l.published[id] = true
+	for k := range labels {
+		l.published[labels[k].ID] = true
 	}
 	return nil
 }

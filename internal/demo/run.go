@@ -13,8 +13,8 @@ import (
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/app"
+	"rivulet/internal/cli"
 	"rivulet/internal/devstack"
-	"rivulet/internal/progress"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -33,7 +33,7 @@ type Options struct {
 	Rate       float64 // arrivals a second; 0: as fast as they are taken
 	Partitions int     // of each topic
 	Labels     bool    // publish the class of each arrival once its prediction was read, and have the consumer compare
-	Progress   *progress.Lines
+	Progress   *cli.Lines
 	Log        *slog.Logger
 }
 
@@ -121,28 +121,15 @@ func start(o Options) (*stack, config.Consumer, error) {
 }
 
 // publish puts the artifact into Redis, as trainer publish does.
-func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *progress.Lines) error {
-	return publishBundle(ctx, settings, b, serving.PublishOptions{
-		Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
-}
-
-func publishBundle(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, o serving.PublishOptions) error {
-	client, err := app.ConnectRedis(settings)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	p, err := serving.NewPublisher(client, settings.Prefix)
-	if err != nil {
-		return err
-	}
-	return p.Publish(ctx, b, o)
+func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *cli.Lines) error {
+	return app.WithPublisher(settings, func(p *serving.Publisher) error {
+		return p.Publish(ctx, b, serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
+	})
 }
 
 // stream replays the test nodes through a consumer.
 func stream(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tally, o Options) error {
-	f := &feed{cfg: cfg, tally: t, arrivals: len(d.Test), read: t.read, line: t.line,
-		send: func(ctx context.Context) error { return send(ctx, d, cfg, t, o) }}
+	f := &feed{cfg: cfg, tally: t, stream: replay.TestNodes(d), read: t.read, line: t.line}
 	if o.Labels {
 		t.labeller = newLabeller(t.labels, t.now)
 		f.cfg.Labels.Remember = max(f.cfg.Labels.Remember, len(d.Test))
@@ -154,32 +141,6 @@ func stream(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tal
 		f.beside = append(f.beside, func(ctx context.Context) error { return t.labeller.run(ctx, cfg.Kafka.Brokers, o.Log) })
 	}
 	return f.run(ctx, o)
-}
-
-// send replays the test nodes to the topic of arrivals.
-func send(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tally, o Options) error {
-	transport, err := app.Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
-	if err != nil {
-		return err
-	}
-	defer transport.CloseIdleConnections()
-	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, transport, o.Log)
-	if err != nil {
-		return err
-	}
-	_, err = replay.Replay(ctx, d, &counting{tally: t, next: topic}, replay.Options{Rate: o.Rate, Chunk: chunk})
-	return err
-}
-
-// counting notes when arrivals are handed over.
-type counting struct {
-	tally *tally
-	next  *replay.Topic
-}
-
-func (c *counting) Send(ctx context.Context, arrivals []event.Arrival) error {
-	c.tally.arrived(arrivals)
-	return c.next.Send(ctx, arrivals)
 }
 
 // report compares the stream with the trainer's figures.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"rivulet/consumer"
-	"rivulet/internal/progress"
+	"rivulet/internal/cli"
 )
 
 // look is how often the demo looks how far the stream is.
@@ -32,7 +32,7 @@ func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) e
 
 // settle waits until all arrivals are predicted or dead, and the labels of predictions have been compared with them, or until
 // nothing has moved for patience, and shows how far it is. While all that was sent is settled, nothing need move.
-func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *progress.Lines, line func() string) error {
+func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *cli.Lines, line func() string) error {
 	defer lines.Done()
 	before, moved := -1, t.now()
 	return t.wait(ctx, func() bool {
@@ -56,12 +56,8 @@ func (t *tally) line() string {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	accuracy := 0.0
-	if n := len(t.class); n > 0 {
-		accuracy = 100 * float64(t.right) / float64(n)
-	}
 	return fmt.Sprintf("arrived %d, predicted %d, %.0f nodes/s, p50 %.1f ms, p99 %.1f ms, accuracy %.2f%%%s",
-		len(t.sent), len(t.class), rate, percentile(sorted, 0.5), percentile(sorted, 0.99), accuracy, byLabels)
+		len(t.sent), len(t.answers), rate, percentile(sorted, 0.5), percentile(sorted, 0.99), share(t.right, t.tested), byLabels)
 }
 
 // report is what the tally alone knows.
@@ -69,13 +65,10 @@ func (t *tally) report(arrivals int) *Report {
 	sorted, rate, byLabels := t.latencies(), t.rate(), t.byLabels()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &Report{Labels: byLabels, Arrivals: len(t.sent), Predicted: len(t.class), DeadLetters: t.deadLetters, NodesPerSecond: rate,
-		Duplicates: t.predictions - len(t.class), Missing: arrivals - len(t.class) - t.deadLetters,
+	r := &Report{Labels: byLabels, Arrivals: len(t.sent), Predicted: len(t.answers), DeadLetters: t.deadLetters, NodesPerSecond: rate,
+		Duplicates: t.predictions - len(t.answers), Missing: arrivals - len(t.answers) - t.deadLetters,
 		Latency: Latency{percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 1)},
-		Batches: t.stages.batches}
-	if len(t.class) > 0 {
-		r.Accuracy = 100 * float64(t.right) / float64(len(t.class))
-	}
+		Batches: t.stages.batches, Accuracy: share(t.right, t.tested)}
 	r.Shares = t.stages.shares(t.last.Sub(t.first))
 	return r
 }

@@ -15,9 +15,10 @@ import (
 // tally keeps what is known of every arrival. It is written by the replay, the consumer and the reader at once.
 type tally struct {
 	consumer.NopObserver
-	joined atomic.Bool      // the consumer has been given its partitions
-	labels map[string]int32 // class of each test node
-	now    func() time.Time
+	joined  atomic.Bool      // the consumer has been given its partitions
+	reading atomic.Bool      // predictions are read
+	labels  map[string]int32 // class of each test node
+	now     func() time.Time
 
 	labeller *labeller         // nil: no labels are published
 	follows  atomic.Bool       // the consumer reads the topic of labels
@@ -27,14 +28,22 @@ type tally struct {
 	mu          sync.Mutex
 	sent        map[string]time.Time
 	published   map[string]time.Time
-	class       map[string]int32
-	batch       map[string]string // micro-batch of each prediction
-	order       []string          // ids in the order of their predictions
+	answers     map[string]answer // the first of each arrival
+	order       []string          // ids in the order of their answers
 	predictions int               // records read from the predictions topic
-	right       int
+	tested      int               // answers to test nodes
+	right       int               // of these
 	deadLetters int
 	first, last time.Time // first arrival sent, last prediction published
 	stages      stages
+}
+
+// answer is what the stream said of an arrival.
+type answer struct {
+	class                   int32
+	known, arrived, unknown int // neighbours, see event.Prediction
+	version, batch          string
+	source                  event.Source
 }
 
 // stages are where the consumer's time went.
@@ -45,7 +54,7 @@ type stages struct {
 
 func newTally(d *dataset.Dataset, now func() time.Time) *tally {
 	t := &tally{labels: map[string]int32{}, now: now, sent: map[string]time.Time{}, published: map[string]time.Time{},
-		class: map[string]int32{}, batch: map[string]string{}}
+		answers: map[string]answer{}}
 	for _, i := range d.Test {
 		t.labels[d.IDs[i]] = d.Labels[i]
 	}
@@ -69,8 +78,10 @@ func (t *tally) Inside(metrics *observe.Observer, version func() string) {
 // FollowsLabels is the consumer's word that labels count from now on.
 func (t *tally) FollowsLabels() { t.follows.Store(true) }
 
-// ready tells whether the stream may begin.
-func (t *tally) ready() bool { return t.joined.Load() && (t.labeller == nil || t.follows.Load()) }
+// ready reports whether the stream may begin.
+func (t *tally) ready() bool {
+	return t.joined.Load() && t.reading.Load() && (t.labeller == nil || t.follows.Load())
+}
 
 // byLabels is what the consumer says of itself; nil where no labels are published.
 func (t *tally) byLabels() *Labels {
@@ -129,14 +140,14 @@ func (t *tally) read(p *event.Prediction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.predictions++
-	if _, again := t.class[p.ID]; again {
+	if _, again := t.answers[p.ID]; again {
 		return
 	}
-	t.class[p.ID] = int32(p.Class)
-	t.batch[p.ID] = p.Batch
+	t.answers[p.ID] = answer{int32(p.Class), p.Known, p.Arrivals, p.Unknown, p.Artifact, p.Batch, p.Source}
 	t.order = append(t.order, p.ID)
-	if y, ok := t.labels[p.ID]; ok && y == int32(p.Class) {
-		t.right++
+	if y, test := t.labels[p.ID]; test {
+		t.tested++
+		t.right += count(y == int32(p.Class))
 	}
 }
 
@@ -144,7 +155,7 @@ func (t *tally) read(p *event.Prediction) {
 func (t *tally) settled() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.class) + t.deadLetters
+	return len(t.answers) + t.deadLetters
 }
 
 // handed is how many arrivals have been handed to Kafka.
@@ -189,7 +200,7 @@ func (t *tally) batches(d *dataset.Dataset) [][]int32 {
 	at := map[string]int{}
 	var out [][]int32
 	for _, id := range t.order {
-		name := t.batch[id]
+		name := t.answers[id].batch
 		k, ok := at[name]
 		if !ok {
 			k = len(out)

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/internal/harness"
 )
 
 // writer writes arrivals to partitions in turn, in transactions of its own or in none.
@@ -23,7 +24,7 @@ type writer struct {
 
 func (k *realKafka) writer(name string, transactional bool) *writer {
 	k.t.Helper()
-	opts := []kgo.Opt{kgo.SeedBrokers(k.addr(plaintext)), kgo.RecordPartitioner(kgo.ManualPartitioner())}
+	opts := []kgo.Opt{kgo.SeedBrokers(k.kafka.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.UnknownTopicRetries(-1)}
 	if transactional {
 		opts = append(opts, kgo.TransactionalID(k.name(name)))
 	}
@@ -71,9 +72,8 @@ func (w *writer) end(how kgo.TransactionEndTry) {
 // Each transaction is committed or aborted as a coin says. The consumer predicts what was committed, each once, and nothing
 // of what was aborted; behind a transaction that is open it waits.
 func TestCommittedTransactionsOfARealBroker(t *testing.T) {
-	k := newRealKafka(t)
-	w := newWorld(t)
-	k.topics("arrivals", "predictions", "letters")
+	k := onRealKafka(t, harness.NeedBroker(t), newWorld(t))
+	k.topics()
 	const seed = 5
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var writers []*writer
@@ -110,22 +110,26 @@ func TestCommittedTransactionsOfARealBroker(t *testing.T) {
 	late := open.write("open", 3)              // one in each partition
 	late = append(late, free.write("x", 3)...) // behind it
 
-	w.write("committed.yaml", k.config(w.path("artifact-1"), plaintext, ""))
-	consumer := w.start("consumer", "--config", w.path("committed.yaml"))
-	t.Cleanup(func() { _ = consumer.Process.Kill(); _ = consumer.Wait() })
-	compare(t, "with an open transaction", k.predicted(len(want)), want)
+	k.write("committed.yaml", k.config(k.Path("artifact-1"), harness.Plaintext, ""))
+	consumer := k.consumer("committed.yaml")
+	k.compare("with an open transaction", want)
 	time.Sleep(time.Second) // in which nothing of it may come
-	compare(t, "a second later", k.predicted(len(want)), want)
+	k.compare("a second later", want)
 	open.end(kgo.TryCommit)
 	want = append(want, late...)
-	compare(t, "after its end", k.predicted(len(want)), want)
-	w.drain(consumer)
+	k.compare("after its end", want)
+	k.drain(consumer)
 }
 
-func compare(t *testing.T, when string, got, want []string) {
-	t.Helper()
+// compare holds the ids of the predictions that can be read now against those of the arrivals that should be predicted.
+func (k *realKafka) compare(when string, want []string) {
+	k.t.Helper()
+	var got []string
+	for _, p := range k.collected(k.name("predictions"), len(want)) {
+		got = append(got, p.ID)
+	}
 	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("%s: ids of predictions (-want +got):\n%s", when, diff)
+		k.t.Fatalf("%s: ids of predictions (-want +got):\n%s", when, diff)
 	}
 }

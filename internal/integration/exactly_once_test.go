@@ -3,19 +3,15 @@ package integration
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
-	"rivulet/producer"
+	"rivulet/internal/harness"
 )
 
 // Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the other; they
@@ -30,49 +26,43 @@ func TestExactlyOnceOnTheEmbeddedBroker(t *testing.T) {
 
 // The same for longer on a real broker.
 func TestExactlyOnceOnARealBroker(t *testing.T) {
-	exactlyOnce(t, newRealKafka(t), kill, kill, pause, crash, kill, pause, kill)
+	broker := harness.NeedBroker(t)
+	exactlyOnce(t, &broker, kill, kill, pause, crash, kill, pause, kill)
 }
 
 // disruption is done to a running consumer; what it returns runs from then on.
-type disruption func(s *stream, running *exec.Cmd) *exec.Cmd
+type disruption func(s *stream, running *harness.Process) *harness.Process
 
-func kill(s *stream, running *exec.Cmd) *exec.Cmd {
+func kill(s *stream, running *harness.Process) *harness.Process {
 	s.t.Helper()
 	if s.real == nil {
 		// kfake keeps a member for ever that dies while its first join waits for the others, and what it was assigned with it: it
 		// starts the session of a member when it answers the join, and only if somebody hears the answer.
-		s.await("the group is stable", s.stable)
+		s.await("the group is stable", func() bool {
+			stable, err := s.kafka.Stable(s.t.Context(), s.group(), 2)
+			return err == nil && stable
+		})
 	}
-	if err := running.Process.Kill(); err != nil {
-		s.t.Fatal(err)
-	}
-	_ = running.Wait()
-	return s.consumer()
+	running.Kill()
+	return s.consumer(streamConfig)
 }
 
 // pause makes a zombie: the process wakes up with a batch in hand after others have taken its partitions.
-func pause(s *stream, running *exec.Cmd) *exec.Cmd {
+func pause(s *stream, running *harness.Process) *harness.Process {
 	s.t.Helper()
-	if err := running.Process.Signal(syscall.SIGSTOP); err != nil {
-		s.t.Fatal(err)
-	}
+	s.must(running.Signal(syscall.SIGSTOP))
 	before := s.seen()
 	time.Sleep(sessionTimeout)
 	s.await("the other consumer has taken over", func() bool { return s.seen() > before+loadRate })
-	if err := running.Process.Signal(syscall.SIGCONT); err != nil {
-		s.t.Fatal(err)
-	}
+	s.must(running.Signal(syscall.SIGCONT))
 	return running
 }
 
 // crash kills the broker with transactions under way and starts it again.
-func crash(s *stream, running *exec.Cmd) *exec.Cmd {
+func crash(s *stream, running *harness.Process) *harness.Process {
 	s.t.Helper()
 	for _, command := range []string{"kill", "start"} {
-		out, err := exec.Command("../../tools/kafka/kafka.sh", command, s.real.dir).CombinedOutput()
-		if err != nil {
-			s.t.Fatalf("kafka.sh %s: %v\n%s", command, err, out)
-		}
+		s.must(s.real.Do(s.t.Context(), command))
 	}
 	return running
 }
@@ -83,10 +73,10 @@ const (
 	loadKeys       = 50
 )
 
-func exactlyOnce(t *testing.T, broker *realKafka, disruptions ...disruption) {
+func exactlyOnce(t *testing.T, broker *harness.Broker, disruptions ...disruption) {
 	s := newStream(t, broker)
 	stopLoad := s.load()
-	consumers := [2]*exec.Cmd{s.consumer(), s.consumer()}
+	consumers := [2]*harness.Process{s.consumer(streamConfig), s.consumer(streamConfig)}
 	s.await("predictions come", func() bool { return s.seen() > loadRate })
 	for i, disrupt := range disruptions {
 		before := s.seen()
@@ -94,12 +84,8 @@ func exactlyOnce(t *testing.T, broker *realKafka, disruptions ...disruption) {
 		s.await("predictions go on", func() bool { return s.seen() > before+2*loadRate })
 	}
 	stopLoad()
-	arrivals := s.ends("arrivals" + s.suffix)
-	all := 0
-	for _, end := range arrivals {
-		all += int(end)
-	}
-	s.await("all arrivals are predicted", func() bool { return s.seen() >= all })
+	arrivals := s.ends(s.topic("arrivals"))
+	s.await("all arrivals are predicted", func() bool { return s.seen() >= int(sum(arrivals)) })
 	for _, c := range consumers {
 		s.drain(c)
 	}
@@ -110,88 +96,68 @@ func exactlyOnce(t *testing.T, broker *realKafka, disruptions ...disruption) {
 // stream is a world with topics of its own, a load, and a read-committed reader of the predictions.
 type stream struct {
 	*world
-	real   *realKafka // nil on the embedded broker
+	real   *harness.Broker // nil: the embedded one
 	suffix string
-	sender *producer.Producer
+	sender *kgo.Client
 
 	mu   sync.Mutex
 	got  map[event.Source]int // times that the arrival at a place was predicted
 	last map[string]int64     // offset of the arrival that was predicted last, by key
 }
 
-func newStream(t *testing.T, broker *realKafka) *stream {
+// streamConfig is the configuration file of a stream's consumers.
+const streamConfig = "exactly-once.yaml"
+
+func newStream(t *testing.T, broker *harness.Broker) *stream {
 	t.Helper()
-	s := &stream{world: newWorld(t), real: broker, suffix: fmt.Sprintf("-%d", time.Now().UnixNano()),
-		got: map[event.Source]int{}, last: map[string]int64{}}
+	s := &stream{world: newWorld(t), real: broker, suffix: newSuffix(), got: map[event.Source]int{}, last: map[string]int64{}}
 	if broker != nil {
-		s.broker = broker.addr(plaintext)
+		s.use(broker.Addr(harness.Plaintext))
 	}
-	transport := &kafka.Transport{MetadataTTL: time.Second}
-	t.Cleanup(transport.CloseIdleConnections)
-	client := &kafka.Client{Addr: kafka.TCP(s.broker), Transport: transport, Timeout: time.Minute}
-	remove := makeTopics(t, client, map[string]int{"arrivals" + s.suffix: 3, "predictions" + s.suffix: 3, "letters" + s.suffix: 1})
-	t.Cleanup(func() {
-		if err := remove(); err != nil {
-			t.Error(err)
-		}
-	})
-	s.write("exactly-once.yaml", fmt.Sprintf(`kafka:
+	s.makeTopics(map[string]int{s.topic("arrivals"): 3, s.topic("predictions"): 3, s.topic("letters"): 1})
+	s.write(streamConfig, fmt.Sprintf(`kafka:
   brokers: [%q]
   group: %q
   session_timeout: %v
-  topics: {arrivals: arrivals%[4]s, predictions: predictions%[4]s, dead_letters: letters%[4]s}
+  topics: {arrivals: %q, predictions: %q, dead_letters: %q}
   transaction_timeout: 30s
 delivery: exactly_once
-artifact: %[5]q
+artifact: %q
 batch: {mode: node, size: 32, linger: 20ms}
 http: {listen: ""}
 log: {level: warn}
-`, s.broker, "exactly-once"+s.suffix, sessionTimeout, s.suffix, s.path("artifact-1")))
+`, s.kafka.Addr, s.group(), sessionTimeout, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"), s.Path("artifact-1")))
 	var err error
-	s.sender, err = producer.New(producer.Options{Addr: kafka.TCP(s.broker), Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.read()
+	s.sender, err = kgo.NewClient(kgo.SeedBrokers(s.kafka.Addr), kgo.UnknownTopicRetries(-1))
+	s.must(err)
+	t.Cleanup(s.sender.Close)
+	s.follow(s.note, kgo.ReadCommitted(), s.topic("predictions"))
 	return s
 }
 
-// consumer starts one.
-func (s *stream) consumer() *exec.Cmd {
-	s.t.Helper()
-	cmd := exec.Command(filepath.Join(s.bin, "consumer"), "--config", s.path("exactly-once.yaml"))
-	cmd.Stdout, cmd.Stderr = s.t.Output(), s.t.Output()
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return cmd
-}
+func (s *stream) topic(name string) string { return name + s.suffix }
+
+func (s *stream) group() string { return s.topic("exactly-once") }
 
 // load sends arrivals until stop is called, which returns when the last one is acknowledged.
 func (s *stream) load() (stop func()) {
 	sent := 0
 	return repeatedly(s.t, func() error {
-		var records []producer.Record
+		var records []*kgo.Record
 		for range loadRate / 20 {
 			a := event.Arrival{ID: fmt.Sprintf("n%d", sent), Features: event.Features{Sparse: true}}
 			value, err := event.JSON{}.AppendArrival(nil, &a)
 			if err != nil {
 				return err
 			}
-			records = append(records, producer.Record{Key: fmt.Appendf(nil, "key-%d", sent%loadKeys), Value: value})
+			records = append(records, &kgo.Record{Topic: s.topic("arrivals"), Key: fmt.Appendf(nil, "key-%d", sent%loadKeys), Value: value})
 			sent++
 		}
-		return s.sender.Send(s.t.Context(), "arrivals"+s.suffix, records)
+		return s.sender.ProduceSync(s.t.Context(), records...).FirstErr()
 	})
 }
 
-// read notes the predictions as another client's read-committed reader gives them, to the end of the test.
-func (s *stream) read() {
-	s.t.Helper()
-	readOn(s.t, s.note, kgo.SeedBrokers(s.broker), kgo.ConsumeTopics("predictions"+s.suffix), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-}
-
+// note notes a prediction.
 func (s *stream) note(r *kgo.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,41 +180,22 @@ func (s *stream) seen() int {
 	return len(s.got)
 }
 
-func (s *stream) await(what string, condition func() bool) {
+func (s *stream) await(what string, so func() bool) {
 	s.t.Helper()
-	for begin := time.Now(); !condition(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begin) > 2*time.Minute {
-			s.t.Logf("the group's offsets, of arrivals up to %v:\n%s", s.ends("arrivals"+s.suffix), s.state())
-			s.t.Fatalf("waited two minutes until %s; %d arrivals are predicted", what, s.seen())
-		}
-	}
+	s.world.await(what, so, s.state)
 }
 
-// state says where the stream stands still: what the group has committed, who its members are, and how far a read-committed
-// reader of the predictions can get.
+// state says where the stream stands still: what the group has committed, and how far readers of the predictions can get.
 func (s *stream) state() string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 10*time.Second)
 	defer cancel()
-	client := &kafka.Client{Addr: kafka.TCP(s.broker)}
-	group, out := "exactly-once"+s.suffix, &strings.Builder{}
-	committed, err := client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group,
-		Topics: map[string][]int{"arrivals" + s.suffix: {0, 1, 2}}})
-	fmt.Fprintf(out, "committed: %+v %v\n", committed, err)
-	members, err := client.DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
-	fmt.Fprintf(out, "members: %+v %v\n", members, err)
-	for _, level := range []kafka.IsolationLevel{kafka.ReadUncommitted, kafka.ReadCommitted} {
-		last, err := client.ListOffsets(ctx, &kafka.ListOffsetsRequest{IsolationLevel: level, Topics: map[string][]kafka.OffsetRequest{
-			"predictions" + s.suffix: {kafka.LastOffsetOf(0), kafka.LastOffsetOf(1), kafka.LastOffsetOf(2)}}})
-		fmt.Fprintf(out, "predictions, isolation %d: %+v %v\n", level, last, err)
-	}
-	return out.String()
-}
-
-// stable tells whether all members of the group have their partitions.
-func (s *stream) stable() bool {
-	client, group := &kafka.Client{Addr: kafka.TCP(s.broker)}, "exactly-once"+s.suffix
-	described, err := client.DescribeGroups(s.t.Context(), &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
-	return err == nil && len(described.Groups) == 1 && described.Groups[0].GroupState == "Stable" && len(described.Groups[0].Members) == 2
+	committed, err := s.kafka.Committed(ctx, s.group(), s.topic("arrivals"))
+	stable, stableErr := s.kafka.Stable(ctx, s.group(), 2)
+	text := fmt.Sprintf("%d arrivals are predicted; the group has committed %v (%v), and is stable with two members: %t (%v)",
+		s.seen(), committed, err, stable, stableErr)
+	arrivals, err := s.kafka.Ends(ctx, s.topic("arrivals"))
+	readable, readableErr := s.kafka.ListCommittedOffsets(ctx, s.topic("predictions"))
+	return text + fmt.Sprintf("; arrivals end at %v (%v), committed predictions at %v (%v)", arrivals, err, readable.Offsets(), readableErr)
 }
 
 // check holds the predictions against the arrivals, which are at all offsets up to the ends of their partitions.
@@ -260,7 +207,7 @@ func (s *stream) check(ends map[int]int64) {
 	for partition, end := range ends {
 		for offset := range end {
 			all++
-			switch times := s.got[event.Source{Topic: "arrivals" + s.suffix, Partition: partition, Offset: offset}]; {
+			switch times := s.got[event.Source{Topic: s.topic("arrivals"), Partition: partition, Offset: offset}]; {
 			case times == 0:
 				lost++
 			case times > 1:

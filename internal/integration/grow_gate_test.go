@@ -11,20 +11,18 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/internal/harness"
 )
 
 // gate is the network between one consumer and a broker. It knows enough of Kafka's protocol to stop where a batch of the consumer
 // becomes final: told to, it takes the next request that commits, OffsetCommit or the EndTxn of a commit, and does not pass it on. All
 // of the batch's path is done then, and nothing of its commit. Clients that ask where brokers are hear the gate's address.
 type gate struct {
-	t        *testing.T
-	target   string
-	listener net.Listener
-	wait     sync.WaitGroup
+	*harness.Proxy
+	t *testing.T
 
 	mu      sync.Mutex
-	closed  bool
-	conns   map[net.Conn]bool
 	pending map[int]int64      // what the transaction under way commits
 	held    chan map[int]int64 // nil: everything passes
 }
@@ -32,25 +30,15 @@ type gate struct {
 // newGate listens, before a consumer of the broker at target is started.
 func newGate(t *testing.T, target string) *gate {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	p, err := harness.NewProxy(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{t: t, target: target, listener: listener, conns: map[net.Conn]bool{}}
-	g.wait.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			g.wait.Go(func() { g.carry(client) })
-		}
-	})
-	t.Cleanup(g.close)
+	g := &gate{Proxy: p, t: t}
+	p.ServeBy(t.Context(), target, func() harness.Link { return &gateLink{gate: g} })
+	t.Cleanup(p.Close)
 	return g
 }
-
-func (g *gate) addr() string { return g.listener.Addr().String() }
 
 // hold stops commits from now on. The next offset of each partition that the first one is about is sent when it is there.
 func (g *gate) hold() <-chan map[int]int64 {
@@ -63,66 +51,35 @@ func (g *gate) hold() <-chan map[int]int64 {
 // pass ends hold and all connections, which may wait for what was held back.
 func (g *gate) pass() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.held = nil
-	for c := range g.conns {
-		_ = c.Close()
-	}
-}
-
-func (g *gate) close() {
-	g.mu.Lock()
-	g.closed = true
-	for c := range g.conns {
-		_ = c.Close()
-	}
 	g.mu.Unlock()
-	_ = g.listener.Close()
-	g.wait.Wait()
-}
-
-// keep has a connection closed by pass and close; false: by now.
-func (g *gate) keep(c net.Conn) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.conns[c] = true
-	return !g.closed
-}
-
-func (g *gate) drop(c net.Conn) {
-	_ = c.Close()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.conns, c)
+	g.Set(harness.Refused)
+	g.Set(harness.Passing)
 }
 
 // asked is a request whose response names brokers.
 type asked struct{ key, version int16 }
 
-func (g *gate) carry(client net.Conn) {
-	defer g.drop(client)
-	server, err := new(net.Dialer).DialContext(g.t.Context(), "tcp", g.target)
-	if err != nil {
-		return
+// gateLink is one connection through the gate.
+type gateLink struct {
+	*gate
+	open sync.Map // correlation id -> asked
+}
+
+// ToServer passes requests on, but for commits that are held back.
+func (l *gateLink) ToServer(to io.Writer, from io.Reader) {
+	l.carry(to, from, func(frame []byte) ([]byte, error) { return l.request(frame, &l.open) })
+}
+
+// ToClient passes responses on, with the gate in the broker's place.
+func (l *gateLink) ToClient(to io.Writer, from io.Reader) {
+	l.carry(to, from, func(frame []byte) ([]byte, error) { return l.response(frame, &l.open) })
+}
+
+func (l *gateLink) carry(to io.Writer, from io.Reader, pass func(frame []byte) ([]byte, error)) {
+	if err := frames(to, from, pass); err != nil {
+		l.t.Errorf("between a consumer and the broker: %v", err)
 	}
-	defer g.drop(server)
-	if !g.keep(client) || !g.keep(server) {
-		return
-	}
-	var open sync.Map // correlation id -> asked
-	var wait sync.WaitGroup
-	way := func(to, from net.Conn, pass func(frame []byte) ([]byte, error)) {
-		wait.Go(func() {
-			if err := frames(to, from, pass); err != nil {
-				g.t.Errorf("between a consumer and the broker: %v", err)
-			}
-			_ = client.Close() // the other way ends too
-			_ = server.Close()
-		})
-	}
-	way(server, client, func(frame []byte) ([]byte, error) { return g.request(frame, &open) })
-	way(client, server, func(frame []byte) ([]byte, error) { return g.response(frame, &open) })
-	wait.Wait()
 }
 
 // frames passes frames on until a connection ends, as pass returns them; nil: not at all. An error is what pass cannot read.
@@ -250,7 +207,7 @@ func (g *gate) response(frame []byte, open *sync.Map) ([]byte, error) {
 	if err := r.ReadFrom(frame[head:]); err != nil {
 		return nil, fmt.Errorf("response %d of version %d: %w", r.Key(), r.GetVersion(), err)
 	}
-	host, text, err := net.SplitHostPort(g.addr())
+	host, text, err := net.SplitHostPort(g.Addr())
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/harness"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -29,17 +29,18 @@ func TestKillBetweenRowsAndCommitOnTheEmbeddedBroker(t *testing.T) {
 }
 
 func TestKillBetweenRowsAndCommitOnARealBroker(t *testing.T) {
-	killBetweenRowsAndCommit(t, newRealKafka(t))
+	broker := harness.NeedBroker(t)
+	killBetweenRowsAndCommit(t, &broker)
 }
 
-func killBetweenRowsAndCommit(t *testing.T, broker *realKafka) {
+func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
 	if testing.Short() {
 		t.Skip("half a minute of sessions that time out")
 	}
 	w := newServices(t, broker)
-	w.run("rivulet", "generate", "--preset", "small", "--out", w.path("data"))
-	w.run("trainer", "train", "--data", w.path("data"), "--out", w.path("artifact"), "--nodes", "60")
-	bundle, err := artifact.Read(w.path("artifact"))
+	w.run("rivulet", "generate", "--preset", "small", "--out", w.Path("data"))
+	w.run("trainer", "train", "--data", w.Path("data"), "--out", w.Path("artifact"), "--nodes", "60")
+	bundle, err := artifact.Read(w.Path("artifact"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,10 +89,10 @@ type window struct {
 func (s *growing) killRounds(b *artifact.Bundle, delivery string) {
 	version := b.Manifest.Version
 	var gates [2]*gate
-	var members [2]*exec.Cmd
+	var members [2]*harness.Process
 	for i := range gates {
-		gates[i] = newGate(s.t, s.broker)
-		members[i] = s.member(gates[i].addr(), delivery)
+		gates[i] = newGate(s.t, s.kafka.Addr)
+		members[i] = s.member(gates[i].Addr(), delivery)
 	}
 	stop := s.load(10, linked(b, 1))
 	s.await("predictions come", func() bool { return len(s.committed) > 200 })
@@ -106,10 +107,7 @@ func (s *growing) killRounds(b *artifact.Bundle, delivery string) {
 		dumps = append(dumps, rows)
 		caught := s.windows(held, victims, committed, rows)
 		for _, i := range victims {
-			if err := members[i].Process.Kill(); err != nil {
-				s.t.Fatal(err)
-			}
-			_ = members[i].Wait()
+			members[i].Kill()
 			gates[i].pass()
 		}
 		if len(victims) == 1 { // the survivor writes rows that were not there
@@ -119,7 +117,7 @@ func (s *growing) killRounds(b *artifact.Bundle, delivery string) {
 			s.awaitRepeats(caught)
 		}
 		for _, i := range victims {
-			members[i] = s.member(gates[i].addr(), delivery)
+			members[i] = s.member(gates[i].Addr(), delivery)
 		}
 		s.awaitRepeats(caught)
 		windows = append(windows, caught...)
@@ -170,7 +168,7 @@ func (s *growing) heldCommits(gates [2]*gate, of []int) (held []map[int]int64) {
 }
 
 // windows are the arrivals whose commits are held back. They and all that are committed must have their rows.
-func (s *growing) windows(held []map[int]int64, of []int, committed []int64, rows map[string]string) (caught []window) {
+func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int64, rows map[string]string) (caught []window) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,7 +250,7 @@ func (s *growing) checkPredictions(windows []window, delivery string) {
 			repeated++
 		}
 		for k := range all {
-			if before, again := says(&all[0]), says(&all[k]); again != before {
+			if before, again := harness.Says(&all[0]), harness.Says(&all[k]); again != before {
 				s.t.Errorf("predicted again:\n%s\nwas\n%s", again, before)
 			}
 		}
@@ -319,7 +317,7 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 	grown := v.Grow(batch)
 	for i, id := range ids {
 		p := s.committed[id][0]
-		if bits(p.Logits) != bits(logits.Row(i)) || bits(p.Probabilities) != bits(probabilities.Row(i)) {
+		if harness.Bits(p.Logits) != harness.Bits(logits.Row(i)) || harness.Bits(p.Probabilities) != harness.Bits(probabilities.Row(i)) {
 			s.t.Errorf("%s: published %v, by what is kept of it %v", id, p.Logits, logits.Row(i))
 		}
 		again := infer.Arrived{ID: id, Row: grown.Row(i), Record: seen[i].Record, Attached: seen[i].Attached}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/internal/harness"
 	"rivulet/internal/replay"
 )
 
@@ -25,14 +24,14 @@ import (
 // known to later ones, and the rows of the others stay with the version that gave them.
 func TestRefreshTakesOver(t *testing.T) {
 	s, d := newGrowing(newServices(t, nil), 2), smallGraph(t)
-	if err := d.Save(s.path("data")); err != nil {
+	if err := d.Save(s.Path("data")); err != nil {
 		t.Fatal(err)
 	}
-	s.run("trainer", "train", "--data", s.path("data"), "--out", s.path("artifact"), "--nodes", "40")
+	s.run("trainer", "train", "--data", s.Path("data"), "--out", s.Path("artifact"), "--nodes", "40")
 	s.publish("artifact")
 	next := twins(d, 3)
 	s.sendLabels(d, next, 3000)
-	members := []*exec.Cmd{s.member(s.broker, "at_least_once"), s.member(s.broker, "at_least_once")}
+	members := []*harness.Process{s.member(s.kafka.Addr, "at_least_once"), s.member(s.kafka.Addr, "at_least_once")}
 	s.awaitMembers(len(members))
 	stop := s.load(10, next)
 	s.await("predictions come", func() bool { return len(s.committed) > 400 })
@@ -52,9 +51,10 @@ func TestRefreshTakesOver(t *testing.T) {
 		s.drain(m)
 	}
 	time.Sleep(500 * time.Millisecond) // for what should not be there
-	for partition, next := range s.groupOffsets() {
-		if sent := len(s.at[partition]); next != int64(sent) {
-			t.Errorf("partition %d: %d of %d arrivals are committed after the drain", partition, next, sent)
+	offsets := s.groupOffsets()
+	for partition, sent := range s.at {
+		if next := offsets[partition]; next != int64(len(sent)) {
+			t.Errorf("partition %d: %d of %d arrivals are committed after the drain", partition, next, len(sent))
 		}
 	}
 	s.mu.Lock()
@@ -126,15 +126,11 @@ func (s *growing) sendLabels(d *dataset.Dataset, next func(n int) event.Arrival,
 // refresh runs the trainer on the stream's topics and returns how many arrivals joined T, and the version that is CURRENT now.
 func (s *growing) refresh() (joined int, version string) {
 	s.t.Helper()
-	s.write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%q]}\nredis: {url: %q, prefix: %q}\n", s.broker, s.redis, s.prefix))
-	cmd := exec.Command(filepath.Join(s.bin, "trainer"), "refresh", "--config", s.path("refresh.yaml"), "--json", "--from", "kafka:"+s.topic("arrivals"),
-		"--labels", "kafka:"+s.topic("labels"), "--data", s.path("data"), "--data-out", s.path("data-later"), "--out", s.path("refreshed"),
+	s.write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%q]}\nredis: {url: %q, prefix: %q}\n", s.kafka.Addr, s.redis, s.prefix))
+	out, err := s.Output(s.t.Context(), nil, "trainer", "refresh", "--config", s.Path("refresh.yaml"), "--json", "--from", "kafka:"+s.topic("arrivals"),
+		"--labels", "kafka:"+s.topic("labels"), "--data", s.Path("data"), "--data-out", s.Path("data-later"), "--out", s.Path("refreshed"),
 		"--publish", "--max-drop", "5")
-	cmd.Stderr = s.t.Output()
-	out, err := cmd.Output()
-	if err != nil {
-		s.t.Fatalf("trainer refresh: %v\n%s", err, out)
-	}
+	s.must(err)
 	var said struct {
 		Merged    struct{ Joined, Labelled int }
 		Version   string `json:"artifact_version"`
@@ -147,7 +143,7 @@ func (s *growing) refresh() (joined int, version string) {
 	if !said.Published || said.Merged.Joined < 400 || said.Merged.Labelled < said.Merged.Joined/2 {
 		s.t.Fatalf("refresh has not published what arrived:\n%s", out)
 	}
-	if _, err := os.Stat(s.path("data-later")); err != nil {
+	if _, err := os.Stat(s.Path("data-later")); err != nil {
 		s.t.Error(err)
 	}
 	return said.Merged.Joined, said.Version
@@ -163,7 +159,7 @@ type side struct {
 
 func (s *growing) side(dir string) (version string, v *side) {
 	s.t.Helper()
-	b, err := artifact.Read(s.path(dir))
+	b, err := artifact.Read(s.Path(dir))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -12,15 +12,15 @@ const arrivals = 1500
 // A second publish is taken over in mid-stream: every arrival is predicted once, by one version, and a batch by one too.
 func TestTakeover(t *testing.T) {
 	w := newWorld(t)
-	w.run("trainer", "publish", "--config", w.path("publish-1.yaml"))
-	consumer := w.consumer()
-	replay := w.start("rivulet", "replay", "--config", w.path("replay.yaml"), "--data", w.path("data"), "--rate", "500")
+	w.run("trainer", "publish", "--config", w.Path("publish-1.yaml"))
+	consumer := w.consumer("consumer.yaml")
+	replay := w.start("rivulet", "replay", "--config", w.Path("replay.yaml"), "--data", w.Path("data"), "--rate", "500")
 	w.awaitPredictions(arrivals / 3)
-	w.run("trainer", "publish", "--config", w.path("publish-2.yaml"))
+	w.run("trainer", "publish", "--config", w.Path("publish-2.yaml"))
 	if err := replay.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	all := w.predictions(arrivals)
+	all := w.collected("predictions", arrivals)
 	if len(all) != arrivals {
 		t.Errorf("%d predictions of %d arrivals", len(all), arrivals)
 	}
@@ -48,19 +48,16 @@ func TestKill(t *testing.T) {
 	w := newWorld(t)
 	w.format = "protobuf"
 	t.Setenv("RIVULET_OUTPUT_FORMAT", w.format)
-	w.run("trainer", "publish", "--config", w.path("publish-1.yaml"))
-	first := w.consumer()
-	replay := w.start("rivulet", "replay", "--config", w.path("replay.yaml"), "--data", w.path("data"), "--rate", "500", "--record-format", w.format)
+	w.run("trainer", "publish", "--config", w.Path("publish-1.yaml"))
+	first := w.consumer("consumer.yaml")
+	replay := w.start("rivulet", "replay", "--config", w.Path("replay.yaml"), "--data", w.Path("data"), "--rate", "500", "--record-format", w.format)
 	w.awaitPredictions(arrivals / 3)
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = first.Wait()
-	second := w.consumer()
+	first.Kill()
+	second := w.consumer("consumer.yaml")
 	if err := replay.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	all := w.predictions(arrivals)
+	all := w.collected("predictions", arrivals)
 	said := map[string]event.Prediction{}
 	for _, p := range all {
 		if before, ok := said[p.ID]; ok && (before.Class != p.Class || before.Probability != p.Probability) {

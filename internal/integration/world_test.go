@@ -5,75 +5,54 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
+	"rivulet/internal/harness"
 )
 
-// binaries builds the programs once.
-var binaries = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "rivulet-binaries")
-	if err != nil {
-		return "", err
-	}
-	out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "rivulet/cmd/...").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return dir, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, err := binaries(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(harness.Tests{M: m}.Run()) }
 
 // world is a directory with a data set, two artifacts and configuration files, and the services they name.
 type world struct {
-	t             *testing.T
-	dir, bin      string
-	broker, redis string
-	format        string // of arrivals and predictions
+	harness.Workshop
+	t      *testing.T
+	kafka  *harness.Kafka
+	redis  string
+	format string // of arrivals and predictions
 }
 
 // bareWorld has services, and nothing in its directory.
 func bareWorld(t *testing.T) *world {
 	t.Helper()
-	bin, err := binaries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, dir: t.TempDir(), bin: bin, format: "json"}
-	w.services()
+	w := &world{Workshop: harness.NewWorkshop(t), t: t, format: "json"}
+	w.use(w.services())
 	return w
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := bareWorld(t)
-	w.run("rivulet", "generate", "--preset", "small", "--out", w.path("data"))
+	if err := w.Train(t.Context(), "1", "2"); err != nil {
+		t.Fatal(err)
+	}
 	for _, seed := range []string{"1", "2"} {
-		w.run("trainer", "train", "--data", w.path("data"), "--out", w.path("artifact-"+seed), "--seed", seed)
-		w.write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %s\nredis: {url: %q, prefix: %q}\n", w.path("artifact-"+seed), w.redis, t.Name()))
+		w.write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %s\nredis: {url: %q, prefix: %q}\n", w.Path("artifact-"+seed), w.redis, t.Name()))
 	}
 	w.write("consumer.yaml", fmt.Sprintf(`kafka: {brokers: [%q], group: test, session_timeout: 6s}
 redis: {url: %q, prefix: %q, poll_interval: 50ms}
 batch: {mode: node, size: 32, linger: 2ms}
 http: {listen: ""}
-`, w.broker, w.redis, t.Name()))
-	w.write("replay.yaml", fmt.Sprintf("kafka: {brokers: [%q]}\n", w.broker))
+`, w.kafka.Addr, w.redis, t.Name()))
+	w.write("replay.yaml", fmt.Sprintf("kafka: {brokers: [%q]}\n", w.kafka.Addr))
 	return w
 }
 
@@ -84,46 +63,55 @@ func (w *world) as(t *testing.T) *world {
 	return &part
 }
 
-func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
-
-func (w *world) write(name, text string) {
+// must ends the test at an error.
+func (w *world) must(err error) {
 	w.t.Helper()
-	if err := os.WriteFile(w.path(name), []byte(text), 0o600); err != nil {
+	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// services starts devstack and reads the addresses that it says.
-func (w *world) services() {
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	w.must(w.Write(name, text))
+}
+
+// use makes the broker at an address the world's.
+func (w *world) use(broker string) {
+	w.t.Helper()
+	var err error
+	w.kafka, err = harness.NewKafka(broker)
+	w.must(err)
+	w.t.Cleanup(w.kafka.Close)
+}
+
+// services starts devstack, which says its addresses, and returns that of the broker.
+func (w *world) services() (broker string) {
 	w.t.Helper()
 	args := []string{"devstack", "--kafka", "127.0.0.1:0", "--redis", "127.0.0.1:0", "--partitions", "3"}
 	w.redis = os.Getenv("RIVULET_TEST_REDIS")
 	if w.redis != "" {
 		args[4] = ""
 	}
-	cmd := exec.Command(filepath.Join(w.bin, "rivulet"), args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	out, said := io.Pipe()
+	devstack, err := w.Start(said, "rivulet", args...)
+	w.must(err)
+	w.t.Cleanup(devstack.Kill)
+	go func() { _ = said.CloseWithError(devstack.Wait()) }()
 	lines := bufio.NewScanner(out)
-	for w.broker == "" || w.redis == "" {
+	for broker == "" || w.redis == "" {
 		if !lines.Scan() {
 			w.t.Fatalf("devstack ended: %v", lines.Err())
 		}
 		if at, ok := strings.CutPrefix(lines.Text(), "embedded Kafka broker on "); ok {
-			w.broker, _, _ = strings.Cut(at, ",")
+			broker, _, _ = strings.Cut(at, ",")
 		}
 		if at, ok := strings.CutPrefix(lines.Text(), "embedded Redis on "); ok {
 			w.redis = at
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return broker
 }
 
 // run runs a program to its end.
@@ -134,143 +122,120 @@ func (w *world) run(program string, args ...string) {
 	}
 }
 
-// start starts a program; its output is the test's where it says something worth reading.
-func (w *world) start(program string, args ...string) *exec.Cmd {
+// start starts a program that ends with the test; its output is the test's.
+func (w *world) start(program string, args ...string) *harness.Process {
 	w.t.Helper()
-	cmd := exec.Command(filepath.Join(w.bin, program), args...)
-	cmd.Stdout, cmd.Stderr = w.t.Output(), w.t.Output()
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	return cmd
+	p, err := w.Start(w.t.Output(), program, args...)
+	w.must(err)
+	w.t.Cleanup(p.Kill)
+	return p
 }
 
-// consumer starts the consumer from its configuration file.
-func (w *world) consumer() *exec.Cmd {
+// consumer starts the consumer from a configuration file.
+func (w *world) consumer(file string) *harness.Process {
 	w.t.Helper()
-	cmd := w.start("consumer", "--config", w.path("consumer.yaml"))
-	w.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return cmd
+	return w.start("consumer", "--config", w.Path(file))
 }
 
 // drain stops a consumer as an orchestrator does; it must end by itself with status 0.
-func (w *world) drain(cmd *exec.Cmd) {
+func (w *world) drain(p *harness.Process) {
 	w.t.Helper()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		w.t.Errorf("the consumer ended with %v after SIGTERM", err)
+	if err := p.Drain(time.Minute); err != nil {
+		w.t.Errorf("the consumer: %v", err)
 	}
 }
 
-// predictions reads the topic until ids are all there, and then what else is in it.
-func (w *world) predictions(ids int) []event.Prediction {
+// makeTopics makes topics for as long as the test runs.
+func (w *world) makeTopics(partitions map[string]int) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
-	defer cancel()
+	w.must(w.kafka.MakeTopics(w.t.Context(), partitions))
+	w.t.Cleanup(func() { _, _ = w.kafka.DeleteTopics(context.Background(), slices.Collect(maps.Keys(partitions))...) })
+}
+
+// follow notes records of topics as another client than ours reads them, until the test ends.
+func (w *world) follow(note func(*kgo.Record), level kgo.IsolationLevel, topics ...string) {
+	w.t.Helper()
+	stop, err := harness.Follow(note, kgo.SeedBrokers(w.kafka.Addr), kgo.ConsumeTopics(topics...), kgo.FetchIsolationLevel(level))
+	w.must(err)
+	w.t.Cleanup(stop)
+}
+
+// await waits until something is so; if it is not within two minutes, state says why.
+func (w *world) await(what string, so func() bool, state func() string) {
+	w.t.Helper()
+	if err := harness.Await(w.t.Context(), 2*time.Minute, what, so); err != nil {
+		w.t.Fatalf("%v; %s", err, state())
+	}
+}
+
+// collected reads the committed predictions of a topic until as many different arrivals are predicted, and then what else comes
+// within half a second.
+func (w *world) collected(topic string, ids int) []event.Prediction {
+	w.t.Helper()
 	var mu sync.Mutex
 	var all []event.Prediction
 	seen := map[string]bool{}
-	enough := make(chan struct{})
-	var wg sync.WaitGroup
-	for partition := range 3 {
-		wg.Go(func() {
-			r := kafka.NewReader(kafka.ReaderConfig{Brokers: []string{w.broker}, Topic: "predictions", Partition: partition, MaxWait: 100 * time.Millisecond})
-			defer r.Close()
-			for {
-				m, err := r.ReadMessage(ctx)
-				if err != nil {
-					return
-				}
-				p, err := w.decode(m.Headers, m.Value)
-				if err != nil {
-					w.t.Errorf("partition %d, offset %d: %v", partition, m.Offset, err)
-				}
-				mu.Lock()
-				all = append(all, p)
-				if before := len(seen); !seen[p.ID] {
-					if seen[p.ID] = true; before+1 == ids {
-						close(enough)
-					}
-				}
-				mu.Unlock()
-			}
-		})
+	w.follow(func(r *kgo.Record) {
+		p, err := w.decode(r)
+		if err != nil {
+			w.t.Errorf("partition %d, offset %d: %v", r.Partition, r.Offset, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all, seen[p.ID] = append(all, p), true
+	}, kgo.ReadCommitted(), topic)
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(seen)
 	}
-	select {
-	case <-enough:
-		time.Sleep(500 * time.Millisecond) // for duplicates behind the last
-	case <-ctx.Done():
-	}
-	cancel()
-	wg.Wait()
+	w.await("all arrivals are predicted", func() bool { return count() >= ids }, func() string { return fmt.Sprintf("%d of %d are", count(), ids) })
+	time.Sleep(500 * time.Millisecond) // for duplicates behind the last
+	mu.Lock()
+	defer mu.Unlock()
 	if len(seen) != ids {
-		w.t.Fatalf("%d of %d arrivals were predicted", len(seen), ids)
+		w.t.Fatalf("%d arrivals are predicted, want %d", len(seen), ids)
 	}
-	return all
+	return slices.Clone(all)
 }
 
 // decode reads a prediction, whose header must name the form that the consumer was told to write.
-func (w *world) decode(headers []kafka.Header, value []byte) (p event.Prediction, err error) {
+func (w *world) decode(r *kgo.Record) (p event.Prediction, err error) {
 	codec, _ := event.ForFormat(w.format)
-	for _, h := range headers {
+	for _, h := range r.Headers {
 		if h.Key == event.HeaderContentType && string(h.Value) == codec.ContentType() {
-			return p, codec.DecodePrediction(value, &p)
+			return p, codec.DecodePrediction(r.Value, &p)
 		}
 	}
-	return p, fmt.Errorf("no content-type %s in %v", codec.ContentType(), headers)
+	return p, fmt.Errorf("no content-type %s in %v", codec.ContentType(), r.Headers)
 }
 
-// ends are the log end offsets of a topic's partitions.
+// ends are the next offsets of a topic's partitions.
 func (w *world) ends(topic string) map[int]int64 {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
-	defer cancel()
-	client := &kafka.Client{Addr: kafka.TCP(w.broker)}
-	answer, err := client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{
-		topic: {kafka.LastOffsetOf(0), kafka.LastOffsetOf(1), kafka.LastOffsetOf(2)}}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ends := map[int]int64{}
-	for _, p := range answer.Topics[topic] {
-		ends[p.Partition] = p.LastOffset
-	}
+	ends, err := w.kafka.Ends(w.t.Context(), topic)
+	w.must(err)
 	return ends
+}
+
+func sum(of map[int]int64) (n int64) {
+	for _, v := range of {
+		n += v
+	}
+	return n
 }
 
 // awaitPredictions returns when at least n predictions are published.
 func (w *world) awaitPredictions(n int64) {
 	w.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		published := int64(0)
-		for _, end := range w.ends("predictions") {
-			published += end
-		}
-		if published >= n {
-			return
-		}
-	}
-	w.t.Fatalf("there are fewer than %d predictions after a minute", n)
+	published := func() int64 { return sum(w.ends("predictions")) }
+	w.await(fmt.Sprintf("%d predictions are published", n), func() bool { return published() >= n }, func() string { return fmt.Sprintf("%d are", published()) })
 }
 
 // lag is how many arrivals the group has not committed.
 func (w *world) lag() int64 {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
-	defer cancel()
-	client := &kafka.Client{Addr: kafka.TCP(w.broker)}
-	committed, err := client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: "test", Topics: map[string][]int{"arrivals": {0, 1, 2}}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	lag := int64(0)
-	for _, end := range w.ends("arrivals") {
-		lag += end
-	}
-	for _, p := range committed.Topics["arrivals"] {
-		lag -= max(0, p.CommittedOffset)
-	}
-	return lag
+	committed, err := w.kafka.Committed(w.t.Context(), "test", "arrivals")
+	w.must(err)
+	return sum(w.ends("arrivals")) - sum(committed)
 }

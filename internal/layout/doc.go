@@ -6,7 +6,11 @@
 //	event                                                 the wire contract, a leaf
 //	event, infer, graph <- consumer                       the path of a record, and interfaces that it declares itself
 //	event <- producer                                     never consumer
-//	config, internal/app, internal/devstack               wiring: only cmd and the demo, a command's body, see them
+//	config <- internal/app                                settings become running parts
+//	internal/refresh, internal/replay                     what commands and the demo run; they see no settings
 //
-// internal/reference, the slow oracle, and the helpers of tests are for tests only.
+// Wiring is for cmd and internal/demo, a command's body, alone: config, internal/app, internal/devstack, internal/cli,
+// internal/refresh and internal/replay are imported by them, and config by internal/app.
+//
+// internal/reference, the slow oracle, internal/harness, internal/chaos and the other helpers of tests are for tests only.
 package layout

@@ -15,62 +15,110 @@ type Sink interface {
 	Send(ctx context.Context, arrivals []event.Arrival) error
 }
 
+// Stream is what a replay sends.
+type Stream struct {
+	Name    string
+	Len     int                                     // arrivals
+	Arrival func(k int, at time.Time) event.Arrival // the k-th one, from 0, at the time when it is due
+}
+
+// TestNodes is the stream of a data set's test nodes, in the order of the data set.
+func TestNodes(d *dataset.Dataset) Stream {
+	return Stream{Name: d.Name, Len: len(d.Test), Arrival: func(k int, at time.Time) event.Arrival { return Arrival(d, d.Test[k], at) }}
+}
+
 // Options of a replay.
 type Options struct {
 	// Rate is in arrivals a second; 0 means as fast as the sink takes them.
 	Rate float64
 	// Chunk is the most arrivals of one Send, at least 1.
 	Chunk int
-	// Limit ends the replay after as many arrivals; 0 means all test nodes.
+	// Limit ends the replay after as many arrivals; 0 means all.
 	Limit int
+	// Gates are where it waits, ascending.
+	Gates []*Gate
 	// Now is the clock, and Sleep waits; nil means the machine's.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
+// Gate is where a replay waits until it may go on. The clock by which arrivals are due stands still meanwhile.
+type Gate struct {
+	At   int             // arrivals before it
+	Open <-chan struct{} // closed when the replay may go on
+	// From and To are when the replay waited, to be read when it is over; zero if it did not have to.
+	From, To time.Time
+}
+
+// wait returns how long the replay had to wait.
+func (g *Gate) wait(ctx context.Context, now func() time.Time) (time.Duration, error) {
+	select {
+	case <-g.Open:
+		return 0, nil
+	default:
+	}
+	from := now()
+	select {
+	case <-g.Open:
+		g.From, g.To = from, now()
+		return g.To.Sub(from), nil
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
 // tick is how often a paced replay looks whether more arrivals are due.
 const tick = 2 * time.Millisecond
 
-// Replay sends the test nodes of d and returns how many were sent.
-func Replay(ctx context.Context, d *dataset.Dataset, sink Sink, o Options) (int, error) {
+// Replay sends a stream and returns how many arrivals were sent.
+func Replay(ctx context.Context, s Stream, sink Sink, o Options) (int, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep
 	}
-	nodes := d.Test
-	if o.Limit > 0 && o.Limit < len(nodes) {
-		nodes = nodes[:o.Limit]
+	if o.Limit > 0 {
+		s.Len = min(s.Len, o.Limit)
 	}
 	chunk := make([]event.Arrival, 0, o.Chunk)
 	start := o.Now()
-	for sent := 0; sent < len(nodes); {
+	for sent := 0; sent < s.Len; {
+		due := s.Len
+		if len(o.Gates) > 0 {
+			if due = min(due, o.Gates[0].At); due <= sent {
+				waited, err := o.Gates[0].wait(ctx, o.Now)
+				if err != nil {
+					return sent, err
+				}
+				o.Gates, start = o.Gates[1:], start.Add(waited)
+				continue
+			}
+		}
 		now := o.Now()
-		due := len(nodes)
 		if o.Rate > 0 {
 			due = min(due, int(o.Rate*now.Sub(start).Seconds())+1)
 		}
-		if due == sent {
+		if due <= sent {
 			if err := o.Sleep(ctx, tick); err != nil {
 				return sent, err
 			}
 			continue
 		}
 		chunk = chunk[:0]
-		for i := sent; i < min(due, sent+o.Chunk); i++ {
+		for k := sent; k < min(due, sent+o.Chunk); k++ {
 			at := now
 			if o.Rate > 0 { // when it was due: a sink that is slow must not make the stream look faster than it is
-				at = start.Add(time.Duration(float64(i) / o.Rate * float64(time.Second)))
+				at = start.Add(time.Duration(float64(k) / o.Rate * float64(time.Second)))
 			}
-			chunk = append(chunk, Arrival(d, nodes[i], at))
+			chunk = append(chunk, s.Arrival(k, at))
 		}
 		if err := sink.Send(ctx, chunk); err != nil {
-			return sent, fmt.Errorf("sending arrivals %d to %d of %s: %w", sent, sent+len(chunk)-1, d.Name, err)
+			return sent, fmt.Errorf("sending arrivals %d to %d of %s: %w", sent, sent+len(chunk)-1, s.Name, err)
 		}
 		sent += len(chunk)
 	}
-	return len(nodes), nil
+	return s.Len, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -80,7 +128,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

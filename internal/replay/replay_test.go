@@ -38,7 +38,7 @@ func TestLinesAreArrivals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			n, err := Replay(t.Context(), four(test.x), &Lines{W: &out}, Options{Chunk: 10})
+			n, err := Replay(t.Context(), TestNodes(four(test.x)), &Lines{W: &out}, Options{Chunk: 10})
 			if err != nil || n != 2 {
 				t.Fatalf("sent %d, %v", n, err)
 			}
@@ -75,7 +75,7 @@ func TestRateSpacesArrivals(t *testing.T) {
 	now := time.Unix(0, 0)
 	var s sink
 	start := now
-	_, err := Replay(t.Context(), four(sparse()), &s, Options{Rate: 10, Chunk: 10,
+	_, err := Replay(t.Context(), TestNodes(four(sparse())), &s, Options{Rate: 10, Chunk: 10,
 		Now:   func() time.Time { return now },
 		Sleep: func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }})
 	if err != nil {
@@ -91,17 +91,51 @@ func TestRateSpacesArrivals(t *testing.T) {
 
 func TestChunksAndLimit(t *testing.T) {
 	var s sink
-	if n, err := Replay(t.Context(), four(sparse()), &s, Options{Chunk: 1}); n != 2 || err != nil || len(s.sizes) != 2 {
+	if n, err := Replay(t.Context(), TestNodes(four(sparse())), &s, Options{Chunk: 1}); n != 2 || err != nil || len(s.sizes) != 2 {
 		t.Errorf("sent %d in chunks %v, %v", n, s.sizes, err)
 	}
-	if n, err := Replay(t.Context(), four(sparse()), &sink{}, Options{Chunk: 1, Limit: 1}); n != 1 || err != nil {
+	if n, err := Replay(t.Context(), TestNodes(four(sparse())), &sink{}, Options{Chunk: 1, Limit: 1}); n != 1 || err != nil {
 		t.Errorf("sent %d with limit 1, %v", n, err)
+	}
+}
+
+// At a gate a replay waits, and what comes after it is due as much later.
+func TestGatesStopTheClock(t *testing.T) {
+	now := time.Unix(0, 0)
+	open := make(chan struct{})
+	g := &Gate{At: 1, Open: open}
+	var at []time.Time
+	s := TestNodes(four(sparse()))
+	arrival := s.Arrival
+	s.Arrival = func(k int, due time.Time) event.Arrival {
+		at = append(at, due)
+		return arrival(k, due)
+	}
+	waiting := func() time.Time { // the third look at the clock is the gate's, before it waits
+		if now = now.Add(time.Second); now.Unix() == 3 {
+			close(open)
+		}
+		return now
+	}
+	if n, err := Replay(t.Context(), s, &sink{}, Options{Rate: 1, Chunk: 10, Gates: []*Gate{g}, Now: waiting}); n != 2 || err != nil {
+		t.Fatalf("sent %d, %v", n, err)
+	}
+	if g.From.Unix() != 3 || g.To.Unix() != 4 {
+		t.Errorf("the gate was waited at from %v to %v", g.From, g.To)
+	}
+	if want := []time.Time{time.Unix(1, 0), time.Unix(3, 0)}; !cmp.Equal(want, at) { // a second between the two, and one at the gate
+		t.Errorf("arrivals are due at %v, want %v", at, want)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no more"))
+	if n, err := Replay(ctx, s, &sink{}, Options{Chunk: 1, Gates: []*Gate{{At: 1}}}); n != 1 || err == nil || err.Error() != "no more" {
+		t.Errorf("sent %d, %v at a gate that never opens", n, err)
 	}
 }
 
 func TestSinkErrorNamesThePlace(t *testing.T) {
 	broken := errors.New("broken")
-	n, err := Replay(t.Context(), four(sparse()), &sink{err: broken}, Options{Chunk: 1})
+	n, err := Replay(t.Context(), TestNodes(four(sparse())), &sink{err: broken}, Options{Chunk: 1})
 	if n != 0 || !errors.Is(err, broken) || err.Error() != "sending arrivals 0 to 0 of four: broken" {
 		t.Errorf("sent %d, error %v", n, err)
 	}

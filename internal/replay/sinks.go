@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 
@@ -32,7 +33,7 @@ func (l *Lines) Send(_ context.Context, arrivals []event.Arrival) error {
 	return err
 }
 
-// Topic writes arrivals to a Kafka topic, keyed by id, acknowledged by all in-sync replicas.
+// Topic writes arrivals, or labels, to a Kafka topic, keyed by id, acknowledged by all in-sync replicas.
 type Topic struct {
 	producer *producer.Producer
 	name     string
@@ -40,7 +41,7 @@ type Topic struct {
 	headers  []event.Header // of every record: the codec's content-type
 
 	buf     []byte
-	ends    []int
+	ends    []int // in buf, of the values of records
 	records []producer.Record
 }
 
@@ -62,19 +63,42 @@ func (t *Topic) In(codec event.Codec) {
 
 // Send returns when the brokers have all of the arrivals.
 func (t *Topic) Send(ctx context.Context, arrivals []event.Arrival) error {
-	t.buf, t.ends, t.records = t.buf[:0], t.ends[:0], t.records[:0]
 	for i := range arrivals {
-		var err error
-		if t.buf, err = t.codec.AppendArrival(t.buf, &arrivals[i]); err != nil {
+		buf, err := t.codec.AppendArrival(t.buf, &arrivals[i])
+		if err != nil {
 			return fmt.Errorf("encoding arrival %q: %w", arrivals[i].ID, err)
 		}
-		t.ends = append(t.ends, len(t.buf))
+		t.add(buf, arrivals[i].ID, arrivals[i].Time)
 	}
+	return t.publish(ctx)
+}
+
+// SendLabels returns when the brokers have all of the labels.
+func (t *Topic) SendLabels(ctx context.Context, labels []event.Label) error {
+	for i := range labels {
+		buf, err := t.codec.AppendLabel(t.buf, &labels[i])
+		if err != nil {
+			return fmt.Errorf("encoding the label of %q: %w", labels[i].ID, err)
+		}
+		t.add(buf, labels[i].ID, labels[i].Time)
+	}
+	return t.publish(ctx)
+}
+
+// add takes a record whose value ends buf.
+func (t *Topic) add(buf []byte, id string, at time.Time) {
+	t.buf, t.ends = buf, append(t.ends, len(buf))
+	t.records = append(t.records, producer.Record{Key: []byte(id), Headers: t.headers, Time: at})
+}
+
+// publish sends the records, and forgets them.
+func (t *Topic) publish(ctx context.Context) error {
 	start := 0
 	for i, end := range t.ends {
-		t.records = append(t.records, producer.Record{Key: []byte(arrivals[i].ID), Value: t.buf[start:end:end], Headers: t.headers,
-			Time: arrivals[i].Time})
+		t.records[i].Value = t.buf[start:end:end]
 		start = end
 	}
-	return t.producer.Send(ctx, t.name, t.records)
+	records := t.records
+	t.buf, t.ends, t.records = t.buf[:0], t.ends[:0], t.records[:0]
+	return t.producer.Send(ctx, t.name, records)
 }

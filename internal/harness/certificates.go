@@ -1,5 +1,4 @@
-// Package certtest makes certificates for tests: an authority of the test's own, and what it signs.
-package certtest
+package harness
 
 import (
 	"crypto/ecdsa"
@@ -25,8 +24,8 @@ type Authority struct {
 	next int64 // serial number
 }
 
-// New makes an authority.
-func New(tb testing.TB) *Authority {
+// NewAuthority makes an authority.
+func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	a := &Authority{tb: tb, key: newKey(tb), next: 2}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: tb.Name()},
@@ -80,12 +79,12 @@ func (a *Authority) Pool() *x509.CertPool {
 func (a *Authority) File() string {
 	a.tb.Helper()
 	path := filepath.Join(a.tb.TempDir(), "ca.pem")
-	write(a.tb, path, "CERTIFICATE", a.cert.Raw)
+	writePEM(a.tb, path, "CERTIFICATE", a.cert.Raw)
 	return path
 }
 
-// Files writes a certificate and its key to files of the test's.
-func Files(tb testing.TB, pair tls.Certificate) (cert, key string) {
+// CertificateFiles writes a certificate and its key to files of the test's.
+func CertificateFiles(tb testing.TB, pair tls.Certificate) (cert, key string) {
 	tb.Helper()
 	dir := tb.TempDir()
 	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
@@ -93,12 +92,12 @@ func Files(tb testing.TB, pair tls.Certificate) (cert, key string) {
 		tb.Fatal(err)
 	}
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	write(tb, cert, "CERTIFICATE", pair.Certificate[0])
-	write(tb, key, "PRIVATE KEY", der)
+	writePEM(tb, cert, "CERTIFICATE", pair.Certificate[0])
+	writePEM(tb, key, "PRIVATE KEY", der)
 	return cert, key
 }
 
-func write(tb testing.TB, path, kind string, der []byte) {
+func writePEM(tb testing.TB, path, kind string, der []byte) {
 	tb.Helper()
 	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
 		tb.Fatal(err)

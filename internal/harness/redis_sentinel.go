@@ -1,4 +1,4 @@
-package redistest
+package harness
 
 import (
 	"fmt"
@@ -11,16 +11,16 @@ import (
 
 // Watched is a master with a replica, and a sentinel that watches them under the name "rivulet".
 type Watched struct {
-	Master, Replica, Sentinel *Server
+	Master, Replica, Sentinel *Redis
 }
 
 // StartWatched makes them and ends them with the test. The sentinel takes a second to find a master dead.
 func StartWatched(tb testing.TB) *Watched {
 	tb.Helper()
-	Need(tb)
-	w := &Watched{Master: Start(tb)}
+	NeedRedis(tb)
+	w := &Watched{Master: StartRedis(tb)}
 	host, port, _ := net.SplitHostPort(w.Master.Addr)
-	w.Replica = Start(tb, "--replicaof", host, port, "--repl-diskless-sync-delay", "0")
+	w.Replica = StartRedis(tb, "--replicaof", host, port, "--repl-diskless-sync-delay", "0")
 	sentinel, err := freePort()
 	if err != nil {
 		tb.Fatal(err)
@@ -33,8 +33,8 @@ func StartWatched(tb testing.TB) *Watched {
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	w.Sentinel = &Server{Addr: "127.0.0.1:" + sentinel, Dir: dir, args: []string{conf, "--sentinel"}}
-	if err := w.Sentinel.run(); err != nil {
+	w.Sentinel = &Redis{Addr: "127.0.0.1:" + sentinel, Dir: dir, program: os.Getenv(redisVariable), args: []string{conf, "--sentinel"}}
+	if err := w.Sentinel.Start(); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(w.Sentinel.Kill)

@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"bufio"
@@ -45,14 +45,14 @@ func dial(t *testing.T, addr string) (net.Conn, *bufio.Reader) {
 }
 
 func TestProxy(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction("rivulet/internal/chaos.echo.func2"),
-		goleak.IgnoreAnyFunction("rivulet/internal/chaos.echo.func2.1"))
-	p, err := newProxy(t.Context())
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction("rivulet/internal/harness.echo.func2"),
+		goleak.IgnoreAnyFunction("rivulet/internal/harness.echo.func2.1"))
+	p, err := NewProxy(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.serve(t.Context(), echo(t))
-	defer p.close()
+	p.Serve(t.Context(), echo(t))
+	defer p.Close()
 	c, lines := dial(t, p.Addr())
 	exchange := func(text string) {
 		t.Helper()
@@ -63,7 +63,7 @@ func TestProxy(t *testing.T) {
 	}
 	exchange("passing")
 
-	p.set(silent)
+	p.Set(Silent)
 	_, _ = io.WriteString(c, "kept\n")
 	late, lateLines := dial(t, p.Addr()) // accepted, and not carried
 	_, _ = io.WriteString(late, "later\n")
@@ -72,14 +72,14 @@ func TestProxy(t *testing.T) {
 		t.Fatalf("a silent proxy let %q through: %v", got, err)
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	p.set(passing)
+	p.Set(Passing)
 	for want, r := range map[string]*bufio.Reader{"kept\n": lines, "later\n": lateLines} {
 		if got, err := r.ReadString('\n'); got != want {
 			t.Fatalf("after a silence: %q, %v, want %q", got, err, want)
 		}
 	}
 
-	p.set(refused)
+	p.Set(Refused)
 	if got, err := lines.ReadString('\n'); err == nil {
 		t.Fatalf("the connection goes on: %q", got)
 	}
@@ -87,7 +87,7 @@ func TestProxy(t *testing.T) {
 	if got, err := refusedLines.ReadString('\n'); err == nil {
 		t.Fatalf("a new connection is served: %q", got)
 	}
-	p.set(passing)
+	p.Set(Passing)
 	c, lines = dial(t, p.Addr())
 	exchange("again")
 }

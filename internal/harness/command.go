@@ -1,5 +1,4 @@
-// Package programtest runs command lines in tests.
-package programtest
+package harness
 
 import (
 	"bytes"
@@ -7,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Run runs a command line and returns what it wrote to standard output.
-func Run(cmd *cobra.Command, args ...string) (string, error) {
+// Execute runs a command line in this process and returns what it wrote to standard output.
+func Execute(cmd *cobra.Command, args ...string) (string, error) {
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&bytes.Buffer{})

@@ -1,10 +1,11 @@
-package redistest
+package harness
 
 import (
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ const slots = 16384
 
 // Cluster is a Redis Cluster of masters, each with as many replicas.
 type Cluster struct {
-	Nodes   []*Server // masters first, as it was begun
+	Nodes   []*Redis // masters first, as it was begun
 	masters int
 	dir     string
 }
@@ -24,7 +25,7 @@ type Cluster struct {
 // StartCluster makes a cluster and ends it with the test.
 func StartCluster(tb testing.TB, masters, replicas int) *Cluster {
 	tb.Helper()
-	Need(tb)
+	NeedRedis(tb)
 	c, err := NewCluster(masters, replicas)
 	if err != nil {
 		tb.Fatal(err)
@@ -46,9 +47,9 @@ func NewCluster(masters, replicas int) (*Cluster, error) {
 		if err == nil {
 			err = os.Mkdir(node, 0o700)
 		}
-		var s *Server
+		var s *Redis
 		if err == nil {
-			s, err = start(node, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "1500")
+			s, err = LaunchRedis(os.Getenv(redisVariable), node, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "1500")
 		}
 		if err != nil {
 			c.Close()
@@ -75,7 +76,7 @@ func (c *Cluster) join(replicas int) error {
 			}
 		}
 		host, port, _ := net.SplitHostPort(s.Addr)
-		bus := s.args[indexOf(s.args, "--cluster-port")+1]
+		bus := s.args[slices.Index(s.args, "--cluster-port")+1]
 		if _, err := c.Nodes[0].Do("CLUSTER", "MEET", host, port, bus); err != nil {
 			return fmt.Errorf("introducing node %d: %w", i, err)
 		}
@@ -97,15 +98,6 @@ func (c *Cluster) join(replicas int) error {
 		}
 	}
 	return nil
-}
-
-func indexOf(args []string, name string) int {
-	for i, a := range args {
-		if a == name {
-			return i
-		}
-	}
-	return -1
 }
 
 // await waits until every node knows all others and that all slots are served.
@@ -219,11 +211,10 @@ var shared struct {
 	cluster *Cluster
 }
 
-// Shared is a cluster of three masters without replicas that the tests of a package share, emptied. TestMain ends it with
-// [CloseShared].
-func Shared(tb testing.TB) *Cluster {
+// SharedCluster is a cluster of three masters without replicas that the tests of a package share, emptied. [Tests] ends it.
+func SharedCluster(tb testing.TB) *Cluster {
 	tb.Helper()
-	Need(tb)
+	NeedRedis(tb)
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cluster == nil {
@@ -241,8 +232,8 @@ func Shared(tb testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// CloseShared ends the shared cluster, if there is one.
-func CloseShared() {
+// closeCluster ends the shared cluster, if there is one.
+func closeCluster() {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cluster != nil {

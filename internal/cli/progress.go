@@ -1,6 +1,4 @@
-// Package progress tells a person how far long work has come: one line a stage, written over while it is under way where
-// the output is a terminal.
-package progress
+package cli
 
 import (
 	"fmt"

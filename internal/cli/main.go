@@ -1,5 +1,4 @@
-// Package program is what the main functions of all programs share.
-package program
+package cli
 
 import (
 	"context"

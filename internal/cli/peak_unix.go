@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package usage
+package cli
 
 import (
 	"runtime"

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/config"
+	"rivulet/consumer"
+)
+
+// Services opens connections as settings say.
+type Services struct {
+	Brokers config.Brokers
+	Server  config.RedisServer
+	Log     *slog.Logger
+}
+
+// Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.
+func (s Services) Reader(topic, group string) (r *consumer.Reader, end func(), err error) {
+	return openReader(s.Brokers, consumer.ReaderOptions{Topic: topic, Group: group, Logger: s.Log})
+}
+
+// openReader makes a reader with connections of its own, which end closes.
+func openReader(b config.Brokers, o consumer.ReaderOptions) (r *consumer.Reader, end func(), err error) {
+	transport, err := Transport(b, o.Topic)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Brokers, o.Transport = b.Brokers, transport
+	if r, err = consumer.NewReader(o); err != nil {
+		return nil, nil, err
+	}
+	return r, transport.CloseIdleConnections, nil
+}
+
+// Redis returns a client that the caller closes, and what all keys begin with.
+func (s Services) Redis() (redis.UniversalClient, string, error) {
+	client, err := ConnectRedis(s.Server)
+	return client, s.Server.Prefix, err
+}

@@ -1,0 +1,93 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Build builds all programs of this module into a directory.
+func Build(ctx context.Context, dir string) error {
+	_, err := Output(ctx, nil, "go", "build", "-o", dir+string(filepath.Separator), "rivulet/cmd/...")
+	return err
+}
+
+// Output runs a program to its end and returns what it wrote to standard output. An error has what it wrote to standard error.
+func Output(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	var out, trouble bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &trouble
+	if err := cmd.Run(); err != nil {
+		return out.Bytes(), fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, trouble.Bytes())
+	}
+	return out.Bytes(), nil
+}
+
+// Process is a program that was started.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it is over
+	err  error         // how it ended; to be read after done
+}
+
+// Start starts a program; both its outputs go to one writer, nil: nowhere. Whoever starts it ends it.
+func Start(output io.Writer, program string, args ...string) (*Process, error) {
+	p := &Process{cmd: exec.Command(program, args...), done: make(chan struct{})} //nolint:noctx // it is ended by its signals
+	p.cmd.Stdout, p.cmd.Stderr = output, output
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Done is closed when the process is over.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait waits until the process is over; an error says that it did not end with status 0.
+func (p *Process) Wait() error {
+	<-p.done
+	return p.err
+}
+
+// Signal sends a signal; to a process that is over, none.
+func (p *Process) Signal(s syscall.Signal) error {
+	if err := p.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// Kill ends the process at once and waits until it is over.
+func (p *Process) Kill() {
+	_ = p.Signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// Drain ends the process as an orchestrator does, by SIGTERM. It is an error if it does not end by itself with status 0 in time.
+func (p *Process) Drain(limit time.Duration) error {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+	case <-time.After(limit):
+		p.Kill()
+		return fmt.Errorf("still there %v after SIGTERM", limit)
+	}
+	if p.err != nil {
+		return fmt.Errorf("after SIGTERM: %w", p.err)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+)
+
+// Proxy is a network between clients and a server that can be cut. It listens on one address for as long as it lives.
+type Proxy struct {
+	target   string
+	listener net.Listener
+	wait     sync.WaitGroup
+
+	mu    sync.Mutex
+	state State
+	wake  chan struct{} // closed when the state changes
+	conns map[net.Conn]bool
+}
+
+// State is what a proxy does with connections.
+type State int
+
+// States of a proxy.
+const (
+	Passing State = iota // carries everything
+	Refused              // has closed all connections, and closes new ones at once
+	Silent               // keeps connections and accepts new ones, and carries nothing until it passes again
+	closed
+)
+
+// Link carries one connection both ways: toServer what the client says, toClient what the server answers. Each returns when its
+// way ends.
+type Link interface {
+	ToServer(to io.Writer, from io.Reader)
+	ToClient(to io.Writer, from io.Reader)
+}
+
+// NewProxy listens on a free port of the loopback interface.
+func NewProxy(ctx context.Context) (*Proxy, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	return &Proxy{listener: listener, wake: make(chan struct{}), conns: map[net.Conn]bool{}}, nil
+}
+
+// Serve carries connections to target until Close, byte by byte.
+func (p *Proxy) Serve(ctx context.Context, target string) {
+	p.ServeBy(ctx, target, func() Link { return bytewise{p} })
+}
+
+// ServeBy carries connections to target until Close, each by a link of its own.
+func (p *Proxy) ServeBy(ctx context.Context, target string, link func() Link) {
+	p.target = target
+	p.wait.Go(func() {
+		for {
+			client, err := p.listener.Accept()
+			if err != nil {
+				return
+			}
+			p.wait.Go(func() { p.carry(ctx, client, link()) })
+		}
+	})
+}
+
+// Addr is where clients come.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Set changes what becomes of connections.
+func (p *Proxy) Set(s State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == closed {
+		return
+	}
+	p.state = s
+	if s == Refused || s == closed {
+		for c := range p.conns {
+			_ = c.Close()
+		}
+	}
+	close(p.wake)
+	p.wake = make(chan struct{})
+}
+
+// Close ends the proxy and waits for its connections.
+func (p *Proxy) Close() {
+	p.Set(closed)
+	_ = p.listener.Close()
+	p.wait.Wait()
+}
+
+// open waits while the proxy is silent, and reports whether connections are carried.
+func (p *Proxy) open() bool {
+	for {
+		p.mu.Lock()
+		s, wake := p.state, p.wake
+		p.mu.Unlock()
+		if s != Silent {
+			return s == Passing
+		}
+		<-wake
+	}
+}
+
+// keep makes a connection one that Set closes, and reports whether it may go on.
+func (p *Proxy) keep(c net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns[c] = true
+	return p.state != Refused && p.state != closed
+}
+
+func (p *Proxy) drop(c net.Conn) {
+	_ = c.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+}
+
+// carry serves one connection to its end.
+func (p *Proxy) carry(ctx context.Context, client net.Conn, link Link) {
+	defer p.drop(client)
+	if !p.keep(client) || !p.open() {
+		return
+	}
+	server, err := new(net.Dialer).DialContext(ctx, "tcp", p.target)
+	if err != nil {
+		return
+	}
+	defer p.drop(server)
+	if !p.keep(server) {
+		return
+	}
+	end := func() { // of one way; the other ends too
+		_ = client.Close()
+		_ = server.Close()
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		defer end()
+		link.ToServer(server, client)
+	})
+	wait.Go(func() {
+		defer end()
+		link.ToClient(client, server)
+	})
+	wait.Wait()
+}
+
+// bytewise is the link that carries whatever comes.
+type bytewise struct{ proxy *Proxy }
+
+func (b bytewise) ToServer(to io.Writer, from io.Reader) { b.copy(to, from) }
+func (b bytewise) ToClient(to io.Writer, from io.Reader) { b.copy(to, from) }
+
+// copy carries bytes one way. What was read before the proxy fell silent is kept and written afterwards, as a network
+// that loses packets for a while does it.
+func (b bytewise) copy(to io.Writer, from io.Reader) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			if !b.proxy.open() {
+				return
+			}
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil && !errors.Is(err, io.ErrNoProgress) {
+			return
+		}
+	}
+}

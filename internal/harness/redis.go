@@ -1,0 +1,195 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// redisVariable names the program of Redis servers.
+const redisVariable = "RIVULET_TEST_REDIS_SERVER"
+
+// NeedRedis skips a test that cannot have servers.
+func NeedRedis(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv(redisVariable) == "" {
+		tb.Skip(redisVariable + " is not set to a redis-server for tests")
+	}
+}
+
+// Redis is a server on the loopback interface. It keeps nothing on disk but in a directory of its own.
+type Redis struct {
+	Addr string // host:port, of TLS if there is a port for that
+	Dir  string
+
+	program string
+	args    []string
+	process *Process
+}
+
+// StartRedis starts a server with further arguments, as on redis-server's command line, and ends it with the test. The argument
+// {port} is replaced by the server's port; without it the server listens there in plaintext.
+func StartRedis(tb testing.TB, args ...string) *Redis {
+	tb.Helper()
+	NeedRedis(tb)
+	s, err := LaunchRedis(os.Getenv(redisVariable), tb.TempDir(), args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Kill)
+	return s
+}
+
+// LaunchRedis starts a server in a directory, with arguments as [StartRedis] takes them. The caller kills it.
+func LaunchRedis(program, dir string, args ...string) (*Redis, error) {
+	var err error
+	for range 5 { // somebody else may take the port before the server does
+		var port string
+		if port, err = freePort(); err != nil {
+			return nil, err
+		}
+		s := &Redis{Addr: net.JoinHostPort("127.0.0.1", port), Dir: dir, program: program, args: redisArgs(dir, port, args)}
+		if err = s.Start(); err == nil {
+			return s, nil
+		}
+	}
+	return nil, err
+}
+
+func redisArgs(dir, port string, more []string) []string {
+	args := []string{"--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir, "--logfile", filepath.Join(dir, "redis.log")}
+	if !slices.Contains(more, "{port}") {
+		return append(append(args, more...), "--port", port)
+	}
+	for _, a := range more {
+		if a == "{port}" {
+			a = port
+		}
+		args = append(args, a)
+	}
+	return args
+}
+
+// FreeAddr returns an address on the loopback interface that nobody listens on.
+func FreeAddr() (string, error) {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+func freePort() (string, error) {
+	addr, err := FreeAddr()
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(addr)
+	return port, err
+}
+
+// ready is what a server, or a sentinel, writes into its log when it has started.
+var ready = []string{"Ready to accept connections", "+monitor master"}
+
+// Start starts the process and waits until it answers, with what it kept on disk loaded.
+func (s *Redis) Start() (err error) {
+	_ = os.Remove(filepath.Join(s.Dir, "redis.log")) // of a process before
+	if s.process, err = Start(nil, s.program, s.args...); err != nil {
+		return err
+	}
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		log, _ := os.ReadFile(filepath.Join(s.Dir, "redis.log"))
+		if slices.ContainsFunc(ready, func(words string) bool { return strings.Contains(string(log), words) }) {
+			return nil // it listens before that, and may still find fault with its arguments
+		}
+		select {
+		case <-s.process.Done():
+			return fmt.Errorf("%s does not listen on %s: %w\n%s", s.program, s.Addr, s.process.Wait(), log)
+		default:
+		}
+	}
+	s.Kill()
+	return fmt.Errorf("%s has not begun to listen on %s for a minute", s.program, s.Addr)
+}
+
+// Stop ends the process, with its data on the disk.
+func (s *Redis) Stop(ctx context.Context) error {
+	client := s.Client()
+	defer func() { _ = client.Close() }()
+	_ = client.ShutdownSave(ctx).Err() // it hangs up instead of answering
+	return s.process.Wait()
+}
+
+// URL is redis://host:port.
+func (s *Redis) URL() string { return "redis://" + s.Addr }
+
+// Kill ends the process at once; what it held is gone.
+func (s *Redis) Kill() { s.process.Kill() }
+
+// Restart starts it again, empty, on the same port.
+func (s *Redis) Restart() error {
+	s.Kill()
+	return s.Start()
+}
+
+// Hang stops the process from answering until [Redis.GoOn]: connections are accepted by the system, and nobody reads them.
+func (s *Redis) Hang() error { return s.process.Signal(syscall.SIGSTOP) }
+
+// GoOn ends a hang.
+func (s *Redis) GoOn() error { return s.process.Signal(syscall.SIGCONT) }
+
+// Client makes a client without retries; the caller closes it.
+func (s *Redis) Client() *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: s.Addr, Protocol: 2, DisableIdentity: true, MaxRetries: -1})
+}
+
+// Do sends one command.
+func (s *Redis) Do(args ...any) (any, error) {
+	client := s.Client()
+	defer func() { _ = client.Close() }()
+	return client.Do(context.Background(), args...).Result()
+}
+
+// await asks until it is so, for two minutes.
+func await(what string, so func() (bool, error)) error {
+	var last error
+	err := Await(context.Background(), 2*time.Minute, what, func() bool {
+		var done bool
+		done, last = so()
+		return done && last == nil
+	})
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	return nil
+}
+
+// awaitReplicas waits until the replicas of a master have all that it wrote.
+func (s *Redis) awaitReplicas() error {
+	return await("replicas of "+s.Addr+" have all", func() (bool, error) {
+		info, err := s.Do("INFO", "replication")
+		if err != nil {
+			return false, err
+		}
+		_, rest, _ := strings.Cut(fmt.Sprint(info), "master_repl_offset:")
+		offset, _, _ := strings.Cut(rest, "\r")
+		replicas, behind := 0, false
+		for line := range strings.Lines(fmt.Sprint(info)) {
+			if strings.HasPrefix(line, "slave") && strings.Contains(line, ":ip=") {
+				replicas++
+				behind = behind || !strings.Contains(line, "offset="+offset+",")
+			}
+		}
+		return replicas > 0 && !behind, nil
+	})
+}

@@ -1,2 +1,0 @@
-// Package usage measures the process's own use of the machine.
-package usage
