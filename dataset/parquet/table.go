@@ -73,8 +73,8 @@ func (t *table) open(group, index int, list bool, cursors *[]*cursor) (*cursor, 
 	if err := t.check.chunk(column, meta, rows.NumRows()); err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
-	c := &cursor{name: name, left: meta.NumValues, most: column.MaxDefinitionLevel(), decimal: isDecimal(column),
-		pages: rows.ColumnChunks()[column.Index()].Pages()}
+	c := &cursor{name: name, most: column.MaxDefinitionLevel(), decimal: isDecimal(column),
+		values: parquet.NewColumnChunkValueReader(rows.ColumnChunks()[column.Index()])}
 	*cursors = append(*cursors, c)
 	return c, nil
 }
@@ -113,8 +113,10 @@ func (t *table) eachRow(group int, plan planner) error {
 		}
 	}
 	for _, c := range cursors {
-		if !c.done() {
+		if _, err := c.peek(); err == nil {
 			return fmt.Errorf("row %d: column %s: more values than rows", t.row, c.name)
+		} else if !errors.Is(err, io.EOF) {
+			return err
 		}
 	}
 	return nil
