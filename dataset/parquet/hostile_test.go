@@ -20,7 +20,7 @@ import (
 // readAll reads all that a node file or an edge file can give.
 func readAll(content []byte, l limits) error {
 	return guarded(func() error {
-		f, err := openTable(bytes.NewReader(content), int64(len(content)), l)
+		f, err := openTable(bytes.NewReader(content), "fuzz", int64(len(content)), l)
 		if err != nil {
 			return err
 		}
@@ -32,13 +32,13 @@ func readAll(content []byte, l limits) error {
 					return err
 				}
 			}
-			return f.edges(columns, t)
+			return f.Edges(columns, t)
 		}
 		columns, err := dataset.PlanNodes(f.names)
 		if err != nil {
 			return err
 		}
-		return f.nodes(columns, dataset.NewTable(true), "fuzz")
+		return f.Nodes(columns, dataset.NewTable(true))
 	})
 }
 
