@@ -128,46 +128,19 @@ func pickledCSR(o *pickle.Object) (*graph.CSR, error) {
 		}
 		*to = int(v)
 	}
-	return m, readCompressedContent(func(name string, decode func(numbers) error) error {
+	return m, readCompressedContent(func(name string, decode func(*array) error) error {
 		value, _ := o.State.Get(name)
-		a, ok := value.(*pickle.Array)
+		pickled, ok := value.(*pickle.Array)
 		if !ok {
 			return fmt.Errorf("attribute %s is %T, want an array", name, value)
 		}
-		if err := decode(pickled{a}); err != nil {
+		a, err := openPickled(pickled)
+		if err == nil {
+			err = decode(a)
+		}
+		if err != nil {
 			return fmt.Errorf("attribute %s: %w", name, err)
 		}
 		return nil
 	}, m)
-}
-
-// pickled gives an array of a pickle the form of one of a file.
-type pickled struct{ *pickle.Array }
-
-func (a pickled) dims() []int { return a.Shape }
-
-func (a pickled) ints(f func(k int, v int64) error) error {
-	for k := range a.Len() {
-		v, err := a.Int(k)
-		if err != nil {
-			return err
-		}
-		if err := f(k, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a pickled) floats(f func(k int, v float32) error) error {
-	for k := range a.Len() {
-		v, err := Float32(a.Float(k))
-		if err != nil {
-			return fmt.Errorf("[%d] is %w", k, err)
-		}
-		if err := f(k, v); err != nil {
-			return err
-		}
-	}
-	return nil
 }
