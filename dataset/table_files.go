@@ -41,22 +41,9 @@ func readTables(dir string, o OpenOptions, open TableOpener, exts ...string) (*D
 	if err != nil {
 		return nil, err
 	}
-	var t *Table
-	var nodes NodeColumns
-	err = eachTableFile(dir, nodeFiles, open, func(f TableFile) (err error) {
-		if nodes, err = PlanNodes(f.Columns()); err != nil {
-			return err
-		}
-		if t == nil {
-			t = NewTable(nodes.Split >= 0)
-		}
-		return f.Nodes(nodes, t)
-	})
+	t, ignoredNodes, err := readNodes(dir, nodeFiles, open)
 	if err != nil {
 		return nil, err
-	}
-	if t.Nodes() == 0 {
-		return nil, fmt.Errorf("%s: there are no nodes", nodeFiles[len(nodeFiles)-1])
 	}
 	var edges EdgeColumns
 	err = eachTableFile(dir, edgeFiles, open, func(f TableFile) (err error) {
@@ -76,9 +63,27 @@ func readTables(dir string, o OpenOptions, open TableOpener, exts ...string) (*D
 	if err != nil {
 		return nil, err
 	}
-	d.noteIgnored("nodes", nodes.Ignored)
+	d.noteIgnored("nodes", ignoredNodes)
 	d.noteIgnored("edges", edges.Ignored)
 	return d, nil
+}
+
+func readNodes(dir string, files []string, open TableOpener) (t *Table, ignored []string, err error) {
+	err = eachTableFile(dir, files, open, func(f TableFile) error {
+		columns, err := PlanNodes(f.Columns())
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			t = NewTable(columns.Split >= 0)
+		}
+		ignored = columns.Ignored
+		return f.Nodes(columns, t)
+	})
+	if err == nil && t.Nodes() == 0 {
+		err = fmt.Errorf("%s: there are no nodes", files[len(files)-1])
+	}
+	return t, ignored, err
 }
 
 // eachTableFile opens the files of one table, which have the same columns in the same order. Errors name the file.

@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"rivulet/dataset"
@@ -175,7 +176,7 @@ func TestEncoded(t *testing.T) {
 		{"prefixes", format.DeltaByteArray, deltas(128, 4, 10, 0), "DELTA_BYTE_ARRAY is not supported"},
 		{"old levels", format.BitPacked, nil, "BIT_PACKED is not supported"},
 	} {
-		err := encoded(c.encoding, c.body, 10)
+		err := encoded(c.encoding, parquet.Boolean, c.body, 10)
 		if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
@@ -203,6 +204,64 @@ func TestLibraryTrustsLengths(t *testing.T) {
 		if took := after.TotalAlloc - before.TotalAlloc; took < 4*count {
 			t.Errorf("%s: the library took %d bytes (%v)", name, took, err)
 		}
+	}
+}
+
+// The library reads no page that was not checked, whatever stands behind the last value of a column.
+func TestPagesBehindTheLast(t *testing.T) {
+	rows := make([]edge, 1000)
+	for i := range rows {
+		rows[i] = edge{Source: strings.Repeat("x", i), Target: "y"}
+	}
+	content := encode(t, [][]edge{rows}, parquet.PageBufferSize(4096))
+	f, err := openTable(bytes.NewReader(content), "edges", int64(len(content)), defaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	column := f.file.Root().Column("source")
+	meta := &f.file.Metadata().RowGroups[0].Columns[column.Index()].MetaData
+	for meta.NumValues = 1; f.check.chunk(column, meta, meta.NumValues) != nil; meta.NumValues++ {
+	}
+	if meta.NumValues > 500 {
+		t.Fatalf("the first page has %d of 1000 values", meta.NumValues)
+	}
+	values := parquet.NewColumnChunkValueReader(f.file.RowGroups()[0].ColumnChunks()[column.Index()])
+	defer values.Close()
+	if n, err := parquet.CopyValues(discard{}, values); n != meta.NumValues || err != nil {
+		t.Errorf("%d values, %v; want %d", n, err, meta.NumValues)
+	}
+}
+
+type discard struct{}
+
+func (discard) WriteValues(v []parquet.Value) (int, error) { return len(v), nil }
+
+// What the library would read otherwise than the check does is refused.
+func TestTwoReadings(t *testing.T) {
+	if err := encoded(format.RLE, parquet.Int32, []byte{0, 0, 0, 0}, 10); err == nil || !strings.Contains(err.Error(), "RLE of values of type INT32") {
+		t.Errorf("numbers in the encoding of bools: %v", err)
+	}
+	content := encode(t, [][]edge{{{"x", "y"}}, {{"x", "z"}}}, parquet.Compression(&parquet.Gzip))
+	f, err := openTable(bytes.NewReader(content), "edges", int64(len(content)), defaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	column := f.file.Root().Column("source")
+	meta := &f.file.Metadata().RowGroups[1].Columns[column.Index()].MetaData
+	meta.Codec = format.Uncompressed
+	if err := f.check.chunk(column, meta, 1); err == nil || !strings.Contains(err.Error(), "UNCOMPRESSED, but GZIP in the first row group") {
+		t.Errorf("two codecs: %v", err)
+	}
+	h := format.PageHeader{Type: format.DataPage}
+	h.DataPageHeader.Valid, h.DictionaryPageHeader.Valid = true, true
+	header, err := thrift.Marshal(new(thrift.CompactProtocol), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.check.page(newMetadata(bytes.NewReader(header), 0, int64(len(header)))); err == nil || !strings.Contains(err.Error(), "2 headers") {
+		t.Errorf("two headers: %v", err)
 	}
 }
 

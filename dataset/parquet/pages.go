@@ -35,7 +35,6 @@ type pageCheck struct {
 	zstd   *zstd.Decoder
 
 	column *parquet.Column
-	codec  format.CompressionCodec
 	values int64 // in data pages so far
 	dict   int64 // bytes of the dictionary
 	most   int64 // bytes of the largest data page
@@ -52,9 +51,12 @@ func (c *pageCheck) close() { c.zstd.Close() }
 // group begins a row group.
 func (c *pageCheck) group() { c.open = 0 }
 
-// chunk checks a column chunk of a row group of rows rows.
+// chunk checks a column chunk of a row group of rows rows. It cuts from meta what stands behind the pages that it checked.
 func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, rows int64) error {
-	c.column, c.codec, c.values, c.dict, c.most = column, meta.Codec, 0, 0, 0
+	c.column, c.values, c.dict, c.most = column, 0, 0, 0
+	if codec := c.codec(); codec != meta.Codec {
+		return fmt.Errorf("compression is %s, but %s in the first row group: the library takes them for the same", meta.Codec, codec)
+	}
 	start := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
 		start = meta.DictionaryPageOffset
@@ -63,7 +65,8 @@ func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, r
 	if start < 0 || length < 0 || start > c.size || length > c.size-start {
 		return fmt.Errorf("%d bytes of pages at %d in a file of %d", length, start, c.size)
 	}
-	for in := newMetadata(c.src, start, length); in.left() > 0 && c.values < meta.NumValues; {
+	in := newMetadata(c.src, start, length)
+	for in.left() > 0 && c.values < meta.NumValues {
 		at := start + length - in.left()
 		if err := c.page(in); err != nil {
 			return fmt.Errorf("page at byte %d: %w", at, err)
@@ -72,6 +75,7 @@ func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, r
 	if c.values != meta.NumValues {
 		return fmt.Errorf("pages of %d values, metadata of %d", c.values, meta.NumValues)
 	}
+	meta.TotalCompressedSize -= in.left()
 	if c.open += c.most + c.dict; c.open > c.limits.open {
 		return fmt.Errorf("the pages of a row group that are read side by side take more than %d bytes: write smaller pages, or a column features",
 			c.limits.open)
@@ -82,14 +86,24 @@ func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, r
 	return nil
 }
 
+func (c *pageCheck) codec() format.CompressionCodec { return c.column.Compression().CompressionCodec() }
+
 func (c *pageCheck) page(in *metadata) error {
 	var h format.PageHeader
 	if err := in.decode(&h); err != nil {
 		return fmt.Errorf("its header: %w", err)
 	}
+	headers := 0
+	for _, valid := range []bool{h.DataPageHeader.Valid, h.DataPageHeaderV2.Valid, h.DictionaryPageHeader.Valid} {
+		if valid {
+			headers++
+		}
+	}
 	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
 	values := int64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues))
 	switch {
+	case headers != 1:
+		return fmt.Errorf("%d headers, want that of one type", headers)
 	case compressed < 0 || compressed > in.left() || compressed > c.limits.bytes:
 		return fmt.Errorf("%d bytes, with %d left and at most %d allowed", compressed, in.left(), c.limits.bytes)
 	case uncompressed < 0 || uncompressed > c.limits.bytes:
@@ -153,7 +167,7 @@ func (c *pageCheck) dataV1(h *format.DataPageHeader, body []byte, values int64) 
 			return err
 		}
 	}
-	return encoded(h.Encoding, body, values)
+	return encoded(h.Encoding, c.column.Type().Kind(), body, values)
 }
 
 // dataV2 checks a page whose levels stand before its compressed values.
@@ -179,12 +193,12 @@ func (c *pageCheck) dataV2(h *format.DataPageHeaderV2, body []byte, uncompressed
 			return err
 		}
 	}
-	return encoded(h.Encoding, body, values)
+	return encoded(h.Encoding, c.column.Type().Kind(), body, values)
 }
 
 // decompress returns what a page holds, which must be as long as it declares.
 func (c *pageCheck) decompress(body []byte, declared int64) (out []byte, err error) {
-	switch c.codec {
+	switch c.codec() {
 	case format.Uncompressed:
 		out = body
 	case format.Snappy:
@@ -201,7 +215,7 @@ func (c *pageCheck) decompress(body []byte, declared int64) (out []byte, err err
 	case format.Zstd:
 		out, err = c.zstd.DecodeAll(body, nil)
 	default:
-		err = fmt.Errorf("compression %s is not supported: write it with snappy, gzip, zstd or none", c.codec)
+		err = fmt.Errorf("compression %s is not supported: write it with snappy, gzip, zstd or none", c.codec())
 	}
 	if err == nil && int64(len(out)) != declared {
 		err = fmt.Errorf("it holds %d bytes or more, but declares %d", len(out), declared)
