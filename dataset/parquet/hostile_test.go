@@ -260,7 +260,7 @@ func TestTwoReadings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check.page(newMetadata(bytes.NewReader(header), 0, int64(len(header)))); err == nil || !strings.Contains(err.Error(), "2 headers") {
+	if err := f.check.page(newMetadata(bytes.NewReader(header), 0, int64(len(header)))); err == nil || !strings.Contains(err.Error(), "not that of type DATA_PAGE alone") {
 		t.Errorf("two headers: %v", err)
 	}
 }

@@ -77,8 +77,8 @@ func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, r
 	}
 	meta.TotalCompressedSize -= in.left()
 	if c.open += c.most + c.dict; c.open > c.limits.open {
-		return fmt.Errorf("the pages of a row group that are read side by side take more than %d bytes: write smaller pages, or a column features",
-			c.limits.open)
+		return fmt.Errorf("the pages of a row group that are read side by side take more than %d bytes: write smaller pages, "+
+			"or a column features", c.limits.open)
 	}
 	if column.MaxRepetitionLevel() == 0 && c.values != rows {
 		return fmt.Errorf("%d values for %d rows", c.values, rows)
@@ -93,17 +93,12 @@ func (c *pageCheck) page(in *metadata) error {
 	if err := in.decode(&h); err != nil {
 		return fmt.Errorf("its header: %w", err)
 	}
-	headers := 0
-	for _, valid := range []bool{h.DataPageHeader.Valid, h.DataPageHeaderV2.Valid, h.DictionaryPageHeader.Valid} {
-		if valid {
-			headers++
-		}
-	}
 	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
 	values := int64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues))
 	switch {
-	case headers != 1:
-		return fmt.Errorf("%d headers, want that of one type", headers)
+	case h.DataPageHeader.Valid != (h.Type == format.DataPage) || h.DataPageHeaderV2.Valid != (h.Type == format.DataPageV2) ||
+		h.DictionaryPageHeader.Valid != (h.Type == format.DictionaryPage):
+		return fmt.Errorf("its header is not that of type %s alone", h.Type)
 	case compressed < 0 || compressed > in.left() || compressed > c.limits.bytes:
 		return fmt.Errorf("%d bytes, with %d left and at most %d allowed", compressed, in.left(), c.limits.bytes)
 	case uncompressed < 0 || uncompressed > c.limits.bytes:
