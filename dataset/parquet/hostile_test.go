@@ -183,7 +183,7 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// The reason for runs and blocks: the library allocates what these few bytes declare, here 64 MiB, and up to 8 GiB. Where it
+// The reason for runs and blocks: the library allocates what these few bytes declare, here 64 MiB, and up to 8 GiB. If it
 // no longer does, both can go.
 func TestLibraryTrustsLengths(t *testing.T) {
 	const count = 1 << 24
