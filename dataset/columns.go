@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,42 +145,8 @@ func CheckWeight(v float64) error {
 	return nil
 }
 
-// TableFiles lists the files of a table, relative to dir: dir/table.ext alone, or every dir/table/*.ext, by name. exts have
-// their dot.
-func TableFiles(dir, table string, exts ...string) ([]string, error) {
-	var single []string
-	for _, ext := range exts {
-		if hasFile(table + ext)(dir) {
-			single = append(single, table+ext)
-		}
-	}
-	shards, err := os.ReadDir(filepath.Join(dir, table))
-	if err != nil && !missing(err) {
-		return nil, err
-	}
-	var several []string
-	for _, shard := range shards {
-		if hasExt(shard.Name(), exts) && !strings.HasPrefix(shard.Name(), ".") && !strings.HasPrefix(shard.Name(), "_") {
-			several = append(several, filepath.Join(table, shard.Name()))
-		}
-	}
-	switch {
-	case len(single) > 1:
-		return nil, fmt.Errorf("%s and %s are both there: which are the %s?", single[0], single[1], table)
-	case len(single) == 1 && len(several) > 0:
-		return nil, fmt.Errorf("%s and %s are both there: which are the %s?", single[0], several[0], table)
-	case len(single)+len(several) == 0:
-		return nil, fmt.Errorf("neither %s%s nor a directory %s with such files is there", table, strings.Join(exts, " nor "+table), table)
-	}
-	return append(single, several...), nil
-}
-
-func hasExt(name string, exts []string) bool {
-	return slices.ContainsFunc(exts, func(ext string) bool { return strings.HasSuffix(name, ext) })
-}
-
-// NoteIgnored tells once a table which columns had no meaning.
-func (d *Dataset) NoteIgnored(table string, names []string) {
+// noteIgnored tells once a table which columns had no meaning.
+func (d *Dataset) noteIgnored(table string, names []string) {
 	if len(names) > 0 {
 		d.note("Columns of %s that were ignored: %s.", table, listed(names))
 	}

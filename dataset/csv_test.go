@@ -177,7 +177,7 @@ func TestCSVRefusesFiles(t *testing.T) {
 		want  []string
 	}{
 		{"two headers", map[string][]byte{"nodes/0.csv": []byte("id,a,label\nx,1,A\n"), "nodes/1.csv": []byte("id,b,label\n"), "edges.csv": edges},
-			[]string{"nodes/1.csv", "line 1", `"b"`, `"a"`, "nodes/0.csv"}},
+			[]string{"nodes/1.csv", "columns", `"b"`, `"a"`, "nodes/0.csv"}},
 		{"id in two shards", map[string][]byte{"nodes/0.csv": []byte("id,a,label\nx,1,A\n"), "nodes/1.csv": []byte("id,a,label\nx,1,A\n"), "edges.csv": edges},
 			[]string{"nodes/1.csv: line 2", "column id", "nodes/0.csv line 2"}},
 		{"file and directory", map[string][]byte{"nodes.csv": nil, "nodes/0.csv": nil, "edges.csv": edges}, []string{"nodes.csv and nodes/0.csv are both there"}},
@@ -220,8 +220,7 @@ func TestCSVLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.files["edges.csv"] = []byte("source,target\n")
-			reader := &csvReader{dir: writeTree(t, c.files), limits: limits}
-			if _, err := reader.read(); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := readTables(writeTree(t, c.files), OpenOptions{}, limits.open, csvExts...); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
 		})
@@ -234,29 +233,24 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("id,features,label\na,[1 2],x\nb,3;4,y\nc,5 6,x\nd,7 8,y\n"), []byte("source,target\na,b\n"))
 	f.Add([]byte("id,a,label\n\"x"), []byte("source,target,weight\na,b,2\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
-		reader := &csvReader{limits: csvDefaults}
-		var columns NodeColumns
-		read := func(name string, text []byte, plan func([]string) (rowReader, error)) error {
-			in, err := reader.open(bytes.NewReader(text), name, int64(len(text)))
-			if err != nil {
-				return err
-			}
-			return reader.eachRecord(in, name, plan)
-		}
-		if read("nodes.csv", nodes, func(names []string) (_ rowReader, err error) {
-			columns, err = PlanNodes(names)
-			reader.table = NewTable(columns.Split >= 0)
-			return reader.nodeReader(names, columns), err
-		}) != nil {
+		nodeFile, err := csvDefaults.table(bytes.NewReader(nodes), "nodes.csv", int64(len(nodes)))
+		if err != nil {
 			return
 		}
-		if read("edges.csv", edges, func(names []string) (rowReader, error) {
-			columns, err := PlanEdges(names)
-			return reader.edgeReader(columns), err
-		}) != nil {
+		nodeColumns, err := PlanNodes(nodeFile.Columns())
+		table := NewTable(nodeColumns.Split >= 0)
+		if err != nil || nodeFile.Nodes(nodeColumns, table) != nil {
 			return
 		}
-		if d, err := reader.table.Dataset("fuzz", OpenOptions{}); err == nil {
+		edgeFile, err := csvDefaults.table(bytes.NewReader(edges), "edges.csv", int64(len(edges)))
+		if err != nil {
+			return
+		}
+		edgeColumns, err := PlanEdges(edgeFile.Columns())
+		if err != nil || edgeFile.Edges(edgeColumns, table) != nil {
+			return
+		}
+		if d, err := table.Dataset("fuzz", OpenOptions{}); err == nil {
 			checkPromises(t, d)
 		}
 	})

@@ -101,35 +101,22 @@ func (d *Dataset) readGNNBenchmark(z *archive, o OpenOptions) error {
 
 // symmetrise drops self-loops and adds directions that are missing.
 func (d *Dataset) symmetrise(adj *graph.CSR) {
-	both := adj.Transpose()
-	edges := make([][2]int32, 0, adj.NNZ())
-	loops, oneWay := 0, 0
-	for i := range int32(adj.Rows) {
-		back, _ := both.Row(int(i))
-		out, _ := adj.Row(int(i))
-		for _, j := range out {
-			for len(back) > 0 && back[0] < j {
-				back = back[1:]
-			}
-			twoWay := len(back) > 0 && back[0] == j
-			switch {
-			case i == j:
-				loops++
-			case !twoWay:
-				oneWay++
-				edges = append(edges, [2]int32{i, j})
-			case i < j:
-				edges = append(edges, [2]int32{i, j})
+	var directed []uint64
+	for i := range adj.Rows {
+		columns, _ := adj.Row(i)
+		for _, j := range columns {
+			if int(j) != i {
+				directed = append(directed, uint64(i)<<32|uint64(j))
 			}
 		}
 	}
-	if loops > 0 {
+	if loops := adj.NNZ() - len(directed); loops > 0 {
 		d.note("%d self-loops were dropped: a model adds its own.", loops)
 	}
-	if oneWay > 0 {
+	var oneWay int
+	if d.Adj, _, oneWay = undirect(adj.Rows, directed); oneWay > 0 {
 		d.note("%d edges that stood in one direction got the other.", oneWay)
 	}
-	d.Adj = newSymmetric(adj.Rows, edges)
 }
 
 func (d *Dataset) readAttributes(z *archive) (err error) {
@@ -173,34 +160,23 @@ func decodeLabels(a *array, nodes int) (labels []int32, classes int, err error) 
 }
 
 // names reads an optional list of n distinct names. Where it is not there, or of Python objects, names are indices.
-func (d *Dataset) names(z *archive, array string, n int) ([]string, error) {
-	if !z.has(array) {
+func (d *Dataset) names(z *archive, list string, n int) ([]string, error) {
+	if !z.has(list) {
 		return decimals(n), nil
 	}
 	var names []string
-	err := z.read(array, readNames(n, &names))
-	if errors.Is(err, errElementType) {
-		d.note("%s are Python objects and were ignored: they are numbered instead.", array)
-		return decimals(n), nil
-	}
-	return names, err
-}
-
-func readNames(n int, to *[]string) func(*array) error {
-	return func(a *array) (err error) {
+	err := z.read(list, func(a *array) (err error) {
 		if elements(a) != n {
 			return fmt.Errorf("shape %v, want %d names", a.shape, n)
 		}
-		if *to, err = a.texts(); err != nil {
+		if names, err = a.texts(); err != nil {
 			return err
 		}
-		seen := make(map[string]int, n)
-		for k, name := range *to {
-			if first, twice := seen[name]; twice || name == "" {
-				return fmt.Errorf("[%d] is %.100q, which is empty or already [%d]", k, name, first)
-			}
-			seen[name] = k
-		}
-		return nil
+		return checkNames(names, n)
+	})
+	if errors.Is(err, errElementType) {
+		d.note("%s are Python objects and were ignored: they are numbered instead.", list)
+		return decimals(n), nil
 	}
+	return names, err
 }

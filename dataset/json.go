@@ -168,14 +168,7 @@ func readRoles(src io.Reader, nodes int) (*roles, error) {
 }
 
 func readRole(dec *json.Decoder, name string, owner []string, list *[]int32) error {
-	if err := expect(dec, json.Delim('[')); err != nil {
-		return err
-	}
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return whole(err)
-		}
+	err := eachElement(dec, func(token json.Token) error {
 		number, _ := token.(json.Number)
 		node, err := strconv.Atoi(string(number))
 		if err != nil {
@@ -189,8 +182,26 @@ func readRole(dec *json.Decoder, name string, owner []string, list *[]int32) err
 		}
 		owner[node] = name
 		*list = append(*list, int32(node))
-	}
+		return nil
+	})
 	slices.Sort(*list)
+	return err
+}
+
+// eachElement walks a JSON list of plain values.
+func eachElement(dec *json.Decoder, f func(json.Token) error) error {
+	if err := expect(dec, json.Delim('[')); err != nil {
+		return err
+	}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return whole(err)
+		}
+		if err := f(token); err != nil {
+			return err
+		}
+	}
 	return expect(dec, json.Delim(']'))
 }
 

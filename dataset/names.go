@@ -18,14 +18,7 @@ func loadNames(dir, file string, n int) ([]string, error) {
 	var names []string
 	err := readFile(dir, file, maxJSONBytes, func(f *os.File, _ int64) error {
 		dec := json.NewDecoder(bufio.NewReader(f))
-		if err := expect(dec, json.Delim('[')); err != nil {
-			return err
-		}
-		for dec.More() {
-			token, err := dec.Token()
-			if err != nil {
-				return whole(err)
-			}
+		err := eachElement(dec, func(token json.Token) error {
 			name, ok := token.(string)
 			if !ok {
 				return fmt.Errorf("[%d] is %v, want a string", len(names), token)
@@ -34,8 +27,9 @@ func loadNames(dir, file string, n int) ([]string, error) {
 				return fmt.Errorf("more than the %d names that there are nodes or classes for", n)
 			}
 			names = append(names, name)
-		}
-		if err := expect(dec, json.Delim(']')); err != nil {
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 		if dec.More() {

@@ -2,15 +2,19 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/sbinet/npyio/npy"
+
+	"rivulet/dataset/pickle"
 )
 
 const (
@@ -24,7 +28,7 @@ const (
 
 var errTruncated = errors.New("the content ends before the declared number of values")
 
-// array is an npy stream whose header has been read and agrees with the size of the stream.
+// array is an npy stream, of a file or made of a pickled array, whose header has been read and agrees with the size of the stream.
 type array struct {
 	src     *bufio.Reader
 	npy     *npy.Reader
@@ -37,7 +41,9 @@ type array struct {
 }
 
 // openArray reads the header of an npy stream of size bytes in all. Nothing is allocated that the size does not cover:
-// shape × item size must be exactly what is left behind the header.
+// shape × item size must be exactly what is left behind the header. Npyio v0.6.0, which decodes, checks neither: it takes
+// 4 GiB for a header of 22 bytes, panics over one without a line feed, and gives 200,000,000 zeros, without an error, for a
+// header of 128 bytes with nothing behind it. TestLoadRefusesSizesThatLie has such files.
 func openArray(r io.Reader, size int64) (*array, error) {
 	a := &array{src: bufio.NewReaderSize(r, 1<<16)}
 	headerSize, err := a.peekHeaderSize()
@@ -67,6 +73,21 @@ func openArray(r io.Reader, size int64) (*array, error) {
 	}
 	a.count = int(count)
 	return a, nil
+}
+
+// openPickled gives an array of a pickle the form of an npy stream.
+func openPickled(p *pickle.Array) (*array, error) {
+	shape, order := "(", "False"
+	for _, n := range p.Shape {
+		shape += strconv.Itoa(n) + ", "
+	}
+	if p.Fortran {
+		order = "True"
+	}
+	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s), }\n", p.Type, order, shape)
+	header := append(append(npy.Magic[:], 1, 0), byte(len(dict)), byte(len(dict)>>8))
+	header = append(header, dict...)
+	return openArray(io.MultiReader(bytes.NewReader(header), strings.NewReader(p.Data)), int64(len(header)+len(p.Data)))
 }
 
 // peekHeaderSize checks the fixed front of the header (magic, version, length) and returns the size of the whole header.
@@ -249,8 +270,6 @@ func Float32(v float64) (float32, error) {
 	}
 	return float32(v), nil
 }
-
-func (a *array) dims() []int { return a.shape }
 
 // place names element k: [row, column] in a matrix, [k] otherwise.
 func (a *array) place(k int) string {

@@ -89,7 +89,7 @@ func (o OpenOptions) format(path string) (Format, error) {
 		if _, err := os.Stat(path); err != nil {
 			return Format{}, err
 		}
-		if _, err := TableFiles(path, "nodes", ".parquet"); err == nil {
+		if _, err := tableFiles(path, "nodes", ".parquet"); err == nil {
 			return Format{}, errors.New("the tables there are Parquet, which the trainer reads and this program does not: write them as CSV")
 		}
 		return Format{}, errors.New("no data set of a known format is there; looked for " + strings.Join(looked, "; "))

@@ -194,34 +194,34 @@ func (p *planetoid) readClasses() error {
 }
 
 // oneHot returns the class of each row, -1 where none is set.
-func (p *planetoid) oneHot(a *pickle.Array, rows int) ([]int32, error) {
-	if len(a.Shape) != 2 || a.Shape[0] != rows || a.Shape[1] == 0 || a.Len() == 0 {
-		return nil, fmt.Errorf("array of shape %v, want %d rows of classes", a.Shape, rows)
+func (p *planetoid) oneHot(pickled *pickle.Array, rows int) ([]int32, error) {
+	a, err := openPickled(pickled)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.shape) != 2 || a.shape[0] != rows || a.count == 0 {
+		return nil, fmt.Errorf("array of shape %v, want %d rows of classes", a.shape, rows)
 	}
 	if p.classCount == 0 {
-		p.classCount = a.Shape[1]
+		p.classCount = a.shape[1]
 	}
-	if a.Shape[1] != p.classCount {
-		return nil, fmt.Errorf("%d classes, others have %d", a.Shape[1], p.classCount)
+	if a.shape[1] != p.classCount {
+		return nil, fmt.Errorf("%d classes, others have %d", a.shape[1], p.classCount)
 	}
-	classes := make([]int32, rows)
-	for i := range classes {
-		classes[i] = -1
-		for c := range p.classCount {
-			v, err := a.Int(a.Index(i, c))
-			if err != nil || v < 0 || v > 1 {
-				return nil, fmt.Errorf("row %d, column %d is %v, want 0 or 1", i, c, a.Float(a.Index(i, c)))
-			}
-			if v == 0 {
-				continue
-			}
-			if classes[i] >= 0 {
-				return nil, fmt.Errorf("row %d has classes %d and %d: data with several classes a node is not supported", i, classes[i], c)
-			}
-			classes[i] = int32(c)
+	classes := slices.Repeat([]int32{-1}, rows)
+	return classes, a.floats(func(k int, v float32) error {
+		i, c := a.position(k)
+		switch {
+		case v == 0:
+			return nil
+		case v != 1:
+			return fmt.Errorf("row %d, column %d is %v, want 0 or 1", i, c, v)
+		case classes[i] >= 0:
+			return fmt.Errorf("row %d has classes %d and %d: data with several classes a node is not supported", i, classes[i], c)
 		}
-	}
-	return classes, nil
+		classes[i] = int32(c)
+		return nil
+	})
 }
 
 func (p *planetoid) readTest(f *os.File, _ int64) error {

@@ -80,14 +80,32 @@ func (p *planetoid) node(v any) (uint32, error) {
 
 // undirected merges what is listed twice, adds directions that are missing, and notes both.
 func (p *planetoid) undirected(directed []uint64, loops int, d *Dataset) *graph.CSR {
+	adj, again, oneWay := undirect(p.nodes, directed)
+	for _, count := range []struct {
+		n    int
+		what string
+	}{
+		{loops, "self-loops were dropped: a model adds its own."},
+		{again, "neighbours that a node lists again were merged."},
+		{oneWay, "edges that only one of their nodes lists got the other direction."},
+	} {
+		if count.n > 0 {
+			d.note("%d %s", count.n, count.what)
+		}
+	}
+	return adj
+}
+
+// undirect builds the adjacency matrix of n nodes from edges source<<32 | target without self-loops. It returns how many of
+// them were there before, and how many lacked the other direction. It sorts directed.
+func undirect(n int, directed []uint64) (adj *graph.CSR, again, oneWay int) {
 	slices.Sort(directed)
-	all := len(directed)
-	directed = slices.Compact(directed)
-	edges := make([][2]int32, 0, len(directed)/2)
-	oneWay := 0
-	for _, e := range directed {
+	distinct := slices.Compact(directed)
+	again = len(directed) - len(distinct)
+	edges := make([][2]int32, 0, len(distinct)/2)
+	for _, e := range distinct {
 		i, j := int32(e>>32), int32(uint32(e))
-		_, back := slices.BinarySearch(directed, uint64(j)<<32|uint64(i))
+		_, back := slices.BinarySearch(distinct, uint64(j)<<32|uint64(i))
 		if !back {
 			oneWay++
 		}
@@ -95,19 +113,7 @@ func (p *planetoid) undirected(directed []uint64, loops int, d *Dataset) *graph.
 			edges = append(edges, [2]int32{i, j})
 		}
 	}
-	for _, count := range []struct {
-		n    int
-		what string
-	}{
-		{loops, "self-loops were dropped: a model adds its own."},
-		{all - len(directed), "neighbours that a node lists again were merged."},
-		{oneWay, "edges that only one of their nodes lists got the other direction."},
-	} {
-		if count.n > 0 {
-			d.note("%d %s", count.n, count.what)
-		}
-	}
-	return newSymmetric(p.nodes, edges)
+	return newSymmetric(n, edges), again, oneWay
 }
 
 // pickledCSR checks and converts a csr_matrix.
@@ -128,46 +134,19 @@ func pickledCSR(o *pickle.Object) (*graph.CSR, error) {
 		}
 		*to = int(v)
 	}
-	return m, readCompressedContent(func(name string, decode func(numbers) error) error {
+	return m, readCompressedContent(func(name string, decode func(*array) error) error {
 		value, _ := o.State.Get(name)
-		a, ok := value.(*pickle.Array)
+		pickled, ok := value.(*pickle.Array)
 		if !ok {
 			return fmt.Errorf("attribute %s is %T, want an array", name, value)
 		}
-		if err := decode(pickled{a}); err != nil {
+		a, err := openPickled(pickled)
+		if err == nil {
+			err = decode(a)
+		}
+		if err != nil {
 			return fmt.Errorf("attribute %s: %w", name, err)
 		}
 		return nil
 	}, m)
-}
-
-// pickled gives an array of a pickle the form of one of a file.
-type pickled struct{ *pickle.Array }
-
-func (a pickled) dims() []int { return a.Shape }
-
-func (a pickled) ints(f func(k int, v int64) error) error {
-	for k := range a.Len() {
-		v, err := a.Int(k)
-		if err != nil {
-			return err
-		}
-		if err := f(k, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a pickled) floats(f func(k int, v float32) error) error {
-	for k := range a.Len() {
-		v, err := Float32(a.Float(k))
-		if err != nil {
-			return fmt.Errorf("[%d] is %w", k, err)
-		}
-		if err := f(k, v); err != nil {
-			return err
-		}
-	}
-	return nil
 }

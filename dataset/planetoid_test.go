@@ -279,3 +279,51 @@ func TestPlanetoidSharedLists(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Arrays of pickles are read as npy streams are: every type, either byte order, and no element that is not there.
+func TestPickledArrays(t *testing.T) {
+	for _, c := range []struct {
+		typ, data string
+		want      []float32
+	}{
+		{"|b1", "\x00\x01", []float32{0, 1}},
+		{"|i1", "\xff\x01", []float32{-1, 1}},
+		{"|u1", "\xff\x01", []float32{255, 1}},
+		{">i2", "\xff\xfe\x01\x00", []float32{-2, 256}},
+		{"<u4", "\xff\xff\x00\x00\x01\x00\x00\x00", []float32{1<<16 - 1, 1}},
+		{">i8", "\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x05", []float32{-1, 5}},
+		{"<u8", "\xff\xff\xff\xff\xff\xff\xff\xff\x05\x00\x00\x00\x00\x00\x00\x00", []float32{1 << 64, 5}},
+		{"<f4", "\x00\x00\x00?\x00\x00\x80\xbf", []float32{0.5, -1}},
+		{">f8", "\x3f\xe0\x00\x00\x00\x00\x00\x00\x40\x08\x00\x00\x00\x00\x00\x00", []float32{0.5, 3}},
+	} {
+		a, err := openPickled(&pickle.Array{Type: c.typ, Shape: []int{1, 2}, Data: c.data})
+		if err != nil {
+			t.Errorf("%s: %v", c.typ, err)
+			continue
+		}
+		var got []float32
+		err = a.floats(func(_ int, v float32) error {
+			got = append(got, v)
+			return nil
+		})
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v, want %v", c.typ, got, err, c.want)
+		}
+	}
+	if a, err := openPickled(&pickle.Array{Type: "<f4", Shape: []int{2, 3}, Fortran: true, Data: strings.Repeat("\x00", 24)}); err != nil || !a.fortran {
+		t.Errorf("in Fortran's order: %+v, %v", a, err)
+	}
+	for _, c := range []struct {
+		array pickle.Array
+		want  string
+	}{
+		{pickle.Array{}, "dtype"},
+		{pickle.Array{Type: "<f4", Shape: []int{2}, Data: "abcd"}, "shape [2] of <f4 does not match the array's 4 bytes"},
+		{pickle.Array{Type: "<f4", Shape: []int{1<<31 - 1}, Data: "abcd"}, "does not fit"},
+		{pickle.Array{Type: "<f4", Shape: []int{1 << 30, 1 << 30, 1 << 30}, Data: "abcd"}, "does not fit"},
+	} {
+		if _, err := openPickled(&c.array); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want one with %q", c.array, err, c.want)
+		}
+	}
+}

@@ -8,23 +8,12 @@ import (
 	"rivulet/graph"
 )
 
-// numbers is an array of numbers, of an npy file or of a pickle.
-type numbers interface {
-	dims() []int
-	// ints calls f with each element in the order of the file; elements that are no integers are an error.
-	ints(f func(k int, v int64) error) error
-	// floats does so with each element rounded to float32; NaN, infinities and what float32 cannot hold are errors.
-	floats(f func(k int, v float32) error) error
-}
-
 // arrays reads arrays by name. Errors name the array.
-type arrays func(name string, decode func(numbers) error) error
+type arrays func(name string, decode func(*array) error) error
 
 // prefixed reads the arrays of an npz file whose names begin with prefix.
 func (z *archive) prefixed(prefix string) arrays {
-	return func(name string, decode func(numbers) error) error {
-		return z.read(prefix+name, func(a *array) error { return decode(a) })
-	}
+	return func(name string, decode func(*array) error) error { return z.read(prefix+name, decode) }
 }
 
 // readSparse reads a SciPy CSR, CSC or COO matrix as scipy.sparse.save_npz writes it and checks all of it. Rows come back
@@ -61,7 +50,7 @@ func readSparse(z *archive) (*graph.CSR, error) {
 // transpose.
 func readCompressed(read arrays, transposed bool) (*graph.CSR, error) {
 	m := &graph.CSR{}
-	if err := read("shape", func(a numbers) error { return decodeShape(a, m) }); err != nil {
+	if err := read("shape", func(a *array) error { return decodeShape(a, m) }); err != nil {
 		return nil, err
 	}
 	if transposed {
@@ -71,16 +60,16 @@ func readCompressed(read arrays, transposed bool) (*graph.CSR, error) {
 }
 
 func readCompressedContent(read arrays, m *graph.CSR) error {
-	if err := read("indptr", func(a numbers) error { return decodeRowPtr(a, m) }); err != nil {
+	if err := read("indptr", func(a *array) error { return decodeRowPtr(a, m) }); err != nil {
 		return err
 	}
-	if err := read("indices", func(a numbers) (err error) {
+	if err := read("indices", func(a *array) (err error) {
 		m.ColIdx, err = decodeIndices(a, m.RowPtr[m.Rows], m.Cols)
 		return err
 	}); err != nil {
 		return err
 	}
-	if err := read("data", func(a numbers) error { return decodeValues(a, m) }); err != nil {
+	if err := read("data", func(a *array) error { return decodeValues(a, m) }); err != nil {
 		return err
 	}
 	if err := sortDistinct(m); err != nil {
@@ -92,26 +81,26 @@ func readCompressedContent(read arrays, m *graph.CSR) error {
 // readCOO reads shape, row, col and data; believe checks the number of rows.
 func readCOO(read arrays, believe func(rows int) error) (*graph.CSR, error) {
 	m := &graph.CSR{}
-	if err := read("shape", func(a numbers) error { return decodeShape(a, m) }); err != nil {
+	if err := read("shape", func(a *array) error { return decodeShape(a, m) }); err != nil {
 		return nil, err
 	}
 	if err := believe(m.Rows); err != nil {
 		return nil, err
 	}
 	var row []int32
-	if err := read("row", func(a numbers) (err error) {
+	if err := read("row", func(a *array) (err error) {
 		row, err = decodeIndices(a, elements(a), m.Rows)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	if err := read("col", func(a numbers) (err error) {
+	if err := read("col", func(a *array) (err error) {
 		m.ColIdx, err = decodeIndices(a, len(row), m.Cols)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	if err := read("data", func(a numbers) error { return decodeValues(a, m) }); err != nil {
+	if err := read("data", func(a *array) error { return decodeValues(a, m) }); err != nil {
 		return nil, err
 	}
 	m = compress(m, row)
@@ -140,14 +129,14 @@ func compress(m *graph.CSR, row []int32) *graph.CSR {
 }
 
 // elements is the length of an array of one dimension, -1 for others.
-func elements(a numbers) int {
-	if d := a.dims(); len(d) == 1 {
-		return d[0]
+func elements(a *array) int {
+	if len(a.shape) == 1 {
+		return a.shape[0]
 	}
 	return -1
 }
 
-func decodeShape(a numbers, m *graph.CSR) error {
+func decodeShape(a *array, m *graph.CSR) error {
 	if n := elements(a); n != 2 {
 		return fmt.Errorf("%d values, want rows and columns", max(n, 0))
 	}
@@ -172,9 +161,9 @@ func checkSize(k int, v int64) error {
 	return nil
 }
 
-func decodeRowPtr(a numbers, m *graph.CSR) error {
+func decodeRowPtr(a *array, m *graph.CSR) error {
 	if n := elements(a); n != m.Rows+1 {
-		return fmt.Errorf("shape %v, want rows+1 = %d values", a.dims(), m.Rows+1)
+		return fmt.Errorf("shape %v, want rows+1 = %d values", a.shape, m.Rows+1)
 	}
 	m.RowPtr = make([]int, m.Rows+1)
 	return a.ints(func(k int, v int64) error {
@@ -190,9 +179,9 @@ func decodeRowPtr(a numbers, m *graph.CSR) error {
 }
 
 // decodeIndices reads as many indices below limit.
-func decodeIndices(a numbers, count, limit int) ([]int32, error) {
+func decodeIndices(a *array, count, limit int) ([]int32, error) {
 	if n := elements(a); n < 0 || n != count {
-		return nil, fmt.Errorf("shape %v, want %d values", a.dims(), count)
+		return nil, fmt.Errorf("shape %v, want %d values", a.shape, count)
 	}
 	out := make([]int32, count)
 	return out, a.ints(func(k int, v int64) error {
@@ -204,9 +193,9 @@ func decodeIndices(a numbers, count, limit int) ([]int32, error) {
 	})
 }
 
-func decodeValues(a numbers, m *graph.CSR) error {
+func decodeValues(a *array, m *graph.CSR) error {
 	if n := elements(a); n != len(m.ColIdx) {
-		return fmt.Errorf("shape %v, want as many values as indices, %d", a.dims(), len(m.ColIdx))
+		return fmt.Errorf("shape %v, want as many values as indices, %d", a.shape, len(m.ColIdx))
 	}
 	m.Val = make([]float32, len(m.ColIdx))
 	return a.floats(func(k int, v float32) error {

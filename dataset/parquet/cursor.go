@@ -13,18 +13,18 @@ import (
 	"rivulet/dataset"
 )
 
+// maxList bounds the list of a row, whose length nothing declares: pages of a few bytes each could fill any memory with it.
+const maxList = 1 << 20
+
 // cursor reads one column chunk value by value. Bytes of a value are good until the next. Errors name the column.
 type cursor struct {
 	name    string
 	most    int // definition level of a value that is there
 	decimal bool
 
-	pages  parquet.Pages
-	page   parquet.Page
-	values parquet.ValueReader
+	values parquet.ColumnChunkValueReader
 	buf    [256]parquet.Value
 	next   []parquet.Value // of buf
-	left   int64           // values of the chunk behind next
 }
 
 // isDecimal is true of integers that stand for something else: a decimal fraction, a date or a time.
@@ -40,52 +40,32 @@ func isDecimal(c *parquet.Column) bool {
 	return c.Type().Kind() != parquet.ByteArray
 }
 
-func (c *cursor) close() {
-	if c.page != nil {
-		parquet.Release(c.page)
-	}
-	_ = c.pages.Close() // nothing was written
-}
+func (c *cursor) close() { _ = c.values.Close() } // nothing was written
 
-// done says that no value is left.
-func (c *cursor) done() bool { return len(c.next) == 0 && c.left == 0 }
-
-// fill makes sure that a value is buffered, unless none is left.
-func (c *cursor) fill() error {
-	for len(c.next) == 0 && c.left > 0 {
-		if c.values == nil {
-			page, err := c.pages.ReadPage()
-			if err != nil {
-				if errors.Is(err, io.EOF) {
-					err = io.ErrUnexpectedEOF
-				}
-				return fmt.Errorf("column %s: %w", c.name, err)
-			}
-			c.page, c.values = page, page.Values()
+// peek returns the next value and leaves it; io.EOF behind the last.
+func (c *cursor) peek() (parquet.Value, error) {
+	if len(c.next) == 0 {
+		n, err := c.values.ReadValues(c.buf[:])
+		if n == 0 && !errors.Is(err, io.EOF) {
+			err = fmt.Errorf("column %s: %w", c.name, err)
 		}
-		n, err := c.values.ReadValues(c.buf[:min(int64(len(c.buf)), c.left)])
-		c.next, c.left = c.buf[:n], c.left-int64(n)
-		if n > 0 {
-			return nil // an end of the page comes again
+		if n == 0 {
+			return parquet.Value{}, err
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("column %s: %w", c.name, err)
-		}
-		parquet.Release(c.page)
-		c.page, c.values = nil, nil
+		c.next = c.buf[:n]
 	}
-	return nil
+	return c.next[0], nil
 }
 
 // value returns the next value, which begins a row.
 func (c *cursor) value() (parquet.Value, error) {
-	if err := c.fill(); err != nil {
-		return parquet.Value{}, err
+	v, err := c.peek()
+	switch {
+	case errors.Is(err, io.EOF):
+		return v, fmt.Errorf("column %s: fewer values than rows", c.name)
+	case err != nil:
+		return v, err
 	}
-	if len(c.next) == 0 {
-		return parquet.Value{}, fmt.Errorf("column %s: fewer values than rows", c.name)
-	}
-	v := c.next[0]
 	c.next = c.next[1:]
 	if v.RepetitionLevel() != 0 {
 		return v, fmt.Errorf("column %s: a value continues a list that no row began", c.name)
@@ -106,6 +86,10 @@ func (c *cursor) text() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return c.toText(v)
+}
+
+func (c *cursor) toText(v parquet.Value) (string, error) {
 	if v.IsNull() || c.decimal {
 		return "", c.wrong(v, "a string or an integer")
 	}
@@ -122,30 +106,18 @@ func (c *cursor) text() (string, error) {
 
 // label returns text that may be missing. Integers come as floats from libraries that have no other missing value.
 func (c *cursor) label() (string, error) {
-	if err := c.fill(); err != nil {
+	v, err := c.value()
+	if err != nil || v.IsNull() {
 		return "", err
 	}
-	if len(c.next) == 0 {
-		return c.text() // says what is wrong
-	}
-	v := c.next[0]
-	if v.IsNull() {
-		_, err := c.value()
-		return "", err
-	}
-	f := 0.0
 	switch v.Kind() {
 	case parquet.Boolean:
-		_, err := c.value()
-		return strconv.FormatBool(v.Boolean()), err
-	case parquet.Float:
-		f = float64(v.Float())
-	case parquet.Double:
-		f = v.Double()
+		return strconv.FormatBool(v.Boolean()), nil
+	case parquet.Float, parquet.Double:
 	default:
-		return c.text()
+		return c.toText(v)
 	}
-	_, err := c.value()
+	f, err := c.number(v)
 	switch {
 	case err != nil || math.IsNaN(f):
 		return "", err
@@ -214,14 +186,17 @@ func (c *cursor) numbers(x []float32) ([]float32, error) {
 		if err != nil {
 			return x, fmt.Errorf("[%d]: %w", len(x), err)
 		}
-		x = append(x, f)
-		if err := c.fill(); err != nil {
-			return x, err
+		if x = append(x, f); len(x) > maxList {
+			return x, fmt.Errorf("column %s: a list of more than %d numbers", c.name, maxList)
 		}
-		if len(c.next) == 0 || c.next[0].RepetitionLevel() == 0 {
+		v, err = c.peek()
+		if errors.Is(err, io.EOF) || err == nil && v.RepetitionLevel() == 0 {
 			return x, nil
 		}
-		v, c.next = c.next[0], c.next[1:]
+		if err != nil {
+			return x, err
+		}
+		c.next = c.next[1:]
 	}
 }
 

@@ -18,11 +18,11 @@
 //
 // # Files that lie
 //
-// The library trusts the lengths that a file declares, so each file is checked before the library sees it. [checkFooter]
-// walks the footer without decoding it: nothing may be longer than the bytes that are left. [pageCheck] walks the pages of
-// the columns that will be read: their sizes and numbers of values against limits and the column's metadata, what they
-// decompress to against what they declare, and the runs and blocks in them against their number of values, since a run of
-// two billion values takes five bytes. What is left are contradictions that the library finds itself or panics over; a
-// panic becomes an error. Codecs are snappy, gzip, zstd and none; of the encodings DELTA_BYTE_ARRAY is refused, because
-// what it expands to shows only in decoding.
+// The library trusts the lengths that a file declares, so each file is checked before the library sees it. [metadata] has
+// the library's own Thrift decoder read the footer and the headers of pages, and lets nothing be longer than the bytes that
+// are left. [pageCheck] bounds the pages of the columns that will be read: their sizes and numbers of values, what they
+// decompress to, and the runs and blocks in them, since a run of two billion values takes six bytes and the library
+// allocates them all ([encoded]). What is left are contradictions that the library finds itself or panics over; a panic
+// becomes an error. Codecs are snappy, gzip, zstd and none; of the encodings DELTA_BYTE_ARRAY is refused, because what it
+// expands to shows only in decoding. A list has at most 2²⁰ numbers.
 package parquet

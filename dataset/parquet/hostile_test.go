@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"rivulet/dataset"
@@ -18,7 +21,7 @@ import (
 // readAll reads all that a node file or an edge file can give.
 func readAll(content []byte, l limits) error {
 	return guarded(func() error {
-		f, err := openTable(bytes.NewReader(content), int64(len(content)), l)
+		f, err := openTable(bytes.NewReader(content), "fuzz", int64(len(content)), l)
 		if err != nil {
 			return err
 		}
@@ -30,13 +33,13 @@ func readAll(content []byte, l limits) error {
 					return err
 				}
 			}
-			return f.edges(columns, t)
+			return f.Edges(columns, t)
 		}
 		columns, err := dataset.PlanNodes(f.names)
 		if err != nil {
 			return err
 		}
-		return f.nodes(columns, dataset.NewTable(true), "fuzz")
+		return f.Nodes(columns, dataset.NewTable(true))
 	})
 }
 
@@ -61,7 +64,13 @@ func FuzzParquet(f *testing.F) {
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		_ = readAll(content, limits{bytes: 1 << 20, values: 1 << 16, open: 1 << 24})
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20+uint64(len(content))*10_000 {
+			t.Errorf("%d bytes were allocated for a file of %d", took, len(content))
+		}
 	})
 }
 
@@ -103,15 +112,17 @@ func TestCheckFooter(t *testing.T) {
 		{"encrypted", append(footer("")[:8:8], "PARE"...), "encrypted"},
 		{"other magic", []byte("PAR1....12345678"), "ends in \"5678\""},
 		{"footer beyond the file", []byte("PAR1\xff\xff\xff\x7fPAR1"), "footer of 2147483647 bytes in a file of 12"},
-		{"no stop", footer("\x15\x02"), "ends too early"},
-		{"list of 2³¹ structs", footer("\x29\xfc\xff\xff\xff\xff\x07\x00"), "more than 1048576 structs"},
+		{"no stop", footer("\x15\x02"), "unexpected EOF"},
+		{"list of 2³¹ structs", footer("\x29\xfc\xff\xff\xff\xff\x07\x00"), "2147483647 elements in 1 bytes"},
+		{"list of 2²¹ structs", footer("\x29\xfc\x80\x80\x80\x01" + strings.Repeat("\x00", 1<<21)), "more than 1048576 structs"},
 		{"list of 2³¹ numbers", footer("\x29\xf5\xff\xff\xff\xff\x07\x00"), "2147483647 elements in 1 bytes"},
 		{"binary of 2³¹ bytes", footer("\x28\xff\xff\xff\xff\x07\x00"), "2147483647 bytes declared, 1 left"},
-		{"map of 2³¹ entries", footer("\x2b\xff\xff\xff\xff\x07\x55\x00"), "2147483647 elements in 1 bytes"},
+		{"map of 2³¹ entries", footer("\x2b\xff\xff\xff\xff\x07\x55\x00"), "a map, which Parquet has nowhere"},
 		{"structs in structs", footer(strings.Repeat("\x1c", 40)), "beyond 32"},
-		{"lists in lists", footer("\x19" + strings.Repeat("\x19", 40)), "beyond 32"},
+		{"lists in lists", footer("\x19" + strings.Repeat("\x19", 40)), "a list of type LIST"},
+		{"structs in lists of structs", footer(strings.Repeat("\x79\x1c", 40)), "beyond 32"},
 		{"unknown type", footer("\x1e"), "type 14"},
-		{"number without end", footer("\x15" + strings.Repeat("\xff", 12)), "no number"},
+		{"number without end", footer("\x15" + strings.Repeat("\xff", 12)), "overflows"},
 	} {
 		err := checkFooter(bytes.NewReader(c.content), int64(len(c.content)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -146,7 +157,7 @@ func TestEncoded(t *testing.T) {
 		{"packed", format.RLEDictionary, indices(2, packed(2, 1, 2, 3, 4)...), ""},
 		{"nulls alone", format.RLEDictionary, nil, ""},
 		{"long run", format.RLEDictionary, indices(4, run(1<<31, 3)...), "a run of 2147483648 in a page of 10"},
-		{"many runs", plainDictionary, indices(4, bytes.Repeat(run(10, 3), 60)...), "in a page of 10 values"},
+		{"many runs", format.PlainDictionary, indices(4, bytes.Repeat(run(10, 3), 60)...), "in a page of 10 values"},
 		{"packed run", format.RLEDictionary, indices(4, packed(1<<28, 3)...), "a run of 268435456"},
 		{"packed run that ends early", format.RLEDictionary, indices(4, packed(2, 3)...), "8 bytes with 1 left"},
 		{"packed run of no width", format.RLEDictionary, indices(0, packed(1<<30)...), "a run of 1073741824"},
@@ -165,10 +176,101 @@ func TestEncoded(t *testing.T) {
 		{"prefixes", format.DeltaByteArray, deltas(128, 4, 10, 0), "DELTA_BYTE_ARRAY is not supported"},
 		{"old levels", format.BitPacked, nil, "BIT_PACKED is not supported"},
 	} {
-		err := encoded(c.encoding, c.body, 10)
+		err := encoded(c.encoding, parquet.Boolean, c.body, 10)
 		if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
+	}
+}
+
+// The reason for runs and blocks: the library allocates what these few bytes declare, here 64 MiB, and up to 8 GiB. If it
+// no longer does, both can go.
+func TestLibraryTrustsLengths(t *testing.T) {
+	const count = 1 << 24
+	for name, decode := range map[string]func() error{
+		"run": func() error {
+			_, err := (&rle.Encoding{BitWidth: 1}).DecodeInt32(nil, append(binary.AppendUvarint(nil, count<<1), 1))
+			return err
+		},
+		"deltas": func() error {
+			_, err := new(delta.BinaryPackedEncoding).DecodeInt32(nil, append(binary.AppendUvarint([]byte{128, 1, 4}, count), 0))
+			return err
+		},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := guarded(decode)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took < 4*count {
+			t.Errorf("%s: the library took %d bytes (%v)", name, took, err)
+		}
+	}
+}
+
+// The library reads no page that was not checked, whatever stands behind the last value of a column.
+func TestPagesBehindTheLast(t *testing.T) {
+	rows := make([]edge, 1000)
+	for i := range rows {
+		rows[i] = edge{Source: strings.Repeat("x", i), Target: "y"}
+	}
+	content := encode(t, [][]edge{rows}, parquet.PageBufferSize(4096))
+	f, err := openTable(bytes.NewReader(content), "edges", int64(len(content)), defaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	column := f.file.Root().Column("source")
+	meta := &f.file.Metadata().RowGroups[0].Columns[column.Index()].MetaData
+	for meta.NumValues = 1; f.check.chunk(column, meta, meta.NumValues) != nil; meta.NumValues++ {
+	}
+	if meta.NumValues > 500 {
+		t.Fatalf("the first page has %d of 1000 values", meta.NumValues)
+	}
+	values := parquet.NewColumnChunkValueReader(f.file.RowGroups()[0].ColumnChunks()[column.Index()])
+	defer values.Close()
+	if n, err := parquet.CopyValues(discard{}, values); n != meta.NumValues || err != nil {
+		t.Errorf("%d values, %v; want %d", n, err, meta.NumValues)
+	}
+}
+
+type discard struct{}
+
+func (discard) WriteValues(v []parquet.Value) (int, error) { return len(v), nil }
+
+// What the library would read otherwise than the check does is refused.
+func TestTwoReadings(t *testing.T) {
+	if err := encoded(format.RLE, parquet.Int32, []byte{0, 0, 0, 0}, 10); err == nil || !strings.Contains(err.Error(), "RLE of values of type INT32") {
+		t.Errorf("numbers in the encoding of bools: %v", err)
+	}
+	content := encode(t, [][]edge{{{"x", "y"}}, {{"x", "z"}}}, parquet.Compression(&parquet.Gzip))
+	f, err := openTable(bytes.NewReader(content), "edges", int64(len(content)), defaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	column := f.file.Root().Column("source")
+	meta := &f.file.Metadata().RowGroups[1].Columns[column.Index()].MetaData
+	meta.Codec = format.Uncompressed
+	if err := f.check.chunk(column, meta, 1); err == nil || !strings.Contains(err.Error(), "UNCOMPRESSED, but GZIP in the first row group") {
+		t.Errorf("two codecs: %v", err)
+	}
+	h := format.PageHeader{Type: format.DataPage}
+	h.DataPageHeader.Valid, h.DictionaryPageHeader.Valid = true, true
+	header, err := thrift.Marshal(new(thrift.CompactProtocol), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.check.page(newMetadata(bytes.NewReader(header), 0, int64(len(header)))); err == nil || !strings.Contains(err.Error(), "not that of type DATA_PAGE alone") {
+		t.Errorf("two headers: %v", err)
+	}
+}
+
+// A list may go on from page to page, each of which takes a few bytes of the file.
+func TestLongList(t *testing.T) {
+	rows := []node{{ID: "x", Features: make([]float32, maxList+1), Split: "train"}}
+	err := readAll(encode(t, [][]node{rows}), defaults)
+	if err == nil || !strings.Contains(err.Error(), "row 1: column features: a list of more than 1048576 numbers") {
+		t.Errorf("error %v", err)
 	}
 }
 

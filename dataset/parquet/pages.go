@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -26,9 +27,6 @@ var defaults = limits{bytes: 256 << 20, values: 1 << 26, open: 4 << 30}
 // valueBytes is what a value of a page may take beside the page: its levels, and an offset or index.
 const valueBytes = 6
 
-// maxPageHeader bounds the header of a page, which may hold its least and greatest value.
-const maxPageHeader = 1 << 20
-
 // pageCheck walks the pages of one column chunk before the library reads them.
 type pageCheck struct {
 	src    io.ReaderAt
@@ -37,15 +35,11 @@ type pageCheck struct {
 	zstd   *zstd.Decoder
 
 	column *parquet.Column
-	meta   *format.ColumnMetaData
 	values int64 // in data pages so far
-	dicts  int64 // bytes of its dictionary
-	most   int64 // bytes of its largest data page
+	dict   int64 // bytes of the dictionary
+	most   int64 // bytes of the largest data page
 	open   int64 // bytes of all chunks of the row group
 }
-
-// group begins a row group.
-func (c *pageCheck) group() { c.open = 0 }
 
 func newPageCheck(src io.ReaderAt, size int64, l limits) (*pageCheck, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(l.bytes)))
@@ -54,9 +48,15 @@ func newPageCheck(src io.ReaderAt, size int64, l limits) (*pageCheck, error) {
 
 func (c *pageCheck) close() { c.zstd.Close() }
 
-// chunk checks a column chunk of a row group of rows rows.
+// group begins a row group.
+func (c *pageCheck) group() { c.open = 0 }
+
+// chunk checks a column chunk of a row group of rows rows. It cuts from meta what stands behind the pages that it checked.
 func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, rows int64) error {
-	c.column, c.meta, c.values, c.dicts, c.most = column, meta, 0, 0, 0
+	c.column, c.values, c.dict, c.most = column, 0, 0, 0
+	if codec := c.codec(); codec != meta.Codec {
+		return fmt.Errorf("compression is %s, but %s in the first row group: the library takes them for the same", meta.Codec, codec)
+	}
 	start := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
 		start = meta.DictionaryPageOffset
@@ -65,22 +65,20 @@ func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, r
 	if start < 0 || length < 0 || start > c.size || length > c.size-start {
 		return fmt.Errorf("%d bytes of pages at %d in a file of %d", length, start, c.size)
 	}
-	for pos := int64(0); pos < length && c.values < meta.NumValues; {
-		h, n, err := c.header(start+pos, length-pos)
-		if err != nil {
-			return err
+	in := newMetadata(c.src, start, length)
+	for in.left() > 0 && c.values < meta.NumValues {
+		at := start + length - in.left()
+		if err := c.page(in); err != nil {
+			return fmt.Errorf("page at byte %d: %w", at, err)
 		}
-		pos += n
-		if err := c.page(h, start+pos, length-pos); err != nil {
-			return fmt.Errorf("page at byte %d: %w", start+pos-n, err)
-		}
-		pos += h.compressed
 	}
 	if c.values != meta.NumValues {
 		return fmt.Errorf("pages of %d values, metadata of %d", c.values, meta.NumValues)
 	}
-	if c.open += c.most + c.dicts; c.open > c.limits.open {
-		return fmt.Errorf("the pages of a row group that are read side by side take more than %d bytes: write smaller pages, or a column features", c.limits.open)
+	meta.TotalCompressedSize -= in.left()
+	if c.open += c.most + c.dict; c.open > c.limits.open {
+		return fmt.Errorf("the pages of a row group that are read side by side take more than %d bytes: write smaller pages, "+
+			"or a column features", c.limits.open)
 	}
 	if column.MaxRepetitionLevel() == 0 && c.values != rows {
 		return fmt.Errorf("%d values for %d rows", c.values, rows)
@@ -88,196 +86,146 @@ func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, r
 	return nil
 }
 
-// pageHeader has what a page's header declares.
-type pageHeader struct {
-	kind                           format.PageType
-	compressed, uncompressed       int64
-	values                         int64
-	encoding                       format.Encoding
-	repetitionBytes, definitionEnd int64 // version 2: level bytes, which are not compressed
-	plain                          bool  // version 2: the values are not compressed either
-	oldLevels                      bool  // version 1: levels in another encoding than RLE
-}
+func (c *pageCheck) codec() format.CompressionCodec { return c.column.Compression().CompressionCodec() }
 
-func (c *pageCheck) header(at, left int64) (h pageHeader, n int64, err error) {
-	for window := int64(1 << 12); ; window *= 16 {
-		window = min(window, left, maxPageHeader)
-		buf := make([]byte, window)
-		if _, err := c.src.ReadAt(buf, at); err != nil {
-			return h, 0, err
-		}
-		h = pageHeader{}
-		s := &skim{in: buf, visit: h.take}
-		err = s.structure(0)
-		if err == nil {
-			h.definitionEnd += h.repetitionBytes
-			return h, int64(s.pos), nil
-		}
-		if window == min(left, maxPageHeader) {
-			return h, 0, fmt.Errorf("page header at byte %d: %w", at, err)
-		}
+func (c *pageCheck) page(in *metadata) error {
+	var h format.PageHeader
+	if err := in.decode(&h); err != nil {
+		return fmt.Errorf("its header: %w", err)
 	}
-}
-
-// take is given every number of a page header; the ids are those of parquet.thrift.
-func (h *pageHeader) take(path [2]int16, v int64) {
-	switch path {
-	case [2]int16{1}:
-		h.kind = format.PageType(v)
-	case [2]int16{2}:
-		h.uncompressed = v
-	case [2]int16{3}:
-		h.compressed = v
-	case [2]int16{5, 1}, [2]int16{7, 1}, [2]int16{8, 1}:
-		h.values = v
-	case [2]int16{5, 2}, [2]int16{7, 2}, [2]int16{8, 4}:
-		h.encoding = format.Encoding(v)
-	case [2]int16{5, 3}, [2]int16{5, 4}:
-		h.oldLevels = h.oldLevels || v != int64(format.RLE)
-	case [2]int16{8, 5}:
-		h.definitionEnd = v
-	case [2]int16{8, 6}:
-		h.repetitionBytes = v
-	case [2]int16{8, 7}:
-		h.plain = v == 0
-	}
-}
-
-// page checks the body of a page of at most left bytes.
-func (c *pageCheck) page(h pageHeader, at, left int64) error {
+	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
+	values := int64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues))
 	switch {
-	case h.compressed < 0 || h.compressed > left || h.compressed > c.limits.bytes:
-		return fmt.Errorf("%d bytes, with %d left and at most %d allowed", h.compressed, left, c.limits.bytes)
-	case h.uncompressed < 0 || h.uncompressed > c.limits.bytes:
-		return fmt.Errorf("%d bytes uncompressed, more than the allowed %d", h.uncompressed, c.limits.bytes)
-	case h.values < 0 || h.values > c.limits.values:
-		return fmt.Errorf("%d values, more than the allowed %d", h.values, c.limits.values)
+	case h.DataPageHeader.Valid != (h.Type == format.DataPage) || h.DataPageHeaderV2.Valid != (h.Type == format.DataPageV2) ||
+		h.DictionaryPageHeader.Valid != (h.Type == format.DictionaryPage):
+		return fmt.Errorf("its header is not that of type %s alone", h.Type)
+	case compressed < 0 || compressed > in.left() || compressed > c.limits.bytes:
+		return fmt.Errorf("%d bytes, with %d left and at most %d allowed", compressed, in.left(), c.limits.bytes)
+	case uncompressed < 0 || uncompressed > c.limits.bytes:
+		return fmt.Errorf("%d bytes uncompressed, more than the allowed %d", uncompressed, c.limits.bytes)
+	case values < 0 || values > c.limits.values:
+		return fmt.Errorf("%d values, more than the allowed %d", values, c.limits.values)
 	}
-	if h.kind != format.DictionaryPage {
-		c.most = max(c.most, h.uncompressed+valueBytes*h.values)
-	}
-	body := make([]byte, h.compressed)
-	if _, err := c.src.ReadAt(body, at); err != nil {
+	body := make([]byte, compressed)
+	if _, err := io.ReadFull(in.in, body); err != nil {
 		return err
 	}
-	switch h.kind {
-	case format.DictionaryPage:
-		if c.dicts > 0 {
-			return errors.New("a second dictionary")
-		}
-		c.dicts = 1 + 2*h.uncompressed + valueBytes*h.values
-		if h.encoding != format.Plain && h.encoding != plainDictionary {
-			return fmt.Errorf("a dictionary in encoding %s", h.encoding)
-		}
-		_, err := c.decompress(body, h.uncompressed)
-		return err
+	if h.Type == format.DictionaryPage {
+		return c.dictionary(h.DictionaryPageHeader.V.Encoding, body, uncompressed, values)
+	}
+	c.values += values
+	c.most = max(c.most, uncompressed+valueBytes*values)
+	switch h.Type {
 	case format.DataPage:
-		c.values += h.values
-		body, err := c.decompress(body, h.uncompressed)
+		body, err := c.decompress(body, uncompressed)
 		if err != nil {
 			return err
 		}
-		return c.dataV1(h, body)
+		return c.dataV1(&h.DataPageHeader.V, body, values)
 	case format.DataPageV2:
-		c.values += h.values
-		return c.dataV2(h, body)
+		return c.dataV2(&h.DataPageHeaderV2.V, body, uncompressed, values)
 	}
-	return fmt.Errorf("a page of type %s", h.kind)
+	return fmt.Errorf("a page of type %s", h.Type)
+}
+
+func (c *pageCheck) dictionary(e format.Encoding, body []byte, uncompressed, values int64) error {
+	if c.dict > 0 {
+		return errors.New("a second dictionary")
+	}
+	c.dict = 1 + 2*uncompressed + valueBytes*values
+	if e != format.Plain && e != format.PlainDictionary {
+		return fmt.Errorf("a dictionary in encoding %s", e)
+	}
+	_, err := c.decompress(body, uncompressed)
+	return err
+}
+
+// dataV1 checks a page whose levels are compressed with its values and begin with their length.
+func (c *pageCheck) dataV1(h *format.DataPageHeader, body []byte, values int64) (err error) {
+	for _, level := range []struct {
+		most     int
+		encoding format.Encoding
+	}{
+		{c.column.MaxRepetitionLevel(), h.RepetitionLevelEncoding}, {c.column.MaxDefinitionLevel(), h.DefinitionLevelEncoding},
+	} {
+		if level.most == 0 {
+			continue
+		}
+		if level.encoding != format.RLE {
+			return errors.New("levels in an encoding other than RLE")
+		}
+		var own []byte
+		if own, body, err = cut(body); err != nil {
+			return err
+		}
+		if err := runs(own, bits.Len(uint(level.most)), values); err != nil {
+			return err
+		}
+	}
+	return encoded(h.Encoding, c.column.Type().Kind(), body, values)
+}
+
+// dataV2 checks a page whose levels stand before its compressed values.
+func (c *pageCheck) dataV2(h *format.DataPageHeaderV2, body []byte, uncompressed, values int64) (err error) {
+	for _, level := range []struct {
+		most   int
+		length int32
+	}{
+		{c.column.MaxRepetitionLevel(), h.RepetitionLevelsByteLength}, {c.column.MaxDefinitionLevel(), h.DefinitionLevelsByteLength},
+	} {
+		if level.length < 0 || int(level.length) > len(body) || int64(level.length) > uncompressed {
+			return fmt.Errorf("levels of %d bytes, with %d left", level.length, len(body))
+		}
+		if level.most > 0 {
+			if err := runs(body[:level.length], bits.Len(uint(level.most)), values); err != nil {
+				return err
+			}
+		}
+		body, uncompressed = body[level.length:], uncompressed-int64(level.length)
+	}
+	if !h.IsCompressed.Valid || h.IsCompressed.V {
+		if body, err = c.decompress(body, uncompressed); err != nil {
+			return err
+		}
+	}
+	return encoded(h.Encoding, c.column.Type().Kind(), body, values)
 }
 
 // decompress returns what a page holds, which must be as long as it declares.
-func (c *pageCheck) decompress(body []byte, declared int64) ([]byte, error) {
-	out := body
-	switch c.meta.Codec {
+func (c *pageCheck) decompress(body []byte, declared int64) (out []byte, err error) {
+	switch c.codec() {
 	case format.Uncompressed:
+		out = body
 	case format.Snappy:
-		n, err := snappy.DecodedLen(body)
-		if err != nil {
-			return nil, err
+		if n, err := snappy.DecodedLen(body); err != nil || int64(n) != declared {
+			return nil, fmt.Errorf("snappy declares %d bytes, the page %d (%v)", n, declared, err)
 		}
-		if int64(n) != declared {
-			return nil, fmt.Errorf("snappy declares %d bytes, the page %d", n, declared)
-		}
-		if out, err = snappy.Decode(nil, body); err != nil {
-			return nil, err
-		}
+		out, err = snappy.Decode(nil, body)
 	case format.Gzip:
-		z, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			return nil, err
+		z, errOpen := gzip.NewReader(bytes.NewReader(body))
+		if errOpen != nil {
+			return nil, errOpen
 		}
-		var b bytes.Buffer
-		if _, err := io.Copy(&b, io.LimitReader(z, declared+1)); err != nil {
-			return nil, err
-		}
-		out = b.Bytes()
+		out, err = io.ReadAll(io.LimitReader(z, declared+1))
 	case format.Zstd:
-		var err error
-		if out, err = c.zstd.DecodeAll(body, nil); err != nil {
-			return nil, err
-		}
+		out, err = c.zstd.DecodeAll(body, nil)
 	default:
-		return nil, fmt.Errorf("compression %s is not supported: write it with snappy, gzip, zstd or none", c.meta.Codec)
+		err = fmt.Errorf("compression %s is not supported: write it with snappy, gzip, zstd or none", c.codec())
 	}
-	if int64(len(out)) != declared {
-		return nil, fmt.Errorf("it holds %d bytes or more, but declares %d", len(out), declared)
+	if err == nil && int64(len(out)) != declared {
+		err = fmt.Errorf("it holds %d bytes or more, but declares %d", len(out), declared)
 	}
-	return out, nil
+	return out, err
 }
 
-// levels checks repetition or definition levels up to most.
-func levels(body []byte, most int, values int64) error {
-	width := 0
-	for ; most > 0; most >>= 1 {
-		width++
+// cut returns the part of body that its first four bytes give the length of, and the rest.
+func cut(body []byte) (part, rest []byte, err error) {
+	if len(body) < 4 {
+		return nil, nil, errors.New("runs without a length")
 	}
-	return runs(body, width, values)
-}
-
-func (c *pageCheck) dataV1(h pageHeader, body []byte) error {
-	for _, most := range []int{c.column.MaxRepetitionLevel(), c.column.MaxDefinitionLevel()} {
-		if most == 0 {
-			continue
-		}
-		if h.oldLevels {
-			return errors.New("levels in an encoding other than RLE")
-		}
-		if len(body) < 4 {
-			return errors.New("no levels")
-		}
-		n := int64(binary.LittleEndian.Uint32(body))
-		if n > int64(len(body)-4) {
-			return fmt.Errorf("levels of %d bytes, with %d left", n, len(body)-4)
-		}
-		if err := levels(body[4:4+n], most, h.values); err != nil {
-			return err
-		}
-		body = body[4+n:]
+	n, body := int64(binary.LittleEndian.Uint32(body)), body[4:]
+	if n > int64(len(body)) {
+		return nil, nil, fmt.Errorf("runs of %d bytes, with %d left: they end too early", n, len(body))
 	}
-	return encoded(h.encoding, body, h.values)
-}
-
-func (c *pageCheck) dataV2(h pageHeader, body []byte) error {
-	if h.repetitionBytes < 0 || h.definitionEnd < h.repetitionBytes || h.definitionEnd > int64(len(body)) || h.definitionEnd > h.uncompressed {
-		return fmt.Errorf("levels of %d and %d bytes in %d", h.repetitionBytes, h.definitionEnd-h.repetitionBytes, len(body))
-	}
-	if most := c.column.MaxRepetitionLevel(); most > 0 {
-		if err := levels(body[:h.repetitionBytes], most, h.values); err != nil {
-			return err
-		}
-	}
-	if most := c.column.MaxDefinitionLevel(); most > 0 {
-		if err := levels(body[h.repetitionBytes:h.definitionEnd], most, h.values); err != nil {
-			return err
-		}
-	}
-	body = body[h.definitionEnd:]
-	if h.plain {
-		return encoded(h.encoding, body, h.values)
-	}
-	body, err := c.decompress(body, h.uncompressed-h.definitionEnd)
-	if err != nil {
-		return err
-	}
-	return encoded(h.encoding, body, h.values)
+	return body[:n], body[n:], nil
 }

@@ -256,7 +256,7 @@ func TestRefusesEncodingsAndCodecs(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = guarded(func() error {
-			f, err := openTable(bytes.NewReader(content), int64(len(content)), defaults)
+			f, err := openTable(bytes.NewReader(content), name, int64(len(content)), defaults)
 			if err != nil {
 				return err
 			}

@@ -12,13 +12,14 @@ import (
 
 // table is one open file.
 type table struct {
+	name  string
 	file  *parquet.File
 	check *pageCheck
-	names []string // of the columns of the outermost level
+	names []string // of columns
 	row   int64    // the last one that was begun; the first is 1
 }
 
-func openTable(r io.ReaderAt, size int64, l limits) (*table, error) {
+func openTable(r io.ReaderAt, name string, size int64, l limits) (*table, error) {
 	if err := checkFooter(r, size); err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func openTable(r io.ReaderAt, size int64, l limits) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{file: f, check: check}
+	t := &table{name: name, file: f, check: check}
 	for _, c := range f.Root().Columns() {
 		t.names = append(t.names, c.Name())
 	}
@@ -38,6 +39,9 @@ func openTable(r io.ReaderAt, size int64, l limits) (*table, error) {
 }
 
 func (t *table) close() { t.check.close() }
+
+// Columns returns the names of the columns of the outermost level.
+func (t *table) Columns() []string { return t.names }
 
 // leaf returns the column of values that an outermost column is, or is a list of.
 func (t *table) leaf(name string, list bool) (*parquet.Column, error) {
@@ -73,8 +77,8 @@ func (t *table) open(group, index int, list bool, cursors *[]*cursor) (*cursor, 
 	if err := t.check.chunk(column, meta, rows.NumRows()); err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
-	c := &cursor{name: name, left: meta.NumValues, most: column.MaxDefinitionLevel(), decimal: isDecimal(column),
-		pages: rows.ColumnChunks()[column.Index()].Pages()}
+	c := &cursor{name: name, most: column.MaxDefinitionLevel(), decimal: isDecimal(column),
+		values: parquet.NewColumnChunkValueReader(rows.ColumnChunks()[column.Index()])}
 	*cursors = append(*cursors, c)
 	return c, nil
 }
@@ -113,15 +117,17 @@ func (t *table) eachRow(group int, plan planner) error {
 		}
 	}
 	for _, c := range cursors {
-		if !c.done() {
+		if _, err := c.peek(); err == nil {
 			return fmt.Errorf("row %d: column %s: more values than rows", t.row, c.name)
+		} else if !errors.Is(err, io.EOF) {
+			return err
 		}
 	}
 	return nil
 }
 
-// nodes adds every row to t.
-func (t *table) nodes(p dataset.NodeColumns, to *dataset.Table, file string) error {
+// Nodes adds every row.
+func (t *table) Nodes(p dataset.NodeColumns, to *dataset.Table) error {
 	return t.eachGroup(func(open opener) (func() error, error) {
 		id, errID := open(p.ID, false)
 		label, errLabel := open(p.Label, false)
@@ -155,7 +161,7 @@ func (t *table) nodes(p dataset.NodeColumns, to *dataset.Table, file string) err
 				return err
 			}
 			n.Features = x
-			return to.AddNode(n, dataset.Place{File: file, Unit: "row", Row: int(t.row)})
+			return to.AddNode(n, dataset.Place{File: t.name, Unit: "row", Row: int(t.row)})
 		}, nil
 	})
 }
@@ -174,8 +180,8 @@ func appendFeatures(x []float32, list *cursor, features []*cursor) (_ []float32,
 	return x, nil
 }
 
-// edges adds every row to t.
-func (t *table) edges(p dataset.EdgeColumns, to *dataset.Table) error {
+// Edges adds every row.
+func (t *table) Edges(p dataset.EdgeColumns, to *dataset.Table) error {
 	return t.eachGroup(func(open opener) (func() error, error) {
 		source, errSource := open(p.Source, false)
 		target, errTarget := open(p.Target, false)

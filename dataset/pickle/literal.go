@@ -106,39 +106,24 @@ func parseLong(b []byte) (int64, error) {
 	return int64(v<<unused) >> unused, nil
 }
 
-// unquote reads a Python string literal, as Python 2's repr writes it.
+// unquote reads a string in quotes as Python 2's repr writes it; its escapes are Go's too.
 func unquote(text string) (string, error) {
 	if len(text) < 2 || (text[0] != '\'' && text[0] != '"') || text[len(text)-1] != text[0] {
 		return "", fmt.Errorf("%.40q is not a quoted string", text)
 	}
-	return unescape(text[1 : len(text)-1])
-}
-
-// escapes of one letter in Python 2's repr of a string.
-var escapes = map[byte]byte{'\\': '\\', '\'': '\'', '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
-
-// unescape replaces \n, \x0a and the like by the bytes that they stand for.
-func unescape(text string) (string, error) {
 	var out strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			out.WriteByte(text[i])
+	for left := text[1 : len(text)-1]; left != ""; {
+		if left[0] != '\\' {
+			out.WriteByte(left[0])
+			left = left[1:]
 			continue
 		}
-		i++
-		if i < len(text) && text[i] == 'x' {
-			v, err := hexadecimal(text, i+1, 2)
-			if err != nil {
-				return "", err
-			}
-			out.WriteByte(byte(v))
-			i += 2
-			continue
+		v, _, tail, err := strconv.UnquoteChar(left, text[0])
+		if err != nil || v > math.MaxUint8 {
+			return "", fmt.Errorf("escape %.4q is not one of Python 2's repr", left)
 		}
-		if i == len(text) || escapes[text[i]] == 0 {
-			return "", fmt.Errorf("escape %.4q is not one of Python 2's repr", text[i-1:])
-		}
-		out.WriteByte(escapes[text[i]])
+		out.WriteByte(byte(v))
+		left = tail
 	}
 	return out.String(), nil
 }
@@ -146,38 +131,18 @@ func unescape(text string) (string, error) {
 // rawUnicode reads Python's raw-unicode-escape: Latin-1 with \u000a and \U0001f600.
 func rawUnicode(text string) (string, error) {
 	var out strings.Builder
-	for i := 0; i < len(text); i++ {
-		digits := 0
-		if text[i] == '\\' && i+1 < len(text) {
-			switch text[i+1] {
-			case 'u':
-				digits = 4
-			case 'U':
-				digits = 8
-			}
-		}
-		if digits == 0 {
-			out.WriteRune(rune(text[i]))
+	for text != "" {
+		if !strings.HasPrefix(text, `\u`) && !strings.HasPrefix(text, `\U`) {
+			out.WriteRune(rune(text[0]))
+			text = text[1:]
 			continue
 		}
-		v, err := hexadecimal(text, i+2, digits)
+		v, _, tail, err := strconv.UnquoteChar(text, 0)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("escape %.12q is not one of a code point", text)
 		}
-		out.WriteRune(rune(v))
-		i += 1 + digits
+		out.WriteRune(v)
+		text = tail
 	}
 	return out.String(), nil
-}
-
-// hexadecimal reads text[from:from+digits].
-func hexadecimal(text string, from, digits int) (uint64, error) {
-	if from+digits > len(text) {
-		return 0, fmt.Errorf("escape %.12q ends too early", text[from-2:])
-	}
-	v, err := strconv.ParseUint(text[from:from+digits], 16, 31)
-	if err != nil {
-		return 0, fmt.Errorf("escape %.12q is not hexadecimal", text[from-2:])
-	}
-	return v, nil
 }

@@ -60,7 +60,6 @@ func TestLoad(t *testing.T) {
 		"(K\x07q\x05h\x05r\x00\x00\x01\x00j\x00\x00\x01\x00t.":       Tuple{int64(7), int64(7), int64(7)},
 		"(I7\np12\ng12\nt.":                                          Tuple{int64(7), int64(7)},
 		"cnumpy.core.multiarray\nscalar\n(cnumpy\ndtype\n(U\x02i8K\x00K\x01tRU\x08\xfe\xff\xff\xff\xff\xff\xff\xfftR.": int64(-2),
-		"cnumpy.core.multiarray\nscalar\n(" + float32Type + "U\x04\x00\x00\x00?tR.":                                    0.5,
 		"c_codecs\nencode\n(X\x03\x00\x00\x00a\xc3\xbfX\x06\x00\x00\x00latin1tR.":                                      "a\xff",
 		"cscipy.sparse.csr\ncsr_matrix\n)\x81}U\x01aK\x01sb.":                                                          &Object{"scipy.sparse.csr_matrix", &Dict{[]any{"a"}, []any{int64(1)}}},
 		"ccopy_reg\n_reconstructor\n(cscipy.sparse.csr\ncsr_matrix\nc__builtin__\nobject\nNtR.":                        &Object{Class: "scipy.sparse.csr_matrix"},
@@ -81,49 +80,21 @@ func TestArrays(t *testing.T) {
 		return ndarrayOfTwo + "(K\x01(K\x02K\x01tcnumpy\ndtype\n(U\x02" + dtype + "K\x00K\x01tR(K\x03U\x01" + order +
 			"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb" + fortran + fmt.Sprintf("U%c", len(data)) + data + "tb."
 	}
-	for _, c := range []struct {
-		name   string
-		pickle string
-		typ    string
-		want   []float64
-	}{
-		{"bool", array("b1", "|", "\x89", "\x00\x01"), "<b1", []float64{0, 1}},
-		{"int8", array("i1", "|", "\x89", "\xff\x01"), "<i1", []float64{-1, 1}},
-		{"uint8", array("u1", "|", "\x88", "\xff\x01"), "<u1", []float64{255, 1}},
-		{"int16", array("i2", ">", "\x89", "\xff\xfe\x01\x00"), ">i2", []float64{-2, 256}},
-		{"uint32", array("u4", "<", "\x89", "\xff\xff\xff\xff\x01\x00\x00\x00"), "<u4", []float64{1<<32 - 1, 1}},
-		{"int64", array("i8", ">", "\x89", "\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x05"), ">i8", []float64{-1, 5}},
-		{"uint64", array("u8", "<", "\x89", "\xff\xff\xff\xff\xff\xff\xff\xff\x05\x00\x00\x00\x00\x00\x00\x00"), "<u8", []float64{1 << 64, 5}},
-		{"float32", array("f4", "<", "\x89", "\x00\x00\x00?\x00\x00\x80\xbf"), "<f4", []float64{0.5, -1}},
-		{"float64", array("f8", ">", "\x89", "\x3f\xe0\x00\x00\x00\x00\x00\x00\x40\x08\x00\x00\x00\x00\x00\x00"), ">f8", []float64{0.5, 3}},
+	for _, c := range []struct{ dtype, order, fortran, data, want string }{
+		{"b1", "|", "\x89", "\x00\x01", "|b1"},
+		{"u1", "|", "\x88", "\xff\x01", "|u1"},
+		{"i2", ">", "\x89", "\xff\xfe\x01\x00", ">i2"},
+		{"u8", "<", "\x88", "\xff\xff\xff\xff\xff\xff\xff\xff\x05\x00\x00\x00\x00\x00\x00\x00", "<u8"},
+		{"f4", "=", "\x89", "\x00\x00\x00?\x00\x00\x80\xbf", "<f4"},
 	} {
-		v, err := Load([]byte(c.pickle))
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		a := v.(*Array)
-		if a.Type() != c.typ || a.Len() != 2 || !cmp.Equal(a.Shape, []int{2, 1}) || a.Index(1, 0) != 1 {
-			t.Errorf("%s: %d elements of %s, shape %v", c.name, a.Len(), a.Type(), a.Shape)
-		}
-		for k, want := range c.want {
-			if got := a.Float(k); got != want {
-				t.Errorf("%s: [%d] is %v, want %v", c.name, k, got, want)
-			}
-			i, err := a.Int(k)
-			if whole := want == math.Trunc(want) && want < 1<<63; (err == nil) != whole || (whole && float64(i) != want) {
-				t.Errorf("%s: [%d] is the integer %d, %v, want %v", c.name, k, i, err, want)
-			}
+		v, err := Load([]byte(array(c.dtype, c.order, c.fortran, c.data)))
+		want := &Array{Type: c.want, Shape: []int{2, 1}, Fortran: c.fortran == "\x88", Data: c.data}
+		if diff := cmp.Diff(any(want), v); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", c.want, err, diff)
 		}
 	}
-	// One that got no state has no elements.
-	v, err := Load([]byte(ndarrayOfTwo + "."))
-	if a, ok := v.(*Array); err != nil || !ok || a.Len() != 0 || a.Type() != "none" {
-		t.Errorf("%v, %v", v, err)
-	}
-	// In Fortran's order the first index runs fastest.
-	if a := (&Array{Shape: []int{2, 3}, Fortran: true}); a.Index(1, 2) != 5 || a.Index(0, 1) != 2 {
-		t.Error("element of a Fortran array")
+	if v, err := Load([]byte(ndarrayOfTwo + ".")); err != nil || !cmp.Equal(v, any(&Array{})) {
+		t.Errorf("without a state: %v, %v", v, err)
 	}
 }
 
@@ -157,9 +128,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"not quoted", "Sa\n.", "not a quoted string"},
 		{"quotes differ", "S'a\"\n.", "not a quoted string"},
 		{"escape", "S'\\q'\n.", "escape"},
-		{"escape that ends", "S'\\x1'\n.", "ends too early"},
-		{"escape of words", "S'\\xzz'\n.", "not hexadecimal"},
-		{"unicode escape", "V\\u12\n.", "ends too early"},
+		{"escape that ends", "S'\\x1'\n.", `escape "\\x1"`},
+		{"escape of words", "S'\\xzz'\n.", `escape "\\xzz"`},
+		{"unicode escape", "V\\u12\n.", `escape "\\u12"`},
 		{"not UTF-8", "X\x01\x00\x00\x00\xff.", "not UTF-8"},
 		{"empty stack", "\x85.", "stack is empty"},
 		{"below a mark", "N(\x85.", "stack is empty"},
@@ -184,14 +155,12 @@ func TestLoadRefuses(t *testing.T) {
 		{"state of a number", "K\x01)b.", "int64 takes no state"},
 		{"state of a matrix", "cscipy.sparse.csr\ncsr_matrix\n)\x81)b.", "want a dict"},
 		{"state of an array", ndarrayOfTwo + ")b.", "state is not"},
-		{"shape of words", state("(U\x01at", "\x89", "U\x00"), "does not fit"},
-		{"negative shape", state("(J\xff\xff\xff\xfft", "\x89", "U\x04abcd"), "does not fit"},
-		{"shape beyond the bytes", state("(J\xff\xff\xff\x7ft", "\x89", "U\x04abcd"), "does not fit"},
-		{"shape that overflows", state("(J\x00\x00\x00\x40J\x00\x00\x00\x40J\x00\x00\x00\x40t", "\x89", "U\x04abcd"), "does not fit"},
-		{"few bytes", state("(K\x02t", "\x89", "U\x04abcd"), "does not match 4 bytes"},
+		{"shape of words", state("(U\x01at", "\x89", "U\x00"), "want integers"},
+		{"negative shape", state("(J\xff\xff\xff\xfft", "\x89", "U\x04abcd"), "want integers"},
 		{"many dimensions", state("("+strings.Repeat("K\x01", 33)+"t", "\x89", "U\x04abcd"), "33 dimensions"},
 		{"order", state("(K\x01t", "N", "U\x04abcd"), "order is <nil>"},
 		{"scalar", "cnumpy.core.multiarray\nscalar\n(" + float32Type + "U\x03abctR.", "numpy.scalar wants"},
+		{"scalar of a float", "cnumpy.core.multiarray\nscalar\n(" + float32Type + "U\x04\x00\x00\x00?tR.", "numpy.scalar of <f4"},
 		{"codec", "c_codecs\nencode\n(U\x01aU\x05utf-8tR.", "latin1 alone"},
 		{"beyond latin1", "c_codecs\nencode\n(X\x03\x00\x00\x00\xe2\x82\xacU\x06latin1tR.", "latin1 has no '€'"},
 		{"text that fills memory", "](U\xff" + strings.Repeat("a", 255) + "q\x00" +
@@ -209,7 +178,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzLoad: any bytes give a value whose arrays are all there, or an error, in memory that grows with the bytes alone.
+// FuzzLoad: any bytes give a value or an error, in memory that grows with the bytes alone.
 func FuzzLoad(f *testing.F) {
 	files, err := filepath.Glob("../testdata/planetoid/*")
 	if err != nil || len(files) == 0 {
@@ -225,15 +194,10 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		v, err := Load(in)
+		_, _ = Load(in)
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20+uint64(len(in))*1000 {
 			t.Errorf("%d bytes allocated for a pickle of %d", took, len(in))
-		}
-		if a, ok := v.(*Array); ok && err == nil {
-			for k := range a.Len() {
-				_ = a.Float(k)
-			}
 		}
 	})
 }

@@ -96,10 +96,11 @@ func reduceScalar(args Tuple) (any, error) {
 	if !isType || !isText || len(raw) != t.size {
 		return nil, errors.New("numpy.scalar wants a dtype and an item of it")
 	}
-	if v, ok := t.integer(raw); ok {
-		return v, nil
+	v, ok := t.integer(raw)
+	if !ok {
+		return nil, fmt.Errorf("numpy.scalar of %v, want an integer of 64 bits", t)
 	}
-	return t.float(raw), nil
+	return v, nil
 }
 
 // reduceEncode keeps count of the bytes it makes. A text is in the pickle once and encoded once, so that all of them are
@@ -161,21 +162,15 @@ func (a *Array) build(state any) error {
 	if len(shape) > maxDimensions {
 		return fmt.Errorf("numpy.ndarray: %d dimensions, more than %d", len(shape), maxDimensions)
 	}
-	count := 1
 	a.Shape = nil
 	for _, item := range shape {
 		n, ok := item.(int64)
-		// Comparing before multiplying keeps the product from overflowing.
-		if !ok || n < 0 || (n > 0 && int64(count) > int64(len(data))/n) {
-			return fmt.Errorf("numpy.ndarray: shape %v of %v does not fit %d bytes", shape, t, len(data))
+		if !ok || n < 0 {
+			return fmt.Errorf("numpy.ndarray: shape %v, want integers ≥ 0", shape)
 		}
-		count *= int(n)
 		a.Shape = append(a.Shape, int(n))
 	}
-	if count*t.size != len(data) {
-		return fmt.Errorf("numpy.ndarray: shape %v of %v does not match %d bytes", shape, t, len(data))
-	}
-	a.dtype, a.data = t, data
+	a.Type, a.Data = t.String(), data
 	return nil
 }
 
