@@ -55,6 +55,9 @@ var built struct {
 // runs [Tests].
 func NewWorkshop(tb testing.TB) Workshop {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("starts programs as processes; left out with -short")
+	}
 	built.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "rivulet-programs"); built.err == nil {
 			built.err = Build(context.Background(), built.dir)

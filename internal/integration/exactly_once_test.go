@@ -18,9 +18,7 @@ import (
 // are stopped for longer than their session and go on afterwards; the broker is killed. A read-committed reader sees each
 // arrival predicted once, and those of a key in order.
 func TestExactlyOnceOnTheEmbeddedBroker(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a minute of sessions that time out")
-	}
+	t.Parallel()
 	exactlyOnce(t, nil, kill)
 }
 
@@ -110,7 +108,7 @@ const streamConfig = "exactly-once.yaml"
 
 func newStream(t *testing.T, broker *harness.Broker) *stream {
 	t.Helper()
-	s := &stream{world: newWorld(t), real: broker, suffix: newSuffix(), got: map[event.Source]int{}, last: map[string]int64{}}
+	s := &stream{world: newWorld(t, formatJSON), real: broker, suffix: newSuffix(), got: map[event.Source]int{}, last: map[string]int64{}}
 	if broker != nil {
 		s.use(broker.Addr(harness.Plaintext))
 	}

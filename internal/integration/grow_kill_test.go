@@ -25,6 +25,7 @@ import (
 // offsets are not committed: one, the other, both. No arrival that is committed is without its row, and what is predicted again says the
 // same to the bit, whatever has arrived since.
 func TestKillBetweenRowsAndCommitOnTheEmbeddedBroker(t *testing.T) {
+	t.Parallel()
 	killBetweenRowsAndCommit(t, nil)
 }
 
@@ -34,9 +35,6 @@ func TestKillBetweenRowsAndCommitOnARealBroker(t *testing.T) {
 }
 
 func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
-	if testing.Short() {
-		t.Skip("half a minute of sessions that time out")
-	}
 	w := newServices(t, broker)
 	w.run("rivulet", "generate", "--preset", "small", "--out", w.Path("data"))
 	w.run("trainer", "train", "--data", w.Path("data"), "--out", w.Path("artifact"), "--nodes", "60")

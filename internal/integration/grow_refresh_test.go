@@ -23,6 +23,7 @@ import (
 // consumers take the new version over: every arrival is answered once, every batch by one version, those that have become nodes of T are
 // known to later ones, and the rows of the others stay with the version that gave them.
 func TestRefreshTakesOver(t *testing.T) {
+	t.Parallel()
 	s, d := newGrowing(newServices(t, nil), 2), smallGraph(t)
 	if err := d.Save(s.Path("data")); err != nil {
 		t.Fatal(err)

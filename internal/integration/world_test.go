@@ -19,7 +19,26 @@ import (
 	"rivulet/internal/harness"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Tests{M: m}.Run()) }
+func TestMain(m *testing.M) {
+	code := harness.Tests{M: m}.Run()
+	if trained.Dir != "" {
+		_ = os.RemoveAll(trained.Dir)
+	}
+	os.Exit(code)
+}
+
+// trained is the data set and the artifacts that all worlds of this package share.
+var trained struct {
+	sync.Once
+	harness.Workshop
+	err error
+}
+
+// Formats of arrivals and predictions.
+const (
+	formatJSON     = "json"
+	formatProtobuf = "protobuf"
+)
 
 // world is a directory with a data set, two artifacts and configuration files, and the services they name.
 type world struct {
@@ -33,16 +52,26 @@ type world struct {
 // bareWorld has services, and nothing in its directory.
 func bareWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Workshop: harness.NewWorkshop(t), t: t, format: "json"}
+	w := &world{Workshop: harness.NewWorkshop(t), t: t, format: formatJSON}
 	w.use(w.services())
 	return w
 }
 
-func newWorld(t *testing.T) *world {
+// newWorld is a world whose consumer writes predictions in a format.
+func newWorld(t *testing.T, format string) *world {
 	t.Helper()
 	w := bareWorld(t)
-	if err := w.Train(t.Context(), "1", "2"); err != nil {
-		t.Fatal(err)
+	w.format = format
+	trained.Do(func() {
+		trained.Workshop = w.Workshop
+		trained.Dir, trained.err = os.MkdirTemp("", "rivulet-artifacts")
+		if trained.err == nil {
+			trained.err = trained.Train(context.Background(), "1", "2")
+		}
+	})
+	w.must(trained.err)
+	for _, name := range []string{"data", "artifact-1", "artifact-2"} {
+		w.must(os.Symlink(trained.Path(name), w.Path(name)))
 	}
 	for _, seed := range []string{"1", "2"} {
 		w.write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %s\nredis: {url: %q, prefix: %q}\n", w.Path("artifact-"+seed), w.redis, t.Name()))
@@ -50,8 +79,9 @@ func newWorld(t *testing.T) *world {
 	w.write("consumer.yaml", fmt.Sprintf(`kafka: {brokers: [%q], group: test, session_timeout: 6s}
 redis: {url: %q, prefix: %q, poll_interval: 50ms}
 batch: {mode: node, size: 32, linger: 2ms}
+output: {format: %s}
 http: {listen: ""}
-`, w.kafka.Addr, w.redis, t.Name()))
+`, w.kafka.Addr, w.redis, t.Name(), format))
 	w.write("replay.yaml", fmt.Sprintf("kafka: {brokers: [%q]}\n", w.kafka.Addr))
 	return w
 }
