@@ -109,8 +109,8 @@ func TestGrowOnRealGraphs(t *testing.T) {
 			t.Logf("%d synthetic nodes\n%s", c.nodes, table.String())
 			for _, r := range results {
 				what := fmt.Sprintf("%s, %.0f%%", r.Model, 100*r.Share)
-				if r.Attached.Mean < r.Whole.Mean-c.below {
-					t.Errorf("%s: attached %.2f is more than %g below Whole %.2f", what, r.Attached.Mean, c.below, r.Whole.Mean)
+				if got := r.Attached.Mean - r.Whole.Mean; got < -c.below || got > 2 { // one that is so much better has seen the answers
+					t.Errorf("%s: attached %.2f, want at most %g below and 2 above Whole %.2f", what, r.Attached.Mean, c.below, r.Whole.Mean)
 				}
 				if r.UnknownAttached.Mean >= r.Unknown.Mean {
 					t.Errorf("%s: %.1f%% of the edges are unknown, %.1f%% without the first wave's rows", what, r.UnknownAttached.Mean, r.Unknown.Mean)

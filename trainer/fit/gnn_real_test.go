@@ -64,8 +64,8 @@ func TestSection9CoraWhole(t *testing.T) {
 		}
 		got := w.accuracy(m, w.data.Test)
 		t.Logf("%s: validation %.1f at epoch %d, test %.1f", model, trace.Best.Accuracy, trace.Best.Epoch, got)
-		if got < least {
-			t.Errorf("%s: test accuracy %.1f, want at least %.1f", model, got, least)
+		if got < least || got > least+5 { // one that is too good has seen the answers
+			t.Errorf("%s: test accuracy %.1f, want %.1f to %.1f", model, got, least, least+5)
 		}
 	}
 }
