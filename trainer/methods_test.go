@@ -19,7 +19,7 @@ import (
 // briefly is a learned run of a second.
 func briefly(o *Options) {
 	learn := mcond.Defaults(1000)
-	learn.Rounds, learn.Hidden, learn.EvalEvery = 6, 16, 3
+	learn.Rounds = 6
 	o.Learn = &learn
 }
 
