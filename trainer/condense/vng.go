@@ -53,16 +53,14 @@ func NewVNG(in Input, rng *rand.Rand) (*VNG, error) {
 	}
 	hat := graph.Normalised(in.Adj)
 	if in.Points.Cols > vngColumns {
-		in.Points = principal(in.Points, in.X, hat, vngColumns)
+		in.Points = principal(in.Points, in.X.Design(hat, hat), vngColumns)
 	}
 	v := &VNG{Clusters: virtualNodes(in, weights, rng)}
-	hop := v.Clusters.weightedMembership(weights)
+	design, hop := in.X.Design(), columns(v.Clusters.weightedMembership(weights))
 	h := make([]*graph.Dense, 3) // X', H1', H2'
 	for k := range h {
-		h[k] = in.X.Combine(hop)
-		if k < 2 {
-			hop = through(hop, hat)
-		}
+		h[k] = design.Adjoint(hop).Transposed()
+		hop = graph.Mul(hat, hop)
 	}
 	var err error
 	if v.Q, err = carry(h[0], h[1], h[2]); err != nil {

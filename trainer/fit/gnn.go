@@ -29,8 +29,8 @@ type GNNProblem struct {
 	Model      string     // gcn, sage, appnp or cheby
 	Hidden     int        // h, width of the hidden layer
 	Classes    int        // C
-	Propagated Inputs     // P·pre(X), n rows: what the first layer reads of the neighbours; not read for appnp
-	Self       Inputs     // pre(X), n rows: what it reads of the node itself; not read for gcn
+	Propagated Design     // P·pre(X), n rows: what the first layer reads of the neighbours; not read for appnp
+	Self       Design     // pre(X), n rows: what it reads of the node itself; not read for gcn
 	Hop        *graph.CSR // n×n, the P of every later layer; rows that no labelled node depends on may be empty
 	Labels     []int32    // n, −1: none
 	Weights    []float32  // n, ω_i ≥ 0, read where there is a label; nil: all 1

@@ -35,7 +35,7 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 		rows[k] = int32(i)
 	}
 	slices.Sort(rows)
-	out := Problem{Design: Explicit{design.X.Take(rows)}, Labels: make([]int32, n), Classes: p.Classes}
+	out := Problem{Design: Explicit{X: design.X.Take(rows)}, Labels: make([]int32, n), Classes: p.Classes}
 	if p.Weights != nil {
 		out.Weights = make([]float32, n)
 	}
