@@ -179,7 +179,8 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 // fitSynthetic fits W_S of SGC: on the cluster means of Â²·pre(X), weighted by the labelled nodes of each cluster. The means
 // are those of the labelled nodes: with the unlabelled ones, whose class is a guess, W_S loses a point (cora).
 func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, progress Progress) (*fitted, error) {
-	design := fit.Explicit{X: t.x.Combine(t.propagatedMeans(labelled))}
+	means := t.x.Design(t.hat, t.hat).Adjoint(labelled.Averages()).Transposed()
+	design := fit.Explicit{X: means}
 	return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: labelled.Labels, Weights: sizes(labelled), Classes: t.classes()},
 		WeightDecays, progress, "fitting sgc on the synthetic graph")
 }
@@ -198,28 +199,4 @@ func sizes(c *condense.Clusters) []float32 {
 		weights[k] = float32(n)
 	}
 	return weights
-}
-
-// propagatedMeans are the weights by which cluster means of Â²X are made of X, N'×N: Membership·Â².
-func (t *task) propagatedMeans(c *condense.Clusters) *graph.CSR {
-	means := c.Membership()
-	spread := graph.NewDense(means.Cols, means.Rows) // transposed: Â is symmetric
-	for k := range means.Rows {
-		nodes, vals := means.Row(k)
-		for p, j := range nodes {
-			spread.Row(int(j))[k] = vals[p]
-		}
-	}
-	spread = graph.Mul(t.hat, graph.Mul(t.hat, spread))
-	transposed := &graph.CSR{Rows: spread.Rows, Cols: spread.Cols, RowPtr: make([]int, spread.Rows+1), Val: []float32{}}
-	for j := range spread.Rows {
-		for k, v := range spread.Row(j) {
-			if v != 0 {
-				transposed.ColIdx = append(transposed.ColIdx, int32(k))
-				transposed.Val = append(transposed.Val, v)
-			}
-		}
-		transposed.RowPtr[j+1] = len(transposed.ColIdx)
-	}
-	return transposed.Transpose()
 }
