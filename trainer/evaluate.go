@@ -44,7 +44,11 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 			return nil, err
 		}
 		if slices.Contains(w.attachments, artifact.AttachFrozen) && infer.Freezable(whole.model) == nil {
-			if err := add(eval.OtoO, whole, false, t.frozenOnT(whole.model)); err != nil {
+			frozen, err := t.frozen(t.itself(), whole.model)
+			if err != nil {
+				return nil, err
+			}
+			if err := add(eval.OtoO, whole, false, frozen); err != nil {
 				return nil, err
 			}
 		}
@@ -61,8 +65,8 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 // deployOnS adds the deployments of one model that S has a part in.
 func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted, progress Progress,
 	add func(setting string, f *fitted, shared bool, p *placed) error) error {
-	c := r.served
-	onS := func(setting string, f *fitted, shared bool, c *condensed, attachments []string) error {
+	c := r.served.parts()
+	onS := func(setting string, f *fitted, shared bool, c condensed, attachments []string) error {
 		for _, attachment := range attachments {
 			p, err := t.place(c, f.model, attachment)
 			if err != nil {
@@ -81,31 +85,33 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted
 		first = named
 	}
 	if c.has(c.attachment) {
-		if err := onS(eval.OtoS, whole, false, c, first); err != nil {
+		if err := onS(eval.OtoS, whole, false, r.served, first); err != nil {
 			return err
 		}
 	}
-	if c.fit == nil {
+	onto, ok := r.served.(fitting)
+	if !ok {
 		return nil
 	}
-	small, err := c.fit(ctx, whole.model.Name(), progress)
+	small, err := onto.fit(ctx, whole.model.Name(), progress)
 	if err != nil {
 		return err
 	}
 	if err := add(eval.StoO, small, false, t.jointOnT(small.model)); err != nil || c.rows == nil {
 		return err
 	}
-	if c.own == nil {
-		return onS(eval.StoS, small, false, c, named)
+	again, ok := r.served.(renewing)
+	if !ok {
+		return onS(eval.StoS, small, false, r.served, named)
 	}
-	own, err := c.own(ctx, small, progress)
+	own, err := again.renew(ctx, small, progress)
 	if err != nil {
 		return err
 	}
 	if err := onS(eval.StoS, small, false, own, named); err != nil {
 		return err
 	}
-	return onS(eval.StoS, small, true, c, named)
+	return onS(eval.StoS, small, true, r.served, named)
 }
 
 // rows are a deployment without propagation and with each kind that was calibrated.

@@ -39,7 +39,7 @@ func (t *task) accept(m infer.Model) (*fitted, error) {
 	if d, c := t.original.X.Cols(), t.classes(); m.Features() != d || m.Classes() != c {
 		return nil, fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(), m.Features(), m.Classes(), d, c)
 	}
-	if err := infer.Freezable(m); err != nil && methods[t.options.Method].frozen {
+	if err := infer.Freezable(m); err != nil && t.method.frozen {
 		return nil, fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), t.options.Method, err)
 	}
 	accuracy, err := t.validate(m)

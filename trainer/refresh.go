@@ -17,7 +17,7 @@ import (
 // run again by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
-	if method, known := methods[m.Method]; !known || method.comparison {
+	if method, known := methodOf(m.Method); !known || method.comparison {
 		return o, fmt.Errorf("artifact %s was made by method %q, which cannot be run again by its name: want one of %s",
 			m.Version, m.Method, strings.Join(Methods(), ", "))
 	}

@@ -118,7 +118,7 @@ func mustCalibrate(t *testing.T, k *task, p *placed) *calibration {
 func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	k := smallTask(t, small(t, dataset.BagOfWords))
 	r := recipeOf(t, k)
-	whole, onS, rows := r.whole[0], r.placed[0].tables, r.served.rows
+	whole, onS, rows := r.whole[0], r.placed[0].tables, r.served.parts().rows
 	chosen := mustCalibrate(t, k, r.placed[0])
 	support := k.support.On(rows)
 	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.original.Adj))
@@ -197,7 +197,7 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
 	r := recipeOf(t, k)
-	served := r.served
+	served := r.served.(*clustered)
 	r.calibrations = []*calibration{mustCalibrate(t, k, r.placed[0])}
 	deployments, err := k.deployments(t.Context(), r, wanted{}, Silent{})
 	if err != nil {
@@ -207,10 +207,11 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := served.own(t.Context(), small, Silent{})
+	renewed, err := served.renew(t.Context(), small, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	own := renewed.(*clustered)
 	if cmp.Equal(own.rows, served.rows) {
 		t.Fatal("both models have one M: the case shows nothing")
 	}

@@ -17,6 +17,7 @@ import (
 // task is a data set made ready for training: T, its preprocessing, the support nodes and the test nodes.
 type task struct {
 	options  Options
+	method   method
 	data     *dataset.Dataset
 	original *dataset.Original
 	hat      *graph.CSR // Â of T
@@ -52,7 +53,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
 	start := time.Now()
-	t := &task{options: o, data: d, original: d.Original(), label: o.label(), whole: newWhole()}
+	m, _ := methodOf(o.Method)
+	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole()}
 	for i, y := range t.original.Labels {
 		if y >= 0 {
 			t.labelled = append(t.labelled, int32(i))
@@ -103,6 +105,7 @@ func (t *task) with(o Options, known *whole) (*task, error) {
 	}
 	out := *t
 	out.options, out.label, out.whole = o, o.label(), known
+	out.method, _ = methodOf(o.Method)
 	return &out, out.divide()
 }
 
