@@ -11,9 +11,9 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
-	"rivulet/trainer/internal/convert"
 	"rivulet/trainer/tables"
 )
 

@@ -5,7 +5,6 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/nnls"
 )
 
 // MessageScales weigh the tables of SGC in the solve for M by what an arrival makes of them (docs/algorithm.md, section 5,
@@ -49,12 +48,6 @@ func centred(row []float32) []float32 {
 		out[k] = v - mean
 	}
 	return out
-}
-
-// SolveMapping finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' mean
-// messages that is nearest to j's own, min ‖t_j − m·t'‖². weights are w_j (N), by which the means are taken.
-func SolveMapping(messages *graph.Dense, c *Clusters, weights []float32, k int) *graph.CSR {
-	return nnls.Rows(ClusterMeans(messages, c, weights), messages, k)
 }
 
 // ClusterMeans are the weighted means of the rows of each cluster, N'×p; nodes in no cluster are left out.

@@ -8,7 +8,7 @@ import (
 
 	"rivulet/infer"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 // lessMean is W̄'s effect on a row: less its mean over classes.
@@ -83,7 +83,9 @@ func TestSection5Messages(t *testing.T) {
 		})
 		model := &infer.SGC{W: convert.Dense(w), B: make([]float32, c)}
 		plain := Support{Batch: batch, Pre: &infer.Preprocess{Kind: infer.None, Scale: 1}}
-		got := Messages(model, model.Tables(convert.Pattern(adj), infer.Ready(convert.Dense(x))), plain)
+		onT := model.Tables(convert.Pattern(adj), infer.Ready(convert.Dense(x)))
+		parts := MessagesOf(model, onT, plain)
+		got := parts.Of(onT)
 		if g := convert.Gap(convert.Matrix(got), want); g > 1e-4 {
 			t.Fatalf("messages are off by %g", g)
 		}
@@ -105,7 +107,8 @@ func TestSection5MappingOfSingletons(t *testing.T) {
 	const n = 6
 	messages := convert.Dense(convert.Normal(stream(2), n, 9, 1))
 	c := &Clusters{Of: []int32{0, 1, 2, 3, 4, 5}, Size: []int{1, 1, 1, 1, 1, 1}, Labels: make([]int32, n)}
-	m := SolveMapping(messages, c, []float32{1, 2, 3, 4, 5, 6}, 4)
+	d := Dictionary{Clusters: ClusterMeans(messages, c, []float32{1, 2, 3, 4, 5, 6}), nodes: messages}
+	m := d.Solve(4)
 	eye := reference.At(n, n, func(i, j int) float64 {
 		if i == j {
 			return 1

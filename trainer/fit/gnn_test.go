@@ -16,7 +16,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 var models = []string{modelGCN, modelSAGE, modelAPPNP, modelCheby}
