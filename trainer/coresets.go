@@ -2,26 +2,18 @@ package trainer
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"rivulet/trainer/condense"
 )
 
 // Coresets: their files in package condense say how each chooses nodes of T.
 
-func (t *task) condenseRandom(ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
-	return t.onGraph(condense.Random(t.material(), t.rng(purposeClusters))), ctx.Err()
-}
-
-func (t *task) condenseDegree(ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
-	return t.onGraph(condense.Degree(t.material())), ctx.Err()
-}
-
-func (t *task) condenseHerding(ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
-	return t.onGraph(condense.Herding(t.material())), ctx.Err()
-}
-
-func (t *task) condenseKCenter(ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
-	return t.onGraph(condense.KCenter(t.material())), ctx.Err()
+// coreset is the method that chooses so.
+func coreset(choose func(condense.Input, *rand.Rand) *condense.Condensed) func(*task, context.Context, []*fitted, Progress) (condensed, error) {
+	return func(t *task, ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
+		return t.onGraph(choose(t.material(), t.rng(purposeClusters))), ctx.Err()
+	}
 }
 
 // material is T as the methods of package condense see it.

@@ -165,11 +165,7 @@ type regrouped struct {
 func (t *task) regroup(mode string) *regrouped {
 	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))
 	g := &regrouped{order: order[:min(len(order), 2*t.options.Batch)]}
-	nodes := make([]int32, len(g.order))
-	for k, i := range g.order {
-		nodes[k] = t.data.Test[i]
-	}
-	g.set = attach(t.data, t.original, dataset.Batches(nodes, max(1, t.options.Batch/10)), mode == GraphBatch)
+	g.set = attach(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)), mode == GraphBatch)
 	return g
 }
 
@@ -183,11 +179,7 @@ func (g *regrouped) changed(d deployment, classes []int32) float64 {
 		predictor.Model = d.near()
 	}
 	answer := eval.Run(predictor, d.on(g.set))
-	before := make([]int32, len(g.order))
-	for k, i := range g.order {
-		before[k] = classes[i]
-	}
-	return 100 - eval.Equal(answer.Class, before)
+	return 100 - eval.Equal(answer.Class, take(classes, g.order))
 }
 
 func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result {

@@ -196,11 +196,7 @@ func (g *growing) attached(nodes []int32, arrived map[int32]infer.Row) *eval.Set
 	s := &eval.Set{}
 	for _, batch := range dataset.Batches(nodes, g.options.Batch) {
 		s.Batches = append(s.Batches, g.attach(batch, arrived))
-		labels := make([]int32, len(batch))
-		for k, i := range batch {
-			labels[k] = g.data.Labels[i]
-		}
-		s.Labels = append(s.Labels, labels)
+		s.Labels = append(s.Labels, take(g.data.Labels, batch))
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/condense"
 )
 
 // Methods of condensation: docs/algorithm.md, sections 4 (learned, gcond), 5 (solved) and 7.
@@ -39,12 +40,12 @@ type method struct {
 var methods = []method{
 	{name: MethodCached, condense: (*task).condenseNothing, comparison: true, frozen: true},
 	{name: MethodCluster, condense: (*task).condenseClusters, frozen: true},
-	{name: MethodDegree, condense: (*task).condenseDegree},
+	{name: MethodDegree, condense: coreset(condense.Degree)},
 	{name: MethodGCond, condense: (*task).condenseGCond, comparison: true},
-	{name: MethodHerding, condense: (*task).condenseHerding},
-	{name: MethodKCenter, condense: (*task).condenseKCenter},
+	{name: MethodHerding, condense: coreset(condense.Herding)},
+	{name: MethodKCenter, condense: coreset(condense.KCenter)},
 	{name: MethodLearned, condense: (*task).condenseLearned},
-	{name: MethodRandom, condense: (*task).condenseRandom},
+	{name: MethodRandom, condense: coreset(condense.Random)},
 	{name: MethodSolved, condense: (*task).condenseSolved, frozen: true},
 	{name: MethodVNG, condense: (*task).condenseVNG, models: []string{modelSGC}, frozen: true},
 }

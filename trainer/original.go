@@ -28,7 +28,7 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	}
 	what := "fitting " + name + " on the original graph"
 	if name == modelSGC {
-		return t.chooseSGC(ctx, fit.Problem{Design: fit.NewPropagated(t.hat, t.x, t.labelled), Labels: t.labelsOf(t.labelled),
+		return t.chooseSGC(ctx, fit.Problem{Design: fit.NewPropagated(t.hat, t.x, t.labelled), Labels: take(t.original.Labels, t.labelled),
 			Classes: t.classes()}, t.options.decays(), progress, what)
 	}
 	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), t.original.Adj, t.x, t.original.Labels, t.classes()), t.onT(), progress, what)

@@ -76,11 +76,7 @@ func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) 
 		if err != nil {
 			return 0, err
 		}
-		labels := make([]int32, len(nodes))
-		for k, i := range nodes {
-			labels[k] = d.Labels[i]
-		}
-		set.Batches, set.Labels = append(set.Batches, b), append(set.Labels, labels)
+		set.Batches, set.Labels = append(set.Batches, b), append(set.Labels, take(d.Labels, nodes))
 	}
 	return eval.Run(served, set).Accuracy(set), ctx.Err()
 }

@@ -33,7 +33,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problem := fit.Problem{Design: fit.NewPropagated(k.hat, k.x, k.labelled), Labels: k.labelsOf(k.labelled), Classes: k.classes()}
+	problem := fit.Problem{Design: fit.NewPropagated(k.hat, k.x, k.labelled), Labels: take(k.original.Labels, k.labelled), Classes: k.classes()}
 	var start *infer.SGC
 	var accuracies []float64
 	for _, decay := range WeightDecays {

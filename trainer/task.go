@@ -135,12 +135,8 @@ func (t *task) set(nodes []int32, mode string) *eval.Set {
 func attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *eval.Set {
 	s := &eval.Set{}
 	for _, nodes := range batches {
-		labels := make([]int32, len(nodes))
-		for k, i := range nodes {
-			labels[k] = d.Labels[i]
-		}
 		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
-		s.Labels = append(s.Labels, labels)
+		s.Labels = append(s.Labels, take(d.Labels, nodes))
 	}
 	return s
 }
@@ -158,11 +154,11 @@ func (t *task) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(t.op
 
 func (t *task) classes() int { return len(t.data.Classes) }
 
-// labelsOf are the classes of some nodes of T.
-func (t *task) labelsOf(nodes []int32) []int32 {
+// take is the values of some nodes.
+func take[I int | int32](values []int32, nodes []I) []int32 {
 	out := make([]int32, len(nodes))
 	for k, i := range nodes {
-		out[k] = t.original.Labels[i]
+		out[k] = values[i]
 	}
 	return out
 }

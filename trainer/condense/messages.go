@@ -55,8 +55,7 @@ func (s Support) mean(f func(i int) float64) float64 {
 func MessagesOf(m infer.Model, tables *infer.Tables, s Support) infer.Messages {
 	switch m := m.(type) {
 	case *infer.SGC:
-		scales := ScalesOf(s.Batch, s.Pre.Fold(m.W).Apply(s.Batch.X))
-		return infer.Messages{U: []infer.Part{{Scale: scales.Hop}, {Scale: 1}}, C: infer.Part{Scale: scales.Back}}
+		return sgcMessages(m, s)
 	case *infer.APPNP:
 		return appnpMessages(m, tables, s)
 	}

@@ -11,7 +11,8 @@ import (
 	"rivulet/graph"
 )
 
-// Design is a feature matrix F (n×d) known by its products: what a fit needs of pre(X), or of P·pre(X), and its gradient.
+// Design is a feature matrix F (n×d) known by its products: what a fit needs of pre(X), or of P·pre(X), for logits and for
+// gradients, which are hundreds of products with one F.
 type Design interface {
 	// Dims are n and d.
 	Dims() (rows, features int)

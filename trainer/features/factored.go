@@ -7,7 +7,8 @@ import (
 	"rivulet/infer"
 )
 
-// Factored is pre(X) as X̄ diag(f) − 1·oᵀ.
+// Factored is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [infer.Projection] it norms each row once, for all that training reads of it, and
+// gives products from the left.
 type Factored struct {
 	Raw    graph.Features // X̄, N×d
 	Factor []float32      // f, d; nil after Scaled: ones

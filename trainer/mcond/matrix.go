@@ -35,15 +35,6 @@ func (m *matrix[F]) slice(lo, hi int) *matrix[F] {
 	return &matrix[F]{hi - lo, m.cols, m.data[lo*m.cols : hi*m.cols]}
 }
 
-// converted copies a float32 matrix into F.
-func converted[F number](m *graph.Dense) *matrix[F] {
-	out := newMatrix[F](m.Rows, m.Cols)
-	for k, v := range m.Data {
-		out.data[k] = F(v)
-	}
-	return out
-}
-
 // dense copies a matrix into float32.
 func (m *matrix[F]) dense() *graph.Dense {
 	out := graph.NewDense(m.rows, m.cols)
