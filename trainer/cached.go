@@ -5,6 +5,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/trainer/condense"
 )
 
 // uncondensed is the method cached: T's own tables, beside which M has to be worth its place (docs/algorithm.md, section 7). It is
@@ -19,7 +20,9 @@ func (t *task) condenseNothing(ctx context.Context, _ []*fitted, _ Progress) (co
 }
 
 // itself is T, condensed to nothing else.
-func (t *task) itself() *uncondensed { return &uncondensed{t, made{attachment: artifact.AttachFrozen}} }
+func (t *task) itself() *uncondensed {
+	return &uncondensed{t, made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}}}
+}
 
 func (u *uncondensed) tables(m infer.Model) (*infer.Tables, error) {
 	return m.Tables(u.original.Adj, u.inputs), nil

@@ -98,10 +98,10 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, progress Pr
 	for _, m := range models {
 		out.onT = append(out.onT, m.Tables(c.original.Adj, c.inputs))
 	}
-	out.made = made{attachment: artifact.AttachFrozen, rows: c.mapping(out), synthetic: artifact.Synthetic{
+	out.Condensed = &condense.Condensed{Attachment: artifact.AttachFrozen, M: c.mapping(out), Synthetic: artifact.Synthetic{
 		Adj: out.joined.Adjacency(c.original.Adj), X: c.x.Combine(out.joined.Membership()), Labels: out.joined.Labels}}
 	var err error
-	if out.fitter, err = tables.NewFitter(out.rows, tables.MeetingWeights(c.original.Adj)); err != nil {
+	if out.fitter, err = tables.NewFitter(out.M, tables.MeetingWeights(c.original.Adj)); err != nil {
 		return nil, fmt.Errorf("condensing the graph: %w", err)
 	}
 	progress.Step(what, 2, parts)

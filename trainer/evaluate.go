@@ -78,13 +78,13 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted
 		}
 		return nil
 	}
-	more := slices.DeleteFunc(slices.Clone(w.attachments), func(a string) bool { return a == c.attachment || !c.has(a) })
-	named := append([]string{c.attachment}, more...)
+	more := slices.DeleteFunc(slices.Clone(w.attachments), func(a string) bool { return a == c.Attachment || !c.has(a) })
+	named := append([]string{c.Attachment}, more...)
 	first := more
 	if w.kinds != nil {
 		first = named
 	}
-	if c.has(c.attachment) {
+	if c.has(c.Attachment) {
 		if err := onS(eval.OtoS, whole, false, r.served, first); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted
 	if err != nil {
 		return err
 	}
-	if err := add(eval.StoO, small, false, t.jointOnT(small.model)); err != nil || c.rows == nil {
+	if err := add(eval.StoO, small, false, t.jointOnT(small.model)); err != nil || c.M == nil {
 		return err
 	}
 	again, ok := r.served.(renewing)

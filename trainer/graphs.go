@@ -18,21 +18,18 @@ type joined struct {
 	made
 }
 
-func (t *task) onGraph(c *condense.Condensed) *joined {
-	s := artifact.Synthetic{Adj: c.Adj, X: c.X, Labels: c.Labels}
-	return &joined{t, made{synthetic: s, rows: c.M, attachment: c.Attachment}}
-}
+func (t *task) onGraph(c *condense.Condensed) *joined { return &joined{t, made{Condensed: c}} }
 
 func (j *joined) tables(m infer.Model) (*infer.Tables, error) {
 	return j.supportTables(&j.made, m), nil
 }
 
 func (j *joined) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-	return graphPropagation(j.synthetic.Adj, j.seedsOnS(kind, j.synthetic, m), alpha), nil
+	return graphPropagation(j.Adj, j.seedsOnS(kind, j.Synthetic, m), alpha), nil
 }
 
 func (j *joined) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
-	return j.fitOnGraph(ctx, name, j.synthetic, progress)
+	return j.fitOnGraph(ctx, name, j.Synthetic, progress)
 }
 
 // fitOnGraph fits W_S on S as on any graph: section 3 with A', X' and Y' in the place of A, X and Y.

@@ -180,7 +180,7 @@ func (g *growing) attach(nodes []int32, arrived map[int32]infer.Row) *infer.Batc
 		cols, _ := g.data.Adj.Row(int(i))
 		for _, j := range cols {
 			if at := g.original.Index[j]; at >= 0 {
-				own, vals := g.served.parts().rows.Row(int(at))
+				own, vals := g.served.parts().M.Row(int(at))
 				neighbours[k] = append(neighbours[k], infer.Row{Known: true, Cols: own, Vals: vals})
 			} else if row, ok := arrived[j]; ok {
 				neighbours[k] = append(neighbours[k], row)

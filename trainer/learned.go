@@ -98,16 +98,16 @@ func (t *task) judge(ctx context.Context, s *mcond.Snapshot, relay *fitted) (flo
 		return 0, err
 	}
 	sum := small.validation
-	support := t.support.On(c.rows)
+	support := t.support.On(c.M)
 	for _, m := range []infer.Model{relay.model, small.model} {
-		deployed := plain(m.Joint(c.synthetic.Adj, infer.Ready(c.synthetic.X), t.pre))
+		deployed := plain(m.Joint(c.Adj, infer.Ready(c.X), t.pre))
 		sum += accuracyOn(deployed, support)
 	}
 	return sum, nil
 }
 
 func (t *task) condensedOf(s *mcond.Snapshot) *condense.Condensed {
-	return &condense.Condensed{Adj: s.Adj, X: s.X, Labels: s.Labels, M: s.M, Attachment: artifact.AttachJoint}
+	return &condense.Condensed{Synthetic: artifact.Synthetic{Adj: s.Adj, X: s.X, Labels: s.Labels}, M: s.M, Attachment: artifact.AttachJoint}
 }
 
 // lossProgress tells the losses and the best accuracy of a round beside the number of rounds.

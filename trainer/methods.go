@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"rivulet/artifact"
-	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/condense"
 )
@@ -106,10 +105,8 @@ type featured interface {
 
 // made are S and M.
 type made struct {
-	synthetic  artifact.Synthetic // S; no Adj for cached
-	rows       *graph.CSR         // M, N×N'; nil: deploys on T only
-	attachment string             // what M was made for, "joint" or "frozen"
-	trace      *Learned           // what a learned run tells of itself; nil otherwise
+	*condense.Condensed          // no Adj for cached
+	trace               *Learned // what a learned run tells of itself; nil otherwise
 }
 
 func (m *made) parts() *made { return m }
@@ -117,7 +114,7 @@ func (m *made) parts() *made { return m }
 // has reports whether arrivals can be attached so.
 func (m *made) has(attachment string) bool {
 	if attachment == artifact.AttachJoint {
-		return m.rows != nil && m.synthetic.Adj != nil
+		return m.M != nil && m.Adj != nil
 	}
-	return m.rows != nil || m.synthetic.Adj == nil // cached: T's own tables
+	return m.M != nil || m.Adj == nil // cached: T's own tables
 }

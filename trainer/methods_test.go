@@ -226,15 +226,15 @@ func TestSection2Attached(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := recipeOf(t, k)
-	all := attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().rows).Batches[0]
-	got := attached(r.served.parts().synthetic.Adj, all.R, all.Adj)
-	if got.NNZ() != r.served.parts().synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
+	all := attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().M).Batches[0]
+	got := attached(r.served.parts().Synthetic.Adj, all.R, all.Adj)
+	if got.NNZ() != r.served.parts().Synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
 		t.Errorf("%d entries", got.NNZ())
 	}
 	if diff := cmp.Diff(got, got.Transpose()); diff != "" {
 		t.Error("not symmetric")
 	}
-	joint := r.whole[0].model.Joint(r.served.parts().synthetic.Adj, infer.Ready(r.served.parts().synthetic.X), k.pre).Logits(all)
+	joint := r.whole[0].model.Joint(r.served.parts().Synthetic.Adj, infer.Ready(r.served.parts().Synthetic.X), k.pre).Logits(all)
 	tables, err := r.served.tables(r.whole[0].model)
 	if err != nil {
 		t.Fatal(err)

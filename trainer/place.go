@@ -76,8 +76,8 @@ type neighbourly interface {
 
 // jointOnS joins arrivals to S through M.
 func (t *task) jointOnS(c *made, m infer.Model) *placed {
-	s := c.synthetic
-	p := &placed{model: m, attachment: artifact.AttachJoint, through: c.rows, kept: int64(condense.MappingBytes(c.rows))}
+	s := c.Synthetic
+	p := &placed{model: m, attachment: artifact.AttachJoint, through: c.M, kept: int64(condense.MappingBytes(c.M))}
 	p.build = func() infer.Deployment { return cloned(m).Joint(copied(s.Adj), infer.Ready(s.X), t.pre) }
 	p.spread = func(kind string, alpha float32) (*spreading, error) {
 		return jointSpreading(kind, s.Adj, s.Labels, t.classes(), alpha), nil
@@ -91,7 +91,7 @@ func (t *task) frozen(c condensed, m infer.Model) (*placed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, through: c.parts().rows, kept: int64(condense.CachedBytes(tables))}
+	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, through: c.parts().M, kept: int64(condense.CachedBytes(tables))}
 	if p.through != nil {
 		p.kept = int64(condense.MappingBytes(p.through))
 	}

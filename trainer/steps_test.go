@@ -118,7 +118,7 @@ func mustCalibrate(t *testing.T, k *task, p *placed) *calibration {
 func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	k := smallTask(t, small(t, dataset.BagOfWords))
 	r := recipeOf(t, k)
-	whole, onS, rows := r.whole[0], r.placed[0].tables, r.served.parts().rows
+	whole, onS, rows := r.whole[0], r.placed[0].tables, r.served.parts().M
 	chosen := mustCalibrate(t, k, r.placed[0])
 	support := k.support.On(rows)
 	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.original.Adj))
@@ -212,7 +212,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := renewed.(*clustered)
-	if cmp.Equal(own.rows, served.rows) {
+	if cmp.Equal(own.M, served.M) {
 		t.Fatal("both models have one M: the case shows nothing")
 	}
 	for _, d := range deployments {
@@ -223,14 +223,14 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		if d.sharedM {
 			through = served
 		}
-		if diff := cmp.Diff(through.rows, d.through); diff != "" {
+		if diff := cmp.Diff(through.M, d.through); diff != "" {
 			t.Errorf("S→S, shared M %v: another M", d.sharedM)
 		}
 		of, err := through.tables(small.model)
 		if err != nil {
 			t.Fatal(err)
 		}
-		batch := k.test[GraphBatch].On(through.rows).Batches[0]
+		batch := k.test[GraphBatch].On(through.M).Batches[0]
 		want := small.model.Frozen(of, k.pre).Logits(batch)
 		if got := d.build().Logits(batch); cmp.Diff(want, got) != "" {
 			t.Errorf("S→S, shared M %v: other logits", d.sharedM)

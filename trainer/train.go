@@ -95,7 +95,7 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 	if r.served, err = t.method.condense(t, ctx, r.whole, progress); err != nil {
 		return nil, err
 	}
-	attachment := r.served.parts().attachment
+	attachment := r.served.parts().Attachment
 	if !r.served.parts().has(attachment) {
 		return r, nil
 	}
@@ -122,8 +122,8 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 	b := &artifact.Bundle{
 		Manifest:   t.manifest(r, results, now),
 		Preprocess: *t.pre,
-		Synthetic:  r.served.parts().synthetic,
-		Mapping:    &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.parts().rows},
+		Synthetic:  r.served.parts().Synthetic,
+		Mapping:    &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.parts().M},
 	}
 	if c, ok := r.served.(keeping); ok {
 		b.Growth = c.growth()
@@ -153,7 +153,7 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 }
 
 func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifact.Manifest {
-	rows := r.served.parts().rows
+	rows := r.served.parts().M
 	m := artifact.Manifest{
 		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: t.label, Seed: t.options.Seed,
 		Data: artifact.Data{Name: t.data.Name, Fingerprint: t.data.Fingerprint(), Nodes: t.original.Adj.Rows,

@@ -3,7 +3,6 @@ package trainer
 import (
 	"context"
 
-	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/tables"
@@ -26,8 +25,7 @@ func (t *task) condenseVNG(ctx context.Context, _ []*fitted, _ Progress) (conden
 	if err != nil {
 		return nil, err
 	}
-	s := artifact.Synthetic{Adj: v.Adj, X: v.X, Labels: v.Labels}
-	return &virtual{t, made{synthetic: s, rows: v.M, attachment: v.Attachment}, v, fitter}, ctx.Err()
+	return &virtual{t, made{Condensed: &v.Condensed}, v, fitter}, ctx.Err()
 }
 
 func (v *virtual) tables(m infer.Model) (*infer.Tables, error) {

@@ -3,6 +3,7 @@ package condense
 import (
 	"math"
 
+	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/trainer/features"
 )
@@ -18,11 +19,9 @@ type Input struct {
 
 // Condensed is what a method gives.
 type Condensed struct {
-	Adj        *graph.CSR   // A', N'×N' symmetric ≥ 0, zero diagonal
-	X          *graph.Dense // X', N'×d, preprocessed
-	Labels     []int32      // Y', N', ascending
-	M          *graph.CSR   // M, N×N'; nil: deploys on T only
-	Attachment string       // what M was made for, as the artifact has it: "joint" or "frozen"
+	artifact.Synthetic            // S: A', X' and Y', classes ascending
+	M                  *graph.CSR // N×N'; nil: deploys on T only
+	Attachment         string     // what M was made for, as the artifact has it: "joint" or "frozen"
 }
 
 // MembershipMapping is M of the cluster method, N×N': 1 at each node's cluster, the rows of nodes in none empty.

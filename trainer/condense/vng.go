@@ -66,8 +66,8 @@ func NewVNG(in Input, rng *rand.Rand) (*VNG, error) {
 	if v.Q, err = carry(h[0], h[1], h[2]); err != nil {
 		return nil, fmt.Errorf("vng: fitting the operator of %d virtual nodes: %w", len(v.Clusters.Size), err)
 	}
-	v.Condensed = Condensed{Adj: v.Clusters.Adjacency(in.Adj), X: h[0], Labels: v.Clusters.Labels,
-		M: v.Clusters.mapping(func(j int) float32 { return invSqrt[j] }), Attachment: artifact.AttachFrozen}
+	s := artifact.Synthetic{Adj: v.Clusters.Adjacency(in.Adj), X: h[0], Labels: v.Clusters.Labels}
+	v.Condensed = Condensed{Synthetic: s, M: v.Clusters.mapping(func(j int) float32 { return invSqrt[j] }), Attachment: artifact.AttachFrozen}
 	return v, nil
 }
 
