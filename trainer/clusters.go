@@ -182,7 +182,8 @@ func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, pr
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later layers the
 // clusters that their neighbours are in (docs/algorithm.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
-	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), condense.MembershipMapping(joined), labelled.Labels, sizes(labelled), t.classes())
+	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), condense.MembershipMapping(joined),
+		labelled.Labels, sizes(labelled), t.classes())
 	return t.chooseGNN(ctx, p, onS(), progress, "fitting "+name+" on the synthetic graph")
 }
 

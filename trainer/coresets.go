@@ -9,8 +9,11 @@ import (
 
 // Coresets: their files in package condense say how each chooses nodes of T.
 
+// chooser is a coreset of package condense.
+type chooser func(condense.Input, *rand.Rand) *condense.Condensed
+
 // coreset is the method that chooses so.
-func coreset(choose func(condense.Input, *rand.Rand) *condense.Condensed) func(*task, context.Context, []*fitted, Progress) (condensed, error) {
+func coreset(choose chooser) func(*task, context.Context, []*fitted, Progress) (condensed, error) {
 	return func(t *task, ctx context.Context, _ []*fitted, _ Progress) (condensed, error) {
 		return t.onGraph(choose(t.material(), t.rng(purposeClusters))), ctx.Err()
 	}
