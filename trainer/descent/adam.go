@@ -39,15 +39,15 @@ func (a *Adam[F]) Reset() {
 func (a *Adam[F]) Step(x, grad []F, rate, weightDecay float64) {
 	a.Steps++
 	mean := F(rate / (1 - math.Pow(adamBeta1, float64(a.Steps))))
-	square := F(1 / math.Sqrt(1-math.Pow(adamBeta2, float64(a.Steps))))
+	square := F(1 / (1 - math.Pow(adamBeta2, float64(a.Steps))))
 	decay := F(2 * weightDecay)
 	graph.ParallelRows(len(x), 8*len(x), func(lo, hi int) {
 		x, m, v := x[lo:hi], a.Mean[lo:hi], a.Square[lo:hi]
 		for k, g := range grad[lo:hi] {
 			g += decay * x[k]
-			m[k] += (1 - adamBeta1) * (g - m[k])
-			v[k] += (1 - adamBeta2) * (g*g - v[k])
-			x[k] -= mean * m[k] / (F(math.Sqrt(float64(v[k])))*square + adamEpsilon)
+			m[k] = adamBeta1*m[k] + (1-adamBeta1)*g
+			v[k] = adamBeta2*v[k] + (1-adamBeta2)*g*g
+			x[k] -= mean * m[k] / (F(math.Sqrt(float64(v[k]*square))) + adamEpsilon)
 		}
 	})
 }

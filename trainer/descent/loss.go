@@ -9,13 +9,15 @@ func CrossEntropy[F Number](row []F, y int) float64 {
 	for _, v := range row {
 		top = max(top, v)
 	}
-	sum := 0.0
-	for _, v := range row {
-		sum += math.Exp(float64(v - top))
-	}
-	loss := math.Log(sum) - float64(row[y]-top)
+	below, sum := float64(row[y]-top), 0.0
 	for c, v := range row {
-		row[c] = F(math.Exp(float64(v-top)) / sum)
+		e := math.Exp(float64(v - top))
+		row[c] = F(e)
+		sum += e
+	}
+	loss := math.Log(sum) - below
+	for c, e := range row {
+		row[c] = F(float64(e) / sum)
 	}
 	row[y]--
 	return loss
