@@ -55,6 +55,17 @@ func (m *Dense) Aligned() *Dense {
 	return out
 }
 
+// Transposed returns mᵀ as a new matrix.
+func (m *Dense) Transposed() *Dense {
+	out := NewDense(m.Cols, m.Rows)
+	for i := range m.Rows {
+		for k, v := range m.Row(i) {
+			out.Data[k*m.Rows+i] = v
+		}
+	}
+	return out
+}
+
 // Take returns the given rows, in that order, as a new matrix.
 func (m *Dense) Take(rows []int32) *Dense {
 	out := NewDense(len(rows), m.Cols)

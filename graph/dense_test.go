@@ -22,6 +22,10 @@ func TestDense(t *testing.T) {
 	if diff := cmp.Diff(&Dense{Rows: 3, Cols: 2, Data: []float32{3, 4, 1, 2, 3, 4}}, m.Take([]int32{1, 0, 1})); diff != "" {
 		t.Errorf("take (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff(&Dense{Rows: 2, Cols: 3, Data: []float32{1, 3, 5, 2, 4, 6}},
+		(&Dense{Rows: 3, Cols: 2, Data: []float32{1, 2, 3, 4, 5, 6}}).Transposed()); diff != "" {
+		t.Errorf("transposed (-want +got):\n%s", diff)
+	}
 	memory := &m.Data[0]
 	m.Reshape(1, 3)
 	if diff := cmp.Diff(&Dense{Rows: 1, Cols: 3, Data: []float32{0, 0, 0}}, m); diff != "" || memory != &m.Data[0] {

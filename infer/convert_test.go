@@ -7,32 +7,15 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 )
 
 // From the oracle's matrices to the containers under test, and comparisons between them.
 
-func dense(m reference.Matrix) *graph.Dense {
-	out := graph.NewDense(len(m), m.Cols())
-	for i, row := range m {
-		for k, v := range row {
-			out.Row(i)[k] = float32(v)
-		}
-	}
-	return out
-}
-
-// sparse stores the non-zeros of r rows and c columns in order.
-func sparse(m reference.Matrix, r, c int) *graph.CSR {
-	var entries []graph.Edge
-	for i, row := range m {
-		for k, v := range row {
-			if v != 0 {
-				entries = append(entries, graph.Edge{Row: int32(i), Col: int32(k), Val: float32(v)})
-			}
-		}
-	}
-	return graph.NewCSR(r, c, entries)
-}
+var (
+	dense  = convert.Dense
+	sparse = convert.Sparse // the non-zeros of r rows and c columns, in order
+)
 
 // pattern is a 0/1 matrix without values.
 func pattern(m reference.Matrix, r, c int) *graph.CSR {

@@ -68,7 +68,8 @@ func (p *Preprocess) Validate(d int) error {
 func (p *Preprocess) Centres() bool { return p.Kind == L2Center || p.Kind == Standardize }
 
 // Projection is x ↦ pre(x)·W on raw features with the preprocessing folded into W, so that centring never makes sparse
-// features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W.
+// features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W. It is the form for rows that are seen once; training, which
+// goes over the same rows again and again, has package features.
 type Projection struct {
 	weight   *graph.Dense // d×h, wider where that is faster to read; d×1 where it is diagonal
 	offset   []float32    // h

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
+	"slices"
 
 	"rivulet/artifact"
 	"rivulet/graph"
@@ -67,98 +67,92 @@ func classesAmong(logits *graph.Dense, share []int) []int32 {
 type clustering struct {
 	*task
 	points   *graph.Dense
-	labelled *condense.Clusters // of the labelled nodes alone
-	relay    *fitted            // W_S of SGC, once it is asked for
+	labelled *condense.Clusters            // of the labelled nodes alone
+	mapping  func(c *clustered) *graph.CSR // makes M of clusters
+	relay    *fitted                       // W_S of SGC, once it is asked for
 }
 
-func (t *task) newClustering() *clustering {
+func (t *task) newClustering(mapping func(c *clustered) *graph.CSR) *clustering {
 	points := t.points()
-	return &clustering{task: t, points: points, labelled: t.cluster(points)}
+	return &clustering{task: t, points: points, labelled: t.cluster(points), mapping: mapping}
 }
 
-// mapper makes M of clusters; dictionary is of the models that M is for.
-type mapper func(ctx context.Context, dictionary func() *condense.Dictionary, c *condense.Clusters) (*graph.CSR, error)
-
-// condenseSolved is docs/algorithm.md, section 5: one M for all models, solved for their messages.
-func (t *task) condenseSolved(ctx context.Context, whole []*fitted, progress Progress) (*condensed, error) {
-	return t.newClustering().make(ctx, models(whole), t.solveMapping, progress)
-}
-
-// condenseClusters is solved's S with M = one-hot cluster membership (section 7).
-func (t *task) condenseClusters(ctx context.Context, whole []*fitted, progress Progress) (*condensed, error) {
-	return t.newClustering().make(ctx, models(whole), membership, progress)
-}
-
-func membership(_ context.Context, _ func() *condense.Dictionary, c *condense.Clusters) (*graph.CSR, error) {
-	return condense.MembershipMapping(c), nil
+// clustered are S and M of clusters, for some models.
+type clustered struct {
+	*clustering
+	made
+	joined *condense.Clusters // of all nodes
+	models []infer.Model
+	onT    []*infer.Tables // their tables of T
+	onS    []*infer.Tables // and of S
+	solver *condense.Dictionary
+	fitter *tables.Fitter
 }
 
 // make builds S, M and the tables of models; unlabelled nodes join clusters by the first.
-func (c *clustering) make(ctx context.Context, models []infer.Model, m mapper, progress Progress) (*condensed, error) {
+func (c *clustering) make(ctx context.Context, models []infer.Model, progress Progress) (condensed, error) {
 	const what, parts = "condensing the graph", 3
 	progress.Step(what, 0, parts)
-	joined := c.join(c.labelled, c.points, models[0])
+	out := &clustered{clustering: c, joined: c.join(c.labelled, c.points, models[0]), models: models}
 	progress.Step(what, 1, parts)
-	onT := make([]*infer.Tables, len(models))
-	for k, m := range models {
-		onT[k] = m.Tables(c.original.Adj, c.inputs)
+	for _, m := range models {
+		out.onT = append(out.onT, m.Tables(c.original.Adj, c.inputs))
 	}
-	dictionary := sync.OnceValue(func() *condense.Dictionary { return c.dictionary(models, onT, joined) })
-	rows, err := m(ctx, dictionary, joined)
-	if err != nil {
-		return nil, err
-	}
-	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(c.original.Adj))
-	if err != nil {
+	out.Condensed = &condense.Condensed{Attachment: artifact.AttachFrozen, M: c.mapping(out), Synthetic: artifact.Synthetic{
+		Adj: out.joined.Adjacency(c.original.Adj), X: c.x.Combine(out.joined.Membership()), Labels: out.joined.Labels}}
+	var err error
+	if out.fitter, err = tables.NewFitter(out.M, tables.MeetingWeights(c.original.Adj)); err != nil {
 		return nil, fmt.Errorf("condensing the graph: %w", err)
 	}
 	progress.Step(what, 2, parts)
-	known := map[infer.Model]*infer.Tables{}
-	for k, m := range models {
-		if known[m], err = fitter.Fit(onT[k]); err != nil {
+	for _, t := range out.onT {
+		onS, err := out.fitter.Fit(t)
+		if err != nil {
 			return nil, err
 		}
+		out.onS = append(out.onS, onS)
 	}
 	progress.Step(what, parts, parts)
-	return &condensed{
-		synthetic: artifact.Synthetic{Adj: joined.Adjacency(c.original.Adj), X: c.x.Combine(joined.Membership()), Labels: joined.Labels},
-		rows:      rows, attachment: artifact.AttachFrozen, fitter: fitter,
-		means: func() *artifact.Means {
-			return condense.Means(c.original.Adj, c.x, joined, tables.MeetingWeights(c.original.Adj))
-		},
-		growth: func() *artifact.Growth { return c.growth(models, dictionary()) },
-		tables: func(m infer.Model) (*infer.Tables, error) {
-			if t, ok := known[m]; ok {
-				return t, nil
-			}
-			return fitter.Fit(m.Tables(c.original.Adj, c.inputs))
-		},
-		fit:      c.fit,
-		features: func() (*infer.Tables, error) { return fitter.Features(c.original.Adj, c.x) },
-		own: func(ctx context.Context, small *fitted, progress Progress) (*condensed, error) {
-			return c.make(ctx, []infer.Model{small.model}, m, progress)
-		},
-	}, ctx.Err()
+	return out, ctx.Err()
 }
 
-// solveMapping finds M from the models' messages.
-func (t *task) solveMapping(ctx context.Context, dictionary func() *condense.Dictionary, _ *condense.Clusters) (*graph.CSR, error) {
-	return dictionary().Solve(t.options.Entries), ctx.Err()
+// dictionary is what rows of M for the models are solved against.
+func (c *clustered) dictionary() *condense.Dictionary {
+	if c.solver == nil {
+		support := condense.Support{Batch: c.data.Attach(c.original, c.data.Validation, true), Pre: c.pre}
+		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, tables.MeetingWeights(c.original.Adj))
+	}
+	return c.solver
 }
 
-// dictionary is what rows of M for models are solved against.
-func (t *task) dictionary(models []infer.Model, onT []*infer.Tables, c *condense.Clusters) *condense.Dictionary {
-	support := condense.Support{Batch: t.data.Attach(t.original, t.data.Validation, true), Pre: t.pre}
-	return condense.NewDictionary(models, onT, support, c, tables.MeetingWeights(t.original.Adj))
+func (c *clustered) tables(m infer.Model) (*infer.Tables, error) {
+	if k := slices.Index(c.models, m); k >= 0 {
+		return c.onS[k], nil
+	}
+	return c.fitter.Fit(m.Tables(c.original.Adj, c.inputs))
 }
 
-// growth is what an artifact keeps of a dictionary, for rows of arrivals.
-func (t *task) growth(models []infer.Model, d *condense.Dictionary) *artifact.Growth {
-	g := &artifact.Growth{Entries: min(t.options.Entries, t.nodes), Dictionary: d.Clusters, Messages: map[string]infer.Messages{}}
-	for k, m := range models {
+func (c *clustered) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
+	return c.fitter.Fit(c.propagationOnT(kind, m, alpha))
+}
+
+func (c *clustered) features() (*infer.Tables, error) { return c.fitter.Features(c.original.Adj, c.x) }
+
+func (c *clustered) means() *artifact.Means {
+	return condense.Means(c.original.Adj, c.x, c.joined, tables.MeetingWeights(c.original.Adj))
+}
+
+func (c *clustered) growth() *artifact.Growth {
+	d := c.dictionary()
+	g := &artifact.Growth{Entries: min(c.options.Entries, c.nodes), Dictionary: d.Clusters, Messages: map[string]infer.Messages{}}
+	for k, m := range c.models {
 		g.Messages[m.Name()] = d.Parts[k]
 	}
 	return g
+}
+
+func (c *clustered) renew(ctx context.Context, small *fitted, progress Progress) (condensed, error) {
+	return c.make(ctx, []infer.Model{small.model}, progress)
 }
 
 // fit fits W_S; no model fitted on T has a part in it.
@@ -179,7 +173,8 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 // fitSynthetic fits W_S of SGC: on the cluster means of Â²·pre(X), weighted by the labelled nodes of each cluster. The means
 // are those of the labelled nodes: with the unlabelled ones, whose class is a guess, W_S loses a point (cora).
 func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, progress Progress) (*fitted, error) {
-	design := fit.Explicit{X: t.x.Combine(t.propagatedMeans(labelled))}
+	means := t.x.Design(t.hat, t.hat).Adjoint(labelled.Averages()).Transposed()
+	design := fit.Explicit{X: means}
 	return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: labelled.Labels, Weights: sizes(labelled), Classes: t.classes()},
 		WeightDecays, progress, "fitting sgc on the synthetic graph")
 }
@@ -187,7 +182,8 @@ func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, pr
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later layers the
 // clusters that their neighbours are in (docs/algorithm.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
-	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), joined.Of, labelled.Labels, sizes(labelled), t.classes())
+	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), condense.MembershipMapping(joined),
+		labelled.Labels, sizes(labelled), t.classes())
 	return t.chooseGNN(ctx, p, onS(), progress, "fitting "+name+" on the synthetic graph")
 }
 
@@ -198,28 +194,4 @@ func sizes(c *condense.Clusters) []float32 {
 		weights[k] = float32(n)
 	}
 	return weights
-}
-
-// propagatedMeans are the weights by which cluster means of Â²X are made of X, N'×N: Membership·Â².
-func (t *task) propagatedMeans(c *condense.Clusters) *graph.CSR {
-	means := c.Membership()
-	spread := graph.NewDense(means.Cols, means.Rows) // transposed: Â is symmetric
-	for k := range means.Rows {
-		nodes, vals := means.Row(k)
-		for p, j := range nodes {
-			spread.Row(int(j))[k] = vals[p]
-		}
-	}
-	spread = graph.Mul(t.hat, graph.Mul(t.hat, spread))
-	transposed := &graph.CSR{Rows: spread.Rows, Cols: spread.Cols, RowPtr: make([]int, spread.Rows+1), Val: []float32{}}
-	for j := range spread.Rows {
-		for k, v := range spread.Row(j) {
-			if v != 0 {
-				transposed.ColIdx = append(transposed.ColIdx, int32(k))
-				transposed.Val = append(transposed.Val, v)
-			}
-		}
-		transposed.RowPtr[j+1] = len(transposed.ColIdx)
-	}
-	return transposed.Transpose()
 }

@@ -5,10 +5,11 @@
 //
 //	task.go        options and data -> T, preprocessing (package features), synthetic nodes of each class
 //	original.go    W_O fitted on T (fit), hyperparameters chosen on the support nodes; or given
-//	methods.go     the methods of condensation by name, and what one makes: S, M, and how models get onto them
-//	clusters.go      solved, cluster: clusters and M (condense, nnls), tables of S (tables); W_S on the cluster means
-//	graphs.go        coresets and VNG (condense); support.go: frozen tables of an S that arrivals are joined to
-//	learned.go       learned, gcond (mcond)
+//	methods.go     the list of the methods of condensation, and what one makes: S, M, and how models get onto them; a method a file:
+//	solved.go, cluster.go        clusters and M (condense, nnls), tables of S (tables); W_S on the cluster means: clusters.go
+//	coresets.go, learned.go, gcond.go
+//	                             an S that is a graph (condense, mcond): graphs.go, and support.go for its frozen tables
+//	vng.go, cached.go            virtual nodes (condense); T's own tables
 //	place.go       a model where arrivals attach to it: T or S, joint or frozen
 //	calibrate.go   temperature, label and error propagation, chosen on the support nodes; confidence.go: how good they are
 //	evaluate.go    every deployment on the test nodes (eval)

@@ -44,7 +44,11 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 			return nil, err
 		}
 		if slices.Contains(w.attachments, artifact.AttachFrozen) && infer.Freezable(whole.model) == nil {
-			if err := add(eval.OtoO, whole, false, t.frozenOnT(whole.model)); err != nil {
+			frozen, err := t.frozen(t.itself(), whole.model)
+			if err != nil {
+				return nil, err
+			}
+			if err := add(eval.OtoO, whole, false, frozen); err != nil {
 				return nil, err
 			}
 		}
@@ -61,8 +65,8 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 // deployOnS adds the deployments of one model that S has a part in.
 func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted, progress Progress,
 	add func(setting string, f *fitted, shared bool, p *placed) error) error {
-	c := r.served
-	onS := func(setting string, f *fitted, shared bool, c *condensed, attachments []string) error {
+	c := r.served.parts()
+	onS := func(setting string, f *fitted, shared bool, c condensed, attachments []string) error {
 		for _, attachment := range attachments {
 			p, err := t.place(c, f.model, attachment)
 			if err != nil {
@@ -74,38 +78,40 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted
 		}
 		return nil
 	}
-	more := slices.DeleteFunc(slices.Clone(w.attachments), func(a string) bool { return a == c.attachment || !c.has(a) })
-	named := append([]string{c.attachment}, more...)
+	more := slices.DeleteFunc(slices.Clone(w.attachments), func(a string) bool { return a == c.Attachment || !c.has(a) })
+	named := append([]string{c.Attachment}, more...)
 	first := more
 	if w.kinds != nil {
 		first = named
 	}
-	if c.has(c.attachment) {
-		if err := onS(eval.OtoS, whole, false, c, first); err != nil {
+	if c.has(c.Attachment) {
+		if err := onS(eval.OtoS, whole, false, r.served, first); err != nil {
 			return err
 		}
 	}
-	if c.fit == nil {
+	onto, ok := r.served.(fitting)
+	if !ok {
 		return nil
 	}
-	small, err := c.fit(ctx, whole.model.Name(), progress)
+	small, err := onto.fit(ctx, whole.model.Name(), progress)
 	if err != nil {
 		return err
 	}
-	if err := add(eval.StoO, small, false, t.jointOnT(small.model)); err != nil || c.rows == nil {
+	if err := add(eval.StoO, small, false, t.jointOnT(small.model)); err != nil || c.M == nil {
 		return err
 	}
-	if c.own == nil {
-		return onS(eval.StoS, small, false, c, named)
+	again, ok := r.served.(renewing)
+	if !ok {
+		return onS(eval.StoS, small, false, r.served, named)
 	}
-	own, err := c.own(ctx, small, progress)
+	own, err := again.renew(ctx, small, progress)
 	if err != nil {
 		return err
 	}
 	if err := onS(eval.StoS, small, false, own, named); err != nil {
 		return err
 	}
-	return onS(eval.StoS, small, true, c, named)
+	return onS(eval.StoS, small, true, r.served, named)
 }
 
 // rows are a deployment without propagation and with each kind that was calibrated.
@@ -159,11 +165,7 @@ type regrouped struct {
 func (t *task) regroup(mode string) *regrouped {
 	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))
 	g := &regrouped{order: order[:min(len(order), 2*t.options.Batch)]}
-	nodes := make([]int32, len(g.order))
-	for k, i := range g.order {
-		nodes[k] = t.data.Test[i]
-	}
-	g.set = attach(t.data, t.original, dataset.Batches(nodes, max(1, t.options.Batch/10)), mode == GraphBatch)
+	g.set = attach(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)), mode == GraphBatch)
 	return g
 }
 
@@ -177,11 +179,7 @@ func (g *regrouped) changed(d deployment, classes []int32) float64 {
 		predictor.Model = d.near()
 	}
 	answer := eval.Run(predictor, d.on(g.set))
-	before := make([]int32, len(g.order))
-	for k, i := range g.order {
-		before[k] = classes[i]
-	}
-	return 100 - eval.Equal(answer.Class, before)
+	return 100 - eval.Equal(answer.Class, take(classes, g.order))
 }
 
 func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result {

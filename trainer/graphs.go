@@ -9,62 +9,27 @@ import (
 	"rivulet/trainer/condense"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
-	"rivulet/trainer/tables"
 )
 
-// The methods whose S is a graph that arrivals are joined to (the paper's Eq. 11): coresets here, learned in learned.go.
-
-// material is T as the methods of package condense see it.
-func (t *task) material() condense.Input {
-	return condense.Input{Adj: t.original.Adj, X: t.x, Points: t.points(), Labels: t.original.Labels, Share: t.share}
+// joined is an S that is a graph, with an M by which arrivals are joined to it (the paper's Eq. 11): of coresets, learned and, without
+// M, gcond.
+type joined struct {
+	*task
+	made
 }
 
-func (t *task) condenseRandom(ctx context.Context, _ []*fitted, _ Progress) (*condensed, error) {
-	return t.onGraph(condense.Random(t.material(), t.rng(purposeClusters))), ctx.Err()
+func (t *task) onGraph(c *condense.Condensed) *joined { return &joined{t, made{Condensed: c}} }
+
+func (j *joined) tables(m infer.Model) (*infer.Tables, error) {
+	return j.supportTables(&j.made, m), nil
 }
 
-func (t *task) condenseDegree(ctx context.Context, _ []*fitted, _ Progress) (*condensed, error) {
-	return t.onGraph(condense.Degree(t.material())), ctx.Err()
+func (j *joined) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
+	return graphPropagation(j.Adj, j.seedsOnS(kind, j.Synthetic, m), alpha), nil
 }
 
-func (t *task) condenseHerding(ctx context.Context, _ []*fitted, _ Progress) (*condensed, error) {
-	return t.onGraph(condense.Herding(t.material())), ctx.Err()
-}
-
-func (t *task) condenseKCenter(ctx context.Context, _ []*fitted, _ Progress) (*condensed, error) {
-	return t.onGraph(condense.KCenter(t.material())), ctx.Err()
-}
-
-// condenseVNG makes virtual nodes, which serve by their tables; nothing is fitted on them.
-func (t *task) condenseVNG(ctx context.Context, _ []*fitted, _ Progress) (*condensed, error) {
-	v, err := condense.NewVNG(t.material(), t.rng(purposeClusters))
-	if err != nil {
-		return nil, err
-	}
-	fitter, err := tables.NewFitter(v.M, tables.MeetingWeights(t.original.Adj))
-	if err != nil {
-		return nil, err
-	}
-	return &condensed{synthetic: artifact.Synthetic{Adj: v.Adj, X: v.X, Labels: v.Labels}, rows: v.M, attachment: v.Attachment,
-		fitter: fitter, tables: func(m infer.Model) (*infer.Tables, error) { return v.Tables(m.(*infer.SGC)), nil },
-		features: func() (*infer.Tables, error) { return v.Features(), nil }}, ctx.Err()
-}
-
-// condenseNothing is the method cached: T's own tables, which M has to be worth its place beside.
-func (t *task) condenseNothing(ctx context.Context, _ []*fitted, _ Progress) (*condensed, error) {
-	return &condensed{attachment: artifact.AttachFrozen}, ctx.Err()
-}
-
-// onGraph is an S that is a graph, with an M for joint attachment.
-func (t *task) onGraph(c *condense.Condensed) *condensed {
-	out := &condensed{synthetic: artifact.Synthetic{Adj: c.Adj, X: c.X, Labels: c.Labels}, rows: c.M, attachment: c.Attachment}
-	out.fit = func(ctx context.Context, name string, progress Progress) (*fitted, error) {
-		return t.fitOnGraph(ctx, name, out.synthetic, progress)
-	}
-	if out.rows != nil {
-		out.tables = func(m infer.Model) (*infer.Tables, error) { return t.supportTables(out, m), nil }
-	}
-	return out
+func (j *joined) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
+	return j.fitOnGraph(ctx, name, j.Synthetic, progress)
 }
 
 // fitOnGraph fits W_S on S as on any graph: section 3 with A', X' and Y' in the place of A, X and Y.

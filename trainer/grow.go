@@ -90,11 +90,12 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progr
 	if err != nil {
 		return nil, err
 	}
-	if r.served.growth == nil {
+	kept, ok := r.served.(keeping)
+	if !ok {
 		return nil, fmt.Errorf("method %s: %w", o.Run.Method, artifact.ErrNoGrowth)
 	}
 	g := &growing{task: t, recipe: r, batch: o.Batch, deployed: map[string]infer.Deployment{}}
-	b := &artifact.Bundle{Preprocess: *t.pre, Growth: r.served.growth()}
+	b := &artifact.Bundle{Preprocess: *t.pre, Growth: kept.growth()}
 	for _, p := range r.placed {
 		b.Models = append(b.Models, artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables})
 		g.deployed[p.model.Name()] = p.build()
@@ -179,7 +180,7 @@ func (g *growing) attach(nodes []int32, arrived map[int32]infer.Row) *infer.Batc
 		cols, _ := g.data.Adj.Row(int(i))
 		for _, j := range cols {
 			if at := g.original.Index[j]; at >= 0 {
-				own, vals := g.served.rows.Row(int(at))
+				own, vals := g.served.parts().M.Row(int(at))
 				neighbours[k] = append(neighbours[k], infer.Row{Known: true, Cols: own, Vals: vals})
 			} else if row, ok := arrived[j]; ok {
 				neighbours[k] = append(neighbours[k], row)
@@ -195,11 +196,7 @@ func (g *growing) attached(nodes []int32, arrived map[int32]infer.Row) *eval.Set
 	s := &eval.Set{}
 	for _, batch := range dataset.Batches(nodes, g.options.Batch) {
 		s.Batches = append(s.Batches, g.attach(batch, arrived))
-		labels := make([]int32, len(batch))
-		for k, i := range batch {
-			labels[k] = g.data.Labels[i]
-		}
-		s.Labels = append(s.Labels, labels)
+		s.Labels = append(s.Labels, take(g.data.Labels, batch))
 	}
 	return s
 }

@@ -14,7 +14,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/tables"
 )
 

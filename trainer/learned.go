@@ -23,7 +23,7 @@ type Learned struct {
 
 // condenseLearned is docs/algorithm.md, section 4: nothing that was fitted on T enters S and M but through the choice among
 // snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
-func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Progress) (*condensed, error) {
+func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
 	relay, err := t.sgcOf(ctx, whole, progress)
 	if err != nil {
 		return nil, err
@@ -41,29 +41,6 @@ func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Pr
 	}
 	out := t.onGraph(t.condensedOf(&result.Snapshot))
 	out.trace = &Learned{Options: o, Points: points, Result: result, Labels: t.original.Labels}
-	return out, nil
-}
-
-// condenseGCond learns S alone; models fitted on it are deployed on T.
-func (t *task) condenseGCond(ctx context.Context, _ []*fitted, progress Progress) (*condensed, error) {
-	in := t.learnInput()
-	in.Validate = func(s *mcond.Snapshot) (float64, error) {
-		small, err := t.onGraph(t.condensedOf(s)).fit(ctx, modelSGC, Silent{})
-		if err != nil {
-			return 0, err
-		}
-		return small.validation, nil
-	}
-	o, _, err := t.learnOptions(ctx, in, progress)
-	if err != nil {
-		return nil, err
-	}
-	result, err := mcond.GCond(ctx, in, o, lossProgress(progress, "learning S"))
-	if err != nil {
-		return nil, fmt.Errorf("learning S: %w", err)
-	}
-	out := t.onGraph(t.condensedOf(&result.Snapshot))
-	out.trace = &Learned{Options: o, Result: result, Labels: t.original.Labels}
 	return out, nil
 }
 
@@ -121,16 +98,16 @@ func (t *task) judge(ctx context.Context, s *mcond.Snapshot, relay *fitted) (flo
 		return 0, err
 	}
 	sum := small.validation
-	support := t.support.On(c.rows)
+	support := t.support.On(c.M)
 	for _, m := range []infer.Model{relay.model, small.model} {
-		deployed := plain(m.Joint(c.synthetic.Adj, infer.Ready(c.synthetic.X), t.pre))
+		deployed := plain(m.Joint(c.Adj, infer.Ready(c.X), t.pre))
 		sum += accuracyOn(deployed, support)
 	}
 	return sum, nil
 }
 
 func (t *task) condensedOf(s *mcond.Snapshot) *condense.Condensed {
-	return &condense.Condensed{Adj: s.Adj, X: s.X, Labels: s.Labels, M: s.M, Attachment: artifact.AttachJoint}
+	return &condense.Condensed{Synthetic: artifact.Synthetic{Adj: s.Adj, X: s.X, Labels: s.Labels}, M: s.M, Attachment: artifact.AttachJoint}
 }
 
 // lossProgress tells the losses and the best accuracy of a round beside the number of rounds.

@@ -2,13 +2,11 @@ package trainer
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"rivulet/artifact"
-	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/trainer/tables"
+	"rivulet/trainer/condense"
 )
 
 // Methods of condensation: docs/algorithm.md, sections 4 (learned, gcond), 5 (solved) and 7.
@@ -27,7 +25,9 @@ const (
 
 // method is a way to condense T.
 type method struct {
-	condense func(t *task, ctx context.Context, whole []*fitted, progress Progress) (*condensed, error)
+	name string
+	// condense makes S and M; whole are W_O of the models of the run.
+	condense func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error)
 	models   []string // what it can deploy; nil: every model
 	// comparison says that there is no S and M to serve: the method is measured and makes no artifact.
 	comparison bool
@@ -35,58 +35,86 @@ type method struct {
 	frozen bool
 }
 
-// methods by name. It is filled in init because the methods of its entries read it.
-var methods map[string]method
-
-func init() {
-	methods = map[string]method{
-		MethodSolved:  {condense: (*task).condenseSolved, frozen: true},
-		MethodCluster: {condense: (*task).condenseClusters, frozen: true},
-		MethodLearned: {condense: (*task).condenseLearned},
-		MethodGCond:   {condense: (*task).condenseGCond, comparison: true},
-		MethodRandom:  {condense: (*task).condenseRandom},
-		MethodDegree:  {condense: (*task).condenseDegree},
-		MethodHerding: {condense: (*task).condenseHerding},
-		MethodKCenter: {condense: (*task).condenseKCenter},
-		MethodVNG:     {condense: (*task).condenseVNG, models: []string{modelSGC}, frozen: true},
-		MethodCached:  {condense: (*task).condenseNothing, comparison: true, frozen: true},
-	}
+// methods are all, by name. What a method calls must not read the list: a task knows its own method.
+var methods = []method{
+	{name: MethodCached, condense: (*task).condenseNothing, comparison: true, frozen: true},
+	{name: MethodCluster, condense: (*task).condenseClusters, frozen: true},
+	{name: MethodDegree, condense: coreset(condense.Degree)},
+	{name: MethodGCond, condense: (*task).condenseGCond, comparison: true},
+	{name: MethodHerding, condense: coreset(condense.Herding)},
+	{name: MethodKCenter, condense: coreset(condense.KCenter)},
+	{name: MethodLearned, condense: (*task).condenseLearned},
+	{name: MethodRandom, condense: coreset(condense.Random)},
+	{name: MethodSolved, condense: (*task).condenseSolved, frozen: true},
+	{name: MethodVNG, condense: (*task).condenseVNG, models: []string{modelSGC}, frozen: true},
 }
 
 // Methods are the names that [Options.Method] may have, in order.
-func Methods() []string { return slices.Sorted(maps.Keys(methods)) }
-
-// condensed is what a method makes of T: S and M, and how models get onto them. A nil part is one that the method does not
-// have.
-type condensed struct {
-	synthetic  artifact.Synthetic // S; no Adj for cached
-	rows       *graph.CSR         // M, N×N'; nil: deploys on T only
-	attachment string             // what M was made for, "joint" or "frozen"
-	// tables gives S the frozen tables of a model.
-	tables func(m infer.Model) (*infer.Tables, error)
-	// fitter gives S tables of anything that T has tables of, by least squares through M.
-	fitter *tables.Fitter
-	// means are what the artifact keeps of T for models that come later; nil where there are no clusters to take them of.
-	means func() *artifact.Means
-	// growth is what the artifact keeps for rows of M of arrivals; nil where there are no clusters' messages to solve them against.
-	growth func() *artifact.Growth
-	// features gives S the frozen tables of the features themselves, which a frozen SGC's embeddings are read of.
-	features func() (*infer.Tables, error)
-	// fit fits W_S of a model on S.
-	fit func(ctx context.Context, name string, progress Progress) (*fitted, error)
-	// own makes S and M anew from W_S, so that nothing fitted on T is in them; nil where M hangs on no model.
-	own func(ctx context.Context, small *fitted, progress Progress) (*condensed, error)
-	// trace is what a learned run tells of itself.
-	trace *Learned
+func Methods() []string {
+	var names []string
+	for _, m := range methods {
+		names = append(names, m.name)
+	}
+	return names
 }
 
-// has says whether arrivals can be attached to it so.
-func (c *condensed) has(attachment string) bool {
-	switch {
-	case attachment == artifact.AttachJoint:
-		return c.rows != nil && c.synthetic.Adj != nil
-	case c.rows != nil:
-		return c.tables != nil
+// methodOf is the method of a name; known says whether there is one.
+func methodOf(name string) (m method, known bool) {
+	at := slices.IndexFunc(methods, func(m method) bool { return m.name == name })
+	if at < 0 {
+		return method{}, false
 	}
-	return c.synthetic.Adj == nil // cached: T's own tables
+	return methods[at], true
+}
+
+// condensed is what a method makes of T: S and M, and how models get onto them. What only some methods have besides are the
+// interfaces below.
+type condensed interface {
+	// parts are S and M.
+	parts() *made
+	// tables gives S the frozen tables of a model.
+	tables(m infer.Model) (*infer.Tables, error)
+	// propagation gives S the frozen tables of label or error propagation at one α, for a model.
+	propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error)
+}
+
+// fitting is a condensed graph on which models can be fitted.
+type fitting interface {
+	// fit fits W_S of a model on S.
+	fit(ctx context.Context, name string, progress Progress) (*fitted, error)
+}
+
+// renewing is a condensed graph whose M hangs on models.
+type renewing interface {
+	// renew makes S and M anew from W_S, so that nothing fitted on T is in them.
+	renew(ctx context.Context, small *fitted, progress Progress) (condensed, error)
+}
+
+// keeping is a condensed graph of clusters, of which an artifact keeps more.
+type keeping interface {
+	// means are what it keeps of T for models that come later.
+	means() *artifact.Means
+	// growth is what it keeps for rows of M of arrivals.
+	growth() *artifact.Growth
+}
+
+// featured is a condensed graph that has frozen tables of the features themselves, from which a frozen SGC's embeddings are read.
+type featured interface {
+	features() (*infer.Tables, error)
+}
+
+// made are S and M.
+type made struct {
+	*condense.Condensed          // no Adj for cached
+	trace               *Learned // what a learned run tells of itself; nil otherwise
+}
+
+func (m *made) parts() *made { return m }
+
+// has reports whether arrivals can be attached so.
+func (m *made) has(attachment string) bool {
+	if attachment == artifact.AttachJoint {
+		return m.M != nil && m.Adj != nil
+	}
+	return m.M != nil || m.Adj == nil // cached: T's own tables
 }

@@ -19,7 +19,7 @@ import (
 // briefly is a learned run of a second.
 func briefly(o *Options) {
 	learn := mcond.Defaults(1000)
-	learn.Rounds, learn.Hidden, learn.EvalEvery = 6, 16, 3
+	learn.Rounds = 6
 	o.Learn = &learn
 }
 
@@ -31,7 +31,7 @@ func TestMethodsMakeArtifacts(t *testing.T) {
 		MethodVNG: {eval.OtoO, eval.OtoS}, MethodLearned: {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS},
 	}
 	for _, name := range Methods() {
-		if methods[name].comparison {
+		if m, _ := methodOf(name); m.comparison {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -226,15 +226,15 @@ func TestSection2Attached(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := recipeOf(t, k)
-	all := attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.rows).Batches[0]
-	got := attached(r.served.synthetic.Adj, all.R, all.Adj)
-	if got.NNZ() != r.served.synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
+	all := attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().M).Batches[0]
+	got := attached(r.served.parts().Synthetic.Adj, all.R, all.Adj)
+	if got.NNZ() != r.served.parts().Synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
 		t.Errorf("%d entries", got.NNZ())
 	}
 	if diff := cmp.Diff(got, got.Transpose()); diff != "" {
 		t.Error("not symmetric")
 	}
-	joint := r.whole[0].model.Joint(r.served.synthetic.Adj, infer.Ready(r.served.synthetic.X), k.pre).Logits(all)
+	joint := r.whole[0].model.Joint(r.served.parts().Synthetic.Adj, infer.Ready(r.served.parts().Synthetic.X), k.pre).Logits(all)
 	tables, err := r.served.tables(r.whole[0].model)
 	if err != nil {
 		t.Fatal(err)

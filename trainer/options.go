@@ -63,8 +63,9 @@ func Defaults() Options {
 
 // Validate checks ranges; the error names the option and its value.
 func (o Options) Validate() error {
+	m, known := methodOf(o.Method)
 	switch {
-	case !slices.Contains(Methods(), o.Method):
+	case !known:
 		return fmt.Errorf("method is %q, want one of %s", o.Method, strings.Join(Methods(), ", "))
 	case o.Nodes < 0:
 		return fmt.Errorf("nodes is %d, want 0 (by ratio) or more", o.Nodes)
@@ -92,8 +93,8 @@ func (o Options) Validate() error {
 		if slices.Contains(o.Models[:k], name) {
 			return fmt.Errorf("models[%d] is %q, which is there twice", k, name)
 		}
-		if only := methods[o.Method].models; only != nil && !slices.Contains(only, name) {
-			return fmt.Errorf("models[%d] is %q, method %s has %s only", k, name, o.Method, strings.Join(only, ", "))
+		if m.models != nil && !slices.Contains(m.models, name) {
+			return fmt.Errorf("models[%d] is %q, method %s has %s only", k, name, o.Method, strings.Join(m.models, ", "))
 		}
 	}
 	for k, decay := range o.WeightDecays {

@@ -28,7 +28,7 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	}
 	what := "fitting " + name + " on the original graph"
 	if name == modelSGC {
-		return t.chooseSGC(ctx, fit.Problem{Design: fit.NewPropagated(t.hat, t.x, t.labelled), Labels: t.labelsOf(t.labelled),
+		return t.chooseSGC(ctx, fit.Problem{Design: fit.NewPropagated(t.hat, t.x, t.labelled), Labels: take(t.original.Labels, t.labelled),
 			Classes: t.classes()}, t.options.decays(), progress, what)
 	}
 	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), t.original.Adj, t.x, t.original.Labels, t.classes()), t.onT(), progress, what)
@@ -39,7 +39,7 @@ func (t *task) accept(m infer.Model) (*fitted, error) {
 	if d, c := t.original.X.Cols(), t.classes(); m.Features() != d || m.Classes() != c {
 		return nil, fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(), m.Features(), m.Classes(), d, c)
 	}
-	if err := infer.Freezable(m); err != nil && methods[t.options.Method].frozen {
+	if err := infer.Freezable(m); err != nil && t.method.frozen {
 		return nil, fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), t.options.Method, err)
 	}
 	accuracy, err := t.validate(m)

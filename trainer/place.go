@@ -74,21 +74,10 @@ type neighbourly interface {
 	Neighbourhood(*graph.CSR, infer.Inputs, *infer.Preprocess) infer.Deployment
 }
 
-// frozenOnT reads T's own tables: Whole with each arrival joined alone, the method cached.
-func (t *task) frozenOnT(m infer.Model) *placed {
-	tables := m.Tables(t.original.Adj, t.inputs)
-	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, kept: int64(condense.CachedBytes(tables))}
-	p.build = func() infer.Deployment { return cloned(m).Frozen(tables, t.pre) }
-	p.spread = func(kind string, alpha float32) (*spreading, error) {
-		return frozenSpreading(kind, infer.PropagationTables(t.original.Adj, t.seeds(kind, m), alpha), alpha), nil
-	}
-	return p
-}
-
 // jointOnS joins arrivals to S through M.
-func (t *task) jointOnS(c *condensed, m infer.Model) *placed {
-	s := c.synthetic
-	p := &placed{model: m, attachment: artifact.AttachJoint, through: c.rows, kept: int64(condense.MappingBytes(c.rows))}
+func (t *task) jointOnS(c *made, m infer.Model) *placed {
+	s := c.Synthetic
+	p := &placed{model: m, attachment: artifact.AttachJoint, through: c.M, kept: int64(condense.MappingBytes(c.M))}
 	p.build = func() infer.Deployment { return cloned(m).Joint(copied(s.Adj), infer.Ready(s.X), t.pre) }
 	p.spread = func(kind string, alpha float32) (*spreading, error) {
 		return jointSpreading(kind, s.Adj, s.Labels, t.classes(), alpha), nil
@@ -96,39 +85,36 @@ func (t *task) jointOnS(c *condensed, m infer.Model) *placed {
 	return p
 }
 
-// frozenOnS reads tables of S through M.
-func (t *task) frozenOnS(c *condensed, m infer.Model) (*placed, error) {
+// frozen reads tables: of S through M, or T's own, which is Whole with each arrival joined alone.
+func (t *task) frozen(c condensed, m infer.Model) (*placed, error) {
 	tables, err := c.tables(m)
 	if err != nil {
 		return nil, err
 	}
-	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, through: c.rows, kept: int64(condense.MappingBytes(c.rows))}
+	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, through: c.parts().M, kept: int64(condense.CachedBytes(tables))}
+	if p.through != nil {
+		p.kept = int64(condense.MappingBytes(p.through))
+	}
 	p.build = func() infer.Deployment { return cloned(m).Frozen(tables, t.pre) }
 	p.spread = func(kind string, alpha float32) (*spreading, error) {
-		if c.fitter == nil { // S is a graph of its own
-			return frozenSpreading(kind, graphPropagation(c.synthetic.Adj, t.seedsOnS(kind, c.synthetic, m), alpha), alpha), nil
-		}
-		of, err := c.fitter.Fit(infer.PropagationTables(t.original.Adj, t.seeds(kind, m), alpha))
+		of, err := c.propagation(kind, m, alpha)
 		return frozenSpreading(kind, of, alpha), err
 	}
 	return p, nil
 }
 
 // place deploys a model on S as an attachment asks.
-func (t *task) place(c *condensed, m infer.Model, attachment string) (*placed, error) {
+func (t *task) place(c condensed, m infer.Model, attachment string) (*placed, error) {
 	switch {
-	case !c.has(attachment):
+	case !c.parts().has(attachment):
 		return nil, fmt.Errorf("attachment is %s, which method %s does not have", attachment, t.label)
 	case attachment == artifact.AttachJoint:
-		return t.jointOnS(c, m), nil
+		return t.jointOnS(c.parts(), m), nil
 	}
 	if err := infer.Freezable(m); err != nil {
 		return nil, err
 	}
-	if c.rows == nil {
-		return t.frozenOnT(m), nil
-	}
-	return t.frozenOnS(c, m)
+	return t.frozen(c, m)
 }
 
 func jointSpreading(kind string, adj *graph.CSR, labels []int32, classes int, alpha float32) *spreading {

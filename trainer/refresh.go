@@ -17,7 +17,7 @@ import (
 // run again by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
-	if method, known := methods[m.Method]; !known || method.comparison {
+	if method, known := methodOf(m.Method); !known || method.comparison {
 		return o, fmt.Errorf("artifact %s was made by method %q, which cannot be run again by its name: want one of %s",
 			m.Version, m.Method, strings.Join(Methods(), ", "))
 	}
@@ -76,11 +76,7 @@ func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) 
 		if err != nil {
 			return 0, err
 		}
-		labels := make([]int32, len(nodes))
-		for k, i := range nodes {
-			labels[k] = d.Labels[i]
-		}
-		set.Batches, set.Labels = append(set.Batches, b), append(set.Labels, labels)
+		set.Batches, set.Labels = append(set.Batches, b), append(set.Labels, take(d.Labels, nodes))
 	}
 	return eval.Run(served, set).Accuracy(set), ctx.Err()
 }

@@ -11,9 +11,9 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
-	"rivulet/trainer/internal/convert"
 	"rivulet/trainer/tables"
 )
 
@@ -33,7 +33,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problem := fit.Problem{Design: fit.NewPropagated(k.hat, k.x, k.labelled), Labels: k.labelsOf(k.labelled), Classes: k.classes()}
+	problem := fit.Problem{Design: fit.NewPropagated(k.hat, k.x, k.labelled), Labels: take(k.original.Labels, k.labelled), Classes: k.classes()}
 	var start *infer.SGC
 	var accuracies []float64
 	for _, decay := range WeightDecays {
@@ -118,7 +118,7 @@ func mustCalibrate(t *testing.T, k *task, p *placed) *calibration {
 func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	k := smallTask(t, small(t, dataset.BagOfWords))
 	r := recipeOf(t, k)
-	whole, onS, rows := r.whole[0], r.placed[0].tables, r.served.rows
+	whole, onS, rows := r.whole[0], r.placed[0].tables, r.served.parts().M
 	chosen := mustCalibrate(t, k, r.placed[0])
 	support := k.support.On(rows)
 	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.original.Adj))
@@ -197,7 +197,7 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
 	r := recipeOf(t, k)
-	served := r.served
+	served := r.served.(*clustered)
 	r.calibrations = []*calibration{mustCalibrate(t, k, r.placed[0])}
 	deployments, err := k.deployments(t.Context(), r, wanted{}, Silent{})
 	if err != nil {
@@ -207,11 +207,12 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := served.own(t.Context(), small, Silent{})
+	renewed, err := served.renew(t.Context(), small, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cmp.Equal(own.rows, served.rows) {
+	own := renewed.(*clustered)
+	if cmp.Equal(own.M, served.M) {
 		t.Fatal("both models have one M: the case shows nothing")
 	}
 	for _, d := range deployments {
@@ -222,14 +223,14 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		if d.sharedM {
 			through = served
 		}
-		if diff := cmp.Diff(through.rows, d.through); diff != "" {
+		if diff := cmp.Diff(through.M, d.through); diff != "" {
 			t.Errorf("S→S, shared M %v: another M", d.sharedM)
 		}
 		of, err := through.tables(small.model)
 		if err != nil {
 			t.Fatal(err)
 		}
-		batch := k.test[GraphBatch].On(through.rows).Batches[0]
+		batch := k.test[GraphBatch].On(through.M).Batches[0]
 		want := small.model.Frozen(of, k.pre).Logits(batch)
 		if got := d.build().Logits(batch); cmp.Diff(want, got) != "" {
 			t.Errorf("S→S, shared M %v: other logits", d.sharedM)

@@ -33,18 +33,18 @@ type StudyOptions struct {
 	Traced func(run Options, l *Learned)
 }
 
-// variant is a method, or an ablation of one.
-type variant struct {
-	method, label string
-	change        func(o *mcond.Options)
+// ablation is the method learned without a part of it.
+type ablation struct {
+	label  string
+	change func(o *mcond.Options)
 }
 
 // ablations of the method learned (the paper's Table V).
-var ablations = []variant{
-	{MethodLearned, "learned plain", func(o *mcond.Options) { o.NoStructure, o.NoInductive = true, true }},
-	{MethodLearned, "learned without L_str", func(o *mcond.Options) { o.NoStructure = true }},
-	{MethodLearned, "learned without L_ind", func(o *mcond.Options) { o.NoInductive = true }},
-	{MethodLearned, "learned random M", func(o *mcond.Options) { o.RandomStart = true }},
+var ablations = []ablation{
+	{"learned plain", func(o *mcond.Options) { o.NoStructure, o.NoInductive = true, true }},
+	{"learned without L_str", func(o *mcond.Options) { o.NoStructure = true }},
+	{"learned without L_ind", func(o *mcond.Options) { o.NoInductive = true }},
+	{"learned random M", func(o *mcond.Options) { o.RandomStart = true }},
 }
 
 // label is the name of a method in results: an ablation of learned is named after what it leaves out.
@@ -165,7 +165,8 @@ func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Pro
 
 // deployable are the models that the run's method has, or all where it has none of them, which is an error that says so.
 func (o Options) deployable() []string {
-	only := methods[o.Method].models
+	m, _ := methodOf(o.Method)
+	only := m.models
 	if only == nil || !slices.ContainsFunc(o.Models, func(name string) bool { return slices.Contains(only, name) }) {
 		return o.Models
 	}
@@ -202,8 +203,8 @@ func (t *task) studied(ctx context.Context, run Options, known *whole, o *StudyO
 	if err != nil {
 		return nil, err
 	}
-	if o.Traced != nil && r.served.trace != nil {
-		o.Traced(t.options, r.served.trace)
+	if trace := r.served.parts().trace; o.Traced != nil && trace != nil {
+		o.Traced(t.options, trace)
 	}
 	kinds := slices.DeleteFunc(slices.Clone(o.Calibrations), func(k string) bool { return k == infer.PropagateNone })
 	deployments, err := t.deployments(ctx, r, wanted{kinds: append([]string{}, kinds...), attachments: o.Attachments}, progress)

@@ -9,10 +9,10 @@ import (
 
 // supportTables are the frozen tables of an S that was made for joint attachment: S attached once to the support nodes, all
 // of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers that S has in company.
-func (t *task) supportTables(c *condensed, m infer.Model) *infer.Tables {
-	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.rows).Batches[0]
-	s := c.synthetic.Adj
-	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stacked{infer.Ready(c.synthetic.X), t.pre.Raw(all.X)})
+func (t *task) supportTables(c *made, m infer.Model) *infer.Tables {
+	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
+	s := c.Adj
+	tables := m.Tables(attached(s, all.Sparse(), all.Adj), stacked{infer.Ready(c.X), t.pre.Raw(all.X)})
 	for k, u := range tables.U {
 		tables.U[k] = firstRows(u, s.Rows)
 	}

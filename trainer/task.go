@@ -17,6 +17,7 @@ import (
 // task is a data set made ready for training: T, its preprocessing, the support nodes and the test nodes.
 type task struct {
 	options  Options
+	method   method
 	data     *dataset.Dataset
 	original *dataset.Original
 	hat      *graph.CSR // Â of T
@@ -52,7 +53,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
 	start := time.Now()
-	t := &task{options: o, data: d, original: d.Original(), label: o.label(), whole: newWhole()}
+	m, _ := methodOf(o.Method)
+	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole()}
 	for i, y := range t.original.Labels {
 		if y >= 0 {
 			t.labelled = append(t.labelled, int32(i))
@@ -103,6 +105,7 @@ func (t *task) with(o Options, known *whole) (*task, error) {
 	}
 	out := *t
 	out.options, out.label, out.whole = o, o.label(), known
+	out.method, _ = methodOf(o.Method)
 	return &out, out.divide()
 }
 
@@ -132,12 +135,8 @@ func (t *task) set(nodes []int32, mode string) *eval.Set {
 func attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *eval.Set {
 	s := &eval.Set{}
 	for _, nodes := range batches {
-		labels := make([]int32, len(nodes))
-		for k, i := range nodes {
-			labels[k] = d.Labels[i]
-		}
 		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
-		s.Labels = append(s.Labels, labels)
+		s.Labels = append(s.Labels, take(d.Labels, nodes))
 	}
 	return s
 }
@@ -155,11 +154,11 @@ func (t *task) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(t.op
 
 func (t *task) classes() int { return len(t.data.Classes) }
 
-// labelsOf are the classes of some nodes of T.
-func (t *task) labelsOf(nodes []int32) []int32 {
+// take is the values of some nodes.
+func take[I int | int32](values []int32, nodes []I) []int32 {
 	out := make([]int32, len(nodes))
 	for k, i := range nodes {
-		out[k] = t.original.Labels[i]
+		out[k] = values[i]
 	}
 	return out
 }

@@ -38,7 +38,7 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	if err != nil {
 		return nil, err
 	}
-	if methods[o.Method].comparison {
+	if t.method.comparison {
 		return nil, fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", o.Method)
 	}
 	r, err := t.condense(ctx, progress)
@@ -66,13 +66,13 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds, Learned: r.served.trace}, nil
+	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds, Learned: r.served.parts().trace}, nil
 }
 
 // recipe is what a run has made by the time it is evaluated.
 type recipe struct {
 	whole        []*fitted // W_O of each model
-	served       *condensed
+	served       condensed
 	placed       []*placed      // W_O of each model on S, as the method attaches; nil where it deploys on T only
 	calibrations []*calibration // of those, for the artifact; nil where none is made
 	seconds      float64        // wall clock of all that, the fits of W_O too
@@ -92,14 +92,15 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 	var err error
 	start := time.Now()
 	defer func() { r.seconds += time.Since(start).Seconds() }()
-	if r.served, err = methods[t.options.Method].condense(t, ctx, r.whole, progress); err != nil {
+	if r.served, err = t.method.condense(t, ctx, r.whole, progress); err != nil {
 		return nil, err
 	}
-	if !r.served.has(r.served.attachment) {
+	attachment := r.served.parts().Attachment
+	if !r.served.parts().has(attachment) {
 		return r, nil
 	}
 	for _, f := range r.whole {
-		p, err := t.place(r.served, f.model, r.served.attachment)
+		p, err := t.place(r.served, f.model, attachment)
 		if err != nil {
 			return nil, err
 		}
@@ -121,28 +122,28 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 	b := &artifact.Bundle{
 		Manifest:   t.manifest(r, results, now),
 		Preprocess: *t.pre,
-		Synthetic:  r.served.synthetic,
-		Mapping:    &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.rows},
+		Synthetic:  r.served.parts().Synthetic,
+		Mapping:    &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.parts().M},
 	}
-	if t.options.Means && r.served.means != nil {
-		b.Means = r.served.means()
-	}
-	if r.served.growth != nil {
-		b.Growth = r.served.growth()
+	if c, ok := r.served.(keeping); ok {
+		b.Growth = c.growth()
+		if t.options.Means {
+			b.Means = c.means()
+		}
 	}
 	for k, p := range r.placed {
 		m := artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables}
 		kinds := r.calibrations[k].kinds
 		m.Labels, m.Errors = kinds[infer.PropagateLabels].spreading.tables, kinds[infer.PropagateErrors].spreading.tables
-		if m.Tables == nil && r.served.tables != nil && infer.Freezable(p.model) == nil {
+		if m.Tables == nil && infer.Freezable(p.model) == nil {
 			var err error
 			if m.Tables, err = r.served.tables(p.model); err != nil {
 				return nil, err
 			}
 		}
-		if t.options.Representation && m.Name == modelSGC && r.served.features != nil {
+		if c, ok := r.served.(featured); ok && t.options.Representation && m.Name == modelSGC {
 			var err error
-			if m.Features, err = r.served.features(); err != nil {
+			if m.Features, err = c.features(); err != nil {
 				return nil, err
 			}
 		}
@@ -152,7 +153,7 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 }
 
 func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifact.Manifest {
-	rows := r.served.rows
+	rows := r.served.parts().M
 	m := artifact.Manifest{
 		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: t.label, Seed: t.options.Seed,
 		Data: artifact.Data{Name: t.data.Name, Fingerprint: t.data.Fingerprint(), Nodes: t.original.Adj.Rows,

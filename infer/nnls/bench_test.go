@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rivulet/graph"
+	"rivulet/internal/reference/convert"
 )
 
 // BenchmarkRows compares three ways on the same rows: residual is the mean squared distance over that of the package's own
@@ -13,7 +14,7 @@ import (
 func BenchmarkRows(b *testing.B) {
 	const rows, n, p, k = 3000, 40, 17, 4
 	d, t := problem(stream(1), rows, n, p, 0.5)
-	dictionary, targets := dense(d), dense(t)
+	dictionary, targets := convert.Dense(d), convert.Dense(t)
 	total := func(m *graph.CSR) (sum float64) {
 		for _, r := range residuals(m, d, t) {
 			sum += r
@@ -146,7 +147,7 @@ func BenchmarkSolve(b *testing.B) {
 		for _, p := range []int{17, 410} {
 			b.Run(fmt.Sprintf("nodes=%d/messages=%d", n, p), func(b *testing.B) {
 				d, t := problem(stream(1), rows, n, p, 0.5)
-				s, targets := NewSolver(dense(d), k), dense(t)
+				s, targets := NewSolver(convert.Dense(d), k), convert.Dense(t)
 				b.ReportAllocs()
 				for b.Loop() {
 					s.Rows(targets)

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 )
 
 func stream(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
@@ -17,21 +18,21 @@ func stream(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 // problem draws a dictionary of n rows and targets near non-negative combinations of them, as messages of nodes are near
 // those of clusters; share of the targets is noise.
 func problem(rng *rand.Rand, targets, n, p int, noise float64) (d, t reference.Matrix) {
-	d = normal(rng, n, p, 1)
+	d = convert.Normal(rng, n, p, 1)
 	mix := reference.At(targets, n, func(_, _ int) float64 {
 		if rng.IntN(n) > 5 {
 			return 0
 		}
 		return rng.ExpFloat64()
 	})
-	t = mix.Mul(d).Plus(noise, normal(rng, targets, p, 1))
-	return d, oracle(dense(t))
+	t = mix.Mul(d).Plus(noise, convert.Normal(rng, targets, p, 1))
+	return d, convert.Matrix(convert.Dense(t))
 }
 
 // residuals are ‖t − mD‖² of every row.
 func residuals(m *graph.CSR, d, t reference.Matrix) []float64 {
 	out := make([]float64, len(t))
-	for j, row := range t.Plus(-1, matrixOf(m).Mul(d)) {
+	for j, row := range t.Plus(-1, convert.FromCSR(m).Mul(d)) {
 		for _, v := range row {
 			out[j] += v * v
 		}
@@ -76,7 +77,7 @@ func TestSection5AgainstAllSupports(t *testing.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
 		n, k, p := rapid.IntRange(1, 8).Draw(t, "N'"), rapid.IntRange(1, 5).Draw(t, "k"), rapid.IntRange(1, 9).Draw(t, "p")
 		d, targets := problem(rng, 4, n, p, rapid.SampledFrom([]float64{0, .1, 3}).Draw(t, "noise"))
-		m := Rows(dense(d), dense(targets), k)
+		m := Rows(convert.Dense(d), convert.Dense(targets), k)
 		checkForm(t, m, k)
 		for j, got := range residuals(m, d, targets) {
 			norm := squaredNorm(targets[j])
@@ -98,7 +99,7 @@ func TestSection5NearTheOptimum(t *testing.T) {
 	exact, worse, rows := 0, 0, 0
 	for seed := range uint64(60) {
 		d, targets := problem(stream(seed), 5, 11, 7, 0.5)
-		m := Rows(dense(d), dense(targets), k)
+		m := Rows(convert.Dense(d), convert.Dense(targets), k)
 		for j, r := range residuals(m, d, targets) {
 			norm := squaredNorm(targets[j])
 			optimum, omp := bestOfAll(d, targets[j], k), matchingPursuit(d, targets[j], k)
@@ -166,10 +167,10 @@ func TestExchangesNeverHurt(t *testing.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
 		n, k := rapid.IntRange(1, 30).Draw(t, "N'"), rapid.IntRange(1, 6).Draw(t, "k")
 		d, targets := problem(rng, 3, n, 9, 1)
-		m := Rows(dense(d), dense(targets), k)
-		w := NewSolver(dense(d), k).worker()
+		m := Rows(convert.Dense(d), convert.Dense(targets), k)
+		w := NewSolver(convert.Dense(d), k).worker()
 		for j, got := range residuals(m, d, targets) {
-			if plain := w.pursuitAlone(dense(targets).Row(j)); got > plain+1e-5*squaredNorm(targets[j]) {
+			if plain := w.pursuitAlone(convert.Dense(targets).Row(j)); got > plain+1e-5*squaredNorm(targets[j]) {
 				t.Fatalf("row %d: residual %g, the pursuit alone %g", j, got, plain)
 			}
 		}
@@ -181,13 +182,13 @@ func TestLawsonHanson(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
 		n := rapid.IntRange(1, 7).Draw(t, "n")
-		d := normal(rng, n, 8, 1)
+		d := convert.Normal(rng, n, 8, 1)
 		for _, row := range d {
 			for k := range row {
 				row[k] += 2 * d[0][k] // a common direction
 			}
 		}
-		target := normal(rng, 1, 8, 1)
+		target := convert.Normal(rng, 1, 8, 1)
 		gram, b := d.Mul(d.T()), d.Mul(target.T()).T()[0]
 		small := newActive(n)
 		for i := range n {
@@ -212,8 +213,8 @@ func TestGradientVanishesOnTheSupport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
 		d, targets := problem(rng, 3, rapid.IntRange(1, 25).Draw(t, "N'"), 9, 1)
-		m := Rows(dense(d), dense(targets), 4)
-		gradient := targets.Plus(-1, matrixOf(m).Mul(d)).Mul(d.T())
+		m := Rows(convert.Dense(d), convert.Dense(targets), 4)
+		gradient := targets.Plus(-1, convert.FromCSR(m).Mul(d)).Mul(d.T())
 		for j := range targets {
 			cols, _ := m.Row(j)
 			for _, c := range cols {
@@ -231,7 +232,7 @@ func TestAllEntriesAllowed(t *testing.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
 		n := rapid.IntRange(1, 9).Draw(t, "N'")
 		d, targets := problem(rng, 3, n, 12, 1)
-		m := Rows(dense(d), dense(targets), n+rapid.IntRange(0, 3).Draw(t, "more"))
+		m := Rows(convert.Dense(d), convert.Dense(targets), n+rapid.IntRange(0, 3).Draw(t, "more"))
 		for j, got := range residuals(m, d, targets) {
 			if best := bestOfAll(d, targets[j], n); got > best+1e-4*squaredNorm(targets[j]) {
 				t.Fatalf("row %d: residual %g, optimum %g", j, got, best)
@@ -243,7 +244,7 @@ func TestAllEntriesAllowed(t *testing.T) {
 func TestDegenerateProblems(t *testing.T) {
 	d := reference.Matrix{{1, 0}, {1, 0}, {0, 0}, {0, 2}} // a row twice and a row of zeros
 	targets := reference.Matrix{{0, 0}, {-1, -1}, {3, 0}, {2, 4}}
-	m := Rows(dense(d), dense(targets), 4)
+	m := Rows(convert.Dense(d), convert.Dense(targets), 4)
 	checkForm(t, m, 4)
 	for j, want := range []float64{0, 2, 0, 0} {
 		if got := residuals(m, d, targets)[j]; math.Abs(got-want) > 1e-6 {
@@ -255,7 +256,7 @@ func TestDegenerateProblems(t *testing.T) {
 			t.Errorf("row %d has %d entries, want %d", j, got, want)
 		}
 	}
-	if m := Rows(dense(d), graph.NewDense(0, 2), 1); m.Rows != 0 || m.Cols != 4 {
+	if m := Rows(convert.Dense(d), graph.NewDense(0, 2), 1); m.Rows != 0 || m.Cols != 4 {
 		t.Errorf("no targets give M %d×%d", m.Rows, m.Cols)
 	}
 }
@@ -263,7 +264,7 @@ func TestDegenerateProblems(t *testing.T) {
 // A row of M is the same bits alone and among others, so that a node can be given one later.
 func TestRowsAreIndependent(t *testing.T) {
 	d, targets := problem(stream(1), 300, 150, 90, 1)
-	dictionary, all := dense(d), dense(targets)
+	dictionary, all := convert.Dense(d), convert.Dense(targets)
 	together := Rows(dictionary, all, 4)
 	for j := range 300 {
 		alone := Rows(dictionary, all.Take([]int32{int32(j)}), 4)

@@ -37,7 +37,7 @@ var only = []struct {
 	{"dataset", []string{"graph", "infer", "dataset/pickle"}},
 	{"dataset/pickle", nil},
 	{"dataset/parquet", []string{"dataset"}},
-	{"trainer/internal/convert", []string{"graph", "internal/reference"}},
+	{"internal/reference/convert", []string{"graph", "internal/reference"}},
 	{"trainer/report", []string{"trainer/eval", "artifact", "infer"}},
 	{"trainer/merge", []string{"dataset", "event", "graph"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph"}},
@@ -73,7 +73,7 @@ var users = []struct {
 
 // testOnly are packages that only tests, and each other, import: internal/chaos is a test as a program. So are packages whose
 // names end in test.
-var testOnly = []string{"internal/reference", "trainer/internal/convert", "event/eventpb", "internal/harness", "internal/chaos"}
+var testOnly = []string{"internal/reference", "internal/reference/convert", "event/eventpb", "internal/harness", "internal/chaos"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
 var never = []struct {

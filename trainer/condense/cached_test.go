@@ -9,7 +9,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 // Section 7: 2C+1 numbers a node for SGC, hidden+C for a model with hidden units; M is of the size of its entries.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/trainer/product"
 )
 
 // Clusters assign nodes of T to synthetic nodes. The clusters of a class stand together, classes in order.
@@ -75,6 +76,21 @@ func (c *Clusters) Join(points *graph.Dense, predicted []int32) *Clusters {
 	return out
 }
 
+// Averages are the weights of Membership as dense columns, N×N', in which means over clusters are propagated.
+func (c *Clusters) Averages() *graph.Dense { return columns(c.Membership()) }
+
+// columns are the rows of m as dense columns.
+func columns(m *graph.CSR) *graph.Dense {
+	out := graph.NewDense(m.Cols, m.Rows)
+	for k := range m.Rows {
+		nodes, vals := m.Row(k)
+		for p, j := range nodes {
+			out.Row(int(j))[k] = vals[p]
+		}
+	}
+	return out
+}
+
 // centroids are the means of the points of each cluster, N'×p.
 func (c *Clusters) centroids(points *graph.Dense) *graph.Dense {
 	return graph.Mul(c.Membership(), points)
@@ -102,27 +118,16 @@ func (c *Clusters) Membership() *graph.CSR {
 // Adjacency is A' of an unweighted graph: edges between two clusters over √(size·size), N'×N', zero diagonal. Edges of
 // nodes that are in no cluster are left out.
 func (c *Clusters) Adjacency(adj *graph.CSR) *graph.CSR {
-	n := len(c.Size)
-	members := c.Membership()
-	out := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), Val: []float32{}}
-	count := make([]int, n) // edges from the cluster under way, by the other cluster
-	for a := range n {
-		nodes, _ := members.Row(a)
-		for _, i := range nodes {
-			cols, _ := adj.Row(int(i))
-			for _, j := range cols {
-				if b := c.Of[j]; b >= 0 && int(b) != a {
-					if count[b]++; count[b] == 1 {
-						out.ColIdx = append(out.ColIdx, b)
-					}
-				}
+	members := MembershipMapping(c)
+	edges := product.Of(product.Of(members.Transpose(), adj), members) // counts of a few million are exact in float32
+	out := &graph.CSR{Rows: edges.Rows, Cols: edges.Cols, RowPtr: make([]int, edges.Rows+1), Val: []float32{}}
+	for a := range edges.Rows {
+		others, counts := edges.Row(a)
+		for p, b := range others {
+			if int(b) != a {
+				out.ColIdx = append(out.ColIdx, b)
+				out.Val = append(out.Val, float32(float64(counts[p])/math.Sqrt(float64(c.Size[a])*float64(c.Size[b]))))
 			}
-		}
-		row := out.ColIdx[out.RowPtr[a]:]
-		slices.Sort(row)
-		for _, b := range row {
-			out.Val = append(out.Val, float32(float64(count[b])/math.Sqrt(float64(c.Size[a])*float64(c.Size[b]))))
-			count[b] = 0
 		}
 		out.RowPtr[a+1] = len(out.ColIdx)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 // world is a random graph with points, of which some nodes have a label and the others a prediction.

@@ -3,6 +3,7 @@ package condense
 import (
 	"math"
 
+	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/trainer/features"
 )
@@ -18,11 +19,9 @@ type Input struct {
 
 // Condensed is what a method gives.
 type Condensed struct {
-	Adj        *graph.CSR   // A', N'×N' symmetric ≥ 0, zero diagonal
-	X          *graph.Dense // X', N'×d, preprocessed
-	Labels     []int32      // Y', N', ascending
-	M          *graph.CSR   // M, N×N'; nil: deploys on T only
-	Attachment string       // what M was made for, as the artifact has it: "joint" or "frozen"
+	artifact.Synthetic            // S: A', X' and Y', classes ascending
+	M                  *graph.CSR // N×N'; nil: deploys on T only
+	Attachment         string     // what M was made for, as the artifact has it: "joint" or "frozen"
 }
 
 // MembershipMapping is M of the cluster method, N×N': 1 at each node's cluster, the rows of nodes in none empty.
@@ -56,49 +55,6 @@ func (c *Clusters) weightedMembership(weights []float32) *graph.CSR {
 		}
 	}
 	return m
-}
-
-// through returns g·op, n×N for g n×N and op N×N, row by row (Gustavson, 1978): it takes as many multiplications as there
-// are ways from a row of g through op. Means over clusters stay sparse by it for a hop or two, and features never have to
-// be propagated.
-func through(g, op *graph.CSR) *graph.CSR {
-	out := &graph.CSR{Rows: g.Rows, Cols: op.Cols, RowPtr: make([]int, g.Rows+1)}
-	rows := make([]sparseRow, g.Rows)
-	graph.ParallelRows(g.Rows, g.NNZ()*(1+op.NNZ()/max(1, op.Rows)), func(lo, hi int) {
-		acc := make([]float32, op.Cols)
-		for i := lo; i < hi; i++ {
-			rows[i] = rowThrough(acc, g, op, i)
-		}
-	})
-	for i, r := range rows {
-		out.ColIdx, out.Val = append(out.ColIdx, r.cols...), append(out.Val, r.vals...)
-		out.RowPtr[i+1] = len(out.ColIdx)
-	}
-	return out
-}
-
-type sparseRow struct {
-	cols []int32
-	vals []float32
-}
-
-// rowThrough computes row i of g·op; acc is zero before and after.
-func rowThrough(acc []float32, g, op *graph.CSR, i int) sparseRow {
-	nodes, weights := g.Row(i)
-	for p, j := range nodes {
-		cols, vals := op.Row(int(j))
-		for q, c := range cols {
-			acc[c] += weights[p] * vals[q]
-		}
-	}
-	var r sparseRow
-	for c, v := range acc {
-		if v != 0 {
-			r.cols, r.vals = append(r.cols, int32(c)), append(r.vals, v)
-			acc[c] = 0
-		}
-	}
-	return r
 }
 
 // invSqrtDegrees are 1/√D_j, D_j the degree of j including its self-loop.

@@ -25,8 +25,8 @@ func coreset(in Input, choose func(nodes []int32, k int) []int) *Condensed {
 	}
 	c.count()
 	// Clusters of one node each: their edges are the induced subgraph, their means the nodes themselves.
-	return &Condensed{Adj: c.Adjacency(in.Adj), X: in.X.Combine(c.Membership()), Labels: c.Labels, M: MembershipMapping(c),
-		Attachment: artifact.AttachJoint}
+	s := artifact.Synthetic{Adj: c.Adjacency(in.Adj), X: in.X.Combine(c.Membership()), Labels: c.Labels}
+	return &Condensed{Synthetic: s, M: MembershipMapping(c), Attachment: artifact.AttachJoint}
 }
 
 // byClass are the labelled nodes of each class, ascending.

@@ -2,6 +2,7 @@ package condense
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -12,8 +13,8 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/features"
-	"rivulet/trainer/internal/convert"
 )
 
 // input gives a drawn world features.
@@ -41,23 +42,16 @@ func chosenBy(m *graph.CSR) []int32 {
 	return out
 }
 
-func methods(seed uint64) map[string]func(in Input) *Condensed {
-	return map[string]func(in Input) *Condensed{
-		"random":  func(in Input) *Condensed { return Random(in, stream(seed)) },
-		"degree":  Degree,
-		"herding": Herding,
-		"kcenter": KCenter,
-	}
-}
+var coresets = map[string]func(Input, *rand.Rand) *Condensed{"random": Random, "degree": Degree, "herding": Herding, "kcenter": KCenter}
 
 // Section 7: S is the subgraph that the chosen nodes induce, M their one-hot rows; each class gets its share of its own
 // labelled nodes; attachment is joint.
 func TestSection7CoresetIsInducedSubgraph(t *testing.T) {
-	for name, method := range methods(5) {
+	for name, method := range coresets {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				in, w, x := drawInput(t)
-				got := method(in)
+				got := method(in, stream(5))
 				nodes := chosenBy(got.M)
 				if slices.Contains(nodes, -1) || got.M.NNZ() != len(nodes) || got.M.Rows != len(w.labels) {
 					t.Fatalf("M of %d rows and %d entries reaches nodes %v", got.M.Rows, got.M.NNZ(), nodes)
@@ -132,7 +126,7 @@ func TestSection7Random(t *testing.T) {
 func TestSection7Degree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, w, _ := drawInput(t)
-		nodes := chosenBy(Degree(in).M)
+		nodes := chosenBy(Degree(in, nil).M)
 		degree := w.adj.RowSums()
 		for _, j := range nodes {
 			for i, y := range w.labels {

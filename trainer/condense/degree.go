@@ -2,11 +2,12 @@ package condense
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 )
 
 // Degree chooses the nodes of each class with the most neighbours in T, of equals the first.
-func Degree(in Input) *Condensed {
+func Degree(in Input, _ *rand.Rand) *Condensed {
 	return coreset(in, func(nodes []int32, k int) []int {
 		order := make([]int, len(nodes))
 		for at := range order {

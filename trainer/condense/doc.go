@@ -16,9 +16,8 @@
 //	Cluster, Clusters.Join  labelled nodes by k-means within their class, the others to the nearest centroid of the class
 //	                        that a model predicts
 //	Membership, Adjacency   means over clusters (X' = Membership·X) and A'
-//	Messages, ScalesOf      t_j: what an arrival reads of node j, each block weighed by what it makes of it
+//	MessagesOf              t_j: what an arrival reads of node j, each block weighed by what it makes of it
 //	Dictionary              t' of clusters, and M solved against it, row by row (package infer/nnls)
-//	SolveMapping            the same for messages of any kind
 //
 // Notation as in package infer; a cluster is a synthetic node.
 //

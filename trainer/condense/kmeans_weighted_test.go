@@ -9,7 +9,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 // weightsOf are positive and some of them tiny, as of nodes that next to nobody reads.

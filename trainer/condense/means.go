@@ -6,6 +6,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/trainer/features"
+	"rivulet/trainer/product"
 )
 
 // operator is how one architecture passes messages, as [artifact.OperatorMeans] has it.
@@ -44,7 +45,7 @@ func Means(adj *graph.CSR, x *features.Factored, c *Clusters, w []float32) *arti
 			in[j], scaled[j], back[j] = float32(op.in(float64(degree))), float32(op.in(met)), float32(op.in(met)*op.out(met))
 		}
 		out.Operators[name] = artifact.OperatorMeans{
-			PX:     x.Combine(through(g, op.received(adj, in, scaled, degrees))),
+			PX:     x.Combine(product.Of(g, op.received(adj, in, scaled, degrees))),
 			Scaled: x.Combine(scaleColumns(g, scaled)),
 			Scale:  times1(g, scaled),
 			Back:   times1(g, back),

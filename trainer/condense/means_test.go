@@ -11,8 +11,8 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/features"
-	"rivulet/trainer/internal/convert"
 )
 
 // scales are in and out of a node of degree deg in the graph as it is (met 0) or with one neighbour more (met 1), as

@@ -46,14 +46,8 @@ func (s Support) mean(f func(i int) float64) float64 {
 	return sum / edges
 }
 
-// Messages are t_j, N×p: what of every node of T an arrival reads, in the units of its effect on the logits (docs/algorithm.md,
-// section 5, step 3). tables are the model's on T.
-func Messages(m infer.Model, tables *infer.Tables, s Support) *graph.Dense {
-	parts := MessagesOf(m, tables, s)
-	return parts.Of(tables)
-}
-
-// MessagesOf measures on the support nodes how the tables of a model become messages:
+// MessagesOf measures on the support nodes how the tables of a model become messages, what of every node of T an arrival reads, in
+// the units of its effect on the logits (docs/algorithm.md, section 5, step 3). tables are the model's on T.
 //
 //	SGC                    [u1 W̄, s0·u0 W̄, cs·c]
 //	GCN, GraphSAGE, Cheby  [u1 less its class mean, u0·P0, c·Pc]
@@ -61,8 +55,7 @@ func Messages(m infer.Model, tables *infer.Tables, s Support) *graph.Dense {
 func MessagesOf(m infer.Model, tables *infer.Tables, s Support) infer.Messages {
 	switch m := m.(type) {
 	case *infer.SGC:
-		scales := ScalesOf(s.Batch, s.Pre.Fold(m.W).Apply(s.Batch.X))
-		return infer.Messages{U: []infer.Part{{Scale: scales.Hop}, {Scale: 1}}, C: infer.Part{Scale: scales.Back}}
+		return sgcMessages(m, s)
 	case *infer.APPNP:
 		return appnpMessages(m, tables, s)
 	}

@@ -90,7 +90,8 @@ func TestSection5MessagesWeighEffects(t *testing.T) {
 	for _, m := range w.models(t, d, h, c)[1:4] {
 		t.Run(m.Name(), func(t *testing.T) {
 			tables := m.Tables(w.adj, infer.Ready(w.x))
-			got := Messages(m, tables, w.support)
+			parts := MessagesOf(m, tables, w.support)
+			got := parts.Of(tables)
 			if want := c + min(firstEffects, h) + min(backEffects, h); got.Rows != n || got.Cols != want {
 				t.Fatalf("messages are %d×%d, want %d×%d", got.Rows, got.Cols, n, want)
 			}

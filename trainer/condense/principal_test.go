@@ -9,8 +9,8 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/features"
-	"rivulet/trainer/internal/convert"
 )
 
 // spectrum are the eigenvalues of m mᵀ, ascending.
@@ -26,6 +26,9 @@ func spectrum(m reference.Matrix) []float64 {
 	return eigen.Values(nil)
 }
 
+// squared is Â²X.
+func squared(x *features.Factored, hat *graph.CSR) features.Design { return x.Design(hat, hat) }
+
 // From a projection that spans all of Â²X the coordinates are exact: as many columns as Â²X has keep all distances, fewer
 // keep the largest eigenvalues, each in a column of its own.
 func TestPrincipalCoordinates(t *testing.T) {
@@ -38,7 +41,7 @@ func TestPrincipalCoordinates(t *testing.T) {
 		want := op.Mul(op.Mul(x)) // Â²X
 		points := convert.Dense(want.Mul(convert.Normal(rng, d, p, 1)))
 		factored := features.Factor(convert.Features(x, rapid.Bool().Draw(t, "sparse")), &infer.Preprocess{Kind: infer.None, Scale: 1})
-		got := convert.Matrix(principal(points, factored, graph.Normalised(convert.Pattern(adj)), keep))
+		got := convert.Matrix(principal(points, squared(factored, graph.Normalised(convert.Pattern(adj))), keep))
 
 		gram, exact := got.Mul(got.T()), want.Mul(want.T())
 		if keep >= d {
@@ -68,7 +71,7 @@ func TestPrincipalCoordinatesOfManyColumns(t *testing.T) {
 	op := reference.AHat(adj)
 	want := op.Mul(op.Mul(x))
 	factored := features.Factor(convert.Features(x, true), &infer.Preprocess{Kind: infer.None, Scale: 1})
-	got := convert.Matrix(principal(convert.Dense(want.Mul(convert.Normal(rng, d, p, 1))), factored, graph.Normalised(convert.Pattern(adj)), d))
+	got := convert.Matrix(principal(convert.Dense(want.Mul(convert.Normal(rng, d, p, 1))), squared(factored, graph.Normalised(convert.Pattern(adj))), d))
 	if g := convert.Gap(got.Mul(got.T()), want.Mul(want.T())); g > 1e-3 {
 		t.Errorf("inner products differ by %g from those of Â²X", g)
 	}
@@ -77,7 +80,7 @@ func TestPrincipalCoordinatesOfManyColumns(t *testing.T) {
 // Points without any spread have no directions; their coordinates are zeros, not a division by zero.
 func TestPrincipalOfNothing(t *testing.T) {
 	x := features.Factor(graph.Features{Dense: graph.NewDense(4, 3)}, &infer.Preprocess{Kind: infer.None, Scale: 1})
-	got := principal(graph.NewDense(4, 5), x, graph.Normalised(&graph.CSR{Rows: 4, Cols: 4, RowPtr: make([]int, 5)}), 2)
+	got := principal(graph.NewDense(4, 5), squared(x, graph.Normalised(&graph.CSR{Rows: 4, Cols: 4, RowPtr: make([]int, 5)})), 2)
 	if g := convert.Gap(convert.Matrix(got), reference.New(4, got.Cols)); got.Rows != 4 || g > 0 {
 		t.Errorf("coordinates %v", got)
 	}

@@ -101,8 +101,8 @@ func TestSection9BaselinesOnCora(t *testing.T) {
 		onT := c.model.Tables(c.in.Adj, c.inputs)
 		clusters, onS := c.clusterMethod(t, onT, stream(seed))
 		for mode := range c.test {
-			for name, method := range methods(seed) {
-				s := method(c.in)
+			for name, method := range coresets {
+				s := method(c.in, stream(seed))
 				count(name, mode, c.accuracy(mode, c.model.Joint(s.Adj, infer.Ready(s.X), c.pre), s.M))
 			}
 			count("vng", mode, c.accuracy(mode, c.model.Frozen(v.Tables(c.model), c.pre), v.M))

@@ -5,37 +5,15 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/nnls"
 )
 
-// MessageScales weigh the tables of SGC in the solve for M by what an arrival makes of them (docs/algorithm.md, section 5,
-// step 3), over the edges between support nodes and T.
-type MessageScales struct {
-	Hop  float32 // s0 = RMS of 1/D_i
-	Back float32 // cs = RMS of ‖z_i‖/√D_i, z_i less its mean over classes
-}
-
-// ScalesOf measures the scales on the support nodes attached to T; z are their projected features (n×C).
-func ScalesOf(support *infer.Batch, z *graph.Dense) MessageScales {
-	hop, back, edges := 0.0, 0.0, 0.0
-	for i := range support.Len() {
-		known := float64(support.Known[i])
-		degree := 1 + known
-		if support.Adj != nil {
-			degree += float64(support.Adj.RowLen(i))
-		}
-		norm := 0.0
-		for _, v := range centred(z.Row(i)) {
-			norm += float64(v) * float64(v)
-		}
-		hop += known / (degree * degree)
-		back += known * norm / degree
-		edges += known
-	}
-	if edges == 0 {
-		return MessageScales{Hop: 1, Back: 1} // nothing to measure on: as for arrivals with unit degree and features
-	}
-	return MessageScales{Hop: float32(math.Sqrt(hop / edges)), Back: float32(math.Sqrt(back / edges))}
+// sgcMessages weigh the tables of SGC by what an arrival makes of them, over the edges between support nodes and T: [u1, s0·u0, cs·c]
+// with s0 = RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i, z_i = x_i W less its mean over classes. Without edges both are 1.
+func sgcMessages(m *infer.SGC, s Support) infer.Messages {
+	z := s.Pre.Fold(m.W).Apply(s.Batch.X)
+	hop := s.mean(func(i int) float64 { return 1 / sq(s.degree(i)+1) })
+	back := s.mean(func(i int) float64 { return squaredLength(centred(z.Row(i))) / (s.degree(i) + 1) })
+	return infer.Messages{U: []infer.Part{{Scale: float32(math.Sqrt(hop))}, {Scale: 1}}, C: infer.Part{Scale: float32(math.Sqrt(back))}}
 }
 
 // centred is a row less its mean: what softmax sees of it.
@@ -49,12 +27,6 @@ func centred(row []float32) []float32 {
 		out[k] = v - mean
 	}
 	return out
-}
-
-// SolveMapping finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' mean
-// messages that is nearest to j's own, min ‖t_j − m·t'‖². weights are w_j (N), by which the means are taken.
-func SolveMapping(messages *graph.Dense, c *Clusters, weights []float32, k int) *graph.CSR {
-	return nnls.Rows(ClusterMeans(messages, c, weights), messages, k)
 }
 
 // ClusterMeans are the weighted means of the rows of each cluster, N'×p; nodes in no cluster are left out.

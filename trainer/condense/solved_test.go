@@ -8,7 +8,7 @@ import (
 
 	"rivulet/infer"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 // lessMean is W̄'s effect on a row: less its mean over classes.
@@ -59,16 +59,19 @@ func TestSection5Messages(t *testing.T) {
 			}
 		}
 		batch.Adj = convert.Pattern(among)
-		s := ScalesOf(batch, convert.Dense(support.Mul(w)))
+		model := &infer.SGC{W: convert.Dense(w), B: make([]float32, c)}
+		plain := Support{Batch: batch, Pre: &infer.Preprocess{Kind: infer.None, Scale: 1}}
+		parts := MessagesOf(model, nil, plain)
+		atHop, atBack := float64(parts.U[0].Scale), float64(parts.C.Scale)
 		if edges == 0 {
-			if (s != MessageScales{1, 1}) {
-				t.Fatalf("scales %+v without support edges, want 1 and 1", s)
+			if atHop != 1 || atBack != 1 {
+				t.Fatalf("scales %v and %v without support edges, want 1 and 1", atHop, atBack)
 			}
 			return
 		}
 		s0, cs := math.Sqrt(hop/edges), math.Sqrt(back/edges)
-		if math.Abs(float64(s.Hop)-s0) > 1e-5*s0 || math.Abs(float64(s.Back)-cs) > 1e-4*cs {
-			t.Fatalf("scales %+v, want %v and %v", s, s0, cs)
+		if math.Abs(atHop-s0) > 1e-5*s0 || math.Abs(atBack-cs) > 1e-4*cs {
+			t.Fatalf("scales %v and %v, want %v and %v", atHop, atBack, s0, cs)
 		}
 
 		tables := reference.SGCTables(adj, lessMean(x.Mul(w)))
@@ -81,9 +84,8 @@ func TestSection5Messages(t *testing.T) {
 			}
 			return cs * tables.C[j][0]
 		})
-		model := &infer.SGC{W: convert.Dense(w), B: make([]float32, c)}
-		plain := Support{Batch: batch, Pre: &infer.Preprocess{Kind: infer.None, Scale: 1}}
-		got := Messages(model, model.Tables(convert.Pattern(adj), infer.Ready(convert.Dense(x))), plain)
+		onT := model.Tables(convert.Pattern(adj), infer.Ready(convert.Dense(x)))
+		got := parts.Of(onT)
 		if g := convert.Gap(convert.Matrix(got), want); g > 1e-4 {
 			t.Fatalf("messages are off by %g", g)
 		}
@@ -105,7 +107,8 @@ func TestSection5MappingOfSingletons(t *testing.T) {
 	const n = 6
 	messages := convert.Dense(convert.Normal(stream(2), n, 9, 1))
 	c := &Clusters{Of: []int32{0, 1, 2, 3, 4, 5}, Size: []int{1, 1, 1, 1, 1, 1}, Labels: make([]int32, n)}
-	m := SolveMapping(messages, c, []float32{1, 2, 3, 4, 5, 6}, 4)
+	d := Dictionary{Clusters: ClusterMeans(messages, c, []float32{1, 2, 3, 4, 5, 6}), nodes: messages}
+	m := d.Solve(4)
 	eye := reference.At(n, n, func(i, j int) float64 {
 		if i == j {
 			return 1

@@ -53,23 +53,21 @@ func NewVNG(in Input, rng *rand.Rand) (*VNG, error) {
 	}
 	hat := graph.Normalised(in.Adj)
 	if in.Points.Cols > vngColumns {
-		in.Points = principal(in.Points, in.X, hat, vngColumns)
+		in.Points = principal(in.Points, in.X.Design(hat, hat), vngColumns)
 	}
 	v := &VNG{Clusters: virtualNodes(in, weights, rng)}
-	hop := v.Clusters.weightedMembership(weights)
+	design, hop := in.X.Design(), columns(v.Clusters.weightedMembership(weights))
 	h := make([]*graph.Dense, 3) // X', H1', H2'
 	for k := range h {
-		h[k] = in.X.Combine(hop)
-		if k < 2 {
-			hop = through(hop, hat)
-		}
+		h[k] = design.Adjoint(hop).Transposed()
+		hop = graph.Mul(hat, hop)
 	}
 	var err error
 	if v.Q, err = carry(h[0], h[1], h[2]); err != nil {
 		return nil, fmt.Errorf("vng: fitting the operator of %d virtual nodes: %w", len(v.Clusters.Size), err)
 	}
-	v.Condensed = Condensed{Adj: v.Clusters.Adjacency(in.Adj), X: h[0], Labels: v.Clusters.Labels,
-		M: v.Clusters.mapping(func(j int) float32 { return invSqrt[j] }), Attachment: artifact.AttachFrozen}
+	s := artifact.Synthetic{Adj: v.Clusters.Adjacency(in.Adj), X: h[0], Labels: v.Clusters.Labels}
+	v.Condensed = Condensed{Synthetic: s, M: v.Clusters.mapping(func(j int) float32 { return invSqrt[j] }), Attachment: artifact.AttachFrozen}
 	return v, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 func mustVNG(t interface{ Fatal(...any) }, in Input, seed uint64) *VNG {
@@ -163,20 +163,4 @@ func TestSection7VNGLabels(t *testing.T) {
 	if got, want := majorities(of, centres, labels, 3), []int32{2, 0, 0, 1}; !slices.Equal(got, want) {
 		t.Errorf("Y' is %v, want %v", got, want)
 	}
-}
-
-// Products of means with an operator, hop by hop, are those of dense matrices.
-func TestThrough(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rng := stream(rapid.Uint64().Draw(t, "seed"))
-		n, k := rapid.IntRange(1, 12).Draw(t, "N"), rapid.IntRange(1, 5).Draw(t, "rows")
-		g, op := convert.Normal(rng, k, n, 0.4), convert.Normal(rng, n, n, 0.3)
-		got := through(convert.Sparse(g, k, n), convert.Sparse(op, n, n))
-		if err := got.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		if gap := convert.Gap(convert.FromCSR(got), g.Mul(op)); gap > 1e-5 {
-			t.Fatalf("g·op is off by %g", gap)
-		}
-	})
 }

@@ -2,4 +2,14 @@
 // pre(X) in factored form, so that a sparse X is never made dense.
 //
 //	pre(X) = X̄ diag(f) − 1·oᵀ      X̄ N×d: raw rows, over their norm for l2-center and l1;  f d: column factors;  o d: offsets
+//
+// There are three forms of pre(X)·W, each for a reason:
+//
+//	infer.Projection   rows as they arrive: each has the same bits whatever the batch, and its norm is found on the way; infer.Inputs
+//	                   are the nodes of a graph seen through it, or through S's X', which is preprocessed already
+//	Factored           T's rows, normed once: sums of rows, G·pre(X), and blocks of columns
+//	Design             T's rows under a fit: F·W and FᵀG by turns, F = P·pre(X) and never formed; package fit leaves features out
+//	                   of it by putting other rows beneath
+//
+// [Principal] finds a design's principal directions.
 package features

@@ -7,11 +7,12 @@ import (
 	"rivulet/infer"
 )
 
-// Factored is pre(X) as X̄ diag(f) − 1·oᵀ.
+// Factored is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [infer.Projection] it norms each row once, for all that training reads of it, and
+// gives products from the left.
 type Factored struct {
 	Raw    graph.Features // X̄, N×d
-	Factor []float32      // f, d
-	Offset []float32      // o, d
+	Factor []float32      // f, d; nil after Scaled: ones
+	Offset []float32      // o, d; nil after Scaled of dense features: zeros
 }
 
 // Factor applies a preprocessing to raw features.
@@ -38,6 +39,20 @@ func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
 		}
 	}
 	return f
+}
+
+// Scaled is the same with the factors in the values, X̃ = X̄ diag(f), and of dense features with the offsets too: X̃ = pre(X).
+// Features that are read in every epoch are scaled once by it, and dropout of X̃ is that of the features.
+func (f *Factored) Scaled() *Factored {
+	x := f.Raw.Sparse
+	if x == nil {
+		return &Factored{Raw: graph.Features{Dense: f.Block(0, f.Raw.Cols())}}
+	}
+	out := &graph.CSR{Rows: x.Rows, Cols: x.Cols, RowPtr: x.RowPtr, ColIdx: x.ColIdx, Val: make([]float32, x.NNZ())}
+	for p, c := range x.ColIdx {
+		out.Val[p] = f.Factor[c] * value(x.Val, p)
+	}
+	return &Factored{Raw: graph.Features{Sparse: out}, Offset: f.Offset}
 }
 
 // unitRows returns x with rows of unit L2 norm; rows of zeros stay.

@@ -11,7 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 var kinds = []string{infer.L2Center, infer.L1, infer.Standardize, infer.None}

@@ -7,7 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 // Sums over weighted nodes are rows of G·pre(X), and are added to what is there.

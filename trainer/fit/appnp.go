@@ -37,7 +37,7 @@ type pageRank struct {
 func (r *pageRank) params() []*param { return []*param{r.w, r.b} }
 
 func (r *pageRank) forward(hidden *graph.Dense) *graph.Dense {
-	start := Explicit{hidden}.Forward(r.w.value)
+	start := Explicit{X: hidden}.Forward(r.w.value)
 	addToRows(start, r.b.value.Data)
 	z, next := start.Clone(), graph.NewDense(start.Rows, start.Cols)
 	for range r.hops {
@@ -63,6 +63,6 @@ func (r *pageRank) backward(hidden, g *graph.Dense) *graph.Dense {
 	}
 	graph.Add(sum.Data, g.Data)
 	r.b.grad = columnSums(sum)
-	r.w.grad = transposed(matrix{x: sum}.adjoint(hidden))
+	r.w.grad = matrix{x: sum}.adjoint(hidden).Transposed()
 	return timesTransposed(sum, r.w.value)
 }

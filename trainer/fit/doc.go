@@ -31,9 +31,9 @@
 //	gnn.go               problem, options, loss, and the descent with its validations
 //	gnn_network.go       what the models share: first layer, relu, dropout, the convolution of the second layer
 //	gcn.go … appnp.go    a model each: its inputs, its second layer, and how its weights become a model of package infer
-//	adam.go              parameters, their start, Adam
+//	param.go             parameters, their start and their steps
 //	gnn_problem.go       T and S as problems;  operators.go: P
-//	gnn_inputs.go        pre(X) and P·pre(X) with dropout;  gnn_products.go: wide products, dropout masks
+//	gnn_inputs.go        pre(X) with dropout;  gnn_products.go: wide products, dropout masks
 //
 // All sums have one order, so that the same data, options and build give the same weights on any number of processors.
 package fit

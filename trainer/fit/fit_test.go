@@ -13,8 +13,8 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/features"
-	"rivulet/trainer/internal/convert"
 )
 
 // loss is the objective as it is printed, in float64 on explicit features.
@@ -64,7 +64,7 @@ func classification(rng *rand.Rand, n, d, classes int) (reference.Matrix, Proble
 		p.Labels = append(p.Labels, int32(y))
 		p.Weights = append(p.Weights, float32(1+rng.IntN(3)))
 	}
-	p.Design = Explicit{convert.Dense(f)}
+	p.Design = Explicit{X: convert.Dense(f)}
 	return f, p
 }
 
@@ -138,9 +138,9 @@ func TestSection3PropagatedRows(t *testing.T) {
 		x, hat, rows, want := world(t)
 		rng := rand.New(rand.NewPCG(5, 0))
 		w, g := convert.Normal(rng, want.Cols(), 3, 1), convert.Normal(rng, len(want), 3, 1)
-		designs := map[string]Design{"explicit": Explicit{propagatedRows(hat, x, rows)}, "chosen": NewPropagated(hat, x, rows)}
+		designs := map[string]Design{"explicit": Explicit{X: propagatedRows(hat, x, rows)}, "chosen": NewPropagated(hat, x, rows)}
 		if x.Raw.Sparse != nil {
-			designs["propagated"] = newPropagated(hat, x, rows)
+			designs["propagated"] = x.Design(hat, hat.Take(rows))
 		}
 		for name, f := range designs {
 			if n, d := f.Dims(); n != len(rows) || d != want.Cols() {
@@ -160,9 +160,9 @@ func TestSection3PropagatedRows(t *testing.T) {
 func TestSection3AdjointIsTheTranspose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, hat, rows, want := world(t)
-		f := Design(Explicit{propagatedRows(hat, x, rows)})
+		f := Design(Explicit{X: propagatedRows(hat, x, rows)})
 		if x.Raw.Sparse != nil {
-			f = newPropagated(hat, x, rows)
+			f = x.Design(hat, hat.Take(rows))
 		}
 		rng := rand.New(rand.NewPCG(6, 0))
 		w, g := convert.Dense(convert.Normal(rng, want.Cols(), 2, 1)), convert.Dense(convert.Normal(rng, len(want), 2, 1))
@@ -242,7 +242,7 @@ func TestWeightsAreRepetition(t *testing.T) {
 			repeated.Labels = append(repeated.Labels, p.Labels[i])
 		}
 	}
-	repeated.Design = Explicit{convert.Dense(rows)}
+	repeated.Design = Explicit{X: convert.Dense(rows)}
 	a, err := SGC(t.Context(), p, 1e-2, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestWeightsAreRepetition(t *testing.T) {
 // The bias is free: under a crushing weight decay W is 0 and the classes get their shares.
 func TestSection3BiasIsFree(t *testing.T) {
 	f := convert.Normal(rand.New(rand.NewPCG(10, 0)), 8, 3, 1)
-	m, err := SGC(t.Context(), Problem{Design: Explicit{convert.Dense(f)}, Labels: []int32{0, 0, 0, 0, 0, 0, 1, 1}, Classes: 2}, 1e4, nil)
+	m, err := SGC(t.Context(), Problem{Design: Explicit{X: convert.Dense(f)}, Labels: []int32{0, 0, 0, 0, 0, 0, 1, 1}, Classes: 2}, 1e4, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func BenchmarkDesign(b *testing.B) {
 			rows[i] = int32(i)
 		}
 		w := convert.Dense(convert.Normal(rng, d, classes, 1))
-		for name, f := range map[string]Design{"explicit": Explicit{propagatedRows(hat, x, rows)}, "propagated": newPropagated(hat, x, rows)} {
+		for name, f := range map[string]Design{"explicit": Explicit{X: propagatedRows(hat, x, rows)}, "propagated": x.Design(hat, hat.Take(rows))} {
 			b.Run(name+"/"+label(density), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -316,7 +316,7 @@ func label(density float64) string { return fmt.Sprintf("density=%g", density) }
 // A sample has rows of the problem with their labels and weights, each at most once; a small problem is its own sample.
 func TestSample(t *testing.T) {
 	x := graph.NewDense(50, 2)
-	p := Problem{Design: Explicit{x}, Labels: make([]int32, 50), Weights: make([]float32, 50), Classes: 50}
+	p := Problem{Design: Explicit{X: x}, Labels: make([]int32, 50), Weights: make([]float32, 50), Classes: 50}
 	for i := range 50 {
 		x.Row(i)[0], p.Labels[i], p.Weights[i] = float32(i), int32(i), float32(i)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/descent"
 )
 
 // Names of the two-layer models, as [infer.Model] gives them.
@@ -28,8 +29,8 @@ type GNNProblem struct {
 	Model      string     // gcn, sage, appnp or cheby
 	Hidden     int        // h, width of the hidden layer
 	Classes    int        // C
-	Propagated Inputs     // P·pre(X), n rows: what the first layer reads of the neighbours; not read for appnp
-	Self       Inputs     // pre(X), n rows: what it reads of the node itself; not read for gcn
+	Propagated Design     // P·pre(X), n rows: what the first layer reads of the neighbours; not read for appnp
+	Self       Design     // pre(X), n rows: what it reads of the node itself; not read for gcn
 	Hop        *graph.CSR // n×n, the P of every later layer; rows that no labelled node depends on may be empty
 	Labels     []int32    // n, −1: none
 	Weights    []float32  // n, ω_i ≥ 0, read where there is a label; nil: all 1
@@ -131,7 +132,6 @@ const (
 func descend(ctx context.Context, n *network, y *targets, o GNNOptions, validate func(infer.Model) (float64, error)) (infer.Model, Trace, error) {
 	var trace Trace
 	var best infer.Model
-	optimiser := adam{rate: o.LearningRate, weightDecay: o.WeightDecay}
 	for epoch := 1; epoch <= o.Epochs; epoch++ {
 		if err := ctx.Err(); err != nil {
 			return nil, trace, err
@@ -146,7 +146,9 @@ func descend(ctx context.Context, n *network, y *targets, o GNNOptions, validate
 		if checks {
 			loss += o.WeightDecay * n.squares()
 		}
-		optimiser.step(n.params())
+		for _, p := range n.params() {
+			p.step(o.LearningRate, o.WeightDecay)
+		}
 		if !checks {
 			continue
 		}
@@ -210,7 +212,7 @@ func (t *targets) loss(logits *graph.Dense) float64 {
 			clear(row)
 			continue
 		}
-		sum += float64(t.share[i]) * crossEntropy(row, int(y))
+		sum += float64(t.share[i]) * descent.CrossEntropy(row, int(y))
 		for c := range row {
 			row[c] *= t.share[i]
 		}

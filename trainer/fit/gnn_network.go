@@ -23,7 +23,7 @@ var networks = map[string]func(p *GNNProblem, rng *rand.Rand) *network{
 //
 //	∂L/∂W1_b = δ(F_b)ᵀ ∂L/∂p      ∂L/∂b1 = column sums of ∂L/∂p
 type network struct {
-	inputs []Inputs
+	inputs []Design
 	w1     []*param // d×h, one a block
 	b1     *param   // 1×h
 	head   head
@@ -48,7 +48,7 @@ type head interface {
 }
 
 // newNetwork draws the first layer.
-func newNetwork(p *GNNProblem, rng *rand.Rand, inputs ...Inputs) *network {
+func newNetwork(p *GNNProblem, rng *rand.Rand, inputs ...Design) *network {
 	n := &network{inputs: inputs, b1: bias(p.Hidden)}
 	for _, f := range inputs {
 		rows, d := f.Dims()
@@ -101,9 +101,9 @@ func (n *network) forward(o GNNOptions, epoch uint64) *graph.Dense {
 	n.dropped = n.dropped[:0]
 	var p *graph.Dense
 	for b, f := range n.inputs {
-		d := Design(f)
+		d := f
 		if o.InputDropout > 0 {
-			d = f.Drop(o.InputDropout, stream(o.Seed, epoch, streamInputs)) // blocks of one X lose the same entries
+			d = drop(f, o.InputDropout, stream(o.Seed, epoch, streamInputs)) // blocks of one X lose the same entries
 		}
 		n.dropped = append(n.dropped, d)
 		part := d.Forward(n.w1[b].value)
@@ -190,9 +190,9 @@ func (c *convolution) params() []*param {
 }
 
 func (c *convolution) forward(hidden *graph.Dense) *graph.Dense {
-	out := graph.Mul(c.hop, Explicit{hidden}.Forward(c.wn.value))
+	out := graph.Mul(c.hop, Explicit{X: hidden}.Forward(c.wn.value))
 	if c.ws != nil {
-		graph.Add(out.Data, Explicit{hidden}.Forward(c.ws.value).Data)
+		graph.Add(out.Data, Explicit{X: hidden}.Forward(c.ws.value).Data)
 	}
 	addToRows(out, c.b.value.Data)
 	return out
@@ -201,17 +201,17 @@ func (c *convolution) forward(hidden *graph.Dense) *graph.Dense {
 func (c *convolution) backward(hidden, g *graph.Dense) *graph.Dense {
 	c.b.grad = columnSums(g)
 	through := graph.Mul(c.hopT, g)
-	c.wn.grad = transposed(matrix{x: through}.adjoint(hidden))
+	c.wn.grad = matrix{x: through}.adjoint(hidden).Transposed()
 	back := timesTransposed(through, c.wn.value)
 	if c.ws != nil {
-		c.ws.grad = transposed(matrix{x: g}.adjoint(hidden))
+		c.ws.grad = matrix{x: g}.adjoint(hidden).Transposed()
 		graph.Add(back.Data, timesTransposed(g, c.ws.value).Data)
 	}
 	return back
 }
 
 // timesTransposed is g·wᵀ, n×h, for g n×C and w h×C.
-func timesTransposed(g, w *graph.Dense) *graph.Dense { return matrix{x: g}.forward(transposed(w)) }
+func timesTransposed(g, w *graph.Dense) *graph.Dense { return matrix{x: g}.forward(w.Transposed()) }
 
 func addToRows(m *graph.Dense, v []float32) {
 	for i := range m.Rows {

@@ -3,6 +3,7 @@ package fit
 import (
 	"rivulet/graph"
 	"rivulet/trainer/features"
+	"rivulet/trainer/product"
 )
 
 // Shape is what of a model does not follow from the data.
@@ -20,7 +21,7 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, c
 	op := OperatorOf(s.Model, adj)
 	p := GNNProblem{Model: s.Model, Hidden: s.Hidden, Classes: classes, Labels: labels, Alpha: s.Alpha, Hops: s.Hops, Hop: op}
 	if s.Model == modelAPPNP { // reads as far as it has hops
-		p.Self = NewInputs(x, nil)
+		p.Self = NewInputs(x)
 		return p
 	}
 	labelled := []int32{}
@@ -35,13 +36,13 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, c
 		p.Labels = take(labels, hidden)
 		read := reached(op, hidden) // nodes whose features are read
 		x = &features.Factored{Raw: x.Raw.Take(read), Factor: x.Factor, Offset: x.Offset}
-		all := NewInputs(x, nil).(*nodes)
-		p.Propagated = all.through(op.Submatrix(hidden, index(read, adj.Rows), len(read)))
-		p.Self = all.through(selection(hidden, index(read, adj.Rows), len(read)))
+		all := NewInputs(x)
+		p.Propagated = all.Through(op.Submatrix(hidden, index(read, adj.Rows), len(read)))
+		p.Self = all.Through(selection(hidden, index(read, adj.Rows), len(read)))
 		return p
 	}
-	all := NewInputs(x, nil).(*nodes)
-	p.Propagated, p.Self = all.through(op), all
+	all := NewInputs(x)
+	p.Propagated, p.Self = all.Through(op), all
 	return p
 }
 
@@ -95,65 +96,15 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 }
 
 // OnSynthetic poses the problem of W_S on N' clusters of the nodes of T (docs/algorithm.md, section 5, step 5). means (N'×N)
-// averages over clusters and cluster (N, −1: none) says where a neighbour counts:
+// averages over clusters and members (N×N') is 1 where a neighbour counts:
 //
-//	Propagated = means·P·pre(X)      Self = means·pre(X)      Hop = P' = means·P·I,  I_jc = 1 where cluster_j = c
+//	Propagated = means·P·pre(X)      Self = means·pre(X)      Hop = P' = means·P·members
 //
 // labels (N') are the clusters' classes, weights (N') their numbers of labelled nodes. means may be over the labelled nodes
 // alone while their neighbours count wherever they belong.
-func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means *graph.CSR, cluster, labels []int32, weights []float32, classes int) GNNProblem {
-	averaged := product(means, OperatorOf(s.Model, adj))
+func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means, members *graph.CSR, labels []int32, weights []float32, classes int) GNNProblem {
+	averaged := product.Of(means, OperatorOf(s.Model, adj))
 	return GNNProblem{Model: s.Model, Hidden: s.Hidden, Classes: classes, Alpha: s.Alpha, Hops: s.Hops,
-		Propagated: Explicit{x.Combine(averaged)}, Self: Explicit{x.Combine(means)},
-		Hop: contracted(averaged, cluster, means.Rows), Labels: labels, Weights: weights}
-}
-
-// product is a·b of sparse matrices, columns of a row in order.
-func product(a, b *graph.CSR) *graph.CSR {
-	return collect(a.Rows, b.Cols, func(i int, row []float32) {
-		nodes, vals := a.Row(i)
-		for p, j := range nodes {
-			cols, weights := b.Row(int(j))
-			for q, c := range cols {
-				row[c] += entry(vals, p) * entry(weights, q)
-			}
-		}
-	})
-}
-
-// contracted adds up the columns of each cluster.
-func contracted(m *graph.CSR, cluster []int32, clusters int) *graph.CSR {
-	return collect(m.Rows, clusters, func(i int, row []float32) {
-		cols, vals := m.Row(i)
-		for p, j := range cols {
-			if c := cluster[j]; c >= 0 {
-				row[c] += entry(vals, p)
-			}
-		}
-	})
-}
-
-// collect makes an r×c matrix of rows that fill adds up, without their zeros.
-func collect(r, c int, fill func(i int, row []float32)) *graph.CSR {
-	out := &graph.CSR{Rows: r, Cols: c, RowPtr: make([]int, r+1), Val: []float32{}}
-	row := make([]float32, c)
-	for i := range r {
-		clear(row)
-		fill(i, row)
-		for k, v := range row {
-			if v != 0 {
-				out.ColIdx, out.Val = append(out.ColIdx, int32(k)), append(out.Val, v)
-			}
-		}
-		out.RowPtr[i+1] = len(out.ColIdx)
-	}
-	return out
-}
-
-// entry is a value of a row; a pattern (nil) is all ones.
-func entry(vals []float32, p int) float32 {
-	if vals == nil {
-		return 1
-	}
-	return vals[p]
+		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)},
+		Hop: product.Of(averaged, members), Labels: labels, Weights: weights}
 }

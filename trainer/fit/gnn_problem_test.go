@@ -10,8 +10,8 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/features"
-	"rivulet/trainer/internal/convert"
 )
 
 // operator is P as section 2 has it, in float64.
@@ -91,9 +91,9 @@ func TestSection3InputsAreTheirProducts(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 0))
 		rectangular := convert.Normal(rng, 3, len(adj), 0.5)
 		for name, op := range map[string]reference.Matrix{"none": nil, "square": operator(modelSAGE, adj), "rectangular": rectangular} {
-			f, want := NewInputs(x, nil), pre
+			f, want := NewInputs(x), pre
 			if op != nil {
-				f, want = NewInputs(x, convert.Sparse(op, len(op), len(adj))), op.Mul(pre)
+				f, want = f.Through(convert.Sparse(op, len(op), len(adj))), op.Mul(pre)
 			}
 			if n, d := f.Dims(); n != len(want) || d != want.Cols() {
 				t.Fatalf("%s: %d×%d, want %d×%d", name, n, d, len(want), want.Cols())
@@ -141,10 +141,10 @@ func TestSection3DropoutIsOfEntries(t *testing.T) {
 			place++
 			return value - centre
 		})
-		self := NewInputs(x, nil)
-		checkProducts(t, "self", self.Drop(rate, seed), want)
-		checkProducts(t, "propagated", self.(*nodes).through(convert.Sparse(op, 4, n)).Drop(rate, seed), op.Mul(want))
-		checkProducts(t, "explicit", Explicit{convert.Dense(m)}.Drop(rate, seed), dropped(convert.Dense(m), rate, seed))
+		self := NewInputs(x)
+		checkProducts(t, "self", drop(self, rate, seed), want)
+		checkProducts(t, "propagated", drop(self.Through(convert.Sparse(op, 4, n)), rate, seed), op.Mul(want))
+		checkProducts(t, "explicit", drop(Explicit{X: convert.Dense(m)}, rate, seed), dropped(convert.Dense(m), rate, seed))
 	})
 }
 
@@ -223,7 +223,7 @@ func TestFewLabelsNeedFewNodes(t *testing.T) {
 			few := OnOriginal(shape, convert.Pattern(adj), x, labels, 2)
 			op := OperatorOf(model, convert.Pattern(adj))
 			all := GNNProblem{Model: model, Hidden: 5, Classes: 2, Labels: labels, Hop: op, Alpha: 0.2, Hops: 3,
-				Propagated: NewInputs(x, op), Self: NewInputs(x, nil)}
+				Propagated: NewInputs(x).Through(op), Self: NewInputs(x)}
 			a, b := build(&few, 6), build(&all, 6)
 			la, lb := a.forward(GNNOptions{}, 1), b.forward(GNNOptions{}, 1)
 			smaller = smaller || la.Rows < lb.Rows
@@ -249,18 +249,16 @@ func TestSection5SyntheticProblem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adj, x, pre, _, _ := original(t)
 		const clusters = 3
-		cluster := make([]int32, len(adj))
 		means, members := reference.New(clusters, len(adj)), reference.New(len(adj), clusters)
-		for i := range cluster {
-			cluster[i] = int32(i%(clusters+1)) - 1
-			if cluster[i] >= 0 {
-				members[i][cluster[i]] = 1
-				means[cluster[i]][i] = 0.5
+		for i := range adj {
+			if c := i%(clusters+1) - 1; c >= 0 {
+				members[i][c] = 1
+				means[c][i] = 0.5
 			}
 		}
 		for _, model := range models {
 			p := OnSynthetic(Shape{Model: model, Hidden: 4, Alpha: 0.1, Hops: 10}, convert.Pattern(adj), x,
-				convert.Sparse(means, clusters, len(adj)), cluster, []int32{0, 1, 1}, []float32{3, 1, 2}, 2)
+				convert.Sparse(means, clusters, len(adj)), convert.Sparse(members, len(adj), clusters), []int32{0, 1, 1}, []float32{3, 1, 2}, 2)
 			op := means.Mul(operator(model, adj))
 			if gap := convert.Gap(convert.FromCSR(p.Hop), op.Mul(members)); gap > 1e-5 {
 				t.Fatalf("%s: P' is off by %g", model, gap)

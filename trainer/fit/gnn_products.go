@@ -17,18 +17,6 @@ func saxpy(a float32, x, y []float32) {
 	blas32.Implementation().Saxpy(len(y), a, x, 1, y, 1)
 }
 
-// wideMul returns m·x.
-func wideMul(m *graph.CSR, x *graph.Dense) *graph.Dense {
-	out := graph.NewDense(m.Rows, x.Cols)
-	graph.ParallelRows(m.Rows, m.NNZ()*x.Cols, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			cols, vals := m.Row(i)
-			graph.AddRows(out.Row(i), cols, vals, x)
-		}
-	})
-	return out
-}
-
 // wideMulT returns mᵀ·g without a transpose: each goroutine adds to rows of the result of its own. m must have values.
 func wideMulT(m *graph.CSR, g *graph.Dense) *graph.Dense {
 	out := graph.NewDense(m.Cols, g.Cols)

@@ -16,7 +16,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
-	"rivulet/trainer/internal/convert"
+	"rivulet/internal/reference/convert"
 )
 
 var models = []string{modelGCN, modelSAGE, modelAPPNP, modelCheby}
@@ -25,8 +25,8 @@ var models = []string{modelGCN, modelSAGE, modelAPPNP, modelCheby}
 func tiny(rng *rand.Rand, model string) GNNProblem {
 	const n, d, hidden, classes = 7, 5, 6, 3
 	p := GNNProblem{Model: model, Hidden: hidden, Classes: classes, Alpha: 0.15, Hops: 4,
-		Propagated: Explicit{convert.Dense(convert.Normal(rng, n, d, 1))},
-		Self:       Explicit{convert.Dense(convert.Normal(rng, n, d, 1))},
+		Propagated: Explicit{X: convert.Dense(convert.Normal(rng, n, d, 1))},
+		Self:       Explicit{X: convert.Dense(convert.Normal(rng, n, d, 1))},
 		Hop:        convert.Sparse(convert.Normal(rng, n, n, 0.4), n, n),
 	}
 	for i := range n {
@@ -93,7 +93,7 @@ type oracle struct {
 
 func newOracle(p *GNNProblem, o GNNOptions, epoch uint64) oracle {
 	out := oracle{problem: p, hop: convert.FromCSR(p.Hop)}
-	for _, f := range map[string][]Inputs{modelGCN: {p.Propagated}, modelAPPNP: {p.Self},
+	for _, f := range map[string][]Design{modelGCN: {p.Propagated}, modelAPPNP: {p.Self},
 		modelSAGE: {p.Propagated, p.Self}, modelCheby: {p.Propagated, p.Self}}[p.Model] {
 		out.inputs = append(out.inputs, dropped(f.(Explicit).X, o.InputDropout, stream(o.Seed, epoch, streamInputs)))
 	}
@@ -185,7 +185,7 @@ func easy(model string) (p GNNProblem, right func(infer.Model) (float64, error))
 	}
 	op := OperatorOf(model, convert.Pattern(adj))
 	p = GNNProblem{Model: model, Hidden: 16, Classes: classes, Labels: training, Hop: op, Alpha: 0.1, Hops: 5,
-		Propagated: Explicit{convert.Dense(convert.FromCSR(op).Mul(x))}, Self: Explicit{convert.Dense(x)}}
+		Propagated: Explicit{X: convert.Dense(convert.FromCSR(op).Mul(x))}, Self: Explicit{X: convert.Dense(x)}}
 	return p, func(m infer.Model) (float64, error) {
 		batch := &infer.Batch{X: graph.Features{Dense: graph.NewDense(1, d)}, R: convert.Sparse(nil, 1, n), Known: []int32{0}}
 		deployed := m.Joint(convert.Pattern(adj), infer.Ready(convert.Dense(x)), &infer.Preprocess{Kind: infer.None, Scale: 1})

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/descent"
 )
 
 // Problem is a weighted classification: row i of the design has class Labels[i].
@@ -34,7 +35,7 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 		rows[k] = int32(i)
 	}
 	slices.Sort(rows)
-	out := Problem{Design: Explicit{design.X.Take(rows)}, Labels: make([]int32, n), Classes: p.Classes}
+	out := Problem{Design: Explicit{X: design.X.Take(rows)}, Labels: make([]int32, n), Classes: p.Classes}
 	if p.Weights != nil {
 		out.Weights = make([]float32, n)
 	}
@@ -141,7 +142,7 @@ func (o *objective) evaluate(x []float64) {
 	for i, y := range o.Labels {
 		row := logits.Row(i)
 		graph.Add(row, model.B)
-		loss += o.weight(i) * crossEntropy(row, int(y)) // row becomes softmax − onehot
+		loss += o.weight(i) * descent.CrossEntropy(row, int(y)) // row becomes softmax − onehot
 		scale := float32(o.weight(i) / o.total)
 		for c := range row {
 			row[c] *= scale
@@ -155,24 +156,6 @@ func (o *objective) evaluate(x []float64) {
 		o.grad[k] = float64(v) + 2*o.weightDecay*x[k]
 	}
 	copy(o.grad[weights:], bias)
-}
-
-// crossEntropy returns −log softmax(row)[y] and leaves softmax(row) − onehot(y) in row.
-func crossEntropy(row []float32, y int) float64 {
-	top := row[0]
-	for _, v := range row {
-		top = max(top, v)
-	}
-	sum := 0.0
-	for _, v := range row {
-		sum += math.Exp(float64(v - top))
-	}
-	loss := math.Log(sum) - float64(row[y]-top)
-	for c, v := range row {
-		row[c] = float32(math.Exp(float64(v-top)) / sum)
-	}
-	row[y]--
-	return loss
 }
 
 func equal(a, b []float64) bool {

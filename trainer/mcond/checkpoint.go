@@ -72,7 +72,7 @@ func (l *learner) openCheckpoint() (*checkpoint, error) {
 // saveIfDue writes the state after a round, every so many rounds and after the last.
 func (c *checkpoint) saveIfDue(l *learner) error {
 	done := l.round == l.o.Rounds || l.patienceEnded()
-	if c == nil || (!done && l.round%l.o.CheckpointEvery != 0) {
+	if c == nil || (!done && l.round%checkpointEvery != 0) {
 		return nil
 	}
 	if err := c.write(l); err != nil {
@@ -119,9 +119,9 @@ func syncDirectory(dir string) error {
 }
 
 func (l *learner) encode(to io.Writer, run string) error {
-	h := header{Run: run, Round: l.round, Steps: [3]int{l.adamX.steps, l.adamW.steps, 0}}
+	h := header{Run: run, Round: l.round, Steps: [3]int{l.adamX.Steps, l.adamW.Steps, 0}}
 	if l.adamM != nil {
-		h.Steps[2] = l.adamM.steps
+		h.Steps[2] = l.adamM.Steps
 	}
 	accuracies := make([]float64, len(l.evals))
 	for k, e := range l.evals {
@@ -168,9 +168,9 @@ func (l *learner) histories() []*[]float64 {
 
 // parts are all arrays of the state in their order, as views.
 func (l *learner) parts() [][]float32 {
-	out := [][]float32{l.x.data, l.adamX.mean, l.adamX.square, l.weights.flat, l.adamW.mean, l.adamW.square}
+	out := [][]float32{l.x.data, l.adamX.Mean, l.adamX.Square, l.weights.flat, l.adamW.Mean, l.adamW.Square}
 	if l.raw != nil {
-		out = append(out, l.raw.data, l.adamM.mean, l.adamM.square)
+		out = append(out, l.raw.data, l.adamM.Mean, l.adamM.Square)
 	}
 	if l.best != nil {
 		out = append(out, l.best.adj.data, l.best.x.data)
@@ -191,9 +191,9 @@ func (l *learner) restore(data []byte, run string) error {
 		return errors.New("it belongs to a run with other data or other options")
 	}
 	l.round = h.Round
-	l.adamX.steps, l.adamW.steps = h.Steps[0], h.Steps[1]
+	l.adamX.Steps, l.adamW.Steps = h.Steps[0], h.Steps[1]
 	if l.adamM != nil {
-		l.adamM.steps = h.Steps[2]
+		l.adamM.Steps = h.Steps[2]
 	}
 	l.best = l.emptyBest(h.BestRound)
 	in := bytes.NewReader(rest)
@@ -278,7 +278,7 @@ func (l *learner) fingerprint() string {
 		}
 	}
 	options := *l.o
-	options.Checkpoint, options.CheckpointEvery = "", 0
+	options.Checkpoint = ""
 	text, err := json.Marshal(struct {
 		Options  Options
 		Mapped   bool

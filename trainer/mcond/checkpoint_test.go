@@ -73,11 +73,6 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	at := o
-	at.CheckpointEvery = 1
-	if _, err := Learn(t.Context(), w.in, at, nil); err != nil {
-		t.Errorf("with another interval: %v", err)
-	}
 	if _, err := GCond(t.Context(), w.in, o, nil); err == nil {
 		t.Error("GCond took up a checkpoint of Learn")
 	}

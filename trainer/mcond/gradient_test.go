@@ -82,7 +82,7 @@ func sortedLabels(n, classes int) []int32 {
 }
 
 func tinyRelay(rng *rand.Rand) *relay[float64] {
-	r := newRelay[float64](tinyM, tinyP, tinyC, 0.01)
+	r := newRelay[float64](tinyM, tinyP, tinyC)
 	r.draw(rng)
 	for k := range r.flat {
 		r.flat[k] = rng.NormFloat64()

@@ -141,6 +141,9 @@ func (p *prepared) propagateLabelled(nodes []int32) {
 // nodes is m = N'.
 func (p *prepared) nodes() int { return len(p.labels) }
 
+// over lays a matrix over the memory of a float32 one.
+func over(m *graph.Dense) *matrix[float32] { return &matrix[float32]{m.Rows, m.Cols, m.Data} }
+
 // startX is X' before training: the features of the chosen nodes, m×p.
 func (p *prepared) startX() *matrix[float32] {
 	out := newMatrix[float32](p.nodes(), p.x.cols)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"rivulet/trainer/descent"
 )
 
 // Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step, with its
@@ -69,9 +71,9 @@ type learner struct {
 	x       *matrix[float32]
 	weights *weights[float32]
 	raw     *matrix[float32] // M before normalisation; nil for GCond
-	adamX   *adam[float32]
-	adamW   *adam[float32]
-	adamM   *adam[float32]
+	adamX   *descent.Adam[float32]
+	adamW   *descent.Adam[float32]
+	adamM   *descent.Adam[float32]
 	losses  Losses
 	evals   []Evaluation
 	best    *state
@@ -100,18 +102,18 @@ type state struct {
 
 func newLearner(p *prepared, o *Options, mapped bool) *learner {
 	n, m, d, classes := p.x.rows, p.nodes(), p.x.cols, p.in.Classes
-	l := &learner{prepared: p, o: o, x: p.startX(), weights: newWeights[float32](d, o.Hidden),
-		s: newSynthetic[float32](m, d, o.Hidden), relay: newRelay[float32](m, d, classes, o.RateRelay),
-		matching: newMatching(p.zt, p.ztClass, p.labels, classes), dz: newMatrix[float32](m, d), dw: newWeights[float32](d, o.Hidden),
+	l := &learner{prepared: p, o: o, x: p.startX(), weights: newWeights[float32](d, hidden),
+		s: newSynthetic[float32](m, d, hidden), relay: newRelay[float32](m, d, classes),
+		matching: newMatching(p.zt, p.ztClass, p.labels, classes), dz: newMatrix[float32](m, d), dw: newWeights[float32](d, hidden),
 		h: newMatrix[float32](m, classes), zs: newMatrix[float32](m, classes)}
-	l.weights.start(stream(o.Seed, purposeAffinity), o.AffinityBias)
-	l.adamX = newAdam[float32](len(l.x.data), o.RateX)
-	l.adamW = newAdam[float32](len(l.weights.flat), o.RateAffinity)
+	l.weights.start(stream(o.Seed, purposeAffinity), affinityBias)
+	l.adamX = descent.NewAdam[float32](len(l.x.data))
+	l.adamW = descent.NewAdam[float32](len(l.weights.flat))
 	if !mapped {
 		return l
 	}
 	l.raw = l.startM()
-	l.adamM = newAdam[float32](len(l.raw.data), o.RateM)
+	l.adamM = descent.NewAdam[float32](len(l.raw.data))
 	l.norm, l.tra, l.dm = newNormaliser[float32](n, m), newTransductive[float32](n, classes), newMatrix[float32](n, m)
 	if !o.NoStructure {
 		l.structure = newStructure[float32](m, classes)
@@ -131,19 +133,18 @@ func (l *learner) startM() *matrix[float32] {
 func (l *learner) doRound(ctx context.Context) error {
 	rng := stream(l.o.Seed, purposeRounds+uint64(l.round))
 	l.relay.draw(rng)
-	l.setRates()
 	if l.raw != nil {
 		l.norm.forward(l.raw)
 	}
 	// Of every five rounds the first moves A', the others X'.
 	affinityRound := l.round%5 == 0
 	l.s.forward(l.weights, l.x)
-	for range l.o.StepsS {
+	for range steps {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if l.structure != nil {
-			l.pairs = drawPairs(rng, l.in.Adj, l.o.EdgeBatch, l.pairs)
+			l.pairs = drawPairs(rng, l.in.Adj, edgeBatch, l.pairs)
 		}
 		l.stepS(affinityRound)
 	}
@@ -151,7 +152,7 @@ func (l *learner) doRound(ctx context.Context) error {
 		l.targets(l.relay, l.tra.want, l.ind)
 		l.relay.logits(l.s.z(), l.h)
 		gemm(plain, transposed, 1, l.x, l.relay.w, 0, l.zs)
-		for range l.o.StepsM {
+		for range steps {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -160,18 +161,6 @@ func (l *learner) doRound(ctx context.Context) error {
 	}
 	l.round++
 	return nil
-}
-
-// setRates sets the round's rates: from 1 to FinalRate along half a cosine.
-func (l *learner) setRates() {
-	share := 1.0
-	if last := l.o.Rounds - 1; last > 0 {
-		share = l.o.FinalRate + (1-l.o.FinalRate)*(1+math.Cos(math.Pi*float64(l.round)/float64(last)))/2
-	}
-	l.adamX.rate, l.adamW.rate = share*l.o.RateX, share*l.o.RateAffinity
-	if l.adamM != nil {
-		l.adamM.rate = share * l.o.RateM
-	}
 }
 
 // stepS moves X' or the MLP along −∂(L_gra + λL_str), then trains the relay on the new S.
@@ -184,10 +173,10 @@ func (l *learner) stepS(affinityRound bool) {
 	}
 	if affinityRound {
 		l.s.backward(l.weights, l.x, l.dz, l.dw)
-		l.adamW.step(l.weights.flat, l.dw.flat)
+		l.adamW.Step(l.weights.flat, l.dw.flat, rateAffinity, 0)
 	} else {
 		l.s.backward(l.weights, l.x, l.dz, nil)
-		l.adamX.step(l.x.data, l.s.dx.data)
+		l.adamX.Step(l.x.data, l.s.dx.data, l.o.RateX, 0)
 	}
 	l.s.forward(l.weights, l.x)
 	l.relay.train(l.s.z(), l.labels, l.o.RelaySteps)
@@ -201,7 +190,7 @@ func (l *learner) stepM() {
 		l.losses.Ind = append(l.losses.Ind, l.ind.loss(l.norm.out, l.s.adj(), l.zs, l.relay.b, float32(l.o.Beta), l.dm))
 	}
 	l.norm.backward(l.raw, l.dm)
-	l.adamM.step(l.raw.data, l.dm.data)
+	l.adamM.Step(l.raw.data, l.dm.data, rateM, 0)
 }
 
 // current is the state after the last round.
@@ -224,7 +213,7 @@ func (m *matrix[F]) clone() *matrix[F] {
 // evaluateIfDue measures S and M and keeps them where they are the best so far; NaN where no evaluation is due.
 func (l *learner) evaluateIfDue() (float64, error) {
 	last := l.round == l.o.Rounds
-	if l.in.Validate == nil || (!last && l.round%l.o.EvalEvery != 0) {
+	if l.in.Validate == nil || (!last && l.round%evalEvery != 0) {
 		return math.NaN(), nil
 	}
 	now := l.current()

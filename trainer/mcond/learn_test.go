@@ -34,20 +34,20 @@ func mustLearn(t *testing.T, w *world, o Options) *Result {
 func TestLearn(t *testing.T) {
 	w := newWorld(t)
 	o := small()
-	o.Rounds, o.StepsS, o.StepsM, o.Hidden = 12, 10, 20, 16
+	o.Rounds, o.RelaySteps = 12, 10
 	r := mustLearn(t, w, o)
 	l := r.Losses
-	if n := o.Rounds * o.StepsS; len(l.Gra) != n || len(l.Str) != n {
+	if n := o.Rounds * steps; len(l.Gra) != n || len(l.Str) != n {
 		t.Errorf("%d and %d losses of the steps on S, want %d", len(l.Gra), len(l.Str), n)
 	}
-	if n := o.Rounds * o.StepsM; len(l.Tra) != n || len(l.Ind) != n {
+	if n := o.Rounds * steps; len(l.Tra) != n || len(l.Ind) != n {
 		t.Errorf("%d and %d losses of the steps on M, want %d", len(l.Tra), len(l.Ind), n)
 	}
-	if first, last := mean(l.Gra[:o.StepsS]), mean(l.Gra[len(l.Gra)-o.StepsS:]); last > 0.7*first {
+	if first, last := mean(l.Gra[:steps]), mean(l.Gra[len(l.Gra)-steps:]); last > 0.7*first {
 		t.Errorf("L_gra went from %.3f to %.3f", first, last)
 	}
 	for round := range o.Rounds { // one relay each: within a round, M must get better
-		at := l.Ind[round*o.StepsM : (round+1)*o.StepsM]
+		at := l.Ind[round*steps : (round+1)*steps]
 		if round > 0 && at[len(at)-1] > at[0] {
 			t.Errorf("L_ind went from %.3f to %.3f in round %d", at[0], at[len(at)-1], round)
 		}
@@ -153,7 +153,7 @@ func TestGCond(t *testing.T) {
 	if r.M != nil || r.Mapping != nil || r.Start != nil || len(r.Losses.Tra)+len(r.Losses.Ind)+len(r.Losses.Str) > 0 {
 		t.Error("GCond has a mapping")
 	}
-	if len(r.Losses.Gra) != o.Rounds*o.StepsS || len(r.Thresholds) != len(o.Mu) {
+	if len(r.Losses.Gra) != o.Rounds*steps || len(r.Thresholds) != len(o.Mu) {
 		t.Errorf("%d losses and %d thresholds", len(r.Losses.Gra), len(r.Thresholds))
 	}
 }
@@ -183,12 +183,13 @@ func TestResume(t *testing.T) {
 		name string
 		run  func(context.Context, Input, Options, func(Event)) (*Result, error)
 	}{{"learned", Learn}, {"gcond", GCond}} {
-		for _, stop := range []int{1, 3, 4} {
-			whole, err := method.run(t.Context(), w.in, small(), nil)
+		for _, stop := range []int{1, checkpointEvery + 1} {
+			o := small()
+			o.Rounds = checkpointEvery + 3
+			whole, err := method.run(t.Context(), w.in, o, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := small()
 			o.Checkpoint = filepath.Join(t.TempDir(), "run.ckpt")
 			ctx, cancel := context.WithCancel(t.Context())
 			_, err = method.run(ctx, w.in, o, func(e Event) {
@@ -205,7 +206,7 @@ func TestResume(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, method.name+" resumed", whole, resumed)
-			if first := stop/2*2 + 1; rounds[0] != first {
+			if first := stop/checkpointEvery*checkpointEvery + 1; rounds[0] != first {
 				t.Errorf("%s interrupted after round %d goes on with round %d, want %d", method.name, stop, rounds[0], first)
 			}
 			again, err := method.run(t.Context(), w.in, o, func(Event) { t.Error("a finished run did a round more") })
@@ -217,32 +218,17 @@ func TestResume(t *testing.T) {
 	}
 }
 
-func TestRates(t *testing.T) {
-	w, o := newWorld(t), small()
-	o.Rounds, o.FinalRate = 5, 0.2
-	l := newLearner(prepare(&w.in, &o), &o, true)
-	for round, want := range map[int]float64{0: 1, 2: 0.6, 4: 0.2} {
-		l.round = round
-		l.setRates()
-		for name, got := range map[string]float64{"X'": l.adamX.rate / o.RateX, "MLP": l.adamW.rate / o.RateAffinity, "M": l.adamM.rate / o.RateM} {
-			if math.Abs(got-want) > 1e-12 {
-				t.Errorf("round %d: the rate of %s is %v of its first, want %v", round, name, got, want)
-			}
-		}
-	}
-}
-
 func TestPatience(t *testing.T) {
 	w := newWorld(t)
-	scores := map[int]float64{2: 5, 4: 7, 6: 6, 8: 7, 10: 9}
+	scores := map[int]float64{evalEvery: 5, 2 * evalEvery: 7, 3 * evalEvery: 6, 4 * evalEvery: 7, 5 * evalEvery: 9}
 	w.in.Validate = func(s *Snapshot) (float64, error) { return scores[s.Round], nil }
 	o := small()
-	o.Rounds, o.Patience = 20, 2
+	o.Rounds, o.Patience = 5*evalEvery, 2
 	r := mustLearn(t, w, o)
-	if r.Rounds != 8 || r.Round != 4 || r.Accuracy != 7 {
-		t.Errorf("ended after round %d with round %d at %v, want 8 with 4 at 7", r.Rounds, r.Round, r.Accuracy)
+	if r.Rounds != 4*evalEvery || r.Round != 2*evalEvery || r.Accuracy != 7 {
+		t.Errorf("ended after round %d with round %d at %v, want %d with %d at 7", r.Rounds, r.Round, r.Accuracy, 4*evalEvery, 2*evalEvery)
 	}
-	want := []Evaluation{{2, 5}, {4, 7}, {6, 6}, {8, 7}}
+	want := []Evaluation{{evalEvery, 5}, {2 * evalEvery, 7}, {3 * evalEvery, 6}, {4 * evalEvery, 7}}
 	if diff := cmp.Diff(want, r.Evaluations); diff != "" {
 		t.Errorf("evaluations (-want +got):\n%s", diff)
 	}
@@ -264,7 +250,7 @@ func TestEvents(t *testing.T) {
 		t.Fatalf("%d events, want %d", len(events), o.Rounds)
 	}
 	for k, e := range events {
-		if e.Round != k+1 || e.Rounds != o.Rounds || math.IsNaN(e.Accuracy) != (e.Round%2 == 1) || (e.BestRound > 0) != (e.Round > 1) {
+		if e.Round != k+1 || e.Rounds != o.Rounds || math.IsNaN(e.Accuracy) != (e.Round < evalEvery) || (e.BestRound > 0) != (e.Round >= evalEvery) {
 			t.Errorf("event %d is %+v", k, e)
 		}
 		if e.Elapsed != time.Duration(k+1)*time.Second || e.Left != time.Duration(o.Rounds-k-1)*time.Second {
@@ -299,11 +285,8 @@ func TestRefusedInput(t *testing.T) {
 		{func(_ *Input, o *Options) { o.Rounds = 0 }, "rounds is 0, want at least 1"},
 		{func(_ *Input, o *Options) { o.Beta = -1 }, "beta is -1"},
 		{func(_ *Input, o *Options) { o.RateX = 0 }, "rate_x is 0"},
-		{func(_ *Input, o *Options) { o.FinalRate = 1.5 }, "final_rate is 1.5"},
 		{func(_ *Input, o *Options) { o.Delta = nil }, "number of delta is 0"},
 		{func(_ *Input, o *Options) { o.Mu = []float64{0, math.NaN()} }, "mu is NaN"},
-		{func(_ *Input, o *Options) { o.Checkpoint, o.CheckpointEvery = "x", 0 }, "checkpoint_every is 0"},
-		{func(_ *Input, o *Options) { o.AffinityBias = math.Inf(1) }, "affinity_bias is +Inf"},
 	} {
 		w, o := newWorld(t), small()
 		c.change(&w.in, &o)

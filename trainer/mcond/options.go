@@ -6,27 +6,34 @@ import (
 	"time"
 )
 
+// What is the same in every run.
+const (
+	// steps are the steps on S and on M in a round (the paper's T).
+	steps = 20
+	// rateAffinity, rateM and rateRelay are Adam's rates for the MLP, M and the relay.
+	rateAffinity, rateM, rateRelay = 1e-3, 0.1, 0.01
+	// hidden is the width h of the affinity MLP.
+	hidden = 128
+	// affinityBias is where the MLP's last bias starts: A' starts near its sigmoid. At 0, A' is about 0.5 everywhere.
+	affinityBias = -4
+	// edgeBatch is the number of edges, and of drawn pairs beside them, in a step of L_str.
+	edgeBatch = 512
+	// evalEvery is the number of rounds between evaluations; the last round is always evaluated.
+	evalEvery = 5
+	// checkpointEvery is the number of rounds between checkpoints; the last round always makes one.
+	checkpointEvery = 5
+)
+
 // Options of a run. [Defaults] says what is measured to do well; the zero of a field means what its comment says.
 type Options struct {
 	// Rounds is the number of outer rounds, each with a relay of its own; at least 1.
 	Rounds int
-	// StepsS and StepsM are the steps on S and on M in a round (the paper's T); at least 1. GCond takes no steps on M.
-	StepsS, StepsM int
 	// RelaySteps is J, the relay's Adam steps after each step on S. 0: the relay stays as it was drawn.
 	RelaySteps int
 	// Lambda weighs L_str beside L_gra, Beta weighs L_ind beside L_tra; 0 or more.
 	Lambda, Beta float64
-	// RateX, RateAffinity, RateM and RateRelay are Adam's rates for X', the MLP, M and the relay; above 0.
-	RateX, RateAffinity, RateM, RateRelay float64
-	// FinalRate is the share of the first three rates that is left in the last round, above 0 and at most 1, where it is
-	// reached along half a cosine; 1: they stay.
-	FinalRate float64
-	// Hidden is the width h of the affinity MLP; at least 1.
-	Hidden int
-	// AffinityBias is where the MLP's last bias starts: A' starts near its sigmoid. At 0, A' is about 0.5 everywhere.
-	AffinityBias float64
-	// EdgeBatch is the number of edges, and of drawn pairs beside them, in a step of L_str; at least 1.
-	EdgeBatch int
+	// RateX is Adam's rate for X'; above 0.
+	RateX float64
 	// Components is the number of principal directions of pre(X) in which X' is learned; the result has all d features. 0, or
 	// at least d: the features as they are.
 	Components int
@@ -39,15 +46,11 @@ type Options struct {
 	Mu, Delta []float64
 	// Seed of everything random.
 	Seed uint64
-	// EvalEvery is the number of rounds between evaluations; the last round is always evaluated. At least 1.
-	EvalEvery int
 	// Patience ends the run after so many evaluations in a row without a better one. 0: never.
 	Patience int
-	// Checkpoint is a file from which an interrupted run goes on, and to which its state is written. "": none.
+	// Checkpoint is a file from which an interrupted run goes on, and to which its state is written every few rounds and after the
+	// last. "": none.
 	Checkpoint string
-	// CheckpointEvery is the number of rounds between checkpoints; at least 1 where there is a file. The last round always
-	// makes one.
-	CheckpointEvery int
 	// Now is the clock of [Event]; nil: time.Now. It has no influence on the result.
 	Now func() time.Time `json:"-"`
 }
@@ -67,9 +70,8 @@ const fewLabels = 500
 // few labels) S→O and S→S are 2 to 4 points lower on amazon_photo (cora), and fall as rounds go on. All features in place
 // of 512 directions cost 5 points of S→S on amazon_photo.
 func Defaults(labelled int) Options {
-	o := Options{Rounds: 30, StepsS: 20, StepsM: 20, RelaySteps: 5, Lambda: 0.1, Beta: 100,
-		RateX: 0.01, RateAffinity: 1e-3, RateM: 0.1, RateRelay: 0.01, FinalRate: 1, Hidden: 128, AffinityBias: -4, EdgeBatch: 512,
-		Components: 512, Mu: []float64{0.01, 0, 0.1}, Delta: []float64{0.01, 0, 0.05, 0.1}, EvalEvery: 5, CheckpointEvery: 5}
+	o := Options{Rounds: 30, RelaySteps: 5, Lambda: 0.1, Beta: 100, RateX: 0.01, Components: 512,
+		Mu: []float64{0.01, 0, 0.1}, Delta: []float64{0.01, 0, 0.05, 0.1}}
 	if labelled < fewLabels {
 		o.RateX, o.RelaySteps, o.Components = 0.003, 10, 128
 	}
@@ -83,16 +85,12 @@ func (o Options) Validate() error {
 		value int
 		least int
 	}{
-		{"rounds", o.Rounds, 1}, {"steps_s", o.StepsS, 1}, {"steps_m", o.StepsM, 1}, {"relay_steps", o.RelaySteps, 0},
-		{"hidden", o.Hidden, 1}, {"edge_batch", o.EdgeBatch, 1}, {"components", o.Components, 0}, {"eval_every", o.EvalEvery, 1},
+		{"rounds", o.Rounds, 1}, {"relay_steps", o.RelaySteps, 0}, {"components", o.Components, 0},
 		{"patience", o.Patience, 0}, {"number of mu", len(o.Mu), 1}, {"number of delta", len(o.Delta), 1},
 	} {
 		if f.value < f.least {
 			return fmt.Errorf("%s is %d, want at least %d", f.name, f.value, f.least)
 		}
-	}
-	if o.Checkpoint != "" && o.CheckpointEvery < 1 {
-		return fmt.Errorf("checkpoint_every is %d, want at least 1", o.CheckpointEvery)
 	}
 	return o.validateReals()
 }
@@ -114,16 +112,8 @@ func (o Options) validateReals() error {
 			return fmt.Errorf("%s is %g, want a number of at least 0", f.name, f.value)
 		}
 	}
-	for _, f := range []field{{"rate_x", o.RateX}, {"rate_affinity", o.RateAffinity}, {"rate_m", o.RateM}, {"rate_relay", o.RateRelay}} {
-		if !(f.value > 0) || math.IsInf(f.value, 0) {
-			return fmt.Errorf("%s is %g, want a positive number", f.name, f.value)
-		}
-	}
-	if !(o.FinalRate > 0 && o.FinalRate <= 1) {
-		return fmt.Errorf("final_rate is %g, want above 0 and at most 1", o.FinalRate)
-	}
-	if math.IsNaN(o.AffinityBias) || math.IsInf(o.AffinityBias, 0) {
-		return fmt.Errorf("affinity_bias is %g, want a number", o.AffinityBias)
+	if !(o.RateX > 0) || math.IsInf(o.RateX, 0) {
+		return fmt.Errorf("rate_x is %g, want a positive number", o.RateX)
 	}
 	return nil
 }

@@ -231,6 +231,15 @@ func TestPrincipalBasis(t *testing.T) {
 	}
 }
 
+// converted copies a float32 matrix into F.
+func converted[F number](m *graph.Dense) *matrix[F] {
+	out := newMatrix[F](m.Rows, m.Cols)
+	for k, v := range m.Data {
+		out.data[k] = F(v)
+	}
+	return out
+}
+
 // largestSquares is the sum of the p largest squared singular values of pre(X).
 func largestSquares(t *testing.T, pre *infer.Preprocess, x graph.Features, p int) float64 {
 	t.Helper()

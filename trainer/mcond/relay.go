@@ -3,6 +3,8 @@ package mcond
 import (
 	"math"
 	"math/rand/v2"
+
+	"rivulet/trainer/descent"
 )
 
 // relay is the SGC whose gradients are matched and through whose logits M is learned: drawn anew every outer round, then
@@ -12,13 +14,13 @@ type relay[F number] struct {
 	b    []F        // C
 	flat []F        // w and b
 	grad []F
-	adam *adam[F]
+	adam *descent.Adam[F]
 	work *matrix[F] // m×C
 }
 
-func newRelay[F number](m, p, classes int, rate float64) *relay[F] {
+func newRelay[F number](m, p, classes int) *relay[F] {
 	n := classes * (p + 1)
-	r := &relay[F]{flat: make([]F, n), grad: make([]F, n), adam: newAdam[F](n, rate), work: newMatrix[F](m, classes)}
+	r := &relay[F]{flat: make([]F, n), grad: make([]F, n), adam: descent.NewAdam[F](n), work: newMatrix[F](m, classes)}
 	r.w, r.b = view(r.flat, classes, p), r.flat[classes*p:]
 	return r
 }
@@ -30,7 +32,7 @@ func (r *relay[F]) draw(rng *rand.Rand) {
 		r.w.data[k] = F(bound * (2*rng.Float64() - 1))
 	}
 	clear(r.b)
-	r.adam.reset()
+	r.adam.Reset()
 }
 
 // logits sets out = ZW + b.
@@ -56,6 +58,6 @@ func (r *relay[F]) train(z *matrix[F], labels []int32, steps int) {
 		for i := range r.work.rows {
 			axpy(db, share, r.work.row(i))
 		}
-		r.adam.step(r.flat, r.grad)
+		r.adam.Step(r.flat, r.grad, rateRelay, 0)
 	}
 }

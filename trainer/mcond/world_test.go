@@ -135,7 +135,6 @@ func (w *world) nearest(s *Snapshot) (float64, error) {
 // small are options of a run of a second.
 func small() Options {
 	o := Defaults(80)
-	o.Rounds, o.StepsS, o.StepsM, o.Hidden, o.EdgeBatch, o.Components, o.EvalEvery, o.CheckpointEvery = 6, 4, 5, 8, 16, 12, 2, 2
-	o.RateX, o.Seed = 0.03, 3
+	o.Rounds, o.RelaySteps, o.Components, o.RateX, o.Seed = evalEvery+1, 5, 12, 0.03, 3
 	return o
 }

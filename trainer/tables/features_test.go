@@ -9,8 +9,8 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/reference"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/features"
-	"rivulet/trainer/internal/convert"
 )
 
 // Tables of features are step 4 of those of T, which the oracle makes dense: of every preprocessing, of sparse and dense

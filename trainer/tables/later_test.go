@@ -12,11 +12,11 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/datatest"
+	"rivulet/internal/reference/convert"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
-	"rivulet/trainer/internal/convert"
 	"rivulet/trainer/tables"
 )
 
@@ -75,7 +75,8 @@ func TestLaterAgainstStep4(t *testing.T) {
 func laterAgainstStep4(t *testing.T, d *dataset.Dataset, models []string, equal, below float64) {
 	w := newWorld(t, d)
 	m := w.fit(t, "gcn")
-	rows := condense.SolveMapping(condense.Messages(m, m.Tables(w.original.Adj, w.inputs), w.support), w.clusters, w.weights, 4)
+	onT := []*infer.Tables{m.Tables(w.original.Adj, w.inputs)}
+	rows := condense.NewDictionary([]infer.Model{m}, onT, w.support, w.clusters, w.weights).Solve(4)
 	fitter, err := tables.NewFitter(rows, w.weights)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package convert carries matrices between the float64 oracle (internal/reference) and the containers under test, and
+// Package convert carries matrices between the float64 oracle (package reference) and the containers under test, and
 // draws random ones. Only tests import it.
 package convert
 

@@ -1,0 +1,170 @@
+package features
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"rivulet/graph"
+)
+
+// Design is a feature matrix F (n×d) known by its products: what a fit needs of pre(X), or of P·pre(X), for logits and for
+// gradients, which are hundreds of products with one F.
+type Design interface {
+	// Dims are n and d.
+	Dims() (rows, features int)
+	// Forward returns F·W, n×C, for W d×C.
+	Forward(w *graph.Dense) *graph.Dense
+	// Adjoint returns Fᵀ·G, d×C, for G n×C.
+	Adjoint(g *graph.Dense) *graph.Dense
+}
+
+// Explicit is a design whose rows are at hand. W and FᵀG are thin (C columns), so both products run along the rows of F with
+// the thin side transposed: vectors of d, not of C, meet in the inner loop.
+type Explicit struct{ X *graph.Dense }
+
+// Dims are the shape of X.
+func (e Explicit) Dims() (rows, features int) { return e.X.Rows, e.X.Cols }
+
+// Forward returns X·W.
+func (e Explicit) Forward(w *graph.Dense) *graph.Dense {
+	out := graph.NewDense(e.X.Rows, w.Cols)
+	blas32.Gemm(blas.NoTrans, blas.Trans, 1, general(e.X), general(w.Transposed()), 0, general(out))
+	return out
+}
+
+// Adjoint returns Xᵀ·G.
+func (e Explicit) Adjoint(g *graph.Dense) *graph.Dense {
+	out := graph.NewDense(g.Cols, e.X.Cols) // GᵀF
+	blas32.Gemm(blas.Trans, blas.NoTrans, 1, general(g), general(e.X), 0, general(out))
+	return out.Transposed()
+}
+
+func general(m *graph.Dense) blas32.General {
+	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: max(1, m.Cols), Data: m.Data}
+}
+
+// Sparse is a design of sparse rows as they are. Its transpose is made when it is first needed.
+type Sparse struct {
+	X         *graph.CSR
+	transpose func() *graph.CSR
+}
+
+// Dims are the shape of X.
+func (s Sparse) Dims() (rows, features int) { return s.X.Rows, s.X.Cols }
+
+// Forward returns X·W.
+func (s Sparse) Forward(w *graph.Dense) *graph.Dense { return graph.Mul(s.X, w) }
+
+// Adjoint returns Xᵀ·G.
+func (s Sparse) Adjoint(g *graph.Dense) *graph.Dense { return graph.Mul(s.transpose(), g) }
+
+// Propagated is the design F = P·pre(X), P = P_k … P_1 a product of operators or parts of them, which is never formed:
+//
+//	F·W = P_k(… P_1(X̄(f∘W))) − (P1)(oᵀW)      FᵀG = f∘X̄ᵀ(P_1ᵀ(… P_kᵀG)) − o((P1)ᵀG)
+type Propagated struct {
+	raw            Design // X̄, N×d
+	factor, offset []float32
+	hops, backs    []*graph.CSR // P_1 … P_k, and each transposed
+	ones           []float32    // P1, n
+}
+
+// Design is pre(X) by its products, propagated by operators P_1 … P_k from the first to the last.
+func (f *Factored) Design(hops ...*graph.CSR) *Propagated {
+	p := &Propagated{raw: Explicit{f.Raw.Dense}, factor: f.Factor, offset: f.Offset, ones: make([]float32, f.Raw.Rows())}
+	if x := f.Raw.Sparse; x != nil {
+		p.raw = Sparse{x, sync.OnceValue(x.Transpose)}
+	}
+	for i := range p.ones {
+		p.ones[i] = 1
+	}
+	for _, hop := range hops {
+		p = p.Through(hop)
+	}
+	return p
+}
+
+// Through is P·F. It shares the features of F.
+func (p *Propagated) Through(hop *graph.CSR) *Propagated {
+	out := *p
+	out.hops, out.backs = append(slices.Clip(p.hops), hop), append(slices.Clip(p.backs), hop.Transpose())
+	out.ones = graph.Mul(hop, &graph.Dense{Rows: len(p.ones), Cols: 1, Data: p.ones}).Data
+	return &out
+}
+
+// Raw is X̄, N×d.
+func (p *Propagated) Raw() Design { return p.raw }
+
+// Over is F with other raw features of the same shape, all else being as it is.
+func (p *Propagated) Over(raw Design) *Propagated {
+	out := *p
+	out.raw = raw
+	return &out
+}
+
+// Dims are n and d.
+func (p *Propagated) Dims() (rows, features int) {
+	_, features = p.raw.Dims()
+	return len(p.ones), features
+}
+
+// Forward returns F·W.
+func (p *Propagated) Forward(w *graph.Dense) *graph.Dense {
+	folded := w
+	if p.factor != nil {
+		folded = graph.NewDense(w.Rows, w.Cols)
+		for k, f := range p.factor {
+			graph.Axpy(folded.Row(k), f, w.Row(k))
+		}
+	}
+	z := p.raw.Forward(folded)
+	for _, hop := range p.hops {
+		z = graph.Mul(hop, z)
+	}
+	if p.offset == nil {
+		return z
+	}
+	shift := make([]float32, w.Cols) // oᵀW
+	for k, o := range p.offset {
+		graph.Axpy(shift, o, w.Row(k))
+	}
+	graph.ParallelRows(z.Rows, len(z.Data), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			graph.Axpy(z.Row(i), -p.ones[i], shift)
+		}
+	})
+	return z
+}
+
+// Adjoint returns Fᵀ·G.
+func (p *Propagated) Adjoint(g *graph.Dense) *graph.Dense {
+	if g.Rows != len(p.ones) {
+		panic(fmt.Sprintf("features: adjoint of %d rows, want %d", g.Rows, len(p.ones)))
+	}
+	back := g
+	for k := len(p.backs) - 1; k >= 0; k-- {
+		back = graph.Mul(p.backs[k], back)
+	}
+	out := p.raw.Adjoint(back)
+	shift := make([]float32, g.Cols) // (P1)ᵀG
+	for i, one := range p.ones {
+		graph.Axpy(shift, one, g.Row(i))
+	}
+	graph.ParallelRows(out.Rows, len(out.Data), func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			row := out.Row(k)
+			if p.factor != nil {
+				for c := range row {
+					row[c] *= p.factor[k]
+				}
+			}
+			if p.offset != nil {
+				graph.Axpy(row, -p.offset[k], shift)
+			}
+		}
+	})
+	return out
+}
