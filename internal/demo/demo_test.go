@@ -42,7 +42,9 @@ func tiny(t *testing.T) *dataset.Dataset {
 }
 
 func options(mode string) Options {
-	return Options{Train: trainer.Defaults(), Mode: mode, Batch: 64, Linger: 5 * time.Millisecond, Partitions: 3,
+	train := trainer.Defaults()
+	train.Costs = false
+	return Options{Train: train, Mode: mode, Batch: 64, Linger: 5 * time.Millisecond, Partitions: 3,
 		Progress: &cli.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
 }
 
