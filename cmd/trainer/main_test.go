@@ -121,7 +121,7 @@ func TestEval(t *testing.T) {
 	dir := t.TempDir()
 	csv, markdown := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.md")
 	out, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "solved,random", "--ratios", "0.02,0.04", "--seeds", "0,1",
-		"--calibrations", "none", "--json", "--csv", csv, "--markdown", markdown)
+		"--calibrations", "none", "--costs=false", "--json", "--csv", csv, "--markdown", markdown)
 	if err != nil {
 		t.Fatal(err)
 	}
