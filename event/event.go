@@ -1,10 +1,6 @@
 package event
 
-import (
-	"context"
-	"errors"
-	"time"
-)
+import "time"
 
 // Arrival is a node that was not in the graph when the model was trained.
 type Arrival struct {
@@ -111,55 +107,15 @@ const (
 	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes, or its key and id than 128 KiB
 )
 
-// Header is one Kafka record header.
-type Header struct {
+// Header is one header of a record. It is an alias of a struct without a name, as the Header of package kafka is, so that both are one
+// type although neither package imports the other.
+type Header = struct {
 	Key   string
 	Value []byte
 }
 
-// TopicPartition names one partition.
-type TopicPartition struct {
-	Topic     string
-	Partition int
-}
-
-// ErrGeneration is wrapped by errors that end a generation of the consumer group, and not the consumer: what it has not
-// committed is read again under the next one.
-var ErrGeneration = errors.New("the generation of the consumer group is over")
-
-// Generation is one generation of the consumer group: the right to commit for the partitions that it assigned.
-type Generation interface {
-	// Commit stores the next offsets to read. It fails when a newer generation has taken over.
-	Commit(ctx context.Context, next map[TopicPartition]int64) error
-	// Member says in whose name offsets are committed that are part of a transaction.
-	Member() Member
-}
-
-// Member is a member of a consumer group in one generation, as the brokers know it.
-type Member struct {
-	Group      string
-	ID         string
-	Generation int32
-}
-
-// Batch is what one micro-batch leaves behind. It is delivered whole: when Offsets are committed, everything in it is durable.
+// Batch is what one micro-batch leaves behind. It is delivered whole.
 type Batch struct {
 	Predictions []Prediction
 	DeadLetters []DeadLetter
-	// Offsets are the next offsets to read once the batch is delivered.
-	Offsets    map[TopicPartition]int64
-	Generation Generation
-}
-
-// Delivery is a batch whose predictions and dead letters have been published and whose offsets have not been committed. Whoever
-// holds it calls Commit or Abort, once.
-type Delivery interface {
-	// Commit stores the batch's offsets. In a transaction it ends that, and the records become visible with the offsets.
-	Commit(ctx context.Context) error
-	// Abort gives the batch up: its offsets are not committed, and it is read again. A transaction is ended at once, also where ctx
-	// has ended, and its records become visible to no read-committed reader; what was published without one stays published.
-	Abort(ctx context.Context) error
-	// Published returns when the brokers acknowledged what makes the predictions visible: their publication, or the end of their
-	// transaction. It is zero before that.
-	Published() time.Time
 }

@@ -45,6 +45,18 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
+// Whoever waits for rows is told by the error itself whether waiting helps.
+func TestFinal(t *testing.T) {
+	for err, want := range map[error]bool{damaged{io.EOF}: true, serverError("NOPERM no permissions"): true, serverError("WRONGPASS invalid"): true,
+		serverError("WRONGTYPE Operation against a key"): true, io.EOF: false, ErrVanished: false, serverError("OOM command not allowed"): false} {
+		var own interface{ Permanent() bool }
+		marked := final(fmt.Errorf("reading: %w", err))
+		if got := errors.As(marked, &own) && own.Permanent(); got != want || !errors.Is(marked, err) {
+			t.Errorf("%v is permanent: %v, want %v", err, got, want)
+		}
+	}
+}
+
 // opened is a guard with a cache of 50 rows behind it, and what it says.
 func opened(o GuardOptions) (lookup Lookup, inner *recorded, log *bytes.Buffer) {
 	log = &bytes.Buffer{}

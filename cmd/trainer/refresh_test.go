@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/dataset"
@@ -229,13 +227,13 @@ func produce(t *testing.T, broker string, arrivals []event.Arrival, labels []eve
 	t.Helper()
 	brokers := config.Default[config.Refresh]().Kafka.Brokers
 	brokers.Brokers = []string{broker}
-	transport, err := app.Transport(brokers)
+	client, err := app.ConnectKafka(brokers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer transport.CloseIdleConnections()
+	defer client.Close()
 	topic := func(name string) *replay.Topic {
-		topic, err := replay.NewTopic(brokers.Brokers, name, kafka.Gzip, transport, nil)
+		topic, err := replay.NewTopic(client, name, "gzip", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
