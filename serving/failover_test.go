@@ -76,7 +76,7 @@ func (r *readers) more(t *testing.T, n int64) {
 // TestClusterUnderLoad moves slots, of control keys and of rows, and kills a master, while batches are answered and a
 // version is published. A move is not noticed; while a master is dead answers fail, and none is wrong.
 func TestClusterUnderLoad(t *testing.T) {
-	c := harness.StartCluster(t, 3, 1)
+	c := startCluster(t, 3, 1)
 	at := c.Place(t)
 	s := newServer(t, mapping.RedisOptions{URL: at.URL, Hosts: at.Hosts, Cluster: true, MaxRetries: 5}, at.Prefix)
 	client := s.client.(*redis.ClusterClient)
@@ -92,9 +92,9 @@ func TestClusterUnderLoad(t *testing.T) {
 	move := func(key string, during func()) {
 		t.Helper()
 		slot := int(client.ClusterKeySlot(t.Context(), key).Val())
-		from := slot * 3 / 16384
+		from := slot * 3 / slots
 		moved := 0
-		if err := c.MoveSlot(slot, from, (from+1)%3, func() { moved++; during() }); err != nil || moved == 0 {
+		if err := c.moveSlot(slot, from, (from+1)%3, func() { moved++; during() }); err != nil || moved == 0 {
 			t.Fatalf("%d keys moved with %s: %v", moved, key, err)
 		}
 		asking.more(t, 20)
@@ -129,7 +129,7 @@ func TestClusterUnderLoad(t *testing.T) {
 	asking.start(t, w, first, second)
 	defer asking.stop()
 	asking.more(t, 20)
-	if err := c.KillReplicated(dies); err != nil {
+	if err := c.killReplicated(dies); err != nil {
 		t.Fatal(err)
 	}
 	asking.more(t, 100)
@@ -145,8 +145,8 @@ func TestClusterUnderLoad(t *testing.T) {
 
 // TestSentinelFailover: the client finds the new master by itself, and what is published is there.
 func TestSentinelFailover(t *testing.T) {
-	watched := harness.StartWatched(t)
-	s := newServer(t, mapping.RedisOptions{URL: "redis://" + watched.Sentinel.Addr, Sentinel: mapping.Sentinel{Master: "rivulet"}, MaxRetries: 3}, "test")
+	servers := startWatched(t)
+	s := newServer(t, mapping.RedisOptions{URL: "redis://" + servers.sentinel.Addr, Sentinel: mapping.Sentinel{Master: "rivulet"}, MaxRetries: 3}, "test")
 	first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
 	s.publish(t, first)
 	w, log := newWatcherOf(t, s.client, s.prefix, "consumer", 0)
@@ -155,7 +155,7 @@ func TestSentinelFailover(t *testing.T) {
 	asking.start(t, w, first, second)
 	defer asking.stop()
 	asking.more(t, 20)
-	watched.Failover(t)
+	servers.failover(t)
 	asking.more(t, 100)
 	asking.stop()
 	t.Logf("%d answers, %d failed while there was no master", asking.answers.Load(), asking.failures.Load())
@@ -186,7 +186,8 @@ func TestRestartedEmpty(t *testing.T) {
 	s.publish(t, b)
 	w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 0)
 	mustServe(t, w, "v1")
-	if err := server.Restart(); err != nil {
+	server.Kill()
+	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ask(t.Context(), w.Current(), b, 1); !errors.Is(err, mapping.ErrVanished) {

@@ -6,11 +6,10 @@
 //	workshop.go        a directory with programs, a data set and artifacts
 //	await.go           waiting until something is so
 //	proxy.go           a network between client and server that can be cut
-//	kafka.go           topics, offsets and groups of a broker, asked by a client that is not ours
+//	kafka.go           a client of a broker that is not ours
 //	kafka_broker.go    an Apache Kafka that tools/kafka/kafka.sh runs
 //	redis.go           real Redis servers, which end with the test
-//	redis_cluster.go   the same as a cluster, whose slots can be moved
-//	redis_sentinel.go  and under a sentinel
+//	redis_cluster.go   the same as a cluster
 //	redis_each.go      one test on the embedded Redis, a real one and a cluster
 //	certificates.go    an authority of the test's own, and what it signs
 //	prediction.go      what a prediction says, to the bit

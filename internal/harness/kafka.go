@@ -31,41 +31,6 @@ func (k *Kafka) MakeTopics(ctx context.Context, partitions map[string]int) error
 	return nil
 }
 
-// Ends returns the next offset of each partition of a topic.
-func (k *Kafka) Ends(ctx context.Context, topic string) (map[int]int64, error) {
-	listed, err := k.ListEndOffsets(ctx, topic)
-	ends := map[int]int64{}
-	for partition, end := range listed[topic] {
-		ends[int(partition)] = end.Offset
-	}
-	return ends, err
-}
-
-// Committed returns the next offset that a group has committed for partitions of a topic; a partition without one is not there.
-func (k *Kafka) Committed(ctx context.Context, group, topic string) (map[int]int64, error) {
-	fetched, err := k.FetchOffsets(ctx, group)
-	offsets := map[int]int64{}
-	for partition, at := range fetched[topic] {
-		offsets[int(partition)] = at.At
-	}
-	return offsets, err
-}
-
-// Stable reports whether a group is settled and has so many members, each of them with partitions.
-func (k *Kafka) Stable(ctx context.Context, group string, members int) (bool, error) {
-	groups, err := k.DescribeGroups(ctx, group)
-	if err != nil {
-		return false, err
-	}
-	assigned := 0
-	for _, m := range groups[group].Members {
-		if has, ok := m.Assigned.AsConsumer(); ok && len(has.Topics) > 0 {
-			assigned++
-		}
-	}
-	return groups[group].State == "Stable" && len(groups[group].Members) == members && assigned == members, nil
-}
-
 // Follow gives records to note, one after the other, until stop is called.
 func Follow(note func(*kgo.Record), options ...kgo.Opt) (stop func(), err error) {
 	reader, err := kgo.NewClient(append([]kgo.Opt{kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100 * time.Millisecond)}, options...)...)

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"testing"
 )
 
 // Broker is an Apache Kafka that tools/kafka/kafka.sh runs in a directory.
@@ -26,24 +24,6 @@ const (
 	controller
 	BehindProxies
 )
-
-// NeedBroker returns the broker whose directory RIVULET_TEST_KAFKA_DIR names, and skips the test if there is none.
-func NeedBroker(tb testing.TB) Broker {
-	tb.Helper()
-	dir := os.Getenv("RIVULET_TEST_KAFKA_DIR")
-	if dir == "" {
-		tb.Skip("RIVULET_TEST_KAFKA_DIR is not set to the directory of a broker that tools/kafka/kafka.sh runs")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "port"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	port, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return Broker{Dir: dir, Port: port}
-}
 
 // Addr is the address of a listener.
 func (b Broker) Addr(listener int) string {

@@ -32,8 +32,8 @@ type Redis struct {
 	Addr string // host:port, of TLS if there is a port for that
 	Dir  string
 
-	program string
-	args    []string
+	Program string
+	Args    []string
 	process *Process
 }
 
@@ -58,7 +58,7 @@ func LaunchRedis(program, dir string, args ...string) (*Redis, error) {
 		if port, err = freePort(); err != nil {
 			return nil, err
 		}
-		s := &Redis{Addr: net.JoinHostPort("127.0.0.1", port), Dir: dir, program: program, args: redisArgs(dir, port, args)}
+		s := &Redis{Addr: net.JoinHostPort("127.0.0.1", port), Dir: dir, Program: program, Args: redisArgs(dir, port, args)}
 		if err = s.Start(); err == nil {
 			return s, nil
 		}
@@ -104,7 +104,7 @@ var ready = []string{"Ready to accept connections", "+monitor master"}
 // Start starts the process and waits until it answers, with what it kept on disk loaded.
 func (s *Redis) Start() (err error) {
 	_ = os.Remove(filepath.Join(s.Dir, "redis.log")) // of a process before
-	if s.process, err = Start(nil, s.program, s.args...); err != nil {
+	if s.process, err = Start(nil, s.Program, s.Args...); err != nil {
 		return err
 	}
 	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(20 * time.Millisecond) {
@@ -114,12 +114,12 @@ func (s *Redis) Start() (err error) {
 		}
 		select {
 		case <-s.process.Done():
-			return fmt.Errorf("%s does not listen on %s: %w\n%s", s.program, s.Addr, s.process.Wait(), log)
+			return fmt.Errorf("%s does not listen on %s: %w\n%s", s.Program, s.Addr, s.process.Wait(), log)
 		default:
 		}
 	}
 	s.Kill()
-	return fmt.Errorf("%s has not begun to listen on %s for a minute", s.program, s.Addr)
+	return fmt.Errorf("%s has not begun to listen on %s for a minute", s.Program, s.Addr)
 }
 
 // Stop ends the process, with its data on the disk.
@@ -135,12 +135,6 @@ func (s *Redis) URL() string { return "redis://" + s.Addr }
 
 // Kill ends the process at once; what it held is gone.
 func (s *Redis) Kill() { s.process.Kill() }
-
-// Restart starts it again, empty, on the same port.
-func (s *Redis) Restart() error {
-	s.Kill()
-	return s.Start()
-}
 
 // Hang stops the process from answering until [Redis.GoOn]: connections are accepted by the system, and nobody reads them.
 func (s *Redis) Hang() error { return s.process.Signal(syscall.SIGSTOP) }
@@ -172,24 +166,4 @@ func await(what string, so func() (bool, error)) error {
 		return errors.Join(err, last)
 	}
 	return nil
-}
-
-// awaitReplicas waits until the replicas of a master have all that it wrote.
-func (s *Redis) awaitReplicas() error {
-	return await("replicas of "+s.Addr+" have all", func() (bool, error) {
-		info, err := s.Do("INFO", "replication")
-		if err != nil {
-			return false, err
-		}
-		_, rest, _ := strings.Cut(fmt.Sprint(info), "master_repl_offset:")
-		offset, _, _ := strings.Cut(rest, "\r")
-		replicas, behind := 0, false
-		for line := range strings.Lines(fmt.Sprint(info)) {
-			if strings.HasPrefix(line, "slave") && strings.Contains(line, ":ip=") {
-				replicas++
-				behind = behind || !strings.Contains(line, "offset="+offset+",")
-			}
-		}
-		return replicas > 0 && !behind, nil
-	})
 }

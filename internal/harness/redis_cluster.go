@@ -22,19 +22,7 @@ type Cluster struct {
 	dir     string
 }
 
-// StartCluster makes a cluster and ends it with the test.
-func StartCluster(tb testing.TB, masters, replicas int) *Cluster {
-	tb.Helper()
-	NeedRedis(tb)
-	c, err := NewCluster(masters, replicas)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(c.Close)
-	return c
-}
-
-// NewCluster makes a cluster that several tests may share; the caller closes it. Slots are spread evenly over the masters.
+// NewCluster makes a cluster; the caller closes it. Slots are spread evenly over the masters.
 func NewCluster(masters, replicas int) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "rivulet-redis-cluster")
 	if err != nil {
@@ -76,7 +64,7 @@ func (c *Cluster) join(replicas int) error {
 			}
 		}
 		host, port, _ := net.SplitHostPort(s.Addr)
-		bus := s.args[slices.Index(s.args, "--cluster-port")+1]
+		bus := s.Args[slices.Index(s.Args, "--cluster-port")+1]
 		if _, err := c.Nodes[0].Do("CLUSTER", "MEET", host, port, bus); err != nil {
 			return fmt.Errorf("introducing node %d: %w", i, err)
 		}
@@ -128,76 +116,6 @@ func (c *Cluster) Addrs() (addrs []string) {
 	return addrs
 }
 
-// MoveSlot moves a slot with its keys from one master to another as redis-cli does; between the steps it calls at, where
-// keys of the slot are on both sides.
-func (c *Cluster) MoveSlot(slot, from, to int, at func()) error {
-	for _, step := range []struct {
-		on    int
-		state string
-		peer  int
-	}{{to, "IMPORTING", from}, {from, "MIGRATING", to}} {
-		if _, err := c.Nodes[step.on].Do("CLUSTER", "SETSLOT", slot, step.state, c.ID(step.peer)); err != nil {
-			return fmt.Errorf("moving slot %d: %w", slot, err)
-		}
-	}
-	host, port, _ := net.SplitHostPort(c.Nodes[to].Addr)
-	for {
-		keys, err := c.Nodes[from].Do("CLUSTER", "GETKEYSINSLOT", slot, 1)
-		if err != nil {
-			return fmt.Errorf("moving slot %d: %w", slot, err)
-		}
-		left, _ := keys.([]any)
-		if len(left) == 0 {
-			break
-		}
-		if _, err := c.Nodes[from].Do("MIGRATE", host, port, left[0], 0, 5000); err != nil {
-			return fmt.Errorf("moving key %v of slot %d: %w", left[0], slot, err)
-		}
-		at()
-	}
-	for _, on := range []int{to, from} {
-		if _, err := c.Nodes[on].Do("CLUSTER", "SETSLOT", slot, "NODE", c.ID(to)); err != nil {
-			return fmt.Errorf("moving slot %d: %w", slot, err)
-		}
-	}
-	return nil
-}
-
-// KillReplicated kills master i once its replica has all of it, and waits until the replica has taken its place.
-func (c *Cluster) KillReplicated(i int) error {
-	if err := c.Nodes[i].awaitReplicas(); err != nil {
-		return err
-	}
-	c.Nodes[i].Kill()
-	return c.AwaitFailover(i)
-}
-
-// AwaitFailover waits until all other nodes see that node i, which was killed, is gone and that its slots are served.
-func (c *Cluster) AwaitFailover(i int) error {
-	return await("a failover", func() (bool, error) {
-		for k, s := range c.Nodes {
-			if k == i {
-				continue
-			}
-			info, err := s.Do("CLUSTER", "INFO")
-			if err != nil || !strings.Contains(fmt.Sprint(info), "cluster_state:ok") {
-				return false, err
-			}
-			nodes, err := s.Do("CLUSTER", "NODES")
-			if err != nil {
-				return false, err
-			}
-			for line := range strings.Lines(fmt.Sprint(nodes)) { // id addr@bus flags …
-				f := strings.Fields(line)
-				if strings.HasPrefix(f[1], c.Nodes[i].Addr+"@") && !strings.HasSuffix(f[2], "fail") {
-					return false, nil
-				}
-			}
-		}
-		return true, nil
-	})
-}
-
 // Close ends all nodes.
 func (c *Cluster) Close() {
 	for _, s := range c.Nodes {
@@ -232,11 +150,14 @@ func SharedCluster(tb testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// closeCluster ends the shared cluster, if there is one.
-func closeCluster() {
-	shared.Lock()
-	defer shared.Unlock()
+// Tests are the tests of a package that share a cluster; it ends with the last test.
+type Tests struct{ *testing.M }
+
+// Run runs the tests and returns their exit status.
+func (t Tests) Run() int {
+	code := t.M.Run()
 	if shared.cluster != nil {
 		shared.cluster.Close()
 	}
+	return code
 }

@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
-	"testing"
 )
 
 // Workshop is a directory in which programs work on a data set and artifacts.
@@ -42,42 +40,4 @@ func (w Workshop) Train(ctx context.Context, seeds ...string) error {
 		}
 	}
 	return err
-}
-
-// built is where the programs are that the tests of a package share.
-var built struct {
-	sync.Once
-	dir string
-	err error
-}
-
-// NewWorkshop makes a workshop in a directory of the test's. The programs are built once for all tests of a package, whose TestMain
-// runs [Tests].
-func NewWorkshop(tb testing.TB) Workshop {
-	tb.Helper()
-	if testing.Short() {
-		tb.Skip("starts programs as processes; left out with -short")
-	}
-	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "rivulet-programs"); built.err == nil {
-			built.err = Build(context.Background(), built.dir)
-		}
-	})
-	if built.err != nil {
-		tb.Fatal(built.err)
-	}
-	return Workshop{Dir: tb.TempDir(), Bin: built.dir}
-}
-
-// Tests are the tests of a package that share programs or a cluster; these end with the last test.
-type Tests struct{ *testing.M }
-
-// Run runs the tests and returns their exit status.
-func (t Tests) Run() int {
-	code := t.M.Run()
-	closeCluster()
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir)
-	}
-	return code
 }

@@ -72,7 +72,7 @@ func (w *writer) end(how kgo.TransactionEndTry) {
 // Each transaction is committed or aborted as a coin says. The consumer predicts what was committed, each once, and nothing
 // of what was aborted; behind a transaction that is open it waits.
 func TestCommittedTransactionsOfARealBroker(t *testing.T) {
-	k := onRealKafka(t, harness.NeedBroker(t), newWorld(t, formatJSON))
+	k := onRealKafka(t, needBroker(t), newWorld(t, formatJSON))
 	k.topics()
 	const seed = 5
 	rng := rand.New(rand.NewPCG(seed, 0))

@@ -24,7 +24,7 @@ func TestExactlyOnceOnTheEmbeddedBroker(t *testing.T) {
 
 // The same for longer on a real broker.
 func TestExactlyOnceOnARealBroker(t *testing.T) {
-	broker := harness.NeedBroker(t)
+	broker := needBroker(t)
 	exactlyOnce(t, &broker, kill, kill, pause, crash, kill, pause, kill)
 }
 
@@ -37,7 +37,7 @@ func kill(s *stream, running *harness.Process) *harness.Process {
 		// kfake keeps a member for ever that dies while its first join waits for the others, and what it was assigned with it: it
 		// starts the session of a member when it answers the join, and only if somebody hears the answer.
 		s.await("the group is stable", func() bool {
-			stable, err := s.kafka.Stable(s.t.Context(), s.group(), 2)
+			stable, err := s.kafka.stable(s.t.Context(), s.group(), 2)
 			return err == nil && stable
 		})
 	}
@@ -187,11 +187,11 @@ func (s *stream) await(what string, so func() bool) {
 func (s *stream) state() string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 10*time.Second)
 	defer cancel()
-	committed, err := s.kafka.Committed(ctx, s.group(), s.topic("arrivals"))
-	stable, stableErr := s.kafka.Stable(ctx, s.group(), 2)
+	committed, err := s.kafka.committed(ctx, s.group(), s.topic("arrivals"))
+	stable, stableErr := s.kafka.stable(ctx, s.group(), 2)
 	text := fmt.Sprintf("%d arrivals are predicted; the group has committed %v (%v), and is stable with two members: %t (%v)",
 		s.seen(), committed, err, stable, stableErr)
-	arrivals, err := s.kafka.Ends(ctx, s.topic("arrivals"))
+	arrivals, err := s.kafka.ends(ctx, s.topic("arrivals"))
 	readable, readableErr := s.kafka.ListCommittedOffsets(ctx, s.topic("predictions"))
 	return text + fmt.Sprintf("; arrivals end at %v (%v), committed predictions at %v (%v)", arrivals, err, readable.Offsets(), readableErr)
 }

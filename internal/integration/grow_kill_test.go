@@ -30,7 +30,7 @@ func TestKillBetweenRowsAndCommitOnTheEmbeddedBroker(t *testing.T) {
 }
 
 func TestKillBetweenRowsAndCommitOnARealBroker(t *testing.T) {
-	broker := harness.NeedBroker(t)
+	broker := needBroker(t)
 	killBetweenRowsAndCommit(t, &broker)
 }
 

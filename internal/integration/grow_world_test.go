@@ -163,7 +163,7 @@ func (s *growing) await(what string, condition func() bool) {
 func (s *growing) awaitMembers(n int) {
 	s.t.Helper()
 	s.await(fmt.Sprintf("the group has %d members with partitions", n), func() bool {
-		stable, err := s.kafka.Stable(s.t.Context(), s.topic("group"), n)
+		stable, err := s.kafka.stable(s.t.Context(), s.topic("group"), n)
 		s.must(err)
 		return stable
 	})
@@ -172,7 +172,7 @@ func (s *growing) awaitMembers(n int) {
 // groupOffsets are what the group has committed, by partition.
 func (s *growing) groupOffsets() map[int]int64 {
 	s.t.Helper()
-	offsets, err := s.kafka.Committed(context.WithoutCancel(s.t.Context()), s.topic("group"), s.topic("arrivals"))
+	offsets, err := s.kafka.committed(context.WithoutCancel(s.t.Context()), s.topic("group"), s.topic("arrivals"))
 	s.must(err)
 	return offsets
 }

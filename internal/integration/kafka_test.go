@@ -96,7 +96,7 @@ func login(mechanism, password string) string {
 
 // A consumer and a replay over each way to connect to a real broker, as a user who may do no more than ACLs say.
 func TestWaysToConnectToARealBroker(t *testing.T) {
-	broker := harness.NeedBroker(t)
+	broker := needBroker(t)
 	all := onRealKafka(t, broker, newWorld(t, formatJSON))
 	const n = 200
 	for i, c := range []struct {
@@ -129,7 +129,7 @@ func TestWaysToConnectToARealBroker(t *testing.T) {
 
 // What a real broker says to clients that it does not want, each told from the others, and an exit status that tells.
 func TestCheckOnARealBroker(t *testing.T) {
-	k := onRealKafka(t, harness.NeedBroker(t), newWorld(t, formatJSON))
+	k := onRealKafka(t, needBroker(t), newWorld(t, formatJSON))
 	k.topics()
 	k.allow(kadm.OpDescribe, []string{"arrivals"}, "group")
 	k.allow(kadm.OpWrite, []string{"predictions"})

@@ -20,7 +20,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := harness.Tests{M: m}.Run()
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
 	if trained.Dir != "" {
 		_ = os.RemoveAll(trained.Dir)
 	}
@@ -44,7 +47,7 @@ const (
 type world struct {
 	harness.Workshop
 	t      *testing.T
-	kafka  *harness.Kafka
+	kafka  kafka
 	redis  string
 	format string // of arrivals and predictions
 }
@@ -52,7 +55,7 @@ type world struct {
 // bareWorld has services, and nothing in its directory.
 func bareWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Workshop: harness.NewWorkshop(t), t: t, format: formatJSON}
+	w := &world{Workshop: newWorkshop(t), t: t, format: formatJSON}
 	w.use(w.services())
 	return w
 }
@@ -109,9 +112,9 @@ func (w *world) write(name, text string) {
 // use makes the broker at an address the world's.
 func (w *world) use(broker string) {
 	w.t.Helper()
-	var err error
-	w.kafka, err = harness.NewKafka(broker)
+	client, err := harness.NewKafka(broker)
 	w.must(err)
+	w.kafka = kafka{client}
 	w.t.Cleanup(w.kafka.Close)
 }
 
@@ -243,7 +246,7 @@ func (w *world) decode(r *kgo.Record) (p event.Prediction, err error) {
 // ends are the next offsets of a topic's partitions.
 func (w *world) ends(topic string) map[int]int64 {
 	w.t.Helper()
-	ends, err := w.kafka.Ends(w.t.Context(), topic)
+	ends, err := w.kafka.ends(w.t.Context(), topic)
 	w.must(err)
 	return ends
 }
@@ -265,7 +268,7 @@ func (w *world) awaitPredictions(n int64) {
 // lag is how many arrivals the group has not committed.
 func (w *world) lag() int64 {
 	w.t.Helper()
-	committed, err := w.kafka.Committed(w.t.Context(), "test", "arrivals")
+	committed, err := w.kafka.committed(w.t.Context(), "test", "arrivals")
 	w.must(err)
 	return sum(w.ends("arrivals")) - sum(committed)
 }

@@ -1,0 +1,227 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/internal/harness"
+)
+
+// slots is the number of hash slots of a cluster.
+const slots = 16384
+
+// cluster is a Redis Cluster of real servers whose slots can be moved and whose masters can be killed.
+type cluster struct{ *harness.Cluster }
+
+// startCluster makes a cluster and ends it with the test.
+func startCluster(tb testing.TB, masters, replicas int) cluster {
+	tb.Helper()
+	harness.NeedRedis(tb)
+	c, err := harness.NewCluster(masters, replicas)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.Close)
+	return cluster{c}
+}
+
+// moveSlot moves a slot with its keys from one master to another as redis-cli does; between the steps it calls at, where
+// keys of the slot are on both sides.
+func (c cluster) moveSlot(slot, from, to int, at func()) error {
+	for _, step := range []struct {
+		on    int
+		state string
+		peer  int
+	}{{to, "IMPORTING", from}, {from, "MIGRATING", to}} {
+		if _, err := c.Nodes[step.on].Do("CLUSTER", "SETSLOT", slot, step.state, c.ID(step.peer)); err != nil {
+			return fmt.Errorf("moving slot %d: %w", slot, err)
+		}
+	}
+	host, port, _ := net.SplitHostPort(c.Nodes[to].Addr)
+	for {
+		keys, err := c.Nodes[from].Do("CLUSTER", "GETKEYSINSLOT", slot, 1)
+		if err != nil {
+			return fmt.Errorf("moving slot %d: %w", slot, err)
+		}
+		left, _ := keys.([]any)
+		if len(left) == 0 {
+			break
+		}
+		if _, err := c.Nodes[from].Do("MIGRATE", host, port, left[0], 0, 5000); err != nil {
+			return fmt.Errorf("moving key %v of slot %d: %w", left[0], slot, err)
+		}
+		at()
+	}
+	for _, on := range []int{to, from} {
+		if _, err := c.Nodes[on].Do("CLUSTER", "SETSLOT", slot, "NODE", c.ID(to)); err != nil {
+			return fmt.Errorf("moving slot %d: %w", slot, err)
+		}
+	}
+	return nil
+}
+
+// killReplicated kills master i once its replica has all of it, and waits until the replica has taken its place.
+func (c cluster) killReplicated(i int) error {
+	if err := awaitReplicas(c.Nodes[i]); err != nil {
+		return err
+	}
+	c.Nodes[i].Kill()
+	return c.awaitFailover(i)
+}
+
+// awaitFailover waits until all other nodes see that node i, which was killed, is gone and that its slots are served.
+func (c cluster) awaitFailover(i int) error {
+	return await("a failover", func() (bool, error) {
+		for k, s := range c.Nodes {
+			if k == i {
+				continue
+			}
+			info, err := s.Do("CLUSTER", "INFO")
+			if err != nil || !strings.Contains(fmt.Sprint(info), "cluster_state:ok") {
+				return false, err
+			}
+			nodes, err := s.Do("CLUSTER", "NODES")
+			if err != nil {
+				return false, err
+			}
+			for line := range strings.Lines(fmt.Sprint(nodes)) { // id addr@bus flags …
+				f := strings.Fields(line)
+				if strings.HasPrefix(f[1], c.Nodes[i].Addr+"@") && !strings.HasSuffix(f[2], "fail") {
+					return false, nil
+				}
+			}
+		}
+		return true, nil
+	})
+}
+
+// awaitReplicas waits until the replicas of a master have all that it wrote.
+func awaitReplicas(s *harness.Redis) error {
+	return await("replicas of "+s.Addr+" have all", func() (bool, error) {
+		info, err := s.Do("INFO", "replication")
+		if err != nil {
+			return false, err
+		}
+		_, rest, _ := strings.Cut(fmt.Sprint(info), "master_repl_offset:")
+		offset, _, _ := strings.Cut(rest, "\r")
+		replicas, behind := 0, false
+		for line := range strings.Lines(fmt.Sprint(info)) {
+			if strings.HasPrefix(line, "slave") && strings.Contains(line, ":ip=") {
+				replicas++
+				behind = behind || !strings.Contains(line, "offset="+offset+",")
+			}
+		}
+		return replicas > 0 && !behind, nil
+	})
+}
+
+// watched is a master with a replica, and a sentinel that watches them under the name "rivulet".
+type watched struct {
+	master, replica, sentinel *harness.Redis
+}
+
+// startWatched makes them and ends them with the test. The sentinel takes a second to find a master dead.
+func startWatched(tb testing.TB) *watched {
+	tb.Helper()
+	harness.NeedRedis(tb)
+	w := &watched{master: harness.StartRedis(tb)}
+	host, port, _ := net.SplitHostPort(w.master.Addr)
+	w.replica = harness.StartRedis(tb, "--replicaof", host, port, "--repl-diskless-sync-delay", "0")
+	addr, err := harness.FreeAddr()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, own, _ := net.SplitHostPort(addr)
+	dir := tb.TempDir()
+	conf := filepath.Join(dir, "sentinel.conf") // the sentinel keeps what it learns in it
+	text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %q\nlogfile %q\nsentinel monitor rivulet %s %s 1\n"+
+		"sentinel down-after-milliseconds rivulet 1000\nsentinel failover-timeout rivulet 5000\n",
+		own, dir, filepath.Join(dir, "redis.log"), host, port)
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	w.sentinel = &harness.Redis{Addr: addr, Dir: dir, Program: w.master.Program, Args: []string{conf, "--sentinel"}}
+	if err := w.sentinel.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(w.sentinel.Kill)
+	if err := await("the replica, as the sentinel sees it", func() (bool, error) {
+		replicas, err := w.sentinel.Do("SENTINEL", "REPLICAS", "rivulet")
+		text := fmt.Sprint(replicas)
+		return strings.Contains(text, w.replica.Addr) && strings.Contains(text, "master-link-status ok"), err
+	}); err != nil {
+		tb.Fatal(err)
+	}
+	return w
+}
+
+// failover kills the master, once the replica has all of it, and waits until that is the master.
+func (w *watched) failover(tb testing.TB) {
+	tb.Helper()
+	if err := awaitReplicas(w.master); err != nil {
+		tb.Fatal(err)
+	}
+	w.master.Kill()
+	if err := await("a failover", func() (bool, error) {
+		role, err := w.replica.Do("ROLE")
+		return strings.HasPrefix(fmt.Sprint(role), "[master"), err
+	}); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// await asks until it is so, for two minutes.
+func await(what string, so func() (bool, error)) error {
+	var last error
+	err := harness.Await(context.Background(), 2*time.Minute, what, func() bool {
+		var done bool
+		done, last = so()
+		return done && last == nil
+	})
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	return nil
+}
+
+// A key goes on being there when its slot moves and when its master dies.
+func TestCluster(t *testing.T) {
+	c := startCluster(t, 3, 1)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), Protocol: 2, DisableIdentity: true})
+	defer func() { _ = client.Close() }()
+	if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	slot := client.ClusterKeySlot(t.Context(), "key").Val()
+	owner := int(slot) * 3 / slots
+	moved := 0
+	if err := c.moveSlot(int(slot), owner, (owner+1)%3, func() { moved++ }); err != nil || moved != 1 {
+		t.Fatalf("%d keys were moved: %v", moved, err)
+	}
+	if err := c.killReplicated((owner + 1) % 3); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := client.Get(t.Context(), "key").Result(); got != "value" || err != nil {
+		t.Errorf("the key is %q (%v) after a move and a failover", got, err)
+	}
+}
+
+func TestWatched(t *testing.T) {
+	w := startWatched(t)
+	if _, err := w.master.Do("SET", "key", "value"); err != nil {
+		t.Fatal(err)
+	}
+	w.failover(t)
+	if got, err := w.replica.Do("GET", "key"); got != "value" || err != nil {
+		t.Errorf("the key is %v (%v) after a failover", got, err)
+	}
+}
