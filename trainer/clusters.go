@@ -134,7 +134,7 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, m mapper, p
 			return fitter.Fit(m.Tables(c.original.Adj, c.inputs))
 		},
 		fit:      c.fit,
-		features: func() (*infer.Tables, error) { return fitter.Features(c.original.Adj, c.x) },
+		features: func(m infer.Model) (*infer.Tables, error) { return fitter.Features(c.original.Adj, c.x, m.Hops) },
 		own: func(ctx context.Context, small *fitted, progress Progress) (*condensed, error) {
 			return c.make(ctx, []infer.Model{small.model}, m, progress)
 		},
@@ -164,7 +164,7 @@ func (t *task) growth(models []infer.Model, d *condense.Dictionary) *artifact.Gr
 // fit fits W_S; no model fitted on T has a part in it.
 func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
 	if c.relay == nil {
-		relay, err := c.fitSynthetic(ctx, c.labelled, progress)
+		relay, err := c.fitSynthetic(ctx, modelSGC, c.labelled, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -173,15 +173,19 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 	if name == modelSGC {
 		return c.relay, nil
 	}
+	if c.shape(name).Mix() != nil {
+		return c.fitSynthetic(ctx, name, c.labelled, progress)
+	}
 	return c.fitLayered(ctx, name, c.labelled, c.join(c.labelled, c.points, c.relay.model), progress)
 }
 
-// fitSynthetic fits W_S of SGC: on the cluster means of Â²·pre(X), weighted by the labelled nodes of each cluster. The means
+// fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the labelled nodes of each cluster. The means
 // are those of the labelled nodes: with the unlabelled ones, whose class is a guess, W_S loses a point (cora).
-func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, progress Progress) (*fitted, error) {
-	design := fit.Explicit{X: t.x.Combine(t.propagatedMeans(labelled))}
-	return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: labelled.Labels, Weights: sizes(labelled), Classes: t.classes()},
-		WeightDecays, progress, "fitting sgc on the synthetic graph")
+func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, progress Progress) (*fitted, error) {
+	s := t.shape(name)
+	design := fit.Explicit{X: t.x.Combine(t.propagatedMeans(labelled, s.Mix()))}
+	return t.chooseLinear(ctx, s, fit.Problem{Design: design, Labels: labelled.Labels, Weights: sizes(labelled), Classes: t.classes()},
+		WeightDecays, progress, "fitting "+name+" on the synthetic graph")
 }
 
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later layers the
@@ -200,8 +204,8 @@ func sizes(c *condense.Clusters) []float32 {
 	return weights
 }
 
-// propagatedMeans are the weights by which cluster means of Â²X are made of X, N'×N: Membership·Â².
-func (t *task) propagatedMeans(c *condense.Clusters) *graph.CSR {
+// propagatedMeans are the weights by which cluster means of Σ_t w_t Â^t X are made of X, N'×N.
+func (t *task) propagatedMeans(c *condense.Clusters, weights []float32) *graph.CSR {
 	means := c.Membership()
 	spread := graph.NewDense(means.Cols, means.Rows) // transposed: Â is symmetric
 	for k := range means.Rows {
@@ -210,7 +214,7 @@ func (t *task) propagatedMeans(c *condense.Clusters) *graph.CSR {
 			spread.Row(int(j))[k] = vals[p]
 		}
 	}
-	spread = graph.Mul(t.hat, graph.Mul(t.hat, spread))
+	spread = fit.Propagate(t.hat, weights, spread)
 	transposed := &graph.CSR{Rows: spread.Rows, Cols: spread.Cols, RowPtr: make([]int, spread.Rows+1), Val: []float32{}}
 	for j := range spread.Rows {
 		for k, v := range spread.Row(j) {

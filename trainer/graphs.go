@@ -46,8 +46,8 @@ func (t *task) condenseVNG(ctx context.Context, _ []*fitted, _ Progress) (*conde
 		return nil, err
 	}
 	return &condensed{synthetic: artifact.Synthetic{Adj: v.Adj, X: v.X, Labels: v.Labels}, rows: v.M, attachment: v.Attachment,
-		fitter: fitter, tables: func(m infer.Model) (*infer.Tables, error) { return v.Tables(m.(*infer.SGC)), nil },
-		features: func() (*infer.Tables, error) { return v.Features(), nil }}, ctx.Err()
+		fitter: fitter, tables: func(m infer.Model) (*infer.Tables, error) { return v.Tables(m), nil },
+		features: func(m infer.Model) (*infer.Tables, error) { return v.Features(m.Hops), nil }}, ctx.Err()
 }
 
 // condenseNothing is the method cached: T's own tables, which M has to be worth its place beside.
@@ -70,10 +70,9 @@ func (t *task) onGraph(c *condense.Condensed) *condensed {
 // fitOnGraph fits W_S on S as on any graph: section 3 with A', X' and Y' in the place of A, X and Y.
 func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic, progress Progress) (*fitted, error) {
 	what := "fitting " + name + " on the synthetic graph"
-	if name == modelSGC {
-		hat := graph.Normalised(s.Adj)
-		design := fit.Explicit{X: graph.Mul(hat, graph.Mul(hat, s.X))}
-		return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()}, WeightDecays, progress, what)
+	if shape := t.shape(name); shape.Mix() != nil {
+		design := fit.Explicit{X: fit.Propagate(graph.Normalised(s.Adj), shape.Mix(), s.X)}
+		return t.chooseLinear(ctx, shape, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()}, WeightDecays, progress, what)
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &infer.Preprocess{Kind: infer.None, Scale: 1})
 	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(), progress, what)

@@ -70,8 +70,8 @@ type condensed struct {
 	means func() *artifact.Means
 	// growth is what the artifact keeps for rows of M of arrivals; nil where there are no clusters' messages to solve them against.
 	growth func() *artifact.Growth
-	// features gives S the frozen tables of the features themselves, which a frozen SGC's embeddings are read of.
-	features func() (*infer.Tables, error)
+	// features gives S the frozen tables of the features themselves, which a frozen linear model's embeddings are read of.
+	features func(m infer.Model) (*infer.Tables, error)
 	// fit fits W_S of a model on S.
 	fit func(ctx context.Context, name string, progress Progress) (*fitted, error)
 	// own makes S and M anew from W_S, so that nothing fitted on T is in them; nil where M hangs on no model.

@@ -140,9 +140,9 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 				return nil, err
 			}
 		}
-		if t.options.Representation && m.Name == modelSGC && r.served.features != nil {
+		if t.options.Representation && p.model.Architecture.Linear() && r.served.features != nil {
 			var err error
-			if m.Features, err = r.served.features(); err != nil {
+			if m.Features, err = r.served.features(p.model); err != nil {
 				return nil, err
 			}
 		}
@@ -165,8 +165,9 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 	}
 	for k, p := range r.placed {
 		m.Models = append(m.Models, r.calibrations[k].info(p, r.whole[k].weightDecay, results))
-		if _, given := t.options.Weights[p.model.Name()]; p.model.Name() != modelSGC && !given {
-			m.Models[k].Hidden = t.options.Hidden
+		if _, given := t.options.Weights[p.model.Name()]; !given {
+			m.Models[k].Hidden = p.model.Hidden()
+			m.Models[k].Layers, m.Models[k].Hops = t.depth(p.model)
 		}
 	}
 	for _, r := range results {
@@ -174,6 +175,17 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 			Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
 	}
 	return m
+}
+
+// depth are the numbers of layers and hops of a model, 0 where they are those that its architecture has by default.
+func (t *task) depth(m infer.Model) (layers, hops int) {
+	if len(m.Layers) > m.Architecture.Fewest {
+		layers = len(m.Layers)
+	}
+	if m.Hops != m.Architecture.Hops {
+		hops = m.Hops
+	}
+	return layers, hops
 }
 
 // info is what the manifest says of a model.

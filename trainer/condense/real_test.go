@@ -13,6 +13,7 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
+	"rivulet/trainer/internal/convert"
 	"rivulet/trainer/tables"
 )
 
@@ -21,7 +22,7 @@ type cora struct {
 	in     Input
 	pre    *infer.Preprocess
 	inputs infer.Inputs
-	model  *infer.SGC
+	model  infer.Model
 	test   map[string]*eval.Set // by mode of batch, on T
 }
 
@@ -77,11 +78,12 @@ func (c *cora) fit(t *testing.T, hat *graph.CSR, classes int) {
 			rows, labels = append(rows, int32(i)), append(labels, y)
 		}
 	}
-	var err error
-	p := fit.Problem{Design: fit.NewPropagated(hat, c.in.X, rows), Labels: labels, Classes: classes}
-	if c.model, err = fit.SGC(t.Context(), p, 1e-2, nil); err != nil {
+	p := fit.Problem{Design: fit.NewPropagated(hat, []float32{0, 0, 1}, c.in.X, rows), Labels: labels, Classes: classes}
+	layer, err := fit.SGC(t.Context(), p, 1e-2, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
+	c.model = convert.Model("sgc", 0, 2, *layer)
 }
 
 // accuracy is that of the test nodes in percent, attached through m, or to T where it is nil.

@@ -59,16 +59,9 @@ func TestSection5Messages(t *testing.T) {
 			}
 		}
 		batch.Adj = convert.Pattern(among)
-		s := ScalesOf(batch, convert.Dense(support.Mul(w)))
-		if edges == 0 {
-			if (s != MessageScales{1, 1}) {
-				t.Fatalf("scales %+v without support edges, want 1 and 1", s)
-			}
-			return
-		}
-		s0, cs := math.Sqrt(hop/edges), math.Sqrt(back/edges)
-		if math.Abs(float64(s.Hop)-s0) > 1e-5*s0 || math.Abs(float64(s.Back)-cs) > 1e-4*cs {
-			t.Fatalf("scales %+v, want %v and %v", s, s0, cs)
+		s0, cs := 1.0, 1.0 // without support edges there is nothing to measure on
+		if edges > 0 {
+			s0, cs = math.Sqrt(hop/edges), math.Sqrt(back/edges)
 		}
 
 		tables := reference.SGCTables(adj, lessMean(x.Mul(w)))
@@ -81,7 +74,7 @@ func TestSection5Messages(t *testing.T) {
 			}
 			return cs * tables.C[j][0]
 		})
-		model := &infer.SGC{W: convert.Dense(w), B: make([]float32, c)}
+		model := convert.Model("sgc", 0, 2, infer.Layer{Self: convert.Dense(w), Bias: make([]float32, c)})
 		plain := Support{Batch: batch, Pre: &infer.Preprocess{Kind: infer.None, Scale: 1}}
 		got := Messages(model, model.Tables(convert.Pattern(adj), infer.Ready(convert.Dense(x))), plain)
 		if g := convert.Gap(convert.Matrix(got), want); g > 1e-4 {

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
@@ -55,49 +56,68 @@ func general(m *graph.Dense) blas32.General {
 	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: max(1, m.Cols), Data: m.Data}
 }
 
-// propagated is F = (Â²·pre(X)) on some rows, without ever forming it:
+// Propagate returns Σ_t w_t Â^t z, by Horner's rule.
+func Propagate(hat *graph.CSR, weights []float32, z *graph.Dense) *graph.Dense {
+	last := len(weights) - 1
+	out := z
+	if weights[last] != 1 {
+		out = graph.NewDense(z.Rows, z.Cols)
+		graph.Axpy(out.Data, weights[last], z.Data)
+	}
+	for _, w := range slices.Backward(weights[:last]) {
+		out = graph.Mul(hat, out)
+		if w != 0 {
+			graph.Axpy(out.Data, w, z.Data)
+		}
+	}
+	return out
+}
+
+// propagated is F = (p(Â)·pre(X)) on some rows, p(Â) = Σ_t w_t Â^t, without ever forming it:
 //
-//	F·W = [Â(Â(X̄ (f∘W)))] − (Â²1)(oᵀW)
+//	F·W = [p(Â)(X̄ (f∘W))] − (p(Â)1)(oᵀW)
 //
 // on the chosen rows, in the notation of package features; the adjoint runs the same path backwards (Â is symmetric).
 type propagated struct {
 	rows []int32
 	hat  *graph.CSR // Â, N×N
+	mix  []float32  // w_0 … w_K
 	x    *features.Factored
 	xt   *graph.CSR // X̄ᵀ, d×N
-	ones []float32  // Â²1, N
+	ones []float32  // p(Â)1, N
 }
 
 // denseAdvantage is how much less a multiplication is taken to cost in the products of [Explicit] than in sparse ones. It
 // is about 4 (BenchmarkDesign); near there the sparse form is preferred, which needs less memory and its bandwidth.
 const denseAdvantage = 2
 
-// NewPropagated is the design of SGC on a graph: the given rows of Â²·pre(X), with hat = Â. It is explicit where that is
+// NewPropagated is the design of a linear model on a graph: the given rows of Σ_t w_t Â^t·pre(X), with hat = Â; 0, 0, 1 are the
+// weights w of an SGC of two hops. It is explicit where that is
 // cheaper, which depends on the density of X and on how many rows there are; for a sparse X the explicit rows then take no
 // more than a few times its memory.
-func NewPropagated(hat *graph.CSR, x *features.Factored, rows []int32) Design {
+func NewPropagated(hat *graph.CSR, weights []float32, x *features.Factored, rows []int32) Design {
 	if x.Raw.Sparse == nil || len(rows)*len(x.Factor) <= denseAdvantage*(x.Raw.Sparse.NNZ()+2*hat.NNZ()) {
-		return Explicit{propagatedRows(hat, x, rows)}
+		return Explicit{propagatedRows(hat, weights, x, rows)}
 	}
-	return newPropagated(hat, x, rows)
+	return newPropagated(hat, weights, x, rows)
 }
 
-func newPropagated(hat *graph.CSR, x *features.Factored, rows []int32) *propagated {
+func newPropagated(hat *graph.CSR, weights []float32, x *features.Factored, rows []int32) *propagated {
 	ones := graph.NewDense(hat.Rows, 1)
 	for i := range ones.Data {
 		ones.Data[i] = 1
 	}
-	return &propagated{rows: rows, hat: hat, x: x, xt: x.Raw.Sparse.Transpose(),
-		ones: graph.Mul(hat, graph.Mul(hat, ones)).Data}
+	return &propagated{rows: rows, hat: hat, mix: weights, x: x, xt: x.Raw.Sparse.Transpose(),
+		ones: Propagate(hat, weights, ones).Data}
 }
 
-// propagatedRows computes rows of Â²·pre(X), by blocks of columns so that no more than the result and two blocks of
+// propagatedRows computes rows of Σ_t w_t Â^t·pre(X), by blocks of columns so that no more than the result and two blocks of
 // N rows are held.
-func propagatedRows(hat *graph.CSR, x *features.Factored, rows []int32) *graph.Dense {
+func propagatedRows(hat *graph.CSR, weights []float32, x *features.Factored, rows []int32) *graph.Dense {
 	const block = 128
 	out := graph.NewDense(len(rows), len(x.Factor))
 	x.Blocks(block, func(lo int, columns *graph.Dense) {
-		z := graph.Mul(hat, graph.Mul(hat, columns))
+		z := Propagate(hat, weights, columns)
 		for k, i := range rows {
 			copy(out.Row(k)[lo:], z.Row(int(i)))
 		}
@@ -114,7 +134,7 @@ func (p *propagated) Forward(w *graph.Dense) *graph.Dense {
 		graph.Axpy(folded.Row(k), p.x.Factor[k], w.Row(k))
 		graph.Axpy(shift, p.x.Offset[k], w.Row(k))
 	}
-	z := graph.Mul(p.hat, graph.Mul(p.hat, graph.Mul(p.x.Raw.Sparse, folded))).Take(p.rows)
+	z := Propagate(p.hat, p.mix, graph.Mul(p.x.Raw.Sparse, folded)).Take(p.rows)
 	for k, i := range p.rows {
 		graph.Axpy(z.Row(k), -p.ones[i], shift)
 	}
@@ -126,12 +146,12 @@ func (p *propagated) Adjoint(g *graph.Dense) *graph.Dense {
 		panic(fmt.Sprintf("fit: adjoint of %d rows, want %d", g.Rows, len(p.rows)))
 	}
 	full := graph.NewDense(p.hat.Rows, g.Cols)
-	shift := make([]float32, g.Cols) // (Â²1)ᵀG
+	shift := make([]float32, g.Cols) // (p(Â)1)ᵀG
 	for k, i := range p.rows {
 		graph.Add(full.Row(int(i)), g.Row(k))
 		graph.Axpy(shift, p.ones[i], g.Row(k))
 	}
-	out := graph.Mul(p.xt, graph.Mul(p.hat, graph.Mul(p.hat, full)))
+	out := graph.Mul(p.xt, Propagate(p.hat, p.mix, full))
 	for k := range out.Rows {
 		row := out.Row(k)
 		for c := range row {

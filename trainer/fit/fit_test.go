@@ -138,9 +138,9 @@ func TestSection3PropagatedRows(t *testing.T) {
 		x, hat, rows, want := world(t)
 		rng := rand.New(rand.NewPCG(5, 0))
 		w, g := convert.Normal(rng, want.Cols(), 3, 1), convert.Normal(rng, len(want), 3, 1)
-		designs := map[string]Design{"explicit": Explicit{propagatedRows(hat, x, rows)}, "chosen": NewPropagated(hat, x, rows)}
+		designs := map[string]Design{"explicit": Explicit{propagatedRows(hat, []float32{0, 0, 1}, x, rows)}, "chosen": NewPropagated(hat, []float32{0, 0, 1}, x, rows)}
 		if x.Raw.Sparse != nil {
-			designs["propagated"] = newPropagated(hat, x, rows)
+			designs["propagated"] = newPropagated(hat, []float32{0, 0, 1}, x, rows)
 		}
 		for name, f := range designs {
 			if n, d := f.Dims(); n != len(rows) || d != want.Cols() {
@@ -160,9 +160,9 @@ func TestSection3PropagatedRows(t *testing.T) {
 func TestSection3AdjointIsTheTranspose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, hat, rows, want := world(t)
-		f := Design(Explicit{propagatedRows(hat, x, rows)})
+		f := Design(Explicit{propagatedRows(hat, []float32{0, 0, 1}, x, rows)})
 		if x.Raw.Sparse != nil {
-			f = newPropagated(hat, x, rows)
+			f = newPropagated(hat, []float32{0, 0, 1}, x, rows)
 		}
 		rng := rand.New(rand.NewPCG(6, 0))
 		w, g := convert.Dense(convert.Normal(rng, want.Cols(), 2, 1)), convert.Dense(convert.Normal(rng, len(want), 2, 1))
@@ -182,8 +182,8 @@ func inner(a, b *graph.Dense) (sum, size float64) {
 	return sum, size
 }
 
-func flat(m *infer.SGC) []float64 {
-	x := make([]float64, len(m.W.Data)+len(m.B))
+func flat(m *infer.Layer) []float64 {
+	x := make([]float64, len(m.Self.Data)+len(m.Bias))
 	pack(x, m)
 	return x
 }
@@ -193,9 +193,9 @@ func flat(m *infer.SGC) []float64 {
 func TestSection3FitIsStationary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	f, p := classification(rng, 40, 6, 3)
-	var start *infer.SGC
+	var start *infer.Layer
 	for _, wd := range []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5} {
-		for name, from := range map[string]*infer.SGC{"zeros": nil, "the last": start} {
+		for name, from := range map[string]*infer.Layer{"zeros": nil, "the last": start} {
 			m, err := SGC(t.Context(), p, wd, from)
 			if err != nil {
 				t.Fatal(err)
@@ -263,10 +263,10 @@ func TestSection3BiasIsFree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if odds := math.Exp(float64(m.B[0] - m.B[1])); math.Abs(odds-3) > 1e-2 {
+	if odds := math.Exp(float64(m.Bias[0] - m.Bias[1])); math.Abs(odds-3) > 1e-2 {
 		t.Errorf("odds of the classes are %v, want 6:2", odds)
 	}
-	for _, w := range m.W.Data {
+	for _, w := range m.Self.Data {
 		if math.Abs(float64(w)) > 1e-3 {
 			t.Errorf("a weight is %v", w)
 		}
@@ -299,7 +299,7 @@ func BenchmarkDesign(b *testing.B) {
 			rows[i] = int32(i)
 		}
 		w := convert.Dense(convert.Normal(rng, d, classes, 1))
-		for name, f := range map[string]Design{"explicit": Explicit{propagatedRows(hat, x, rows)}, "propagated": newPropagated(hat, x, rows)} {
+		for name, f := range map[string]Design{"explicit": Explicit{propagatedRows(hat, []float32{0, 0, 1}, x, rows)}, "propagated": newPropagated(hat, []float32{0, 0, 1}, x, rows)} {
 			b.Run(name+"/"+label(density), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

@@ -7,8 +7,22 @@ import (
 	"math/rand/v2"
 
 	"rivulet/graph"
+	"rivulet/infer"
 	"rivulet/internal/reference"
 )
+
+// Model is a model of an architecture and layers.
+func Model(name string, alpha float32, hops int, layers ...infer.Layer) infer.Model {
+	a, err := infer.Lookup(name)
+	if err != nil {
+		panic(err)
+	}
+	m, err := a.New(layers, alpha, hops)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
 
 // Dense is a matrix of float32.
 func Dense(m reference.Matrix) *graph.Dense {
