@@ -81,17 +81,20 @@ func (l *convolved) close(p, z []float32) {
 	}
 }
 
-// back is the width of c, the way back: hidden units of all layers, and where there are more than one hidden layer the scale.
+// back is the width of c, the way back: hidden units of all layers, and the scale where [arriving.through] reads it.
 func (c *convolution) back() int {
 	width := 0
 	for _, l := range c.layers[:len(c.layers)-1] {
 		width += l.width()
 	}
-	if len(c.layers) > 2 {
+	if c.scaled() {
 		width++
 	}
 	return width
 }
+
+// scaled reports whether in* out* is a column of c.
+func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.first().own != nil }
 
 // tables computes, with in* and out* the scales of degree + 1 (every node has met the arrival), in and out those of the graph as it
 // is, h^l the states of the graph as it is and h̃^l those of nodes that have met the arrival, h̃⁰ = h⁰ = x,
@@ -100,7 +103,7 @@ func (c *convolution) back() int {
 //	u_l = in* h̃^l Wn of layer l+1    c_l = in* out* 1[p̃^l>0]
 //
 // in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival sends to itself
-// through j, linearised at j's relus, and in* out* where L > 2.
+// through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws.
 func (c *convolution) tables(adj *graph.CSR, x Inputs) *Tables {
 	z := x.Project(c.first().w)
 	checkGraph(adj, z.Rows, "features")
@@ -216,9 +219,9 @@ type look struct {
 // Logits computes, with z^l = h^{l−1} Wn of layer l and h⁰ = x,
 //
 //	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
-//	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), Ws of layer l; D⁰ = 0
+//	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k); D⁰ = 0
 //
-// with c̄ = in* out* of the neighbours. Each layer is a pass over the batch, as it reads its neighbours' states of the one before.
+// with c̄ = in* out* of the k neighbours. Each layer is a pass over the batch, as it reads its neighbours' states of the one before.
 func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 	a := f.walk(b, look{})
 	logits, last := a.rest, f.last()
@@ -343,7 +346,7 @@ func (a *arriving) arrival(h []float32, nz *graph.NonZeros, i int, u, c []float3
 	after := a.f.layers[a.n+1]
 	nz.Set(h)
 	nz.AddTo(a.next.Row(i), after.w)
-	if a.back != nil && l.own != nil {
+	if a.back != nil {
 		a.through(h, nz, i)
 		for k := range c {
 			c[k] *= a.in[i]*z[k] + h[k]
@@ -360,17 +363,21 @@ func (a *arriving) arrival(h []float32, nz *graph.NonZeros, i int, u, c []float3
 	}
 }
 
-// through sets h to D^{l−1} Ws/(a·c̄), 0 where that is 0.
+// through sets h to D^{l−1} Ws/(a·c̄), or with self-loops D^{l−1} Wn/k; 0 where it would be divided by 0.
 func (a *arriving) through(h []float32, nz *graph.NonZeros, i int) {
 	clear(h)
-	all := a.rest.Row(i)[a.f.back()-a.f.first().width()-1]
-	if all == 0 {
+	l, divisor := a.f.layers[a.n], float32(a.Known[i])
+	w := l.w
+	if l.own != nil {
+		w, divisor = l.own, a.rest.Row(i)[a.f.back()-a.f.first().width()-1]
+	}
+	if divisor == 0 {
 		return
 	}
 	nz.Set(a.back.Row(i))
-	nz.AddTo(h, a.f.layers[a.n].own)
+	nz.AddTo(h, w)
 	for k := range h {
-		h[k] /= all
+		h[k] /= divisor
 	}
 }
 
@@ -432,7 +439,7 @@ func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
 			s.row[k] *= in
 		}
 		s.addProduct(t.U[layer+1].Row(i), next.w)
-		if len(f.layers) > 2 {
+		if f.scaled() {
 			t.C.Row(i)[t.C.Cols-1] = in * out
 		}
 	}})

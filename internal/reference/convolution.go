@@ -76,7 +76,7 @@ func (c Convolution) states(graph, x Matrix) []Matrix {
 	return states
 }
 
-// Tables are section 2's: u_l = in* h̃^l Wn, c_l = in* out* 1[p̃^l>0] side by side, and in* out* with more than two layers; p̃ are Met's,
+// Tables are section 2's: u_l = in* h̃^l Wn, c_l = in* out* 1[p̃^l>0] side by side, and in* out* with more than two layers and a Ws; p̃ are Met's,
 // in* and out* are those of one neighbour more.
 func (c Convolution) Tables(graph, x Matrix) Tables {
 	return c.tablesOf(x, c.met(graph, x), graph.RowSums())
@@ -90,7 +90,7 @@ func (c Convolution) tablesOf(x Matrix, met []Matrix, degree []float64) Tables {
 		t.U = append(t.U, p.ReLU().Scale(each(deg, c.In)).Mul(c.Layers[k+1].Wn))
 		t.C = t.C.Beside(p.positive().Scale(both))
 	}
-	if len(met) > 1 {
+	if len(met) > 1 && !c.Loops {
 		t.C = t.C.Beside(Matrix{both}.T())
 	}
 	return t
@@ -120,7 +120,7 @@ func (c Convolution) met(graph, x Matrix) (met []Matrix) {
 // Frozen is section 2's arrival on tables, h⁰ = x and z^l = h^{l−1} Wn of layer l:
 //
 //	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
-//	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄))    D⁰ = 0
+//	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k), k known neighbours    D⁰ = 0
 func (c Convolution) Frozen(t Tables, b Arrivals) Matrix {
 	states, _ := c.frozen(t, b)
 	return states[len(states)-1]
@@ -151,7 +151,12 @@ func (c Convolution) frozen(t Tables, b Arrivals) (states, sent []Matrix) {
 		}
 		states = append(states, p.ReLU())
 		way := z.Scale(each(b.Degree, c.In))
-		if back != nil && l.Ws != nil {
+		switch {
+		case back == nil:
+		case c.Loops:
+			known := Matrix{b.Degree}.Plus(-1, Matrix{b.Among.RowSums()})[0]
+			way = way.Plus(1, back.Mul(l.Wn).Scale(each(known, inverse)))
+		default:
 			way = way.Plus(1, back.Mul(l.Ws).Scale(each(ways.columns(ways.Cols()-1, ways.Cols()).RowSums(), inverse)))
 		}
 		back = ways.columns(at, at+len(l.B)).Hadamard(way)
