@@ -35,6 +35,24 @@
 // Joint degrees are sums of edge weights, weights of R included; frozen ones count an arrival's true edges (Batch.Known and
 // ã), whatever the weights in R.
 //
+// # Three nodes
+//
+// T has two nodes and the edge 0–1, x_0 = (1, 0), x_1 = (0, 1); an arrival i with x_i = (0, 1) comes with the edge i–0. The model is an
+// SGC of two hops with W = I and b = 0, so that z = x. What the arrival reads is computed beforehand, once (D_0 = 2):
+//
+//	u0 of node 0    x_0/√3 = (0.577, 0)
+//	u1 of node 0    (x_1/√2 + u0)/3 = (0.192, 0.236)
+//	c  of node 0    1/3
+//
+// The arrival has D_i = 2, q = 1/√2, and reads row 0 alone, a·u = u of node 0:
+//
+//	h1 = q(u0 + q x_i) = (0.408, 0.500)
+//	h  = q(u1 + q h1) + q² c x_i = (0.136, 0.167) + (0.204, 0.250) + (0, 0.167) = (0.340, 0.583)
+//
+// That is row i of Â² X of the three nodes joined, with the degrees 3, 2, 2: no triangle is closed. Served from S, r = aM stands for a
+// and the tables of S for those of T: with M_0 = (½, ½) on two synthetic nodes, the arrival reads half of each of their rows.
+// The example ThreeNodes prints these numbers.
+//
 // # Growth
 //
 // An arrival becomes a node that later ones attach to by a row of M of its own: [Grower]. Its own tables ([Attachable]) become

@@ -177,6 +177,31 @@ func TestModelRefuses(t *testing.T) {
 	}
 }
 
+// The number of layers is that of the state_dict, in the order of the numbers or of the shapes; hops are what is asked for.
+func TestDepthOfAStateDict(t *testing.T) {
+	for name, of := range map[string]struct {
+		model        string
+		state        State
+		layers, hops int
+	}{
+		"numbered": {"gcn", tensors(map[string][]int{"conv1.lin.weight": {5, 6}, "conv10.lin.weight": {3, 5}, "conv2.lin.weight": {5, 5}}), 3, 0},
+		"by shape": {"sage", tensors(map[string][]int{"c.lin_l.weight": {5, 6}, "c.lin_r.weight": {5, 6}, "a.lin_l.weight": {4, 5}, "a.lin_r.weight": {4, 5},
+			"b.lin_l.weight": {3, 4}, "b.lin_r.weight": {3, 4}}), 3, 0},
+		"hops": {"sgc", tensors(map[string][]int{"lin.weight": {3, 6}}), 1, 3},
+	} {
+		w := wanted
+		w.Hops = of.hops
+		got, err := of.state.Model(of.model, w)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(got.Model.Layers) != of.layers || got.Model.Hops != of.hops {
+			t.Errorf("%s: %d layers and %d hops, want %d and %d", name, len(got.Model.Layers), got.Model.Hops, of.layers, of.hops)
+		}
+	}
+}
+
 // Numbers order layers, not their text: conv9 comes before conv10.
 func TestOrder(t *testing.T) {
 	for _, of := range []struct {
