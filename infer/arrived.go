@@ -26,3 +26,50 @@ func (b *Batch) gather(dst []float32, i int, in []float32, z *graph.Dense) {
 		graph.Axpy(dst, in[j], z.Row(int(j)))
 	}
 }
+
+// ArrivedTables are those of [convolution.tables] with the arrival for node j: what its neighbours send is what they send to it in
+// Logits, what comes back included.
+//
+//	p̃^l = out*(a·u_{l−1} + ã(in z^l) + D^{l−1} Wn [+ in* h̃^{l−1} Wn]) + h̃^{l−1} Ws + b
+func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
+	n := b.Len()
+	t := &Tables{C: graph.NewDense(n, f.back())}
+	for _, l := range f.layers {
+		t.U = append(t.U, graph.NewDense(n, l.width()))
+	}
+	met := make([]*graph.Dense, len(f.layers)) // h̃^{l−1}·w, of the first layer as it is
+	for k, l := range f.layers[1 : len(f.layers)-1] {
+		met[k+1] = graph.NewDense(n, l.w.Cols)
+	}
+	f.walk(b, look{received: func(a *arriving, s scratch, i int, u []float32) {
+		layer := a.n
+		l, next := f.layers[layer], f.layers[layer+1]
+		z := a.z
+		if layer > 0 {
+			z = met[layer]
+		}
+		in, out := f.at(float64(b.degree(i)) + 1)
+		graph.Axpy(t.U[layer].Row(i), in, z.Row(i))
+		copy(s.row, u)
+		b.gather(s.row, i, a.in, a.z)
+		s.finish(f.Loops, in, out, z.Row(i))
+		l.close(s.row, z.Row(i))
+		at := 0
+		for _, before := range f.layers[:layer] {
+			at += before.width()
+		}
+		s.open(t.C.Row(i)[at:at+l.width()], in*out)
+		if next.relus {
+			s.addProduct(met[layer+1].Row(i), next.w)
+			return
+		}
+		for k := range s.row {
+			s.row[k] *= in
+		}
+		s.addProduct(t.U[layer+1].Row(i), next.w)
+		if f.scaled() {
+			t.C.Row(i)[t.C.Cols-1] = in * out
+		}
+	}})
+	return t
+}

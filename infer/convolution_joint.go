@@ -64,8 +64,6 @@ func (j *jointConvolution) enter(b *Batch, but int, nearOnly bool) (joint *joine
 	return joint, zg, zb
 }
 
-func (j *jointConvolution) Logits(b *Batch) *graph.Dense { return j.logits(b, false) }
-
 func (j *jointConvolution) logits(b *Batch, nearOnly bool) *graph.Dense {
 	joint, tg, tb := j.enter(b, 0, nearOnly)
 	return j.last().arrivals(joint, tg, tb, nearOnly)
@@ -79,12 +77,6 @@ func (l *convolved) arrivals(joint *joined, zg, zb *graph.Dense, nearOnly bool) 
 		l.close(out.Row(i), zb.Row(i))
 	}
 	return out
-}
-
-// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
-func (j *jointConvolution) GraphLogits(b *Batch) *graph.Dense {
-	nodes, _ := j.everywhere(b)
-	return nodes
 }
 
 func (j *jointConvolution) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {

@@ -322,57 +322,33 @@ func (m *mixture) joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm {
 
 func (j *jointMixture) Nodes() int { return j.host.adj.Rows }
 
-// run returns both blocks of Σ_t w_t Â(𝔸)^t [zg; zb], the graph's rows only where they are wanted.
+// run returns both blocks of Σ_t w_t Â(𝔸)^t [zg; zb] by Horner's rule, the graph's rows only where they are wanted.
 func (j *jointMixture) run(b *Batch, zg, zb *graph.Dense, wanted, nearOnly bool) (nodes, arrivals *graph.Dense) {
-	joint, width := j.host.join(b), zg.Cols
-	if j.weights != nil {
-		arrivals = mixed(nil, j.weights[0], zb)
-	}
-	if j.weights != nil && wanted {
-		nodes = mixed(nil, j.weights[0], zg)
-	}
-	g := zg
-	for t := 1; t <= j.net.Hops; t++ {
+	joint, width, weights := j.host.join(b), zg.Cols, j.net.Architecture.Mix(j.net.Alpha, j.net.Hops)
+	nearOnly = nearOnly && j.weights == nil && j.net.Hops > 1
+	nodes, arrivals = times(weights[j.net.Hops], zg), times(weights[j.net.Hops], zb)
+	for t := j.net.Hops - 1; t >= 0; t-- {
 		var next *graph.Dense
-		near := nearOnly && t > 1 && t == j.net.Hops
-		if t < j.net.Hops || wanted {
-			next = joint.nodes(nearOnly && t == j.net.Hops-1, width, g, zb)
+		if t > 0 || wanted {
+			next = mixed(joint.nodes(nearOnly && t == 1, width, nodes, arrivals), weights[t], zg)
 		}
-		g, zb = next, joint.arrivals(width, g, near, zb)
-		if j.weights != nil {
-			arrivals = mixed(arrivals, j.weights[t], zb)
-			if wanted {
-				nodes = mixed(nodes, j.weights[t], g)
-			}
-		}
-	}
-	if j.weights == nil {
-		return g, zb
+		nodes, arrivals = next, mixed(joint.arrivals(width, nodes, nearOnly && t == 0, arrivals), weights[t], zb)
 	}
 	return nodes, arrivals
 }
 
-// mixed adds w·z to a sum; nil is none yet.
-func mixed(sum *graph.Dense, w float32, z *graph.Dense) *graph.Dense {
-	if sum == nil {
-		sum = graph.NewDense(z.Rows, z.Cols)
+// mixed adds w·z to a block.
+func mixed(block *graph.Dense, w float32, z *graph.Dense) *graph.Dense {
+	if w != 0 {
+		graph.Axpy(block.Data, w, z.Data)
 	}
-	graph.Axpy(sum.Data, w, z.Data)
-	return sum
+	return block
 }
-
-func (j *jointMixture) Logits(b *Batch) *graph.Dense { return j.logits(b, false) }
 
 func (j *jointMixture) logits(b *Batch, nearOnly bool) *graph.Dense {
 	b.check(j.Nodes())
 	_, arrivals := j.run(b, j.z, j.project.Apply(b.X), false, nearOnly)
 	return addRow(arrivals, j.bias)
-}
-
-// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
-func (j *jointMixture) GraphLogits(b *Batch) *graph.Dense {
-	nodes, _ := j.everywhere(b)
-	return nodes
 }
 
 func (j *jointMixture) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
@@ -385,6 +361,6 @@ func (j *jointMixture) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
 // it stays in memory.
 func (j *jointMixture) Embeddings(b *Batch) *graph.Dense {
 	b.check(j.Nodes())
-	_, arrivals := j.run(b, j.x(), j.raw.Apply(b.X), false, j.weights == nil)
+	_, arrivals := j.run(b, j.x(), j.raw.Apply(b.X), false, true)
 	return arrivals
 }

@@ -210,13 +210,27 @@ type form interface {
 	joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm
 }
 
-// jointForm is a joint deployment. Logits of the arrivals alone need the last hop's rows of the nodes next to one: nearOnly
+// jointForm computes joint deployments. Logits of the arrivals alone need the last hop's rows of the nodes next to one: nearOnly
 // computes no others, to the same bits.
 type jointForm interface {
-	NodeLogits
 	Embedder
+	Nodes() int
 	logits(b *Batch, nearOnly bool) *graph.Dense
 	everywhere(b *Batch) (nodes, arrivals *graph.Dense)
+}
+
+// joint is a model on a graph with the batch in it; near: over the batch's neighbourhood only.
+type joint struct {
+	jointForm
+	near bool
+}
+
+func (j joint) Logits(b *Batch) *graph.Dense { return j.logits(b, j.near) }
+
+// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
+func (j joint) GraphLogits(b *Batch) *graph.Dense {
+	nodes, _ := j.everywhere(b)
+	return nodes
 }
 
 func (m *Network) form() form {
@@ -245,7 +259,7 @@ func (m *Network) Frozen(t *Tables, pre *Preprocess) Deployment { return m.freez
 
 // Joint deploys the model on a graph that the batch becomes part of (paper's Eq. 11).
 func (m *Network) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
-	return m.form().joint(adj, x, pre)
+	return joint{m.form().joint(adj, x, pre), false}
 }
 
 // Neighbourhood is Joint computed over the batch's two-hop neighbourhood only, as a careful engineer would serve the whole graph:
@@ -253,19 +267,12 @@ func (m *Network) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
 // and of no other node, and all that a batch changes in the graph are the degrees of these. A model that reaches further than two
 // hops reaches most of a graph: it is Joint then.
 func (m *Network) Neighbourhood(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
-	joint := m.form().joint(adj, x, pre)
-	if convolves := m.Architecture.Convolves(); (convolves && len(m.Layers) == 2 && m.Layers[0].Far == nil) || (m.Architecture.Mix != nil && m.Hops <= 2) {
-		return nearForm{joint}
+	reach := m.Hops
+	if m.Architecture.Convolves() {
+		reach = len(m.Layers)
 	}
-	return joint
+	return joint{m.form().joint(adj, x, pre), reach <= 2 && m.Layers[0].Far == nil}
 }
-
-// nearForm is a joint deployment that computes the neighbourhood only.
-type nearForm struct{ joint jointForm }
-
-func (n nearForm) Nodes() int                       { return n.joint.Nodes() }
-func (n nearForm) Logits(b *Batch) *graph.Dense     { return n.joint.logits(b, true) }
-func (n nearForm) Embeddings(b *Batch) *graph.Dense { return n.joint.Embeddings(b) }
 
 // params hands out tensors by name and keeps the first thing that is wrong.
 type params struct {

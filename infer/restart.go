@@ -179,18 +179,10 @@ func (j *jointRestart) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
 	return j.host.join(b).restart(j.z, j.answers(j.project.Apply(b.X)), 1-j.net.Alpha, j.net.Hops)
 }
 
-func (j *jointRestart) Logits(b *Batch) *graph.Dense { return j.logits(b, false) }
-
 // logits needs all nodes: its hops reach the whole graph.
 func (j *jointRestart) logits(b *Batch, _ bool) *graph.Dense {
 	_, arrivals := j.everywhere(b)
 	return arrivals
-}
-
-// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
-func (j *jointRestart) GraphLogits(b *Batch) *graph.Dense {
-	nodes, _ := j.everywhere(b)
-	return nodes
 }
 
 // Embeddings are the hidden layer of the perceptron, n×h; the graph has no part in it.
