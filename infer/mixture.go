@@ -118,14 +118,14 @@ func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 	work := b.stored()*f.tables.Cols + (4*n+edges(b.Adj))*classes
 	if b.Adj == nil { // nobody else reads an arrival's hops
 		graph.ParallelRows(n, work, func(lo, hi int) {
-			hops, sum := make([]float32, f.room()), make([]float32, classes)
+			m, sum := mixing{frozenMixture: f, kept: make([]float32, f.room())}, make([]float32, classes)
 			b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
-				m := mixing{f, q[i], z.Row(i), hops, out.Row(i)}
+				m.q, m.z, m.out = q[i], z.Row(i), out.Row(i)
 				spreadRow(sum, nil, q, z, 0, i)
 				m.begin(read, sum)
 				for t := 1; t < f.hops; t++ {
-					for k, v := range m.hop(t) {
-						sum[k] = q[i] * v
+					for k, v := range m.kept[(t-1)*classes : t*classes] {
+						sum[k] = m.q * v
 					}
 					m.step(t, sum)
 				}
@@ -135,25 +135,30 @@ func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 		return out
 	}
 	hops := graph.NewDense(n, f.room())
-	at := func(i int) mixing { return mixing{f, q[i], z.Row(i), hops.Row(i), out.Row(i)} }
-	graph.ParallelRows(n, work, func(lo, hi int) {
-		sum := make([]float32, classes)
-		b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
-			spreadRow(sum, b.Adj, q, z, 0, i)
-			at(i).begin(read, sum)
-		})
-	})
-	for t := 1; t < f.hops; t++ {
+	for t := range f.hops {
 		graph.ParallelRows(n, work, func(lo, hi int) {
-			sum := make([]float32, classes)
+			m, sum := mixing{frozenMixture: f}, make([]float32, classes)
+			each := func(i int, read []float32) {
+				m.q, m.z, m.kept, m.out = q[i], z.Row(i), hops.Row(i), out.Row(i)
+				if t == 0 {
+					spreadRow(sum, b.Adj, q, z, 0, i)
+					m.begin(read, sum)
+				} else {
+					spreadRow(sum, b.Adj, q, hops, (t-1)*classes, i)
+					m.step(t, sum)
+				}
+				if t+1 == f.hops {
+					m.end()
+				}
+			}
+			if t == 0 {
+				b.eachRead(lo, hi, f.tables, f.tables.Cols, each)
+				return
+			}
 			for i := lo; i < hi; i++ {
-				spreadRow(sum, b.Adj, q, hops, (t-1)*classes, i)
-				at(i).step(t, sum)
+				each(i, nil)
 			}
 		})
-	}
-	for i := range n {
-		at(i).end()
 	}
 	return out
 }
@@ -170,7 +175,7 @@ type mixing struct {
 }
 
 // hop is h^t, t ≥ 1.
-func (m mixing) hop(t int) []float32 {
+func (m *mixing) hop(t int) []float32 {
 	if t == m.hops {
 		return m.out
 	}
@@ -178,24 +183,29 @@ func (m mixing) hop(t int) []float32 {
 }
 
 // begin sets h^1 and what later hops read of the tables and of h⁰; sum is z's spread. The bias is in the last hop where that is
-// all that is wanted.
-func (m mixing) begin(read, sum []float32) {
-	classes, last := len(m.bias), m.hops
-	for t := 1; t <= last; t++ {
-		h, u := m.hop(t), read[(t-1)*classes:t*classes]
-		if t == 1 {
-			for k, v := range sum {
-				h[k] = m.q * (u[k] + v)
-			}
-		} else {
-			back := m.q * m.q * read[last*classes+t-2]
-			for k, v := range m.z {
-				h[k] = float32(m.q*u[k]) + float32(back*v)
-			}
-		}
+// all that is wanted. It and step are most of what an SGC takes, so that they go over a row as seldom as can be.
+func (m *mixing) begin(read, sum []float32) {
+	classes, last, q := len(m.bias), m.hops, m.q
+	h, u := m.hop(1), read[:classes]
+	for k, v := range sum {
+		h[k] = q * (u[k] + v)
+	}
+	for t := 2; t <= last; t++ {
+		h, u, back := m.hop(t), read[(t-1)*classes:t*classes], q*q*read[last*classes+t-2]
+		z := m.z[:len(u)]
 		if t == last && m.weights == nil {
-			graph.Add(h, m.bias)
+			bias := m.bias[:len(u)]
+			for k, v := range u {
+				h[k] = float32(q*v) + float32(back*z[k]) + bias[k]
+			}
+			continue
 		}
+		for k, v := range u {
+			h[k] = float32(q*v) + float32(back*z[k])
+		}
+	}
+	if last == 1 && m.weights == nil {
+		graph.Add(h, m.bias)
 	}
 	if last > 2 {
 		copy(m.kept[(last-1)*classes:], read[last*classes:])
@@ -203,7 +213,7 @@ func (m mixing) begin(read, sum []float32) {
 }
 
 // step completes h^{t+1}; sum is the spread of h^t.
-func (m mixing) step(t int, sum []float32) {
+func (m *mixing) step(t int, sum []float32) {
 	h := m.hop(t + 1)
 	for k, v := range sum {
 		h[k] += float32(m.q * v)
@@ -214,7 +224,7 @@ func (m mixing) step(t int, sum []float32) {
 }
 
 // end mixes the hops.
-func (m mixing) end() {
+func (m *mixing) end() {
 	if m.weights == nil {
 		return
 	}
@@ -289,13 +299,14 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 			for way := 1; way < hop; way++ {
 				graph.Axpy(sum, q[i]*got[f.hops*classes+way-1], h[hop-1-way].Row(i))
 			}
-			for k, own := range h[hop-1].Row(i) {
-				if next != nil {
+			if next != nil {
+				for k, own := range h[hop-1].Row(i) {
 					next.Row(i)[k] = q[i] * (sum[k] + q[i]*own)
 				}
 			}
+			scale := t.C.Row(i)[0]
 			for k, own := range t.U[hop-1].Row(i) {
-				sum[k] = (sum[k] + own) * t.C.Row(i)[0]
+				sum[k] = (sum[k] + own) * scale
 			}
 		}
 		t.U, h = append(t.U, u), append(h, next)
