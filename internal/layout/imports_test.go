@@ -37,7 +37,7 @@ var only = []struct {
 	{"dataset", []string{"graph", "infer", "dataset/pickle"}},
 	{"dataset/pickle", nil},
 	{"dataset/parquet", []string{"dataset"}},
-	{"trainer/internal/convert", []string{"graph", "internal/reference"}},
+	{"trainer/internal/convert", []string{"graph", "infer", "internal/reference"}},
 	{"trainer/report", []string{"trainer/eval", "artifact", "infer"}},
 	{"trainer/merge", []string{"dataset", "event", "graph"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph"}},
