@@ -61,7 +61,7 @@ type Layer struct {
 func (l *Layer) Width() int { return len(l.Bias) }
 
 // architectures is the list of models; each is in a file of its own.
-var architectures = []*Architecture{appnp, cheby, gcn, sage, sgc}
+var architectures = []*Architecture{appnp, cheby, gcn, sage, sgc, ssgc}
 
 // Architectures are the known ones, in the order of their names.
 func Architectures() []*Architecture { return slices.Clone(architectures) }

@@ -66,6 +66,7 @@
 //
 //	name   file       frozen tables, m nodes                  joint degree      embedding
 //	sgc    sgc.go     K of m×C, c m×max(1, K−1)               with self-loop    Â^K x, n×d (see Embedder)
+//	ssgc   ssgc.go    as sgc                                  with self-loop    Σ_t w_t Â^t x, n×d
 //	gcn    gcn.go     one of m×h a layer, the last m×C; c     with self-loop    the last relu(p), n×h
 //	sage   sage.go    the same                                without           the last relu(p), n×h
 //	appnp  appnp.go   one of m×C a hop, c m×1                 with self-loop    relu(x W1 + b1), n×h
@@ -81,7 +82,7 @@
 //	attach.go         r = aM, sparse or in full
 //	edges.go          what models read of r, in either form
 //	preprocess.go     Preprocess, and Projection, which folds it into the weights
-//	architecture.go   Architecture, Operator, and the list of models; sgc.go, gcn.go, sage.go, appnp.go, cheby.go: one each
+//	architecture.go   Architecture, Operator, and the list of models; sgc.go, ssgc.go, gcn.go, … : one each
 //	model.go          Network, and Build, which makes it of named weights; Tables, Deployment
 //	convolution.go    layers that read neighbours: tables, frozen, an arrival's own; convolution_joint.go the joint form
 //	mixture.go        hops and mixtures of them, linear models: tables, frozen, joint

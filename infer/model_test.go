@@ -42,7 +42,7 @@ func TestBuildErrors(t *testing.T) {
 		params []infer.Param
 		want   string
 	}{
-		"unknown model":   {"gat", nil, `model "gat" is not known, only appnp, cheby, gcn, sage, sgc`},
+		"unknown model":   {"gat", nil, `model "gat" is not known, only appnp, cheby, gcn, sage, sgc, ssgc`},
 		"no weights":      {"sgc", nil, "building sgc: tensor lin.weight is missing"},
 		"missing":         {"sgc", []infer.Param{weight}, "tensor lin.bias is missing"},
 		"shape":           {"sgc", []infer.Param{weight, named("lin.bias", graph.NewDense(1, 4))}, "tensor lin.bias is 1×4, want 1×3"},
@@ -76,6 +76,7 @@ func weightsOf() map[string]infer.Model {
 	models := map[string]infer.Model{
 		"sgc":    made("sgc", 0, 2, layer(nil, randomDense(rng, d, c), b2)),
 		"sgc5":   made("sgc", 0, 5, layer(nil, randomDense(rng, d, c), b2)),
+		"ssgc":   made("ssgc", 0.25, 6, layer(nil, randomDense(rng, d, c), b2)),
 		"gcn":    made("gcn", 0, 0, layer(first(), nil, b1), layer(second(), nil, b2)),
 		"gcn3":   made("gcn", 0, 0, layer(first(), nil, b1), layer(middle(), nil, b1), layer(second(), nil, b2)),
 		"sage":   made("sage", 0, 0, layer(first(), first(), b1), layer(second(), second(), b2)),
@@ -87,7 +88,7 @@ func weightsOf() map[string]infer.Model {
 }
 
 func TestBuildEveryModel(t *testing.T) {
-	names := []string{"appnp", "cheby", "gcn", "sage", "sgc"}
+	names := []string{"appnp", "cheby", "gcn", "sage", "sgc", "ssgc"}
 	if diff := cmp.Diff(names, infer.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

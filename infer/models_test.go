@@ -58,7 +58,13 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 		out = append(out, candidate{fmt.Sprintf("sgc of %d hops", hops), deep,
 			made("sgc", 0, hops, infer.Layer{Self: dense(deep.W), Bias: floats(deep.B)}), deep.W, 1})
 	}
-	return out
+	const alpha, hops = 0.25, 4
+	mean := w.model
+	mean.Hops, mean.Mix = hops, []float64{alpha}
+	for range hops {
+		mean.Mix = append(mean.Mix, (1-alpha)/hops)
+	}
+	return append(out, candidate{"ssgc", mean, made("ssgc", alpha, hops, infer.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
 }
 
 // convolved is a network of layers that read neighbours; its architecture is the first word of the name.

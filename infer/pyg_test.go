@@ -35,6 +35,8 @@ func pygModel(t *testing.T, g *reference.Goldens, prefix string) infer.Model {
 	switch {
 	case name == "appnp":
 		params = append(params, scalar("alpha", 0.1), scalar("hops", 10))
+	case name == "ssgc":
+		params = append(params, scalar("alpha", 0.25), scalar("hops", float32(depth[0]-'0')))
 	case name == "sgc" && depth != "":
 		params = append(params, scalar("hops", float32(depth[0]-'0')))
 	}
@@ -66,7 +68,7 @@ func pygSplit(adj, x reference.Matrix, asSparse bool) (host *graph.CSR, nodes in
 
 func TestEq11JointIsPyTorchGeometrics(t *testing.T) {
 	jointIsPyTorchGeometrics(t, "testdata/pyg.npz", "sgc", "gcn", "sage", "appnp", "cheby2", "cheby3")
-	jointIsPyTorchGeometrics(t, "testdata/pyg_deep.npz", "sgc_1", "sgc_3", "gcn_3", "sage_3")
+	jointIsPyTorchGeometrics(t, "testdata/pyg_deep.npz", "sgc_1", "sgc_3", "gcn_3", "sage_3", "ssgc_5")
 }
 
 func jointIsPyTorchGeometrics(t *testing.T, file string, models ...string) {

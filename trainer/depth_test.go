@@ -19,7 +19,7 @@ func TestSection2DepthOnCora(t *testing.T) {
 	for _, c := range []struct {
 		model        string
 		layers, hops int
-	}{{"sgc", 0, 1}, {"sgc", 0, 3}, {"gcn", 3, 0}, {"sage", 3, 0}} {
+	}{{"sgc", 0, 1}, {"sgc", 0, 3}, {"gcn", 3, 0}, {"sage", 3, 0}, {"ssgc", 0, 0}} {
 		o := Defaults()
 		o.Models, o.Layers, o.Hops, o.WeightDecays = []string{c.model}, c.layers, c.hops, []float64{1e-2}
 		k, err := newTask(d, o)
@@ -50,7 +50,7 @@ func TestSection2DepthOnCora(t *testing.T) {
 // Deeper models share one M, are written and read, stay near themselves on T, and are trained as deep by a refresh.
 func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 	o := Defaults()
-	o.Models, o.Hidden, o.Nodes, o.Layers, o.Hops = []string{"gcn", "sgc", "sage", "appnp"}, 16, 24, 3, 4
+	o.Models, o.Hidden, o.Nodes, o.Layers, o.Hops = []string{"gcn", "sgc", "sage", "appnp", "ssgc"}, 16, 24, 3, 4
 	o.WeightDecays, o.Representation = []float64{1e-3}, true
 	out := mustTrain(t, small(t, dataset.BagOfWords), o)
 	dir := filepath.Join(t.TempDir(), "artifact")
@@ -66,7 +66,7 @@ func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		layers, hops := map[string]int{"gcn": 3, "sage": 3, "sgc": 1, "appnp": 2}[m.Name], map[string]int{"sgc": 4, "appnp": 4}[m.Name]
+		layers, hops := map[string]int{"gcn": 3, "sage": 3, "sgc": 1, "appnp": 2, "ssgc": 1}[m.Name], map[string]int{"sgc": 4, "appnp": 4, "ssgc": 4}[m.Name]
 		if len(built.Layers) != layers || built.Hops != hops {
 			t.Errorf("%s has %d layers and %d hops, want %d and %d", m.Name, len(built.Layers), built.Hops, layers, hops)
 		}

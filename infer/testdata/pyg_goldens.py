@@ -10,7 +10,7 @@ pass over all nodes, in float64. Weights are stored under their state_dict names
     G.adj (60×60), G.x_dense, G.x_sparse (60×20)   G is weighted or plain; the last 12 nodes are the arrivals, and edges
                                                    between two of them have weight 1
     MODEL.weights.NAME                             state_dict; MODEL is sgc, gcn, sage, appnp, cheby2 or cheby3 (K), or
-                                                   sgc_1, sgc_3 (K), gcn_3, sage_3 (layers)
+                                                   sgc_1, sgc_3, ssgc_5 (K, alpha 0.25), gcn_3, sage_3 (layers)
     MODEL.G.FEATURES                               60×4 logits of all nodes; FEATURES is dense or sparse
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch_geometric import __version__
-from torch_geometric.nn import APPNP, GCN, MLP, ChebConv, GraphSAGE, MessagePassing, SGConv
+from torch_geometric.nn import APPNP, GCN, MLP, ChebConv, GraphSAGE, MessagePassing, SGConv, SSGConv
 
 NODES, ARRIVALS, FEATURES, HIDDEN, CLASSES = 60, 12, 20, 8, 4
 torch.set_default_dtype(torch.float64)
@@ -90,6 +90,7 @@ models = {
     "sgc_3": SGConv(FEATURES, CLASSES, K=3),
     "gcn_3": GCN(FEATURES, HIDDEN, 3, CLASSES),
     "sage_3": GraphSAGE(FEATURES, HIDDEN, 3, CLASSES),
+    "ssgc_5": SSGConv(FEATURES, CLASSES, alpha=0.25, K=5),
 } if deep else {
     "sgc": SGConv(FEATURES, CLASSES, K=2),
     "gcn": GCN(FEATURES, HIDDEN, 2, CLASSES),

@@ -139,7 +139,7 @@ func TestModelRefuses(t *testing.T) {
 		want  Wanted
 		says  []string
 	}{
-		"unknown model": {"gat", gcn, wanted, []string{`model "gat" is not known, only appnp, cheby, gcn, sage, sgc`}},
+		"unknown model": {"gat", gcn, wanted, []string{`model "gat" is not known, only appnp, cheby, gcn, sage, sgc, ssgc`}},
 		"other data": {"gcn", gcn, Wanted{Features: 7, Classes: 3},
 			[]string{"gcn: tensor convs.0.lin.weight is [5 6], want [5 7]: the data have 7 features and 3 classes"}},
 		"other classes":    {"gcn", gcn, Wanted{Features: 6, Classes: 4}, []string{"tensor convs.1.lin.weight is [3 5], want [4 5]"}},
