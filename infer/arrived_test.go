@@ -54,7 +54,7 @@ func TestSection2ArrivedAgainstOracle(t *testing.T) {
 						met = m.ArrivedMet(exact, b)
 					}
 					nearTables(t, c.name+" on "+side, frozen.ArrivedTables(w.batch(side, graphBatch)),
-						c.oracle.(reference.Growing).Arrived(exact, b), met, tol)
+						c.oracle.(Growing).Arrived(exact, b), met, tol)
 				}
 			}
 		}
@@ -77,7 +77,7 @@ func TestSection2ArrivedIsTheGrownGraph(t *testing.T) {
 			got := c.own.Frozen(tables(exact), w.preprocess()).(infer.Attachable).ArrivedTables(w.batch("T", false))
 			tol := w.tolerance(c, x) + c.gain*w.readTolerance(c, exact, b)
 			for i := range b.R {
-				grown, features := b.Grow(w.adj, x, i)
+				grown, features := withArrival(b, w.adj, x, i)
 				want := c.oracle.Tables(grown, features)
 				last := reference.Tables{C: want.C[len(want.C)-1:]}
 				own := &infer.Tables{C: got.C.Take([]int32{int32(i)})}

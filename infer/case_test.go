@@ -182,8 +182,8 @@ func (w *world) frozen(side string) []*infer.Predictor {
 	model := w.model
 	z := w.fit.Apply(w.x)
 	deployed := w.sgc().Frozen(tables(w.oracleTables(side, reference.SGCTables(w.adj, z.Mul(model.W)))), w.preprocess())
-	labels := w.oracleTables(side, reference.PropagationTables(w.adj, reference.LabelSeeds(w.labels, w.classes()), 0.9))
-	errors := w.oracleTables(side, reference.PropagationTables(w.adj, reference.ErrorSeeds(w.labels, model.On(w.adj, z)), 0.5))
+	labels := w.oracleTables(side, PropagationTables(w.adj, LabelSeeds(w.labels, w.classes()), 0.9))
+	errors := w.oracleTables(side, PropagationTables(w.adj, ErrorSeeds(w.labels, model.On(w.adj, z)), 0.5))
 	out := []*infer.Predictor{
 		{Model: deployed, Propagation: infer.FrozenPropagation(tables(labels), 0.9, true),
 			Calibration: infer.Calibration{Kind: infer.PropagateLabels, Alpha: 0.9, Gamma: 0.7, Temperature: 1}},

@@ -32,7 +32,7 @@ func TestJointEmbeddingsAgainstOracle(t *testing.T) {
 					b := w.oracle(side, graphBatch)
 					var want reference.Matrix
 					switch m := c.oracle.(type) {
-					case reference.APPNP:
+					case APPNP:
 						want = m.Hidden(b.X)
 					case hidden:
 						want = m.Hidden(reference.Attached(oracleAdj, b), oracleX.Stack(b.X))[len(oracleAdj):]
@@ -60,7 +60,7 @@ func TestFrozenEmbeddingsAgainstOracle(t *testing.T) {
 					b := w.oracle(side, graphBatch)
 					var want reference.Matrix
 					switch m := c.oracle.(type) {
-					case reference.APPNP:
+					case APPNP:
 						want = m.Hidden(b.X)
 					case frozenHidden:
 						want = m.FrozenHidden(exact, b)

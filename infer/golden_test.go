@@ -250,21 +250,21 @@ func apart(got *graph.Dense, want reference.Matrix) float64 {
 func TestSection6LabelPropagation(t *testing.T) {
 	g := readGolden(t)
 	const c = 3
-	seeds := reference.LabelSeeds(g.labels, c)
+	seeds := LabelSeeds(g.labels, c)
 	adj, _, labels := g.nodes("T")
 	own := infer.PropagationTables(adj, infer.LabelSeeds(labels, c), goldenAlpha)
-	exact := reference.PropagationTables(g.adj, seeds, goldenAlpha)
+	exact := PropagationTables(g.adj, seeds, goldenAlpha)
 	g.sides(func(side, kind, where string) {
 		b := g.batch(side, kind)
 		adj, _, labels := g.nodes(side)
 		// The known answers are not normalised; what is published is.
 		want := g.Matrix("lp.joint." + where)
-		near(t, "lp.joint."+where, infer.JointLabels(adj, labels, c, goldenAlpha).Propagate(b), reference.NormaliseRows(want), goldenTol)
+		near(t, "lp.joint."+where, infer.JointLabels(adj, labels, c, goldenAlpha).Propagate(b), NormaliseRows(want), goldenTol)
 
 		want = g.Matrix("lp.frozen." + where)
 		on := g.onSide(side, exact)
 		near(t, "lp.frozen."+where, infer.FrozenPropagation(on, goldenAlpha, false).Propagate(b), want, goldenTol)
-		near(t, "normalised lp.frozen."+where, infer.FrozenPropagation(on, goldenAlpha, true).Propagate(b), reference.NormaliseRows(want), goldenTol)
+		near(t, "normalised lp.frozen."+where, infer.FrozenPropagation(on, goldenAlpha, true).Propagate(b), NormaliseRows(want), goldenTol)
 		if side == "T" {
 			near(t, "lp.frozen."+where+" on tables of its own", infer.FrozenPropagation(own, goldenAlpha, false).Propagate(b), want, goldenTol)
 		}
@@ -278,8 +278,8 @@ func TestSection6LabelPropagation(t *testing.T) {
 func TestSection6ErrorPropagation(t *testing.T) {
 	g := readGolden(t)
 	sgc := reference.SGC{W: g.Matrix("sgc.weights.W"), B: g.Vector("sgc.weights.b")}
-	gcn := reference.GCN(reference.Layer{Wn: g.Matrix("gcn.weights.W1"), B: g.Vector("gcn.weights.b1")},
-		reference.Layer{Wn: g.Matrix("gcn.weights.W2"), B: g.Vector("gcn.weights.b2")})
+	gcn := GCN(Layer{Wn: g.Matrix("gcn.weights.W1"), B: g.Vector("gcn.weights.b1")},
+		Layer{Wn: g.Matrix("gcn.weights.W2"), B: g.Vector("gcn.weights.b2")})
 	logits := map[string]reference.Matrix{"sgc": sgc.On(g.adj, g.x), "gcn": gcn.On(g.adj, g.x)}
 	g.sides(func(side, kind, where string) {
 		b := g.batch(side, kind)
@@ -290,7 +290,7 @@ func TestSection6ErrorPropagation(t *testing.T) {
 			near(t, name+".ep.joint."+where, got, g.Matrix(name+".ep.joint."+where), goldenTol)
 
 			want := g.Matrix(name + ".ep.frozen." + where)
-			exact := reference.PropagationTables(g.adj, reference.ErrorSeeds(g.labels, logits[name]), goldenAlpha)
+			exact := PropagationTables(g.adj, ErrorSeeds(g.labels, logits[name]), goldenAlpha)
 			near(t, name+".ep.frozen."+where, infer.FrozenPropagation(g.onSide(side, exact), goldenAlpha, false).Propagate(b), want, goldenTol)
 			if side == "T" {
 				own := infer.PropagationTables(adj, infer.ErrorSeeds(labels, dense(logits[name])), goldenAlpha)

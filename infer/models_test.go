@@ -17,7 +17,7 @@ import (
 // candidate is one model of a world, as the code under test has it and as the oracle has it.
 type candidate struct {
 	name   string
-	oracle reference.Model
+	oracle Model
 	own    infer.Model
 	first  reference.Matrix // d×: the first layer's weights side by side
 	gain   float64          // bounds what the second layer multiplies the first one's sums by
@@ -33,15 +33,15 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 	second := func() reference.Matrix { return weights(hidden, c) }
 	b1, b2 := weights(1, hidden)[0], weights(1, c)[0]
 
-	gcn := reference.GCN(reference.Layer{Wn: first(), B: b1}, reference.Layer{Wn: second(), B: b2})
-	sage := reference.SAGE(reference.Layer{Wn: first(), Ws: first(), B: b1}, reference.Layer{Wn: second(), Ws: second(), B: b2})
-	appnp := reference.APPNP{W1: first(), B1: b1, W2: second(), B2: b2, Alpha: float64(float32(0.05 + 0.9*rng.Float64())), Hops: 1 + rng.IntN(10)}
-	cheby := reference.Cheby{W1: []reference.Matrix{first(), first()}, B1: b1, W2: []reference.Matrix{second(), second()}, B2: b2}
-	cubic := reference.Cheby{W1: append(cheby.W1[:2:2], first()), B1: b1, W2: append(cheby.W2[:2:2], second()), B2: b2}
+	gcn := GCN(Layer{Wn: first(), B: b1}, Layer{Wn: second(), B: b2})
+	sage := SAGE(Layer{Wn: first(), Ws: first(), B: b1}, Layer{Wn: second(), Ws: second(), B: b2})
+	appnp := APPNP{W1: first(), B1: b1, W2: second(), B2: b2, Alpha: float64(float32(0.05 + 0.9*rng.Float64())), Hops: 1 + rng.IntN(10)}
+	cheby := Cheby{W1: []reference.Matrix{first(), first()}, B1: b1, W2: []reference.Matrix{second(), second()}, B2: b2}
+	cubic := Cheby{W1: append(cheby.W1[:2:2], first()), B1: b1, W2: append(cheby.W2[:2:2], second()), B2: b2}
 	middle := weights(1, hidden)[0]
-	deepGCN := reference.GCN(gcn.Layers[0], reference.Layer{Wn: weights(hidden, hidden), B: middle}, gcn.Layers[1])
-	deepSAGE := reference.SAGE(sage.Layers[0], reference.Layer{Wn: weights(hidden, hidden), Ws: weights(hidden, hidden), B: middle},
-		reference.Layer{Wn: weights(hidden, hidden), Ws: weights(hidden, hidden), B: middle}, sage.Layers[1])
+	deepGCN := GCN(gcn.Layers[0], Layer{Wn: weights(hidden, hidden), B: middle}, gcn.Layers[1])
+	deepSAGE := SAGE(sage.Layers[0], Layer{Wn: weights(hidden, hidden), Ws: weights(hidden, hidden), B: middle},
+		Layer{Wn: weights(hidden, hidden), Ws: weights(hidden, hidden), B: middle}, sage.Layers[1])
 	out := []candidate{
 		{"sgc", w.model, w.sgc(), w.model.W, 1},
 		convolved("gcn", gcn), convolved("sage", sage), convolved("gcn of 3 layers", deepGCN), convolved("sage of 4 layers", deepSAGE),
@@ -68,7 +68,7 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 }
 
 // convolved is a network of layers that read neighbours; its architecture is the first word of the name.
-func convolved(name string, c reference.Convolution) candidate {
+func convolved(name string, c Convolution) candidate {
 	var layers []infer.Layer
 	gain := 1.0
 	for k, l := range c.Layers {
@@ -168,7 +168,7 @@ func TestEq11JointAgainstOracle(t *testing.T) {
 				joint := c.own.Joint(adj, x, w.preprocess()).(infer.NodeLogits)
 				for _, graphBatch := range []bool{false, true} {
 					b := w.batch(side, graphBatch)
-					nodes, arrivals := reference.Joint(c.oracle, oracleAdj, oracleX, w.oracle(side, graphBatch))
+					nodes, arrivals := Joint(c.oracle, oracleAdj, oracleX, w.oracle(side, graphBatch))
 					tol := w.tolerance(c, oracleX)
 					near(t, fmt.Sprintf("%s on %s, arrivals", c.name, side), joint.Logits(b), arrivals, tol)
 					near(t, fmt.Sprintf("%s on %s, nodes", c.name, side), joint.GraphLogits(b), nodes, tol)

@@ -96,20 +96,20 @@ func TestSection6PropagationAgainstOracle(t *testing.T) {
 			adj, _, oracleAdj, oracleX, labels := w.graph(side)
 			logits := w.model.On(oracleAdj, oracleX)
 			errors := infer.ErrorSeeds(classes(labels), dense(logits))
-			near(t, "error seeds", errors, reference.ErrorSeeds(labels, logits), 1e-4)
-			seeds := reference.LabelSeeds(labels, c)
+			near(t, "error seeds", errors, ErrorSeeds(labels, logits), 1e-4)
+			seeds := LabelSeeds(labels, c)
 			near(t, "label seeds", infer.LabelSeeds(classes(labels), c), seeds, 0)
-			exact := reference.PropagationTables(oracleAdj, seeds, alpha)
+			exact := PropagationTables(oracleAdj, seeds, alpha)
 			own := infer.PropagationTables(adj, dense(seeds), alpha)
 			for step, u := range own.U {
 				near(t, fmt.Sprintf("%s table %d", side, step), u, exact.U[step], oracleTol)
 			}
 			for _, graphBatch := range []bool{false, true} {
 				b, ob := w.batch(side, graphBatch), w.oracle(side, graphBatch)
-				want := reference.FrozenPropagation(exact, ob, alpha)
+				want := FrozenPropagation(exact, ob, alpha)
 				near(t, side+" frozen", infer.FrozenPropagation(own, alpha, false).Propagate(b), want, oracleTol)
-				near(t, side+" frozen, normalised", infer.FrozenPropagation(own, alpha, true).Propagate(b), reference.NormaliseRows(want), oracleTol)
-				want = reference.NormaliseRows(reference.JointPropagation(oracleAdj, seeds, ob, alpha))
+				near(t, side+" frozen, normalised", infer.FrozenPropagation(own, alpha, true).Propagate(b), NormaliseRows(want), oracleTol)
+				want = NormaliseRows(JointPropagation(oracleAdj, seeds, ob, alpha))
 				near(t, side+" joint labels", infer.JointLabels(adj, classes(labels), c, alpha).Propagate(b), want, oracleTol)
 			}
 		}
@@ -126,14 +126,14 @@ func TestSection6ProbabilitiesAgainstOracle(t *testing.T) {
 		logits := draw("logits")
 		cal := infer.Calibration{Kind: infer.PropagateNone, Temperature: rapid.Float32Range(0.25, 4).Draw(t, "temperature"), Gamma: 3}
 		got := cal.Probabilities(logits, nil)
-		near(t, "vanilla", got, reference.Probabilities(wide(logits), nil, float64(cal.Temperature), 0), 1e-4)
+		near(t, "vanilla", got, Probabilities(wide(logits), nil, float64(cal.Temperature), 0), 1e-4)
 
 		f := draw("f")
 		for i := range n {
 			f.Row(i)[0] = 60 // s has something positive
 		}
 		got = cal.Probabilities(logits, f)
-		near(t, "mixed", got, reference.Probabilities(wide(logits), wide(f), float64(cal.Temperature), 3), 1e-4)
+		near(t, "mixed", got, Probabilities(wide(logits), wide(f), float64(cal.Temperature), 3), 1e-4)
 		for i := range n {
 			sum := 0.0
 			for _, p := range got.Row(i) {

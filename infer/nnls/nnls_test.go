@@ -67,7 +67,7 @@ func checkForm(t interface{ Fatalf(string, ...any) }, m *graph.CSR, k int) {
 
 // bestOfAll is the squared distance of the best row with k entries, by trying every support.
 func bestOfAll(d reference.Matrix, target []float64, k int) float64 {
-	_, r := reference.NNLS(d.Mul(d.T()), d.Mul(reference.Matrix{target}.T()).T()[0], k)
+	_, r := NNLS(d.Mul(d.T()), d.Mul(reference.Matrix{target}.T()).T()[0], k)
 	return squaredNorm(target) + r
 }
 
@@ -142,7 +142,7 @@ func matchingPursuit(d reference.Matrix, target []float64, k int) float64 {
 		}
 		support = append(support, at)
 		part := reference.At(len(support), d.Cols(), func(p, c int) float64 { return d[support[p]][c] })
-		m, _ := reference.NNLS(part.Mul(part.T()), part.Mul(reference.Matrix{target}.T()).T()[0], k)
+		m, _ := NNLS(part.Mul(part.T()), part.Mul(reference.Matrix{target}.T()).T()[0], k)
 		residual = reference.Matrix{target}.Plus(-1, reference.Matrix{m}.Mul(part))[0]
 		distance = squaredNorm(residual)
 	}

@@ -9,7 +9,7 @@ func AHat(b Matrix) Matrix {
 		return 0
 	}))
 	d := loops.RowSums()
-	return At(len(b), len(b), func(i, j int) float64 { return invSqrt(d[i]) * loops[i][j] * invSqrt(d[j]) })
+	return At(len(b), len(b), func(i, j int) float64 { return InvSqrt(d[i]) * loops[i][j] * InvSqrt(d[j]) })
 }
 
 // Arrivals are a batch of n, attached to a graph of m nodes.
@@ -41,8 +41,8 @@ func (b Arrivals) Alone(i int) Arrivals {
 	return OnT(Matrix{b.R[i]}, New(1, 1), Matrix{b.X[i]})
 }
 
-// d returns D_i = deg_i + 1.
-func (b Arrivals) d() []float64 { return each(b.Degree, func(v float64) float64 { return v + 1 }) }
+// D returns D_i = deg_i + 1.
+func (b Arrivals) D() []float64 { return Each(b.Degree, func(v float64) float64 { return v + 1 }) }
 
 // Attached returns 𝔸 = [[B, Rᵀ],[R, ã]], (m+n)×(m+n) (paper's Eq. 11).
 func Attached(graph Matrix, b Arrivals) Matrix {

@@ -18,15 +18,14 @@
 //
 //	matrix.go      products, transpose, linear systems
 //	attach.go      Â, the attached graph [[B, Rᵀ],[R, ã]], the arrivals
-//	models.go      what the models have in common; joint (paper's Eq. 11), each arrival alone
-//	sgc.go, gcn.go, sage.go, appnp.go, cheby.go
-//	               a model each: on the nodes of any weighted graph, its tables, frozen on tables (section 2)
+//	sgc.go         SGC: on the nodes of any weighted graph, its tables, frozen on tables (section 2)
 //	ridge.go       tables of S from tables of T, M fixed (section 5, step 4)
-//	propagate.go   label and error propagation, joint and frozen (section 6)
-//	calibrate.go   what is published: temperature, mixing, clipping (section 6)
+//	calibrate.go   softmax at a temperature (section 6)
 //	preprocess.go  l2-center, l1, standardize, none, and their fit (section 1)
-//	nnls.go        non-negative least squares of at most k entries, by trying every support (section 5, step 3)
 //	goldens.go     reads testdata/attachment.npz of package infer: answers of a third, independent implementation
+//
+// Equations that one package alone is tested against stand in that package's own tests: the other models, joint inference (paper's
+// Eq. 11) and propagation in infer/oracle_*_test.go, non-negative least squares in infer/nnls/oracle_test.go.
 //
 // Sections are those of the project's description of the mathematics; the paper is Gao et al., "Graph Condensation for
 // Inductive Node Representation Learning" (ICDE 2024).

@@ -52,78 +52,6 @@ func TestSection1PreprocessFit(t *testing.T) {
 	near(t, "none", FitPreprocess("none", adj, x).Apply(x), x, 0)
 }
 
-func TestSection6Probabilities(t *testing.T) {
-	logits := Matrix{{math.Log(1), math.Log(3)}, {0, 0}}
-	near(t, "vanilla", Probabilities(logits, nil, 1, 0), Matrix{{0.25, 0.75}, {0.5, 0.5}}, 1e-12)
-	near(t, "temperature 1/2 squares the odds", Probabilities(logits, nil, 0.5, 0), Matrix{{0.1, 0.9}, {0.5, 0.5}}, 1e-12)
-	// 0.25 − 2·0.5 is clipped, 0.75 + 2·0.5 is what remains.
-	f := Matrix{{-0.5, 0.5}, {0.25, 0}}
-	near(t, "mixed", Probabilities(logits, f, 1, 2), Matrix{{0, 1}, {1 / 1.5, 0.5 / 1.5}}, 1e-12)
-}
-
-// m is the best of its support size if no other m ≥ 0 of that size is better: random ones are tried, and for k = N' the
-// conditions of Karush, Kuhn and Tucker are checked.
-func TestSection5NNLS(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 20 {
-		targets, one := randomMatrix(rng, 6, 4), randomMatrix(rng, 1, 4)
-		gram, b := targets.Mul(targets.T()), one.Mul(targets.T())[0]
-		last := 0.0
-		for k := range 7 {
-			m, residual := NNLS(gram, b, k)
-			support := 0
-			for _, v := range m {
-				if v < 0 {
-					t.Fatalf("k=%d: entry %v", k, v)
-				}
-				if v > 0 {
-					support++
-				}
-			}
-			if support > k || residual > last || math.Abs(residual-objective(gram, b, m)) > 1e-12 {
-				t.Fatalf("k=%d: %d entries, residual %v after %v", k, support, residual, last)
-			}
-			last = residual
-			if k == 0 {
-				continue
-			}
-			for range 200 {
-				other := make([]float64, 6)
-				for range k {
-					other[rng.IntN(6)] = max(0, m[rng.IntN(6)]+0.3*rng.NormFloat64())
-				}
-				if objective(gram, b, other) < residual-1e-12 {
-					t.Fatalf("k=%d: %v is better than %v", k, other, m)
-				}
-			}
-		}
-		m, _ := NNLS(gram, b, 6)
-		for i := range m {
-			slope := -b[i]
-			for j := range m {
-				slope += gram[i][j] * m[j]
-			}
-			if slope < -1e-9 || (m[i] > 0 && math.Abs(slope) > 1e-9) {
-				t.Fatalf("entry %d is %v with slope %v", i, m[i], slope)
-			}
-		}
-	}
-}
-
-func TestSection5NNLSByHand(t *testing.T) {
-	gram := Matrix{{1, 0, 1}, {0, 1, 0}, {1, 0, 1}} // rows 0 and 2 are the same target: a singular support
-	m, residual := NNLS(gram, []float64{2, 1, 2}, 3)
-	near(t, "m", Matrix{m}, Matrix{{2, 1, 0}}, 1e-12)
-	if residual != -5 {
-		t.Errorf("residual %v, want -5", residual)
-	}
-	m, residual = NNLS(gram, []float64{-2, -1, -2}, 3)
-	near(t, "nothing helps", Matrix{m}, Matrix{{0, 0, 0}}, 0)
-	if residual != 0 {
-		t.Errorf("residual %v, want 0", residual)
-	}
-}
-
 // With one-hot rows of M and no ridge to speak of, step 4 gives means weighted by deg+0.1.
 func TestSection5RidgeTablesOfClusters(t *testing.T) {
 	adj := Matrix{{0, 1, 1, 0}, {1, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}}
@@ -141,11 +69,28 @@ func TestGoldensNameWhatIsMissing(t *testing.T) {
 	if _, err := ReadGoldens("no such file.npz"); err == nil {
 		t.Error("a missing file gives no error")
 	}
-	g := readGoldenCase(t)
+	g, err := ReadGoldens("../../infer/testdata/attachment.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() {
 		if recover() == nil {
 			t.Error("an unknown name gives no panic")
 		}
 	}()
 	g.Matrix("nonsense")
+}
+
+func near(t *testing.T, what string, got, want Matrix, tol float64) {
+	t.Helper()
+	if len(got) != len(want) || got.Cols() != want.Cols() {
+		t.Fatalf("%s: shape %d×%d, want %d×%d", what, len(got), got.Cols(), len(want), want.Cols())
+	}
+	for i := range want {
+		for k := range want[i] {
+			if !(math.Abs(got[i][k]-want[i][k]) <= tol*(1+math.Abs(want[i][k]))) {
+				t.Fatalf("%s: row %d, column %d is %v, want %v", what, i, k, got[i][k], want[i][k])
+			}
+		}
+	}
 }

@@ -9,7 +9,7 @@ const Ridge = 1e-4
 //
 //	U' = (MᵀwM + 1e-4·mean diag·I)⁻¹ MᵀwU    w_j = deg_j + 0.1
 func RidgeTables(graph, mapping Matrix, t Tables) Tables {
-	w := each(graph.RowSums(), func(deg float64) float64 { return deg + 0.1 })
+	w := Each(graph.RowSums(), func(deg float64) float64 { return deg + 0.1 })
 	mtw := mapping.Scale(w).T()
 	gram := mtw.Mul(mapping)
 	mean := 0.0

@@ -56,13 +56,13 @@ func SGCTables(graph, z Matrix) Tables { return HopTables(graph, z, 2) }
 //
 //	Z̃⁰ = Z    Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)    u_t = n Z̃^t    c = n², n⁴, …, K−1 of them but at least one
 func HopTables(graph, z Matrix, hops int) Tables {
-	d := plusOne(graph.RowSums())
-	n := each(plusOne(d), invSqrt)
+	d := PlusOne(graph.RowSums())
+	n := Each(PlusOne(d), InvSqrt)
 	op, met := AHat(graph), z
-	t := Tables{C: powers(plusOne(d), hops)}
+	t := Tables{C: powers(PlusOne(d), hops)}
 	for range hops {
 		t.U = append(t.U, met.Scale(n))
-		met = graph.Mul(z.Scale(each(d, invSqrt))).Plus(1, met.Scale(n)).Scale(n)
+		met = graph.Mul(z.Scale(Each(d, InvSqrt))).Plus(1, met.Scale(n)).Scale(n)
 		z = op.Mul(z)
 	}
 	return t
@@ -70,10 +70,10 @@ func HopTables(graph, z Matrix, hops int) Tables {
 
 // powers are v^-1, v^-2, …, a column each.
 func powers(v []float64, hops int) Matrix {
-	out, power := Matrix{}, each(v, inverse)
+	out, power := Matrix{}, Each(v, Inverse)
 	for range max(1, hops-1) {
 		out = append(out, power)
-		power = Matrix{power}.Hadamard(Matrix{each(v, inverse)})[0]
+		power = Matrix{power}.Hadamard(Matrix{Each(v, Inverse)})[0]
 	}
 	return out.T()
 }
@@ -88,12 +88,12 @@ func (s SGC) Frozen(t Tables, b Arrivals) Matrix {
 
 // walk are h^0 … h^K, and what the neighbours send at each hop: a·u_t + q Σ (a·c^m) h^{t−m}.
 func (s SGC) walk(t Tables, b Arrivals) (h, sent []Matrix) {
-	q, ways := each(b.d(), invSqrt), b.R.Mul(t.C)
+	q, ways := Each(b.D(), InvSqrt), b.R.Mul(t.C)
 	h = []Matrix{b.X.Mul(s.W)}
 	for hop, u := range t.U {
 		from := b.R.Mul(u)
 		for m := 1; m <= hop; m++ {
-			from = from.Plus(1, h[hop-m].Scale(ways.columns(m-1, m).RowSums()).Scale(q))
+			from = from.Plus(1, h[hop-m].Scale(ways.Columns(m-1, m).RowSums()).Scale(q))
 		}
 		sent = append(sent, from)
 		qh := h[hop].Scale(q)
@@ -106,9 +106,9 @@ func (s SGC) walk(t Tables, b Arrivals) (h, sent []Matrix) {
 //
 //	z̃⁰ = z    z̃^{t+1} = n(a·u_t + ã(q h^t) + q Σ_{m=1…t} (a·c^m) h^{t−m} + n z̃^t)    u_t = n z̃^t    c = n², n⁴, …
 func (s SGC) Arrived(t Tables, b Arrivals) Tables {
-	q, n := each(b.d(), invSqrt), each(plusOne(b.d()), invSqrt)
+	q, n := Each(b.D(), InvSqrt), Each(PlusOne(b.D()), InvSqrt)
 	h, sent := s.walk(t, b)
-	out, met := Tables{C: powers(plusOne(b.d()), s.hops())}, h[0]
+	out, met := Tables{C: powers(PlusOne(b.D()), s.hops())}, h[0]
 	for hop := range t.U {
 		out.U = append(out.U, met.Scale(n))
 		met = sent[hop].Plus(1, b.Among.Mul(h[hop].Scale(q))).Plus(1, met.Scale(n)).Scale(n)

@@ -1,4 +1,8 @@
-package reference
+package infer_test
+
+import (
+	"rivulet/internal/reference"
+)
 
 // Operator is what a node i gets of messages z in a graph B: Out_i (Σ_k B_ik In_k z_k [+ In_i z_i]), […] with Loops; In and Out are
 // functions of the degree, the sum of a node's weights.
@@ -9,21 +13,21 @@ type Operator struct {
 
 // Operators of GCN (Â), GraphSAGE (the mean) and Cheby (D^-½ B D^-½).
 var (
-	hatOperator       = Operator{func(d float64) float64 { return invSqrt(d + 1) }, func(d float64) float64 { return invSqrt(d + 1) }, true}
-	meanOperator      = Operator{func(float64) float64 { return 1 }, inverse, false}
-	symmetricOperator = Operator{inverseSqrt, inverseSqrt, false}
+	hatOperator       = Operator{func(d float64) float64 { return reference.InvSqrt(d + 1) }, func(d float64) float64 { return reference.InvSqrt(d + 1) }, true}
+	meanOperator      = Operator{func(float64) float64 { return 1 }, reference.Inverse, false}
+	symmetricOperator = Operator{reference.InverseSqrt, reference.InverseSqrt, false}
 )
 
 // Layer is P h Wn + h Ws + B; a nil Ws is 0.
 type Layer struct {
-	Wn, Ws Matrix
+	Wn, Ws reference.Matrix
 	B      []float64
 }
 
 // own is h Ws + B.
-func (l Layer) own(h Matrix) Matrix {
+func (l Layer) own(h reference.Matrix) reference.Matrix {
 	if l.Ws == nil {
-		return New(len(h), len(l.B)).AddRow(l.B)
+		return reference.New(len(h), len(l.B)).AddRow(l.B)
 	}
 	return h.Mul(l.Ws).AddRow(l.B)
 }
@@ -41,33 +45,33 @@ func GCN(layers ...Layer) Convolution { return Convolution{hatOperator, layers} 
 func SAGE(layers ...Layer) Convolution { return Convolution{meanOperator, layers} }
 
 // received is Out(R·u + A·(In z) [+ In z]) of nodes with these degrees: u from the graph's tables, A among themselves.
-func (c Convolution) received(u, among, z Matrix, degree, own []float64) Matrix {
-	sum := u.Plus(1, among.Mul(z.Scale(each(degree, c.In))))
+func (c Convolution) received(u, among, z reference.Matrix, degree, own []float64) reference.Matrix {
+	sum := u.Plus(1, among.Mul(z.Scale(reference.Each(degree, c.In))))
 	if c.Loops {
-		sum = sum.Plus(1, z.Scale(each(own, c.In)))
+		sum = sum.Plus(1, z.Scale(reference.Each(own, c.In)))
 	}
-	return sum.Scale(each(own, c.Out))
+	return sum.Scale(reference.Each(own, c.Out))
 }
 
 // On returns the logits of the nodes of a graph by itself, m×C.
-func (c Convolution) On(graph, x Matrix) Matrix {
+func (c Convolution) On(graph, x reference.Matrix) reference.Matrix {
 	states := c.states(graph, x)
 	return states[len(states)-1]
 }
 
 // Hidden returns the last hidden layer, m×h.
-func (c Convolution) Hidden(graph, x Matrix) Matrix {
+func (c Convolution) Hidden(graph, x reference.Matrix) reference.Matrix {
 	states := c.states(graph, x)
 	return states[len(states)-2]
 }
 
 // states are x, the hidden layers and the logits.
-func (c Convolution) states(graph, x Matrix) []Matrix {
-	deg, states := graph.RowSums(), []Matrix{x}
+func (c Convolution) states(graph, x reference.Matrix) []reference.Matrix {
+	deg, states := graph.RowSums(), []reference.Matrix{x}
 	for k, l := range c.Layers {
 		h := states[k]
 		z := h.Mul(l.Wn)
-		p := c.received(New(len(z), z.Cols()), graph, z, deg, deg).Plus(1, l.own(h))
+		p := c.received(reference.New(len(z), z.Cols()), graph, z, deg, deg).Plus(1, l.own(h))
 		if k+1 < len(c.Layers) {
 			p = p.ReLU()
 		}
@@ -78,20 +82,20 @@ func (c Convolution) states(graph, x Matrix) []Matrix {
 
 // Tables are section 2's: u_l = in* h̃^l Wn, c_l = in* out* 1[p̃^l>0] side by side, and in* out* with more than two layers and a Ws; p̃ are Met's,
 // in* and out* are those of one neighbour more.
-func (c Convolution) Tables(graph, x Matrix) Tables {
+func (c Convolution) Tables(graph, x reference.Matrix) reference.Tables {
 	return c.tablesOf(x, c.met(graph, x), graph.RowSums())
 }
 
-func (c Convolution) tablesOf(x Matrix, met []Matrix, degree []float64) Tables {
-	deg := plusOne(degree)
-	both := each(deg, func(d float64) float64 { return c.In(d) * c.Out(d) })
-	t := Tables{U: []Matrix{x.Mul(c.Layers[0].Wn).Scale(each(deg, c.In))}}
+func (c Convolution) tablesOf(x reference.Matrix, met []reference.Matrix, degree []float64) reference.Tables {
+	deg := reference.PlusOne(degree)
+	both := reference.Each(deg, func(d float64) float64 { return c.In(d) * c.Out(d) })
+	t := reference.Tables{U: []reference.Matrix{x.Mul(c.Layers[0].Wn).Scale(reference.Each(deg, c.In))}}
 	for k, p := range met {
-		t.U = append(t.U, p.ReLU().Scale(each(deg, c.In)).Mul(c.Layers[k+1].Wn))
-		t.C = t.C.Beside(p.positive().Scale(both))
+		t.U = append(t.U, p.ReLU().Scale(reference.Each(deg, c.In)).Mul(c.Layers[k+1].Wn))
+		t.C = t.C.Beside(p.Positive().Scale(both))
 	}
 	if len(met) > 1 && !c.Loops {
-		t.C = t.C.Beside(Matrix{both}.T())
+		t.C = t.C.Beside(reference.Matrix{both}.T())
 	}
 	return t
 }
@@ -99,19 +103,19 @@ func (c Convolution) tablesOf(x Matrix, met []Matrix, degree []float64) Tables {
 // Met are p̃ of the hidden layers of nodes that have met one neighbour more, side by side:
 //
 //	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b    h̃^l = relu(p̃^l)    h̃⁰ = x
-func (c Convolution) Met(graph, x Matrix) Matrix {
-	out := Matrix{}
+func (c Convolution) Met(graph, x reference.Matrix) reference.Matrix {
+	out := reference.Matrix{}
 	for _, p := range c.met(graph, x) {
 		out = out.Beside(p)
 	}
 	return out
 }
 
-func (c Convolution) met(graph, x Matrix) (met []Matrix) {
+func (c Convolution) met(graph, x reference.Matrix) (met []reference.Matrix) {
 	deg, states, h := graph.RowSums(), c.states(graph, x), x
 	for k, l := range c.Layers[:len(c.Layers)-1] {
-		sent := graph.Mul(states[k].Mul(l.Wn).Scale(each(deg, c.In)))
-		p := c.received(sent, New(len(x), len(x)), h.Mul(l.Wn), deg, plusOne(deg)).Plus(1, l.own(h))
+		sent := graph.Mul(states[k].Mul(l.Wn).Scale(reference.Each(deg, c.In)))
+		p := c.received(sent, reference.New(len(x), len(x)), h.Mul(l.Wn), deg, reference.PlusOne(deg)).Plus(1, l.own(h))
 		met, h = append(met, p), p.ReLU()
 	}
 	return met
@@ -121,22 +125,22 @@ func (c Convolution) met(graph, x Matrix) (met []Matrix) {
 //
 //	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 //	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k), k known neighbours    D⁰ = 0
-func (c Convolution) Frozen(t Tables, b Arrivals) Matrix {
+func (c Convolution) Frozen(t reference.Tables, b reference.Arrivals) reference.Matrix {
 	states, _ := c.frozen(t, b)
 	return states[len(states)-1]
 }
 
 // FrozenHidden is the arrivals' last hidden layer.
-func (c Convolution) FrozenHidden(t Tables, b Arrivals) Matrix {
+func (c Convolution) FrozenHidden(t reference.Tables, b reference.Arrivals) reference.Matrix {
 	states, _ := c.frozen(t, b)
 	return states[len(states)-2]
 }
 
 // frozen are x, the arrivals' hidden layers and their logits, and of each layer a·u_{l−1} + D^{l−1} Wn.
-func (c Convolution) frozen(t Tables, b Arrivals) (states, sent []Matrix) {
-	states = []Matrix{b.X}
+func (c Convolution) frozen(t reference.Tables, b reference.Arrivals) (states, sent []reference.Matrix) {
+	states = []reference.Matrix{b.X}
 	ways := b.R.Mul(t.C)
-	var back Matrix // D
+	var back reference.Matrix // D
 	at := 0
 	for k, l := range c.Layers {
 		h := states[k]
@@ -150,56 +154,43 @@ func (c Convolution) frozen(t Tables, b Arrivals) (states, sent []Matrix) {
 			return append(states, p), sent
 		}
 		states = append(states, p.ReLU())
-		way := z.Scale(each(b.Degree, c.In))
+		way := z.Scale(reference.Each(b.Degree, c.In))
 		switch {
 		case back == nil:
 		case c.Loops:
-			known := Matrix{b.Degree}.Plus(-1, Matrix{b.Among.RowSums()})[0]
-			way = way.Plus(1, back.Mul(l.Wn).Scale(each(known, inverse)))
+			known := reference.Matrix{b.Degree}.Plus(-1, reference.Matrix{b.Among.RowSums()})[0]
+			way = way.Plus(1, back.Mul(l.Wn).Scale(reference.Each(known, reference.Inverse)))
 		default:
-			way = way.Plus(1, back.Mul(l.Ws).Scale(each(ways.columns(ways.Cols()-1, ways.Cols()).RowSums(), inverse)))
+			way = way.Plus(1, back.Mul(l.Ws).Scale(reference.Each(ways.Columns(ways.Cols()-1, ways.Cols()).RowSums(), reference.Inverse)))
 		}
-		back = ways.columns(at, at+len(l.B)).Hadamard(way)
+		back = ways.Columns(at, at+len(l.B)).Hadamard(way)
 		at += len(l.B)
 	}
 	return states, sent
 }
 
 // Arrived are Tables with the arrival for node j: what its neighbours send is what Frozen has of them, what comes back included.
-func (c Convolution) Arrived(t Tables, b Arrivals) Tables {
+func (c Convolution) Arrived(t reference.Tables, b reference.Arrivals) reference.Tables {
 	return c.tablesOf(b.X, c.arrivedMet(t, b), b.Degree)
 }
 
 // ArrivedMet are p̃ of Arrived, side by side.
-func (c Convolution) ArrivedMet(t Tables, b Arrivals) Matrix {
-	out := Matrix{}
+func (c Convolution) ArrivedMet(t reference.Tables, b reference.Arrivals) reference.Matrix {
+	out := reference.Matrix{}
 	for _, p := range c.arrivedMet(t, b) {
 		out = out.Beside(p)
 	}
 	return out
 }
 
-func (c Convolution) arrivedMet(t Tables, b Arrivals) (met []Matrix) {
+func (c Convolution) arrivedMet(t reference.Tables, b reference.Arrivals) (met []reference.Matrix) {
 	states, sent := c.frozen(t, b)
 	h := b.X
 	for k, l := range c.Layers[:len(c.Layers)-1] {
-		u := sent[k].Plus(1, b.Among.Mul(states[k].Mul(l.Wn).Scale(each(b.Degree, c.In))))
-		none := New(len(h), len(h))
-		p := c.received(u, none, h.Mul(l.Wn), b.Degree, plusOne(b.Degree)).Plus(1, l.own(h))
+		u := sent[k].Plus(1, b.Among.Mul(states[k].Mul(l.Wn).Scale(reference.Each(b.Degree, c.In))))
+		none := reference.New(len(h), len(h))
+		p := c.received(u, none, h.Mul(l.Wn), b.Degree, reference.PlusOne(b.Degree)).Plus(1, l.own(h))
 		met, h = append(met, p), p.ReLU()
 	}
 	return met
-}
-
-// Beside returns [m | x]; an m without rows is nothing.
-func (m Matrix) Beside(x Matrix) Matrix {
-	if len(m) == 0 {
-		return x
-	}
-	return append(m.T(), x.T()...).T()
-}
-
-// columns returns columns lo to hi.
-func (m Matrix) columns(lo, hi int) Matrix {
-	return At(len(m), hi-lo, func(i, k int) float64 { return m[i][lo+k] })
 }
