@@ -23,15 +23,6 @@ type Dataset struct {
 // Nodes is the number of nodes n, whatever their role.
 func (d *Dataset) Nodes() int { return d.Adj.Rows }
 
-// Edges is the number of undirected edges of the whole graph.
-func (d *Dataset) Edges() int { return d.Adj.NNZ() / 2 }
-
-// WithoutRole is the number of nodes that are in no role: they are neither part of the original graph nor arrivals. As
-// neighbours of an arrival they are unknown.
-func (d *Dataset) WithoutRole() int {
-	return d.Nodes() - len(d.Train) - len(d.Unlabelled) - len(d.Validation) - len(d.Test)
-}
-
 // Neighbours returns the ids of all neighbours of a node in the whole graph, in ascending order of their index: the edges
 // that the node has as an arrival, known or not.
 func (d *Dataset) Neighbours(node int32) []string {

@@ -5,7 +5,7 @@
 //
 // [Open] reads a data set of any of these formats, found by the names of its files or named:
 //
-//	graphsaint      the directory that [Load] and [Dataset.Save] know, below
+//	graphsaint      the directory that [Open] and [Dataset.Save] know, below
 //	planetoid       ind.NAME.x, .y, .allx, .ally, .tx, .ty, .graph, .test.index
 //	gnn-benchmark   one file .npz with adj_…, attr_… and labels
 //	csv             tables of nodes and edges
@@ -49,7 +49,7 @@
 //
 // # The GraphSAINT layout
 //
-// [Load] reads and [Dataset.Save] writes a directory in the layout of the GraphSAINT data sets:
+// [Open] reads and [Dataset.Save] writes a directory in the layout of the GraphSAINT data sets:
 //
 //	adj_full.npz    n×n SciPy CSR, CSC or COO, symmetric, every entry 1, no self-loops
 //	feats.npz       n×d SciPy CSR, CSC or COO: a bag of words, or

@@ -104,7 +104,7 @@ func (g Generator) validateFeatures() error {
 // Generate draws a data set. The same generator and seed give the same data set on the same processor architecture; on
 // another one the last bits of math.Pow, math.Exp and of fused multiplications may differ, and with them now and then a
 // draw: compare fingerprints before comparing figures. Ids are the node indices in decimal, so that [Dataset.Save] and
-// [Load] give it back.
+// [Open] give it back.
 func Generate(g Generator, seed uint64) (*Dataset, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)
@@ -157,7 +157,7 @@ func (g Generator) drawRoles(d *Dataset, r *rand.Rand) error {
 	for _, i := range d.Unlabelled {
 		d.Labels[i] = -1
 	}
-	return checkContiguous(d.Labels, g.Classes) // as Load wants it of what Save writes
+	return checkContiguous(d.Labels, g.Classes) // as Open wants it of what Save writes
 }
 
 // balance moves the first nodes of each class to the front, Train of them in all; the others keep their order.

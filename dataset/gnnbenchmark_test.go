@@ -31,7 +31,7 @@ func TestGNNBenchmark(t *testing.T) {
 				t.Fatal(err)
 			}
 			want.Labels = []int32{0, 1, 0, 1, 0}
-			if len(d.Train) != 2 || len(d.Validation) != 1 || len(d.Test) != 2 || d.WithoutRole() != 0 {
+			if len(d.Train) != 2 || len(d.Validation) != 1 || len(d.Test) != 2 || withoutRole(d) != 0 {
 				t.Errorf("split %v, %v, %v", d.Train, d.Validation, d.Test)
 			}
 			want.Train, want.Validation, want.Test = d.Train, d.Validation, d.Test
@@ -68,8 +68,8 @@ func TestDrawSplit(t *testing.T) {
 	if len(one.Train) != 50 || len(one.Validation) != 25 || len(one.Test) != 25 || !cmp.Equal(one.Unlabelled, []int32{5, 50, 102}) {
 		t.Errorf("%d, %d, %d nodes and %v unlabelled", len(one.Train), len(one.Validation), len(one.Test), one.Unlabelled)
 	}
-	if one.WithoutRole() != 0 {
-		t.Errorf("%d nodes without role", one.WithoutRole())
+	if withoutRole(one) != 0 {
+		t.Errorf("%d nodes without role", withoutRole(one))
 	}
 }
 

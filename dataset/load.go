@@ -29,16 +29,8 @@ const (
 // maxJSONBytes bounds class_map.json and role.json; two million nodes take 30 MB.
 const maxJSONBytes = 1 << 30
 
-// Load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: a Dataset that
+// load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: a Dataset that
 // comes back holds every promise of its fields. Errors name the file, the array in it and the reason.
-func Load(dir string) (*Dataset, error) {
-	d, err := load(dir)
-	if err != nil {
-		return nil, fmt.Errorf("loading data set %s: %w", dir, err)
-	}
-	return d, nil
-}
-
 func load(dir string) (*Dataset, error) {
 	d := &Dataset{}
 	err := readFile(dir, adjFile, maxArrayBytes, func(f *os.File, size int64) (err error) {

@@ -29,14 +29,14 @@ func pathSet() *Dataset {
 }
 
 func TestLoad(t *testing.T) {
-	d, err := Load(writeFiles(t, pathFiles()))
+	d, err := openDir(writeFiles(t, pathFiles()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(pathSet(), d); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := d.WithoutRole(); got != 1 {
+	if got := withoutRole(d); got != 1 {
 		t.Errorf("%d nodes without role, want 1", got)
 	}
 }
@@ -76,7 +76,7 @@ func TestLoadForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := pathFiles()
 			change(files)
-			d, err := Load(writeFiles(t, files))
+			d, err := openDir(writeFiles(t, files))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestLoadDenseForms(t *testing.T) {
 			files := pathFiles()
 			delete(files, sparseFile)
 			files[denseFile] = content
-			d, err := Load(writeFiles(t, files))
+			d, err := openDir(writeFiles(t, files))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -274,7 +274,7 @@ func testMalformed(t *testing.T, cases []malformed) {
 				delete(files, sparseFile)
 			}
 			files[c.file] = c.content
-			d, err := Load(writeFiles(t, files))
+			d, err := openDir(writeFiles(t, files))
 			if err == nil {
 				t.Fatalf("no error: %+v", d)
 			}
@@ -297,7 +297,7 @@ func TestLoadRefusesCOO(t *testing.T) {
 			"data":   npyBytes("<f4", "(4,)", []float32{1, 1, 1, 1}),
 		}.with(name, content).zip(zip.Deflate)
 	}
-	if _, err := Load(writeFiles(t, func() map[string][]byte {
+	if _, err := openDir(writeFiles(t, func() map[string][]byte {
 		files := pathFiles()
 		files[adjFile] = coo("", nil)
 		return files
@@ -325,13 +325,13 @@ func TestLoadMissingFiles(t *testing.T) {
 	for file := range maps.Clone(pathFiles()) {
 		files := pathFiles()
 		delete(files, file)
-		if _, err := Load(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("without %s: error %v does not name it", file, err)
 		}
 	}
 	files := pathFiles()
 	files[denseFile] = npyBytes("<f4", "(6, 2)", make([]float32, 12))
-	if _, err := Load(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), "both there") {
+	if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), "both there") {
 		t.Errorf("sparse and dense features together: error %v", err)
 	}
 }
@@ -345,7 +345,7 @@ func TestSciPyFiles(t *testing.T) {
 		Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}}}
 	for name, x := range map[string]graph.Features{"sparse": sparse, "sparse_array": sparse, "coo": sparse, "csc": sparse, "dense": dense, "dense_fortran": dense} {
 		t.Run(name, func(t *testing.T) {
-			d, err := Load("testdata/" + name)
+			d, err := openDir("testdata/" + name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -366,7 +366,7 @@ func TestPyTorchGeometric(t *testing.T) {
 			ColIdx: []int32{0, 1, 0, 2, 1}, Val: []float32{1.5, -2, 0.25, 3, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := Load("testdata/pyg/" + name)
+			d, err := openDir("testdata/pyg/" + name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -378,4 +378,12 @@ func TestPyTorchGeometric(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openDir reads a data set of the layout.
+func openDir(dir string) (*Dataset, error) { return Open(dir, OpenOptions{Format: GraphSAINT}) }
+
+// withoutRole is the number of nodes that are in no role: they are neither part of the original graph nor arrivals.
+func withoutRole(d *Dataset) int {
+	return d.Nodes() - len(d.Train) - len(d.Unlabelled) - len(d.Validation) - len(d.Test)
 }

@@ -81,7 +81,7 @@ func TestOpenPlanetoid(t *testing.T) {
 
 // Cora in Planetoid's layout is Cora in GraphSAINT's.
 func TestPlanetoidCora(t *testing.T) {
-	want, err := Load(datatest.Dir(t, "cora"))
+	want, err := openDir(datatest.Dir(t, "cora"))
 	if err != nil {
 		t.Fatal(err)
 	}

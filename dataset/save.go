@@ -19,7 +19,7 @@ import (
 	"rivulet/graph"
 )
 
-// Save writes the data set in the GraphSAINT layout, so that [Load], SciPy and NumPy read it. The directory is created
+// Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is created
 // where it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of classes that are
 // not decimal indices go into two files beside the layout's own. Dense features are written as float64, which holds every
 // float32. What the layout cannot say, dense features that are a bag of words, is refused.
@@ -61,7 +61,7 @@ func (d *Dataset) save(dir string) error {
 	return writeFile(dir, rolesFile, d.writeRoles)
 }
 
-// saveNames writes a list of names as JSON, unless they are the decimal indices that [Load] gives where there is no file.
+// saveNames writes a list of names as JSON, unless they are the decimal indices that [Open] gives where there is no file.
 func saveNames(dir, file string, names []string) error {
 	if slices.Equal(names, decimals(len(names))) {
 		return nil

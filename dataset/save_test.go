@@ -26,7 +26,7 @@ func TestSaveRoundTrip(t *testing.T) {
 			if err := d.Save(dir); err != nil {
 				t.Fatal(err)
 			}
-			back, err := Load(dir)
+			back, err := openDir(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestSaveKeepsNames(t *testing.T) {
 	if err := d.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	back, err := Load(dir)
+	back, err := openDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestLoadNamesRefuses(t *testing.T) {
 	} {
 		files := pathFiles()
 		files["node_ids.json"] = []byte(text)
-		if _, err := Load(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}

@@ -22,20 +22,6 @@ func (m *Dense) Row(i int) []float32 {
 	return m.Data[lo:hi:hi]
 }
 
-// Reshape makes m an r×c matrix of zeros, reusing its memory where it is large enough.
-func (m *Dense) Reshape(r, c int) {
-	if r < 0 || c < 0 {
-		panic(fmt.Sprintf("graph: dense of shape %d×%d", r, c))
-	}
-	m.Rows, m.Cols = r, c
-	if cap(m.Data) < r*c {
-		m.Data = make([]float32, r*c)
-		return
-	}
-	m.Data = m.Data[:r*c]
-	clear(m.Data)
-}
-
 // Clone returns a copy that shares no memory.
 func (m *Dense) Clone() *Dense {
 	return &Dense{Rows: m.Rows, Cols: m.Cols, Data: append([]float32(nil), m.Data...)}

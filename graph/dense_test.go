@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -26,35 +25,6 @@ func TestDense(t *testing.T) {
 		(&Dense{Rows: 3, Cols: 2, Data: []float32{1, 2, 3, 4, 5, 6}}).Transposed()); diff != "" {
 		t.Errorf("transposed (-want +got):\n%s", diff)
 	}
-	memory := &m.Data[0]
-	m.Reshape(1, 3)
-	if diff := cmp.Diff(&Dense{Rows: 1, Cols: 3, Data: []float32{0, 0, 0}}, m); diff != "" || memory != &m.Data[0] {
-		t.Errorf("reshaped to less (-want +got):\n%s", diff)
-	}
-	m.Row(0)[1] = 5
-	m.Reshape(3, 2)
-	if diff := cmp.Diff(NewDense(3, 2), m); diff != "" {
-		t.Errorf("reshaped to more (-want +got):\n%s", diff)
-	}
-}
-
-func TestFeaturesValidate(t *testing.T) {
-	nan := float32(math.NaN())
-	good := &Dense{Rows: 1, Cols: 2, Data: []float32{1, 2}}
-	if err := (Features{Dense: good}).Validate(); err != nil {
-		t.Error(err)
-	}
-	for want, f := range map[string]Features{
-		"exactly one of dense and sparse": {},
-		"exactly one of":                  {Dense: good, Sparse: NewCSR(1, 2, nil)},
-		"3 values for shape 2×2":          {Dense: &Dense{Rows: 2, Cols: 2, Data: []float32{1, 2, 3}}},
-		"shape -1×-2 is negative":         {Dense: &Dense{Rows: -1, Cols: -2, Data: []float32{1, 2}}},
-		"row 1, column 0 is NaN":          {Dense: &Dense{Rows: 2, Cols: 2, Data: []float32{1, 2, nan, 4}}},
-	} {
-		if err := f.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
-	}
 }
 
 // A wrong shape is a programming error; the panic says which shapes met.
@@ -64,16 +34,15 @@ func TestMisusePanics(t *testing.T) {
 		f    func()
 		want string
 	}{
-		"inner":            {func() { Mul(m, NewDense(4, 2)) }, "2×3 · 4×2 into 2×2"},
-		"rows":             {func() { MulTo(NewDense(3, 2), m, NewDense(3, 2)) }, "2×3 · 3×2 into 3×2"},
-		"columns":          {func() { MulTo(NewDense(2, 1), m, NewDense(3, 2)) }, "2×3 · 3×2 into 2×1"},
-		"negative dense":   {func() { NewDense(-1, 2) }, "-1×2"},
-		"negative reshape": {func() { NewDense(1, 2).Reshape(2, -3) }, "2×-3"},
-		"row of an entry":  {func() { NewCSR(2, 3, []Edge{{Row: 2}}) }, "entry (2, 0) in a matrix of 2×3"},
-		"column":           {func() { NewCSR(2, 3, []Edge{{Col: 3}}) }, "entry (0, 3) in a matrix of 2×3"},
-		"negative column":  {func() { NewCSR(2, 3, []Edge{{Col: -1}}) }, "entry (0, -1) in a matrix of 2×3"},
-		"index":            {func() { m.Submatrix(nil, []int32{0, 1}, 2) }, "index of 2 for the columns of 2×3"},
-		"index value":      {func() { m.Submatrix(nil, []int32{0, 1, 2}, 2) }, "index[2] is 2 in a matrix of 2 columns"},
+		"inner":           {func() { Mul(m, NewDense(4, 2)) }, "2×3 · 4×2 into 2×2"},
+		"rows":            {func() { MulTo(NewDense(3, 2), m, NewDense(3, 2)) }, "2×3 · 3×2 into 3×2"},
+		"columns":         {func() { MulTo(NewDense(2, 1), m, NewDense(3, 2)) }, "2×3 · 3×2 into 2×1"},
+		"negative dense":  {func() { NewDense(-1, 2) }, "-1×2"},
+		"row of an entry": {func() { NewCSR(2, 3, []Edge{{Row: 2}}) }, "entry (2, 0) in a matrix of 2×3"},
+		"column":          {func() { NewCSR(2, 3, []Edge{{Col: 3}}) }, "entry (0, 3) in a matrix of 2×3"},
+		"negative column": {func() { NewCSR(2, 3, []Edge{{Col: -1}}) }, "entry (0, -1) in a matrix of 2×3"},
+		"index":           {func() { m.Submatrix(nil, []int32{0, 1}, 2) }, "index of 2 for the columns of 2×3"},
+		"index value":     {func() { m.Submatrix(nil, []int32{0, 1, 2}, 2) }, "index[2] is 2 in a matrix of 2 columns"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -1,11 +1,5 @@
 package graph
 
-import (
-	"errors"
-	"fmt"
-	"math"
-)
-
 // Features are n rows of d raw node features. Exactly one of Dense and Sparse is set.
 type Features struct {
 	Dense  *Dense
@@ -34,24 +28,4 @@ func (f Features) Take(rows []int32) Features {
 		return Features{Sparse: f.Sparse.Take(rows)}
 	}
 	return Features{Dense: f.Dense.Take(rows)}
-}
-
-// Validate checks shape and finiteness.
-func (f Features) Validate() error {
-	switch {
-	case (f.Dense == nil) == (f.Sparse == nil):
-		return errors.New("exactly one of dense and sparse features must be set")
-	case f.Sparse != nil:
-		return f.Sparse.Validate()
-	case f.Dense.Rows < 0 || f.Dense.Cols < 0:
-		return fmt.Errorf("shape %d×%d is negative", f.Dense.Rows, f.Dense.Cols)
-	case len(f.Dense.Data) != f.Dense.Rows*f.Dense.Cols:
-		return fmt.Errorf("%d values for shape %d×%d", len(f.Dense.Data), f.Dense.Rows, f.Dense.Cols)
-	}
-	for k, v := range f.Dense.Data {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("row %d, column %d is %v", k/f.Dense.Cols, k%f.Dense.Cols, v)
-		}
-	}
-	return nil
 }

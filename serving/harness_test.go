@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -342,4 +344,20 @@ func mustAnswerLike(t *testing.T, v *Version, b *artifact.Bundle) {
 	if diff := cmp.Diff(mustAsk(t, inMemory(t, b, Options{}), b), mustAsk(t, v, b)); diff != "" {
 		t.Fatalf("answers differ from those of the artifact in memory (-memory +served):\n%s", diff)
 	}
+}
+
+// Remove removes one version. It returns [ErrInUse] where CURRENT or a live heartbeat names it.
+func (p *Publisher) Remove(ctx context.Context, version string) error {
+	if err := artifact.ValidVersion(version); err != nil {
+		return fmt.Errorf("removing a version: %w", err)
+	}
+	infos, err := p.Versions(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(infos, func(v VersionInfo) bool { return v.Version == version && v.State != Deleting })
+	if at < 0 {
+		return fmt.Errorf("removing version %s: there is none of that name", version)
+	}
+	return p.remove(ctx, infos[at])
 }

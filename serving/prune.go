@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/artifact"
 	"rivulet/mapping"
 )
 
@@ -63,22 +62,6 @@ func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
 		return cmp.Or(b.lastUse().Compare(a.lastUse()), cmp.Compare(b.Serial, a.Serial))
 	})
 	return append(old, complete[min(max(0, keep), len(complete)):]...)
-}
-
-// Remove removes one version. It returns [ErrInUse] where CURRENT or a live heartbeat names it.
-func (p *Publisher) Remove(ctx context.Context, version string) error {
-	if err := artifact.ValidVersion(version); err != nil {
-		return fmt.Errorf("removing a version: %w", err)
-	}
-	infos, err := p.Versions(ctx)
-	if err != nil {
-		return err
-	}
-	at := slices.IndexFunc(infos, func(v VersionInfo) bool { return v.Version == version && v.State != Deleting })
-	if at < 0 {
-		return fmt.Errorf("removing version %s: there is none of that name", version)
-	}
-	return p.remove(ctx, infos[at])
 }
 
 // remove retires a version and removes its data.

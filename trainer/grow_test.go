@@ -10,6 +10,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/nnls"
 )
@@ -41,8 +42,7 @@ func TestSection5GrowthSolvesM(t *testing.T) {
 				blocks[j] = append(blocks[j], own.Row(j)...)
 			}
 		}
-		targets := b.Growth.Dictionary.Clone()
-		targets.Reshape(len(blocks), b.Growth.Dictionary.Cols)
+		targets := graph.NewDense(len(blocks), b.Growth.Dictionary.Cols)
 		for j, row := range blocks {
 			copy(targets.Row(j), row)
 		}

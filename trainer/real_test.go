@@ -11,7 +11,7 @@ import (
 // realSet reads one of the development graphs; see datatest.Dir.
 func realSet(t testing.TB, name string) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Load(datatest.Dir(t, name))
+	d, err := dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,23 +70,28 @@ func publishCommand() *cobra.Command {
 	return cmd
 }
 
-func versionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "versions", Short: "List the versions in Redis", Args: cobra.NoArgs}
+// withVersions has a command work on the versions in Redis.
+func withVersions(cmd *cobra.Command, work func(cmd *cobra.Command, args []string, p *serving.Publisher) error) *cobra.Command {
 	config.Flags[config.Versions](cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := settings[config.Versions](cmd)
 		if err != nil {
 			return err
 		}
-		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
-			infos, err := p.Versions(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return printVersions(cmd.OutOrStdout(), infos)
-		})
+		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error { return work(cmd, args, p) })
 	}
 	return cmd
+}
+
+func versionsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "versions", Short: "List the versions in Redis", Args: cobra.NoArgs}
+	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {
+		infos, err := p.Versions(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return printVersions(cmd.OutOrStdout(), infos)
+	})
 }
 
 func activateCommand() *cobra.Command {
@@ -96,21 +101,13 @@ func activateCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		Example: "  trainer versions\n  trainer activate 20261121T053540Z-3f9c1a2b",
 	}
-	config.Flags[config.Versions](cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := settings[config.Versions](cmd)
-		if err != nil {
+	return withVersions(cmd, func(cmd *cobra.Command, args []string, p *serving.Publisher) error {
+		if err := p.SetCurrent(cmd.Context(), args[0]); err != nil {
 			return err
 		}
-		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
-			if err := p.SetCurrent(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT\n", args[0])
-			return err
-		})
-	}
-	return cmd
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT\n", args[0])
+		return err
+	})
 }
 
 func pruneCommand() *cobra.Command {
@@ -120,25 +117,17 @@ func pruneCommand() *cobra.Command {
 		Short: "Remove old versions that neither CURRENT nor a consumer uses",
 		Args:  cobra.NoArgs,
 	}
-	config.Flags[config.Versions](cmd.Flags())
 	cmd.Flags().IntVar(&keep, "keep", 1, "older versions to keep for rolling back")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := settings[config.Versions](cmd)
-		if err != nil {
-			return err
-		}
+	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {
 		if keep < 0 {
 			return fmt.Errorf("--keep is %d, want 0 or more", keep)
 		}
-		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
-			removed, err := p.Prune(cmd.Context(), keep)
-			for _, version := range removed {
-				fmt.Fprintln(cmd.OutOrStdout(), "removed", version)
-			}
-			return err
-		})
-	}
-	return cmd
+		removed, err := p.Prune(cmd.Context(), keep)
+		for _, version := range removed {
+			fmt.Fprintln(cmd.OutOrStdout(), "removed", version)
+		}
+		return err
+	})
 }
 
 // printVersions writes a line a version.

@@ -152,7 +152,7 @@ func TestRefreshFromFiles(t *testing.T) {
 	if of := second.Reference.Models["sgc"]; of.Accuracy != *o.Accuracy {
 		t.Errorf("the reference says %v, the comparison %v", of.Accuracy, *o.Accuracy)
 	}
-	later, err := dataset.Load(dir + "/later")
+	later, err := dataset.Open(dir+"/later", dataset.OpenOptions{})
 	if err != nil || later.Fingerprint() != second.Data.Fingerprint {
 		t.Errorf("the data that were kept are not those of the artifact: %v", err)
 	}
@@ -273,7 +273,7 @@ func (c *ticks) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 func TestRefreshRepeats(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, arrivals[:100], labels)
-	d, err := dataset.Load(dir + "/data")
+	d, err := dataset.Open(dir+"/data", dataset.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,11 +58,8 @@ func TestRightsInRedis(t *testing.T) {
 	if err := publisher.SetCurrent(t.Context(), first); err != nil {
 		t.Error(err)
 	}
-	if err := publisher.Remove(t.Context(), second); err != nil {
-		t.Error(err)
-	}
-	if _, err := publisher.Prune(t.Context(), 1); err != nil {
-		t.Error(err)
+	if removed, err := publisher.Prune(t.Context(), 0); err != nil || len(removed) != 1 || removed[0] != second {
+		t.Errorf("removed %q (%v), want %s", removed, err, second)
 	}
 	reader, err := ConnectRedis(cfg.Redis.RedisServer)
 	if err != nil {

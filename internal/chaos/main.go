@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -95,7 +96,7 @@ func faultsCommand(ctx context.Context, w *world, o options) error {
 		r.streams = append(r.streams, s)
 	}
 	only := func(name string) bool { return strings.Contains(name, o.only) }
-	if !only(several.name) && !anyFault(only) {
+	if !only(several.name) && !slices.ContainsFunc(faults, func(f fault) bool { return only(f.name) }) {
 		return fmt.Errorf("-only is %q: there is no such fault", o.only)
 	}
 	err := r.faultsFor(ctx, o.length, o.rate, o.seed, schedule(rand.New(rand.NewPCG(o.seed, 0)), only))
@@ -108,15 +109,6 @@ func faultsCommand(ctx context.Context, w *world, o options) error {
 		return err // what was under way is not lost, only not waited for
 	}
 	return errors.Join(err, r.report(kinds, o))
-}
-
-func anyFault(only func(string) bool) bool {
-	for _, f := range faults {
-		if only(f.name) {
-			return true
-		}
-	}
-	return false
 }
 
 // report judges the streams and prints.

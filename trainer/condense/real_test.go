@@ -27,7 +27,7 @@ type cora struct {
 
 func loadCora(t *testing.T, nodes int, columns int, seed uint64) *cora {
 	t.Helper()
-	d, err := dataset.Load(datatest.Dir(t, "cora"))
+	d, err := dataset.Open(datatest.Dir(t, "cora"), dataset.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ type realT struct {
 // realWorld reads one of the development graphs; see datatest.Dir.
 func realWorld(t testing.TB, name string) *realT {
 	t.Helper()
-	d, err := dataset.Load(datatest.Dir(t, name))
+	d, err := dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ func TestMergedIsADataset(t *testing.T) {
 		if err := grown.Save(at); err != nil {
 			t.Fatal(err)
 		}
-		back, err := dataset.Load(at)
+		back, err := dataset.Open(at, dataset.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -135,7 +135,7 @@ func generated(t *testing.T) *dataset.Dataset {
 // photo is one of the development graphs; see datatest.Dir.
 func photo(t *testing.T) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Load(datatest.Dir(t, "amazon_photo"))
+	d, err := dataset.Open(datatest.Dir(t, "amazon_photo"), dataset.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
