@@ -35,7 +35,7 @@ func TestJointEmbeddingsAgainstOracle(t *testing.T) {
 					case APPNP:
 						want = m.Hidden(b.X)
 					case hidden:
-						want = m.Hidden(reference.Attached(oracleAdj, b), oracleX.Stack(b.X))[len(oracleAdj):]
+						want = m.Hidden(attached(oracleAdj, b), oracleX.Stack(b.X))[len(oracleAdj):]
 					}
 					got := joint.Embeddings(w.batch(side, graphBatch))
 					near(t, c.name+" on "+side, got, want, w.tolerance(c, oracleX)+oracleTol*largest(oracleX))

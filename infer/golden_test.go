@@ -199,7 +199,7 @@ func TestSection2FrozenIsAloneButForTriangles(t *testing.T) {
 		row := []int32{int32(i)}
 		one := joint.Logits(take(g.batch("T", "node"), row))
 		near(t, fmt.Sprintf("arrival %d joined alone", i), one, reference.Matrix{alone[i]}, goldenTol)
-		if !batch.ClosesTriangle(g.adj, i) {
+		if !closesTriangle(batch, g.adj, i) {
 			near(t, fmt.Sprintf("arrival %d frozen", i), frozen.Take(row), reference.Matrix{alone[i]}, goldenTol)
 			exact++
 		}

@@ -15,7 +15,7 @@ type APPNP struct {
 }
 
 // Hidden is the hidden layer of the perceptron, relu(x W1 + b1).
-func (a APPNP) Hidden(x reference.Matrix) reference.Matrix { return x.Mul(a.W1).AddRow(a.B1).ReLU() }
+func (a APPNP) Hidden(x reference.Matrix) reference.Matrix { return relu(x.Mul(a.W1).AddRow(a.B1)) }
 
 // MLP returns z⁰ of rows of features.
 func (a APPNP) MLP(x reference.Matrix) reference.Matrix { return a.Hidden(x).Mul(a.W2).AddRow(a.B2) }

@@ -15,7 +15,7 @@ type Cheby struct {
 
 // chebyshev is one layer, m×width.
 func chebyshev(graph, x reference.Matrix, w []reference.Matrix, bias []float64) reference.Matrix {
-	s := reference.Each(graph.RowSums(), reference.InverseSqrt)
+	s := reference.Each(graph.RowSums(), inverseSqrt)
 	laplacian := graph.Scale(s).T().Scale(s).T().Times(-1)
 	polynomials := []reference.Matrix{x, laplacian.Mul(x)}
 	for k := 2; k < len(w); k++ {
@@ -30,7 +30,7 @@ func chebyshev(graph, x reference.Matrix, w []reference.Matrix, bias []float64) 
 
 // Hidden returns the first layer, m×h.
 func (c Cheby) Hidden(graph, x reference.Matrix) reference.Matrix {
-	return chebyshev(graph, x, c.W1, c.B1).ReLU()
+	return relu(chebyshev(graph, x, c.W1, c.B1))
 }
 
 // On returns the logits of the nodes of a graph by itself, m×C.

@@ -15,7 +15,7 @@ type Operator struct {
 var (
 	hatOperator       = Operator{func(d float64) float64 { return reference.InvSqrt(d + 1) }, func(d float64) float64 { return reference.InvSqrt(d + 1) }, true}
 	meanOperator      = Operator{func(float64) float64 { return 1 }, reference.Inverse, false}
-	symmetricOperator = Operator{reference.InverseSqrt, reference.InverseSqrt, false}
+	symmetricOperator = Operator{inverseSqrt, inverseSqrt, false}
 )
 
 // Layer is P h Wn + h Ws + B; a nil Ws is 0.
@@ -73,7 +73,7 @@ func (c Convolution) states(graph, x reference.Matrix) []reference.Matrix {
 		z := h.Mul(l.Wn)
 		p := c.received(reference.New(len(z), z.Cols()), graph, z, deg, deg).Plus(1, l.own(h))
 		if k+1 < len(c.Layers) {
-			p = p.ReLU()
+			p = relu(p)
 		}
 		states = append(states, p)
 	}
@@ -91,11 +91,11 @@ func (c Convolution) tablesOf(x reference.Matrix, met []reference.Matrix, degree
 	both := reference.Each(deg, func(d float64) float64 { return c.In(d) * c.Out(d) })
 	t := reference.Tables{U: []reference.Matrix{x.Mul(c.Layers[0].Wn).Scale(reference.Each(deg, c.In))}}
 	for k, p := range met {
-		t.U = append(t.U, p.ReLU().Scale(reference.Each(deg, c.In)).Mul(c.Layers[k+1].Wn))
-		t.C = t.C.Beside(p.Positive().Scale(both))
+		t.U = append(t.U, relu(p).Scale(reference.Each(deg, c.In)).Mul(c.Layers[k+1].Wn))
+		t.C = beside(t.C, positive(p).Scale(both))
 	}
 	if len(met) > 1 && !c.Loops {
-		t.C = t.C.Beside(reference.Matrix{both}.T())
+		t.C = beside(t.C, reference.Matrix{both}.T())
 	}
 	return t
 }
@@ -106,7 +106,7 @@ func (c Convolution) tablesOf(x reference.Matrix, met []reference.Matrix, degree
 func (c Convolution) Met(graph, x reference.Matrix) reference.Matrix {
 	out := reference.Matrix{}
 	for _, p := range c.met(graph, x) {
-		out = out.Beside(p)
+		out = beside(out, p)
 	}
 	return out
 }
@@ -116,7 +116,7 @@ func (c Convolution) met(graph, x reference.Matrix) (met []reference.Matrix) {
 	for k, l := range c.Layers[:len(c.Layers)-1] {
 		sent := graph.Mul(states[k].Mul(l.Wn).Scale(reference.Each(deg, c.In)))
 		p := c.received(sent, reference.New(len(x), len(x)), h.Mul(l.Wn), deg, reference.PlusOne(deg)).Plus(1, l.own(h))
-		met, h = append(met, p), p.ReLU()
+		met, h = append(met, p), relu(p)
 	}
 	return met
 }
@@ -153,7 +153,7 @@ func (c Convolution) frozen(t reference.Tables, b reference.Arrivals) (states, s
 		if k+1 == len(c.Layers) {
 			return append(states, p), sent
 		}
-		states = append(states, p.ReLU())
+		states = append(states, relu(p))
 		way := z.Scale(reference.Each(b.Degree, c.In))
 		switch {
 		case back == nil:
@@ -178,7 +178,7 @@ func (c Convolution) Arrived(t reference.Tables, b reference.Arrivals) reference
 func (c Convolution) ArrivedMet(t reference.Tables, b reference.Arrivals) reference.Matrix {
 	out := reference.Matrix{}
 	for _, p := range c.arrivedMet(t, b) {
-		out = out.Beside(p)
+		out = beside(out, p)
 	}
 	return out
 }
@@ -190,7 +190,7 @@ func (c Convolution) arrivedMet(t reference.Tables, b reference.Arrivals) (met [
 		u := sent[k].Plus(1, b.Among.Mul(states[k].Mul(l.Wn).Scale(reference.Each(b.Degree, c.In))))
 		none := reference.New(len(h), len(h))
 		p := c.received(u, none, h.Mul(l.Wn), b.Degree, reference.PlusOne(b.Degree)).Plus(1, l.own(h))
-		met, h = append(met, p), p.ReLU()
+		met, h = append(met, p), relu(p)
 	}
 	return met
 }

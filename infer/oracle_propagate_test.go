@@ -36,7 +36,7 @@ func ErrorSeeds(labels []int, logits reference.Matrix) reference.Matrix {
 
 // JointPropagation runs F^{t+1} = α Â F^t + (1−α) F0 on the attached graph with F0 = [f0; 0]: F of the arrivals, n×C.
 func JointPropagation(graph, f0 reference.Matrix, b reference.Arrivals, alpha float64) reference.Matrix {
-	op := reference.AHat(reference.Attached(graph, b))
+	op := reference.AHat(attached(graph, b))
 	seeds := f0.Stack(reference.New(len(b.R), f0.Cols()))
 	f := seeds
 	for range Steps {

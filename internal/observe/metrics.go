@@ -39,9 +39,12 @@ type metrics struct {
 	assigned prometheus.Gauge
 	lag      *lag
 
-	batchRecords, endToEnd                                            prometheus.Histogram
-	decode, lookup, attach, infer, wait, publish, keep, commit, solve prometheus.Observer
+	batchRecords, endToEnd prometheus.Histogram
+	stages                 [len(stageNames)]prometheus.Observer
 }
+
+// stageNames are the values of the label stage. The last two are observed of batches that solve rows.
+var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "solve", "keep"}
 
 func newMetrics(opts Options) *metrics {
 	registry := prometheus.NewRegistry()
@@ -100,15 +103,9 @@ func newMetrics(opts Options) *metrics {
 			[]string{"topic", "partition"})),
 		batchRecords: histogram("batch_records", "Records of a micro-batch.", batchBuckets),
 		endToEnd:     histogram("end_to_end_seconds", "Time from an arrival's record timestamp to its published prediction.", endToEndBuckets),
-		decode:       stages.WithLabelValues("decode"),
-		lookup:       stages.WithLabelValues("lookup"),
-		attach:       stages.WithLabelValues("attach"),
-		infer:        stages.WithLabelValues("infer"),
-		wait:         stages.WithLabelValues("wait"),
-		publish:      stages.WithLabelValues("publish"),
-		keep:         stages.WithLabelValues("keep"),
-		commit:       stages.WithLabelValues("commit"),
-		solve:        stages.WithLabelValues("solve"),
+	}
+	for k, name := range stageNames {
+		m.stages[k] = stages.WithLabelValues(name)
 	}
 	m.startAtZero()
 	return m
@@ -137,19 +134,16 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 
-	m.decode.Observe(s.Decode.Seconds())
-	m.lookup.Observe(s.Lookup.Seconds())
-	m.attach.Observe(s.Attach.Seconds())
-	m.infer.Observe(s.Infer.Seconds())
-	m.wait.Observe(s.Wait.Seconds())
-	m.publish.Observe(s.Publish.Seconds())
-	m.commit.Observe(s.Commit.Seconds())
-	if s.Solve > 0 {
-		m.solve.Observe(s.Solve.Seconds())
-		m.keep.Observe(s.Keep.Seconds())
-		m.solved.Add(float64(s.Solved))
-		m.residual.Add(s.Residual)
+	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Solve, s.Keep}
+	observed := len(took)
+	if s.Solve == 0 {
+		observed -= 2
 	}
+	for k, d := range took[:observed] {
+		m.stages[k].Observe(d.Seconds())
+	}
+	m.solved.Add(float64(s.Solved))
+	m.residual.Add(s.Residual)
 
 	// One count a class and batch: finding a counter by its label costs more than counting.
 	classes, abstained, degraded := map[string]int{}, 0, 0

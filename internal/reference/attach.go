@@ -36,39 +36,5 @@ func OnS(a, mapping, among, x Matrix) Arrivals {
 	return batch
 }
 
-// Alone is arrival i of a batch on T, by itself: its edges to other arrivals are gone.
-func (b Arrivals) Alone(i int) Arrivals {
-	return OnT(Matrix{b.R[i]}, New(1, 1), Matrix{b.X[i]})
-}
-
 // D returns D_i = deg_i + 1.
 func (b Arrivals) D() []float64 { return Each(b.Degree, func(v float64) float64 { return v + 1 }) }
-
-// Attached returns 𝔸 = [[B, Rᵀ],[R, ã]], (m+n)×(m+n) (paper's Eq. 11).
-func Attached(graph Matrix, b Arrivals) Matrix {
-	m, n := len(graph), len(b.R)
-	return At(m+n, m+n, func(i, j int) float64 {
-		switch {
-		case i < m && j < m:
-			return graph[i][j]
-		case i < m:
-			return b.R[j-m][i]
-		case j < m:
-			return b.R[i-m][j]
-		default:
-			return b.Among[i-m][j-m]
-		}
-	})
-}
-
-// ClosesTriangle tells whether two neighbours in R of arrival i are adjacent in the graph.
-func (b Arrivals) ClosesTriangle(graph Matrix, i int) bool {
-	for j, rj := range b.R[i] {
-		for k, rk := range b.R[i] {
-			if rj != 0 && rk != 0 && graph[j][k] != 0 {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -17,7 +17,7 @@
 // What is where:
 //
 //	matrix.go      products, transpose, linear systems
-//	attach.go      Â, the attached graph [[B, Rᵀ],[R, ã]], the arrivals
+//	attach.go      Â, the arrivals
 //	sgc.go         SGC: on the nodes of any weighted graph, its tables, frozen on tables (section 2)
 //	ridge.go       tables of S from tables of T, M fixed (section 5, step 4)
 //	calibrate.go   softmax at a temperature (section 6)

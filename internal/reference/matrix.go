@@ -148,27 +148,12 @@ func Solve(g, rhs Matrix) (x Matrix, ok bool) {
 	return At(n, rhs.Cols(), func(i, j int) float64 { return work[i][n+j] / work[i][i] }), true
 }
 
-// ReLU returns max(m, 0).
-func (m Matrix) ReLU() Matrix {
-	return At(len(m), m.Cols(), func(i, k int) float64 { return math.Max(m[i][k], 0) })
-}
-
 // Hadamard returns m∘x.
 func (m Matrix) Hadamard(x Matrix) Matrix {
 	if len(m) != len(x) || m.Cols() != x.Cols() {
 		panic(fmt.Sprintf("reference: %d×%d ∘ %d×%d", len(m), m.Cols(), len(x), x.Cols()))
 	}
 	return At(len(m), m.Cols(), func(i, k int) float64 { return m[i][k] * x[i][k] })
-}
-
-// Positive returns 1[m>0].
-func (m Matrix) Positive() Matrix {
-	return At(len(m), m.Cols(), func(i, k int) float64 {
-		if m[i][k] > 0 {
-			return 1
-		}
-		return 0
-	})
 }
 
 // Inverse returns 1/v, 0 at 0.
@@ -179,24 +164,8 @@ func Inverse(v float64) float64 {
 	return 1 / v
 }
 
-// InverseSqrt returns 1/√v, 0 at 0.
-func InverseSqrt(v float64) float64 {
-	if v == 0 {
-		return 0
-	}
-	return 1 / math.Sqrt(v)
-}
-
 // PlusOne returns s + 1.
 func PlusOne(s []float64) []float64 { return Each(s, func(v float64) float64 { return v + 1 }) }
-
-// Beside returns [m | x]; an m without rows is nothing.
-func (m Matrix) Beside(x Matrix) Matrix {
-	if len(m) == 0 {
-		return x
-	}
-	return append(m.T(), x.T()...).T()
-}
 
 // Columns returns columns lo to hi.
 func (m Matrix) Columns(lo, hi int) Matrix {
