@@ -76,7 +76,7 @@ func (r *readers) more(t *testing.T, n int64) {
 // TestClusterUnderLoad moves slots, of control keys and of rows, and kills a master, while batches are answered and a
 // version is published. A move is not noticed; while a master is dead answers fail, and none is wrong.
 func TestClusterUnderLoad(t *testing.T) {
-	c := startCluster(t, 3, 1)
+	c := startCluster(t, 3)
 	at := c.Place(t)
 	s := newServer(t, mapping.RedisOptions{URL: at.URL, Hosts: at.Hosts, Cluster: true, MaxRetries: 5}, at.Prefix)
 	client := s.client.(*redis.ClusterClient)

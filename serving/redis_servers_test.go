@@ -22,15 +22,29 @@ const slots = 16384
 // cluster is a Redis Cluster of real servers whose slots can be moved and whose masters can be killed.
 type cluster struct{ *harness.Cluster }
 
-// startCluster makes a cluster and ends it with the test.
-func startCluster(tb testing.TB, masters, replicas int) cluster {
+// startCluster makes a cluster of masters with a replica each, and ends it with the test.
+func startCluster(tb testing.TB, masters int) cluster {
 	tb.Helper()
 	harness.NeedRedis(tb)
-	c, err := harness.NewCluster(masters, replicas)
+	c, err := harness.NewCluster(masters, masters)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(c.Close)
+	replicas := c.Nodes[masters:]
+	for i, s := range replicas {
+		if _, err := s.Do("CLUSTER", "REPLICATE", c.ID(i)); err != nil {
+			tb.Fatalf("making a replica of node %d: %v", i, err)
+		}
+	}
+	for _, s := range replicas {
+		if err := await("a replica's link", func() (bool, error) {
+			info, err := s.Do("INFO", "replication")
+			return strings.Contains(fmt.Sprint(info), "master_link_status:up"), err
+		}); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	return cluster{c}
 }
 
@@ -195,7 +209,7 @@ func await(what string, so func() (bool, error)) error {
 
 // A key goes on being there when its slot moves and when its master dies.
 func TestCluster(t *testing.T) {
-	c := startCluster(t, 3, 1)
+	c := startCluster(t, 3)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), Protocol: 2, DisableIdentity: true})
 	defer func() { _ = client.Close() }()
 	if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {

@@ -15,7 +15,7 @@ import (
 // slots is the number of hash slots of a cluster.
 const slots = 16384
 
-// Cluster is a Redis Cluster of masters, each with as many replicas.
+// Cluster is a Redis Cluster of masters, and of nodes without slots that may become their replicas.
 type Cluster struct {
 	Nodes   []*Redis // masters first, as it was begun
 	masters int
@@ -23,13 +23,13 @@ type Cluster struct {
 }
 
 // NewCluster makes a cluster; the caller closes it. Slots are spread evenly over the masters.
-func NewCluster(masters, replicas int) (*Cluster, error) {
+func NewCluster(masters, others int) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "rivulet-redis-cluster")
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{masters: masters, dir: dir}
-	for i := range masters * (1 + replicas) {
+	for i := range masters + others {
 		node := filepath.Join(dir, strconv.Itoa(i))
 		bus, err := freePort()
 		if err == nil {
@@ -45,7 +45,7 @@ func NewCluster(masters, replicas int) (*Cluster, error) {
 		}
 		c.Nodes = append(c.Nodes, s)
 	}
-	if err := c.join(replicas); err != nil {
+	if err := c.join(); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func NewCluster(masters, replicas int) (*Cluster, error) {
 }
 
 // join makes one cluster of the nodes.
-func (c *Cluster) join(replicas int) error {
+func (c *Cluster) join() error {
 	for i, s := range c.Nodes {
 		if _, err := s.Do("CLUSTER", "SET-CONFIG-EPOCH", i+1); err != nil {
 			return fmt.Errorf("numbering node %d: %w", i, err)
@@ -69,23 +69,7 @@ func (c *Cluster) join(replicas int) error {
 			return fmt.Errorf("introducing node %d: %w", i, err)
 		}
 	}
-	if err := c.await(); err != nil {
-		return err
-	}
-	for i := range c.masters * replicas {
-		if _, err := c.Nodes[c.masters+i].Do("CLUSTER", "REPLICATE", c.ID(i%c.masters)); err != nil {
-			return fmt.Errorf("making a replica of node %d: %w", i, err)
-		}
-	}
-	for i := range c.masters * replicas {
-		if err := await("a replica's link", func() (bool, error) {
-			info, err := c.Nodes[c.masters+i].Do("INFO", "replication")
-			return strings.Contains(fmt.Sprint(info), "master_link_status:up"), err
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.await()
 }
 
 // await waits until every node knows all others and that all slots are served.
