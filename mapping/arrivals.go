@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/maypok86/otter/v2"
 	"github.com/redis/go-redis/v9"
 
@@ -180,9 +178,7 @@ func living(epoch int64, ttl time.Duration) []int64 {
 	return []int64{epoch - 1, epoch}
 }
 
-func (a *ArrivalRows) bucketOf(id string) uint32 {
-	return uint32(xxhash.Sum64String(id) % uint64(a.buckets))
-}
+func (a *ArrivalRows) bucketOf(id string) uint32 { return bucketOf(id, a.buckets) }
 
 // ArrivalStats count since the version was taken over, but for Rows.
 type ArrivalStats struct {
@@ -263,18 +259,3 @@ func (a *ArrivalRows) cached(ids []string, rows []infer.Row, oldest int64) (abse
 
 // failed tells an error of a pipeline from an answer that there is nothing.
 func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }
-
-// byBucket sorts positions of ids by bucket.
-func (a *ArrivalRows) byBucket(ids []string, at []int32) []placed {
-	order := make([]placed, len(at))
-	for k, i := range at {
-		order[k] = placed{a.bucketOf(ids[i]), i}
-	}
-	slices.SortFunc(order, func(x, y placed) int {
-		if x.bucket != y.bucket {
-			return int(int64(x.bucket) - int64(y.bucket))
-		}
-		return int(x.at - y.at)
-	})
-	return order
-}

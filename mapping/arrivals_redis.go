@@ -60,24 +60,12 @@ func (a *ArrivalRows) keep(id string, row infer.Row, epoch int64) {
 	}
 }
 
-// within limits a round trip.
-func (a *ArrivalRows) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	if a.o.Limit > 0 {
-		return context.WithTimeout(ctx, a.o.Limit)
-	}
-	return ctx, func() {}
-}
-
 // read asks for ids in all living epochs, in one round trip, with the counts and, last, the marker. of are the epochs that what was
 // got is of.
 func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64, err error) {
-	ctx, cancel := a.within(ctx)
+	ctx, cancel := within(ctx, a.o.Limit)
 	defer cancel()
-	at := make([]int32, len(ids))
-	for i := range at {
-		at[i] = int32(i)
-	}
-	order := a.byBucket(ids, at)
+	order := byBucket(ids, a.buckets)
 	pipe := a.client.Pipeline()
 	answers := make([][]*redis.SliceCmd, len(epochs)) // by epoch and bucket
 	counts := make([]*redis.StringCmd, len(epochs))
@@ -131,12 +119,14 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 }
 
 // sameBucket are the ids at the beginning of a sorted list that are in one bucket.
-func sameBucket(ids []string, order []placed) (fields []string) {
-	for _, p := range order {
-		if p.bucket != order[0].bucket {
-			break
-		}
-		fields = append(fields, ids[p.at])
+func sameBucket(ids []string, order []placed) []string {
+	n := 1
+	for n < len(order) && order[n].bucket == order[0].bucket {
+		n++
+	}
+	fields := make([]string, n)
+	for k, p := range order[:n] {
+		fields[k] = ids[p.at]
 	}
 	return fields
 }
@@ -192,7 +182,7 @@ func (a *ArrivalRows) sayFull(full bool) {
 }
 
 func (a *ArrivalRows) write(ctx context.Context, arrived []infer.Arrived, again []string) error {
-	ctx, cancel := a.within(ctx)
+	ctx, cancel := within(ctx, a.o.Limit)
 	defer cancel()
 	epoch := a.epoch()
 	pipe := a.client.Pipeline()

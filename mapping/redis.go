@@ -50,9 +50,10 @@ type Table struct {
 // MarkerField is the field of a version's marker that tells its table from any other one.
 const MarkerField = "id"
 
-func (t *Table) bucket(id string) uint32 {
-	return uint32(xxhash.Sum64String(id) % uint64(t.Buckets))
-}
+func (t *Table) bucket(id string) uint32 { return bucketOf(id, t.Buckets) }
+
+// bucketOf is the bucket of an id among so many.
+func bucketOf(id string, buckets int) uint32 { return uint32(xxhash.Sum64String(id) % uint64(buckets)) }
 
 func (t *Table) key(bucket uint32) string {
 	return t.Keys + strconv.FormatUint(uint64(bucket), 10)
@@ -92,6 +93,26 @@ type placed struct {
 	at     int32
 }
 
+// byBucket are the ids of a call sorted by bucket.
+func byBucket(ids []string, buckets int) []placed {
+	order := make([]placed, len(ids))
+	for i, id := range ids {
+		order[i] = placed{bucketOf(id, buckets), int32(i)}
+	}
+	slices.SortFunc(order, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.at, b.at))
+	})
+	return order
+}
+
+// within limits a round trip; 0: it does not.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit > 0 {
+		return context.WithTimeout(ctx, limit)
+	}
+	return ctx, func() {}
+}
+
 // Rows implements [Lookup]: one round trip for each 4096 ids, with one HMGET a bucket. It returns [ErrVanished] where the
 // table is not the one that the lookup was made for, and then no row is to be used.
 func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
@@ -99,14 +120,7 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error 
 	if len(ids) == 0 {
 		return nil
 	}
-	order := make([]placed, len(ids))
-	for i, id := range ids {
-		order[i] = placed{r.table.bucket(id), int32(i)}
-	}
-	slices.SortFunc(order, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.at, b.at))
-	})
-	for chunk := range slices.Chunk(order, idsPerPipeline) {
+	for chunk := range slices.Chunk(byBucket(ids, r.table.Buckets), idsPerPipeline) {
 		if err := r.read(ctx, chunk, ids, rows); err != nil {
 			return fmt.Errorf("reading %d mapping rows: %w", len(ids), final(err))
 		}
@@ -117,30 +131,20 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error 
 // read fills the rows of one chunk. The marker is asked for after the rows: where it still stands, none of them had been
 // removed when it was read, and an id without a row is an id that is not in T.
 func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []infer.Row) error {
-	if r.limit > 0 {
-		limited, cancel := context.WithTimeout(ctx, r.limit)
-		defer cancel()
-		ctx = limited
-	}
+	ctx, cancel := within(ctx, r.limit)
+	defer cancel()
 	pipe := r.client.Pipeline()
 	var answers []*redis.SliceCmd
 	for rest := chunk; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n].bucket == rest[0].bucket {
-			n++
-		}
-		fields := make([]string, n)
-		for k, p := range rest[:n] {
-			fields[k] = ids[p.at]
-		}
+		fields := sameBucket(ids, rest)
 		answers = append(answers, pipe.HMGet(ctx, r.table.key(rest[0].bucket), fields...))
-		rest = rest[n:]
+		rest = rest[len(fields):]
 	}
 	var marker *redis.StringCmd
 	if r.ordered {
 		marker = pipe.HGet(ctx, r.table.Marker, MarkerField)
 	}
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+	if _, err := pipe.Exec(ctx); failed(err) {
 		return err
 	}
 	unknown := false
@@ -180,7 +184,7 @@ func (r *Redis) confirm(ctx context.Context, answers []*redis.SliceCmd) error {
 		}
 	}
 	marker := pipe.HGet(ctx, r.table.Marker, MarkerField)
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+	if _, err := pipe.Exec(ctx); failed(err) {
 		return err
 	}
 	if err := r.checkMarker(marker); err != nil {
