@@ -59,7 +59,8 @@ func NewWorkshop(tb testing.TB) Workshop {
 		tb.Skip("starts programs as processes; left out with -short")
 	}
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "rivulet-programs"); built.err == nil {
+		built.dir, built.err = os.MkdirTemp("", "rivulet-programs") //nolint:usetesting // it outlives the test
+		if built.err == nil {
 			built.err = Build(context.Background(), built.dir)
 		}
 	})

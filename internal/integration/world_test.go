@@ -64,7 +64,7 @@ func newWorld(t *testing.T, format string) *world {
 	w.format = format
 	trained.Do(func() {
 		trained.Workshop = w.Workshop
-		trained.Dir, trained.err = os.MkdirTemp("", "rivulet-artifacts")
+		trained.Dir, trained.err = os.MkdirTemp("", "rivulet-artifacts") //nolint:usetesting // it outlives the test
 		if trained.err == nil {
 			trained.err = trained.Train(context.Background(), "1", "2")
 		}
