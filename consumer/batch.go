@@ -18,10 +18,9 @@ type batch struct {
 }
 
 // leaves returns what the batch leaves behind.
-func (b *batch) leaves(in Intake) event.Batch {
+func (b *batch) leaves() event.Batch {
 	return event.Batch{Predictions: b.predicted.predictions,
-		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...),
-		Offsets:     in.Offsets, Generation: in.Generation}
+		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...)}
 }
 
 // sized returns s with length n. Its elements are those that the memory held before.

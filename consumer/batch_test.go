@@ -9,6 +9,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
+	"rivulet/internal/kafka"
 )
 
 // written is what the stages before the growth have written of a batch, as text; the pointers in it stay the same.
@@ -38,7 +39,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	far := arrival("far", "t1")
 	far.Features.Values[0] = 1e15
 	in := Intake{Name: "b", Records: records(t, arrival("a", "t0", "b", "p", "q"), far, arrival("b", "t2", "nobody"), arrival("c", "gone"))}
-	in.Records = append(in.Records, first[0], Record{Value: []byte("no")}) // p is met again; then it was not attached to q
+	in.Records = append(in.Records, first[0], kafka.Record{Value: []byte("no")}) // p is met again; then it was not attached to q
 	b := &p.batch
 	var then [4]string
 	for k, stage := range []func(){
@@ -51,7 +52,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours) },
 		func() { p.predict(&b.predicted, v, in.Name, &b.decoded, &b.attachment) },
 		func() { p.solve(&b.growth, v, b); b.growth.solving.Wait() },
-		func() { b.leaves(in) },
+		func() { b.leaves() },
 		func() {
 			if err := p.keep(t.Context(), v, &b.growth); err != nil {
 				t.Fatal(err)
@@ -70,7 +71,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	m := b.neighbours.met
 	if len(m) != 5 || len(m[0].attached) != 1 || m[4].again == nil || len(m[4].attached) != 0 || !b.attachment.degraded[3] || b.attachment.degraded[2] ||
 		b.attachment.counts[0] != (linked{known: 1, arrivals: 1, inBatch: 2}) || !b.predicted.withdrawn[1] ||
-		len(b.decoded.deadLetters) != 1 || len(b.leaves(in).DeadLetters) != 2 {
+		len(b.decoded.deadLetters) != 1 || len(b.leaves().DeadLetters) != 2 {
 		t.Errorf("the batch has nothing for some stage to do: %q", then)
 	}
 	if got := slices.Sorted(maps.Keys(v.store)); strings.Join(got, " ") != "a b p q" {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 // chunk is what one fetch brought of one partition.
 type chunk struct {
-	at      event.TopicPartition
-	records []Record
+	at      kafka.TopicPartition
+	records []kafka.Record
 	// next is the offset to read after the whole chunk; it may lie beyond the last record's, where the log has holes or
 	// control records.
 	next    int64
@@ -33,14 +33,14 @@ type batcher struct {
 // next forms a batch in the memory of buf: it closes when it has size records, or when linger has passed since its first
 // record was fetched and no more are waiting. It has no records only where ctx ended before the first; a batch that is
 // being formed then closes at once.
-func (b *batcher) next(ctx context.Context, buf []Record) Intake {
+func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	in := Intake{Records: buf[:0]}
 	if !b.more(ctx) {
 		return in
 	}
-	first, deadline := &b.rest.records[0].Source, b.rest.fetched.Add(b.linger)
+	first, deadline := &b.rest.records[0].Position, b.rest.fetched.Add(b.linger)
 	in.Name = fmt.Sprintf("%s-%d-%d%s", first.Topic, first.Partition, first.Offset, b.suffix)
-	in.Offsets = make(map[event.TopicPartition]int64, 1)
+	in.Offsets = make(kafka.Offsets, 1)
 	b.take(&in)
 	for len(in.Records) < b.size && b.moreBy(ctx, deadline) {
 		b.take(&in)
@@ -52,7 +52,7 @@ func (b *batcher) next(ctx context.Context, buf []Record) Intake {
 func (b *batcher) take(in *Intake) {
 	n := min(b.size-len(in.Records), len(b.rest.records))
 	in.Records = append(in.Records, b.rest.records[:n]...)
-	next := in.Records[len(in.Records)-1].Source.Offset + 1
+	next := in.Records[len(in.Records)-1].Position.Offset + 1
 	if b.rest.records = b.rest.records[n:]; len(b.rest.records) == 0 {
 		next = b.rest.next
 	}

@@ -6,14 +6,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 // chunkOf has n records of partition p from offset on, fetched now.
 func chunkOf(p int, offset, n int64) chunk {
-	c := chunk{at: event.TopicPartition{Topic: "arrivals", Partition: p}, next: offset + n, fetched: time.Now()}
+	c := chunk{at: kafka.TopicPartition{Topic: "arrivals", Partition: p}, next: offset + n, fetched: time.Now()}
 	for i := range n {
-		c.records = append(c.records, Record{Source: event.Source{Topic: "arrivals", Partition: p, Offset: offset + i}})
+		c.records = append(c.records, kafka.Record{Position: kafka.Position{Topic: "arrivals", Partition: p, Offset: offset + i}})
 	}
 	return c
 }
@@ -29,7 +29,7 @@ func TestBatchClosesWhenItIsFull(t *testing.T) {
 		b, begin := newBatcher(queue, 2, time.Hour), time.Now()
 		for _, want := range []int64{42, 44} {
 			in := b.next(t.Context(), nil)
-			if len(in.Records) != 2 || in.Offsets[event.TopicPartition{Topic: "arrivals", Partition: 1}] != want {
+			if len(in.Records) != 2 || in.Offsets[kafka.TopicPartition{Topic: "arrivals", Partition: 1}] != want {
 				t.Errorf("batch of %d with offsets %v, want 2 and %d", len(in.Records), in.Offsets, want)
 			}
 		}
@@ -62,7 +62,7 @@ func TestLingerCountsFromTheFirstRecord(t *testing.T) {
 			t.Errorf("a batch of %d from %d partitions after %v", len(in.Records), len(in.Offsets), got)
 		}
 		in = b.next(t.Context(), nil)
-		if len(in.Records) != 1 || in.Records[0].Source.Offset != 1 {
+		if len(in.Records) != 1 || in.Records[0].Position.Offset != 1 {
 			t.Errorf("second batch %+v", in.Records)
 		}
 	})

@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/devstack"
+	"rivulet/internal/kafka"
 	"rivulet/producer"
 )
 
@@ -86,7 +85,7 @@ func (v *benchVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Den
 }
 
 // benchArrivals are n encoded arrivals.
-func benchArrivals(b *testing.B, n int) (out []Record) {
+func benchArrivals(b *testing.B, n int) (out []kafka.Record) {
 	b.Helper()
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range n {
@@ -101,7 +100,7 @@ func benchArrivals(b *testing.B, n int) (out []Record) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		out = append(out, Record{Key: []byte(a.ID), Value: value, Source: event.Source{Topic: arrivalsTopic, Offset: int64(i)}})
+		out = append(out, kafka.Record{Key: []byte(a.ID), Value: value, Position: kafka.Position{Topic: arrivalsTopic, Offset: int64(i)}})
 	}
 	return out
 }
@@ -146,10 +145,12 @@ func (s *shares) report(b *testing.B) {
 // discard is a Deliverer that publishes nothing and commits nothing.
 type discard struct{}
 
-func (discard) Publish(context.Context, event.Batch) (event.Delivery, error) { return discard{}, nil }
-func (discard) Commit(context.Context) error                                 { return nil }
-func (discard) Abort(context.Context) error                                  { return nil }
-func (discard) Published() time.Time                                         { return time.Time{} }
+func (discard) Publish(context.Context, event.Batch, kafka.Offsets, kafka.Committer) (kafka.Delivery, error) {
+	return discard{}, nil
+}
+func (discard) Commit(context.Context) error { return nil }
+func (discard) Abort(context.Context) error  { return nil }
+func (discard) Published() time.Time         { return time.Time{} }
 
 // BenchmarkPath is the path of a record without Kafka.
 func BenchmarkPath(b *testing.B) {
@@ -188,18 +189,18 @@ func BenchmarkStream(b *testing.B) {
 
 // streamed sends arrivals through an embedded broker and a consumer in node batches, and returns its stages and how long it took from
 // its start until all were delivered. The timer runs for that long.
-func streamed(b *testing.B, all []Record, lanes int, path PipelineOptions) (*shares, time.Duration) {
+func streamed(b *testing.B, all []kafka.Record, lanes int, path PipelineOptions) (*shares, time.Duration) {
 	b.Helper()
 	b.StopTimer()
 	defer b.StartTimer()
-	k, transport, p, end := benchBroker(b)
+	client, sender, p, end := benchBroker(b)
 	defer end()
 	for part := 0; part < len(all); part += 1000 {
-		var batch []producer.Record
+		var batch []kafka.Record
 		for _, r := range all[part:min(part+1000, len(all))] {
-			batch = append(batch, producer.Record{Key: r.Key, Value: r.Value})
+			batch = append(batch, kafka.Record{Key: r.Key, Value: r.Value})
 		}
-		if err := p.Send(b.Context(), arrivalsTopic, batch); err != nil {
+		if err := sender.Send(b.Context(), arrivalsTopic, batch); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -207,7 +208,7 @@ func streamed(b *testing.B, all []Record, lanes int, path PipelineOptions) (*sha
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	path.Deliverer, path.Mode, path.Observer = p, Node, &until{shares: seen, n: len(all), reached: cancel}
-	c, err := New(Options{Brokers: k.Addrs(), Transport: transport, Group: "g", Topics: []string{arrivalsTopic}, BatchSize: benchBatch, Lanes: lanes, Path: path})
+	c, err := New(Options{Kafka: client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}}, BatchSize: benchBatch, Lanes: lanes, Path: path})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -222,20 +223,24 @@ func streamed(b *testing.B, all []Record, lanes int, path PipelineOptions) (*sha
 	return seen, took
 }
 
-// benchBroker is an embedded broker with the topics of a stream, and a producer to it; end lets go of both.
-func benchBroker(b *testing.B) (k *devstack.Kafka, transport *kafka.Transport, p *producer.Producer, end func()) {
+// benchBroker is an embedded broker with the topics of a stream, a sink of arrivals, and a producer to it; end lets go of all.
+func benchBroker(b *testing.B) (client *kafka.Client, sender *kafka.Sink, p *producer.Producer, end func()) {
 	b.Helper()
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	transport = &kafka.Transport{}
-	p, err = producer.New(producer.Options{Addr: kafka.TCP(k.Addr()), Transport: transport, Predictions: predictionsTopic, DeadLetters: lettersTopic})
-	if err != nil {
+	if client, err = kafka.Connect(kafka.Options{Brokers: k.Addrs()}); err != nil {
 		b.Fatal(err)
 	}
-	return k, transport, p, func() {
-		transport.CloseIdleConnections()
+	if sender, err = kafka.NewSink(client, "", kafka.Patience{}); err != nil {
+		b.Fatal(err)
+	}
+	if p, err = producer.New(producer.Options{Sink: sender, Predictions: predictionsTopic, DeadLetters: lettersTopic}); err != nil {
+		b.Fatal(err)
+	}
+	return client, sender, p, func() {
+		client.Close()
 		k.Close()
 	}
 }

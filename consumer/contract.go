@@ -2,11 +2,11 @@ package consumer
 
 import (
 	"context"
-	"time"
 
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/kafka"
 )
 
 // Version is one artifact as it is served. It does not change: whoever holds one may go on using it after a newer one
@@ -40,45 +40,21 @@ type Versions interface {
 	Current() Version
 }
 
-// Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit its offsets. Publish may be
-// called again with the same batch after an error. It keeps nothing of the predictions and dead letters after it has returned.
+// Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit the next offsets to
+// read, in the name of by. Publish may be called again with the same batch after an error. It keeps nothing of the predictions
+// and dead letters after it has returned.
 type Deliverer interface {
-	Publish(ctx context.Context, b event.Batch) (event.Delivery, error)
+	Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
 }
 
 // Fencer is a Deliverer that works with transactions. It is told of each generation before the offsets of its partitions
 // are read, and ends what earlier owners of these partitions have left unfinished.
 type Fencer interface {
-	Begin(ctx context.Context, g event.Generation, assigned []event.TopicPartition) error
+	Begin(ctx context.Context, by kafka.Committer, assigned []kafka.TopicPartition) error
 }
 
-// Clock is where the consumer takes its time from.
-type Clock interface {
-	Now() time.Time
-	// NewTimer returns a channel that is sent to once, d from now, and a function that releases the timer.
-	NewTimer(d time.Duration) (fired <-chan time.Time, stop func())
-}
-
-// SystemClock is the machine's clock.
-type SystemClock struct{}
-
-// Now is the current time.
-func (SystemClock) Now() time.Time { return time.Now() }
-
-// NewTimer is [time.NewTimer].
-func (SystemClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
-	t := time.NewTimer(d)
-	return t.C, func() { t.Stop() }
-}
-
-// sleep waits for d or for ctx, whichever is first.
-func sleep(ctx context.Context, clock Clock, d time.Duration) error {
-	fired, stop := clock.NewTimer(d)
-	defer stop()
-	select {
-	case <-fired:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+// Clock is where time is taken from, and SystemClock the machine's: those of package kafka, whose waiting they pace too.
+type (
+	Clock       = kafka.Clock
+	SystemClock = kafka.SystemClock
+)

@@ -6,6 +6,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/internal/kafka"
 )
 
 // decoded is what decode makes of the records of a batch.
@@ -19,7 +20,7 @@ type decoded struct {
 
 // slot is one record of a batch, and what it was decoded to.
 type slot struct {
-	record  *Record
+	record  *kafka.Record
 	arrival event.Arrival
 	bytes   int // of key and value
 	dropped int // entries of the edge list that named the arrival itself or a neighbour twice
@@ -28,7 +29,7 @@ type slot struct {
 
 // decode turns records into arrivals that a model of d features can take, and the rest into dead letters. Large batches are decoded
 // on several processors.
-func (p *Pipeline) decode(out *decoded, records []Record, d int) {
+func (p *Pipeline) decode(out *decoded, records []kafka.Record, d int) {
 	out.slots, out.bytes = sized(out.slots, len(records)), 0
 	for i := range records {
 		s := &out.slots[i]
@@ -53,7 +54,7 @@ func (p *Pipeline) decode(out *decoded, records []Record, d int) {
 
 // deadLetter is the record set aside.
 func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
-	return event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers, Source: s.record.Source,
+	return event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers, Source: event.Source(s.record.Position),
 		IngestTime: s.record.Time, Reason: reason, Detail: detail}
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/event"
 	"rivulet/infer"
+	"rivulet/internal/kafka"
 )
 
 // slowRows is a version that takes a while to write rows.
@@ -24,7 +24,7 @@ func (v slowRows) KeepArrivals(ctx context.Context, arrived []infer.Arrived, aga
 	return v.growingVersion.KeepArrivals(ctx, arrived, again)
 }
 
-var nobody = named{event.Member{Group: "g", Generation: -1}}
+var nobody = named{kafka.Member{Group: "g", Generation: -1}}
 
 // exact is a pipeline that delivers in transactions, and what begins a generation.
 func (s *stack) exact(o PipelineOptions) (p *Pipeline, begin func()) {
@@ -33,7 +33,7 @@ func (s *stack) exact(o PipelineOptions) (p *Pipeline, begin func()) {
 	o.Deliverer = made.Path.Deliverer
 	return pipeline(s.t, o), func() {
 		s.t.Helper()
-		if err := made.Fencer.Begin(s.t.Context(), nobody, []event.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
+		if err := made.Fencer.Begin(s.t.Context(), nobody, []kafka.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -52,7 +52,7 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 	p, begin := s.exact(PipelineOptions{Versions: serve(v), Mode: Node, Arrivals: true})
 	begin()
 	in := Intake{Name: "b", Records: records(t, arrival("n0", "t0"), arrival("n1")), Generation: nobody,
-		Offsets: map[event.TopicPartition]int64{{Topic: arrivalsTopic}: 2}}
+		Offsets: kafka.Offsets{{Topic: arrivalsTopic}: 2}}
 	v.full = errors.New("connection refused")
 	if err := p.Process(t.Context(), in); !errors.Is(err, v.full) {
 		t.Errorf("Process: %v", err)
@@ -78,10 +78,10 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	v := slowRows{newGrowingVersion(map[string]infer.Arrived{}), 30 * time.Millisecond}
-	o := PipelineOptions{Versions: serve(v), Deliverer: s.sender, Mode: Node, Arrivals: true, Observer: seen}
+	o := PipelineOptions{Versions: serve(v), Deliverer: s.producer(nil), Mode: Node, Arrivals: true, Observer: seen}
 	exact, begin := s.exact(o)
 	begin()
-	in := Intake{Records: records(t, arrival("n0", "t0")), Generation: nobody, Offsets: map[event.TopicPartition]int64{{Topic: arrivalsTopic}: 1}}
+	in := Intake{Records: records(t, arrival("n0", "t0")), Generation: nobody, Offsets: kafka.Offsets{{Topic: arrivalsTopic}: 1}}
 	if err := exact.Process(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}

@@ -12,17 +12,18 @@
 //	predictions.go  what is published   degrade.go      what may lack something, as rows could not be read
 //	grow.go         rows of arrivals    order.go        a batch waits for the one before it
 //
-//	consumer.go     joining the group   generation.go   one generation: fetchers, lanes, grace
-//	offsets.go      where to begin      fetch.go        one fetch of one partition
-//	batcher.go      size and linger     outage.go       what is waited for, and said once
+//	consumer.go     joining the group   generation.go   one generation: readers, lanes, grace
+//	lane.go         a batch at a time   batcher.go      size and linger
+//
+// What is Kafka's is in package kafka: the member of the group, offsets and where to begin, fetches, what is waited for.
 //
 // # Goroutines
 //
 // Run, and for each generation of the group:
 //
 //	                        queue (unbuffered)      line (one ticket)
-//	fetcher, one a partition ──chunk──▶ batcher ──batch──▶ lane ──▶ Process ──▶ Publish, Commit
-//	fetcher ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Publish, Commit, after the one before
+//	reader, one a partition  ──chunk──▶ batcher ──batch──▶ lane ──▶ Process ──▶ Publish, Commit
+//	reader  ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Publish, Commit, after the one before
 //	watcher: new partitions             the lane that
 //	grace: cuts the work off            is free)
 //
@@ -32,13 +33,13 @@
 // while one waits for acknowledgements the other computes (BenchmarkStream: 1.7 times the nodes a second of one lane,
 // and no more with three).
 //
-// serve waits for all of these, kafka-go's group waits for serve before it joins again, and Run waits for the group.
-// Nothing outlives Run but connections of the Transport, which belong to the caller.
+// serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing outlives
+// Run but connections of the Client, which belong to the caller.
 //
 // # Memory
 //
-// Back-pressure is the unbuffered queue: a fetcher holds one chunk and fetches no more until that is taken. So at most
-// Options.BufferBytes are waiting, as they came over the wire, whatever happens at the output.
+// Back-pressure is the unbuffered queue: a reader holds one chunk and fetches no more until that is taken. So at most
+// 64 MiB are waiting, as they came over the wire, whatever happens at the output.
 //
 // # What is guaranteed
 //
@@ -56,19 +57,20 @@
 //
 // Waited for, with growing pauses, one warning when it begins and one line when it is over: a first version, topics that
 // do not exist, brokers, coordinators, leaders, the row store. When the row store is down the batch in hand is tried
-// again from its records, with whatever version is current then. Run ends with an error for missing rights, wrong
-// passwords, and what the Deliverer returns, unless that was a failed commit. In the order of a stream's life:
+// again from its records, with whatever version is current then. Run ends with an error for missing rights and wrong
+// passwords, of Kafka or of the row store, for a damaged row, and for what the Deliverer returns, unless that ends the generation
+// only ([kafka.Judge]). In the order of a stream's life:
 //
 //	broker unreachable, hung up,   waited for: a network comes back, a certificate is renewed. consumer check tells
 //	TLS refused                    which of them it is
-//	wrong password, missing ACL    Run ends. A topic that may not be seen is told from a missing one where the Transport
-//	                               asks for its topics by name (MetadataTopics)
+//	wrong password, missing ACL    Run ends. A topic that may not be seen is told from a missing one where the Client
+//	                               is told its topics by name
 //	unknown topic                  waited for before joining; never created, though brokers may allow it
 //	topic that others create       read from its beginning, whatever Start says: it is younger than this consumer
-//	no committed offset            Options.Start; what is not Earliest is committed at once
+//	no committed offset            SourceOptions.Start; what is not Earliest is committed at once
 //	offset out of range            read on at the earliest there is, with a warning that names both: records have expired
 //	                               (they are lost), or the topic is another one (they may come again)
-//	leader moved                   fetched from the new one within the Transport's MetadataTTL
+//	leader moved                   fetched from the new one within the Client's MetadataTTL
 //	coordinator moved, restarted   the generation ends, this member joins again, the offsets are asked for anew
 //	broker restarted               all of the above
 //	new partitions                 found by looking (WatchInterval), a rebalance; read from their beginning
@@ -98,12 +100,4 @@
 // Soft: the context of Run ends. A batch that is being formed closes, those under way are delivered and committed, the
 // group is left. Hard: after Options.DrainTimeout their contexts end too, and Run returns [ErrDrainTimeout]; what they
 // published and did not commit will be repeated.
-//
-// # Why not kafka-go's Reader
-//
-// Its queue survives a rebalance, so it hands out records of partitions that are somebody else's (its issue 1398) and
-// may commit them under the new generation (1308). This package uses ConsumerGroup for membership and heartbeats only.
-// Fetches go through the Transport: Client.Fetch hides where control records end, and does not tell aborted transactions
-// (1332). The group's offsets are asked for anew in each generation, because ConsumerGroup takes an error for "none
-// committed".
 package consumer

@@ -12,6 +12,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/kafka"
 )
 
 // testVersion is a small SGC on S of three nodes, d = 4, C = 3, with the rows of M in a map. It records what it is asked.
@@ -117,20 +118,20 @@ func (s *served) swap(v Version) {
 type kept struct {
 	mu                 sync.Mutex
 	batches            []event.Batch
+	offsets            []kafka.Offsets // of each
 	committed, aborted int
 	err, refused       error // of Publish and Commit, while not nil
 	at                 time.Time
 }
 
-func (k *kept) Publish(_ context.Context, b event.Batch) (event.Delivery, error) {
+func (k *kept) Publish(_ context.Context, b event.Batch, next kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.err != nil {
 		return nil, k.err
 	}
 	b.Predictions, b.DeadLetters = slices.Clone(b.Predictions), slices.Clone(b.DeadLetters)
-	b.Offsets = maps.Clone(b.Offsets)
-	k.batches = append(k.batches, b)
+	k.batches, k.offsets = append(k.batches, b), append(k.offsets, maps.Clone(next))
 	return k, nil
 }
 
@@ -170,16 +171,16 @@ func arrival(id string, edges ...string) event.Arrival {
 }
 
 // records encodes arrivals as JSON records of one partition, from offset 0.
-func records(t testing.TB, arrivals ...event.Arrival) []Record {
+func records(t testing.TB, arrivals ...event.Arrival) []kafka.Record {
 	t.Helper()
-	var out []Record
+	var out []kafka.Record
 	for i := range arrivals {
 		value, err := event.JSON{}.AppendArrival(nil, &arrivals[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, Record{Key: []byte(arrivals[i].ID), Value: value,
-			Source: event.Source{Topic: "arrivals", Offset: int64(i)}})
+		out = append(out, kafka.Record{Key: []byte(arrivals[i].ID), Value: value,
+			Position: kafka.Position{Topic: "arrivals", Offset: int64(i)}})
 	}
 	return out
 }

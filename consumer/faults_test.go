@@ -12,13 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
-	"rivulet/producer"
+	"rivulet/internal/kafka"
 )
 
 func TestFlushFails(t *testing.T) {
@@ -122,9 +121,9 @@ func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
 // delayed publishes a little later, so that rebalances meet batches in hand.
 type delayed struct{ next Deliverer }
 
-func (d delayed) Publish(ctx context.Context, b event.Batch) (event.Delivery, error) {
+func (d delayed) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
 	time.Sleep(3 * time.Millisecond)
-	return d.next.Publish(ctx, b)
+	return d.next.Publish(ctx, b, next, by)
 }
 
 func TestACommitIsRefusedUnderANewerGeneration(t *testing.T) {
@@ -133,7 +132,7 @@ func TestACommitIsRefusedUnderANewerGeneration(t *testing.T) {
 	o := s.options(seen)
 	held, release := make(chan struct{}), make(chan struct{})
 	o.Path.Deliverer = &holding{next: o.Path.Deliverer, held: held, release: release}
-	o.RebalanceTimeout = 20 * time.Second
+	o.Source.RebalanceTimeout = 20 * time.Second
 	stop := s.start(o)
 	<-held
 	// The group forgets the member: whatever it commits now belongs to no generation.
@@ -156,7 +155,7 @@ type holding struct {
 	curt          bool // says only that it was cancelled, and not why
 }
 
-func (h *holding) Publish(ctx context.Context, b event.Batch) (event.Delivery, error) {
+func (h *holding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
 	h.once.Do(func() { close(h.held) })
 	select {
 	case <-h.release:
@@ -166,7 +165,7 @@ func (h *holding) Publish(ctx context.Context, b event.Batch) (event.Delivery, e
 		}
 		return nil, context.Cause(ctx)
 	}
-	return h.next.Publish(ctx, b)
+	return h.next.Publish(ctx, b, next, by)
 }
 
 func TestDrainTimesOut(t *testing.T) {
@@ -200,7 +199,7 @@ func TestBackPressure(t *testing.T) {
 		s.send(100)
 	}
 	o := s.options(&recorder{})
-	o.FetchBytes, o.FetchWait = 1<<10, time.Millisecond
+	o.Source.FetchBytes, o.Source.FetchWait = 1<<10, time.Millisecond
 	h := &holding{next: o.Path.Deliverer, held: make(chan struct{}), release: make(chan struct{})}
 	o.Path.Deliverer = h
 	fetches := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Observe: true, Count: -1})
@@ -239,11 +238,11 @@ func TestArrivalsWhosePredictionsWouldBeTooLargeAreDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.send(10)
-	for _, r := range []producer.Record{
+	for _, r := range []kafka.Record{
 		{Key: bytes.Repeat([]byte("k"), 1<<20-200), Value: value},
 		{Key: []byte("k"), Value: protobuf, Headers: []event.Header{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}},
 	} {
-		if err := s.sender.Send(t.Context(), arrivalsTopic, []producer.Record{r}); err != nil {
+		if err := s.sender.Send(t.Context(), arrivalsTopic, []kafka.Record{r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -269,7 +268,7 @@ func TestTheLongestNamesArePublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.sender.Send(t.Context(), arrivalsTopic, []producer.Record{{Key: []byte("k"), Value: value}}); err != nil {
+	if err := s.sender.Send(t.Context(), arrivalsTopic, []kafka.Record{{Key: []byte("k"), Value: value}}); err != nil {
 		t.Fatal(err)
 	}
 	o := s.options(seen)
@@ -292,7 +291,7 @@ func TestARefusedBatchEndsTheGenerationAndNotTheConsumer(t *testing.T) {
 	o := s.options(seen)
 	// Delayed, so that the batch behind is waiting by then.
 	o.Path.Deliverer = delayed{&refusing{next: o.Path.Deliverer, times: 10,
-		err: fmt.Errorf("%w: %w", event.ErrGeneration, errors.Join(kafka.OutOfOrderSequenceNumber, context.Canceled))}}
+		err: fmt.Errorf("%w: %w", kafka.ErrGeneration, errors.Join(kafka.Error(kerr.OutOfOrderSequenceNumber.Code), context.Canceled))}}
 	stop := s.start(o)
 	s.wait("all is committed", func() bool { return s.committed() == 320 })
 	if err := stop(); err != nil {
@@ -312,7 +311,7 @@ type refusing struct {
 	err   error
 }
 
-func (r *refusing) Publish(ctx context.Context, b event.Batch) (event.Delivery, error) {
+func (r *refusing) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
 	r.mu.Lock()
 	r.times--
 	refused := r.times >= 0
@@ -320,7 +319,7 @@ func (r *refusing) Publish(ctx context.Context, b event.Batch) (event.Delivery, 
 	if refused {
 		return nil, r.err
 	}
-	return r.next.Publish(ctx, b)
+	return r.next.Publish(ctx, b, next, by)
 }
 
 func TestAPermanentErrorEndsRun(t *testing.T) {
@@ -333,6 +332,29 @@ func TestAPermanentErrorEndsRun(t *testing.T) {
 	}
 	if err := c.Run(t.Context()); !errors.Is(err, kafka.TopicAuthorizationFailed) {
 		t.Errorf("Run returned %v", err)
+	}
+}
+
+// damaged is an error that says of itself that waiting does not help, as that of a damaged row does.
+type damaged struct{}
+
+func (damaged) Error() string { return "id \"t0\": row of M: cut off" }
+
+func (damaged) Permanent() bool { return true }
+
+func TestADamagedRowIsNotTriedForEver(t *testing.T) {
+	s, seen := newStack(t, 1), &recorder{}
+	s.send(10)
+	o := s.options(seen)
+	v := newTestVersion("v1")
+	v.fail(fmt.Errorf("reading 3 mapping rows: %w", damaged{}))
+	o.Path.Versions = serve(v)
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(t.Context()); !errors.Is(err, damaged{}) || seen.retried(StageLookup) != 0 {
+		t.Errorf("Run returned %v after %d attempts", err, seen.retried(StageLookup)+1)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 // The form of a record is what its header says, else what Codec says; the prediction does not depend on it.
@@ -63,14 +64,14 @@ func TestRecordOfAnotherForm(t *testing.T) {
 	mislabelled.Headers = []event.Header{{Key: event.HeaderContentType, Value: []byte("application/x-protobuf")}}
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out})
-	if err := p.Process(t.Context(), Intake{Records: []Record{binary, mislabelled, good}}); err != nil {
+	if err := p.Process(t.Context(), Intake{Records: []kafka.Record{binary, mislabelled, good}}); err != nil {
 		t.Fatal(err)
 	}
 	b := out.batches[0]
 	if len(b.Predictions) != 1 || len(b.DeadLetters) != 2 {
 		t.Fatalf("%d predictions, dead letters %v", len(b.Predictions), b.DeadLetters)
 	}
-	for i, want := range []Record{binary, mislabelled} {
+	for i, want := range []kafka.Record{binary, mislabelled} {
 		if d := b.DeadLetters[i]; d.Reason != event.ReasonUnparsable || string(d.Value) != string(want.Value) || len(d.Headers) != len(want.Headers) {
 			t.Errorf("dead letter %d is %s (%s): %q", i, d.Reason, d.Detail, d.Value)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"rivulet/infer"
+	"rivulet/internal/kafka"
 )
 
 // Growing is a Version whose arrivals become nodes that later arrivals attach to, as each is given a row of M
@@ -112,16 +113,16 @@ func (m *earlier) strangers(listed []string, original []infer.Row, mode Mode) {
 }
 
 // fingerprint tells a record from every other: where it was read, and its key and value.
-func (m *earlier) fingerprint(r *Record) uint64 {
+func (m *earlier) fingerprint(r *kafka.Record) uint64 {
 	if m.digest == nil {
 		m.digest = xxhash.New()
 	}
 	m.digest.Reset()
 	var place [24]byte
-	binary.LittleEndian.PutUint64(place[:], uint64(r.Source.Partition))
-	binary.LittleEndian.PutUint64(place[8:], uint64(r.Source.Offset))
+	binary.LittleEndian.PutUint64(place[:], uint64(r.Position.Partition))
+	binary.LittleEndian.PutUint64(place[8:], uint64(r.Position.Offset))
 	binary.LittleEndian.PutUint64(place[16:], uint64(len(r.Key)))
-	for _, part := range [][]byte{[]byte(r.Source.Topic), place[:], r.Key, r.Value} {
+	for _, part := range [][]byte{[]byte(r.Position.Topic), place[:], r.Key, r.Value} {
 		_, _ = m.digest.Write(part) // it never fails
 	}
 	return m.digest.Sum64()
@@ -184,17 +185,16 @@ func (p *Pipeline) keep(ctx context.Context, version Version, g *growth) error {
 	g.solving.Wait()
 	for {
 		err := version.(Growing).KeepArrivals(ctx, g.arrived, g.again)
-		switch {
-		case err == nil:
-			if p.keeping != nil {
-				p.keeping.over()
+		if p.keeping != nil && err == nil {
+			p.keeping.Over()
+		} else if p.keeping != nil {
+			if err = p.keeping.Failed(ctx, err); err == nil {
+				continue
 			}
-			return nil
-		case p.keeping == nil:
+		}
+		if err != nil {
 			return fmt.Errorf("writing rows of arrivals: %w", err)
 		}
-		if ended := p.keeping.failed(ctx, err); ended != nil {
-			return fmt.Errorf("writing rows of arrivals: %w", errors.Join(ended, err))
-		}
+		return nil
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/cli"
+	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
 	"rivulet/serving"
 	"rivulet/trainer"
@@ -112,7 +113,7 @@ func (g *growthBench) train(b *testing.B) *artifact.Bundle {
 
 // arrivals are n that nobody has seen, with the features of a test node and its edges to T, of which the given share goes to arrivals of
 // the last few batches instead.
-func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []Record) {
+func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.Record) {
 	b.Helper()
 	for i := range n {
 		a := replay.Arrival(g.data, g.data.Test[g.rng.IntN(len(g.data.Test))], time.Time{})
@@ -127,7 +128,7 @@ func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []Record
 		if err != nil {
 			b.Fatal(err)
 		}
-		out = append(out, Record{Key: []byte(a.ID), Value: value, Source: event.Source{Topic: arrivalsTopic, Offset: int64(i)}})
+		out = append(out, kafka.Record{Key: []byte(a.ID), Value: value, Position: kafka.Position{Topic: arrivalsTopic, Offset: int64(i)}})
 		g.made++
 	}
 	return out

@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
 	"slices"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/kafka"
 )
 
 // growingVersion is a testVersion whose arrivals get rows, kept in a map that several may share.
@@ -68,7 +68,7 @@ func (v *growingVersion) KeepArrivals(_ context.Context, arrived []infer.Arrived
 var sameAgain = cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime", "Batch")
 
 // stream takes batches of records down the path, one after another.
-func stream(t *testing.T, v Version, mode Mode, batches ...[]Record) [][]event.Prediction {
+func stream(t *testing.T, v Version, mode Mode, batches ...[]kafka.Record) [][]event.Prediction {
 	t.Helper()
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode, Arrivals: true})
@@ -145,7 +145,7 @@ func TestRepeatedPredictionsAreTheSame(t *testing.T) {
 		}
 		// With another record of the same id nothing is remembered, but the row that is there stays.
 		later := records(t, arrival("a", "t0", "c"))
-		later[0].Source.Offset = 99
+		later[0].Position.Offset = 99
 		if p := stream(t, other, mode, later)[0][0]; p.Arrivals != 1 || !cmp.Equal(other.store["a"], rows["a"]) {
 			t.Errorf("%s: a sent again has %d arrivals for neighbours, and row %+v", mode, p.Arrivals, other.store["a"])
 		}
@@ -178,11 +178,11 @@ func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
 	tries := 0
 	seen := &recorder{}
 	p.Observer = seen
-	p.keeping = &outage{stage: StageRows, observer: seen, logger: slog.New(slog.DiscardHandler), clock: instant{&tries, func() {
+	p.keeping = kafka.Patience{Observer: seen, Clock: instant{&tries, func() {
 		if tries == 3 {
 			v.full = nil
 		}
-	}}, rand: func() float64 { return 0 }}
+	}}}.Outage(StageRows).Attempts()
 	if err := p.Process(t.Context(), in); err != nil || len(v.store) != 1 || seen.retried(StageRows) != 3 || out.committed != 1 {
 		t.Errorf("Process: %v, %d rows after %d attempts, %d commits", err, len(v.store), seen.retried(StageRows), out.committed)
 	}
@@ -221,7 +221,7 @@ func TestStatsOfGrowth(t *testing.T) {
 	out, seen := &kept{at: time.Unix(7, 0)}, &recorder{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: seen})
 	for k, r := range records(t, arrival("p", "t0"), arrival("q", "p")) {
-		if err := p.Process(t.Context(), Intake{Name: "b", Records: []Record{r}}); err != nil {
+		if err := p.Process(t.Context(), Intake{Name: "b", Records: []kafka.Record{r}}); err != nil {
 			t.Fatal(err)
 		}
 		s := seen.batches[k]

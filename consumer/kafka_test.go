@@ -2,17 +2,13 @@ package consumer
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"rivulet/event"
-	"rivulet/producer"
+	"rivulet/internal/kafka"
 )
 
 func TestEveryArrivalIsPredictedExactlyOnce(t *testing.T) {
@@ -51,7 +47,7 @@ func TestEveryArrivalIsPredictedExactlyOnce(t *testing.T) {
 func TestDeadLettersOnTheirTopic(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	s.send(3)
-	poison := []producer.Record{{Key: []byte("bad"), Value: []byte("{"), Headers: []event.Header{{Key: "trace", Value: []byte("7")}}}}
+	poison := []kafka.Record{{Key: []byte("bad"), Value: []byte("{"), Headers: []event.Header{{Key: "trace", Value: []byte("7")}}}}
 	if err := s.sender.Send(t.Context(), arrivalsTopic, poison); err != nil {
 		t.Fatal(err)
 	}
@@ -127,17 +123,16 @@ func TestDrainFinishesTheBatchInHand(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	s := newStack(t, 1)
 	for name, change := range map[string]func(*Options){
-		"brokers":     func(o *Options) { o.Brokers = nil },
-		"Transport":   func(o *Options) { o.Transport = nil },
-		"group":       func(o *Options) { o.Group = "" },
-		"topics":      func(o *Options) { o.Topics = nil },
-		"start":       func(o *Options) { o.Start = "yesterday" },
-		"StartTime":   func(o *Options) { o.Start = AtTime },
-		"one goes":    func(o *Options) { o.StartTime = time.Unix(1, 0) },
-		"BatchSize":   func(o *Options) { o.BatchSize = -1 },
-		"BatchLinger": func(o *Options) { o.BatchLinger = -time.Second },
-		"batch mode":  func(o *Options) { o.Path.Mode = "both" },
-		"Deliverer":   func(o *Options) { o.Path.Deliverer = nil },
+		"Kafka":           func(o *Options) { o.Kafka = nil },
+		"group":           func(o *Options) { o.Source.Group = "" },
+		"topics":          func(o *Options) { o.Source.Topics = nil },
+		"start":           func(o *Options) { o.Source.Start = "yesterday" },
+		"StartTime":       func(o *Options) { o.Source.Start = kafka.AtTime },
+		"one goes":        func(o *Options) { o.Source.StartTime = time.Unix(1, 0) },
+		"BatchSize is -1": func(o *Options) { o.BatchSize = -1 },
+		"BatchLinger -1s": func(o *Options) { o.BatchLinger = -time.Second },
+		"batch mode":      func(o *Options) { o.Path.Mode = "both" },
+		"Deliverer":       func(o *Options) { o.Path.Deliverer = nil },
 	} {
 		o := s.options(&recorder{})
 		change(&o)
@@ -167,7 +162,7 @@ func TestStartLatestIsCommittedAtOnce(t *testing.T) {
 	s, seen := newStack(t, 2), &recorder{}
 	s.send(30)
 	o := s.options(seen)
-	o.Start = Latest
+	o.Source.Start = kafka.Latest
 	stop := s.start(o)
 	s.wait("the start is committed", func() bool { return s.committed() == 30 })
 	if err := stop(); err != nil {
@@ -189,26 +184,14 @@ func TestATopicIsWaitedForAndNewPartitionsAreRead(t *testing.T) {
 	if err := s.kafka.Cluster.DeleteTopic(arrivalsTopic); err != nil {
 		t.Fatal(err)
 	}
-	s.wait("the transport has noticed", func() bool {
-		c, err := New(s.options(seen))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.countPartitions(t.Context())
-		return errors.Is(err, kafka.UnknownTopicOrPartition)
-	})
+	s.wait("the client has noticed", func() bool { return s.missing(arrivalsTopic) })
 	stop := s.start(s.options(seen))
 	if err := s.kafka.Cluster.CreateTopic(arrivalsTopic, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.send(20)
 	s.wait("all is committed", func() bool { return s.committed() == 20 })
-	admin := &kafka.Client{Addr: kafka.TCP(s.kafka.Addrs()...), Transport: s.transport}
-	res, err := admin.CreatePartitions(t.Context(), &kafka.CreatePartitionsRequest{Topics: []kafka.TopicPartitionsConfig{
-		{Name: arrivalsTopic, Count: 4}}})
-	if err := cmp.Or(err, res.Errors[arrivalsTopic]); err != nil {
-		t.Fatal(err)
-	}
+	s.repartition(4)
 	s.wait("the new partitions are assigned", func() bool {
 		seen.mu.Lock()
 		defer seen.mu.Unlock()

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"rivulet/event"
-	"rivulet/producer"
+	"rivulet/internal/kafka"
 )
 
 // latencies keeps the time from a record's timestamp to the end of its delivery, in steps of a millisecond as Kafka's
@@ -19,7 +18,7 @@ type latencies struct {
 	joined chan struct{}
 }
 
-func (l *latencies) Rebalance([]event.TopicPartition) { close(l.joined) }
+func (l *latencies) Rebalance([]kafka.TopicPartition) { close(l.joined) }
 
 func (l *latencies) Batch(b BatchStats) {
 	<-l.mu
@@ -36,12 +35,12 @@ func BenchmarkLatency(b *testing.B) {
 	all := benchArrivals(b, 20_000)
 	for _, rate := range []int{5_000, 20_000, 40_000} {
 		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) {
-			k, transport, p, end := benchBroker(b)
+			client, sender, p, end := benchBroker(b)
 			defer end()
 			ctx, cancel := context.WithCancel(b.Context())
 			defer cancel()
 			seen := &latencies{until: &until{shares: newShares(), n: rate * b.N, reached: cancel}, joined: make(chan struct{})}
-			c, err := New(Options{Brokers: k.Addrs(), Transport: transport, Group: "g", Topics: []string{arrivalsTopic},
+			c, err := New(Options{Kafka: client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}},
 				BatchSize: benchBatch, BatchLinger: 5 * time.Millisecond,
 				Path: PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: p, Mode: Node, Observer: seen}})
 			if err != nil {
@@ -56,12 +55,12 @@ func BenchmarkLatency(b *testing.B) {
 			begin, sent := time.Now(), 0
 			for now := range tick.C {
 				due := max(sent, min(int(now.Sub(begin).Seconds()*float64(rate)), rate*b.N))
-				batch := make([]producer.Record, 0, due-sent)
+				batch := make([]kafka.Record, 0, due-sent)
 				for ; sent < due; sent++ {
 					r := &all[sent%len(all)]
-					batch = append(batch, producer.Record{Key: r.Key, Value: r.Value, Time: now})
+					batch = append(batch, kafka.Record{Key: r.Key, Value: r.Value, Time: now})
 				}
-				if err := p.Send(ctx, arrivalsTopic, batch); err != nil {
+				if err := sender.Send(ctx, arrivalsTopic, batch); err != nil {
 					b.Fatal(err)
 				}
 				if sent == rate*b.N {

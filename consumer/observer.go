@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 // Observer is told what happens. Its methods are called from several goroutines at once and must return soon: the
@@ -16,23 +17,23 @@ type Observer interface {
 	DeadLetter(reason string)
 	// Lag is called after each fetch: lag is the partition's high-water mark less the offset that is read next, in
 	// records.
-	Lag(tp event.TopicPartition, lag int64)
+	Lag(tp kafka.TopicPartition, lag int64)
 	// Rebalance is called when a generation of the group begins, with the partitions that it assigned to this consumer.
-	Rebalance(assigned []event.TopicPartition)
+	Rebalance(assigned []kafka.TopicPartition)
 	// Retry is called before each repeated attempt; stage is one of the Stage constants.
 	Retry(stage string, err error)
 }
 
 // Stages that are waited for and retried.
 const (
-	StageVersion = "version" // a first artifact to serve
-	StageTopics  = "topics"  // the topics' coming into being
-	StageGroup   = "group"   // joining the consumer group, committing to it
-	StageOffsets = "offsets" // reading the group's offsets
-	StageFetch   = "fetch"   // reading a partition
-	StageLookup  = "lookup"  // reading rows of M
-	StageRows    = "rows"    // writing rows of arrivals
-	StagePublish = "publish" // writing predictions and dead letters; reported by the wiring, from the producer
+	StageVersion = "version"          // a first artifact to serve
+	StageTopics  = kafka.StageTopics  // the topics' coming into being
+	StageGroup   = kafka.StageGroup   // joining the consumer group, committing to it
+	StageOffsets = kafka.StageOffsets // reading the group's offsets
+	StageFetch   = kafka.StageFetch   // reading a partition
+	StageLookup  = "lookup"           // reading rows of M
+	StageRows    = "rows"             // writing rows of arrivals
+	StagePublish = kafka.StagePublish // writing predictions and dead letters; reported by the wiring, from the producer
 )
 
 // BatchStats describes one delivered batch.
@@ -78,10 +79,10 @@ func (NopObserver) Batch(BatchStats) {}
 func (NopObserver) DeadLetter(string) {}
 
 // Lag does nothing.
-func (NopObserver) Lag(event.TopicPartition, int64) {}
+func (NopObserver) Lag(kafka.TopicPartition, int64) {}
 
 // Rebalance does nothing.
-func (NopObserver) Rebalance([]event.TopicPartition) {}
+func (NopObserver) Rebalance([]kafka.TopicPartition) {}
 
 // Retry does nothing.
 func (NopObserver) Retry(string, error) {}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 // ErrNoVersion is returned while no artifact has been loaded.
@@ -38,7 +39,7 @@ type PipelineOptions struct {
 type Pipeline struct {
 	PipelineOptions
 	batch   batch
-	keeping *outage // of writing rows of arrivals; nil: they are tried once
+	keeping *kafka.Attempts // of writing rows of arrivals; nil: they are tried once
 }
 
 // NewPipeline returns a pipeline. It needs no Kafka: whoever calls [Pipeline.Process] says where records come from, and
@@ -111,8 +112,8 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		return err
 	}
 	watch.lap(&stats.Wait)
-	out := b.leaves(in)
-	delivery, err := p.Deliverer.Publish(ctx, out)
+	out := b.leaves()
+	delivery, err := p.Deliverer.Publish(ctx, out, in.Offsets, in.Generation)
 	if err != nil {
 		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/internal/kafka"
 )
 
 // recorder is an Observer that keeps what it is told.
@@ -23,8 +24,8 @@ type recorder struct {
 	mu         sync.Mutex
 	batches    []BatchStats
 	letters    []string
-	lags       map[event.TopicPartition]int64
-	assigned   [][]event.TopicPartition
+	lags       kafka.Offsets
+	assigned   [][]kafka.TopicPartition
 	retries    map[string]int
 	deliveries int
 }
@@ -43,16 +44,16 @@ func (r *recorder) DeadLetter(reason string) {
 	r.letters = append(r.letters, reason)
 }
 
-func (r *recorder) Lag(at event.TopicPartition, lag int64) {
+func (r *recorder) Lag(at kafka.TopicPartition, lag int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lags == nil {
-		r.lags = make(map[event.TopicPartition]int64)
+		r.lags = make(kafka.Offsets)
 	}
 	r.lags[at] = lag
 }
 
-func (r *recorder) Rebalance(assigned []event.TopicPartition) {
+func (r *recorder) Rebalance(assigned []kafka.TopicPartition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.assigned = append(r.assigned, assigned)
@@ -92,7 +93,7 @@ func (r *recorder) generations() int {
 func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 	good := records(t, arrival("a", "t0"), arrival("z"))
 	header := func(ct string) []event.Header { return []event.Header{{Key: "content-type", Value: []byte(ct)}} }
-	bad := map[string]Record{
+	bad := map[string]kafka.Record{
 		event.ReasonUnparsable:    {Value: []byte(`{"id":`)},
 		event.ReasonContentType:   {Value: good[0].Value, Headers: header("application/x-nothing")},
 		event.ReasonFeatureLength: {Value: []byte(`{"id":"b","features":[1,2,3],"edges":[]}`)},
@@ -105,10 +106,10 @@ func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 		Limits: Limits{Edges: 3, RecordBytes: 600}})
 	all := good[:1:1]
 	for reason, r := range bad {
-		r.Source = event.Source{Topic: "arrivals", Partition: 2, Offset: int64(len(reason))}
+		r.Position = kafka.Position{Topic: "arrivals", Partition: 2, Offset: int64(len(reason))}
 		all = append(all, r)
 	}
-	all = append(all, Record{}, good[1]) // a tombstone is unparsable too
+	all = append(all, kafka.Record{}, good[1]) // a tombstone is unparsable too
 	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestPredictionsThatAreNoNumbersAreDeadLetters(t *testing.T) {
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Observer: seen, Mode: Node, Output: Output{Logits: true}})
 	all := records(t, arrival("a", "t0"), arrival("big", "t1"), arrival("z"))
 	all[1].Value = []byte(`{"id":"big","features":[1e15,-1e15,1e15,1e15],"edges":["t1"]}`)
-	all[1].Source = event.Source{Topic: "arrivals", Offset: 41}
+	all[1].Position = kafka.Position{Topic: "arrivals", Offset: 41}
 	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func (o overflowing) Logits(b *infer.Batch) *graph.Dense {
 func TestABatchOfDeadLettersOnlyIsDelivered(t *testing.T) {
 	v, out := newTestVersion("v1"), &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out})
-	if err := p.Process(t.Context(), Intake{Records: []Record{{Value: []byte("no")}}}); err != nil {
+	if err := p.Process(t.Context(), Intake{Records: []kafka.Record{{Value: []byte("no")}}}); err != nil {
 		t.Fatal(err)
 	}
 	if len(out.batches[0].DeadLetters) != 1 || len(v.batches) != 0 || len(v.asked) != 0 {

@@ -2,15 +2,13 @@ package consumer
 
 import (
 	"cmp"
-	"errors"
 	"testing"
 
-	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol/metadata"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
 	"rivulet/internal/devstack"
+	"rivulet/internal/kafka"
 )
 
 // The broker goes away in mid-stream and comes back at the same address with what it had on its disk.
@@ -43,7 +41,7 @@ func TestTopicsAreNotCreatedButWaitedFor(t *testing.T) {
 	s, seen := newStackOn(t, devstack.KafkaOptions{AutoCreate: true, Topics: map[string]int{lettersTopic: 1}}), &recorder{}
 	exists := func(topic string) bool { return s.kafka.Cluster.PartitionInfo(topic, 0) != nil }
 	o := s.options(seen)
-	o.Start = Latest
+	o.Source.Start = kafka.Latest
 	stop := s.start(o)
 	s.wait("the consumer has asked for the topic again and again", func() bool { return seen.retried(StageTopics) >= 4 })
 	if exists(arrivalsTopic) || exists(predictionsTopic) {
@@ -84,10 +82,7 @@ func TestADeletedTopicIsWaitedForAndReadAnew(t *testing.T) {
 	if err := s.kafka.Cluster.DeleteTopic(arrivalsTopic); err != nil {
 		t.Fatal(err)
 	}
-	s.wait("the sender has noticed", func() bool {
-		m, err := s.transport.RoundTrip(t.Context(), kafka.TCP(s.kafka.Addrs()...), &metadata.Request{TopicNames: []string{arrivalsTopic}})
-		return err == nil && errors.Is(kafka.Error(m.(*metadata.Response).Topics[0].ErrorCode), kafka.UnknownTopicOrPartition)
-	})
+	s.wait("the sender has noticed", func() bool { return s.missing(arrivalsTopic) })
 	before := seen.retried(StageFetch)
 	s.wait("the consumer has asked for it again and again", func() bool { return seen.retried(StageFetch) >= before+4 })
 	if s.kafka.Cluster.PartitionInfo(arrivalsTopic, 0) != nil {

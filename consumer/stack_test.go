@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
 	"rivulet/internal/devstack"
+	"rivulet/internal/kafka"
 	"rivulet/producer"
 )
 
@@ -24,11 +26,11 @@ const (
 
 // stack is an embedded broker with the topics of a consumer.
 type stack struct {
-	t         testing.TB
-	kafka     *devstack.Kafka
-	transport *kafka.Transport
-	sender    *producer.Producer
-	sent      int // arrivals so far
+	t      testing.TB
+	kafka  *devstack.Kafka
+	client *kafka.Client
+	sender *kafka.Sink
+	sent   int // arrivals so far
 }
 
 func newStack(t testing.TB, partitions int) *stack {
@@ -44,19 +46,31 @@ func newStackOn(t testing.TB, o devstack.KafkaOptions) *stack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stack{t: t, kafka: k, transport: &kafka.Transport{MetadataTTL: 200 * time.Millisecond}}
+	s := &stack{t: t, kafka: k}
+	if s.client, err = kafka.Connect(kafka.Options{Brokers: k.Addrs(), MetadataTTL: 200 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		s.transport.CloseIdleConnections()
+		s.client.Close()
 		s.kafka.Close()
 	})
-	s.sender = s.producer(func(error) {})
+	s.sender = s.sink(nil)
 	return s
 }
 
-func (s *stack) producer(onRetry func(error)) *producer.Producer {
+// sink is one that tells seen of its retries.
+func (s *stack) sink(seen kafka.Observer) *kafka.Sink {
 	s.t.Helper()
-	p, err := producer.New(producer.Options{Addr: kafka.TCP(s.kafka.Addrs()...), Transport: s.transport,
-		Predictions: predictionsTopic, DeadLetters: lettersTopic, OnRetry: onRetry})
+	sink, err := kafka.NewSink(s.client, "", kafka.Patience{Observer: seen})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return sink
+}
+
+func (s *stack) producer(seen kafka.Observer) *producer.Producer {
+	s.t.Helper()
+	p, err := producer.New(producer.Options{Sink: s.sink(seen), Predictions: predictionsTopic, DeadLetters: lettersTopic})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -66,14 +80,14 @@ func (s *stack) producer(onRetry func(error)) *producer.Producer {
 // send publishes n arrivals, under keys of which there are ten.
 func (s *stack) send(n int) {
 	s.t.Helper()
-	var batch []producer.Record
+	var batch []kafka.Record
 	for range n {
 		a := arrival(fmt.Sprintf("n%d", s.sent), "t0", "t1", "x")
 		value, err := event.JSON{}.AppendArrival(nil, &a)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		batch = append(batch, producer.Record{Key: fmt.Appendf(nil, "key-%d", s.sent%10), Value: value})
+		batch = append(batch, kafka.Record{Key: fmt.Appendf(nil, "key-%d", s.sent%10), Value: value})
 		s.sent++
 	}
 	if err := s.sender.Send(s.t.Context(), arrivalsTopic, batch); err != nil {
@@ -84,11 +98,10 @@ func (s *stack) send(n int) {
 // options are a consumer's with short times.
 func (s *stack) options(seen *recorder) Options {
 	return Options{
-		Brokers: s.kafka.Addrs(), Transport: s.transport, Group: "g", Topics: []string{arrivalsTopic},
-		BatchSize: 16, FetchWait: 50 * time.Millisecond, Heartbeat: 50 * time.Millisecond,
-		SessionTimeout: 6 * time.Second, WatchInterval: 100 * time.Millisecond,
-		Path: PipelineOptions{Versions: serve(newTestVersion("v1")), Observer: seen, Mode: Node,
-			Deliverer: s.producer(func(err error) { seen.Retry(StagePublish, err) })},
+		Kafka: s.client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}, FetchWait: 50 * time.Millisecond,
+			Heartbeat: 50 * time.Millisecond, SessionTimeout: 6 * time.Second, WatchInterval: 100 * time.Millisecond},
+		BatchSize: 16,
+		Path:      PipelineOptions{Versions: serve(newTestVersion("v1")), Observer: seen, Mode: Node, Deliverer: s.producer(seen)},
 	}
 }
 
@@ -117,23 +130,53 @@ func (s *stack) start(o Options) (stop func() error) {
 }
 
 // published reads a whole topic, partition by partition.
-func (s *stack) published(topic string) (all []Record) {
+func (s *stack) published(topic string) (all []kafka.Record) {
 	s.t.Helper()
-	for _, info := range s.kafka.Cluster.PartitionInfos(topic) {
-		f := &fetcher{addr: kafka.TCP(s.kafka.Addrs()...), transport: s.transport, wait: time.Millisecond, maxBytes: 1 << 20,
-			at: event.TopicPartition{Topic: topic, Partition: int(info.Partition)}, next: info.LogStartOffset}
-		for f.next < info.HighWatermark {
-			records, _, err := f.fetch(s.t.Context())
-			if errors.Is(err, kafka.NotLeaderForPartition) {
-				continue // until the transport has heard of the change
-			}
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			all = append(all, records...)
+	reader, err := kafka.NewReader(s.client, kafka.ReaderOptions{Topic: topic, FetchWait: time.Millisecond}, kafka.Patience{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for begin := time.Now(); ; all = nil {
+		_, err := reader.ToEnd(s.t.Context(), func(r kafka.Record) error {
+			all = append(all, r)
+			return nil
+		})
+		switch {
+		case err == nil:
+			return all
+		case kafka.Judge(err) != kafka.Retriable || time.Since(begin) > time.Minute: // others: until it has heard of a new leader
+			s.t.Fatal(err)
 		}
 	}
-	return all
+}
+
+// missing reports whether the client has noticed that a topic does not exist.
+func (s *stack) missing(topic string) bool {
+	s.t.Helper()
+	reader, err := kafka.NewReader(s.client, kafka.ReaderOptions{Topic: topic}, kafka.Patience{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, err = reader.ToEnd(s.t.Context(), func(kafka.Record) error { return nil })
+	return errors.Is(err, kafka.UnknownTopicOrPartition)
+}
+
+// repartition gives the topic of arrivals more partitions.
+func (s *stack) repartition(n int32) {
+	s.t.Helper()
+	admin, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer admin.Close()
+	topic := kmsg.NewCreatePartitionsRequestTopic()
+	topic.Topic, topic.Count = arrivalsTopic, n
+	req := kmsg.NewCreatePartitionsRequest()
+	req.Topics = append(req.Topics, topic)
+	res, err := req.RequestWith(s.t.Context(), admin)
+	if err != nil || res.Topics[0].ErrorCode != 0 {
+		s.t.Fatalf("making partitions: %v, %+v", err, res)
+	}
 }
 
 // wait waits until a condition holds; the limit is for a test that hangs, not for one that is slow.

@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
-	"rivulet/producer"
+	"rivulet/internal/kafka"
 )
 
 // sendAt publishes one arrival with a timestamp to partition 0 of a topic that has no other.
@@ -20,7 +19,7 @@ func (s *stack) sendAt(at time.Time) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.sender.Send(s.t.Context(), arrivalsTopic, []producer.Record{{Value: value, Time: at}}); err != nil {
+	if err := s.sender.Send(s.t.Context(), arrivalsTopic, []kafka.Record{{Value: value, Time: at}}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -43,7 +42,7 @@ func TestStartAtATime(t *testing.T) {
 				s.sendAt(at.Add(time.Duration(i) * time.Second))
 			}
 			o := s.options(&recorder{})
-			o.Start, o.StartTime = AtTime, c.start
+			o.Source.Start, o.Source.StartTime = kafka.AtTime, c.start
 			stop := s.start(o)
 			s.wait("the group has an offset", func() bool { return s.committed() > 0 || c.want == 6 })
 			s.sendAt(at) // older than some, but it comes after the start was chosen
@@ -73,7 +72,7 @@ func TestStartLatestIsBeforeOpenTransactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := s.options(&recorder{})
-	o.Start = Latest
+	o.Source.Start = kafka.Latest
 	stop := s.start(o)
 	s.wait("the start is committed", func() bool { return s.committed() == 3 })
 	if err := client.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
@@ -90,7 +89,7 @@ func TestStartLatestReadsNewPartitionsWhole(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	s.send(10)
 	o := s.options(seen)
-	o.Start, o.WatchInterval = Latest, 500*time.Millisecond
+	o.Source.Start, o.Source.WatchInterval = kafka.Latest, 500*time.Millisecond
 	stop := s.start(o)
 	s.wait("the start is committed", func() bool { return s.committed() == 10 })
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
@@ -98,11 +97,7 @@ func TestStartLatestReadsNewPartitionsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	admin := &kafka.Client{Addr: kafka.TCP(s.kafka.Addrs()...), Transport: s.transport}
-	res, err := admin.CreatePartitions(t.Context(), &kafka.CreatePartitionsRequest{Topics: []kafka.TopicPartitionsConfig{{Name: arrivalsTopic, Count: 2}}})
-	if err := cmp.Or(err, res.Errors[arrivalsTopic]); err != nil {
-		t.Fatal(err)
-	}
+	s.repartition(2)
 	a := arrival("early", "t0")
 	value, err := event.JSON{}.AppendArrival(nil, &a)
 	if err := cmp.Or(err, client.ProduceSync(t.Context(), &kgo.Record{Topic: arrivalsTopic, Partition: 1, Value: value}).FirstErr()); err != nil {

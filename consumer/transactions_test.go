@@ -7,26 +7,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
+	"rivulet/internal/kafka"
 	"rivulet/producer"
 )
 
 // exactlyOnce makes the options of a consumer that delivers in transactions.
 func (s *stack) exactlyOnce(seen *recorder) Options {
 	s.t.Helper()
-	tx, err := producer.NewTransactions(producer.Options{Addr: kafka.TCP(s.kafka.Addrs()...), Transport: s.transport,
-		Predictions: predictionsTopic, DeadLetters: lettersTopic}, producer.TransactionOptions{ID: "g"})
+	sink := s.sink(seen)
+	tx, err := sink.Transactions("g", 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p, err := producer.New(producer.Options{Sink: sink, Transactions: tx, Predictions: predictionsTopic, DeadLetters: lettersTopic})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	o := s.options(seen)
-	o.Path.Deliverer, o.Fencer = tx, tx
+	o.Path.Deliverer, o.Fencer = p, p
 	return o
 }
 
@@ -142,13 +146,13 @@ func TestOffsetsOfAnOpenTransactionAreWaitedFor(t *testing.T) {
 		return nil, errors.New("the process is gone"), true
 	})
 	o := s.exactlyOnce(&recorder{})
-	dead, member := o.Fencer, event.Member{Group: "g", Generation: -1}
-	g, at := named{member}, event.TopicPartition{Topic: arrivalsTopic}
-	if err := dead.Begin(ctx, g, []event.TopicPartition{at}); err != nil {
+	dead, member := o.Fencer, kafka.Member{Group: "g", Generation: -1}
+	g, at := named{member}, kafka.TopicPartition{Topic: arrivalsTopic}
+	if err := dead.Begin(ctx, g, []kafka.TopicPartition{at}); err != nil {
 		t.Fatal(err)
 	}
-	open, err := o.Path.Deliverer.Publish(ctx, event.Batch{Generation: g, Offsets: map[event.TopicPartition]int64{at: 16},
-		Predictions: []event.Prediction{{ID: "n0", Key: []byte("key-0")}}})
+	open, err := o.Path.Deliverer.Publish(ctx, event.Batch{Predictions: []event.Prediction{{ID: "n0", Key: []byte("key-0")}}},
+		kafka.Offsets{at: 16}, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +178,11 @@ func TestOffsetsOfAnOpenTransactionAreWaitedFor(t *testing.T) {
 	s.checkOnce()
 }
 
-type named struct{ member event.Member }
+type named struct{ member kafka.Member }
 
-func (n named) Member() event.Member { return n.member }
+func (n named) Member() kafka.Member { return n.member }
 
-func (named) Commit(context.Context, map[event.TopicPartition]int64) error {
+func (named) Commit(context.Context, kafka.Offsets) error {
 	return errors.New("offsets are committed outside of the transaction")
 }
 
@@ -194,7 +198,7 @@ func TestAZombiePublishesNothing(t *testing.T) {
 	<-h.held
 	// The group forgets the member, and another one takes over.
 	other := s.exactlyOnce(&recorder{})
-	if err := other.Fencer.Begin(t.Context(), nobody, []event.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
+	if err := other.Fencer.Begin(t.Context(), nobody, []kafka.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
 		t.Fatal(err)
 	}
 	close(h.release)

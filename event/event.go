@@ -1,10 +1,6 @@
 package event
 
-import (
-	"context"
-	"errors"
-	"time"
-)
+import "time"
 
 // Arrival is a node that was not in the graph when the model was trained.
 type Arrival struct {
@@ -111,57 +107,15 @@ const (
 	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes, or its key and id than 128 KiB
 )
 
-// Header is one Kafka record header.
-type Header struct {
+// Header is one header of a record. It is an alias of a struct without a name, as the Header of package kafka is, so that both are one
+// type although neither package imports the other.
+type Header = struct {
 	Key   string
 	Value []byte
 }
 
-// TopicPartition names one partition.
-type TopicPartition struct {
-	Topic     string
-	Partition int
-}
-
-// ErrGeneration is wrapped by errors that end a generation of the consumer group but not the consumer: records that it has not
-// committed are read again under the next one.
-var ErrGeneration = errors.New("the generation of the consumer group is over")
-
-// Generation is one generation of the consumer group: the right to commit for the partitions that it assigned.
-type Generation interface {
-	// Commit stores the next offsets to read. It fails if a newer generation has taken over.
-	Commit(ctx context.Context, next map[TopicPartition]int64) error
-	// Member returns the member in whose name a transaction commits offsets.
-	Member() Member
-}
-
-// Member is a member of a consumer group in one generation, as the brokers know it.
-type Member struct {
-	Group      string
-	ID         string
-	Generation int32
-}
-
-// Batch is the output of one micro-batch. It is delivered as a whole: when Offsets are committed, everything in it is durable.
+// Batch is the output of one micro-batch. It is delivered as a whole.
 type Batch struct {
 	Predictions []Prediction
 	DeadLetters []DeadLetter
-	// Offsets are the next offsets to read once the batch is delivered.
-	Offsets    map[TopicPartition]int64
-	Generation Generation
-}
-
-// Delivery is a batch whose predictions and dead letters have been published and whose offsets have not been committed. The
-// caller that receives it calls Commit or Abort, once.
-type Delivery interface {
-	// Commit stores the batch's offsets. If there is a transaction Commit ends it, and the records become visible with the
-	// offsets.
-	Commit(ctx context.Context) error
-	// Abort gives the batch up: its offsets are not committed, and it is read again. If there is a transaction it is
-	// ended at once, even if ctx has ended, and no read-committed reader sees its records; records published without
-	// one stay published.
-	Abort(ctx context.Context) error
-	// Published returns the time at which the brokers acknowledged the step that makes the predictions visible: their
-	// publication, or the end of their transaction. It is zero before that.
-	Published() time.Time
 }

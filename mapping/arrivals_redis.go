@@ -35,7 +35,7 @@ func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, 
 		hi := min(lo+idsPerPipeline, len(all))
 		got, of, err := a.read(ctx, all[lo:hi], epochs)
 		if err != nil {
-			return fmt.Errorf("reading rows of %d arrivals: %w", len(all), err)
+			return fmt.Errorf("reading rows of %d arrivals: %w", len(all), final(err))
 		}
 		for k, arrived := range got {
 			switch at := lo + k; {
@@ -172,7 +172,7 @@ func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived, again [
 	for len(arrived)+len(again) > 0 {
 		n, m := min(len(arrived), idsPerPipeline), min(len(again), idsPerPipeline)
 		if err := a.write(ctx, arrived[:n], again[:m]); err != nil {
-			return fmt.Errorf("writing rows of %d arrivals: %w", n, err)
+			return fmt.Errorf("writing rows of %d arrivals: %w", n, final(err))
 		}
 		arrived, again = arrived[n:], again[m:]
 	}

@@ -154,3 +154,23 @@ func Unavailable(err error) bool {
 // notNow lists the beginnings of answers of a server that cannot serve now. Redirections are among them, because one may be
 // left after the last retry.
 var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ", "ASK ", "max number of clients"}
+
+// refused is an error that whoever tries again meets again.
+type refused struct{ error }
+
+// Unwrap returns the error itself.
+func (r refused) Unwrap() error { return r.error }
+
+// Permanent tells whoever waits for rows that waiting does not help.
+func (refused) Permanent() bool { return true }
+
+// final returns err, as one that is refused if a row is damaged, or rights or the password are wrong.
+func final(err error) error {
+	if errors.Is(err, ErrDamaged) || slices.ContainsFunc(notEver, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) }) {
+		return refused{err}
+	}
+	return err
+}
+
+// notEver are the beginnings of answers to a client that may not do what it asks for, or finds something else than rows.
+var notEver = []string{"NOPERM ", "NOAUTH ", "WRONGPASS ", "WRONGTYPE "}

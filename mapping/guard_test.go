@@ -45,6 +45,18 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
+// An error says whether waiting for rows can help.
+func TestFinal(t *testing.T) {
+	for err, want := range map[error]bool{damaged{io.EOF}: true, serverError("NOPERM no permissions"): true, serverError("WRONGPASS invalid"): true,
+		serverError("WRONGTYPE Operation against a key"): true, io.EOF: false, ErrVanished: false, serverError("OOM command not allowed"): false} {
+		var own interface{ Permanent() bool }
+		marked := final(fmt.Errorf("reading: %w", err))
+		if got := errors.As(marked, &own) && own.Permanent(); got != want || !errors.Is(marked, err) {
+			t.Errorf("%v is permanent: %v, want %v", err, got, want)
+		}
+	}
+}
+
 // opened returns a guard behind a cache of 50 rows, and its log.
 func opened(o GuardOptions) (lookup Lookup, inner *recorded, log *bytes.Buffer) {
 	log = &bytes.Buffer{}

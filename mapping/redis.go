@@ -108,7 +108,7 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error 
 	})
 	for chunk := range slices.Chunk(order, idsPerPipeline) {
 		if err := r.read(ctx, chunk, ids, rows); err != nil {
-			return fmt.Errorf("reading %d mapping rows: %w", len(ids), err)
+			return fmt.Errorf("reading %d mapping rows: %w", len(ids), final(err))
 		}
 	}
 	return nil

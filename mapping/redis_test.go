@@ -160,7 +160,7 @@ func TestRedisDamagedRow(t *testing.T) {
 		table := stored(t, client, prefix, numbered(100, 3))
 		client.HSet(t.Context(), table.key(table.bucket("7")), "7", "\x01")
 		err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2))
-		if err == nil || !strings.Contains(err.Error(), `id "7": row of M: `) {
+		if err == nil || !strings.Contains(err.Error(), `id "7": row of M: `) || !errors.As(err, new(refused)) {
 			t.Errorf("error = %v, want one that names the id", err)
 		}
 		client.Set(t.Context(), table.key(table.bucket("7")), "not a hash", 0)

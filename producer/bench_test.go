@@ -9,27 +9,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
 	"rivulet/internal/devstack"
+	"rivulet/internal/kafka"
 )
 
 // plain commits offsets by themselves, as at-least-once delivery does.
 type plain struct {
-	client *kafka.Client
-	member event.Member
+	reader *kafka.Reader
+	member kafka.Member
 }
 
-func (p plain) Member() event.Member { return p.member }
+func (p plain) Member() kafka.Member { return p.member }
 
-func (p plain) Commit(ctx context.Context, next map[event.TopicPartition]int64) error {
-	topics := make(map[string][]kafka.OffsetCommit)
-	for at, offset := range next {
-		topics[at.Topic] = append(topics[at.Topic], kafka.OffsetCommit{Partition: at.Partition, Offset: offset})
-	}
-	_, err := p.client.OffsetCommit(ctx, &kafka.OffsetCommitRequest{GroupID: p.member.Group, GenerationID: -1, Topics: topics})
-	return err
+func (p plain) Commit(ctx context.Context, next kafka.Offsets) error {
+	return p.reader.Commit(ctx, next)
 }
 
 // BenchmarkDelivery is what delivering a batch costs in both modes, one batch at a time, with topics of four partitions: on
@@ -39,31 +36,42 @@ func BenchmarkDelivery(b *testing.B) {
 		for _, size := range []int{32, 256, 1024} {
 			b.Run(fmt.Sprintf("%s/batch=%d", mode, size), func(b *testing.B) {
 				address, arrivals, predicted := benchTopics(b)
-				transport := &kafka.Transport{MetadataTTL: time.Second}
-				defer transport.CloseIdleConnections()
-				g := plain{&kafka.Client{Addr: kafka.TCP(address), Transport: transport}, event.Member{Group: arrivals, Generation: -1}}
-				tx, err := NewTransactions(Options{Addr: g.client.Addr, Transport: transport, Predictions: predicted, DeadLetters: predicted},
-					TransactionOptions{ID: arrivals})
+				client, err := kafka.Connect(kafka.Options{Brokers: []string{address}})
 				if err != nil {
 					b.Fatal(err)
 				}
-				at := event.TopicPartition{Topic: arrivals}
-				var to publisher = tx.producer
+				defer client.Close()
+				reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: arrivals, Group: arrivals}, kafka.Patience{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				g, at := plain{reader, kafka.Member{Group: arrivals, Generation: -1}}, kafka.TopicPartition{Topic: arrivals}
+				o := Options{Sink: sinkTo(b, address), Predictions: predicted, DeadLetters: predicted}
 				if mode == "exactly_once" {
-					to = tx
-					if err := tx.Begin(b.Context(), g, []event.TopicPartition{at}); err != nil {
+					if o.Transactions, err = o.Sink.Transactions(arrivals, 0); err != nil {
 						b.Fatal(err)
 					}
 				}
-				batch := event.Batch{Predictions: predictions(0, size), Generation: g}
+				p, err := New(o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := p.Begin(b.Context(), g, []kafka.TopicPartition{at}); err != nil {
+					b.Fatal(err)
+				}
+				batch := event.Batch{Predictions: predictions(0, size)}
 				deliverOnce := func(n int) {
-					batch.Offsets = map[event.TopicPartition]int64{at: int64(n)}
-					if err := deliver(b.Context(), to, batch); err != nil {
+					d, err := p.Publish(b.Context(), batch, kafka.Offsets{at: int64(n)}, g)
+					if err == nil {
+						err = d.Commit(b.Context())
+					}
+					if err != nil {
 						b.Fatal(err)
 					}
 				}
 				deliverOnce(0) // connections, coordinators
 				n := 0
+				b.ReportAllocs()
 				for b.Loop() {
 					n++
 					deliverOnce(n * size)
@@ -94,19 +102,26 @@ func benchTopics(b *testing.B) (address, arrivals, predicted string) {
 	}
 	suffix := fmt.Sprintf("-%d", time.Now().UnixNano())
 	arrivals, predicted = "arrivals"+suffix, "predictions"+suffix
-	transport := &kafka.Transport{}
-	client := &kafka.Client{Addr: kafka.TCP(address), Transport: transport, Timeout: time.Minute}
-	_, err := client.CreateTopics(b.Context(), &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{
-		{Topic: arrivals, NumPartitions: 1, ReplicationFactor: 1}, {Topic: predicted, NumPartitions: 4, ReplicationFactor: 1}}})
+	client, err := kgo.NewClient(kgo.SeedBrokers(address))
 	if err != nil {
 		b.Fatal(err)
 	}
+	create := kmsg.NewCreateTopicsRequest()
+	for name, n := range map[string]int32{arrivals: 1, predicted: 4} {
+		topic := kmsg.NewCreateTopicsRequestTopic()
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, n, 1
+		create.Topics = append(create.Topics, topic)
+	}
+	if _, err := create.RequestWith(b.Context(), client); err != nil {
+		b.Fatal(err)
+	}
 	b.Cleanup(func() {
-		_, err := client.DeleteTopics(context.Background(), &kafka.DeleteTopicsRequest{Topics: []string{arrivals, predicted}})
-		if err != nil {
+		remove := kmsg.NewDeleteTopicsRequest()
+		remove.TopicNames = []string{arrivals, predicted}
+		if _, err := remove.RequestWith(context.Background(), client); err != nil {
 			b.Error(err)
 		}
-		transport.CloseIdleConnections()
+		client.Close()
 	})
 	return address, arrivals, predicted
 }

@@ -4,227 +4,81 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math/rand/v2"
-	"net"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/segmentio/kafka-go"
 
 	"rivulet/event"
-)
-
-// Defaults of Options.
-const (
-	DefaultBatchBytes     = 900 << 10
-	DefaultRequestTimeout = 30 * time.Second
+	"rivulet/internal/kafka"
 )
 
 // Options say where a Producer publishes, and how.
 type Options struct {
-	// Addr is the cluster, as kafka.TCP gives it; Transport its connections (kafka.Transport), TLS and SASL included. Its
-	// MetadataTTL bounds how long a change of leaders goes unnoticed.
-	Addr      net.Addr
-	Transport kafka.RoundTripper
+	// Sink publishes at least once; Transactions, if it is not nil, exactly once. It must be of the same sink.
+	Sink         *kafka.Sink
+	Transactions *kafka.Transactions
 	// Predictions and DeadLetters are the topics of what a batch leaves behind.
 	Predictions, DeadLetters string
 	// Codec is the wire form of predictions; nil means JSON.
 	Codec event.Codec
-	// Compression of the record batches; 0 means none.
-	Compression kafka.Compression
-	// BatchBytes is the largest record batch before compression; 0 means DefaultBatchBytes. It must be less than the
-	// topics' max.message.bytes (1 MiB by Kafka's default).
-	BatchBytes int
-	// RequestTimeout is how long the brokers may take to replicate a request; 0 means DefaultRequestTimeout.
-	RequestTimeout time.Duration
-	// OnRetry, if not nil, is told of each attempt that failed and will be repeated; several goroutines may call it.
-	OnRetry func(err error)
-	// Logger is told when publishing has to wait, and when it goes on; nil means none.
-	Logger *slog.Logger
-	// Clock may be nil: the machine's. Rand gives numbers in [0,1) that spread the pauses; nil means a random source.
-	Clock Clock
-	Rand  func() float64
 }
 
-// Clock is where the pauses between attempts, and the timestamps of records, are taken from.
-type Clock interface {
-	Now() time.Time
-	// NewTimer returns a channel that is sent to once, d from now, and a function that releases the timer.
-	NewTimer(d time.Duration) (fired <-chan time.Time, stop func())
-}
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
-	t := time.NewTimer(d)
-	return t.C, func() { t.Stop() }
-}
-
-// Producer publishes batches. It may be used by several goroutines at once.
+// Producer publishes batches. Without transactions several goroutines may use it at once.
 type Producer struct {
-	opts    Options
-	client  kafka.Client
-	scratch sync.Pool // *shipment
-	turn    atomic.Uint32
-	waiting outage
+	opts Options
+	to   publisher
 }
 
-// New returns a producer. It opens no connection.
+// publisher is a way to make a shipment durable: a [kafka.Sink] or its [kafka.Transactions].
+type publisher interface {
+	Publish(ctx context.Context, s *kafka.Shipment, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
+}
+
+// New returns a producer.
 func New(opts Options) (*Producer, error) {
-	if opts.Addr == nil || opts.Transport == nil {
-		return nil, errors.New("producer: Addr and Transport must be set")
+	if opts.Sink == nil {
+		return nil, errors.New("producer: Sink must be set")
 	}
 	if opts.Codec == nil {
 		opts.Codec = event.JSON{}
 	}
-	if opts.BatchBytes == 0 {
-		opts.BatchBytes = DefaultBatchBytes
+	p := &Producer{opts: opts, to: opts.Sink}
+	if opts.Transactions != nil {
+		p.to = opts.Transactions
 	}
-	if opts.BatchBytes < 0 {
-		return nil, fmt.Errorf("producer: BatchBytes is %d, want 0 or more", opts.BatchBytes)
-	}
-	if opts.RequestTimeout == 0 {
-		opts.RequestTimeout = DefaultRequestTimeout
-	}
-	if opts.RequestTimeout < time.Millisecond {
-		return nil, fmt.Errorf("producer: RequestTimeout is %v, want 1ms or more", opts.RequestTimeout)
-	}
-	if opts.Compression != 0 && opts.Compression.Codec() == nil {
-		return nil, fmt.Errorf("producer: Compression is %d, which names no codec", opts.Compression)
-	}
-	if opts.Clock == nil {
-		opts.Clock = systemClock{}
-	}
-	if opts.Rand == nil {
-		opts.Rand = rand.Float64
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opts.OnRetry == nil {
-		opts.OnRetry = func(error) {}
-	}
-	p := &Producer{opts: opts, client: kafka.Client{Addr: opts.Addr, Transport: opts.Transport}}
-	p.scratch.New = func() any { return new(shipment) }
 	return p, nil
 }
 
-// Publish publishes the predictions and dead letters of a batch. When it returns a delivery, all in-sync replicas have them; its
-// Commit commits the batch's offsets. It may be called again with a batch that failed.
-func (p *Producer) Publish(ctx context.Context, b event.Batch) (event.Delivery, error) {
-	s, err := p.pack(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.post(ctx, s); err != nil {
-		return nil, err
-	}
-	return &published{offsets: b.Offsets, generation: b.Generation, at: p.opts.Clock.Now()}, nil
-}
-
-// published is a batch that the brokers have acknowledged.
-type published struct {
-	offsets    map[event.TopicPartition]int64
-	generation event.Generation
-	at         time.Time
-}
-
-// Commit commits the offsets of the batch under its generation, if it has any.
-func (d *published) Commit(ctx context.Context) error {
-	if len(d.offsets) == 0 {
+// Begin is called once a generation, before the offsets of its partitions are read. With transactions it ends those of all who
+// wrote for these partitions before ([kafka.Transactions.Begin]); without them there is nothing to do.
+func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kafka.TopicPartition) error {
+	if p.opts.Transactions == nil {
 		return nil
 	}
-	if err := d.generation.Commit(ctx, d.offsets); err != nil {
-		return fmt.Errorf("committing offsets: %w", err)
-	}
-	return nil
+	return p.opts.Transactions.Begin(ctx, by, assigned)
 }
 
-// Abort has nothing to do: what was published stays, and is published again, as its offsets are not committed.
-func (d *published) Abort(context.Context) error { return nil }
-
-// Published returns when the brokers had acknowledged everything.
-func (d *published) Published() time.Time { return d.at }
-
-// Record is a record to publish.
-type Record struct {
-	Key, Value []byte
-	Headers    []event.Header
-	// Time is the record's timestamp; zero means now.
-	Time time.Time
-}
-
-// Send appends records to a topic, by the same rules as Publish. It is for whoever makes arrivals.
-func (p *Producer) Send(ctx context.Context, topic string, records []Record) error {
-	s := p.shipment()
-	lane, err := p.lane(ctx, topic)
-	if err != nil {
-		return fmt.Errorf("publishing to %s: %w", topic, err)
-	}
-	now := p.opts.Clock.Now()
-	for i := range records {
-		r := &records[i]
-		at := r.Time
-		if at.IsZero() {
-			at = now
-		}
-		s.add(lane.forKey(r.Key), r.Key, r.Value, r.Headers, at)
-	}
-	return p.post(ctx, s)
-}
-
-// post writes a shipment outside of any transaction.
-func (p *Producer) post(ctx context.Context, s *shipment) error {
-	if err := s.seal(p.opts.Compression, nil); err != nil {
-		return err
-	}
-	if err := p.ship(ctx, s); err != nil {
-		return err
-	}
-	p.scratch.Put(s)
-	return nil
-}
-
-// shipment returns an empty shipment. It goes back to the pool only when everything was acknowledged: after an error a
-// connection may still be reading its memory.
-func (p *Producer) shipment() *shipment {
-	s := p.scratch.Get().(*shipment)
-	s.reset(p.opts.BatchBytes)
-	return s
-}
-
-// pack encodes a batch into record batches.
-func (p *Producer) pack(ctx context.Context, b event.Batch) (*shipment, error) {
-	s := p.shipment()
+// Publish publishes the predictions and dead letters of a batch, and with transactions its offsets; the delivery's Commit commits
+// them. It may be called again with a batch that failed: after an error of transactions under another generation.
+func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
+	s := p.opts.Sink.Shipment()
 	if err := p.packPredictions(ctx, s, b.Predictions); err != nil {
-		return nil, fmt.Errorf("publishing to %s: %w", p.opts.Predictions, err)
+		return nil, err
 	}
 	if err := p.packDeadLetters(ctx, s, b.DeadLetters); err != nil {
-		return nil, fmt.Errorf("publishing to %s: %w", p.opts.DeadLetters, err)
+		return nil, err
 	}
-	return s, nil
+	return p.to.Publish(ctx, s, next, by)
 }
 
-// packPredictions encodes predictions into the record batches of their partitions.
-func (p *Producer) packPredictions(ctx context.Context, s *shipment, predictions []event.Prediction) error {
-	if len(predictions) == 0 {
-		return nil
-	}
-	lane, err := p.lane(ctx, p.opts.Predictions)
-	if err != nil {
-		return err
-	}
-	now := p.opts.Clock.Now()
+// packPredictions adds predictions under the keys of their arrivals.
+func (p *Producer) packPredictions(ctx context.Context, s *kafka.Shipment, predictions []event.Prediction) (err error) {
 	for i := range predictions {
 		pr := &predictions[i]
-		if s.value, err = p.opts.Codec.AppendPrediction(s.value[:0], pr); err != nil {
+		if s.Scratch, err = p.opts.Codec.AppendPrediction(s.Scratch[:0], pr); err != nil {
 			return fmt.Errorf("encoding the prediction of %.80q: %w", pr.ID, err)
 		}
-		s.add(lane.forKey(pr.Key), pr.Key, s.value, event.PredictionHeaders(pr, p.opts.Codec.ContentType()), now)
+		r := kafka.Record{Key: pr.Key, Value: s.Scratch, Headers: event.PredictionHeaders(pr, p.opts.Codec.ContentType())}
+		if err := s.Add(ctx, p.opts.Predictions, &r); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -235,45 +89,38 @@ const HeaderValueBytes = "rivulet-value-bytes"
 
 // packDeadLetters adds dead letters as they came. One that is larger than a record batch keeps its headers and loses
 // its value, and a key of that size too: it is still to be found by its source, and never stops the stream.
-func (p *Producer) packDeadLetters(ctx context.Context, s *shipment, letters []event.DeadLetter) error {
-	if len(letters) == 0 {
-		return nil
-	}
-	lane, err := p.lane(ctx, p.opts.DeadLetters)
-	if err != nil {
-		return err
-	}
-	now := p.opts.Clock.Now()
+func (p *Producer) packDeadLetters(ctx context.Context, s *kafka.Shipment, letters []event.DeadLetter) error {
 	for i := range letters {
-		d := &letters[i]
-		key, value, headers := fit(d, p.opts.BatchBytes)
-		s.add(lane.forKey(d.Key), key, value, headers, now)
+		r := fit(&letters[i], kafka.BatchBytes)
+		if err := s.Add(ctx, p.opts.DeadLetters, &r); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// fit returns what of a dead letter fits into a record batch of limit bytes.
-func fit(d *event.DeadLetter, limit int) (key, value []byte, headers []event.Header) {
+// fit returns the parts of a dead letter that fit into a record batch of limit bytes.
+func fit(d *event.DeadLetter, limit int) (r kafka.Record) {
 	const room = 4 << 10 // for the batch's header and the headers that a dead letter gets
 	own := 0
 	for _, h := range d.Headers {
 		own += len(h.Key) + len(h.Value)
 	}
-	key, value = d.Key, d.Value
 	left := limit - room
 	letter := *d
 	if own > left {
 		letter.Headers, own = nil, 0
 	}
 	left -= own
-	if len(key) > left {
-		key = nil
+	if len(d.Key) <= left {
+		r.Key = d.Key
 	}
-	left -= len(key)
-	headers = letter.RecordHeaders()
-	if len(value) > left {
-		headers = append(headers, event.Header{Key: HeaderValueBytes, Value: fmt.Append(nil, len(value))})
-		value = nil
+	left -= len(r.Key)
+	r.Headers = letter.RecordHeaders()
+	if len(d.Value) > left {
+		r.Headers = append(r.Headers, event.Header{Key: HeaderValueBytes, Value: fmt.Append(nil, len(d.Value))})
+	} else {
+		r.Value = d.Value
 	}
-	return key, value, headers
+	return r
 }

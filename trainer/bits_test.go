@@ -72,8 +72,10 @@ func artifactSum(t *testing.T, name string) string {
 	} else {
 		d = realSet(t, name)
 	}
+	o := Defaults()
+	o.Costs = false
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, mustTrain(t, d, Defaults()).Bundle); err != nil {
+	if err := artifact.Write(dir, mustTrain(t, d, o).Bundle); err != nil {
 		t.Fatal(err)
 	}
 	manifest, err := os.ReadFile(filepath.Join(dir, "manifest.json"))

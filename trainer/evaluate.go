@@ -207,6 +207,15 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	} {
 		of.Mean = value
 	}
+	if t.options.Costs {
+		d.costs(&r, predictor, set)
+	}
+	t.whole.keepRow(r)
+	return r
+}
+
+// costs measures the time of a batch and the memory of inference.
+func (d *deployment) costs(r *eval.Result, predictor *infer.Predictor, set *eval.Set) {
 	r.MsPerBatch = eval.Time(predictor, set)
 	if d.pass != nil {
 		whole := *predictor
@@ -220,8 +229,6 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	if d.near != nil && d.spreading == nil {
 		r.MsPerBatchNear = eval.Time(plain(d.near()), set)
 	}
-	t.whole.keepRow(r)
-	return r
 }
 
 // uncalibrated are the probabilities of an answer at temperature 1.

@@ -16,7 +16,7 @@ import (
 
 // Several models share one M and one artifact; each is measured in every setting, and through S it stays near itself on T.
 func TestSection5SeveralModelsShareOneM(t *testing.T) {
-	o := Defaults()
+	o := options(24)
 	o.Models, o.Hidden, o.Nodes = []string{"gcn", "sgc", "sage", "appnp", "cheby"}, 16, 24
 	out, err := Train(t.Context(), small(t, dataset.BagOfWords), o, created, Silent{})
 	if err != nil {

@@ -38,6 +38,8 @@ type Options struct {
 	Seed uint64
 	// Batch is the number of nodes of a batch in evaluation.
 	Batch int
+	// Costs has evaluation measure time and memory of inference, too. It takes about as long as the rest of evaluation.
+	Costs bool
 	// Weights are models that are W_O as they are, by name, instead of being fitted. They must be for the data's features and
 	// classes, and for features of no other scale than Preprocess says: the global scale is 1 then.
 	Weights map[string]infer.Model
@@ -58,7 +60,7 @@ type Options struct {
 
 // Defaults are the options of a run in which nothing is said.
 func Defaults() Options {
-	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto, Entries: 4, Batch: 1000, Means: true}
+	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto, Entries: 4, Batch: 1000, Costs: true, Means: true}
 }
 
 // Validate checks ranges; the error names the option and its value.

@@ -40,7 +40,7 @@ func TestSection9OnRealGraphs(t *testing.T) {
 			mean := map[string]float64{}
 			for seed := range uint64(c.seeds) {
 				o := Defaults()
-				o.Nodes, o.Seed = c.nodes, seed
+				o.Nodes, o.Seed, o.Costs = c.nodes, seed, false
 				out := mustTrain(t, d, o)
 				for _, mode := range modes {
 					for _, setting := range []string{eval.OtoO, eval.OtoS} {

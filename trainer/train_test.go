@@ -52,7 +52,7 @@ func partly(d *dataset.Dataset) *dataset.Dataset {
 
 func options(nodes int) Options {
 	o := Defaults()
-	o.Nodes, o.Batch = nodes, 100
+	o.Nodes, o.Batch, o.Costs = nodes, 100, false
 	return o
 }
 
@@ -149,7 +149,9 @@ func find(t testing.TB, results []eval.Result, setting string, shared bool, batc
 
 // Sections 5 and 6 name the deployments; each is there in graph and in node batches, and the bundle has them as metrics.
 func TestSection8ResultsAreComplete(t *testing.T) {
-	out := mustTrain(t, small(t, dataset.BagOfWords), options(15))
+	o := options(15)
+	o.Costs = true
+	out := mustTrain(t, small(t, dataset.BagOfWords), o)
 	var got []string
 	for _, r := range out.Results {
 		name := r.Setting

@@ -21,6 +21,7 @@ import (
 func demoCommand() *cobra.Command {
 	o := demo.Options{Train: trainer.Defaults(), Mode: config.ModeNode, Batch: 256, Linger: 5 * time.Millisecond, Partitions: 4}
 	o.Train.Means = false // nobody adds a model later
+	o.Train.Costs = false // the demo measures the stream
 	var asJSON, grow bool
 	var from string
 	cmd := &cobra.Command{

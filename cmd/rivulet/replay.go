@@ -68,17 +68,13 @@ func toTopic(cmd *cobra.Command, d *dataset.Dataset, codec event.Codec, o replay
 	if err != nil {
 		return err
 	}
-	compression, err := app.Compression(cfg.Kafka.Compression)
+	client, err := app.ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
 	if err != nil {
 		return err
 	}
-	transport, err := app.Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
-	if err != nil {
-		return err
-	}
-	defer transport.CloseIdleConnections()
+	defer client.Close()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, compression, transport, log)
+	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, cfg.Kafka.Compression, log)
 	if err != nil {
 		return err
 	}

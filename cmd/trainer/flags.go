@@ -22,6 +22,7 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
 	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
+	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
 }
 
 // learnFlags are those of the method learned (and gcond): what differs from mcond.Defaults.

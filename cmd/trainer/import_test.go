@@ -76,7 +76,7 @@ func accuracies(t *testing.T, out, model string) map[string]float64 {
 // second model joins that artifact without the data and is served by it.
 func TestImport(t *testing.T) {
 	dir := t.TempDir()
-	trained := run(t, "train --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+"/trained"+importData)
+	trained := run(t, "train --costs=false --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+"/trained"+importData)
 	of, err := artifact.Read(dir + "/trained")
 	if err != nil {
 		t.Fatal(err)
@@ -144,8 +144,8 @@ func bits(params []infer.Param) (out []byte) {
 
 func TestImportRefuses(t *testing.T) {
 	dir := t.TempDir()
-	run(t, "train --preprocess none --out "+dir+"/sgc"+importData)
-	run(t, "train --preprocess none --means=false --out "+dir+"/bare"+importData)
+	run(t, "train --costs=false --preprocess none --out "+dir+"/sgc"+importData)
+	run(t, "train --costs=false --preprocess none --means=false --out "+dir+"/bare"+importData)
 	sgc := stateDict(t, readArtifact(t, dir+"/sgc").Models[0], "", "")
 	line := "import --out " + dir + "/out --weights " + sgc + " --model "
 	for want, line := range map[string]string{

@@ -12,7 +12,7 @@ import (
 
 func TestWrongFlagsAreNamed(t *testing.T) {
 	occupied := t.TempDir()
-	if _, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--out", filepath.Join(occupied, "first")); err != nil {
+	if _, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--costs=false", "--out", filepath.Join(occupied, "first")); err != nil {
 		t.Fatal(err)
 	}
 	for want, line := range map[string]string{
@@ -71,7 +71,7 @@ func TestTrainJSON(t *testing.T) {
 // Method learned says how it went, and its flags change the run; they are refused for methods that do not read them.
 func TestTrainLearned(t *testing.T) {
 	run := func(line string) (string, error) {
-		return harness.Execute(root(), append(strings.Fields("train --preset small --preset-nodes 600 --nodes 12 --out "+filepath.Join(t.TempDir(), "a")), strings.Fields(line)...)...)
+		return harness.Execute(root(), append(strings.Fields("train --preset small --preset-nodes 600 --nodes 12 --costs=false --out "+filepath.Join(t.TempDir(), "a")), strings.Fields(line)...)...)
 	}
 	type outcome struct {
 		Learned struct {
@@ -121,7 +121,7 @@ func TestEval(t *testing.T) {
 	dir := t.TempDir()
 	csv, markdown := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.md")
 	out, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "solved,random", "--ratios", "0.02,0.04", "--seeds", "0,1",
-		"--calibrations", "none", "--json", "--csv", csv, "--markdown", markdown)
+		"--calibrations", "none", "--costs=false", "--json", "--csv", csv, "--markdown", markdown)
 	if err != nil {
 		t.Fatal(err)
 	}

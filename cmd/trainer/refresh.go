@@ -41,6 +41,7 @@ type refreshFlags struct {
 
 func refreshCommand() *cobra.Command {
 	f := &refreshFlags{run: trainer.Defaults()}
+	f.run.Costs = false // a refresh compares accuracies
 	cmd := &cobra.Command{
 		Use:   "refresh --from FILE|kafka:TOPIC --data DIR --out DIR",
 		Short: "Train anew on the graph with what has arrived, and publish where that is no worse",

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/dataset"
@@ -134,7 +132,7 @@ func mustRun(t *testing.T, dir, line string) {
 func TestRefreshFromFiles(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, arrivals, labels)
-	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5 --coverage 0.9 --means=false")
+	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5 --coverage 0.9 --means=false")
 	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first --out {}/second --data-out {}/later")
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +198,7 @@ func TestRefreshFromKafka(t *testing.T) {
 	}
 	defer redis.Close()
 	produce(t, broker.Addr(), arrivals[:200], labels)
-	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 40")
+	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 40")
 	mustRun(t, dir, "publish --artifact {}/first --redis "+redis.URL())
 	line := "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + broker.Addr() + " --publish --redis " + redis.URL()
 	o, err := runRefresh(t, dir, line+" --data {}/data --out {}/second --data-out {}/later")
@@ -229,13 +227,13 @@ func produce(t *testing.T, broker string, arrivals []event.Arrival, labels []eve
 	t.Helper()
 	brokers := config.Default[config.Refresh]().Kafka.Brokers
 	brokers.Brokers = []string{broker}
-	transport, err := app.Transport(brokers)
+	client, err := app.ConnectKafka(brokers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer transport.CloseIdleConnections()
+	defer client.Close()
 	topic := func(name string) *replay.Topic {
-		topic, err := replay.NewTopic(brokers.Brokers, name, kafka.Gzip, transport, nil)
+		topic, err := replay.NewTopic(client, name, "gzip", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

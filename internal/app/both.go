@@ -2,7 +2,7 @@ package app
 
 import (
 	"rivulet/consumer"
-	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 // both tells two observers; the second may be nil.
@@ -27,13 +27,13 @@ func (p pair) DeadLetter(reason string) {
 	}
 }
 
-func (p pair) Lag(tp event.TopicPartition, lag int64) {
+func (p pair) Lag(tp kafka.TopicPartition, lag int64) {
 	for _, o := range p {
 		o.Lag(tp, lag)
 	}
 }
 
-func (p pair) Rebalance(assigned []event.TopicPartition) {
+func (p pair) Rebalance(assigned []kafka.TopicPartition) {
 	for _, o := range p {
 		o.Rebalance(assigned)
 	}

@@ -30,7 +30,7 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		}
 		report(r)
 	}
-	k := check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, ClientID: cfg.Kafka.ClientID, TLS: secure, SASL: who,
+	k := check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, ClientID: cfg.Kafka.ClientID, TLS: secure, Login: who,
 		Username: cfg.Kafka.SASL.Username, Principal: principal(cfg.Kafka.Brokers, secure), Group: cfg.Kafka.Group,
 		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions, cfg.Kafka.Topics.DeadLetters},
 		Timeout: checkTimeout}

@@ -1,15 +1,15 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"sync"
 
-	"github.com/segmentio/kafka-go"
-
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
 	"rivulet/producer"
 )
@@ -61,11 +61,11 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		insider.Inside(observer, from.name)
 		following = insider.FollowsLabels
 	}
-	c, transport, err := newConsumer(cfg, from, log, both(observer, also))
+	c, client, err := newConsumer(cfg, from, log, both(observer, also))
 	if err != nil {
 		return err
 	}
-	defer transport.CloseIdleConnections()
+	defer client.Close()
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	background.start(ctx, func(ctx context.Context) error {
@@ -90,45 +90,31 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 }
 
 // newConsumer wires the path of a record.
-func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, observer consumer.Observer) (*consumer.Consumer, *kafka.Transport, error) {
-	compression, err := Compression(cfg.Kafka.Compression)
-	if err != nil {
-		return nil, nil, err
-	}
+func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, observer consumer.Observer) (*consumer.Consumer, *kafka.Client, error) {
 	in, err := codec("input.format", cfg.Input.Format)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := codec("output.format", cfg.Output.Format)
-	if err != nil {
-		return nil, nil, err
-	}
 	topics := cfg.Kafka.Topics
-	transport, err := Transport(cfg.Kafka.Brokers, topics.Arrivals, topics.Predictions, topics.DeadLetters)
+	client, err := ConnectKafka(cfg.Kafka.Brokers, topics.Arrivals, topics.Predictions, topics.DeadLetters)
 	if err != nil {
 		return nil, nil, err
 	}
-	dialer, err := dialer(cfg.Kafka.Brokers)
+	deliver, err := newProducer(cfg, client, kafka.Patience{Observer: observer, Logger: log})
 	if err != nil {
 		return nil, nil, err
 	}
-	start := consumer.Start(cfg.Kafka.StartOffset)
+	start := kafka.Start(cfg.Kafka.StartOffset)
 	if !cfg.Kafka.StartTime().IsZero() {
-		start = consumer.AtTime
-	}
-	deliver, fence, err := deliverer(cfg, producer.Options{Addr: kafka.TCP(cfg.Kafka.Brokers.Brokers...), Transport: transport,
-		Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Codec: out, Compression: compression,
-		OnRetry: func(err error) { observer.Retry(consumer.StagePublish, err) }, Logger: log})
-	if err != nil {
-		return nil, nil, err
+		start = kafka.AtTime
 	}
 	c, err := consumer.New(consumer.Options{
-		Brokers: cfg.Kafka.Brokers.Brokers, Transport: transport, Dialer: dialer,
-		Group: cfg.Kafka.Group, Topics: []string{topics.Arrivals}, Start: start, StartTime: cfg.Kafka.StartTime(),
+		Kafka: client,
+		Source: kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{topics.Arrivals}, Start: start,
+			StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
+			SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3},
 		BatchSize: cfg.Batch.Size, BatchLinger: cfg.Batch.Linger,
-		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
-		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3,
-		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: fence,
+		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver,
 		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
 			Limits:   consumer.Limits{Edges: cfg.Limits.Edges, RecordBytes: int(cfg.Limits.RecordBytes)},
 			Output:   output(cfg.Output),
@@ -136,7 +122,27 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 			Observer: observer},
 		Logger: log,
 	})
-	return c, transport, err
+	return c, client, err
+}
+
+// newProducer wires what delivers batches.
+func newProducer(cfg config.Consumer, client *kafka.Client, wait kafka.Patience) (*producer.Producer, error) {
+	out, err := codec("output.format", cfg.Output.Format)
+	if err != nil {
+		return nil, err
+	}
+	sink, err := kafka.NewSink(client, cfg.Kafka.Compression, wait)
+	if err != nil {
+		return nil, err
+	}
+	o := producer.Options{Sink: sink, Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Codec: out}
+	if cfg.Delivery == config.ExactlyOnce {
+		o.Transactions, err = sink.Transactions(cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group), cfg.Kafka.TransactionTimeout)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return producer.New(o)
 }
 
 // services are what runs beside the consumer.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -25,6 +25,7 @@ import (
 	"rivulet/event"
 	"rivulet/internal/devstack"
 	"rivulet/internal/harness"
+	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
 )
 
@@ -64,12 +65,12 @@ func run(t *testing.T, cfg config.Consumer) (end func() error) {
 // send publishes arrivals as replay does, with the connection settings of a consumer.
 func send(t *testing.T, cfg config.Consumer, ids []string) {
 	t.Helper()
-	transport, err := Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer transport.CloseIdleConnections()
-	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, transport, slog.New(slog.DiscardHandler))
+	defer client.Close()
+	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,12 +129,8 @@ func TestWaysToConnect(t *testing.T) {
 			if err := end(); err != nil {
 				t.Error(err)
 			}
-			want, err := Compression(c.compression)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := stored(t, k, cfg); got != want {
-				t.Errorf("predictions are stored as %v, want %v", got, want)
+			if got := stored(t, k, cfg); got != c.compression {
+				t.Errorf("predictions are stored as %v, want %v", got, c.compression)
 			}
 		})
 	}
@@ -149,7 +146,7 @@ func await(t *testing.T, done func() bool) {
 }
 
 // stored is the compression of the first prediction, as another client of Kafka reads it.
-func stored(t *testing.T, k *devstack.Kafka, cfg config.Consumer) kafka.Compression {
+func stored(t *testing.T, k *devstack.Kafka, cfg config.Consumer) string {
 	t.Helper()
 	opts := []kgo.Opt{kgo.SeedBrokers(k.Addrs()...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions)}
 	if cfg.Kafka.TLS.Enabled {
@@ -178,7 +175,7 @@ func stored(t *testing.T, k *devstack.Kafka, cfg config.Consumer) kafka.Compress
 	if err := fetched.Err(); err != nil || fetched.NumRecords() == 0 {
 		t.Fatalf("read %d predictions, %v", fetched.NumRecords(), err)
 	}
-	return kafka.Compression(fetched.Records()[0].Attrs.CompressionType())
+	return []string{"none", "gzip", "snappy", "lz4", "zstd"}[fetched.Records()[0].Attrs.CompressionType()]
 }
 
 // What does not mend by itself ends the consumer, with an error that says what it is.
@@ -206,7 +203,7 @@ func TestRefusalsEndTheConsumer(t *testing.T) {
 			return nil, nil, false
 		}
 		refusal := r.ResponseKind().(*kmsg.SASLAuthenticateResponse)
-		refusal.ErrorCode = int16(kafka.SASLAuthenticationFailed)
+		refusal.ErrorCode = kerr.SaslAuthenticationFailed.Code
 		return refusal, nil, true
 	})
 	all, ids := pinnedConfig(t, k.Addrs()...)
@@ -217,7 +214,7 @@ func TestRefusalsEndTheConsumer(t *testing.T) {
 		want           error
 		text           string
 	}{
-		{"all", "other", kafka.SASLAuthenticationFailed, ""},
+		{"all", "other", kafka.Error(kerr.SaslAuthenticationFailed.Code), ""},
 		{"no-input", "word", kafka.TopicAuthorizationFailed, names.Arrivals},
 		{"no-group", "word", kafka.GroupAuthorizationFailed, "rivulet"},
 		{"no-output", "word", kafka.TopicAuthorizationFailed, names.Predictions},
@@ -246,7 +243,7 @@ func TestWrongFilesAreNamed(t *testing.T) {
 		"kafka.sasl.password_file: open":                       {SASL: with(login, "none")},
 		"kafka.sasl.password_file is \"" + empty + "\": it is": {SASL: with(login, empty)},
 	} {
-		if _, err := Transport(b); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ConnectKafka(b); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -261,12 +258,12 @@ func with(s config.KafkaSASL, file string) config.KafkaSASL {
 func TestAPasswordIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "password")
 	l := login{config.KafkaSASL{Mechanism: "plain", Username: "me", PasswordFile: file}}
-	for _, password := range []string{"first", "second"} {
-		if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
+	for _, want := range []string{"first", "second"} {
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, state, err := l.Start(t.Context()); err != nil || !strings.HasSuffix(string(state), "\x00"+password) {
-			t.Errorf("%q, %v, want %s", state, err, password)
+		if username, password, err := l.Credentials(); err != nil || username != "me" || password != want || l.Mechanism() != kafka.Plain {
+			t.Errorf("%s as %q with %q, %v, want %s", l.Mechanism(), username, password, err, want)
 		}
 	}
 }

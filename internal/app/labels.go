@@ -6,8 +6,8 @@ import (
 	"log/slog"
 
 	"rivulet/config"
-	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 // labelSink is told of labels.
@@ -18,13 +18,13 @@ type labelSink interface {
 
 // followLabels reads the topic of labels until ctx ends. started, if not nil, is called when reading begins.
 func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to labelSink, started func()) error {
-	r, end, err := openReader(cfg.Kafka.Brokers, consumer.ReaderOptions{Topic: cfg.Labels.Topic,
-		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait, Logger: log})
+	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
+		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, log)
 	if err != nil {
 		return err
 	}
 	defer end()
-	err = r.Follow(ctx, started, func(rec consumer.Record) {
+	err = r.Follow(ctx, started, func(rec kafka.Record) {
 		var l event.Label
 		codec, ok := event.ForContentType(event.ContentTypeOf(rec.Headers))
 		if !ok || codec.DecodeLabel(rec.Value, &l) != nil {

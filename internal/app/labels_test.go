@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/config"
 	"rivulet/event"
@@ -28,12 +28,15 @@ func TestFollowLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer broker.Close()
-	w := &kafka.Writer{Addr: kafka.TCP(broker.Addr()), Topic: "labels", Balancer: &kafka.RoundRobin{}, BatchTimeout: time.Millisecond}
+	w, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.DefaultProduceTopic("labels"), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer w.Close()
 	send := func(values ...string) {
 		t.Helper()
 		for _, v := range values {
-			if err := w.WriteMessages(t.Context(), kafka.Message{Value: []byte(v)}); err != nil {
+			if err := w.ProduceSync(t.Context(), kgo.StringRecord(v)).FirstErr(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -58,8 +61,8 @@ func TestFollowLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.WriteMessages(t.Context(), kafka.Message{Value: binary,
-		Headers: []kafka.Header{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}}); err != nil {
+	if err := w.ProduceSync(t.Context(), &kgo.Record{Value: binary,
+		Headers: []kgo.RecordHeader{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 	send(`{"id":"named","class_name":"x"}`, `nonsense`)

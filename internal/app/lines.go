@@ -10,6 +10,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 // LineOptions say how JSON lines are predicted.
@@ -32,7 +33,7 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 		return 0, 0, err
 	}
 	in := bufio.NewReaderSize(r, 1<<20)
-	var records []consumer.Record
+	var records []kafka.Record
 	flush := func(line int64) error {
 		if len(records) == 0 {
 			return nil
@@ -50,7 +51,7 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 			return out.predicted, out.dead, fmt.Errorf("reading line %d: %w", line, readErr)
 		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			records = append(records, consumer.Record{Value: text, Source: event.Source{Offset: line}})
+			records = append(records, kafka.Record{Value: text, Position: kafka.Position{Offset: line}})
 		}
 		if len(records) == o.Batch || readErr == io.EOF {
 			if err := flush(line); err != nil {
@@ -73,7 +74,7 @@ type lineWriter struct {
 }
 
 // Publish writes the predictions of a batch; there is nothing to commit.
-func (l *lineWriter) Publish(_ context.Context, b event.Batch) (event.Delivery, error) {
+func (l *lineWriter) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
 	for i := range b.DeadLetters {
 		l.dead++
 		if l.rejected != nil {

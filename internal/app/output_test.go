@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
@@ -138,12 +138,12 @@ func streamUntil(t *testing.T, cfg config.Consumer, arrivals []event.Arrival, to
 	log := slog.New(slog.DiscardHandler)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	transport, err := Transport(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer transport.CloseIdleConnections()
-	topic, err := replay.NewTopic(cfg.Kafka.Brokers.Brokers, cfg.Kafka.Topics.Arrivals, 0, transport, log)
+	defer client.Close()
+	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, "", log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,24 +153,28 @@ func streamUntil(t *testing.T, cfg config.Consumer, arrivals []event.Arrival, to
 	running, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- RunConsumer(running, cfg, log, nil) }()
-	r := kafka.NewReader(kafka.ReaderConfig{Brokers: cfg.Kafka.Brokers.Brokers, Topic: cfg.Kafka.Topics.Predictions, MaxWait: 50 * time.Millisecond})
-	published := make([]event.Prediction, total)
+	r, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions), kgo.FetchMaxWait(50*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var published []event.Prediction
 	var errs []error
-	for i := 0; i < len(published) && len(errs) == 0; i++ {
-		m, err := r.ReadMessage(ctx)
-		if err == nil && len(m.Headers) == 0 { // the end of a transaction
-			i--
-			continue
-		}
-		if err == nil {
-			err = (event.JSON{}).DecodePrediction(m.Value, &published[i])
-		}
-		if err != nil {
+	for len(published) < total && len(errs) == 0 {
+		fetches := r.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
 			errs = append(errs, err)
 		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			var p event.Prediction
+			if err := (event.JSON{}).DecodePrediction(r.Value, &p); err != nil {
+				errs = append(errs, err)
+			}
+			published = append(published, p)
+		})
 	}
 	stop()
-	if err := errors.Join(append(errs, <-done, r.Close())...); err != nil {
+	if err := errors.Join(append(errs, <-done)...); err != nil {
 		t.Fatal(err)
 	}
 	return published

@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/config"
-	"rivulet/consumer"
+	"rivulet/internal/kafka"
 )
 
 // Services opens connections as settings say.
@@ -17,21 +17,20 @@ type Services struct {
 }
 
 // Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.
-func (s Services) Reader(topic, group string) (r *consumer.Reader, end func(), err error) {
-	return openReader(s.Brokers, consumer.ReaderOptions{Topic: topic, Group: group, Logger: s.Log})
+func (s Services) Reader(topic, group string) (r *kafka.Reader, end func(), err error) {
+	return openReader(s.Brokers, kafka.ReaderOptions{Topic: topic, Group: group}, s.Log)
 }
 
 // openReader makes a reader with connections of its own, which end closes.
-func openReader(b config.Brokers, o consumer.ReaderOptions) (r *consumer.Reader, end func(), err error) {
-	transport, err := Transport(b, o.Topic)
+func openReader(b config.Brokers, o kafka.ReaderOptions, log *slog.Logger) (r *kafka.Reader, end func(), err error) {
+	client, err := ConnectKafka(b, o.Topic)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Brokers, o.Transport = b.Brokers, transport
-	if r, err = consumer.NewReader(o); err != nil {
+	if r, err = kafka.NewReader(client, o, kafka.Patience{Logger: log}); err != nil {
 		return nil, nil, err
 	}
-	return r, transport.CloseIdleConnections, nil
+	return r, client.Close, nil
 }
 
 // Redis returns a client that the caller closes, and what all keys begin with.

@@ -12,9 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/apiversions"
+	"rivulet/internal/kafka"
 )
 
 // isClosed tells that the other side hung up.
@@ -156,9 +154,7 @@ func (k *Kafka) speaksKafka(ctx context.Context, addr string) bool {
 		return false
 	}
 	defer func() { _ = raw.Close() }()
-	_ = raw.SetDeadline(time.Now().Add(k.Timeout))
-	_, err = protocol.NewConn(raw, k.ClientID).RoundTrip(new(apiversions.Request))
-	return err == nil
+	return kafka.NewProbe(raw, k.ClientID, k.Timeout).Versions() == nil
 }
 
 // notOffered explains why a login cannot begin.

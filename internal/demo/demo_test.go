@@ -20,6 +20,7 @@ import (
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/harness"
+	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
 	"rivulet/serving"
 	"rivulet/trainer"
@@ -42,7 +43,9 @@ func tiny(t *testing.T) *dataset.Dataset {
 }
 
 func options(mode string) Options {
-	return Options{Train: trainer.Defaults(), Mode: mode, Batch: 64, Linger: 5 * time.Millisecond, Partitions: 3,
+	train := trainer.Defaults()
+	train.Costs = false
+	return Options{Train: train, Mode: mode, Batch: 64, Linger: 5 * time.Millisecond, Partitions: 3,
 		Progress: &cli.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -185,7 +188,7 @@ func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Optio
 	}
 	defer end()
 	out := map[string]string{}
-	if _, err := r.ToEnd(t.Context(), func(rec consumer.Record) error {
+	if _, err := r.ToEnd(t.Context(), func(rec kafka.Record) error {
 		var p event.Prediction
 		err := (event.JSON{}).DecodePrediction(rec.Value, &p)
 		out[p.ID] = harness.Says(&p)

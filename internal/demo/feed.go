@@ -7,9 +7,9 @@ import (
 	"log/slog"
 
 	"rivulet/config"
-	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/app"
+	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
 )
 
@@ -63,10 +63,10 @@ func (f *feed) follow(ctx context.Context, log *slog.Logger) error {
 	}
 	defer end()
 	var p event.Prediction
-	err = r.Follow(ctx, func() { f.tally.reading.Store(true) }, func(rec consumer.Record) {
+	err = r.Follow(ctx, func() { f.tally.reading.Store(true) }, func(rec kafka.Record) {
 		p = event.Prediction{}
 		if err := (event.JSON{}).DecodePrediction(rec.Value, &p); err != nil {
-			cancel(fmt.Errorf("reading the prediction at offset %d of partition %d: %w", rec.Source.Offset, rec.Source.Partition, err))
+			cancel(fmt.Errorf("reading the prediction at offset %d of partition %d: %w", rec.Position.Offset, rec.Position.Partition, err))
 			return
 		}
 		f.read(&p)
@@ -79,14 +79,14 @@ func (f *feed) follow(ctx context.Context, log *slog.Logger) error {
 
 // openTopic makes a sink with connections of its own, which end closes.
 func openTopic(b config.Brokers, name string, log *slog.Logger) (t *replay.Topic, end func(), err error) {
-	transport, err := app.Transport(b, name)
+	client, err := app.ConnectKafka(b, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	if t, err = replay.NewTopic(b.Brokers, name, 0, transport, log); err != nil {
+	if t, err = replay.NewTopic(client, name, "", log); err != nil {
 		return nil, nil, err
 	}
-	return t, transport.CloseIdleConnections, nil
+	return t, client.Close, nil
 }
 
 // send replays the stream to the topic of arrivals.

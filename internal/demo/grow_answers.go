@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"rivulet/event"
+	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
 )
 
@@ -20,13 +20,13 @@ func (t *tally) hasFirst(n int, p *plan) bool {
 }
 
 // endOfFirst returns the next offsets in the topic of arrivals after the first n, which must have been predicted.
-func (t *tally) endOfFirst(n int, p *plan) map[event.TopicPartition]int64 {
+func (t *tally) endOfFirst(n int, p *plan) map[kafka.TopicPartition]int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ends := map[event.TopicPartition]int64{}
+	ends := map[kafka.TopicPartition]int64{}
 	for _, id := range p.ids[:n] {
 		is := t.answers[id].source
-		at := event.TopicPartition{Topic: is.Topic, Partition: is.Partition}
+		at := kafka.TopicPartition{Topic: is.Topic, Partition: is.Partition}
 		ends[at] = max(ends[at], is.Offset+1)
 	}
 	return ends

@@ -9,6 +9,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
 )
 
@@ -62,7 +63,7 @@ func newTally(d *dataset.Dataset, now func() time.Time) *tally {
 }
 
 // Rebalance is the consumer's word that it has joined its group.
-func (t *tally) Rebalance(assigned []event.TopicPartition) {
+func (t *tally) Rebalance(assigned []kafka.TopicPartition) {
 	if len(assigned) > 0 {
 		t.joined.Store(true)
 	}

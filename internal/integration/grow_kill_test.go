@@ -37,7 +37,7 @@ func TestKillBetweenRowsAndCommitOnARealBroker(t *testing.T) {
 func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
 	w := newServices(t, broker)
 	w.run("rivulet", "generate", "--preset", "small", "--out", w.Path("data"))
-	w.run("trainer", "train", "--data", w.Path("data"), "--out", w.Path("artifact"), "--nodes", "60")
+	w.run("trainer", "train", "--costs=false", "--data", w.Path("data"), "--out", w.Path("artifact"), "--nodes", "60")
 	bundle, err := artifact.Read(w.Path("artifact"))
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func TestRefreshTakesOver(t *testing.T) {
 	if err := d.Save(s.Path("data")); err != nil {
 		t.Fatal(err)
 	}
-	s.run("trainer", "train", "--data", s.Path("data"), "--out", s.Path("artifact"), "--nodes", "40")
+	s.run("trainer", "train", "--costs=false", "--data", s.Path("data"), "--out", s.Path("artifact"), "--nodes", "40")
 	s.publish("artifact")
 	next := twins(d, 3)
 	s.sendLabels(d, next, 3000)

@@ -4,13 +4,16 @@
 //	graph <- infer <- artifact <- mapping <- serving      the artifact's way into a consumer
 //	graph <- infer <- artifact, dataset <- trainer        the way to an artifact; it never sees serving
 //	event                                                 the wire contract, a leaf
-//	event, infer, graph <- consumer                       the path of a record, and interfaces that it declares itself
-//	event <- producer                                     never consumer
+//	internal/kafka                                        all that knows kafka-go, a leaf
+//	event, infer, graph, internal/kafka <- consumer       the path of a record, and interfaces that it declares itself
+//	event, internal/kafka <- producer                     never consumer
 //	config <- internal/app                                settings become running parts
 //	internal/refresh, internal/replay                     what commands and the demo run; they see no settings
 //
 // Wiring is for cmd and internal/demo, a command's body, alone: config, internal/app, internal/devstack, internal/cli,
 // internal/refresh and internal/replay are imported by them, and config by internal/app.
+//
+// The path of a record has rules of its own: two functions on one screen, no functions handed down, a line on the map for each file.
 //
 // internal/reference, the slow oracle, internal/harness, internal/chaos and the other helpers of tests are for tests only.
 package layout

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 // lag keeps one gauge a partition that is assigned here, and none for others: a fetch of the generation before may
@@ -15,22 +15,22 @@ type lag struct {
 	gauges *prometheus.GaugeVec
 
 	mu       sync.Mutex
-	assigned map[event.TopicPartition]prometheus.Gauge
+	assigned map[kafka.TopicPartition]prometheus.Gauge
 }
 
 func newLag(gauges *prometheus.GaugeVec) *lag { return &lag{gauges: gauges} }
 
-func (l *lag) assign(partitions []event.TopicPartition) {
+func (l *lag) assign(partitions []kafka.TopicPartition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gauges.Reset()
-	l.assigned = make(map[event.TopicPartition]prometheus.Gauge, len(partitions))
+	l.assigned = make(map[kafka.TopicPartition]prometheus.Gauge, len(partitions))
 	for _, tp := range partitions {
 		l.assigned[tp] = nil // no gauge before the lag is known
 	}
 }
 
-func (l *lag) set(tp event.TopicPartition, records int64) {
+func (l *lag) set(tp kafka.TopicPartition, records int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	gauge, ours := l.assigned[tp]

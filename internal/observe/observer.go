@@ -7,6 +7,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/kafka"
 	"rivulet/mapping"
 )
 
@@ -80,13 +81,13 @@ func (o *Observer) RefuseLabel() { o.labels.totals.WithLabelValues(labelRefused)
 func (o *Observer) DeadLetter(reason string) { o.metrics.deadLetters.WithLabelValues(reason).Inc() }
 
 // Lag sets the lag of a partition.
-func (o *Observer) Lag(tp event.TopicPartition, lag int64) {
+func (o *Observer) Lag(tp kafka.TopicPartition, lag int64) {
 	o.health.sign()
 	o.metrics.lag.set(tp, lag)
 }
 
 // Rebalance counts a generation of the group, and forgets the lag of partitions that others have now.
-func (o *Observer) Rebalance(assigned []event.TopicPartition) {
+func (o *Observer) Rebalance(assigned []kafka.TopicPartition) {
 	o.health.joined(len(assigned))
 	o.metrics.rebalances.Inc()
 	o.metrics.assigned.Set(float64(len(assigned)))

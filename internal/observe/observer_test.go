@@ -14,6 +14,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/kafka"
 	"rivulet/mapping"
 )
 
@@ -62,8 +63,8 @@ func aBatch() consumer.BatchStats {
 }
 
 func observeAll(o *Observer) {
-	o.Rebalance([]event.TopicPartition{{Topic: "arrivals", Partition: 0}, {Topic: "arrivals", Partition: 1}})
-	o.Lag(event.TopicPartition{Topic: "arrivals", Partition: 1}, 12)
+	o.Rebalance([]kafka.TopicPartition{{Topic: "arrivals", Partition: 0}, {Topic: "arrivals", Partition: 1}})
+	o.Lag(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, 12)
 	o.Batch(aBatch())
 	o.Label(&event.Label{Class: 0}) // the predictions of aBatch have no ids
 	o.DeadLetter(event.ReasonNotFinite)
@@ -276,11 +277,11 @@ func lags(t *testing.T, o *Observer) map[string]float64 {
 // After a rebalance only this member's partitions have a lag, even where a fetch of the generation before reports late.
 func TestLagOfOtherMembersPartitionsIsForgotten(t *testing.T) {
 	o, _ := newTestObserver()
-	p := func(n int) event.TopicPartition { return event.TopicPartition{Topic: "arrivals", Partition: n} }
-	o.Rebalance([]event.TopicPartition{p(0), p(1)})
+	p := func(n int) kafka.TopicPartition { return kafka.TopicPartition{Topic: "arrivals", Partition: n} }
+	o.Rebalance([]kafka.TopicPartition{p(0), p(1)})
 	o.Lag(p(0), 5)
 	o.Lag(p(1), 6)
-	o.Rebalance([]event.TopicPartition{p(1), p(2)})
+	o.Rebalance([]kafka.TopicPartition{p(1), p(2)})
 	o.Lag(p(0), 7) // late
 	o.Lag(p(2), 8)
 	if diff := cmp.Diff(map[string]float64{"2": 8}, lags(t, o)); diff != "" {

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"rivulet/consumer"
-	"rivulet/event"
+	"rivulet/internal/kafka"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,7 +34,7 @@ func wantStatus(t *testing.T, o *Observer, path string, status int, text string)
 	}
 }
 
-var twoPartitions = []event.TopicPartition{{Topic: "a", Partition: 0}, {Topic: "a", Partition: 1}}
+var twoPartitions = []kafka.TopicPartition{{Topic: "a", Partition: 0}, {Topic: "a", Partition: 1}}
 
 func TestReady(t *testing.T) {
 	version := ""

@@ -11,9 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
-	"rivulet/consumer"
 	"rivulet/dataset"
-	"rivulet/event"
+	"rivulet/internal/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/trainer"
@@ -23,7 +22,7 @@ import (
 // Services opens what a refresh talks to, for as long as it needs it.
 type Services interface {
 	// Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.
-	Reader(topic, group string) (r *consumer.Reader, end func(), err error)
+	Reader(topic, group string) (r *kafka.Reader, end func(), err error)
 	// Redis returns a client that the caller closes, and what all keys begin with.
 	Redis() (client redis.UniversalClient, prefix string, err error)
 }
@@ -56,8 +55,8 @@ type Round struct {
 	Seconds float64          // of the training, wall clock
 
 	grown  *dataset.Dataset
-	expect *string                        // version that CURRENT must name
-	next   map[event.TopicPartition]int64 // offsets of the group
+	expect *string       // version that CURRENT must name
+	next   kafka.Offsets // offsets of the group
 }
 
 // Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written. The round that

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
-	"rivulet/consumer"
+	"rivulet/internal/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -55,7 +55,7 @@ func (r *Refresher) current(ctx context.Context, client redis.UniversalClient, p
 		return nil, nil, err
 	}
 	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: prefix, Consumer: "refresh", LookupTimeout: lookupTimeout,
-		Clock: consumer.SystemClock{}, Log: r.Log})
+		Clock: kafka.SystemClock{}, Log: r.Log})
 	if err != nil {
 		return nil, nil, err
 	}

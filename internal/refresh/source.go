@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/kafka"
 	"rivulet/trainer/merge"
 )
 
@@ -21,7 +21,7 @@ type Source struct {
 	Group string // whose offsets say which records are new; empty: all are read
 	// Until are the offsets before which reading ends, of a source without a group; partitions that it does not name are not read.
 	// nil: where the topic ends when reading begins.
-	Until map[event.TopicPartition]int64
+	Until kafka.Offsets
 }
 
 const kafkaPrefix = "kafka:"
@@ -43,7 +43,7 @@ func ParseSource(text string) (Source, error) {
 }
 
 // read gives all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
-func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next map[event.TopicPartition]int64, err error) {
+func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offsets, err error) {
 	var a event.Arrival
 	next, err = r.records(ctx, r.Arrivals, func(codec event.Codec, value []byte, err error) {
 		if err == nil {
@@ -73,7 +73,7 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next map[event.T
 }
 
 // records gives each record of a source to take, with its codec, or an error if it has none.
-func (r *Refresher) records(ctx context.Context, s Source, take func(codec event.Codec, value []byte, err error)) (map[event.TopicPartition]int64, error) {
+func (r *Refresher) records(ctx context.Context, s Source, take func(codec event.Codec, value []byte, err error)) (kafka.Offsets, error) {
 	if s.Topic == "" {
 		return nil, eachLine(ctx, s.File, func(line []byte) { take(event.JSON{}, line, nil) })
 	}
@@ -82,8 +82,8 @@ func (r *Refresher) records(ctx context.Context, s Source, take func(codec event
 		return nil, err
 	}
 	defer end()
-	return t.ToEnd(ctx, func(rec consumer.Record) error {
-		if s.Until != nil && rec.Source.Offset >= s.Until[event.TopicPartition{Topic: rec.Source.Topic, Partition: rec.Source.Partition}] {
+	return t.ToEnd(ctx, func(rec kafka.Record) error {
+		if s.Until != nil && rec.Position.Offset >= s.Until[kafka.TopicPartition{Topic: rec.Position.Topic, Partition: rec.Position.Partition}] {
 			return nil
 		}
 		contentType := event.ContentTypeOf(rec.Headers)
@@ -99,7 +99,7 @@ func (r *Refresher) records(ctx context.Context, s Source, take func(codec event
 }
 
 // commit stores how far the arrivals have been merged.
-func (r *Refresher) commit(ctx context.Context, next map[event.TopicPartition]int64) error {
+func (r *Refresher) commit(ctx context.Context, next kafka.Offsets) error {
 	if r.Arrivals.Group == "" || len(next) == 0 {
 		return nil
 	}

@@ -7,10 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"rivulet/event"
-	"rivulet/producer"
+	"rivulet/internal/kafka"
 )
 
 // Lines writes arrivals as JSON lines.
@@ -35,23 +33,24 @@ func (l *Lines) Send(_ context.Context, arrivals []event.Arrival) error {
 
 // Topic writes arrivals, or labels, to a Kafka topic, keyed by id, acknowledged by all in-sync replicas.
 type Topic struct {
-	producer *producer.Producer
-	name     string
-	codec    event.Codec
-	headers  []event.Header // of every record: the codec's content-type
+	sink    *kafka.Sink
+	name    string
+	codec   event.Codec
+	headers []event.Header // of every record: the codec's content-type
 
 	buf     []byte
 	ends    []int // in buf, of the values of records
-	records []producer.Record
+	records []kafka.Record
 }
 
-// NewTopic returns a sink. The connections of the transport stay the caller's. Outages are waited for, and logged once.
-func NewTopic(brokers []string, topic string, compression kafka.Compression, transport kafka.RoundTripper, log *slog.Logger) (*Topic, error) {
-	p, err := producer.New(producer.Options{Addr: kafka.TCP(brokers...), Transport: transport, Compression: compression, Logger: log})
+// NewTopic returns a sink; compression is as in [kafka.NewSink]. The client stays the caller's. Outages are waited for, and logged
+// once.
+func NewTopic(client *kafka.Client, topic, compression string, log *slog.Logger) (*Topic, error) {
+	sink, err := kafka.NewSink(client, compression, kafka.Patience{Logger: log})
 	if err != nil {
 		return nil, err
 	}
-	t := &Topic{producer: p, name: topic}
+	t := &Topic{sink: sink, name: topic}
 	t.In(event.JSON{})
 	return t, nil
 }
@@ -88,7 +87,7 @@ func (t *Topic) SendLabels(ctx context.Context, labels []event.Label) error {
 // add takes a record whose value ends buf.
 func (t *Topic) add(buf []byte, id string, at time.Time) {
 	t.buf, t.ends = buf, append(t.ends, len(buf))
-	t.records = append(t.records, producer.Record{Key: []byte(id), Headers: t.headers, Time: at})
+	t.records = append(t.records, kafka.Record{Key: []byte(id), Headers: t.headers, Time: at})
 }
 
 // publish sends the records, and forgets them.
@@ -100,5 +99,5 @@ func (t *Topic) publish(ctx context.Context) error {
 	}
 	records := t.records
 	t.buf, t.ends, t.records = t.buf[:0], t.ends[:0], t.records[:0]
-	return t.producer.Send(ctx, t.name, records)
+	return t.sink.Send(ctx, t.name, records)
 }

@@ -3,21 +3,19 @@ package descent
 import "math"
 
 // CrossEntropy returns −log softmax(row)[y] and leaves its gradient, softmax(row) − onehot(y), in row. A row has at least one
-// logit, and y is the number of one.
-func CrossEntropy[F Number](row []F, y int) float64 {
+// logit, and y is the number of one. E is the type to which exponentials are rounded before they are divided by their sum.
+func CrossEntropy[E, F Number](row []F, y int) float64 {
 	top := row[0]
 	for _, v := range row {
 		top = max(top, v)
 	}
-	below, sum := float64(row[y]-top), 0.0
-	for c, v := range row {
-		e := math.Exp(float64(v - top))
-		row[c] = F(e)
-		sum += e
+	sum := 0.0
+	for _, v := range row {
+		sum += math.Exp(float64(v - top))
 	}
-	loss := math.Log(sum) - below
-	for c, e := range row {
-		row[c] = F(float64(e) / sum)
+	loss := math.Log(sum) - float64(row[y]-top)
+	for c, v := range row {
+		row[c] = F(float64(E(math.Exp(float64(v-top)))) / sum)
 	}
 	row[y]--
 	return loss

@@ -60,6 +60,14 @@ func setting(r *Result) string {
 }
 
 // milliseconds with as many digits as are of interest; nothing for 0.
+// bytesText returns "-" for bytes that were not measured.
+func bytesText(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", float64(n)/1e6)
+}
+
 func msText(ms float64) string {
 	switch {
 	case ms == 0:
@@ -90,7 +98,7 @@ var columns = []column{
 	{"kept ms", func(l *line) string { return msText(l.graph.MsPerBatchKept) }},
 	{"2-hop ms", func(l *line) string { return msText(l.graph.MsPerBatchNear) }},
 	{"LP/EP ms", func(l *line) string { return msText(l.graph.PropagationMs) }},
-	{"MB", func(l *line) string { return fmt.Sprintf("%.2f", float64(l.graph.InferenceBytes)/1e6) }},
+	{"MB", func(l *line) string { return bytesText(l.graph.InferenceBytes) }},
 	{"MB of M", func(l *line) string { return fmt.Sprintf("%.2f", float64(l.graph.KeptBytes)/1e6) }},
 	{"train s", func(l *line) string { return fmt.Sprintf("%.1f", l.graph.TrainSeconds) }},
 }

@@ -212,7 +212,7 @@ func (t *targets) loss(logits *graph.Dense) float64 {
 			clear(row)
 			continue
 		}
-		sum += float64(t.share[i]) * descent.CrossEntropy(row, int(y))
+		sum += float64(t.share[i]) * descent.CrossEntropy[float64](row, int(y))
 		for c := range row {
 			row[c] *= t.share[i]
 		}

@@ -142,7 +142,7 @@ func (o *objective) evaluate(x []float64) {
 	for i, y := range o.Labels {
 		row := logits.Row(i)
 		graph.Add(row, model.B)
-		loss += o.weight(i) * descent.CrossEntropy(row, int(y)) // row becomes softmax − onehot
+		loss += o.weight(i) * descent.CrossEntropy[float64](row, int(y)) // row becomes softmax − onehot
 		scale := float32(o.weight(i) / o.total)
 		for c := range row {
 			row[c] *= scale

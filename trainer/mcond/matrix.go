@@ -135,7 +135,7 @@ func sigmoid[F number](x F) F { return F(1 / (1 + math.Exp(-float64(x)))) }
 func crossEntropyErrors[F number](logits *matrix[F], labels []int32) float64 {
 	loss := 0.0
 	for i, y := range labels {
-		loss += descent.CrossEntropy(logits.row(i), int(y))
+		loss += descent.CrossEntropy[F](logits.row(i), int(y))
 	}
 	return loss
 }

@@ -1,4 +1,4 @@
-package producer
+package kafka
 
 import (
 	"context"
@@ -9,16 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"rivulet/event"
 )
 
 // committed reads a topic with another client's read-committed consumer, up to the last stable offsets.
 func (b *bench) committed(topic string) (out []plainRecord) {
 	b.t.Helper()
-	left := b.offsets(topic, kafka.ReadCommitted)
+	left := b.offsets(topic, kafkago.ReadCommitted)
 	reader, err := kgo.NewClient(kgo.SeedBrokers(b.kafka.Addrs()...), kgo.ConsumeTopics(topic), kgo.KeepControlRecords(),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(10*time.Millisecond))
 	if err != nil {
@@ -46,7 +44,7 @@ func (b *bench) committed(topic string) (out []plainRecord) {
 			}
 			p := plainRecord{Key: r.Key, Value: r.Value, Stamp: r.Timestamp.UnixMilli()}
 			for _, h := range r.Headers {
-				p.Headers = append(p.Headers, event.Header{Key: h.Key, Value: h.Value})
+				p.Headers = append(p.Headers, Header{Key: h.Key, Value: h.Value})
 			}
 			out = append(out, p)
 		})
@@ -55,20 +53,20 @@ func (b *bench) committed(topic string) (out []plainRecord) {
 }
 
 // offsets are where the partitions of a topic end for readers of the level.
-func (b *bench) offsets(topic string, level kafka.IsolationLevel) map[int]int64 {
+func (b *bench) offsets(topic string, level kafkago.IsolationLevel) map[int]int64 {
 	b.t.Helper()
-	var asked []kafka.OffsetRequest
+	var asked []kafkago.OffsetRequest
 	for id := range b.kafka.Cluster.PartitionInfos(topic) {
-		asked = append(asked, kafka.LastOffsetOf(id))
+		asked = append(asked, kafkago.LastOffsetOf(id))
 	}
-	r, err := b.client.ListOffsets(context.Background(), &kafka.ListOffsetsRequest{IsolationLevel: level,
-		Topics: map[string][]kafka.OffsetRequest{topic: asked}})
+	r, err := b.client.ListOffsets(context.Background(), &kafkago.ListOffsetsRequest{IsolationLevel: level,
+		Topics: map[string][]kafkago.OffsetRequest{topic: asked}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	ends := make(map[int]int64)
 	for _, p := range r.Topics[topic] {
-		if errors.Is(p.Error, kafka.NotLeaderForPartition) {
+		if errors.Is(p.Error, kafkago.NotLeaderForPartition) {
 			return b.offsets(topic, level) // until the transport has heard of the change
 		}
 		if p.Error != nil {
@@ -86,13 +84,13 @@ func sum(offsets map[int]int64) (n int64) {
 	return n
 }
 
-func (b *bench) lastStable(topic string) int64 { return sum(b.offsets(topic, kafka.ReadCommitted)) }
-func (b *bench) ends(topic string) int64       { return sum(b.offsets(topic, kafka.ReadUncommitted)) }
+func (b *bench) lastStable(topic string) int64 { return sum(b.offsets(topic, kafkago.ReadCommitted)) }
+func (b *bench) ends(topic string) int64       { return sum(b.offsets(topic, kafkago.ReadUncommitted)) }
 
 // join makes a member of the group g; leave takes it out again.
 func (b *bench) join() (g member, leave func()) {
 	b.t.Helper()
-	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{ID: "g", Brokers: b.kafka.Addrs(), Topics: []string{"arrivals"}})
+	group, err := kafkago.NewConsumerGroup(kafkago.ConsumerGroupConfig{ID: "g", Brokers: b.kafka.Addrs(), Topics: []string{"arrivals"}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -116,9 +114,8 @@ func (b *bench) cutAfter(key int16, n int32) *cutter {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		return &cutConn{Conn: conn, c: c}, err
 	}
-	transport := &kafka.Transport{MetadataTTL: 100 * time.Millisecond, Dial: dial}
-	b.t.Cleanup(transport.CloseIdleConnections)
-	b.opts.Transport = transport
+	b.way = b.connect()
+	b.way.pool.Dial = dial
 	return c
 }
 

@@ -1,4 +1,4 @@
-package producer
+package kafka
 
 import (
 	"bytes"
@@ -7,9 +7,7 @@ import (
 	"hash/crc32"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
-	"rivulet/event"
+	kafkago "github.com/segmentio/kafka-go"
 )
 
 // Layout of a record set of one v2 batch (KIP-98), with its 4-byte size before it. Lengths and the checksum are filled
@@ -67,7 +65,7 @@ func (b *recordBatch) sign(producer int64, epoch int16, sequence int32) {
 }
 
 // append adds one record. A nil key or value is null on the wire.
-func (b *recordBatch) append(key, value []byte, headers []event.Header, at time.Time) {
+func (b *recordBatch) append(key, value []byte, headers []Header, at time.Time) {
 	stamp := at.UnixMilli()
 	if b.count == 0 {
 		b.first, b.max = stamp, stamp
@@ -95,7 +93,7 @@ func (b *recordBatch) append(key, value []byte, headers []event.Header, at time.
 }
 
 // finish compresses the records and fills in the header. The bytes begin with their 4-byte size.
-func (b *recordBatch) finish(compression kafka.Compression) ([]byte, error) {
+func (b *recordBatch) finish(compression kafkago.Compression) ([]byte, error) {
 	if compression != 0 {
 		codec := compression.Codec()
 		if codec == nil {

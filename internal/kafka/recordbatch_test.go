@@ -1,4 +1,4 @@
-package producer
+package kafka
 
 import (
 	"bytes"
@@ -9,18 +9,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/compress"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
-
-	"rivulet/event"
 )
 
 type plainRecord struct {
 	Key, Value []byte
-	Headers    []event.Header
+	Headers    []Header
 	Stamp      int64
 }
 
@@ -46,7 +44,7 @@ func decode(t interface{ Fatal(...any) }, wire []byte) (out []plainRecord) {
 			t.Fatal(err)
 		}
 		for _, h := range r.Headers {
-			p.Headers = append(p.Headers, event.Header{Key: h.Key, Value: h.Value})
+			p.Headers = append(p.Headers, Header{Key: h.Key, Value: h.Value})
 		}
 		if r.Offset != int64(len(out)) {
 			t.Fatal(fmt.Sprintf("record %d has offset %d", len(out), r.Offset))
@@ -59,7 +57,7 @@ func decode(t interface{ Fatal(...any) }, wire []byte) (out []plainRecord) {
 func TestRecordBatchProperty(t *testing.T) {
 	text := rapid.SliceOfN(rapid.Byte(), 0, 300)
 	rapid.Check(t, func(r *rapid.T) {
-		compression := kafka.Compression(rapid.SampledFrom([]compress.Compression{
+		compression := kafkago.Compression(rapid.SampledFrom([]compress.Compression{
 			compress.None, compress.Gzip, compress.Snappy, compress.Lz4, compress.Zstd}).Draw(r, "compression"))
 		b := newRecordBatch([]byte("memory of an earlier batch"))
 		var want []plainRecord
@@ -69,7 +67,7 @@ func TestRecordBatchProperty(t *testing.T) {
 				p.Key = text.Draw(r, "key")
 			}
 			for k := range rapid.IntRange(0, 3).Draw(r, "headers") {
-				p.Headers = append(p.Headers, event.Header{Key: fmt.Sprint("h", k), Value: text.Draw(r, "header")})
+				p.Headers = append(p.Headers, Header{Key: fmt.Sprint("h", k), Value: text.Draw(r, "header")})
 			}
 			want = append(want, p)
 			b.append(p.Key, p.Value, p.Headers, time.UnixMilli(p.Stamp))
@@ -99,7 +97,7 @@ func TestRecordBatchProperty(t *testing.T) {
 }
 
 func BenchmarkRecordBatch(b *testing.B) {
-	headers := []event.Header{{Key: "content-type", Value: []byte("application/json")}, {Key: "rivulet-artifact", Value: []byte("v1")}}
+	headers := []Header{{Key: "content-type", Value: []byte("application/json")}, {Key: "rivulet-artifact", Value: []byte("v1")}}
 	key, value, now := []byte("key-1"), bytes.Repeat([]byte("v"), 300), time.Now()
 	b.Run("ours", func(b *testing.B) {
 		var buf []byte

@@ -1,4 +1,4 @@
-package producer
+package kafka
 
 import (
 	"context"
@@ -7,11 +7,10 @@ import (
 	"math"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/addoffsetstotxn"
 	"github.com/segmentio/kafka-go/protocol/endtxn"
 	"github.com/segmentio/kafka-go/protocol/produce"
@@ -19,72 +18,60 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"rivulet/event"
 )
 
 // anybody commits as no member of the group, which brokers allow while the group has none.
 var anybody = member{Group: "g", Generation: -1}
 
-// member is a Generation of which only the name counts.
-type member event.Member
+// member is a Committer of which only the name counts.
+type member Member
 
-func (m member) Member() event.Member { return event.Member(m) }
+func (m member) Member() Member { return Member(m) }
 
-func (member) Commit(context.Context, map[event.TopicPartition]int64) error {
+func (member) Commit(context.Context, Offsets) error {
 	return errors.New("offsets are committed outside of the transaction")
 }
 
 // before calls a function with each request before it is sent.
 type before struct {
-	kafka.RoundTripper
-	call func(kafka.Request)
+	kafkago.RoundTripper
+	call func(kafkago.Request)
 }
 
-func (b before) RoundTrip(ctx context.Context, addr net.Addr, req kafka.Request) (kafka.Response, error) {
+func (b before) RoundTrip(ctx context.Context, addr net.Addr, req kafkago.Request) (kafkago.Response, error) {
 	b.call(req)
 	return b.RoundTripper.RoundTrip(ctx, addr, req)
 }
 
 var (
-	zero = event.TopicPartition{Topic: "arrivals", Partition: 0}
-	one  = event.TopicPartition{Topic: "arrivals", Partition: 1}
+	zero = TopicPartition{Topic: "arrivals", Partition: 0}
+	one  = TopicPartition{Topic: "arrivals", Partition: 1}
 )
 
-// transactions returns a deliverer for the partitions, begun.
-func (b *bench) transactions(g event.Generation, assigned ...event.TopicPartition) *Transactions {
+// transactions returns what publishes in transactions for the partitions, begun.
+func (b *bench) transactions(by Committer, assigned ...TopicPartition) *Transactions {
 	b.t.Helper()
-	var mu sync.Mutex
-	o := b.opts
-	o.OnRetry = func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		b.retries = append(b.retries, err)
-	}
-	tx, err := NewTransactions(o, TransactionOptions{ID: "tx"})
+	tx, err := b.sink().Transactions("tx", b.timeout)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := tx.Begin(b.t.Context(), g, assigned); err != nil {
+	if err := tx.Begin(b.t.Context(), by, assigned); err != nil {
 		b.t.Fatal(err)
 	}
 	return tx
 }
 
-func batch(g event.Generation, at event.TopicPartition, from, to int) event.Batch {
-	return event.Batch{Predictions: predictions(from, to), Generation: g, Offsets: map[event.TopicPartition]int64{at: int64(to)}}
+func batch(by Committer, at TopicPartition, from, to int) parcel {
+	return parcel{records: numbered(from, to), by: by, next: Offsets{at: int64(to)}}
 }
 
 // offset is the group's for a partition, -1 where there is none.
-func (b *bench) offset(at event.TopicPartition) int64 {
+func (b *bench) offset(at TopicPartition) int64 {
 	b.t.Helper()
-	r, err := b.client.OffsetFetch(b.t.Context(), &kafka.OffsetFetchRequest{GroupID: "g",
-		Topics: map[string][]int{at.Topic: {at.Partition}}})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	for _, p := range r.Topics[at.Topic] {
-		return p.CommittedOffset
+	if info := b.kafka.Cluster.GroupInfo("g"); info != nil {
+		if c, committed := info.Commits[at.Topic][int32(at.Partition)]; committed {
+			return c.Offset
+		}
 	}
 	return -1
 }
@@ -97,7 +84,7 @@ func (b *bench) want(n int, offset int64) {
 	total := 0
 	for _, r := range b.committed("predictions") {
 		var i int
-		if _, err := fmt.Sscanf(headerOf(r, event.HeaderSourceOffset), "%d", &i); err != nil {
+		if _, err := fmt.Sscanf(string(r.Value), "n%d", &i); err != nil {
 			b.t.Fatal(err)
 		}
 		if before, seen := last[string(r.Key)]; seen && before >= i {
@@ -114,19 +101,10 @@ func (b *bench) want(n int, offset int64) {
 	}
 }
 
-func headerOf(r plainRecord, key string) string {
-	for _, h := range r.Headers {
-		if h.Key == key {
-			return string(h.Value)
-		}
-	}
-	return ""
-}
-
 func TestATransactionCommitsAllOrNothing(t *testing.T) {
 	b := newBench(t, 3)
 	ends := 0
-	b.opts.Transport = before{b.opts.Transport, func(req kafka.Request) {
+	b.way.transport = before{b.way.transport, func(req kafkago.Request) {
 		if _, end := req.(*endtxn.Request); end && ends == 0 {
 			ends++
 			b.want(0, -1) // until the end of the transaction nothing of it is to be seen
@@ -134,7 +112,7 @@ func TestATransactionCommitsAllOrNothing(t *testing.T) {
 	}}
 	tx := b.transactions(anybody, zero)
 	first := batch(anybody, zero, 0, 50)
-	first.DeadLetters = []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable}}
+	first.letters = []Record{{Value: []byte("bad")}}
 	if err := deliver(t.Context(), tx, first); err != nil || ends != 1 {
 		t.Fatalf("deliver returned %v, %d ends", err, ends)
 	}
@@ -146,8 +124,8 @@ func TestATransactionCommitsAllOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.want(80, 80)
-	if len(b.retries) != 0 {
-		t.Errorf("waited for %v", b.retries)
+	if len(b.seen()) != 0 {
+		t.Errorf("waited for %v", b.seen())
 	}
 }
 
@@ -157,15 +135,15 @@ func TestARefusedOffsetAbortsTheTransaction(t *testing.T) {
 		tx := b.transactions(anybody, zero)
 		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Topic: "arrivals", Err: code})
 		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-		if !errors.Is(err, event.ErrGeneration) || !errors.Is(err, kafka.Error(code.Code)) {
+		if !errors.Is(err, ErrGeneration) || !errors.Is(err, kafkago.Error(code.Code)) {
 			t.Errorf("%v: deliver returned %v", code, err)
 		}
 		b.want(0, -1)
 		b.wantEnded()
-		if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, event.ErrGeneration) {
+		if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, ErrGeneration) {
 			t.Errorf("%v: deliver after a failure returned %v", code, err)
 		}
-		if err := tx.Begin(t.Context(), anybody, []event.TopicPartition{zero}); err != nil {
+		if err := tx.Begin(t.Context(), anybody, []TopicPartition{zero}); err != nil {
 			t.Fatal(err)
 		}
 		if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
@@ -177,11 +155,11 @@ func TestARefusedOffsetAbortsTheTransaction(t *testing.T) {
 
 // stuck sends no request of a kind; it waits until the request is cancelled.
 type stuck struct {
-	kafka.RoundTripper
-	kind kafka.Request
+	kafkago.RoundTripper
+	kind kafkago.Request
 }
 
-func (s stuck) RoundTrip(ctx context.Context, addr net.Addr, req kafka.Request) (kafka.Response, error) {
+func (s stuck) RoundTrip(ctx context.Context, addr net.Addr, req kafkago.Request) (kafkago.Response, error) {
 	if req.ApiKey() != s.kind.ApiKey() {
 		return s.RoundTripper.RoundTrip(ctx, addr, req)
 	}
@@ -195,18 +173,18 @@ func TestAFailureIsNotTakenForACancellation(t *testing.T) {
 	for _, test := range []struct {
 		fails kmsg.Key
 		code  *kerr.Error
-		stuck kafka.Request
+		stuck kafkago.Request
 	}{
 		{kmsg.Produce, kerr.OutOfOrderSequenceNumber, &addoffsetstotxn.Request{}},
 		{kmsg.Produce, kerr.OutOfOrderSequenceNumber, &txnoffsetcommit.Request{}},
 		{kmsg.TxnOffsetCommit, kerr.IllegalGeneration, &produce.Request{}},
 	} {
 		b := newBench(t, 3)
-		b.opts.Transport = stuck{b.opts.Transport, test.stuck}
+		b.way.transport = stuck{b.way.transport, test.stuck}
 		tx := b.transactions(anybody, zero)
 		b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{test.fails}, Err: test.code})
 		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-		if !errors.Is(err, event.ErrGeneration) || !errors.Is(err, kafka.Error(test.code.Code)) || errors.Is(err, context.Canceled) {
+		if !errors.Is(err, ErrGeneration) || !errors.Is(err, kafkago.Error(test.code.Code)) || errors.Is(err, context.Canceled) {
 			t.Errorf("%s is refused while %s waits: deliver returned %v", test.fails.Name(), test.stuck.ApiKey(), err)
 		}
 		b.want(0, -1)
@@ -218,7 +196,7 @@ func TestWhatCannotBePublishedIsReturnedAndAborted(t *testing.T) {
 	tx := b.transactions(anybody, zero)
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.MessageTooLarge})
 	err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-	if !errors.Is(err, kafka.MessageSizeTooLarge) || errors.Is(err, event.ErrGeneration) {
+	if !errors.Is(err, kafkago.MessageSizeTooLarge) || errors.Is(err, ErrGeneration) {
 		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
@@ -227,7 +205,7 @@ func TestWhatCannotBePublishedIsReturnedAndAborted(t *testing.T) {
 // A process that is gone before it has asked for the commit: what it wrote is aborted by whoever takes its partitions,
 // also where that one writes under the id of another partition.
 func TestACrashBeforeTheCommitIsCleanedUp(t *testing.T) {
-	for name, assigned := range map[string][]event.TopicPartition{"its own partition": {one}, "that and another": {one, zero}} {
+	for name, assigned := range map[string][]TopicPartition{"its own partition": {one}, "that and another": {one, zero}} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, 3)
 			dead := b.transactions(anybody, one)
@@ -237,7 +215,7 @@ func TestACrashBeforeTheCommitIsCleanedUp(t *testing.T) {
 				return nil, errors.New("the process is gone"), true
 			})
 			err := deliver(ctx, dead, batch(anybody, zero, 0, 50))
-			if !errors.Is(err, context.Canceled) || errors.Is(err, event.ErrGeneration) {
+			if !errors.Is(err, context.Canceled) || errors.Is(err, ErrGeneration) {
 				t.Errorf("deliver returned %v", err)
 			}
 			b.want(0, -1)
@@ -262,8 +240,8 @@ func TestACommitInDoubtIsSettledBeforeTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.want(50, 50)
-	if len(b.retries) != 1 || wire.left.Load() > 0 {
-		t.Errorf("retries: %v, %d cuts are left", b.retries, wire.left.Load())
+	if len(b.seen()) != 1 || wire.left.Load() > 0 {
+		t.Errorf("retries: %v, %d cuts are left", b.seen(), wire.left.Load())
 	}
 	if err := deliver(t.Context(), tx, batch(anybody, zero, 50, 60)); err != nil {
 		t.Fatal(err)
@@ -311,8 +289,8 @@ func TestConcurrentTransactionsAreWaitedFor(t *testing.T) {
 			t.Errorf("%s met it %d times, want 3", keys[k].Name(), h.Hits())
 		}
 	}
-	if len(b.retries) != 0 {
-		t.Errorf("reported as outages: %v", b.retries)
+	if len(b.seen()) != 0 {
+		t.Errorf("reported as outages: %v", b.seen())
 	}
 }
 
@@ -338,8 +316,8 @@ func TestMovingCoordinatorsAreFollowed(t *testing.T) {
 				t.Errorf("%s met %v %d times, want 2", keys[k].Name(), code, h.Hits())
 			}
 		}
-		if len(b.retries) < 2*len(keys) {
-			t.Errorf("%v: %d retries were reported", code, len(b.retries))
+		if len(b.seen()) < 2*len(keys) {
+			t.Errorf("%v: %d retries were reported", code, len(b.seen()))
 		}
 	}
 }
@@ -351,7 +329,7 @@ func TestAFencedProducerWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner := b.transactions(anybody, zero)
-	if err := deliver(t.Context(), slow, batch(anybody, zero, 50, 60)); !errors.Is(err, event.ErrGeneration) || !fenced(err) {
+	if err := deliver(t.Context(), slow, batch(anybody, zero, 50, 60)); !errors.Is(err, ErrGeneration) || !fenced(err) {
 		t.Errorf("deliver of the fenced one returned %v", err)
 	}
 	if err := deliver(t.Context(), owner, batch(anybody, zero, 50, 100)); err != nil {
@@ -373,14 +351,14 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 	defer leave()
 	owner := b.transactions(next, one)
 	err := deliver(t.Context(), slow, batch(old, zero, 50, 60))
-	if !errors.Is(err, event.ErrGeneration) || !errors.Is(err, kafka.IllegalGeneration) && !errors.Is(err, kafka.UnknownMemberId) {
+	if !errors.Is(err, ErrGeneration) || !errors.Is(err, kafkago.IllegalGeneration) && !errors.Is(err, kafkago.UnknownMemberId) {
 		t.Errorf("deliver under generation %d returned %v; it is %d now", old.Generation, err, next.Generation)
 	}
 	if err := deliver(t.Context(), owner, batch(next, zero, 50, 100)); err != nil {
 		t.Fatal(err)
 	}
 	b.want(100, 100)
-	if err := deliver(t.Context(), owner, batch(old, zero, 100, 110)); !errors.Is(err, event.ErrGeneration) {
+	if err := deliver(t.Context(), owner, batch(old, zero, 100, 110)); !errors.Is(err, ErrGeneration) {
 		t.Errorf("a batch of another generation: %v", err)
 	}
 	b.want(100, 100)
@@ -388,21 +366,16 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 
 func TestATransactionThatOutlivesItsTimeoutIsGivenUp(t *testing.T) {
 	b := newBench(t, 1)
-	tx, err := NewTransactions(b.opts, TransactionOptions{ID: "tx", Timeout: 100 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Begin(t.Context(), anybody, []event.TopicPartition{zero}); err != nil {
-		t.Fatal(err)
-	}
+	b.timeout = 100 * time.Millisecond
+	tx := b.transactions(anybody, zero)
 	held := b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.NotEnoughReplicas,
 		Count: -1})
 	time.AfterFunc(300*time.Millisecond, held.Remove)
-	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, event.ErrGeneration) {
+	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, ErrGeneration) {
 		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
-	if err := tx.Begin(t.Context(), anybody, []event.TopicPartition{zero}); err != nil {
+	if err := tx.Begin(t.Context(), anybody, []TopicPartition{zero}); err != nil {
 		t.Fatal(err)
 	}
 	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
@@ -416,9 +389,9 @@ func TestAnEndedContextAborts(t *testing.T) {
 	tx := b.transactions(anybody, zero)
 	over := errors.New("the drain timed out")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	tx.producer.opts.OnRetry = func(error) { cancel(over) }
+	tx.sink.outage.with.Observer = told(func(error) { cancel(over) })
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicas, Count: -1})
-	if err := deliver(ctx, tx, batch(anybody, zero, 0, 50)); !errors.Is(err, over) || errors.Is(err, event.ErrGeneration) {
+	if err := deliver(ctx, tx, batch(anybody, zero, 0, 50)); !errors.Is(err, over) || errors.Is(err, ErrGeneration) {
 		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
@@ -427,32 +400,33 @@ func TestAnEndedContextAborts(t *testing.T) {
 
 func TestTransactionOptionsAreChecked(t *testing.T) {
 	b := newBench(t, 1)
-	for want, tx := range map[string]TransactionOptions{"need an ID": {}, "-1s": {ID: "tx", Timeout: -time.Second}} {
-		if _, err := NewTransactions(b.opts, tx); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v", tx, err)
-		}
+	if _, err := b.sink().Transactions("", 0); err == nil || !strings.Contains(err.Error(), "need an ID") {
+		t.Errorf("without an id: %v", err)
 	}
-	tx, err := NewTransactions(b.opts, TransactionOptions{ID: "tx", Timeout: time.Hour})
+	if _, err := b.sink().Transactions("tx", -time.Second); err == nil || !strings.Contains(err.Error(), "-1s") {
+		t.Errorf("with a negative timeout: %v", err)
+	}
+	tx, err := b.sink().Transactions("tx", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = tx.Begin(t.Context(), anybody, []event.TopicPartition{zero})
-	if !errors.Is(err, kafka.InvalidTransactionTimeout) || errors.Is(err, event.ErrGeneration) ||
+	err = tx.Begin(t.Context(), anybody, []TopicPartition{zero})
+	if !errors.Is(err, kafkago.InvalidTransactionTimeout) || errors.Is(err, ErrGeneration) ||
 		!strings.Contains(err.Error(), "1h0m0s is more than") {
 		t.Errorf("a timeout beyond the broker's: %v", err)
 	}
-	if err := deliver(t.Context(), b.transactions(anybody), batch(anybody, zero, 0, 1)); !errors.Is(err, event.ErrGeneration) {
+	if err := deliver(t.Context(), b.transactions(anybody), batch(anybody, zero, 0, 1)); !errors.Is(err, ErrGeneration) {
 		t.Errorf("deliver without partitions: %v", err)
 	}
-	if err := deliver(t.Context(), b.transactions(anybody, zero), event.Batch{Predictions: predictions(0, 1)}); err == nil ||
-		errors.Is(err, event.ErrGeneration) {
+	if err := deliver(t.Context(), b.transactions(anybody, zero), parcel{records: numbered(0, 1)}); err == nil ||
+		errors.Is(err, ErrGeneration) {
 		t.Errorf("deliver without offsets: %v", err)
 	}
 }
 
 func TestSequencesBeginAgainAfterTheLast(t *testing.T) {
-	at := partition{"predictions", 0}
-	s := &session{next: map[partition]int32{at: math.MaxInt32 - 1}}
+	at := TopicPartition{"predictions", 0}
+	s := &session{next: map[TopicPartition]int32{at: math.MaxInt32 - 1}}
 	for _, want := range []int32{math.MaxInt32 - 1, 1, 4} { // 2³¹-2, 2³¹-1, 0 | 1, 2, 3 | 4 …
 		if got := s.sequence(at, 3); got != want {
 			t.Errorf("sequence %d, want %d", got, want)
@@ -462,8 +436,8 @@ func TestSequencesBeginAgainAfterTheLast(t *testing.T) {
 
 // A broker that remembers the batch says so by a code of its own where it does not know the offset any more.
 func TestABatchThatIsThereAlreadyIsDone(t *testing.T) {
-	l := &load{at: partition{"predictions", 2}, wire: [][]byte{{1}, {2}}}
-	if err := l.settle(map[partition]int16{l.at: int16(kafka.DuplicateSequenceNumber)}, 10); err != nil || len(l.wire) != 1 {
+	l := &load{at: TopicPartition{"predictions", 2}, wire: [][]byte{{1}, {2}}}
+	if err := l.settle(map[TopicPartition]int16{l.at: int16(kafkago.DuplicateSequenceNumber)}, 10); err != nil || len(l.wire) != 1 {
 		t.Errorf("settle: %v, %d batches are left", err, len(l.wire))
 	}
 }

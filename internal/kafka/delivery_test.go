@@ -1,4 +1,4 @@
-package producer
+package kafka
 
 import (
 	"context"
@@ -7,33 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/endtxn"
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"rivulet/event"
 )
 
-type publisher interface {
-	Publish(ctx context.Context, b event.Batch) (event.Delivery, error)
-}
-
-// deliver publishes a batch and commits it.
-func deliver(ctx context.Context, to publisher, b event.Batch) error {
-	d, err := to.Publish(ctx, b)
-	if err != nil {
-		return err
-	}
-	return d.Commit(ctx)
-}
-
 // publish publishes a batch that nothing is wrong with.
-func (b *bench) publish(to publisher, of event.Batch) event.Delivery {
+func (b *bench) publish(to publisher, of parcel) Delivery {
 	b.t.Helper()
-	d, err := to.Publish(b.t.Context(), of)
+	d, err := publish(b.t.Context(), to, of)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -43,7 +28,7 @@ func (b *bench) publish(to publisher, of event.Batch) event.Delivery {
 // begin begins a generation of anybody.
 func (b *bench) begin(tx *Transactions) {
 	b.t.Helper()
-	if err := tx.Begin(b.t.Context(), anybody, []event.TopicPartition{zero}); err != nil {
+	if err := tx.Begin(b.t.Context(), anybody, []TopicPartition{zero}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -60,14 +45,14 @@ func (b *bench) wantEnded() {
 func TestNothingIsCommittedBeforeCommit(t *testing.T) {
 	b := newBench(t, 3)
 	g := &commits{}
-	of := event.Batch{Predictions: predictions(0, 50), Generation: g, Offsets: map[event.TopicPartition]int64{zero: 50}}
-	p := b.producer()
+	of := parcel{records: numbered(0, 50), by: g, next: Offsets{zero: 50}}
+	p := b.sink()
 	given := b.publish(p, of)
 	b.check(50)
 	if err := given.Abort(t.Context()); err != nil || len(g.got) != 0 {
 		t.Errorf("Abort: %v, %d commits", err, len(g.got))
 	}
-	of.Predictions = nil // they are published
+	of.records = nil // they are published
 	if err := b.publish(p, of).Commit(t.Context()); err != nil || len(g.got) != 1 {
 		t.Errorf("Commit: %v, %d commits", err, len(g.got))
 	}
@@ -90,7 +75,7 @@ func TestAbortEndsTheTransactionAtOnce(t *testing.T) {
 		b.wantEnded()
 		b.want(0, -1)
 		// The offsets of a batch behind it are beyond its own: it would be lost.
-		if _, err := tx.Publish(t.Context(), batch(anybody, zero, 50, 60)); !errors.Is(err, event.ErrGeneration) {
+		if _, err := publish(t.Context(), tx, batch(anybody, zero, 50, 60)); !errors.Is(err, ErrGeneration) {
 			t.Errorf("Publish after an abort: %v", err)
 		}
 		b.begin(tx)
@@ -103,7 +88,7 @@ func TestAbortEndsTheTransactionAtOnce(t *testing.T) {
 
 // That a transaction which is given up has been ended by others is no error; that nobody knows is one.
 func TestErrorsOfAbort(t *testing.T) {
-	for code, want := range map[*kerr.Error]error{kerr.ProducerFenced: nil, kerr.TransactionalIDAuthorizationFailed: kafka.TransactionalIDAuthorizationFailed} {
+	for code, want := range map[*kerr.Error]error{kerr.ProducerFenced: nil, kerr.TransactionalIDAuthorizationFailed: kafkago.TransactionalIDAuthorizationFailed} {
 		b := newBench(t, 1)
 		tx := b.transactions(anybody, zero)
 		d := b.publish(tx, batch(anybody, zero, 0, 50))
@@ -119,7 +104,7 @@ func TestADeliveryThatIsNotEnded(t *testing.T) {
 	b := newBench(t, 3)
 	tx := b.transactions(anybody, zero)
 	slow := b.publish(tx, batch(anybody, zero, 0, 50))
-	if _, err := tx.Publish(t.Context(), batch(anybody, zero, 50, 60)); !errors.Is(err, event.ErrGeneration) {
+	if _, err := publish(t.Context(), tx, batch(anybody, zero, 50, 60)); !errors.Is(err, ErrGeneration) {
 		t.Errorf("Publish beside an open transaction: %v", err)
 	}
 	if err := slow.Commit(t.Context()); err != nil { // it was only slow
@@ -127,7 +112,7 @@ func TestADeliveryThatIsNotEnded(t *testing.T) {
 	}
 	b.want(50, 50)
 	for name, again := range map[string]func(context.Context) error{"Commit": slow.Commit, "Abort": slow.Abort} {
-		if err := again(t.Context()); !errors.Is(err, event.ErrGeneration) {
+		if err := again(t.Context()); !errors.Is(err, ErrGeneration) {
 			t.Errorf("%s after the commit: %v", name, err)
 		}
 	}
@@ -136,7 +121,7 @@ func TestADeliveryThatIsNotEnded(t *testing.T) {
 	b.wantEnded()
 	b.want(50, 50)
 	next := b.publish(tx, batch(anybody, zero, 50, 60))
-	if err := forgotten.Commit(t.Context()); !errors.Is(err, event.ErrGeneration) {
+	if err := forgotten.Commit(t.Context()); !errors.Is(err, ErrGeneration) {
 		t.Errorf("Commit of an earlier generation's: %v", err)
 	}
 	b.want(50, 50) // it has not ended the other's
@@ -148,7 +133,7 @@ func TestADeliveryThatIsNotEnded(t *testing.T) {
 
 // stepping is a clock whose hour counts the requests that it was told of.
 type stepping struct {
-	systemClock
+	SystemClock
 	hour atomic.Int64
 }
 
@@ -160,8 +145,8 @@ func (s *stepping) Now() time.Time { return midnight.Add(time.Duration(s.hour.Lo
 func TestPublishedIsWhenPredictionsBecomeVisible(t *testing.T) {
 	b := newBench(t, 1)
 	clock := &stepping{}
-	b.opts.Clock = clock
-	b.opts.Transport = before{b.opts.Transport, func(req kafka.Request) {
+	b.with.Clock = clock
+	b.way.transport = before{b.way.transport, func(req kafkago.Request) {
 		switch req.(type) {
 		case *rawproduce.Request:
 			clock.hour.Store(1)
@@ -171,7 +156,7 @@ func TestPublishedIsWhenPredictionsBecomeVisible(t *testing.T) {
 	}}
 	committing := &commits{before: func() { clock.hour.Store(2) }}
 	of := batch(committing, zero, 0, 50)
-	plain := b.publish(b.producer(), of)
+	plain := b.publish(b.sink(), of)
 	if err := plain.Commit(t.Context()); err != nil || plain.Published() != midnight.Add(time.Hour) {
 		t.Errorf("at least once: %v, published at %v", err, plain.Published())
 	}

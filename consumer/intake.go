@@ -1,29 +1,17 @@
 package consumer
 
-import (
-	"time"
-
-	"rivulet/event"
-)
-
-// Record is one record as it was read, before anything is known of it.
-type Record struct {
-	Key, Value []byte
-	Headers    []event.Header
-	Source     event.Source
-	// Time is the record's timestamp: when it came into the stream.
-	Time time.Time
-}
+import "rivulet/internal/kafka"
 
 // Intake is what one batch is made of.
 type Intake struct {
 	// Name is the micro-batch's name. Predictions carry it.
 	Name string
 	// Records are in the order in which they were read, those of one partition in the order of their offsets.
-	Records []Record
+	Records []kafka.Record
 	// Offsets are the next offsets to read once the batch is delivered; nil where the records come from elsewhere.
-	Offsets    map[event.TopicPartition]int64
-	Generation event.Generation
+	Offsets kafka.Offsets
+	// Generation commits them.
+	Generation kafka.Committer
 	// After is the batch that must be delivered before this one; nil where there is none or it does not matter.
 	After *Ticket
 }

@@ -1,0 +1,161 @@
+package kafka
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/metadata"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
+)
+
+// Times of connections.
+const (
+	dialTimeout        = 10 * time.Second
+	idleTimeout        = 5 * time.Minute
+	defaultMetadataTTL = 2 * time.Second
+)
+
+// SASL mechanisms, as [Login] names them.
+const (
+	Plain       = "PLAIN"
+	ScramSHA256 = "SCRAM-SHA-256"
+	ScramSHA512 = "SCRAM-SHA-512"
+)
+
+// Login says who a client is.
+type Login interface {
+	// Mechanism is one of the SASL mechanisms.
+	Mechanism() string
+	// Credentials are asked for at each connection, so that a password can be renewed while the process runs.
+	Credentials() (username, password string, err error)
+}
+
+// Options say how to connect to a cluster.
+type Options struct {
+	// Brokers are the bootstrap addresses, host:port.
+	Brokers  []string
+	ClientID string
+	TLS      *tls.Config // nil: plaintext
+	Login    Login       // nil: nobody logs in
+	// Topics are those that the client asks the cluster about; none means all. Name them: a topic that this client may not see is
+	// then told from one that does not exist.
+	Topics []string
+	// MetadataTTL is how long a change of leaders may go unnoticed; 0 means 2 s.
+	MetadataTTL time.Duration
+}
+
+// Client is a way to a cluster: one pool of connections for all requests, and a dialer for the members of groups. Several
+// goroutines may use it.
+type Client struct {
+	brokers   []string
+	addr      net.Addr
+	transport kafkago.RoundTripper
+	pool      *kafkago.Transport
+	dialer    *kafkago.Dialer
+}
+
+// Connect returns a client. It opens no connection; [Client.Close] closes what others open through it.
+func Connect(o Options) (*Client, error) {
+	if len(o.Brokers) == 0 {
+		return nil, errors.New("kafka: no brokers")
+	}
+	if o.MetadataTTL == 0 {
+		o.MetadataTTL = defaultMetadataTTL
+	}
+	var mechanism sasl.Mechanism
+	if o.Login != nil {
+		mechanism = exchange{o.Login}
+	}
+	pool := &kafkago.Transport{ClientID: o.ClientID, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL, IdleTimeout: idleTimeout,
+		MetadataTopics: o.Topics, TLS: o.TLS, SASL: mechanism}
+	return &Client{brokers: o.Brokers, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool,
+		dialer: &kafkago.Dialer{ClientID: o.ClientID, Timeout: dialTimeout, DualStack: true, TLS: o.TLS, SASLMechanism: mechanism}}, nil
+}
+
+// Close closes the connections that are not in use.
+func (c *Client) Close() { c.pool.CloseIdleConnections() }
+
+// exchange is a login as kafka-go asks for it.
+type exchange struct{ login Login }
+
+// Name returns the mechanism's name on the wire.
+func (e exchange) Name() string { return e.login.Mechanism() }
+
+// Start begins an exchange with a broker.
+func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
+	username, password, err := e.login.Credentials()
+	if err != nil {
+		return nil, nil, err
+	}
+	var algorithm scram.Algorithm
+	switch e.Name() {
+	case Plain:
+		return plain.Mechanism{Username: username, Password: password}.Start(ctx)
+	case ScramSHA256:
+		algorithm = scram.SHA256
+	case ScramSHA512:
+		algorithm = scram.SHA512
+	default:
+		return nil, nil, wiring(fmt.Sprintf("SASL mechanism is %q, want %s, %s or %s", e.Name(), Plain, ScramSHA256, ScramSHA512))
+	}
+	m, err := scram.Mechanism(algorithm, username, password)
+	if err != nil {
+		return nil, nil, wiring("the user name or the password has characters that SCRAM does not allow")
+	}
+	return m.Start(ctx)
+}
+
+// wiring is a mistake of whoever configured or wired the client: no waiting mends it.
+type wiring string
+
+// Error returns the mistake.
+func (w wiring) Error() string { return string(w) }
+
+// Permanent makes [Judge] say so.
+func (wiring) Permanent() bool { return true }
+
+// hung is how long beyond its wait a request may take before the connection is given up. A deadline costs the connection,
+// so it must never be reached by a broker that answers.
+const hung = 30 * time.Second
+
+// topic returns what the cluster says of a topic that has partitions. The transport answers from its cache.
+func (c *Client) topic(ctx context.Context, topic string) (*metadata.ResponseTopic, error) {
+	m, err := c.transport.RoundTrip(ctx, c.addr, &metadata.Request{TopicNames: []string{topic}})
+	if err != nil {
+		return nil, fmt.Errorf("reading the partitions of %s: %w", topic, err)
+	}
+	for i := range m.(*metadata.Response).Topics {
+		t := &m.(*metadata.Response).Topics[i]
+		switch {
+		case t.Name != topic:
+		case t.ErrorCode != 0:
+			return nil, fmt.Errorf("reading the partitions of %s: %w", topic, kafkago.Error(t.ErrorCode))
+		case len(t.Partitions) == 0:
+			return nil, fmt.Errorf("reading the partitions of %s: %w", topic, kafkago.LeaderNotAvailable)
+		default:
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("reading the partitions of %s: %w", topic, kafkago.UnknownTopicOrPartition)
+}
+
+// countPartitions returns how many partitions each topic has, without those that have none, and then an error of one of them.
+func (c *Client) countPartitions(ctx context.Context, topics ...string) (counts map[string]int, err error) {
+	counts = make(map[string]int, len(topics))
+	for _, name := range topics {
+		t, missing := c.topic(ctx, name)
+		if missing != nil {
+			err = missing
+			continue
+		}
+		counts[name] = len(t.Partitions)
+	}
+	return counts, err
+}

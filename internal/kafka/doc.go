@@ -1,0 +1,97 @@
+// Package kafka is the door to Kafka: the only package that imports kafka-go, and all that works around it. It knows no
+// graph, and imports nothing of this module.
+//
+//	connect.go      a Client: connections, TLS, logins      probe.go         a connection taken step by step, for checks
+//	record.go       records, offsets, members               errors.go        what an error asks for
+//	retry.go        clock, pauses, what is waited for
+//
+//	source.go       a Source: a member of a group           generation.go    a Generation: what it may read and commit
+//	fetch.go        a Cursor: one partition                 offsets.go       the group's offsets, a partition's range
+//	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
+//
+//	sink.go         a Sink: at least once                   transactions.go  exactly once
+//	shipment.go     what is published together              session.go       a transactional id
+//	partition.go    which partition                         recordbatch.go   the bytes
+//
+// # Reading
+//
+// A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other; each gives a [Cursor]
+// for every assigned partition, and commits offsets in its name: the broker refuses those of an earlier one. When a rebalance
+// begins the group waits for [Generation.End], so that what was read can still be committed.
+//
+// A [Reader] reads a topic outside of any group's generations: to where it ends now, or following it.
+//
+// # Publishing
+//
+// A [Sink] fills a [Shipment] with records, and publishes it in two verbs. Publish makes the records durable, or a part of a
+// transaction; the [Delivery]'s Commit makes the offsets so, and ends the transaction. Whatever breaks between the two of
+// [Sink.Publish] repeats records and loses none. [Transactions.Publish] repeats none either:
+//
+//	AddPartitionsToTxn ─▶ Produce ─────────────────────────────┐
+//	                      AddOffsetsToTxn ─▶ TxnOffsetCommit ──┴─▶ EndTxn
+//
+// A reader with isolation.level=read_committed sees each record once; one that reads uncommitted records sees those of
+// aborted transactions too. Three things keep others out (KIP-98, KIP-447):
+//
+//   - Transactional ids. Every partition that is read has one, id.topic.partition. A member writes under that of its first
+//     partition, and at the beginning of a generation opens those of all its partitions ([Transactions.Begin]). That ends at
+//     once what earlier owners have left open, whether they are dead or asleep, instead of after the transaction's timeout;
+//     an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its own.
+//   - The group's generation. TxnOffsetCommit carries member and generation, so a member of an earlier generation gets no
+//     offsets into a transaction, also while nobody has fenced it yet.
+//   - Stable offsets. Whoever takes over a partition asks for its offset in such a way that the broker does not answer before
+//     the transactions that change it are over.
+//
+// Requests are repeated while that helps: each does the same when it is done twice, and record batches carry sequences by
+// which brokers know them. A commit whose answer is lost is asked for again, until it is known, before anything else; and
+// after any lost answer the next transaction gets a new epoch, so that nothing that is still on its way is taken for a part
+// of it. Coordinators that load or move, and transactions that are still being completed, are waited for; the codes are
+// looked for in the results of single partitions too. The price is four small requests a shipment, and that read-committed
+// readers wait for its end. Brokers must be of version 2.5 or newer, and the user needs Write and Describe on the
+// transactional ids (a prefix).
+//
+// A record goes to the partition that the Java client's default partitioner would choose for its key (murmur2), so the
+// records of one key keep their order: a partition has one request under way at a time, and nothing overtakes a request that
+// is repeated. Records without a key have no order to keep; those of one shipment go to one partition, and those of the next
+// to the next.
+//
+// # Errors
+//
+// [Judge] classifies all of them. Retriable: brokers, leaders, coordinators and topics are waited for by [Attempts], with
+// growing pauses, until the context ends; one line in the log says when that begins and one when it is over, and an
+// [Observer] is told of each attempt. GenerationOver: the member joins again, opens its transactional ids again, and reads on
+// from the offsets, which say what was committed. Permanent: missing rights, wrong passwords, a mistake in the wiring, a
+// record larger than the topic takes; nobody waits for them. An error that is none of Kafka's says that it is permanent by a
+// method Permanent() bool.
+//
+// # Around kafka-go
+//
+// What this package does by itself although the library offers something like it, why, and the test that fails without it;
+// those with a package's name are there, the others here. Numbers are issues of segmentio/kafka-go.
+//
+//   - Its Reader keeps what it has fetched across a rebalance, so it hands out records of partitions that are somebody else's
+//     (1398) and may commit them under the new generation (1308). Here its ConsumerGroup is used for membership and
+//     heartbeats only, and cursors fetch. TestAnEndedGenerationCommitsNothing,
+//     consumer.TestRebalanceLosesNothingAndKeepsTheOrderOfKeys.
+//   - ConsumerGroup joins again as soon as a function of a generation returns. [Source] holds one open until
+//     [Generation.End], and through a drain until [Source.Leave]. consumer.TestDrainFinishesTheBatchInHand.
+//   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them. Offsets
+//     are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
+//   - ConsumerGroup creates a topic that is missing where brokers allow it. [Source.Await] and [Generation.Changed] wait
+//     before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor, consumer.TestADeletedTopicIsWaitedForAndReadAnew.
+//   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). stable.go describes that one
+//     to the library. TestStableOffsetsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
+//   - Client.Fetch hides where control batches end, so that a reader which finds nothing else asks for the same offset for
+//     ever, and does not leave out the records of aborted transactions (1332). [Cursor] walks the batches by itself.
+//     TestFetchPassesOverAbortedTransactionsAndControlRecords.
+//   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond what they are asked to
+//     wait; what only paces something is a timer. TestAnIdleFetchKeepsItsConnection.
+//   - There is no transactional or idempotent writer (897, 797). session.go sends the requests of the protocol; codes 55 and
+//     120 have no names there. TestATransactionCommitsAllOrNothing, TestLostAnswersRepeatNothing.
+//   - Records are encoded one at a time through small writes. recordbatch.go writes whole batches into one buffer, for about
+//     a tenth of the time, with room for producer id, epoch and sequence. TestRecordBatchProperty, BenchmarkRecordBatch.
+//   - From version 1 on the throttle time of a Heartbeat's answer is taken for its error, and version 4 names another group.
+//     [Probe] asks in version 0. check.TestAllIsWell.
+//   - A transport that is not told its topics takes one that it may not see for a missing one. [Options] names them.
+//     app.TestRefusalsEndTheConsumer.
+package kafka

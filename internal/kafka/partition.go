@@ -1,0 +1,61 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// lane chooses the partitions of one topic for one shipment.
+type lane struct {
+	topic string
+	ids   []int // 0…n-1
+	// keyless is where records without a key go.
+	keyless int
+}
+
+// forKey returns the partition that the Java client's default partitioner gives a key.
+func (l *lane) forKey(key []byte) TopicPartition {
+	if len(key) == 0 {
+		return TopicPartition{l.topic, l.keyless}
+	}
+	return TopicPartition{l.topic, kafkago.Murmur2Balancer{}.Balance(kafkago.Message{Key: key}, l.ids...)}
+}
+
+// lane asks for the topic's partitions and waits while there are none.
+func (s *Sink) lane(ctx context.Context, topic string) (*lane, error) {
+	if topic == "" {
+		return nil, wiring("no topic is configured")
+	}
+	attempts := s.outage.Attempts()
+	for {
+		t, err := s.client.topic(ctx, topic)
+		if err == nil {
+			attempts.Over()
+			n := len(t.Partitions)
+			l := &lane{topic: topic, ids: make([]int, n), keyless: int(s.turn.Add(1) % uint32(n))}
+			for i := range l.ids {
+				l.ids[i] = i
+			}
+			return l, nil
+		}
+		if err := attempts.Failed(ctx, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// leader returns the broker that leads a partition, -1 if none does.
+func (c *Client) leader(ctx context.Context, at TopicPartition) (int32, error) {
+	t, err := c.topic(ctx, at.Topic)
+	if err != nil {
+		return -1, err
+	}
+	for i := range t.Partitions {
+		if int(t.Partitions[i].PartitionIndex) == at.Partition {
+			return t.Partitions[i].LeaderID, nil
+		}
+	}
+	return -1, fmt.Errorf("partition %d of %s: %w", at.Partition, at.Topic, kafkago.UnknownTopicOrPartition)
+}

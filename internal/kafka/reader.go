@@ -1,0 +1,217 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// ReaderOptions are a [Reader]'s. Zero values mean the defaults of [SourceOptions].
+type ReaderOptions struct {
+	Topic string
+	// Group, where not empty, is whose offsets [Reader.ToEnd] begins at and [Reader.Commit] stores. It must be of nobody who
+	// consumes: no generation fences it.
+	Group      string
+	FetchBytes int
+	FetchWait  time.Duration
+}
+
+// Reader reads all partitions of one topic outside of any group's generations, isolation read_committed.
+type Reader struct {
+	client *Client
+	opts   ReaderOptions
+	with   Patience
+}
+
+// NewReader checks the options. It opens no connection.
+func NewReader(c *Client, o ReaderOptions, p Patience) (*Reader, error) {
+	if o.Topic == "" {
+		return nil, errors.New("kafka: no topic to read")
+	}
+	if err := errors.Join(fill("FetchBytes", &o.FetchBytes, defaultFetchBytes), fill("FetchWait", &o.FetchWait, defaultFetchWait)); err != nil {
+		return nil, err
+	}
+	return &Reader{client: c, opts: o, with: p.complete()}, nil
+}
+
+// ToEnd reads from the group's offsets, or the earliest ones where there is no group or it has none, to where each
+// partition ended when ToEnd was called, and gives every record to take, partition by partition in the order of offsets.
+// It returns the next offsets to read. The first error ends it: of brokers, ctx or take.
+func (r *Reader) ToEnd(ctx context.Context, take func(Record) error) (Offsets, error) {
+	next, err := r.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ends := make(Offsets, len(next))
+	for at := range next {
+		if ends[at], err = r.client.boundary(ctx, at, kafkago.LastOffset); err != nil {
+			return nil, err
+		}
+	}
+	for p := range len(next) {
+		at := TopicPartition{r.opts.Topic, p}
+		c := r.cursor(at, next[at])
+		for c.next < ends[at] {
+			records, _, err := c.fetch(ctx)
+			if err != nil {
+				if ctx.Err() != nil {
+					return nil, context.Cause(ctx)
+				}
+				return nil, err
+			}
+			for _, rec := range records {
+				if rec.Position.Offset >= ends[at] {
+					break
+				}
+				if err := take(rec); err != nil {
+					return nil, err
+				}
+			}
+		}
+		next[at] = min(c.next, max(ends[at], next[at]))
+	}
+	return next, nil
+}
+
+func (r *Reader) cursor(at TopicPartition, offset int64) *Cursor {
+	return r.client.cursor(at, offset, r.opts.FetchBytes, r.opts.FetchWait, r.with)
+}
+
+// begin is where ToEnd starts in each partition.
+func (r *Reader) begin(ctx context.Context) (Offsets, error) {
+	counts, err := r.client.countPartitions(ctx, r.opts.Topic)
+	if err != nil {
+		return nil, err
+	}
+	next := Offsets{}
+	for p := range counts[r.opts.Topic] {
+		next[TopicPartition{r.opts.Topic, p}] = -1
+	}
+	if r.opts.Group != "" {
+		committed, err := r.client.committed(ctx, r.opts.Group, slices.Collect(maps.Keys(next)))
+		if err != nil && !errors.Is(err, kafkago.GroupIdNotFound) { // a group that never committed
+			return nil, err
+		}
+		maps.Copy(next, committed)
+	}
+	for at, offset := range next {
+		if offset < 0 {
+			if next[at], err = r.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return next, nil
+}
+
+// Commit stores the next offsets to read for the group.
+func (r *Reader) Commit(ctx context.Context, next Offsets) error {
+	group, topic := r.opts.Group, r.opts.Topic
+	if group == "" {
+		return errors.New("kafka: committing without a group")
+	}
+	var offsets []kafkago.OffsetCommit
+	for at, offset := range next {
+		offsets = append(offsets, kafkago.OffsetCommit{Partition: at.Partition, Offset: offset})
+	}
+	client := kafkago.Client{Addr: r.client.addr, Transport: r.client.transport, Timeout: hung}
+	answer, err := client.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{GroupID: group, GenerationID: -1,
+		Topics: map[string][]kafkago.OffsetCommit{topic: offsets}})
+	if err != nil {
+		return fmt.Errorf("committing offsets of group %s: %w", group, err)
+	}
+	for _, p := range answer.Topics[topic] {
+		if p.Error != nil {
+			return fmt.Errorf("committing the offset of group %s for %s/%d: %w", group, topic, p.Partition, p.Error)
+		}
+	}
+	return nil
+}
+
+// Follow gives every record that comes after the call to take, from all partitions, one at a time, until ctx ends; then it
+// returns nil. What fails is waited for, and said once; what does not mend by itself is returned. A topic that does not exist
+// yet is waited for and read whole, and so are partitions that come later, once they are looked at anew (every 5 s).
+// started, where not nil, is called when reading begins.
+func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) error {
+	f := &following{Reader: r, take: take, which: kafkago.LastOffset}
+	trouble := r.with.Outage("topic " + r.opts.Topic).Attempts()
+	reading, stop := context.WithCancelCause(ctx)
+	defer f.wait.Wait()
+	defer stop(nil)
+	for first := true; reading.Err() == nil; {
+		fresh, err := f.fresh(reading)
+		if err != nil {
+			if err := trouble.Failed(reading, err); err != nil {
+				stop(err)
+			}
+			continue
+		}
+		trouble.Over()
+		for _, c := range fresh {
+			f.wait.Go(func() { stop(f.follow(reading, c)) })
+		}
+		if first && started != nil {
+			started()
+		}
+		first = false
+		_ = sleep(reading, r.with.Clock, defaultWatchInterval)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return context.Cause(reading)
+}
+
+// following is what one call of Follow knows.
+type following struct {
+	*Reader
+	known int   // partitions that are read
+	which int64 // where to begin in others
+
+	wait sync.WaitGroup
+	mu   sync.Mutex
+	take func(Record)
+}
+
+// fresh returns cursors for the partitions that are not read yet.
+func (f *following) fresh(ctx context.Context) (cursors []*Cursor, err error) {
+	topic := f.opts.Topic
+	counts, err := f.client.countPartitions(ctx, topic)
+	if errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		f.which = kafkago.FirstOffset
+	}
+	if err != nil {
+		return nil, err
+	}
+	for p := f.known; p < counts[topic]; p++ {
+		at := TopicPartition{topic, p}
+		offset, err := f.client.boundary(ctx, at, f.which)
+		if err != nil {
+			return nil, err
+		}
+		cursors = append(cursors, f.cursor(at, offset))
+	}
+	f.known, f.which = max(f.known, counts[topic]), kafkago.FirstOffset
+	return cursors, nil
+}
+
+// follow reads one partition until ctx ends or an error does not mend by itself.
+func (f *following) follow(ctx context.Context, c *Cursor) error {
+	for {
+		records, _, err := c.Await(ctx)
+		if err != nil {
+			return err
+		}
+		for _, rec := range records {
+			f.mu.Lock()
+			f.take(rec)
+			f.mu.Unlock()
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Clock is where time is taken from.
+type Clock interface {
+	Now() time.Time
+	// NewTimer returns a channel that is sent to once, d from now, and a function that releases the timer.
+	NewTimer(d time.Duration) (fired <-chan time.Time, stop func())
+}
+
+// SystemClock is the machine's clock.
+type SystemClock struct{}
+
+// Now returns the current time.
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// NewTimer is [time.NewTimer].
+func (SystemClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTimer(d)
+	return t.C, func() { t.Stop() }
+}
+
+// sleep waits for d or for ctx, whichever is first.
+func sleep(ctx context.Context, clock Clock, d time.Duration) error {
+	fired, stop := clock.NewTimer(d)
+	defer stop()
+	select {
+	case <-fired:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Observer is told of attempts that failed and will be repeated. Several goroutines may call it.
+type Observer interface {
+	Retry(stage string, err error)
+}
+
+// Stages that are waited for.
+const (
+	StageTopics  = "topics"  // the topics' coming into being
+	StageGroup   = "group"   // joining the consumer group, committing to it
+	StageOffsets = "offsets" // reading the group's offsets
+	StageFetch   = "fetch"   // reading a partition
+	StagePublish = "publish" // writing records, transactions included
+)
+
+// Pauses between attempts double from firstPause to longestPause; each is spread over its upper half.
+const (
+	firstPause   = 50 * time.Millisecond
+	longestPause = 5 * time.Second
+)
+
+// Patience says how what fails for a while is waited for, and who is told. The zero value waits by the machine's clock and tells
+// nobody.
+type Patience struct {
+	Clock Clock
+	// Observer is told of each attempt that will be repeated, Logger of each outage, once when it begins and once when it ends.
+	Observer Observer
+	Logger   *slog.Logger
+}
+
+func (p Patience) complete() Patience {
+	if p.Clock == nil {
+		p.Clock = SystemClock{}
+	}
+	if p.Logger == nil {
+		p.Logger = slog.New(slog.DiscardHandler)
+	}
+	return p
+}
+
+// Outage is one thing that may fail for a while, for one goroutine or several.
+type Outage struct {
+	stage  string
+	quiet  int     // failures in a row that are not worth a line in the log
+	giveUp Verdict // from which on attempts end
+	with   Patience
+
+	mu      sync.Mutex
+	waiting int // goroutines
+	since   time.Time
+}
+
+// Outage returns an outage of a stage that has not begun. The attributes are logged with it.
+func (p Patience) Outage(stage string, attrs ...any) *Outage {
+	p = p.complete()
+	p.Logger = p.Logger.With(attrs...)
+	return &Outage{stage: stage, giveUp: Permanent, with: p}
+}
+
+// Attempts are those of one goroutine.
+func (o *Outage) Attempts() *Attempts { return &Attempts{outage: o} }
+
+// Attempts are what one goroutine tries until it succeeds. It may go on with the next thing of the stage afterwards.
+type Attempts struct {
+	outage *Outage
+	failed int
+	pause  time.Duration
+	said   bool // this goroutine is among those that wait
+}
+
+// Failed notes that an attempt failed with err. It returns nil after a pause: try again. It returns an error, which wraps err,
+// if that is not to be tried again or ctx has ended.
+func (a *Attempts) Failed(ctx context.Context, err error) error {
+	o := a.outage
+	if Judge(err) >= o.giveUp {
+		a.end(false)
+		return err
+	}
+	if ctx.Err() != nil {
+		a.end(false)
+		return errors.Join(context.Cause(ctx), err)
+	}
+	if a.failed++; a.failed == 1 {
+		a.pause = firstPause
+	} else {
+		a.pause = min(2*a.pause, longestPause)
+	}
+	if a.failed > o.quiet && !a.said {
+		a.said = true
+		o.begin(err)
+	}
+	if o.with.Observer != nil {
+		o.with.Observer.Retry(o.stage, err)
+	}
+	if sleep(ctx, o.with.Clock, spread(a.pause)) != nil {
+		a.end(false)
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return nil
+}
+
+// spread returns a random time in the upper half of a pause.
+func spread(pause time.Duration) time.Duration {
+	return pause/2 + time.Duration(rand.Float64()*float64(pause/2))
+}
+
+// Over notes that an attempt succeeded.
+func (a *Attempts) Over() { a.end(true) }
+
+func (a *Attempts) end(well bool) {
+	if a.said {
+		a.outage.end(well)
+	}
+	a.failed, a.said = 0, false
+}
+
+func (o *Outage) begin(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.waiting++; o.waiting == 1 {
+		o.since = o.with.Clock.Now()
+		o.with.Logger.Warn("waiting for "+o.stage, "error", err)
+	}
+}
+
+func (o *Outage) end(well bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.waiting--; o.waiting == 0 && well {
+		o.with.Logger.Info(o.stage+" is back", "after", o.with.Clock.Now().Sub(o.since).Round(time.Millisecond))
+	}
+}

@@ -1,0 +1,193 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/addoffsetstotxn"
+	"github.com/segmentio/kafka-go/protocol/addpartitionstotxn"
+	"github.com/segmentio/kafka-go/protocol/endtxn"
+	"github.com/segmentio/kafka-go/protocol/initproducerid"
+	"github.com/segmentio/kafka-go/protocol/txnoffsetcommit"
+)
+
+// session is what the transaction coordinator knows a transactional id by: a producer id and an epoch. Whoever opens a
+// session for the same id afterwards gets a higher epoch, and this one is fenced. One transaction at a time.
+//
+// The requests retry what may be retried; each may be repeated without harm while its transaction is open.
+type session struct {
+	sink     *Sink
+	id       string
+	timeout  time.Duration
+	producer int64
+	epoch    int16
+	// next is the sequence of the next record of a partition. Sequences begin at 0 with each epoch.
+	next map[TopicPartition]int32
+	// unclear says that a request of the transaction had no answer. It may still be on its way, and must not be taken for
+	// one of the next transaction.
+	unclear atomic.Bool
+}
+
+// open ends what an earlier session of the id left unfinished, fences it, and begins another.
+func (s *Sink) open(ctx context.Context, id string, timeout time.Duration) (*session, error) {
+	tx := &session{sink: s, id: id, timeout: timeout, producer: -1, epoch: -1}
+	return tx, tx.init(ctx)
+}
+
+// init opens the session, or raises the epoch of an open one whose transaction is over. An epoch that is not this
+// session's any more is refused.
+func (s *session) init(ctx context.Context) error {
+	m, err := s.do(ctx, "opening", &initproducerid.Request{TransactionalID: s.id, TransactionTimeoutMs: int32(s.timeout.Milliseconds()),
+		ProducerID: s.producer, ProducerEpoch: s.epoch})
+	if errors.Is(err, kafkago.InvalidTransactionTimeout) {
+		return fmt.Errorf("a transaction timeout of %v is more than the brokers' transaction.max.timeout.ms: %w", s.timeout, err)
+	}
+	if err != nil {
+		return err
+	}
+	r := m.(*initproducerid.Response)
+	s.producer, s.epoch, s.next = r.ProducerID, r.ProducerEpoch, make(map[TopicPartition]int32)
+	s.unclear.Store(false)
+	return nil
+}
+
+// sequence is the sequence of the first of n records that the partition gets next. After 2³¹-1 comes 0.
+func (s *session) sequence(at TopicPartition, n int32) int32 {
+	first := s.next[at]
+	s.next[at] = int32((int64(first) + int64(n)) & math.MaxInt32)
+	return first
+}
+
+// addPartitions begins the transaction, or goes on with it: the coordinator will write the transaction's end to them.
+func (s *session) addPartitions(ctx context.Context, partitions []TopicPartition) error {
+	req := &addpartitionstotxn.Request{TransactionalID: s.id, ProducerID: s.producer, ProducerEpoch: s.epoch}
+	for topic, ids := range byTopic(slices.Values(partitions)) {
+		req.Topics = append(req.Topics, addpartitionstotxn.RequestTopic{Name: topic, Partitions: ids})
+	}
+	_, err := s.do(ctx, "adding partitions to", req)
+	return err
+}
+
+// commitOffsets makes the offsets of the member's group part of the transaction and gives them to the group's coordinator, in the
+// name of the member: one of an earlier generation is refused.
+func (s *session) commitOffsets(ctx context.Context, member Member, next Offsets) error {
+	if _, err := s.do(ctx, "adding offsets to", &addoffsetstotxn.Request{TransactionalID: s.id, ProducerID: s.producer,
+		ProducerEpoch: s.epoch, GroupID: member.Group}); err != nil {
+		return err
+	}
+	req := &txnoffsetcommit.Request{TransactionalID: s.id, GroupID: member.Group, ProducerID: s.producer, ProducerEpoch: s.epoch,
+		GenerationID: member.Generation, MemberID: member.ID}
+	for topic, ids := range byTopic(maps.Keys(next)) {
+		t := txnoffsetcommit.RequestTopic{Name: topic}
+		for _, id := range ids {
+			t.Partitions = append(t.Partitions, txnoffsetcommit.RequestPartition{Partition: id,
+				CommittedOffset: next[TopicPartition{topic, int(id)}], CommittedLeaderEpoch: -1})
+		}
+		req.Topics = append(req.Topics, t)
+	}
+	_, err := s.do(ctx, "committing offsets in", req)
+	return err
+}
+
+// end commits or aborts. An answer that was lost leaves the end in doubt; the same request again settles that: the
+// coordinator does what it has not done yet, and says yes where it has.
+func (s *session) end(ctx context.Context, commit bool) error {
+	what := "aborting"
+	if commit {
+		what = "committing"
+	}
+	_, err := s.do(ctx, what, &endtxn.Request{TransactionalID: s.id, ProducerID: s.producer, ProducerEpoch: s.epoch, Committed: commit})
+	return err
+}
+
+// Pauses while the coordinator completes the transaction before, which takes it some milliseconds and is not worth a word.
+// After 2+4+…+256 ms it is an outage like others.
+const (
+	firstCompletion   = 2 * time.Millisecond
+	longestCompletion = 256 * time.Millisecond
+)
+
+// do repeats a request until it succeeds, fails for good, or ctx ends. what says what it does to the transaction.
+func (s *session) do(ctx context.Context, what string, req kafkago.Request) (kafkago.Response, error) {
+	attempts := s.sink.outage.Attempts()
+	for completion := firstCompletion; ; {
+		m, err := s.sink.ask(ctx, req)
+		if err != nil {
+			s.unclear.Store(true)
+		} else if err = refusal(req, m); err == nil {
+			attempts.Over()
+			return m, nil
+		}
+		if errors.Is(err, kafkago.ConcurrentTransactions) && completion <= longestCompletion &&
+			sleep(ctx, s.sink.clock, spread(completion)) == nil {
+			completion *= 2
+			continue
+		}
+		if err := attempts.Failed(ctx, fmt.Errorf("%s the transaction of %s: %w", what, s.id, err)); err != nil {
+			return nil, err
+		}
+		completion = firstCompletion
+	}
+}
+
+// refusal is why a request of a transaction was refused; nil if it was not. Brokers say so for the whole request, or for each
+// of its partitions.
+func refusal(req kafkago.Request, m kafkago.Response) error {
+	var a answers
+	switch r := m.(type) {
+	case *initproducerid.Response:
+		return failure(r.ErrorCode)
+	case *addoffsetstotxn.Response:
+		return failure(r.ErrorCode)
+	case *endtxn.Response:
+		return failure(r.ErrorCode)
+	case *addpartitionstotxn.Response:
+		for _, t := range req.(*addpartitionstotxn.Request).Topics {
+			a.missing += len(t.Partitions)
+		}
+		for _, t := range r.Results {
+			for _, p := range t.Results {
+				a.add(t.Name, p.PartitionIndex, p.ErrorCode)
+			}
+		}
+	case *txnoffsetcommit.Response:
+		for _, t := range req.(*txnoffsetcommit.Request).Topics {
+			a.missing += len(t.Partitions)
+		}
+		for _, t := range r.Topics {
+			for _, p := range t.Partitions {
+				a.add(t.Name, p.Partition, p.ErrorCode)
+			}
+		}
+	}
+	if a.worst == nil && a.missing > 0 {
+		return fmt.Errorf("%d partitions are missing from the answer", a.missing)
+	}
+	return a.worst
+}
+
+// answers gathers what a request was answered for each of its partitions.
+type answers struct {
+	missing int
+	worst   error
+}
+
+// add notes one answer. An error that ends the attempts counts for more than one that does not, and that for more than
+// "not attempted".
+func (a *answers) add(topic string, id int32, code int16) {
+	a.missing--
+	if code == 0 {
+		return
+	}
+	err := fmt.Errorf("%s/%d: %w", topic, id, kafkago.Error(code))
+	if a.worst == nil || Judge(err) != Retriable || errors.Is(a.worst, operationNotAttempted) {
+		a.worst = err
+	}
+}

@@ -1,0 +1,213 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// DefaultTransactionTimeout is the transaction timeout where nothing is said.
+const DefaultTransactionTimeout = time.Minute
+
+// Transactions publishes shipments exactly once, each in a transaction of its own. It serves one member of a consumer group,
+// and one shipment at a time: while a delivery is neither committed nor aborted, no other one is published. To wait for its end
+// would be to wait for ever where it was forgotten, and to abort it would lose it, as the offsets of the next one are beyond
+// its own. So the next one is refused with [ErrGeneration], and the next Begin ends whatever is open.
+type Transactions struct {
+	sink    *Sink
+	id      string
+	timeout time.Duration
+
+	mu      sync.Mutex
+	session *session // nil before Begin, and after a failure or an abort
+	member  Member
+	open    *transaction // published, and not ended; nil: there is none
+}
+
+// Transactions returns what publishes in transactions. id begins the transactional ids: those of the partitions that are read,
+// id.topic.partition. All members of a group have the same; different groups, different ones. timeout is how long a transaction
+// may be open before the brokers abort it; 0 means DefaultTransactionTimeout. It must not be over the brokers'
+// transaction.max.timeout.ms (15 minutes by Kafka's default).
+func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, error) {
+	if id == "" {
+		return nil, errors.New("kafka: transactions need an ID")
+	}
+	if timeout == 0 {
+		timeout = DefaultTransactionTimeout
+	}
+	if timeout < time.Millisecond {
+		return nil, fmt.Errorf("kafka: the transaction timeout is %v, want 1ms or more", timeout)
+	}
+	return &Transactions{sink: s, id: id, timeout: timeout}, nil
+}
+
+// openAtOnce is how many transactional ids are opened side by side.
+const openAtOnce = 8
+
+// Begin is called once a generation, before the offsets of its partitions are read. It opens the transactional id of every
+// assigned partition, which ends the transactions of all who wrote for these partitions before, and fences them, be they
+// dead or only slow. Publish then writes under the first one. Begin waits for brokers until ctx ends.
+func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []TopicPartition) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.session, t.open, t.member = nil, nil, by.Member()
+	sessions := make([]*session, len(assigned))
+	errs := make([]error, len(assigned))
+	assigned = slices.SortedFunc(slices.Values(assigned), func(a, b TopicPartition) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	})
+	var wg sync.WaitGroup
+	free := make(chan struct{}, openAtOnce)
+	for i, at := range assigned {
+		free <- struct{}{}
+		wg.Go(func() {
+			sessions[i], errs[i] = t.sink.open(ctx, t.id+"."+at.Topic+"."+strconv.Itoa(at.Partition), t.timeout)
+			<-free
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return verdict(ctx, err)
+		}
+	}
+	if len(sessions) > 0 {
+		t.session = sessions[0]
+	}
+	return nil
+}
+
+// Publish writes a shipment, and offsets, into a transaction; the delivery's Commit or Abort ends that. After an error of any
+// of the three, and after an abort, the generation is over: whether the shipment was delivered is seen by reading the group's
+// offsets, once the next Begin for its partitions has ended the transaction. The shipment must not be used any more.
+func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Delivery, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.session
+	switch {
+	case by == nil || len(next) == 0:
+		return nil, wiring("what has no offsets cannot be delivered exactly once")
+	case s == nil || by.Member() != t.member:
+		return nil, fmt.Errorf("%w: it has no transactional producer any more", ErrGeneration)
+	case t.open != nil:
+		return nil, fmt.Errorf("%w: the transaction before was neither committed nor aborted", ErrGeneration)
+	}
+	if s.unclear.Load() {
+		// A request of the last transaction may still be on its way; under a new epoch it means nothing.
+		if err := s.init(ctx); err != nil {
+			t.session = nil
+			return nil, verdict(ctx, err)
+		}
+	}
+	if err := sh.seal(s); err != nil {
+		return nil, err
+	}
+	if err := t.fill(ctx, s, sh, next); err != nil {
+		t.session = nil
+		if !fenced(err) { // whoever fenced it has ended it
+			err = errors.Join(err, s.abort(ctx))
+		}
+		return nil, verdict(ctx, err)
+	}
+	t.sink.scratch.Put(sh)
+	t.open = &transaction{of: t}
+	return t.open, nil
+}
+
+// fill writes the records and, beside them, the offsets into the transaction.
+func (t *Transactions) fill(ctx context.Context, s *session, sh *Shipment, next Offsets) error {
+	if len(sh.loads) > 0 {
+		if err := s.addPartitions(ctx, slices.Collect(maps.Keys(sh.where))); err != nil {
+			return err
+		}
+	}
+	both, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	shipped := make(chan error, 1)
+	go func() {
+		err := t.sink.ship(both, sh)
+		if err != nil {
+			cancel(err)
+		}
+		shipped <- err
+	}()
+	err := s.commitOffsets(both, t.member, next)
+	if err != nil {
+		cancel(err)
+	}
+	err = cmp.Or(err, <-shipped)
+	if err != nil && ctx.Err() == nil {
+		return context.Cause(both) // what failed first; the other says that it was cancelled
+	}
+	return err
+}
+
+// transaction is a shipment that has been written into an open transaction.
+type transaction struct {
+	of        *Transactions
+	committed time.Time // when the brokers acknowledged the end; zero before that
+}
+
+// errEnded is what a second Commit or Abort returns, and one after the next Begin.
+var errEnded = fmt.Errorf("%w: the transaction has been ended before", ErrGeneration)
+
+// Commit ends the transaction with everything in it. After an error its end is in doubt, and left to the next Begin.
+func (d *transaction) Commit(ctx context.Context) error {
+	t := d.of
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open != d {
+		return errEnded
+	}
+	t.open = nil
+	if err := t.session.end(ctx, true); err != nil {
+		t.session = nil
+		return verdict(ctx, err)
+	}
+	d.committed = t.sink.clock.Now()
+	return nil
+}
+
+// Abort ends the transaction without anything in it. Nothing is published after it before the next Begin: the offsets of what is
+// behind are beyond those of this one.
+func (d *transaction) Abort(ctx context.Context) error {
+	t := d.of
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open != d {
+		return errEnded
+	}
+	s := t.session
+	t.open, t.session = nil, nil
+	return s.abort(ctx)
+}
+
+// Published returns when the brokers had acknowledged the commit.
+func (d *transaction) Published() time.Time { return d.committed }
+
+// abortTimeout bounds the courtesy of an abort: readers wait for it less than for the transaction's timeout.
+const abortTimeout = 5 * time.Second
+
+// abort ends the transaction without anything in it, also where ctx has ended. That brokers have given it up before is no error.
+func (s *session) abort(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
+	defer cancel()
+	if err := s.end(ctx, false); err != nil && Judge(err) != GenerationOver {
+		return err
+	}
+	return nil
+}
+
+// verdict makes an error that another generation may not meet an end of this generation only.
+func verdict(ctx context.Context, err error) error {
+	if Judge(err) == Permanent || ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrGeneration, err)
+}
