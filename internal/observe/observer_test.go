@@ -78,7 +78,7 @@ func TestMetrics(t *testing.T) {
 # HELP rivulet_abstained_predictions_total Predictions whose probability was below the abstention threshold.
 # TYPE rivulet_abstained_predictions_total counter
 rivulet_abstained_predictions_total 1
-# HELP rivulet_arrival_residual_total Sum over those arrivals of the shares of their squared messages that the rows leave out.
+# HELP rivulet_arrival_residual_total Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce.
 # TYPE rivulet_arrival_residual_total counter
 rivulet_arrival_residual_total 0.5
 # HELP rivulet_arrival_rows Rows of M of arrivals of the version that is served, by all consumers, as of the last micro-batch.
@@ -87,7 +87,7 @@ rivulet_arrival_rows 30
 # HELP rivulet_arrival_rows_found_total Neighbours' ids that were not in the original graph and had a row.
 # TYPE rivulet_arrival_rows_found_total counter
 rivulet_arrival_rows_found_total 8
-# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, as there were attach.max_rows.
+# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, because there were attach.max_rows.
 # TYPE rivulet_arrival_rows_refused_total counter
 rivulet_arrival_rows_refused_total 1
 # HELP rivulet_arrival_rows_written_total Rows of arrivals that this process wrote.
@@ -140,7 +140,7 @@ rivulet_isolated_arrivals_total 1
 # HELP rivulet_lag_records Records between the next one to read and the end of the partition.
 # TYPE rivulet_lag_records gauge
 rivulet_lag_records{partition="1",topic="arrivals"} 12
-# HELP rivulet_neighbours_total Neighbours of arrivals that were predicted, by what is known of them.
+# HELP rivulet_neighbours_total Neighbours of arrivals that were predicted, by kind.
 # TYPE rivulet_neighbours_total counter
 rivulet_neighbours_total{kind="arrival"} 3
 rivulet_neighbours_total{kind="in_batch"} 1
