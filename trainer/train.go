@@ -12,7 +12,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Outcome is what a run gives.
+// Outcome is the result of a run.
 type Outcome struct {
 	Bundle  *artifact.Bundle
 	Results []eval.Result // empty where the data set has no test nodes
@@ -22,9 +22,9 @@ type Outcome struct {
 
 // Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all models,
 // calibrate; then fit W_S on S and measure both on the test nodes, on T and on S. now is the artifact's time of creation.
-// The same data, options and build give the same bundle, bit for bit, whatever the processors.
+// The same data, options and build give the same bundle, bit for bit, whatever the number of processors.
 //
-// An error names the option or the data that do not fit; ctx ends the run at the next step with its error.
+// An error names the option or the data that is wrong; ctx ends the run at the next step with its error.
 func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
 	out, err := train(ctx, d, o, now, progress)
 	if err != nil {
@@ -69,7 +69,7 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds, Learned: r.served.parts().trace}, nil
 }
 
-// recipe is what a run has made by the time it is evaluated.
+// recipe holds the results of a run before its evaluation.
 type recipe struct {
 	whole        []*fitted // W_O of each model
 	served       condensed
@@ -117,7 +117,7 @@ func models(all []*fitted) []infer.Model {
 	return out
 }
 
-// bundle is the artifact of all models' W_O on S.
+// bundle returns the artifact of all models' W_O on S.
 func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifact.Bundle, error) {
 	b := &artifact.Bundle{
 		Manifest:   t.manifest(r, results, now),
@@ -177,7 +177,7 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 	return m
 }
 
-// info is what the manifest says of a model.
+// info returns the manifest's entry of a model.
 func (c *calibration) info(p *placed, weightDecay float64, results []eval.Result) artifact.ModelInfo {
 	out := artifact.ModelInfo{Name: p.model.Name(), Attachment: p.attachment, FittedOn: "O", WeightDecay: weightDecay,
 		Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature, Confidence: c.confidence},

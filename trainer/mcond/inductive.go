@@ -75,7 +75,7 @@ func (d *inductive[F]) forward(mapping, adj, zs *matrix[F], bias []F) {
 	addBias(d.rest, bias)
 }
 
-// hop sets out = r·s + b + ã·b: what the arrivals read, before their own q.
+// hop sets out = r·s + b + ã·b: the input of the arrivals, before their own q.
 func (d *inductive[F]) hop(out, s, b *matrix[F]) {
 	copy(out.data, b.data)
 	gemm(plain, plain, 1, d.r, s, 1, out)
