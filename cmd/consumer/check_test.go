@@ -11,7 +11,7 @@ import (
 	"rivulet/internal/harness"
 )
 
-// The exit status says whether all is well, and each check has its line.
+// The exit status tells whether all is well, and each check has its line.
 func TestCheck(t *testing.T) {
 	topics := config.Default[config.Consumer]().Kafka.Topics
 	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{topics.Arrivals: 2, topics.Predictions: 2, topics.DeadLetters: 1}})

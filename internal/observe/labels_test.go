@@ -66,7 +66,7 @@ func TestLabelsMeetPredictions(t *testing.T) {
 	wantLabels(t, o, 2, 1, 2, 1)
 }
 
-// What is remembered is bounded, whatever comes, and so is the window.
+// The memory is bounded for any input, and so is the window.
 func TestLabelsAreBounded(t *testing.T) {
 	o, _ := labelled(LabelOptions{Remember: 100, TTL: time.Hour})
 	for i := range 20000 {

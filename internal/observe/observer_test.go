@@ -18,7 +18,7 @@ import (
 	"rivulet/mapping"
 )
 
-// fakeClock stands still until it is moved.
+// fakeClock moves only when the test moves it.
 type fakeClock struct {
 	consumer.SystemClock
 	now time.Time
@@ -173,7 +173,7 @@ rivulet_row_lookups_total 6
 	}
 }
 
-// rivuletMetrics are the names of our own metrics.
+// rivuletMetrics returns the names of our own metrics.
 func rivuletMetrics(t *testing.T, o *Observer) []string {
 	t.Helper()
 	families, err := o.Registry().Gather()
@@ -242,7 +242,7 @@ func TestNamesFollowTheConventions(t *testing.T) {
 	}
 }
 
-// doc.go lists the metrics that there are, and no others.
+// doc.go lists exactly the metrics that exist.
 func TestDocListsTheMetrics(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -274,7 +274,7 @@ func lags(t *testing.T, o *Observer) map[string]float64 {
 	return got
 }
 
-// After a rebalance only this member's partitions have a lag, even where a fetch of the generation before reports late.
+// After a rebalance only this member's partitions have a lag, even if a fetch of the generation before reports late.
 func TestLagOfOtherMembersPartitionsIsForgotten(t *testing.T) {
 	o, _ := newTestObserver()
 	p := func(n int) kafka.TopicPartition { return kafka.TopicPartition{Topic: "arrivals", Partition: n} }

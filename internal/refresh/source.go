@@ -13,20 +13,20 @@ import (
 	"rivulet/trainer/merge"
 )
 
-// Source is where records are: in a file of JSON lines or in a topic.
+// Source is a source of records: a file of JSON lines or a topic.
 type Source struct {
 	File string
 
 	Topic string
 	Group string // whose offsets say which records are new; empty: all are read
-	// Until are the offsets before which reading ends, of a source without a group; partitions that it does not name are not read.
-	// nil: where the topic ends when reading begins.
+	// Until are the offsets before which reading ends, of a source without a group; partitions that it does not name are not
+	// read. nil: where the topic ends when reading begins.
 	Until kafka.Offsets
 }
 
 const kafkaPrefix = "kafka:"
 
-// ParseSource reads what a person gave: the name of a file, or kafka: and a topic.
+// ParseSource parses the name of a file, or kafka: and a topic.
 func ParseSource(text string) (Source, error) {
 	topic, isTopic := strings.CutPrefix(text, kafkaPrefix)
 	switch {

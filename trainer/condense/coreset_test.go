@@ -175,7 +175,7 @@ func distance(a, b []float64) float64 {
 	return math.Sqrt(d)
 }
 
-// meanOf is the mean of the given rows.
+// meanOf returns the mean of the given rows.
 func meanOf(rows reference.Matrix, chosen ...int) []float64 {
 	out := make([]float64, rows.Cols())
 	for _, i := range chosen {

@@ -102,7 +102,7 @@ func TestSection5ClusterMeans(t *testing.T) {
 	}
 }
 
-// Where every node is a cluster of its own, M is the identity: each node's messages are in the dictionary.
+// If every node is a cluster of its own, M is the identity: each node's messages are in the dictionary.
 func TestSection5MappingOfSingletons(t *testing.T) {
 	const n = 6
 	messages := convert.Dense(convert.Normal(stream(2), n, 9, 1))

@@ -143,7 +143,7 @@ func TestSparseFeatures(t *testing.T) {
 	}
 }
 
-// Whatever arrives, the graph is one that the dataset package accepts, and what has been merged once adds nothing again.
+// Package dataset accepts the graph after any arrivals, and merging the same records again changes nothing.
 func TestMergedIsADataset(t *testing.T) {
 	dir, round := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
