@@ -77,7 +77,7 @@ func readMeans(dir string) (*Means, error) {
 		return nil, err
 	}
 	if !manifest.HasMeans() {
-		return nil, fmt.Errorf("%s: the artifact has no cluster means", meansFile)
+		return nil, fmt.Errorf("%s: the artifact has none", meansFile)
 	}
 	data, err := readListed(root, meansFile, manifest.Files[meansFile])
 	if err == nil {

@@ -59,7 +59,7 @@ func TestKafkaConnectionSettings(t *testing.T) {
 	for _, c := range []struct {
 		environ []string
 		flags   []string
-		want    string // "" where it is accepted
+		want    string // "" if it is accepted
 	}{
 		{word, []string{sasl, "--kafka.sasl.username=me"}, ""},
 		{nil, []string{sasl, "--kafka.sasl.username=me", "--kafka.sasl.password_file=f"}, ""},

@@ -73,7 +73,7 @@ func (s Sources) file() string {
 	return ""
 }
 
-// loader puts layers over one another and remembers where each value came from.
+// loader merges the layers and remembers the origin of each value.
 type loader struct {
 	schema   *schema
 	family   *schema // keys of all programs: accepted, though perhaps not used by this one

@@ -70,7 +70,7 @@ func FuzzNPZ(f *testing.F) {
 	})
 }
 
-// FuzzCSR goes behind the zip, where its checksums keep a fuzzer out: any five arrays give a valid matrix or an error.
+// FuzzCSR skips the zip, because its checksums stop a fuzzer: any five arrays give a valid matrix or an error.
 func FuzzCSR(f *testing.F) {
 	seed := func(e entries) { f.Add(e["format"], e["shape"], e["indptr"], e["indices"], e["data"]) }
 	seed(pathAdj())

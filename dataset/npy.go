@@ -41,8 +41,8 @@ type array struct {
 	fortran bool
 }
 
-// openArray reads the header of an npy stream of size bytes in all. Nothing is allocated that the size does not cover:
-// shape × item size must be exactly what is left behind the header. Npyio v0.6.0, which decodes, checks neither: it takes
+// openArray reads the header of an npy stream of size bytes in all. No more is allocated than the size allows:
+// shape × item size must be exactly the rest after the header. Npyio v0.6.0, which decodes, checks neither: it takes
 // 4 GiB for a header of 22 bytes, panics over one without a line feed, and gives 200,000,000 zeros, without an error, for a
 // header of 128 bytes with nothing behind it. TestLoadRefusesSizesThatLie has such files.
 func openArray(r io.Reader, size int64) (*array, error) {

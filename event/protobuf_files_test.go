@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the Protobuf files of testdata anew")
 
-// binaryExamples are the example files in Protobuf, and must contain the JSON examples of the same names, and the
+// binaryExamples returns the example files in Protobuf, and must contain the JSON examples of the same names, and the
 // mistakes of JSON that Protobuf can make, too. The generated code writes the good ones, not the codec.
 func binaryExamples(t testing.TB) map[string][]byte {
 	t.Helper()

@@ -165,7 +165,7 @@ func (p *Prediction) checkNumbers() error {
 		checkNumbers(p.Representation, "representation.values"))
 }
 
-// checkNumbers is checkFinite for values that are no features.
+// checkNumbers does checkFinite's work for values that are not features.
 func checkNumbers(values []float32, field string) error {
 	for k, v := range values {
 		if v-v != 0 {

@@ -22,7 +22,7 @@ func checkYears(t time.Time, field string) error {
 	return nil
 }
 
-// timestamp is a record's timestamp in UTC, or zero if it cannot be written: the record's producer chose
+// timestamp returns a record's timestamp in UTC, or zero if it cannot be written: the record's producer chose
 // it, perhaps in microseconds instead of milliseconds, and it must not prevent a prediction.
 func timestamp(t time.Time) time.Time {
 	if !inYears(t) {

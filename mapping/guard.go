@@ -155,16 +155,16 @@ func Unavailable(err error) bool {
 // left after the last retry.
 var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ", "ASK ", "max number of clients"}
 
-// refused is an error that whoever tries again meets again.
+// refused is an error that another attempt would not cure.
 type refused struct{ error }
 
 // Unwrap returns the error itself.
 func (r refused) Unwrap() error { return r.error }
 
-// Permanent tells whoever waits for rows that waiting does not help.
+// Permanent reports that waiting for rows does not help.
 func (refused) Permanent() bool { return true }
 
-// final returns err, as one that is refused if a row is damaged, or rights or the password are wrong.
+// final returns err, marked as refused if a row is damaged, or rights or the password are wrong.
 func final(err error) error {
 	if errors.Is(err, ErrDamaged) || slices.ContainsFunc(notEver, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) }) {
 		return refused{err}
@@ -172,5 +172,5 @@ func final(err error) error {
 	return err
 }
 
-// notEver are the beginnings of answers to a client that may not do what it asks for, or finds something else than rows.
+// notEver lists the beginnings of answers to a client without the needed rights, or of keys of another type.
 var notEver = []string{"NOPERM ", "NOAUTH ", "WRONGPASS ", "WRONGTYPE "}

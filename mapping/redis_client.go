@@ -25,7 +25,7 @@ type RedisOptions struct {
 	// Sentinel, if its Master is not empty, says that the hosts are sentinels. User, password and database of the URL
 	// still belong to the master.
 	Sentinel Sentinel
-	// Credentials is called for each connection, in place of the URL's user and password; nil: those of the URL.
+	// Credentials is called for each connection, in place of the URL's user and password; nil: the URL's.
 	Credentials func() (username, password string, err error)
 	// TLS is used with rediss://; nil: the system's authorities. An empty ServerName is the host of each address.
 	TLS *tls.Config

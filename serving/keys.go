@@ -70,7 +70,7 @@ func (k keys) arrivals(version string, p publication) mapping.ArrivalTable {
 // holder returns the member of the holders that says that a process uses a version. A version's name has no slash.
 func holder(version, by string) string { return version + "/" + by }
 
-// splitHolder is the inverse of holder.
+// splitHolder inverts holder.
 func splitHolder(member string) (version, by string) {
 	version, by, _ = strings.Cut(member, "/")
 	return version, by

@@ -159,7 +159,7 @@ func (g *growing) measure(first, second []int32) wave {
 	return w
 }
 
-// arrive gives the nodes of a first wave rows of M, micro-batch by micro-batch: a node uses the rows of T and of the batches
+// arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and of the batches
 // before its own. left is the mean share of the squared norm of the messages that the rows do not reproduce.
 func (g *growing) arrive(nodes []int32) (rows map[int32]infer.Row, left float64) {
 	rows = make(map[int32]infer.Row, len(nodes))

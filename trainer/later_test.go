@@ -32,7 +32,7 @@ func withMeans(t *testing.T) *artifact.Bundle {
 	return nil
 }
 
-// others are the models of artifacttest by name.
+// others returns the models of artifacttest by name.
 func others(t *testing.T) map[string]infer.Model {
 	t.Helper()
 	out := map[string]infer.Model{}

@@ -18,7 +18,7 @@ type Learned struct {
 	Options mcond.Options // as they were used
 	Points  []mcond.Point // what a search tried; empty without one
 	Result  *mcond.Result
-	Labels  []int32 // of T's nodes, −1 where unknown: the rows of M
+	Labels  []int32 // of T's nodes, −1 if unknown: the rows of M
 }
 
 // condenseLearned does docs/algorithm.md, section 4: models fitted on T influence S and M only through the choice among

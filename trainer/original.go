@@ -46,7 +46,7 @@ func (t *task) accept(m infer.Model) (*fitted, error) {
 	return &fitted{model: m, validation: accuracy}, err
 }
 
-// shape returns the sizes of a two-layer model that do not follow from the data (docs/algorithm.md, section 3), or those of
+// shape returns the sizes of a two-layer model that do not follow from the data (docs/algorithm.md, section 3), or the sizes of
 // imported weights.
 func (t *task) shape(name string) fit.Shape {
 	s := fit.Shape{Model: name, Hidden: t.options.Hidden, Alpha: 0.1, Hops: 10}

@@ -61,7 +61,7 @@ type Served interface {
 
 // Validate returns the accuracy in percent of an artifact, as it is served, on the validation nodes of a data set, each on its
 // own, as if they arrived now. Their neighbours are known as far as the artifact has rows for their ids,
-// so artifacts of a graph before and after growth can be compared on the same nodes. It is an error where the artifact
+// so artifacts of a graph before and after growth can be compared on the same nodes. It is an error if the artifact
 // is for other features or classes than the data's.
 func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) (float64, error) {
 	if got, want := served.Features(), d.X.Cols(); got != want {
@@ -88,7 +88,7 @@ const MaxDrop = 1.0
 // Comparison holds the accuracies of a new artifact and of the one that serves on the same validation nodes.
 type Comparison struct {
 	Validation float64  // accuracy in percent of the new one
-	Before     *float64 // the same of the one that answers; nil where none does
+	Before     *float64 // the same of the one that serves; nil if there is none
 }
 
 // CompareServed validates a new artifact and the one that serves, which is nil if there is none.

@@ -15,7 +15,7 @@ import (
 // Outcome is the result of a run.
 type Outcome struct {
 	Bundle  *artifact.Bundle
-	Results []eval.Result // empty where the data set has no test nodes
+	Results []eval.Result // empty if the data set has no test nodes
 	Seconds float64       // wall clock of fitting, condensation and calibration, without W_S and evaluation
 	Learned *Learned      // of method learned; nil otherwise
 }
@@ -73,8 +73,8 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 type recipe struct {
 	whole        []*fitted // W_O of each model
 	served       condensed
-	placed       []*placed      // W_O of each model on S, as the method attaches; nil where it deploys on T only
-	calibrations []*calibration // of those, for the artifact; nil where none is made
+	placed       []*placed      // W_O of each model on S, in the method's attachment; nil if the method deploys on T only
+	calibrations []*calibration // of those, for the artifact; nil if no artifact is made
 	seconds      float64        // wall clock of all that, the fits of W_O too
 }
 

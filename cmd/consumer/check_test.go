@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, c := range []struct {
 		args  []string
-		fails string // "" where all is well
+		fails string // "" if all is well
 		lines []string
 	}{
 		{[]string{"--artifact", dir}, "", []string{"ok kafka broker " + kafka.Addr(), "ok kafka topic arrivals", "ok kafka topic predictions",

@@ -54,7 +54,7 @@ func (m *machine) literal(op byte) (any, error) {
 	return nil, errors.New("data sets do not use it")
 }
 
-// lengthSize is the number of bytes of the length behind an opcode.
+// lengthSize returns the number of bytes of the length behind an opcode.
 func lengthSize(op byte) uint32 {
 	if op == 'U' || op == 0x8a { // SHORT_BINSTRING, LONG1
 		return 1

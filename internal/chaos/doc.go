@@ -18,7 +18,7 @@
 //	faults.go   the faults   schedule.go in which order, window by window  poison.go  records that nobody can predict
 //	ledger.go   the checker      table.go    what is printed                   soak.go    the steady rate
 //
-// Networks that can be cut, the Redis server and the Kafka broker are those of internal/harness.
+// Networks that can be cut, the Redis server and the Kafka broker are in internal/harness.
 //
 // Consumer i of every stream reaches Kafka and Redis through proxies of its own, so that it can be cut off alone. For
 // Kafka each of these proxies has a listener of the broker's, which tells clients to come through it.

@@ -64,7 +64,7 @@ func StartKafka(o KafkaOptions) (*Kafka, error) {
 	ports[0] = port
 	opts := []kfake.Opt{
 		kfake.Ports(ports...),
-		// kfake asks for 127.0.0.1 only where the port is free to choose.
+		// kfake asks for 127.0.0.1 only if it may choose the port.
 		kfake.ListenFn(func(network, address string) (net.Listener, error) {
 			_, port, err := net.SplitHostPort(address)
 			if err != nil {
@@ -112,10 +112,10 @@ func users(users []KafkaUser) (opts []kfake.Opt) {
 	return opts
 }
 
-// Addrs are the brokers' addresses.
+// Addrs returns the brokers' addresses.
 func (k *Kafka) Addrs() []string { return k.Cluster.ListenAddrs() }
 
-// Addr is the first broker's address.
+// Addr returns the first broker's address.
 func (k *Kafka) Addr() string { return k.Cluster.ListenAddrs()[0] }
 
 // Close stops the broker and waits for it.

@@ -16,7 +16,7 @@ import (
 
 // Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the other; they
 // are stopped for longer than their session and continue afterwards; the broker is killed. A read-committed reader sees each
-// arrival predicted once, and those of a key in order.
+// arrival predicted once, and the arrivals of a key in order.
 func TestExactlyOnceOnTheEmbeddedBroker(t *testing.T) {
 	t.Parallel()
 	exactlyOnce(t, nil, kill)

@@ -54,7 +54,7 @@ func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
 	})
 }
 
-// parity is the partition of an arrival that linked made.
+// parity returns the partition of an arrival that linked made.
 func parity(id string) byte { return (id[len(id)-1] - '0') % 2 }
 
 // linked makes arrivals, each of which lists nodes of T and arrivals of both partitions: some that have just arrived or are
@@ -165,7 +165,7 @@ func (s *growing) heldCommits(gates [2]*gate, of []int) (held []map[int]int64) {
 	return held
 }
 
-// windows are the arrivals whose commits are held back. They and all that are committed must have their rows.
+// windows returns the arrivals whose commits are held back. They and all that are committed must have their rows.
 func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int64, rows map[string]string) (caught []window) {
 	s.t.Helper()
 	s.mu.Lock()

@@ -67,7 +67,7 @@ func (k *realKafka) allow(op kadm.ACLOperation, topics []string, groups ...strin
 	k.t.Cleanup(func() { _, _ = k.kafka.DeleteACLs(context.Background(), right) })
 }
 
-// config is a consumer's configuration file for a listener; more goes below kafka.
+// config returns a consumer's configuration file for a listener; more goes below kafka.
 func (k *realKafka) config(artifact string, listener int, more string) string {
 	return fmt.Sprintf(`kafka:
   brokers: [%q]

@@ -42,7 +42,7 @@ func newTestObserver() (*Observer, *fakeClock) {
 	}), clock
 }
 
-// aBatch has three predictions of two classes, one of a producer whose clock is ahead, and a dead letter.
+// aBatch returns a batch of three predictions of two classes, one of a producer whose clock is ahead, and a dead letter.
 func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
@@ -214,7 +214,7 @@ func TestHistograms(t *testing.T) {
 	}
 	want := map[string]sums{
 		"rivulet_batch_records":         {1, 4},
-		"rivulet_end_to_end_seconds":    {2, 0.030}, // 30 ms, and 0 where the producer's clock is ahead
+		"rivulet_end_to_end_seconds":    {2, 0.030}, // 30 ms, and 0 if the producer's clock is ahead
 		"rivulet_stage_seconds decode":  {1, 0.001},
 		"rivulet_stage_seconds lookup":  {1, 0.002},
 		"rivulet_stage_seconds attach":  {1, 0.003},

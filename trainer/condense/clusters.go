@@ -12,7 +12,7 @@ import (
 
 // Clusters assign nodes of T to synthetic nodes. The clusters of a class are adjacent, in the order of the classes.
 type Clusters struct {
-	Of     []int32 // N: cluster of each node, −1 where it is in none
+	Of     []int32 // N: cluster of each node, −1 if it is in none
 	Labels []int32 // N': Y', the class of each cluster
 	Size   []int   // N': nodes in each cluster, at least 1
 }

@@ -13,7 +13,7 @@ type Input struct {
 	Adj    *graph.CSR         // A of T, N×N symmetric 0/1
 	X      *features.Factored // pre(X) of T, N×d
 	Points *graph.Dense       // N×p: Â²·pre(X), or a random projection of it
-	Labels []int32            // N: class, −1 where unknown
+	Labels []int32            // N: class, −1 if unknown
 	Share  []int              // C: synthetic nodes of each class, as Budget gives them; N' in all
 }
 

@@ -17,7 +17,7 @@ import (
 	"rivulet/trainer/features"
 )
 
-// input gives a drawn world features.
+// input returns a random world with features.
 func (w *world) input(x reference.Matrix) Input {
 	raw := convert.Features(x, w.seed%2 == 0)
 	return Input{Adj: convert.Pattern(w.adj), X: features.Factor(raw, &infer.Preprocess{Kind: infer.None, Scale: 1}),

@@ -12,7 +12,7 @@ import (
 	"rivulet/internal/reference/convert"
 )
 
-// weightsOf are positive and some of them tiny, like weights of nodes with almost no neighbours.
+// weightsOf returns positive weights, some of them tiny, like weights of nodes with almost no neighbours.
 func weightsOf(n int, seed uint64) []float32 {
 	rng, out := stream(seed), make([]float32, n)
 	for i := range out {

@@ -11,7 +11,7 @@ import (
 	"rivulet/internal/reference/convert"
 )
 
-// lessMean is W̄'s effect on a row: less its mean over classes.
+// lessMean returns a row minus its mean over classes, which is W̄'s effect.
 func lessMean(m reference.Matrix) reference.Matrix {
 	means := m.RowSums()
 	return reference.At(len(m), m.Cols(), func(i, k int) float64 { return m[i][k] - means[i]/float64(m.Cols()) })

@@ -15,7 +15,7 @@ const (
 )
 
 // Time returns the mean wall-clock time of a batch in milliseconds: of all batches of the set in turn, over ten and a
-// twentieth of a second or more (of three, where these take three seconds), after one warm-up. On S it starts before
+// twentieth of a second or more (of three, if these take three seconds), after one warm-up. On S it starts before
 // attachment, from the rows of M of each arrival's neighbours: the lookup of the rows is not part of it. On T the edges a
 // are given.
 func Time(p Predictor, s *Set) float64 {

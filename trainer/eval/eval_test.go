@@ -32,7 +32,7 @@ func attached() *Set {
 	}
 }
 
-// mapping has an empty row for node 1 of T.
+// mapping returns an M with an empty row for node 1 of T.
 func mapping() *graph.CSR {
 	return &graph.CSR{Rows: 3, Cols: 2, RowPtr: []int{0, 1, 1, 3}, ColIdx: []int32{1, 0, 1}, Val: []float32{.5, .25, 1}}
 }

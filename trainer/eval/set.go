@@ -12,7 +12,7 @@ type Set struct {
 	Batches []*infer.Batch
 	Labels  [][]int32 // class of each node of each batch
 
-	attach func(k int) *infer.Batch // makes Batches[k] again; nil where the batches came attached
+	attach func(k int) *infer.Batch // makes Batches[k] again; nil if the batches came attached
 }
 
 // On returns the same batches attached to S through M (N×N'): r = aM. When time or memory of the result is measured,

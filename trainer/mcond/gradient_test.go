@@ -159,7 +159,7 @@ func throughM(t *testing.T, raw *matrix[float64], loss func(mapping, grad *matri
 	})
 }
 
-// rawMapping has entries that the ReLU sets to 0.
+// rawMapping returns a raw M with entries that the ReLU sets to 0.
 func rawMapping(rng *rand.Rand) *matrix[float64] {
 	raw := randomMatrix(rng, tinyN, tinyM)
 	for i := range raw.rows {

@@ -14,7 +14,7 @@ import (
 //	g1 = q_S(A's_S + s_S + rᵀs_B)    b1 = q_B(r s_S + s_B + ã s_B)    out = q_B(r q_S g1 + q_B b1 + ã q_B b1) + b
 type inductive[F number] struct {
 	a, at *graph.CSR // support nodes' edges to T, n×N, and its transpose N×n
-	among *graph.CSR // ã, n×n; nil where there is none
+	among *graph.CSR // ã, n×n; nil if there is none
 	want  *matrix[F] // H_sup, n×C
 	zb    *matrix[F] // x_sup W, n×C
 

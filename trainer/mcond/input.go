@@ -16,7 +16,7 @@ type Input struct {
 	Adj     *graph.CSR        // A of T, N×N symmetric 0/1, columns ascending
 	X       graph.Features    // N×d raw features of T
 	Pre     *infer.Preprocess // pre: what T and the support nodes are seen through
-	Labels  []int32           // N: class, −1 where unknown
+	Labels  []int32           // N: class, −1 if unknown
 	Classes int               // C
 	Budget  []int             // C: synthetic nodes of each class, N' in all; at most its labelled nodes
 	Support *infer.Batch      // the support nodes attached to T, all at once, with ã; nil: no L_ind

@@ -54,7 +54,7 @@ func (z *normaliser[F]) forward(raw *matrix[F]) {
 	})
 }
 
-// backward turns grad from ∂L/∂M into ∂L/∂raw. With s = σ(raw), S = Σs and ḡ = ∂L/∂M where M > 0, else 0,
+// backward turns grad from ∂L/∂M into ∂L/∂raw. With s = σ(raw), S = Σs and ḡ = ∂L/∂M if M > 0, else 0,
 //
 //	∂L/∂s_k = (ḡ_k − Σ_j ḡ_j s_j/S)/S,   ∂L/∂raw_k = ∂L/∂s_k · s_k(1 − s_k)
 func (z *normaliser[F]) backward(raw, grad *matrix[F]) {

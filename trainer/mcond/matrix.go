@@ -12,8 +12,8 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// number is the type that the kernels count in: float32 in a run (gonum's products are 1.7 times as fast in it), float64 in
-// the tests, where gradients are held to finite differences.
+// number is the type that the kernels compute in: float32 in a run (gonum's products are 1.7 times as fast in it), float64 in
+// the tests, where gradients are compared with finite differences.
 type number interface{ float32 | float64 }
 
 // matrix is an r×c matrix in row-major order.

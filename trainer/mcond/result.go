@@ -34,7 +34,7 @@ type Result struct {
 	Losses      Losses
 	Evaluations []Evaluation
 	Thresholds  []Threshold  // every pair that was tried; empty without Validate
-	Rounds      int          // rounds done: fewer than asked for where Patience ended the run
+	Rounds      int          // rounds done: fewer than asked for if Patience ended the run
 	Start       *graph.Dense // M before training, normalised, N×N'; nil for GCond
 	Affinity    *graph.Dense // A' before thresholds, N'×N'
 	Mapping     *graph.Dense // M before thresholds, N×N'; nil for GCond
@@ -44,7 +44,7 @@ type Result struct {
 type Event struct {
 	Round, Rounds      int
 	Gra, Str, Tra, Ind float64       // means over the round's steps; NaN for a loss that is not part of the run
-	Accuracy           float64       // NaN where the round was not evaluated
+	Accuracy           float64       // NaN if the round was not evaluated
 	Best               float64       // best accuracy so far; NaN before the first evaluation
 	BestRound          int           // 0 before the first evaluation
 	Elapsed, Left      time.Duration // Left: at the pace so far, were no round saved by Patience

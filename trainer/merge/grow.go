@@ -51,7 +51,7 @@ func (g *growth) place() {
 	}
 }
 
-// edges joins the arrivals' edges to those of the data: symmetric, columns ascending, each once.
+// edges merges the arrivals' edges with the data's: symmetric, columns ascending, each once.
 func (g *growth) edges(r *Report) {
 	old, n := g.from.data.Adj, len(g.d.IDs)
 	more := make([][]int32, n) // new neighbours of each node

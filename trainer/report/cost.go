@@ -31,7 +31,7 @@ func (p *Page) cost() section {
 				s.Groups = append(s.Groups, g)
 				s.Tables = append(s.Tables, p.timesLess(g.Title, rows))
 			}
-			break // node batches only where there are no graph batches: they cost nearly the same
+			break // node batches only if there are no graph batches: they cost nearly the same
 		}
 	}
 	if len(s.Groups) == 0 {

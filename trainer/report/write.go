@@ -28,7 +28,7 @@ type section struct {
 	Tables    []*table
 }
 
-// group are figures side by side, under a heading of their own where there are several groups.
+// group holds figures side by side, under their own heading if there are several groups.
 type group struct {
 	Title   string
 	Figures []figure
