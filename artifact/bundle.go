@@ -31,7 +31,7 @@ type Model struct {
 	Labels *infer.Tables // label propagation's tables of S; nil where there are none
 	Errors *infer.Tables // error propagation's tables of S; nil where there are none
 	// Features are the tables of pre(X) itself on S, 2d+1 numbers a node, by which a frozen SGC gives embeddings
-	// ([infer.FrozenFeatures]). Only sgc may have them; nil where there are none.
+	// ([infer.Network.FrozenFeatures]). Only linear models may have them; nil where there are none.
 	Features *infer.Tables
 }
 

@@ -274,8 +274,8 @@ func (m *ModelInfo) validate() error {
 		return fmt.Errorf("fitted_on is %q, want \"O\" or \"S\"", m.FittedOn)
 	case !(m.WeightDecay >= 0) || math.IsInf(m.WeightDecay, 0):
 		return fmt.Errorf("weight_decay is %v, want 0 or more", m.WeightDecay)
-	case m.Hidden < 0:
-		return fmt.Errorf("hidden is %d, want 0 or more", m.Hidden)
+	case m.Hidden < 0 || m.Layers < 0 || m.Hops < 0:
+		return fmt.Errorf("hidden is %d, layers %d and hops %d, want 0 or more", m.Hidden, m.Layers, m.Hops)
 	}
 	for kind, p := range m.Propagation {
 		if kind != infer.PropagateLabels && kind != infer.PropagateErrors {

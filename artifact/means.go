@@ -8,16 +8,17 @@ import (
 	"strings"
 
 	"rivulet/graph"
+	"rivulet/infer"
 )
 
 // Means are what gives S tables of a model that comes when T is no longer at hand (docs/algorithm.md, section 5, last part):
 // means over the nodes j of T in each cluster, weighted by w_j = deg_j + 0.1. They are no part of what serves.
 type Means struct {
 	X         *graph.Dense             // N'×d, of x; Synthetic.X has all nodes of a cluster weigh the same
-	Operators map[string]OperatorMeans // by architecture: gcn, sage, cheby
+	Operators map[string]OperatorMeans // by [infer.Operator]: gcn, sage, cheby
 }
 
-// OperatorMeans are means of how one architecture passes messages, every node as if it had one neighbour more: in_j scales
+// OperatorMeans are means of how one operator passes messages, every node as if it had one neighbour more: in_j scales
 // what node j sends and out_j the sum that it receives (the table in docs/algorithm.md, section 2). For a first layer of weights
 // Wn1, Ws1 and a second of Wn2 the tables of S are
 //
@@ -33,8 +34,16 @@ type OperatorMeans struct {
 	Back   []float32    // N', of in_j out_j
 }
 
-// operators are the architectures that Means know.
-var operators = []string{"cheby", "gcn", "sage"}
+// operators are the names of the operators that Means know.
+var operators = operatorNames()
+
+func operatorNames() []string {
+	var names []string
+	for _, o := range infer.Operators() {
+		names = append(names, o.Name)
+	}
+	return names
+}
 
 // HasMeans reports whether the artifact of a completed manifest has cluster means, which [ReadMeans] reads.
 func (m *Manifest) HasMeans() bool {

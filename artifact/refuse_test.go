@@ -311,7 +311,7 @@ func fill(s []int, v int) {
 	}
 }
 
-func newSGC(d, c int) *infer.SGC {
+func newSGC(d, c int) infer.Model {
 	m, err := infer.NewSGC(graph.NewDense(d, c), make([]float32, c))
 	if err != nil {
 		panic(err)

@@ -151,19 +151,19 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 			return err
 		}
 	}
-	return validateFeatures(m, model.Features(), b.Manifest.SyntheticNodes)
+	return validateFeatures(m, model, b.Manifest.SyntheticNodes)
 }
 
-// validateFeatures checks the tables of features, which are of the widths d, d and 1.
-func validateFeatures(m *Model, d, n int) error {
+// validateFeatures checks the tables of features, which a linear model may have.
+func validateFeatures(m *Model, model infer.Model, n int) error {
 	switch {
 	case m.Features == nil:
 		return nil
-	case m.Name != "sgc":
-		return fmt.Errorf("tensor %q is there, only sgc has tables of features", featuresPrefix+"u0")
+	case !model.Architecture.Linear():
+		return fmt.Errorf("tensor %q is there, only linear models as sgc have tables of features", featuresPrefix+"u0")
 	}
 	lone := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
-	return validateLike(m.Features, infer.FeatureTables(lone, infer.Ready(graph.NewDense(1, d))), featuresPrefix, n)
+	return validateLike(m.Features, model.FeatureTables(lone, infer.Ready(graph.NewDense(1, model.Features()))), featuresPrefix, n)
 }
 
 func countTables(t *infer.Tables) int {

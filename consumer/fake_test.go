@@ -44,7 +44,7 @@ func newTestVersion(id string) *testVersion {
 		id: id, features: 4,
 		predictor: infer.Predictor{Model: sgc.Frozen(sgc.Tables(adj, infer.Ready(x)), pre),
 			Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}},
-		embedder: infer.FrozenFeatures(infer.FeatureTables(adj, infer.Ready(x)), pre),
+		embedder: sgc.FrozenFeatures(sgc.FeatureTables(adj, infer.Ready(x)), pre),
 		rows: map[string]infer.Row{
 			"t0":    {Known: true, Cols: []int32{0}, Vals: []float32{1}},
 			"t1":    {Known: true, Cols: []int32{0, 2}, Vals: []float32{0.5, 0.25}},

@@ -79,8 +79,8 @@ func flickr(n int) (*infer.Batch, *infer.Predictor) {
 	}
 }
 
-func flickrModel(rng *rand.Rand) (*infer.SGC, *infer.Preprocess) {
-	m := &infer.SGC{W: randomDense(rng, benchFeatures, benchClasses), B: randomDense(rng, 1, benchClasses).Data}
+func flickrModel(rng *rand.Rand) (infer.Model, *infer.Preprocess) {
+	m := made("sgc", 0, 2, infer.Layer{Self: randomDense(rng, benchFeatures, benchClasses), Bias: randomDense(rng, 1, benchClasses).Data})
 	return m, &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, benchFeatures).Data, Scale: 3}
 }
 
@@ -139,10 +139,10 @@ func benchModels(hidden int) []benchModel {
 	b1, b2 := randomDense(rng, 1, hidden).Data, randomDense(rng, 1, benchClasses).Data
 	models := []infer.Model{
 		sgc,
-		&infer.GCN{W1: first(), W2: second(), B1: b1, B2: b2},
-		&infer.SAGE{Wn1: first(), Ws1: first(), Wn2: second(), Ws2: second(), B1: b1, B2: b2},
-		&infer.APPNP{W1: first(), W2: second(), B1: b1, B2: b2, Alpha: 0.1, Hops: 10},
-		&infer.Cheby{W1: []*graph.Dense{first(), first()}, W2: []*graph.Dense{second(), second()}, B1: b1, B2: b2},
+		made("gcn", 0, 0, infer.Layer{Neighbours: first(), Bias: b1}, infer.Layer{Neighbours: second(), Bias: b2}),
+		made("sage", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		made("appnp", 0.1, 10, infer.Layer{Self: first(), Bias: b1}, infer.Layer{Self: second(), Bias: b2}),
+		made("cheby", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
 	}
 	lone := graph.NewCSR(1, 1, nil)
 	var out []benchModel
@@ -190,9 +190,7 @@ func BenchmarkWhole(b *testing.B) {
 	batch.R.DropOnes()
 	_, pre := flickrModel(rng)
 	for _, m := range benchModels(64) {
-		near := m.model.(interface {
-			Neighbourhood(adj *graph.CSR, x infer.Inputs, pre *infer.Preprocess) infer.Deployment
-		}).Neighbourhood(adj, x, pre)
+		near := m.model.Neighbourhood(adj, x, pre)
 		for _, of := range []struct {
 			name  string
 			model infer.Deployment
@@ -251,7 +249,7 @@ func BenchmarkPredict(b *testing.B) {
 func BenchmarkProjection(b *testing.B) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	m, pre := flickrModel(rng)
-	projection := pre.Fold(m.W)
+	projection := pre.Fold(m.Layers[0].Self)
 	const n = 1000
 	x := arrivalWords(rng, n)
 	full := graph.NewDense(n, benchFeatures)
@@ -276,7 +274,7 @@ func BenchmarkProjection(b *testing.B) {
 func BenchmarkReddit(b *testing.B) {
 	const n, original, synthetic, features, classes, neighbours, batches = 1000, 153_431, 154, 602, 41, 66, 40
 	rng := rand.New(rand.NewPCG(7, 0))
-	m := &infer.SGC{W: randomDense(rng, features, classes), B: randomDense(rng, 1, classes).Data}
+	m := made("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data})
 	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, features).Data, Scale: 1}
 	p := &infer.Predictor{
 		Model: m.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes), randomDense(rng, synthetic, classes)},
@@ -303,7 +301,7 @@ func BenchmarkReddit(b *testing.B) {
 		attached[k] = &infer.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}}
 		attached[k].Attach(rows[k], synthetic)
 	}
-	logits, project := p.Model.Logits(attached[0]), pre.Fold(m.W)
+	logits, project := p.Model.Logits(attached[0]), pre.Fold(m.Layers[0].Self)
 	for _, step := range []struct {
 		name string
 		run  func(k int)

@@ -116,7 +116,9 @@ func drawWorld(t *rapid.T) *world {
 
 func (w *world) classes() int { return len(w.model.B) }
 
-func (w *world) sgc() *infer.SGC { return &infer.SGC{W: dense(w.model.W), B: floats(w.model.B)} }
+func (w *world) sgc() infer.Model {
+	return made("sgc", 0, 2, infer.Layer{Self: dense(w.model.W), Bias: floats(w.model.B)})
+}
 
 func (w *world) preprocess() *infer.Preprocess {
 	return &infer.Preprocess{Kind: w.fit.Kind, Mean: floats(w.fit.Mean), Std: floats(w.fit.Std), Scale: float32(w.fit.Scale)}

@@ -6,22 +6,36 @@ import (
 	"rivulet/graph"
 )
 
-// convolution is what GCN, GraphSAGE and Cheby (K=2) have in common: two layers, each the scaled sum over a node's messages
-// x Wn plus, where there is one, x Ws of the node itself, plus a bias; a relu between them.
+// convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus, where there is one,
+// x Ws of the node itself, plus a bias; a relu between two of them.
 //
-//	p = out(Σ B in·x Wn1) + x Ws1 + b1    h = relu(p)    logits = out(Σ B in·h Wn2) + h Ws2 + b2
-//
-// A model says its scaling and its weights; the rest is here.
+//	p^l = out(Σ B in·h^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 type convolution struct {
-	scaling
-	first  *graph.Dense // [Wn1 | Ws1] or Wn1 alone, so that one product reads x for both
-	second *graph.Dense // [Wn2 | Ws2] or Wn2 alone
-	b1, b2 []float32    // h, C
+	*Operator
+	name   string
+	layers []*convolved
 }
 
-// newConvolution puts the weights side by side; ws1 and ws2 are nil where there are none.
-func newConvolution(s scaling, wn1, ws1, wn2, ws2 *graph.Dense, b1, b2 []float32) *convolution {
-	return &convolution{scaling: s, first: beside(wn1, ws1), second: beside(wn2, ws2), b1: b1, b2: b2}
+// convolved is one layer. A node's row of x·w begins with its message.
+type convolved struct {
+	w     *graph.Dense // [Wn | Ws] or Wn alone, so that one product reads x for both; [Wf | Wn | Ws] with a second hop
+	own   *graph.Dense // Ws; nil: none
+	bias  []float32
+	self  int  // where x Ws begins in a row of x·w, whose length it is where there is none
+	far   bool // there is a second hop
+	relus bool
+}
+
+func newConvolution(m *Network) form {
+	c := &convolution{Operator: m.Architecture.Operator, name: m.Name()}
+	for k, l := range m.Layers {
+		of := &convolved{w: beside(l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(), far: l.Far != nil, relus: k+1 < len(m.Layers)}
+		if of.far {
+			of.w, of.self = beside(l.Far, l.Neighbours, l.Self), 2*l.Width()
+		}
+		c.layers = append(c.layers, of)
+	}
+	return c
 }
 
 // beside returns [a | b | …] without those that are nil; the memory of a where it is alone.
@@ -48,75 +62,132 @@ func beside(a *graph.Dense, more ...*graph.Dense) *graph.Dense {
 	return out
 }
 
-func (c *convolution) hidden() int  { return len(c.b1) }
-func (c *convolution) classes() int { return len(c.b2) }
+func (l *convolved) width() int { return len(l.bias) }
 
-// activate makes h of a layer's sum: p + x Ws1 + b1, relu. z is the node's row of x [Wn1 | Ws1].
-func (c *convolution) activate(p, z []float32) {
-	if self := z[len(p):]; len(self) > 0 {
-		graph.Add(p, self)
+func (c *convolution) first() *convolved { return c.layers[0] }
+func (c *convolution) last() *convolved  { return c.layers[len(c.layers)-1] }
+
+// close makes h or logits of a layer's sum: p + x Ws + b, and the relu. z is the node's row of x·w.
+func (l *convolved) close(p, z []float32) {
+	if own := z[l.self:]; len(own) > 0 {
+		graph.Add(p, own)
 	}
-	for k, b := range c.b1 {
+	if !l.relus {
+		graph.Add(p, l.bias)
+		return
+	}
+	for k, b := range l.bias {
 		p[k] = max(p[k]+b, 0)
 	}
 }
 
-// close adds h Ws2 + b2 to the logits; t is the node's row of h [Wn2 | Ws2].
-func (c *convolution) close(logits, t []float32) {
-	if self := t[len(logits):]; len(self) > 0 {
-		graph.Add(logits, self)
+// back is the width of c, the way back: hidden units of all layers, and the scale where [arriving.through] reads it.
+func (c *convolution) back() int {
+	width := 0
+	for _, l := range c.layers[:len(c.layers)-1] {
+		width += l.width()
 	}
-	graph.Add(logits, c.b2)
+	if c.scaled() {
+		width++
+	}
+	return width
 }
 
-// tables computes, with in* and out* the scales of degree + 1 (every node has met the arrival) and in those of the graph as
-// it is,
+// scaled reports whether in* out* is a column of c.
+func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.first().own != nil }
+
+// tables computes, with in* and out* the scales of degree + 1 (every node has met the arrival), in and out those of the graph as it
+// is, h^l the states of the graph as it is and h̃^l those of nodes that have met the arrival, h̃⁰ = h⁰ = x,
 //
-//	u0 = in* x Wn1    p_j = out*_j (Σ_k B_jk in_k x_k Wn1 [+ u0_j]) + x_j Ws1 + b1    u1 = in* relu(p) Wn2    c = in* out* 1[p>0]
+//	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b    h̃^l = relu(p̃^l)
+//	u_l = in* h̃^l Wn of layer l+1    c_l = in* out* 1[p̃^l>0]
 //
-// u0_j in brackets where there are self-loops. c is what the arrival sends to itself through j, linearised at j's relu.
+// in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival sends to itself
+// through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws.
 func (c *convolution) tables(adj *graph.CSR, x Inputs) *Tables {
-	z := x.Project(c.first)
+	z := x.Project(c.first().w)
 	checkGraph(adj, z.Rows, "features")
-	m, width := adj.Rows, c.hidden()
-	h := newHost(adj, c.scaling)
-	metIn, metOut := c.all(h.degrees, 1)
-	t := &Tables{U: []*graph.Dense{graph.NewDense(m, width), graph.NewDense(m, c.classes())}, C: graph.NewDense(m, width)}
-	graph.ParallelRows(m, (adj.NNZ()+m)*width, func(lo, hi int) {
-		s := newScratch(width)
-		for j := lo; j < hi; j++ {
-			clear(s.row)
-			s.gather(adj, j, h.in, z)
-			s.finish(c.loops, metIn[j], metOut[j], z.Row(j))
-			c.activate(s.row, z.Row(j))
-			u0, back := t.U[0].Row(j), t.C.Row(j)
-			graph.Axpy(u0, metIn[j], z.Row(j))
-			for k, v := range s.row {
-				if v > 0 {
-					back[k] = metIn[j] * metOut[j]
-				}
-				s.row[k] = metIn[j] * v
-			}
-			s.addProduct(t.U[1].Row(j), c.second)
-		}
-	})
+	h := newHost(adj, c.Operator)
+	metIn, metOut := c.All(h.degrees, 1)
+	t := &Tables{C: graph.NewDense(adj.Rows, c.back())}
+	for _, l := range c.layers {
+		t.U = append(t.U, graph.NewDense(adj.Rows, l.width()))
+	}
+	met, at := z, 0
+	for n, l := range c.layers[:len(c.layers)-1] {
+		z, met = c.layerTables(t, h, n, at, z, met, metIn, metOut)
+		at += l.width()
+	}
+	for j := 0; at < t.C.Cols && j < adj.Rows; j++ {
+		t.C.Row(j)[at] = metIn[j] * metOut[j]
+	}
 	return t
 }
 
-// frozen deploys the model on tables of T or S.
-func (c *convolution) frozen(name string, t *Tables, pre *Preprocess) Deployment {
-	h, classes := c.hidden(), c.classes()
-	if len(t.U) != 2 || !hasShape(t.U[0], t.Nodes(), h) || !hasShape(t.U[1], t.Nodes(), classes) || !hasShape(t.C, t.Nodes(), h) {
-		panic(fmt.Sprintf("infer: %s of %d hidden units and %d classes on %s, wants u0 and c m×%d, u1 m×%d",
-			name, h, classes, t.shapes(), h, classes))
+// layerTables sets u_n, the columns of c from at on, and from the last hidden layer the last u; it returns h·w and h̃·w of the layer
+// after, where that is hidden too.
+func (c *convolution) layerTables(t *Tables, h *host, n, at int, z, met *graph.Dense, metIn, metOut []float32) (nextZ, nextMet *graph.Dense) {
+	l, next := c.layers[n], c.layers[n+1]
+	m, width := h.adj.Rows, l.width()
+	if next.relus {
+		nextZ, nextMet = graph.NewDense(m, next.w.Cols), graph.NewDense(m, next.w.Cols)
 	}
-	return &frozenConvolution{convolution: c, project: pre.Fold(c.first), tables: beside(t.U[0], t.C, t.U[1])}
+	graph.ParallelRows(m, (h.adj.NNZ()+m)*width, func(lo, hi int) {
+		s := newScratch(width)
+		for j := lo; j < hi; j++ {
+			if next.relus {
+				clear(s.row)
+				s.gather(h.adj, j, h.in, z)
+				s.finish(c.Loops, h.in[j], h.out[j], z.Row(j))
+				l.close(s.row, z.Row(j))
+				s.addProduct(nextZ.Row(j), next.w)
+			}
+			clear(s.row)
+			s.gather(h.adj, j, h.in, z)
+			s.finish(c.Loops, metIn[j], metOut[j], met.Row(j))
+			l.close(s.row, met.Row(j))
+			graph.Axpy(t.U[n].Row(j), metIn[j], met.Row(j))
+			s.open(t.C.Row(j)[at:at+width], metIn[j]*metOut[j])
+			if next.relus {
+				s.addProduct(nextMet.Row(j), next.w)
+				continue
+			}
+			for k := range s.row {
+				s.row[k] *= metIn[j]
+			}
+			s.addProduct(t.U[n+1].Row(j), next.w)
+		}
+	})
+	return nextZ, nextMet
+}
+
+// open sets back where the row, a hidden state, is not 0.
+func (s *scratch) open(back []float32, scale float32) {
+	for k, v := range s.row {
+		if v > 0 {
+			back[k] = scale
+		}
+	}
+}
+
+// frozen deploys the model on tables of T or S.
+func (c *convolution) frozen(t *Tables, pre *Preprocess) Deployment {
+	fits := len(t.U) == len(c.layers) && hasShape(t.C, t.Nodes(), c.back())
+	for n, l := range c.layers {
+		fits = fits && hasShape(t.U[n], t.Nodes(), l.width())
+	}
+	if !fits {
+		panic(fmt.Sprintf("infer: %s of %d hidden units and %d classes on %s, wants u0 m×%d, …, u%d m×%d and c m×%d", c.name,
+			c.first().width(), c.last().width(), t.shapes(), c.first().width(), len(c.layers)-1, c.last().width(), c.back()))
+	}
+	parts := []*graph.Dense{t.C}
+	return &frozenConvolution{convolution: c, project: pre.Fold(c.first().w), tables: beside(t.U[0], append(parts, t.U[1:]...)...)}
 }
 
 type frozenConvolution struct {
 	*convolution
 	project *Projection
-	tables  *graph.Dense // m×(2h+C): u0, c, u1 side by side, so that a neighbour is one stretch of memory
+	tables  *graph.Dense // u0, c, u1, … side by side, so that a neighbour is one stretch of memory
 }
 
 func (f *frozenConvolution) Nodes() int { return f.tables.Rows }
@@ -124,89 +195,206 @@ func (f *frozenConvolution) Nodes() int { return f.tables.Rows }
 // arriving is a batch on its way through the layers.
 type arriving struct {
 	*Batch
+	f       *frozenConvolution
+	see     look
 	in, out []float32    // n: scales of the true degrees
-	z       *graph.Dense // n×h or n×2h: x [Wn1 | Ws1]
+	z       *graph.Dense // n×: h^{l−1}·w of the layer
+	rest    *graph.Dense // n×: what is read of the tables but u0 and c_1; what comes back is added to a·u_l
+	back    *graph.Dense // n×: D^{l−1}; nil where no later layer reads it
+
+	n           int          // l−1: the layer's place
+	ends        bool         // nothing behind the layer is asked for
+	ways, u     int          // where a·c_l and a·u_{l−1} begin in rest; not of the first layer
+	onward      int          // where a·u_l does
+	next, backs *graph.Dense // n×: h^l·w of the layer after; D^l
 }
 
-func (f *frozenConvolution) enter(b *Batch) *arriving {
-	b.check(f.Nodes())
-	a := &arriving{Batch: b, in: make([]float32, b.Len()), out: make([]float32, b.Len()), z: f.project.Apply(b.X)}
-	for i := range a.in {
-		a.in[i], a.out[i] = f.scales(float64(b.degree(i)))
-	}
-	return a
+// look sees arrival i at each hidden layer: received has u, which is a·u_{l−1} and what comes back, with memory for a row of the layer,
+// state has h. Where there is one of them the walk ends behind the last of these layers.
+type look struct {
+	received func(a *arriving, s scratch, i int, u []float32)
+	state    func(a *arriving, i int, h []float32)
 }
 
-// among adds what arrival i gets from the batch and, where there are self-loops, from itself: ã(in·z), leading columns of z.
-func (f *frozenConvolution) among(dst []float32, a *arriving, i int, z *graph.Dense) {
-	if f.loops {
-		graph.Axpy(dst, a.in[i], z.Row(i))
-	}
-	if a.Adj == nil {
-		return
-	}
-	cols, _ := a.Adj.Row(i)
-	for _, j := range cols {
-		graph.Axpy(dst, a.in[j], z.Row(int(j)))
-	}
-}
-
-// layer1 sets h to arrival i's hidden state; h is zero on entry, read begins with a·u0.
+// Logits computes, with z^l = h^{l−1} Wn of layer l and h⁰ = x,
 //
-//	p = out(a·u0 + [in z] + ã(in z)) + x Ws1 + b1    h = relu(p)
-func (f *frozenConvolution) layer1(h, read []float32, a *arriving, i int) {
-	f.among(h, a, i, a.z)
-	for k := range h {
-		h[k] = a.out[i] * (read[k] + h[k])
-	}
-	f.activate(h, a.z.Row(i))
-}
-
-// Logits computes, after layer1,
+//	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
+//	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k); D⁰ = 0
 //
-//	logits = out(a·u1 + [in h Wn2] + ã(in h Wn2)) + h Ws2 + b2 + in·out ((a·c)∘z) Wn2
-//
-// in two passes over the batch, as the second layer reads its neighbours' first; everything of the width h is done in the
-// first.
+// with c̄ = in* out* of the k neighbours. Each layer is a pass over the batch, as it reads its neighbours' states of the one before.
 func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
-	a := f.enter(b)
-	hidden, n := f.hidden(), b.Len()
-	logits, t := graph.NewDense(n, f.classes()), graph.NewDense(n, f.second.Cols)
-	work := b.stored()*f.tables.Cols + n*hidden*(f.second.Cols+f.classes())
-	graph.ParallelRows(n, work, func(lo, hi int) {
-		h, nz := make([]float32, hidden), graph.NewNonZeros(hidden)
-		b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
-			clear(h)
-			f.layer1(h, read, a, i)
-			nz.Set(h)
-			nz.AddTo(t.Row(i), f.second)
-
-			out, back, z := logits.Row(i), read[hidden:2*hidden], a.z.Row(i)
-			for k := range back {
-				back[k] *= a.in[i] * z[k]
-			}
-			nz.Set(back)
-			nz.AddTo(out, f.second)
-			graph.Add(out, read[2*hidden:])
-		})
-	})
-	for i := range n {
+	a := f.walk(b, look{})
+	logits, last := a.rest, f.last()
+	if logits.Cols > last.width() {
+		logits = takeColumns(logits, logits.Cols-last.width(), logits.Cols)
+	}
+	for i := range b.Len() {
 		out := logits.Row(i)
-		f.among(out, a, i, t)
+		a.among(out, i)
 		for k := range out {
 			out[k] *= a.out[i]
 		}
-		f.close(out, t.Row(i))
+		last.close(out, a.z.Row(i))
 	}
 	return logits
 }
 
-// Embeddings are the hidden states of the arrivals after the relu, n×h.
-func (f *frozenConvolution) Embeddings(b *Batch) *graph.Dense {
-	a := f.enter(b)
-	out := graph.NewDense(b.Len(), f.hidden())
-	graph.ParallelRows(out.Rows, b.stored()*out.Cols, func(lo, hi int) {
-		b.eachRead(lo, hi, f.tables, out.Cols, func(i int, read []float32) { f.layer1(out.Row(i), read, a, i) })
-	})
+// takeColumns returns columns lo to hi of m.
+func takeColumns(m *graph.Dense, lo, hi int) *graph.Dense {
+	out := graph.NewDense(m.Rows, hi-lo)
+	for i := range out.Rows {
+		copy(out.Row(i), m.Row(i)[lo:])
+	}
 	return out
+}
+
+// walk takes a batch through the hidden layers.
+func (f *frozenConvolution) walk(b *Batch, see look) *arriving {
+	b.check(f.Nodes())
+	a := &arriving{Batch: b, f: f, see: see, in: make([]float32, b.Len()), out: make([]float32, b.Len()), z: f.project.Apply(b.X)}
+	for i := range a.in {
+		a.in[i], a.out[i] = f.at(float64(b.degree(i)))
+	}
+	looks := see.received != nil || see.state != nil
+	a.enter(looks)
+	for a.n = 1; a.n+1 < len(f.layers); a.n++ {
+		width := a.begin(looks)
+		graph.ParallelRows(b.Len(), a.work(), func(lo, hi int) {
+			h, nz := make([]float32, width), graph.NewNonZeros(width)
+			for i := lo; i < hi; i++ {
+				row := a.rest.Row(i)
+				a.arrival(h, nz, i, row[a.u:a.onward], row[a.ways:a.ways+width])
+			}
+		})
+		a.ways, a.u = a.ways+width, a.onward
+		a.z, a.back = a.next, a.backs
+	}
+	return a
+}
+
+// enter takes the batch through the first layer, where it reads the tables.
+func (a *arriving) enter(looks bool) {
+	f := a.f
+	hidden, width := a.begin(looks), f.tables.Cols
+	if a.ends {
+		width = hidden // of u0 all
+	} else {
+		a.rest = graph.NewDense(a.Len(), width-2*hidden)
+	}
+	a.onward = f.back() - hidden
+	graph.ParallelRows(a.Len(), a.stored()*width+a.work(), func(lo, hi int) {
+		h, nz := make([]float32, hidden), graph.NewNonZeros(hidden)
+		a.eachRead(lo, hi, f.tables, width, func(i int, read []float32) {
+			a.arrival(h, nz, i, read[:hidden], read[hidden:min(2*hidden, width)])
+			if a.rest != nil {
+				graph.Add(a.rest.Row(i), read[2*hidden:])
+			}
+		})
+	})
+	a.u, a.z, a.back = a.onward, a.next, a.backs
+}
+
+// begin gets ready for the layer and returns its width.
+func (a *arriving) begin(looks bool) int {
+	layers, width := a.f.layers, a.f.layers[a.n].width()
+	a.onward = a.u + width
+	if a.ends = looks && a.n+2 == len(layers); a.ends {
+		return width
+	}
+	a.next, a.backs = graph.NewDense(a.Len(), layers[a.n+1].w.Cols), nil
+	if layers[a.n+1].relus {
+		a.backs = graph.NewDense(a.Len(), width)
+	}
+	return width
+}
+
+// work is about what the layer costs, in multiply-adds.
+func (a *arriving) work() int {
+	after := a.f.layers[a.n+1]
+	return a.Len() * a.f.layers[a.n].width() * (after.w.Cols + after.width())
+}
+
+// among adds what arrival i gets from the batch and, where there are self-loops, from itself: ã(in·z), leading columns of z.
+func (a *arriving) among(dst []float32, i int) {
+	if a.f.Loops {
+		graph.Axpy(dst, a.in[i], a.z.Row(i))
+	}
+	a.gather(dst, i, a.in, a.z)
+}
+
+// arrival takes arrival i through the layer: u is a·u_{l−1} and what comes back, c is a·c_l, which is overwritten.
+func (a *arriving) arrival(h []float32, nz *graph.NonZeros, i int, u, c []float32) {
+	if a.see.received != nil {
+		a.see.received(a, scratch{row: h, nz: nz}, i, u)
+	}
+	if a.ends && a.see.state == nil {
+		return
+	}
+	l, z := a.f.layers[a.n], a.z.Row(i)
+	clear(h)
+	a.among(h, i)
+	for k := range h {
+		h[k] = a.out[i] * (u[k] + h[k])
+	}
+	l.close(h, z)
+	if a.see.state != nil {
+		a.see.state(a, i, h)
+	}
+	if a.ends {
+		return
+	}
+	after := a.f.layers[a.n+1]
+	nz.Set(h)
+	nz.AddTo(a.next.Row(i), after.w)
+	if a.back != nil {
+		a.through(h, nz, i)
+		for k := range c {
+			c[k] *= a.in[i]*z[k] + h[k]
+		}
+	} else {
+		for k := range c {
+			c[k] *= a.in[i] * z[k]
+		}
+	}
+	nz.Set(c)
+	nz.AddTo(a.rest.Row(i)[a.onward:a.onward+after.width()], after.w)
+	if a.backs != nil {
+		copy(a.backs.Row(i), c)
+	}
+}
+
+// through sets h to D^{l−1} Ws/(a·c̄), or with self-loops D^{l−1} Wn/k; 0 where it would be divided by 0.
+func (a *arriving) through(h []float32, nz *graph.NonZeros, i int) {
+	clear(h)
+	l, divisor := a.f.layers[a.n], float32(a.Known[i])
+	w := l.w
+	if l.own != nil {
+		w, divisor = l.own, a.rest.Row(i)[a.f.back()-a.f.first().width()-1]
+	}
+	if divisor == 0 {
+		return
+	}
+	nz.Set(a.back.Row(i))
+	nz.AddTo(h, w)
+	for k := range h {
+		h[k] /= divisor
+	}
+}
+
+// Embeddings are the last hidden states of the arrivals, n×h.
+func (f *frozenConvolution) Embeddings(b *Batch) *graph.Dense {
+	states, _ := f.States(b)
+	return states[len(states)-1]
+}
+
+// States are the arrivals' hidden states behind each hidden layer, n×h, and the messages h^{l−1} Wn that go into these.
+func (f *frozenConvolution) States(b *Batch) (states, messages []*graph.Dense) {
+	for _, l := range f.layers[:len(f.layers)-1] {
+		states, messages = append(states, graph.NewDense(b.Len(), l.width())), append(messages, graph.NewDense(b.Len(), l.width()))
+	}
+	f.walk(b, look{state: func(a *arriving, i int, h []float32) {
+		copy(states[a.n].Row(i), h)
+		copy(messages[a.n].Row(i), a.z.Row(i))
+	}})
+	return states, messages
 }

@@ -2,102 +2,96 @@ package infer
 
 import "rivulet/graph"
 
-// joint deploys the model on the graph with the batch in it (paper's Eq. 11).
-func (c *convolution) joint(adj *graph.CSR, x Inputs, pre *Preprocess) *jointConvolution {
-	z := x.Project(c.first)
-	checkGraph(adj, z.Rows, "features")
-	return &jointConvolution{convolution: c, host: newHost(adj, c.scaling), project: pre.Fold(c.first), z: z}
-}
-
-// neighbourhood computes first layers next to the batch only.
-func (c *convolution) neighbourhood(adj *graph.CSR, x Inputs, pre *Preprocess) *nearConvolution {
-	return &nearConvolution{c.joint(adj, x, pre)}
-}
-
+// jointConvolution is the model on the graph with the batch in it (paper's Eq. 11).
 type jointConvolution struct {
 	*convolution
 	host    *host
 	project *Projection
-	z       *graph.Dense // m×h or m×2h: x [Wn1 | Ws1] of the graph's nodes
+	z       *graph.Dense // m×: x·w of the graph's nodes
+}
+
+func (c *convolution) joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm {
+	z := x.Project(c.first().w)
+	checkGraph(adj, z.Rows, "features")
+	return &jointConvolution{convolution: c, host: newHost(adj, c.Operator), project: pre.Fold(c.first().w), z: z}
 }
 
 func (j *jointConvolution) Nodes() int { return j.host.adj.Rows }
 
-func (j *jointConvolution) enter(b *Batch) (joint *joined, zb *graph.Dense) {
-	b.check(j.Nodes())
-	return j.host.join(b), j.project.Apply(b.X)
+// messages are what a layer's sums are taken of, with zg and zb the rows of x·w: their leading columns, or with a second hop
+// x Wn + P(x Wf).
+func (l *convolved) messages(joint *joined, zg, zb *graph.Dense) (g, b *graph.Dense) {
+	if !l.far {
+		return zg, zb
+	}
+	g, b = joint.nodes(false, l.width(), zg, zb), joint.arrivals(l.width(), zg, false, zb)
+	for _, of := range []struct{ sum, z *graph.Dense }{{g, zg}, {b, zb}} {
+		for i := range of.sum.Rows {
+			graph.Add(of.sum.Row(i), of.z.Row(i)[l.width():2*l.width()])
+		}
+	}
+	return g, b
 }
 
-// nodeMessages are h [Wn2 | Ws2] of the graph's nodes, or of the near ones only. Hidden states are a row of scratch, never
-// m×h.
-func (j *jointConvolution) nodeMessages(joint *joined, nearOnly bool, zb *graph.Dense) *graph.Dense {
+// hidden takes both blocks through a hidden layer, to the rows of h·w of the next. Of the graph's nodes it computes the near ones only
+// where that is asked for. Hidden states are a row of scratch, never m×h.
+func (j *jointConvolution) hidden(joint *joined, n int, zg, zb *graph.Dense, nearOnly bool) (tg, tb *graph.Dense) {
+	l, next := j.layers[n], j.layers[n+1]
 	rows := j.Nodes()
 	if nearOnly {
 		rows = len(joint.near)
 	}
-	t := graph.NewDense(rows, j.second.Cols)
-	joint.eachNode(nearOnly, j.hidden(), j.z, zb, func(s *scratch, k int, node int32) {
-		j.activate(s.row, j.z.Row(int(node)))
-		s.addProduct(t.Row(k), j.second)
+	tg, tb = graph.NewDense(rows, next.w.Cols), graph.NewDense(zb.Rows, next.w.Cols)
+	g, b := l.messages(joint, zg, zb)
+	joint.eachNode(nearOnly, l.width(), g, b, func(s *scratch, k int, node int32) {
+		l.close(s.row, zg.Row(int(node)))
+		s.addProduct(tg.Row(k), next.w)
 	})
-	return t
+	joint.eachArrival(l.width(), g, false, b, func(s *scratch, i int) {
+		l.close(s.row, zb.Row(i))
+		s.addProduct(tb.Row(i), next.w)
+	})
+	return tg, tb
 }
 
-// arrivalMessages are h [Wn2 | Ws2] of the arrivals.
-func (j *jointConvolution) arrivalMessages(joint *joined, zb *graph.Dense) *graph.Dense {
-	t := graph.NewDense(zb.Rows, j.second.Cols)
-	joint.eachArrival(j.hidden(), j.z, false, zb, func(s *scratch, i int) {
-		j.activate(s.row, zb.Row(i))
-		s.addProduct(t.Row(i), j.second)
-	})
-	return t
+// enter takes a batch through the hidden layers but the last few.
+func (j *jointConvolution) enter(b *Batch, but int, nearOnly bool) (joint *joined, zg, zb *graph.Dense) {
+	b.check(j.Nodes())
+	joint, zg, zb = j.host.join(b), j.z, j.project.Apply(b.X)
+	for n := range len(j.layers) - 1 - but {
+		zg, zb = j.hidden(joint, n, zg, zb, nearOnly && n+2 == len(j.layers))
+	}
+	return joint, zg, zb
 }
-
-func (j *jointConvolution) Logits(b *Batch) *graph.Dense { return j.logits(b, false) }
 
 func (j *jointConvolution) logits(b *Batch, nearOnly bool) *graph.Dense {
-	joint, zb := j.enter(b)
-	tg, tb := j.nodeMessages(joint, nearOnly, zb), j.arrivalMessages(joint, zb)
-	out := joint.arrivals(j.classes(), tg, nearOnly, tb)
-	for i := range out.Rows {
-		j.close(out.Row(i), tb.Row(i))
-	}
-	return out
+	joint, tg, tb := j.enter(b, 0, nearOnly)
+	return j.last().arrivals(joint, tg, tb, nearOnly)
 }
 
-// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
-func (j *jointConvolution) GraphLogits(b *Batch) *graph.Dense {
-	nodes, _ := j.everywhere(b)
-	return nodes
+// arrivals are the states or logits that a layer gives the arrivals.
+func (l *convolved) arrivals(joint *joined, zg, zb *graph.Dense, nearOnly bool) *graph.Dense {
+	g, b := l.messages(joint, zg, zb)
+	out := joint.arrivals(l.width(), g, nearOnly, b)
+	for i := range out.Rows {
+		l.close(out.Row(i), zb.Row(i))
+	}
+	return out
 }
 
 func (j *jointConvolution) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
-	joint, zb := j.enter(b)
-	tg, tb := j.nodeMessages(joint, false, zb), j.arrivalMessages(joint, zb)
-	nodes, arrivals = joint.nodes(false, j.classes(), tg, tb), joint.arrivals(j.classes(), tg, false, tb)
+	joint, tg, tb := j.enter(b, 0, false)
+	l := j.last()
+	mg, mb := l.messages(joint, tg, tb)
+	nodes = joint.nodes(false, l.width(), mg, mb)
 	for i := range nodes.Rows {
-		j.close(nodes.Row(i), tg.Row(i))
+		l.close(nodes.Row(i), tg.Row(i))
 	}
-	for i := range arrivals.Rows {
-		j.close(arrivals.Row(i), tb.Row(i))
-	}
-	return nodes, arrivals
+	return nodes, l.arrivals(joint, tg, tb, false)
 }
 
-// Embeddings are the hidden states of the arrivals after the relu, n×h.
+// Embeddings are the last hidden states of the arrivals, n×h.
 func (j *jointConvolution) Embeddings(b *Batch) *graph.Dense {
-	joint, zb := j.enter(b)
-	out := graph.NewDense(b.Len(), j.hidden())
-	joint.eachArrival(j.hidden(), j.z, false, zb, func(s *scratch, i int) {
-		j.activate(s.row, zb.Row(i))
-		copy(out.Row(i), s.row)
-	})
-	return out
+	joint, zg, zb := j.enter(b, 1, false)
+	return j.layers[len(j.layers)-2].arrivals(joint, zg, zb, false)
 }
-
-// nearConvolution is jointConvolution with the first layer of the arrivals' neighbours only: the same bits.
-type nearConvolution struct{ joint *jointConvolution }
-
-func (n *nearConvolution) Nodes() int                       { return n.joint.Nodes() }
-func (n *nearConvolution) Logits(b *Batch) *graph.Dense     { return n.joint.logits(b, true) }
-func (n *nearConvolution) Embeddings(b *Batch) *graph.Dense { return n.joint.Embeddings(b) }

@@ -15,7 +15,7 @@
 // # The path of a batch
 //
 // [Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a graph batch, ã
-// makes a [Batch]. A [Predictor] answers it: its [Deployment] (a [Model] on a graph or on tables) gives logits, starting
+// makes a [Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on tables) gives logits, starting
 // with a [Projection] (preprocessing and the first weights in one step); its [Propagation], where there is one, spreads
 // labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the path is changed by a batch, so
 // one Predictor serves several goroutines.
@@ -35,6 +35,24 @@
 // Joint degrees are sums of edge weights, weights of R included; frozen ones count an arrival's true edges (Batch.Known and
 // ã), whatever the weights in R.
 //
+// # Three nodes
+//
+// T has two nodes and the edge 0–1, x_0 = (1, 0), x_1 = (0, 1); an arrival i with x_i = (0, 1) comes with the edge i–0. The model is an
+// SGC of two hops with W = I and b = 0, so that z = x. What the arrival reads is computed beforehand, once (D_0 = 2):
+//
+//	u0 of node 0    x_0/√3 = (0.577, 0)
+//	u1 of node 0    (x_1/√2 + u0)/3 = (0.192, 0.236)
+//	c  of node 0    1/3
+//
+// The arrival has D_i = 2, q = 1/√2, and reads row 0 alone, a·u = u of node 0:
+//
+//	h1 = q(u0 + q x_i) = (0.408, 0.500)
+//	h  = q(u1 + q h1) + q² c x_i = (0.136, 0.167) + (0.204, 0.250) + (0, 0.167) = (0.340, 0.583)
+//
+// That is row i of Â² X of the three nodes joined, with the degrees 3, 2, 2: no triangle is closed. Served from S, r = aM stands for a
+// and the tables of S for those of T: with M_0 = (½, ½) on two synthetic nodes, the arrival reads half of each of their rows.
+// The example ThreeNodes prints these numbers.
+//
 // # Growth
 //
 // An arrival becomes a node that later ones attach to by a row of M of its own: [Grower]. Its own tables ([Attachable]) become
@@ -43,17 +61,20 @@
 //
 // # Models
 //
-//	name   file       frozen tables, m nodes              joint degree      embedding
-//	sgc    sgc.go     u0, u1 m×C, c m×1                   with self-loop    Â²x, n×d (see Embedder)
-//	gcn    gcn.go     u0, c m×h, u1 m×C                   with self-loop    relu(p), n×h
-//	sage   sage.go    u0, c m×h, u1 m×C                   without           relu(p), n×h
-//	appnp  appnp.go   one of m×C a hop, c m×1             with self-loop    relu(x W1 + b1), n×h
-//	cheby  cheby.go   u0, c m×h, u1 m×C (K=2; K=3 none)   without           relu(p), n×h
+// A model is an [Architecture], which is a value in a file of its own and in one list, with weights ([Network]). Every form here, and
+// the trainer's fits, messages, cluster means and imports, are derived from that value.
 //
-// A model with K = 3 has no frozen form: [Freezable] tells, and Tables and Frozen panic. Every joint deployment also gives
-// logits of the graph's nodes ([NodeLogits]), which error propagation starts from. Neighbourhood, a method of each model, is
-// Joint for the price of the batch's neighbourhood, where a model reaches two hops; APPNP and Cheby with K = 3 reach
-// further and fall back to Joint.
+//	name   file       frozen tables, m nodes                  joint degree      embedding
+//	sgc    sgc.go     K of m×C, c m×max(1, K−1)               with self-loop    Â^K x, n×d (see Embedder)
+//	ssgc   ssgc.go    as sgc                                  with self-loop    Σ_t w_t Â^t x, n×d
+//	gcn    gcn.go     one of m×h a layer, the last m×C; c     with self-loop    the last relu(p), n×h
+//	sage   sage.go    the same                                without           the last relu(p), n×h
+//	appnp  appnp.go   one of m×C a hop, c m×1                 with self-loop    relu(x W1 + b1), n×h
+//	cheby  cheby.go   as gcn, two layers (K=2; K=3 none)      without           relu(p), n×h
+//
+// c is m×h for two layers, and for more of them m×(Σh+1). A Cheby of K = 3 has no frozen form: [Freezable] tells, and Tables and
+// Frozen panic. Every joint deployment also gives logits of the graph's nodes ([NodeLogits]), which error propagation starts from.
+// [Network.Neighbourhood] is Joint for the price of the batch's neighbourhood, where a model reaches no further than two hops.
 //
 // # Which file
 //
@@ -61,14 +82,12 @@
 //	attach.go         r = aM, sparse or in full
 //	edges.go          what models read of r, in either form
 //	preprocess.go     Preprocess, and Projection, which folds it into the weights
-//	model.go          Model, Tables, Deployment, and Build, the list of architectures
-//	sgc.go, appnp.go  a model each: parameters, tables, frozen, joint
-//	gcn.go, sage.go, cheby.go
-//	                  a model each: parameters, and which convolution it is
-//	convolution.go    tables and frozen form of two layers of convolutions; convolution_joint.go the joint one
-//	cheby_joint.go    Cheby with K = 3, which is joint only
+//	architecture.go   Architecture, Operator, and the list of models; sgc.go, ssgc.go, gcn.go, … : one each
+//	model.go          Network, and Build, which makes it of named weights; Tables, Deployment
+//	convolution.go    layers that read neighbours: tables, frozen, an arrival's own; convolution_joint.go the joint form
+//	mixture.go        hops and mixtures of them, linear models: tables, frozen, joint
+//	restart.go        a perceptron and hops with a restart: the same
 //	joint.go          the operator of the graph with a batch in it, never assembled
-//	neighbourhood.go  joint forms for the price of the neighbourhood
 //	embedding.go      the layer before the classifier
 //	arrived.go        what later arrivals would read of an arrival: its own tables
 //	messages.go       tables as what a row of M is solved for

@@ -72,7 +72,7 @@ func TestAttachInFull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	const n, synthetic, features, classes = 150, 37, 19, 5
 	pre := &infer.Preprocess{Kind: infer.None}
-	sgc := &infer.SGC{W: randomDense(rng, features, classes), B: randomDense(rng, 1, classes).Data}
+	sgc := made("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data})
 	model := sgc.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes), randomDense(rng, synthetic, classes)},
 		C: randomDense(rng, synthetic, 1)}, pre)
 	for _, c := range []struct {

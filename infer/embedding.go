@@ -9,24 +9,26 @@ import "rivulet/graph"
 //	                  classifier, so it knows nothing of the arrival's neighbours
 //	sgc               the propagated features Â²x that W is applied to, n×d
 //
-// Every deployment of every model is one, but for SGC's frozen one and its Neighbourhood: its tables have been through W, so
-// that they are C columns wide and not d. Where propagated features are wanted of a frozen SGC, [FrozenFeatures] gives them
-// from [FeatureTables], which a trainer stores beside the others at 2d+1 numbers a node.
+// Every deployment of every model is one, but for the frozen one of a linear model: its tables have been through W, so that they
+// are C columns wide and not d. Where propagated features are wanted of a frozen SGC, [FrozenFeatures] gives them from
+// [FeatureTables], which a trainer stores beside the others at K(d+1) numbers a node or so.
 type Embedder interface {
 	Embeddings(b *Batch) *graph.Dense
 }
 
-// FeatureTables are the tables of X itself: those of an SGC whose W is the identity. Like the tables of a model, those of S
-// follow from those of T by docs/algorithm.md, section 5, step 4. On T they are m×(2d+1) numbers.
-func FeatureTables(adj *graph.CSR, x Inputs) *Tables { return SGCTables(adj, x.Matrix()) }
-
-// FrozenFeatures are an SGC's embeddings of arrivals on such tables: Â²x, n×d, of preprocessed features. Times W plus b they
-// are the logits of the SGC on its own tables, to rounding.
-func FrozenFeatures(t *Tables, pre *Preprocess) Embedder {
-	d := t.U[0].Cols
-	return frozenFeatures{newFrozenSGC(t, pre.Identity(d), make([]float32, d))}
+// FeatureTables are the tables of X itself: those of a linear model whose W is the identity. Like the tables of a model, those of S
+// follow from those of T by docs/algorithm.md, section 5, step 4. On T they are m×(2d+1) numbers for K = 2.
+func (m *Network) FeatureTables(adj *graph.CSR, x Inputs) *Tables {
+	return HopTables(adj, x.Matrix(), m.Hops)
 }
 
-type frozenFeatures struct{ sgc *frozenSGC }
+// FrozenFeatures are a linear model's embeddings of arrivals on such tables: Σ_t w_t Â^t x, n×d, of preprocessed features. Times W plus
+// b they are the logits of the model on its own tables, to rounding.
+func (m *Network) FrozenFeatures(t *Tables, pre *Preprocess) Embedder {
+	d := m.Features()
+	return frozenFeatures{newFrozenMixture(m.Name(), t, pre.Identity(d), make([]float32, d), m.Hops, newMixture(m).weights)}
+}
 
-func (f frozenFeatures) Embeddings(b *Batch) *graph.Dense { return f.sgc.Logits(b) }
+type frozenFeatures struct{ mixture *frozenMixture }
+
+func (f frozenFeatures) Embeddings(b *Batch) *graph.Dense { return f.mixture.Logits(b) }

@@ -51,7 +51,7 @@ func TestFrozenEmbeddingsAgainstOracle(t *testing.T) {
 		x := w.fit.Apply(w.x)
 		for _, side := range []string{"T", "S"} {
 			for _, c := range w.candidates {
-				if c.name == "sgc" || infer.Freezable(c.own) != nil {
+				if c.own.Architecture.Linear() || infer.Freezable(c.own) != nil {
 					continue
 				}
 				exact := w.oracleTables(side, c.oracle.Tables(w.adj, x))
@@ -85,10 +85,10 @@ func TestFrozenFeaturesTimesWeightsAreLogits(t *testing.T) {
 			return 0
 		})
 		exact := reference.SGCTables(w.adj, oracleX)
-		for hop, u := range infer.FeatureTables(adj, x).U {
+		for hop, u := range w.sgc().FeatureTables(adj, x).U {
 			near(t, fmt.Sprintf("u%d", hop), u, exact.U[hop], oracleTol*w.magnitudeThrough(identity))
 		}
-		features := infer.FrozenFeatures(tables(w.oracleTables("S", exact)), w.preprocess())
+		features := w.sgc().FrozenFeatures(tables(w.oracleTables("S", exact)), w.preprocess())
 		onLogits := w.oracleTables("S", reference.SGCTables(w.adj, oracleX.Mul(w.model.W)))
 		for _, graphBatch := range []bool{false, true} {
 			got := features.Embeddings(w.batch("S", graphBatch))
@@ -117,9 +117,9 @@ func TestSection2NodeBatchBitsOfEmbeddings(t *testing.T) {
 		adj, x, _, _, _ := w.graph("T")
 		rows := drawRows(t, len(w.a))
 		whole := w.batch("T", false)
-		embedders := []infer.Embedder{infer.FrozenFeatures(infer.FeatureTables(adj, x), w.preprocess())}
+		embedders := []infer.Embedder{w.sgc().FrozenFeatures(w.sgc().FeatureTables(adj, x), w.preprocess())}
 		for _, c := range w.candidates {
-			if c.name != "sgc" && infer.Freezable(c.own) == nil {
+			if !c.own.Architecture.Linear() && infer.Freezable(c.own) == nil {
 				embedders = append(embedders, c.own.Frozen(c.own.Tables(adj, x), w.preprocess()).(infer.Embedder))
 			}
 		}

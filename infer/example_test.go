@@ -38,3 +38,25 @@ func Example() {
 	// class 0 with probability 0.80, 2 known neighbours
 	// class 1 with probability 0.98, 0 known neighbours
 }
+
+// The three nodes of the package's documentation.
+func Example_threeNodes() {
+	one := func(r, c int, values ...float32) *graph.Dense { return &graph.Dense{Rows: r, Cols: c, Data: values} }
+	model, err := infer.NewSGC(one(2, 2, 1, 0, 0, 1), []float32{0, 0})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	edge := graph.NewCSR(2, 2, []graph.Edge{{Row: 0, Col: 1, Val: 1}, {Row: 1, Col: 0, Val: 1}})
+	x, plain := infer.Ready(one(2, 2, 1, 0, 0, 1)), &infer.Preprocess{Kind: infer.None, Scale: 1}
+
+	tables := model.Tables(edge, x)
+	fmt.Printf("u0 %.3f  u1 %.3f  c %.3f\n", tables.U[0].Row(0), tables.U[1].Row(0), tables.C.Row(0))
+	arrival := &infer.Batch{X: graph.Features{Dense: one(1, 2, 0, 1)}, R: graph.NewCSR(1, 2, []graph.Edge{{Row: 0, Col: 0, Val: 1}}), Known: []int32{1}}
+	fmt.Printf("frozen %.3f\n", model.Frozen(tables, plain).Logits(arrival).Row(0))
+	fmt.Printf("joint  %.3f\n", model.Joint(edge, x, plain).Logits(arrival).Row(0))
+	// Output:
+	// u0 [0.577 0.000]  u1 [0.192 0.236]  c [0.333]
+	// frozen [0.340 0.583]
+	// joint  [0.340 0.583]
+}

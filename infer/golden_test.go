@@ -278,7 +278,8 @@ func TestSection6LabelPropagation(t *testing.T) {
 func TestSection6ErrorPropagation(t *testing.T) {
 	g := readGolden(t)
 	sgc := reference.SGC{W: g.Matrix("sgc.weights.W"), B: g.Vector("sgc.weights.b")}
-	gcn := reference.GCN{W1: g.Matrix("gcn.weights.W1"), B1: g.Vector("gcn.weights.b1"), W2: g.Matrix("gcn.weights.W2"), B2: g.Vector("gcn.weights.b2")}
+	gcn := reference.GCN(reference.Layer{Wn: g.Matrix("gcn.weights.W1"), B: g.Vector("gcn.weights.b1")},
+		reference.Layer{Wn: g.Matrix("gcn.weights.W2"), B: g.Vector("gcn.weights.b2")})
 	logits := map[string]reference.Matrix{"sgc": sgc.On(g.adj, g.x), "gcn": gcn.On(g.adj, g.x)}
 	g.sides(func(side, kind, where string) {
 		b := g.batch(side, kind)

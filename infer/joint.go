@@ -1,70 +1,29 @@
 package infer
 
 import (
-	"math"
 	"slices"
 
 	"rivulet/graph"
 )
 
-// scaling is how a convolution weighs messages: what node i gets is out_i (Σ_k B_ik in_k z_k), and in_i z_i of itself inside
-// the brackets where there are self-loops. Both are functions of the degree, the sum of a node's edge weights without
-// self-loop.
-type scaling struct {
-	scales func(degree float64) (in, out float32)
-	loops  bool
-}
-
-// normalised is Â = D̃^-½ (B+I) D̃^-½ with D̃ = degree + 1: SGC, GCN, APPNP, LP and EP.
-var normalised = scaling{loops: true, scales: func(degree float64) (in, out float32) {
-	inv := float32(1 / math.Sqrt(1+degree))
-	return inv, inv
-}}
-
-// mean is the mean of the neighbours, weighted where edges are: GraphSAGE.
-var mean = scaling{scales: func(degree float64) (in, out float32) {
-	if degree <= 0 {
-		return 1, 0
-	}
-	return 1, float32(1 / degree)
-}}
-
-// symmetric is D^-½ B D^-½: Cheby.
-var symmetric = scaling{scales: func(degree float64) (in, out float32) {
-	if degree <= 0 {
-		return 0, 0
-	}
-	inv := float32(1 / math.Sqrt(degree))
-	return inv, inv
-}}
-
-// all applies scales to degrees, each with extra more.
-func (s scaling) all(degrees []float32, extra float64) (in, out []float32) {
-	in, out = make([]float32, len(degrees)), make([]float32, len(degrees))
-	for i, d := range degrees {
-		in[i], out[i] = s.scales(float64(d) + extra)
-	}
-	return in, out
-}
-
 // host is a graph that batches are joined to, with what does not change from batch to batch.
 type host struct {
-	scaling
+	*Operator
 	adj     *graph.CSR // m×m
 	degrees []float32  // m
 	in, out []float32  // m: scales of the graph by itself
 }
 
-func newHost(adj *graph.CSR, s scaling) *host {
-	h := &host{scaling: s, adj: adj, degrees: adj.RowSums()}
-	h.in, h.out = s.all(h.degrees, 0)
+func newHost(adj *graph.CSR, o *Operator) *host {
+	h := &host{Operator: o, adj: adj, degrees: adj.RowSums()}
+	h.in, h.out = o.All(h.degrees, 0)
 	return h
 }
 
 // joined is a graph with a batch in it, 𝔸 = [[B, Rᵀ], [R, ã]] (paper's Eq. 11), never assembled: its operator is applied
 // row by row. Degrees are the row sums of 𝔸, weights of R included. An operand is in two blocks: zg of the graph's nodes, zb
 // of the arrivals. The graph's block may stand for the near nodes only, those next to an arrival: that is all the arrivals
-// read, and a network of two layers needs no other hidden states (see [SGC.Neighbourhood]).
+// read, and a network of two layers needs no other hidden states (see [Network.Neighbourhood]).
 type joined struct {
 	*host
 	r    *graph.CSR // n×m R diag(in of the graph's nodes)
@@ -84,7 +43,7 @@ func (h *host) join(b *Batch) *joined {
 	j.meet(r)
 	for k, fromBatch := range j.rnt.RowSums() {
 		node := j.near[k]
-		j.inG[node], j.outG[node] = h.scales(float64(h.degrees[node]) + float64(fromBatch))
+		j.inG[node], j.outG[node] = h.at(float64(h.degrees[node]) + float64(fromBatch))
 	}
 	degrees := r.RowSums()
 	if b.Adj != nil {
@@ -92,7 +51,7 @@ func (h *host) join(b *Batch) *joined {
 			degrees[i] += float32(b.Adj.RowLen(i))
 		}
 	}
-	j.inB, j.outB = h.all(degrees, 0)
+	j.inB, j.outB = h.All(degrees, 0)
 	j.rnt = scaledColumns(j.rnt, j.inB)
 	j.r = scaledColumns(r, j.inG)
 	j.rn.Val = j.r.Val
@@ -181,7 +140,7 @@ func (j *joined) nodeRow(s *scratch, i int32, zg, zb *graph.Dense) {
 		cols, vals := j.rnt.Row(int(at))
 		graph.AddRows(s.row, cols, vals, zb)
 	}
-	s.finish(j.loops, j.inG[i], j.outG[i], zg.Row(int(i)))
+	s.finish(j.Loops, j.inG[i], j.outG[i], zg.Row(int(i)))
 }
 
 // arrivalRow computes the row of an arrival; zg has all m nodes, or the near ones only.
@@ -197,7 +156,7 @@ func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, z
 		cols, vals = j.at.Row(i)
 		graph.AddRows(s.row, cols, vals, zb)
 	}
-	s.finish(j.loops, j.inB[i], j.outB[i], zb.Row(i))
+	s.finish(j.Loops, j.inB[i], j.outB[i], zb.Row(i))
 }
 
 // eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place among them.

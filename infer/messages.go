@@ -10,9 +10,8 @@ import (
 // whose squared distances are those of what arrivals make of the tables. t is the parts side by side, those of the tables from
 // the last to the first and then c's:
 //
-//	sgc               [u1 W̄, s0·u0 W̄, cs·c]
-//	gcn, sage, cheby  [u1 less its class mean, u0·P0, c·Pc]
-//	appnp             [u_t·scale …, c·scale]
+//	hops      [u_{K−1}·scale, …, u_0·scale, c·scale]; of SGC with K = 2 [u1 W̄, s0·u0 W̄, cs·c]
+//	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
 type Messages struct {
 	U []Part // of each table
 	C Part

@@ -12,7 +12,7 @@ import (
 // A wrong shape inside the core is a programming error; the panic says which shapes met.
 func TestMisusePanics(t *testing.T) {
 	const m, d, c = 4, 5, 3
-	model := &infer.SGC{W: graph.NewDense(d, c), B: make([]float32, c)}
+	model := made("sgc", 0, 2, infer.Layer{Self: graph.NewDense(d, c), Bias: make([]float32, c)})
 	none := &infer.Preprocess{Kind: infer.None, Scale: 1}
 	square := graph.NewCSR(m, m, nil)
 	table := graph.NewDense
@@ -104,12 +104,10 @@ func misuseOfModels(m int) map[string]func() {
 	const d, h, c = 5, 4, 3
 	table := graph.NewDense
 	none := &infer.Preprocess{Kind: infer.None, Scale: 1}
-	gcn := &infer.GCN{W1: table(d, h), W2: table(h, c), B1: make([]float32, h), B2: make([]float32, c)}
-	appnp := &infer.APPNP{W1: table(d, h), W2: table(h, c), B1: make([]float32, h), B2: make([]float32, c), Alpha: 0.1, Hops: 2}
-	cubic := &infer.Cheby{B1: make([]float32, h), B2: make([]float32, c)}
-	for range 3 {
-		cubic.W1, cubic.W2 = append(cubic.W1, table(d, h)), append(cubic.W2, table(h, c))
-	}
+	b1, b2 := make([]float32, h), make([]float32, c)
+	gcn := made("gcn", 0, 0, infer.Layer{Neighbours: table(d, h), Bias: b1}, infer.Layer{Neighbours: table(h, c), Bias: b2})
+	appnp := made("appnp", 0.1, 2, infer.Layer{Self: table(d, h), Bias: b1}, infer.Layer{Self: table(h, c), Bias: b2})
+	cubic := cubicCheby([]*graph.Dense{table(d, h), table(d, h), table(d, h)}, []*graph.Dense{table(h, c), table(h, c), table(h, c)}, b1, b2)
 	square := graph.NewCSR(m, m, nil)
 	tables := func(c *graph.Dense, u ...*graph.Dense) *infer.Tables { return &infer.Tables{U: u, C: c} }
 	wrong := infer.Ready(table(m+1, d))

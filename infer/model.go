@@ -9,23 +9,16 @@ import (
 	"rivulet/graph"
 )
 
-// Model is one architecture with its weights W. Each is in a file of its own, and in the list that [Build] knows.
-type Model interface {
-	// Name is the architecture: "sgc".
-	Name() string
-	// Features and Classes are d and C.
-	Features() int
-	Classes() int
-	// Params are the weights under PyTorch Geometric's names, in shapes y = x W + b ([in, out]; PyTorch's weight is the
-	// transpose). The model goes on using their memory.
-	Params() []Param
-	// Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md,
-	// section 2).
-	Tables(adj *graph.CSR, x Inputs) *Tables
-	// Frozen deploys the model on tables, for raw features.
-	Frozen(t *Tables, pre *Preprocess) Deployment
-	// Joint deploys the model on a graph that the batch becomes part of (paper's Eq. 11).
-	Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment
+// Model is a network with its weights.
+type Model = *Network
+
+// Network is an architecture with its weights W.
+type Network struct {
+	Architecture *Architecture
+	Layers       []Layer
+	Alpha        float32 // α, 0 < α ≤ 1; 0 where the architecture has none
+	Hops         int     // K, 1 … 100; 0 where the architecture has none
+	params       []Param
 }
 
 // Param is a named weight; a bias has Rows 1.
@@ -34,58 +27,251 @@ type Param struct {
 	Value *graph.Dense
 }
 
-// architectures are the models by name; each builder takes its tensors and checks the shapes that hang together.
-var architectures = map[string]func(p *params) Model{
-	"sgc":   func(p *params) Model { return buildSGC(p) },
-	"gcn":   func(p *params) Model { return buildGCN(p) },
-	"sage":  func(p *params) Model { return buildSAGE(p) },
-	"appnp": func(p *params) Model { return buildAPPNP(p) },
-	"cheby": func(p *params) Model { return buildCheby(p) },
+// MaxHops keeps the number of tables, one a hop, within reason.
+const MaxHops = 100
+
+// New makes a model of layers without a second hop ([Layer.Far]); alpha and hops are read where the architecture has them. The
+// error is that of [Build].
+func (a *Architecture) New(layers []Layer, alpha float32, hops int) (Model, error) {
+	var weights []Param
+	for k, l := range layers {
+		for _, t := range a.Tensors {
+			switch {
+			case t.Bias:
+				weights = append(weights, Param{a.Tensor(k, t), rowOf(l.Bias)})
+			case t.Neighbours != 0:
+				weights = append(weights, Param{a.Tensor(k, t), times(t.Neighbours, l.Neighbours)})
+			case !t.Optional:
+				weights = append(weights, Param{a.Tensor(k, t), times(t.Self, l.Self)})
+			}
+		}
+	}
+	return Build(a.Name, a.Scalars(weights, alpha, hops))
 }
 
-// Names are the architectures that [Build] knows, in order.
-func Names() []string { return slices.Sorted(maps.Keys(architectures)) }
+// Scalars adds α and K as tensors to weights, where the architecture has them.
+func (a *Architecture) Scalars(weights []Param, alpha float32, hops int) []Param {
+	if a.Alpha != 0 {
+		weights = append(weights, Param{"alpha", rowOf([]float32{alpha})})
+	}
+	if a.Hops != 0 && !(a.Implied && hops == a.Hops) {
+		weights = append(weights, Param{"hops", rowOf([]float32{float32(hops)})})
+	}
+	return weights
+}
 
-// JointOnly is a model that may have no frozen form: the error says why, nil that it has one.
-type JointOnly interface{ JointOnly() error }
+// times is share·w, which is w itself where the share is 1.
+func times(share float32, w *graph.Dense) *graph.Dense {
+	if share == 1 || w == nil {
+		return w
+	}
+	out := graph.NewDense(w.Rows, w.Cols)
+	for k, v := range w.Data {
+		out.Data[k] = share * v
+	}
+	return out
+}
 
-// Freezable returns nil where the model has a frozen form and the reason where it has none: [Model.Tables] and
-// [Model.Frozen] panic then.
+// Build makes a model from its architecture's name and its weights, in any order: the inverse of [Network.Params]. The error
+// names the tensor, and both shapes where they do not fit. The model uses the memory of the weights.
+func Build(name string, weights []Param) (Model, error) {
+	a, err := Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &params{left: make(map[string]*graph.Dense, len(weights))}
+	for _, w := range weights {
+		if err := p.add(w); err != nil {
+			return nil, fmt.Errorf("building %s: %w", name, err)
+		}
+	}
+	m := a.build(p)
+	if err := p.finish(); err != nil {
+		return nil, fmt.Errorf("building %s: %w", name, err)
+	}
+	return m, nil
+}
+
+// build takes the weights of as many layers as there are.
+func (a *Architecture) build(p *params) *Network {
+	m := &Network{Architecture: a}
+	for k := 0; k < a.Fewest || (k < a.Most && a.begun(p, k)); k++ {
+		m.Layers = append(m.Layers, m.layer(p, k))
+	}
+	if a.Alpha != 0 {
+		m.Alpha = p.scalar(&m.params, "alpha")
+		if p.err == nil && !(m.Alpha > 0 && m.Alpha <= 1) {
+			p.err = fmt.Errorf("tensor alpha is %v, want more than 0 and at most 1", m.Alpha)
+		}
+	}
+	if m.Hops = a.Hops; a.Hops != 0 && !(a.Implied && p.left["hops"] == nil) {
+		hops := p.scalar(&m.params, "hops")
+		if m.Hops = int(hops); p.err == nil && (!(hops >= 1 && hops <= MaxHops) || hops != float32(m.Hops)) {
+			p.err = fmt.Errorf("tensor hops is %v, want a whole number of 1 to %d", hops, MaxHops)
+		}
+	}
+	return m
+}
+
+// begun reports whether there is a weight of layer k.
+func (a *Architecture) begun(p *params, k int) bool {
+	return slices.ContainsFunc(a.Tensors, func(t Tensor) bool { return p.left[a.Tensor(k, t)] != nil })
+}
+
+// layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices are of one shape.
+func (m *Network) layer(p *params, k int) Layer {
+	a := m.Architecture
+	var l Layer
+	var first, before *graph.Dense
+	if k > 0 {
+		before = m.params[len(m.params)/k*(k-1)].Value // the first matrix of the layer before
+	}
+	for i, t := range a.Tensors {
+		name := a.Tensor(k, t)
+		if t.Optional && (k > 0 && m.Layers[0].Far == nil || k == 0 && p.left[name] == nil) {
+			continue
+		}
+		var w *graph.Dense
+		switch {
+		case i == 0:
+			first = p.free(name)
+			if w = first; k > 0 {
+				p.chain(name, w, a.Tensor(k-1, t), before)
+			}
+		case t.Bias:
+			w = p.sized(name, 1, first.Cols)
+			l.Bias = w.Data
+		default:
+			w = p.sized(name, first.Rows, first.Cols)
+		}
+		m.params = append(m.params, Param{name, w})
+		if p.err == nil {
+			share(&l.Neighbours, t.Neighbours, w)
+			share(&l.Self, t.Self, w)
+			share(&l.Far, t.Far, w)
+		}
+	}
+	return l
+}
+
+// share adds a share of w to a sum of matrices.
+func share(sum **graph.Dense, of float32, w *graph.Dense) {
+	switch {
+	case of == 0:
+	case *sum == nil:
+		*sum = times(of, w)
+	default:
+		out := (*sum).Clone()
+		graph.Axpy(out.Data, of, w.Data)
+		*sum = out
+	}
+}
+
+// Name is the architecture's: "sgc".
+func (m *Network) Name() string { return m.Architecture.Name }
+
+// Features is d.
+func (m *Network) Features() int {
+	l := m.Layers[0]
+	if l.Self != nil {
+		return l.Self.Rows
+	}
+	return l.Neighbours.Rows
+}
+
+// Classes is C.
+func (m *Network) Classes() int { return m.Layers[len(m.Layers)-1].Width() }
+
+// Hidden is the width of the first hidden layer, 0 where there is none.
+func (m *Network) Hidden() int {
+	if len(m.Layers) < 2 {
+		return 0
+	}
+	return m.Layers[0].Width()
+}
+
+// Params are the weights under PyTorch Geometric's names, in shapes y = x W + b ([in, out]; PyTorch's weight is the transpose).
+// The model goes on using their memory.
+func (m *Network) Params() []Param { return slices.Clone(m.params) }
+
+// Freezable returns nil where the model has a frozen form and the reason where it has none: [Network.Tables] and
+// [Network.Frozen] panic then.
 func Freezable(m Model) error {
-	if j, ok := m.(JointOnly); ok {
-		return j.JointOnly()
+	if m.Layers[0].Far != nil {
+		return fmt.Errorf("%s with K = 3 has no frozen form, only K = 2 has; it can be attached jointly", m.Name())
 	}
 	return nil
 }
 
-// Build makes a model from its architecture's name and its weights, in any order: the inverse of [Model.Params]. The error
-// names the tensor, and both shapes where they do not fit. The model uses the memory of the weights.
-func Build(name string, weights []Param) (Model, error) {
-	build, ok := architectures[name]
-	if !ok {
-		return nil, fmt.Errorf("model %q is not known, only %s", name, strings.Join(Names(), ", "))
-	}
-	model, err := assemble(name, weights, build)
-	if err != nil {
-		return nil, err
-	}
-	return model, nil
+// form is how a kind of architecture is computed.
+type form interface {
+	tables(adj *graph.CSR, x Inputs) *Tables
+	frozen(t *Tables, pre *Preprocess) Deployment
+	joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm
 }
 
-// assemble hands the weights to a builder; the error is the first thing that is wrong with them.
-func assemble[M any](name string, weights []Param, build func(p *params) M) (M, error) {
-	var none M
-	p := &params{left: make(map[string]*graph.Dense, len(weights))}
-	for _, w := range weights {
-		if err := p.add(w); err != nil {
-			return none, fmt.Errorf("building %s: %w", name, err)
-		}
+// jointForm computes joint deployments. Logits of the arrivals alone need the last hop's rows of the nodes next to one: nearOnly
+// computes no others, to the same bits.
+type jointForm interface {
+	Embedder
+	Nodes() int
+	logits(b *Batch, nearOnly bool) *graph.Dense
+	everywhere(b *Batch) (nodes, arrivals *graph.Dense)
+}
+
+// joint is a model on a graph with the batch in it; near: over the batch's neighbourhood only.
+type joint struct {
+	jointForm
+	near bool
+}
+
+func (j joint) Logits(b *Batch) *graph.Dense { return j.logits(b, j.near) }
+
+// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
+func (j joint) GraphLogits(b *Batch) *graph.Dense {
+	nodes, _ := j.everywhere(b)
+	return nodes
+}
+
+func (m *Network) form() form {
+	switch {
+	case m.Architecture.Convolves():
+		return newConvolution(m)
+	case m.Architecture.Mix != nil:
+		return newMixture(m)
 	}
-	model := build(p)
-	if err := p.finish(); err != nil {
-		return none, fmt.Errorf("building %s: %w", name, err)
+	return newRestart(m)
+}
+
+// freezable is the form of a model that has a frozen one.
+func (m *Network) freezable() form {
+	if err := Freezable(m); err != nil {
+		panic("infer: " + err.Error())
 	}
-	return model, nil
+	return m.form()
+}
+
+// Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md, section 2).
+func (m *Network) Tables(adj *graph.CSR, x Inputs) *Tables { return m.freezable().tables(adj, x) }
+
+// Frozen deploys the model on tables, for raw features.
+func (m *Network) Frozen(t *Tables, pre *Preprocess) Deployment { return m.freezable().frozen(t, pre) }
+
+// Joint deploys the model on a graph that the batch becomes part of (paper's Eq. 11).
+func (m *Network) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
+	return joint{m.form().joint(adj, x, pre), false}
+}
+
+// Neighbourhood is Joint computed over the batch's two-hop neighbourhood only, as a careful engineer would serve the whole graph:
+// the same bits, for the price of the arrivals' neighbours and theirs. An arrival reads the first hop's results of its neighbours
+// and of no other node, and all that a batch changes in the graph are the degrees of these. A model that reaches further than two
+// hops reaches most of a graph: it is Joint then.
+func (m *Network) Neighbourhood(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
+	reach := m.Hops
+	if m.Architecture.Convolves() {
+		reach = len(m.Layers)
+	}
+	return joint{m.form().joint(adj, x, pre), reach <= 2 && m.Layers[0].Far == nil}
 }
 
 // params hands out tensors by name and keeps the first thing that is wrong.
@@ -131,16 +317,18 @@ func (p *params) sized(name string, r, c int) *graph.Dense {
 	return value
 }
 
-// bias takes the bias of a layer whose weights are w.
-func (p *params) bias(name string, w *graph.Dense) []float32 {
-	return p.sized(name, 1, w.Cols).Data
-}
-
-// chain checks that a layer reads as many columns as the one before it writes.
+// chain checks that a layer reads as many columns as the one before it writes, and there is one.
 func (p *params) chain(name string, w *graph.Dense, beforeName string, before *graph.Dense) {
 	if p.err == nil && w.Rows != before.Cols {
 		p.err = fmt.Errorf("tensor %s is %s, want %d rows as %s is %s", name, shape(w), before.Cols, beforeName, shape(before))
 	}
+}
+
+// scalar takes a tensor of 1×1 and keeps it among the weights.
+func (p *params) scalar(taken *[]Param, name string) float32 {
+	value := p.sized(name, 1, 1)
+	*taken = append(*taken, Param{name, value})
+	return value.Data[0]
 }
 
 // finish reports what was wrong, or a tensor that nobody took.

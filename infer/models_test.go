@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -32,27 +33,65 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 	second := func() reference.Matrix { return weights(hidden, c) }
 	b1, b2 := weights(1, hidden)[0], weights(1, c)[0]
 
-	gcn := reference.GCN{W1: first(), B1: b1, W2: second(), B2: b2}
-	sage := reference.SAGE{Wn1: first(), Ws1: first(), B1: b1, Wn2: second(), Ws2: second(), B2: b2}
+	gcn := reference.GCN(reference.Layer{Wn: first(), B: b1}, reference.Layer{Wn: second(), B: b2})
+	sage := reference.SAGE(reference.Layer{Wn: first(), Ws: first(), B: b1}, reference.Layer{Wn: second(), Ws: second(), B: b2})
 	appnp := reference.APPNP{W1: first(), B1: b1, W2: second(), B2: b2, Alpha: float64(float32(0.05 + 0.9*rng.Float64())), Hops: 1 + rng.IntN(10)}
 	cheby := reference.Cheby{W1: []reference.Matrix{first(), first()}, B1: b1, W2: []reference.Matrix{second(), second()}, B2: b2}
 	cubic := reference.Cheby{W1: append(cheby.W1[:2:2], first()), B1: b1, W2: append(cheby.W2[:2:2], second()), B2: b2}
-	return []candidate{
+	middle := weights(1, hidden)[0]
+	deepGCN := reference.GCN(gcn.Layers[0], reference.Layer{Wn: weights(hidden, hidden), B: middle}, gcn.Layers[1])
+	deepSAGE := reference.SAGE(sage.Layers[0], reference.Layer{Wn: weights(hidden, hidden), Ws: weights(hidden, hidden), B: middle},
+		reference.Layer{Wn: weights(hidden, hidden), Ws: weights(hidden, hidden), B: middle}, sage.Layers[1])
+	out := []candidate{
 		{"sgc", w.model, w.sgc(), w.model.W, 1},
-		{"gcn", gcn, &infer.GCN{W1: dense(gcn.W1), W2: dense(gcn.W2), B1: floats(b1), B2: floats(b2)}, gcn.W1, columnSum(gcn.W2)},
-		{"sage", sage, &infer.SAGE{Wn1: dense(sage.Wn1), Ws1: dense(sage.Ws1), Wn2: dense(sage.Wn2), Ws2: dense(sage.Ws2),
-			B1: floats(b1), B2: floats(b2)}, beside(sage.Wn1, sage.Ws1), columnSum(sage.Wn2, sage.Ws2)},
-		{"appnp", appnp, &infer.APPNP{W1: dense(appnp.W1), W2: dense(appnp.W2), B1: floats(b1), B2: floats(b2),
-			Alpha: float32(appnp.Alpha), Hops: appnp.Hops}, appnp.W1, columnSum(appnp.W2)},
-		{"cheby", cheby, newCheby(cheby), beside(cheby.W1...), columnSum(cheby.W2...)},
-		{"cheby with K=3", cubic, newCheby(cubic), beside(cubic.W1...), 3 * columnSum(cubic.W2...)},
+		convolved("gcn", gcn), convolved("sage", sage), convolved("gcn of 3 layers", deepGCN), convolved("sage of 4 layers", deepSAGE),
+		{"appnp", appnp, made("appnp", float32(appnp.Alpha), appnp.Hops, infer.Layer{Self: dense(appnp.W1), Bias: floats(b1)},
+			infer.Layer{Self: dense(appnp.W2), Bias: floats(b2)}), appnp.W1, columnSum(appnp.W2)},
+		{"cheby", cheby, made("cheby", 0, 0,
+			infer.Layer{Neighbours: dense(cheby.W1[1].Times(-1)), Self: dense(cheby.W1[0]), Bias: floats(b1)},
+			infer.Layer{Neighbours: dense(cheby.W2[1].Times(-1)), Self: dense(cheby.W2[0]), Bias: floats(b2)}), beside(cheby.W1...), columnSum(cheby.W2...)},
+		{"cheby with K=3", cubic, cubicCheby(all(cubic.W1), all(cubic.W2), floats(b1), floats(b2)), beside(cubic.W1...), 3 * columnSum(cubic.W2...)},
 	}
+	for _, hops := range []int{1, 3, 5} {
+		deep := w.model
+		deep.Hops = hops
+		out = append(out, candidate{fmt.Sprintf("sgc of %d hops", hops), deep,
+			made("sgc", 0, hops, infer.Layer{Self: dense(deep.W), Bias: floats(deep.B)}), deep.W, 1})
+	}
+	const alpha, hops = 0.25, 4
+	mean := w.model
+	mean.Hops, mean.Mix = hops, []float64{alpha}
+	for range hops {
+		mean.Mix = append(mean.Mix, (1-alpha)/hops)
+	}
+	return append(out, candidate{"ssgc", mean, made("ssgc", alpha, hops, infer.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
 }
 
-func newCheby(c reference.Cheby) *infer.Cheby {
-	out := &infer.Cheby{B1: floats(c.B1), B2: floats(c.B2)}
-	for k := range c.W1 {
-		out.W1, out.W2 = append(out.W1, dense(c.W1[k])), append(out.W2, dense(c.W2[k]))
+// convolved is a network of layers that read neighbours; its architecture is the first word of the name.
+func convolved(name string, c reference.Convolution) candidate {
+	var layers []infer.Layer
+	gain := 1.0
+	for k, l := range c.Layers {
+		layer, read := infer.Layer{Neighbours: dense(l.Wn), Bias: floats(l.B)}, []reference.Matrix{l.Wn}
+		if l.Ws != nil {
+			layer.Self, read = dense(l.Ws), append(read, l.Ws)
+		}
+		if layers = append(layers, layer); k > 0 {
+			gain *= columnSum(read...)
+		}
+	}
+	first := c.Layers[0].Wn
+	if c.Layers[0].Ws != nil {
+		first = beside(first, c.Layers[0].Ws)
+	}
+	architecture, _, _ := strings.Cut(name, " ")
+	return candidate{name, c, made(architecture, 0, 0, layers...), first, gain}
+}
+
+func all(m []reference.Matrix) []*graph.Dense {
+	var out []*graph.Dense
+	for _, x := range m {
+		out = append(out, dense(x))
 	}
 	return out
 }
@@ -179,9 +218,7 @@ func TestEq11NeighbourhoodAndPassAreJoint(t *testing.T) {
 		for _, side := range []string{"T", "S"} {
 			adj, x, _, _, _ := w.graph(side)
 			for _, c := range w.candidates {
-				local := c.own.(interface {
-					Neighbourhood(adj *graph.CSR, x infer.Inputs, pre *infer.Preprocess) infer.Deployment
-				}).Neighbourhood(adj, x, w.preprocess())
+				local := c.own.Neighbourhood(adj, x, w.preprocess())
 				joint := c.own.Joint(adj, x, w.preprocess())
 				pass := &infer.Pass{Model: c.own, Adj: adj, X: x, Preprocess: w.preprocess()}
 				for _, graphBatch := range []bool{false, true} {

@@ -5,7 +5,7 @@ import "rivulet/graph"
 // Pass is a model on a graph of which nothing is kept from batch to batch but the graph, its features and the weights: a
 // batch is one forward pass over the whole graph with the batch in it, from the features to the logits of all its nodes. It is
 // how the paper times Whole, and what calling a model of PyTorch Geometric on the whole graph does. Products are taken in the
-// cheapest order, weights before hops. The logits are those of [Model.Joint], bit for bit.
+// cheapest order, weights before hops. The logits are those of [Network.Joint], bit for bit.
 type Pass struct {
 	Model      Model
 	Adj        *graph.CSR // m×m
@@ -18,9 +18,6 @@ func (p *Pass) Nodes() int { return p.Adj.Rows }
 
 // Logits returns those of the arrivals, n×C.
 func (p *Pass) Logits(b *Batch) *graph.Dense {
-	type everywhere interface {
-		everywhere(b *Batch) (nodes, arrivals *graph.Dense)
-	}
-	_, arrivals := p.Model.Joint(p.Adj, p.X, p.Preprocess).(everywhere).everywhere(b)
+	_, arrivals := p.Model.form().joint(p.Adj, p.X, p.Preprocess).everywhere(b)
 	return arrivals
 }

@@ -10,8 +10,8 @@ import (
 	"rivulet/internal/reference"
 )
 
-// Joint attachment is a forward pass over the graph with the batch in it. testdata/pyg.npz has what PyTorch Geometric says
-// of one weighted and one plain graph; testdata/pyg_goldens.py makes it.
+// Joint attachment is a forward pass over the graph with the batch in it. testdata/pyg.npz and pyg_deep.npz have what PyTorch
+// Geometric says of one weighted and one plain graph; testdata/pyg_goldens.py makes them.
 const (
 	pygArrivals = 12 // the last nodes
 	pygTol      = 1e-5
@@ -28,9 +28,17 @@ func pygModel(t *testing.T, g *reference.Goldens, prefix string) infer.Model {
 		}
 		params = append(params, infer.Param{Name: strings.TrimPrefix(name, prefix+".weights."), Value: dense(value)})
 	}
-	name := strings.TrimRight(prefix, "23")
-	if name == "appnp" {
+	name, depth, _ := strings.Cut(prefix, "_")
+	if strings.HasPrefix(name, "cheby") {
+		name = "cheby"
+	}
+	switch {
+	case name == "appnp":
 		params = append(params, scalar("alpha", 0.1), scalar("hops", 10))
+	case name == "ssgc":
+		params = append(params, scalar("alpha", 0.25), scalar("hops", float32(depth[0]-'0')))
+	case name == "sgc" && depth != "":
+		params = append(params, scalar("hops", float32(depth[0]-'0')))
 	}
 	m, err := infer.Build(name, params)
 	if err != nil {
@@ -59,12 +67,18 @@ func pygSplit(adj, x reference.Matrix, asSparse bool) (host *graph.CSR, nodes in
 }
 
 func TestEq11JointIsPyTorchGeometrics(t *testing.T) {
-	g, err := reference.ReadGoldens("testdata/pyg.npz")
+	jointIsPyTorchGeometrics(t, "testdata/pyg.npz", "sgc", "gcn", "sage", "appnp", "cheby2", "cheby3")
+	jointIsPyTorchGeometrics(t, "testdata/pyg_deep.npz", "sgc_1", "sgc_3", "gcn_3", "sage_3", "ssgc_5")
+}
+
+func jointIsPyTorchGeometrics(t *testing.T, file string, models ...string) {
+	t.Helper()
+	g, err := reference.ReadGoldens(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plain := &infer.Preprocess{Kind: infer.None, Scale: 1}
-	for _, name := range []string{"sgc", "gcn", "sage", "appnp", "cheby2", "cheby3"} {
+	for _, name := range models {
 		m := pygModel(t, g, name)
 		for _, kind := range []string{"weighted", "plain"} {
 			adj := g.Matrix(kind + ".adj")

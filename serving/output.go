@@ -61,7 +61,11 @@ func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error
 		return fmt.Errorf("representation is %q, and a frozen %s needs tables of features for it that the artifact lacks: "+
 			"train it with trainer train --representation, serve another of its models, or attach jointly", RepresentEmbedding, made.Name)
 	}
-	v.embedder = infer.FrozenFeatures(made.Features, &b.Preprocess)
+	model, err := infer.Build(made.Name, made.Params)
+	if err != nil {
+		return err
+	}
+	v.embedder = model.FrozenFeatures(made.Features, &b.Preprocess)
 	return nil
 }
 

@@ -57,7 +57,7 @@ func TestEmbed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frozen := infer.FrozenFeatures(b.Models[0].Features, &b.Preprocess)
+		frozen := artifacttest.Model(b, 0).FrozenFeatures(b.Models[0].Features, &b.Preprocess)
 		if k > 0 {
 			frozen = model.Frozen(made.Tables, &b.Preprocess).(infer.Embedder)
 		}
@@ -96,7 +96,7 @@ func testEmbedThroughRedis(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	batch := attached(b, 4)
-	want := infer.FrozenFeatures(b.Models[0].Features, &b.Preprocess).Embeddings(batch)
+	want := artifacttest.Model(b, 0).FrozenFeatures(b.Models[0].Features, &b.Preprocess).Embeddings(batch)
 	if diff := cmp.Diff(want, w.Current().Embed(batch)); diff != "" {
 		t.Errorf("embeddings differ (-artifact +served):\n%s", diff)
 	}

@@ -35,7 +35,7 @@ func (t *task) points() *graph.Dense {
 	return graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(basis)))
 }
 
-// cluster divides T's labelled nodes into clusters.
+// cluster divides T's labelled nodes into clusters into clusters.
 func (t *task) cluster(points *graph.Dense) *condense.Clusters {
 	return condense.Cluster(points, t.original.Labels, t.share, t.rng(purposeClusters))
 }
@@ -89,7 +89,7 @@ type clustered struct {
 	fitter *tables.Fitter
 }
 
-// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions.
+// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions model's predictions.
 func (c *clustering) make(ctx context.Context, models []infer.Model, progress Progress) (condensed, error) {
 	const what, parts = "condensing the graph", 3
 	progress.Step(what, 0, parts)
@@ -136,7 +136,9 @@ func (c *clustered) propagation(kind string, m infer.Model, alpha float32) (*inf
 	return c.fitter.Fit(c.propagationOnT(kind, m, alpha))
 }
 
-func (c *clustered) features() (*infer.Tables, error) { return c.fitter.Features(c.original.Adj, c.x) }
+func (c *clustered) features(m infer.Model) (*infer.Tables, error) {
+	return c.fitter.Features(c.original.Adj, c.x, m.Hops)
+}
 
 func (c *clustered) means() *artifact.Means {
 	return condense.Means(c.original.Adj, c.x, c.joined, tables.MeetingWeights(c.original.Adj))
@@ -158,7 +160,7 @@ func (c *clustered) renew(ctx context.Context, small *fitted, progress Progress)
 // fit fits W_S; it uses no model that was fitted on T.
 func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
 	if c.relay == nil {
-		relay, err := c.fitSynthetic(ctx, c.labelled, progress)
+		relay, err := c.fitSynthetic(ctx, modelSGC, c.labelled, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -167,16 +169,20 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 	if name == modelSGC {
 		return c.relay, nil
 	}
+	if c.shape(name).Mix() != nil {
+		return c.fitSynthetic(ctx, name, c.labelled, progress)
+	}
 	return c.fitLayered(ctx, name, c.labelled, c.join(c.labelled, c.points, c.relay.model), progress)
 }
 
-// fitSynthetic fits W_S of SGC: on the cluster means of Â²·pre(X), weighted by the labelled nodes of each cluster. The means
-// are over the labelled nodes only: with the unlabelled ones, whose class is a guess, W_S loses a point (cora).
-func (t *task) fitSynthetic(ctx context.Context, labelled *condense.Clusters, progress Progress) (*fitted, error) {
-	means := t.x.Design(t.hat, t.hat).Adjoint(labelled.Averages()).Transposed()
-	design := fit.Explicit{X: means}
-	return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: labelled.Labels, Weights: sizes(labelled), Classes: t.classes()},
-		WeightDecays, progress, "fitting sgc on the synthetic graph")
+// fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the labelled nodes
+// of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class is a guess, W_S loses a
+// point (cora).
+func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, progress Progress) (*fitted, error) {
+	s := t.shape(name)
+	means := fit.Propagated(t.hat, s.Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
+	return t.chooseLinear(ctx, s, fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels, Weights: sizes(labelled), Classes: t.classes()},
+		WeightDecays, progress, "fitting "+name+" on the synthetic graph")
 }
 
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later layers the

@@ -66,11 +66,7 @@ func wholeModel(original *dataset.Original, b *artifact.Bundle) (infer.Deploymen
 		if err != nil {
 			return nil, fmt.Errorf("model %s of artifact %s: %w", m.Name, b.Manifest.Version, err)
 		}
-		near, ok := built.(neighbourly)
-		if !ok {
-			return built.Joint(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess), nil
-		}
-		return near.Neighbourhood(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess), nil
+		return built.Neighbourhood(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess), nil
 	}
 	return nil, fmt.Errorf("artifact %s has no model %q", b.Manifest.Version, b.Manifest.DefaultModel)
 }

@@ -35,10 +35,9 @@ func (j *joined) fit(ctx context.Context, name string, progress Progress) (*fitt
 // fitOnGraph fits W_S on S as on any graph: docs/algorithm.md, section 3 with A', X' and Y' in place of A, X and Y.
 func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic, progress Progress) (*fitted, error) {
 	what := "fitting " + name + " on the synthetic graph"
-	if name == modelSGC {
-		hat := graph.Normalised(s.Adj)
-		design := fit.Explicit{X: graph.Mul(hat, graph.Mul(hat, s.X))}
-		return t.chooseSGC(ctx, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()}, WeightDecays, progress, what)
+	if shape := t.shape(name); shape.Mix() != nil {
+		design := fit.Explicit{X: fit.Propagate(graph.Normalised(s.Adj), shape.Mix(), s.X)}
+		return t.chooseLinear(ctx, shape, fit.Problem{Design: design, Labels: s.Labels, Classes: t.classes()}, WeightDecays, progress, what)
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &infer.Preprocess{Kind: infer.None, Scale: 1})
 	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(), progress, what)

@@ -3,7 +3,6 @@ package trainer
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"rivulet/artifact"
@@ -42,21 +41,18 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 
 // unscaled returns a model of features times scale with the answers of m for the features: x W = (scale·x)(W/scale).
 func unscaled(m infer.Model, scale float32) (infer.Model, error) {
-	params := m.Params()
-	for k, p := range params {
-		if !firstWeight(p.Name) {
-			continue
+	params, first := m.Params(), 0
+	for _, t := range m.Architecture.Tensors { // those of the first layer come first
+		if first == len(params) || params[first].Name != m.Architecture.Tensor(0, t) {
+			continue // optional
 		}
-		params[k].Value = p.Value.Clone()
-		for i := range params[k].Value.Data {
-			params[k].Value.Data[i] /= scale
+		if p := &params[first]; !t.Bias {
+			p.Value = p.Value.Clone()
+			for i := range p.Value.Data {
+				p.Value.Data[i] /= scale
+			}
 		}
+		first++
 	}
 	return infer.Build(m.Name(), params)
-}
-
-// firstWeight reports whether a matrix reads the features, by its name ([infer.Model.Params]).
-func firstWeight(name string) bool {
-	first := slices.ContainsFunc([]string{"lin.", "lins.0.", "convs.0."}, func(layer string) bool { return strings.HasPrefix(name, layer) })
-	return first && strings.HasSuffix(name, "weight")
 }

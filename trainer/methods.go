@@ -98,9 +98,10 @@ type keeping interface {
 	growth() *artifact.Growth
 }
 
-// featured is a condensed graph that has frozen tables of the features themselves, from which a frozen SGC's embeddings are read.
+// featured is a condensed graph that has frozen tables of the features themselves, from which a frozen linear model's embeddings
+// are read.
 type featured interface {
-	features() (*infer.Tables, error)
+	features(m infer.Model) (*infer.Tables, error)
 }
 
 // made holds S and M.

@@ -11,6 +11,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 	"rivulet/trainer/eval"
 )
 
@@ -77,8 +78,8 @@ func TestGivenAPPNPShapesItsOwnOnS(t *testing.T) {
 	o := options(15)
 	o.Models, o.Hidden = []string{"appnp"}, 8
 	classes := len(d.Classes)
-	o.Weights = map[string]infer.Model{"appnp": &infer.APPNP{W1: graph.NewDense(d.X.Cols(), 8), B1: make([]float32, 8),
-		W2: graph.NewDense(8, classes), B2: make([]float32, classes), Alpha: 0.3, Hops: 4}}
+	o.Weights = map[string]infer.Model{"appnp": infertest.Model("appnp", 0.3, 4, infer.Layer{Self: graph.NewDense(d.X.Cols(), 8), Bias: make([]float32, 8)},
+		infer.Layer{Self: graph.NewDense(8, classes), Bias: make([]float32, classes)})}
 	task, err := newTask(d, o)
 	if err != nil {
 		t.Fatal(err)

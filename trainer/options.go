@@ -13,7 +13,7 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// modelSGC is the model whose fit is convex, and the relay of the learned methods.
+// modelSGC is the relay of the synthetic graph's own wing, and the model where none is said.
 const modelSGC = "sgc"
 
 // Options of a training run.
@@ -28,8 +28,12 @@ type Options struct {
 	Preprocess string
 	// Models are the architectures to fit, condense and serve through one M; the first is the artifact's default.
 	Models []string
-	// Hidden is the width of the hidden layer of models that have one; at least 1.
+	// Hidden is the width of the hidden layers of models that have some; at least 1.
 	Hidden int
+	// Layers is the number of layers of models that may have more than their fewest; 0: the fewest.
+	Layers int
+	// Hops is K of models that propagate by hops; 0: each its own default.
+	Hops int
 	// WeightDecays are the candidates among which validation chooses W_O's for each model, each above 0; empty: [WeightDecays].
 	WeightDecays []float64
 	// Entries is k, the most entries of a row of M; at least 1.
@@ -43,8 +47,8 @@ type Options struct {
 	// Weights are models to use as W_O, by name, instead of fitting them. They must be for the data's features and
 	// classes, and for features with the scale of Preprocess alone: the global scale is 1 then.
 	Weights map[string]infer.Model
-	// Learn is the run of the methods learned and gcond; nil: [mcond.Defaults] for the number of labelled nodes. Its Seed is the
-	// one of the options above.
+	// Learn is the run of the methods learned and gcond; nil: [mcond.Defaults] for the number of labelled nodes. Its Seed is
+	// the the one of the options above.
 	Learn *mcond.Options
 	// Search, if set, chooses λ, β, μ and δ of the method learned on the support nodes first.
 	Search *mcond.Grid
@@ -79,6 +83,8 @@ func (o Options) Validate() error {
 		return errors.New("models is empty, want at least one of " + strings.Join(infer.Names(), ", "))
 	case o.Hidden < 1:
 		return fmt.Errorf("hidden is %d, want at least 1", o.Hidden)
+	case o.Layers < 0 || o.Hops < 0:
+		return fmt.Errorf("layers is %d and hops %d, want 0 (of each model its own) or more", o.Layers, o.Hops)
 	case o.Entries < 1:
 		return fmt.Errorf("entries is %d, want at least 1", o.Entries)
 	case o.Batch < 1:
@@ -99,6 +105,9 @@ func (o Options) Validate() error {
 			return fmt.Errorf("models[%d] is %q, method %s has %s only", k, name, o.Method, strings.Join(m.models, ", "))
 		}
 	}
+	if err := o.validateDepth(); err != nil {
+		return err
+	}
 	for k, decay := range o.WeightDecays {
 		if !(decay > 0) || math.IsInf(decay, 0) {
 			return fmt.Errorf("weight_decays[%d] is %g, want a positive number", k, decay)
@@ -110,6 +119,31 @@ func (o Options) Validate() error {
 		}
 	}
 	return features.Check(o.Preprocess)
+}
+
+// validateDepth checks the numbers of layers and hops, which some of the models must read.
+func (o Options) validateDepth() error {
+	deep, hopping := o.Layers == 0, o.Hops == 0
+	for _, name := range o.Models {
+		a, err := infer.Lookup(name)
+		if err != nil {
+			return err
+		}
+		if a.Most > a.Fewest && o.Layers > 0 {
+			deep = true
+			if o.Layers < a.Fewest || o.Layers > a.Most {
+				return fmt.Errorf("layers is %d, %s has %d to %d", o.Layers, name, a.Fewest, a.Most)
+			}
+		}
+		hopping = hopping || a.Hops > 0
+	}
+	switch {
+	case !deep:
+		return fmt.Errorf("layers is %d, which none of %s has a choice of", o.Layers, strings.Join(o.Models, ", "))
+	case !hopping || o.Hops > infer.MaxHops:
+		return fmt.Errorf("hops is %d, want at most %d and a model that has hops, not %s", o.Hops, infer.MaxHops, strings.Join(o.Models, ", "))
+	}
+	return nil
 }
 
 // decays returns the weight decays to try, strongest first, so that each fit of SGC starts from the last.

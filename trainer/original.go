@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer"
@@ -27,11 +28,12 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 		return t.accept(given)
 	}
 	what := "fitting " + name + " on the original graph"
-	if name == modelSGC {
-		return t.chooseSGC(ctx, fit.Problem{Design: fit.NewPropagated(t.hat, t.x, t.labelled), Labels: take(t.original.Labels, t.labelled),
+	s := t.shape(name)
+	if weights := s.Mix(); weights != nil {
+		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewPropagated(t.hat, weights, t.x, t.labelled), Labels: take(t.original.Labels, t.labelled),
 			Classes: t.classes()}, t.options.decays(), progress, what)
 	}
-	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), t.original.Adj, t.x, t.original.Labels, t.classes()), t.onT(), progress, what)
+	return t.chooseGNN(ctx, fit.OnOriginal(s, t.original.Adj, t.x, t.original.Labels, t.classes()), t.onT(), progress, what)
 }
 
 // accept takes imported weights as W_O.
@@ -46,12 +48,14 @@ func (t *task) accept(m infer.Model) (*fitted, error) {
 	return &fitted{model: m, validation: accuracy}, err
 }
 
-// shape returns the sizes of a two-layer model that do not follow from the data (docs/algorithm.md, section 3), or the sizes of
-// imported weights.
+// shape is what of a model does not follow from the data (docs/algorithm.md, section 3), or is that of weights which were
+// given. The numbers of layers and hops are those of the options for the models that are asked for.
 func (t *task) shape(name string) fit.Shape {
-	s := fit.Shape{Model: name, Hidden: t.options.Hidden, Alpha: 0.1, Hops: 10}
-	if given, ok := t.options.Weights[name].(*infer.APPNP); ok {
-		s.Alpha, s.Hops = given.Alpha, given.Hops
+	s := fit.NewShape(name, t.options.Hidden)
+	if given, ok := t.options.Weights[name]; ok {
+		s.Layers, s.Alpha, s.Hops = len(given.Layers), given.Alpha, given.Hops
+	} else if slices.Contains(t.options.Models, name) {
+		s = s.Deepen(t.options.Layers, t.options.Hops)
 	}
 	return s
 }
@@ -59,37 +63,38 @@ func (t *task) shape(name string) fit.Shape {
 // sampledRows is the number of rows that suffices to compare weight decays: with more rows all accuracies change alike.
 const sampledRows = 1 << 14
 
-// chooseSGC fits one model for each weight decay of a list and keeps the best on the support nodes, deployed jointly on T.
-// If there are many rows it chooses on a sample of them, and continues from there with all rows.
-func (t *task) chooseSGC(ctx context.Context, all fit.Problem, decays []float64, progress Progress, what string) (*fitted, error) {
+// chooseLinear fits one linear model for each weight decay of a list and keeps the best on the support nodes, deployed
+// jointly on T. If there are many rows it chooses on a sample of them, and continues from there with all rows.
+func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64, progress Progress, what string) (*fitted, error) {
 	p, sampled := all.Sample(sampledRows, t.rng(purposeRows))
-	best, err := t.chooseDecay(ctx, p, decays, progress, what)
+	best, err := t.chooseDecay(ctx, s, p, decays, progress, what)
 	if err != nil || !sampled {
 		return best, err
 	}
 	progress.Step(what+", all rows", 0, 1)
-	model, err := fit.SGC(ctx, all, best.weightDecay, best.model.(*infer.SGC))
+	layer, err := fit.SGC(ctx, all, best.weightDecay, &best.model.Layers[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	best.model = model
-	if best.validation, err = t.validate(model); err != nil {
+	best.model = s.Linear(layer)
+	if best.validation, err = t.validate(best.model); err != nil {
 		return nil, err
 	}
 	progress.Step(what+", all rows", 1, 1)
 	return best, nil
 }
 
-func (t *task) chooseDecay(ctx context.Context, p fit.Problem, decays []float64, progress Progress, what string) (*fitted, error) {
-	var start *infer.SGC
+func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, progress Progress, what string) (*fitted, error) {
+	var start *infer.Layer
 	trials := make([]trial, len(decays))
 	for k, decay := range decays {
 		trials[k] = trial{decay, func() (infer.Model, float64, error) {
-			model, err := fit.SGC(ctx, p, decay, start)
+			layer, err := fit.SGC(ctx, p, decay, start)
 			if err != nil {
 				return nil, 0, err
 			}
-			start = model
+			start = layer
+			model := s.Linear(layer)
 			accuracy, err := t.validate(model)
 			return model, accuracy, err
 		}}

@@ -22,7 +22,7 @@ type placed struct {
 	build func() infer.Deployment
 	// pass is the same, with nothing kept between batches; nil on S.
 	pass func() infer.Deployment
-	// near is the same over the two-hop neighbourhood of a batch; nil on S, and if a model has no such form.
+	// near is the same over the two-hop neighbourhood of a batch, where a model reaches no further; nil on S.
 	near func() infer.Deployment
 	// spread prepares label or error propagation at one α.
 	spread func(kind string, alpha float32) (*spreading, error)
@@ -58,20 +58,11 @@ func (t *task) jointOnT(m infer.Model) *placed {
 	p.pass = func() infer.Deployment {
 		return &infer.Pass{Model: m, Adj: t.original.Adj, X: t.inputs, Preprocess: t.pre}
 	}
-	if _, ok := m.(neighbourly); ok {
-		p.near = func() infer.Deployment {
-			return cloned(m).(neighbourly).Neighbourhood(copied(t.original.Adj), t.inputs, t.pre)
-		}
-	}
+	p.near = func() infer.Deployment { return cloned(m).Neighbourhood(copied(t.original.Adj), t.inputs, t.pre) }
 	p.spread = func(kind string, alpha float32) (*spreading, error) {
 		return jointSpreading(kind, t.original.Adj, t.original.Labels, t.classes(), alpha), nil
 	}
 	return p
-}
-
-// neighbourly is a model that can be deployed over the neighbourhood of each batch.
-type neighbourly interface {
-	Neighbourhood(*graph.CSR, infer.Inputs, *infer.Preprocess) infer.Deployment
 }
 
 // jointOnS joins arrivals to S through M.

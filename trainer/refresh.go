@@ -13,7 +13,7 @@ import (
 )
 
 // Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models (the default
-// first), N', k, the hidden layer, preprocessing, coverage and seed. It is an error if the method cannot be
+// first), N', k, the hidden layers and hops, preprocessing, coverage and seed. It is an error if the method cannot be
 // run by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
@@ -32,6 +32,7 @@ func Inherit(m *artifact.Manifest) (Options, error) {
 		if model.Hidden > 0 {
 			o.Hidden = model.Hidden
 		}
+		o.Layers, o.Hops = max(o.Layers, model.Layers), max(o.Hops, model.Hops)
 		if model.Calibration.Confidence.Coverage > 0 {
 			o.Coverage = model.Calibration.Confidence.Coverage
 		}

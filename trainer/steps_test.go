@@ -33,14 +33,14 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problem := fit.Problem{Design: fit.NewPropagated(k.hat, k.x, k.labelled), Labels: take(k.original.Labels, k.labelled), Classes: k.classes()}
-	var start *infer.SGC
+	problem := fit.Problem{Design: fit.NewPropagated(k.hat, []float32{0, 0, 1}, k.x, k.labelled), Labels: take(k.original.Labels, k.labelled), Classes: k.classes()}
+	var start *infer.Layer
 	var accuracies []float64
 	for _, decay := range WeightDecays {
 		if start, err = fit.SGC(t.Context(), problem, decay, start); err != nil {
 			t.Fatal(err)
 		}
-		accuracies = append(accuracies, eval.Run(plain(k.onOriginal(start)), k.support).Accuracy(k.support))
+		accuracies = append(accuracies, eval.Run(plain(k.onOriginal(k.shape(modelSGC).Linear(start))), k.support).Accuracy(k.support))
 	}
 	best := slices.Max(accuracies)
 	if best == slices.Min(accuracies) {
@@ -55,7 +55,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 func TestSection5SyntheticWeights(t *testing.T) {
 	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
 	clusters := k.cluster(k.points())
-	small, err := k.fitSynthetic(t.Context(), clusters, Silent{})
+	small, err := k.fitSynthetic(t.Context(), modelSGC, clusters, Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestSection5SyntheticWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if gap := convert.Gap(convert.Matrix(small.model.(*infer.SGC).W), convert.Matrix(want.W)); gap > 1e-2 {
+	if gap := convert.Gap(convert.Matrix(small.model.Layers[0].Self), convert.Matrix(want.Self)); gap > 1e-2 {
 		t.Errorf("W_S is off by %g", gap)
 	}
 }
@@ -125,9 +125,9 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	logits := graph.Mul(k.hat, graph.Mul(k.hat, k.inputs.Project(whole.model.(*infer.SGC).W)))
+	logits := graph.Mul(k.hat, graph.Mul(k.hat, k.inputs.Project(whole.model.Layers[0].Self)))
 	for i := range logits.Rows {
-		graph.Add(logits.Row(i), whole.model.(*infer.SGC).B)
+		graph.Add(logits.Row(i), whole.model.Layers[0].Bias)
 	}
 	for kind, seeds := range map[string]*graph.Dense{
 		infer.PropagateLabels: infer.LabelSeeds(k.original.Labels, k.classes()),

@@ -141,9 +141,9 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 				return nil, err
 			}
 		}
-		if c, ok := r.served.(featured); ok && t.options.Representation && m.Name == modelSGC {
+		if c, ok := r.served.(featured); ok && t.options.Representation && p.model.Architecture.Linear() {
 			var err error
-			if m.Features, err = c.features(); err != nil {
+			if m.Features, err = c.features(p.model); err != nil {
 				return nil, err
 			}
 		}
@@ -166,8 +166,9 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 	}
 	for k, p := range r.placed {
 		m.Models = append(m.Models, r.calibrations[k].info(p, r.whole[k].weightDecay, results))
-		if _, given := t.options.Weights[p.model.Name()]; p.model.Name() != modelSGC && !given {
-			m.Models[k].Hidden = t.options.Hidden
+		if _, given := t.options.Weights[p.model.Name()]; !given {
+			m.Models[k].Hidden = p.model.Hidden()
+			m.Models[k].Layers, m.Models[k].Hops = t.depth(p.model)
 		}
 	}
 	for _, r := range results {
@@ -175,6 +176,17 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 			Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
 	}
 	return m
+}
+
+// depth are the numbers of layers and hops of a model, 0 where they are those that its architecture has by default.
+func (t *task) depth(m infer.Model) (layers, hops int) {
+	if len(m.Layers) > m.Architecture.Fewest {
+		layers = len(m.Layers)
+	}
+	if m.Hops != m.Architecture.Hops {
+		hops = m.Hops
+	}
+	return layers, hops
 }
 
 // info returns the manifest's entry of a model.

@@ -29,11 +29,13 @@ func (t *task) condenseVNG(ctx context.Context, _ []*fitted, _ Progress) (conden
 }
 
 func (v *virtual) tables(m infer.Model) (*infer.Tables, error) {
-	return v.nodes.Tables(m.(*infer.SGC)), nil
+	return v.nodes.Tables(m), nil
 }
 
 func (v *virtual) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
 	return v.fitter.Fit(v.propagationOnT(kind, m, alpha))
 }
 
-func (v *virtual) features() (*infer.Tables, error) { return v.nodes.Features(), nil }
+func (v *virtual) features(m infer.Model) (*infer.Tables, error) {
+	return v.nodes.Features(m.Hops), nil
+}

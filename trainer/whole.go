@@ -19,11 +19,13 @@ func newWhole() *whole {
 	return &whole{fits: map[string]*fitted{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{}}
 }
 
-// seeded returns the part that is valid for another seed: SGC's fit is convex and has no randomness.
+// seeded returns the part that is valid for another seed: a linear model's fit is convex and has no randomness.
 func (w *whole) seeded() *whole {
 	out := newWhole()
-	if f, ok := w.fits[modelSGC]; ok {
-		out.fits[modelSGC] = f
+	for name, f := range w.fits {
+		if f.model.Architecture.Linear() {
+			out.fits[name] = f
+		}
 	}
 	return out
 }

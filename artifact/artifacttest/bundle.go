@@ -79,7 +79,16 @@ func Several(seed uint64, size Size) *artifact.Bundle {
 
 // Features are tables of the features on S for a bundle's SGC.
 func Features(b *artifact.Bundle) *infer.Tables {
-	return infer.FeatureTables(b.Synthetic.Adj, infer.Ready(b.Synthetic.X))
+	return Model(b, 0).FeatureTables(b.Synthetic.Adj, infer.Ready(b.Synthetic.X))
+}
+
+// Model is one of a bundle's models.
+func Model(b *artifact.Bundle, k int) infer.Model {
+	m, err := infer.Build(b.Models[k].Name, b.Models[k].Params)
+	if err != nil {
+		panic(err)
+	}
+	return m
 }
 
 // Confidence is a measured one whose curve falls from 0.9 at half of the nodes to 0.3 at all of them.
@@ -118,7 +127,7 @@ func Means(seed uint64, b *artifact.Bundle) *artifact.Means {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	n, d := b.Manifest.SyntheticNodes, b.Manifest.Data.Features
 	m := &artifact.Means{X: dense(rng, n, d), Operators: map[string]artifact.OperatorMeans{}}
-	for _, name := range []string{"gcn", "sage", "cheby"} {
+	for _, name := range []string{"gcn", "sage", "cheby"} { // in the order of the random numbers
 		of := artifact.OperatorMeans{PX: dense(rng, n, d), Scaled: dense(rng, n, d)}
 		for range n {
 			of.Scale, of.Back = append(of.Scale, rng.Float32()), append(of.Back, rng.Float32())
@@ -134,22 +143,37 @@ func others(rng *rand.Rand, size Size) []infer.Model {
 	first := func() *graph.Dense { return dense(rng, size.Features, hidden) }
 	second := func() *graph.Dense { return dense(rng, hidden, size.Classes) }
 	b1, b2 := dense(rng, 1, hidden).Data, dense(rng, 1, size.Classes).Data
+	made := func(name string, layers ...infer.Layer) infer.Model {
+		a, err := infer.Lookup(name)
+		if err != nil {
+			panic(err)
+		}
+		m, err := a.New(layers, a.Alpha, a.Hops)
+		if err != nil {
+			panic(err)
+		}
+		return m
+	}
 	return []infer.Model{
-		&infer.GCN{W1: first(), W2: second(), B1: b1, B2: b2},
-		&infer.SAGE{Wn1: first(), Ws1: first(), Wn2: second(), Ws2: second(), B1: b1, B2: b2},
-		&infer.APPNP{W1: first(), W2: second(), B1: b1, B2: b2, Alpha: 0.1, Hops: 10},
+		made("gcn", infer.Layer{Neighbours: first(), Bias: b1}, infer.Layer{Neighbours: second(), Bias: b2}),
+		made("sage", infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		made("appnp", infer.Layer{Self: first(), Bias: b1}, infer.Layer{Self: second(), Bias: b2}),
 		Cheby(rng, size, 2),
 	}
 }
 
 // Cheby is one of the given K, hidden 4.
-func Cheby(rng *rand.Rand, size Size, order int) *infer.Cheby {
+func Cheby(rng *rand.Rand, size Size, order int) infer.Model {
 	size = size.withDefaults()
 	const hidden = 4
-	m := &infer.Cheby{B1: dense(rng, 1, hidden).Data, B2: dense(rng, 1, size.Classes).Data}
-	for range order {
-		m.W1 = append(m.W1, dense(rng, size.Features, hidden))
-		m.W2 = append(m.W2, dense(rng, hidden, size.Classes))
+	weights := []infer.Param{{Name: "convs.0.bias", Value: dense(rng, 1, hidden)}, {Name: "convs.1.bias", Value: dense(rng, 1, size.Classes)}}
+	for k := range order {
+		weights = append(weights, infer.Param{Name: fmt.Sprintf("convs.0.lins.%d.weight", k), Value: dense(rng, size.Features, hidden)},
+			infer.Param{Name: fmt.Sprintf("convs.1.lins.%d.weight", k), Value: dense(rng, hidden, size.Classes)})
+	}
+	m, err := infer.Build("cheby", weights)
+	if err != nil {
+		panic(err)
 	}
 	return m
 }

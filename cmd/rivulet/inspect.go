@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
+	"rivulet/infer"
 )
 
 func inspectCommand() *cobra.Command {
@@ -86,7 +87,7 @@ func validation(r *artifact.Reference) string {
 // later says in words whether models can be added without the original graph.
 func later(m *artifact.Manifest) string {
 	if m.HasMeans() {
-		return "cluster means are kept: gcn, sage and cheby can be added without the data set"
+		return "cluster means are kept: " + strings.Join(infer.Convolving(), ", ") + " of two layers can be added without the data set"
 	}
 	return "no cluster means are kept: adding a model needs the data set"
 }
@@ -135,10 +136,15 @@ func embeddings(m *artifact.Model, info *artifact.ModelInfo) string {
 	switch {
 	case m.Features != nil:
 		return fmt.Sprintf("of %d features, from tables of features", m.Features.U[0].Cols)
-	case m.Name == "sgc" && info.Attachment == artifact.AttachFrozen:
+	case linear(m.Name) && info.Attachment == artifact.AttachFrozen:
 		return "only in joint attachment: there are no tables of features"
 	}
 	return "yes"
+}
+
+func linear(model string) bool {
+	a, err := infer.Lookup(model)
+	return err == nil && a.Linear()
 }
 
 // sparsity describes the lengths of M's rows.

@@ -41,8 +41,8 @@ func TestInspectShowsConfidenceAndWhatIsKept(t *testing.T) {
 		"with ep: calibration error on test 7.12% before, not measured after\n": described(),
 		"embeddings of 4 features, from tables of features\n":                   described(),
 		"embeddings yes\n": described(), // gcn and others
-		"cluster means are kept: gcn, sage and cheby can be added without the data set": described(),
-		"embeddings only in joint attachment: there are no tables of features":          artifacttest.Bundle(1, artifacttest.Size{}),
+		"cluster means are kept: cheby, gcn, sage of two layers can be added without the data set": described(),
+		"embeddings only in joint attachment: there are no tables of features":                     artifacttest.Bundle(1, artifacttest.Size{}),
 		"no cluster means are kept": artifacttest.Bundle(1, artifacttest.Size{}),
 	} {
 		out, err := harness.Execute(root(), "inspect", write(t, b))

@@ -17,7 +17,9 @@ import (
 // runFlags registers the flags that train and eval share: the options of a run except method, size and seed.
 func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.StringSliceVar(&o.Models, "models", o.Models, "models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))
-	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layer, of models that have one")
+	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layers, of models that have some")
+	flags.IntVar(&o.Layers, "layers", o.Layers, "number of layers, of "+having(func(a *infer.Architecture) bool { return a.Most > a.Fewest })+"; 0: the fewest")
+	flags.IntVar(&o.Hops, "hops", o.Hops, "number of hops, of "+having(hasHops)+"; 0: the model's default")
 	flags.Float64SliceVar(&o.WeightDecays, "weight-decays", trainer.WeightDecays, "weight decays that validation chooses from, for each model fitted on the original graph")
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
 	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")

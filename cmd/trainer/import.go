@@ -25,7 +25,7 @@ import (
 // importFlags holds the flags of import besides the data.
 type importFlags struct {
 	files, models []string // in pairs
-	alpha         float32  // of appnp
+	alpha         float32  // of models that have one; 0: their default
 	hops          int
 	from          string // an artifact, in place of the data
 	makeDefault   bool
@@ -62,7 +62,8 @@ func importCommand() *cobra.Command {
 		Short: "Make an artifact of a model that was trained in PyTorch Geometric",
 		Long: "import reads the state_dict of a model (safetensors.torch.save_file(model.state_dict(), path)) and makes it the W_O of a\n" +
 			"new artifact: with --data the graph is condensed for it as train does, calibrated and measured; with --artifact it\n" +
-			"becomes one more model of an artifact that keeps cluster means, for which the data are not needed: gcn, sage and cheby.\n\n" +
+			"becomes one more model of an artifact that keeps cluster means, for which the data are not needed: two layers of\n" +
+			strings.Join(infer.Convolving(), ", ") + ".\n\n" +
 			"The weights are for features after --preprocess: none for raw ones, l1 for T.NormalizeFeatures().",
 		Args: cobra.NoArgs,
 		Example: "  trainer import --weights model.safetensors --model gcn --data ../shared/data/cora --preprocess l1 --out out/cora\n" +
@@ -91,8 +92,8 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringArrayVar(&f.files, "weights", nil, "safetensors file of a state_dict (required); may be given again, each with its --model")
 	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(infer.Names(), ", "))
-	flags.Float32Var(&f.alpha, "alpha", 0.1, "appnp: α, which is no tensor")
-	flags.IntVar(&f.hops, "hops", 10, "appnp: number of hops, which is no tensor")
+	flags.Float32Var(&f.alpha, "alpha", 0, "α of "+having(hasAlpha)+", which is no tensor; 0: the model's default")
+	flags.IntVar(&f.hops, "hops", 0, "number of hops of "+having(hasHops)+", which is no tensor; 0: the model's default")
 	flags.StringVar(&f.from, "artifact", "", "directory of an artifact to add the model to, instead of --data")
 	flags.BoolVar(&f.makeDefault, "default", false, "with --artifact: make the model the one that is served by default")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
@@ -111,6 +112,20 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	return data
 }
 
+func hasAlpha(a *infer.Architecture) bool { return a.Alpha != 0 }
+func hasHops(a *infer.Architecture) bool  { return a.Hops != 0 }
+
+// having are the names of the models that have something.
+func having(has func(*infer.Architecture) bool) string {
+	var names []string
+	for _, a := range infer.Architectures() {
+		if has(a) {
+			names = append(names, a.Name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
 // ofData lists the flags that say how a graph is condensed; with --artifact they have no meaning.
 var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method", "ratio", "nodes", "entries",
 	"batch", "coverage", "means", "seed"}
@@ -119,9 +134,10 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 	if len(f.files) != len(f.models) {
 		return fmt.Errorf("--weights is given %d times and --model %d times, want a model for each file", len(f.files), len(f.models))
 	}
-	for _, name := range []string{"alpha", "hops"} {
-		if flags.Changed(name) && !slices.Contains(f.models, "appnp") {
-			return fmt.Errorf("--%s is for model appnp, not %s", name, strings.Join(f.models, ", "))
+	for name, has := range map[string]func(*infer.Architecture) bool{"alpha": hasAlpha, "hops": hasHops} {
+		reads := func(model string) bool { a, err := infer.Lookup(model); return err != nil || has(a) }
+		if flags.Changed(name) && !slices.ContainsFunc(f.models, reads) {
+			return fmt.Errorf("--%s is for model %s, not %s", name, having(has), strings.Join(f.models, ", "))
 		}
 	}
 	if f.options.Preprocess == "auto" {
@@ -193,8 +209,8 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 // hidden returns the width of the first model that has a hidden layer, by which W_S is fitted to compare.
 func hidden(models []importedModel, otherwise int) int {
 	for _, m := range models {
-		if params := m.built.Params(); m.Model != "sgc" {
-			return params[0].Value.Cols
+		if width := m.built.Hidden(); width > 0 {
+			return width
 		}
 	}
 	return otherwise

@@ -152,7 +152,7 @@ func TestImportRefuses(t *testing.T) {
 		`required flag(s) "model", "weights" not set`: "import --out x",
 		`--weights is given 1 times and --model 2`:    line + "sgc --model gcn" + importData,
 		`no data set: give --data DIR`:                line + "sgc",
-		`--alpha is for model appnp, not sgc`:         line + "sgc --alpha 0.2" + importData,
+		`--alpha is for model appnp or ssgc, not sgc`: line + "sgc --alpha 0.2" + importData,
 		`--preprocess is auto`:                        line + "sgc --preprocess auto" + importData,
 		`--default is for --artifact`:                 line + "sgc --default" + importData,
 		`--nodes is given with --artifact`:            line + "sgc --nodes 4 --artifact " + dir + "/sgc",

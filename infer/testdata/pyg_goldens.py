@@ -1,14 +1,16 @@
-"""Makes pyg.npz: what PyTorch Geometric answers on one small graph, for every model.
+"""Makes pyg.npz: what PyTorch Geometric answers on one small graph, for every model; with --deep pyg_deep.npz, for models that
+are deeper or less deep than usual.
 
     pip install torch torch_geometric==2.8.* numpy
-    python pyg_goldens.py [pyg.npz]
+    python pyg_goldens.py [--deep] [pyg.npz]
 
 A batch of arrivals is part of the graph (the paper's Eq. 11), so the answers are those of joint attachment: one forward
 pass over all nodes, in float64. Weights are stored under their state_dict names, as PyTorch has them: [out, in].
 
     G.adj (60×60), G.x_dense, G.x_sparse (60×20)   G is weighted or plain; the last 12 nodes are the arrivals, and edges
                                                    between two of them have weight 1
-    MODEL.weights.NAME                             state_dict; MODEL is sgc, gcn, sage, appnp, cheby2 or cheby3 (K)
+    MODEL.weights.NAME                             state_dict; MODEL is sgc, gcn, sage, appnp, cheby2 or cheby3 (K), or
+                                                   sgc_1, sgc_3, ssgc_5 (K, alpha 0.25), gcn_3, sage_3 (layers)
     MODEL.G.FEATURES                               60×4 logits of all nodes; FEATURES is dense or sparse
 """
 
@@ -18,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch_geometric import __version__
-from torch_geometric.nn import APPNP, GCN, MLP, ChebConv, GraphSAGE, MessagePassing, SGConv
+from torch_geometric.nn import APPNP, GCN, MLP, ChebConv, GraphSAGE, MessagePassing, SGConv, SSGConv
 
 NODES, ARRIVALS, FEATURES, HIDDEN, CLASSES = 60, 12, 20, 8, 4
 torch.set_default_dtype(torch.float64)
@@ -46,7 +48,7 @@ class WeightedSAGE(GraphSAGE):
         mean = WeightedMean()
         for layer, conv in enumerate(self.convs):
             x = conv.lin_l(mean(x, edge_index, weight)) + conv.lin_r(x)
-            x = x.relu() if layer == 0 else x
+            x = x.relu() if layer + 1 < len(self.convs) else x
         return x
 
 
@@ -80,8 +82,16 @@ def graph(weighted):
     return adj + adj.T
 
 
+arguments = [a for a in sys.argv[1:] if a != "--deep"]
+deep = len(arguments) + 1 < len(sys.argv)
 arrays = {}
 models = {
+    "sgc_1": SGConv(FEATURES, CLASSES, K=1),
+    "sgc_3": SGConv(FEATURES, CLASSES, K=3),
+    "gcn_3": GCN(FEATURES, HIDDEN, 3, CLASSES),
+    "sage_3": GraphSAGE(FEATURES, HIDDEN, 3, CLASSES),
+    "ssgc_5": SSGConv(FEATURES, CLASSES, alpha=0.25, K=5),
+} if deep else {
     "sgc": SGConv(FEATURES, CLASSES, K=2),
     "gcn": GCN(FEATURES, HIDDEN, 2, CLASSES),
     "sage": GraphSAGE(FEATURES, HIDDEN, 2, CLASSES),
@@ -96,8 +106,9 @@ for name, model in models.items():
             nn.init.normal_(parameter)
     for key, value in model.state_dict().items():
         arrays[f"{name}.weights.{key}"] = value.numpy()
-weighted_sage = WeightedSAGE(FEATURES, HIDDEN, 2, CLASSES).eval()
-weighted_sage.load_state_dict(models["sage"].state_dict())
+sage = "sage_3" if deep else "sage"
+weighted_sage = WeightedSAGE(FEATURES, HIDDEN, 3 if deep else 2, CLASSES).eval()
+weighted_sage.load_state_dict(models[sage].state_dict())
 
 for kind in ("weighted", "plain"):
     adj = graph(kind == "weighted")
@@ -112,7 +123,7 @@ for kind in ("weighted", "plain"):
         arrays[f"{kind}.x_{features}"] = x
         for name, model in models.items():
             with torch.no_grad():
-                if name != "sage":
+                if name != sage:
                     out = model(torch.from_numpy(x), edge_index, weight)
                 elif kind == "weighted":
                     out = weighted_sage(torch.from_numpy(x), edge_index, weight)
@@ -122,6 +133,6 @@ for kind in ("weighted", "plain"):
                     assert torch.allclose(out, same, atol=1e-12), "the weighted mean is not SAGEConv's where weights are 1"
             arrays[f"{name}.{kind}.{features}"] = out.numpy()
 
-path = sys.argv[1] if len(sys.argv) > 1 else "pyg.npz"
+path = arguments[0] if arguments else "pyg_deep.npz" if deep else "pyg.npz"
 np.savez_compressed(path, **arrays)
 print(f"{path}: {len(arrays)} arrays by PyTorch Geometric {__version__}, PyTorch {torch.__version__}")

@@ -69,7 +69,7 @@ func TestEmbeddingsReachTheTopicOfPredictions(t *testing.T) {
 	cfg.Output.Representation, cfg.Output.Coverage, cfg.Output.TopK = serving.RepresentEmbedding, 0.625, 1
 	published := stream(t, cfg, arrivals)
 
-	want := infer.FrozenFeatures(b.Models[0].Features, &b.Preprocess).Embeddings(batch)
+	want := artifacttest.Model(b, 0).FrozenFeatures(b.Models[0].Features, &b.Preprocess).Embeddings(batch)
 	answered := 0
 	for i, p := range published {
 		if diff := cmp.Diff(want.Row(i), p.Representation); diff != "" || p.RepresentationKind != event.RepresentationEmbedding {
@@ -204,7 +204,7 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 			}
 			embedder, ok := deployed.(infer.Embedder)
 			if !ok {
-				embedder = infer.FrozenFeatures(made.Features, &b.Preprocess)
+				embedder = model.FrozenFeatures(made.Features, &b.Preprocess)
 			}
 			from, err := Pinned(dir, serving.Options{Model: made.Name, Attachment: attachment, Representation: serving.RepresentEmbedding},
 				slog.New(slog.DiscardHandler))

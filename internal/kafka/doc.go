@@ -74,7 +74,7 @@
 //     heartbeats only, and cursors fetch. TestAnEndedGenerationCommitsNothing,
 //     consumer.TestRebalanceLosesNothingAndKeepsTheOrderOfKeys.
 //   - ConsumerGroup joins again as soon as a function of a generation returns. [Source] holds one open until
-//     [Generation.End], and through a drain until [Source.Leave]. consumer.TestDrainFinishesTheBatchInHand.
+//     [Generation.End], and through a drain until [Source.Leave]. TestAnEndedGenerationCommitsNothing.
 //   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them. Offsets
 //     are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
 //   - ConsumerGroup creates a topic that is missing where brokers allow it. [Source.Await] and [Generation.Changed] wait

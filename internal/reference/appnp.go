@@ -60,3 +60,21 @@ func (a APPNP) Frozen(t Tables, b Arrivals) Matrix {
 	}
 	return h
 }
+
+// Arrived for APPNP, with the arrivals' states h^t of Frozen, n = (D+1)^-½ and z̃⁰ = h⁰:
+//
+//	z̃^{t+1} = (1−α)n(a·u_t + ã(q h^t) + (1−α)q(a·c)h^{t−1} + n z̃^t) + αh⁰    u_t = n z̃^t    c = 1/(D+1)
+func (a APPNP) Arrived(t Tables, b Arrivals) Tables {
+	q, n := each(b.d(), invSqrt), each(plusOne(b.d()), invSqrt)
+	first := a.MLP(b.X)
+	h, before, z := first, New(len(first), first.Cols()), first
+	ac := b.R.Mul(t.C).RowSums()
+	out := Tables{C: Matrix{each(plusOne(b.d()), inverse)}.T()}
+	for _, u := range t.U {
+		out.U = append(out.U, z.Scale(n))
+		got := b.R.Mul(u).Plus(1, b.Among.Mul(h.Scale(q))).Plus(1-a.Alpha, before.Scale(ac).Scale(q))
+		z = got.Plus(1, z.Scale(n)).Scale(n).Times(1-a.Alpha).Plus(a.Alpha, first)
+		before, h = h, got.Plus(1, h.Scale(q)).Scale(q).Times(1-a.Alpha).Plus(a.Alpha, first)
+	}
+	return out
+}

@@ -30,45 +30,18 @@ func (c Cheby) Hidden(graph, x Matrix) Matrix { return chebyshev(graph, x, c.W1,
 // On returns the logits of the nodes of a graph by itself, m×C.
 func (c Cheby) On(graph, x Matrix) Matrix { return chebyshev(graph, c.Hidden(graph, x), c.W2, c.B2) }
 
-// wn and ws are section 2's Wn = −W[1] and Ws = W[0] of a layer with K = 2.
-func wn(w []Matrix) Matrix {
-	if len(w) != 2 {
+// frozen is K = 2 as layers that pass messages: L̂ = −D^-½ B D^-½ takes Wn = −W[1] and Ws = W[0].
+func (c Cheby) frozen() Convolution {
+	if len(c.W1) != 2 {
 		panic("reference: Cheby has frozen tables for K = 2 only")
 	}
-	return w[1].Times(-1)
+	return Convolution{symmetricOperator, []Layer{{c.W1[1].Times(-1), c.W1[0], c.B1}, {c.W2[1].Times(-1), c.W2[0], c.B2}}}
 }
 
-func ws(w []Matrix) Matrix { return w[0] }
-
-// Tables are section 2's for K = 2, s_j = (deg_j+1)^-½:
-//
-//	u0 = s x Wn1    p_j = s_j Σ_k B_jk x_k Wn1/√deg_k + x_j Ws1 + b1    u1 = s relu(p) Wn2    c = 1[p>0]/(deg_j+1)
-func (c Cheby) Tables(graph, x Matrix) Tables {
-	deg := graph.RowSums()
-	s := each(plusOne(deg), invSqrt)
-	p := c.Met(graph, x)
-	return Tables{U: []Matrix{x.Mul(wn(c.W1)).Scale(s), p.ReLU().Scale(s).Mul(wn(c.W2))}, C: p.positive().Scale(each(plusOne(deg), inverse))}
-}
-
-// Met is p of Tables, m×h.
-func (c Cheby) Met(graph, x Matrix) Matrix {
-	deg := graph.RowSums()
-	sum := graph.Mul(x.Mul(wn(c.W1)).Scale(each(deg, inverseSqrt)))
-	return sum.Scale(each(plusOne(deg), invSqrt)).Plus(1, x.Mul(ws(c.W1))).AddRow(c.B1)
-}
-
-// FrozenHidden is the arrivals' relu(p), p = s(a·u0 + ã(s z)) + x Ws1 + b1 with s = deg_i^-½, z = x Wn1.
-func (c Cheby) FrozenHidden(t Tables, b Arrivals) Matrix {
-	s := each(b.Degree, inverseSqrt)
-	sz := b.X.Mul(wn(c.W1)).Scale(s)
-	return b.R.Mul(t.U[0]).Plus(1, b.Among.Mul(sz)).Scale(s).Plus(1, b.X.Mul(ws(c.W1))).AddRow(c.B1).ReLU()
-}
-
-// Frozen is section 2's arrival on tables: out = s(a·u1 + ã(s h Wn2)) + h Ws2 + b2 + s²((a·c)∘z) Wn2.
-func (c Cheby) Frozen(t Tables, b Arrivals) Matrix {
-	s := each(b.Degree, inverseSqrt)
-	h := c.FrozenHidden(t, b)
-	back := b.R.Mul(t.C).Hadamard(b.X.Mul(wn(c.W1))).Scale(s).Mul(wn(c.W2))
-	sum := b.R.Mul(t.U[1]).Plus(1, b.Among.Mul(h.Mul(wn(c.W2)).Scale(s))).Plus(1, back)
-	return sum.Scale(s).Plus(1, h.Mul(ws(c.W2))).AddRow(c.B2)
-}
+// Tables, Met, Frozen, FrozenHidden, Arrived and ArrivedMet are those of [Convolution], for K = 2.
+func (c Cheby) Tables(graph, x Matrix) Tables            { return c.frozen().Tables(graph, x) }
+func (c Cheby) Met(graph, x Matrix) Matrix               { return c.frozen().Met(graph, x) }
+func (c Cheby) Frozen(t Tables, b Arrivals) Matrix       { return c.frozen().Frozen(t, b) }
+func (c Cheby) FrozenHidden(t Tables, b Arrivals) Matrix { return c.frozen().FrozenHidden(t, b) }
+func (c Cheby) Arrived(t Tables, b Arrivals) Tables      { return c.frozen().Arrived(t, b) }
+func (c Cheby) ArrivedMet(t Tables, b Arrivals) Matrix   { return c.frozen().ArrivedMet(t, b) }

@@ -49,10 +49,12 @@ func (g *goldenCase) graph(side string) (adj, x Matrix, labels []int) {
 	return g.adj, g.x, g.labels
 }
 
-func (g *goldenCase) sgc() SGC { return SGC{g.Matrix("sgc.weights.W"), g.Vector("sgc.weights.b")} }
+func (g *goldenCase) sgc() SGC {
+	return SGC{W: g.Matrix("sgc.weights.W"), B: g.Vector("sgc.weights.b")}
+}
 
-func (g *goldenCase) gcn() GCN {
-	return GCN{g.Matrix("gcn.weights.W1"), g.Vector("gcn.weights.b1"), g.Matrix("gcn.weights.W2"), g.Vector("gcn.weights.b2")}
+func (g *goldenCase) gcn() Convolution {
+	return GCN(Layer{Wn: g.Matrix("gcn.weights.W1"), B: g.Vector("gcn.weights.b1")}, Layer{Wn: g.Matrix("gcn.weights.W2"), B: g.Vector("gcn.weights.b2")})
 }
 
 // models are all the models of the known answers, with their weights.
@@ -66,7 +68,7 @@ func (g *goldenCase) models() map[string]Model {
 	cheby, chebyBias := of("cheby")
 	return map[string]Model{
 		"sgc": g.sgc(), "gcn": g.gcn(),
-		"sage":  SAGE{sage("Wn1"), sage("Ws1"), sageBias("b1"), sage("Wn2"), sage("Ws2"), sageBias("b2")},
+		"sage":  SAGE(Layer{sage("Wn1"), sage("Ws1"), sageBias("b1")}, Layer{sage("Wn2"), sage("Ws2"), sageBias("b2")}),
 		"appnp": APPNP{appnp("W1"), appnpBias("b1"), appnp("W2"), appnpBias("b2"), 0.1, 10},
 		"cheby": Cheby{[]Matrix{cheby("W0_1"), cheby("W1_1")}, chebyBias("b1"), []Matrix{cheby("W0_2"), cheby("W1_2")}, chebyBias("b2")},
 	}

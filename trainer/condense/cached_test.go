@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 	"rivulet/internal/reference"
 	"rivulet/internal/reference/convert"
 )
@@ -40,8 +41,9 @@ func TestSection7CachedWayBackIsAMask(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
 		const n, d, h, c = 8, 3, 5, 2
-		model := &infer.GCN{W1: convert.Dense(convert.Normal(rng, d, h, 1)), B1: make([]float32, h),
-			W2: convert.Dense(convert.Normal(rng, h, c, 1)), B2: make([]float32, c)}
+		model := infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, d, h, 1)), Bias: make([]float32, h)},
+			infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, h, 1)), Bias: make([]float32, h)},
+			infer.Layer{Neighbours: convert.Dense(convert.Normal(rng, h, c, 1)), Bias: make([]float32, c)})
 		tables := model.Tables(convert.Pattern(convert.Graph(rng, n, 0.4)), infer.Ready(convert.Dense(convert.Normal(rng, n, d, 1))))
 		for j := range n {
 			values := map[float32]bool{0: true}

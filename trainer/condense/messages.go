@@ -1,7 +1,6 @@
 package condense
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -49,68 +48,115 @@ func (s Support) mean(f func(i int) float64) float64 {
 // MessagesOf measures on the support nodes how the tables of a model become messages, what of every node of T an arrival reads, in
 // the units of its effect on the logits (docs/algorithm.md, section 5, step 3). tables are the model's on T.
 //
-//	SGC                    [u1 W̄, s0·u0 W̄, cs·c]
-//	GCN, GraphSAGE, Cheby  [u1 less its class mean, u0·P0, c·Pc]
-//	APPNP                  [u_t·RMS((1−α)/D_i)^(hops−1−t) …, c·(1−α)·RMS ‖z_i‖/√D_i]
+//	hops      [u_{K−1}·s_{K−1}, …, u_0·s_0, c·cs]; of SGC with K = 2 s = 1, RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i
+//	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
 func MessagesOf(m infer.Model, tables *infer.Tables, s Support) infer.Messages {
-	switch m := m.(type) {
-	case *infer.SGC:
-		return sgcMessages(m, s)
-	case *infer.APPNP:
-		return appnpMessages(m, tables, s)
+	if m.Architecture.Convolves() {
+		return layerMessages(m, tables, s)
 	}
-	return layersOf(m).messages(m, tables, s)
+	return hopMessages(m, tables, s)
 }
 
-// layersOf is what the messages of a two-layer model need of it (the factors of docs/algorithm.md, section 5, step 3).
-func layersOf(m infer.Model) layered {
-	one := func(float64) float64 { return 1 }
-	switch m := m.(type) {
-	case *infer.GCN:
-		return layered{first: m.W1, own: m.W2, onward: m.W2, s: power(1, 0.5), kappa: power(1, 1), back: power(1, 0.5)}
-	case *infer.SAGE:
-		return layered{first: m.Wn1, own: m.Ws2, onward: m.Wn2, s: power(0, 1), kappa: one, back: one}
-	case *infer.Cheby:
-		return layered{first: m.W1[1], own: m.W2[0], onward: m.W2[1], s: power(0, 0.5), kappa: one, back: power(0, 0.5)}
+// layerMessages are those of layers that read neighbours. A change of an arrival's state behind layer l has the effect E_l on its
+// logits, through the later layers' weights on the node itself (through Wn by a self-loop, where there is one) and the mean masks μ of
+// their relus:
+//
+//	E_{L−1} = Wo of layer L      E_l = Wo of layer l+1 · diag(μ_{l+1}) · E_{l+1}
+func layerMessages(m infer.Model, t *infer.Tables, s Support) infer.Messages {
+	op, last := m.Architecture.Operator, len(m.Layers)-1
+	factor := byDegree{
+		s:     func(d float64) float64 { _, out := op.Scales(d); return out },
+		back:  func(d float64) float64 { in, _ := op.Scales(d); return in },
+		kappa: func(float64) float64 { return 1 },
 	}
-	panic(fmt.Sprintf("condense: no messages of model %s", m.Name()))
+	if op.Loops {
+		factor.kappa = func(d float64) float64 { in, out := op.Scales(d); return in * out }
+	}
+	states, messages := m.Frozen(t, s.Pre).(interface {
+		States(b *infer.Batch) (states, messages []*graph.Dense)
+	}).States(s.Batch)
+	out := infer.Messages{U: make([]infer.Part, last+1)}
+	out.U[last].Scale = 1
+	ways := make([]*graph.Dense, last)
+	var effect *graph.Dense // E_{l+1}, behind the mask of layer l+1
+	for l := last - 1; l >= 0; l-- {
+		next := m.Layers[l+1]
+		own, onward := next.Self, next.Neighbours
+		if own == nil {
+			own = next.Neighbours
+		}
+		if effect != nil {
+			own, onward = graph.MulDense(own, effect), graph.MulDense(onward, effect)
+		}
+		mask := masks(states[l])
+		steps := float64(last - 1 - l) // layers of the arrival's own between this one and the last
+		out.U[l].Factor = factor.effects(s, mask, own, steps+1, nil, firstEffects)
+		ways[l] = factor.effects(s, messages[l], onward, steps, factor.back, backEffects)
+		effect = masked(own, mask)
+	}
+	out.C.Factor = diagonal(ways, t.C.Cols)
+	return out
 }
 
-// power is (deg+loop)^-p of a degree.
-func power(loop, p float64) func(degree float64) float64 {
-	return func(degree float64) float64 { return math.Pow(degree+loop, -p) }
-}
+// byDegree are factors by deg_i: s of u_{L−1}, relative to it κ of each layer of the arrival's own, and of the way back.
+type byDegree struct{ s, kappa, back func(degree float64) float64 }
 
-// layered is what the messages of a two-layer model need of it; signs of weights do not matter here.
-type layered struct {
-	first  *graph.Dense // W1 or Wn1, d×h
-	own    *graph.Dense // Ws2, h×C: from the arrival's hidden layer to its logits
-	onward *graph.Dense // Wn2, h×C: from a neighbour's hidden layer to the arrival's logits
-	// Factors by deg_i: s of u1, κ of layer 1 and of the way back, both relative to s.
-	s, kappa, back func(degree float64) float64
-}
-
-func (l layered) messages(m infer.Model, t *infer.Tables, s Support) infer.Messages {
-	hidden := masks(m, t, s)
-	first := l.effects(s, hidden, l.own, l.kappa, firstEffects)
-	back := l.effects(s, s.Pre.Fold(l.first).Apply(s.Batch.X), l.onward, l.back, backEffects)
-	return infer.Messages{U: []infer.Part{{Factor: first}, {Scale: 1}}, C: infer.Part{Factor: back}}
-}
-
-// masks are 1 where the hidden layer of a support node lets through, n×h.
-func masks(m infer.Model, t *infer.Tables, s Support) *graph.Dense {
-	hidden := m.Frozen(t, s.Pre).(infer.Embedder).Embeddings(s.Batch)
+// masks are 1 where a hidden layer lets through, n×h.
+func masks(hidden *graph.Dense) *graph.Dense {
+	out := graph.NewDense(hidden.Rows, hidden.Cols)
 	for k, v := range hidden.Data {
 		if v > 0 {
-			hidden.Data[k] = 1
+			out.Data[k] = 1
 		}
 	}
-	return hidden
+	return out
+}
+
+// masked is diag(column means of the mask)·w.
+func masked(w, mask *graph.Dense) *graph.Dense {
+	out := w.Clone()
+	for k := range w.Rows {
+		sum := float32(0)
+		for i := range mask.Rows {
+			sum += mask.Row(i)[k]
+		}
+		for c := range out.Row(k) {
+			out.Row(k)[c] *= sum / float32(max(1, mask.Rows))
+		}
+	}
+	return out
+}
+
+// diagonal puts blocks on the diagonal of a matrix of so many rows; a single one that fills it is returned as it is.
+func diagonal(blocks []*graph.Dense, rows int) *graph.Dense {
+	if len(blocks) == 1 && blocks[0].Rows == rows {
+		return blocks[0]
+	}
+	width := 0
+	for _, b := range blocks {
+		width += b.Cols
+	}
+	out := graph.NewDense(rows, width)
+	row, col := 0, 0
+	for _, b := range blocks {
+		for i := range b.Rows {
+			copy(out.Row(row + i)[col:], b.Row(i))
+		}
+		row, col = row+b.Rows, col+b.Cols
+	}
+	return out
 }
 
 // effects returns P (h×k) with PPᵀ ≈ (W̄ W̄ᵀ) ∘ E[s²κ² rᵀr]/E[s²], the mean squared effect on the centred logits of a
 // change in h columns that rows r (n×h) pass on to W (h×C), over the support edges.
-func (l layered) effects(s Support, rows, w *graph.Dense, kappa func(float64) float64, keep int) *graph.Dense {
+func (l byDegree) effects(s Support, rows, w *graph.Dense, kappas float64, back func(float64) float64, keep int) *graph.Dense {
+	kappa := func(degree float64) float64 {
+		factor := math.Pow(l.kappa(degree), kappas)
+		if back != nil {
+			factor *= back(degree)
+		}
+		return factor
+	}
 	weighted := graph.NewDense(rows.Rows, rows.Cols)
 	for i := range rows.Rows {
 		if s.Batch.Known[i] > 0 {
@@ -167,24 +213,51 @@ func topFactors(m *mat.SymDense, scale float64, keep int) *graph.Dense {
 	return out
 }
 
-func appnpMessages(m *infer.APPNP, t *infer.Tables, s Support) infer.Messages {
+// hopMessages are those of hops. What an arrival reads of u_t goes on through its own self-loops to the last hop, with the weights w of
+// the mixture or by a restart,
+//
+//	s_t = RMS of Σ_n w_{t+1+n} D_i^−n        s_t = RMS of ((1−α)/D_i)^(K−1−t)
+//
+// and so does the way back of its own z_i, from the second hop on: cs = (s_1 + … + s_{K−1})·RMS of ‖z_i‖/√D_i, or by a restart
+// (1−α)·RMS of ‖z_i‖/√D_i.
+func hopMessages(m infer.Model, t *infer.Tables, s Support) infer.Messages {
 	var out infer.Messages
-	keep := 1 - float64(m.Alpha)
+	keep, sum := 1-float64(m.Alpha), 0.0
 	for hop := range t.U {
-		scale := math.Sqrt(s.mean(func(i int) float64 { return math.Pow(sq(keep/(s.degree(i)+1)), float64(m.Hops-1-hop)) }))
-		out.U = append(out.U, infer.Part{Scale: float32(scale)})
-	}
-	z := graph.MulDense(m.Frozen(t, s.Pre).(infer.Embedder).Embeddings(s.Batch), m.W2)
-	back := math.Sqrt(s.mean(func(i int) float64 {
-		row := z.Row(i)
-		own := make([]float32, len(row))
-		for k := range row {
-			own[k] = row[k] + m.B2[k]
+		scale := math.Sqrt(s.mean(func(i int) float64 {
+			if m.Architecture.Mix == nil {
+				return sq(math.Pow(keep/(s.degree(i)+1), float64(m.Hops-1-hop)))
+			}
+			onward := 0.0
+			for n, w := range m.Architecture.Mix(m.Alpha, m.Hops)[hop+1:] {
+				onward += float64(w) * math.Pow(s.degree(i)+1, -float64(n))
+			}
+			return sq(onward)
+		}))
+		if out.U = append(out.U, infer.Part{Scale: float32(scale)}); hop > 0 {
+			sum += scale
 		}
-		return squaredLength(centred(own)) / (s.degree(i) + 1)
-	}))
-	out.C.Scale = float32(keep * back)
+	}
+	z := ownAnswers(m, t, s)
+	back := math.Sqrt(s.mean(func(i int) float64 { return squaredLength(centred(z.Row(i))) / (s.degree(i) + 1) }))
+	if m.Architecture.Mix == nil {
+		sum = keep
+	}
+	out.C.Scale = float32(sum * back)
 	return out
+}
+
+// ownAnswers are z of the support nodes before any hop, n×C.
+func ownAnswers(m infer.Model, t *infer.Tables, s Support) *graph.Dense {
+	if m.Architecture.Mix != nil {
+		return s.Pre.Fold(m.Layers[0].Self).Apply(s.Batch.X)
+	}
+	last := m.Layers[len(m.Layers)-1]
+	z := graph.MulDense(m.Frozen(t, s.Pre).(infer.Embedder).Embeddings(s.Batch), last.Self)
+	for i := range z.Rows {
+		graph.Add(z.Row(i), last.Bias)
+	}
+	return z
 }
 
 // beside puts matrices of equal rows side by side.

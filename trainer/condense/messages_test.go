@@ -8,6 +8,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 )
 
 // scene is a small random T with a batch on it.
@@ -58,28 +59,29 @@ func gaussian(rng *rand.Rand, r, c int) *graph.Dense {
 }
 
 // models are one of each architecture, of d features, h hidden and c classes.
-func (w scene) models(t *testing.T, d, h, c int) []infer.Model {
-	t.Helper()
+func (w scene) models(d, h, c int) []infer.Model {
 	g := func(r, c int) *graph.Dense { return gaussian(w.rng, r, c) }
 	bias := func(n int) []float32 { return gaussian(w.rng, 1, n).Data }
-	var out []infer.Model
-	add := func(m infer.Model, err error) {
-		if err != nil {
-			t.Fatal(err)
+	layer := func(in, out int, neighbours, self bool) infer.Layer {
+		l := infer.Layer{Bias: bias(out)}
+		if neighbours {
+			l.Neighbours = g(in, out)
 		}
-		out = append(out, m)
+		if self {
+			l.Self = g(in, out)
+		}
+		return l
 	}
-	sgc, err := infer.NewSGC(g(d, c), bias(c))
-	add(sgc, err)
-	gcn, err := infer.NewGCN(g(d, h), g(h, c), bias(h), bias(c))
-	add(gcn, err)
-	sage, err := infer.NewSAGE(g(d, h), g(d, h), g(h, c), g(h, c), bias(h), bias(c))
-	add(sage, err)
-	cheby, err := infer.NewCheby([]*graph.Dense{g(d, h), g(d, h)}, []*graph.Dense{g(h, c), g(h, c)}, bias(h), bias(c))
-	add(cheby, err)
-	appnp, err := infer.NewAPPNP(g(d, h), g(h, c), bias(h), bias(c), 0.1, 10)
-	add(appnp, err)
-	return out
+	return []infer.Model{
+		infertest.Model("sgc", 0, 2, layer(d, c, false, true)),
+		infertest.Model("gcn", 0, 0, layer(d, h, true, false), layer(h, c, true, false)),
+		infertest.Model("sage", 0, 0, layer(d, h, true, true), layer(h, c, true, true)),
+		infertest.Model("cheby", 0, 0, layer(d, h, true, true), layer(h, c, true, true)),
+		infertest.Model("appnp", 0.1, 10, layer(d, h, false, true), layer(h, c, false, true)),
+		infertest.Model("gcn", 0, 0, layer(d, h, true, false), layer(h, h, true, false), layer(h, c, true, false)),
+		infertest.Model("sage", 0, 0, layer(d, h, true, true), layer(h, h, true, true), layer(h, c, true, true)),
+		infertest.Model("sgc", 0, 3, layer(d, c, false, true)),
+	}
 }
 
 // Section 5, step 3: the messages of a two-layer model weigh a change of layer 1's table by its mean squared effect on the
@@ -87,7 +89,7 @@ func (w scene) models(t *testing.T, d, h, c int) []infer.Model {
 func TestSection5MessagesWeighEffects(t *testing.T) {
 	const n, d, h, c = 30, 6, 5, 3
 	w := newScene(3, n, d)
-	for _, m := range w.models(t, d, h, c)[1:4] {
+	for _, m := range w.models(d, h, c)[1:4] {
 		t.Run(m.Name(), func(t *testing.T) {
 			tables := m.Tables(w.adj, infer.Ready(w.x))
 			parts := MessagesOf(m, tables, w.support)
@@ -146,8 +148,8 @@ func onlyOneEdge(s Support) Support {
 
 // predicted is the message of a change of layer 1's table (in row 0 of change), with effects measured on tables.
 func (s Support) predicted(m infer.Model, tables, change *infer.Tables) []float32 {
-	l := layersOf(m)
-	return graph.MulDense(change.U[0], l.effects(s, masks(m, tables, s), l.own, l.kappa, firstEffects)).Row(0)
+	parts := MessagesOf(m, tables, s)
+	return graph.MulDense(change.U[0], parts.U[0].Factor).Row(0)
 }
 
 // Several models share one M: each weighs the same, whatever the scale of its logits.
@@ -162,7 +164,7 @@ func TestSection5SharedMessagesWeighTheSame(t *testing.T) {
 	}
 	var parts []infer.Messages
 	var onT []*infer.Tables
-	for _, m := range w.models(t, d, h, c) {
+	for _, m := range w.models(d, h, c) {
 		onT = append(onT, m.Tables(w.adj, infer.Ready(w.x)))
 		parts = append(parts, MessagesOf(m, onT[len(onT)-1], w.support))
 	}

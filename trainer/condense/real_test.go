@@ -8,6 +8,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 	"rivulet/internal/datatest"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
@@ -20,7 +21,7 @@ type cora struct {
 	in     Input
 	pre    *infer.Preprocess
 	inputs infer.Inputs
-	model  *infer.SGC
+	model  infer.Model
 	test   map[string]*eval.Set // by mode of batch, on T
 }
 
@@ -68,11 +69,12 @@ func (c *cora) fit(t *testing.T, hat *graph.CSR, classes int) {
 			rows, labels = append(rows, int32(i)), append(labels, y)
 		}
 	}
-	var err error
-	p := fit.Problem{Design: fit.NewPropagated(hat, c.in.X, rows), Labels: labels, Classes: classes}
-	if c.model, err = fit.SGC(t.Context(), p, 1e-2, nil); err != nil {
+	p := fit.Problem{Design: fit.NewPropagated(hat, []float32{0, 0, 1}, c.in.X, rows), Labels: labels, Classes: classes}
+	layer, err := fit.SGC(t.Context(), p, 1e-2, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
+	c.model = infertest.Model("sgc", 0, 2, *layer)
 }
 
 // accuracy returns the accuracy on the test nodes in percent, attached through m, or to T if m is nil.

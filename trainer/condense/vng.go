@@ -71,15 +71,20 @@ func NewVNG(in Input, rng *rand.Rand) (*VNG, error) {
 	return v, nil
 }
 
-// Tables are what an arrival reads of the virtual nodes: u0 = X'W, u1 = Q X'W, c = 0.
-func (v *VNG) Tables(m *infer.SGC) *infer.Tables {
-	z := graph.MulDense(v.X, m.W)
-	return &infer.Tables{U: []*graph.Dense{z, graph.MulDense(v.Q, z)}, C: graph.NewDense(z.Rows, 1)}
+// Tables are what an arrival reads of the virtual nodes for a linear model: u0 = X'W, u1 = Q X'W, … and c = 0.
+func (v *VNG) Tables(m infer.Model) *infer.Tables {
+	return v.hops(graph.MulDense(v.X, m.Layers[0].Self), m.Hops)
 }
 
-// Features are the tables of the features themselves: those of an SGC whose W is the identity.
-func (v *VNG) Features() *infer.Tables {
-	return &infer.Tables{U: []*graph.Dense{v.X, graph.MulDense(v.Q, v.X)}, C: graph.NewDense(v.X.Rows, 1)}
+// Features are the tables of the features themselves: those of a model of so many hops whose W is the identity.
+func (v *VNG) Features(hops int) *infer.Tables { return v.hops(v.X, hops) }
+
+func (v *VNG) hops(z *graph.Dense, hops int) *infer.Tables {
+	t := &infer.Tables{U: []*graph.Dense{z}, C: graph.NewDense(z.Rows, max(1, hops-1))}
+	for len(t.U) < hops {
+		t.U = append(t.U, graph.MulDense(v.Q, t.U[len(t.U)-1]))
+	}
+	return t
 }
 
 // carry is Q = [H1',H2'] B ᵀ(B Bᵀ + ridge)⁻¹ with B = [X',H1'], by whose blocks B Bᵀ = X'X'ᵀ + H1'H1'ᵀ and

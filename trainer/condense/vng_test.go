@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 	"rivulet/internal/reference"
 	"rivulet/internal/reference/convert"
 )
@@ -130,7 +131,7 @@ func TestSection7VNGArrival(t *testing.T) {
 		}
 		want := reference.At(arrivals, classes, func(i, k int) float64 { return z[i][k] + bias[0][k] })
 
-		model := &infer.SGC{W: convert.Dense(weight), B: convert.Dense(bias).Data}
+		model := infertest.Model("sgc", 0, 2, infer.Layer{Self: convert.Dense(weight), Bias: convert.Dense(bias).Data})
 		batch := &infer.Batch{X: convert.Features(x, false), R: convert.Sparse(r, arrivals, len(v.Labels)),
 			Known: make([]int32, arrivals), Adj: convert.Pattern(among)}
 		for i := range batch.Known {

@@ -1,16 +1,16 @@
 // Package fit finds the weights W of a model on T or on S.
 //
-// SGC is multinomial logistic regression on propagated features, so its fit is convex:
+// SGC, and any linear model, is multinomial logistic regression on propagated features, so its fit is convex:
 //
 //	min over W (d×C), b (C):  Σ_i ω_i CE(softmax(F_i W + b), y_i) / Σ_i ω_i + wd·‖W‖²        (the bias is free)
 //
-// with F = Â²X on T (the labelled rows) and F = cluster means of Â²X on S. It is solved by L-BFGS (gonum/optimize) from
+// with F = Â²X (Σ_t w_t Â^t X) on T (the labelled rows) and F = cluster means of that on S. It is solved by L-BFGS (gonum/optimize) from
 // the gradient in closed form. F is a [Design]: a map with a forward and an adjoint product, so that a sparse X is never
 // made dense; see [NewPropagated].
 //
-// # The two-layer models
+// # The models with hidden layers
 //
-// GCN, GraphSAGE, APPNP and Cheby (K = 2) minimise the same loss over their own logits o by full-batch Adam; see [GNN].
+// GCN, GraphSAGE, APPNP and Cheby (K = 2), of two layers here, minimise the same loss over their own logits o by full-batch Adam; see [GNN].
 // X n×d stands for the preprocessed features, P n×n for the model's operator ([OperatorOf]), δ for dropout, p n×h for what
 // enters the hidden layer, a = δ(relu(p)) n×h for what leaves it:
 //
@@ -29,10 +29,10 @@
 //
 //	design.go, sgc.go    the convex fit
 //	gnn.go               problem, options, loss, and the descent with its validations
-//	gnn_network.go       what the models share: first layer, relu, dropout, the convolution of the second layer
-//	gcn.go … appnp.go    a model each: its inputs, its second layer, and how its weights become a model of package infer
+//	gnn_network.go       the network, derived from an architecture of package infer: layers, relus, dropout, and how the weights
+//	                     become a model
 //	param.go             parameters, their start and their steps
-//	gnn_problem.go       T and S as problems;  operators.go: P
+//	gnn_problem.go       T and S as problems, and P
 //	gnn_inputs.go        pre(X) with dropout;  gnn_products.go: wide products, dropout masks
 //
 // All sums have one order, so that the same data, options and build give the same weights on any number of processors.

@@ -138,9 +138,9 @@ func TestSection3PropagatedRows(t *testing.T) {
 		x, hat, rows, want := world(t)
 		rng := rand.New(rand.NewPCG(5, 0))
 		w, g := convert.Normal(rng, want.Cols(), 3, 1), convert.Normal(rng, len(want), 3, 1)
-		designs := map[string]Design{"explicit": Explicit{X: propagatedRows(hat, x, rows)}, "chosen": NewPropagated(hat, x, rows)}
+		designs := map[string]Design{"explicit": Explicit{X: propagatedRows(hat, twoHops, x, rows)}, "chosen": NewPropagated(hat, twoHops, x, rows)}
 		if x.Raw.Sparse != nil {
-			designs["propagated"] = x.Design(hat, hat.Take(rows))
+			designs["propagated"] = Propagated(hat, twoHops, x, rows)
 		}
 		for name, f := range designs {
 			if n, d := f.Dims(); n != len(rows) || d != want.Cols() {
@@ -156,14 +156,41 @@ func TestSection3PropagatedRows(t *testing.T) {
 	})
 }
 
+// A mixture of hops is, by its products, what it is with its rows at hand; without a choice of rows it is all of them.
+func TestSection3MixtureOfHops(t *testing.T) {
+	mixed := []float32{0.2, 0, 0.3, 0.5}
+	rapid.Check(t, func(t *rapid.T) {
+		x, hat, rows, _ := world(t)
+		if rapid.Bool().Draw(t, "all") {
+			rows = make([]int32, hat.Rows)
+			for i := range rows {
+				rows[i] = int32(i)
+			}
+		}
+		of := rows
+		if len(rows) == hat.Rows && rows[0] == 0 {
+			of = nil
+		}
+		explicit, f := Explicit{X: propagatedRows(hat, mixed, x, rows)}, Propagated(hat, mixed, x, of)
+		rng := rand.New(rand.NewPCG(8, 0))
+		w, g := convert.Dense(convert.Normal(rng, x.Raw.Cols(), 3, 1)), convert.Dense(convert.Normal(rng, len(rows), 3, 1))
+		if gap := convert.Gap(convert.Matrix(f.Forward(w)), convert.Matrix(explicit.Forward(w))); gap > 1e-3 {
+			t.Fatalf("F·W is off by %g", gap)
+		}
+		if gap := convert.Gap(convert.Matrix(f.Adjoint(g)), convert.Matrix(explicit.Adjoint(g))); gap > 1e-3 {
+			t.Fatalf("Fᵀ·G is off by %g", gap)
+		}
+	})
+}
+
+// twoHops are the weights of SGC with K = 2.
+var twoHops = []float32{0, 0, 1}
+
 // <F W, G> = <W, FᵀG>.
 func TestSection3AdjointIsTheTranspose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, hat, rows, want := world(t)
-		f := Design(Explicit{X: propagatedRows(hat, x, rows)})
-		if x.Raw.Sparse != nil {
-			f = x.Design(hat, hat.Take(rows))
-		}
+		f := Propagated(hat, twoHops, x, rows)
 		rng := rand.New(rand.NewPCG(6, 0))
 		w, g := convert.Dense(convert.Normal(rng, want.Cols(), 2, 1)), convert.Dense(convert.Normal(rng, len(want), 2, 1))
 		left, size := inner(f.Forward(w), g)
@@ -182,8 +209,8 @@ func inner(a, b *graph.Dense) (sum, size float64) {
 	return sum, size
 }
 
-func flat(m *infer.SGC) []float64 {
-	x := make([]float64, len(m.W.Data)+len(m.B))
+func flat(m *infer.Layer) []float64 {
+	x := make([]float64, len(m.Self.Data)+len(m.Bias))
 	pack(x, m)
 	return x
 }
@@ -193,9 +220,9 @@ func flat(m *infer.SGC) []float64 {
 func TestSection3FitIsStationary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	f, p := classification(rng, 40, 6, 3)
-	var start *infer.SGC
+	var start *infer.Layer
 	for _, wd := range []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5} {
-		for name, from := range map[string]*infer.SGC{"zeros": nil, "the last": start} {
+		for name, from := range map[string]*infer.Layer{"zeros": nil, "the last": start} {
 			m, err := SGC(t.Context(), p, wd, from)
 			if err != nil {
 				t.Fatal(err)
@@ -263,10 +290,10 @@ func TestSection3BiasIsFree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if odds := math.Exp(float64(m.B[0] - m.B[1])); math.Abs(odds-3) > 1e-2 {
+	if odds := math.Exp(float64(m.Bias[0] - m.Bias[1])); math.Abs(odds-3) > 1e-2 {
 		t.Errorf("odds of the classes are %v, want 6:2", odds)
 	}
-	for _, w := range m.W.Data {
+	for _, w := range m.Self.Data {
 		if math.Abs(float64(w)) > 1e-3 {
 			t.Errorf("a weight is %v", w)
 		}
@@ -299,7 +326,7 @@ func BenchmarkDesign(b *testing.B) {
 			rows[i] = int32(i)
 		}
 		w := convert.Dense(convert.Normal(rng, d, classes, 1))
-		for name, f := range map[string]Design{"explicit": Explicit{X: propagatedRows(hat, x, rows)}, "propagated": x.Design(hat, hat.Take(rows))} {
+		for name, f := range map[string]Design{"explicit": Explicit{X: propagatedRows(hat, twoHops, x, rows)}, "propagated": Propagated(hat, twoHops, x, rows)} {
 			b.Run(name+"/"+label(density), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

@@ -4,38 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/descent"
 )
 
-// Names of the two-layer models, as [infer.Model] gives them.
-const (
-	modelGCN   = "gcn"
-	modelSAGE  = "sage"
-	modelAPPNP = "appnp"
-	modelCheby = "cheby"
-)
-
-// GNNProblem is the classification of a graph's n nodes by a two-layer model. T and S pose the same problem; OnOriginal
+// GNNProblem is the classification of a graph's n nodes by a model with hidden layers. T and S pose the same problem; OnOriginal
 // and OnSynthetic make it, and gnn_problem.go says of what.
 type GNNProblem struct {
-	Model      string     // gcn, sage, appnp or cheby
-	Hidden     int        // h, width of the hidden layer
+	Model      string     // its architecture, which is not linear
+	Layers     int        // L; 0: as few as the architecture has
+	Hidden     int        // h, width of the hidden layers
 	Classes    int        // C
 	Propagated Design     // P·pre(X), n rows: what the first layer reads of the neighbours; not read for appnp
 	Self       Design     // pre(X), n rows: what it reads of the node itself; not read for gcn
 	Hop        *graph.CSR // n×n, the P of every later layer; rows that no labelled node depends on may be empty
 	Labels     []int32    // n, −1: none
 	Weights    []float32  // n, ω_i ≥ 0, read where there is a label; nil: all 1
-	Alpha      float32    // appnp: α
-	Hops       int        // appnp: number of hops
+	Alpha      float32    // α, of an architecture that has it
+	Hops       int        // K, of an architecture that has it
 }
 
 // GNNOptions say how a model is fitted.
@@ -90,7 +80,7 @@ type Trace struct {
 	Best        Checkpoint // the one whose weights were returned
 }
 
-// GNN fits the weights of a two-layer model: full-batch Adam on
+// GNN fits the weights of a model with hidden layers: full-batch Adam on
 //
 //	Σ_i ω_i CE(softmax(o_i), y_i) / Σ_i ω_i + wd Σ ‖W‖²        over labelled i; biases are free
 //
@@ -105,15 +95,18 @@ func GNN(ctx context.Context, p GNNProblem, o GNNOptions, validate func(infer.Mo
 	if err := o.Validate(); err != nil {
 		return nil, trace, fmt.Errorf("fitting %s: %w", p.Model, err)
 	}
-	build, ok := networks[p.Model]
-	if !ok {
-		return nil, trace, fmt.Errorf("fitting %q: it is not one of %s", p.Model, strings.Join(slices.Sorted(maps.Keys(networks)), ", "))
+	arch, err := infer.Lookup(p.Model)
+	if err != nil {
+		return nil, trace, fmt.Errorf("fitting: %w", err)
+	}
+	if p.Layers = max(p.Layers, arch.Fewest); p.Layers > arch.Most || arch.Linear() {
+		return nil, trace, fmt.Errorf("fitting %s: no network of %d layers, it has %d to %d", p.Model, p.Layers, arch.Fewest, arch.Most)
 	}
 	targets := newTargets(&p)
 	if targets == nil {
 		return nil, trace, fmt.Errorf("fitting %s: no node has a label and a weight", p.Model)
 	}
-	n := build(&p, rand.New(rand.NewPCG(o.Seed, streamStart)))
+	n := newNetwork(&p, arch, rand.New(rand.NewPCG(o.Seed, streamStart)))
 	model, trace, err := descend(ctx, n, targets, o, validate)
 	if err != nil {
 		return nil, trace, fmt.Errorf("fitting %s with weight decay %g: %w", p.Model, o.WeightDecay, err)
@@ -125,7 +118,7 @@ func GNN(ctx context.Context, p GNNProblem, o GNNOptions, validate func(infer.Mo
 const (
 	streamStart = iota + 1
 	streamInputs
-	streamHidden
+	streamHidden // and the next ones, one a hidden layer
 )
 
 // descend takes steps until the epochs or the patience end, and returns the best model.

@@ -10,58 +10,85 @@ import (
 	"rivulet/infer"
 )
 
-// networks make the models ready to be fitted, by name.
-var networks = map[string]func(p *GNNProblem, rng *rand.Rand) *network{
-	modelGCN: newGCN, modelSAGE: newSAGE, modelAPPNP: newAPPNP, modelCheby: newCheby,
-}
-
-// network is what the models have in common, with dropout δ and one or two blocks F_b of inputs:
+// network is a model that is being fitted, derived from its architecture, with dropout δ and one or two blocks F_b of inputs:
 //
-//	p = Σ_b δ(F_b) W1_b + b1      a = δ(relu(p))      o = head(a)
+//	p¹ = Σ_b δ(F_b) W1_b + b1      a^l = δ(relu(p^l))      p^{l+1} = layer_{l+1}(a^l)      o = p^L
 //
 // and backwards, from g = ∂L/∂a, with ∂L/∂p = g·scale where a > 0 (kept, and above zero), else 0:
 //
 //	∂L/∂W1_b = δ(F_b)ᵀ ∂L/∂p      ∂L/∂b1 = column sums of ∂L/∂p
 type network struct {
-	inputs []Design
-	w1     []*param // d×h, one a block
-	b1     *param   // 1×h
-	head   head
-	// snapshot makes a model of the weights.
-	snapshot func(w1 []*graph.Dense, b1 []float32, head []*graph.Dense) infer.Model
+	problem *GNNProblem
+	arch    *infer.Architecture
+	inputs  []Design
+	w1      []*param // d×h, one a block: on the neighbours and on the node itself, as far as there are
+	b1      *param   // 1×h
+	later   []layer  // from the second on
 
 	// Of the last forward pass.
 	dropped []Design
-	hidden  *graph.Dense // a
+	hidden  []*graph.Dense // a^l
 	scale   float32
 }
 
-// head is the second layer and what follows.
-type head interface {
-	// forward returns the logits n×C of the hidden layer n×h.
+// layer is one of the layers after the first, or what follows the last.
+type layer interface {
+	// forward returns what enters the next layer or the logits, n×width, of the hidden layer n×h.
 	forward(hidden *graph.Dense) *graph.Dense
-	// backward takes ∂L/∂logits after a forward pass with the same hidden layer, sets the gradients of its parameters and
+	// backward takes ∂L/∂ of what a forward pass with the same hidden layer returned, sets the gradients of its parameters and
 	// returns ∂L/∂hidden.
 	backward(hidden, g *graph.Dense) *graph.Dense
-	// params are the weights in order, the bias last.
-	params() []*param
+	// weights are those on neighbours and on the node itself, nil where there are none, and the bias.
+	weights() (neighbours, self, bias *param)
 }
 
-// newNetwork draws the first layer.
-func newNetwork(p *GNNProblem, rng *rand.Rand, inputs ...Design) *network {
-	n := &network{inputs: inputs, b1: bias(p.Hidden)}
-	for _, f := range inputs {
+// newNetwork draws the weights of a problem's model.
+func newNetwork(p *GNNProblem, arch *infer.Architecture, rng *rand.Rand) *network {
+	n := &network{problem: p, arch: arch, b1: bias(p.Hidden)}
+	self := slices.ContainsFunc(arch.Tensors, func(t infer.Tensor) bool { return t.Self != 0 })
+	if arch.Convolves() {
+		n.inputs = append(n.inputs, p.Propagated)
+	}
+	if self {
+		n.inputs = append(n.inputs, p.Self)
+	}
+	for _, f := range n.inputs {
 		rows, d := f.Dims()
 		if rows != p.Hop.Rows || rows != p.Hop.Cols {
 			panic(fmt.Sprintf("fit: inputs of %d nodes, hops %d×%d", rows, p.Hop.Rows, p.Hop.Cols))
 		}
 		n.w1 = append(n.w1, glorot(rng, d, p.Hidden))
 	}
+	if !arch.Convolves() {
+		n.later = []layer{newPageRank(p, rng)}
+		return n
+	}
+	hopT := p.Hop.Transpose()
+	layers := max(p.Layers, arch.Fewest)
+	for k := 2; k <= layers; k++ {
+		width := p.Hidden
+		if k == layers {
+			width = p.Classes
+		}
+		n.later = append(n.later, newConvolution(p.Hop, hopT, rng, p.Hidden, width, self))
+	}
 	return n
 }
 
 func (n *network) params() []*param {
-	return slices.Concat(n.w1, []*param{n.b1}, n.head.params())
+	out := append(slices.Clone(n.w1), n.b1)
+	for _, l := range n.later {
+		for _, p := range weightsOf(l) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// weightsOf are the weights of a layer in order, the bias last.
+func weightsOf(l layer) []*param {
+	neighbours, self, bias := l.weights()
+	return slices.DeleteFunc([]*param{neighbours, self, bias}, func(p *param) bool { return p == nil })
 }
 
 // squares is Σ‖W‖² over what decays.
@@ -81,19 +108,31 @@ func (n *network) squares() float64 {
 // model gives the weights a model, as copies or as they are.
 func (n *network) model(copied bool) infer.Model {
 	view := func(p *param) *graph.Dense {
+		if p == nil {
+			return nil
+		}
 		if copied {
 			return p.value.Clone()
 		}
 		return p.value
 	}
-	var w1, head []*graph.Dense
-	for _, p := range n.w1 {
-		w1 = append(w1, view(p))
+	layer := func(neighbours, self, bias *param) infer.Layer {
+		return infer.Layer{Neighbours: view(neighbours), Self: view(self), Bias: view(bias).Data}
 	}
-	for _, p := range n.head.params() {
-		head = append(head, view(p))
+	first := slices.Clone(n.w1) // on the neighbours and on the node itself
+	if !n.arch.Convolves() {
+		first = slices.Insert(first, 0, nil)
 	}
-	return n.snapshot(w1, view(n.b1).Data, head)
+	first = append(first, nil)
+	layers := []infer.Layer{layer(first[0], first[1], n.b1)}
+	for _, l := range n.later {
+		layers = append(layers, layer(l.weights()))
+	}
+	m, err := n.arch.New(layers, n.problem.Alpha, n.problem.Hops)
+	if err != nil {
+		panic(fmt.Sprintf("fit: %v", err)) // the network is made after the architecture
+	}
+	return m
 }
 
 // forward returns the logits in an epoch: what is dropped is drawn anew in each.
@@ -113,9 +152,15 @@ func (n *network) forward(o GNNOptions, epoch uint64) *graph.Dense {
 			graph.Add(p.Data, part.Data)
 		}
 	}
-	m := newMask(o.Dropout, stream(o.Seed, epoch, streamHidden))
-	n.hidden, n.scale = activate(p, n.b1.value.Data, m), m.scale
-	return n.head.forward(n.hidden)
+	n.hidden = n.hidden[:0]
+	b := n.b1.value.Data
+	for k, l := range n.later {
+		m := newMask(o.Dropout, stream(o.Seed, epoch, streamHidden+uint64(k)))
+		a := activate(p, b, m)
+		n.hidden, n.scale = append(n.hidden, a), m.scale
+		p, b = l.forward(a), make([]float32, len(b)) // which has added its own
+	}
+	return p
 }
 
 // stream is the seed of one purpose in one epoch.
@@ -143,17 +188,20 @@ func activate(p *graph.Dense, b []float32, m mask) *graph.Dense {
 
 // backward takes ∂L/∂logits of the last forward pass and sets every gradient.
 func (n *network) backward(g *graph.Dense) {
-	back := n.head.backward(n.hidden, g) // ∂L/∂a, becomes ∂L/∂p
-	graph.ParallelRows(back.Rows, 2*len(back.Data), func(lo, hi int) {
-		g := back.Data[lo*back.Cols : hi*back.Cols]
-		for k, a := range n.hidden.Data[lo*back.Cols : hi*back.Cols] {
-			passes := uint32(-int32(math.Float32bits(a)) >> 31) // all ones where a > 0; a is never below
-			g[k] = math.Float32frombits(math.Float32bits(g[k]*n.scale) & passes)
-		}
-	})
-	n.b1.grad = columnSums(back)
+	for k, l := range slices.Backward(n.later) {
+		hidden := n.hidden[k]
+		g = l.backward(hidden, g) // ∂L/∂a, becomes ∂L/∂p
+		graph.ParallelRows(g.Rows, 2*len(g.Data), func(lo, hi int) {
+			g := g.Data[lo*g.Cols : hi*g.Cols]
+			for k, a := range hidden.Data[lo*hidden.Cols : hi*hidden.Cols] {
+				passes := uint32(-int32(math.Float32bits(a)) >> 31) // all ones where a > 0; a is never below
+				g[k] = math.Float32frombits(math.Float32bits(g[k]*n.scale) & passes)
+			}
+		})
+	}
+	n.b1.grad = columnSums(g)
 	for b, d := range n.dropped {
-		n.w1[b].grad = d.Adjoint(back)
+		n.w1[b].grad = d.Adjoint(g)
 	}
 }
 
@@ -166,7 +214,7 @@ func columnSums(g *graph.Dense) *graph.Dense {
 	return out
 }
 
-// convolution is the head of GCN, GraphSAGE and Cheby; ws is nil for GCN:
+// convolution is a layer that reads neighbours; ws is nil where the architecture has none:
 //
 //	o = P(a Wn) + a Ws + b        ∂L/∂Wn = aᵀ(Pᵀg)    ∂L/∂Ws = aᵀg    ∂L/∂a = (Pᵀg) Wnᵀ + g Wsᵀ    ∂L/∂b = 1ᵀg
 type convolution struct {
@@ -174,20 +222,15 @@ type convolution struct {
 	wn, ws, b *param // h×C, h×C, 1×C
 }
 
-func newConvolution(p *GNNProblem, rng *rand.Rand, self bool) *convolution {
-	c := &convolution{hop: p.Hop, hopT: p.Hop.Transpose(), wn: glorot(rng, p.Hidden, p.Classes), b: bias(p.Classes)}
+func newConvolution(hop, hopT *graph.CSR, rng *rand.Rand, hidden, width int, self bool) *convolution {
+	c := &convolution{hop: hop, hopT: hopT, wn: glorot(rng, hidden, width), b: bias(width)}
 	if self {
-		c.ws = glorot(rng, p.Hidden, p.Classes)
+		c.ws = glorot(rng, hidden, width)
 	}
 	return c
 }
 
-func (c *convolution) params() []*param {
-	if c.ws == nil {
-		return []*param{c.wn, c.b}
-	}
-	return []*param{c.wn, c.ws, c.b}
-}
+func (c *convolution) weights() (neighbours, self, bias *param) { return c.wn, c.ws, c.b }
 
 func (c *convolution) forward(hidden *graph.Dense) *graph.Dense {
 	out := graph.Mul(c.hop, Explicit{X: hidden}.Forward(c.wn.value))
@@ -208,6 +251,58 @@ func (c *convolution) backward(hidden, g *graph.Dense) *graph.Dense {
 		graph.Add(back.Data, timesTransposed(g, c.ws.value).Data)
 	}
 	return back
+}
+
+// pageRank is the last layer where it restarts (APPNP), linear in z⁰ = a W + b:
+//
+//	z^{t+1} = (1−α) P z^t + α z⁰    o = z^K
+//
+// With g^K = ∂L/∂o and g^{t−1} = (1−α) Pᵀ g^t, ∂L/∂z⁰ = g⁰ + α Σ_{t=1…K} g^t.
+type pageRank struct {
+	hop, hopT *graph.CSR
+	alpha     float32
+	hops      int
+	w, b      *param // h×C, 1×C
+}
+
+func newPageRank(p *GNNProblem, rng *rand.Rand) *pageRank {
+	if !(p.Alpha > 0 && p.Alpha <= 1) || p.Hops < 1 {
+		panic(fmt.Sprintf("fit: %s with α = %g and %d hops", p.Model, p.Alpha, p.Hops))
+	}
+	return &pageRank{hop: p.Hop, hopT: p.Hop.Transpose(), alpha: p.Alpha, hops: p.Hops, w: glorot(rng, p.Hidden, p.Classes), b: bias(p.Classes)}
+}
+
+func (r *pageRank) weights() (neighbours, self, bias *param) { return nil, r.w, r.b }
+
+func (r *pageRank) forward(hidden *graph.Dense) *graph.Dense {
+	start := Explicit{X: hidden}.Forward(r.w.value)
+	addToRows(start, r.b.value.Data)
+	z, next := start.Clone(), graph.NewDense(start.Rows, start.Cols)
+	for range r.hops {
+		graph.MulTo(next, r.hop, z)
+		for k := range next.Data {
+			next.Data[k] = (1-r.alpha)*next.Data[k] + r.alpha*start.Data[k]
+		}
+		z, next = next, z
+	}
+	return z
+}
+
+func (r *pageRank) backward(hidden, g *graph.Dense) *graph.Dense {
+	sum := graph.NewDense(g.Rows, g.Cols) // becomes ∂L/∂z⁰
+	next := graph.NewDense(g.Rows, g.Cols)
+	for range r.hops {
+		graph.Axpy(sum.Data, r.alpha, g.Data)
+		graph.MulTo(next, r.hopT, g)
+		for k := range next.Data {
+			next.Data[k] *= 1 - r.alpha
+		}
+		g, next = next, g
+	}
+	graph.Add(sum.Data, g.Data)
+	r.b.grad = columnSums(sum)
+	r.w.grad = matrix{x: sum}.adjoint(hidden).Transposed()
+	return timesTransposed(sum, r.w.value)
 }
 
 // timesTransposed is g·wᵀ, n×h, for g n×C and w h×C.

@@ -1,26 +1,107 @@
 package fit
 
 import (
+	"fmt"
+
 	"rivulet/graph"
+	"rivulet/infer"
 	"rivulet/trainer/features"
 	"rivulet/trainer/product"
 )
 
 // Shape is what of a model does not follow from the data.
 type Shape struct {
-	Model  string  // gcn, sage, appnp or cheby
+	Model  string  // its architecture
+	Layers int     // L; 0: as few as the architecture has
 	Hidden int     // h
-	Alpha  float32 // appnp: α
-	Hops   int     // appnp: number of hops
+	Alpha  float32 // α, of an architecture that has it
+	Hops   int     // K, of an architecture that has it
+}
+
+// NewShape is that of a model of so many hidden units where nothing else is said; an unknown model panics.
+func NewShape(model string, hidden int) Shape {
+	s := Shape{Model: model, Hidden: hidden}
+	a := s.architecture()
+	s.Layers, s.Alpha, s.Hops = a.Fewest, a.Alpha, a.Hops
+	return s
+}
+
+// Deepen is the shape with other numbers of layers and hops, as far as the architecture has a choice of them; 0 leaves one as it is.
+func (s Shape) Deepen(layers, hops int) Shape {
+	a := s.architecture()
+	if layers > 0 && a.Most > a.Fewest {
+		s.Layers = layers
+	}
+	if hops > 0 && a.Hops > 0 {
+		s.Hops = hops
+	}
+	return s
+}
+
+// Mix are the weights of the hops of a linear model; nil: the model is none.
+func (s Shape) Mix() []float32 {
+	if a := s.architecture(); a.Linear() {
+		return a.Mix(s.Alpha, s.Hops)
+	}
+	return nil
+}
+
+// Linear is the linear model of a layer.
+func (s Shape) Linear(l *infer.Layer) infer.Model {
+	m, err := s.architecture().New([]infer.Layer{*l}, s.Alpha, s.Hops)
+	if err != nil {
+		panic(fmt.Sprintf("fit: %v", err)) // the shape is the model's
+	}
+	return m
+}
+
+// architecture is that of the shape; an unknown one panics.
+func (s Shape) architecture() *infer.Architecture {
+	a, err := infer.Lookup(s.Model)
+	if err != nil {
+		panic(fmt.Sprintf("fit: %v", err))
+	}
+	return a
+}
+
+// OperatorOf is P, by which a model's layers read the neighbours in a graph B with weights ≥ 0 and without self-loops:
+// diag(out)·(B [+ I])·diag(in), […] where the operator has self-loops.
+func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
+	in, out := o.All(adj.RowSums(), 0)
+	p := &graph.CSR{Rows: adj.Rows, Cols: adj.Cols, RowPtr: make([]int, adj.Rows+1)}
+	for i := range adj.Rows {
+		push := func(c int, v float32) {
+			p.ColIdx, p.Val = append(p.ColIdx, int32(c)), append(p.Val, out[i]*v*in[c])
+		}
+		cols, vals := adj.Row(i)
+		loop := o.Loops // columns stay in order
+		for k, c := range cols {
+			if loop && int(c) > i {
+				push(i, 1)
+				loop = false
+			}
+			v := float32(1) // a pattern is all ones
+			if vals != nil {
+				v = vals[k]
+			}
+			push(int(c), v)
+		}
+		if loop {
+			push(i, 1)
+		}
+		p.RowPtr[i+1] = len(p.ColIdx)
+	}
+	return p
 }
 
 // OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X),
 // Self = pre(X), Hop = P. labels (N) are −1 where unknown. Where few nodes have a label, only those that a labelled one
 // depends on are in the problem, which is then smaller and has the same solution.
 func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, classes int) GNNProblem {
-	op := OperatorOf(s.Model, adj)
-	p := GNNProblem{Model: s.Model, Hidden: s.Hidden, Classes: classes, Labels: labels, Alpha: s.Alpha, Hops: s.Hops, Hop: op}
-	if s.Model == modelAPPNP { // reads as far as it has hops
+	arch := s.architecture()
+	op := OperatorOf(arch.Operator, adj)
+	p := GNNProblem{Model: s.Model, Layers: s.Layers, Hidden: s.Hidden, Classes: classes, Labels: labels, Alpha: s.Alpha, Hops: s.Hops, Hop: op}
+	if !arch.Convolves() { // reads as far as it has hops
 		p.Self = NewInputs(x)
 		return p
 	}
@@ -30,7 +111,10 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, c
 			labelled = append(labelled, int32(i))
 		}
 	}
-	hidden := reached(op, labelled) // nodes whose hidden layer is read
+	hidden := labelled // nodes whose first hidden layer is read
+	for range max(s.Layers, arch.Fewest) - 1 {
+		hidden = reached(op, hidden)
+	}
 	if len(hidden) < adj.Rows {
 		p.Hop = op.Submatrix(hidden, index(hidden, adj.Rows), len(hidden))
 		p.Labels = take(labels, hidden)
@@ -103,8 +187,8 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 // labels (N') are the clusters' classes, weights (N') their numbers of labelled nodes. means may be over the labelled nodes
 // alone while their neighbours count wherever they belong.
 func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means, members *graph.CSR, labels []int32, weights []float32, classes int) GNNProblem {
-	averaged := product.Of(means, OperatorOf(s.Model, adj))
-	return GNNProblem{Model: s.Model, Hidden: s.Hidden, Classes: classes, Alpha: s.Alpha, Hops: s.Hops,
+	averaged := product.Of(means, OperatorOf(s.architecture().Operator, adj))
+	return GNNProblem{Model: s.Model, Layers: s.Layers, Hidden: s.Hidden, Classes: classes, Alpha: s.Alpha, Hops: s.Hops,
 		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)},
 		Hop: product.Of(averaged, members), Labels: labels, Weights: weights}
 }

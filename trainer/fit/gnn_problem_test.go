@@ -16,6 +16,7 @@ import (
 
 // operator is P as section 2 has it, in float64.
 func operator(model string, adj reference.Matrix) reference.Matrix {
+	model, _ = shapeOf(model)
 	sums := adj.RowSums()
 	inverse := func(i int, power float64) float64 {
 		if sums[i] == 0 {
@@ -49,20 +50,31 @@ func TestSection2Operators(t *testing.T) {
 			sparse = convert.Sparse(adj, n, n)
 		}
 		for _, model := range append([]string{"sgc"}, models...) {
-			if gap := convert.Gap(convert.FromCSR(OperatorOf(model, sparse)), operator(model, adj)); gap > 1e-6 {
+			if gap := convert.Gap(convert.FromCSR(operatorOf(model, sparse)), operator(model, adj)); gap > 1e-6 {
 				t.Fatalf("%s is off by %g", model, gap)
 			}
 		}
 	})
 }
 
-func TestOperatorOfAnUnknownModelPanics(t *testing.T) {
+// operatorOf is P of a model's architecture.
+func operatorOf(model string, adj *graph.CSR) *graph.CSR {
+	name, _ := shapeOf(model)
+	return OperatorOf(Shape{Model: name}.architecture().Operator, adj)
+}
+
+func shape(model string, hidden int) Shape {
+	name, layers := shapeOf(model)
+	return Shape{Model: name, Layers: layers, Hidden: hidden, Alpha: 0.2, Hops: 3}
+}
+
+func TestShapeOfAnUnknownModelPanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {
-			t.Error("no panic")
+			t.Error("a model that is not known was taken")
 		}
 	}()
-	OperatorOf("gat", convert.Pattern(reference.New(1, 1)))
+	OnOriginal(Shape{Model: "gat"}, convert.Pattern(reference.New(1, 1)), nil, nil, 2)
 }
 
 // original is a small T with preprocessed features, and what the oracle makes of them.
@@ -186,7 +198,7 @@ func TestSection3NetworkIsTheJointModel(t *testing.T) {
 				adj, x, _, raw, pre := original(t)
 				n := len(adj)
 				labels := make([]int32, n)
-				p := OnOriginal(Shape{Model: model, Hidden: 5, Alpha: 0.2, Hops: 3}, convert.Pattern(adj), x, labels, 3)
+				p := OnOriginal(shape(model, 5), convert.Pattern(adj), x, labels, 3)
 				net := build(&p, 4)
 				logits := net.forward(GNNOptions{}, 1)
 
@@ -219,10 +231,10 @@ func TestFewLabelsNeedFewNodes(t *testing.T) {
 		}
 		labels[0], labels[len(adj)-1] = 1, 0 // node 0 has no neighbours
 		for _, model := range models {
-			shape := Shape{Model: model, Hidden: 5, Alpha: 0.2, Hops: 3}
+			shape := shape(model, 5)
 			few := OnOriginal(shape, convert.Pattern(adj), x, labels, 2)
-			op := OperatorOf(model, convert.Pattern(adj))
-			all := GNNProblem{Model: model, Hidden: 5, Classes: 2, Labels: labels, Hop: op, Alpha: 0.2, Hops: 3,
+			op := operatorOf(model, convert.Pattern(adj))
+			all := GNNProblem{Model: shape.Model, Layers: shape.Layers, Hidden: 5, Classes: 2, Labels: labels, Hop: op, Alpha: 0.2, Hops: 3,
 				Propagated: NewInputs(x).Through(op), Self: NewInputs(x)}
 			a, b := build(&few, 6), build(&all, 6)
 			la, lb := a.forward(GNNOptions{}, 1), b.forward(GNNOptions{}, 1)
@@ -257,7 +269,7 @@ func TestSection5SyntheticProblem(t *testing.T) {
 			}
 		}
 		for _, model := range models {
-			p := OnSynthetic(Shape{Model: model, Hidden: 4, Alpha: 0.1, Hops: 10}, convert.Pattern(adj), x,
+			p := OnSynthetic(shape(model, 4), convert.Pattern(adj), x,
 				convert.Sparse(means, clusters, len(adj)), convert.Sparse(members, len(adj), clusters), []int32{0, 1, 1}, []float32{3, 1, 2}, 2)
 			op := means.Mul(operator(model, adj))
 			if gap := convert.Gap(convert.FromCSR(p.Hop), op.Mul(members)); gap > 1e-5 {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,12 +20,28 @@ import (
 	"rivulet/internal/reference/convert"
 )
 
-var models = []string{modelGCN, modelSAGE, modelAPPNP, modelCheby}
+const (
+	modelGCN   = "gcn"
+	modelSAGE  = "sage"
+	modelAPPNP = "appnp"
+	modelCheby = "cheby"
+)
+
+// models are the architectures that are fitted here, with the number of their layers: what a test calls a model.
+var models = []string{modelGCN, modelSAGE, modelAPPNP, modelCheby, "gcn of 3", "sage of 4"}
+
+// shapeOf is the architecture and the number of layers of a model.
+func shapeOf(model string) (name string, layers int) {
+	name, number, _ := strings.Cut(model, " of ")
+	layers, _ = strconv.Atoi(number)
+	return name, max(2, layers)
+}
 
 // tiny is a problem with everything that may occur: an operator that is not symmetric, nodes without a label, weights.
 func tiny(rng *rand.Rand, model string) GNNProblem {
 	const n, d, hidden, classes = 7, 5, 6, 3
-	p := GNNProblem{Model: model, Hidden: hidden, Classes: classes, Alpha: 0.15, Hops: 4,
+	name, layers := shapeOf(model)
+	p := GNNProblem{Model: name, Layers: layers, Hidden: hidden, Classes: classes, Alpha: 0.15, Hops: 4,
 		Propagated: Explicit{X: convert.Dense(convert.Normal(rng, n, d, 1))},
 		Self:       Explicit{X: convert.Dense(convert.Normal(rng, n, d, 1))},
 		Hop:        convert.Sparse(convert.Normal(rng, n, n, 0.4), n, n),
@@ -39,7 +56,11 @@ func tiny(rng *rand.Rand, model string) GNNProblem {
 // build makes a network whose biases are not 0.
 func build(p *GNNProblem, seed uint64) *network {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	n := networks[p.Model](p, rng)
+	arch, err := infer.Lookup(p.Model)
+	if err != nil {
+		panic(err)
+	}
+	n := newNetwork(p, arch, rng)
 	for _, w := range n.params() {
 		for k := range w.value.Data {
 			w.value.Data[k] += float32(0.3 * rng.NormFloat64())
@@ -63,24 +84,31 @@ func (o oracle) logits(w []reference.Matrix) reference.Matrix {
 	if len(o.inputs) == 2 {
 		pre, rest = pre.Plus(1, o.inputs[1].Mul(w[1])), w[2:]
 	}
-	hidden := pre.AddRow(rest[0][0])
-	for i := range hidden {
-		for k := range hidden[i] {
-			hidden[i][k] = max(hidden[i][k], 0) * o.keeps[i][k]
+	pre = pre.AddRow(rest[0][0])
+	rest = rest[1:]
+	for layer := 2; ; layer++ {
+		hidden := reference.At(len(pre), pre.Cols(), func(i, k int) float64 { return max(pre[i][k], 0) * o.keeps[layer-2][i][k] })
+		if o.problem.Model == modelAPPNP {
+			return o.restarted(hidden, rest)
+		}
+		pre = o.hop.Mul(hidden.Mul(rest[0]))
+		if rest = rest[1:]; o.problem.Model != modelGCN {
+			pre, rest = pre.Plus(1, hidden.Mul(rest[0])), rest[1:]
+		}
+		if pre, rest = pre.AddRow(rest[0][0]), rest[1:]; layer == o.problem.Layers {
+			return pre
 		}
 	}
-	switch o.problem.Model {
-	case modelGCN:
-		return o.hop.Mul(hidden.Mul(rest[1])).AddRow(rest[2][0])
-	case modelAPPNP:
-		start := hidden.Mul(rest[1]).AddRow(rest[2][0])
-		z, alpha := start, float64(o.problem.Alpha)
-		for range o.problem.Hops {
-			z = o.hop.Mul(z).Times(1-alpha).Plus(alpha, start)
-		}
-		return z
+}
+
+// restarted is the last layer of APPNP.
+func (o oracle) restarted(hidden reference.Matrix, w []reference.Matrix) reference.Matrix {
+	start := hidden.Mul(w[0]).AddRow(w[1][0])
+	z, alpha := start, float64(o.problem.Alpha)
+	for range o.problem.Hops {
+		z = o.hop.Mul(z).Times(1-alpha).Plus(alpha, start)
 	}
-	return o.hop.Mul(hidden.Mul(rest[1])).Plus(1, hidden.Mul(rest[2])).AddRow(rest[3][0])
+	return z
 }
 
 // oracle is a problem in float64 with the dropout of one epoch.
@@ -88,7 +116,7 @@ type oracle struct {
 	problem *GNNProblem
 	inputs  []reference.Matrix
 	hop     reference.Matrix
-	keeps   reference.Matrix // factors of the hidden layer
+	keeps   []reference.Matrix // factors of each hidden layer
 }
 
 func newOracle(p *GNNProblem, o GNNOptions, epoch uint64) oracle {
@@ -97,10 +125,12 @@ func newOracle(p *GNNProblem, o GNNOptions, epoch uint64) oracle {
 		modelSAGE: {p.Propagated, p.Self}, modelCheby: {p.Propagated, p.Self}}[p.Model] {
 		out.inputs = append(out.inputs, dropped(f.(Explicit).X, o.InputDropout, stream(o.Seed, epoch, streamInputs)))
 	}
-	m := newMask(o.Dropout, stream(o.Seed, epoch, streamHidden))
-	out.keeps = reference.At(p.Hop.Rows, p.Hidden, func(i, k int) float64 {
-		return float64(m.scale) * float64(m.keeps(i*p.Hidden+k))
-	})
+	for layer := range uint64(p.Layers - 1) {
+		m := newMask(o.Dropout, stream(o.Seed, epoch, streamHidden+layer))
+		out.keeps = append(out.keeps, reference.At(p.Hop.Rows, p.Hidden, func(i, k int) float64 {
+			return float64(m.scale) * float64(m.keeps(i*p.Hidden+k))
+		}))
+	}
 	return out
 }
 
@@ -183,8 +213,9 @@ func easy(model string) (p GNNProblem, right func(infer.Model) (float64, error))
 	for i := n / 2; i < n; i++ {
 		training[i] = -1
 	}
-	op := OperatorOf(model, convert.Pattern(adj))
-	p = GNNProblem{Model: model, Hidden: 16, Classes: classes, Labels: training, Hop: op, Alpha: 0.1, Hops: 5,
+	name, layers := shapeOf(model)
+	op := operatorOf(name, convert.Pattern(adj))
+	p = GNNProblem{Model: name, Layers: layers, Hidden: 16, Classes: classes, Labels: training, Hop: op, Alpha: 0.1, Hops: 5,
 		Propagated: Explicit{X: convert.Dense(convert.FromCSR(op).Mul(x))}, Self: Explicit{X: convert.Dense(x)}}
 	return p, func(m infer.Model) (float64, error) {
 		batch := &infer.Batch{X: graph.Features{Dense: graph.NewDense(1, d)}, R: convert.Sparse(nil, 1, n), Known: []int32{0}}
@@ -209,8 +240,8 @@ func TestFitLearns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Name() != model {
-			t.Errorf("%s came out as %s", model, m.Name())
+		if name, layers := shapeOf(model); m.Name() != name || len(m.Layers) != layers {
+			t.Errorf("%s came out as %s of %d layers", model, m.Name(), len(m.Layers))
 		}
 		accuracy, _ := right(m)
 		if accuracy < 85 || accuracy != trace.Best.Accuracy {
@@ -290,7 +321,7 @@ func TestFitKeepsTheBest(t *testing.T) {
 	o := DefaultGNNOptions(1e-3, 1)
 	o.Every, o.Patience = 2, 3
 	m, trace, err := GNN(t.Context(), p, o, func(m infer.Model) (float64, error) {
-		seen = append(seen, slices.Clone(m.(*infer.GCN).W1.Data))
+		seen = append(seen, slices.Clone(m.Layers[0].Neighbours.Data))
 		return answers[len(seen)-1], nil
 	})
 	if err != nil {
@@ -299,7 +330,7 @@ func TestFitKeepsTheBest(t *testing.T) {
 	if len(seen) != 5 || trace.Best.Epoch != 4 || len(trace.Checkpoints) != 5 || trace.Checkpoints[4].Epoch != 10 {
 		t.Errorf("%d validations, best at epoch %d: %+v", len(seen), trace.Best.Epoch, trace.Checkpoints)
 	}
-	if diff := cmp.Diff(seen[1], m.(*infer.GCN).W1.Data); diff != "" {
+	if diff := cmp.Diff(seen[1], m.Layers[0].Neighbours.Data); diff != "" {
 		t.Errorf("not the weights of the best: %s", diff)
 	}
 }
@@ -322,6 +353,8 @@ func TestFitErrors(t *testing.T) {
 	p, right := easy(modelSAGE)
 	for want, change := range map[string]func(o *GNNOptions, p *GNNProblem){
 		`"gat"`:                    func(_ *GNNOptions, p *GNNProblem) { p.Model = "gat" },
+		"sgc: no network of 2":     func(_ *GNNOptions, p *GNNProblem) { p.Model = "sgc" },
+		"no network of 9 layers":   func(_ *GNNOptions, p *GNNProblem) { p.Layers = 9 },
 		"weight decay is -1":       func(o *GNNOptions, _ *GNNProblem) { o.WeightDecay = -1 },
 		"learning rate is 0":       func(o *GNNOptions, _ *GNNProblem) { o.LearningRate = 0 },
 		"dropout is 1":             func(o *GNNOptions, _ *GNNProblem) { o.Dropout = 1 },

@@ -59,7 +59,7 @@ const (
 
 // SGC fits W and b for one weight decay. start is where to begin (a fit with a larger weight decay), nil for zeros. It ends
 // early, with an error, where ctx does.
-func SGC(ctx context.Context, p Problem, weightDecay float64, start *infer.SGC) (*infer.SGC, error) {
+func SGC(ctx context.Context, p Problem, weightDecay float64, start *infer.Layer) (*infer.Layer, error) {
 	n, d := p.Design.Dims()
 	if len(p.Labels) != n || (p.Weights != nil && len(p.Weights) != n) {
 		panic(fmt.Sprintf("fit: %d rows, %d labels, %d weights", n, len(p.Labels), len(p.Weights)))
@@ -136,12 +136,12 @@ func (o *objective) evaluate(x []float64) {
 	}
 	o.at = append(o.at[:0], x...)
 	model := o.unpack(x)
-	logits := o.Design.Forward(model.W)
+	logits := o.Design.Forward(model.Self)
 	loss := 0.0
 	bias := make([]float64, o.Classes)
 	for i, y := range o.Labels {
 		row := logits.Row(i)
-		graph.Add(row, model.B)
+		graph.Add(row, model.Bias)
 		loss += o.weight(i) * descent.CrossEntropy[float64](row, int(y)) // row becomes softmax − onehot
 		scale := float32(o.weight(i) / o.total)
 		for c := range row {
@@ -171,22 +171,22 @@ func equal(a, b []float64) bool {
 }
 
 // pack and unpack: W row-major, then b.
-func pack(x []float64, m *infer.SGC) {
-	for k, v := range m.W.Data {
+func pack(x []float64, m *infer.Layer) {
+	for k, v := range m.Self.Data {
 		x[k] = float64(v)
 	}
-	for c, v := range m.B {
-		x[len(m.W.Data)+c] = float64(v)
+	for c, v := range m.Bias {
+		x[len(m.Self.Data)+c] = float64(v)
 	}
 }
 
-func (o *objective) unpack(x []float64) *infer.SGC {
-	m := &infer.SGC{W: graph.NewDense(o.features, o.Classes), B: make([]float32, o.Classes)}
-	for k := range m.W.Data {
-		m.W.Data[k] = float32(x[k])
+func (o *objective) unpack(x []float64) *infer.Layer {
+	m := &infer.Layer{Self: graph.NewDense(o.features, o.Classes), Bias: make([]float32, o.Classes)}
+	for k := range m.Self.Data {
+		m.Self.Data[k] = float32(x[k])
 	}
-	for c := range m.B {
-		m.B[c] = float32(x[len(m.W.Data)+c])
+	for c := range m.Bias {
+		m.Bias[c] = float32(x[len(m.Self.Data)+c])
 	}
 	return m
 }

@@ -180,7 +180,10 @@ func (p *prepared) targets(r *relay[float32], want *matrix[float32], ind *induct
 	for k := range z.cols {
 		identity.Row(k)[k] = 1
 	}
-	model := &infer.SGC{W: identity, B: r.b}
+	model, err := infer.NewSGC(identity, r.b)
+	if err != nil {
+		panic(err) // the relay is of C columns and C biases
+	}
 	batch := *p.in.Support
 	batch.X = graph.Features{Dense: ind.zb.dense()}
 	joint := model.Joint(p.in.Adj, infer.Ready(z.dense()), &infer.Preprocess{Kind: infer.None, Scale: 1}).Logits(&batch)

@@ -97,14 +97,18 @@ func TestPropagationIsInfers(t *testing.T) {
 	z := graph.Mul(hat, graph.Mul(hat, l.x.dense()))
 	near(t, "Z'", l.s.z().data, z.Data)
 
-	full := &infer.SGC{W: graph.NewDense(worldFeatures, 3), B: []float32{0.5, -1, 2}}
-	copy(l.relay.b, full.B)
+	weights, b := graph.NewDense(worldFeatures, 3), []float32{0.5, -1, 2}
+	copy(l.relay.b, b)
 	for k := range worldFeatures { // W = V·W_p
 		for c := range 3 {
-			full.W.Row(k)[c] = dot(p.basis.Row(k), l.relay.w.row(c))
+			weights.Row(k)[c] = dot(p.basis.Row(k), l.relay.w.row(c))
 		}
 	}
 	l.targets(l.relay, l.tra.want, l.ind)
+	full, err := infer.NewSGC(weights, b)
+	if err != nil {
+		t.Fatal(err)
+	}
 	onT := full.Joint(w.in.Adj, w.in.Pre.Raw(w.in.X), w.in.Pre).Logits(w.in.Support)
 	near(t, "H_sup", l.ind.want.data, onT.Data)
 

@@ -10,30 +10,28 @@ import (
 	"rivulet/trainer/features"
 )
 
-// Features gives S the frozen tables of pre(X) itself, by which a frozen SGC gives embeddings: those of
-// [infer.FeatureTables] on T (section 2 with Z = pre(X)), fitted as [Fitter.Fit] does. The tables of T, N×(2d+1) and dense
+// Features gives S the frozen tables of pre(X) itself, by which a frozen linear model gives embeddings: those of
+// [infer.HopTables] on T (section 2 with Z = pre(X)), fitted as [Fitter.Fit] does. The tables of T, N×(K·d+…) and dense
 // whatever X is, are never made: they are linear in X, so the right sides of the normal equations are as well,
 //
 //	MᵀwU0 = (Mᵀw n)·X    MᵀwU1 = (Mᵀw n²(B D^-½ + n))·X    n_j = (D_j+1)^-½
 //
-// and the factor in brackets is computed row by row (N), for one node of S after the other.
-func (f *Fitter) Features(adj *graph.CSR, x *features.Factored) (*infer.Tables, error) {
+// and so on, and the factor in brackets is computed row by row (N), for one node of S after the other.
+func (f *Fitter) Features(adj *graph.CSR, x *features.Factored, count int) (*infer.Tables, error) {
 	h := newHops(adj)
-	back := graph.NewDense(adj.Rows, 1)
-	for j, met := range h.met {
-		back.Data[j] = float32(met * met)
-	}
 	out := &infer.Tables{}
 	byNode := f.m.Transpose() // N'×N: who is mapped to a node of S
-	for _, through := range []func(sums []float64, j int, weight float64){h.own, h.neighbours} {
-		solved, err := f.solve(rightSides(byNode, f.w, x, through))
+	for hop := range count {
+		solved, err := f.solve(rightSides(byNode, f.w, x, func(sums []float64) { h.through(sums, hop) }))
 		if err != nil {
 			return nil, err
 		}
 		out.U = append(out.U, solved)
 	}
+	// What is left of the tables does not hang on the features.
+	ways := infer.HopTables(adj, graph.NewDense(adj.Rows, 0), count).C
 	var err error
-	out.C, err = f.table(back)
+	out.C, err = f.table(ways)
 	return out, err
 }
 
@@ -52,25 +50,45 @@ func newHops(adj *graph.CSR) *hops {
 	return h
 }
 
-// own adds a multiple of row j of U0's operator to sums.
-func (h *hops) own(sums []float64, j int, weight float64) { sums[j] += weight * h.met[j] }
-
-// neighbours adds a multiple of row j of U1's operator to sums.
-func (h *hops) neighbours(sums []float64, j int, weight float64) {
-	weight *= h.met[j] * h.met[j]
-	sums[j] += weight * h.met[j]
-	cols, vals := h.adj.Row(j)
-	for p, k := range cols {
-		v := 1.0
-		if vals != nil {
-			v = float64(vals[p])
+// through takes sums of the rows of a table, by the table's nodes, to sums of the rows of X: with met the sums of Z̃^t and plain those
+// of Z^t, from n Z̃^t to Z̃⁰ = Z⁰ = X by
+//
+//	Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)        Z^{t+1} = Â Z^t
+func (h *hops) through(sums []float64, hop int) {
+	for j := range sums {
+		sums[j] *= h.met[j]
+	}
+	var plain []float64
+	for range hop {
+		next := make([]float64, len(sums))
+		for j, v := range sums {
+			own := 0.0
+			if plain != nil {
+				own = plain[j] * h.inv[j]
+			}
+			if sent := v*h.met[j] + own; sent != 0 {
+				cols, vals := h.adj.Row(j)
+				for p, k := range cols {
+					weight := 1.0
+					if vals != nil {
+						weight = float64(vals[p])
+					}
+					next[k] += sent * weight * h.inv[k]
+				}
+			}
+			next[j] += own * h.inv[j]
+			sums[j] = v * h.met[j] * h.met[j]
 		}
-		sums[k] += weight * v * h.inv[k]
+		plain = next
+	}
+	for j, v := range plain {
+		sums[j] += v
 	}
 }
 
-// rightSides are Mᵀw·op·pre(X), N'×d, in float64 as the normal equations are; through adds a multiple of a row of op.
-func rightSides(byNode *graph.CSR, w []float32, x *features.Factored, through func(sums []float64, j int, weight float64)) *mat.Dense {
+// rightSides are Mᵀw·op·pre(X), N'×d, in float64 as the normal equations are; through turns sums of rows of op·pre(X) into those of
+// pre(X).
+func rightSides(byNode *graph.CSR, w []float32, x *features.Factored, through func(sums []float64)) *mat.Dense {
 	n, d := byNode.Cols, len(x.Factor)
 	right := mat.NewDense(byNode.Rows, d, nil)
 	graph.ParallelRows(byNode.Rows, byNode.NNZ()*(1+d), func(lo, hi int) {
@@ -79,12 +97,12 @@ func rightSides(byNode *graph.CSR, w []float32, x *features.Factored, through fu
 			clear(sums)
 			nodes, vals := byNode.Row(c)
 			for p, j := range nodes {
-				weight := float64(w[j])
+				sums[j] = float64(w[j])
 				if vals != nil {
-					weight *= float64(vals[p])
+					sums[j] *= float64(vals[p])
 				}
-				through(sums, int(j), weight)
 			}
+			through(sums)
 			x.AddSums(right.RawRowView(c), sums)
 		}
 	})

@@ -37,13 +37,13 @@ func TestSection5TablesOfFeatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		factored := features.Factor(x, pre)
-		got, err := fitter.Features(onT, factored)
+		factored, count := features.Factor(x, pre), rapid.IntRange(1, 4).Draw(t, "K")
+		got, err := fitter.Features(onT, factored, count)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := reference.RidgeTables(adj, m, reference.SGCTables(adj, convert.Matrix(factored.Block(0, d))))
-		if len(got.U) != 2 || got.C == nil {
+		want := reference.RidgeTables(adj, m, reference.HopTables(adj, convert.Matrix(factored.Block(0, d)), count))
+		if len(got.U) != count || got.C == nil {
 			t.Fatalf("%d tables, c %v", len(got.U), got.C)
 		}
 		for hop, u := range got.U {
@@ -54,7 +54,7 @@ func TestSection5TablesOfFeatures(t *testing.T) {
 		if gap := convert.Gap(convert.Matrix(got.C), want.C); gap > 1e-4 {
 			t.Fatalf("c is off by %g", gap)
 		}
-		slow, err := fitter.Fit(infer.FeatureTables(onT, infer.Ready(factored.Block(0, d))))
+		slow, err := fitter.Fit(infer.HopTables(onT, factored.Block(0, d), count))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func BenchmarkFeatures(b *testing.B) {
 	}
 	factored := features.Factor(graph.Features{Sparse: x}, &infer.Preprocess{Kind: infer.None, Scale: 1})
 	for b.Loop() {
-		if _, err := fitter.Features(adj, factored); err != nil {
+		if _, err := fitter.Features(adj, factored, 2); err != nil {
 			b.Fatal(err)
 		}
 	}

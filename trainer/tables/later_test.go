@@ -8,9 +8,11 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 	"rivulet/internal/datatest"
 	"rivulet/internal/reference/convert"
 	"rivulet/trainer/condense"
@@ -25,13 +27,14 @@ var laterModels = []string{"gcn", "sage", "cheby"}
 func drawModel(rng *rand.Rand, name string, d, h, c int) infer.Model {
 	dense := func(r, c int) *graph.Dense { return convert.Dense(convert.Normal(rng, r, c, 1)) }
 	b1, b2 := dense(1, h).Data, dense(1, c).Data
-	switch name {
-	case "gcn":
-		return &infer.GCN{W1: dense(d, h), W2: dense(h, c), B1: b1, B2: b2}
-	case "sage":
-		return &infer.SAGE{Wn1: dense(d, h), Ws1: dense(d, h), Wn2: dense(h, c), Ws2: dense(h, c), B1: b1, B2: b2}
+	layer := func(in, out int, bias []float32) infer.Layer {
+		l := infer.Layer{Neighbours: dense(in, out), Bias: bias}
+		if name != "gcn" {
+			l.Self = dense(in, out)
+		}
+		return l
 	}
-	return &infer.Cheby{W1: []*graph.Dense{dense(d, h), dense(d, h)}, W2: []*graph.Dense{dense(h, c), dense(h, c)}, B1: b1, B2: b2}
+	return infertest.Model(name, 0, 0, layer(d, h, b1), layer(h, c, b2))
 }
 
 // Clusters of one node each lose nothing: the tables are those of T.
@@ -188,11 +191,13 @@ func (w *world) fit(t *testing.T, name string) infer.Model {
 func TestLaterRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	means := &artifact.Means{Operators: map[string]artifact.OperatorMeans{"gcn": {PX: graph.NewDense(1, 4)}}}
-	cheby := drawModel(rng, "cheby", 4, 3, 2).(*infer.Cheby)
-	cheby.W1, cheby.W2 = append(cheby.W1, cheby.W1[0]), append(cheby.W2, cheby.W2[0])
+	cheby := artifacttest.Cheby(rng, artifacttest.Size{Features: 4, Classes: 2}, 3)
+	wide, narrow := infer.Layer{Self: graph.NewDense(4, 3), Bias: make([]float32, 3)}, infer.Layer{Self: graph.NewDense(3, 2), Bias: make([]float32, 2)}
+	deep := infer.Layer{Neighbours: graph.NewDense(4, 4), Bias: make([]float32, 4)}
 	for want, m := range map[string]infer.Model{
-		"model sgc has no tables without the original graph":   &infer.SGC{W: graph.NewDense(4, 2), B: make([]float32, 2)},
-		"model appnp has no tables without the original graph": &infer.APPNP{W1: graph.NewDense(4, 3), W2: graph.NewDense(3, 2), Alpha: 0.1, Hops: 2},
+		"model sgc has no tables without the original graph":   infertest.Model("sgc", 0, 2, wide),
+		"model appnp has no tables without the original graph": infertest.Model("appnp", 0.1, 2, wide, narrow),
+		"model gcn has no tables without the original graph":   infertest.Model("gcn", 0, 0, deep, deep, deep),
 		"no cluster means for model sage":                      drawModel(rng, "sage", 4, 3, 2),
 		"for 7 features, the cluster means are of 4":           drawModel(rng, "gcn", 7, 3, 2),
 		"cheby with K = 3 has no frozen form":                  cheby,

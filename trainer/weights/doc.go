@@ -11,17 +11,17 @@
 // layer's name.
 //
 //	model  layers  tensors of a layer, [out, in] and [out]
-//	sgc    1       weight, bias                      SGConv (lin.weight, lin.bias) or a Linear, K = 2
-//	gcn    2       lin.weight, bias                  GCNConv
-//	sage   2       lin_l.weight, lin_l.bias, lin_r.weight
+//	sgc    1       weight, bias                      SGConv (lin.weight, lin.bias) or a Linear; K is no tensor, 2 unless said otherwise
+//	gcn    2 to 8  lin.weight, bias                  GCNConv
+//	sage   2 to 8  lin_l.weight, lin_l.bias, lin_r.weight
 //	                                                 SAGEConv with the mean
 //	appnp  2       weight, bias                      Linear; α and the number of hops are no tensors
 //	cheby  2       lins.0.weight, lins.1.weight, bias
 //	                                                 ChebConv of K = 2; with lins.2.weight of K = 3
 //
-// A bias that is missing is 0. Two layers stand in the order of the number in their names where that is all in which the
+// A bias that is missing is 0. Layers stand in the order of the number in their names where that is all in which the
 // names differ (conv1, conv2; layers.0, layers.2), else in the one order in which their shapes fit; where that is no order or
-// both, the file is refused. Every tensor must have a place: one that is left over would be part of what the user's model
+// several, the file is refused. Every tensor must have a place: one that is left over would be part of what the user's model
 // computes and of nothing that is served.
 //
 // What a state_dict does not tell is taken to be as PyTorch Geometric has it by default: relu between two layers; GCNConv

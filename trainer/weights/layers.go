@@ -2,7 +2,9 @@ package weights
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,10 +16,13 @@ type parts struct {
 }
 
 // layers are the names of the layers in a state: of all prefixes that come with the first matrix.
-func (s State) layers(p parts) []string {
+func (s State) layers(p parts) []string { return s.prefixes(p.matrices[0]) }
+
+// prefixes are what stands before a tail in the names of matrices.
+func (s State) prefixes(tail string) []string {
 	var found []string
 	for _, name := range s.names() {
-		if layer, ok := layerOf(name, p.matrices[0]); ok && len(s[name].Shape) == 2 {
+		if layer, ok := layerOf(name, tail); ok && len(s[name].Shape) == 2 {
 			found = append(found, layer)
 		}
 	}
@@ -44,57 +49,77 @@ func tensor(layer, tail string) string {
 // order puts layers one after the other, the first reading the features: by the number in which their names differ, else
 // by the shapes.
 func (s State) order(layers []string, p parts, features, classes int) ([]string, error) {
-	if len(layers) < 2 {
-		return layers, nil
-	}
-	if sorted, ok := byNumber(layers[0], layers[1]); ok {
+	if sorted, ok := byNumber(layers); ok {
 		return sorted, nil
 	}
-	var fitting [][]string
-	for _, try := range [][]string{{layers[0], layers[1]}, {layers[1], layers[0]}} {
-		first, second := s[tensor(try[0], p.matrices[0])].Shape, s[tensor(try[1], p.matrices[0])].Shape
-		if first[1] == features && first[0] == second[1] && second[0] == classes {
-			fitting = append(fitting, try)
+	fitting := s.chains(layers, p, features, classes)
+	if len(fitting) == 1 {
+		return fitting[0], nil
+	}
+	reason := "fit in no order"
+	if len(fitting) > 1 {
+		reason = "fit in more than one order"
+	}
+	names := make([]string, len(layers))
+	for k, layer := range layers {
+		names[k] = tensor(layer, p.matrices[0])
+	}
+	return nil, fmt.Errorf("which of %s is the first layer: their names do not say, and for %d features and %d classes they %s",
+		s.list(names), features, classes, reason)
+}
+
+// chains are the orders of layers in which each reads as many columns as the one before it gives.
+func (s State) chains(layers []string, p parts, in, classes int) (orders [][]string) {
+	for k, layer := range layers {
+		shape, rest := s[tensor(layer, p.matrices[0])].Shape, slices.Delete(slices.Clone(layers), k, k+1)
+		switch {
+		case shape[1] != in:
+		case len(rest) == 0 && shape[0] == classes:
+			orders = append(orders, []string{layer})
+		default:
+			for _, order := range s.chains(rest, p, shape[0], classes) {
+				orders = append(orders, append([]string{layer}, order...))
+			}
 		}
 	}
-	if len(fitting) != 1 {
-		reason := "fit in neither order"
-		if len(fitting) == 2 {
-			reason = "fit in both orders"
-		}
-		return nil, fmt.Errorf("which of %s is the first layer: their names do not say, and for %d features and %d classes they %s",
-			s.list([]string{tensor(layers[0], p.matrices[0]), tensor(layers[1], p.matrices[0])}), features, classes, reason)
-	}
-	return fitting[0], nil
+	return orders
 }
 
 var digits = regexp.MustCompile(`\d+`)
 
-// byNumber sorts two names that are the same but for one number.
-func byNumber(a, b string) (sorted []string, ok bool) {
-	if digits.ReplaceAllString(a, "#") != digits.ReplaceAllString(b, "#") {
-		return nil, false
-	}
-	numbersA, numbersB := digits.FindAllString(a, -1), digits.FindAllString(b, -1)
-	at := -1
-	for k := range numbersA {
-		if numbersA[k] != numbersB[k] {
-			if at >= 0 {
+// byNumber sorts names that are the same but for one number, which is another in each.
+func byNumber(names []string) (sorted []string, ok bool) {
+	at := map[int]string{}
+	place := -1 // of that number among those of a name
+	for _, name := range names {
+		numbers, first := digits.FindAllString(name, -1), digits.FindAllString(names[0], -1)
+		if digits.ReplaceAllString(name, "#") != digits.ReplaceAllString(names[0], "#") {
+			return nil, false
+		}
+		for k := range numbers {
+			if numbers[k] != first[k] && place >= 0 && place != k {
 				return nil, false
 			}
-			at = k
+			if numbers[k] != first[k] {
+				place = k
+			}
 		}
 	}
-	if at < 0 {
-		return nil, false
+	for _, name := range names {
+		if len(names) == 1 {
+			return names, true
+		}
+		if place < 0 {
+			return nil, false
+		}
+		number, err := strconv.Atoi(digits.FindAllString(name, -1)[place])
+		if _, twice := at[number]; err != nil || twice { // beyond an int, or 1 and 01
+			return nil, false
+		}
+		at[number] = name
 	}
-	numberA, errA := strconv.Atoi(numbersA[at])
-	numberB, errB := strconv.Atoi(numbersB[at])
-	if errA != nil || errB != nil || numberA == numberB { // beyond an int, or 1 and 01
-		return nil, false
+	for _, number := range slices.Sorted(maps.Keys(at)) {
+		sorted = append(sorted, at[number])
 	}
-	if numberA < numberB {
-		return []string{a, b}, true
-	}
-	return []string{b, a}, true
+	return sorted, true
 }

@@ -1,10 +1,10 @@
 package weights
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"rivulet/graph"
 	"rivulet/infer"
@@ -13,8 +13,8 @@ import (
 // Wanted is what the data ask of a model, and what a state_dict does not hold.
 type Wanted struct {
 	Features, Classes int     // d and C
-	Alpha             float32 // α of APPNP
-	Hops              int     // of APPNP
+	Alpha             float32 // α of a model that has it; 0: its default
+	Hops              int     // K of a model that has it; 0: its default
 }
 
 // Imported is a model with where its weights come from.
@@ -29,66 +29,31 @@ type Source struct {
 	Tensor string // of the file; empty: a bias that is missing, which is 0
 }
 
-// architecture is how one model of package infer is written down in a state_dict.
-type architecture struct {
-	layers int
-	parts  func(s State) (parts, error)
-	param  func(layer int, tail string) string // the name of a parameter in package infer
-}
-
-var architectures = map[string]architecture{
-	"sgc": {1, always("bias", "weight"), func(_ int, tail string) string { return "lin." + tail }},
-	"gcn": {2, always("bias", "lin.weight"), numbered("convs")},
-	"sage": {2, func(s State) (parts, error) {
-		return parts{matrices: []string{"lin_l.weight", "lin_r.weight"}, bias: "lin_l.bias"}, s.refuseProjection()
-	}, numbered("convs")},
-	"appnp": {2, always("bias", "weight"), numbered("lins")},
-	"cheby": {2, chebyParts, numbered("convs")},
-}
-
-func always(bias string, matrices ...string) func(State) (parts, error) {
-	return func(State) (parts, error) { return parts{matrices: matrices, bias: bias}, nil }
-}
-
-func numbered(list string) func(int, string) string {
-	return func(layer int, tail string) string { return list + "." + strconv.Itoa(layer) + "." + tail }
-}
-
-// refuseProjection finds SAGEConv's variants that have tensors of their own, or lack one.
-func (s State) refuseProjection() error {
-	for _, name := range s.names() {
-		layer, ok := layerOf(name, "lin_l.weight")
-		if !ok {
-			continue
-		}
-		if own := tensor(layer, "lin.weight"); s.has(own) {
-			return fmt.Errorf("tensor %s %v belongs to a SAGEConv with project=True, which is not served", own, s[own].Shape)
-		}
-		if own := tensor(layer, "lin_r.weight"); !s.has(own) {
-			return fmt.Errorf("tensor %s is missing: a SAGEConv with root_weight=False is not served", own)
+// partsOf are the tensors of a layer. A matrix that layers may lack is one of theirs where any has it.
+func (s State) partsOf(a *infer.Architecture) (parts, error) {
+	p := parts{}
+	for _, t := range a.Tensors {
+		switch {
+		case t.Bias:
+			p.bias = t.Tail
+		case !t.Optional || len(s.prefixes(t.Tail)) > 0:
+			p.matrices = append(p.matrices, t.Tail)
 		}
 	}
-	return nil
-}
-
-// chebyParts reads K from the number of matrices of a layer.
-func chebyParts(s State) (parts, error) {
-	order := 0
-	for _, name := range s.names() {
-		at := strings.LastIndex(name, "lins.")
-		if at < 0 {
-			continue
-		}
-		if k, err := strconv.Atoi(strings.TrimSuffix(name[at+len("lins."):], ".weight")); err == nil {
-			order = max(order, k+1)
+	layers := s.layers(p)
+	for _, tail := range slices.Sorted(maps.Keys(a.Refused)) {
+		for _, layer := range layers {
+			if name := tensor(layer, tail); s.has(name) {
+				return p, fmt.Errorf("tensor %s %v %s", name, s[name].Shape, a.Refused[tail])
+			}
 		}
 	}
-	if order == 1 || order > 3 {
-		return parts{}, fmt.Errorf("a ChebConv of K = %d, want 2 or 3", order)
-	}
-	p := parts{bias: "bias"}
-	for k := range max(order, 2) {
-		p.matrices = append(p.matrices, fmt.Sprintf("lins.%d.weight", k))
+	for _, t := range a.Tensors {
+		for _, layer := range layers {
+			if name := tensor(layer, t.Tail); t.Missing != "" && !s.has(name) {
+				return p, fmt.Errorf("tensor %s is missing: %s", name, t.Missing)
+			}
+		}
 	}
 	return p, nil
 }
@@ -96,62 +61,72 @@ func chebyParts(s State) (parts, error) {
 // Model makes a model of the state. The error names the tensor and, where shapes differ, both of them as PyTorch has them,
 // [out in].
 func (s State) Model(name string, want Wanted) (*Imported, error) {
-	arch, ok := architectures[name]
-	if !ok {
-		return nil, fmt.Errorf("model is %q, want one of %s", name, strings.Join(infer.Names(), ", "))
+	arch, err := infer.Lookup(name)
+	if err != nil {
+		return nil, err
 	}
-	out, err := s.assemble(name, arch, want)
+	out, err := s.assemble(arch, want)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return out, nil
 }
 
-func (s State) assemble(name string, arch architecture, want Wanted) (*Imported, error) {
-	p, err := arch.parts(s)
+func (s State) assemble(arch *infer.Architecture, want Wanted) (*Imported, error) {
+	p, err := s.partsOf(arch)
 	if err != nil {
 		return nil, err
 	}
-	layers := s.layers(p)
-	if len(layers) != arch.layers {
-		return nil, s.wrongNumber(layers, arch.layers, p)
+	names := s.layers(p)
+	if len(names) < arch.Fewest || len(names) > arch.Most {
+		return nil, s.wrongNumber(names, arch, p)
 	}
-	if layers, err = s.order(layers, p, want.Features, want.Classes); err != nil {
+	if names, err = s.order(names, p, want.Features, want.Classes); err != nil {
 		return nil, err
 	}
-	if err := s.refuseExtra(layers, p); err != nil {
+	if err := s.refuseExtra(names, p); err != nil {
 		return nil, err
 	}
-	widths := []int{want.Features, want.Classes} // what each layer reads, and what the last one gives
-	if arch.layers == 2 {
-		widths = []int{want.Features, s[tensor(layers[0], p.matrices[0])].Shape[0], want.Classes}
-	}
-	out := &Imported{}
+	out, width := &Imported{}, want.Features
 	var params []infer.Param
-	for k, layer := range layers {
-		of, from, err := s.layer(layer, p, widths[k], widths[k+1], want)
-		if err != nil {
-			return nil, err
+	for k, name := range names {
+		next := want.Classes // what a layer gives
+		if k+1 < len(names) {
+			next = s[tensor(name, p.matrices[0])].Shape[0]
 		}
-		for i := range of {
-			of[i].Name = arch.param(k, of[i].Name)
-			from[i].Param = of[i].Name
+		for _, t := range arch.Tensors {
+			if !t.Bias && !slices.Contains(p.matrices, t.Tail) {
+				continue
+			}
+			value, from, err := s.weight(tensor(name, t.Tail), t.Bias, width, next, want)
+			if err != nil {
+				return nil, err
+			}
+			param := arch.Tensor(k, t)
+			params, out.Sources = append(params, infer.Param{Name: param, Value: value}), append(out.Sources, Source{param, from})
 		}
-		params, out.Sources = append(params, of...), append(out.Sources, from...)
+		width = next
 	}
-	if name == "appnp" {
-		params = append(params, scalar("alpha", want.Alpha), scalar("hops", float32(want.Hops)))
-	}
-	out.Model, err = infer.Build(name, params)
+	alpha, hops := cmp.Or(want.Alpha, arch.Alpha), cmp.Or(want.Hops, arch.Hops)
+	out.Model, err = infer.Build(arch.Name, arch.Scalars(params, alpha, hops))
 	return out, err
 }
 
-func scalar(name string, v float32) infer.Param {
-	return infer.Param{Name: name, Value: &graph.Dense{Rows: 1, Cols: 1, Data: []float32{v}}}
+// weight is a tensor of a layer from in columns to out, a matrix transposed. A bias that is missing is 0 and comes from nowhere.
+func (s State) weight(name string, bias bool, in, out int, want Wanted) (value *graph.Dense, from string, err error) {
+	switch {
+	case !bias:
+		values, err := s.shaped(name, want, out, in)
+		return transposed(values, out, in), name, err
+	case !s.has(name):
+		return graph.NewDense(1, out), "", nil
+	}
+	values, err := s.shaped(name, want, out)
+	return &graph.Dense{Rows: 1, Cols: out, Data: slices.Clone(values)}, name, err
 }
 
 // wrongNumber says what was found instead of the layers of a model.
-func (s State) wrongNumber(found []string, want int, p parts) error {
+func (s State) wrongNumber(found []string, a *infer.Architecture, p parts) error {
 	if len(found) == 0 {
 		return fmt.Errorf("no matrix whose name ends in %s; the file has %s", p.matrices[0], s.list(s.names()))
 	}
@@ -159,7 +134,11 @@ func (s State) wrongNumber(found []string, want int, p parts) error {
 	for k, layer := range found {
 		names[k] = tensor(layer, p.matrices[0])
 	}
-	return fmt.Errorf("layers by %s: %d (%s), want %d", p.matrices[0], len(found), s.list(names), want)
+	want := fmt.Sprint(a.Fewest)
+	if a.Most > a.Fewest {
+		want += fmt.Sprintf(" to %d", a.Most)
+	}
+	return fmt.Errorf("layers by %s: %d (%s), want %s", p.matrices[0], len(found), s.list(names), want)
 }
 
 // refuseExtra names the tensors that have no place in the model.
@@ -178,33 +157,6 @@ func (s State) refuseExtra(layers []string, p parts) error {
 	return nil
 }
 
-// layer are the tensors of a layer from in columns to out, by their tails, transposed.
-func (s State) layer(layer string, p parts, in, out int, want Wanted) ([]infer.Param, []Source, error) {
-	var params []infer.Param
-	var sources []Source
-	for _, tail := range p.matrices {
-		name := tensor(layer, tail)
-		values, err := s.shaped(name, want, out, in)
-		if err != nil {
-			return nil, nil, err
-		}
-		params = append(params, infer.Param{Name: tail, Value: transposed(values, out, in)})
-		sources = append(sources, Source{Tensor: name})
-	}
-	bias, name := make([]float32, out), tensor(layer, p.bias)
-	if s.has(name) {
-		values, err := s.shaped(name, want, out)
-		if err != nil {
-			return nil, nil, err
-		}
-		copy(bias, values)
-	} else {
-		name = ""
-	}
-	params = append(params, infer.Param{Name: p.bias, Value: &graph.Dense{Rows: 1, Cols: out, Data: bias}})
-	return params, append(sources, Source{Tensor: name}), nil
-}
-
 // shaped are the values of a tensor of floating-point numbers of a shape.
 func (s State) shaped(name string, want Wanted, shape ...int) ([]float32, error) {
 	a, ok := s[name]
@@ -221,6 +173,9 @@ func (s State) shaped(name string, want Wanted, shape ...int) ([]float32, error)
 
 // transposed makes PyTorch's [out, in] a matrix of in×out, for y = x W + b.
 func transposed(values []float32, out, in int) *graph.Dense {
+	if values == nil {
+		return nil
+	}
 	w := graph.NewDense(in, out)
 	for o := range out {
 		for i := range in {

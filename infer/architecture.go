@@ -1,0 +1,166 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"rivulet/graph"
+)
+
+// Architecture is how a family of models computes, as a value: the way messages are scaled, the layers and the names of their
+// weights, and what follows the layers. Everything that a model does, here and in the trainer, is derived from it. A new model is
+// a file with such a value, and a place in the list [Architectures].
+//
+// Layers are of one of two kinds. Layers that read neighbours (a tensor has a share in [Layer.Neighbours]) propagate themselves,
+// with a relu between two of them:
+//
+//	h⁰ = x    h^l = relu(P h^{l−1} Wn + h^{l−1} Ws + b)    logits = P h^{L−1} Wn + h^{L−1} Ws + b
+//
+// Layers that do not are a perceptron, whose answers z are propagated Hops times: by Mix, with the bias of the last layer added
+// at the end, or where Mix is nil by a restart, with the bias in z:
+//
+//	logits = Σ_t w_t P^t z + b, w = Mix(α, K)        z^{t+1} = (1−α) P z^t + α z⁰, z⁰ = z + b, logits = z^K
+type Architecture struct {
+	Name     string
+	Operator *Operator
+	Prefix   string   // of the tensors of a layer; a %d in it is the layer's number
+	Tensors  []Tensor // of a layer, in the order of [Network.Params]
+	// Fewest and Most are the numbers of layers that a model may have.
+	Fewest, Most int
+	// Mix returns the weights w_0 … w_K of the hops; nil: no Mix.
+	Mix func(alpha float32, hops int) []float32
+	// Alpha and Hops are the defaults of α and K; 0: the model has none. They are the 1×1 tensors alpha and hops, so that the
+	// weights are the whole model; where Implied says so, hops is left out while it has its default.
+	Alpha   float32
+	Hops    int
+	Implied bool
+	// Refused are tensors of PyTorch Geometric's variants of a layer that are not served, with the reason, by tail.
+	Refused map[string]string
+}
+
+// Tensor is one weight of a layer: a matrix, with its shares in the matrices of [Layer], or the bias.
+type Tensor struct {
+	Tail                  string // what follows the prefix
+	Bias                  bool
+	Neighbours, Self, Far float32
+	Optional              bool   // either all layers have it or none
+	Missing               string // why a state_dict without it is refused, if that is worth telling
+}
+
+// Layer are the weights of a layer, P being the operator and [Layer.Far] nil in all but Chebyshev polynomials of degree 2:
+//
+//	P(x Neighbours + P(x Far)) + x Self + Bias
+type Layer struct {
+	Neighbours, Self, Far *graph.Dense // in×out; nil: none
+	Bias                  []float32    // out
+}
+
+// Width is the number of columns that a layer gives.
+func (l *Layer) Width() int { return len(l.Bias) }
+
+// architectures is the list of models; each is in a file of its own.
+var architectures = []*Architecture{appnp, cheby, gcn, sage, sgc, ssgc}
+
+// Architectures are the known ones, in the order of their names.
+func Architectures() []*Architecture { return slices.Clone(architectures) }
+
+// Names are those of the known architectures, in order.
+func Names() []string {
+	names := make([]string, len(architectures))
+	for k, a := range architectures {
+		names[k] = a.Name
+	}
+	return names
+}
+
+// Convolving are the names of the architectures whose layers read neighbours, in order. Those of two layers can be made frozen by
+// cluster means (docs/algorithm.md, section 5, last part).
+func Convolving() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.Convolves() })
+}
+
+// Lookup returns the architecture of a name; the error lists the names.
+func Lookup(name string) (*Architecture, error) {
+	for _, a := range architectures {
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	return nil, fmt.Errorf("model %q is not known, only %s", name, strings.Join(Names(), ", "))
+}
+
+// Operators are those of the architectures whose layers read neighbours, in the order of their names.
+func Operators() []*Operator {
+	var out []*Operator
+	for _, a := range architectures {
+		if a.Convolves() && !slices.Contains(out, a.Operator) {
+			out = append(out, a.Operator)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Operator) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Convolves reports whether the layers read neighbours.
+func (a *Architecture) Convolves() bool {
+	return slices.ContainsFunc(a.Tensors, func(t Tensor) bool { return t.Neighbours != 0 })
+}
+
+// Linear reports whether the logits are linear in the features, so that the fit is convex.
+func (a *Architecture) Linear() bool { return a.Mix != nil && a.Most == 1 }
+
+// Tensor is the name of a tensor of a layer.
+func (a *Architecture) Tensor(layer int, t Tensor) string {
+	return strings.ReplaceAll(a.Prefix, "%d", fmt.Sprint(layer)) + t.Tail
+}
+
+// Operator is how a hop passes messages in a graph with weights B: what node i gets of messages z is
+//
+//	out_i (Σ_k B_ik in_k z_k [+ in_i z_i])        […] where there are self-loops
+//
+// with in and out functions of the degree, the sum of a node's edge weights without self-loop.
+type Operator struct {
+	Name   string // under which artifacts keep cluster means of it
+	Scales func(degree float64) (in, out float64)
+	Loops  bool
+}
+
+// normalised is Â = D̃^-½ (B+I) D̃^-½ with D̃ = degree + 1: SGC, GCN, APPNP, LP and EP.
+var normalised = &Operator{Name: "gcn", Loops: true, Scales: func(degree float64) (in, out float64) {
+	inv := 1 / math.Sqrt(1+degree)
+	return inv, inv
+}}
+
+// mean is the mean of the neighbours, weighted where edges are: GraphSAGE.
+var mean = &Operator{Name: "sage", Scales: func(degree float64) (in, out float64) {
+	if degree <= 0 {
+		return 1, 0
+	}
+	return 1, 1 / degree
+}}
+
+// symmetric is D^-½ B D^-½: Cheby.
+var symmetric = &Operator{Name: "cheby", Scales: func(degree float64) (in, out float64) {
+	if degree <= 0 {
+		return 0, 0
+	}
+	inv := 1 / math.Sqrt(degree)
+	return inv, inv
+}}
+
+// at are the scales of a degree in single precision.
+func (o *Operator) at(degree float64) (in, out float32) {
+	wideIn, wideOut := o.Scales(degree)
+	return float32(wideIn), float32(wideOut)
+}
+
+// All are the scales of degrees, each with extra more.
+func (o *Operator) All(degrees []float32, extra float64) (in, out []float32) {
+	in, out = make([]float32, len(degrees)), make([]float32, len(degrees))
+	for i, d := range degrees {
+		in[i], out[i] = o.at(float64(d) + extra)
+	}
+	return in, out
+}

@@ -1,0 +1,377 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"rivulet/graph"
+)
+
+// mixture is a model of one layer whose answers z = xW are propagated K hops and mixed: logits = Σ_t w_t Â^t z + b. SGC is the last
+// hop alone.
+type mixture struct {
+	net     *Network
+	w       *graph.Dense // d×C
+	bias    []float32    // C
+	weights []float32    // w_0 … w_K; nil: the last hop alone
+}
+
+func newMixture(m *Network) *mixture {
+	out := &mixture{net: m, w: m.Layers[0].Self, bias: m.Layers[0].Bias, weights: m.Architecture.Mix(m.Alpha, m.Hops)}
+	for _, w := range out.weights[:m.Hops] {
+		if w != 0 {
+			return out
+		}
+	}
+	out.weights = nil
+	return out
+}
+
+func (m *mixture) tables(adj *graph.CSR, x Inputs) *Tables {
+	return HopTables(adj, x.Project(m.w), m.net.Hops)
+}
+
+// HopTables are the tables of K hops of Â for any Z = XW (m×C), with D_j the degree of j including its self-loop, n_j = (D_j+1)^-½
+// and Z^t = Â^t Z on the graph alone (docs/algorithm.md, section 2):
+//
+//	Z̃⁰ = Z    Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)    u_t = n Z̃^t, t = 0 … K−1    c = n², n⁴, … (at least the first)
+func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
+	checkGraph(adj, z.Rows, "features")
+	n := adj.Rows
+	t := &Tables{C: graph.NewDense(n, max(1, hops-1))}
+	inv, met := make([]float32, n), make([]float32, n) // D^-½ and n
+	for j, deg := range adj.RowSums() {
+		inv[j], met[j] = float32(1/math.Sqrt(1+float64(deg))), float32(1/math.Sqrt(2+float64(deg)))
+		powers(t.C.Row(j), 1/(2+float64(deg)))
+	}
+	t.U = append(t.U, scaled(met, z))
+	for hop := 1; hop < hops; hop++ {
+		own := scaled(inv, z)
+		u, before := graph.Mul(adj, own), t.U[hop-1]
+		if hop+1 < hops {
+			z = u.Clone()
+			for j := range n {
+				row := z.Row(j)
+				graph.Add(row, own.Row(j))
+				for k := range row {
+					row[k] *= inv[j]
+				}
+			}
+		}
+		for j := range n {
+			row := u.Row(j)
+			graph.Add(row, before.Row(j))
+			for k := range row {
+				row[k] *= t.C.Row(j)[0]
+			}
+		}
+		t.U = append(t.U, u)
+	}
+	return t
+}
+
+// powers sets c to v, v², ….
+func powers(c []float32, v float64) {
+	power := v
+	for k := range c {
+		c[k] = float32(power)
+		power *= v
+	}
+}
+
+func (m *mixture) frozen(t *Tables, pre *Preprocess) Deployment {
+	return newFrozenMixture(m.net.Name(), t, pre.Fold(m.w), m.bias, m.net.Hops, m.weights)
+}
+
+func newFrozenMixture(name string, t *Tables, project *Projection, bias []float32, hops int, weights []float32) *frozenMixture {
+	fits := len(t.U) == hops && hasShape(t.C, t.Nodes(), max(1, hops-1))
+	for _, u := range t.U {
+		fits = fits && hasShape(u, t.Nodes(), len(bias))
+	}
+	if !fits {
+		panic(fmt.Sprintf("infer: %s of %d classes and %d hops on %s, wants as many tables u m×C and c m×%d", name, len(bias), hops,
+			t.shapes(), max(1, hops-1)))
+	}
+	return &frozenMixture{project: project, bias: bias, hops: hops, weights: weights, tables: beside(t.U[0], slices.Concat(t.U[1:], []*graph.Dense{t.C})...).Aligned()}
+}
+
+type frozenMixture struct {
+	project *Projection
+	bias    []float32
+	hops    int
+	weights []float32    // nil: the last hop alone
+	tables  *graph.Dense // u_0, …, c and what aligns it, side by side, so that a neighbour is one stretch of memory
+}
+
+func (f *frozenMixture) Nodes() int { return f.tables.Rows }
+
+// Logits computes, with q = diag(D_i^-½), h⁰ = z and c^m the columns of c,
+//
+//	h^{t+1} = q(a·u_t + q h^t + ã(q h^t)) + q² Σ_{m=1…t} (a·c^m)∘h^{t−m}    logits = Σ_t w_t h^t + b
+func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
+	b.check(f.Nodes())
+	n, classes := b.Len(), len(f.bias)
+	z, q := f.project.Apply(b.X), b.invSqrtDegrees()
+	out := graph.NewDense(n, classes)
+	work := b.stored()*f.tables.Cols + (4*n+edges(b.Adj))*classes
+	if b.Adj == nil { // nobody else reads an arrival's hops
+		graph.ParallelRows(n, work, func(lo, hi int) {
+			m, sum := mixing{frozenMixture: f, kept: make([]float32, f.room())}, make([]float32, classes)
+			b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
+				m.q, m.z, m.out = q[i], z.Row(i), out.Row(i)
+				spreadRow(sum, nil, q, z, 0, i)
+				m.begin(read, sum)
+				for t := 1; t < f.hops; t++ {
+					for k, v := range m.kept[(t-1)*classes : t*classes] {
+						sum[k] = m.q * v
+					}
+					m.step(t, sum)
+				}
+				m.end()
+			})
+		})
+		return out
+	}
+	hops := graph.NewDense(n, f.room())
+	for t := range f.hops {
+		graph.ParallelRows(n, work, func(lo, hi int) {
+			m, sum := mixing{frozenMixture: f}, make([]float32, classes)
+			each := func(i int, read []float32) {
+				m.q, m.z, m.kept, m.out = q[i], z.Row(i), hops.Row(i), out.Row(i)
+				if t == 0 {
+					spreadRow(sum, b.Adj, q, z, 0, i)
+					m.begin(read, sum)
+				} else {
+					spreadRow(sum, b.Adj, q, hops, (t-1)*classes, i)
+					m.step(t, sum)
+				}
+				if t+1 == f.hops {
+					m.end()
+				}
+			}
+			if t == 0 {
+				b.eachRead(lo, hi, f.tables, f.tables.Cols, each)
+				return
+			}
+			for i := lo; i < hi; i++ {
+				each(i, nil)
+			}
+		})
+	}
+	return out
+}
+
+// room is how many numbers are kept of an arrival on its way: h^1 … h^{K−1}, and a·c but for its last column, of which nothing is
+// read after begin.
+func (f *frozenMixture) room() int { return (f.hops-1)*len(f.bias) + max(0, f.hops-2) }
+
+// mixing is one arrival on its way through the hops.
+type mixing struct {
+	*frozenMixture
+	q            float32
+	z, kept, out []float32 // h⁰; h^1 … and a·c; h^K
+}
+
+// hop is h^t, t ≥ 1.
+func (m *mixing) hop(t int) []float32 {
+	if t == m.hops {
+		return m.out
+	}
+	return m.kept[(t-1)*len(m.bias) : t*len(m.bias)]
+}
+
+// begin sets h^1 and what later hops read of the tables and of h⁰; sum is z's spread. The bias is in the last hop where that is
+// all that is wanted. It and step are most of what an SGC takes, so that they go over a row as seldom as can be.
+func (m *mixing) begin(read, sum []float32) {
+	classes, last, q := len(m.bias), m.hops, m.q
+	h, u := m.hop(1), read[:classes]
+	for k, v := range sum {
+		h[k] = q * (u[k] + v)
+	}
+	for t := 2; t <= last; t++ {
+		h, u, back := m.hop(t), read[(t-1)*classes:t*classes], q*q*read[last*classes+t-2]
+		z := m.z[:len(u)]
+		if t == last && m.weights == nil {
+			bias := m.bias[:len(u)]
+			for k, v := range u {
+				h[k] = float32(q*v) + float32(back*z[k]) + bias[k]
+			}
+			continue
+		}
+		for k, v := range u {
+			h[k] = float32(q*v) + float32(back*z[k])
+		}
+	}
+	if last == 1 && m.weights == nil {
+		graph.Add(h, m.bias)
+	}
+	if last > 2 {
+		copy(m.kept[(last-1)*classes:], read[last*classes:])
+	}
+}
+
+// step completes h^{t+1}; sum is the spread of h^t.
+func (m *mixing) step(t int, sum []float32) {
+	h := m.hop(t + 1)
+	for k, v := range sum {
+		h[k] += float32(m.q * v)
+	}
+	for way := 1; way < t; way++ { // way = t is h⁰'s, in begin
+		graph.Axpy(h, m.q*m.q*m.kept[(m.hops-1)*len(m.bias)+way-1], m.hop(t-way))
+	}
+}
+
+// end mixes the hops.
+func (m *mixing) end() {
+	if m.weights == nil {
+		return
+	}
+	last := m.hops
+	for k, v := range m.out {
+		m.out[k] = m.weights[last]*v + m.weights[0]*m.z[k] + m.bias[k]
+	}
+	for t := 1; t < last; t++ {
+		graph.Axpy(m.out, m.weights[t], m.hop(t))
+	}
+}
+
+// edges is the number of stored entries, 0 of none.
+func edges(adj *graph.CSR) int {
+	if adj == nil {
+		return 0
+	}
+	return adj.NNZ()
+}
+
+// spread sets dst = qz + ã(qz): what an arrival gets from itself and from the batch, before its own q.
+func spread(dst *graph.Dense, adj *graph.CSR, q []float32, z *graph.Dense) {
+	for i := range dst.Rows {
+		spreadRow(dst.Row(i), adj, q, z, 0, i)
+	}
+}
+
+// spreadRow is row i of spread, of the columns of z from at on.
+func spreadRow(out []float32, adj *graph.CSR, q []float32, z *graph.Dense, at, i int) {
+	own := z.Row(i)[at:]
+	for k := range out {
+		out[k] = q[i] * own[k]
+	}
+	if adj == nil {
+		return
+	}
+	cols, _ := adj.Row(i)
+	for _, j := range cols {
+		graph.Axpy(out, q[j], z.Row(int(j))[at:])
+	}
+}
+
+// ArrivedTables are, with n_i = (D_i+1)^-½ and h^t the arrival's own hops of Logits,
+//
+//	z̃⁰ = z    z̃^{t+1} = n(a·u_t + ã(q h^t) + q Σ_{m=1…t} (a·c^m)∘h^{t−m} + n z̃^t)    u_t = n z̃^t    c = n², n⁴, …
+func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
+	b.check(f.Nodes())
+	z, read, q := f.project.Apply(b.X), b.read(f.tables), b.invSqrtDegrees()
+	n, classes := b.Len(), len(f.bias)
+	t := &Tables{C: graph.NewDense(n, max(1, f.hops-1))}
+	met := make([]float32, n)
+	for i := range n {
+		d := 2 + float64(b.degree(i)) // D_i + 1
+		powers(t.C.Row(i), 1/d)
+		met[i] = float32(1 / math.Sqrt(d))
+	}
+	t.U = append(t.U, scaled(met, z))
+	h := []*graph.Dense{z} // h^0 …
+	for hop := 1; hop < f.hops; hop++ {
+		u := graph.NewDense(n, classes)
+		var next *graph.Dense
+		if hop+1 < f.hops {
+			next = graph.NewDense(n, classes)
+		}
+		for i := range n {
+			got := read.Row(i)
+			sum := u.Row(i)
+			b.gather(sum, i, q, h[hop-1])
+			for k := range sum {
+				sum[k] += got[(hop-1)*classes+k]
+			}
+			for way := 1; way < hop; way++ {
+				graph.Axpy(sum, q[i]*got[f.hops*classes+way-1], h[hop-1-way].Row(i))
+			}
+			if next != nil {
+				for k, own := range h[hop-1].Row(i) {
+					next.Row(i)[k] = q[i] * (sum[k] + q[i]*own)
+				}
+			}
+			scale := t.C.Row(i)[0]
+			for k, own := range t.U[hop-1].Row(i) {
+				sum[k] = (sum[k] + own) * scale
+			}
+		}
+		t.U, h = append(t.U, u), append(h, next)
+	}
+	return t
+}
+
+// jointMixture is the rows of Σ_t w_t Â(𝔸)^t [Z; z] + b.
+type jointMixture struct {
+	*mixture
+	host    *host
+	project *Projection
+	z       *graph.Dense // m×C
+	raw     *Projection  // pre(x) itself, for embeddings
+	x       func() *graph.Dense
+}
+
+func (m *mixture) joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm {
+	z := x.Project(m.w)
+	checkGraph(adj, z.Rows, "features")
+	return &jointMixture{mixture: m, host: newHost(adj, normalised), project: pre.Fold(m.w), z: z,
+		raw: pre.Identity(m.net.Features()), x: sync.OnceValue(x.Matrix)}
+}
+
+func (j *jointMixture) Nodes() int { return j.host.adj.Rows }
+
+// run returns both blocks of Σ_t w_t Â(𝔸)^t [zg; zb] by Horner's rule, the graph's rows only where they are wanted.
+func (j *jointMixture) run(b *Batch, zg, zb *graph.Dense, wanted, nearOnly bool) (nodes, arrivals *graph.Dense) {
+	joint, width, weights := j.host.join(b), zg.Cols, j.net.Architecture.Mix(j.net.Alpha, j.net.Hops)
+	nearOnly = nearOnly && j.weights == nil && j.net.Hops > 1
+	nodes, arrivals = times(weights[j.net.Hops], zg), times(weights[j.net.Hops], zb)
+	for t := j.net.Hops - 1; t >= 0; t-- {
+		var next *graph.Dense
+		if t > 0 || wanted {
+			next = mixed(joint.nodes(nearOnly && t == 1, width, nodes, arrivals), weights[t], zg)
+		}
+		nodes, arrivals = next, mixed(joint.arrivals(width, nodes, nearOnly && t == 0, arrivals), weights[t], zb)
+	}
+	return nodes, arrivals
+}
+
+// mixed adds w·z to a block.
+func mixed(block *graph.Dense, w float32, z *graph.Dense) *graph.Dense {
+	if w != 0 {
+		graph.Axpy(block.Data, w, z.Data)
+	}
+	return block
+}
+
+func (j *jointMixture) logits(b *Batch, nearOnly bool) *graph.Dense {
+	b.check(j.Nodes())
+	_, arrivals := j.run(b, j.z, j.project.Apply(b.X), false, nearOnly)
+	return addRow(arrivals, j.bias)
+}
+
+func (j *jointMixture) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
+	b.check(j.Nodes())
+	nodes, arrivals = j.run(b, j.z, j.project.Apply(b.X), true, false)
+	return addRow(nodes, j.bias), addRow(arrivals, j.bias)
+}
+
+// Embeddings returns what the weights are applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of the graph dense, and
+// it stays in memory.
+func (j *jointMixture) Embeddings(b *Batch) *graph.Dense {
+	b.check(j.Nodes())
+	_, arrivals := j.run(b, j.x(), j.raw.Apply(b.X), false, true)
+	return arrivals
+}

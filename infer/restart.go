@@ -1,0 +1,192 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+
+	"rivulet/graph"
+)
+
+// restart is a perceptron of two layers whose answers are spread by personalised PageRank: APPNP.
+type restart struct {
+	net    *Network
+	w1, w2 *graph.Dense // d×h, h×C
+	b1, b2 []float32    // h, C
+}
+
+func newRestart(m *Network) *restart {
+	first, second := m.Layers[0], m.Layers[1]
+	return &restart{m, first.Self, second.Self, first.Bias, second.Bias}
+}
+
+// hidden makes relu(x W1 + b1) of x W1, in its memory.
+func (p *restart) hidden(xw *graph.Dense) *graph.Dense {
+	addRow(xw, p.b1)
+	relu(xw.Data)
+	return xw
+}
+
+func relu(x []float32) {
+	for k, v := range x {
+		x[k] = max(v, 0)
+	}
+}
+
+// answers makes z⁰ = relu(x W1 + b1) W2 + b2 of x W1, overwriting it.
+func (p *restart) answers(xw *graph.Dense) *graph.Dense {
+	return addRow(graph.MulDense(p.hidden(xw), p.w2), p.b2)
+}
+
+// tables are, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone (docs/algorithm.md, section 2),
+//
+//	z̃⁰ = z⁰    z̃^{t+1}_j = (1−α)n_j(Σ_k B_jk z^t_k/√D_k + n_j z̃^t_j) + αz⁰_j    u_t = n z̃^t    c = 1/(D_j+1)
+func (p *restart) tables(adj *graph.CSR, x Inputs) *Tables {
+	z := p.answers(x.Project(p.w1))
+	checkGraph(adj, z.Rows, "features")
+	t := restartTables(adj, z, 1-p.net.Alpha, p.net.Hops)
+	t.C = graph.NewDense(adj.Rows, 1)
+	for j, deg := range adj.RowSums() {
+		t.C.Data[j] = float32(1 / (2 + float64(deg)))
+	}
+	return t
+}
+
+func (p *restart) frozen(t *Tables, pre *Preprocess) Deployment {
+	fits := len(t.U) == p.net.Hops && hasShape(t.C, t.Nodes(), 1)
+	for _, u := range t.U {
+		fits = fits && hasShape(u, t.Nodes(), p.net.Classes())
+	}
+	if !fits {
+		panic(fmt.Sprintf("infer: %s of %d classes and %d hops on %s, wants %d tables m×C, c m×1", p.net.Name(), p.net.Classes(), p.net.Hops, t.shapes(), p.net.Hops))
+	}
+	return &frozenRestart{restart: p, project: pre.Fold(p.w1), tables: beside(t.C, t.U...)}
+}
+
+type frozenRestart struct {
+	*restart
+	project *Projection
+	tables  *graph.Dense // m×(1+hops·C): c, u_0, u_1, … side by side
+}
+
+func (f *frozenRestart) Nodes() int { return f.tables.Rows }
+
+// Logits computes, with q = diag(D_i^-½), h⁰ = MLP(x) and h⁻¹ = 0,
+//
+//	h^{t+1} = (1−α)[q(a·u_t + q h^t + ã(q h^t)) + (1−α)q²(a·c)h^{t−1}] + αh⁰
+func (f *frozenRestart) Logits(b *Batch) *graph.Dense {
+	b.check(f.Nodes())
+	w := f.enter(b)
+	for range f.net.Hops {
+		w.step()
+	}
+	return w.h
+}
+
+// walk is a batch on its way through the hops.
+type walk struct {
+	*frozenRestart
+	batch                   *Batch
+	hop                     int          // t
+	first, h, before, spare *graph.Dense // n×C: h⁰, h^t, h^{t−1}, memory
+	read                    *graph.Dense // n×(1+hops·C): a·[c, u_0, …]
+	q                       []float32
+}
+
+func (f *frozenRestart) enter(b *Batch) *walk {
+	first := f.answers(f.project.Apply(b.X))
+	n, classes := b.Len(), len(f.b2)
+	return &walk{frozenRestart: f, batch: b, first: first, h: first.Clone(), before: graph.NewDense(n, classes),
+		spare: graph.NewDense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees()}
+}
+
+// reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its neighbours,
+// (1−α)q²(a·c), and u = a·u_t.
+func (w *walk) reads(i int) (back float32, u []float32) {
+	got, classes := w.read.Row(i), len(w.b2)
+	return (1 - w.net.Alpha) * w.q[i] * w.q[i] * got[0], got[1+w.hop*classes : 1+(w.hop+1)*classes]
+}
+
+func (w *walk) step() {
+	next, keep := w.spare, 1-w.net.Alpha
+	spread(next, w.batch.Adj, w.q, w.h)
+	for i := range next.Rows {
+		back, u := w.reads(i)
+		out, last, own := next.Row(i), w.before.Row(i), w.first.Row(i)
+		for k := range out {
+			out[k] = keep*(w.q[i]*(u[k]+out[k])+back*last[k]) + w.net.Alpha*own[k]
+		}
+	}
+	w.before, w.h, w.spare = w.h, next, w.before
+	w.hop++
+}
+
+// Embeddings are the hidden layer of the perceptron, n×h, which comes before both the classifier and the propagation.
+func (f *frozenRestart) Embeddings(b *Batch) *graph.Dense {
+	b.check(f.Nodes())
+	return f.hidden(f.project.Apply(b.X))
+}
+
+// ArrivedTables are, with n_i = (D_i+1)^-½ and h^t the arrival's own states of [frozenRestart.Logits],
+//
+//	z̃⁰ = h⁰    z̃^{t+1} = (1−α)n(a·u_t + ã(q h^t) + (1−α)q(a·c)h^{t−1} + n z̃^t) + αh⁰    u_t = n z̃^t    c = 1/(D_i+1)
+//
+// What comes back to the arrival through its neighbours belongs to what they send it.
+func (f *frozenRestart) ArrivedTables(b *Batch) *Tables {
+	b.check(f.Nodes())
+	n := b.Len()
+	t := &Tables{C: graph.NewDense(n, 1)}
+	met := make([]float32, n)
+	for i := range met {
+		d := 2 + float64(b.degree(i)) // D_i + 1
+		met[i], t.C.Data[i] = float32(1/math.Sqrt(d)), float32(1/d)
+	}
+	w := f.enter(b)
+	z, sum := w.first.Clone(), make([]float32, len(f.b2)) // z̃^t
+	for range f.net.Hops {
+		t.U = append(t.U, scaled(met, z))
+		for i := range n {
+			clear(sum)
+			b.gather(sum, i, w.q, w.h)
+			back, u := w.reads(i)
+			out, last, own := z.Row(i), w.before.Row(i), w.first.Row(i)
+			for k := range out {
+				received := u[k] + sum[k] + back/w.q[i]*last[k]
+				out[k] = (1-f.net.Alpha)*met[i]*(received+met[i]*out[k]) + f.net.Alpha*own[k]
+			}
+		}
+		w.step()
+	}
+	return t
+}
+
+func (p *restart) joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm {
+	z := p.answers(x.Project(p.w1))
+	checkGraph(adj, z.Rows, "features")
+	return &jointRestart{restart: p, host: newHost(adj, normalised), project: pre.Fold(p.w1), z: z}
+}
+
+type jointRestart struct {
+	*restart
+	host    *host
+	project *Projection
+	z       *graph.Dense // m×C: the graph's nodes' own answers
+}
+
+func (j *jointRestart) Nodes() int { return j.host.adj.Rows }
+
+func (j *jointRestart) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
+	b.check(j.Nodes())
+	return j.host.join(b).restart(j.z, j.answers(j.project.Apply(b.X)), 1-j.net.Alpha, j.net.Hops)
+}
+
+// logits needs all nodes: its hops reach the whole graph.
+func (j *jointRestart) logits(b *Batch, _ bool) *graph.Dense {
+	_, arrivals := j.everywhere(b)
+	return arrivals
+}
+
+// Embeddings are the hidden layer of the perceptron, n×h; the graph has no part in it.
+func (j *jointRestart) Embeddings(b *Batch) *graph.Dense {
+	b.check(j.Nodes())
+	return j.hidden(j.project.Apply(b.X))
+}

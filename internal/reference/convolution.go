@@ -1,0 +1,205 @@
+package reference
+
+// Operator is what a node i gets of messages z in a graph B: Out_i (Σ_k B_ik In_k z_k [+ In_i z_i]), […] with Loops; In and Out are
+// functions of the degree, the sum of a node's weights.
+type Operator struct {
+	In, Out func(degree float64) float64
+	Loops   bool
+}
+
+// Operators of GCN (Â), GraphSAGE (the mean) and Cheby (D^-½ B D^-½).
+var (
+	hatOperator       = Operator{func(d float64) float64 { return invSqrt(d + 1) }, func(d float64) float64 { return invSqrt(d + 1) }, true}
+	meanOperator      = Operator{func(float64) float64 { return 1 }, inverse, false}
+	symmetricOperator = Operator{inverseSqrt, inverseSqrt, false}
+)
+
+// Layer is P h Wn + h Ws + B; a nil Ws is 0.
+type Layer struct {
+	Wn, Ws Matrix
+	B      []float64
+}
+
+// own is h Ws + B.
+func (l Layer) own(h Matrix) Matrix {
+	if l.Ws == nil {
+		return New(len(h), len(l.B)).AddRow(l.B)
+	}
+	return h.Mul(l.Ws).AddRow(l.B)
+}
+
+// Convolution is layers with a relu between two of them.
+type Convolution struct {
+	Operator
+	Layers []Layer
+}
+
+// GCN is layers of Â h Wn + B.
+func GCN(layers ...Layer) Convolution { return Convolution{hatOperator, layers} }
+
+// SAGE is layers of mean(neighbours) Wn + h Ws + B. On a weighted graph the mean is the weighted one; without neighbours it is 0.
+func SAGE(layers ...Layer) Convolution { return Convolution{meanOperator, layers} }
+
+// received is Out(R·u + A·(In z) [+ In z]) of nodes with these degrees: u from the graph's tables, A among themselves.
+func (c Convolution) received(u, among, z Matrix, degree, own []float64) Matrix {
+	sum := u.Plus(1, among.Mul(z.Scale(each(degree, c.In))))
+	if c.Loops {
+		sum = sum.Plus(1, z.Scale(each(own, c.In)))
+	}
+	return sum.Scale(each(own, c.Out))
+}
+
+// On returns the logits of the nodes of a graph by itself, m×C.
+func (c Convolution) On(graph, x Matrix) Matrix {
+	states := c.states(graph, x)
+	return states[len(states)-1]
+}
+
+// Hidden returns the last hidden layer, m×h.
+func (c Convolution) Hidden(graph, x Matrix) Matrix {
+	states := c.states(graph, x)
+	return states[len(states)-2]
+}
+
+// states are x, the hidden layers and the logits.
+func (c Convolution) states(graph, x Matrix) []Matrix {
+	deg, states := graph.RowSums(), []Matrix{x}
+	for k, l := range c.Layers {
+		h := states[k]
+		z := h.Mul(l.Wn)
+		p := c.received(New(len(z), z.Cols()), graph, z, deg, deg).Plus(1, l.own(h))
+		if k+1 < len(c.Layers) {
+			p = p.ReLU()
+		}
+		states = append(states, p)
+	}
+	return states
+}
+
+// Tables are section 2's: u_l = in* h̃^l Wn, c_l = in* out* 1[p̃^l>0] side by side, and in* out* with more than two layers and a Ws; p̃ are Met's,
+// in* and out* are those of one neighbour more.
+func (c Convolution) Tables(graph, x Matrix) Tables {
+	return c.tablesOf(x, c.met(graph, x), graph.RowSums())
+}
+
+func (c Convolution) tablesOf(x Matrix, met []Matrix, degree []float64) Tables {
+	deg := plusOne(degree)
+	both := each(deg, func(d float64) float64 { return c.In(d) * c.Out(d) })
+	t := Tables{U: []Matrix{x.Mul(c.Layers[0].Wn).Scale(each(deg, c.In))}}
+	for k, p := range met {
+		t.U = append(t.U, p.ReLU().Scale(each(deg, c.In)).Mul(c.Layers[k+1].Wn))
+		t.C = t.C.Beside(p.positive().Scale(both))
+	}
+	if len(met) > 1 && !c.Loops {
+		t.C = t.C.Beside(Matrix{both}.T())
+	}
+	return t
+}
+
+// Met are p̃ of the hidden layers of nodes that have met one neighbour more, side by side:
+//
+//	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b    h̃^l = relu(p̃^l)    h̃⁰ = x
+func (c Convolution) Met(graph, x Matrix) Matrix {
+	out := Matrix{}
+	for _, p := range c.met(graph, x) {
+		out = out.Beside(p)
+	}
+	return out
+}
+
+func (c Convolution) met(graph, x Matrix) (met []Matrix) {
+	deg, states, h := graph.RowSums(), c.states(graph, x), x
+	for k, l := range c.Layers[:len(c.Layers)-1] {
+		sent := graph.Mul(states[k].Mul(l.Wn).Scale(each(deg, c.In)))
+		p := c.received(sent, New(len(x), len(x)), h.Mul(l.Wn), deg, plusOne(deg)).Plus(1, l.own(h))
+		met, h = append(met, p), p.ReLU()
+	}
+	return met
+}
+
+// Frozen is section 2's arrival on tables, h⁰ = x and z^l = h^{l−1} Wn of layer l:
+//
+//	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
+//	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k), k known neighbours    D⁰ = 0
+func (c Convolution) Frozen(t Tables, b Arrivals) Matrix {
+	states, _ := c.frozen(t, b)
+	return states[len(states)-1]
+}
+
+// FrozenHidden is the arrivals' last hidden layer.
+func (c Convolution) FrozenHidden(t Tables, b Arrivals) Matrix {
+	states, _ := c.frozen(t, b)
+	return states[len(states)-2]
+}
+
+// frozen are x, the arrivals' hidden layers and their logits, and of each layer a·u_{l−1} + D^{l−1} Wn.
+func (c Convolution) frozen(t Tables, b Arrivals) (states, sent []Matrix) {
+	states = []Matrix{b.X}
+	ways := b.R.Mul(t.C)
+	var back Matrix // D
+	at := 0
+	for k, l := range c.Layers {
+		h := states[k]
+		z, u := h.Mul(l.Wn), b.R.Mul(t.U[k])
+		if back != nil {
+			u = u.Plus(1, back.Mul(l.Wn))
+		}
+		sent = append(sent, u)
+		p := c.received(u, b.Among, z, b.Degree, b.Degree).Plus(1, l.own(h))
+		if k+1 == len(c.Layers) {
+			return append(states, p), sent
+		}
+		states = append(states, p.ReLU())
+		way := z.Scale(each(b.Degree, c.In))
+		switch {
+		case back == nil:
+		case c.Loops:
+			known := Matrix{b.Degree}.Plus(-1, Matrix{b.Among.RowSums()})[0]
+			way = way.Plus(1, back.Mul(l.Wn).Scale(each(known, inverse)))
+		default:
+			way = way.Plus(1, back.Mul(l.Ws).Scale(each(ways.columns(ways.Cols()-1, ways.Cols()).RowSums(), inverse)))
+		}
+		back = ways.columns(at, at+len(l.B)).Hadamard(way)
+		at += len(l.B)
+	}
+	return states, sent
+}
+
+// Arrived are Tables with the arrival for node j: what its neighbours send is what Frozen has of them, what comes back included.
+func (c Convolution) Arrived(t Tables, b Arrivals) Tables {
+	return c.tablesOf(b.X, c.arrivedMet(t, b), b.Degree)
+}
+
+// ArrivedMet are p̃ of Arrived, side by side.
+func (c Convolution) ArrivedMet(t Tables, b Arrivals) Matrix {
+	out := Matrix{}
+	for _, p := range c.arrivedMet(t, b) {
+		out = out.Beside(p)
+	}
+	return out
+}
+
+func (c Convolution) arrivedMet(t Tables, b Arrivals) (met []Matrix) {
+	states, sent := c.frozen(t, b)
+	h := b.X
+	for k, l := range c.Layers[:len(c.Layers)-1] {
+		u := sent[k].Plus(1, b.Among.Mul(states[k].Mul(l.Wn).Scale(each(b.Degree, c.In))))
+		none := New(len(h), len(h))
+		p := c.received(u, none, h.Mul(l.Wn), b.Degree, plusOne(b.Degree)).Plus(1, l.own(h))
+		met, h = append(met, p), p.ReLU()
+	}
+	return met
+}
+
+// Beside returns [m | x]; an m without rows is nothing.
+func (m Matrix) Beside(x Matrix) Matrix {
+	if len(m) == 0 {
+		return x
+	}
+	return append(m.T(), x.T()...).T()
+}
+
+// columns returns columns lo to hi.
+func (m Matrix) columns(lo, hi int) Matrix {
+	return At(len(m), hi-lo, func(i, k int) float64 { return m[i][lo+k] })
+}

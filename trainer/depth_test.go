@@ -1,0 +1,113 @@
+package trainer
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+)
+
+// Section 2 of deeper models: on cora, at most 1.5% of the test nodes' predictions frozen on T differ from those of the arrival
+// truly joined alone.
+func TestSection2DepthOnCora(t *testing.T) {
+	d := realSet(t, "cora")
+	for _, c := range []struct {
+		model        string
+		layers, hops int
+	}{{"sgc", 0, 1}, {"sgc", 0, 3}, {"gcn", 3, 0}, {"sage", 3, 0}, {"ssgc", 0, 0}} {
+		o := Defaults()
+		o.Costs = false
+		o.Models, o.Layers, o.Hops, o.WeightDecays = []string{c.model}, c.layers, c.hops, []float64{1e-2}
+		k, err := newTask(d, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := k.fitOriginal(t.Context(), c.model, Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := k.test[NodeBatch]
+		onT := whole.model.Tables(k.original.Adj, k.inputs)
+		frozen := eval.Run(plain(whole.model.Frozen(onT, k.pre)), all)
+		joint := whole.model.Joint(k.original.Adj, k.inputs, k.pre)
+		var alone []int32
+		for _, i := range d.Test {
+			one := joint.Logits(d.Attach(k.original, []int32{i}, false))
+			alone = append(alone, int32(infer.ArgMax(one.Row(0))))
+		}
+		differ := 100 - eval.Equal(frozen.Class, alone)
+		t.Logf("%s of %d layers, %d hops: accuracy %.1f%% frozen, %.2f%% of predictions differ from those of arrivals joined alone",
+			c.model, len(whole.model.Layers), whole.model.Hops, frozen.Accuracy(all), differ)
+		if differ > 1.5 {
+			t.Errorf("%s of %d layers, %d hops: %.2f%% of predictions differ, want at most 1.5%%", c.model, len(whole.model.Layers), whole.model.Hops, differ)
+		}
+	}
+}
+
+// Deeper models share one M, are written and read, stay near themselves on T, and are trained as deep by a refresh.
+func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
+	o := options(24)
+	o.Models, o.Hidden, o.Nodes, o.Layers, o.Hops = []string{"gcn", "sgc", "sage", "appnp", "ssgc"}, 16, 24, 3, 4
+	o.WeightDecays, o.Representation = []float64{1e-3}, true
+	out := mustTrain(t, small(t, dataset.BagOfWords), o)
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, out.Bundle); err != nil {
+		t.Fatal(err)
+	}
+	b, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range b.Models {
+		built, err := infer.Build(m.Name, m.Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers, hops := map[string]int{"gcn": 3, "sage": 3, "sgc": 1, "appnp": 2, "ssgc": 1}[m.Name], map[string]int{"sgc": 4, "appnp": 4, "ssgc": 4}[m.Name]
+		if len(built.Layers) != layers || built.Hops != hops {
+			t.Errorf("%s has %d layers and %d hops, want %d and %d", m.Name, len(built.Layers), built.Hops, layers, hops)
+		}
+		if b.Growth == nil || len(b.Growth.Messages[m.Name].U) != len(m.Tables.U) {
+			t.Errorf("%s: no messages for its %d tables", m.Name, len(m.Tables.U))
+		}
+	}
+	accuracy := map[string]float64{}
+	for _, r := range out.Results {
+		if r.Batch == NodeBatch && r.Calibration == "none" && !r.SharedM {
+			accuracy[r.Model+r.Setting] = r.Accuracy.Mean
+		}
+	}
+	for _, name := range o.Models {
+		if gap := math.Abs(accuracy[name+eval.OtoO] - accuracy[name+eval.OtoS]); gap > 8 {
+			t.Errorf("%s: O→O %.1f%%, O→S %.1f%%", name, accuracy[name+eval.OtoO], accuracy[name+eval.OtoS])
+		}
+	}
+	again, err := Inherit(&b.Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Layers != o.Layers || again.Hops != o.Hops {
+		t.Errorf("a refresh has %d layers and %d hops, want %d and %d", again.Layers, again.Hops, o.Layers, o.Hops)
+	}
+}
+
+func TestDepthIsChecked(t *testing.T) {
+	for want, change := range map[string]func(o *Options){
+		"layers is 9, gcn has 2 to 8":             func(o *Options) { o.Models, o.Layers = []string{"gcn"}, 9 },
+		"layers is 3, which none of sgc, cheby":   func(o *Options) { o.Models, o.Layers = []string{"sgc", "cheby"}, 3 },
+		"hops is 3, want at most 100 and a model": func(o *Options) { o.Models, o.Hops = []string{"gcn"}, 3 },
+		"hops is 101, want at most 100":           func(o *Options) { o.Hops = 101 },
+		"layers is -1 and hops 0":                 func(o *Options) { o.Layers = -1 },
+	} {
+		o := Defaults()
+		change(&o)
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
