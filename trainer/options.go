@@ -48,7 +48,7 @@ type Options struct {
 	// classes, and for features with the scale of Preprocess alone: the global scale is 1 then.
 	Weights map[string]infer.Model
 	// Learn is the run of the methods learned and gcond; nil: [mcond.Defaults] for the number of labelled nodes. Its Seed is
-	// the the one of the options above.
+	// the one of the options above.
 	Learn *mcond.Options
 	// Search, if set, chooses λ, β, μ and δ of the method learned on the support nodes first.
 	Search *mcond.Grid

@@ -105,7 +105,7 @@ func TestReportNamesWrongFlags(t *testing.T) {
 	for want, line := range map[string]string{
 		`required flag(s) "out" not set`:                         tiny,
 		"nothing to draw: give --data DIR":                       " --out " + dir + "/x",
-		dir + "/none is not a directory":                            tiny + " --out " + dir + "/none/x",
+		dir + "/none is not a directory":                         tiny + " --out " + dir + "/none/x",
 		`parts[1] is "all", want learned, sparsity`:              tiny + " --parts learned,all --out " + dir + "/x",
 		"k[1] is 0, want at least 1":                             tiny + " --k 4,0 --out " + dir + "/x",
 		"beta-values[0] is -1, want at least 0":                  tiny + " --beta-values -1 --out " + dir + "/x",
