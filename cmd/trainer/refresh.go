@@ -48,7 +48,7 @@ func refreshCommand() *cobra.Command {
 		Long: "refresh merges arrivals, and labels if they are known, into the data set's training graph, trains as train does, and\n" +
 			"compares the accuracy on the validation nodes with that of the artifact that serves now: --current, or with --publish\n" +
 			"the version that CURRENT names in Redis. Both answer the same nodes as they would on the stream. If the new one is\n" +
-			"more than --max-drop points worse, nothing is published, and only the artifact itself is stored, and the command fails.\n" +
+			"more than --max-drop points worse, the artifact is stored but not published, and the command fails.\n" +
 			"Options that are not given are taken from that artifact's run (not --representation and --weight-decays). Arrivals and\n" +
 			"labels are JSON lines in a file, or records of a topic, read from the earliest or the --group's offset to the end that\n" +
 			"it has at the start. A group's offsets are committed last, and no consumer may be in that group. With --every the\n" +

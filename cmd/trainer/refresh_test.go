@@ -313,7 +313,7 @@ func TestRefreshRepeats(t *testing.T) {
 	if want := []int{100, -1, 50, 0}; !slices.Equal(joined, want) {
 		t.Errorf("joined %v, want %v", joined, want)
 	}
-	if fmt.Sprint(clock.waits) != "[1h0m0s 1h0m0s 1h0m0s 1h0m0s]" || strings.Count(log.String(), "no refresh") != 1 {
+	if fmt.Sprint(clock.waits) != "[1h0m0s 1h0m0s 1h0m0s 1h0m0s]" || strings.Count(log.String(), "refresh failed") != 1 {
 		t.Errorf("waited %v; log:\n%s", clock.waits, log.String())
 	}
 	for _, sub := range []string{"out/20260301T120000.000Z", "out/20260301T140000.000Z", "grown/20260301T140000.000Z"} {
