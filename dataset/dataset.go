@@ -8,19 +8,19 @@ type Dataset struct {
 	IDs     []string       // external id of each node, distinct
 	Adj     *graph.CSR     // n×n symmetric 0/1 (Val nil), no self-loops, columns ascending
 	X       graph.Features // n×d raw
-	Labels  []int32        // class index, -1 where unknown
+	Labels  []int32        // class index, -1 if unknown
 	Classes []string       // class names by index
 
 	Train, Unlabelled, Validation, Test []int32 // node indices, ascending, disjoint
-	// BagOfWords tells features of counts or flags (sparse feats.npz, Planetoid) from dense ones; it decides `auto`
+	// BagOfWords says that features are counts or flags (sparse feats.npz, Planetoid) and not dense; it decides about `auto`
 	// preprocessing.
 	BagOfWords bool
-	// Notes say in whole sentences what reading changed for the data to fit, such as self-loops that were dropped. They
+	// Notes say in whole sentences what reading changed in the data, such as dropped self-loops. They
 	// are for people and no part of the fingerprint.
 	Notes []string
 }
 
-// Nodes is the number of nodes n, whatever their role.
+// Nodes returns the number of nodes n, whatever their role.
 func (d *Dataset) Nodes() int { return d.Adj.Rows }
 
 // Neighbours returns the ids of all neighbours of a node in the whole graph, in ascending order of their index: the edges
@@ -29,7 +29,7 @@ func (d *Dataset) Neighbours(node int32) []string {
 	return d.AppendNeighbours(make([]string, 0, d.Adj.RowLen(int(node))), node)
 }
 
-// AppendNeighbours appends what [Dataset.Neighbours] returns to dst, for callers that reuse memory.
+// AppendNeighbours appends the ids of [Dataset.Neighbours] to dst, for callers that reuse memory.
 func (d *Dataset) AppendNeighbours(dst []string, node int32) []string {
 	cols, _ := d.Adj.Row(int(node))
 	for _, c := range cols {

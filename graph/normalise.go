@@ -2,7 +2,7 @@ package graph
 
 import "math"
 
-// Normalised returns Â(B) = D̃^-½ (B+I) D̃^-½, D̃ the row sums of B+I, for a square B without self-loops; columns of the
+// Normalised returns Â(B) = D̃^-½ (B+I) D̃^-½, with D̃ the row sums of B+I, for a square B without self-loops; columns of the
 // result are in order (Kipf and Welling 2017).
 func Normalised(adj *CSR) *CSR {
 	n := adj.Rows

@@ -48,7 +48,7 @@ func startCluster(tb testing.TB, masters int) cluster {
 	return cluster{c}
 }
 
-// moveSlot moves a slot with its keys from one master to another as redis-cli does; between the steps it calls at, where
+// moveSlot moves a slot with its keys from one master to another as redis-cli does; between the steps it calls at, when
 // keys of the slot are on both sides.
 func (c cluster) moveSlot(slot, from, to int, at func()) error {
 	for _, step := range []struct {
@@ -83,7 +83,7 @@ func (c cluster) moveSlot(slot, from, to int, at func()) error {
 	return nil
 }
 
-// killReplicated kills master i once its replica has all of it, and waits until the replica has taken its place.
+// killReplicated kills master i once its replica is up to date, and waits until the replica has taken its place.
 func (c cluster) killReplicated(i int) error {
 	if err := awaitReplicas(c.Nodes[i]); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (c cluster) awaitFailover(i int) error {
 	})
 }
 
-// awaitReplicas waits until the replicas of a master have all that it wrote.
+// awaitReplicas waits until the replicas of a master have all its writes.
 func awaitReplicas(s *harness.Redis) error {
 	return await("replicas of "+s.Addr+" have all", func() (bool, error) {
 		info, err := s.Do("INFO", "replication")
@@ -143,7 +143,7 @@ type watched struct {
 	master, replica, sentinel *harness.Redis
 }
 
-// startWatched makes them and ends them with the test. The sentinel takes a second to find a master dead.
+// startWatched starts them and ends them with the test. The sentinel takes a second to find a master dead.
 func startWatched(tb testing.TB) *watched {
 	tb.Helper()
 	harness.NeedRedis(tb)
@@ -156,7 +156,7 @@ func startWatched(tb testing.TB) *watched {
 	}
 	_, own, _ := net.SplitHostPort(addr)
 	dir := tb.TempDir()
-	conf := filepath.Join(dir, "sentinel.conf") // the sentinel keeps what it learns in it
+	conf := filepath.Join(dir, "sentinel.conf") // the sentinel writes its state into it
 	text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %q\nlogfile %q\nsentinel monitor rivulet %s %s 1\n"+
 		"sentinel down-after-milliseconds rivulet 1000\nsentinel failover-timeout rivulet 5000\n",
 		own, dir, filepath.Join(dir, "redis.log"), host, port)
@@ -178,7 +178,7 @@ func startWatched(tb testing.TB) *watched {
 	return w
 }
 
-// failover kills the master, once the replica has all of it, and waits until that is the master.
+// failover kills the master, once the replica has all of it, and waits until the replica is the master.
 func (w *watched) failover(tb testing.TB) {
 	tb.Helper()
 	if err := awaitReplicas(w.master); err != nil {
@@ -207,7 +207,7 @@ func await(what string, so func() (bool, error)) error {
 	return nil
 }
 
-// A key goes on being there when its slot moves and when its master dies.
+// A key survives a move of its slot and the death of its master.
 func TestCluster(t *testing.T) {
 	c := startCluster(t, 3)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), Protocol: 2, DisableIdentity: true})

@@ -7,7 +7,7 @@ import (
 	"rivulet/trainer/condense"
 )
 
-// condenseClusters is solved's S with M = one-hot cluster membership (docs/algorithm.md, section 7).
+// condenseClusters makes solved's S with M = one-hot cluster membership (docs/algorithm.md, section 7).
 func (t *task) condenseClusters(ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
 	return t.newClustering(membershipRows).make(ctx, models(whole), progress)
 }

@@ -7,7 +7,7 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// condenseGCond learns S alone; models fitted on it are deployed on T.
+// condenseGCond learns S only; models fitted on it are deployed on T.
 func (t *task) condenseGCond(ctx context.Context, _ []*fitted, progress Progress) (condensed, error) {
 	in := t.learnInput()
 	in.Validate = func(s *mcond.Snapshot) (float64, error) {

@@ -6,7 +6,7 @@ import (
 	"rivulet/graph"
 )
 
-// condenseSolved is docs/algorithm.md, section 5: one M for all models, solved for their messages.
+// condenseSolved does docs/algorithm.md, section 5: one M for all models, solved for their messages.
 func (t *task) condenseSolved(ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
 	return t.newClustering(solveRows).make(ctx, models(whole), progress)
 }

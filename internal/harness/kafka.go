@@ -21,7 +21,7 @@ func NewKafka(addr string) (*Kafka, error) {
 	return &Kafka{client, addr}, err
 }
 
-// MakeTopics makes topics of so many partitions.
+// MakeTopics makes topics with these numbers of partitions.
 func (k *Kafka) MakeTopics(ctx context.Context, partitions map[string]int) error {
 	for name, n := range partitions {
 		if _, err := k.CreateTopic(ctx, int32(n), 1, nil, name); err != nil {
@@ -31,7 +31,7 @@ func (k *Kafka) MakeTopics(ctx context.Context, partitions map[string]int) error
 	return nil
 }
 
-// Follow gives records to note, one after the other, until stop is called.
+// Follow passes records to note, one after the other, until stop is called.
 func Follow(note func(*kgo.Record), options ...kgo.Opt) (stop func(), err error) {
 	reader, err := kgo.NewClient(append([]kgo.Opt{kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100 * time.Millisecond)}, options...)...)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // slots is the number of hash slots of a cluster.
 const slots = 16384
 
-// Cluster is a Redis Cluster of masters, and of nodes without slots that may become their replicas.
+// Cluster is a Redis Cluster of masters, and of nodes without slots that can become their replicas.
 type Cluster struct {
 	Nodes   []*Redis // masters first, as it was begun
 	masters int
@@ -86,13 +86,13 @@ func (c *Cluster) await() error {
 	return nil
 }
 
-// ID is the name of node i in the cluster.
+// ID returns the name of node i in the cluster.
 func (c *Cluster) ID(i int) string {
 	id, _ := c.Nodes[i].Do("CLUSTER", "MYID")
 	return fmt.Sprint(id)
 }
 
-// Addrs are the addresses of all nodes.
+// Addrs returns the addresses of all nodes.
 func (c *Cluster) Addrs() (addrs []string) {
 	for _, s := range c.Nodes {
 		addrs = append(addrs, s.Addr)
@@ -113,7 +113,7 @@ var shared struct {
 	cluster *Cluster
 }
 
-// SharedCluster is a cluster of three masters without replicas that the tests of a package share, emptied. [Tests] ends it.
+// SharedCluster returns a cluster of three masters without replicas that the tests of a package share, emptied. [Tests] ends it.
 func SharedCluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	NeedRedis(tb)
@@ -134,7 +134,7 @@ func SharedCluster(tb testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// Tests are the tests of a package that share a cluster; it ends with the last test.
+// Tests holds the tests of a package that share a cluster, which ends with the last test.
 type Tests struct{ *testing.M }
 
 // Run runs the tests and returns their exit status.

@@ -25,7 +25,7 @@ func (k kafka) ends(ctx context.Context, topic string) (map[int]int64, error) {
 	return ends, err
 }
 
-// committed returns the next offset that a group has committed for partitions of a topic; a partition without one is not there.
+// committed returns the next offset that a group has committed for partitions of a topic; partitions without one are left out.
 func (k kafka) committed(ctx context.Context, group, topic string) (map[int]int64, error) {
 	fetched, err := k.FetchOffsets(ctx, group)
 	offsets := map[int]int64{}
@@ -35,7 +35,7 @@ func (k kafka) committed(ctx context.Context, group, topic string) (map[int]int6
 	return offsets, err
 }
 
-// stable reports whether a group is settled and has so many members, each of them with partitions.
+// stable reports whether a group is stable and has this number of members, each of them with partitions.
 func (k kafka) stable(ctx context.Context, group string, members int) (bool, error) {
 	groups, err := k.DescribeGroups(ctx, group)
 	if err != nil {
@@ -68,22 +68,22 @@ func needBroker(tb testing.TB) harness.Broker {
 	return harness.Broker{Dir: dir, Port: port}
 }
 
-// built is where the programs are that the tests of a package share.
+// built holds the directory of the programs that all tests share.
 var built struct {
 	sync.Once
 	dir string
 	err error
 }
 
-// newWorkshop makes a workshop in a directory of the test's. The programs are built once for all tests of a package, whose TestMain
-// removes them.
+// newWorkshop makes a workshop in a directory of the test. The programs are built once for all tests; TestMain removes them.
 func newWorkshop(tb testing.TB) harness.Workshop {
 	tb.Helper()
 	if testing.Short() {
 		tb.Skip("starts programs as processes; left out with -short")
 	}
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "rivulet-programs"); built.err == nil {
+		built.dir, built.err = os.MkdirTemp("", "rivulet-programs") //nolint:usetesting // it outlives the test
+		if built.err == nil {
 			built.err = harness.Build(context.Background(), built.dir)
 		}
 	})
