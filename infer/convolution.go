@@ -1,10 +1,6 @@
 package infer
 
-import (
-	"fmt"
-
-	"rivulet/graph"
-)
+import "rivulet/graph"
 
 // convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus, where there is one,
 // x Ws of the node itself, plus a bias; a relu between two of them.
@@ -12,7 +8,6 @@ import (
 //	p^l = out(Σ B in·h^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 type convolution struct {
 	*Operator
-	name   string
 	layers []*convolved
 }
 
@@ -27,7 +22,7 @@ type convolved struct {
 }
 
 func newConvolution(m *Network) form {
-	c := &convolution{Operator: m.Architecture.Operator, name: m.Name()}
+	c := &convolution{Operator: m.Architecture.Operator}
 	for k, l := range m.Layers {
 		of := &convolved{w: beside(l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(), far: l.Far != nil, relus: k+1 < len(m.Layers)}
 		if of.far {
@@ -64,8 +59,16 @@ func beside(a *graph.Dense, more ...*graph.Dense) *graph.Dense {
 
 func (l *convolved) width() int { return len(l.bias) }
 
-func (c *convolution) first() *convolved { return c.layers[0] }
-func (c *convolution) last() *convolved  { return c.layers[len(c.layers)-1] }
+func (c *convolution) first() *graph.Dense                { return c.layers[0].w }
+func (c *convolution) enter(xw *graph.Dense) *graph.Dense { return xw }
+func (c *convolution) last() *convolved                   { return c.layers[len(c.layers)-1] }
+
+func (c *convolution) widths() (u []int, back int) {
+	for _, l := range c.layers {
+		u = append(u, l.width())
+	}
+	return u, c.back()
+}
 
 // close makes h or logits of a layer's sum: p + x Ws + b, and the relu. z is the node's row of x·w.
 func (l *convolved) close(p, z []float32) {
@@ -94,7 +97,7 @@ func (c *convolution) back() int {
 }
 
 // scaled reports whether in* out* is a column of c.
-func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.first().own != nil }
+func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.layers[0].own != nil }
 
 // tables computes, with in* and out* the scales of degree + 1 (every node has met the arrival), in and out those of the graph as it
 // is, h^l the states of the graph as it is and h̃^l those of nodes that have met the arrival, h̃⁰ = h⁰ = x,
@@ -104,9 +107,7 @@ func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.first().own 
 //
 // in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival sends to itself
 // through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws.
-func (c *convolution) tables(adj *graph.CSR, x Inputs) *Tables {
-	z := x.Project(c.first().w)
-	checkGraph(adj, z.Rows, "features")
+func (c *convolution) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 	h := newHost(adj, c.Operator)
 	metIn, metOut := c.All(h.degrees, 1)
 	t := &Tables{C: graph.NewDense(adj.Rows, c.back())}
@@ -170,18 +171,9 @@ func (s *scratch) open(back []float32, scale float32) {
 	}
 }
 
-// frozen deploys the model on tables of T or S.
-func (c *convolution) frozen(t *Tables, pre *Preprocess) Deployment {
-	fits := len(t.U) == len(c.layers) && hasShape(t.C, t.Nodes(), c.back())
-	for n, l := range c.layers {
-		fits = fits && hasShape(t.U[n], t.Nodes(), l.width())
-	}
-	if !fits {
-		panic(fmt.Sprintf("infer: %s of %d hidden units and %d classes on %s, wants u0 m×%d, …, u%d m×%d and c m×%d", c.name,
-			c.first().width(), c.last().width(), t.shapes(), c.first().width(), len(c.layers)-1, c.last().width(), c.back()))
-	}
+func (c *convolution) frozen(t *Tables, project *Projection) Deployment {
 	parts := []*graph.Dense{t.C}
-	return &frozenConvolution{convolution: c, project: pre.Fold(c.first().w), tables: beside(t.U[0], append(parts, t.U[1:]...)...)}
+	return &frozenConvolution{convolution: c, project: project, tables: beside(t.U[0], append(parts, t.U[1:]...)...)}
 }
 
 type frozenConvolution struct {
@@ -369,7 +361,7 @@ func (a *arriving) through(h []float32, nz *graph.NonZeros, i int) {
 	l, divisor := a.f.layers[a.n], float32(a.Known[i])
 	w := l.w
 	if l.own != nil {
-		w, divisor = l.own, a.rest.Row(i)[a.f.back()-a.f.first().width()-1]
+		w, divisor = l.own, a.rest.Row(i)[a.f.back()-a.f.layers[0].width()-1]
 	}
 	if divisor == 0 {
 		return

@@ -1,10 +1,8 @@
 package infer
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"rivulet/graph"
 )
@@ -12,26 +10,30 @@ import (
 // mixture is a model of one layer whose answers z = xW are propagated K hops and mixed: logits = Σ_t w_t Â^t z + b. SGC is the last
 // hop alone.
 type mixture struct {
-	net     *Network
-	w       *graph.Dense // d×C
+	w       *graph.Dense // d×C; nil: the identity of [Network.FrozenFeatures]
 	bias    []float32    // C
-	weights []float32    // w_0 … w_K; nil: the last hop alone
+	hops    int
+	all     []float32 // w_0 … w_K
+	weights []float32 // the same; nil: the last hop alone
 }
 
 func newMixture(m *Network) *mixture {
-	out := &mixture{net: m, w: m.Layers[0].Self, bias: m.Layers[0].Bias, weights: m.Architecture.Mix(m.Alpha, m.Hops)}
-	for _, w := range out.weights[:m.Hops] {
-		if w != 0 {
-			return out
-		}
+	all := m.Architecture.Mix(m.Alpha, m.Hops)
+	out := &mixture{w: m.Layers[0].Self, bias: m.Layers[0].Bias, hops: m.Hops, all: all}
+	if slices.ContainsFunc(all[:m.Hops], func(w float32) bool { return w != 0 }) {
+		out.weights = all
 	}
-	out.weights = nil
 	return out
 }
 
-func (m *mixture) tables(adj *graph.CSR, x Inputs) *Tables {
-	return HopTables(adj, x.Project(m.w), m.net.Hops)
+func (m *mixture) first() *graph.Dense                { return m.w }
+func (m *mixture) enter(xw *graph.Dense) *graph.Dense { return xw }
+
+func (m *mixture) widths() (u []int, c int) {
+	return slices.Repeat([]int{len(m.bias)}, m.hops), max(1, m.hops-1)
 }
+
+func (m *mixture) tables(adj *graph.CSR, z *graph.Dense) *Tables { return HopTables(adj, z, m.hops) }
 
 // HopTables are the tables of K hops of Â for any Z = XW (m×C), with D_j the degree of j including its self-loop, n_j = (D_j+1)^-½
 // and Z^t = Â^t Z on the graph alone (docs/algorithm.md, section 2):
@@ -81,27 +83,14 @@ func powers(c []float32, v float64) {
 	}
 }
 
-func (m *mixture) frozen(t *Tables, pre *Preprocess) Deployment {
-	return newFrozenMixture(m.net.Name(), t, pre.Fold(m.w), m.bias, m.net.Hops, m.weights)
-}
-
-func newFrozenMixture(name string, t *Tables, project *Projection, bias []float32, hops int, weights []float32) *frozenMixture {
-	fits := len(t.U) == hops && hasShape(t.C, t.Nodes(), max(1, hops-1))
-	for _, u := range t.U {
-		fits = fits && hasShape(u, t.Nodes(), len(bias))
-	}
-	if !fits {
-		panic(fmt.Sprintf("infer: %s of %d classes and %d hops on %s, wants as many tables u m×C and c m×%d", name, len(bias), hops,
-			t.shapes(), max(1, hops-1)))
-	}
-	return &frozenMixture{project: project, bias: bias, hops: hops, weights: weights, tables: beside(t.U[0], slices.Concat(t.U[1:], []*graph.Dense{t.C})...).Aligned()}
+func (m *mixture) frozen(t *Tables, project *Projection) Deployment {
+	side := beside(t.U[0], slices.Concat(t.U[1:], []*graph.Dense{t.C})...)
+	return &frozenMixture{mixture: m, project: project, tables: side.Aligned()}
 }
 
 type frozenMixture struct {
+	*mixture
 	project *Projection
-	bias    []float32
-	hops    int
-	weights []float32    // nil: the last hop alone
 	tables  *graph.Dense // u_0, …, c and what aligns it, side by side, so that a neighbour is one stretch of memory
 }
 
@@ -314,36 +303,26 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 	return t
 }
 
-// jointMixture is the rows of Σ_t w_t Â(𝔸)^t [Z; z] + b.
-type jointMixture struct {
-	*mixture
-	host    *host
-	project *Projection
-	z       *graph.Dense // m×C
-	raw     *Projection  // pre(x) itself, for embeddings
-	x       func() *graph.Dense
+// run is Σ_t w_t Â(𝔸)^t [zg; zb] + b by Horner's rule.
+func (m *mixture) run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
+	nodes, arrivals = m.propagate(j, zg, zb, all, near)
+	if all {
+		addRow(nodes, m.bias)
+	}
+	return nodes, addRow(arrivals, m.bias)
 }
 
-func (m *mixture) joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm {
-	z := x.Project(m.w)
-	checkGraph(adj, z.Rows, "features")
-	return &jointMixture{mixture: m, host: newHost(adj, normalised), project: pre.Fold(m.w), z: z,
-		raw: pre.Identity(m.net.Features()), x: sync.OnceValue(x.Matrix)}
-}
-
-func (j *jointMixture) Nodes() int { return j.host.adj.Rows }
-
-// run returns both blocks of Σ_t w_t Â(𝔸)^t [zg; zb] by Horner's rule, the graph's rows only where they are wanted.
-func (j *jointMixture) run(b *Batch, zg, zb *graph.Dense, wanted, nearOnly bool) (nodes, arrivals *graph.Dense) {
-	joint, width, weights := j.host.join(b), zg.Cols, j.net.Architecture.Mix(j.net.Alpha, j.net.Hops)
-	nearOnly = nearOnly && j.weights == nil && j.net.Hops > 1
-	nodes, arrivals = times(weights[j.net.Hops], zg), times(weights[j.net.Hops], zb)
-	for t := j.net.Hops - 1; t >= 0; t-- {
+// propagate is run without the bias.
+func (m *mixture) propagate(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
+	width := zg.Cols
+	near = near && m.weights == nil && m.hops > 1
+	nodes, arrivals = times(m.all[m.hops], zg), times(m.all[m.hops], zb)
+	for t := m.hops - 1; t >= 0; t-- {
 		var next *graph.Dense
-		if t > 0 || wanted {
-			next = mixed(joint.nodes(nearOnly && t == 1, width, nodes, arrivals), weights[t], zg)
+		if t > 0 || all {
+			next = mixed(j.nodes(near && t == 1, width, nodes, arrivals), m.all[t], zg)
 		}
-		nodes, arrivals = next, mixed(joint.arrivals(width, nodes, nearOnly && t == 0, arrivals), weights[t], zb)
+		nodes, arrivals = next, mixed(j.arrivals(width, nodes, near && t == 0, arrivals), m.all[t], zb)
 	}
 	return nodes, arrivals
 }
@@ -356,22 +335,10 @@ func mixed(block *graph.Dense, w float32, z *graph.Dense) *graph.Dense {
 	return block
 }
 
-func (j *jointMixture) logits(b *Batch, nearOnly bool) *graph.Dense {
+// embed is what the weights are applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of the graph dense, and it stays in
+// memory.
+func (m *mixture) embed(j *joint, b *Batch) *graph.Dense {
 	b.check(j.Nodes())
-	_, arrivals := j.run(b, j.z, j.project.Apply(b.X), false, nearOnly)
-	return addRow(arrivals, j.bias)
-}
-
-func (j *jointMixture) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
-	b.check(j.Nodes())
-	nodes, arrivals = j.run(b, j.z, j.project.Apply(b.X), true, false)
-	return addRow(nodes, j.bias), addRow(arrivals, j.bias)
-}
-
-// Embeddings returns what the weights are applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of the graph dense, and
-// it stays in memory.
-func (j *jointMixture) Embeddings(b *Batch) *graph.Dense {
-	b.check(j.Nodes())
-	_, arrivals := j.run(b, j.x(), j.raw.Apply(b.X), false, true)
+	_, arrivals := m.propagate(j.host.join(b), j.x(), j.raw.Apply(b.X), false, true)
 	return arrivals
 }
