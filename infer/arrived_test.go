@@ -54,7 +54,7 @@ func TestSection2ArrivedAgainstOracle(t *testing.T) {
 						met = m.ArrivedMet(exact, b)
 					}
 					nearTables(t, c.name+" on "+side, frozen.ArrivedTables(w.batch(side, graphBatch)),
-						c.oracle.(reference.Growing).Arrived(exact, b), met, tol)
+						c.oracle.Arrived(exact, b), met, tol)
 				}
 			}
 		}

@@ -181,7 +181,7 @@ func (w *world) oracleTables(side string, t reference.Tables) reference.Tables {
 func (w *world) frozen(side string) []*infer.Predictor {
 	model := w.model
 	z := w.fit.Apply(w.x)
-	deployed := w.sgc().Frozen(tables(w.oracleTables(side, reference.SGCTables(w.adj, z.Mul(model.W)))), w.preprocess())
+	deployed := w.sgc().Frozen(tables(w.oracleTables(side, reference.HopTables(w.adj, z.Mul(model.W), 2))), w.preprocess())
 	labels := w.oracleTables(side, reference.PropagationTables(w.adj, reference.LabelSeeds(w.labels, w.classes()), 0.9))
 	errors := w.oracleTables(side, reference.PropagationTables(w.adj, reference.ErrorSeeds(w.labels, model.On(w.adj, z)), 0.5))
 	out := []*infer.Predictor{

@@ -84,12 +84,12 @@ func TestFrozenFeaturesTimesWeightsAreLogits(t *testing.T) {
 			}
 			return 0
 		})
-		exact := reference.SGCTables(w.adj, oracleX)
+		exact := reference.HopTables(w.adj, oracleX, 2)
 		for hop, u := range w.sgc().FeatureTables(adj, x).U {
 			near(t, fmt.Sprintf("u%d", hop), u, exact.U[hop], oracleTol*w.magnitudeThrough(identity))
 		}
 		features := w.sgc().FrozenFeatures(tables(w.oracleTables("S", exact)), w.preprocess())
-		onLogits := w.oracleTables("S", reference.SGCTables(w.adj, oracleX.Mul(w.model.W)))
+		onLogits := w.oracleTables("S", reference.HopTables(w.adj, oracleX.Mul(w.model.W), 2))
 		for _, graphBatch := range []bool{false, true} {
 			got := features.Embeddings(w.batch("S", graphBatch))
 			if got.Cols != w.features {

@@ -41,8 +41,14 @@ func (b Arrivals) Alone(i int) Arrivals {
 	return OnT(Matrix{b.R[i]}, New(1, 1), Matrix{b.X[i]})
 }
 
+// Grow is T with arrival i of a batch on T as its last node.
+func (b Arrivals) Grow(graph, x Matrix, i int) (grown, features Matrix) {
+	one := b.Alone(i)
+	return Attached(graph, one), x.Stack(one.X)
+}
+
 // d returns D_i = deg_i + 1.
-func (b Arrivals) d() []float64 { return each(b.Degree, func(v float64) float64 { return v + 1 }) }
+func (b Arrivals) d() []float64 { return plusOne(b.Degree) }
 
 // Attached returns 𝔸 = [[B, Rᵀ],[R, ã]], (m+n)×(m+n) (paper's Eq. 11).
 func Attached(graph Matrix, b Arrivals) Matrix {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Model is one of the five architectures with its weights: SGC, GCN, SAGE, APPNP and Cheby.
+// Model is an architecture with its weights: SGC, GCN, SAGE, APPNP and Cheby.
 type Model interface {
 	// On returns the logits of the nodes of a graph by itself, m×C; graph may have any non-negative weights.
 	On(graph, x Matrix) Matrix
@@ -13,6 +13,9 @@ type Model interface {
 	Tables(graph, x Matrix) Tables
 	// Frozen returns the logits of the arrivals on tables, n×C.
 	Frozen(t Tables, b Arrivals) Matrix
+	// Arrived are the arrivals' rows of Tables, each with one neighbour more (section 2 with the arrival for node j): a·u0 of
+	// the graph's tables in place of Σ_k B_jk x_k W/√D_k, and what the arrivals of ã send.
+	Arrived(t Tables, b Arrivals) Tables
 }
 
 // Joint runs a model on the graph with the batch in it, f(Â(𝔸), [X; x]) (paper's Eq. 11): the logits of the graph's nodes,

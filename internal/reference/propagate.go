@@ -29,42 +29,18 @@ func ErrorSeeds(labels []int, logits Matrix) Matrix {
 
 // JointPropagation runs F^{t+1} = α Â F^t + (1−α) F0 on the attached graph with F0 = [f0; 0]: F of the arrivals, n×C.
 func JointPropagation(graph, f0 Matrix, b Arrivals, alpha float64) Matrix {
-	op := AHat(Attached(graph, b))
-	seeds := f0.Stack(New(len(b.R), f0.Cols()))
-	f := seeds
-	for range Steps {
-		f = op.Mul(f).Times(alpha).Plus(1-alpha, seeds)
-	}
-	return f[len(graph):]
+	return hops{alpha, Steps}.on(Attached(graph, b), f0.Stack(New(len(b.R), f0.Cols())))[Steps][len(graph):]
 }
 
-// PropagationTables are the tables of F0 on T (section 6), n_j = (D_j+1)^-½, F^t the propagation on T alone:
-//
-//	F̃^{t+1}_j = α n_j(Σ_k B_jk F^t_k/√D_k + n_j F̃^t_j) + (1−α)F0_j    F̃⁰ = F0    table t = n_j F̃^t_j
+// PropagationTables are the tables of F0 on T (section 6).
 func PropagationTables(graph, f0 Matrix, alpha float64) Tables {
-	d := each(graph.RowSums(), func(deg float64) float64 { return deg + 1 })
-	n := each(d, func(dj float64) float64 { return invSqrt(dj + 1) })
-	op := AHat(graph)
-	f, met := f0, f0
-	t := Tables{}
-	for range Steps {
-		t.U = append(t.U, met.Scale(n))
-		sum := graph.Mul(f.Scale(each(d, invSqrt)))
-		met = sum.Plus(1, met.Scale(n)).Scale(n).Times(alpha).Plus(1-alpha, f0)
-		f = op.Mul(f).Times(alpha).Plus(1-alpha, f0)
-	}
-	return t
+	return hops{alpha, Steps}.tables(graph, f0, 0)
 }
 
-// FrozenPropagation is an arrival on such tables: f⁰ = 0, f^{t+1} = α(q R·table_t + q² f^t + q ã(q f^t)).
+// FrozenPropagation is an arrival on such tables, whose own seed is 0.
 func FrozenPropagation(t Tables, b Arrivals, alpha float64) Matrix {
-	q := each(b.d(), invSqrt)
-	f := New(len(b.R), t.U[0].Cols())
-	for _, u := range t.U {
-		qf := f.Scale(q)
-		f = b.R.Mul(u).Plus(1, qf).Plus(1, b.Among.Mul(qf)).Scale(q).Times(alpha)
-	}
-	return f
+	f, _ := hops{alpha, len(t.U)}.walk(t, b, New(len(b.R), t.U[0].Cols()))
+	return f[len(t.U)]
 }
 
 // NormaliseRows brings rows to sum 1, as label propagation publishes them. A row whose sum is not positive carries no
