@@ -1,6 +1,10 @@
 package infer
 
-import "rivulet/graph"
+import (
+	"slices"
+
+	"rivulet/graph"
+)
 
 // convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus, where there is one,
 // x Ws of the node itself, plus a bias; a relu between two of them.
@@ -24,37 +28,14 @@ type convolved struct {
 func newConvolution(m *Network) form {
 	c := &convolution{Operator: m.Architecture.Operator}
 	for k, l := range m.Layers {
-		of := &convolved{w: beside(l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(), far: l.Far != nil, relus: k+1 < len(m.Layers)}
+		of := &convolved{w: graph.Beside(l.Far, l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(),
+			far: l.Far != nil, relus: k+1 < len(m.Layers)}
 		if of.far {
-			of.w, of.self = beside(l.Far, l.Neighbours, l.Self), 2*l.Width()
+			of.self *= 2
 		}
 		c.layers = append(c.layers, of)
 	}
 	return c
-}
-
-// beside returns [a | b | …] without those that are nil; the memory of a where it is alone.
-func beside(a *graph.Dense, more ...*graph.Dense) *graph.Dense {
-	width := a.Cols
-	for _, b := range more {
-		if b != nil {
-			width += b.Cols
-		}
-	}
-	if width == a.Cols {
-		return a
-	}
-	out := graph.NewDense(a.Rows, width)
-	for i := range out.Rows {
-		row := out.Row(i)
-		row = row[copy(row, a.Row(i)):]
-		for _, b := range more {
-			if b != nil {
-				row = row[copy(row, b.Row(i)):]
-			}
-		}
-	}
-	return out
 }
 
 func (l *convolved) width() int { return len(l.bias) }
@@ -172,8 +153,7 @@ func (s *scratch) open(back []float32, scale float32) {
 }
 
 func (c *convolution) frozen(t *Tables, project *Projection) Deployment {
-	parts := []*graph.Dense{t.C}
-	return &frozenConvolution{convolution: c, project: project, tables: beside(t.U[0], append(parts, t.U[1:]...)...)}
+	return &frozenConvolution{convolution: c, project: project, tables: graph.Beside(slices.Insert(slices.Clone(t.U), 1, t.C)...)}
 }
 
 type frozenConvolution struct {
@@ -311,7 +291,7 @@ func (a *arriving) among(dst []float32, i int) {
 	if a.f.Loops {
 		graph.Axpy(dst, a.in[i], a.z.Row(i))
 	}
-	a.gather(dst, i, a.in, a.z)
+	a.gather(dst, i, a.in, a.z, 0)
 }
 
 // arrival takes arrival i through the layer: u is a·u_{l−1} and what comes back, c is a·c_l, which is overwritten.

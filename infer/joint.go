@@ -292,11 +292,3 @@ func scaled(inv []float32, z *graph.Dense) *graph.Dense {
 	}
 	return out
 }
-
-// addRow adds b to every row of m and returns it.
-func addRow(m *graph.Dense, b []float32) *graph.Dense {
-	for i := range m.Rows {
-		graph.Add(m.Row(i), b)
-	}
-	return m
-}

@@ -43,9 +43,9 @@ func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 	checkGraph(adj, z.Rows, "features")
 	n := adj.Rows
 	t := &Tables{C: graph.NewDense(n, max(1, hops-1))}
-	inv, met := make([]float32, n), make([]float32, n) // D^-½ and n
-	for j, deg := range adj.RowSums() {
-		inv[j], met[j] = float32(1/math.Sqrt(1+float64(deg))), float32(1/math.Sqrt(2+float64(deg)))
+	degrees := adj.RowSums()
+	inv, met := graph.InvSqrt(degrees, 1), graph.InvSqrt(degrees, 2) // D^-½ and n
+	for j, deg := range degrees {
 		powers(t.C.Row(j), 1/(2+float64(deg)))
 	}
 	t.U = append(t.U, scaled(met, z))
@@ -84,8 +84,7 @@ func powers(c []float32, v float64) {
 }
 
 func (m *mixture) frozen(t *Tables, project *Projection) Deployment {
-	side := beside(t.U[0], slices.Concat(t.U[1:], []*graph.Dense{t.C})...)
-	return &frozenMixture{mixture: m, project: project, tables: side.Aligned()}
+	return &frozenMixture{mixture: m, project: project, tables: graph.Beside(append(slices.Clip(t.U), t.C)...).Aligned()}
 }
 
 type frozenMixture struct {
@@ -104,13 +103,13 @@ func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 	n, classes := b.Len(), len(f.bias)
 	z, q := f.project.Apply(b.X), b.invSqrtDegrees()
 	out := graph.NewDense(n, classes)
-	work := b.stored()*f.tables.Cols + (4*n+edges(b.Adj))*classes
+	work := b.stored()*f.tables.Cols + 4*n*classes
 	if b.Adj == nil { // nobody else reads an arrival's hops
 		graph.ParallelRows(n, work, func(lo, hi int) {
 			m, sum := mixing{frozenMixture: f, kept: make([]float32, f.room())}, make([]float32, classes)
 			b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
 				m.q, m.z, m.out = q[i], z.Row(i), out.Row(i)
-				spreadRow(sum, nil, q, z, 0, i)
+				b.spreadRow(sum, i, q, z, 0)
 				m.begin(read, sum)
 				for t := 1; t < f.hops; t++ {
 					for k, v := range m.kept[(t-1)*classes : t*classes] {
@@ -123,6 +122,7 @@ func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 		})
 		return out
 	}
+	work += b.Adj.NNZ() * classes
 	hops := graph.NewDense(n, f.room())
 	for t := range f.hops {
 		graph.ParallelRows(n, work, func(lo, hi int) {
@@ -130,10 +130,10 @@ func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 			each := func(i int, read []float32) {
 				m.q, m.z, m.kept, m.out = q[i], z.Row(i), hops.Row(i), out.Row(i)
 				if t == 0 {
-					spreadRow(sum, b.Adj, q, z, 0, i)
+					b.spreadRow(sum, i, q, z, 0)
 					m.begin(read, sum)
 				} else {
-					spreadRow(sum, b.Adj, q, hops, (t-1)*classes, i)
+					b.spreadRow(sum, i, q, hops, (t-1)*classes)
 					m.step(t, sum)
 				}
 				if t+1 == f.hops {
@@ -226,33 +226,30 @@ func (m *mixing) end() {
 	}
 }
 
-// edges is the number of stored entries, 0 of none.
-func edges(adj *graph.CSR) int {
-	if adj == nil {
-		return 0
-	}
-	return adj.NNZ()
-}
-
 // spread sets dst = qz + ã(qz): what an arrival gets from itself and from the batch, before its own q.
-func spread(dst *graph.Dense, adj *graph.CSR, q []float32, z *graph.Dense) {
+func (b *Batch) spread(dst *graph.Dense, q []float32, z *graph.Dense) {
 	for i := range dst.Rows {
-		spreadRow(dst.Row(i), adj, q, z, 0, i)
+		b.spreadRow(dst.Row(i), i, q, z, 0)
 	}
 }
 
 // spreadRow is row i of spread, of the columns of z from at on.
-func spreadRow(out []float32, adj *graph.CSR, q []float32, z *graph.Dense, at, i int) {
+func (b *Batch) spreadRow(dst []float32, i int, q []float32, z *graph.Dense, at int) {
 	own := z.Row(i)[at:]
-	for k := range out {
-		out[k] = q[i] * own[k]
+	for k := range dst {
+		dst[k] = q[i] * own[k]
 	}
-	if adj == nil {
+	b.gather(dst, i, q, z, at)
+}
+
+// gather adds ã(in·z) of arrival i to dst, of the columns of z from at on.
+func (b *Batch) gather(dst []float32, i int, in []float32, z *graph.Dense, at int) {
+	if b.Adj == nil {
 		return
 	}
-	cols, _ := adj.Row(i)
+	cols, _ := b.Adj.Row(i)
 	for _, j := range cols {
-		graph.Axpy(out, q[j], z.Row(int(j))[at:])
+		graph.Axpy(dst, in[j], z.Row(int(j))[at:])
 	}
 }
 
@@ -281,7 +278,7 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 		for i := range n {
 			got := read.Row(i)
 			sum := u.Row(i)
-			b.gather(sum, i, q, h[hop-1])
+			b.gather(sum, i, q, h[hop-1], 0)
 			for k := range sum {
 				sum[k] += got[(hop-1)*classes+k]
 			}
@@ -307,9 +304,9 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 func (m *mixture) run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
 	nodes, arrivals = m.propagate(j, zg, zb, all, near)
 	if all {
-		addRow(nodes, m.bias)
+		nodes.AddRow(m.bias)
 	}
-	return nodes, addRow(arrivals, m.bias)
+	return nodes, arrivals.AddRow(m.bias)
 }
 
 // propagate is run without the bias.

@@ -25,20 +25,15 @@ func (p *restart) widths() (u []int, c int) { return slices.Repeat([]int{len(p.b
 
 // hidden makes relu(x W1 + b1) of x W1, in its memory.
 func (p *restart) hidden(xw *graph.Dense) *graph.Dense {
-	addRow(xw, p.b1)
-	relu(xw.Data)
-	return xw
-}
-
-func relu(x []float32) {
-	for k, v := range x {
-		x[k] = max(v, 0)
+	for k, v := range xw.AddRow(p.b1).Data {
+		xw.Data[k] = max(v, 0)
 	}
+	return xw
 }
 
 // enter makes z⁰ = relu(x W1 + b1) W2 + b2 of x W1, overwriting it.
 func (p *restart) enter(xw *graph.Dense) *graph.Dense {
-	return addRow(graph.MulDense(p.hidden(xw), p.w2), p.b2)
+	return graph.MulDense(p.hidden(xw), p.w2).AddRow(p.b2)
 }
 
 // tables are, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone (docs/algorithm.md, section 2),
@@ -54,7 +49,7 @@ func (p *restart) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 }
 
 func (p *restart) frozen(t *Tables, project *Projection) Deployment {
-	return &frozenRestart{restart: p, project: project, tables: beside(t.C, t.U...)}
+	return &frozenRestart{restart: p, project: project, tables: graph.Beside(slices.Insert(slices.Clone(t.U), 0, t.C)...)}
 }
 
 type frozenRestart struct {
@@ -103,7 +98,7 @@ func (w *walk) reads(i int) (back float32, u []float32) {
 
 func (w *walk) step() {
 	next, keep := w.spare, 1-w.net.Alpha
-	spread(next, w.batch.Adj, w.q, w.h)
+	w.batch.spread(next, w.q, w.h)
 	for i := range next.Rows {
 		back, u := w.reads(i)
 		out, last, own := next.Row(i), w.before.Row(i), w.first.Row(i)
@@ -141,7 +136,7 @@ func (f *frozenRestart) ArrivedTables(b *Batch) *Tables {
 		t.U = append(t.U, scaled(met, z))
 		for i := range n {
 			clear(sum)
-			b.gather(sum, i, w.q, w.h)
+			b.gather(sum, i, w.q, w.h, 0)
 			back, u := w.reads(i)
 			out, last, own := z.Row(i), w.before.Row(i), w.first.Row(i)
 			for k := range out {

@@ -21,12 +21,9 @@ const projectedColumns = 256
 // distances to a few percent (Johnson and Lindenstrauss); clusters of all columns serve no better (amazon_photo).
 func (t *task) points() *graph.Dense {
 	d := t.original.X.Cols()
-	basis := graph.NewDense(d, min(d, projectedColumns))
-	if d <= projectedColumns {
-		for k := range d {
-			basis.Row(k)[k] = 1
-		}
-	} else {
+	basis := graph.Identity(min(d, projectedColumns))
+	if d > projectedColumns {
+		basis = graph.NewDense(d, projectedColumns)
 		rng := t.rng(purposeProjection)
 		for k := range basis.Data {
 			basis.Data[k] = float32(rng.NormFloat64() / math.Sqrt(projectedColumns))

@@ -253,27 +253,7 @@ func ownAnswers(m infer.Model, t *infer.Tables, s Support) *graph.Dense {
 		return s.Pre.Fold(m.Layers[0].Self).Apply(s.Batch.X)
 	}
 	last := m.Layers[len(m.Layers)-1]
-	z := graph.MulDense(m.Frozen(t, s.Pre).(infer.Embedder).Embeddings(s.Batch), last.Self)
-	for i := range z.Rows {
-		graph.Add(z.Row(i), last.Bias)
-	}
-	return z
-}
-
-// beside puts matrices of equal rows side by side.
-func beside(blocks ...*graph.Dense) *graph.Dense {
-	width := 0
-	for _, b := range blocks {
-		width += b.Cols
-	}
-	out := graph.NewDense(blocks[0].Rows, width)
-	for i := range out.Rows {
-		row := out.Row(i)
-		for _, b := range blocks {
-			row = row[copy(row, b.Row(i)):]
-		}
-	}
-	return out
+	return graph.MulDense(m.Frozen(t, s.Pre).(infer.Embedder).Embeddings(s.Batch), last.Self).AddRow(last.Bias)
 }
 
 func setRow(m *mat.Dense, i int, row []float32) {
