@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"math"
 	"slices"
 
 	"rivulet/graph"
@@ -42,12 +41,9 @@ func (m *mixture) tables(adj *graph.CSR, z *graph.Dense) *Tables { return HopTab
 func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 	checkGraph(adj, z.Rows, "features")
 	n := adj.Rows
-	t := &Tables{C: graph.NewDense(n, max(1, hops-1))}
 	degrees := adj.RowSums()
+	t := &Tables{C: ways(n, max(1, hops-1), func(j int) float32 { return degrees[j] })}
 	inv, met := graph.InvSqrt(degrees, 1), graph.InvSqrt(degrees, 2) // D^-½ and n
-	for j, deg := range degrees {
-		powers(t.C.Row(j), 1/(2+float64(deg)))
-	}
 	t.U = append(t.U, scaled(met, z))
 	for hop := 1; hop < hops; hop++ {
 		own := scaled(inv, z)
@@ -74,13 +70,18 @@ func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 	return t
 }
 
-// powers sets c to v, v², ….
-func powers(c []float32, v float64) {
-	power := v
-	for k := range c {
-		c[k] = float32(power)
-		power *= v
+// ways are the ways back i→j→i through n nodes that have met one neighbour more: 1/(D_j+1) and its powers, n×columns.
+func ways(n, columns int, degree func(j int) float32) *graph.Dense {
+	c := graph.NewDense(n, columns)
+	for j := range n {
+		share := 1 / (2 + float64(degree(j)))
+		power := share
+		for k := range columns {
+			c.Row(j)[k] = float32(power)
+			power *= share
+		}
 	}
+	return c
 }
 
 func (m *mixture) frozen(t *Tables, project *Projection) Deployment {
@@ -101,7 +102,7 @@ func (f *frozenMixture) Nodes() int { return f.tables.Rows }
 func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 	b.check(f.Nodes())
 	n, classes := b.Len(), len(f.bias)
-	z, q := f.project.Apply(b.X), b.invSqrtDegrees()
+	z, q := f.project.Apply(b.X), b.invSqrtDegrees(1)
 	out := graph.NewDense(n, classes)
 	work := b.stored()*f.tables.Cols + 4*n*classes
 	if b.Adj == nil { // nobody else reads an arrival's hops
@@ -258,15 +259,9 @@ func (b *Batch) gather(dst []float32, i int, in []float32, z *graph.Dense, at in
 //	z̃⁰ = z    z̃^{t+1} = n(a·u_t + ã(q h^t) + q Σ_{m=1…t} (a·c^m)∘h^{t−m} + n z̃^t)    u_t = n z̃^t    c = n², n⁴, …
 func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 	b.check(f.Nodes())
-	z, read, q := f.project.Apply(b.X), b.read(f.tables), b.invSqrtDegrees()
+	z, read, q := f.project.Apply(b.X), b.read(f.tables), b.invSqrtDegrees(1)
 	n, classes := b.Len(), len(f.bias)
-	t := &Tables{C: graph.NewDense(n, max(1, f.hops-1))}
-	met := make([]float32, n)
-	for i := range n {
-		d := 2 + float64(b.degree(i)) // D_i + 1
-		powers(t.C.Row(i), 1/d)
-		met[i] = float32(1 / math.Sqrt(d))
-	}
+	t, met := &Tables{C: ways(n, max(1, f.hops-1), b.degree)}, b.invSqrtDegrees(2)
 	t.U = append(t.U, scaled(met, z))
 	h := []*graph.Dense{z} // h^0 …
 	for hop := 1; hop < f.hops; hop++ {

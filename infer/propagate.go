@@ -107,7 +107,7 @@ func (p *frozenPropagation) Nodes() int { return p.tables.Rows }
 func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
 	b.check(p.Nodes())
 	read := b.read(p.tables)
-	q := b.invSqrtDegrees()
+	q := b.invSqrtDegrees(1)
 	classes := p.tables.Cols / p.steps
 	f, next := graph.NewDense(b.Len(), classes), graph.NewDense(b.Len(), classes)
 	for t := range p.steps {

@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"math"
 	"slices"
 
 	"rivulet/graph"
@@ -41,10 +40,8 @@ func (p *restart) enter(xw *graph.Dense) *graph.Dense {
 //	z̃⁰ = z⁰    z̃^{t+1}_j = (1−α)n_j(Σ_k B_jk z^t_k/√D_k + n_j z̃^t_j) + αz⁰_j    u_t = n z̃^t    c = 1/(D_j+1)
 func (p *restart) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 	t := restartTables(adj, z, 1-p.net.Alpha, p.net.Hops)
-	t.C = graph.NewDense(adj.Rows, 1)
-	for j, deg := range adj.RowSums() {
-		t.C.Data[j] = float32(1 / (2 + float64(deg)))
-	}
+	degrees := adj.RowSums()
+	t.C = ways(adj.Rows, 1, func(j int) float32 { return degrees[j] })
 	return t
 }
 
@@ -86,7 +83,7 @@ func (f *frozenRestart) arrive(b *Batch) *walk {
 	first := f.enter(f.project.Apply(b.X))
 	n, classes := b.Len(), len(f.b2)
 	return &walk{frozenRestart: f, batch: b, first: first, h: first.Clone(), before: graph.NewDense(n, classes),
-		spare: graph.NewDense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees()}
+		spare: graph.NewDense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees(1)}
 }
 
 // reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its neighbours,
@@ -124,12 +121,7 @@ func (f *frozenRestart) Embeddings(b *Batch) *graph.Dense {
 func (f *frozenRestart) ArrivedTables(b *Batch) *Tables {
 	b.check(f.Nodes())
 	n := b.Len()
-	t := &Tables{C: graph.NewDense(n, 1)}
-	met := make([]float32, n)
-	for i := range met {
-		d := 2 + float64(b.degree(i)) // D_i + 1
-		met[i], t.C.Data[i] = float32(1/math.Sqrt(d)), float32(1/d)
-	}
+	t, met := &Tables{C: ways(n, 1, b.degree)}, b.invSqrtDegrees(2)
 	w := f.arrive(b)
 	z, sum := w.first.Clone(), make([]float32, len(f.b2)) // z̃^t
 	for range f.net.Hops {

@@ -74,6 +74,19 @@ func (t *task) newClustering(mapping func(c *clustered) *graph.CSR) *clustering 
 	return &clustering{task: t, points: points, labelled: t.cluster(points), mapping: mapping}
 }
 
+// clusters is the method that makes S of clusters and M by mapping.
+func clusters(mapping func(c *clustered) *graph.CSR) func(*task, context.Context, []*fitted, Progress) (condensed, error) {
+	return func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
+		return t.newClustering(mapping).make(ctx, models(whole), progress)
+	}
+}
+
+// solveRows is one M for all models, solved for their messages (docs/algorithm.md, section 5).
+func solveRows(c *clustered) *graph.CSR { return c.dictionary().Solve(c.options.Entries) }
+
+// membershipRows is M = one-hot cluster membership (docs/algorithm.md, section 7).
+func membershipRows(c *clustered) *graph.CSR { return condense.MembershipMapping(c.joined) }
+
 // clustered are S and M of clusters, for some models.
 type clustered struct {
 	*clustering

@@ -38,14 +38,14 @@ type method struct {
 // methods are all, by name. What a method calls must not read the list: a task knows its own method.
 var methods = []method{
 	{name: MethodCached, condense: (*task).condenseNothing, comparison: true, frozen: true},
-	{name: MethodCluster, condense: (*task).condenseClusters, frozen: true},
+	{name: MethodCluster, condense: clusters(membershipRows), frozen: true},
 	{name: MethodDegree, condense: coreset(condense.Degree)},
 	{name: MethodGCond, condense: (*task).condenseGCond, comparison: true},
 	{name: MethodHerding, condense: coreset(condense.Herding)},
 	{name: MethodKCenter, condense: coreset(condense.KCenter)},
 	{name: MethodLearned, condense: (*task).condenseLearned},
 	{name: MethodRandom, condense: coreset(condense.Random)},
-	{name: MethodSolved, condense: (*task).condenseSolved, frozen: true},
+	{name: MethodSolved, condense: clusters(solveRows), frozen: true},
 	{name: MethodVNG, condense: (*task).condenseVNG, models: []string{modelSGC}, frozen: true},
 }
 

@@ -32,15 +32,15 @@ func (s Support) degree(i int) float64 {
 
 // mean is the mean of f over the edges from support nodes to T; 1 where there are none.
 func (s Support) mean(f func(i int) float64) float64 {
-	sum, edges := 0.0, 0.0
-	for i := range s.Batch.Len() {
-		if known := float64(s.Batch.Known[i]); known > 0 {
-			sum += known * f(i)
-			edges += known
-		}
-	}
+	edges := s.edges()
 	if edges == 0 {
 		return 1
+	}
+	sum := 0.0
+	for i, known := range s.Batch.Known {
+		if known > 0 {
+			sum += float64(known) * f(i)
+		}
 	}
 	return sum / edges
 }

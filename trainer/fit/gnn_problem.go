@@ -80,7 +80,7 @@ func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
 func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, classes int) GNNProblem {
 	arch := s.architecture()
 	op := OperatorOf(arch.Operator, adj)
-	p := GNNProblem{Model: s.Model, Layers: s.Layers, Hidden: s.Hidden, Classes: classes, Labels: labels, Alpha: s.Alpha, Hops: s.Hops, Hop: op}
+	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op}
 	if !arch.Convolves() { // reads as far as it has hops
 		p.Self = NewInputs(x)
 		return p
@@ -168,7 +168,6 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 // alone while their neighbours count wherever they belong.
 func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means, members *graph.CSR, labels []int32, weights []float32, classes int) GNNProblem {
 	averaged := product.Of(means, OperatorOf(s.architecture().Operator, adj))
-	return GNNProblem{Model: s.Model, Layers: s.Layers, Hidden: s.Hidden, Classes: classes, Alpha: s.Alpha, Hops: s.Hops,
-		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)},
+	return GNNProblem{Shape: s, Classes: classes, Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)},
 		Hop: product.Of(averaged, members), Labels: labels, Weights: weights}
 }
