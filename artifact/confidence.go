@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Confidence is how far a model's published probabilities can be relied upon, measured at training with one kind of
-// calibration. The zero value says that nothing was measured.
+// Confidence says how reliable a model's published probabilities are, measured at training with one kind of
+// calibration. The zero value means that nothing was measured.
 type Confidence struct {
 	ECE CalibrationError `json:"ece,omitzero"`
 	// Coverage is the share of the validation nodes that Threshold was chosen to answer, in (0, 1]; 0: none was chosen.
@@ -19,8 +19,8 @@ type Confidence struct {
 }
 
 // CalibrationError is the expected calibration error in percent (Guo et al., "On Calibration of Modern Neural Networks",
-// 2017), at temperature 1 (before) and at the calibration's (after); nil where it was not measured. Validation is the half
-// of the validation nodes that the temperature was not fitted on.
+// 2017), at temperature 1 (before) and at the calibration's (after); nil if it was not measured. Validation is the half
+// of the validation nodes that was not used to fit the temperature.
 type CalibrationError struct {
 	ValidationBefore *float64 `json:"validation_before,omitempty"`
 	ValidationAfter  *float64 `json:"validation_after,omitempty"`
@@ -28,18 +28,18 @@ type CalibrationError struct {
 	TestAfter        *float64 `json:"test_after,omitempty"`
 }
 
-// CoveragePoint is what a threshold does to the validation nodes.
+// CoveragePoint is the effect of a threshold on the validation nodes.
 type CoveragePoint struct {
 	Coverage  float64 `json:"coverage"`  // share of the nodes that are answered, in (0, 1]
 	Threshold float32 `json:"threshold"` // probability of the predicted class below which a prediction abstains
 	Accuracy  float64 `json:"accuracy"`  // percent, of the nodes that are answered
 }
 
-// ErrNoCurve says that an artifact was not trained with a risk-coverage curve.
+// ErrNoCurve means that an artifact was not trained with a risk-coverage curve.
 var ErrNoCurve = errors.New("the artifact has no risk-coverage curve")
 
-// ThresholdAt is the threshold that answers a share of the validation nodes: the curve's, linear between its points. A
-// coverage outside of the curve is an error that names its ends.
+// ThresholdAt returns the threshold that answers a share of the validation nodes, by linear interpolation of the curve. A
+// coverage outside the curve is an error that names its ends.
 func (c *Confidence) ThresholdAt(coverage float64) (float32, error) {
 	if len(c.Curve) == 0 {
 		return 0, ErrNoCurve
@@ -76,7 +76,7 @@ func (c *Confidence) validate() error {
 	case !(c.Threshold >= 0 && c.Threshold <= 1):
 		return fmt.Errorf("threshold is %v, want 0 to 1", c.Threshold)
 	case c.Coverage == 0 && c.Threshold != 0:
-		return fmt.Errorf("threshold is %v with no coverage that it was chosen for", c.Threshold)
+		return fmt.Errorf("threshold is %v without the coverage for which it was chosen", c.Threshold)
 	}
 	last := CoveragePoint{Threshold: math.MaxFloat32}
 	for i, p := range c.Curve {
@@ -88,7 +88,7 @@ func (c *Confidence) validate() error {
 	return nil
 }
 
-// validate checks a point of a curve beside the one before.
+// validate checks a point of a curve and its order after the one before.
 func (p CoveragePoint) validate(before CoveragePoint) error {
 	switch {
 	case !(p.Coverage > before.Coverage && p.Coverage <= 1):

@@ -13,14 +13,14 @@ import (
 // The files of an artifact, by name relative to its directory.
 const (
 	manifestFile    = "manifest.json"
-	manifestSumFile = "manifest.sha256" // as sha256sum writes it
+	manifestSumFile = "manifest.sha256" // in the form of sha256sum
 	syntheticFile   = "synthetic.safetensors"
 	mappingFile     = "mapping.safetensors"
 	growthFile      = "growth.safetensors" // optional
 	meansFile       = "means.safetensors"  // optional
 )
 
-// modelFile holds the weights and tables of one model.
+// modelFile returns the name of the file with the weights and tables of one model.
 func modelFile(name string) string { return "models/" + name + ".safetensors" }
 
 // Prefixes of a model's tables among its tensors; every other name is a weight's.
@@ -31,7 +31,7 @@ const (
 	featuresPrefix = "features."
 )
 
-// encodeTensorFiles makes every file but the manifest; the mapping's, the growth's and the means' only where b
+// encodeTensorFiles returns every file except the manifest; the mapping's, the growth's and the means' only if b
 // has them. b is valid.
 func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	tensors := map[string][]tensor{syntheticFile: syntheticTensors(b)}
@@ -168,7 +168,7 @@ func decodeParams(s tensorSet) ([]infer.Param, error) {
 	return params, nil
 }
 
-// decodeTables reads u0, u1, … and c under a prefix; nil where there are none.
+// decodeTables reads u0, u1, … and c under a prefix; nil if there are none.
 func decodeTables(s tensorSet, prefix string, synthetic int) (*infer.Tables, error) {
 	var tables infer.Tables
 	var names []string
@@ -245,7 +245,7 @@ func decodeIDs(s tensorSet, rows int) ([]string, error) {
 	if offsets[0] != 0 || offsets[rows] != len(raw) {
 		return nil, fmt.Errorf("ids.offsets run from %d to %d, want 0 to %d", offsets[0], offsets[rows], len(raw))
 	}
-	all := string(raw) // one allocation for all ids, which live as long as one another
+	all := string(raw) // one allocation for all ids, which stay in memory together
 	ids := make([]string, rows)
 	for i := range ids {
 		lo, hi := offsets[i], offsets[i+1]
@@ -257,8 +257,8 @@ func decodeIDs(s tensorSet, rows int) ([]string, error) {
 	return ids, nil
 }
 
-// decodeTensorFile reads the named file into its part of b, whose manifest is valid. Nothing but shapes and types is
-// checked here. A file of a name that this build does not know is left alone.
+// decodeTensorFile reads the named file into its part of b, whose manifest is valid. Only shapes and types are
+// checked here. A file with a name that this build does not know is ignored.
 func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	var decode func(tensorSet) error
 	switch {
@@ -293,7 +293,7 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	return nil
 }
 
-// requiredFiles are the files that a manifest of these models must list.
+// requiredFiles returns the files that a manifest of these models must list.
 func requiredFiles(m *Manifest) []string {
 	names := []string{syntheticFile, mappingFile}
 	for _, model := range m.Models {

@@ -25,7 +25,7 @@ type Manifest struct {
 	Files          map[string]File `json:"files"` // by name relative to the directory
 }
 
-// Data is what the artifact was trained on.
+// Data describes the data that the artifact was trained on.
 type Data struct {
 	Name        string   `json:"name"`
 	Fingerprint string   `json:"fingerprint"` // "sha256:…" over graph, features, labels and roles
@@ -35,7 +35,7 @@ type Data struct {
 	Classes     []string `json:"classes"`     // names, by class index
 }
 
-// MappingInfo is M in numbers.
+// MappingInfo gives the size of M.
 type MappingInfo struct {
 	Rows      int `json:"rows"`        // N
 	Entries   int `json:"entries"`     // non-zeros
@@ -54,16 +54,16 @@ type ModelInfo struct {
 	Attachment  string          `json:"attachment"` // the attachment that tables and M were made for: "frozen" or "joint"
 	FittedOn    string          `json:"fitted_on"`  // "O" (original graph) or "S" (synthetic graph)
 	WeightDecay float64         `json:"weight_decay"`
-	Hidden      int             `json:"hidden,omitzero"` // width of the hidden layer that was fitted; 0: there is none, or it was given
+	Hidden      int             `json:"hidden,omitzero"` // width of the hidden layer that was fitted; 0: there is none, or the weights were imported
 	Layers      int             `json:"layers,omitzero"` // number of layers that was fitted; 0: the fewest that the model has, or it was given
 	Hops        int             `json:"hops,omitzero"`   // K that was fitted; 0: the model's default, it has none, or it was given
-	Calibration CalibrationInfo `json:"calibration"`     // what validation chose; the consumer's default
-	// Propagation holds what validation chose for each kind, "lp" and "ep", whether or not it is the default.
+	Calibration CalibrationInfo `json:"calibration"`     // the choice of validation; the consumer's default
+	// Propagation holds the parameters that validation chose for each kind, "lp" and "ep", whether or not it is the default.
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
 }
 
-// CalibrationInfo is what happens to the model's logits by default. Temperature and Confidence are those of probabilities
-// without propagation, whatever the kind.
+// CalibrationInfo says how probabilities are made of the model's logits by default. Temperature and Confidence are for
+// probabilities without propagation, whatever the kind.
 type CalibrationInfo struct {
 	Kind        string     `json:"kind"` // none, or lp or ep with the parameters that Propagation has
 	Temperature float32    `json:"temperature"`
@@ -89,7 +89,7 @@ type Metric struct {
 	Accuracy    float64 `json:"accuracy"` // percent, test nodes
 }
 
-// File is what the manifest knows of one file.
+// File is the size and checksum of one file.
 type File struct {
 	SHA256 string `json:"sha256"` // hex
 	Bytes  int64  `json:"bytes"`

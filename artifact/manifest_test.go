@@ -165,7 +165,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{`"validation_after": 1.9`, `"validation_after": -1`, "models[0].calibration.confidence.ece.validation_after is -1, want 0 to 100"},
 		{`"test_before": 5.1`, `"test_before": 100.5`, "models[0].calibration.confidence.ece.test_before is 100.5"},
 		{`"coverage": 0.9`, `"coverage": 1.5`, "models[0].calibration.confidence.coverage is 1.5, want 0 to 1"},
-		{`"coverage": 0.9`, `"coverage": 0`, "models[0].calibration.confidence.threshold is 0.61 with no coverage"},
+		{`"coverage": 0.9`, `"coverage": 0`, "models[0].calibration.confidence.threshold is 0.61 without the coverage"},
 		{`"threshold": 0.61`, `"threshold": -0.1`, "models[0].calibration.confidence.threshold is -0.1, want 0 to 1"},
 		{`"coverage": 0.5`, `"coverage": 0`, "models[0].calibration.confidence.curve[0].coverage is 0, want more than 0 and at most 1"},
 		{`"coverage": 1,`, `"coverage": 0.5,`, "models[0].calibration.confidence.curve[1].coverage is 0.5, want more than 0.5"},

@@ -24,13 +24,13 @@ import (
 	"rivulet/infer"
 )
 
-// Attachments that an artifact's M and tables are made for.
+// Attachments for which an artifact's M and tables can be made.
 const (
 	AttachFrozen = "frozen"
 	AttachJoint  = "joint"
 )
 
-// encodeManifest writes a manifest as indented JSON, the same bytes for the same manifest.
+// encodeManifest returns a manifest as indented JSON, the same bytes for the same manifest.
 func encodeManifest(m *Manifest) ([]byte, error) {
 	data, err := json.Marshal(m, json.Deterministic(true), jsontext.WithIndent("  "))
 	if err != nil {
@@ -40,8 +40,8 @@ func encodeManifest(m *Manifest) ([]byte, error) {
 }
 
 // ParseManifest reads manifest.json and checks each field, and that the files which the format needs are listed. Fields
-// that this build does not know are ignored; a format that is newer than [FormatVersion] is refused before anything else
-// is looked at.
+// that this build does not know are ignored; a format newer than [FormatVersion] is refused before anything else
+// is checked.
 func ParseManifest(data []byte) (*Manifest, error) {
 	m, err := parseManifest(data)
 	if err != nil {
@@ -50,8 +50,8 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// openManifest is ParseManifest after comparing the text with its checksum. A newer format is told before, as its
-// checksum may be kept in another way.
+// openManifest is ParseManifest after comparing the text with its checksum. A newer format is reported before, because its
+// checksum may be computed in another way.
 func openManifest(text, sum []byte) (*Manifest, error) {
 	err := checkFormat(text)
 	if errors.Is(err, errNewer) {
@@ -63,14 +63,14 @@ func openManifest(text, sum []byte) (*Manifest, error) {
 	return ParseManifest(text)
 }
 
-// manifestSum is the content of manifest.sha256.
+// manifestSum returns the content of manifest.sha256.
 func manifestSum(text []byte) []byte {
 	return fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(text), manifestFile)
 }
 
 var errNewer = errors.New("use a newer build")
 
-// checkFormat looks at nothing but the format version.
+// checkFormat checks the format version only.
 func checkFormat(data []byte) error {
 	var format struct {
 		Version *int `json:"format_version"`
@@ -110,8 +110,8 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, m.validateFiles()
 }
 
-// checkPresent looks for every field of t that may not be omitted, at any depth; a null is a field that is missing. place
-// names where data stands, "" at the top.
+// checkPresent refuses data without a field of t that may not be omitted, at any depth; null counts as missing. place
+// is the path of data, "" at the top.
 func checkPresent(data jsontext.Value, t reflect.Type, place string) error {
 	var items map[string]jsontext.Value
 	switch t.Kind() {
@@ -166,10 +166,10 @@ func checkFields(data jsontext.Value, t reflect.Type, place string) error {
 	return nil
 }
 
-// maxCount bounds what a manifest may count: nodes are int32 columns.
+// maxCount bounds the counts in a manifest: nodes are int32 columns.
 const maxCount = math.MaxInt32
 
-// validate checks all fields but FormatVersion, Version and Files.
+// validate checks all fields except FormatVersion, Version and Files.
 func (m *Manifest) validate() error {
 	switch {
 	case m.Created.IsZero():

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// maxManifestBytes bounds what is read before anything can be checked.
+// maxManifestBytes bounds the bytes that are read before anything can be checked.
 const maxManifestBytes = 16 << 20
 
-// Read reads and checks the artifact in a directory: format version, every field of the manifest, that the files are
-// those that the manifest lists (names that begin with a dot are not looked at), their sizes and SHA-256, and everything
-// of [Bundle.Validate]. The error names the file, the field or tensor, and the reason. Means stays nil: that file is
-// compared with its SHA-256 and not kept, see [ReadMeans].
+// Read reads and checks the artifact in a directory: format version, every field of the manifest, that the directory
+// has exactly the files that the manifest lists (names that begin with a dot are ignored), their sizes and SHA-256, and
+// everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the reason. Means stays
+// nil: that file is only compared with its SHA-256, see [ReadMeans].
 func Read(dir string) (*Bundle, error) {
 	b, err := read(dir)
 	if err != nil {
@@ -56,7 +56,7 @@ func read(dir string) (*Bundle, error) {
 	return decode(manifest, names, files)
 }
 
-// ReadMeans reads and checks the cluster means of the artifact in a directory, and of it nothing else but the manifest.
+// ReadMeans reads and checks the cluster means of the artifact in a directory, and nothing else but the manifest.
 // An artifact without them is an error.
 func ReadMeans(dir string) (*Means, error) {
 	m, err := readMeans(dir)
@@ -108,7 +108,7 @@ func readManifest(root *os.Root) (*Manifest, error) {
 	return openManifest(text, sum)
 }
 
-// readHead reads a file that nothing is known of yet.
+// readHead reads a file whose size is not known yet.
 func readHead(root *os.Root, name string) ([]byte, error) {
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +148,7 @@ func refuseUnlisted(root *os.Root, manifest *Manifest) error {
 	})
 }
 
-// readListed reads a file of the size that the manifest says; a file of another size is refused unread.
+// readListed reads a file of the size in the manifest; a file of another size is refused unread.
 func readListed(root *os.Root, name string, want File) ([]byte, error) {
 	f, err := openListed(root, name, want)
 	if err != nil {
@@ -162,7 +162,7 @@ func readListed(root *os.Root, name string, want File) ([]byte, error) {
 	return data, nil
 }
 
-// verifyListed compares a file with what the manifest says of it, and keeps nothing of it.
+// verifyListed compares a file with its size and SHA-256 in the manifest, and does not keep its content.
 func verifyListed(root *os.Root, name string, want File) error {
 	f, err := openListed(root, name, want)
 	if err != nil {
@@ -180,7 +180,7 @@ func verifyListed(root *os.Root, name string, want File) error {
 	return verifySum(sum.Sum(nil), want)
 }
 
-// openListed opens a file of the size that the manifest says.
+// openListed opens a file of the size in the manifest.
 func openListed(root *os.Root, name string, want File) (*os.File, error) {
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

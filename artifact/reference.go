@@ -9,38 +9,40 @@ import (
 	"sort"
 )
 
-// Reference is what arrivals looked like at training: figures of the validation nodes, each on its own (node batches) and
-// attached as the artifact serves, that a consumer compares its stream with. The zero value says that nothing was measured.
+// Reference describes the arrivals at training: figures of the validation nodes, each on its own (node batches) and
+// attached as the artifact serves. A consumer compares its stream with them. The zero value means that nothing was
+// measured.
 type Reference struct {
 	Nodes int `json:"nodes"` // validation nodes
-	// UnknownNeighbours is the share of all their neighbours that are not in T, 0 to 1; 0 where they have none.
+	// UnknownNeighbours is the share of all their neighbours that are not in T, 0 to 1; 0 if they have none.
 	UnknownNeighbours float64 `json:"unknown_neighbours"`
-	// FeatureNorm is of the L2 norms of their raw features, FeatureCount of how many of these are not 0.
+	// FeatureNorm is the distribution of the L2 norms of their raw features, FeatureCount of the numbers of these that are not 0.
 	FeatureNorm  Histogram `json:"feature_norm"`
 	FeatureCount Histogram `json:"feature_count"`
-	// Models are what each model says of them, by name, with the calibration that the artifact publishes by default.
+	// Models holds the figures of each model's predictions for them, by name, with the calibration that the artifact
+	// publishes by default.
 	Models map[string]ModelReference `json:"models"`
 }
 
-// ModelReference is what a model says of the validation nodes.
+// ModelReference holds the figures of a model's predictions for the validation nodes.
 type ModelReference struct {
 	Accuracy   float64   `json:"accuracy"`   // percent
 	Confidence float64   `json:"confidence"` // mean probability of the predicted class, 0 to 1
 	Classes    []float64 `json:"classes"`    // share of each class among the predictions, C of them
 }
 
-// Histogram is a distribution in bins: bin k holds the values v with Bounds[k-1] < v ≤ Bounds[k], the first all up to
+// Histogram is a distribution in bins: bin k holds the values v with Bounds[k-1] < v ≤ Bounds[k], the first holds all up to
 // Bounds[0] and the last all beyond the last bound.
 type Histogram struct {
 	Bounds []float64 `json:"bounds"` // ascending
 	Shares []float64 `json:"shares"` // one more than bounds; they sum to 1
 }
 
-// deciles is the number of bins that [NewHistogram] makes within the range of the values.
+// deciles is the number of bins that [NewHistogram] uses within the range of the values.
 const deciles = 10
 
-// NewHistogram is of one or more values: a bin below the least of them, up to ten bins of about equal shares, and one above
-// the greatest. The order of values does not matter.
+// NewHistogram returns the histogram of one or more values: a bin below the least of them, up to ten bins of about equal
+// shares, and one above the greatest. The order of values does not matter.
 func NewHistogram(values []float64) Histogram {
 	sorted := slices.Sorted(slices.Values(values))
 	h := Histogram{Bounds: []float64{math.Nextafter(sorted[0], math.Inf(-1))}}
@@ -56,10 +58,10 @@ func NewHistogram(values []float64) Histogram {
 	return h
 }
 
-// Bin is the bin that a value falls into.
+// Bin returns the index of the bin of a value.
 func (h Histogram) Bin(v float64) int { return sort.SearchFloat64s(h.Bounds, v) }
 
-// TotalVariation is the distance ½ Σ|p−q| of two distributions over the same bins, 0 to 1: the largest difference that any
+// TotalVariation returns the distance ½ Σ|p−q| of two distributions over the same bins, 0 to 1: the largest difference that any
 // set of bins has in probability. counts need not sum to 1; without any the distance is 0.
 func TotalVariation(reference []float64, counts []int) float64 {
 	total, sum := 0, 0.0
@@ -75,13 +77,13 @@ func TotalVariation(reference []float64, counts []int) float64 {
 	return min(1, sum/2)
 }
 
-// isZero says that nothing was measured.
+// isZero reports whether nothing was measured.
 func (r *Reference) isZero() bool {
 	return r.Nodes == 0 && r.UnknownNeighbours == 0 && r.Models == nil && r.FeatureNorm.Shares == nil && r.FeatureCount.Shares == nil &&
 		r.FeatureNorm.Bounds == nil && r.FeatureCount.Bounds == nil
 }
 
-// validate checks a reference for models of so many classes.
+// validate checks a reference for models with a number of classes.
 func (r *Reference) validate(models []ModelInfo, classes int) error {
 	switch {
 	case r.isZero():
@@ -99,7 +101,7 @@ func (r *Reference) validate(models []ModelInfo, classes int) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Models)) {
 		if !slices.ContainsFunc(models, func(m ModelInfo) bool { return m.Name == name }) {
-			return fmt.Errorf("models has %q, which is none of the artifact's models", name)
+			return fmt.Errorf("models has %q, which is not one of the artifact's models", name)
 		}
 		of := r.Models[name]
 		if err := of.validate(classes); err != nil {
@@ -145,7 +147,7 @@ func (h *Histogram) validate() error {
 	return nil
 }
 
-// validateShares checks shares that sum to 1 but for rounding.
+// validateShares checks shares that sum to 1 except for rounding.
 func validateShares(shares []float64) error {
 	const tolerance = 1e-6
 	sum := 0.0

@@ -19,23 +19,23 @@ import (
 //	n bytes    the header: a JSON object, name → {dtype, shape, data_offsets}, padded with spaces
 //	the rest   the tensors' data, row-major and little-endian, without gaps
 //
-// No kept Go library reads it, and the whole of it is this file.
+// No maintained Go library reads it; this file does all of it.
 
 // dtype is a tensor's element type by its name in the header.
 type dtype string
 
 const (
 	typeF32 dtype = "F32"
-	typeF64 dtype = "F64" // read only: what NumPy writes unless told otherwise
+	typeF64 dtype = "F64" // read only: NumPy's default
 	typeI32 dtype = "I32"
 	typeI64 dtype = "I64"
 	typeU8  dtype = "U8"
-	// Half precision is for [DecodeArrays] alone; no tensor of an artifact has it.
+	// Half precision is only for [DecodeArrays]; no tensor of an artifact has it.
 	typeF16  dtype = "F16"
 	typeBF16 dtype = "BF16"
 )
 
-// size is the bytes of an element, 0 for a type that this package does not know.
+// size returns the bytes of an element, 0 for a type that this package does not know.
 func (d dtype) size() int {
 	switch d {
 	case typeF64, typeI64:
@@ -55,7 +55,7 @@ type tensor struct {
 	name  string
 	dtype dtype
 	shape []int
-	about string // what it is, for a reader of the header's __metadata__
+	about string // description in the header's __metadata__
 	data  []byte
 }
 
@@ -68,7 +68,7 @@ type tensorEntry struct {
 
 const metadataKey = "__metadata__"
 
-// encodeTensors makes a file of tensors, whose names must be distinct. The same tensors in any order give the same
+// encodeTensors returns a file of tensors, whose names must be distinct. The same tensors in any order give the same
 // bytes. Wide elements come first, so that every tensor begins at a multiple of its element's size.
 func encodeTensors(tensors []tensor) ([]byte, error) {
 	tensors = slices.SortedFunc(slices.Values(tensors), func(a, b tensor) int {
@@ -109,15 +109,15 @@ func encodeTensors(tensors []tensor) ([]byte, error) {
 	return file, nil
 }
 
-// decodeTensors reads a file into tensors by name, whose data are parts of file. It allocates no more than the header
-// accounts for, whatever the header says.
+// decodeTensors reads a file into tensors by name, whose data are parts of file. It allocates memory in proportion to the header
+// 's length, whatever the header declares.
 func decodeTensors(file []byte) (map[string]tensor, error) {
 	if len(file) < 8 {
 		return nil, fmt.Errorf("%d bytes, too short for the length of a header", len(file))
 	}
 	length, rest := binary.LittleEndian.Uint64(file), file[8:]
 	if length > uint64(len(rest)) {
-		return nil, fmt.Errorf("header of %d bytes where %d are left", length, len(rest))
+		return nil, fmt.Errorf("header of %d bytes with %d bytes left", length, len(rest))
 	}
 	header, data := rest[:length], rest[length:]
 	entries, err := decodeHeader(header)
@@ -139,7 +139,7 @@ func decodeTensors(file []byte) (map[string]tensor, error) {
 }
 
 func decodeHeader(header []byte) (map[string]tensorEntry, error) {
-	var raw map[string]jsontext.Value // refuses a name that comes twice
+	var raw map[string]jsontext.Value // refuses a repeated name
 	if err := json.Unmarshal(header, &raw); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
@@ -218,7 +218,7 @@ func checkCover(entries map[string]tensorEntry, size uint64) error {
 	end := uint64(0)
 	for _, s := range spans {
 		if s.begin != end {
-			return fmt.Errorf("tensor %q: data begins at %d, want %d where the one before ends", s.name, s.begin, end)
+			return fmt.Errorf("tensor %q: data begins at %d, want %d at which the one before ends", s.name, s.begin, end)
 		}
 		end = s.end
 	}

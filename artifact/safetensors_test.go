@@ -103,8 +103,8 @@ func TestDecodeTensorsRefuses(t *testing.T) {
 	}{
 		"empty":            {nil, "too short"},
 		"seven bytes":      {make([]byte, 7), "too short"},
-		"huge header":      {binary.LittleEndian.AppendUint64(nil, math.MaxUint64), "header of 18446744073709551615 bytes where 0 are left"},
-		"header by one":    {append(binary.LittleEndian.AppendUint64(nil, 3), "{}"...), "header of 3 bytes where 2 are left"},
+		"huge header":      {binary.LittleEndian.AppendUint64(nil, math.MaxUint64), "header of 18446744073709551615 bytes with 0 bytes left"},
+		"header by one":    {append(binary.LittleEndian.AppendUint64(nil, 3), "{}"...), "header of 3 bytes with 2 bytes left"},
 		"no JSON":          {withHeader("", 0), "header:"},
 		"null":             {withHeader("null", 0), "null"},
 		"array":            {withHeader("[]", 0), "header:"},

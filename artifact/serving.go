@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// Seal completes the manifest: FormatVersion, Files, and where it is empty Version, by [NewVersion]. It fails where the
-// bundle is not valid. Write does it too; a bundle that goes elsewhere without being written is sealed first.
+// Seal completes the manifest: FormatVersion, Files, and if it is empty Version, by [NewVersion]. It fails if the
+// bundle is not valid. Write seals by itself; a bundle that goes elsewhere without being written must be sealed first.
 func (b *Bundle) Seal() error {
 	manifest, _, err := b.encode()
 	if err != nil {
@@ -21,8 +21,8 @@ func (b *Bundle) Seal() error {
 	return nil
 }
 
-// EncodeServing returns the serving part of a sealed bundle, all but M and the means, as files by name: those of the
-// directory, byte for byte, without mapping.safetensors and means.safetensors. A bundle that has no Mapping must have come
+// EncodeServing returns the serving part of a sealed bundle, all except M and the means, as files by name: the same as in the
+// directory, byte for byte, without mapping.safetensors and means.safetensors. A bundle without a Mapping must come
 // from [DecodeServing].
 func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	if b.Manifest.Version == "" {
@@ -37,9 +37,9 @@ func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	return files, nil
 }
 
-// DecodeServing reads what [EncodeServing] made, with all checks of [Read] but those of M; Mapping and Means are nil. A file
-// that this build does not know may be missing: a later one may leave it out of the serving part. The error names the file,
-// the field or tensor, and the reason.
+// DecodeServing reads the files of [EncodeServing], with all checks of [Read] except those of M; Mapping and Means are nil.
+// A file that this build does not know may be missing, because later builds may leave it out of the serving part. The error
+// names the file, the field or tensor, and the reason.
 func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	for _, name := range []string{manifestFile, manifestSumFile} {
 		if _, ok := files[name]; !ok {
@@ -67,7 +67,7 @@ func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	return b, nil
 }
 
-// encode makes all files of b, the manifest's too, and the manifest as it is in its file.
+// encode returns the manifest with its list of files, and all files of b, the manifest's among them.
 func (b *Bundle) encode() (*Manifest, map[string][]byte, error) {
 	if err := b.Validate(); err != nil {
 		return nil, nil, err
@@ -85,7 +85,7 @@ func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
 	m.FormatVersion = FormatVersion
 	m.Created = m.Created.UTC()
 	m.Files = make(map[string]File, len(files)+2)
-	for _, name := range []string{mappingFile, meansFile} { // stand where M and the means are elsewhere
+	for _, name := range []string{mappingFile, meansFile} { // set if M and the means are elsewhere
 		if f, ok := b.Manifest.Files[name]; ok {
 			m.Files[name] = f
 		}
@@ -109,7 +109,7 @@ func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
 	return &m, files, nil
 }
 
-// decode makes a bundle of tensor files, which must be those of names, no more and no less.
+// decode reads a bundle from tensor files, which must be exactly the ones in names.
 func decode(manifest *Manifest, names map[string]File, files map[string][]byte) (*Bundle, error) {
 	for name := range files {
 		if _, ok := names[name]; !ok {
@@ -143,7 +143,7 @@ func describe(data []byte) File {
 	return File{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data))}
 }
 
-// verify compares a file with what the manifest says of it.
+// verify compares a file with its size and SHA-256 in the manifest.
 func verify(data []byte, want File) error {
 	if err := verifySize(int64(len(data)), want); err != nil {
 		return err

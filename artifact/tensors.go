@@ -9,7 +9,7 @@ import (
 	"rivulet/graph"
 )
 
-// Typed arrays in and out of tensors.
+// Conversions between typed arrays and tensors.
 
 func float32Tensor(name, about string, values []float32, shape ...int) tensor {
 	t := tensor{name: name, dtype: typeF32, shape: shape, about: about, data: make([]byte, 0, 4*len(values))}
@@ -39,7 +39,7 @@ func denseTensor(name, about string, m *graph.Dense) tensor {
 	return float32Tensor(name, about, m.Data, m.Rows, m.Cols)
 }
 
-// csrTensors are indptr, indices and data of m under a prefix; a pattern gets ones.
+// csrTensors returns indptr, indices and data of m under a prefix; a pattern gets ones.
 func csrTensors(prefix, what string, m *graph.CSR) []tensor {
 	values := m.Val
 	if values == nil {
@@ -52,13 +52,13 @@ func csrTensors(prefix, what string, m *graph.CSR) []tensor {
 	}
 }
 
-// tensorSet are the tensors of one file, on their way into a bundle.
+// tensorSet holds the tensors of one file while a bundle is read.
 type tensorSet map[string]tensor
 
-// any stands for a length that the caller takes as it is.
+// anyLength stands for a length that is not checked.
 const anyLength = -1
 
-// get returns a tensor after comparing its shape.
+// get returns a tensor after checking its shape.
 func (s tensorSet) get(name string, shape ...int) (tensor, error) {
 	t, ok := s[name]
 	if !ok {

@@ -12,14 +12,14 @@ import (
 )
 
 // Write seals b and writes it to a directory, which must not exist yet or be empty: an artifact is never changed in
-// place, a new version goes to a new directory. Parents are made.
+// place, a new version goes to a new directory. Parents are created.
 //
-// At every moment the directory is either as it was or the whole artifact, also over a crash of the machine: files are
-// written and synced in a directory beside it, which is then renamed. A crash may leave that one behind, as
+// At every moment the directory is either unchanged or the complete artifact, even after a crash of the machine: files
+// are written and synced in a directory beside it, which is then renamed. A crash may leave this one behind, as
 // .NAME.partial-*; it can be removed.
 func Write(dir string, b *Bundle) error { return disk{}.write(dir, b) }
 
-// CheckTarget reports whether [Write] would refuse a directory, for a caller with long work before it writes.
+// CheckTarget reports whether [Write] would refuse a directory, for a caller that works for long before it writes.
 func CheckTarget(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -33,8 +33,8 @@ func CheckTarget(dir string) error {
 	return nil
 }
 
-// disk is the file system with a seam for tests: fault, where there is one, is asked before each operation, and what it
-// returns is that operation's failure.
+// disk is the file system with a seam for tests: fault, if set, is called before each operation, and its result
+// is that operation's error.
 type disk struct {
 	fault func(operation, path string) error
 }
@@ -66,7 +66,7 @@ func (d disk) write(dir string, b *Bundle) error {
 	return nil
 }
 
-// checkWhole refuses a bundle of which a part was left where it came from.
+// checkWhole refuses a bundle that does not hold all files of its manifest.
 func checkWhole(m *Manifest, files map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		if _, ok := files[name]; !ok {
@@ -76,7 +76,7 @@ func checkWhole(m *Manifest, files map[string][]byte) error {
 	return nil
 }
 
-// install makes dir a directory of these files.
+// install creates dir with these files.
 func (d disk) install(dir string, files map[string][]byte) (err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func (d disk) install(dir string, files map[string][]byte) (err error) {
 	}
 	defer func() {
 		left := d.try("remove", staging, func() error { return os.RemoveAll(staging) })
-		if err != nil { // an artifact that is in place is no failure for what is left beside it
+		if err != nil { // if the artifact is in place, a failed removal of the directory beside it is no error
 			err = errors.Join(err, left)
 		}
 	}()
@@ -160,7 +160,7 @@ func (d disk) writeFile(path string, data []byte) (err error) {
 func (d disk) rename(from, to string) error {
 	err := d.try("remove", to, func() error { return os.Remove(to) }) // an empty directory, or nothing
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("taking the place of an empty directory (where that is a mount, name a directory below it): %w", err)
+		return fmt.Errorf("taking the place of an empty directory (if that is a mount, name a directory below it): %w", err)
 	}
 	if err := d.try("rename", to, func() error { return os.Rename(from, to) }); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (d disk) rename(from, to string) error {
 func (d disk) sync(dir string) error {
 	return d.try("sync", dir, func() (err error) {
 		if runtime.GOOS == "windows" {
-			return nil // directories cannot be synced there
+			return nil // directories cannot be synced on this system
 		}
 		f, err := os.Open(dir)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 // Bytes is a size in bytes, written as 256MiB, 10MB or 4096.
 type Bytes int64
 
-// byteUnits by their names in lower case, the largest binary one first.
+// byteUnits lists the units by their names, the largest binary one first.
 var byteUnits = []struct {
 	name string
 	size int64
@@ -39,7 +39,7 @@ func ParseBytes(text string) (Bytes, error) {
 	return Bytes(n * unit), nil
 }
 
-// String writes the size in the largest binary unit that divides it; ParseBytes reads it back.
+// String returns the size in the largest binary unit that divides it; ParseBytes reads it back.
 func (b Bytes) String() string {
 	for _, u := range byteUnits[:4] {
 		if b != 0 && int64(b)%u.size == 0 {
@@ -49,5 +49,5 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10) + "B"
 }
 
-// MarshalText writes what String does, into logs.
+// MarshalText returns the text of String, for logs.
 func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// check looks at a parsed value that is of the right type and within its bounds.
+// check checks a parsed value, which has the right type and is within its bounds.
 type check func(value any) error
 
-// checks are the checks that tags name.
+// checks holds the checks by the names that tags use.
 var checks = map[string]check{
 	"share":     func(v any) error { return checkShare(v.(float64)) },
 	"required":  func(v any) error { return checkRequired(v.(string)) },
@@ -38,7 +38,7 @@ func checkRequired(text string) error {
 	return nil
 }
 
-// checkListen takes an empty address, which means none.
+// checkListen accepts host:port, and an empty address for none.
 func checkListen(address string) error {
 	if address == "" {
 		return nil
@@ -68,7 +68,7 @@ func isPort(text string, least int) bool {
 	return err == nil && n >= least && n <= 65535
 }
 
-// checkTopic holds Kafka's rule for names.
+// checkTopic checks Kafka's rule for names.
 func checkTopic(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > 249 || !madeOf(name, "._-") {
 		return errors.New("want 1 to 249 letters, digits, '.', '_' or '-'")
@@ -76,7 +76,7 @@ func checkTopic(name string) error {
 	return nil
 }
 
-// checkStart takes a word or a time.
+// checkStart accepts a word or a time.
 func checkStart(text string) error {
 	if text == Earliest || text == Latest {
 		return nil
@@ -87,7 +87,7 @@ func checkStart(text string) error {
 	return nil
 }
 
-// checkPrefix leaves out white space, and braces, which mean something to a Redis cluster.
+// checkPrefix refuses white space, and braces, which have a meaning in a Redis cluster.
 func checkPrefix(prefix string) error {
 	if prefix == "" || !madeOf(prefix, "._-:/") {
 		return errors.New("want letters, digits, '.', '_', '-', ':' or '/'")
@@ -95,7 +95,7 @@ func checkPrefix(prefix string) error {
 	return nil
 }
 
-// madeOf tells whether text is of ASCII letters, digits and the extra characters.
+// madeOf reports whether text consists of ASCII letters, digits and the extra characters.
 func madeOf(text, extra string) bool {
 	for _, r := range text {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(extra, r)) {

@@ -3,7 +3,7 @@
 //	defaults -> file (YAML, --config or RIVULET_CONFIG) -> environment (RIVULET_…) -> flags
 //
 // A program's settings are a struct, such as [Consumer], made of sections that programs share ([Redis], [Log], …). The
-// tags of a field are all that is known of it, and everything else is derived from them: the key in the file, the
+// tags of a field describe it completely, and everything else is derived from them: the key in the file, the
 // variable, the flag with its help text, the checks, and REFERENCE.md. A field
 //
 //	Size int `key:"size" default:"256" min:"1" unit:"arrivals" usage:"most arrivals of a micro-batch"`
@@ -11,11 +11,11 @@
 // in a section with the key batch is batch.size in the file, RIVULET_BATCH_SIZE in the environment and --batch.size on
 // the command line. The tags:
 //
-//	key      the last part of the key; required. An embedded struct without one adds its fields to the struct around it
+//	key      the last part of the key; required. An embedded struct without one adds its fields to the enclosing struct
 //	default  as it would be written in the environment; required, may be empty
-//	usage    what it does, in lower case
-//	unit     what is counted; durations and byte sizes carry theirs
-//	zero     what 0, empty or false means, where that is not plain
+//	usage    its effect, in lower case
+//	unit     the thing that is counted; durations and byte sizes carry theirs
+//	zero     the meaning of 0, empty or false, if it is not obvious
 //	oneof    the words that are allowed, separated by |
 //	min, max bounds of a number, duration or byte size, as default is written
 //	check    a check by name: address, url, topic, …; see checks.go
@@ -28,12 +28,12 @@
 //
 // [Load] reports everything that is wrong at once, as an [*Error]: unknown keys with the file, unknown RIVULET_ variables
 // (but RIVULET_CONFIG, RIVULET_DATA and RIVULET_TEST_…, which are not settings), and wrong values with the key, the value,
-// where it came from and what is allowed. Programs may share a file and an environment: a key that another of Rivulet's
-// programs has is known, and not used.
+// its origin and the allowed values. Programs may share a file and an environment: a key that only another of Rivulet's
+// programs has is accepted, and not used.
 //
 // Values are written in YAML as they are on the command line: durations with their unit (5ms, 30s), byte sizes with
 // theirs (64KiB, 1MB; a bare number is bytes), lists as YAML lists or as a,b. A text that YAML takes for a number, a
 // truth value or a time must be quoted.
 //
-// No password is printed: [RedisURL] and [Secret] show theirs as xxxxx however they are formatted. A [Secret] has no flag.
+// No password is printed: [RedisURL] and [Secret] print theirs as xxxxx in every format. A [Secret] has no flag.
 package config

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// field is one setting: its place in a struct and what its tags say.
+// field is one setting: its place in a struct and the contents of its tags.
 type field struct {
 	key   string // "kafka.topics.arrivals"
 	index []int  // for reflect.Value.FieldByIndex
@@ -19,7 +19,7 @@ type field struct {
 	check                  check
 }
 
-// env is the variable that sets the field.
+// env returns the variable that sets the field.
 func (f *field) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(f.key, ".", "_"))
 }
@@ -30,7 +30,7 @@ type section struct {
 	index []int
 }
 
-// schema is what the tags of a struct type say.
+// schema holds the fields and sections of a struct type, read from its tags.
 type schema struct {
 	fields   []*field  // in the order of the struct
 	sections []section // the whole first

@@ -8,16 +8,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// fileFlag names the file.
+// fileFlag is the name of the flag that names the file.
 const fileFlag = "config"
 
-// Flags registers --config and a flag for each field of T but secrets, named by its key. Values are read by [Load], which reports
-// them together with what is wrong elsewhere; parsing the flags refuses only names that nobody registered.
+// Flags registers --config and a flag for each field of T except secrets, named by its key. Values are read by [Load], which
+// reports their problems together with all others; parsing the flags refuses only unknown names.
 func Flags[T any](fs *pflag.FlagSet) {
 	fs.String(fileFlag, "", "YAML file with settings (default $"+fileVariable+")")
 	for _, f := range schemaOf(reflect.TypeFor[T]()).fields {
 		if f.kind.name == "secret" {
-			continue // command lines are read by others
+			continue // other users can read command lines
 		}
 		flag := fs.VarPF(&text{f.def, f.placeholder()}, f.key, "", f.help())
 		if f.kind.name == "bool" {
@@ -26,7 +26,7 @@ func Flags[T any](fs *pflag.FlagSet) {
 	}
 }
 
-// Alias gives flags short names beside their own, as {"redis": "redis.url"}. It must be called before parsing; help shows
+// Alias gives flags short names besides their own, as {"redis": "redis.url"}. It must be called before parsing; help shows
 // the long name.
 func Alias(fs *pflag.FlagSet, aliases map[string]string) {
 	earlier := fs.GetNormalizeFunc()
@@ -38,7 +38,7 @@ func Alias(fs *pflag.FlagSet, aliases map[string]string) {
 	})
 }
 
-// placeholder stands for the value in help: the words that are allowed, the unit or the type.
+// placeholder returns the word for the value in help: the words that are allowed, the unit or the type.
 func (f *field) placeholder() string {
 	switch {
 	case f.oneof != nil:
@@ -49,7 +49,7 @@ func (f *field) placeholder() string {
 	return f.kind.name
 }
 
-// help is the flag's usage text: what it does and what zero means. pflag adds the placeholder and the default.
+// help returns the flag's usage text: its effect and the meaning of zero. pflag adds the placeholder and the default.
 func (f *field) help() string {
 	var b strings.Builder
 	b.WriteString(f.usage)
@@ -59,7 +59,7 @@ func (f *field) help() string {
 	return b.String()
 }
 
-// zeroWord is how the zero value is written.
+// zeroWord returns the written form of the zero value.
 func (f *field) zeroWord() string {
 	switch f.kind.name {
 	case "string", "url", "secret", "list":
@@ -70,7 +70,7 @@ func (f *field) zeroWord() string {
 	return "0"
 }
 
-// text is a flag's value before it is read.
+// text is a flag's value before it is parsed.
 type text struct{ value, placeholder string }
 
 func (t *text) String() string     { return t.value }

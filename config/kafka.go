@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Brokers says where Kafka is, and who asks.
+// Brokers sets the addresses of Kafka and the name of the client.
 type Brokers struct {
 	Brokers  []string  `key:"brokers" default:"localhost:9092" check:"addresses" usage:"brokers to begin with, host:port each"`
 	ClientID string    `key:"client_id" default:"rivulet" check:"required" usage:"name of this client in the brokers' logs and quotas" zero:"refused"`
@@ -10,7 +10,7 @@ type Brokers struct {
 	SASL     KafkaSASL `key:"sasl"`
 }
 
-// KafkaTLS says how connections to brokers are encrypted. A broker's certificate is always verified.
+// KafkaTLS sets how connections to brokers are encrypted. A broker's certificate is always verified.
 type KafkaTLS struct {
 	Enabled    bool   `key:"enabled" default:"false" usage:"speak TLS with the brokers; their certificates are always verified"`
 	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the brokers' certificates" zero:"the system's"`
@@ -19,11 +19,11 @@ type KafkaTLS struct {
 	ServerName string `key:"server_name" default:"" usage:"name that all brokers' certificates must have" zero:"the host of each broker's address"`
 }
 
-// KafkaSASL says who this client is.
+// KafkaSASL sets how this client logs in.
 type KafkaSASL struct {
-	Mechanism    string `key:"mechanism" default:"none" oneof:"none|plain|scram-sha-256|scram-sha-512" usage:"how this client proves who it is; plain shows the password to the network where TLS is off"`
+	Mechanism    string `key:"mechanism" default:"none" oneof:"none|plain|scram-sha-256|scram-sha-512" usage:"how this client logs in; plain sends the password in clear if TLS is off"`
 	Username     string `key:"username" default:"" usage:"name to log in with" zero:"refused, unless the mechanism is none"`
-	Password     Secret `key:"password" default:"" usage:"password to log in with" zero:"what is in password_file"`
+	Password     Secret `key:"password" default:"" usage:"password to log in with" zero:"read from password_file"`
 	PasswordFile string `key:"password_file" default:"" usage:"file with the password, read again for each connection; a line break at its end is left out" zero:"password is used"`
 }
 
@@ -35,7 +35,7 @@ const (
 	SASLScramSHA512 = "scram-sha-512"
 )
 
-// Kafka is what the consumer needs of Kafka.
+// Kafka is the consumer's configuration of Kafka.
 type Kafka struct {
 	Brokers
 	Group          string        `key:"group" default:"rivulet" check:"required" usage:"consumer group; its members share the partitions" zero:"refused"`
@@ -43,9 +43,9 @@ type Kafka struct {
 	StartOffset    string        `key:"start_offset" default:"earliest" check:"start" usage:"where to begin in a partition for which the group has no offset yet: earliest, latest, or a time as in RFC 3339, which stands for the first record not older"`
 	SessionTimeout time.Duration `key:"session_timeout" default:"10s" min:"1s" max:"5m" usage:"silence after which the broker gives this member's partitions to others; heartbeats are sent three times as often"`
 	Fetch          Fetch         `key:"fetch"`
-	Compression    string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of what is published"`
+	Compression    string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
 
-	TransactionalID    string        `key:"transactional_id" default:"" usage:"what the transactional ids of delivery exactly_once begin with; a dot, the topic of arrivals, a dot and a partition follow. All members of a group must have the same" zero:"the group's name"`
+	TransactionalID    string        `key:"transactional_id" default:"" usage:"beginning of the transactional ids of delivery exactly_once; a dot, the topic of arrivals, a dot and a partition follow. All members of a group must have the same" zero:"the group's name"`
 	TransactionTimeout time.Duration `key:"transaction_timeout" default:"1m" min:"1s" max:"24h" usage:"how long a transaction may be open before the brokers abort it; not more than their transaction.max.timeout.ms"`
 }
 
@@ -58,15 +58,15 @@ type Topics struct {
 
 // Fetch bounds one answer of a broker.
 type Fetch struct {
-	MaxBytes Bytes         `key:"max_bytes" default:"4MiB" min:"1KiB" max:"1GiB" usage:"most that one answer of a broker brings; a larger record comes alone"`
+	MaxBytes Bytes         `key:"max_bytes" default:"4MiB" min:"1KiB" max:"1GiB" usage:"largest answer of a broker; a larger record comes alone"`
 	MaxWait  time.Duration `key:"max_wait" default:"500ms" min:"1ms" max:"1m" usage:"how long a broker holds a request open while there is nothing to read; it delays no record"`
 }
 
-// ProducerKafka is what a producer of arrivals needs of Kafka.
+// ProducerKafka is the configuration of Kafka for a producer of arrivals.
 type ProducerKafka struct {
 	Brokers
 	Topics      ProducerTopics `key:"topics"`
-	Compression string         `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of what is published"`
+	Compression string         `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
 }
 
 // ProducerTopics are a producer's topics.
@@ -80,7 +80,7 @@ const (
 	Latest   = "latest"
 )
 
-// StartTime is the time of StartOffset, zero where it is one of the words.
+// StartTime returns the time of StartOffset, zero if it is one of the words.
 func (k Kafka) StartTime() time.Time {
 	at, err := time.Parse(time.RFC3339, k.StartOffset)
 	if err != nil {
@@ -94,15 +94,15 @@ func (t KafkaTLS) problems() []Problem {
 	for _, f := range []Problem{{Key: "ca_file", Value: t.CAFile}, {Key: "cert_file", Value: t.CertFile},
 		{Key: "key_file", Value: t.KeyFile}, {Key: "server_name", Value: t.ServerName}} {
 		if f.Value != "" && !t.Enabled {
-			f.Reason = "has no effect, as kafka.tls.enabled is false"
+			f.Reason = "has no effect, because kafka.tls.enabled is false"
 			found = append(found, f)
 		}
 	}
 	if t.CertFile != "" && t.KeyFile == "" {
-		found = append(found, Problem{Key: "key_file", Reason: "must not be empty where cert_file is set"})
+		found = append(found, Problem{Key: "key_file", Reason: "must not be empty if cert_file is set"})
 	}
 	if t.KeyFile != "" && t.CertFile == "" {
-		found = append(found, Problem{Key: "cert_file", Reason: "must not be empty where key_file is set"})
+		found = append(found, Problem{Key: "cert_file", Reason: "must not be empty if key_file is set"})
 	}
 	return found
 }
@@ -113,14 +113,14 @@ func (s KafkaSASL) problems() []Problem {
 		for _, f := range []Problem{{Key: "username", Value: s.Username}, {Key: "password", Value: s.Password.String()},
 			{Key: "password_file", Value: s.PasswordFile}} {
 			if f.Value != "" {
-				f.Reason = "has no effect, as kafka.sasl.mechanism is none"
+				f.Reason = "has no effect, because kafka.sasl.mechanism is none"
 				found = append(found, f)
 			}
 		}
 		return found
 	}
 	if s.Username == "" {
-		found = append(found, Problem{Key: "username", Reason: "must not be empty where the mechanism is " + s.Mechanism})
+		found = append(found, Problem{Key: "username", Reason: "must not be empty if the mechanism is " + s.Mechanism})
 	}
 	if s.Password == "" && s.PasswordFile == "" {
 		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file"})

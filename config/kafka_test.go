@@ -59,19 +59,19 @@ func TestKafkaConnectionSettings(t *testing.T) {
 	for _, c := range []struct {
 		environ []string
 		flags   []string
-		want    string // "" where it is accepted
+		want    string // "" if it is accepted
 	}{
 		{word, []string{sasl, "--kafka.sasl.username=me"}, ""},
 		{nil, []string{sasl, "--kafka.sasl.username=me", "--kafka.sasl.password_file=f"}, ""},
 		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.cert_file=c", "--kafka.tls.key_file=k"}, ""},
 		{nil, []string{"--kafka.sasl.mechanism=gssapi"}, "want none, plain, scram-sha-256 or scram-sha-512"},
-		{word, []string{sasl}, "kafka.sasl.username (default): must not be empty where the mechanism is scram-sha-512"},
+		{word, []string{sasl}, "kafka.sasl.username (default): must not be empty if the mechanism is scram-sha-512"},
 		{nil, []string{sasl, "--kafka.sasl.username=me"}, "kafka.sasl.password (default): is empty, and so is password_file"},
 		{word, []string{sasl, "--kafka.sasl.username=me", "--kafka.sasl.password_file=f"}, "kafka.sasl.password_file is \"f\""},
-		{word, nil, `kafka.sasl.password is "xxxxx" (RIVULET_KAFKA_SASL_PASSWORD): has no effect, as kafka.sasl.mechanism is none`},
-		{nil, []string{"--kafka.tls.ca_file=ca"}, `kafka.tls.ca_file is "ca" (--kafka.tls.ca_file): has no effect, as kafka.tls.enabled is false`},
-		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.cert_file=c"}, "kafka.tls.key_file (default): must not be empty where cert_file is set"},
-		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.key_file=k"}, "kafka.tls.cert_file (default): must not be empty where key_file is set"},
+		{word, nil, `kafka.sasl.password is "xxxxx" (RIVULET_KAFKA_SASL_PASSWORD): has no effect, because kafka.sasl.mechanism is none`},
+		{nil, []string{"--kafka.tls.ca_file=ca"}, `kafka.tls.ca_file is "ca" (--kafka.tls.ca_file): has no effect, because kafka.tls.enabled is false`},
+		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.cert_file=c"}, "kafka.tls.key_file (default): must not be empty if cert_file is set"},
+		{nil, []string{"--kafka.tls.enabled", "--kafka.tls.key_file=k"}, "kafka.tls.cert_file (default): must not be empty if key_file is set"},
 		{nil, []string{"--kafka.start_offset=latest"}, ""},
 		{nil, []string{"--kafka.start_offset=yesterday"}, "want earliest, latest or a time as in RFC 3339"},
 	} {
@@ -92,7 +92,7 @@ func TestStartTime(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", text, cfg.Kafka.StartTime(), err, want)
 		}
 	}
-	// YAML takes it for a time, which says nothing of the zone it was written in.
+	// YAML takes it for a time, without the zone in which it was written.
 	if _, err := Load[Consumer](sources(t, "kafka: {start_offset: 2026-11-21T09:30:00Z}", nil)); err == nil || !strings.Contains(err.Error(), "put it in quotes") {
 		t.Errorf("without quotes: %v", err)
 	}

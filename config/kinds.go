@@ -11,7 +11,7 @@ import (
 
 // kind is a type that a field may have.
 type kind struct {
-	name string // as help and reference call it
+	name string // its name in help and reference
 	// parse reads the text of a value, as it stands in the environment and on the command line.
 	parse func(text string) (any, error)
 }
@@ -33,7 +33,7 @@ func kindOf(t reflect.Type) (kind, bool) {
 	return k, ok
 }
 
-// isText tells the kinds that any text is a value of.
+// isText reports whether any text is a value of the kind.
 func (k kind) isText() bool { return k.name == "string" || k.name == "url" || k.name == "secret" }
 
 func parseList(text string) []string {

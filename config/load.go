@@ -20,19 +20,19 @@ import (
 
 const (
 	envPrefix    = "RIVULET_"
-	fileVariable = envPrefix + "CONFIG" // the file where --config is not given
-	dataVariable = envPrefix + "DATA"   // where tests and scripts find the data sets; not a setting
+	fileVariable = envPrefix + "CONFIG" // the file if --config is not given
+	dataVariable = envPrefix + "DATA"   // directory of the data sets for tests and scripts; not a setting
 	testPrefix   = envPrefix + "TEST_"  // settings of tests
 )
 
-// Sources are where settings come from besides the defaults.
+// Sources are the sources of settings besides the defaults.
 type Sources struct {
 	Flags   *pflag.FlagSet // as [Flags] made it, parsed; nil: none
 	Environ []string       // NAME=value, as os.Environ gives it; nil: none
 }
 
-// Load reads the settings of T from all sources, checks them and returns them. The error is an [*Error] with everything
-// that is wrong, or says why the file could not be read.
+// Load reads the settings of T from all sources, checks them and returns them. The error is an [*Error] that lists everything
+// that is wrong, or it says why the file could not be read.
 func Load[T any](from Sources) (T, error) {
 	var cfg T
 	l := newLoader(reflect.TypeFor[T]())
@@ -51,7 +51,7 @@ func Load[T any](from Sources) (T, error) {
 	return loaded.Interface().(T), nil
 }
 
-// Default returns the settings where nothing is said. It panics where the defaults of T do not stand alone.
+// Default returns the default settings of T. It panics if these alone are not valid.
 func Default[T any]() T {
 	cfg, err := Load[T](Sources{})
 	if err != nil {
@@ -60,7 +60,7 @@ func Default[T any]() T {
 	return cfg
 }
 
-// file is the path of the file to read, empty for none. An empty --config= turns the variable off.
+// file returns the path of the file to read, empty for none. An empty --config= turns the variable off.
 func (s Sources) file() string {
 	if s.Flags != nil && s.Flags.Changed(fileFlag) {
 		return s.Flags.Lookup(fileFlag).Value.String()
@@ -73,10 +73,10 @@ func (s Sources) file() string {
 	return ""
 }
 
-// loader puts layers over one another and remembers where each value came from.
+// loader merges the layers and remembers the origin of each value.
 type loader struct {
 	schema   *schema
-	family   *schema // keys of all programs: known, though perhaps not used by this one
+	family   *schema // keys of all programs: accepted, though perhaps not used by this one
 	values   *koanf.Koanf
 	origins  map[string]string // by key
 	problems []Problem
@@ -85,7 +85,7 @@ type loader struct {
 func newLoader(t reflect.Type) *loader {
 	l := &loader{
 		schema:  schemaOf(t),
-		family:  schemaOf(reflect.TypeFor[Consumer]()), // which has every section
+		family:  schemaOf(reflect.TypeFor[Consumer]()), // which contains every section
 		values:  koanf.New("."),
 		origins: map[string]string{},
 	}
@@ -97,7 +97,7 @@ func newLoader(t reflect.Type) *loader {
 	return l
 }
 
-// put lays values over those that are there. Keys are known ones.
+// put sets values in place of earlier ones. The keys are known.
 func (l *loader) put(values map[string]any, origin func(key string) string) {
 	for key := range values {
 		l.origins[key] = origin(key)
@@ -130,7 +130,7 @@ func (l *loader) file(path string) error {
 	return nil
 }
 
-// unknown says why a key of a file is not taken; empty where it is a field, or a section with nothing in it.
+// unknown returns the reason for which a key of a file is refused; empty if it is a field, or an empty section.
 func (l *loader) unknown(key string, value any) string {
 	if l.schema.byKey[key] != nil || l.family.byKey[key] != nil {
 		return ""
@@ -186,7 +186,7 @@ func (l *loader) flags(fs *pflag.FlagSet) {
 	l.put(layer.All(), func(key string) string { return "--" + key })
 }
 
-// fill reads the values into a struct. Rules across fields are looked at where the fields by themselves are right.
+// fill reads the values into a struct. Rules across fields are checked only if the fields by themselves are right.
 func (l *loader) fill(target reflect.Value) {
 	for _, f := range l.schema.fields {
 		raw := l.values.Get(f.key)
@@ -236,7 +236,7 @@ func (f *field) read(raw any) (any, error) {
 	return value, nil
 }
 
-// parse takes text, and what YAML makes of an unquoted number, truth value or list.
+// parse parses text, or the value that YAML makes of an unquoted number, truth value or list.
 func (f *field) parse(raw any) (any, error) {
 	switch v := raw.(type) {
 	case string:
@@ -274,7 +274,7 @@ func listOf(entries []any) ([]string, error) {
 	return list, nil
 }
 
-// show is a value for messages, without a password.
+// show returns a value for messages, without a password.
 func (f *field) show(raw any) string {
 	if raw == nil {
 		return ""
@@ -288,7 +288,7 @@ func (f *field) show(raw any) string {
 	return fmt.Sprint(raw)
 }
 
-// orList is "a, b or c".
+// orList returns "a, b or c".
 func orList(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]

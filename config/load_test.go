@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// sources writes a file where there is one, and parses the arguments.
+// sources writes a file if there is one, and parses the arguments.
 func sources(t *testing.T, file string, environ []string, args ...string) Sources {
 	t.Helper()
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -295,7 +295,7 @@ func TestFileErrors(t *testing.T) {
 	}
 }
 
-// Programs share a file and an environment: what only another one needs is known and does not matter.
+// Programs share a file and an environment: a key that only another one needs is accepted.
 func TestSharedSettings(t *testing.T) {
 	shared := sources(t, "kafka: {group: g}\nredis: {prefix: shared}\nartifact: /a", []string{"RIVULET_BATCH_SIZE=2", "RIVULET_KAFKA_TOPICS_ARRIVALS=in"})
 	publish, err := Load[Publish](Sources{Flags: shared.Flags, Environ: shared.Environ})
@@ -335,7 +335,7 @@ func TestHelp(t *testing.T) {
 		"--batch.size arrivals ",
 		"most arrivals of a micro-batch (default 256)",
 		"--batch.mode node|graph ",
-		"how long the first arrival of a micro-batch waits for others; 0s: a micro-batch is what has been read already (default 5ms)",
+		"how long the first arrival of a micro-batch waits for others; 0s: a micro-batch consists of the arrivals that have been read already (default 5ms)",
 		"--output.logits ",
 	} {
 		if !strings.Contains(help, want) {
@@ -344,7 +344,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Settings that exclude growth are named by their own key, as those of a section are.
+// Settings that exclude growth are named by their own key, like settings of a section.
 func TestProblemsOfAttach(t *testing.T) {
 	for _, other := range []string{"RIVULET_ARTIFACT=somewhere", "RIVULET_ATTACHMENT=joint"} {
 		_, err := Load[Consumer](sources(t, "attach: {arrivals: on}", []string{other}))
@@ -352,7 +352,7 @@ func TestProblemsOfAttach(t *testing.T) {
 			t.Errorf("%s with attach.arrivals on: %v", other, err)
 		}
 	}
-	for _, ttl := range []string{"999ms", "1us"} { // less than Redis counts in would be no expiry
+	for _, ttl := range []string{"999ms", "1us"} { // below Redis' resolution there would be no expiry
 		if _, err := Load[Consumer](sources(t, "attach: {ttl: "+ttl+"}", nil)); err == nil || !strings.Contains(err.Error(), "attach.ttl") {
 			t.Errorf("attach.ttl %s: %v", ttl, err)
 		}

@@ -8,12 +8,12 @@ import (
 // Problem is one thing that is wrong with the settings.
 type Problem struct {
 	Key    string // "batch.size", or the name of an unknown variable
-	Value  string // as it was given, without a password; empty where there is none to show
-	Origin string // where it came from: "file rivulet.yaml", "RIVULET_BATCH_SIZE", "--batch.size", "default"
-	Reason string // what is wrong, and what is allowed
+	Value  string // as it was given, without a password; empty if there is none to show
+	Origin string // its origin: "file rivulet.yaml", "RIVULET_BATCH_SIZE", "--batch.size", "default"
+	Reason string // the mistake and the allowed values
 }
 
-// String is the problem on one line.
+// String returns the problem on one line.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.Key)
@@ -26,10 +26,10 @@ func (p Problem) String() string {
 	return b.String() + ": " + p.Reason
 }
 
-// Error is all that is wrong with the settings.
+// Error lists all problems of the settings.
 type Error struct{ Problems []Problem }
 
-// Error has a line for each problem.
+// Error returns a line for each problem.
 func (e *Error) Error() string {
 	if len(e.Problems) == 1 {
 		return "configuration: " + e.Problems[0].String()

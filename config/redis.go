@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// RedisServer says where Redis is: where versions are published and M's rows are read.
+// RedisServer sets the address of Redis, to which versions are published and from which rows of M are read.
 type RedisServer struct {
 	URL          RedisURL      `key:"url" default:"redis://localhost:6379/0" check:"redis" usage:"redis://[user:password@]host:port/database, rediss:// for TLS, or unix:///socket?db=0; several hosts, as host:port,host:port, are nodes of a cluster or sentinels"`
 	Cluster      bool          `key:"cluster" default:"false" usage:"Redis is a cluster: the hosts of url are some of its nodes, the others are found through them; database 0"`
@@ -24,8 +24,8 @@ type RedisServer struct {
 	Retry        RedisRetry    `key:"retry"`
 }
 
-// RedisSentinel says who knows the master, where Redis is watched by sentinels. The hosts of the URL are then sentinels,
-// and user, password and database of the URL and the settings are those of the master.
+// RedisSentinel sets the master if Redis is watched by sentinels. The hosts of the URL are then sentinels,
+// and user, password and database of the URL and the settings belong to the master.
 type RedisSentinel struct {
 	Master   string `key:"master" default:"" usage:"name of the master that the sentinels watch; the hosts of url are then sentinels" zero:"url names Redis itself"`
 	Username string `key:"username" default:"" usage:"ACL user at the sentinels" zero:"the default user"`
@@ -40,28 +40,28 @@ type RedisTLS struct {
 	ServerName string `key:"server_name" default:"" usage:"name that all servers' certificates must have" zero:"the host of each server's address"`
 }
 
-// RedisRetry says how a request is repeated that was lost, timed out or was turned away for the moment. The pause before
+// RedisRetry sets how a request is repeated that was lost, timed out or was refused for the moment. The pause before
 // a repetition doubles and is drawn at random.
 type RedisRetry struct {
-	Attempts   int           `key:"attempts" default:"3" min:"0" max:"100" unit:"repetitions" usage:"how often a request is repeated" zero:"never; a cluster is asked again up to three times in any case, as for redirections"`
+	Attempts   int           `key:"attempts" default:"3" min:"0" max:"100" unit:"repetitions" usage:"how often a request is repeated" zero:"never; a cluster is asked again up to three times in any case, for redirections"`
 	MinBackoff time.Duration `key:"min_backoff" default:"20ms" min:"1ms" usage:"least pause before a repetition"`
 	MaxBackoff time.Duration `key:"max_backoff" default:"500ms" min:"1ms" usage:"longest pause before a repetition"`
 }
 
-// Redis is what the consumer needs of Redis.
+// Redis is the consumer's configuration of Redis.
 type Redis struct {
 	RedisServer
 	PollInterval  time.Duration `key:"poll_interval" default:"1s" min:"10ms" usage:"how often CURRENT is read"`
-	HeartbeatTTL  time.Duration `key:"heartbeat_ttl" default:"30s" min:"1s" usage:"how long the version in use stays protected after the last sign of life"`
+	HeartbeatTTL  time.Duration `key:"heartbeat_ttl" default:"30s" min:"1s" usage:"how long the version in use stays protected after the consumer's last heartbeat"`
 	LookupTimeout time.Duration `key:"lookup_timeout" default:"2s" min:"1ms" usage:"limit of one request for rows of M, of up to 4096 ids, with its repetitions"`
-	Outage        string        `key:"outage" default:"wait" oneof:"wait|degrade" usage:"what becomes of micro-batches while rows of M cannot be read: wait, so that offsets do not move, or degrade: be predicted from the rows in memory, with predictions that lack a row marked as degraded"`
+	Outage        string        `key:"outage" default:"wait" oneof:"wait|degrade" usage:"while rows of M cannot be read: wait (offsets do not move), or degrade (micro-batches are predicted from the rows in memory, and predictions that lack a row are marked as degraded)"`
 	Breaker       RedisBreaker  `key:"breaker"`
 }
 
-// RedisBreaker spares a Redis that fails, and those who wait for it, requests that would fail too.
+// RedisBreaker stops requests for a while after several have failed, which would fail, too.
 type RedisBreaker struct {
-	Failures int           `key:"failures" default:"3" min:"0" max:"1000000" unit:"lookups" usage:"lookups of rows that must fail one after another before Redis is left alone" zero:"it is always asked"`
-	OpenFor  time.Duration `key:"open_for" default:"5s" min:"1ms" usage:"how long it is left alone; then one lookup tries whether it is back"`
+	Failures int           `key:"failures" default:"3" min:"0" max:"1000000" unit:"lookups" usage:"lookups of rows that must fail one after another before Redis is no longer asked" zero:"it is always asked"`
+	OpenFor  time.Duration `key:"open_for" default:"5s" min:"1ms" usage:"how long it is not asked; then one lookup tries whether it is back"`
 }
 
 // Degrade is the value of [Redis.Outage] on which wiring branches.
@@ -84,16 +84,16 @@ func (r RedisServer) problems() []Problem {
 	watched := r.Sentinel.Master != ""
 	switch {
 	case r.Cluster && watched:
-		complain("sentinel.master", r.Sentinel.Master, "has no effect, as redis.cluster is true")
+		complain("sentinel.master", r.Sentinel.Master, "has no effect, because redis.cluster is true")
 	case len(more) > 0 && !r.Cluster && !watched:
 		complain("url", r.URL.String(), "several hosts are nodes of a cluster or sentinels: set redis.cluster or redis.sentinel.master")
 	case (r.Cluster || watched) && strings.HasPrefix(string(r.URL), "unix:"):
 		complain("url", r.URL.String(), "a socket is neither a cluster nor a sentinel: want redis:// or rediss://")
 	case r.Cluster && r.URL.database() != 0:
-		complain("url", r.URL.String(), "a cluster has database 0 alone")
+		complain("url", r.URL.String(), "a cluster has only database 0")
 	}
 	if !watched && (r.Sentinel.Username != "" || r.Sentinel.Password != "") {
-		complain("sentinel.master", "", "must not be empty where sentinel.username or sentinel.password is set")
+		complain("sentinel.master", "", "must not be empty if sentinel.username or sentinel.password is set")
 	}
 	if r.Retry.MaxBackoff < r.Retry.MinBackoff {
 		complain("retry.max_backoff", r.Retry.MaxBackoff.String(), fmt.Sprintf("less than min_backoff, %s", r.Retry.MinBackoff))
@@ -115,7 +115,7 @@ func (r RedisServer) loginProblems() []Problem {
 		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile, Reason: "is set, and so is a password"})
 	}
 	if r.Username != "" && r.Password == "" && r.PasswordFile == "" && !password {
-		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file: a user is nothing without one"})
+		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file: a user needs one"})
 	}
 	return found
 }
@@ -126,15 +126,15 @@ func (r RedisServer) tlsProblems() []Problem {
 	for _, f := range []Problem{{Key: "tls.ca_file", Value: t.CAFile}, {Key: "tls.cert_file", Value: t.CertFile},
 		{Key: "tls.key_file", Value: t.KeyFile}, {Key: "tls.server_name", Value: t.ServerName}} {
 		if f.Value != "" && !strings.HasPrefix(string(r.URL), "rediss:") {
-			f.Reason = "has no effect, as redis.url does not begin with rediss://"
+			f.Reason = "has no effect, because redis.url does not begin with rediss://"
 			found = append(found, f)
 		}
 	}
 	if t.CertFile != "" && t.KeyFile == "" {
-		found = append(found, Problem{Key: "tls.key_file", Reason: "must not be empty where cert_file is set"})
+		found = append(found, Problem{Key: "tls.key_file", Reason: "must not be empty if cert_file is set"})
 	}
 	if t.KeyFile != "" && t.CertFile == "" {
-		found = append(found, Problem{Key: "tls.cert_file", Reason: "must not be empty where key_file is set"})
+		found = append(found, Problem{Key: "tls.cert_file", Reason: "must not be empty if key_file is set"})
 	}
 	return found
 }

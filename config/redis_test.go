@@ -33,12 +33,12 @@ func TestRedisURLHosts(t *testing.T) {
 	}
 }
 
-// What would be left unused, or is there twice, is refused.
+// A setting that would be left unused, or is given twice, is refused.
 func TestRulesOfRedis(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--redis.url=redis://a:1,b:2":                                               "redis.url is \"redis://a:1,b:2\" (--redis.url): several hosts are",
 		"--redis.cluster --redis.sentinel.master=m":                                 "redis.sentinel.master is \"m\"",
-		"--redis.cluster --redis.url=redis://a:1/2":                                 "a cluster has database 0 alone",
+		"--redis.cluster --redis.url=redis://a:1/2":                                 "a cluster has only database 0",
 		"--redis.cluster --redis.url=unix:///run/redis.sock":                        "a socket is neither",
 		"--redis.sentinel.username=u":                                               "redis.sentinel.master",
 		"--redis.retry.min_backoff=2s":                                              "redis.retry.max_backoff is \"500ms\" (default): less than min_backoff, 2s",

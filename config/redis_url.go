@@ -9,14 +9,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RedisURL is a Redis URL that may hold a password. It prints itself without it, in every format; [RedisURL.Reveal]
-// gives it to the client.
+// RedisURL is a Redis URL that may hold a password. Every format prints it without the password; [RedisURL.Reveal]
+// returns the whole URL for the client.
 type RedisURL string
 
-// Reveal is the URL as it was given, with the password.
+// Reveal returns the URL as it was given, with the password.
 func (u RedisURL) Reveal() string { return string(u) }
 
-// Split returns the URL with its first host alone, and the other hosts as host:port.
+// Split returns the URL with only its first host, and the other hosts as host:port.
 func (u RedisURL) Split() (first string, more []string) {
 	hosts := u.hosts()
 	for _, other := range hosts[1:] {
@@ -27,7 +27,7 @@ func (u RedisURL) Split() (first string, more []string) {
 	return hosts[0], more
 }
 
-// hosts is one URL for each of the hosts, which commas separate.
+// hosts returns one URL for each of the hosts, which commas separate.
 func (u RedisURL) hosts() []string {
 	scheme, rest, found := strings.Cut(string(u), "://")
 	end := strings.IndexAny(rest, "/?#")
@@ -46,7 +46,7 @@ func (u RedisURL) hosts() []string {
 	return each
 }
 
-// database is the number of the database, of a URL that is right.
+// database returns the number of the database of a valid URL.
 func (u RedisURL) database() int {
 	o, err := redis.ParseURL(u.hosts()[0])
 	if err != nil {
@@ -55,7 +55,7 @@ func (u RedisURL) database() int {
 	return o.DB
 }
 
-// Login is the user and the password that the URL names, empty where it has none.
+// Login returns the user and the password in the URL, empty if it has none.
 func (u RedisURL) Login() (username, password string) {
 	parsed, err := url.Parse(u.hosts()[0])
 	if err != nil {
@@ -65,10 +65,10 @@ func (u RedisURL) Login() (username, password string) {
 	return parsed.User.Username(), password
 }
 
-// String is the URL with the password replaced by xxxxx and without query values.
+// String returns the URL with the password replaced by xxxxx and without query values.
 func (u RedisURL) String() string {
 	if u.check() != nil {
-		return "(not shown)" // who knows where the password is in it
+		return "(not shown)" // nobody knows which part is the password
 	}
 	var hosts []string
 	var shown *url.URL
@@ -94,7 +94,7 @@ func (u RedisURL) Format(s fmt.State, verb rune) {
 // MarshalText hides the password from JSON and YAML, and from slog's handlers.
 func (u RedisURL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// check tells what is wrong without repeating any part that could be the password: the parsers' messages quote what they
+// check returns the mistake without repeating any part that could be the password: the parsers' messages quote the text that they
 // could not read.
 func (u RedisURL) check() error {
 	for _, each := range u.hosts() {

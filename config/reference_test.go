@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write REFERENCE.md anew")
 
-// REFERENCE.md is made from the tags of [Consumer], which has every section.
+// REFERENCE.md is made from the tags of [Consumer], which contains every section.
 func TestReference(t *testing.T) {
 	want := reference()
 	if *update {
@@ -58,7 +58,7 @@ versions has ` + "`redis` without `poll_interval` and `heartbeat_ttl`; a produce
 	return b.String()
 }
 
-// allowed is what the tags say of the values.
+// allowed returns the allowed values according to the tags.
 func (f *field) allowed() string {
 	switch {
 	case f.oneof != nil:
@@ -89,7 +89,7 @@ func TestVariablesAreDistinct(t *testing.T) {
 	}
 }
 
-// Whoever reads a field's tags must learn what zero means, where zero is allowed.
+// The tags must say what zero means, if zero is allowed.
 func TestZeroIsDocumented(t *testing.T) {
 	for _, f := range schemaOf(reflect.TypeFor[Consumer]()).fields {
 		zero := map[string]string{"int": "0", "number": "0", "bytes": "0", "duration": "0s", "string": "", "secret": "", "list": ""}

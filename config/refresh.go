@@ -1,12 +1,13 @@
 package config
 
-// Refresh is the configuration of the trainer's refresh: where arrivals are read, and where versions are published.
+// Refresh is the configuration of the trainer's refresh: the Kafka from which arrivals are read, and the Redis to which
+// versions are published.
 type Refresh struct {
 	Kafka Cluster     `key:"kafka"`
 	Redis RedisServer `key:"redis"`
 }
 
-// Cluster is what a reader of topics needs of Kafka.
+// Cluster is the configuration of Kafka for a reader of topics.
 type Cluster struct {
 	Brokers
 }

@@ -2,14 +2,14 @@ package config
 
 import "fmt"
 
-// Secret is a password. It prints itself as xxxxx, in every format; [Secret.Reveal] gives it to the client. A field of
+// Secret is a password. Every format prints it as xxxxx; [Secret.Reveal] returns it for the client. A field of
 // this type has no flag, since other users of a machine see command lines.
 type Secret string
 
-// Reveal is the password as it was given.
+// Reveal returns the password as it was given.
 func (s Secret) Reveal() string { return string(s) }
 
-// String is xxxxx, and empty where there is no password.
+// String returns xxxxx, and "" if there is no password.
 func (s Secret) String() string {
 	if s == "" {
 		return ""

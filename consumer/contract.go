@@ -53,8 +53,8 @@ type Fencer interface {
 	Begin(ctx context.Context, by kafka.Committer, assigned []kafka.TopicPartition) error
 }
 
-// Clock is where time is taken from, and SystemClock the machine's: those of package kafka, whose waiting they pace too.
-type (
-	Clock       = kafka.Clock
-	SystemClock = kafka.SystemClock
-)
+// Clock tells the time, and paces what is waited for in package kafka too.
+type Clock = kafka.Clock
+
+// SystemClock is the machine's clock.
+type SystemClock = kafka.SystemClock

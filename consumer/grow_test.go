@@ -225,7 +225,7 @@ func TestStatsOfGrowth(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := seen.batches[k]
-		if s.Solved != 1 || s.Arrivals != k || s.Residual < 0 || s.Residual > 1 || s.Isolated != 0 || s.Solve <= 0 || s.Published != out.at {
+		if s.Solved != 1 || s.Arrivals != k || s.Residual < 0 || s.Residual > 1 || s.Isolated != 0 || s.Solve <= 0 || !s.Published.Equal(out.at) {
 			t.Errorf("batch %d: %+v", k, s)
 		}
 	}

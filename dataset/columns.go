@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// NodeColumns says which column of a table of nodes means what, by index; -1 where there is none.
+// NodeColumns holds the index of each column of a table of nodes; -1 if there is none.
 type NodeColumns struct {
 	ID, Label, Split int
 	List             int   // the column features; -1: Features are columns of their own
-	Features         []int // every other column; nil where there is a List
+	Features         []int // every other column; nil if there is a List
 	Ignored          []string
 }
 
 // PlanNodes finds the columns id, label, split and features by name. Without a column features every column beside the
-// first three is a feature, in the order of the table; with it they are ignored. Only id and some features must be there.
+// first three is a feature, in the order of the table; with it they are ignored. Only id and some features are required.
 func PlanNodes(names []string) (NodeColumns, error) {
 	if err := distinctNames(names); err != nil {
 		return NodeColumns{}, err
@@ -50,7 +50,7 @@ func PlanNodes(names []string) (NodeColumns, error) {
 	return c, nil
 }
 
-// EdgeColumns says which column of a table of edges means what, by index; -1 where there is none.
+// EdgeColumns holds the index of each column of a table of edges; -1 if there is none.
 type EdgeColumns struct {
 	Source, Target, Weight int
 	Ignored                []string
@@ -77,7 +77,7 @@ func PlanEdges(names []string) (EdgeColumns, error) {
 	return c, nil
 }
 
-// listed is the first of many names, for errors.
+// listed returns the first of many names, for errors.
 func listed(names []string) string {
 	const most = 8
 	if len(names) > most {
@@ -137,7 +137,7 @@ func AppendValues(dst []float32, text string) ([]float32, error) {
 	return dst, nil
 }
 
-// CheckWeight refuses an edge that weighs other than 1.
+// CheckWeight refuses an edge with a weight other than 1.
 func CheckWeight(v float64) error {
 	if v != 1 {
 		return fmt.Errorf("it is %v, want 1: weighted graphs are not supported", v)
@@ -145,7 +145,7 @@ func CheckWeight(v float64) error {
 	return nil
 }
 
-// noteIgnored tells once a table which columns had no meaning.
+// noteIgnored notes, once a table, which columns were ignored.
 func (d *Dataset) noteIgnored(table string, names []string) {
 	if len(names) > 0 {
 		d.note("Columns of %s that were ignored: %s.", table, listed(names))

@@ -17,7 +17,7 @@ var csvExts = []string{".csv", ".csv.gz"}
 var csvFormat = TablesFormat(CSV,
 	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz or not", csvDefaults.open, csvExts...)
 
-// csvLimits bound what a file can make the reader hold.
+// csvLimits bounds the memory that a file can make the reader use.
 type csvLimits struct {
 	record       int64 // bytes of one record
 	inflated     int64 // bytes that any gzip file may hold
@@ -26,7 +26,7 @@ type csvLimits struct {
 
 var csvDefaults = csvLimits{record: 64 << 20, inflated: 64 << 20, inflateRatio: 200}
 
-// open reads the header of a file and lets use take the rest.
+// open reads the header of a file and lets use read the rest.
 func (l csvLimits) open(f *os.File, name string, size int64, use func(TableFile) error) error {
 	t, err := l.table(f, name, size)
 	if err != nil {
@@ -52,7 +52,7 @@ func (l csvLimits) table(f io.Reader, name string, size int64) (*csvTable, error
 	t.in.ReuseRecord = true
 	header, err := t.in.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, errors.New("it is empty, not even a line of column names is there")
+		return nil, errors.New("it is empty, without even a line of column names")
 	}
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (l csvLimits) text(f io.Reader, name string, size int64) (*recordReader, er
 
 func (t *csvTable) Columns() []string { return t.names }
 
-// eachRecord calls use with each record, whose strings are good until the next.
+// eachRecord calls use with each record, whose strings are valid until the next.
 func (t *csvTable) eachRecord(use func(record []string, line int) error) error {
 	for {
 		t.text.startRecord()
@@ -148,7 +148,7 @@ type recordReader struct {
 	most, left int64
 }
 
-// startRecord gives the next record its share. What the csv reader has buffered ahead counts for the one before.
+// startRecord resets the limit for the next record. Bytes that the csv reader has buffered ahead count for the record before.
 func (r *recordReader) startRecord() { r.left = r.most }
 
 func (r *recordReader) Read(p []byte) (int, error) {
@@ -160,7 +160,7 @@ func (r *recordReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inflated ends with an error where a gzip file holds more than it may.
+// inflated ends with an error if a gzip file holds more than its limit.
 type inflated struct {
 	src         io.Reader
 	limit, left int64

@@ -24,7 +24,7 @@ const (
 	csvEdges = "source,target,since\nanna,7,2001\n7,anna,2002\neve,\"b,ob\",2003\nzoe,zoe,2004\nanna,7,2005\n"
 )
 
-// csvSet is what csvNodes and csvEdges say.
+// csvSet returns the data set of csvNodes and csvEdges.
 func csvSet() *Dataset {
 	return &Dataset{
 		Name: "path", IDs: []string{"anna", "b,ob", "7", "eve", "zoe"}, Adj: newSymmetric(5, [][2]int32{{0, 2}, {1, 3}}),
@@ -120,7 +120,7 @@ func TestCSVRefuses(t *testing.T) {
 		name, file, content string
 		want                []string
 	}{
-		{"empty", "nodes.csv", "", []string{"not even a line of column names"}},
+		{"empty", "nodes.csv", "", []string{"without even a line of column names"}},
 		{"no rows", "nodes.csv", "id,age,label\n", []string{"there are no nodes"}},
 		{"no id", "nodes.csv", "name,age,label\n", []string{"no column id", `"name"`}},
 		{"no label", "nodes.csv", "id,age,class\n", []string{"no column label"}},
@@ -180,8 +180,8 @@ func TestCSVRefusesFiles(t *testing.T) {
 			[]string{"nodes/1.csv", "columns", `"b"`, `"a"`, "nodes/0.csv"}},
 		{"id in two shards", map[string][]byte{"nodes/0.csv": []byte("id,a,label\nx,1,A\n"), "nodes/1.csv": []byte("id,a,label\nx,1,A\n"), "edges.csv": edges},
 			[]string{"nodes/1.csv: line 2", "column id", "nodes/0.csv line 2"}},
-		{"file and directory", map[string][]byte{"nodes.csv": nil, "nodes/0.csv": nil, "edges.csv": edges}, []string{"nodes.csv and nodes/0.csv are both there"}},
-		{"twice", map[string][]byte{"nodes.csv": nil, "nodes.csv.gz": nil, "edges.csv": edges}, []string{"nodes.csv and nodes.csv.gz are both there"}},
+		{"file and directory", map[string][]byte{"nodes.csv": nil, "nodes/0.csv": nil, "edges.csv": edges}, []string{"nodes.csv and nodes/0.csv both exist"}},
+		{"twice", map[string][]byte{"nodes.csv": nil, "nodes.csv.gz": nil, "edges.csv": edges}, []string{"nodes.csv and nodes.csv.gz both exist"}},
 		{"no edges", map[string][]byte{"nodes.csv": nil}, []string{"neither edges.csv nor edges.csv.gz"}},
 		{"no gzip", map[string][]byte{"nodes.csv.gz": []byte("id,a,label\n"), "edges.csv": edges}, []string{"nodes.csv.gz", "not a gzip file"}},
 		{"truncated gzip", map[string][]byte{"nodes.csv.gz": gzipped(t, csvNodes)[:50], "edges.csv": edges}, []string{"nodes.csv.gz", "unexpected EOF"}},
@@ -200,7 +200,7 @@ func TestCSVRefusesFiles(t *testing.T) {
 	}
 }
 
-// A file may make the reader hold no more than its limits.
+// A file cannot make the reader use more memory than its limits.
 func TestCSVLimits(t *testing.T) {
 	limits := csvLimits{record: 4 << 10, inflated: 16 << 10, inflateRatio: 2}
 	var distinct strings.Builder

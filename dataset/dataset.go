@@ -8,25 +8,25 @@ type Dataset struct {
 	IDs     []string       // external id of each node, distinct
 	Adj     *graph.CSR     // n×n symmetric 0/1 (Val nil), no self-loops, columns ascending
 	X       graph.Features // n×d raw
-	Labels  []int32        // class index, -1 where unknown
+	Labels  []int32        // class index, -1 if unknown
 	Classes []string       // class names by index
 
 	Train, Unlabelled, Validation, Test []int32 // node indices, ascending, disjoint
-	// BagOfWords tells features of counts or flags (sparse feats.npz, Planetoid) from dense ones; it decides `auto`
+	// BagOfWords says that features are counts or flags (sparse feats.npz, Planetoid) and not dense; it decides about `auto`
 	// preprocessing.
 	BagOfWords bool
-	// Notes say in whole sentences what reading changed for the data to fit, such as self-loops that were dropped. They
+	// Notes say in whole sentences what reading changed in the data, such as dropped self-loops. They
 	// are for people and no part of the fingerprint.
 	Notes []string
 }
 
-// Nodes is the number of nodes n, whatever their role.
+// Nodes returns the number of nodes n, whatever their role.
 func (d *Dataset) Nodes() int { return d.Adj.Rows }
 
-// Edges is the number of undirected edges of the whole graph.
+// Edges returns the number of undirected edges of the whole graph.
 func (d *Dataset) Edges() int { return d.Adj.NNZ() / 2 }
 
-// WithoutRole is the number of nodes that are in no role: they are neither part of the original graph nor arrivals. As
+// WithoutRole returns the number of nodes in no role: they are neither part of the original graph nor arrivals. As
 // neighbours of an arrival they are unknown.
 func (d *Dataset) WithoutRole() int {
 	return d.Nodes() - len(d.Train) - len(d.Unlabelled) - len(d.Validation) - len(d.Test)
@@ -38,7 +38,7 @@ func (d *Dataset) Neighbours(node int32) []string {
 	return d.AppendNeighbours(make([]string, 0, d.Adj.RowLen(int(node))), node)
 }
 
-// AppendNeighbours appends what [Dataset.Neighbours] returns to dst, for callers that reuse memory.
+// AppendNeighbours appends the ids of [Dataset.Neighbours] to dst, for callers that reuse memory.
 func (d *Dataset) AppendNeighbours(dst []string, node int32) []string {
 	cols, _ := d.Adj.Row(int(node))
 	for _, c := range cols {

@@ -3,18 +3,18 @@
 //
 // # Formats
 //
-// [Open] reads a data set of any of these formats, found by the names of its files or named:
+// [Open] reads a data set of any of these formats, recognised by the names of its files or chosen by name:
 //
 //	graphsaint      the directory that [Load] and [Dataset.Save] know, below
 //	planetoid       ind.NAME.x, .y, .allx, .ally, .tx, .ty, .graph, .test.index
 //	gnn-benchmark   one file .npz with adj_…, attr_… and labels
 //	csv             tables of nodes and edges
-//	parquet         the same tables; package dataset/parquet, which only those who name it carry
+//	parquet         the same tables; package dataset/parquet, a program must ask for it
 //
-// Whatever the format, errors name the file and the place in it, nothing is allocated that the file's own bytes do not
-// cover, and what comes back keeps every promise of [Dataset]. Formats that people write by hand are read tolerantly where
-// there is one thing to mean: edges stand in one direction or both and more than once, and self-loops are dropped. What was
-// changed is told in Notes.
+// Whatever the format, errors name the file and the place in it, no more is allocated than the file's own bytes can
+// hold, and the result keeps every promise of [Dataset]. Formats that people write by hand are read tolerantly if their
+// meaning is clear: edges stand in one direction or both and more than once, and self-loops are dropped. Notes say what
+// was changed.
 //
 // # Tables
 //
@@ -27,25 +27,24 @@
 //	carla,45,71000,,unlabelled         carla,anna
 //
 //	id         any text, distinct
-//	label      the class by name; empty: none. Classes are numbered in the order of their names, which is numerical where
-//	           all are integers. Train, val and test nodes need one; that of an unlabelled node is forgotten
+//	label      the class by name; empty: none. Classes are numbered in the order of their names, which is numerical if
+//	           all are integers. Train, val and test nodes need one; an unlabelled node's label is dropped
 //	split      train, val, test, unlabelled; tr, va, te, un, training, valid, validation and unlabeled are the same; empty
 //	           or none: in no role. Without the column a split is drawn, see [Open]
 //	features   a list: numbers between spaces, commas or semicolons, in square brackets or not; or else
 //	others     every other column of nodes is one feature, in their order. With a column features others are ignored
-//	source, target   ids of nodes, in either direction; weight may be there and must be 1; others are ignored
+//	source, target   ids of nodes, in either direction; a column weight is allowed and must be 1; others are ignored
 //
 // Features of tables are dense. Names of columns are as written here, in any order.
 //
 // # Planetoid and gnn-benchmark
-//
-// A Planetoid set has its public split: the nodes of y train, the next 500 validate, those of test.index test, all others
-// that have features are unlabelled. The features are a bag of words. Nodes in the gaps of test.index (CiteSeer) have no
-// features and no role. Package dataset/pickle reads the pickles and runs nothing. Where a directory has several sets, the
-// path is DIRECTORY/ind.NAME.
+// A Planetoid set has its public split: the nodes of y train, the next 500 validate, the nodes of test.index test, all
+// others that have features are unlabelled. The features are a bag of words. Nodes in the gaps of test.index (CiteSeer)
+// have no features and no role. Package dataset/pickle reads the pickles and runs nothing. If a directory has several
+// sets, the path is DIRECTORY/ind.NAME.
 //
 // A gnn-benchmark file has no split: one is drawn. Its graph is taken as undirected, as its authors take it. Classes and
-// nodes have names where the file has lists of strings class_names and node_names.
+// nodes have names if the file has lists of strings class_names and node_names.
 //
 // # The GraphSAINT layout
 //
@@ -59,14 +58,15 @@
 //
 // npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or float64: they
 // are rounded once, to float32. A node's id is its index in decimal, and so is the name of a class, unless the lists
-// node_ids.json and class_names.json are there, which Save adds where ids or names are others. Every tr, va and te node
-// needs a class; of un nodes the class, where there is one, is forgotten. Nodes in no role are allowed and left alone.
+// node_ids.json and class_names.json are there, which Save adds if ids or names differ from the indices. Every tr, va and te node
+// needs a class; the class of an un node is dropped. Nodes in no role are allowed and left alone.
 // Other files of the layout (adj_train.npz) follow from these and are not read.
 //
-// Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's declared size
-// against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's length; shape × item size
-// against what is left of the entry. The rows of a COO or CSC matrix, which no array is as long as, are checked against the
-// file's size. Then the content must end exactly there, with the right checksum. Everything that a
+// Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's declared
+// size against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's length; shape ×
+// item size against the rest of the entry. The number of rows of a COO or CSC matrix, which is the length of no array,
+// is checked against the file's size. Then the content must end exactly there, with the right checksum. Everything that
+// a
 // [Dataset] promises is checked: CSR structure, ranges, duplicates, symmetry, self-loops, weights, NaN and infinities,
 // class numbers without gaps, roles. An error names the file, the array in it and the reason:
 //
@@ -77,10 +77,10 @@
 //	T = (A, X, Y)   tr and un nodes and the edges among them: [Dataset.Original]; N nodes
 //	a, ã, x         a batch of va or te nodes: n×N edges to T, n×n edges among itself, n×d features: [Dataset.Attach]
 //
-// va are the support nodes, te the arrivals. Labels of un are unknown and -1. [Dataset.Neighbours] lists all neighbours of
-// a node by id, also those that a deployment will not know: it is what an arrival brings as its edges.
+// va are the support nodes, te the arrivals. Labels of un nodes are unknown and -1. [Dataset.Neighbours] lists all neighbours of
+// a node by id, also those that a deployment will not know: they are the edges that an arrival brings.
 //
-// [Dataset.Fingerprint] names the data by content; an artifact records what it was trained on with it.
+// [Dataset.Fingerprint] names the data by content; an artifact records the fingerprint of its training data.
 //
 // # The generator
 //
@@ -97,7 +97,7 @@
 //	            i's community's rival                    RivalShare
 //	            all nodes                                the rest
 //
-// drawn again where i = j or the edge is there already, until there are exactly Edges of them. The rival of a community is
+// drawn again if i = j or the edge exists already, until there are exactly Edges of them. The rival of a community is
 // a fixed community of another class: such edges lead label propagation astray, but not a model that sees from the
 // features which community they lead to. With ScatterRivals rivals are drawn at random, so that not even the pattern of
 // classes that a class meets gives it away. Features come in two kinds. Bag-of-words: node i has L_i words, log-normal with
@@ -111,5 +111,5 @@
 //
 // [Preset] has generators by name: "small" for demonstrations and tests; "flickr", "reddit" and "pubmed" in the shape of
 // the paper's sets. In all of them features alone or edges alone come nowhere near a model that has both; presets.go has
-// the figures and a test holds them. [Scaled] gives a preset another number of nodes.
+// the figures and a test checks them. [Scaled] returns a preset with another number of nodes.
 package dataset

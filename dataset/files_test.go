@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// npyBytes is an npy file of version 1.0: a header of these words, then the values in little-endian order.
+// npyBytes returns an npy file of version 1.0: a header of these words, then the values in little-endian order.
 func npyBytes(descr, shape string, values any) []byte {
 	return npyOrder(descr, "False", shape, values)
 }
@@ -42,7 +42,7 @@ func littleEndian(values any) []byte {
 // entries are the arrays of an npz file by name.
 type entries map[string][]byte
 
-// with returns a copy in which one array is another one; nil leaves it out.
+// with returns a copy in which one array is replaced; nil leaves it out.
 func (e entries) with(name string, content []byte) entries {
 	out := entries{}
 	for k, v := range e {
@@ -73,7 +73,7 @@ func (e entries) zip(method uint16) []byte {
 	return b.Bytes()
 }
 
-// declaring is a zip with one entry whose header declares sizes and method as given over the content.
+// declaring returns a zip with one entry whose header declares sizes and method as given over the content.
 func declaring(name string, method uint16, content []byte, size uint64) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -116,7 +116,7 @@ const (
 	pathRoles   = `{"tr": [2, 0], "va": [3], "te": [4], "un": [1]}`
 )
 
-// pathFiles are the files of the path set.
+// pathFiles returns the files of the path set.
 func pathFiles() map[string][]byte {
 	return map[string][]byte{
 		adjFile:     pathAdj().zip(zip.Deflate),

@@ -10,9 +10,9 @@ import (
 	"rivulet/graph"
 )
 
-// Fingerprint is "sha256:" and 64 hexadecimal digits over graph, features, labels, classes, roles and ids: two data sets
-// have the same one exactly if they are the same but for their names. It does not depend on the machine, nor on the form
-// in which the files were stored (item sizes, compression, order of columns).
+// Fingerprint returns "sha256:" and 64 hexadecimal digits over graph, features, labels, classes, roles and ids: two
+// data sets have the same one exactly if they differ in their names only. It does not depend on the machine, nor on the
+// form in which the files were stored (item sizes, compression, order of columns).
 func (d *Dataset) Fingerprint() string {
 	h := sha256.New()
 	f := fingerprint{bufio.NewWriterSize(h, 1<<16)}
@@ -76,7 +76,7 @@ func (f fingerprint) texts(list []string) {
 	}
 }
 
-// csr writes a nil Val as the ones that it stands for.
+// csr writes a nil Val as ones.
 func (f fingerprint) csr(m *graph.CSR) {
 	f.size(m.Rows)
 	f.size(m.Cols)

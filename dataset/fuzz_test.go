@@ -11,7 +11,7 @@ import (
 )
 
 // fuzzLimit is the limit of one array while fuzzing: declared sizes beyond it must be refused before anything is allocated,
-// so the process stays small whatever the input says.
+// so the process stays small whatever the input declares.
 const fuzzLimit = 1 << 20
 
 // FuzzNPY: any bytes give a matrix of finite values of the declared shape, or an error; never a panic.
@@ -70,7 +70,7 @@ func FuzzNPZ(f *testing.F) {
 	})
 }
 
-// FuzzCSR goes behind the zip, where its checksums keep a fuzzer out: any five arrays give a valid matrix or an error.
+// FuzzCSR skips the zip, because its checksums stop a fuzzer: any five arrays give a valid matrix or an error.
 func FuzzCSR(f *testing.F) {
 	seed := func(e entries) { f.Add(e["format"], e["shape"], e["indptr"], e["indices"], e["data"]) }
 	seed(pathAdj())
@@ -132,7 +132,7 @@ func FuzzRoles(f *testing.F) {
 	})
 }
 
-// FuzzPickledCSR: any pickle gives a valid matrix or an error; package pickle fuzzes what is before that.
+// FuzzPickledCSR: any pickle gives a valid matrix or an error; package pickle fuzzes the steps before.
 func FuzzPickledCSR(f *testing.F) {
 	for _, file := range []string{"protocol0.allx", "protocol1.tx", "protocol2.x", "bigendian.tx", "python3.x"} {
 		content, err := os.ReadFile("testdata/planetoid/ind." + file)

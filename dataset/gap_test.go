@@ -9,10 +9,11 @@ import (
 	"rivulet/graph"
 )
 
-// judge measures what a data set gives away: T's nodes are fitted, the test nodes judged, arrivals joined to T all at once.
+// judge measures how well features and edges predict the classes: T's nodes are fitted, the test nodes judged, arrivals
+// joined to T all at once.
 type judge struct {
 	classes int
-	train   []int32 // rows of the joined graph that are T's and labelled
+	train   []int32 // rows of the joined graph that are T's labelled nodes
 	test    []int32
 	labels  []int32
 	hat     *graph.CSR   // Â of the joined graph; test nodes see T only, as in a node batch
@@ -45,7 +46,7 @@ func newJudge(d *Dataset) *judge {
 	return j
 }
 
-// normalised is D̃^-½(B+I)D̃^-½ of the kept entries B.
+// normalised returns D̃^-½(B+I)D̃^-½ of the kept entries B.
 func normalised(adj *graph.CSR, keep func(a, b int32) bool) *graph.CSR {
 	out := &graph.CSR{Rows: adj.Rows, Cols: adj.Cols, RowPtr: make([]int, adj.Rows+1)}
 	for i := range adj.Rows {
@@ -156,7 +157,8 @@ func (j *judge) accuracy(logits *graph.Dense) float64 {
 	return 100 * float64(right) / float64(len(j.test))
 }
 
-// propagateLabels is LP from T's labels, the best of several α on the test nodes themselves: more than a fair chance.
+// propagateLabels returns the accuracy of LP from T's labels, the best of several α on the test nodes themselves: more than
+// a fair chance.
 func (j *judge) propagateLabels() float64 {
 	best := 0.0
 	f0 := j.oneHot()
@@ -217,7 +219,7 @@ func mulDense(dst, a, b *graph.Dense) {
 	})
 }
 
-// TestNeitherFeaturesNorEdgesSuffice holds the presets to what they are for: a model that uses features and edges together
+// TestNeitherFeaturesNorEdgesSuffice checks the purpose of the presets: a model that uses features and edges together
 // is far ahead of either alone, and far from perfect. RIVULET_LARGE=1 measures flickr (a minute) and reddit (half an hour,
 // 4 GB) too.
 func TestNeitherFeaturesNorEdgesSuffice(t *testing.T) {

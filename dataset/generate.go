@@ -29,24 +29,24 @@ type Generator struct {
 	CommunityShare float64 // share of edges drawn within a community, 0…1
 	ClassShare     float64 // share of edges drawn within a class, whatever the community, 0…1
 	RivalShare     float64 // share of edges drawn to the community's rival, a community of another class, 0…1
-	ScatterRivals  bool    // rivals drawn at random, so that which classes meet tells nothing about a class as a whole
+	ScatterRivals  bool    // rivals drawn at random, so that the pattern of classes that meet tells nothing about a class as a whole
 	DegreeExponent float64 // > 2: expected degrees have a density ∝ θ^-DegreeExponent; lower is more skewed
 
 	Kind           string  // BagOfWords or Dense
 	Features       int     // d
 	Words          float64 // mean number of words drawn for a node, repetitions included; bag-of-words only
 	CommunityTopic float64 // bag-of-words: share of a node's words from its community's topic; dense: amplitude of its mean
-	ClassTopic     float64 // the same of its class's topic; what is left are words of the language at large, or unit noise
+	ClassTopic     float64 // the same of its class's topic; the rest are words of the language at large, or unit noise
 
 	// Nodes of each role, drawn at random; the rest has no role. Unlabelled nodes belong to the original graph, and their
-	// class is forgotten.
+	// class is dropped.
 	Train, Validation, Test, Unlabelled int
-	// BalancedTrain draws the training nodes in equal numbers from all classes, as Planetoid's public splits do, instead
-	// of from all nodes.
+	// BalancedTrain draws equal numbers of training nodes from all classes, as Planetoid's public splits do, instead
+	// of drawing from all nodes.
 	BalancedTrain bool
 }
 
-// Validate names the first field that does not fit.
+// Validate names the first field that does not fit with the others.
 func (g Generator) Validate() error {
 	pairs := float64(g.Nodes) * float64(g.Nodes-1) / 2
 	switch {
@@ -69,7 +69,7 @@ func (g Generator) Validate() error {
 		return fmt.Errorf("train %d, validation %d and test %d nodes, want each ≥ 1 and together at most %d",
 			g.Train, g.Validation, g.Test, g.Nodes)
 	case g.Unlabelled < 0 || g.Unlabelled > g.Nodes-g.Train-g.Validation-g.Test:
-		return fmt.Errorf("unlabelled is %d nodes, want 0…%d: what the other roles leave", g.Unlabelled, g.Nodes-g.Train-g.Validation-g.Test)
+		return fmt.Errorf("unlabelled is %d nodes, want 0…%d: the rest after the other roles", g.Unlabelled, g.Nodes-g.Train-g.Validation-g.Test)
 	case g.BalancedTrain && g.Train%g.Classes != 0:
 		return fmt.Errorf("train is %d nodes, which %d classes cannot share in equal numbers", g.Train, g.Classes)
 	}
@@ -102,9 +102,9 @@ func (g Generator) validateFeatures() error {
 }
 
 // Generate draws a data set. The same generator and seed give the same data set on the same processor architecture; on
-// another one the last bits of math.Pow, math.Exp and of fused multiplications may differ, and with them now and then a
-// draw: compare fingerprints before comparing figures. Ids are the node indices in decimal, so that [Dataset.Save] and
-// [Load] give it back.
+// another one the last bits of math.Pow, math.Exp and of fused multiplications may differ, which now and then changes a
+// draw: compare fingerprints before comparing figures. Ids are the node indices in decimal, so that [Load] reads back
+// what [Dataset.Save] writes.
 func Generate(g Generator, seed uint64) (*Dataset, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)
@@ -157,10 +157,10 @@ func (g Generator) drawRoles(d *Dataset, r *rand.Rand) error {
 	for _, i := range d.Unlabelled {
 		d.Labels[i] = -1
 	}
-	return checkContiguous(d.Labels, g.Classes) // as Load wants it of what Save writes
+	return checkContiguous(d.Labels, g.Classes) // as Load requires
 }
 
-// balance moves the first nodes of each class to the front, Train of them in all; the others keep their order.
+// balance moves the first nodes of each class to the front, Train nodes in all; the others keep their order.
 func (g Generator) balance(order, labels []int32) ([]int32, error) {
 	each := g.Train / g.Classes
 	taken := make([]int, g.Classes)
@@ -220,14 +220,14 @@ func apportion(total int, weights []float64) []int {
 }
 
 // blocks places the nodes in communities and the communities in classes. Positions run through the communities one after
-// another, so that a community and a class are intervals; node gives the index that a position has in the data set.
+// another, so that a community and a class are intervals; node holds the index in the data set for each position.
 type blocks struct {
 	node       []int32 // n: node index by position
 	community  []int32 // n: by position
 	class      []int32 // by community
 	start      []int   // communities+1: first position
 	classStart []int   // classes+1: first position
-	rivals     []int32 // by community; nil: three eighths of a turn away
+	rivals     []int32 // by community; nil: three eighths of the circle away
 }
 
 func (g Generator) drawBlocks(r *rand.Rand) *blocks {
@@ -265,9 +265,9 @@ func (b *blocks) labels() []int32 {
 	return labels
 }
 
-// rival is the community that k's misleading edges lead to: drawn by scatterRivals, or three eighths of a turn away, of
-// another class unless one class has more than that share of the communities, and with two distinct communities whose
-// rivals meet in k.
+// rival returns the community to which k's misleading edges lead: drawn by scatterRivals, or three eighths of the
+// circle of communities away. The latter is of another class unless one class has more than that share of the
+// communities, and with its inverse gives k two distinct neighbouring communities.
 func (b *blocks) rival(k int32) int32 {
 	if b.rivals != nil {
 		return b.rivals[k]
@@ -277,7 +277,7 @@ func (b *blocks) rival(k int32) int32 {
 }
 
 // scatterRivals puts the communities into a circle at random and makes each the rival of the one before it. Neighbours in
-// the circle of one class change places with others while that helps: it cannot where a class has half of them or more.
+// the circle that share a class change places with others while that helps; it cannot help if a class has half of them or more.
 func (b *blocks) scatterRivals(r *rand.Rand) {
 	n := len(b.class)
 	circle := permutation(n, r)

@@ -20,7 +20,7 @@ func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 		var q int
 		switch u := r.Float64(); {
 		case failed >= patience:
-			// The communities are full, or hubs are joined to everything: any pair will do.
+			// The communities are full, or hubs are joined to everything: take any pair.
 			p, q = r.IntN(g.Nodes), r.IntN(g.Nodes)
 		case u < g.CommunityShare:
 			q = pick(b.start[k], b.start[k+1])

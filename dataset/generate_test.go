@@ -22,7 +22,7 @@ func generate(t testing.TB, g Generator, seed uint64) *Dataset {
 	return d
 }
 
-// checkPromises checks what the fields of a Dataset promise, for data that no file has gone through.
+// checkPromises checks the promises of a Dataset's fields, for data that were not read from a file.
 func checkPromises(t rapid.TB, d *Dataset) {
 	t.Helper()
 	for name, err := range map[string]error{
@@ -98,7 +98,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// Figures that were published for these sets are figures for these very bytes.
+// The figures that were published for these sets hold for exactly these bytes.
 func TestFlickrIsUnchanged(t *testing.T) {
 	g, err := Scaled("flickr", 8925)
 	if err != nil {
@@ -206,7 +206,7 @@ func TestGenerateIsDeterminedBySeed(t *testing.T) {
 	}
 }
 
-// The features' parameters have no say in the graph, so that noise can be varied on one graph.
+// The features' parameters do not influence the graph, so that noise can be varied on one graph.
 func TestGraphDoesNotDependOnFeatures(t *testing.T) {
 	g, _ := Preset("small")
 	before := generate(t, g, 3)
@@ -248,7 +248,7 @@ func TestGenerateKeepsPromises(t *testing.T) {
 	})
 }
 
-// Each share moves the graph where its name says.
+// Each share changes the graph as its name says.
 func TestSharesShapeTheGraph(t *testing.T) {
 	base := Generator{Name: "shares", Nodes: 1000, Edges: 8000, Classes: 4, Communities: 16, DegreeExponent: 3,
 		Kind: Dense, Features: 2, Train: 1, Validation: 1, Test: 1}

@@ -12,7 +12,7 @@ import (
 
 var gnnBenchmarkFormat = Format{
 	Name:  GNNBenchmark,
-	Looks: "a file .npz with adj_data and labels, or a directory with one file .npz that has them",
+	Looks: "a file .npz with adj_data and labels, or a directory with one file .npz that holds them",
 	Found: func(path string) bool {
 		file, err := gnnBenchmarkFile(path)
 		if err != nil {
@@ -42,7 +42,7 @@ var gnnBenchmarkFormat = Format{
 	},
 }
 
-// gnnBenchmarkFile returns path, or the one npz file in it. A directory in GraphSAINT layout is none of this format.
+// gnnBenchmarkFile returns path, or the one npz file in it. A directory in GraphSAINT layout is not of this format.
 func gnnBenchmarkFile(path string) (string, error) {
 	if strings.HasSuffix(path, ".npz") {
 		return path, nil
@@ -52,7 +52,7 @@ func gnnBenchmarkFile(path string) (string, error) {
 	case err != nil:
 		return "", err
 	case len(found) == 0 || hasFile(adjFile)(path):
-		return "", errors.New("no file .npz is there")
+		return "", errors.New("there is no file .npz")
 	case len(found) > 1:
 		return "", fmt.Errorf("%w: give %s, or another, as the path", errSeveral, found[0])
 	}
@@ -99,7 +99,7 @@ func (d *Dataset) readGNNBenchmark(z *archive, o OpenOptions) error {
 	return d.drawSplit(o.SplitSeed)
 }
 
-// symmetrise drops self-loops and adds directions that are missing.
+// symmetrise drops self-loops and adds directions of edges that stand in one direction only.
 func (d *Dataset) symmetrise(adj *graph.CSR) {
 	var directed []uint64
 	for i := range adj.Rows {
@@ -159,7 +159,7 @@ func decodeLabels(a *array, nodes int) (labels []int32, classes int, err error) 
 	return labels, classes, err
 }
 
-// names reads an optional list of n distinct names. Where it is not there, or of Python objects, names are indices.
+// names reads an optional list of n distinct names. If it is missing, or of Python objects, the names are indices.
 func (d *Dataset) names(z *archive, list string, n int) ([]string, error) {
 	if !z.has(list) {
 		return decimals(n), nil
@@ -175,7 +175,7 @@ func (d *Dataset) names(z *archive, list string, n int) ([]string, error) {
 		return checkNames(names, n)
 	})
 	if errors.Is(err, errElementType) {
-		d.note("%s are Python objects and were ignored: they are numbered instead.", list)
+		d.note("%s are Python objects and were ignored: their indices are used instead.", list)
 		return decimals(n), nil
 	}
 	return names, err

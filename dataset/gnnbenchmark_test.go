@@ -23,7 +23,7 @@ func TestGNNBenchmark(t *testing.T) {
 		BagOfWords: true, Notes: []string{loops, oneWay, drawn}}
 	dense := &Dataset{Name: "dense", Adj: adj, IDs: decimals(5), Classes: decimals(2),
 		X:     graph.Features{Dense: &graph.Dense{Rows: 5, Cols: 3, Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}}},
-		Notes: []string{"node_names are Python objects and were ignored: they are numbered instead.", loops, oneWay, drawn}}
+		Notes: []string{"node_names are Python objects and were ignored: their indices are used instead.", loops, oneWay, drawn}}
 	for _, want := range []*Dataset{sparse, dense} {
 		t.Run(want.Name, func(t *testing.T) {
 			d, err := Open("testdata/gnnbenchmark/"+want.Name+".npz", OpenOptions{SplitSeed: 3})
@@ -41,7 +41,7 @@ func TestGNNBenchmark(t *testing.T) {
 		})
 	}
 	_, err := Open("testdata/gnnbenchmark", OpenOptions{})
-	if err == nil || !strings.Contains(err.Error(), "several sets are there") || !strings.Contains(err.Error(), "dense.npz") {
+	if err == nil || !strings.Contains(err.Error(), "there are several sets") || !strings.Contains(err.Error(), "dense.npz") {
 		t.Errorf("a directory with two files: error %v", err)
 	}
 }

@@ -10,14 +10,14 @@ import (
 // Original is T = (A, X, Y), the graph to condense: the subgraph induced on the training and the unlabelled nodes.
 type Original struct {
 	Nodes  []int32        // N: dataset index of each node of T, ascending
-	Index  []int32        // n: index in T of each node of the data set, -1 where it is not in T
+	Index  []int32        // n: index in T of each node of the data set, -1 if it is not in T
 	IDs    []string       // N: external ids
 	Adj    *graph.CSR     // N×N symmetric 0/1 (Val nil), columns ascending
 	X      graph.Features // N×d raw
 	Labels []int32        // N: class index, -1 on unlabelled nodes
 }
 
-// Original cuts T out of the data set. It shares no memory with it but the ids' text.
+// Original cuts T out of the data set. Only the ids' text shares memory with it.
 func (d *Dataset) Original() *Original {
 	o := &Original{Nodes: slices.Concat(d.Train, d.Unlabelled), Index: make([]int32, d.Nodes())}
 	slices.Sort(o.Nodes)
@@ -39,7 +39,7 @@ func (d *Dataset) Original() *Original {
 	return o
 }
 
-// Attach gives arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its row
+// Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its row
 // lengths, X their raw features and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are neither in T nor
 // in the batch are unknown and left out.
 func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *infer.Batch {

@@ -11,7 +11,7 @@ import (
 	"rivulet/infer"
 )
 
-// inductiveSet is the graph
+// inductiveSet returns the graph
 //
 //	0 tr – 1 un – 3 te – 4 te – 5 va – 2 tr,  1 – 2,  3 – 6 (no role),  7 te alone
 func inductiveSet() *Dataset {
@@ -116,7 +116,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Each part of a data set has its say in the fingerprint; the name has none.
+// Each part of a data set changes the fingerprint; the name does not.
 func TestFingerprint(t *testing.T) {
 	base := inductiveSet().Fingerprint()
 	for name, change := range map[string]func(*Dataset){

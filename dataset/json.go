@@ -17,14 +17,14 @@ func readClassMap(r io.Reader, nodes int) (labels []int32, classes int, err erro
 		labels[i] = -1
 	}
 	seen := make([]bool, nodes)
-	width := -1 // of one-hot lists; 0: classes are ints
+	width := -1 // length of one-hot lists; 0: classes are ints
 	err = eachMember(r, func(dec *json.Decoder, key string) error {
 		node, err := strconv.Atoi(key)
 		if err != nil || node < 0 || node >= nodes {
 			return fmt.Errorf("key %q is not a node index of 0…%d", key, nodes-1)
 		}
 		if seen[node] {
-			return fmt.Errorf("node %d stands twice", node)
+			return fmt.Errorf("node %d occurs twice", node)
 		}
 		seen[node] = true
 		var raw json.RawMessage
@@ -122,7 +122,7 @@ func checkContiguous(labels []int32, classes int) error {
 // roles are the node lists of role.json, ascending.
 type roles struct{ train, validation, test, unlabelled []int32 }
 
-// list returns where the list of a role goes, nil for a name that is not a role.
+// list returns the list of a role for filling, nil for a name that is not a role.
 func (r *roles) list(name string) *[]int32 {
 	switch name {
 	case "tr":
@@ -148,7 +148,7 @@ func readRoles(src io.Reader, nodes int) (*roles, error) {
 			return fmt.Errorf("role %q is not one of tr, va, te, un", name)
 		}
 		if read[name] {
-			return fmt.Errorf("array %s: it stands twice", name)
+			return fmt.Errorf("array %s: it occurs twice", name)
 		}
 		read[name] = true
 		if err := readRole(dec, name, owner, list); err != nil {
@@ -205,7 +205,8 @@ func eachElement(dec *json.Decoder, f func(json.Token) error) error {
 	return expect(dec, json.Delim(']'))
 }
 
-// eachMember walks a JSON object without holding all of it. encoding/json would take the last of two equal keys.
+// eachMember walks a JSON object without holding all of it, and sees every key: encoding/json would take the last of two
+// equal ones.
 func eachMember(r io.Reader, f func(dec *json.Decoder, key string) error) error {
 	dec := json.NewDecoder(r)
 	dec.UseNumber()
@@ -245,7 +246,7 @@ func expect(dec *json.Decoder, want json.Delim) error {
 	return nil
 }
 
-// whole says in words that a JSON text stops in the middle.
+// whole turns the end of input in the middle of a JSON text into a plain error.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON text ends too early")

@@ -20,7 +20,7 @@ const (
 	rolesFile   = "role.json"
 )
 
-// Files beside the layout's own, that [Dataset.Save] writes where they say something.
+// Files beyond the layout's own, that [Dataset.Save] writes if they differ from the defaults.
 const (
 	idsFile   = "node_ids.json"
 	namesFile = "class_names.json"
@@ -29,8 +29,8 @@ const (
 // maxJSONBytes bounds class_map.json and role.json; two million nodes take 30 MB.
 const maxJSONBytes = 1 << 30
 
-// Load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: a Dataset that
-// comes back holds every promise of its fields. Errors name the file, the array in it and the reason.
+// Load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: the Dataset
+// that it returns keeps every promise of its fields. Errors name the file, the array in it and the reason.
 func Load(dir string) (*Dataset, error) {
 	d, err := load(dir)
 	if err != nil {
@@ -69,7 +69,7 @@ func load(dir string) (*Dataset, error) {
 	return d, nil
 }
 
-// decimals returns "0", "1", … up to n-1: the ids of nodes that have no other.
+// decimals returns "0", "1", … up to n-1: the ids of nodes that have no others.
 func decimals(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -83,9 +83,9 @@ func (d *Dataset) loadFeatures(dir string) error {
 	_, errDense := os.Stat(filepath.Join(dir, denseFile))
 	switch {
 	case errSparse == nil && errDense == nil:
-		return fmt.Errorf("%s and %s are both there: which are the features?", sparseFile, denseFile)
+		return fmt.Errorf("%s and %s both exist: which holds the features?", sparseFile, denseFile)
 	case missing(errSparse) && missing(errDense):
-		return fmt.Errorf("neither %s nor %s is there: no features", sparseFile, denseFile)
+		return fmt.Errorf("neither %s nor %s exists: no features", sparseFile, denseFile)
 	case errDense == nil:
 		return readFile(dir, denseFile, maxArrayBytes, func(f *os.File, size int64) error {
 			a, err := openArray(f, size)
@@ -132,7 +132,7 @@ func (d *Dataset) loadRoles(dir string) error {
 	})
 }
 
-// loadClasses reads the labels after the roles: those of unlabelled nodes are forgotten, so that nothing can use them by
+// loadClasses reads the labels after the roles: labels of unlabelled nodes are dropped, so that nothing can use them by
 // mistake.
 func (d *Dataset) loadClasses(dir string) error {
 	return readFile(dir, classesFile, maxJSONBytes, func(f *os.File, _ int64) error {
@@ -158,7 +158,7 @@ func (d *Dataset) loadClasses(dir string) error {
 	})
 }
 
-// readFile opens a file of the data set, refuses one beyond limit bytes, and puts its name before any error.
+// readFile opens a file of the data set, refuses one beyond limit bytes, and names it in every error.
 func readFile(dir, name string, limit int64, decode func(f *os.File, size int64) error) error {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
@@ -239,7 +239,7 @@ func checkSelfLoops(adj *graph.CSR) error {
 	return nil
 }
 
-// checkSymmetry compares with the transpose, which has its rows sorted too.
+// checkSymmetry compares the matrix with its transpose, whose rows are sorted, too.
 func checkSymmetry(adj *graph.CSR) error {
 	t := adj.Transpose()
 	for i := range adj.Rows {

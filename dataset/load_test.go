@@ -13,7 +13,7 @@ import (
 	"rivulet/graph"
 )
 
-// pathSet is what the files of pathFiles say.
+// pathSet returns the data set of pathFiles.
 func pathSet() *Dataset {
 	return &Dataset{
 		Name:    "path",
@@ -111,7 +111,7 @@ func TestLoadDenseForms(t *testing.T) {
 	}
 }
 
-// malformed is one way to break a file of the path set; the error must name the file and have all of the words.
+// malformed is one way to break a file of the path set; the error must name the file and contain all of the words.
 type malformed struct {
 	name, file string
 	content    []byte
@@ -152,7 +152,7 @@ func TestLoadRefusesAdjacency(t *testing.T) {
 	})
 }
 
-// twice is an npz file with a second entry for the first array.
+// twice returns an npz file with a second entry for the first array.
 func twice(e entries) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -235,7 +235,7 @@ func TestLoadRefusesClassesAndRoles(t *testing.T) {
 		{"more behind", classesFile, []byte(pathClasses + "{}"), []string{"behind the JSON object"}},
 		{"key", classesFile, []byte(`{"zero": 0}`), []string{`key "zero"`, "0…5"}},
 		{"key out of range", classesFile, []byte(`{"6": 0}`), []string{`key "6"`, "0…5"}},
-		{"key twice", classesFile, []byte(`{"1": 0, "1": 1}`), []string{"node 1 stands twice"}},
+		{"key twice", classesFile, []byte(`{"1": 0, "1": 1}`), []string{"node 1 occurs twice"}},
 		{"fraction", classesFile, []byte(`{"1": 0.5}`), []string{"node 1", "0.5"}},
 		{"negative", classesFile, []byte(`{"1": -1}`), []string{"node 1", "-1"}},
 		{"too many classes", classesFile, []byte(`{"1": 99999999999}`), []string{"node 1", "class 99999999999"}},
@@ -251,7 +251,7 @@ func TestLoadRefusesClassesAndRoles(t *testing.T) {
 		{"unused class of lists", classesFile, []byte(`{"0": [1, 0], "2": [1, 0], "3": [1, 0], "4": [1, 0]}`), []string{"no node has class 1"}},
 
 		{"unknown role", rolesFile, []byte(`{"tr": [0], "val": [1]}`), []string{`role "val"`}},
-		{"role twice", rolesFile, []byte(`{"tr": [0], "tr": [1]}`), []string{"array tr", "stands twice"}},
+		{"role twice", rolesFile, []byte(`{"tr": [0], "tr": [1]}`), []string{"array tr", "occurs twice"}},
 		{"no test", rolesFile, []byte(`{"tr": [0], "va": [1]}`), []string{"array te", "missing or empty"}},
 		{"empty", rolesFile, []byte(`{"tr": [], "va": [1], "te": [2]}`), []string{"array tr", "missing or empty"}},
 		{"not a list", rolesFile, []byte(`{"tr": 5}`), []string{"array tr", "found 5"}},
@@ -331,7 +331,7 @@ func TestLoadMissingFiles(t *testing.T) {
 	}
 	files := pathFiles()
 	files[denseFile] = npyBytes("<f4", "(6, 2)", make([]float32, 12))
-	if _, err := Load(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), "both there") {
+	if _, err := Load(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), "both exist") {
 		t.Errorf("sparse and dense features together: error %v", err)
 	}
 }

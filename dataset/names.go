@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// loadNames reads a list of n distinct names, in order; where the file is not there they are decimal indices.
+// loadNames reads a list of n distinct names, in order; without the file they are decimal indices.
 func loadNames(dir, file string, n int) ([]string, error) {
 	if _, err := os.Lstat(filepath.Join(dir, file)); missing(err) {
 		return decimals(n), nil
@@ -24,7 +24,7 @@ func loadNames(dir, file string, n int) ([]string, error) {
 				return fmt.Errorf("[%d] is %v, want a string", len(names), token)
 			}
 			if len(names) == n {
-				return fmt.Errorf("more than the %d names that there are nodes or classes for", n)
+				return fmt.Errorf("more than %d names, one for each node or class", n)
 			}
 			names = append(names, name)
 			return nil
@@ -40,7 +40,7 @@ func loadNames(dir, file string, n int) ([]string, error) {
 	return names, err
 }
 
-// checkNames refuses names that are not n, not distinct, empty or not UTF-8.
+// checkNames refuses names unless they are n distinct names in UTF-8, none of them empty.
 func checkNames(names []string, n int) error {
 	if len(names) != n {
 		return fmt.Errorf("%d names, want %d", len(names), n)

@@ -28,7 +28,8 @@ const (
 
 var errTruncated = errors.New("the content ends before the declared number of values")
 
-// array is an npy stream, of a file or made of a pickled array, whose header has been read and agrees with the size of the stream.
+// array is an npy stream, of a file or made of a pickled array, whose header has been read and agrees with the size of the
+// stream.
 type array struct {
 	src     *bufio.Reader
 	npy     *npy.Reader
@@ -40,8 +41,8 @@ type array struct {
 	fortran bool
 }
 
-// openArray reads the header of an npy stream of size bytes in all. Nothing is allocated that the size does not cover:
-// shape × item size must be exactly what is left behind the header. Npyio v0.6.0, which decodes, checks neither: it takes
+// openArray reads the header of an npy stream of size bytes in all. No more is allocated than the size allows:
+// shape × item size must be exactly the rest after the header. Npyio v0.6.0, which decodes, checks neither: it takes
 // 4 GiB for a header of 22 bytes, panics over one without a line feed, and gives 200,000,000 zeros, without an error, for a
 // header of 128 bytes with nothing behind it. TestLoadRefusesSizesThatLie has such files.
 func openArray(r io.Reader, size int64) (*array, error) {
@@ -75,7 +76,7 @@ func openArray(r io.Reader, size int64) (*array, error) {
 	return a, nil
 }
 
-// openPickled gives an array of a pickle the form of an npy stream.
+// openPickled returns an array of a pickle in the form of an npy stream.
 func openPickled(p *pickle.Array) (*array, error) {
 	shape, order := "(", "False"
 	for _, n := range p.Shape {
@@ -117,7 +118,7 @@ func (a *array) peekHeaderSize() (int64, error) {
 	return fixed + length, nil
 }
 
-// readHeader lets npyio parse the header. Its parser slices by the positions of the dictionary's keys and panics where
+// readHeader lets npyio parse the header. Its parser slices by the positions of the dictionary's keys and panics if
 // they are not as NumPy writes them; that is a malformed file, not a fault of the program.
 func readHeader(r io.Reader) (nr *npy.Reader, err error) {
 	defer func() {
@@ -131,7 +132,7 @@ func readHeader(r io.Reader) (nr *npy.Reader, err error) {
 	return nr, nil
 }
 
-// elementType is what a data set is made of: numbers, and strings for names and SciPy's format array.
+// elementType matches the types of a data set: numbers, and strings for names and SciPy's format array.
 var elementType = regexp.MustCompile(`^(?:[<>|]?(?:[iu][1248]|f[48])|[<|]?b1|\|?S[1-9][0-9]{0,4}|[<>]?U[1-9][0-9]{0,4})$`)
 
 // errElementType is about an array of other things, such as Python objects.
@@ -160,7 +161,7 @@ func (w wholeReads) Read(p []byte) (int, error) {
 	return n, truncated(err)
 }
 
-// truncated replaces the two ends of a stream by an error that npyio does not swallow and a person understands.
+// truncated replaces the two ends of a stream by an error that npyio passes on and a person understands.
 func truncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errTruncated
@@ -169,7 +170,7 @@ func truncated(err error) error {
 }
 
 // each decodes the array as []T, a chunk at a time, and calls f with each element. At the end the stream must end too,
-// which is also where a zip entry's checksum is verified.
+// which also verifies a zip entry's checksum.
 func each[T any](a *array, f func(k int, v T) error) error {
 	buf := make([]T, min(a.count, chunkLen))
 	for lo := 0; lo < a.count; lo += len(buf) {
@@ -260,7 +261,7 @@ func (a *array) floats(f func(k int, v float32) error) error {
 	return a.ints(func(k int, v int64) error { return narrow(k, float64(v)) })
 }
 
-// Float32 rounds a feature to float32. NaN, infinities and what float32 cannot hold are errors that begin with the value.
+// Float32 rounds a feature to float32. NaN, infinities and values beyond float32 are errors that begin with the value.
 func Float32(v float64) (float32, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("%v", v)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// deflateRatio is the most that deflate can expand: 258 bytes from 2 bits, less the block's overhead (zlib manual).
+// deflateRatio is the largest factor by which deflate can expand: 258 bytes from 2 bits, less the block's overhead (zlib manual).
 const deflateRatio = 1032
 
 // archive is an npz file: a zip of npy arrays.
@@ -33,7 +33,7 @@ func (z *archive) read(name string, decode func(*array) error) error {
 	return nil
 }
 
-// has says whether the named array is there.
+// has reports whether the named array exists.
 func (z *archive) has(name string) bool {
 	return slices.ContainsFunc(z.zip.File, func(f *zip.File) bool { return f.Name == name+".npy" })
 }
@@ -67,7 +67,7 @@ func (z *archive) readEntry(name string, decode func(*array) error) error {
 	return decode(a)
 }
 
-// believeRows checks the rows that a matrix by columns or entries declares: unlike those of a CSR matrix no array has an element
+// believeRows checks the number of rows that a CSC or COO matrix declares: unlike in a CSR matrix, no array has an element
 // for each. It may have as many as a CSR matrix in a file of this size.
 func (z *archive) believeRows(n int) error {
 	const indexBytes, rowBytes = 4, 8 // of an element of indptr, stored and in memory

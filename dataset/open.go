@@ -17,12 +17,12 @@ const (
 	CSV          = "csv"
 )
 
-// Format is one way in which data sets are kept.
+// Format is one form of data sets on disk.
 type Format struct {
 	Name string
-	// Looks says in words what Found looks for, for the error that finds nothing.
+	// Looks describes what Found looks for, for the error if nothing is found.
 	Looks string
-	// Found says whether path seems to hold a data set of this format, by names of files alone.
+	// Found reports whether path seems to hold a data set of this format, judged by names of files only.
 	Found func(path string) bool
 	// Read reads and checks the whole data set. It keeps every promise of Dataset's fields.
 	Read func(path string, o OpenOptions) (*Dataset, error)
@@ -30,14 +30,14 @@ type Format struct {
 
 // OpenOptions say how [Open] reads a data set.
 type OpenOptions struct {
-	Format string // name of the format; empty: by what is found at the path
-	// SplitSeed is the seed of the random split of data that bring none (see [Open]).
+	Format string // name of the format; empty: recognised by the files at the path
+	// SplitSeed is the seed of the random split of data without a split (see [Open]).
 	SplitSeed uint64
-	// More are formats beside this package's own.
+	// More lists formats beside this package's own.
 	More []Format
 }
 
-// Formats are the formats that [Open] knows without more.
+// Formats returns the formats that [Open] knows without OpenOptions.More.
 func Formats() []Format {
 	return []Format{
 		{GraphSAINT, "a directory with " + adjFile, hasFile(adjFile), func(path string, _ OpenOptions) (*Dataset, error) { return load(path) }},
@@ -45,13 +45,13 @@ func Formats() []Format {
 	}
 }
 
-// Open reads a data set of any format that it knows: a directory, or the one file that is the whole set. Errors name file,
-// place and reason. What reading changed for the data to fit (merged edges, dropped self-loops, a split that was drawn) is
-// told in the data set's Notes.
+// Open reads a data set of any format that it knows: a directory, or the one file of the whole set. Errors name file,
+// place and reason. The data set's Notes say what reading changed in the data (merged edges, dropped self-loops, a
+// drawn split).
 //
-// Data that bring no split (gnn-benchmark, tables without a column split) get the one that is usual for gnn-benchmark:
-// half of the labelled nodes train, a quarter validation, the rest test, at random by o.SplitSeed; nodes without a label
-// are unlabelled.
+// Data without a split (gnn-benchmark, tables without a column split) get the usual one of gnn-benchmark: half of the
+// labelled nodes train, a quarter validate, the rest test, at random by o.SplitSeed; nodes without a label are
+// unlabelled.
 func Open(path string, o OpenOptions) (*Dataset, error) {
 	f, err := o.format(path)
 	if err != nil {
@@ -90,16 +90,16 @@ func (o OpenOptions) format(path string) (Format, error) {
 			return Format{}, err
 		}
 		if _, err := tableFiles(path, "nodes", ".parquet"); err == nil {
-			return Format{}, errors.New("the tables there are Parquet, which the trainer reads and this program does not: write them as CSV")
+			return Format{}, errors.New("the tables are Parquet, which the trainer reads and this program does not: write them as CSV")
 		}
-		return Format{}, errors.New("no data set of a known format is there; looked for " + strings.Join(looked, "; "))
+		return Format{}, errors.New("found no data set of a known format; looked for " + strings.Join(looked, "; "))
 	case 1:
 		return found[0], nil
 	}
 	return Format{}, fmt.Errorf("it looks like %s and like %s: name the format", found[0].Name, found[1].Name)
 }
 
-// hasFile finds a directory with a file of this name.
+// hasFile returns a function that reports whether a directory has a file of this name.
 func hasFile(name string) func(string) bool {
 	return func(dir string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -107,11 +107,11 @@ func hasFile(name string) func(string) bool {
 	}
 }
 
-// nameOf is the name of the directory or file itself, also where path is "." or ends in "..".
+// nameOf returns the name of the directory or file itself, even if path is "." or ends in "..".
 func nameOf(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	return filepath.Base(abs), err
 }
 
-// missing says that err is about a file that is not there.
+// missing reports whether err means that a file does not exist.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -23,7 +23,7 @@ const maxPickleBytes = 1 << 30
 
 var planetoidFormat = Format{
 	Name:  Planetoid,
-	Looks: "a directory with ind.NAME.graph, ind.NAME.allx and the others, or DIRECTORY/ind.NAME where there are several sets",
+	Looks: "a directory with ind.NAME.graph, ind.NAME.allx and the others, or DIRECTORY/ind.NAME if there are several sets",
 	Found: func(path string) bool {
 		_, err := planetoidPrefix(path)
 		return err == nil || errors.Is(err, errSeveral)
@@ -38,9 +38,9 @@ var planetoidFormat = Format{
 	},
 }
 
-var errSeveral = errors.New("several sets are there")
+var errSeveral = errors.New("there are several sets")
 
-// planetoidPrefix returns what ".graph" completes to a file.
+// planetoidPrefix returns the path of a set's files without their extensions.
 func planetoidPrefix(path string) (string, error) {
 	base := filepath.Base(path)
 	if strings.HasPrefix(base, "ind.") && hasFile(base+".graph")(filepath.Dir(path)) {
@@ -51,25 +51,25 @@ func planetoidPrefix(path string) (string, error) {
 	case err != nil:
 		return "", err
 	case len(found) == 0:
-		return "", errors.New("no file ind.NAME.graph is there")
+		return "", errors.New("there is no file ind.NAME.graph")
 	case len(found) > 1:
 		return "", fmt.Errorf("%w: give %s, or another, as the path", errSeveral, strings.TrimSuffix(found[0], ".graph"))
 	}
 	return strings.TrimSuffix(found[0], ".graph"), nil
 }
 
-// escapeGlob makes a path that Glob takes as it is.
+// escapeGlob returns a path that Glob takes literally.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// planetoid is a data set as Yang, Cohen and Salakhutdinov, "Revisiting Semi-Supervised Learning with Graph Embeddings"
-// (2016), keep it, in the order of their nodes:
+// planetoid is a data set in the form of Yang, Cohen and Salakhutdinov, "Revisiting Semi-Supervised Learning with Graph
+// Embeddings" (2016), in the order of their nodes:
 //
 //	x, y          features and one-hot classes of the training nodes
-//	allx, ally    the same of all nodes but the test nodes: the first of them are x, y
+//	allx, ally    the same of all nodes except the test nodes: the first of them are x, y
 //	tx, ty        the same of the test nodes, in the order of test.index
-//	test.index    node index of each row of tx, one a line; indices that it leaves out behind allx are nodes without
+//	test.index    node index of each row of tx, one a line; indices beyond allx that it leaves out are nodes without
 //	              features, class or role (CiteSeer has 15)
 //	graph         {node: [neighbour, …]}
 //
@@ -81,7 +81,7 @@ type planetoid struct {
 
 	nodes      int
 	allx, tx   *graph.CSR
-	ally, ty   []int32 // class by row, -1 where none is set
+	ally, ty   []int32 // class by row, -1 if none is set
 	train      int     // rows of y
 	classCount int
 	test       []int32 // node of each row of tx
@@ -161,7 +161,7 @@ func (p *planetoid) readMatrices() error {
 		return fmt.Errorf("x, allx and tx have %d, %d and %d columns", x.Cols, p.allx.Cols, p.tx.Cols)
 	}
 	if x.Rows > p.allx.Rows {
-		return fmt.Errorf("x has %d rows, more than the %d of allx, which are said to begin with it", x.Rows, p.allx.Rows)
+		return fmt.Errorf("x has %d rows, more than the %d of allx, which must begin with it", x.Rows, p.allx.Rows)
 	}
 	p.train = x.Rows
 	return nil
@@ -193,7 +193,7 @@ func (p *planetoid) readClasses() error {
 	return nil
 }
 
-// oneHot returns the class of each row, -1 where none is set.
+// oneHot returns the class of each row, -1 if none is set.
 func (p *planetoid) oneHot(pickled *pickle.Array, rows int) ([]int32, error) {
 	a, err := openPickled(pickled)
 	if err != nil {
@@ -232,12 +232,12 @@ func (p *planetoid) readTest(f *os.File, _ int64) error {
 		if err != nil {
 			return fmt.Errorf("line %d: %.40q is not a node index", n, lines.Text())
 		}
-		// Each index beyond allx may be a gap; more gaps than nodes are no gaps but a mistake.
+		// Each index beyond allx may be a gap; more gaps than nodes must be a mistake.
 		if most := p.allx.Rows + 2*p.tx.Rows; int(v) < p.allx.Rows || int(v) >= most {
 			return fmt.Errorf("line %d: node %d is outside %d…%d, behind the nodes of allx", n, v, p.allx.Rows, most-1)
 		}
 		if seen[int32(v)] {
-			return fmt.Errorf("line %d: node %d stands twice", n, v)
+			return fmt.Errorf("line %d: node %d occurs twice", n, v)
 		}
 		seen[int32(v)] = true
 		p.test = append(p.test, int32(v))
@@ -251,7 +251,7 @@ func (p *planetoid) readTest(f *os.File, _ int64) error {
 	return nil
 }
 
-// features puts the rows of allx and tx where their nodes are.
+// features returns the rows of allx and tx in the order of their nodes.
 func (p *planetoid) features() *graph.CSR {
 	row := make([]int32, p.nodes) // of tx
 	for i := range row {
@@ -282,7 +282,7 @@ func (p *planetoid) features() *graph.CSR {
 	return m
 }
 
-// split gives the public split's roles and labels.
+// split sets the public split's roles and labels.
 func (p *planetoid) split(d *Dataset) error {
 	d.Classes = decimals(p.classCount)
 	d.Labels = slices.Concat(p.ally, slices.Repeat([]int32{-1}, p.nodes-p.allx.Rows))

@@ -10,7 +10,7 @@ import (
 	"rivulet/graph"
 )
 
-// readGraph takes each listed neighbour as an edge without direction.
+// readGraph takes each listed neighbour as an undirected edge.
 func (p *planetoid) readGraph(f *os.File, size int64, d *Dataset) error {
 	content, err := readAll(f, size)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *planetoid) listed(lists *pickle.Dict, size int) (directed []uint64, loo
 			return nil, 0, fmt.Errorf("node %d: neighbours are %T, want a list", i, lists.Values[k])
 		}
 		if seen[i] {
-			return nil, 0, fmt.Errorf("node %d stands twice", i)
+			return nil, 0, fmt.Errorf("node %d occurs twice", i)
 		}
 		seen[i] = true
 		if len(directed)+loops+len(list.Items) > size {
@@ -78,7 +78,7 @@ func (p *planetoid) node(v any) (uint32, error) {
 	return uint32(i), nil
 }
 
-// undirected merges what is listed twice, adds directions that are missing, and notes both.
+// undirected merges edges that are listed twice, adds directions that are missing, and notes both.
 func (p *planetoid) undirected(directed []uint64, loops int, d *Dataset) *graph.CSR {
 	adj, again, oneWay := undirect(p.nodes, directed)
 	for _, count := range []struct {
@@ -96,8 +96,8 @@ func (p *planetoid) undirected(directed []uint64, loops int, d *Dataset) *graph.
 	return adj
 }
 
-// undirect builds the adjacency matrix of n nodes from edges source<<32 | target without self-loops. It returns how many of
-// them were there before, and how many lacked the other direction. It sorts directed.
+// undirect builds the adjacency matrix of n nodes from edges source<<32 | target without self-loops. It returns how many
+// were repeated, and how many lacked the other direction. It sorts directed.
 func undirect(n int, directed []uint64) (adj *graph.CSR, again, oneWay int) {
 	slices.Sort(directed)
 	distinct := slices.Compact(directed)

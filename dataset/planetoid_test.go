@@ -17,7 +17,7 @@ import (
 	"rivulet/internal/datatest"
 )
 
-// planetoidSet is the graph of testdata/make_planetoid.py, with two validation nodes.
+// planetoidSet returns the graph of testdata/make_planetoid.py, with two validation nodes.
 func planetoidSet(name string) *Dataset {
 	x := &graph.CSR{Rows: 10, Cols: 4, RowPtr: []int{0}}
 	for i := range int32(10) {
@@ -74,12 +74,12 @@ func TestOpenPlanetoid(t *testing.T) {
 		t.Errorf("%s (-want +got):\n%s", d.Name, diff)
 	}
 	_, err = Open("testdata/planetoid", OpenOptions{})
-	if err == nil || !strings.Contains(err.Error(), "several sets are there") || !strings.Contains(err.Error(), "ind.bigendian") {
+	if err == nil || !strings.Contains(err.Error(), "there are several sets") || !strings.Contains(err.Error(), "ind.bigendian") {
 		t.Errorf("a directory with several sets: error %v", err)
 	}
 }
 
-// Cora in Planetoid's layout is Cora in GraphSAINT's.
+// Cora in Planetoid's layout equals Cora in GraphSAINT's.
 func TestPlanetoidCora(t *testing.T) {
 	want, err := Load(datatest.Dir(t, "cora"))
 	if err != nil {
@@ -225,14 +225,14 @@ func TestPlanetoidRefuses(t *testing.T) {
 		{"a word for an index", "test.index", []byte("9\nsix\n8\n"), []string{"line 2", `"six"`}},
 		{"an index of allx", "test.index", []byte("9\n5\n8\n"), []string{"line 2", "node 5 is outside 6…11"}},
 		{"an index far beyond", "test.index", []byte("9\n6\n2000000000\n"), []string{"line 3", "2000000000"}},
-		{"an index twice", "test.index", []byte("9\n6\n9\n"), []string{"line 3", "stands twice"}},
+		{"an index twice", "test.index", []byte("9\n6\n9\n"), []string{"line 3", "occurs twice"}},
 		{"few indices", "test.index", []byte("9\n6\n"), []string{"2 nodes for the 3 rows"}},
 		{"a list for a graph", "graph", pickleOf("]"), []string{"*pickle.List", "dict of lists"}},
 		{"no list", "graph", pickleOf("}K\x00K\x01s"), []string{"node 0", "int64", "want a list"}},
 		{"a key of words", "graph", pickleOf("}U\x01a]s"), []string{"key [0]", "string"}},
 		{"a key outside", "graph", pickleOf("}K\x0a]s"), []string{"key [0]", "node 10 is outside 0…9"}},
 		{"a neighbour outside", "graph", pickleOf("}K\x00]K\x0aas"), []string{"node 0", "neighbour [0]", "node 10"}},
-		{"a key twice", "graph", pickleOf("}(K\x00]K\x00]u"), []string{"node 0 stands twice"}},
+		{"a key twice", "graph", pickleOf("}(K\x00]K\x00]u"), []string{"node 0 occurs twice"}},
 	} {
 		t.Run(c.file+" "+c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -264,7 +264,7 @@ func TestPlanetoidRefuses(t *testing.T) {
 	}
 }
 
-// Lists that are mentioned again and again are no way to a graph that is larger than its file.
+// Lists that are mentioned again and again cannot make a graph larger than its file.
 func TestPlanetoidSharedLists(t *testing.T) {
 	p := &planetoid{nodes: 10}
 	shared := &pickle.List{}
@@ -280,7 +280,7 @@ func TestPlanetoidSharedLists(t *testing.T) {
 	}
 }
 
-// Arrays of pickles are read as npy streams are: every type, either byte order, and no element that is not there.
+// Arrays of pickles are read like npy streams: every type, either byte order, and never beyond the last element.
 func TestPickledArrays(t *testing.T) {
 	for _, c := range []struct {
 		typ, data string

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// presets hold the generators that have a name. Accuracy in percent on the test nodes, each joined to the original graph
+// presets lists the generators with a name. Accuracy in percent on the test nodes, each joined to the original graph
 // as in a node batch, seed 1 (TestNeitherFeaturesNorEdgesSuffice measures it again):
 //
 //	        features alone   edges alone   SGC
@@ -15,8 +15,9 @@ import (
 //	pubmed  60.7             58.2          79.0
 //	reddit  79.6             74.5          94.2    (60,000 nodes of the same degree: Scaled)
 //
-// In small, flickr and reddit many edges lead out of a node's class, so that counting the neighbours' labels misleads; which
-// communities they lead to, told by the neighbours' features together, does not. In pubmed few nodes have a label at all.
+// In small, flickr and reddit many edges lead out of a node's class, so that counting the neighbours' labels misleads.
+// The neighbours' features together show to which communities the edges lead, and do not mislead. In pubmed few nodes
+// have a label.
 var presets = []Generator{{
 	Name:  "small",
 	Nodes: 6000, Edges: 60_000,
@@ -50,7 +51,7 @@ var presets = []Generator{{
 	Train: 153_431, Validation: 23_831, Test: 55_703,
 }}
 
-// Presets are the names that [Preset] knows.
+// Presets returns the names that [Preset] knows.
 func Presets() []string {
 	names := make([]string, len(presets))
 	for i, g := range presets {
@@ -68,8 +69,9 @@ func Preset(name string) (Generator, bool) {
 	return presets[i], true
 }
 
-// Scaled is a preset with another number of nodes, for measuring how time and memory grow: edges and roles keep their
-// proportion to the nodes, and with it the mean degree; features, classes and communities stay.
+// Scaled returns a preset with another number of nodes, for measuring how time and memory grow. The numbers of edges
+// and of nodes in each role keep their proportion to the nodes, so the mean degree stays; features, classes and
+// communities stay, too.
 func Scaled(name string, nodes int) (Generator, error) {
 	g, ok := Preset(name)
 	if !ok {

@@ -20,9 +20,9 @@ import (
 )
 
 // Save writes the data set in the GraphSAINT layout, so that [Load], SciPy and NumPy read it. The directory is created
-// where it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of classes that are
-// not decimal indices go into two files beside the layout's own. Dense features are written as float64, which holds every
-// float32. What the layout cannot say, dense features that are a bag of words, is refused.
+// if it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of classes that are
+// not decimal indices go into two files beside the layout's own. Dense features are written as float64, which holds
+// every float32. Dense features that are a bag of words are refused, because the layout cannot express them.
 func (d *Dataset) Save(dir string) error {
 	if err := d.save(dir); err != nil {
 		return fmt.Errorf("saving data set to %s: %w", dir, err)
@@ -32,7 +32,7 @@ func (d *Dataset) Save(dir string) error {
 
 func (d *Dataset) save(dir string) error {
 	if d.BagOfWords != (d.X.Sparse != nil) {
-		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): the layout has the one where it has the other",
+		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always sparse, and other features are dense",
 			d.BagOfWords, d.X.Sparse != nil)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -61,12 +61,12 @@ func (d *Dataset) save(dir string) error {
 	return writeFile(dir, rolesFile, d.writeRoles)
 }
 
-// saveNames writes a list of names as JSON, unless they are the decimal indices that [Load] gives where there is no file.
+// saveNames writes a list of names as JSON, unless they are the decimal indices that [Load] gives without a file.
 func saveNames(dir, file string, names []string) error {
 	if slices.Equal(names, decimals(len(names))) {
 		return nil
 	}
-	if err := checkNames(names, len(names)); err != nil { // JSON would hold others in another form
+	if err := checkNames(names, len(names)); err != nil { // JSON would change other names
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return writeFile(dir, file, func(w io.Writer) error {
@@ -90,7 +90,7 @@ func (d *Dataset) saveFeatures(dir string) error {
 	})
 }
 
-// writeFile writes one file through a temporary name, so that a file of the layout is whole or missing.
+// writeFile writes one file through a temporary name, so that a file of the layout is complete or missing.
 func writeFile(dir, name string, encode func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(dir, name+".*")
 	if err != nil {
@@ -119,7 +119,7 @@ func writeFile(dir, name string, encode func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), filepath.Join(dir, name))
 }
 
-// writeCSR writes what scipy.sparse.load_npz reads; SciPy brings indices and indptr to one integer type by itself.
+// writeCSR writes a matrix for scipy.sparse.load_npz; SciPy brings indices and indptr to one integer type by itself.
 func writeCSR(w io.Writer, m *graph.CSR) error {
 	values := m.Val
 	if values == nil {

@@ -70,7 +70,7 @@ func TestSaveRefusesWhatItWouldLose(t *testing.T) {
 	}
 }
 
-// Ids and names of classes survive where they are not the indices.
+// Ids and names of classes survive if they are not the indices.
 func TestSaveKeepsNames(t *testing.T) {
 	d := pathSet()
 	d.IDs = []string{"a", "0", "é <&> \"x\"", "3", " ", "b\n"}
@@ -91,7 +91,7 @@ func TestSaveKeepsNames(t *testing.T) {
 func TestLoadNamesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`["a","b"]`:                          "node_ids.json: 2 names, want 6",
-		`["a","b","c","d","e","f","g"]`:      "node_ids.json: more than the 6 names",
+		`["a","b","c","d","e","f","g"]`:      "node_ids.json: more than 6 names",
 		`["a","b","c","d","e","a"]`:          `node_ids.json: [5] is "a", as is [0]`,
 		`["a","b","c","d","e",""]`:           `node_ids.json: [5] is "", want a name`,
 		`["a","b","c","d","e",7]`:            "node_ids.json: [5] is 7, want a string",

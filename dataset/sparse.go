@@ -16,8 +16,8 @@ func (z *archive) prefixed(prefix string) arrays {
 	return func(name string, decode func(*array) error) error { return z.read(prefix+name, decode) }
 }
 
-// readSparse reads a SciPy CSR, CSC or COO matrix as scipy.sparse.save_npz writes it and checks all of it. Rows come back
-// sorted; an entry that is there twice is an error.
+// readSparse reads a SciPy CSR, CSC or COO matrix as scipy.sparse.save_npz writes it and checks all of it. The rows are
+// sorted; an entry that occurs twice is an error.
 func readSparse(z *archive) (*graph.CSR, error) {
 	var format string
 	if err := z.read("format", func(a *array) (err error) {
@@ -46,7 +46,7 @@ func readSparse(z *archive) (*graph.CSR, error) {
 	return readCompressed(read, false)
 }
 
-// readCompressed reads shape, indptr, indices and data. transposed: they are by column, and what comes back is the
+// readCompressed reads shape, indptr, indices and data. If transposed is set they are by column, and the result is the
 // transpose.
 func readCompressed(read arrays, transposed bool) (*graph.CSR, error) {
 	m := &graph.CSR{}
@@ -110,7 +110,7 @@ func readCOO(read arrays, believe func(rows int) error) (*graph.CSR, error) {
 	return m, nil
 }
 
-// compress orders entries, whose rows are given beside m, by row.
+// compress orders the entries of m, whose rows are given, by row.
 func compress(m *graph.CSR, row []int32) *graph.CSR {
 	out := &graph.CSR{Rows: m.Rows, Cols: m.Cols, RowPtr: make([]int, m.Rows+1),
 		ColIdx: make([]int32, len(row)), Val: make([]float32, len(row))}
@@ -128,7 +128,7 @@ func compress(m *graph.CSR, row []int32) *graph.CSR {
 	return out
 }
 
-// elements is the length of an array of one dimension, -1 for others.
+// elements returns the length of an array of one dimension, -1 for other arrays.
 func elements(a *array) int {
 	if len(a.shape) == 1 {
 		return a.shape[0]
@@ -178,7 +178,7 @@ func decodeRowPtr(a *array, m *graph.CSR) error {
 	})
 }
 
-// decodeIndices reads as many indices below limit.
+// decodeIndices reads count indices below limit.
 func decodeIndices(a *array, count, limit int) ([]int32, error) {
 	if n := elements(a); n < 0 || n != count {
 		return nil, fmt.Errorf("shape %v, want %d values", a.shape, count)

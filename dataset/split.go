@@ -28,7 +28,7 @@ func (d *Dataset) drawSplit(seed uint64) error {
 	return d.checkRoles()
 }
 
-// checkRoles refuses what no training run can start from.
+// checkRoles refuses a data set without the roles that a training run needs.
 func (d *Dataset) checkRoles() error {
 	for _, role := range []struct {
 		name  string

@@ -13,9 +13,9 @@ import (
 	"rivulet/graph"
 )
 
-// Place is where a row of a table stands, for errors.
+// Place is the place of a row of a table, for errors.
 type Place struct {
-	File string // as the user would name it within the data set
+	File string // its name within the data set
 	Unit string // "line" or "row"
 	Row  int    // the first is 1
 }
@@ -30,8 +30,8 @@ type NodeRow struct {
 	Split    string    // see [Table.AddNode]; empty: no role
 }
 
-// Table puts a data set together from rows of nodes and, after them, of edges: what tables in every file format have in
-// common. Methods return errors without the place of the row, but with its column; the caller knows the place.
+// Table builds a data set from rows of nodes and, after them, of edges; all table formats share it. Methods return
+// errors with the column but without the place of the row, which the caller knows.
 type Table struct {
 	splits bool // the nodes have a column split
 
@@ -48,18 +48,18 @@ type Table struct {
 	loops int // self-loops dropped
 }
 
-// maxFeatureBytes bounds the features of a table, as maxArrayBytes does those of an array.
+// maxFeatureBytes bounds the features of a table, as maxArrayBytes bounds an array.
 const maxFeatureBytes = maxArrayBytes
 
-// NewTable returns an empty table. hasSplit says whether the nodes bring a split of their own.
+// NewTable returns an empty table. hasSplit says whether the nodes have a column split.
 func NewTable(hasSplit bool) *Table {
 	return &Table{splits: hasSplit, index: map[string]int32{}, names: map[string]string{}}
 }
 
-// Nodes is the number of nodes so far.
+// Nodes returns the number of nodes so far.
 func (t *Table) Nodes() int { return len(t.ids) }
 
-// splitNames are the roles and what they are called in tables.
+// splitNames maps the names of roles in tables to the roles.
 var splitNames = map[string]string{
 	"train": "train", "tr": "train", "training": "train",
 	"val": "val", "va": "val", "valid": "val", "validation": "val",
@@ -137,8 +137,8 @@ func (t *Table) AddEdge(source, target string) error {
 	return nil
 }
 
-// Dataset returns what the rows add up to. Its classes are the labels, in numerical order where all are integers, else in
-// that of their bytes; labels of unlabelled nodes are forgotten first.
+// Dataset returns the data set of the rows. Its classes are the labels, in numerical order if all are integers, else in
+// the order of their bytes; labels of unlabelled nodes are dropped first.
 func (t *Table) Dataset(name string, o OpenOptions) (*Dataset, error) {
 	if len(t.ids) == 0 {
 		return nil, errors.New("there are no nodes")
@@ -197,7 +197,7 @@ func (t *Table) classes(d *Dataset) error {
 	return nil
 }
 
-// byValue orders names by their integer value where all have one, else by their bytes.
+// byValue orders names by their integer value if all have one, else by their bytes.
 func byValue(names []string) func(a, b string) int {
 	values := make(map[string]int, len(names))
 	for _, name := range names {
@@ -212,7 +212,7 @@ func byValue(names []string) func(a, b string) int {
 	}
 }
 
-// undirected builds the adjacency matrix of edges without direction and notes what was merged and dropped.
+// undirected builds the adjacency matrix of undirected edges and notes how many were merged or dropped.
 func undirected(d *Dataset, edges [][2]int32, loops int) *graph.CSR {
 	adj := newSymmetric(len(d.IDs), edges)
 	adj.SortRows() // a pattern: repetitions become one entry

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Check says whether a model of d raw features can take the arrival, or why not, as a *[FieldError]:
+// Check returns nil if a model of d raw features can take the arrival, and otherwise a *[FieldError] with one of the reasons:
 //   - [ReasonFeatureLength]: a dense row has not d values, or a sparse row has as many values as indices but an index
 //     outside 0…d-1, or indices that do not ascend, or another number of values than of indices;
 //   - [ReasonNotFinite]: a value is NaN or infinite;
-//   - [ReasonTooManyEdges]: there are more than maxEdges edges as they stand, so before [Arrival.NormaliseEdges] repeated
-//     ids count each time. maxEdges 0 sets no limit.
+//   - [ReasonTooManyEdges]: there are more than maxEdges edges, counted before [Arrival.NormaliseEdges], so that
+//     repeated ids count each time. maxEdges 0 sets no limit.
 //
 // It does not allocate unless it fails.
 func (a *Arrival) Check(d, maxEdges int) error {
@@ -23,7 +23,7 @@ func (a *Arrival) Check(d, maxEdges int) error {
 	return nil
 }
 
-// check returns error, not *FieldError: a nil *FieldError in an error is not nil.
+// check returns error and not *FieldError, because a nil *FieldError in an error is not nil.
 func (f *Features) check(d int) error {
 	if !f.Sparse {
 		if len(f.Values) != d {
@@ -96,11 +96,11 @@ func sortPairs(indices []int32, values []float32) {
 	}
 }
 
-// linearEdges is the length up to which scanning a list for a repeated id beats a map (BenchmarkNormaliseEdges).
+// linearEdges is the number of edges up to which scanning a list for a repeated id beats a map (BenchmarkNormaliseEdges).
 const linearEdges = 32
 
-// NormaliseEdges makes the edges what section 1 of the algorithm takes them for: distinct and without the arrival itself.
-// The first occurrence of an id stays, in the order given. It returns how many were dropped and reuses a.Edges.
+// NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md, section 1).
+// The first occurrence of an id stays, in the order given. It returns the number of dropped edges and reuses a.Edges.
 func (a *Arrival) NormaliseEdges() (dropped int) {
 	kept := a.Edges[:0]
 	if len(a.Edges) <= linearEdges {

@@ -21,7 +21,7 @@ func TestArrivalCheck(t *testing.T) {
 		features Features
 		edges    int
 		maxEdges int
-		reason   string // empty: taken
+		reason   string // empty: accepted
 		text     string
 	}{
 		"dense":                {features: dense(1, 2, 3)},
@@ -59,7 +59,7 @@ func TestArrivalCheck(t *testing.T) {
 	}
 }
 
-// The definition: an edge stays unless it is the arrival or was there before.
+// The definition: an edge stays unless it is the arrival or repeated.
 func TestNormaliseEdges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Few names make repetitions likely; the two lengths cover the scan and the map.

@@ -10,7 +10,7 @@ import (
 	"rivulet/event/eventpb"
 )
 
-// benchArrival is a record as a stream has them: a bag of 35 words with weights, or 500 dense values, and 20 edges.
+// benchArrival returns a typical record of a stream: a bag of 35 words with weights, or 500 dense values, and 20 edges.
 func benchArrival(codec Codec, sparse bool) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	a := Arrival{ID: "paper-1234567", Time: fullPrediction().IngestTime}

@@ -2,10 +2,10 @@ package event
 
 // Codec is one wire form of arrivals, predictions and labels, chosen by the content-type header of a record.
 type Codec interface {
-	// ContentType is the value of the content-type header, such as "application/json".
+	// ContentType returns the value of the content-type header, such as "application/json".
 	ContentType() string
 	// DecodeArrival reads one record into a, reusing a's memory. The error names the field and the value; it wraps
-	// nothing that a caller branches on but *[FieldError].
+	// no other error than *[FieldError] for callers to branch on.
 	DecodeArrival(data []byte, a *Arrival) error
 	AppendArrival(dst []byte, a *Arrival) ([]byte, error)
 	DecodePrediction(data []byte, p *Prediction) error

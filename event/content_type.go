@@ -12,13 +12,13 @@ type form struct {
 	codec   Codec
 }
 
-// forms are all there are; the first is the default.
+// forms lists all forms; the first is the default.
 var forms = []form{
 	{name: "json", codec: JSON{}},
 	{name: "protobuf", codec: Protobuf{}, aliases: []string{"application/protobuf"}},
 }
 
-// ForFormat returns the codec of a setting's value, "json" or "protobuf", and false where there is none of this name.
+// ForFormat returns the codec of a setting's value, "json" or "protobuf", and false if none has this name.
 func ForFormat(name string) (Codec, bool) {
 	for _, f := range forms {
 		if f.name == name {
@@ -28,8 +28,8 @@ func ForFormat(name string) (Codec, bool) {
 	return nil, false
 }
 
-// ForContentType returns the codec of a content-type header, and false where there is none for it. Empty means
-// [JSON], the default. Case does not matter, and parameters are taken but for a charset other than UTF-8.
+// ForContentType returns the codec of a content-type header, and false if there is none for it. Empty means
+// [JSON], the default. Case does not matter, and parameters are accepted, except a charset other than UTF-8.
 func ForContentType(ct string) (Codec, bool) {
 	if ct == "" {
 		return forms[0].codec, true

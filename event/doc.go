@@ -1,10 +1,10 @@
-// Package event holds what goes over the wire: arrivals in, predictions and dead letters out, and the batch in which the
+// Package event holds the records on the wire (arrivals in, predictions and dead letters out) and the batch in which the
 // consumer hands them to the producer. It is a leaf: it imports no other package of Rivulet.
 //
 // # The way of a record
 //
-// The consumer asks [ContentTypeOf] for a record's content-type and [ForContentType] for its codec; none is the dead
-// letter [ReasonContentType]. Then, with one [Arrival] that is used again and again:
+// The consumer asks [ContentTypeOf] for a record's content-type and [ForContentType] for its codec; without one the record
+// is a dead letter [ReasonContentType]. Then, with one [Arrival] that is reused:
 //
 //	err := codec.DecodeArrival(record, &arrival)    // grammar, types, required fields
 //	if err == nil {
@@ -16,28 +16,28 @@
 //
 // Both errors are a *[FieldError] with the reason, the path of the field and the value; a [DeadLetter] carries them, and
 // [DeadLetter.RecordHeaders] writes them as headers. A [Prediction] goes out by Codec.AppendPrediction with
-// [PredictionHeaders]. The limit on a record's size is the caller's to check first: a decoder's memory is bounded by a
+// [PredictionHeaders]. The caller checks the limit on a record's size first: a decoder's memory is bounded by a
 // small multiple of the record's size.
 //
 // README.md is the public contract, field by field; [ArrivalSchema], [PredictionSchema] and the .proto files of schema are
-// the same for machines. All that they promise is asserted on the example files in testdata, on README's examples, by
+// the same for machines. Tests check all their promises on the example files in testdata, on README's examples, by
 // property and by fuzzing.
 //
 // # What the JSON codec decides
 //
 //	an id is a number            its decimal digits, as written; 1.5, 1e3 and -0 are refused
 //	null for id or features      refused; the same for features.indices
-//	null for edges, time, values as if missing: none, zero, all 1
+//	null for edges, time, values like a missing field: none, zero, all 1
 //	null, NaN, ±Infinity, 1e39   in features: ReasonNotFinite; elsewhere no JSON, or the wrong type
 //	indices in any order         sorted; one given twice is refused
-//	time with an offset          converted to UTC; refused where that leaves the years 1 to 9999
-//	a name twice in an object    refused, also inside fields that are ignored
+//	time with an offset          converted to UTC; refused if that leaves the years 1 to 9999
+//	a name twice in an object    refused, even inside fields that are ignored
 //	another field                ignored
 //
 // # Memory
 //
-// Decoding into a used Arrival costs two allocations in either form: its id, and one string that all edge ids are parts of. So an edge
-// id that outlives its record, as the key of a cache, should be cloned, or it keeps the text of its siblings alive.
+// Decoding into a used Arrival costs two allocations in either form: its id, and one string of which all edge ids are parts.
+// So an edge id that outlives its record, such as the key of a cache, should be cloned, or it keeps the whole text in memory.
 //
 // # Why jsontext
 //
@@ -56,17 +56,17 @@
 //	valyala/fastjson                            0.37                   0.26
 //	a scanner that checks nothing, strconv      0.47                   0.64
 //
-// The faster three take a name that occurs twice and broken UTF-8, two of them turning it into U+FFFD, which would be
-// another node's id; fastjson reads 2 in 10,000 float32 in their shortest form as a neighbouring value, where replayed
-// arrivals must be the same bits; sonic compiles machine code at run time against the runtime's internals. They would
+// The faster three accept a name that occurs twice and broken UTF-8, two of them turning it into U+FFFD, which would be
+// another node's id; fastjson reads 2 in 10,000 float32 in their shortest form as a neighbouring value, but replayed
+// arrivals must have the same bits; sonic compiles machine code at run time against the runtime's internals. They would
 // save up to 3.5 µs of a sparse arrival and 22 µs of a dense one. One core decodes over 200,000 and 30,000 a second: not
 // enough to give up strictness for, nor to keep a scanner of our own.
 //
 // # Why protowire
 //
 // The Protobuf codec walks the fields with google.golang.org/protobuf/encoding/protowire, the tokens of the library, as the
-// JSON codec walks JSON's. The generated code (package eventpb) would be less to write, but it says "cannot parse" of a
-// broken record and not where; it keeps the last of two ids and merges two records into one; it ignores a field of the
+// JSON codec walks JSON's. The generated code (package eventpb) would be less to write, but it says "cannot parse" about a
+// broken record without the place; it keeps the last of two ids and merges two records into one; it ignores a field of the
 // wrong type; it truncates integers; its bytes may change with its version; and it allocates each edge. The numbers of the
 // fields stand in tables, which a test compares with the .proto files; what the walk makes of a record is compared with the
 // generated code by property and by fuzzing. CPU time as ratios to JSON, of decoding the arrivals of BenchmarkDecodeArrival

@@ -8,10 +8,10 @@ type Arrival struct {
 	ID string
 	// Features are the node's raw features, before any preprocessing.
 	Features Features
-	// Edges are the ids of the node's neighbours: nodes of the original graph, other arrivals, or ids that nobody knows.
+	// Edges are the ids of the node's neighbours: nodes of the original graph, other arrivals, or unknown ids.
 	// Edges are undirected, distinct and unweighted.
 	Edges []string
-	// Time is when the node came into being; zero where the producer does not say.
+	// Time is the time at which the node was created; zero if the producer does not give it.
 	Time time.Time
 }
 
@@ -20,11 +20,11 @@ type Arrival struct {
 type Features struct {
 	Indices []int32
 	Values  []float32
-	// Sparse tells an all-zero sparse row (no indices) from a dense row of length 0.
+	// Sparse distinguishes an all-zero sparse row (no indices) from a dense row of length 0.
 	Sparse bool
 }
 
-// Source is where a record was read.
+// Source is the place from which a record was read.
 type Source struct {
 	Topic     string
 	Partition int
@@ -38,7 +38,7 @@ type Score struct {
 	Probability float32
 }
 
-// Prediction is what Rivulet says of one arrival.
+// Prediction is Rivulet's answer for one arrival.
 type Prediction struct {
 	// ID is the arrival's id.
 	ID string
@@ -49,23 +49,23 @@ type Prediction struct {
 	Class       int
 	ClassName   string
 	Probability float32
-	// Abstained says that Probability is below the abstention threshold that was configured. Class and Probability are
-	// published all the same.
+	// Abstained says that Probability is below the configured threshold. Class and Probability are
+	// still published.
 	Abstained bool
-	// Degraded says that rows of M could not be read, of the arrival's neighbours or of arrivals that it depends on: these
-	// neighbours count as unknown, and the prediction may differ from what it would be.
+	// Degraded says that rows of M could not be read, of the arrival's neighbours or of arrivals that it depends on:
+	// these neighbours count as unknown, and the prediction may differ from the normal one.
 	Degraded bool
-	// Top are the k most probable classes, best first; empty where output.top_k is 0.
+	// Top are the k most probable classes, best first; empty if output.top_k is 0.
 	Top []Score
 	// Probabilities and Logits have one value a class; nil unless asked for. Logits are the model's raw output.
 	Probabilities []float32
 	Logits        []float32
-	// Representation is what a feed computes with instead of a class, of the kind that RepresentationKind names; nil, and
-	// the kind empty, unless asked for.
+	// Representation is a vector for feeds that compute with it, of the kind that RepresentationKind names; nil, and
+	// with an empty kind, unless asked for.
 	Representation     []float32
 	RepresentationKind string
-	// Known counts the neighbours that are nodes of the original graph, Arrivals those that arrived before and have become nodes
-	// to attach to, InBatch those that are arrivals of the same graph batch, Unknown all others.
+	// Known counts the neighbours that are nodes of the original graph, Arrivals the neighbours that arrived before and have
+	// rows of M InBatch the arrivals of the same graph batch, Unknown all others.
 	Known, Arrivals, InBatch, Unknown int
 	// Artifact is the version of the artifact that made the prediction.
 	Artifact string
@@ -73,8 +73,8 @@ type Prediction struct {
 	Batch string
 	// Source is the arrival's place in Kafka.
 	Source Source
-	// ArrivalTime is Arrival.Time, IngestTime the record's timestamp, PredictedTime when the model had run. An IngestTime
-	// outside the years 1 to 9999, which a record may have by mistake, is not published.
+	// ArrivalTime is Arrival.Time, IngestTime the record's timestamp, PredictedTime the time after the model had run. An
+	// IngestTime outside the years 1 to 9999, which a record may have by mistake, is not published.
 	ArrivalTime, IngestTime, PredictedTime time.Time
 }
 
@@ -114,7 +114,7 @@ type Header = struct {
 	Value []byte
 }
 
-// Batch is what one micro-batch leaves behind. It is delivered whole.
+// Batch is the output of one micro-batch. It is delivered as a whole.
 type Batch struct {
 	Predictions []Prediction
 	DeadLetters []DeadLetter

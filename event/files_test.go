@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The model and the limit that the example files are made for.
+// The model and the limit for which the example files are made.
 const (
 	exampleFeatures = 8
 	exampleEdges    = 4
@@ -180,7 +180,7 @@ func TestBadPredictions(t *testing.T) {
 	}
 }
 
-// Whatever the codec writes conforms to the schemas that readers in other languages use.
+// All records that the codec writes conform to the schemas that readers in other languages use.
 func TestWrittenConforms(t *testing.T) {
 	arrivals, predictions := compileSchema(t, ArrivalSchema), compileSchema(t, PredictionSchema)
 	rapid.Check(t, func(t *rapid.T) {

@@ -19,7 +19,7 @@ func addExamples(f *testing.F, patterns ...string) {
 	}
 }
 
-// Any bytes give an arrival or a *FieldError. What is decoded can be encoded and reads back the same; the bytes are not
+// Any bytes give an arrival or a *FieldError. A decoded arrival can be encoded and reads back the same; the bytes are not
 // written to; memory is bounded by the record's size.
 func FuzzDecodeArrival(f *testing.F) {
 	addExamples(f, "arrival-*.json", "bad-arrival-*.json")
@@ -104,7 +104,7 @@ func requireFieldError(t *testing.T, err error) {
 	}
 }
 
-// requirePredictable fails where no prediction of the arrival could be published: its record would stop the stream.
+// requirePredictable fails if no prediction of the arrival could be published: its record would stop the stream.
 func requirePredictable(t *testing.T, a *Arrival) {
 	t.Helper()
 	for _, codec := range []Codec{JSON{}, Protobuf{}} {
@@ -112,7 +112,7 @@ func requirePredictable(t *testing.T, a *Arrival) {
 		if err != nil {
 			t.Fatalf("decoded, but its prediction has no %s: %v", codec.ContentType(), err)
 		}
-		if room := 6*len(a.ID) + 1000; len(written) > room { // package consumer bounds ids by that
+		if room := 6*len(a.ID) + 1000; len(written) > room { // package consumer bounds ids by this
 			t.Fatalf("the prediction of an id of %d bytes has %d", len(a.ID), len(written))
 		}
 	}

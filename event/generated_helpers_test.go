@@ -10,7 +10,7 @@ import (
 	"rivulet/event/eventpb"
 )
 
-// The generated types are an oracle for the codec: both read what the other writes.
+// The generated types are an oracle for the codec: each reads the other's records.
 
 func generatedArrival(a *Arrival) *eventpb.Arrival {
 	g := &eventpb.Arrival{Id: a.ID, Edges: a.Edges, Time: generatedTime(a.Time)}
@@ -26,8 +26,8 @@ func generatedArrival(a *Arrival) *eventpb.Arrival {
 	return g
 }
 
-// arrivalOf is what the codec makes of a message, in the order of the message's indices; a message without features
-// becomes a dense row.
+// arrivalOf returns the arrival that the codec makes of a message, in the order of the message's indices; a message without
+// features becomes a dense row.
 func arrivalOf(g *eventpb.Arrival) Arrival {
 	a := Arrival{ID: g.GetId(), Edges: g.GetEdges(), Features: Features{Values: g.GetDense().GetValues()}}
 	if g.GetTime() != nil {
@@ -113,7 +113,7 @@ func packedInts(num protowire.Number, values ...uint64) []byte {
 	return textField(num, string(packed))
 }
 
-// later are fields that no version of ours has, one of each wire type.
+// later returns fields that no version of ours has, one of each wire type.
 func later() []byte {
 	group := protowire.AppendTag(nil, 103, protowire.StartGroupType)
 	group = append(group, textField(1, "\xff is no text here")...)

@@ -13,7 +13,7 @@ const (
 	HeaderArtifact        = "rivulet-artifact"         // version of the artifact that made the prediction
 	HeaderReason          = "rivulet-reason"           // one of the Reason constants
 	HeaderDetail          = "rivulet-detail"           // the field and the value, for a person
-	HeaderSourceTopic     = "rivulet-source-topic"     // where the arrival was read
+	HeaderSourceTopic     = "rivulet-source-topic"     // topic from which the arrival was read
 	HeaderSourcePartition = "rivulet-source-partition" // decimal
 	HeaderSourceOffset    = "rivulet-source-offset"    // decimal
 	HeaderIngestTime      = "rivulet-ingest-time"      // the arrival record's timestamp, RFC 3339 in UTC
@@ -22,7 +22,7 @@ const (
 // maxDetail bounds the detail header in bytes.
 const maxDetail = 1024
 
-// ContentTypeOf returns the value of the content-type header, empty where there is none. Of several the last counts, as
+// ContentTypeOf returns the value of the content-type header, empty if there is none. Of several the last one is used, because
 // a later header amends an earlier one.
 func ContentTypeOf(headers []Header) string {
 	for _, h := range slices.Backward(headers) {
@@ -34,8 +34,9 @@ func ContentTypeOf(headers []Header) string {
 }
 
 // RecordHeaders returns the headers of the dead-letter record: the record's own, then rivulet-reason, rivulet-detail
-// (cut at 1 KiB), rivulet-source-topic, -partition, -offset and, where it is known and in the years 1 to 9999, rivulet-ingest-time. Where a dead
-// letter is fed in again and fails again, this failure's headers take the place of the earlier one's.
+// (cut at 1 KiB), rivulet-source-topic, -partition, -offset and, if it is known and in the years 1 to 9999,
+// rivulet-ingest-time. If a dead letter is fed in again and fails again, the new failure's headers replace the earlier
+// ones.
 func (d *DeadLetter) RecordHeaders() []Header {
 	headers := make([]Header, 0, len(d.Headers)+6)
 	for _, h := range d.Headers {

@@ -33,7 +33,7 @@ func TestDeadLetterHeaders(t *testing.T) {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}
 
-	// Fed in again from the dead-letter topic, it fails again: one set of our headers, the new one.
+	// If it is fed in again from the dead-letter topic and fails again, it has one set of our headers, the new one.
 	again := DeadLetter{Headers: got, Source: Source{"arrivals-retry", 0, 5}, Reason: ReasonUnparsable, Detail: "is missing"}
 	want = []Header{
 		{"content-type", []byte("application/json")},

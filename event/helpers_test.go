@@ -32,7 +32,7 @@ func requireSameArrival(t failer, want, got *Arrival) {
 	}
 }
 
-// maxFeatures is the smallest d that the features fit.
+// maxFeatures returns the smallest d that fits the features.
 func maxFeatures(a *Arrival) int {
 	if !a.Features.Sparse {
 		return len(a.Features.Values)

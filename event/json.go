@@ -18,14 +18,14 @@ type JSON struct{}
 
 var _ Codec = JSON{}
 
-// ContentType is "application/json".
+// ContentType returns "application/json".
 func (JSON) ContentType() string { return "application/json" }
 
-// maxScratch bounds the memory, in bytes, that a decoder keeps between records, so that one huge record is not paid for
-// ever after.
+// maxScratch bounds the memory, in bytes, that a decoder keeps between records, so that one huge record does not cost memory
+// for ever.
 const maxScratch = 1 << 20
 
-// parseError makes a *[FieldError] of what the JSON library says.
+// parseError turns an error of the JSON library into a *[FieldError].
 func parseError(err error) error {
 	var field *FieldError
 	if errors.As(err, &field) {
@@ -54,7 +54,7 @@ func semanticDetail(err *json.SemanticError) string {
 	return fmt.Sprintf("%s, want %s", value, goKind(err.GoType))
 }
 
-// goKind names what a field takes in JSON's words.
+// goKind returns JSON's name for the values of a field.
 func goKind(t reflect.Type) string {
 	if t == nil {
 		return "another type"

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dirtyArrival is memory left by another record.
+// dirtyArrival returns an arrival with the content of another record.
 func dirtyArrival() Arrival {
 	return Arrival{
 		ID:       "left over",
@@ -184,7 +184,7 @@ func TestDecodeArrivalKeepsEarlierIDs(t *testing.T) {
 	}
 }
 
-// What the stream pays for a record once its memory has grown: the id, the text of the edges, and nothing per feature
+// The allocations of a record once the memory has grown: the id, the text of the edges, and nothing per feature
 // or edge.
 func TestDecodeArrivalAllocations(t *testing.T) {
 	data := benchArrival(JSON{}, true)

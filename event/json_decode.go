@@ -12,9 +12,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeArrival reads one JSON record into a. It writes over all of a and reuses its slices; the strings are new, so
-// ids of earlier records stay valid. The ids of a.Edges are parts of one string of the whole record: who keeps a single
-// one for long clones it. The error is a *[FieldError], after which a holds nothing to rely on.
+// DecodeArrival reads one JSON record into a. It overwrites all of a and reuses its slices; the strings are new, so
+// ids of earlier records stay valid. The ids of a.Edges are parts of one string of the whole record: a caller that keeps a single
+// one for long should clone it. The error is a *[FieldError]; then the content of a is undefined.
 func (JSON) DecodeArrival(data []byte, a *Arrival) error {
 	d := arrivalDecoders.Get().(*arrivalDecoder)
 	defer d.release()
@@ -24,7 +24,7 @@ func (JSON) DecodeArrival(data []byte, a *Arrival) error {
 var arrivalDecoders = sync.Pool{New: func() any { return &arrivalDecoder{dec: new(jsontext.Decoder)} }}
 
 // arrivalDecoder walks the tokens of one record straight into the Arrival. Values come from the library checked for
-// grammar and UTF-8 and still in the record's bytes; only what is kept is copied.
+// grammar and UTF-8 as parts of the record's bytes; only the fields of the Arrival are copied.
 type arrivalDecoder struct {
 	data []byte // the record, not to be written to
 	buf  bytes.Buffer
@@ -36,7 +36,7 @@ type arrivalDecoder struct {
 
 func (d *arrivalDecoder) release() {
 	d.data, d.buf = nil, bytes.Buffer{}
-	d.dec.Reset(&d.buf) // lets go of the record
+	d.dec.Reset(&d.buf) // releases the record
 	if cap(d.ids) <= maxScratch && cap(d.ends) <= maxScratch/8 && cap(d.name) <= maxScratch {
 		arrivalDecoders.Put(d)
 	}
@@ -86,8 +86,8 @@ func (d *arrivalDecoder) end() error {
 	return nil
 }
 
-// object calls member with the name of each member of an object; member reads the value. A name other than the known
-// ones may be given as it is quoted. The library has refused repeated names.
+// object calls member with the name of each member of an object; member reads the value. An unknown name
+// may be given in quotes. The library refuses repeated names.
 func (d *arrivalDecoder) object(field string, member func(name string) error) error {
 	if d.dec.PeekKind() != '{' {
 		return d.wrongKind(field, "an object")
@@ -152,7 +152,7 @@ func (d *arrivalDecoder) array(field string, item func(i int) error) error {
 	return err
 }
 
-// null reads a null and says so, or reads nothing.
+// null reads a null and returns true, or reads nothing.
 func (d *arrivalDecoder) null() bool {
 	if d.dec.PeekKind() != 'n' {
 		return false
@@ -210,7 +210,7 @@ func (d *arrivalDecoder) appendID(dst []byte, field string, i int) ([]byte, erro
 	return dst, unwanted(place(field, i), value, "a string or an integer")
 }
 
-// plainInteger says whether a JSON number has neither fraction nor exponent.
+// plainInteger reports whether a JSON number has neither fraction nor exponent.
 func plainInteger(number jsontext.Value) bool { return !bytes.ContainsAny(number, ".eE") }
 
 // time reads an RFC 3339 time; the result is in UTC, so that it does not depend on the machine's zone.
@@ -231,7 +231,7 @@ func (d *arrivalDecoder) time() (t time.Time, err error) {
 	if err := t.UnmarshalText(d.name); err != nil {
 		return t, unwanted("time", value, "an RFC 3339 string such as \"2026-03-01T12:00:00.25Z\"")
 	}
-	if !inYears(t) { // the zone may take it out of them
+	if !inYears(t) { // conversion to UTC may leave them
 		return t, unwanted("time", value, "a time in the years 1 to 9999 in UTC")
 	}
 	return t.UTC(), nil
@@ -298,7 +298,7 @@ func (d *arrivalDecoder) floats(values []float32, field string) ([]float32, erro
 		default:
 			return unwanted(element(field, i), number, "a number")
 		}
-		// A conversion in the call itself does not allocate. The number's grammar is checked, so what remains is range.
+		// A conversion in the call itself does not allocate. The number's grammar is checked, so only the range can be wrong.
 		v, err := strconv.ParseFloat(string(number), 32)
 		if err != nil {
 			return fieldErrorf(ReasonNotFinite, element(field, i), "%s is beyond float32", cut(string(number)))
@@ -309,8 +309,8 @@ func (d *arrivalDecoder) floats(values []float32, field string) ([]float32, erro
 	return values, err
 }
 
-// notFinite looks at what stopped the parser inside a list of features: JSON has no NaN and no infinity, but Python
-// writes NaN, Infinity and -Infinity, and C writes nan and inf. That says more than "invalid character".
+// notFinite checks the text at which the parser stopped in a list of features: JSON has no NaN and no infinity, but Python
+// writes NaN, Infinity and -Infinity, and C writes nan and inf. Its error says more than "invalid character".
 func (d *arrivalDecoder) notFinite(err error, field string, i int) error {
 	rest := bytes.TrimLeft(d.data[d.dec.InputOffset():], ", \t\r\n")
 	end := bytes.IndexAny(rest, ",] \t\r\n")
@@ -358,7 +358,7 @@ func unwanted(field string, value jsontext.Value, want string) error {
 	return fieldErrorf(ReasonUnparsable, field, "%s, want %s", cut(string(value)), want)
 }
 
-// place is the path of a field, or of element i of it where i is not negative.
+// place returns the path of a field, or of its element i if i is not negative.
 func place(field string, i int) string {
 	if i < 0 {
 		return field

@@ -10,8 +10,8 @@ import (
 )
 
 // AppendArrival appends a as one JSON object to dst: id, features, edges, time, in this order. Ids are written as
-// strings; values are left out of a sparse row whose values are all 1, edges where there are none, time where it is
-// zero. What [JSON.DecodeArrival] would refuse is an error, and dst is then returned as it was.
+// strings; values are left out of a sparse row whose values are all 1, edges if there are none, time if it is
+// zero. An arrival that [JSON.DecodeArrival] would refuse is an error, and dst is then returned unchanged.
 func (JSON) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 	out, err := appendArrival(dst, a)
 	if err != nil {

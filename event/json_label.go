@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeLabel reads one JSON record into l. It writes over all of l, and the strings are new. The error is a *[FieldError],
-// after which l holds nothing to rely on.
+// DecodeLabel reads one JSON record into l. It overwrites all of l with new strings. The error is a *[FieldError],
+// then the content of l is undefined.
 func (JSON) DecodeLabel(data []byte, l *Label) error {
 	d := arrivalDecoders.Get().(*arrivalDecoder)
 	defer d.release()
@@ -79,8 +79,8 @@ func (d *arrivalDecoder) className() (string, error) {
 	return string(d.name), err
 }
 
-// AppendLabel appends l as one JSON object to dst: id, class or class_name, time where it is not zero. What
-// [JSON.DecodeLabel] would refuse is an error, and dst is then returned as it was.
+// AppendLabel appends l as one JSON object to dst: id, class or class_name, time if it is not zero. A label that
+// [JSON.DecodeLabel] would refuse is an error, and dst is then returned unchanged.
 func (JSON) AppendLabel(dst []byte, l *Label) ([]byte, error) {
 	out, err := appendLabel(dst, l)
 	if err != nil {
@@ -110,7 +110,7 @@ func appendLabel(dst []byte, l *Label) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// checkWritten refuses what a reader would.
+// checkWritten refuses a label that a reader would refuse.
 func (l *Label) checkWritten() error {
 	if l.Class > math.MaxInt32 {
 		return fieldErrorf(ReasonUnparsable, "class", "%d is outside 0…%d", l.Class, math.MaxInt32)

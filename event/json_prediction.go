@@ -11,7 +11,7 @@ import (
 	json "github.com/go-json-experiment/json"
 )
 
-// predictionJSON is the wire form; the order of its fields is the order in the record. Pointers tell a missing field
+// predictionJSON is the wire form; the order of its fields is the order in the record. Pointers distinguish a missing field
 // from a 0; a wire form of its own keeps [Prediction] free of any one codec's tags.
 type predictionJSON struct {
 	ID             string              `json:"id"`
@@ -64,7 +64,7 @@ type predictionWire struct {
 
 var predictionWires = sync.Pool{New: func() any { return new(predictionWire) }}
 
-// release lets go of all that belongs to the caller.
+// release drops all references to the caller's memory.
 func (w *predictionWire) release() {
 	w.buf, w.fields, w.source, w.repr = bytes.Buffer{}, predictionJSON{}, sourceJSON{}, representationJSON{}
 	clear(w.top)
@@ -75,9 +75,10 @@ func (w *predictionWire) release() {
 }
 
 // AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, representation, batch
-// and times are left out where they are empty, abstained and degraded where they are false, arrival_neighbours where it is 0; numbers are the shortest that
-// read back as the same float32; times are in UTC. NaN and infinity have no JSON form and are an error, as is a time
-// outside the years 1 to 9999, and dst is then returned as it was; such an IngestTime is left out.
+// and times are left out if they are empty, abstained and degraded if they are false, arrival_neighbours if it is 0.
+// Numbers have the shortest form that reads back as the same float32; times are in UTC. NaN and infinity have no JSON
+// form and are an error, as is a time outside the years 1 to 9999; dst is then returned unchanged. Such an IngestTime
+// is left out.
 func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w := predictionWires.Get().(*predictionWire)
 	defer w.release()
@@ -121,7 +122,7 @@ func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	return w.buf.Bytes(), nil
 }
 
-// checkWritten refuses what a reader would refuse and the wire form could hold.
+// checkWritten refuses a prediction that the wire form could hold but a reader would refuse.
 func (p *Prediction) checkWritten() error {
 	if p.ID == "" {
 		return fieldErrorf(ReasonUnparsable, "id", "is empty")
@@ -147,9 +148,9 @@ func checkKind(kind string) error {
 		cut(strconv.Quote(kind)), RepresentationLogits, RepresentationEmbedding)
 }
 
-// DecodePrediction reads one JSON record into p, for readers of the predictions topic and for tests. It writes over all
-// of p but Key, which is not part of the payload, and reuses the slices that the record fills, but for Representation.
-// The error is a *[FieldError], after which p holds nothing to rely on.
+// DecodePrediction reads one JSON record into p, for readers of the predictions topic and for tests. It overwrites all
+// of p except Key, which is not part of the payload, and reuses the slices that the record fills, except Representation.
+// The error is a *[FieldError], then the content of p is undefined.
 func (JSON) DecodePrediction(data []byte, p *Prediction) error {
 	w := predictionWires.Get().(*predictionWire)
 	defer w.release()
@@ -221,7 +222,7 @@ func (w *predictionJSON) check() error {
 	return checkTimes(w.ArrivalTime, w.IngestTime, w.PredictedTime)
 }
 
-// store copies the record into p; a list that it lacks becomes nil, as [Prediction] has it.
+// store copies the record into p; a list that the record lacks becomes nil.
 func (w *predictionJSON) store(p *Prediction) {
 	top := p.Top[:0]
 	for _, s := range w.Top {

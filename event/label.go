@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ByName is the value of [Label.Class] where ClassName says the class.
+// ByName is the value of [Label.Class] if ClassName gives the class.
 const ByName = -1
 
 // Label is the class of a node, known some time after it arrived.
@@ -15,13 +15,13 @@ type Label struct {
 	ID string
 	// Class is the index of the class, from 0, or ByName.
 	Class int
-	// ClassName is the class's name; empty where Class says it.
+	// ClassName is the class's name; empty if Class gives it.
 	ClassName string
-	// Time is when the class became known; zero where the producer does not say.
+	// Time is the time at which the class became known; zero if the producer does not give it.
 	Time time.Time
 }
 
-// Resolve returns the index of the label's class among the names of a model's classes, and false where there is none.
+// Resolve returns the index of the label's class among the names of a model's classes, and false if it is not among them.
 func (l *Label) Resolve(classes []string) (int, bool) {
 	if l.ClassName == "" {
 		return l.Class, l.Class >= 0 && l.Class < len(classes)
@@ -30,7 +30,7 @@ func (l *Label) Resolve(classes []string) (int, bool) {
 	return c, c >= 0
 }
 
-// Word is the class as the label says it, for a person: a quoted name or an index.
+// Word returns the label's class in the form for people: a quoted name or an index.
 func (l *Label) Word() string {
 	if l.ClassName == "" {
 		return strconv.Itoa(l.Class)
@@ -38,7 +38,7 @@ func (l *Label) Word() string {
 	return cut(strconv.Quote(l.ClassName))
 }
 
-// check refuses a label without an id, and one that says its class twice or not at all.
+// check refuses a label without an id, and one that gives its class twice or not at all.
 func (l *Label) check(hasClass, hasName bool) error {
 	switch {
 	case l.ID == "":

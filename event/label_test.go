@@ -27,7 +27,7 @@ func drawLabel(t *rapid.T) Label {
 	return l
 }
 
-// What a codec writes it reads back; the generated code reads the Protobuf form as the codec means it; the JSON form
+// A codec reads back its own records; the generated code reads the Protobuf form in the same way; the JSON form
 // conforms to the schema.
 func TestLabelRoundTrip(t *testing.T) {
 	schema := compileSchema(t, LabelSchema)
@@ -123,7 +123,7 @@ func TestBadLabels(t *testing.T) {
 	}
 }
 
-// What would not be read is not written.
+// A label that would not be read is not written.
 func TestAppendLabelRefuses(t *testing.T) {
 	for want, l := range map[string]Label{
 		"id: is missing":                  {Class: 1},
@@ -159,7 +159,7 @@ func TestLabelResolves(t *testing.T) {
 	}
 }
 
-// Any bytes give a label or a *FieldError, and what is decoded can be written again.
+// Any bytes give a label or a *FieldError, and a decoded label can be written again.
 func FuzzDecodeLabel(f *testing.F) {
 	for _, l := range []Label{{ID: "a", Class: 3}, {ID: "b", Class: ByName, ClassName: "c", Time: time.Unix(1e9, 5)}} {
 		for _, codec := range []Codec{JSON{}, Protobuf{}} {

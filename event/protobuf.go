@@ -16,16 +16,16 @@ import (
 
 // Protobuf is the Codec of "application/x-protobuf": one message a record, of schema/arrival.proto or
 // schema/prediction.proto. It is as strict as [JSON]: UTF-8 throughout, numbers in range, no field twice that may occur
-// once; fields that it does not know are ignored. Errors name fields as JSON has them ("features.values[3]"), and the
+// once; fields that it does not know are ignored. Errors name fields as in JSON ("features.values[3]"), and the
 // byte of the record. It may be used by many goroutines at once.
 type Protobuf struct{}
 
 var _ Codec = Protobuf{}
 
-// ContentType is "application/x-protobuf"; [ForContentType] takes "application/protobuf", too.
+// ContentType returns "application/x-protobuf"; [ForContentType] takes "application/protobuf", too.
 func (Protobuf) ContentType() string { return "application/x-protobuf" }
 
-// wireKind is how a field stands in a message.
+// wireKind is the form of a field in a message.
 type wireKind uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 	floatList             // floats, packed or one each
 )
 
-// takes says whether a field of this kind may have a wire type. A writer may leave a list unpacked.
+// takes reports whether a field of this kind may have a wire type. A writer may leave a list unpacked.
 func (k wireKind) takes(t protowire.Type) bool {
 	switch k {
 	case varintField:
@@ -55,32 +55,32 @@ func (k wireKind) takes(t protowire.Type) bool {
 
 func (k wireKind) once() bool { return k <= bytesField }
 
-// want is what a person reads.
+// want returns the kind in words, for errors.
 func (k wireKind) want() string {
 	return [...]string{"", "an integer", "a float", bytesName, bytesName, "integers", "floats"}[k]
 }
 
-// bytesName is what a value of the wire type that strings, messages and packed lists share is called.
+// bytesName names the values of the wire type that strings, messages and packed lists share.
 const bytesName = "a string or a message"
 
-// wireField is a field of a message that is known here, at the index of its number.
+// wireField is a known field of a message; its number is its index.
 type wireField struct {
-	name string // as errors name it
+	name string // in errors
 	kind wireKind
 }
 
-// wireValue is the value of one field. Bytes are the record's own.
+// wireValue is the value of one field. Bytes are views of the record.
 type wireValue struct {
 	num    protowire.Number
 	bits   uint64 // of an integer or a float
 	bytes  []byte // of a string, a message or a packed list, then packed is true
 	packed bool
-	at     int // where bytes are in the record; behind the value of another type
+	at     int // offset of bytes in the record; for other types the offset behind the value
 }
 
-// walk calls each with every field of a message that is in fields, in the order of the message, and passes over the
-// others. A known field of another wire type is an error, and so is a second one of a field that may occur once: readers
-// may differ on which of them counts, and two records one after the other in one would become a mixture. at is the
+// walk calls each with every field of a message that is in fields, in the order of the message, and skips the
+// others. A known field of another wire type is an error, and so is a repeated field that may occur only once: readers
+// may differ in which one they use, and two concatenated records would become a mixture. at is the
 // message's place in the record. Nothing is allocated: a value is a part of data, whatever length it declares.
 func walk(data []byte, at int, fields []wireField, each func(v wireValue) error) error {
 	var seen uint64
@@ -90,7 +90,7 @@ func walk(data []byte, at int, fields []wireField, each func(v wireValue) error)
 		if n < 0 {
 			return wireError(0, "", n, at)
 		}
-		if num > protowire.MaxValidNumber { // protowire takes it
+		if num > protowire.MaxValidNumber { // protowire accepts it
 			return fieldErrorf(ReasonUnparsable, "", "field %d: the largest number is %d (byte %d)", num, protowire.MaxValidNumber, at)
 		}
 		data, at = data[n:], at+n
@@ -136,13 +136,13 @@ func consume(data []byte, num protowire.Number, typ protowire.Type) (v wireValue
 	case protowire.BytesType:
 		v.bytes, n = protowire.ConsumeBytes(data)
 		v.packed = true
-	default: // no field of ours has it
+	default: // no known field has this type
 		n = protowire.ConsumeFieldValue(num, typ, data)
 	}
 	return v, n
 }
 
-// wireError makes a *[FieldError] of a code of protowire, which says where the bytes are no Protobuf.
+// wireError turns an error code of protowire into a *[FieldError] with the place of the error.
 func wireError(num protowire.Number, field string, code, at int) error {
 	what := "the record ends inside of it"
 	if err := protowire.ParseError(code); !errors.Is(err, io.ErrUnexpectedEOF) {

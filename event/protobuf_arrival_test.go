@@ -249,7 +249,7 @@ func TestAppendProtobufArrivalError(t *testing.T) {
 	}
 }
 
-// The codec and the generated types read each other's records, and both read what they wrote themselves.
+// The codec and the generated types read each other's records, and each its own.
 func TestProtobufArrivalRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawArrival(t)
@@ -283,7 +283,7 @@ func TestProtobufArrivalRoundTrip(t *testing.T) {
 	})
 }
 
-// Both codecs hold the same: what goes in by one comes out of the other.
+// Both codecs hold the same fields: an arrival that passes through one and then the other is unchanged.
 func TestArrivalThroughBothForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawArrival(t)

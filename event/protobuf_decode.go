@@ -33,9 +33,9 @@ var (
 	sparseFields = []wireField{sparseIndices: {"features.indices", varintList}, sparseValues: {"features.values", floatList}}
 )
 
-// DecodeArrival reads one Protobuf record into a. It writes over all of a and reuses its slices; the strings are new, so
-// ids of earlier records stay valid. The ids of a.Edges are parts of one string: who keeps a single one for long clones
-// it. The error is a *[FieldError], after which a holds nothing to rely on.
+// DecodeArrival reads one Protobuf record into a. It overwrites all of a and reuses its slices; the strings are new, so
+// ids of earlier records stay valid. The ids of a.Edges are parts of one string: a caller that keeps a single one for long
+// should clone it. The error is a *[FieldError]; then the content of a is undefined.
 func (Protobuf) DecodeArrival(data []byte, a *Arrival) error {
 	e := wireEdgesPool.Get().(*wireEdges)
 	defer e.release()
@@ -156,7 +156,7 @@ func appendIndex(list []int32, i uint64) ([]int32, error) {
 	return append(list, int32(i)), nil
 }
 
-// wireEdges gathers the edges of one record: their ids become parts of one string.
+// wireEdges gathers the edge ids of one record as parts of one string.
 type wireEdges struct {
 	ids  []byte
 	ends []int // edge i is ids[ends[i-1]:ends[i]]

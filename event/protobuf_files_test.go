@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the Protobuf files of testdata anew")
 
-// binaryExamples are the example files in Protobuf, and what they must hold: the JSON examples of the same names, and the
+// binaryExamples returns the example files in Protobuf, and must contain the JSON examples of the same names, and the
 // mistakes of JSON that Protobuf can make, too. The generated code writes the good ones, not the codec.
 func binaryExamples(t testing.TB) map[string][]byte {
 	t.Helper()
@@ -57,7 +57,7 @@ func binaryExamples(t testing.TB) map[string][]byte {
 	return files
 }
 
-// badBinaryExamples have the names of the JSON examples with the same mistake, where there is one.
+// badBinaryExamples have the names of the JSON examples with the same mistake, if there is one.
 var badBinaryExamples = func() map[string][]byte {
 	id := textField(arrivalID, "x")
 	full := dense(1, 2, 3, 4, 5, 6, 7, 8)
@@ -99,7 +99,7 @@ var badBinaryExamples = func() map[string][]byte {
 	}
 }()
 
-// The files are what readers in other languages test against.
+// Readers in other languages test against these files.
 func TestBinaryExamplesAreWritten(t *testing.T) {
 	want := binaryExamples(t)
 	if *update {

@@ -12,7 +12,7 @@ import (
 	"rivulet/event/eventpb"
 )
 
-// As FuzzDecodeArrival, and what is decoded is what the generated code reads.
+// As FuzzDecodeArrival; and the generated code reads the same arrival.
 func FuzzDecodeProtobufArrival(f *testing.F) {
 	addExamples(f, "arrival-*.pb", "bad-arrival-*.pb")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -91,14 +91,14 @@ func FuzzDecodeProtobufPrediction(f *testing.F) {
 	})
 }
 
-// rewriteGenerated has the generated code read a prediction and write what is known of it.
+// rewriteGenerated has the generated code read a prediction and write its known fields.
 func rewriteGenerated(t *testing.T, data []byte) []byte {
 	var g eventpb.Prediction
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, &g); err != nil {
 		t.Fatalf("decoded, but the generated code says %v", err)
 	}
 	for _, when := range []**timestamppb.Timestamp{&g.ArrivalTime, &g.IngestTime, &g.PredictedTime} {
-		if *when != nil && (*when).AsTime().IsZero() { // Go's zero Time says that there is none
+		if *when != nil && (*when).AsTime().IsZero() { // Go's zero Time means that there is none
 			*when = nil
 		}
 	}

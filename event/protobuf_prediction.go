@@ -83,9 +83,9 @@ var (
 var representationKinds = []string{1: RepresentationLogits, 2: RepresentationEmbedding}
 
 // AppendPrediction appends p as one message to dst. Fields are in the order of their numbers, and what is 0 or empty is
-// left out: the same prediction is always the same bytes. NaN, infinity, text that is not UTF-8, a class, a count or a
+// left out: the same prediction always gives the same bytes. NaN, infinity, text that is not UTF-8, a class, a count or a
 // partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors, and dst is then
-// returned as it was; such an IngestTime is left out.
+// returned unchanged; such an IngestTime is left out.
 func (Protobuf) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w := wireWriter{buf: dst}
 	w.id(predictionID, "id", p.ID)
@@ -124,7 +124,7 @@ func (Protobuf) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	return w.buf, nil
 }
 
-// index writes what counts from 0.
+// index writes an index or a count.
 func (w *wireWriter) index(num protowire.Number, field string, v int) {
 	w.integer(num, field, int64(v), 0, math.MaxUint32)
 }
@@ -165,7 +165,7 @@ func (p *Prediction) checkNumbers() error {
 		checkNumbers(p.Representation, "representation.values"))
 }
 
-// checkNumbers is checkFinite for what is not a feature.
+// checkNumbers does checkFinite's work for values that are not features.
 func checkNumbers(values []float32, field string) error {
 	for k, v := range values {
 		if v-v != 0 {
@@ -175,9 +175,9 @@ func checkNumbers(values []float32, field string) error {
 	return nil
 }
 
-// DecodePrediction reads one Protobuf record into p, for readers of the predictions topic and for tests. It writes over
-// all of p but Key, which is not part of the payload, and reuses the slices that the record fills. The error is a
-// *[FieldError], after which p holds nothing to rely on.
+// DecodePrediction reads one Protobuf record into p, for readers of the predictions topic and for tests. It overwrites
+// all of p except Key, which is not part of the payload, and reuses the slices that the record fills. The error is a
+// *[FieldError], then the content of p is undefined.
 func (Protobuf) DecodePrediction(data []byte, p *Prediction) error {
 	*p = Prediction{Key: p.Key, Top: p.Top[:0], Probabilities: p.Probabilities[:0], Logits: p.Logits[:0],
 		Representation: p.Representation[:0]}
@@ -314,7 +314,7 @@ func readSource(v wireValue) (s Source, err error) {
 	return s, nil
 }
 
-// index returns what counts from 0.
+// index returns an index or a count.
 func (v wireValue) index(field string) (int, error) {
 	i, err := v.integer(field, 0, math.MaxUint32)
 	return int(i), err

@@ -83,7 +83,7 @@ func TestAppendProtobufPredictionError(t *testing.T) {
 	}
 }
 
-// Whoever adds a field to Prediction adds it to both forms: all of them are in the example, and come back.
+// Every field of Prediction must be in both forms: all of them are in the example, and are read back.
 func TestFullPredictionInBothForms(t *testing.T) {
 	want := fullPrediction()
 	for field, value := range reflect.ValueOf(want).Fields() {
@@ -106,7 +106,7 @@ func TestFullPredictionInBothForms(t *testing.T) {
 	}
 }
 
-// A record's timestamp is its writer's to choose. Microseconds where milliseconds belong must not stop the stream.
+// The producer chooses a record's timestamp. Microseconds instead of milliseconds must not stop the stream.
 func TestTimestampBeyondTheYears(t *testing.T) {
 	for _, codec := range []Codec{JSON{}, Protobuf{}} {
 		for _, beyond := range []time.Time{time.UnixMilli(math.MaxInt64), time.UnixMilli(math.MinInt64), time.UnixMilli(1_772_366_400_000_000)} {
@@ -171,7 +171,7 @@ func TestDecodeProtobufPredictionError(t *testing.T) {
 	}
 }
 
-// The codec and the generated types read each other's records, and both read what they wrote themselves. A field that
+// The codec and the generated types read each other's records, and each its own. A field that
 // either of them forgot would be missing from the other.
 func TestProtobufPredictionRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -204,7 +204,7 @@ func TestProtobufPredictionRoundTrip(t *testing.T) {
 	})
 }
 
-// Every field of the schema is one that the codec fills.
+// The codec fills every field of the schema.
 func TestFullPredictionFillsTheSchema(t *testing.T) {
 	full := fullPrediction()
 	data, err := (Protobuf{}).AppendPrediction(nil, &full)

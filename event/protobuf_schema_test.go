@@ -12,12 +12,12 @@ import (
 	"rivulet/event/eventpb"
 )
 
-// The tables of the codec are what the .proto files say: number, name, kind.
+// The tables of the codec agree with the .proto files in number, name and kind.
 func TestWireTablesAreTheSchema(t *testing.T) {
 	for _, tc := range []struct {
 		message proto.Message
 		fields  []wireField
-		path    string // before the schema's names; ending without a dot it is in their place
+		path    string // put before the schema's names; without a dot at its end it replaces them
 	}{
 		{&eventpb.Arrival{}, arrivalFields, ""},
 		{&eventpb.DenseFeatures{}, denseFields, "features"},

@@ -2,8 +2,8 @@ package event
 
 import "time"
 
-// The times that every form can hold are those of the years 1 to 9999 in UTC: RFC 3339 has four digits for the year, and
-// google.protobuf.Timestamp, which these are the bounds of, begins with the year 1. In seconds since 1970:
+// Every form can hold times of the years 1 to 9999 in UTC: RFC 3339 has four digits for the year, and
+// google.protobuf.Timestamp, whose bounds these are, begins with the year 1. In seconds since 1970:
 const (
 	minSeconds = -62135596800
 	maxSeconds = 253402300799
@@ -22,8 +22,8 @@ func checkYears(t time.Time, field string) error {
 	return nil
 }
 
-// timestamp is a record's timestamp in UTC, or zero where it is none that can be written: whoever wrote the record chose
-// it, microseconds in the place of milliseconds included, and it must not keep a prediction back.
+// timestamp returns a record's timestamp in UTC, or zero if it cannot be written: the record's producer chose
+// it, perhaps in microseconds instead of milliseconds, and it must not prevent a prediction.
 func timestamp(t time.Time) time.Time {
 	if !inYears(t) {
 		return time.Time{}

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// spmmCase is r = 1000 arrivals with about 40 entries each on 446 synthetic nodes, times k columns.
+// spmmCase returns r = 1000 arrivals with about 40 entries each on 446 synthetic nodes, times k columns.
 func spmmCase(k int) (*CSR, *Dense) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	const rows, cols, nnz = 1000, 446, 40
@@ -28,8 +28,8 @@ func spmmCase(k int) (*CSR, *Dense) {
 
 // BenchmarkSpMM measures sparse × dense side by side in one run: MulTo, then on one goroutine MulTo, the same with one Axpy
 // a row, james-bowman/sparse (float64), and a product with the same matrix stored dense. k=15 is SGC's u0, u1 and c of 7
-// classes, k=70 label propagation's ten tables, k=512 a wide hidden layer. MulTo-x-faster is the time of a case over that
-// of MulTo.
+// classes, k=70 label propagation's ten tables, k=512 a wide hidden layer. MulTo-x-faster is the time of a case divided by
+// the time of MulTo.
 func BenchmarkSpMM(b *testing.B) {
 	for _, k := range []int{15, 70, 512} {
 		m, x := spmmCase(k)

@@ -21,7 +21,7 @@ type Edge struct {
 }
 
 // NewCSR builds a matrix from entries in any order: rows and columns sorted, the values of equal positions added.
-// All-ones input gives Val non-nil; use [CSR.DropOnes] where a pattern is wanted. An entry outside r×c panics.
+// All-ones input gives Val non-nil; use [CSR.DropOnes] if a pattern is wanted. An entry outside r×c panics.
 func NewCSR(r, c int, entries []Edge) *CSR {
 	for _, e := range entries {
 		if e.Row < 0 || int(e.Row) >= r || e.Col < 0 || int(e.Col) >= c {
@@ -53,10 +53,10 @@ func NewCSR(r, c int, entries []Edge) *CSR {
 	return m
 }
 
-// NNZ is the number of stored entries.
+// NNZ returns the number of stored entries.
 func (m *CSR) NNZ() int { return len(m.ColIdx) }
 
-// Row returns the columns and values of row i as views; vals is nil where every value is 1.
+// Row returns the columns and values of row i as views; vals is nil if every value is 1.
 func (m *CSR) Row(i int) (cols []int32, vals []float32) {
 	lo, hi := m.RowPtr[i], m.RowPtr[i+1]
 	if m.Val != nil {
@@ -65,10 +65,10 @@ func (m *CSR) Row(i int) (cols []int32, vals []float32) {
 	return m.ColIdx[lo:hi:hi], vals
 }
 
-// RowLen is the number of entries of row i.
+// RowLen returns the number of entries of row i.
 func (m *CSR) RowLen(i int) int { return m.RowPtr[i+1] - m.RowPtr[i] }
 
-// Validate checks what every method assumes: lengths, monotone row pointers, columns in range, finite values. The error
+// Validate checks the assumptions of every method: lengths, monotone row pointers, columns in range, finite values. The error
 // names the field and the place.
 func (m *CSR) Validate() error {
 	switch {
@@ -144,7 +144,7 @@ func (m *CSR) SortRows() {
 	}
 }
 
-// DropOnes sets Val to nil where every value is 1, so that products skip the multiplication.
+// DropOnes sets Val to nil if every value is 1, so that products skip the multiplication.
 func (m *CSR) DropOnes() {
 	for _, v := range m.Val {
 		if v != 1 {
@@ -180,7 +180,7 @@ func (m *CSR) Transpose() *CSR {
 	return t
 }
 
-// Take returns the given rows, in that order; columns stay as they are.
+// Take returns the given rows, in that order; columns do not change.
 func (m *CSR) Take(rows []int32) *CSR {
 	out := &CSR{Rows: len(rows), Cols: m.Cols, RowPtr: make([]int, len(rows)+1)}
 	nnz := 0
@@ -201,8 +201,8 @@ func (m *CSR) Take(rows []int32) *CSR {
 }
 
 // Submatrix returns the rows in that order with columns renumbered by index: column c becomes index[c], and an entry
-// whose index is negative is left out; the order of a row is kept. cols is the number of columns of the result. An index of
-// another length than m.Cols, or with a value of cols or more, panics.
+// whose index is negative is left out; the order of a row is kept. cols is the number of columns of the result. An index
+// with another length than m.Cols, or with a value of cols or more, panics.
 func (m *CSR) Submatrix(rows []int32, index []int32, cols int) *CSR {
 	if len(index) != m.Cols {
 		panic(fmt.Sprintf("graph: index of %d for the columns of %d×%d", len(index), m.Rows, m.Cols))

@@ -124,7 +124,7 @@ func TestSortRows(t *testing.T) {
 				}
 			}
 		}
-		if pattern { // an edge that is there twice is one edge
+		if pattern { // a repeated edge is one edge
 			for k := range want.Data {
 				want.Data[k] = min(want.Data[k], 1)
 			}

@@ -22,7 +22,7 @@ func (m *Dense) Row(i int) []float32 {
 	return m.Data[lo:hi:hi]
 }
 
-// Reshape makes m an r×c matrix of zeros, reusing its memory where it is large enough.
+// Reshape makes m an r×c matrix of zeros, reusing its memory if it is large enough.
 func (m *Dense) Reshape(r, c int) {
 	if r < 0 || c < 0 {
 		panic(fmt.Sprintf("graph: dense of shape %d×%d", r, c))
@@ -41,8 +41,8 @@ func (m *Dense) Clone() *Dense {
 	return &Dense{Rows: m.Rows, Cols: m.Cols, Data: append([]float32(nil), m.Data...)}
 }
 
-// Aligned returns a copy with columns of zeros behind its own, so that fewer rows begin or end amid a cache line: up to the next
-// multiple of 8, or power of 2 below.
+// Aligned returns a copy with columns of zeros added on the right, so that fewer rows begin or end inside a cache line: up
+// to the next multiple of 8, or power of 2 below.
 func (m *Dense) Aligned() *Dense {
 	width := 1
 	for width < min(m.Cols, 8) {

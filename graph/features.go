@@ -12,7 +12,7 @@ type Features struct {
 	Sparse *CSR
 }
 
-// Rows is the number of nodes n.
+// Rows returns the number of nodes n.
 func (f Features) Rows() int {
 	if f.Sparse != nil {
 		return f.Sparse.Rows
@@ -20,7 +20,7 @@ func (f Features) Rows() int {
 	return f.Dense.Rows
 }
 
-// Cols is the number of features d.
+// Cols returns the number of features d.
 func (f Features) Cols() int {
 	if f.Sparse != nil {
 		return f.Sparse.Cols

@@ -11,7 +11,7 @@ func InvSqrt(degrees []float32, extra float64) []float32 {
 	return out
 }
 
-// Normalised returns Â(B) = D̃^-½ (B+I) D̃^-½, D̃ the row sums of B+I, for a square B without self-loops; columns of the
+// Normalised returns Â(B) = D̃^-½ (B+I) D̃^-½, with D̃ the row sums of B+I, for a square B without self-loops; columns of the
 // result are in order (Kipf and Welling 2017).
 func Normalised(adj *CSR) *CSR {
 	inv := InvSqrt(adj.RowSums(), 1)

@@ -33,8 +33,8 @@ func Mul(m *CSR, x *Dense) *Dense {
 }
 
 // AddRows adds Σ_p vals[p]·x[cols[p]] to y, in the order of p; vals nil means ones. y may be narrower than x: the leading
-// columns of x are read. Its bits are those of one [Axpy] a row, whatever the processor: vector kernels (rows_amd64.s) keep a
-// stretch of y in registers while all rows pass; without them rows are added four at a time (BenchmarkSpMM).
+// columns of x are read. Its bits equal the bits of one [Axpy] a row, whatever the processor: vector kernels (rows_amd64.s)
+// keep a stretch of y in registers while all rows pass; without them rows are added four at a time (BenchmarkSpMM).
 func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	if addRowsFast(y, cols, vals, x) {
 		return
@@ -57,7 +57,7 @@ func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	}
 }
 
-// MulDense returns x·w, r×k · k×c → r×c. A zero in x costs next to nothing, as half of what a relu leaves is.
+// MulDense returns x·w, r×k · k×c → r×c. Zeros in x, such as half of the values after a relu, cost next to nothing.
 func MulDense(x, w *Dense) *Dense {
 	if x.Cols != w.Rows {
 		panic(fmt.Sprintf("graph: product %d×%d · %d×%d", x.Rows, x.Cols, w.Rows, w.Cols))
@@ -67,10 +67,11 @@ func MulDense(x, w *Dense) *Dense {
 	return out
 }
 
-// panelBytes is how much of w is used for one row of x after the other: it stays in a processor's first cache.
+// panelBytes is the size of the part of w that is multiplied with one row of x after the other: it stays in a processor's
+// first cache.
 const panelBytes = 24 << 10
 
-// AddProduct adds rows lo to hi of x·w to those of dst, r×k · k×c → r×c. Its bits are those of [AddRows] with the non-zeros
+// AddProduct adds rows lo to hi of x·w to those of dst, r×k · k×c → r×c. Its bits equal those of [AddRows] with the non-zeros
 // of a row of x in ascending columns, if w is finite. w may be wider than dst: its leading columns are read.
 func AddProduct(dst, x, w *Dense, lo, hi int) {
 	if x.Cols != w.Rows || dst.Cols > w.Cols {
@@ -101,7 +102,7 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	}
 }
 
-// numbers are 0…n-1.
+// numbers returns 0…n-1.
 func numbers(n int) []int32 {
 	all := make([]int32, n)
 	for k := range all {
@@ -119,7 +120,7 @@ func nonZeros(x []float32) (n int) {
 	return n
 }
 
-// NonZeros is one dense row at a time as a sparse one, so that it is added up exactly as a sparse row is.
+// NonZeros holds one dense row at a time in sparse form, so that it is added up exactly as a sparse row is.
 type NonZeros struct {
 	Cols []int32
 	Vals []float32
@@ -133,7 +134,7 @@ func NewNonZeros(width int) *NonZeros {
 	return &NonZeros{cols: make([]int32, width), vals: make([]float32, width)}
 }
 
-// Set stores the non-zeros of x. Every value is written, and the next overwrites it where it was 0: no branch to mispredict.
+// Set stores the non-zeros of x. Every value is written, and the next one overwrites it if it was 0: no branch to mispredict.
 func (z *NonZeros) Set(x []float32) {
 	n := 0
 	cols, vals := z.cols[:len(x)], z.vals[:len(x)]
@@ -150,7 +151,7 @@ func (z *NonZeros) Set(x []float32) {
 func (z *NonZeros) AddTo(y []float32, w *Dense) { AddRows(y, z.Cols, z.Vals, w) }
 
 // The conversions to float32 forbid fused multiply-adds, which round once instead of twice: without them the bits of a sum
-// would hang on how the compiler groups it, and on the processor.
+// would depend on the compiler's grouping and on the processor.
 
 // axpy4 adds a0·x0, a1·x1, a2·x2 and a3·x3 to y in that order.
 func axpy4(y []float32, a0, a1, a2, a3 float32, x0, x1, x2, x3 []float32) {
@@ -183,7 +184,7 @@ func Add(y, x []float32) {
 // parallelWork is the number of multiply-adds below which one goroutine is faster than several.
 const parallelWork = 1 << 16
 
-// ParallelRows calls f on disjoint ranges that cover 0…n, on several goroutines where work (multiply-adds in all) is
+// ParallelRows calls f on disjoint ranges that cover 0…n, on several goroutines if work (multiply-adds in all) is
 // worth it, and waits for them.
 func ParallelRows(n, work int, f func(lo, hi int)) {
 	workers := min(runtime.GOMAXPROCS(0), n)

@@ -59,7 +59,7 @@ func TestMulTo(t *testing.T) {
 			m.Val[p] = float32(rng.NormFloat64())
 		}
 		for p := range dst.Data {
-			dst.Data[p] = float32(math.NaN()) // what was there does not matter
+			dst.Data[p] = float32(math.NaN()) // the earlier content does not matter
 		}
 		MulTo(dst, m, x)
 		sameBits(t, dst, naive(m, x))
@@ -67,7 +67,7 @@ func TestMulTo(t *testing.T) {
 	})
 }
 
-// The bits of a large product, computed on several goroutines, are those of a product on one, and of every row by itself.
+// The bits of a large product, computed on several goroutines, equal the bits of a product on one, and of every row by itself.
 func TestMulToInParallelHasTheSameBits(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	m, x := spmmCase(15)
@@ -144,7 +144,7 @@ func TestMulDense(t *testing.T) {
 	MulDense(x, x)
 }
 
-// A dense row is added up exactly as the sparse row with the same non-zeros, and one after another in the same memory.
+// A dense row is added up exactly as the sparse row with the same non-zeros, and the memory can be reused for the next row.
 func TestNonZeros(t *testing.T) {
 	z := NewNonZeros(4)
 	for _, tc := range []struct {
@@ -164,7 +164,7 @@ func TestNonZeros(t *testing.T) {
 	}
 }
 
-// The leading columns of a product can be had without the others.
+// The leading columns of a product can be computed without the others.
 func TestAddRowsOfLeadingColumns(t *testing.T) {
 	x := &Dense{Rows: 5, Cols: 3, Data: []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}
 	cols, vals := []int32{0, 1, 2, 3, 4}, []float32{1, 1, 1, 1, 2}
@@ -175,7 +175,7 @@ func TestAddRowsOfLeadingColumns(t *testing.T) {
 	}
 }
 
-// A dense product has the bits of the non-zeros added up row by row, whatever its shape and how many zeros it has.
+// A dense product has the same bits as the non-zeros added up row by row, whatever its shape and how many zeros it has.
 func TestAddProductIsAddRowsBitForBit(t *testing.T) { checkAddProduct(t) }
 
 func checkAddProduct(t *testing.T) {

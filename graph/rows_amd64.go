@@ -65,10 +65,10 @@ func addTile2(y *float32, ystride int, x *float32, xstride int, w *float32, wstr
 //go:noescape
 func addTile3(y *float32, ystride int, x *float32, xstride int, w *float32, wstride, n, mask int)
 
-// stretch is how many vectors a kernel adds to at most.
+// stretch is the largest number of vectors to which a kernel adds.
 const stretch = 8
 
-// masks[k] names the leading k of eight columns.
+// masks[k] selects the leading k of eight columns.
 var masks = func() (masks [9][8]int32) {
 	for k := range masks {
 		for i := range k {
@@ -78,7 +78,7 @@ var masks = func() (masks [9][8]int32) {
 	return masks
 }()
 
-// vectors is how many columns a vector has: 16 with AVX-512, 8 with AVX2, 0 without either.
+// vectors is the number of columns of a vector: 16 with AVX-512, 8 with AVX2, 0 without either.
 var vectors = func() int {
 	switch {
 	case cpu.X86.HasAVX512F:
@@ -91,7 +91,7 @@ var vectors = func() int {
 
 var one float32 = 1
 
-// addRowsFast does what [AddRows] does if the processor can, and tells whether it did.
+// addRowsFast does the work of [AddRows] if the processor has vectors, and reports whether it did.
 func addRowsFast(y []float32, cols []int32, vals []float32, x *Dense) bool {
 	if vectors == 0 || len(y) == 0 || len(cols) == 0 {
 		return false
@@ -120,8 +120,8 @@ func addRowsFast(y []float32, cols []int32, vals []float32, x *Dense) bool {
 	return true
 }
 
-// add calls the kernel for v vectors of which the last has the given number of columns. It is no table of functions: the
-// compiler would think that y escapes.
+// add calls the kernel for v vectors of which the last has the given number of columns. It is not a table of functions,
+// because the compiler would then assume that y escapes.
 func add(v int, to, from *float32, stride int, cols *int32, factors *float32, step, n, last int) {
 	if vectors == 16 {
 		mask := 1<<last - 1
@@ -172,8 +172,8 @@ const (
 	tileVectors = 3
 )
 
-// addTiles adds columns from…to of rows lo…hi of x, times those rows of w, to rows of dst, tileRows at a time, and returns up to
-// which row: lo where the processor has no such vectors.
+// addTiles adds columns from…to of rows lo…hi of x, times those rows of w, to rows of dst, tileRows at a time, and returns
+// the row at which it stopped: lo if the processor has no such vectors.
 func addTiles(dst, x, w *Dense, lo, hi, from, to int) int {
 	if vectors != 16 || from == to {
 		return lo

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What narrower processors than this one run.
+// The kernels of processors with narrower vectors than this one's.
 func TestNarrowerVectors(t *testing.T) {
 	defer func(wide int) { vectors = wide }(vectors)
 	for _, narrow := range []int{8, 0} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The vector kernels give the bits of one Axpy a row, for every width and number of rows, and touch nothing else.
+// The vector kernels give the same bits as one Axpy a row, for every width and number of rows, and touch nothing else.
 func TestAddRowsIsAxpyBitForBit(t *testing.T) { checkAddRows(t) }
 
 func checkAddRows(t *testing.T) {

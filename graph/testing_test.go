@@ -1,6 +1,6 @@
 package graph
 
-// densify is m as a dense matrix; equal positions add up.
+// densify returns m as a dense matrix; equal positions add up.
 func densify(m *CSR) *Dense {
 	out := NewDense(m.Rows, m.Cols)
 	for i := range m.Rows {

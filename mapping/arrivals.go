@@ -19,21 +19,22 @@ import (
 	"rivulet/infer"
 )
 
-// ArrivalTable is where the rows of M that arrivals were given under one version are, beside its [Table]. They are spread over
-// buckets as T's are, and as Redis expires keys and not their fields, each bucket is a new hash every TTL:
+// ArrivalTable names the place of the rows of M that arrivals were given under one version, beside the version's
+// [Table]. They are spread over buckets as T's rows are. Redis expires keys and not their fields, so each bucket is a
+// new hash every TTL:
 //
-//	Keys           hash    ttl_ms and buckets: what the first consumer of the version said, which holds for all
+//	Keys           hash    ttl_ms and buckets: the settings of the version's first consumer, which apply to all
 //	Keys:b:e       hash    bucket b of epoch e: id -> record; expires when epoch e+1 ends
 //	Keys:count:e   string  rows written in epoch e; expires with them
 //
 // Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks for an id in
-// two hashes. Without a TTL there is epoch 0 alone, which does not expire.
+// two hashes. Without a TTL there is only epoch 0, which does not expire.
 type ArrivalTable struct {
-	// Keys is what all keys begin with.
+	// Keys is the beginning of all keys.
 	Keys string
 	// Synthetic is N', the number of columns of M.
 	Synthetic int
-	// Marker and MarkerID are those of the version's Table.
+	// Marker and MarkerID are the same as in the version's Table.
 	Marker, MarkerID string
 }
 
@@ -45,19 +46,19 @@ func (t *ArrivalTable) count(epoch int64) string {
 	return t.Keys + ":count:" + strconv.FormatInt(epoch, 10)
 }
 
-// ArrivalOptions say how rows of arrivals are kept.
+// ArrivalOptions say how rows of arrivals are stored.
 type ArrivalOptions struct {
-	// TTL is how long a row is kept at least; it is kept at most twice as long. 0: as long as the version.
+	// TTL is the shortest time for which a row is stored; it is stored for at most twice as long. 0: as long as the version.
 	TTL time.Duration
-	// MaxRows is how many rows of arrivals a version has at most; further ones are not written. At least 1.
+	// MaxRows is the largest number of rows of arrivals of a version; further ones are not written. At least 1.
 	MaxRows int
-	// CacheBytes is about the memory for rows of arrivals that were found; 0 keeps none.
+	// CacheBytes is the approximate memory for rows of arrivals that were found; 0 caches none.
 	CacheBytes int64
-	// Limit is that of a round trip, its retries included; 0: none.
+	// Limit bounds the time of one round trip, its retries included; 0: no limit.
 	Limit time.Duration
-	// Now is the time by this machine's clock; it is corrected by Redis' once, at [OpenArrivals].
+	// Now returns the time of this machine's clock; the difference from Redis' clock is measured once, at [OpenArrivals].
 	Now func() time.Time
-	// Log is told when rows begin to be left out because there are too many, and when that is over; nil: nobody.
+	// Log gets a line when rows begin to be left out because there are too many, and when that ends; nil: no log.
 	Log *slog.Logger
 }
 
@@ -67,21 +68,21 @@ const (
 	fieldBuckets = "buckets"
 )
 
-// ArrivalRows are the rows that arrivals were given under one version. Rows are written once and never changed: of an id the first
-// row counts until it expires. It is safe for concurrent use.
+// ArrivalRows reads and writes the rows that arrivals were given under one version. Rows are written once and never changed:
+// an id's first row counts until it expires. It is safe for concurrent use.
 //
-// Rows that were found are kept in memory; that an id has none is not, as any consumer may have written it a moment ago.
+// Rows that were found are kept in memory; the absence of a row is not, because another consumer may have just written it.
 type ArrivalRows struct {
 	client  redis.UniversalClient
 	table   ArrivalTable
 	o       ArrivalOptions
-	ttl     time.Duration // agreed
-	buckets int           // agreed
-	ahead   time.Duration // Redis' clock, less this machine's
+	ttl     time.Duration // the same for all consumers of the version
+	buckets int           // the same for all consumers of the version
+	ahead   time.Duration // Redis' clock minus this machine's
 	ordered bool          // see Redis
 	cache   *otter.Cache[string, cachedArrival]
 
-	rows                    atomic.Int64 // in Redis, as far as it is known
+	rows                    atomic.Int64 // in Redis, when last counted
 	written, refused, found atomic.Uint64
 	full                    atomic.Bool
 }
@@ -92,8 +93,8 @@ type cachedArrival struct {
 	epoch int64
 }
 
-// OpenArrivalRows agrees with the version's other consumers on TTL and buckets: what the first one said counts until the version is
-// removed, and a warning says so where that is something else. client stays the caller's.
+// OpenArrivalRows agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
+// until the version is removed, and a warning is logged if o differs from them. The caller still owns client.
 func OpenArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable, o ArrivalOptions) (*ArrivalRows, error) {
 	if o.MaxRows < 1 || o.TTL < 0 || o.Now == nil {
 		panic(fmt.Sprintf("mapping: arrivals of at most %d rows for %s", o.MaxRows, o.TTL))
@@ -129,7 +130,7 @@ func (a *ArrivalRows) agree(ctx context.Context) error {
 		return damaged{fmt.Errorf("%s: %w", a.table.Keys, err)}
 	}
 	if a.ttl != a.o.TTL.Truncate(time.Millisecond) {
-		a.o.Log.Warn("rows of arrivals of this version expire as the consumer said that came first", "ttl", a.ttl, "configured", a.o.TTL)
+		a.o.Log.Warn("rows of arrivals of this version expire by the TTL of its first consumer", "ttl", a.ttl, "configured", a.o.TTL)
 	}
 	before := a.o.Now()
 	redisTime, err := a.client.Time(ctx).Result()
@@ -141,7 +142,7 @@ func (a *ArrivalRows) agree(ctx context.Context) error {
 	return nil
 }
 
-// maxBuckets bounds what a damaged key can make a reader do.
+// maxBuckets bounds the work that a damaged key can cause.
 const maxBuckets = 1 << 28
 
 func parseAgreed(values []any) (ttl time.Duration, buckets int, err error) {
@@ -162,7 +163,7 @@ func parseAgreed(values []any) (ttl time.Duration, buckets int, err error) {
 	return time.Duration(numbers[0]) * time.Millisecond, int(numbers[1]), nil
 }
 
-// epoch is the one under way.
+// epoch returns the current epoch.
 func (a *ArrivalRows) epoch() int64 { return epochAt(a.o.Now().Add(a.ahead), a.ttl) }
 
 func epochAt(now time.Time, ttl time.Duration) int64 {
@@ -172,7 +173,7 @@ func epochAt(now time.Time, ttl time.Duration) int64 {
 	return now.UnixMilli() / ttl.Milliseconds()
 }
 
-// living are the epochs whose rows live, the older first.
+// living returns the epochs whose rows have not expired, the older first.
 func living(epoch int64, ttl time.Duration) []int64 {
 	if ttl == 0 {
 		return []int64{0}
@@ -184,11 +185,11 @@ func (a *ArrivalRows) bucketOf(id string) uint32 {
 	return uint32(xxhash.Sum64String(id) % uint64(a.buckets))
 }
 
-// ArrivalStats count since the version was taken over, but for Rows.
+// ArrivalStats holds counts since the version was loaded, except Rows.
 type ArrivalStats struct {
-	Rows    int64  // rows of arrivals that all consumers have written and that live; as of the last batch
+	Rows    int64  // rows of arrivals that all consumers have written and that have not expired; as of the last batch
 	Written uint64 // rows that this process wrote
-	Refused uint64 // rows that it did not write because there were MaxRows
+	Refused uint64 // rows that it did not write because there were MaxRows rows already
 	Found   uint64 // ids that were not in T and had a row
 }
 
@@ -197,9 +198,9 @@ func (a *ArrivalRows) Stats() ArrivalStats {
 	return ArrivalStats{Rows: a.rows.Load(), Written: a.written.Load(), Refused: a.refused.Load(), Found: a.found.Load()}
 }
 
-// AppendArrived appends what is stored of an arrival, its id aside: the record's fingerprint in 8 bytes, little-endian, the number
-// of the places that it was attached at and the gaps between them (uvarints), and the row as [AppendRow] does it. Places must
-// ascend.
+// AppendArrived appends the encoding of an arrival without its id: the record's fingerprint in 8 bytes, little-endian,
+// the number of places at which it was attached and the gaps between them (uvarints), and the row as [AppendRow]
+// encodes it. Places must ascend.
 func AppendArrived(dst []byte, a *infer.Arrived) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, a.Record)
 	dst = binary.AppendUvarint(dst, uint64(len(a.Attached)))
@@ -214,7 +215,7 @@ func AppendArrived(dst []byte, a *infer.Arrived) []byte {
 	return AppendRow(dst, a.Row)
 }
 
-// DecodeArrived reads what [AppendArrived] wrote; the id is the caller's to set. What is allocated is bounded by len(data).
+// DecodeArrived decodes the encoding of [AppendArrived]; the caller sets the id. Allocations are bounded by len(data).
 func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("arrival of %d bytes, want at least 8", len(data))
@@ -261,10 +262,10 @@ func (a *ArrivalRows) cached(ids []string, rows []infer.Row, oldest int64) (abse
 	return absent
 }
 
-// failed tells an error of a pipeline from an answer that there is nothing.
+// failed reports whether a pipeline failed; an answer that a key is missing is no failure.
 func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }
 
-// byBucket sorts positions of ids by bucket.
+// byBucket returns the positions sorted by the bucket of their ids.
 func (a *ArrivalRows) byBucket(ids []string, at []int32) []placed {
 	order := make([]placed, len(at))
 	for k, i := range at {

@@ -13,9 +13,9 @@ import (
 	"rivulet/infer"
 )
 
-// Find fills rows[i] of ids[i], which are not in T, where an arrival of that id has a row. For the ids of own, the arrivals that are
-// about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. len(rows) == len(ids), len(seen) ==
-// len(own). It returns [ErrVanished] as [Redis.Rows] does.
+// Find fills rows[i] for each id ids[i], not in T, that belongs to an arrival with a row. own are the ids of the
+// arrivals that are about to be predicted; seen[i] is the stored arrival with the id own[i], nil if there is none.
+// len(rows) == len(ids), len(seen) == len(own). It returns [ErrVanished] as [Redis.Rows] does.
 func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
 	checkLengths(ids, rows)
 	if len(own) != len(seen) {
@@ -53,14 +53,14 @@ func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, 
 	return nil
 }
 
-// keep puts a row into memory, under an id of its own memory.
+// keep puts a row into the cache, with a copy of its id.
 func (a *ArrivalRows) keep(id string, row infer.Row, epoch int64) {
 	if a.cache != nil {
 		a.cache.Set(strings.Clone(id), cachedArrival{row, epoch})
 	}
 }
 
-// within limits a round trip.
+// within bounds the time of a round trip.
 func (a *ArrivalRows) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.o.Limit > 0 {
 		return context.WithTimeout(ctx, a.o.Limit)
@@ -68,8 +68,8 @@ func (a *ArrivalRows) within(ctx context.Context) (context.Context, context.Canc
 	return ctx, func() {}
 }
 
-// read asks for ids in all living epochs, in one round trip, with the counts and, last, the marker. of are the epochs that what was
-// got is of.
+// read asks for ids in all living epochs, in one round trip, with the counts and, last, the marker. It returns the
+// arrivals and the epoch of each.
 func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64, err error) {
 	ctx, cancel := a.within(ctx)
 	defer cancel()
@@ -117,7 +117,7 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 				i := rest[0].at
 				rest = rest[1:]
 				text, there := value.(string)
-				if !there || got[i] != nil { // the older row counts
+				if !there || got[i] != nil { // the older row is the one to use
 					continue
 				}
 				if got[i], err = DecodeArrived([]byte(text), a.table.Synthetic); err != nil {
@@ -130,7 +130,7 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 	return got, of, nil
 }
 
-// sameBucket are the ids at the beginning of a sorted list that are in one bucket.
+// sameBucket returns the ids at the beginning of a sorted list that share a bucket.
 func sameBucket(ids []string, order []placed) (fields []string) {
 	for _, p := range order {
 		if p.bucket != order[0].bucket {
@@ -141,7 +141,7 @@ func sameBucket(ids []string, order []placed) (fields []string) {
 	return fields
 }
 
-// take notes the number of rows.
+// take stores the number of rows.
 func (a *ArrivalRows) take(counts []*redis.StringCmd) error {
 	rows := int64(0)
 	for _, count := range counts {
@@ -159,9 +159,9 @@ func (a *ArrivalRows) take(counts []*redis.StringCmd) error {
 	return nil
 }
 
-// Keep writes rows of arrivals. An id that has a row keeps it. again are ids whose rows were found by Find: they only get their
-// expiry again, as whoever wrote them may have been killed before. Where there are MaxRows already, rows are left out. It may be
-// called again with the same rows, and is then the same.
+// Keep writes rows of arrivals. An id that has a row keeps it. again are ids whose rows Find returned: only their
+// expiry is set again, because their writer may have been killed before it did so. Rows beyond MaxRows are left out.
+// Keep may be called again with the same rows, with the same result.
 func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived, again []string) error {
 	room := max(0, int64(a.o.MaxRows)-a.rows.Load())
 	if left := int64(len(arrived)) - room; left > 0 {
@@ -179,13 +179,13 @@ func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived, again [
 	return nil
 }
 
-// sayFull says once that there is no room, and once that there is again.
+// sayFull logs once that there is no room for more rows, and once that there is room again.
 func (a *ArrivalRows) sayFull(full bool) {
 	if a.full.Swap(full) == full {
 		return
 	}
 	if full {
-		a.o.Log.Warn("there are as many rows of arrivals as there may be: further arrivals get none, until some expire", "rows", a.rows.Load(), "max_rows", a.o.MaxRows)
+		a.o.Log.Warn("the number of rows of arrivals has reached its limit: further arrivals get none until some expire", "rows", a.rows.Load(), "max_rows", a.o.MaxRows)
 	} else {
 		a.o.Log.Info("arrivals get rows again", "rows", a.rows.Load(), "max_rows", a.o.MaxRows)
 	}
@@ -228,7 +228,7 @@ func (a *ArrivalRows) write(ctx context.Context, arrived []infer.Arrived, again 
 	return a.counted(ctx, epoch, n)
 }
 
-// counted adds to the count of an epoch. What a killed process has not counted is missing until the epoch is over.
+// counted adds to the count of an epoch. Rows that a killed process did not count stay uncounted until the epoch ends.
 func (a *ArrivalRows) counted(ctx context.Context, epoch, n int64) error {
 	pipe := a.client.Pipeline()
 	pipe.IncrBy(ctx, a.table.count(epoch), n)
@@ -239,7 +239,7 @@ func (a *ArrivalRows) counted(ctx context.Context, epoch, n int64) error {
 	return err
 }
 
-// end is when rows of an epoch expire.
+// end returns the time at which rows of an epoch expire.
 func (a *ArrivalRows) end(epoch int64) time.Time {
 	return time.UnixMilli((epoch + 2) * a.ttl.Milliseconds())
 }
@@ -251,7 +251,7 @@ func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table 
 		return fmt.Errorf("removing rows of arrivals: %w", err)
 	}
 	if agreed[0] == nil && agreed[1] == nil {
-		return nil // nobody has opened them
+		return nil // no consumer has opened the rows
 	}
 	ttl, buckets, err := parseAgreed(agreed)
 	if err != nil {
@@ -274,7 +274,7 @@ func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table 
 			}
 		}
 	}
-	if err := client.Unlink(ctx, table.Keys).Err(); err != nil { // last: it says what there is to remove
+	if err := client.Unlink(ctx, table.Keys).Err(); err != nil { // last, because it holds the number of buckets to remove
 		return fmt.Errorf("removing rows of arrivals: %w", err)
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 	"rivulet/infer"
 )
 
-// worldOfArrivals is a version's place for rows of arrivals, with a clock that stands still until it is moved.
+// worldOfArrivals holds the rows of arrivals of a version, with a clock that the test moves.
 type worldOfArrivals struct {
 	client redis.UniversalClient
 	table  ArrivalTable
@@ -36,7 +36,7 @@ func newWorldOfArrivals(t *testing.T, client redis.UniversalClient, prefix strin
 	return w
 }
 
-// open makes one consumer's view.
+// open opens the rows as one consumer.
 func (w *worldOfArrivals) open(t *testing.T, ttl time.Duration, maxRows int) *ArrivalRows {
 	t.Helper()
 	a, err := OpenArrivalRows(t.Context(), w.client, w.table, ArrivalOptions{TTL: ttl, MaxRows: maxRows, CacheBytes: 1 << 16,
@@ -69,7 +69,7 @@ func find(t *testing.T, a *ArrivalRows, ids, own []string) ([]infer.Row, []*infe
 	return rows, seen
 }
 
-// Each consumer finds what the others wrote, bit for bit; of an id the first row counts, and a second writing changes nothing.
+// Each consumer finds what the others wrote, bit for bit; an id keeps its first row, and a second writing changes nothing.
 func TestArrivalsAreFoundByAll(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
@@ -121,7 +121,7 @@ func TestArrivalsExpire(t *testing.T) {
 				if after == 0 {
 					find(t, by, []string{"p"}, nil) // into memory
 				}
-				by.ahead = a.ahead // the third one opened at another time of a clock that Redis does not follow
+				by.ahead = a.ahead // the third one opened at another time of the test's clock, which is not Redis'
 				rows, _ := find(t, by, []string{"p"}, nil)
 				if rows[0].Known != want {
 					t.Errorf("after %s: known is %t, want %t", after, rows[0].Known, want)
@@ -132,7 +132,7 @@ func TestArrivalsExpire(t *testing.T) {
 	})
 }
 
-// keysOf are the keys of a pattern, on all nodes.
+// keysOf returns the keys of a pattern, on all nodes.
 func keysOf(t *testing.T, client redis.UniversalClient, pattern string) (keys []string) {
 	t.Helper()
 	scan := func(ctx context.Context, node *redis.Client) error {
@@ -173,7 +173,7 @@ func mastersOf(t *testing.T, cluster *redis.ClusterClient) (masters []*redis.Cli
 	return masters
 }
 
-// What is found in two living epochs is the older row, and no TTL means no end.
+// Of the rows of two living epochs the older one is found, and no TTL means no end.
 func TestArrivalsOlderRowCounts(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
@@ -213,7 +213,7 @@ func TestArrivalsAreBounded(t *testing.T) {
 			return out
 		}
 		mustKeep(t, a, batch("p0", "p1", "p2", "p3")...)
-		find(t, other, nil, []string{"p4"}) // as before each batch: the count comes with it
+		find(t, other, nil, []string{"p4"}) // as before each batch, which brings the count
 		mustKeep(t, other, batch("p4", "p5")...)
 		for range 3 {
 			mustKeep(t, other, batch("p6", "p7")...)
@@ -303,7 +303,7 @@ func TestArrivalsDamaged(t *testing.T) {
 	})
 }
 
-// An arrival has one encoding, and what is no encoding is refused.
+// An arrival has one encoding, and other bytes are refused.
 func TestArrivedCodec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		places := rapid.SliceOfNDistinct(rapid.Int32Range(0, 1<<31-1), 0, 6, rapid.ID).Draw(t, "places")
@@ -340,8 +340,8 @@ func FuzzDecodeArrived(f *testing.F) {
 	})
 }
 
-// BenchmarkArrivalMemory measures what rows of arrivals, four entries each and one in two attached to another arrival, take in Redis
-// where there are as many as there may be, and a tenth of that.
+// BenchmarkArrivalMemory measures the memory in Redis of rows of arrivals, with four entries each and one in two
+// attached to another arrival, at the limit of rows and at a tenth of it.
 func BenchmarkArrivalMemory(b *testing.B) {
 	const most = 300_000
 	for _, n := range []int{most / 10, most} {
@@ -360,7 +360,7 @@ func BenchmarkArrivalMemory(b *testing.B) {
 	}
 }
 
-// arrivalMemory writes rows in batches of 256 and returns what they take, and their ids and encodings alone.
+// arrivalMemory writes rows in batches of 256 and returns their memory, and the bytes of ids and encodings alone.
 func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n, most int, id func(i int) string) (taken, content float64) {
 	t.Helper()
 	m := drawn(n, id)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// No bucket is empty, whatever the ids; ids that were not chosen for it fill the most there may be.
+// No bucket is empty, whatever the ids; ids that were not chosen for it use the largest number of buckets.
 func TestBucketsAreNeverEmpty(t *testing.T) {
 	filled := func(ids []string, n int) int {
 		table, seen := Table{Buckets: n}, map[uint32]bool{}

@@ -15,18 +15,18 @@ import (
 // Cached is a [Lookup] that keeps rows of another one in memory, least useful rows out first. It belongs to one version
 // of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its own.
 //
-// What was found is kept, and that an id is not in T, too: neither changes while the version lives, and of a stream's
-// neighbours most of those that are not in T come again. Ids without number cannot push the rows out that are in use: the
-// cache admits what is asked for often (W-TinyLFU).
+// It remembers rows, and also that an id is not in T: neither changes while the version lives, and most neighbours
+// outside T come again in a stream. Countless such ids cannot push out the rows in use, because the cache admits ids
+// that are asked for often (W-TinyLFU).
 type Cached struct {
 	inner Lookup
-	rows  *otter.Cache[string, infer.Row] // nil where nothing is kept
+	rows  *otter.Cache[string, infer.Row] // nil if nothing is kept
 
 	hits, misses, unknown, unread atomic.Uint64
 }
 
-// NewCached keeps about maxBytes of inner's rows, by the estimate of what a row and its id occupy; 0 or less keeps
-// nothing, and then only repeated ids within one call are spared.
+// NewCached caches inner's rows in about maxBytes, by an estimate of the memory of a row and its id. If maxBytes is 0
+// or less it caches nothing and only looks up repeated ids of one call once.
 func NewCached(inner Lookup, maxBytes int64) *Cached {
 	c := &Cached{inner: inner}
 	if maxBytes > 0 {
@@ -41,7 +41,7 @@ func NewCached(inner Lookup, maxBytes int64) *Cached {
 	return c
 }
 
-// entryOverhead is what one entry takes beyond its id, columns and values: the cache's node with the row's headers, its
+// entryOverhead is the memory of one entry beyond its id, columns and values: the cache's node with the row's headers, its
 // place in the hash table, and the rounding up of three small allocations (BenchmarkCachedMemory).
 const entryOverhead = 144
 
@@ -50,8 +50,8 @@ func rowBytes(id string, row infer.Row) uint32 {
 	return uint32(min(entryOverhead+len(id)+4*len(row.Cols)+4*len(row.Vals), math.MaxUint32))
 }
 
-// Rows implements [Lookup]. Ids that are not in memory are looked up in one call of the inner lookup, each once; its
-// error is returned as it is, nothing of that call is kept, and the content of rows is then undefined.
+// Rows implements [Lookup]. Ids that are not in memory are looked up in one call of the inner lookup, each once. Its
+// error is returned unchanged; then nothing of that call is cached and the content of rows is undefined.
 func (c *Cached) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
 	checkLengths(ids, rows)
 	absent := c.fill(ids, rows)
@@ -105,7 +105,7 @@ func distinct(ids []string, at []int) (once []string, place []int) {
 	return once, place
 }
 
-// keep puts rows into memory as copies of their own, because an id may be a part of a whole record and a row a part of a
+// keep puts copies of rows into memory, because an id may be a part of a whole record and a row a part of a
 // whole answer.
 func (c *Cached) keep(ids []string, rows []infer.Row) {
 	unknown, unread := uint64(0), uint64(0)
@@ -125,12 +125,12 @@ func (c *Cached) keep(ids []string, rows []infer.Row) {
 	c.unread.Add(unread)
 }
 
-// CacheStats counts since the start, but for Entries and Bytes, which are of the moment.
+// CacheStats holds counts since the start, except Entries and Bytes, which are current.
 type CacheStats struct {
 	Hits    uint64 // ids that the inner lookup was spared: in memory, or repeated within a call
 	Misses  uint64 // ids that the inner lookup was asked for
 	Unknown uint64 // ids that were found not to be in T
-	Unread  uint64 // ids of which the inner lookup could not say anything; nothing of them is kept
+	Unread  uint64 // ids that the inner lookup could not read; they are not cached
 	Entries int    // ids in memory
 	Bytes   int64  // their estimated size
 }

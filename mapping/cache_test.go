@@ -19,13 +19,13 @@ import (
 	"rivulet/infer"
 )
 
-// recorded is a lookup that remembers what it was asked and fails where told.
+// recorded is a lookup that records its calls and fails if told to.
 type recorded struct {
 	Lookup
 	mu    sync.Mutex
 	asked [][]string
 	err   error
-	hold  chan struct{} // where set, a call waits until it is closed
+	hold  chan struct{} // if set, a call waits until it is closed
 }
 
 func (r *recorded) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
@@ -39,7 +39,7 @@ func (r *recorded) Rows(ctx context.Context, ids []string, rows []infer.Row) err
 	err := r.err
 	r.mu.Unlock()
 	if err != nil {
-		for i := range rows { // what a broken answer leaves behind must not be kept
+		for i := range rows { // rows of a broken answer must not be cached
 			rows[i] = infer.Row{Known: true, Cols: []int32{99}, Vals: []float32{99}}
 		}
 		return err
@@ -55,7 +55,7 @@ func (r *recorded) take() [][]string {
 	return asked
 }
 
-// numbered is an M of n rows with ids "0", "1", …, each of k entries; every tenth row is empty.
+// numbered returns an M of n rows with ids "0", "1", …, each of k entries; every tenth row is empty.
 func numbered(n, k int) *artifact.Mapping {
 	m := &artifact.Mapping{Rows: &graph.CSR{Rows: n, Cols: n + k, RowPtr: []int{0}}}
 	for i := range n {

@@ -10,7 +10,7 @@ import (
 )
 
 // AppendRow appends the encoding of a row of M to dst: the number of entries, the gaps between columns, the values (see
-// the package's documentation). A row without entries becomes one byte. Known is not written: a row that is stored is
+// the package's documentation). A row without entries becomes one byte. Known is not written: every stored row is
 // known.
 //
 // The row must have as many values as columns, and columns ≥ 0 that ascend; anything else is a programming error and
@@ -34,12 +34,12 @@ func AppendRow(dst []byte, row infer.Row) []byte {
 	return dst
 }
 
-// minEntryBytes is the least that one entry takes: a gap of one byte and a value of four.
+// minEntryBytes is the smallest size of one entry: a gap of one byte and a value of four.
 const minEntryBytes = 5
 
-// DecodeRow reads what [AppendRow] wrote, for an M of that many columns (N'). The result shares no memory with data. It
+// DecodeRow decodes the encoding of [AppendRow], for an M with N' = synthetic columns. The result shares no memory with data. It
 // is an error if data is not exactly one row in its shortest form, if a column is N' or above, or if a value is negative
-// or not finite; what is allocated is bounded by len(data).
+// or not finite; allocations are bounded by len(data).
 func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 	count, rest, err := uvarint(data)
 	if err != nil {
@@ -53,7 +53,7 @@ func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 	if count > 0 {
 		row.Cols, row.Vals = make([]int32, count), make([]float32, count)
 	}
-	next := uint64(0) // the least column that may come
+	next := uint64(0) // the least column that may follow
 	for p := range row.Cols {
 		gap, after, err := uvarint(rest)
 		if err != nil {

@@ -16,25 +16,25 @@ import (
 	"rivulet/infer"
 )
 
-// GuardOptions say what becomes of lookups while Redis is down.
+// GuardOptions say how lookups end while Redis is down.
 type GuardOptions struct {
-	// Failures is the number of lookups that fail one after another before Redis is left alone; 0: it is always asked.
+	// Failures is the number of lookups that fail one after another after which Redis is no longer asked; 0: it is always asked.
 	Failures int
-	// OpenFor is how long it is left alone. Then one lookup is let through; if that fails, too, it is left alone again.
-	// It must be more than 0 where Failures is.
+	// OpenFor is the time for which it is not asked. Then one lookup is let through; if that fails, too, the time
+	// begins again. It must be more than 0 if Failures is.
 	OpenFor time.Duration
 	// Degrade answers a lookup that fails with rows that are marked as unread, instead of an error.
 	Degrade bool
-	// Log is told when rows begin to be left out and when that is over; nil: nobody.
+	// Log gets a line when rows begin to be left out and when that ends; nil: no log.
 	Log *slog.Logger
 }
 
-// Guard stands before lookups in one Redis, of all versions: a circuit breaker, and on request an answer of sorts while
-// it is down. It is safe for concurrent use and has no goroutine.
+// Guard stands before lookups in one Redis, of all versions: a circuit breaker, and if asked for, degraded answers
+// while Redis is down. It is safe for concurrent use and has no goroutine.
 //
 // The breaker is closed at first. It opens after a number of failures in a row; lookups then fail at once, with the last
 // failure as the reason. After a while one lookup, and no other at the same time, tries whether Redis is back: if it is,
-// the breaker closes. What counts as a failure is what [Unavailable] says.
+// the breaker closes. [Unavailable] decides which errors count as failures.
 type Guard struct {
 	options GuardOptions
 	breaker *gobreaker.CircuitBreaker[struct{}] // nil: always ask
@@ -44,7 +44,7 @@ type Guard struct {
 	degraded int // lookups that were answered without rows since the outage began
 }
 
-// NewGuard makes a guard whose breaker is closed.
+// NewGuard returns a guard whose breaker is closed.
 func NewGuard(o GuardOptions) *Guard {
 	g := &Guard{options: o}
 	if o.Log == nil {
@@ -66,7 +66,7 @@ func NewGuard(o GuardOptions) *Guard {
 	return g
 }
 
-// Lookup is inner behind the guard. In degraded answers every row of the call is unread, so put a [Cached] before it: it
+// Lookup returns inner behind the guard. In degraded answers every row of the call is unread, so put a [Cached] before it: it
 // asks for rows that are not in memory only.
 func (g *Guard) Lookup(inner Lookup) Lookup { return guarded{g, inner} }
 
@@ -92,7 +92,7 @@ func (g guarded) Rows(ctx context.Context, ids []string, rows []infer.Row) error
 	return nil
 }
 
-// ask asks inner where the breaker lets it.
+// ask asks inner if the breaker allows it.
 func (g *Guard) ask(ctx context.Context, inner Lookup, ids []string, rows []infer.Row) error {
 	if g.breaker == nil {
 		return inner.Rows(ctx, ids, rows)
@@ -100,14 +100,14 @@ func (g *Guard) ask(ctx context.Context, inner Lookup, ids []string, rows []infe
 	_, err := g.breaker.Execute(func() (struct{}, error) {
 		err := inner.Rows(ctx, ids, rows)
 		if err != nil && ctx.Err() != nil {
-			err = ended{err} // says nothing about Redis
+			err = ended{err} // tells nothing about the state of Redis
 		} else if Unavailable(err) {
 			g.last.Store(&err)
 		}
 		return struct{}{}, err
 	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return fmt.Errorf("reading %d mapping rows: left alone for %s after %d failures, the last of which was: %w",
+		return fmt.Errorf("reading %d mapping rows: Redis is not asked for %s after %d failures, the last of which was: %w",
 			len(ids), g.options.OpenFor, g.options.Failures, *g.last.Load())
 	}
 	return err
@@ -118,7 +118,7 @@ type ended struct{ error }
 
 func (e ended) Unwrap() error { return e.error }
 
-// without notes a lookup that is answered without rows.
+// without counts a lookup that is answered without rows.
 func (g *Guard) without(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -128,7 +128,7 @@ func (g *Guard) without(err error) {
 	g.degraded++
 }
 
-// over ends the outage, if there was one.
+// over logs the end of the outage, if there was one.
 func (g *Guard) over() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -138,9 +138,8 @@ func (g *Guard) over() {
 	}
 }
 
-// Unavailable tells that rows could not be read because Redis is not there: it could not be reached, did not answer in
-// time, or said that it cannot serve for now. An answer is not that, be it an error about rights, a version that vanished
-// or a row that is damaged.
+// Unavailable reports whether rows could not be read because Redis could not be reached, did not answer in time, or
+// answered that it cannot serve now. Other errors do not count: missing rights, a version that vanished, a damaged row.
 func Unavailable(err error) bool {
 	var answer redis.Error
 	switch {
@@ -152,20 +151,20 @@ func Unavailable(err error) bool {
 	return true
 }
 
-// notNow are the beginnings of answers of a server that cannot serve for now. Redirections are among them: one that is
-// left over when all repetitions are used up.
+// notNow lists the beginnings of answers of a server that cannot serve now. Redirections are among them, because one may be
+// left after the last retry.
 var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ", "ASK ", "max number of clients"}
 
-// refused is an error that whoever tries again meets again.
+// refused is an error that another attempt would not cure.
 type refused struct{ error }
 
 // Unwrap returns the error itself.
 func (r refused) Unwrap() error { return r.error }
 
-// Permanent tells whoever waits for rows that waiting does not help.
+// Permanent reports that waiting for rows does not help.
 func (refused) Permanent() bool { return true }
 
-// final returns err, as one that is refused if a row is damaged, or rights or the password are wrong.
+// final returns err, marked as refused if a row is damaged, or rights or the password are wrong.
 func final(err error) error {
 	if errors.Is(err, ErrDamaged) || slices.ContainsFunc(notEver, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) }) {
 		return refused{err}
@@ -173,5 +172,5 @@ func final(err error) error {
 	return err
 }
 
-// notEver are the beginnings of answers to a client that may not do what it asks for, or finds something else than rows.
+// notEver lists the beginnings of answers to a client without the needed rights, or of keys of another type.
 var notEver = []string{"NOPERM ", "NOAUTH ", "WRONGPASS ", "WRONGTYPE "}

@@ -45,7 +45,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// Whoever waits for rows is told by the error itself whether waiting helps.
+// An error says whether waiting for rows can help.
 func TestFinal(t *testing.T) {
 	for err, want := range map[error]bool{damaged{io.EOF}: true, serverError("NOPERM no permissions"): true, serverError("WRONGPASS invalid"): true,
 		serverError("WRONGTYPE Operation against a key"): true, io.EOF: false, ErrVanished: false, serverError("OOM command not allowed"): false} {
@@ -57,7 +57,7 @@ func TestFinal(t *testing.T) {
 	}
 }
 
-// opened is a guard with a cache of 50 rows behind it, and what it says.
+// opened returns a guard behind a cache of 50 rows, and its log.
 func opened(o GuardOptions) (lookup Lookup, inner *recorded, log *bytes.Buffer) {
 	log = &bytes.Buffer{}
 	o.Log = slog.New(slog.NewTextHandler(log, nil))
@@ -95,7 +95,7 @@ func TestBreakerOpensProbesAndCloses(t *testing.T) {
 			}
 		}
 		asked(3)
-		if err := ask(); err == nil || !strings.Contains(err.Error(), "left alone for 5s after 3 failures, the last of which was: connection lost") {
+		if err := ask(); err == nil || !strings.Contains(err.Error(), "Redis is not asked for 5s after 3 failures, the last of which was: connection lost") {
 			t.Errorf("error of an open breaker is %v", err)
 		}
 		time.Sleep(5*time.Second + 1)
@@ -143,7 +143,7 @@ func TestBreakerProbesOnce(t *testing.T) {
 	})
 }
 
-// Answers that are errors, and callers that give up, say nothing against Redis.
+// Answers that are errors, and callers that give up, do not count as failures of Redis.
 func TestBreakerStaysClosed(t *testing.T) {
 	lookup, inner, _ := opened(GuardOptions{Failures: 1, OpenFor: time.Hour, Degrade: true})
 	for _, err := range []error{damaged{errors.New("bad row")}, serverError("NOPERM no permissions")} {
@@ -168,8 +168,8 @@ func TestBreakerStaysClosed(t *testing.T) {
 	}
 }
 
-// What is in memory is what it always is, known, empty or not in T; the rest is unread, is not kept, and is there again
-// after the outage.
+// A row in memory is answered as always: known, empty or not in T. Other rows are unread and not cached, and are
+// answered again after the outage.
 func TestDegradedAnswersFromMemory(t *testing.T) {
 	guarded, inner, log := opened(GuardOptions{Degrade: true})
 	cached := NewCached(guarded, 1<<20)

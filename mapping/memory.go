@@ -10,24 +10,24 @@ import (
 	"rivulet/infer"
 )
 
-// Memory is a [Lookup] over an M that is in memory: of an artifact's directory, or read whole from Redis.
-// Its rows are the bits that a store of the same artifact gives. It is safe for concurrent use.
+// Memory is a [Lookup] over an M in memory: from an artifact's directory, or read from Redis as a whole. Its rows have
+// the same bits as those of a store of the same artifact. It is safe for concurrent use.
 type Memory struct {
 	index map[string]int32 // row of M by id
 	rows  *graph.CSR
-	ones  []float32 // values of the longest row, where rows has none
-	bytes int64     // about what it takes
+	ones  []float32 // values of the longest row, if rows has no values
+	bytes int64     // approximate memory
 
 	asked, unknown atomic.Uint64
 }
 
-// memoryOverhead is what a row takes beyond its id and entries: the id's header and place in the map, and the row's
+// memoryOverhead is the memory of a row beyond its id and entries: the id's header and place in the map, and the row's
 // pointer (BenchmarkMemorySize).
 const memoryOverhead = 72
 
 func memoryBytes(id string, entries int) int64 { return int64(memoryOverhead + len(id) + 8*entries) }
 
-// FromArtifact looks up rows of m, which the result keeps and reads.
+// FromArtifact returns a lookup of the rows of m, which it refers to and reads.
 func FromArtifact(m *artifact.Mapping) *Memory {
 	if len(m.IDs) != m.Rows.Rows {
 		panic(fmt.Sprintf("mapping: %d ids for %d rows of M", len(m.IDs), m.Rows.Rows))
@@ -48,7 +48,7 @@ func FromArtifact(m *artifact.Mapping) *Memory {
 	return memory
 }
 
-// Len is N, the number of ids.
+// Len returns N, the number of ids.
 func (m *Memory) Len() int { return len(m.index) }
 
 // Rows implements [Lookup]; it never fails and never waits.
@@ -69,12 +69,12 @@ func (m *Memory) Rows(_ context.Context, ids []string, rows []infer.Row) error {
 	return nil
 }
 
-// Stats counts what was asked for; nothing is ever missed.
+// Stats returns the number of ids that were asked for; there are no misses.
 func (m *Memory) Stats() CacheStats {
 	return CacheStats{Hits: m.asked.Load(), Unknown: m.unknown.Load(), Entries: len(m.index), Bytes: m.bytes}
 }
 
-// row is row i of M as a lookup gives it: an empty row has nil slices, as one that was decoded.
+// row returns row i of M as a lookup does: an empty row has nil slices, like a decoded one.
 func (m *Memory) row(i int) infer.Row {
 	cols, vals := m.rows.Row(i)
 	if len(cols) == 0 {
@@ -86,7 +86,7 @@ func (m *Memory) row(i int) infer.Row {
 	return infer.Row{Known: true, Cols: cols, Vals: vals}
 }
 
-// checkLengths panics where a caller broke the contract of [Lookup].
+// checkLengths panics if a caller broke the contract of [Lookup].
 func checkLengths(ids []string, rows []infer.Row) {
 	if len(ids) != len(rows) {
 		panic(fmt.Sprintf("mapping: %d ids looked up into %d rows", len(ids), len(rows)))

@@ -22,7 +22,7 @@ func testMapping() *artifact.Mapping {
 func TestMemoryRows(t *testing.T) {
 	ids := []string{"c", "nobody", "a", "empty", "a"}
 	rows := make([]infer.Row, len(ids))
-	rows[1] = infer.Row{Known: true, Cols: []int32{9}} // what an earlier batch left there
+	rows[1] = infer.Row{Known: true, Cols: []int32{9}} // left by an earlier batch
 	if err := FromArtifact(testMapping()).Rows(t.Context(), ids, rows); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestMemoryRowsOfOnes(t *testing.T) {
 	}
 }
 
-// What is served from memory must be the bits that are served from a store.
+// Rows from memory must have the same bits as rows from a store.
 func TestMemoryEqualsCodec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const synthetic = 300

@@ -16,38 +16,38 @@ import (
 )
 
 // HashName is the function from an id to its bucket: XXH64 with seed 0 of the id's bytes, modulo the number of buckets.
-// A reader must refuse a table that was written with another one.
+// A reader must refuse a table that was written with another function.
 const HashName = "xxh64"
 
-// ErrVanished says that the table that a lookup reads is no longer the one it was made for: its version was removed, or
-// Redis lost it. Rows are then not "unknown", they are not there to be read.
+// ErrVanished means that the table of a lookup is no longer in Redis: its version was removed, or Redis lost it. Its
+// rows cannot be read then; the ids are not "unknown".
 var ErrVanished = errors.New("the version is no longer in Redis")
 
-// ErrDamaged says that what is stored as a row is none.
+// ErrDamaged means that stored bytes are no encoding of a row.
 var ErrDamaged = errors.New("damaged mapping row")
 
-// damaged is what was found in place of a row.
+// damaged wraps the error of decoding a row.
 type damaged struct{ error }
 
 func (d damaged) Unwrap() error   { return d.error }
 func (d damaged) Is(e error) bool { return e == ErrDamaged }
 
-// Table is where the rows of one version are. Rows are spread over hashes, the buckets, of about [RowsPerBucket] fields
-// each: field = id, value = [AppendRow]. That few are kept by Redis as one packed list, which takes 5 to 15 bytes beside
-// an id and its row; a key for each row takes about 75.
+// Table names the place of the rows of one version. Rows are spread over hashes, the buckets, of about [RowsPerBucket] fields
+// each: field = id, value = [AppendRow]. Redis stores so few fields as one packed list, which takes 5 to 15 bytes
+// beside an id and its row; a key for each row takes about 75.
 type Table struct {
-	// Keys is what the key of a bucket begins with; the bucket's number follows in decimal.
+	// Keys is the beginning of a bucket's key; the bucket's number follows in decimal.
 	Keys string
 	// Buckets is the number of hashes, ≥ 1.
 	Buckets int
 	// Synthetic is N', the number of columns of M.
 	Synthetic int
-	// Marker is the key of a hash that exists as long as the table is whole, with MarkerID in its field [MarkerField].
+	// Marker is the key of a hash that exists as long as the table is complete, with MarkerID in its field [MarkerField].
 	// It is put there after the last row and removed before the first one.
 	Marker, MarkerID string
 }
 
-// MarkerField is the field of a version's marker that tells its table from any other one.
+// MarkerField is the field of a version's marker that holds MarkerID.
 const MarkerField = "id"
 
 func (t *Table) bucket(id string) uint32 {
@@ -58,19 +58,19 @@ func (t *Table) key(bucket uint32) string {
 	return t.Keys + strconv.FormatUint(uint64(bucket), 10)
 }
 
-// idsPerPipeline bounds what is under way in one round trip: some 100 KiB there and 200 KiB back.
+// idsPerPipeline bounds the size of one round trip: some 100 KiB there and 200 KiB back.
 const idsPerPipeline = 4096
 
 // Redis is a [Lookup] over the rows of one version. It is safe for concurrent use.
 type Redis struct {
 	client redis.UniversalClient
 	table  Table
-	// ordered: commands of a pipeline run in their order. The nodes of a cluster run theirs side by side.
+	// ordered: commands of a pipeline run in their order. The nodes of a cluster run their parts side by side.
 	ordered bool
-	limit   time.Duration // of a round trip with its retries; 0: none
+	limit   time.Duration // of the time of a round trip with its retries; 0: none
 }
 
-// NewRedis looks up rows of a table, through a client that stays the caller's.
+// NewRedis returns a lookup of the rows of a table. The caller still owns the client.
 func NewRedis(client redis.UniversalClient, table Table) *Redis {
 	if table.Buckets < 1 || table.Buckets > 1<<31 {
 		panic(fmt.Sprintf("mapping: table of %d buckets", table.Buckets))
@@ -79,21 +79,21 @@ func NewRedis(client redis.UniversalClient, table Table) *Redis {
 	return &Redis{client: client, table: table, ordered: oneServer}
 }
 
-// Within returns the same lookup with a limit of each round trip of [Redis.Rows], its retries included.
+// Within returns the same lookup with a limit on the time of each round trip of [Redis.Rows], its retries included.
 func (r *Redis) Within(limit time.Duration) *Redis {
 	limited := *r
 	limited.limit = limit
 	return &limited
 }
 
-// placed is an id of a call and the bucket that it is in.
+// placed is the position of an id in a call, and its bucket.
 type placed struct {
 	bucket uint32
 	at     int32
 }
 
-// Rows implements [Lookup]: one round trip for each 4096 ids, with one HMGET a bucket. It returns [ErrVanished] where the
-// table is not the one that the lookup was made for, and then no row is to be used.
+// Rows implements [Lookup]: one round trip for each 4096 ids, with one HMGET a bucket. It returns [ErrVanished] if the
+// table is no longer the one for which the lookup was made; then no row may be used.
 func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
 	checkLengths(ids, rows)
 	if len(ids) == 0 {
@@ -114,7 +114,7 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error 
 	return nil
 }
 
-// read fills the rows of one chunk. The marker is asked for after the rows: where it still stands, none of them had been
+// read fills the rows of one chunk. The marker is asked for after the rows: if it still stands, none of them had been
 // removed when it was read, and an id without a row is an id that is not in T.
 func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []infer.Row) error {
 	if r.limit > 0 {
@@ -162,13 +162,13 @@ func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []i
 		return r.checkMarker(marker)
 	}
 	if !unknown {
-		return nil // a row that was found is the version's: keys are never used by two tables
+		return nil // a row that was found belongs to the version: two tables never share a key
 	}
 	return r.confirm(ctx, answers)
 }
 
-// confirm tells, on a cluster, whether ids without a row are not in T. Besides the marker it asks for the buckets: one of
-// the nodes may have lost what it held, and the marker be on another. No bucket of a whole table is empty ([Buckets]).
+// confirm checks, on a cluster, that ids without a row are not in T. Besides the marker it asks for the buckets: one of
+// the nodes may have lost what it held, while the marker is on another. No bucket of a complete table is empty ([Buckets]).
 func (r *Redis) confirm(ctx context.Context, answers []*redis.SliceCmd) error {
 	pipe := r.client.Pipeline()
 	var keys []string
@@ -212,7 +212,7 @@ func (r *Redis) checkMarker(marker *redis.StringCmd) error {
 	return checkMarker(marker, r.table.Marker, r.table.MarkerID)
 }
 
-// checkMarker compares the marker at a key with what it must be.
+// checkMarker compares the marker at a key with the id that is wanted.
 func checkMarker(marker *redis.StringCmd, key, want string) error {
 	id, err := marker.Result()
 	switch {
@@ -221,7 +221,7 @@ func checkMarker(marker *redis.StringCmd, key, want string) error {
 	case err != nil:
 		return err
 	case id != want:
-		return fmt.Errorf("%w: marker %s is of %q, want %q", ErrVanished, key, id, want)
+		return fmt.Errorf("%w: marker %s has id %q, want %q", ErrVanished, key, id, want)
 	}
 	return nil
 }

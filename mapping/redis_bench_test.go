@@ -31,7 +31,7 @@ var idKinds = []struct {
 	}},
 }
 
-// drawn is an M of n rows with four entries among 500 columns, as the solved recipe makes them.
+// drawn returns an M of n rows with four entries among 500 columns, as the solved recipe makes them.
 func drawn(n int, id func(i int) string) *artifact.Mapping {
 	rng := rand.New(rand.NewPCG(3, uint64(n)))
 	m := &artifact.Mapping{Rows: &graph.CSR{Rows: n, Cols: 500, RowPtr: make([]int, 1, n+1)}}
@@ -46,7 +46,7 @@ func drawn(n int, id func(i int) string) *artifact.Mapping {
 	return m
 }
 
-// usedMemory is what Redis, all nodes of it, has allocated, in bytes.
+// usedMemory returns the memory that all nodes of Redis have allocated, in bytes.
 func usedMemory(t testing.TB, client redis.UniversalClient) int {
 	t.Helper()
 	var used atomic.Int64
@@ -74,7 +74,7 @@ func usedMemory(t testing.TB, client redis.UniversalClient) int {
 	return int(used.Load())
 }
 
-// rowMemory writes n rows and returns what they take in Redis, and their ids and encodings by themselves, in bytes a row.
+// rowMemory writes n rows and returns their memory in Redis and the size of ids and encodings alone, in bytes a row.
 func rowMemory(t testing.TB, client redis.UniversalClient, prefix string, n int, id func(i int) string) (taken, content float64) {
 	t.Helper()
 	m := drawn(n, id)

@@ -13,48 +13,48 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// RedisOptions say how to reach Redis: one server, a cluster, or the master that sentinels watch. Where a field is zero,
-// what the URL's query says holds (read_timeout=1s, pool_size=32, …), and else the default.
+// RedisOptions say how to reach Redis: one server, a cluster, or the master that sentinels watch. If a field is zero,
+// the URL's query applies (read_timeout=1s, pool_size=32, …), and otherwise the default.
 type RedisOptions struct {
 	// URL is redis://user:password@host:port/database, rediss://… with TLS, or unix:///path?db=0. It has no default.
 	URL string
-	// Hosts are further nodes of the cluster or further sentinels, host:port, that are asked as the URL's host is.
+	// Hosts are further nodes of the cluster or further sentinels, host:port, used like the URL's host.
 	Hosts []string
 	// Cluster says that the hosts are nodes of a Redis Cluster. The others are found through them; all reads go to masters.
 	Cluster bool
-	// Sentinel, where its Master is not empty, says that the hosts are sentinels. User, password and database of the URL
-	// are the master's all the same.
+	// Sentinel, if its Master is not empty, says that the hosts are sentinels. User, password and database of the URL
+	// still belong to the master.
 	Sentinel Sentinel
-	// Credentials are asked for each connection, in place of the URL's user and password; nil: those of the URL.
+	// Credentials is called for each connection, in place of the URL's user and password; nil: the URL's.
 	Credentials func() (username, password string, err error)
 	// TLS is used with rediss://; nil: the system's authorities. An empty ServerName is the host of each address.
 	TLS *tls.Config
 
 	// DialTimeout bounds one attempt to connect; default 5s.
 	DialTimeout time.Duration
-	// ReadTimeout and WriteTimeout bound the waiting for one answer and for sending one request, a pipeline being one
+	// ReadTimeout and WriteTimeout bound the wait for one answer and for sending one request; a pipeline counts as one
 	// of either; default 3s.
 	ReadTimeout, WriteTimeout time.Duration
 	// PoolSize is the number of connections to a node at most; default ten for each CPU.
 	PoolSize int
 	// PoolTimeout bounds the waiting for a free connection; default 4s.
 	PoolTimeout time.Duration
-	// MaxRetries is how often a command is tried again after a lost connection, a time-out or an answer that it is to be
-	// tried again; default 3, −1 never. A cluster's client counts redirections in and takes 3 at least.
+	// MaxRetries is how often a command is repeated after a lost connection, a time-out or an answer that asks for a
+	// retry; default 3, −1 never. A cluster's client counts redirections as retries and takes 3 at least.
 	MaxRetries int
 	// MinBackoff and MaxBackoff bound the pause before a retry, which doubles and is drawn at random; default 20ms
 	// and 500ms.
 	MinBackoff, MaxBackoff time.Duration
 }
 
-// clusterStateTTL is how long a client of a cluster may not notice that another node has taken over a dead one's slots: a
+// clusterStateTTL is how long a client of a cluster may miss that another node has taken over a dead one's slots: a
 // dead node sends no redirections.
 const clusterStateTTL = 2 * time.Second
 
-// Sentinel is the name of a master, and who asks the sentinels for it.
+// Sentinel is the name of a master, and the user who asks the sentinels for it.
 type Sentinel struct{ Master, Username, Password string }
 
-// Connect makes a client. It does not reach out yet: the first command does. The caller closes the client.
+// Connect makes a client. It does not connect yet: the first command does. The caller closes the client.
 func Connect(o RedisOptions) (redis.UniversalClient, error) {
 	if o.URL == "" {
 		return nil, errors.New("redis url is empty, want redis://host:port/database")
@@ -72,7 +72,7 @@ func Connect(o RedisOptions) (redis.UniversalClient, error) {
 	switch {
 	case o.Cluster:
 		cluster := o.universal(options).Cluster()
-		cluster.MaxRetries = -1 // by a node's client: the cluster's repeats by itself, and counts redirections among that
+		cluster.MaxRetries = -1 // of a node's client: the cluster's client has its own retries, redirections among them
 		cluster.ClusterStateReloadInterval = clusterStateTTL
 		return redis.NewClusterClient(cluster), nil
 	case o.Sentinel.Master != "":
@@ -99,7 +99,7 @@ func (o *RedisOptions) checkMode(options *redis.Options) error {
 	return nil
 }
 
-// apply lays the options over those of the URL, and the defaults below them.
+// apply sets the options in place of the URL's, and defaults where neither says anything.
 func (o *RedisOptions) apply(options *redis.Options) {
 	choose(&options.DialTimeout, o.DialTimeout, 5*time.Second)
 	choose(&options.ReadTimeout, o.ReadTimeout, 3*time.Second)
@@ -109,10 +109,10 @@ func (o *RedisOptions) apply(options *redis.Options) {
 	choose(&options.MaxRetries, o.MaxRetries, 3)
 	choose(&options.MinRetryBackoff, o.MinBackoff, 20*time.Millisecond)
 	choose(&options.MaxRetryBackoff, o.MaxBackoff, 500*time.Millisecond)
-	// A dial that fails is retried with its command, not once more inside of it.
+	// A dial that fails is retried with its command, not by itself.
 	options.DialerRetries = 1
 	options.ContextTimeoutEnabled = true
-	// Nothing is used of what newer servers offer on connecting, and an ACL need not allow it.
+	// No feature of newer protocols is used on connecting, so an ACL need not allow any.
 	options.Protocol = 2
 	options.DisableIdentity = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -130,7 +130,7 @@ func (o *RedisOptions) apply(options *redis.Options) {
 	}
 }
 
-// universal carries options over to the clients of several servers.
+// universal converts options for the clients of several servers.
 func (o *RedisOptions) universal(options *redis.Options) *redis.UniversalOptions {
 	return &redis.UniversalOptions{
 		Addrs: append([]string{options.Addr}, o.Hosts...), DB: options.DB,
@@ -148,7 +148,7 @@ func (o *RedisOptions) universal(options *redis.Options) *redis.UniversalOptions
 	}
 }
 
-// choose sets what the URL left open.
+// choose sets the field if the URL left it open.
 func choose[T comparable](field *T, chosen, byDefault T) {
 	var zero T
 	switch {
@@ -159,8 +159,8 @@ func choose[T comparable](field *T, chosen, byDefault T) {
 	}
 }
 
-// silence stops the client library from printing to standard error: what it says there also comes back as an error,
-// which is where it is judged.
+// silence stops the client library from printing to standard error: it returns the same messages as errors, which are
+// handled there.
 var silence = sync.OnceFunc(func() { redis.SetLogger(quiet{}) })
 
 type quiet struct{}

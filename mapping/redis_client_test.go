@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What is chosen arrives at the client of each kind.
+// The options arrive at each kind of client.
 func TestConnectToACluster(t *testing.T) {
 	login := func() (string, string, error) { return "", "", errors.New("no file") }
 	client := connectTo(t, RedisOptions{URL: "rediss://user:word@a:7000?read_timeout=7s", Hosts: []string{"b:7001"}, Cluster: true,

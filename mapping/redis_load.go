@@ -10,13 +10,13 @@ import (
 	"rivulet/graph"
 )
 
-// bucketsPerScan bounds what one round trip of [Redis.Load] brings: about 3000 rows.
+// bucketsPerScan bounds the size of one round trip of [Redis.Load]: about 3000 rows.
 const bucketsPerScan = 64
 
-// Load reads the whole table into memory where it takes no more than about maxBytes, and returns nil where it takes more.
-// What is in memory knows without asking which ids are not in T, of which a stream has many. alive is called between
-// round trips; its error ends the reading. It returns [ErrVanished] where the table is not, or no longer, the one that the
-// lookup was made for.
+// Load reads the whole table into memory if it takes no more than about maxBytes, and returns nil if it takes more. A
+// table in memory knows without asking which ids are not in T; a stream has many of them. alive is called between round
+// trips; its error ends the reading. Load returns [ErrVanished] if the table is no longer the one for which the lookup
+// was made.
 func (r *Redis) Load(ctx context.Context, maxBytes int64, alive func() error) (*Memory, error) {
 	m := &artifact.Mapping{Rows: &graph.CSR{Cols: r.table.Synthetic, RowPtr: []int{0}, Val: []float32{}}}
 	size := int64(0)

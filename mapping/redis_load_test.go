@@ -17,7 +17,7 @@ import (
 
 func alive() error { return nil }
 
-// A table that fits is read whole, says what the artifact says, and knows who is not in T without Redis.
+// A table that fits is read whole, has the artifact's rows, and knows which ids are not in T without asking Redis.
 func TestLoadIsTheTable(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(4000, 3) // more buckets than one round trip
@@ -70,7 +70,7 @@ func TestLoadStops(t *testing.T) {
 	})
 }
 
-// BenchmarkMemorySize measures the heap of a row beside the estimate.
+// BenchmarkMemorySize compares the heap of a row with its estimate.
 func BenchmarkMemorySize(b *testing.B) {
 	const rows = 200_000
 	for b.Loop() {

@@ -29,7 +29,7 @@ func onRedis(t *testing.T, test func(t *testing.T, client redis.UniversalClient,
 	})
 }
 
-// connectAt makes a client of a place, and removes what the test writes there.
+// connectAt makes a client of a place, and removes the test's keys afterwards.
 func connectAt(t testing.TB, at harness.RedisPlace) (client redis.UniversalClient, prefix string) {
 	t.Helper()
 	client = connectTo(t, RedisOptions{URL: at.URL, Hosts: at.Hosts, Cluster: at.Cluster, MaxRetries: -1})
@@ -82,7 +82,7 @@ func TestRedisEqualsMemory(t *testing.T) {
 		m := numbered(9000, 4)
 		table := stored(t, client, prefix, m)
 		memory := FromArtifact(m)
-		for _, ordered := range []bool{oneServer(client), false} { // false is what a cluster's client is given
+		for _, ordered := range []bool{oneServer(client), false} { // false for a cluster's client
 			lookup := NewRedis(client, table)
 			if lookup.ordered != oneServer(client) {
 				t.Fatalf("a %T counts as a client of one server: %t", client, lookup.ordered)
@@ -123,7 +123,7 @@ func TestRedisOddIDs(t *testing.T) {
 	})
 }
 
-// TestRedisVanished: once its marker is not the one that it was made for, a lookup says so and not "unknown".
+// TestRedisVanished: once the table has another marker, a lookup fails and does not say "unknown".
 func TestRedisVanished(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(100, 3)
@@ -133,7 +133,7 @@ func TestRedisVanished(t *testing.T) {
 			apply func() error
 			want  string
 		}{
-			{"replaced", func() error { return client.HSet(t.Context(), table.Marker, MarkerField, "2:def").Err() }, `is of "2:def", want "1:abc"`},
+			{"replaced", func() error { return client.HSet(t.Context(), table.Marker, MarkerField, "2:def").Err() }, `has id "2:def", want "1:abc"`},
 			{"removed", func() error {
 				return errors.Join(client.Del(t.Context(), table.Marker).Err(), DeleteRows(t.Context(), client, table))
 			}, "is missing"},
@@ -171,7 +171,7 @@ func TestRedisDamagedRow(t *testing.T) {
 	})
 }
 
-// TestWriteRowsGoesOn: buckets from the given one on are written, and the callback is told how far it is.
+// TestWriteRowsGoesOn: buckets from the given one on are written, and the callback gets the progress.
 func TestWriteRowsGoesOn(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(30_000, 2)
@@ -190,7 +190,7 @@ func TestWriteRowsGoesOn(t *testing.T) {
 		if n, _ := client.Exists(t.Context(), table.key(512)).Result(); n != 0 {
 			t.Error("bucket 512 was written after the stop")
 		}
-		client.Del(t.Context(), table.key(511)) // written before: going on from 512 does not touch it
+		client.Del(t.Context(), table.key(511)) // written before: continuing at 512 does not touch it
 		rows := 0
 		if err := WriteRows(t.Context(), client, table, m, 512, func(_, r int) error { rows = r; return nil }); err != nil || rows != 30_000 {
 			t.Fatalf("error = %v after %d rows", err, rows)

@@ -16,11 +16,11 @@ import (
 // bucket, so more of them in one would save little and cost time.
 const RowsPerBucket = 48
 
-// MaxBuckets is the largest number of buckets for n rows.
+// MaxBuckets returns the largest number of buckets for n rows.
 func MaxBuckets(n int) int { return max(1, (n+RowsPerBucket-1)/RowsPerBucket) }
 
-// Buckets is the number of buckets for the rows of these ids, such that none of them is empty: a bucket without a key is
-// then one that was lost. Of ids that are not made to fall into few buckets, that is [MaxBuckets].
+// Buckets returns the number of buckets for the rows of these ids, such that none of them is empty: a missing bucket is
+// then a lost one. Unless the ids were made to fall into few buckets, this is [MaxBuckets].
 func Buckets(ids []string) int {
 	for n := MaxBuckets(len(ids)); ; n = (n + 1) / 2 {
 		t := Table{Buckets: n}
@@ -44,11 +44,12 @@ const (
 	keysPerPipeline    = 1024
 )
 
-// WriteRows writes the rows of m into the table, bucket by bucket, beginning with bucket from. After each round trip done
-// is told how many buckets, from 0 on, and how many rows have been written by now; its error ends the writing. The marker
-// is the caller's to set.
+// WriteRows writes the rows of m into the table, bucket by bucket, beginning with bucket from. After each round trip
+// done gets the numbers of buckets, from 0 on, and of rows that have been written; its error ends the writing. The
+// caller sets the marker.
 //
-// Writing a bucket again is harmless, so a caller who was interrupted goes on from what done was told last.
+// Writing a bucket again is harmless, so a caller who was interrupted continues at the number of buckets of the last
+// call of done.
 func WriteRows(ctx context.Context, client redis.UniversalClient, table Table, m *artifact.Mapping, from int, done func(buckets, rows int) error) error {
 	w := rowWriter{table: table, m: m}
 	w.group()
@@ -72,7 +73,7 @@ func WriteRows(ctx context.Context, client redis.UniversalClient, table Table, m
 	return nil
 }
 
-// rowWriter has the rows of M in the order of their buckets.
+// rowWriter holds the rows of M in the order of their buckets.
 type rowWriter struct {
 	table Table
 	m     *artifact.Mapping
@@ -107,13 +108,13 @@ func (w *rowWriter) bucket(b int) []any {
 	for _, i := range rows {
 		begin := len(w.arena)
 		w.arena = AppendRow(w.arena, RowOf(w.m, int(i)))
-		// Where the arena grows and moves, earlier rows go on living in its former memory.
+		// If the arena grows and moves, earlier rows stay in its former memory.
 		values = append(values, w.m.IDs[i], w.arena[begin:len(w.arena):len(w.arena)])
 	}
 	return values
 }
 
-// RowOf is row i of m.
+// RowOf returns row i of m.
 func RowOf(m *artifact.Mapping, i int) infer.Row {
 	cols, vals := m.Rows.Row(i)
 	if vals == nil {

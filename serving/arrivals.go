@@ -11,24 +11,27 @@ import (
 	"rivulet/mapping"
 )
 
-// GrowthOptions say whether arrivals get rows of M of their own, and how these are kept.
+// GrowthOptions say whether arrivals get rows of M of their own, and how long and how many are stored.
 type GrowthOptions struct {
-	// On has them get rows. The artifact must keep what they are solved against, and attachment must be frozen.
+	// On gives arrivals rows. The artifact must hold the tables that rows are solved with, and attachment must be
+	// frozen.
 	On bool
-	// TTL is how long a row is kept at least; it is kept at most twice as long. 0: as long as its version.
+	// TTL is the shortest time for which a row is stored; it is stored for at most twice as long. 0: as long as its
+	// version.
 	TTL time.Duration
-	// MaxRows is how many rows of arrivals a version has at most, at least 1.
+	// MaxRows is the largest number of rows of arrivals of a version, at least 1.
 	MaxRows int
 	// Degrade leaves rows out while Redis is down, instead of failing.
 	Degrade bool
-	// Now is the time.
+	// Now returns the current time.
 	Now func() time.Time
 }
 
-// cacheShare is the part of the memory for rows of M that rows of arrivals may take besides.
+// cacheShare says how much memory rows of arrivals may take: this part of the memory for rows of M, and in addition to
+// it.
 const cacheShare = 8
 
-// growing is what a version needs to give arrivals rows; none of it where they get none.
+// growing holds the parts of a version that give arrivals rows; all are nil if arrivals get none.
 type growing struct {
 	grower   *infer.Grower
 	arrivals *mapping.ArrivalRows
@@ -36,7 +39,7 @@ type growing struct {
 	degrade  bool
 }
 
-// prepareGrowth makes what rows of arrivals are solved by.
+// prepareGrowth makes the solver of the arrivals' rows.
 func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error) {
 	if !o.On {
 		return nil
@@ -51,7 +54,7 @@ func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error)
 	return err
 }
 
-// openArrivals makes the place for rows of arrivals of a version that was loaded.
+// openArrivals opens the store of the arrivals' rows of a version that was loaded.
 func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) (err error) {
 	o := l.options.Growth
 	if !o.On {
@@ -63,8 +66,8 @@ func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) (e
 	return err
 }
 
-// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row; seen says what is kept of the ids of
-// own. See [mapping.ArrivalRows.Find].
+// FindArrivals fills rows[i] for each id ids[i] that is not in T but belongs to an arrival with a row; seen reports
+// which of the ids in own have a row. See [mapping.ArrivalRows.Find].
 func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
 	find := finding{v.arrivals, own, seen}
 	if err := v.guard.Lookup(find).Rows(ctx, ids, rows); err != nil {
@@ -73,7 +76,7 @@ func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.R
 	return nil
 }
 
-// finding is a lookup of rows of arrivals, which asks for more beside them.
+// finding is a lookup of rows of arrivals, which also asks about the batch's own ids.
 type finding struct {
 	*mapping.ArrivalRows
 	own  []string
@@ -87,8 +90,8 @@ func (f finding) Rows(ctx context.Context, ids []string, rows []infer.Row) error
 // Grow solves rows for the arrivals of a batch.
 func (v *Version) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
 
-// KeepArrivals writes rows of arrivals, see [mapping.ArrivalRows.Keep]. Where the version was made to degrade and Redis is not there, the
-// arrivals get none.
+// KeepArrivals writes rows of arrivals, see [mapping.ArrivalRows.Keep]. If the version may degrade and Redis cannot be
+// reached, the arrivals get no rows.
 func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.Arrived, again []string) error {
 	err := v.arrivals.Keep(ctx, arrived, again)
 	if err == nil || (v.degrade && ctx.Err() == nil && mapping.Unavailable(err)) {
@@ -97,7 +100,7 @@ func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.Arrived, aga
 	return fmt.Errorf("version %s: %w", v.ID(), err)
 }
 
-// ArrivalStats count rows of arrivals; ok is false where they get none.
+// ArrivalStats returns the counts of rows of arrivals; ok is false if arrivals get none.
 func (v *Version) ArrivalStats() (stats mapping.ArrivalStats, ok bool) {
 	if v.arrivals == nil {
 		return stats, false

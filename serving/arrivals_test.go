@@ -12,7 +12,7 @@ import (
 	"rivulet/infer"
 )
 
-// grows is an artifact whose arrivals can be given rows.
+// grows returns an artifact whose arrivals can get rows.
 func grows(t *testing.T, version string) *artifact.Bundle {
 	t.Helper()
 	b := artifacttest.Several(4, artifacttest.Size{Nodes: 300, Synthetic: 12, Features: 7, Classes: 4})
@@ -25,7 +25,7 @@ func withGrowth(model string) Options {
 	return Options{Model: model, Growth: GrowthOptions{On: true, TTL: time.Hour, MaxRows: 1000, Now: time.Now}}
 }
 
-// following is a watcher that has taken over CURRENT.
+// following returns a watcher that serves CURRENT.
 func (s *server) following(t *testing.T, name string, o Options) (*Watcher, *Version) {
 	t.Helper()
 	w, _ := s.watcher(t, name)
@@ -36,8 +36,8 @@ func (s *server) following(t *testing.T, name string, o Options) (*Watcher, *Ver
 	return w, w.Current()
 }
 
-// Two consumers that serve different models give an arrival the same row, and each finds the other's; a version begins without
-// rows, and those of an old one go with it.
+// Two consumers that serve different models give an arrival the same row, and each finds the other's. A version begins
+// without rows, and rows of an old one are removed with it.
 func TestArrivalsThroughRedis(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		b := grows(t, "v1")
@@ -91,7 +91,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 	})
 }
 
-// A version that cannot give rows is refused where they are wanted, with what helps.
+// A version that cannot give rows is refused if they are wanted, and the error says what helps.
 func TestArrivalsRefused(t *testing.T) {
 	plain := several(t, "v1")
 	if _, _, err := New(plain, nil, withGrowth("")); err == nil || !strings.Contains(err.Error(), "trainer train") {

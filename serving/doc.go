@@ -1,5 +1,5 @@
-// Package serving brings artifacts from a trainer to consumers through Redis, and makes of each one a [Version]: an
-// immutable whole of S, model, tables, preprocessing, calibration and the rows of M, that answers batches.
+// Package serving brings artifacts from a trainer to consumers through Redis, and makes each one a [Version]: an
+// immutable set of S, model, tables, preprocessing, calibration and the rows of M, that answers batches.
 //
 //	Publisher   writes an artifact, points CURRENT at it, points it back, removes what is old
 //	Watcher     follows CURRENT: loads and verifies the new version beside the old one, then swaps one pointer
@@ -7,8 +7,8 @@
 //
 // # What is in Redis
 //
-// p is the prefix, v a version's name, g its serial number: one is drawn for each version that is begun and never used
-// again, also by a Redis that lost everything in between, so that the data of two publications never have a key in
+// p is the prefix, v a version's name, g its serial number: each publication draws one, which is never used
+// again, also by a Redis that has lost everything in between, so that the data of two publications never have a key in
 // common, even under one name.
 //
 //	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
@@ -19,13 +19,14 @@
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock
-//	{p}:deleting     hash    "v/g" -> meta: data that nothing refers to any more and that are being removed
+//	{p}:deleting     hash    "v/g" -> meta: data without any reference, which are being removed
 //	{p}:generation   string  the last serial number that was drawn (fields and key say generation)
 //
 // meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256. content
 // is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a hash tag: on
 // a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files spread over the nodes.
-// No key but those of arrivals expires by itself; an eviction policy that removes keys without an expiry (allkeys-…) must not be set.
+// No key but those of arrivals expires by itself; an eviction policy that removes keys without an expiry (allkeys-…) must
+// not be set.
 //
 // # A version's life
 //
@@ -35,19 +36,20 @@
 // both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the same call goes
 // on from the progress that the writing key holds; an artifact of the same name and other content is refused.
 //
-// Retiring takes the marker away first and does so only where neither CURRENT nor a live heartbeat names the version. From
-// then on nobody can begin to use it, and whoever does use it is told: every lookup of rows also reads the marker, after
-// the rows, and a marker that is missing or another one's is [mapping.ErrVanished], never a row that is "unknown".
+// Retiring takes the marker away first, and only if neither CURRENT nor a live heartbeat names the version. From then
+// on nobody can begin to use it, and a reader that still uses it finds out: every lookup of rows also reads the marker,
+// after the rows. If the marker is missing or belongs to another publication, the answer is [mapping.ErrVanished],
+// never "unknown".
 //
 // # Rows of arrivals
 //
-// With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand beside its rows of M.
-// A new version begins without any: arrivals that its T does not contain are known again once they have come again, or when a
-// refresh has put them into T. Those of an old version go with it, or before, when they expire.
+// With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand beside
+// its rows of M. A new version begins without any: arrivals that are not in its T have a row again after they have come
+// again, or when a refresh has put them into T. Rows of an old version are removed with it, or expire before.
 //
 // # Who holds what
 //
-// A watcher holds the version that it serves, the one that it is loading, and every earlier one that some batch still
-// uses, which it knows by a weak pointer: a version is let go when the garbage collector has found that nobody has it any
-// more. So keep a Version for as long as a batch lasts and not longer.
+// A watcher holds the version that it serves, the one that it is loading, and every earlier one that a batch still
+// uses. It knows the earlier ones by weak pointers: a version is released once the garbage collector has found no other
+// reference to it. So keep a Version as long as a batch lasts and not longer.
 package serving

@@ -17,8 +17,8 @@ import (
 	"rivulet/mapping"
 )
 
-// readers ask whatever is served, all the time, from rows that are not in memory. An answer is that of the artifact in
-// memory, bit for bit; failing says which errors may come instead.
+// readers ask the current version all the time for rows that are not in memory. An answer equals the artifact's in
+// memory, bit for bit; failing decides which errors may come instead.
 type readers struct {
 	want    map[string]answer
 	failing func(error) bool
@@ -74,7 +74,7 @@ func (r *readers) more(t *testing.T, n int64) {
 }
 
 // TestClusterUnderLoad moves slots, of control keys and of rows, and kills a master, while batches are answered and a
-// version is published. A move is not noticed; while a master is dead answers fail, and none is wrong.
+// version is published. A move of slots disturbs nobody; while a master is dead answers fail, and none is wrong.
 func TestClusterUnderLoad(t *testing.T) {
 	c := harness.StartCluster(t, 3, 1)
 	at := c.Place(t)
@@ -135,15 +135,15 @@ func TestClusterUnderLoad(t *testing.T) {
 	asking.more(t, 100)
 	asking.stop()
 	t.Logf("%d answers, %d failed while a master was dead", asking.answers.Load(), asking.failures.Load())
-	runtime.GC()          // no batch has v2 any more
-	mustServe(t, w, "v1") // lets go of it
+	runtime.GC()          // no batch uses v2 any more
+	mustServe(t, w, "v1") // releases it
 	if removed, err := s.publisher(t).Prune(t.Context(), 0); err != nil || len(removed) != 1 {
 		t.Errorf("removed %q (%v) after the failover, want v2", removed, err)
 	}
 	mustAnswerLike(t, w.Current(), first)
 }
 
-// TestSentinelFailover: the client finds the new master by itself, and what is published is there.
+// TestSentinelFailover: the client finds the new master by itself, and publishes and reads there.
 func TestSentinelFailover(t *testing.T) {
 	watched := harness.StartWatched(t)
 	s := newServer(t, mapping.RedisOptions{URL: "redis://" + watched.Sentinel.Addr, Sentinel: mapping.Sentinel{Master: "rivulet"}, MaxRetries: 3}, "test")
@@ -161,7 +161,7 @@ func TestSentinelFailover(t *testing.T) {
 	t.Logf("%d answers, %d failed while there was no master", asking.answers.Load(), asking.failures.Load())
 	log.take()
 	publisher := s.publisher(t)
-	for deadline := time.Now().Add(30 * time.Second); ; { // the pool remembers for a second that it could not dial
+	for deadline := time.Now().Add(30 * time.Second); ; { // the pool remembers a failed dial for a second
 		err := publisher.Publish(t.Context(), second, PublishOptions{Keep: -1})
 		if err == nil {
 			break
@@ -178,7 +178,7 @@ func TestSentinelFailover(t *testing.T) {
 }
 
 // TestRestartedEmpty: a Redis that comes back without anything makes lookups fail, and a publication of the same artifact
-// mends it.
+// repairs it.
 func TestRestartedEmpty(t *testing.T) {
 	server := harness.StartRedis(t)
 	s := newServer(t, mapping.RedisOptions{URL: server.URL(), MaxRetries: 3}, "test")

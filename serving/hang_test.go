@@ -45,8 +45,8 @@ func silent(t *testing.T) (addr string) {
 	return l.Addr().String()
 }
 
-// TestHangingRedis: lookups of large batches in a Redis that accepts and never answers end within their limit, are not even
-// begun while the breaker is open, and leave nothing behind: no heap, no goroutines.
+// TestHangingRedis: lookups of large batches in a Redis that accepts and never answers end within their limit, do not
+// even begin while the breaker is open, and leave no memory and no goroutines behind.
 func TestHangingRedis(t *testing.T) {
 	client, err := mapping.Connect(mapping.RedisOptions{URL: "redis://" + silent(t), PoolSize: 4})
 	if err != nil {
@@ -95,7 +95,7 @@ func TestHangingRedis(t *testing.T) {
 	}
 }
 
-// inUse is the heap that is in use after a collection, in bytes.
+// inUse returns the heap in use after a collection, in bytes.
 func inUse() uint64 {
 	runtime.GC()
 	runtime.GC()

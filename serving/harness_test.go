@@ -23,7 +23,7 @@ import (
 	"rivulet/mapping"
 )
 
-// TestMain holds that nothing that was started goes on after its test.
+// TestMain checks that no goroutine outlives its test.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(harness.Tests{M: m}) }
 
 // server is a Redis with a prefix of the test's own.
@@ -33,7 +33,7 @@ type server struct {
 	prefix string
 }
 
-// onRedis runs a test on the embedded server, a real one and a cluster, and removes what it writes there.
+// onRedis runs a test on the embedded server, a real one and a cluster, and removes its keys there.
 func onRedis(t *testing.T, test func(t *testing.T, s *server)) {
 	harness.EachRedis(t, func(t *testing.T, at harness.RedisPlace) {
 		test(t, newServer(t, mapping.RedisOptions{URL: at.URL, Hosts: at.Hosts, Cluster: at.Cluster}, at.Prefix))
@@ -63,7 +63,7 @@ func (s *server) connect(t *testing.T) redis.UniversalClient {
 	return client
 }
 
-// keys are all keys of the test.
+// keys returns all keys of the test.
 func (s *server) keys(t *testing.T) []string {
 	t.Helper()
 	all, err := harness.Keys(context.Background(), s.client, harness.Below(s.prefix)...)
@@ -73,7 +73,7 @@ func (s *server) keys(t *testing.T) []string {
 	return all
 }
 
-// data are the keys of rows and files, those of one version where it is not "".
+// data returns the keys of rows and files, only those of one version if version is not "".
 func (s *server) data(t *testing.T, version string) (data []string) {
 	for _, key := range s.keys(t) {
 		if strings.HasPrefix(key, s.prefix+":"+version) {
@@ -83,7 +83,7 @@ func (s *server) data(t *testing.T, version string) (data []string) {
 	return data
 }
 
-// dataOf is what the keys of a version's rows and files begin with.
+// dataOf returns the beginning of the keys of a version's rows and files.
 func (s *server) dataOf(t *testing.T, version string) string {
 	t.Helper()
 	infos, err := s.publisher(t).Versions(t.Context())
@@ -130,7 +130,7 @@ func (s *server) mustCurrent(t *testing.T, want string) {
 	}
 }
 
-// watcher follows the prefix; what it logs goes to the buffer.
+// watcher returns a watcher of the prefix, and its log.
 func (s *server) watcher(t *testing.T, name string) (*Watcher, *lines) {
 	t.Helper()
 	return newWatcher(t, s.client, s.prefix, name)
@@ -153,7 +153,7 @@ func newWatcherOf(t *testing.T, client redis.UniversalClient, prefix, name strin
 	return w, log
 }
 
-// tick is one interval of a watcher: poll and report.
+// tick runs one interval of a watcher: poll and report.
 func tick(t *testing.T, w *Watcher) error {
 	t.Helper()
 	err := w.poll(t.Context())
@@ -197,7 +197,7 @@ func (l *lines) Write(data []byte) (int, error) {
 	return l.buf.Write(data)
 }
 
-// take returns what was logged since the last call.
+// take returns the lines that were logged since the last call.
 func (l *lines) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +213,7 @@ func (l *lines) take() []string {
 type faults struct {
 	mu    sync.Mutex
 	calls int
-	// fail decides on the call of that number, from 1, and of that name, a pipeline's first command's: lose the request,
+	// fail decides on a call by its number, from 1, and its name, which is the first command's of a pipeline: lose the request,
 	// lose the answer, or let it be.
 	fail func(call int, name string) fault
 }
@@ -273,7 +273,7 @@ func (f *faults) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 	}
 }
 
-// bundle is a sealed artifact of that name and 300 nodes.
+// bundle returns a sealed artifact with a version's name and 300 nodes.
 func bundle(t testing.TB, seed uint64, version string) *artifact.Bundle {
 	t.Helper()
 	return sealed(t, artifacttest.Bundle(seed, artifacttest.Size{Nodes: 300, Synthetic: 12, Features: 7, Classes: 4}), version)
@@ -297,7 +297,7 @@ func inMemory(t testing.TB, b *artifact.Bundle, o Options) *Version {
 	return v
 }
 
-// answer is what a version makes of a batch.
+// answer is a version's answer to a batch.
 type answer struct{ Logits, Probabilities *graph.Dense }
 
 // ask predicts a graph batch of n arrivals, each with known neighbours and an unknown one.
@@ -333,7 +333,7 @@ func mustAsk(t *testing.T, v *Version, b *artifact.Bundle) answer {
 	return got
 }
 
-// mustAnswerLike holds a version to the artifact in memory, bit for bit.
+// mustAnswerLike checks that a version answers like the artifact in memory, bit for bit.
 func mustAnswerLike(t *testing.T, v *Version, b *artifact.Bundle) {
 	t.Helper()
 	if v.ID() != b.Manifest.Version {

@@ -9,10 +9,10 @@ import (
 	"rivulet/mapping"
 )
 
-// keys names everything under one prefix; the table is in the package's documentation.
+// keys builds the names of all keys with one prefix; the table is in the package's documentation.
 type keys struct{ prefix string }
 
-// newKeys refuses what would break the naming: a brace would end the hash tag early.
+// newKeys refuses a prefix that would break the naming: a brace would end the hash tag early.
 func newKeys(prefix string) (keys, error) {
 	const extra = "._-:/"
 	for _, r := range prefix {
@@ -37,7 +37,7 @@ func (k keys) lastSerial() string { return k.control("generation") }
 func (k keys) writing(version string) string  { return k.control(version + ":writing") }
 func (k keys) complete(version string) string { return k.control(version + ":complete") }
 
-// data is what all rows and files of one publication begin with.
+// data returns the beginning of the keys of all rows and files of one publication.
 func (k keys) data(version string, serial int64) string {
 	return k.prefix + ":" + version + ":" + strconv.FormatInt(serial, 10)
 }
@@ -46,7 +46,7 @@ func (k keys) part(version string, serial int64, file string, part int) string {
 	return k.data(version, serial) + ":blob:" + file + ":" + strconv.Itoa(part)
 }
 
-// table is where the rows of a publication are.
+// table returns the place of a publication's rows.
 func (k keys) table(version string, p publication) mapping.Table {
 	return mapping.Table{
 		Keys:      k.data(version, p.serial) + ":rows:",
@@ -57,7 +57,7 @@ func (k keys) table(version string, p publication) mapping.Table {
 	}
 }
 
-// arrivals is where the rows of arrivals of a publication are.
+// arrivals returns the place of the arrivals' rows of a publication.
 func (k keys) arrivals(version string, p publication) mapping.ArrivalTable {
 	return mapping.ArrivalTable{
 		Keys:      k.data(version, p.serial) + ":arrivals",
@@ -67,16 +67,16 @@ func (k keys) arrivals(version string, p publication) mapping.ArrivalTable {
 	}
 }
 
-// holder is the member of the holders that stands for somebody's use of a version. A version's name has no slash.
+// holder returns the member of the holders that says that a process uses a version. A version's name has no slash.
 func holder(version, by string) string { return version + "/" + by }
 
-// splitHolder is the inverse of holder.
+// splitHolder inverts holder.
 func splitHolder(member string) (version, by string) {
 	version, by, _ = strings.Cut(member, "/")
 	return version, by
 }
 
-// pending is the field of deleting that stands for one publication's data.
+// pending returns the field of deleting for one publication's data.
 func pending(version string, serial int64) string {
 	return version + "/" + strconv.FormatInt(serial, 10)
 }

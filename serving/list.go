@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// State is where a version is in its life.
+// State is the stage of a version's life.
 type State string
 
 // The states.
@@ -28,17 +28,17 @@ type VersionInfo struct {
 	Current    bool   // CURRENT names it
 	Rows       int    // rows of M
 	Synthetic  int    // N'
-	FileBytes  int64  // size of the files but M
+	FileBytes  int64  // size of the files except M
 	Holders    []string
-	Begun      time.Time // all by Redis' clock; zero where it has not happened
+	Begun      time.Time // all by Redis' clock; zero if it has not happened
 	Published  time.Time
-	LastServed time.Time // when it last became CURRENT, or ceased to be
+	LastServed time.Time // when it last became CURRENT, or stopped being it
 
 	id   string
 	meta meta
 }
 
-// lastUse orders versions for rolling back.
+// lastUse returns the time by which versions are ordered for rolling back.
 func (v *VersionInfo) lastUse() time.Time {
 	if v.LastServed.After(v.Published) {
 		return v.LastServed
@@ -46,7 +46,7 @@ func (v *VersionInfo) lastUse() time.Time {
 	return v.Published
 }
 
-// Versions lists what is there, in the order in which it was begun. Holders are those whose heartbeat has not lapsed.
+// Versions lists the versions in Redis, oldest first. Only holders with a live heartbeat are listed.
 func (p *Publisher) Versions(ctx context.Context) ([]VersionInfo, error) {
 	infos, err := p.versions(ctx)
 	if err != nil {
@@ -103,12 +103,12 @@ func (p *Publisher) appendDeleting(ctx context.Context, infos []VersionInfo) ([]
 	return infos, nil
 }
 
-// version reads one version's key; nil where it has none.
+// version reads one version's key and returns nil if there is none.
 func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, error) {
 	for _, at := range []struct {
 		state State
 		key   string
-	}{{Writing, p.keys.writing(name)}, {Complete, p.keys.complete(name)}} { // in the order of its life, not to miss it
+	}{{Writing, p.keys.writing(name)}, {Complete, p.keys.complete(name)}} { // in this order, so that a version that completes meanwhile is not missed
 		f, err := p.client.HGetAll(ctx, at.key).Result()
 		if err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func newInfo(version string, state State, p publication) VersionInfo {
 	return info
 }
 
-// millis reads a time that is for people and for the order of versions; what cannot be read counts as never.
+// millis reads a time that is shown to people and orders versions; an unreadable one counts as never.
 func millis(text string) time.Time {
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -147,7 +147,7 @@ func millis(text string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// liveHolders are the holders by version.
+// liveHolders returns the holders with a live heartbeat by version.
 func (p *Publisher) liveHolders(ctx context.Context) (map[string][]string, error) {
 	members, err := living.Run(ctx, p.client, []string{p.keys.holders()}).StringSlice()
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"rivulet/mapping"
 )
 
-// refusal is a reason not to serve a version that will not go away by trying again.
+// refusal is an error that another attempt would not cure: the version cannot be served.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
 func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
-// loader makes a Version of what is in Redis.
+// loader makes a Version of a publication in Redis.
 type loader struct {
 	client     redis.UniversalClient
 	keys       keys
@@ -32,7 +32,7 @@ type loader struct {
 }
 
 // load reads and verifies one publication of a version and makes a Version of it. alive is called between round trips. An
-// error that is not a [refusal] is Redis' or the context's.
+// error that is not a [refusal] comes from Redis or the context.
 func (l *loader) load(ctx context.Context, version, id string, alive func() error) (*Version, []string, error) {
 	p, err := l.publication(ctx, version, id)
 	if err != nil {
@@ -67,8 +67,8 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	return v, warnings, nil
 }
 
-// rows checks that all rows are there and makes their lookup: Redis may have lost some since they were published, by a
-// failover to a replica that lagged behind, the restart of one node of a cluster, or an eviction.
+// rows checks that all rows are in Redis and makes their lookup. Redis may have lost some since they were published: by
+// a failover to a replica that lagged behind, by the restart of a node of a cluster, or by eviction.
 func (l *loader) rows(ctx context.Context, version string, p publication, alive func() error) (mapping.Lookup, error) {
 	inRedis := mapping.NewRedis(l.client, l.keys.table(version, p))
 	whole, err := l.whole(ctx, inRedis, alive)
@@ -90,8 +90,9 @@ func (l *loader) rows(ctx context.Context, version string, p publication, alive 
 	return mapping.NewCached(l.guard.Lookup(inRedis.Within(l.limit)), l.cacheBytes), nil
 }
 
-// whole reads an M that fits into the cache's memory whole, beside the version that serves, so that taking over costs the
-// stream no burst of lookups; nil where it is larger, and is looked up as it is needed, behind the cache.
+// whole reads all of M into memory if it fits into the cache's memory, while the old version still serves, so that the
+// switch causes no burst of lookups. It returns nil if M is larger; its rows are then looked up as needed, through the
+// cache.
 func (l *loader) whole(ctx context.Context, inRedis *mapping.Redis, alive func() error) (*mapping.Memory, error) {
 	if l.cacheBytes <= 0 {
 		return nil, nil
@@ -103,7 +104,7 @@ func (l *loader) whole(ctx context.Context, inRedis *mapping.Redis, alive func()
 	return m, err
 }
 
-// publication reads the marker of a version, which must be the one of that id.
+// publication reads the marker of a version, whose id must be the one given.
 func (l *loader) publication(ctx context.Context, version, id string) (publication, error) {
 	key := l.keys.complete(version)
 	values, err := l.client.HMGet(ctx, key, "generation", "content", "meta").Result()
@@ -112,14 +113,14 @@ func (l *loader) publication(ctx context.Context, version, id string) (publicati
 	}
 	fields := [3]string{}
 	for i, value := range values {
-		fields[i], _ = value.(string) // a missing field is "", which is refused below
+		fields[i], _ = value.(string) // a missing field becomes "", which is refused below
 	}
 	p, err := parsePublication(fields[0], fields[1], fields[2])
 	if err != nil {
 		return publication{}, refuse("%s: %w", key, err)
 	}
 	if p.id() != id {
-		return publication{}, refuse("%s is of %s, want %s: it was replaced", key, p.id(), id)
+		return publication{}, refuse("%s has id %s, want %s: it was replaced", key, p.id(), id)
 	}
 	return p, nil
 }

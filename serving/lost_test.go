@@ -13,8 +13,8 @@ import (
 	"rivulet/mapping"
 )
 
-// Rows that Redis lost, or changed, between their marker and the loading are found out, whether M is read whole or not;
-// the version before goes on.
+// Rows that Redis lost, or changed, between their marker and the loading are noticed, whether M is read whole or not;
+// the previous version goes on serving.
 func TestLostRowsAreRefused(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		for name, cacheBytes := range map[string]int64{"whole": 1 << 20, "as needed": 8 << 10, "without cache": 0} {
@@ -63,7 +63,7 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 	})
 }
 
-// One node of a cluster comes back empty: who asks for what it held is told so, and not that ids are unknown.
+// One node of a cluster comes back empty: a lookup of its rows fails, and does not say that ids are unknown.
 func TestLostNode(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		client, ok := s.client.(*redis.ClusterClient)

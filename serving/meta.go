@@ -17,14 +17,14 @@ import (
 // layout is the version of the keys' layout that this build writes and reads.
 const layout = 1
 
-// partBytes is the size of a file's parts. Redis takes up to 512 MB in one string, but sends and stores it in one go,
-// while nobody else is served.
+// partBytes is the size of a file's parts. Redis takes up to 512 MB in one string, but serves nobody else while it
+// sends or stores one.
 const partBytes = 4 << 20
 
-// maxParts bounds what a damaged meta can make a reader do: 64 GiB a file.
+// maxParts bounds the work that a damaged meta can cause: 64 GiB a file.
 const maxParts = 1 << 14
 
-// meta says what a complete version consists of.
+// meta lists the contents of a complete version.
 type meta struct {
 	Layout    int    `json:"layout"`
 	Rows      int    `json:"rows"` // N
@@ -42,8 +42,8 @@ type file struct {
 	SHA256 string `json:"sha256"` // hex
 }
 
-// describe returns the meta of a bundle and a SHA-256 (hex) of its content. The manifest is one of the files and has the
-// checksum of M, so that it covers the rows too.
+// describe returns the meta of a bundle and a SHA-256 (hex) of its content. The manifest is one of the files and
+// contains the checksum of M, so the SHA-256 covers the rows too.
 func describe(b *artifact.Bundle, files map[string][]byte) (m meta, content string) {
 	m = meta{
 		Layout:    layout,
@@ -64,10 +64,10 @@ func describe(b *artifact.Bundle, files map[string][]byte) (m meta, content stri
 	return m, hex.EncodeToString(all.Sum(nil))
 }
 
-// parts cuts a file for Redis.
+// parts cuts a file into the parts that Redis stores.
 func parts(data []byte) [][]byte { return slices.Collect(slices.Chunk(data, partBytes)) }
 
-// check compares a file with what meta says of it.
+// check compares a file with its size and SHA-256 in meta.
 func (f *file) check(data []byte) error {
 	if int64(len(data)) != f.Bytes {
 		return fmt.Errorf("file %s has %d bytes, want %d", f.Name, len(data), f.Bytes)
@@ -79,14 +79,14 @@ func (f *file) check(data []byte) error {
 	return nil
 }
 
-// publication is one writing or complete key.
+// publication holds the fields of one writing or complete key.
 type publication struct {
 	serial  int64  // field generation
 	content string // SHA-256 of the files, hex
 	meta    meta
 }
 
-// id tells a publication from all others, also from one of the same name in a Redis that lost everything in between.
+// id identifies a publication, even among ones with the same name in a Redis that lost everything in between.
 func (p publication) id() string { return strconv.FormatInt(p.serial, 10) + ":" + p.content }
 
 // parsePublication reads the fields generation, content and meta of a writing or complete key.
@@ -99,7 +99,7 @@ func parsePublication(serial, content, text string) (p publication, err error) {
 	return p, err
 }
 
-// parseMeta reads and checks a meta, which decides what is read or removed.
+// parseMeta reads and checks a meta, by which data are read or removed.
 func parseMeta(text string) (m meta, err error) {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return m, fmt.Errorf("meta: %w", err)

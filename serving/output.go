@@ -15,11 +15,11 @@ const (
 	RepresentEmbedding = "embedding"
 )
 
-// Representation is what the version was made to give beside predictions: "none", "logits" or "embedding".
+// Representation returns what predictions carry: "none", "logits" or "embedding".
 func (v *Version) Representation() string { return v.representation }
 
-// Embed returns the layer before the classifier of n attached arrivals, n×width, as [infer.Embedder] describes it. A
-// version that was not made for embeddings panics.
+// Embed returns the layer before the classifier of n attached arrivals, n×width, as [infer.Embedder] describes it. It
+// panics if the version was not made for embeddings.
 func (v *Version) Embed(b *infer.Batch) *graph.Dense {
 	if v.embedder == nil {
 		panic(fmt.Sprintf("serving: version %s was made for representation %q and is asked for embeddings", v.ID(), v.representation))
@@ -27,14 +27,14 @@ func (v *Version) Embed(b *infer.Batch) *graph.Dense {
 	return v.embedder.Embeddings(b)
 }
 
-// Threshold is the probability of the predicted class below which a prediction abstains; 0: none does.
+// Threshold returns the probability of the predicted class below which a prediction abstains; 0: none abstains.
 func (v *Version) Threshold() float32 { return v.threshold }
 
-// Joint tells that arrivals are attached jointly: those of one batch change one another's predictions, also where no edge
-// connects them.
+// Joint reports whether arrivals are attached jointly: the arrivals of one batch then change one another's predictions,
+// even if no edge connects them.
 func (v *Version) Joint() bool { return v.attachment == artifact.AttachJoint }
 
-// prepare settles the representation of a model that is deployed.
+// prepare sets the representation of the deployed model.
 func (v *Version) prepare(b *artifact.Bundle, made *artifact.Model, representation string) error {
 	switch representation {
 	case "", RepresentNone:
@@ -50,8 +50,8 @@ func (v *Version) prepare(b *artifact.Bundle, made *artifact.Model, representati
 	return nil
 }
 
-// deployEmbedder finds who gives embeddings: the deployment itself, or for a frozen SGC, whose tables have been through W,
-// the tables of features.
+// deployEmbedder sets the source of embeddings: the deployment itself, or the tables of features for a frozen SGC,
+// whose other tables hold logits.
 func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error {
 	if e, ok := v.predictor.Model.(infer.Embedder); ok {
 		v.embedder = e
@@ -69,7 +69,7 @@ func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error
 	return nil
 }
 
-// abstain settles the threshold for a coverage; 0 is no threshold.
+// abstain sets the threshold for a coverage; 0 means no threshold.
 func (v *Version) abstain(coverage float64) error {
 	if coverage == 0 {
 		return nil

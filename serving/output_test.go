@@ -16,7 +16,7 @@ import (
 	"rivulet/mapping"
 )
 
-// several is a sealed artifact of all models, its SGC with tables of features, all with a confidence but for ep of sgc.
+// several returns a sealed artifact of all models, its SGC with tables of features, all with a confidence except sgc's ep.
 func several(t *testing.T, version string) *artifact.Bundle {
 	t.Helper()
 	b := artifacttest.Several(4, artifacttest.Size{Nodes: 300, Synthetic: 12, Features: 7, Classes: 4})
@@ -30,7 +30,7 @@ func several(t *testing.T, version string) *artifact.Bundle {
 	return sealed(t, b, version)
 }
 
-// attached is a graph batch of n arrivals on S of a bundle.
+// attached returns a graph batch of n arrivals on S of a bundle.
 func attached(b *artifact.Bundle, n int) *infer.Batch {
 	neighbours := make([][]infer.Row, n)
 	for i := range neighbours {
@@ -74,7 +74,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// Tables of features travel to consumers with the model: what is served from Redis embeds as the artifact in memory.
+// Tables of features travel to consumers with the model: a version from Redis embeds as the artifact in memory does.
 func TestEmbedThroughRedis(t *testing.T) { onRedis(t, testEmbedThroughRedis) }
 
 func testEmbedThroughRedis(t *testing.T, s *server) {
@@ -105,7 +105,7 @@ func testEmbedThroughRedis(t *testing.T, s *server) {
 	}
 }
 
-// An artifact that cannot give what is configured is refused, and the one before goes on.
+// An artifact that lacks the configured representation is refused, and the previous one goes on serving.
 func TestWatcherRefusesWhatCannotEmbed(t *testing.T) { onRedis(t, testWatcherRefusesWhatCannotEmbed) }
 
 func testWatcherRefusesWhatCannotEmbed(t *testing.T, s *server) {

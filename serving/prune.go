@@ -11,17 +11,17 @@ import (
 	"rivulet/mapping"
 )
 
-// ErrInUse says that a version cannot be removed, because CURRENT or a live heartbeat names it.
+// ErrInUse means that a version cannot be removed because CURRENT or a live heartbeat names it.
 var ErrInUse = errors.New("the version is in use")
 
-// Prune removes what is old and unused, and returns the names of what it removed:
+// Prune removes old versions that nobody uses, and returns their names. It removes:
 //
 //   - data of earlier removals that were interrupted;
-//   - complete versions but CURRENT, those with a live heartbeat, and the keep ones among the rest that were CURRENT, or
+//   - complete versions, except CURRENT, those with a live heartbeat, and the keep ones among the rest that were CURRENT, or
 //     were published, last;
-//   - versions that were not published to the end, are older than CURRENT, and that nobody is writing.
+//   - versions that were not published completely, are older than CURRENT, and that nobody is writing.
 //
-// Where CURRENT is not set, or names a version that is not complete, only the first is done.
+// If CURRENT is not set, or names a version that is not complete, only data of earlier removals are removed.
 func (p *Publisher) Prune(ctx context.Context, keep int) (removed []string, err error) {
 	if removed, err = p.finishRemovals(ctx); err != nil {
 		return removed, err
@@ -42,7 +42,7 @@ func (p *Publisher) Prune(ctx context.Context, keep int) (removed []string, err 
 	return removed, nil
 }
 
-// obsolete are the versions that may go where nobody uses them.
+// obsolete returns the versions that may be removed unless somebody uses them.
 func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
 	at := slices.IndexFunc(infos, func(v VersionInfo) bool { return v.Current && v.State == Complete })
 	if at < 0 {
@@ -65,7 +65,7 @@ func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
 	return append(old, complete[min(max(0, keep), len(complete)):]...)
 }
 
-// Remove removes one version. It returns [ErrInUse] where CURRENT or a live heartbeat names it.
+// Remove removes one version. It returns [ErrInUse] if CURRENT or a live heartbeat names it.
 func (p *Publisher) Remove(ctx context.Context, version string) error {
 	if err := artifact.ValidVersion(version); err != nil {
 		return fmt.Errorf("removing a version: %w", err)
@@ -76,7 +76,7 @@ func (p *Publisher) Remove(ctx context.Context, version string) error {
 	}
 	at := slices.IndexFunc(infos, func(v VersionInfo) bool { return v.Version == version && v.State != Deleting })
 	if at < 0 {
-		return fmt.Errorf("removing version %s: there is none of that name", version)
+		return fmt.Errorf("removing version %s: no version has that name", version)
 	}
 	return p.remove(ctx, infos[at])
 }
@@ -104,7 +104,7 @@ func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
 	return p.erase(ctx, field, v.meta)
 }
 
-// finishRemovals erases what earlier calls have retired and not erased to the end.
+// finishRemovals erases data that earlier calls have retired but not erased completely.
 func (p *Publisher) finishRemovals(ctx context.Context) (erased []string, err error) {
 	left, err := p.client.HGetAll(ctx, p.keys.deleting()).Result()
 	if err != nil {
@@ -125,8 +125,8 @@ func (p *Publisher) finishRemovals(ctx context.Context) (erased []string, err er
 	return erased, nil
 }
 
-// erase removes the data of a retired publication. Nothing refers to them, and their keys are never used again, so it
-// may be interrupted, repeated and run by two at once.
+// erase removes the data of a retired publication. Nothing refers to them and their keys are never used again, so it
+// may be interrupted, repeated and run by two processes at once.
 func (p *Publisher) erase(ctx context.Context, field string, m meta) error {
 	version, serial, err := splitPending(field)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestPruneSparesWhatIsUsed(t *testing.T) {
 		if err := p.Remove(t.Context(), "v3"); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "it is CURRENT") {
 			t.Errorf("error = %v, want that v3 is CURRENT", err)
 		}
-		if err := p.Remove(t.Context(), "v2"); err == nil || !strings.Contains(err.Error(), "there is none of that name") {
+		if err := p.Remove(t.Context(), "v2"); err == nil || !strings.Contains(err.Error(), "no version has that name") {
 			t.Errorf("error = %v, want that there is no v2", err)
 		}
 		s.lapse(t, "v1") // as if the consumer had been killed
@@ -87,8 +87,8 @@ func TestPruneWithoutCurrent(t *testing.T) {
 	})
 }
 
-// TestPruneInterrupted cuts a removal at each request or answer; the next one ends it, and the version is never served by
-// then.
+// TestPruneInterrupted cuts a removal at each request or answer; the next one ends it, and the version is never served
+// in between.
 func TestPruneInterrupted(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		for _, what := range []fault{requestLost, answerLost} {
@@ -142,7 +142,8 @@ func TestPruneInterrupted(t *testing.T) {
 	})
 }
 
-// TestPruneOfHalfPublished: what a newer publication has overtaken goes, what may still be gone on with stays.
+// TestPruneOfHalfPublished: a half-published version is removed if a newer one was published, and stays if it may still be
+// continued.
 func TestPruneOfHalfPublished(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		s.publish(t, bundle(t, 1, "v1"))
@@ -171,7 +172,7 @@ func TestPruneOfHalfPublished(t *testing.T) {
 	})
 }
 
-// TestRemovedWhileBeingPublished: a publisher that stood still for too long notices that its data are gone.
+// TestRemovedWhileBeingPublished: a publisher that paused for too long notices that its data are gone.
 func TestRemovedWhileBeingPublished(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		s.publish(t, bundle(t, 1, "v1"))

@@ -65,8 +65,8 @@ func TestPublishedVersionAnswersLikeItsArtifact(t *testing.T) {
 	})
 }
 
-// TestPublishInterrupted cuts a publication at each of its requests, or at the answer to it, and lets nothing through
-// after that, as a crash does.
+// TestPublishInterrupted cuts a publication at each of its requests, or at the answer to it, and then lets nothing more
+// through, like a crash.
 func TestPublishInterrupted(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
@@ -186,7 +186,7 @@ func TestPublishCountsBeforeTheMarker(t *testing.T) {
 			b := bundle(t, 1, "v1")
 			client := s.connect(t)
 			client.AddHook(&faults{fail: func(_ int, name string) fault {
-				if name == "hlen" { // all is written and is being counted
+				if name == "hlen" { // everything is written and is being counted
 					s.client.Del(t.Context(), s.dataOf(t, "v1")+lost)
 				}
 				return fine
@@ -218,7 +218,7 @@ func TestPublishRefusesOtherContentOfTheName(t *testing.T) {
 		mustServe(t, w, "v1")
 		mustAnswerLike(t, w.Current(), bundle(t, 1, "v1"))
 
-		half := bundle(t, 3, "v2") // also where the first one was not completed
+		half := bundle(t, 3, "v2") // even if the first one was not completed
 		client := s.connect(t)
 		client.AddHook(&faults{fail: func(_ int, name string) fault {
 			if name == "set" { // rows are there, files are not

@@ -14,13 +14,13 @@ import (
 	"rivulet/mapping"
 )
 
-// Publisher puts artifacts into Redis, and moves CURRENT. It is safe for concurrent use, also of several processes.
+// Publisher writes artifacts to Redis and moves CURRENT. It is safe for concurrent use, also by several processes.
 type Publisher struct {
 	client redis.UniversalClient
 	keys   keys
 }
 
-// NewPublisher works under a prefix, through a client that stays the caller's.
+// NewPublisher returns a publisher for keys with a prefix. The caller still owns the client.
 func NewPublisher(client redis.UniversalClient, prefix string) (*Publisher, error) {
 	k, err := newKeys(prefix)
 	if err != nil {
@@ -31,27 +31,28 @@ func NewPublisher(client redis.UniversalClient, prefix string) (*Publisher, erro
 
 // PublishOptions are the choices of one publication.
 type PublishOptions struct {
-	// Expect is the version that CURRENT must name for it to be moved, "" for none; nil is what it names at the start.
+	// Expect is the version that CURRENT must name for it to be moved, "" for none; nil is the one that it names at the
+	// start.
 	Expect *string
-	// Progress, where set, is told how many rows of how many are in Redis, after each round trip.
+	// Progress, if set, is called after each round trip with the number of rows in Redis and of all rows.
 	Progress func(done, total int)
-	// Keep is the number of older versions that stay for rolling back, those that were CURRENT last; 0 is one, below 0
+	// Keep is the number of older versions that stay for rolling back, those that were CURRENT last; 0 means one, below 0
 	// all of them.
 	Keep int
 }
 
-// publisherHold is how long a publication counts as under way after its publisher's last sign of life. It is far above
-// what a round trip with all its retries takes.
+// publisherHold is how long a publication counts as under way after its publisher's last sign of life. It is far longer
+// than a round trip with all its retries.
 const publisherHold = 10 * time.Minute
 
-// publisherName stands among the holders for whoever publishes a version.
+// publisherName is the holder's name of a process that publishes a version.
 const publisherName = "publisher"
 
-// ConflictError says that CURRENT was not what it had to be.
+// ConflictError means that CURRENT was not the expected version.
 type ConflictError struct {
-	Version  string // what CURRENT should have become
-	Expected string // what it should have been, "" for none
-	Found    string // what it was, "" for none
+	Version  string // the version to become CURRENT
+	Expected string // the version that CURRENT should have named, "" for none
+	Found    string // the version that CURRENT named, "" for none
 }
 
 func (e *ConflictError) Error() string {
@@ -65,13 +66,13 @@ func quoted(version string) string {
 	return strconv.Quote(version)
 }
 
-// ErrIncomplete says that a version has no complete marker: it was never published to the end, or has been removed.
+// ErrIncomplete means that a version has no complete marker: it was never published completely, or has been removed.
 var ErrIncomplete = errors.New("the version has no complete marker")
 
-// Publish writes a sealed artifact under its version, rows of M first, then the other files, then the marker, sets CURRENT
-// where it is still what was expected, and removes versions that are old and unused. What is interrupted is gone on with
-// by the next call with the same artifact; a version that is complete is only made CURRENT. An artifact of a name that is
-// taken by other content is refused. It returns a [*ConflictError] where somebody else moved CURRENT.
+// Publish writes a sealed artifact under its version: rows of M first, then the other files, then the marker. It sets
+// CURRENT if that still names the expected version, and removes old versions that nobody uses. An interrupted
+// publication is continued by the next call with the same artifact; a version that is complete is only made CURRENT. An
+// artifact is refused if another one has its name. Publish returns a [*ConflictError] if somebody else moved CURRENT.
 func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
 	if err := p.publish(ctx, b, o); err != nil {
 		return fmt.Errorf("publishing version %s: %w", b.Manifest.Version, err)
@@ -108,7 +109,7 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 	return nil
 }
 
-// expected settles what CURRENT must be, and fails at the start where it already is something else.
+// expected returns the version that CURRENT must name, and fails at the start if it already names another one.
 func (p *Publisher) expected(ctx context.Context, expect *string, version string) (string, error) {
 	found, err := p.Current(ctx)
 	if err != nil {
@@ -123,7 +124,7 @@ func (p *Publisher) expected(ctx context.Context, expect *string, version string
 	return *expect, nil
 }
 
-// Current is the version that CURRENT names, "" where it is not set.
+// Current returns the version that CURRENT names, "" if it is not set.
 func (p *Publisher) Current(ctx context.Context) (string, error) {
 	return readCurrent(ctx, p.client, p.keys)
 }
@@ -136,8 +137,8 @@ func readCurrent(ctx context.Context, client redis.UniversalClient, k keys) (str
 	return current, nil
 }
 
-// SetCurrent makes a complete version CURRENT, to roll back or forward. It returns [ErrIncomplete] where the version has
-// no marker, and a [*ConflictError] where somebody else moved CURRENT at the same time.
+// SetCurrent makes a complete version CURRENT, to roll back or forward. It returns [ErrIncomplete] if the version has
+// no marker, and a [*ConflictError] if somebody else moved CURRENT at the same time.
 func (p *Publisher) SetCurrent(ctx context.Context, version string) error {
 	if err := artifact.ValidVersion(version); err != nil {
 		return fmt.Errorf("setting CURRENT: %w", err)
@@ -167,7 +168,7 @@ func (p *Publisher) move(ctx context.Context, version, expected string) error {
 	return nil
 }
 
-// writing is one publication under way.
+// writing is the state of one publication under way.
 type writing struct {
 	*Publisher
 	version string
@@ -175,7 +176,7 @@ type writing struct {
 	progress int // buckets written
 }
 
-// write brings a version to its marker, from wherever an earlier call left off.
+// write writes a version up to its marker and continues where an earlier call stopped.
 func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[string][]byte, told func(done, total int)) error {
 	w := &writing{Publisher: p, version: b.Manifest.Version}
 	complete, err := w.begin(ctx, b, files)
@@ -198,7 +199,7 @@ func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[str
 	return w.stillOurs(ok)
 }
 
-// begin finds out where to go on, and says whether the version is complete already.
+// begin registers the publication or finds out where to continue, and reports whether the version is complete already.
 func (w *writing) begin(ctx context.Context, b *artifact.Bundle, files map[string][]byte) (complete bool, err error) {
 	described, content := describe(b, files)
 	text, err := json.Marshal(described)
@@ -212,11 +213,11 @@ func (w *writing) begin(ctx context.Context, b *artifact.Bundle, files map[strin
 		return false, fmt.Errorf("registering it: %w", err)
 	}
 	if answer[0] == "other" {
-		return false, fmt.Errorf("the name is taken by other content (%s there, %s here): remove that version or give this one another name",
+		return false, fmt.Errorf("the name is taken by other content (%s in Redis, %s in this artifact): remove that version or give this one another name",
 			answer[2], content)
 	}
 	if w.publication, err = parsePublication(answer[1], content, answer[2]); err != nil {
-		return false, fmt.Errorf("reading what is there of it: %w", err)
+		return false, fmt.Errorf("reading its meta in Redis: %w", err)
 	}
 	if w.progress, err = strconv.Atoi(answer[3]); err != nil || w.progress < 0 || w.progress > w.meta.Buckets {
 		return false, fmt.Errorf("progress is %q, want 0 to %d buckets", answer[3], w.meta.Buckets)
@@ -247,12 +248,12 @@ func (w *writing) writeFiles(ctx context.Context, files map[string][]byte) error
 	return nil
 }
 
-// advance notes the progress, and fails where the publication was taken away.
+// advance stores the progress, and fails if the publication was removed.
 func (w *writing) advance(ctx context.Context, buckets int) error {
 	ok, err := advance.Run(ctx, w.client, []string{w.keys.writing(w.version), w.keys.holders()},
 		w.id(), buckets, holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
 	if err != nil {
-		return fmt.Errorf("noting the progress: %w", err)
+		return fmt.Errorf("storing the progress: %w", err)
 	}
 	return w.stillOurs(ok)
 }
@@ -264,8 +265,9 @@ func (w *writing) stillOurs(ok bool) error {
 	return nil
 }
 
-// verify counts what is in Redis before the marker says that it is all there: an interruption may have cost Redis what it
-// had acknowledged, or an eviction policy may have removed keys. The next call then writes everything again.
+// verify counts the rows and bytes in Redis before the marker says that all are there: a restart may have cost Redis
+// data that it had acknowledged, or an eviction policy may have removed keys. The next call then writes everything
+// again.
 func (w *writing) verify(ctx context.Context) error {
 	err := w.count(ctx)
 	if err == nil {

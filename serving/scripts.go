@@ -2,19 +2,19 @@ package serving
 
 import "github.com/redis/go-redis/v9"
 
-// Every change of a version's state is one of these scripts, so that no two of them can interleave. All keys of a script
-// are control keys, which share a slot. Each one may run twice with the same arguments, because a client that lost the
-// answer asks again: the second run finds its own work done and says so.
+// Every change of a version's state is one of these scripts, so that no two of them can interleave. All keys of a
+// script are control keys, which share a slot. Each script may run twice with the same arguments, because a client that
+// lost the answer asks again: the second run finds that the work is done and says so.
 
-// nowMS is the time by which heartbeats lapse: Redis' own, so that consumers' clocks need not agree.
+// nowMS sets now to Redis' own time, by which heartbeats lapse, so that consumers' clocks need not agree.
 const nowMS = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function ms(t) return string.format('%.0f', t) end
 `
 
-// begin registers a publication, or finds it: one that was interrupted, or is complete. Its serial number is the time in
-// microseconds, or one more than the last: a Redis that lost the last one draws none a second time.
+// begin registers a publication, or finds an interrupted or complete one. Its serial number is the time in
+// microseconds, or one more than the last: even a Redis that lost the last one never draws it again.
 //
 //	KEYS  writing, complete, generation, holders, versions
 //	ARGV  version, content, meta, holder, ms until its heartbeat lapses
@@ -38,11 +38,11 @@ redis.call('ZADD', KEYS[4], ms(now + ARGV[5]), ARGV[4])
 return {'new', generation, ARGV[3], '0'}
 `)
 
-// advance notes how many buckets have been written, and holds the publication.
+// advance stores the number of buckets that were written, and renews the publisher's heartbeat.
 //
 //	KEYS  writing, holders
 //	ARGV  id, progress, holder, ms until its heartbeat lapses
-//	->    1, or 0 where the publication is not being written any more
+//	->    1, or 0 if the publication is not being written any more
 var advance = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'progress', ARGV[2])
@@ -50,11 +50,11 @@ redis.call('ZADD', KEYS[2], ms(now + ARGV[4]), ARGV[3])
 return 1
 `)
 
-// finish makes the marker of what was being written.
+// finish makes the marker of a publication that was being written.
 //
 //	KEYS  writing, complete
 //	ARGV  id
-//	->    1, or 0 where the publication is not being written any more
+//	->    1, or 0 if the publication is not being written any more
 var finish = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[2], 'id') == ARGV[1] then return 1 end
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
@@ -80,11 +80,11 @@ if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('HSET', KEYS[3], 'current_
 return {'moved', found}
 `)
 
-// hold puts a consumer's heartbeat on versions that have their marker, and forgets those that have lapsed.
+// hold renews a consumer's heartbeat on versions that have their marker, and removes lapsed heartbeats.
 //
 //	KEYS  holders, complete of each version
 //	ARGV  ms until the heartbeat lapses, holder of each version
-//	->    for each version the id of its marker, "" where it has none and was not held
+//	->    for each version the id of its marker, "" if it has none and was not held
 var hold = redis.NewScript(nowMS + `
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ms(now))
 local ids = {}
@@ -96,8 +96,8 @@ end
 return ids
 `)
 
-// living are the holders whose heartbeat has not lapsed, by the clock that the heartbeats are measured with: on a cluster
-// another node may have another one.
+// living returns the holders whose heartbeat has not lapsed, by the clock of the node that stores the heartbeats: other
+// nodes of a cluster may have other clocks.
 //
 //	KEYS  holders
 //	->    their members
@@ -105,7 +105,7 @@ var living = redis.NewScript(nowMS + `
 return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ms(now), '+inf')
 `)
 
-// retire takes a version out of use where nobody uses it: its data become pending for removal.
+// retire takes a version out of use if nobody uses it: its data become pending for removal.
 //
 //	KEYS  the version's writing or complete key, current, holders, deleting, versions
 //	ARGV  version, id, field of deleting

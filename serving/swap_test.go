@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// slow holds the reading of files up, from the nth on, until it is let go.
+// slow blocks the reading of files, from the nth on, until it is released.
 type slow struct {
 	nth     int
 	reached chan struct{}
@@ -41,8 +41,8 @@ func (s *slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	return next
 }
 
-// However long a version takes to load, batches are answered by the one before; a batch that is under way when the new one
-// takes over ends on the old one, and the next begins on the new one. Back is as far as forth.
+// However long a version takes to load, batches are answered by the previous one. A batch that is under way when the
+// new version is swapped in ends on the old one, and the next begins on the new one; the same holds for going back.
 func TestSwapStallsNobody(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// uses are the versions that this process may still read from, with their heartbeats. The pointers are weak: a version is
-// in use as long as somebody has it, be it the watcher as the current one or a batch that began before a swap.
+// uses holds the versions that this process may still read from, with their heartbeats. The pointers are weak: a
+// version is in use as long as the watcher refers to it as the current one, or a batch that began before a switch does.
 type uses struct {
 	client  redis.UniversalClient
 	keys    keys
@@ -31,7 +31,7 @@ func (u *uses) add(v *Version) {
 	u.versions = append(u.versions, use{v.ID(), weak.Make(v)})
 }
 
-// names are the versions in use, each once.
+// names returns the versions in use, each once.
 func (u *uses) names() (names []string) {
 	u.versions = slices.DeleteFunc(u.versions, func(of use) bool { return of.pointer.Value() == nil })
 	for _, of := range u.versions {
@@ -42,8 +42,8 @@ func (u *uses) names() (names []string) {
 	return names
 }
 
-// beat sends the heartbeats of all versions in use, and of wanted where it is not "", and lets go of those that are not in
-// use any more. It returns the id of wanted's marker, "" where it has none.
+// beat sends the heartbeats of all versions in use, and of wanted if it is not "", and releases versions that are no
+// longer in use. It returns the id of wanted's marker, "" if it has none.
 func (u *uses) beat(ctx context.Context, wanted string) (id string, err error) {
 	names := u.names()
 	if wanted != "" && !slices.Contains(names, wanted) {
@@ -56,7 +56,7 @@ func (u *uses) beat(ctx context.Context, wanted string) (id string, err error) {
 	if len(names) == 0 {
 		return "", nil
 	}
-	u.held = names // from before the attempt: its answer may be lost
+	u.held = names // set before the attempt, because its answer may be lost
 	keysOf, args := []string{u.keys.holders()}, []any{u.holdFor.Milliseconds()}
 	for _, name := range names {
 		keysOf = append(keysOf, u.keys.complete(name))
@@ -72,7 +72,7 @@ func (u *uses) beat(ctx context.Context, wanted string) (id string, err error) {
 	return id, nil
 }
 
-// drop lets go of everything.
+// drop releases all versions.
 func (u *uses) drop(ctx context.Context) error { return u.forget(ctx, u.held) }
 
 func (u *uses) forget(ctx context.Context, versions []string) error {
@@ -84,7 +84,7 @@ func (u *uses) forget(ctx context.Context, versions []string) error {
 		members = append(members, holder(version, u.by))
 	}
 	if err := u.client.ZRem(ctx, u.keys.holders(), members...).Err(); err != nil {
-		return fmt.Errorf("letting go of %v: %w", versions, err)
+		return fmt.Errorf("releasing %v: %w", versions, err)
 	}
 	u.held = slices.DeleteFunc(slices.Clone(u.held), func(name string) bool { return slices.Contains(versions, name) })
 	return nil

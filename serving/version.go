@@ -16,20 +16,22 @@ import (
 // Auto leaves a choice of [Options] to the artifact.
 const Auto = "auto"
 
-// Options choose among what an artifact offers.
+// Options choose among the models and settings of an artifact.
 type Options struct {
 	// Model is the name of one of the artifact's models; "" is the artifact's default.
 	Model string
-	// Attachment is "frozen" or "joint"; "" or "auto" is what the model's tables and M were made for.
+	// Attachment is "frozen" or "joint"; "" or "auto" is the one for which the model's tables and M were made.
 	Attachment string
-	// Calibration is the propagation after the model, "none", "lp" or "ep"; "" or "auto" is what validation chose.
+	// Calibration is "none", or the propagation after the model, "lp" or "ep"; "" or "auto" is the choice of
+	// validation.
 	Calibration string
-	// Representation is what predictions carry for feeds that compute with it: "none" (also ""), "logits" or "embedding".
+	// Representation says which vector predictions carry for feeds that compute with it: "none" (also ""), "logits" or
+	// "embedding".
 	Representation string
-	// Coverage is the share of arrivals, measured on the validation nodes, that is to be answered: predictions below the
-	// threshold that belongs to it abstain. 0: none abstains.
+	// Coverage is the share of arrivals to be answered, as measured on the validation nodes: predictions with a
+	// probability below the threshold for this share abstain. 0: none abstains.
 	Coverage float64
-	// Growth has arrivals become nodes that later ones attach to.
+	// Growth says whether arrivals get rows of M, so that later ones can attach to them.
 	Growth GrowthOptions
 }
 
@@ -46,28 +48,28 @@ type Version struct {
 	growing
 }
 
-// ID is the artifact's version.
+// ID returns the artifact's version.
 func (v *Version) ID() string { return v.manifest.Version }
 
-// Manifest describes the artifact. It is shared and must not be changed.
+// Manifest returns the description of the artifact. It is shared and must not be changed.
 func (v *Version) Manifest() *artifact.Manifest { return &v.manifest }
 
-// Model is the name of the model that is served.
+// Model returns the name of the model that is served.
 func (v *Version) Model() string { return v.model.Name }
 
-// Attachment is "frozen" or "joint".
+// Attachment returns "frozen" or "joint".
 func (v *Version) Attachment() string { return v.attachment }
 
-// Calibration turns logits into probabilities.
+// Calibration returns the calibration that turns logits into probabilities.
 func (v *Version) Calibration() infer.Calibration { return v.predictor.Calibration }
 
-// Classes are the names of the C classes, by index.
+// Classes returns the names of the C classes, by index.
 func (v *Version) Classes() []string { return v.manifest.Data.Classes }
 
-// Features is d, the number of raw features of an arrival.
+// Features returns d, the number of raw features of an arrival.
 func (v *Version) Features() int { return v.manifest.Data.Features }
 
-// SyntheticNodes is N', the number of columns of M.
+// SyntheticNodes returns N', the number of columns of M.
 func (v *Version) SyntheticNodes() int { return v.manifest.SyntheticNodes }
 
 // Rows fills rows[i] with the row of M of the node ids[i], see [mapping.Lookup].
@@ -78,7 +80,7 @@ func (v *Version) Rows(ctx context.Context, ids []string, rows []infer.Row) erro
 	return nil
 }
 
-// RowStats count what was asked of the version's rows, and what of them is in memory.
+// RowStats returns the counts of lookups of the version's rows, and how many rows are in memory.
 func (v *Version) RowStats() mapping.CacheStats {
 	if counting, ok := v.rows.(interface{ Stats() mapping.CacheStats }); ok {
 		return counting.Stats()
@@ -91,9 +93,9 @@ func (v *Version) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
 	return v.predictor.Predict(b)
 }
 
-// New makes a version of an artifact that was read and checked by package artifact, and of the lookup of its rows. It
-// keeps memory of the bundle. The warnings are choices that the artifact was not made for. The error names the option and
-// what the artifact has.
+// New makes a version of an artifact that package artifact has read and checked, and of the lookup of its rows. It
+// keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error names
+// the option and the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
 	v := &Version{manifest: b.Manifest, rows: rows}
 	made, err := v.choose(b, o)
@@ -121,7 +123,7 @@ func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string
 	return v, warnings, nil
 }
 
-// choose settles model, attachment and calibration, and returns the model's weights and tables.
+// choose sets model, attachment and calibration, and returns the model's weights and tables.
 func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error) {
 	name := o.Model
 	if name == "" {
@@ -223,11 +225,11 @@ func (v *Version) deployFrozenPropagation(made *artifact.Model) error {
 	return nil
 }
 
-// Pin gives one version for good.
+// Pin always returns the same version.
 type Pin struct{ version *Version }
 
-// Pinned serves v and nothing else.
+// Pinned returns a Pin that always serves v.
 func Pinned(v *Version) Pin { return Pin{v} }
 
-// Current is the version.
+// Current returns the version.
 func (p Pin) Current() *Version { return p.version }

@@ -58,7 +58,7 @@ func TestNewChooses(t *testing.T) {
 	}
 }
 
-// TestNewDeploysEquations holds what is wired together to the numeric core called by hand.
+// TestNewDeploysEquations compares a version with the numeric core called by hand.
 func TestNewDeploysEquations(t *testing.T) {
 	b := bundle(t, 3, "v1")
 	model, err := infer.Build("sgc", b.Models[0].Params)

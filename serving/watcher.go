@@ -22,32 +22,32 @@ type Clock interface {
 	NewTimer(d time.Duration) (fired <-chan time.Time, stop func())
 }
 
-// WatcherOptions say what to follow, and how.
+// WatcherOptions are the options of a watcher.
 type WatcherOptions struct {
-	// Prefix is what all keys begin with; the publisher's.
+	// Prefix is the beginning of all keys, the same as the publisher's.
 	Prefix string
-	// Consumer names this process among the holders of versions, such as host-pid-random. Two processes of one name
-	// would let go of each other's versions.
+	// Consumer names this process among the holders of versions, such as host-pid-random. Two processes with one name
+	// would release each other's versions.
 	Consumer string
 	// Interval is how often CURRENT is read and the heartbeat is sent; default 1s.
 	Interval time.Duration
 	// HoldFor is how long a heartbeat protects a version; default 30s. It must be more than twice Interval.
 	HoldFor time.Duration
-	// CacheBytes is about the memory for rows of M of each version; 0 keeps none.
+	// CacheBytes is the approximate memory for rows of M of each version; 0 caches none.
 	CacheBytes int64
-	// LookupTimeout bounds one round trip for rows of M, its retries included; 0: the client's own time-outs alone do.
+	// LookupTimeout bounds one round trip for rows of M, its retries included; 0: only the client's own time-outs apply.
 	LookupTimeout time.Duration
-	// Guard stands before all lookups of rows that are not in memory; nil: one that only passes them on.
+	// Guard guards all lookups of rows that are not in memory; nil: they are only passed on.
 	Guard *mapping.Guard
-	// Serve chooses among what the artifact offers.
+	// Serve chooses among the models and settings of an artifact.
 	Serve Options
 	// Clock has no default.
 	Clock Clock
-	// Log has no default. A version that is taken over is one line; otherwise only trouble is logged, once.
+	// Log has no default. Each new version is logged in one line; otherwise only problems are logged, once.
 	Log *slog.Logger
 }
 
-// ErrNothingPublished says that CURRENT is not set: nothing has been published under the prefix.
+// ErrNothingPublished means that CURRENT is not set: nothing has been published under the prefix.
 var ErrNothingPublished = errors.New("no version is published")
 
 // Watcher follows CURRENT. [Watcher.Current] is safe for concurrent use.
@@ -60,11 +60,11 @@ type Watcher struct {
 	uses    uses
 	serving string // id of the marker of the version that is served
 	refused string // the last version that was refused, with its marker's id
-	reason  error  // why it was
-	trouble string // the trouble that was logged last, "" where all is well
+	reason  error  // why it was refused
+	trouble string // the problem that was logged last, "" if all is well
 }
 
-// NewWatcher checks the options. It does not reach out yet, and the client stays the caller's.
+// NewWatcher checks the options. It does not connect to Redis yet, and the caller still owns the client.
 func NewWatcher(client redis.UniversalClient, o WatcherOptions) (*Watcher, error) {
 	k, err := newKeys(o.Prefix)
 	if err != nil {
@@ -97,20 +97,20 @@ func NewWatcher(client redis.UniversalClient, o WatcherOptions) (*Watcher, error
 	}, nil
 }
 
-// Current is the version to serve, nil before the first one has been loaded. Ask once a batch, and keep it no longer than
-// the batch lasts: what is kept stays in Redis.
+// Current returns the version to serve, nil before the first one has been loaded. Call it once a batch, and do not hold
+// the result longer than the batch lasts, because a version in use stays in Redis.
 func (w *Watcher) Current() *Version { return w.current.Load() }
 
-// Ready tells whether there is a version to serve.
+// Ready reports whether there is a version to serve.
 func (w *Watcher) Ready() bool { return w.Current() != nil }
 
-// Load reads CURRENT once and loads what it names, for a start that must not go on without. It returns [ErrNothingPublished]
-// where CURRENT is not set, and else why the version cannot be had.
+// Load reads CURRENT once and loads the version that it names, for a start that needs one. It returns
+// [ErrNothingPublished] if CURRENT is not set, and another error if the version cannot be loaded.
 func (w *Watcher) Load(ctx context.Context) error { return w.poll(ctx) }
 
-// Run follows CURRENT until the context ends, and then lets go of what it held; it returns nil then. Run it for as long as
-// batches are served, so end it after the last one. Redis that cannot be reached, and a version that cannot be served, are
-// logged once, and the version that is there goes on.
+// Run follows CURRENT until the context ends, then releases its versions and returns nil. Run it as long as batches are
+// served, so end it after the last one. If Redis cannot be reached or a version cannot be served, this is logged once,
+// and the current version goes on serving.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.leave(ctx)
 	for {
@@ -129,17 +129,17 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// leave removes the heartbeats, so that versions need not wait for them to lapse.
+// leave removes the heartbeats, so that removals of versions need not wait until they lapse.
 func (w *Watcher) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Where Redis cannot be reached they lapse.
+	// If Redis cannot be reached they lapse.
 	_ = w.uses.drop(ctx)
 }
 
-// poll does everything that is due once an interval.
+// poll does the work of one interval.
 func (w *Watcher) poll(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func (w *Watcher) poll(ctx context.Context) error {
 func (w *Watcher) take(ctx context.Context, name, id string) error {
 	var v *Version
 	var warnings []string
-	err := refuse("%w: it is not whole, or has been removed", ErrIncomplete)
+	err := refuse("%w: it is incomplete, or has been removed", ErrIncomplete)
 	if id != "" {
 		v, warnings, err = w.loader.load(ctx, name, id, func() error {
 			_, err := w.uses.beat(ctx, name)
@@ -198,7 +198,7 @@ func (w *Watcher) take(ctx context.Context, name, id string) error {
 
 func (w *Watcher) logTaken(v, before *Version, warnings []string) {
 	for _, text := range warnings {
-		w.o.Log.Warn("serving an artifact as it was not made for", "version", v.ID(), "reason", text)
+		w.o.Log.Warn("serving an artifact in a way for which it was not made", "version", v.ID(), "reason", text)
 	}
 	previous := ""
 	if before != nil {
@@ -208,7 +208,7 @@ func (w *Watcher) logTaken(v, before *Version, warnings []string) {
 		"calibration", v.Calibration().Kind, "synthetic_nodes", v.SyntheticNodes(), "rows", v.manifest.Mapping.Rows)
 }
 
-// report logs trouble when it begins or becomes another one, and its end.
+// report logs a problem when it begins or changes, and when it ends.
 func (w *Watcher) report(err error) {
 	trouble := ""
 	switch {
@@ -218,7 +218,7 @@ func (w *Watcher) report(err error) {
 	case errors.Is(err, ErrNothingPublished):
 		trouble = "no version"
 	default:
-		trouble = "unreachable" // messages of one outage differ in ports and times
+		trouble = "unreachable" // the error texts of one outage differ in ports and times
 	}
 	if trouble == w.trouble {
 		return

@@ -109,7 +109,7 @@ func TestBadVersionIsRefused(t *testing.T) {
 	})
 }
 
-// TestRefusedVersionIsTakenWhenPublishedAnew: what is refused is a publication, not a name.
+// TestRefusedVersionIsTakenWhenPublishedAnew: a refusal belongs to a publication, not to its name.
 func TestRefusedVersionIsTakenWhenPublishedAnew(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
@@ -126,7 +126,7 @@ func TestRefusedVersionIsTakenWhenPublishedAnew(t *testing.T) {
 		if err := p.SetCurrent(t.Context(), "v1"); err != nil {
 			t.Fatal(err)
 		}
-		mustServe(t, w, "v1") // and lets go of v2
+		mustServe(t, w, "v1") // and releases v2
 		if err := p.Remove(t.Context(), "v2"); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestVanishedVersion: a version that Redis lost is an error, and is taken again when it is published again.
+// TestVanishedVersion: a version that Redis lost is an error, and is loaded again when it is published again.
 func TestVanishedVersion(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		first := bundle(t, 1, "v1")
@@ -214,7 +214,7 @@ func TestVanishedVersion(t *testing.T) {
 		}
 		log.take()
 
-		other := bundle(t, 2, "v1") // of the same name
+		other := bundle(t, 2, "v1") // with the same name
 		s.publish(t, other)
 		if err := lost.Rows(t.Context(), other.Mapping.IDs[:1], rows); !errors.Is(err, mapping.ErrVanished) {
 			t.Fatalf("error = %v, want that the version has vanished: its S is not of these rows", err)
@@ -242,7 +242,7 @@ func TestWholeM(t *testing.T) {
 	})
 }
 
-// TestSwapUnderReaders moves CURRENT while batches are answered: each one is answered by one version throughout.
+// TestSwapUnderReaders moves CURRENT while batches are answered: each batch is answered by a single version.
 func TestSwapUnderReaders(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
@@ -314,7 +314,7 @@ func TestOldVersionIsHeldWhileItIsUsed(t *testing.T) {
 		runtime.KeepAlive(inBatch)
 
 		runtime.GC()          // the batch is over
-		mustServe(t, w, "v2") // lets go of v1
+		mustServe(t, w, "v2") // releases v1
 		if removed, err := p.Prune(t.Context(), 0); err != nil || !slices.Equal(removed, []string{"v1"}) {
 			t.Errorf("removed %q (%v), want v1, which nobody uses", removed, err)
 		}

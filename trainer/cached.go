@@ -8,8 +8,8 @@ import (
 	"rivulet/trainer/condense"
 )
 
-// uncondensed is the method cached: T's own tables, beside which M has to be worth its place (docs/algorithm.md, section 7). It is
-// also how a model is frozen on T.
+// uncondensed is the method cached: T's own tables, with which M is compared (docs/algorithm.md, section 7). It is
+// also the way in which a model is frozen on T.
 type uncondensed struct {
 	*task
 	made
@@ -19,7 +19,7 @@ func (t *task) condenseNothing(ctx context.Context, _ []*fitted, _ Progress) (co
 	return t.itself(), ctx.Err()
 }
 
-// itself is T, condensed to nothing else.
+// itself returns T as its own condensed graph.
 func (t *task) itself() *uncondensed {
 	return &uncondensed{t, made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}}}
 }
@@ -32,7 +32,7 @@ func (u *uncondensed) propagation(kind string, m infer.Model, alpha float32) (*i
 	return u.propagationOnT(kind, m, alpha), nil
 }
 
-// propagationOnT are T's own frozen tables of label or error propagation.
+// propagationOnT returns T's own frozen tables of label or error propagation.
 func (t *task) propagationOnT(kind string, m infer.Model, alpha float32) *infer.Tables {
 	return infer.PropagationTables(t.original.Adj, t.seeds(kind, m), alpha)
 }

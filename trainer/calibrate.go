@@ -10,7 +10,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Hyperparameters of propagation that validation chooses from (docs/algorithm.md, section 6).
+// Candidates for the hyperparameters of propagation, among which validation chooses (docs/algorithm.md, section 6).
 var (
 	alphas = []float32{.1, .3, .5, .7, .9}
 	gammas = []float32{0, .1, .25, .5, 1, 2}
@@ -22,19 +22,20 @@ var propagationKinds = []string{infer.PropagateLabels, infer.PropagateErrors}
 // within the noise of their number.
 const propagationGain = 0.5
 
-// propagation is one kind with what validation chose.
+// propagation is one kind of propagation with the hyperparameters that validation chose.
 type propagation struct {
 	info       artifact.PropagationInfo
 	spreading  *spreading
 	validation float64
 }
 
-// calibration turns the choice into what a predictor does.
+// calibration returns the choice as a predictor's calibration.
 func (p *propagation) calibration(kind string) infer.Calibration {
 	return infer.Calibration{Temperature: p.info.Temperature, Kind: kind, Alpha: p.info.Alpha, Gamma: p.info.Gamma}
 }
 
-// calibration is what validation chose for a deployed model: a temperature, propagations, and which of them is on.
+// calibration holds the choices of validation for a deployed model: a temperature, the parameters of propagations, and the
+// one that is on.
 type calibration struct {
 	kind        string
 	temperature float32 // τ without propagation; each kind has its own
@@ -43,7 +44,7 @@ type calibration struct {
 	validation  float64 // accuracy without propagation
 }
 
-// calibrate chooses on the support nodes, attached to where the model is.
+// calibrate makes the choices on the support nodes, attached to the graph of the model.
 func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calibration, error) {
 	support := p.on(t.support)
 	answer := eval.Run(plain(p.build()), support)
@@ -64,7 +65,7 @@ func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calib
 	return out, ctx.Err()
 }
 
-// choosePropagation takes the α and γ of the highest accuracy on the support nodes, of equals the smallest γ.
+// choosePropagation returns the α and γ of the highest accuracy on the support nodes; at equal accuracy the smallest γ.
 func (t *task) choosePropagation(ctx context.Context, kind string, p *placed, answer *eval.Answer, support *eval.Set) (*propagation, error) {
 	var best *propagation
 	var of []*graph.Dense // F of the best α
@@ -96,7 +97,7 @@ func (t *task) choosePropagation(ctx context.Context, kind string, p *placed, an
 	return best, nil
 }
 
-// mixedAccuracy is the accuracy in percent of s = softmax(logits/τ) + γF.
+// mixedAccuracy returns the accuracy in percent of s = softmax(logits/τ) + γF.
 func mixedAccuracy(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) float64 {
 	right, n := 0, 0
 	for b, s := range published(c, logits, f) {
@@ -110,11 +111,13 @@ func mixedAccuracy(c infer.Calibration, logits, f []*graph.Dense, labels [][]int
 	return 100 * float64(right) / float64(max(1, n))
 }
 
-// calibrating says which support nodes τ is fitted on: every other one. The rest says how good it is (docs/algorithm.md, section 6).
+// calibrating reports whether τ is fitted on support node i, which is every other one. On the rest its quality is measured
+// (docs/algorithm.md, section 6).
 func calibrating(i int) bool { return i%2 == 0 }
 
-// bestTemperature is the τ of the smallest negative log-likelihood of the published probabilities on half of the support
-// nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural Networks", 2017). f may be nil.
+// bestTemperature returns the τ of the smallest negative log-likelihood of the published probabilities on half of the support
+// nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural Networks", 2017). f
+// may be nil.
 func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) float32 {
 	loss := func(logTau float64) float64 {
 		return logLoss(infer.Calibration{Temperature: float32(math.Exp(logTau)), Gamma: gamma}, logits, f, labels)
@@ -137,7 +140,7 @@ func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) 
 	return float32(math.Exp((lo + hi) / 2))
 }
 
-// logLoss is the sum of −log of the probability that is published for the true class, which counts as at least 1e-12, over
+// logLoss returns the sum of −log of the probability that is published for the true class, which counts as at least 1e-12, over
 // the half of the nodes that calibrates.
 func logLoss(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) float64 {
 	total, at := 0.0, 0
@@ -152,7 +155,7 @@ func logLoss(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) fl
 	return total
 }
 
-// published are the probabilities of all batches; f may be nil.
+// published returns the probabilities of all batches; f may be nil.
 func published(c infer.Calibration, logits, f []*graph.Dense) []*graph.Dense {
 	out := make([]*graph.Dense, len(logits))
 	for b := range logits {

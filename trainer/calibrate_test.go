@@ -10,7 +10,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// drawn are labels drawn from softmax(logits/tau), in batches.
+// drawn returns labels drawn from softmax(logits/tau), in batches.
 func drawn(tau float64, batches, n, classes int) (logits []*graph.Dense, labels [][]int32) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	for range batches {
@@ -42,7 +42,7 @@ func TestSection6TemperatureIsFound(t *testing.T) {
 	}
 }
 
-// τ belongs to the final value: with F mixed in it is where the published probabilities are likeliest.
+// τ belongs to the final value: with F mixed in it maximises the likelihood of the published probabilities.
 func TestSection6TemperatureOfTheMixture(t *testing.T) {
 	logits, labels := drawn(1, 2, 1000, 4)
 	var f []*graph.Dense

@@ -14,10 +14,10 @@ import (
 	"rivulet/trainer/tables"
 )
 
-// projectedColumns is the width of the random projection in which features are clustered where they are wider.
+// projectedColumns is the width of the random projection in which wider features are clustered.
 const projectedColumns = 256
 
-// points are what k-means sees of T's nodes: Â²·pre(X) or a random projection of it, N×p. A Gaussian projection keeps
+// points returns the vectors of T's nodes for k-means: Â²·pre(X) or a random projection of it, N×p. A Gaussian projection keeps
 // distances to a few percent (Johnson and Lindenstrauss); clusters of all columns serve no better (amazon_photo).
 func (t *task) points() *graph.Dense {
 	d := t.original.X.Cols()
@@ -32,12 +32,12 @@ func (t *task) points() *graph.Dense {
 	return graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(basis)))
 }
 
-// cluster divides T's labelled nodes.
+// cluster divides T's labelled nodes into clusters into clusters.
 func (t *task) cluster(points *graph.Dense) *condense.Clusters {
 	return condense.Cluster(points, t.original.Labels, t.share, t.rng(purposeClusters))
 }
 
-// join adds T's unlabelled nodes by a model's prediction.
+// join adds T's unlabelled nodes to the clusters of the classes that a model predicts.
 func (t *task) join(c *condense.Clusters, points *graph.Dense, m infer.Model) *condense.Clusters {
 	if len(t.labelled) == len(t.original.Labels) {
 		return c
@@ -45,7 +45,7 @@ func (t *task) join(c *condense.Clusters, points *graph.Dense, m infer.Model) *c
 	return c.Join(points, classesAmong(t.logitsOnT(m), t.share))
 }
 
-// classesAmong are the most probable classes of each row among those that have synthetic nodes.
+// classesAmong returns the most probable class of each row among those that have synthetic nodes.
 func classesAmong(logits *graph.Dense, share []int) []int32 {
 	out := make([]int32, logits.Rows)
 	for i := range out {
@@ -60,7 +60,7 @@ func classesAmong(logits *graph.Dense, share []int) []int32 {
 	return out
 }
 
-// clustering is the state of the methods that make S of clusters, solved and cluster.
+// clustering is the state of the methods whose S consists of clusters, solved and cluster.
 type clustering struct {
 	*task
 	points   *graph.Dense
@@ -74,20 +74,20 @@ func (t *task) newClustering(mapping func(c *clustered) *graph.CSR) *clustering 
 	return &clustering{task: t, points: points, labelled: t.cluster(points), mapping: mapping}
 }
 
-// clusters is the method that makes S of clusters and M by mapping.
+// clusters returns the method that makes S of clusters and M by a mapping.
 func clusters(mapping func(c *clustered) *graph.CSR) func(*task, context.Context, []*fitted, Progress) (condensed, error) {
 	return func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
 		return t.newClustering(mapping).make(ctx, models(whole), progress)
 	}
 }
 
-// solveRows is one M for all models, solved for their messages (docs/algorithm.md, section 5).
+// solveRows returns one M for all models, solved for their messages (docs/algorithm.md, section 5).
 func solveRows(c *clustered) *graph.CSR { return c.dictionary().Solve(c.options.Entries) }
 
-// membershipRows is M = one-hot cluster membership (docs/algorithm.md, section 7).
+// membershipRows returns M = one-hot cluster membership (docs/algorithm.md, section 7).
 func membershipRows(c *clustered) *graph.CSR { return condense.MembershipMapping(c.joined) }
 
-// clustered are S and M of clusters, for some models.
+// clustered holds S and M of clusters, for some models.
 type clustered struct {
 	*clustering
 	made
@@ -99,7 +99,7 @@ type clustered struct {
 	fitter *tables.Fitter
 }
 
-// make builds S, M and the tables of models; unlabelled nodes join clusters by the first.
+// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions model's predictions.
 func (c *clustering) make(ctx context.Context, models []infer.Model, progress Progress) (condensed, error) {
 	const what, parts = "condensing the graph", 3
 	progress.Step(what, 0, parts)
@@ -126,7 +126,7 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, progress Pr
 	return out, ctx.Err()
 }
 
-// dictionary is what rows of M for the models are solved against.
+// dictionary returns the dictionary with which rows of M are solved for the models.
 func (c *clustered) dictionary() *condense.Dictionary {
 	if c.solver == nil {
 		support := condense.Support{Batch: c.data.Attach(c.original, c.data.Validation, true), Pre: c.pre}
@@ -167,7 +167,7 @@ func (c *clustered) renew(ctx context.Context, small *fitted, progress Progress)
 	return c.make(ctx, []infer.Model{small.model}, progress)
 }
 
-// fit fits W_S; no model fitted on T has a part in it.
+// fit fits W_S; it uses no model that was fitted on T.
 func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
 	if c.relay == nil {
 		relay, err := c.fitSynthetic(ctx, modelSGC, c.labelled, progress)
@@ -185,8 +185,9 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 	return c.fitLayered(ctx, name, c.labelled, c.join(c.labelled, c.points, c.relay.model), progress)
 }
 
-// fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the labelled nodes of each
-// cluster. The means are those of the labelled nodes: with the unlabelled ones, whose class is a guess, W_S loses a point (cora).
+// fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the labelled nodes
+// of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class is a guess, W_S loses a
+// point (cora).
 func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, progress Progress) (*fitted, error) {
 	s := t.shape(name)
 	means := fit.Propagated(t.hat, s.Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
@@ -195,14 +196,14 @@ func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense
 }
 
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later layers the
-// clusters that their neighbours are in (docs/algorithm.md, section 5, step 5).
+// clusters of their neighbours (docs/algorithm.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
 	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), condense.MembershipMapping(joined),
 		labelled.Labels, sizes(labelled), t.classes())
 	return t.chooseGNN(ctx, p, onS(), progress, "fitting "+name+" on the synthetic graph")
 }
 
-// sizes are the numbers of nodes of each cluster, as weights.
+// sizes returns the numbers of nodes of each cluster, as weights.
 func sizes(c *condense.Clusters) []float32 {
 	weights := make([]float32, len(c.Size))
 	for k, n := range c.Size {

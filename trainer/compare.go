@@ -11,8 +11,9 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Compare measures the default model of an artifact on given batches of test nodes (dataset indices), as a stream formed
-// them: whole is O→O, the model joined to T batch by batch; served is what predict answers on S. Both in percent.
+// Compare measures the default model of an artifact on batches of test nodes (dataset indices), such as a stream formed
+// them: whole is the accuracy of O→O, the model joined to T batch by batch; served is the accuracy of predict on S. Both in
+// percent.
 func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool, predict eval.Predictor) (whole, served float64, err error) {
 	original := d.Original()
 	set := attach(d, original, batches, graphBatch)
@@ -24,10 +25,10 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 	return eval.Run(plain(model), set).Accuracy(set), eval.Run(predict, onS).Accuracy(onS), nil
 }
 
-// WholeGrowing answers nodes that arrive in an order (dataset indices, none of them in T), as the default model of an artifact
-// does on the graph itself as it grows: T with all arrivals before theirs in it, without their classes, joint, node by node. step
-// arrivals at a time share a graph, so that up to step-1 of those just before a node are missing in it. The arrivals before from are
-// not answered; the classes of the others are returned in order.
+// WholeGrowing predicts nodes that arrive in an order (dataset indices, none of them in T), as the default model of an artifact
+// does on the growing graph: T with all earlier arrivals in it, without their classes, joint, node by node. step
+// arrivals at a time share a graph, so that up to step-1 of those just before a node are missing in it. The arrivals before
+// from are not predicted; the predicted classes of the others are returned in order.
 func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int, progress Progress) ([]int32, error) {
 	var out []int32
 	for at := from; at < len(order); at += step {
@@ -47,7 +48,7 @@ func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, o
 	return out, nil
 }
 
-// joining is a data set with more nodes in T, without classes.
+// joining returns the data set with more nodes in T, without classes.
 func joining(d *dataset.Dataset, nodes []int32) (*dataset.Dataset, *dataset.Original) {
 	joined := *d
 	joined.Unlabelled = slices.Concat(joined.Unlabelled, nodes)

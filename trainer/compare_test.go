@@ -9,7 +9,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Arrivals that are answered on the growing graph find those before their step in T and no others.
+// Arrivals that are predicted on the growing graph find the arrivals before their step in T and no others.
 func TestWholeGrowing(t *testing.T) {
 	d := small(t, dataset.BagOfWords)
 	b := mustTrain(t, d, options(18)).Bundle

@@ -35,13 +35,13 @@ func (t *task) confidence(c infer.Calibration, logits, f []*graph.Dense, labels 
 	return out
 }
 
-// ranking is an answer with the probability of its class.
+// ranking is a prediction with the probability of its class.
 type ranking struct {
 	probability float32
 	right       bool
 }
 
-// ranked are all answers, the most probable first.
+// ranked returns all predictions, the most probable first.
 func ranked(probabilities []*graph.Dense, labels [][]int32) []ranking {
 	var out []ranking
 	for b, p := range probabilities {
@@ -62,7 +62,7 @@ func ranked(probabilities []*graph.Dense, labels [][]int32) []ranking {
 	return out
 }
 
-// pointOf is the probability that a share of the answers, at least one, reaches, and their accuracy in percent.
+// pointOf returns the probability that a share of the predictions, at least one, reaches, and their accuracy in percent.
 func pointOf(answers []ranking, share float64) artifact.CoveragePoint {
 	n := min(len(answers), max(1, int(math.Ceil(share*float64(len(answers))))))
 	right := 0
@@ -74,7 +74,7 @@ func pointOf(answers []ranking, share float64) artifact.CoveragePoint {
 	return artifact.CoveragePoint{Coverage: share, Threshold: min(1, max(0, answers[n-1].probability)), Accuracy: 100 * float64(right) / float64(n)}
 }
 
-// tested adds the calibration error on the test nodes, in node batches, to what the artifact says of a model.
+// tested adds the calibration error on the test nodes, in node batches, to a model's confidence in the artifact.
 func tested(c *artifact.Confidence, results []eval.Result, model, attachment, kind string) {
 	for _, r := range results {
 		if r.Model == model && r.Setting == eval.OtoS && r.Attachment == attachment && r.Batch == NodeBatch && r.Calibration == kind {

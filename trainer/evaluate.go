@@ -22,16 +22,16 @@ type deployment struct {
 	spreading   *spreading // nil: without propagation
 }
 
-// wanted says what is measured beside a method's own deployments.
+// wanted lists the measurements besides a method's own deployments.
 type wanted struct {
-	// kinds of propagation, lp and ep, in every setting; nil: in O→S alone, whose parameters the artifact has.
+	// kinds of propagation, lp and ep, in every setting; nil: only in O→S, whose parameters the artifact holds.
 	kinds []string
-	// attachments besides the one that the method names and, on T, joint.
+	// attachments besides the method's own and, on T, joint.
 	attachments []string
 }
 
-// deployments are what sections 5 to 7 ask for, for each model: O→O, O→S, S→O and S→S as far as the method has them, S→S
-// through W_O's M too where W_S has an M of its own.
+// deployments returns the deployments of docs/algorithm.md, sections 5 to 7, for each model: O→O, O→S, S→O and S→S as
+// far as the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
 func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Progress) ([]deployment, error) {
 	var out []deployment
 	add := func(setting string, f *fitted, shared bool, p *placed) error {
@@ -62,7 +62,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 	return out, nil
 }
 
-// deployOnS adds the deployments of one model that S has a part in.
+// deployOnS adds the deployments of one model that involve S.
 func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted, progress Progress,
 	add func(setting string, f *fitted, shared bool, p *placed) error) error {
 	c := r.served.parts()
@@ -114,7 +114,7 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted
 	return onS(eval.StoS, small, true, r.served, named)
 }
 
-// rows are a deployment without propagation and with each kind that was calibrated.
+// rows returns a deployment without propagation and with each kind that was calibrated.
 func rows(d deployment, c *calibration) []deployment {
 	if c == nil {
 		return nil
@@ -130,8 +130,8 @@ func rows(d deployment, c *calibration) []deployment {
 	return out
 }
 
-// evaluate measures every deployment on the test nodes, in graph and in node batches; nothing where there are none. The
-// deployments of a model begin with O→O, which the others are compared with.
+// evaluate measures every deployment on the test nodes, in graph and in node batches; nothing if there are none. The
+// deployments of a model begin with O→O, with which the others are compared.
 func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds float64, progress Progress) ([]eval.Result, error) {
 	const what = "evaluating on the test nodes"
 	var results []eval.Result
@@ -155,13 +155,13 @@ func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds f
 	return results, nil
 }
 
-// regrouped are the test nodes in other batches.
+// regrouped holds the test nodes in other batches.
 type regrouped struct {
 	set   *eval.Set
 	order []int // of each node, its place among the test nodes
 }
 
-// regroup shuffles the test nodes into batches of a tenth of the size. Two batches' worth of them say enough.
+// regroup shuffles the test nodes into batches of a tenth of the size. Nodes for two batches are enough.
 func (t *task) regroup(mode string) *regrouped {
 	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))
 	g := &regrouped{order: order[:min(len(order), 2*t.options.Batch)]}
@@ -169,10 +169,10 @@ func (t *task) regroup(mode string) *regrouped {
 	return g
 }
 
-// regroupSeed is one for all runs: the other batches are the same for every method, seed and size.
+// regroupSeed is the same for all runs: the other batches are the same for every method, seed and size.
 const regroupSeed = 1
 
-// changed is the share of the regrouped nodes whose class is another than in an answer to all test nodes, in percent.
+// changed returns the share of the regrouped nodes whose class differs from that in the usual batches, in percent.
 func (g *regrouped) changed(d deployment, classes []int32) float64 {
 	predictor := d.predictor(d.calibration, d.spreading)
 	if d.near != nil && d.spreading == nil { // the same bits, sooner
@@ -231,7 +231,7 @@ func (d *deployment) costs(r *eval.Result, predictor *infer.Predictor, set *eval
 	}
 }
 
-// uncalibrated are the probabilities of an answer at temperature 1.
+// uncalibrated returns the probabilities of an answer at temperature 1.
 func uncalibrated(p *infer.Predictor, answer *eval.Answer, set *eval.Set) []*graph.Dense {
 	before := *p
 	before.Calibration.Temperature = 1

@@ -11,8 +11,8 @@ import (
 	"rivulet/trainer/fit"
 )
 
-// joined is an S that is a graph, with an M by which arrivals are joined to it (the paper's Eq. 11): of coresets, learned and, without
-// M, gcond.
+// joined is an S that is a graph, with an M by which arrivals are joined to it (the paper's Eq. 11): the result of coresets,
+// learned and, without M, gcond.
 type joined struct {
 	*task
 	made
@@ -32,7 +32,7 @@ func (j *joined) fit(ctx context.Context, name string, progress Progress) (*fitt
 	return j.fitOnGraph(ctx, name, j.Synthetic, progress)
 }
 
-// fitOnGraph fits W_S on S as on any graph: section 3 with A', X' and Y' in the place of A, X and Y.
+// fitOnGraph fits W_S on S as on any graph: docs/algorithm.md, section 3 with A', X' and Y' in place of A, X and Y.
 func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic, progress Progress) (*fitted, error) {
 	what := "fitting " + name + " on the synthetic graph"
 	if shape := t.shape(name); shape.Mix() != nil {

@@ -15,7 +15,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// GrowOptions say what of growth to measure.
+// GrowOptions say which cases of growth to measure.
 type GrowOptions struct {
 	Run    Options   // method, models and size
 	Shares []float64 // of the test nodes that arrive first, each between 0 and 1
@@ -23,12 +23,12 @@ type GrowOptions struct {
 	Batch  int       // arrivals of a micro-batch, at least 1
 }
 
-// GrowDefaults are waves of a quarter, a half and three quarters, in batches as the consumer forms them.
+// GrowDefaults returns waves of a quarter, a half and three quarters, in batches as the consumer forms them.
 func GrowDefaults() GrowOptions {
 	return GrowOptions{Run: Defaults(), Shares: []float64{0.25, 0.5, 0.75}, Orders: 5, Batch: 256}
 }
 
-// Validate names the option that is out of range.
+// Validate returns an error that names an option out of range.
 func (o *GrowOptions) Validate() error {
 	for k, s := range o.Shares {
 		if !(s > 0 && s < 1) {
@@ -46,7 +46,7 @@ func (o *GrowOptions) Validate() error {
 	return o.Run.Validate()
 }
 
-// GrowResult is what the nodes of the second wave are worth, with the first one there in different forms. All are of node
+// GrowResult holds the accuracies on the second wave, with the first one present in different forms. All are of node
 // batches.
 type GrowResult struct {
 	Model  string  `json:"model"`
@@ -64,7 +64,7 @@ type GrowResult struct {
 	Left            eval.Spread `json:"left"`             // share of the first wave's squared messages that its rows leave out
 }
 
-// Grow measures what attachable arrivals are worth: it makes S, M and the dictionary of a run, and then, for random orders of
+// Grow measures the gain from growth: it makes S, M and the dictionary of a run, and then, for random orders of
 // the test nodes, lets the first share of them arrive and get rows of M in micro-batches, as a consumer gives them, and predicts
 // the rest.
 func Grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progress) ([]GrowResult, error) {
@@ -126,7 +126,7 @@ func permuted(rng *rand.Rand, nodes []int32) []int32 {
 	return out
 }
 
-// growing is a served S that arrivals are attached to.
+// growing is a served S to which arrivals are attached.
 type growing struct {
 	*task
 	*recipe
@@ -135,7 +135,7 @@ type growing struct {
 	grower   *infer.Grower
 }
 
-// wave is one order's figures of a share, by model where they differ.
+// wave holds one order's figures for a share, by model if they differ.
 type wave struct {
 	first, second                  int
 	ignored, attached, whole       map[string]float64
@@ -159,8 +159,8 @@ func (g *growing) measure(first, second []int32) wave {
 	return w
 }
 
-// arrive gives the nodes of a first wave rows of M, micro-batch by micro-batch: a node finds the rows of T and of the batches
-// before its own. left is the mean share of the squared messages that the rows leave out.
+// arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and of the batches
+// before its own. left is the mean share of the squared norm of the messages that the rows do not reproduce.
 func (g *growing) arrive(nodes []int32) (rows map[int32]infer.Row, left float64) {
 	rows = make(map[int32]infer.Row, len(nodes))
 	for _, batch := range dataset.Batches(nodes, g.batch) {
@@ -173,7 +173,7 @@ func (g *growing) arrive(nodes []int32) (rows map[int32]infer.Row, left float64)
 	return rows, left
 }
 
-// attach joins nodes of the data set, each on its own, to S through the rows of T and of arrivals.
+// attach attaches nodes of the data set, each on its own, to S through the rows of T and of arrivals.
 func (g *growing) attach(nodes []int32, arrived map[int32]infer.Row) *infer.Batch {
 	neighbours := make([][]infer.Row, len(nodes))
 	for k, i := range nodes {
@@ -201,7 +201,7 @@ func (g *growing) attached(nodes []int32, arrived map[int32]infer.Row) *eval.Set
 	return s
 }
 
-// unknown is the share of the edges of some nodes whose other end has no row of M in a set of them, in percent.
+// unknown returns the share of the edges of some nodes whose other end has no row of M in a set of them, in percent.
 func (g *growing) unknown(nodes []int32, s *eval.Set) float64 {
 	edges, known := 0, 0
 	for _, i := range nodes {
@@ -215,7 +215,7 @@ func (g *growing) unknown(nodes []int32, s *eval.Set) float64 {
 	return 100 * float64(edges-known) / float64(max(1, edges))
 }
 
-// results are the means over orders, share by share and model by model.
+// results returns the means over orders, share by share and model by model.
 func (g *growing) results(o GrowOptions, waves map[float64][]wave) []GrowResult {
 	var out []GrowResult
 	for _, share := range o.Shares {

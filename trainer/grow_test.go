@@ -14,7 +14,7 @@ import (
 	"rivulet/infer/nnls"
 )
 
-// What an artifact keeps to solve rows against is what M was solved against: T's own messages give M, bit for bit.
+// An artifact stores the dictionary with which M was solved: T's own messages give M, bit for bit.
 func TestSection5GrowthSolvesM(t *testing.T) {
 	d := small(t, dataset.BagOfWords)
 	o := options(18)
@@ -79,7 +79,7 @@ func TestGrowRefuses(t *testing.T) {
 	}
 }
 
-// The first wave's rows make its edges known, and cost no accuracy to speak of against Whole with the first wave in the graph.
+// The first wave's rows make its edges known, and cost almost no accuracy compared with Whole with the first wave in the graph.
 // By a table: trainer grow.
 func TestGrowOnRealGraphs(t *testing.T) {
 	for _, c := range []struct {

@@ -10,11 +10,11 @@ import (
 	"rivulet/trainer/tables"
 )
 
-// AddModel adds a model to an artifact whose T is not at hand: frozen, with tables by the artifact's cluster means, which must
-// have been read ([artifact.ReadMeans]). Its temperature is 1, as there is nothing to calibrate on, and the metrics stay as
-// they are. b becomes an artifact of its own, created now, to be written to a directory of its own.
+// AddModel adds a model to an artifact without its T: frozen, with tables by the artifact's cluster means, which must
+// have been read ([artifact.ReadMeans]). Its temperature is 1, because there are no nodes to calibrate on, and the metrics stay
+// unchanged. b becomes a new artifact, created now, to be written to its own directory.
 //
-// preprocess is what was done to the features that the model was fitted on, which must be what the artifact does to them; the
+// preprocess is the preprocessing of the features on which the model was fitted, which must be the artifact's; the
 // artifact's global scale goes into the first weights.
 func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Time) error {
 	if kind := b.Preprocess.Kind; kind != preprocess {
@@ -39,7 +39,7 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 	return nil
 }
 
-// unscaled is a model of features times scale that answers as m does of the features alone: x W = (scale·x)(W/scale).
+// unscaled returns a model of features times scale with the answers of m for the features: x W = (scale·x)(W/scale).
 func unscaled(m infer.Model, scale float32) (infer.Model, error) {
 	params, first := m.Params(), 0
 	for _, t := range m.Architecture.Tensors { // those of the first layer come first

@@ -18,7 +18,7 @@ import (
 	"rivulet/trainer/tables"
 )
 
-// withMeans is an artifact of an sgc, 5 features and 3 classes, that keeps cluster means, and whose features are scaled.
+// withMeans returns an artifact of an sgc, 5 features and 3 classes, that keeps cluster means, and whose features are scaled.
 func withMeans(t *testing.T) *artifact.Bundle {
 	t.Helper()
 	for seed := range uint64(100) {
@@ -32,7 +32,7 @@ func withMeans(t *testing.T) *artifact.Bundle {
 	return nil
 }
 
-// others are the models of artifacttest by name.
+// others returns the models of artifacttest by name.
 func others(t *testing.T) map[string]infer.Model {
 	t.Helper()
 	out := map[string]infer.Model{}
@@ -46,7 +46,7 @@ func others(t *testing.T) map[string]infer.Model {
 	return out
 }
 
-// A model for features as they are answers the same for features times a scale, once its first weights are divided by it.
+// A model for unscaled features answers the same for features times a scale, once its first weights are divided by it.
 func TestUnscaledModelsAnswerTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	adj := convert.Pattern(convert.Graph(rng, 8, 0.4))

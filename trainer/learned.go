@@ -13,15 +13,15 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// Learned is what a learned run tells of itself, for reports.
+// Learned holds the course of a learned run, for reports.
 type Learned struct {
 	Options mcond.Options // as they were used
 	Points  []mcond.Point // what a search tried; empty without one
 	Result  *mcond.Result
-	Labels  []int32 // of T's nodes, −1 where unknown: the rows of M
+	Labels  []int32 // of T's nodes, −1 if unknown: the rows of M
 }
 
-// condenseLearned is docs/algorithm.md, section 4: nothing that was fitted on T enters S and M but through the choice among
+// condenseLearned does docs/algorithm.md, section 4: models fitted on T influence S and M only through the choice among
 // snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
 func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
 	relay, err := t.sgcOf(ctx, whole, progress)
@@ -33,7 +33,7 @@ func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Pr
 	return t.learn(ctx, mcond.Learn, in, "learning S and M", progress)
 }
 
-// condenseGCond learns S alone; models fitted on it are deployed on T.
+// condenseGCond learns S only; models fitted on it are deployed on T.
 func (t *task) condenseGCond(ctx context.Context, _ []*fitted, progress Progress) (condensed, error) {
 	in := t.learnInput(func(s *mcond.Snapshot) (float64, error) {
 		small, err := t.onGraph(t.condensedOf(s)).fit(ctx, modelSGC, Silent{})
@@ -45,7 +45,7 @@ func (t *task) condenseGCond(ctx context.Context, _ []*fitted, progress Progress
 	return t.learn(ctx, mcond.GCond, in, "learning S", progress)
 }
 
-// learner is one of package mcond.
+// learner is a way of package mcond to learn S.
 type learner func(context.Context, mcond.Input, mcond.Options, func(mcond.Event)) (*mcond.Result, error)
 
 func (t *task) learn(ctx context.Context, by learner, in mcond.Input, what string, progress Progress) (condensed, error) {
@@ -67,7 +67,7 @@ func (t *task) learnInput(validate func(s *mcond.Snapshot) (float64, error)) mco
 		Validate: validate}
 }
 
-// learnOptions are those of the run; a search has its choice among them.
+// learnOptions returns the options of the run, with the choice of a search.
 func (t *task) learnOptions(ctx context.Context, in mcond.Input, progress Progress) (mcond.Options, []mcond.Point, error) {
 	o := mcond.Defaults(len(t.labelled))
 	if t.options.Learn != nil {
@@ -88,7 +88,7 @@ func (t *task) learnOptions(ctx context.Context, in mcond.Input, progress Progre
 	return found.Best, found.Points, nil
 }
 
-// LearnDefaults are the options of a learned run on a data set in which nothing is said.
+// LearnDefaults returns the default options of a learned run on a data set.
 func LearnDefaults(d *dataset.Dataset) mcond.Options {
 	labelled := 0
 	for _, y := range d.Original().Labels {
@@ -99,7 +99,7 @@ func LearnDefaults(d *dataset.Dataset) mcond.Options {
 	return mcond.Defaults(labelled)
 }
 
-// sgcOf is W_O of SGC: one of the models, or fitted here.
+// sgcOf returns W_O of SGC: one of the models, or fitted here.
 func (t *task) sgcOf(ctx context.Context, whole []*fitted, progress Progress) (*fitted, error) {
 	for _, f := range whole {
 		if f.model.Name() == modelSGC {
@@ -109,7 +109,7 @@ func (t *task) sgcOf(ctx context.Context, whole []*fitted, progress Progress) (*
 	return t.fitOriginal(ctx, modelSGC, progress)
 }
 
-// judge is the sum of the accuracies of O→S, S→S and S→O on the support nodes, all joint, in percent.
+// judge returns the sum of the accuracies of O→S, S→S and S→O on the support nodes, all joint, in percent.
 func (t *task) judge(ctx context.Context, s *mcond.Snapshot, relay *fitted) (float64, error) {
 	c := t.onGraph(t.condensedOf(s))
 	small, err := c.fit(ctx, modelSGC, Silent{})
@@ -129,7 +129,7 @@ func (t *task) condensedOf(s *mcond.Snapshot) *condense.Condensed {
 	return &condense.Condensed{Synthetic: artifact.Synthetic{Adj: s.Adj, X: s.X, Labels: s.Labels}, M: s.M, Attachment: artifact.AttachJoint}
 }
 
-// lossProgress tells the losses and the best accuracy of a round beside the number of rounds.
+// lossProgress reports the losses and the best accuracy of a round with the number of rounds.
 func lossProgress(progress Progress, what string) func(mcond.Event) {
 	return func(e mcond.Event) {
 		if notes, ok := progress.(Noting); ok {
@@ -139,7 +139,7 @@ func lossProgress(progress Progress, what string) func(mcond.Event) {
 	}
 }
 
-// roundNote is a line on a round: losses that are part of the run, the best accuracy, the time that is left.
+// roundNote returns a line on a round: the losses of the run, the best accuracy, the remaining time.
 func roundNote(e mcond.Event) string {
 	text := fmt.Sprintf("round %d of %d", e.Round, e.Rounds)
 	for _, l := range []struct {
@@ -156,8 +156,8 @@ func roundNote(e mcond.Event) string {
 	return text + fmt.Sprintf("  %.0f s left", e.Left.Seconds())
 }
 
-// ClassMap is the mean weight by which nodes of one class are mapped to synthetic nodes of another, C×C: what a heat map of
-// M shows. Rows of classes without nodes are zero.
+// ClassMap returns the mean weight by which nodes of one class are mapped to synthetic nodes of another, C×C, for a heat map of
+// M. Rows of classes without nodes are zero.
 func ClassMap(m *graph.Dense, labels, synthetic []int32, classes int) [][]float64 {
 	out, count := make([][]float64, classes), make([]float64, classes)
 	for c := range out {

@@ -29,13 +29,13 @@ type method struct {
 	// condense makes S and M; whole are W_O of the models of the run.
 	condense func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error)
 	models   []string // what it can deploy; nil: every model
-	// comparison says that there is no S and M to serve: the method is measured and makes no artifact.
+	// comparison says that the method has no S and M to serve: it is only measured.
 	comparison bool
 	// frozen says that M is made for frozen attachment, from the models' messages or tables.
 	frozen bool
 }
 
-// methods are all, by name. What a method calls must not read the list: a task knows its own method.
+// methods lists all methods by name. Code of a method must not read the list: a task knows its own method.
 var methods = []method{
 	{name: MethodCached, condense: (*task).condenseNothing, comparison: true, frozen: true},
 	{name: MethodCluster, condense: clusters(membershipRows), frozen: true},
@@ -49,7 +49,7 @@ var methods = []method{
 	{name: MethodVNG, condense: (*task).condenseVNG, models: []string{modelSGC}, frozen: true},
 }
 
-// Methods are the names that [Options.Method] may have, in order.
+// Methods returns the names that [Options.Method] may have, in order.
 func Methods() []string {
 	var names []string
 	for _, m := range methods {
@@ -58,7 +58,7 @@ func Methods() []string {
 	return names
 }
 
-// methodOf is the method of a name; known says whether there is one.
+// methodOf returns the method with a name; known reports whether there is one.
 func methodOf(name string) (m method, known bool) {
 	at := slices.IndexFunc(methods, func(m method) bool { return m.name == name })
 	if at < 0 {
@@ -67,14 +67,14 @@ func methodOf(name string) (m method, known bool) {
 	return methods[at], true
 }
 
-// condensed is what a method makes of T: S and M, and how models get onto them. What only some methods have besides are the
+// condensed is a method's result: S and M, and models on them. Capabilities of only some methods are the
 // interfaces below.
 type condensed interface {
-	// parts are S and M.
+	// parts returns S and M.
 	parts() *made
-	// tables gives S the frozen tables of a model.
+	// tables returns S's frozen tables of a model.
 	tables(m infer.Model) (*infer.Tables, error)
-	// propagation gives S the frozen tables of label or error propagation at one α, for a model.
+	// propagation returns S's frozen tables of label or error propagation at one α, for a model.
 	propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error)
 }
 
@@ -84,17 +84,17 @@ type fitting interface {
 	fit(ctx context.Context, name string, progress Progress) (*fitted, error)
 }
 
-// renewing is a condensed graph whose M hangs on models.
+// renewing is a condensed graph whose M depends on models.
 type renewing interface {
 	// renew makes S and M anew from W_S, so that nothing fitted on T is in them.
 	renew(ctx context.Context, small *fitted, progress Progress) (condensed, error)
 }
 
-// keeping is a condensed graph of clusters, of which an artifact keeps more.
+// keeping is a condensed graph of clusters, from which an artifact stores more.
 type keeping interface {
-	// means are what it keeps of T for models that come later.
+	// means returns the cluster means of T, for models that are added later.
 	means() *artifact.Means
-	// growth is what it keeps for rows of M of arrivals.
+	// growth returns the tables for rows of M of arrivals.
 	growth() *artifact.Growth
 }
 
@@ -104,7 +104,7 @@ type featured interface {
 	features(m infer.Model) (*infer.Tables, error)
 }
 
-// made are S and M.
+// made holds S and M.
 type made struct {
 	*condense.Condensed          // no Adj for cached
 	trace               *Learned // what a learned run tells of itself; nil otherwise
@@ -112,7 +112,7 @@ type made struct {
 
 func (m *made) parts() *made { return m }
 
-// has reports whether arrivals can be attached so.
+// has reports whether arrivals can be attached this way.
 func (m *made) has(attachment string) bool {
 	if attachment == artifact.AttachJoint {
 		return m.M != nil && m.Adj != nil

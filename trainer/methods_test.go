@@ -16,7 +16,7 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// briefly is a learned run of a second.
+// briefly returns a learned run of a second.
 func briefly(o *Options) {
 	learn := mcond.Defaults(1000)
 	learn.Rounds = 6
@@ -106,7 +106,7 @@ func TestComparisonsMakeNoArtifact(t *testing.T) {
 	}
 }
 
-// A study has a row for each of what is asked for, over all seeds; O→O is one figure whatever the method.
+// A study has a row for each requested combination, over all seeds; O→O is one figure whatever the method.
 func TestSection8Study(t *testing.T) {
 	d := partly(small(t, dataset.BagOfWords))
 	o := StudyOptions{Run: options(0), Methods: []string{MethodSolved, MethodCached, MethodVNG, MethodGCond, MethodRandom}, Nodes: []int{12, 18},
@@ -199,7 +199,7 @@ func TestStudyRefuses(t *testing.T) {
 	}
 }
 
-// Each ablation leaves out what its name says and nothing else, and results are under its name.
+// Each ablation leaves out exactly the part in its name, and results are under its name.
 func TestAblationsAreNamed(t *testing.T) {
 	d := small(t, dataset.BagOfWords)
 	k := smallTask(t, d)

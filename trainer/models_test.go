@@ -72,7 +72,7 @@ func TestModelsAreChecked(t *testing.T) {
 	}
 }
 
-// What is fitted on S beside weights that were given has their α and hops.
+// Models fitted on S have the α and hops of the imported weights.
 func TestGivenAPPNPShapesItsOwnOnS(t *testing.T) {
 	d := small(t, dataset.BagOfWords)
 	o := options(15)

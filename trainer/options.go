@@ -18,11 +18,11 @@ const modelSGC = "sgc"
 
 // Options of a training run.
 type Options struct {
-	// Method is how T is condensed, one of [Methods].
+	// Method is the method of condensation, one of [Methods].
 	Method string
 	// Nodes is the number of synthetic nodes N'. 0: Ratio decides.
 	Nodes int
-	// Ratio is N'/N, 0 < ratio < 1. 0: a hundredth of the nodes, but ten a class where the labels allow it.
+	// Ratio is N'/N, 0 < ratio < 1. 0: a hundredth of the nodes, but ten a class if the labels allow it.
 	Ratio float64
 	// Preprocess is auto, l1, l2-center, standardize or none.
 	Preprocess string
@@ -34,7 +34,7 @@ type Options struct {
 	Layers int
 	// Hops is K of models that propagate by hops; 0: each its own default.
 	Hops int
-	// WeightDecays are the candidates that validation chooses W_O's from for each model, each above 0; empty: [WeightDecays].
+	// WeightDecays are the candidates among which validation chooses W_O's for each model, each above 0; empty: [WeightDecays].
 	WeightDecays []float64
 	// Entries is k, the most entries of a row of M; at least 1.
 	Entries int
@@ -44,30 +44,30 @@ type Options struct {
 	Batch int
 	// Costs has evaluation measure time and memory of inference, too. It takes about as long as the rest of evaluation.
 	Costs bool
-	// Weights are models that are W_O as they are, by name, instead of being fitted. They must be for the data's features and
-	// classes, and for features of no other scale than Preprocess says: the global scale is 1 then.
+	// Weights are models to use as W_O, by name, instead of fitting them. They must be for the data's features and
+	// classes, and for features with the scale of Preprocess alone: the global scale is 1 then.
 	Weights map[string]infer.Model
 	// Learn is the run of the methods learned and gcond; nil: [mcond.Defaults] for the number of labelled nodes. Its Seed is
-	// that of the options above.
+	// the one of the options above.
 	Learn *mcond.Options
-	// Search, where set, chooses λ, β, μ and δ of the method learned on the support nodes first.
+	// Search, if set, chooses λ, β, μ and δ of the method learned on the support nodes first.
 	Search *mcond.Grid
-	// Coverage is the share of arrivals that shall be answered, 0 < coverage ≤ 1: predictions below the probability that as
-	// many of the support nodes reach are marked as abstained. 0: none are.
+	// Coverage is the share of arrivals to answer, 0 < coverage ≤ 1: predictions below the probability that this
+	// share of the support nodes reaches are marked as abstained. 0: none are.
 	Coverage float64
-	// Representation adds what a frozen SGC needs to publish embeddings: tables of N'×2d numbers.
+	// Representation adds the tables with which a frozen SGC publishes embeddings: N'×2d numbers.
 	Representation bool
-	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that comes later gets tables of S without T;
-	// of methods that make clusters.
+	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of S without T;
+	// for methods with clusters.
 	Means bool
 }
 
-// Defaults are the options of a run in which nothing is said.
+// Defaults returns the default options of a run.
 func Defaults() Options {
 	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto, Entries: 4, Batch: 1000, Costs: true, Means: true}
 }
 
-// Validate checks ranges; the error names the option and its value.
+// Validate checks ranges; an error names the option and its value.
 func (o Options) Validate() error {
 	m, known := methodOf(o.Method)
 	switch {
@@ -146,7 +146,7 @@ func (o Options) validateDepth() error {
 	return nil
 }
 
-// decays are the weight decays to try, strongest first, so that each fit of SGC starts from the last.
+// decays returns the weight decays to try, strongest first, so that each fit of SGC starts from the last.
 func (o Options) decays() []float64 {
 	decays := slices.Clone(WeightDecays)
 	if len(o.WeightDecays) > 0 {
@@ -156,7 +156,7 @@ func (o Options) decays() []float64 {
 	return decays
 }
 
-// syntheticNodes is N' for a graph of n nodes of which labelled have a class, one of so many that are present.
+// syntheticNodes returns N' for a graph of n nodes of which labelled have a class, one of so many that are present.
 func (o Options) syntheticNodes(n, labelled, present int) int {
 	switch {
 	case o.Nodes > 0:

@@ -11,7 +11,7 @@ import (
 	"rivulet/trainer/fit"
 )
 
-// WeightDecays are the candidates that validation chooses from where nothing is said.
+// WeightDecays are the default candidates among which validation chooses.
 var WeightDecays = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5}
 
 // fitted is a model with the weight decay that validation chose for it.
@@ -22,7 +22,7 @@ type fitted struct {
 	seconds     float64 // wall clock of the fit, all weight decays
 }
 
-// fitOriginal fits W_O of a model on T, or takes the one that was given.
+// fitOriginal fits W_O of a model on T, or takes the imported one.
 func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) (*fitted, error) {
 	if given, ok := t.options.Weights[name]; ok {
 		return t.accept(given)
@@ -36,7 +36,7 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	return t.chooseGNN(ctx, fit.OnOriginal(s, t.original.Adj, t.x, t.original.Labels, t.classes()), t.onT(), progress, what)
 }
 
-// accept takes given weights for W_O.
+// accept takes imported weights as W_O.
 func (t *task) accept(m infer.Model) (*fitted, error) {
 	if d, c := t.original.X.Cols(), t.classes(); m.Features() != d || m.Classes() != c {
 		return nil, fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(), m.Features(), m.Classes(), d, c)
@@ -48,8 +48,8 @@ func (t *task) accept(m infer.Model) (*fitted, error) {
 	return &fitted{model: m, validation: accuracy}, err
 }
 
-// shape is what of a model does not follow from the data (docs/algorithm.md, section 3), or is that of weights which were given. The
-// numbers of layers and hops are those of the options for the models that are asked for.
+// shape is what of a model does not follow from the data (docs/algorithm.md, section 3), or is that of weights which were
+// given. The numbers of layers and hops are those of the options for the models that are asked for.
 func (t *task) shape(name string) fit.Shape {
 	s := fit.NewShape(name, t.options.Hidden)
 	if given, ok := t.options.Weights[name]; ok {
@@ -60,11 +60,11 @@ func (t *task) shape(name string) fit.Shape {
 	return s
 }
 
-// sampledRows are as many rows as tell weight decays apart: from there on accuracy falls or rises with all of them alike.
+// sampledRows is the number of rows that suffices to compare weight decays: with more rows all accuracies change alike.
 const sampledRows = 1 << 14
 
-// chooseLinear fits one linear model for each weight decay of a list and keeps the best on the support nodes, deployed jointly on T. Where there
-// are many rows it chooses on a sample of them, and goes on from there with all.
+// chooseLinear fits one linear model for each weight decay of a list and keeps the best on the support nodes, deployed
+// jointly on T. If there are many rows it chooses on a sample of them, and continues from there with all rows.
 func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64, progress Progress, what string) (*fitted, error) {
 	p, sampled := all.Sample(sampledRows, t.rng(purposeRows))
 	best, err := t.chooseDecay(ctx, s, p, decays, progress, what)
@@ -102,29 +102,29 @@ func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, deca
 	return choose(what, progress, trials)
 }
 
-// dropouts are shares of the hidden layer and of the features that a fit of a two-layer model leaves out.
+// dropouts holds the shares of the hidden layer and of the features that a fit of a two-layer model leaves out.
 type dropouts struct{ hidden, input float64 }
 
-// search is what validation chooses from for a two-layer model, and how often it looks.
+// search holds the candidates for a two-layer model, and how often validation is measured.
 type search struct {
 	decays          []float64
 	dropouts        []dropouts
 	every, patience int // as in fit.GNNOptions
 }
 
-// onT is the search for W_O.
+// onT returns the search for W_O.
 func (t *task) onT() search {
 	return search{t.options.decays(), []dropouts{{0.5, 0.5}}, 10, 5}
 }
 
-// onS is the search for W_S. The few nodes of S are means: what is left out of their features is missed (1 to 2 points).
-// How much of the hidden layer is best left out differs by set: GraphSAGE does best with 0.8 on cora and with 0.2 on
+// onS returns the search for W_S. The few nodes of S are means: dropping out parts of their features costs 1 to 2 points.
+// The best dropout of the hidden layer differs by set: GraphSAGE does best with 0.8 on cora and with 0.2 on
 // amazon_photo, by 2 points each.
 func onS() search {
 	return search{[]float64{1e-2, 1e-3, 1e-4}, []dropouts{{0.2, 0}, {0.5, 0}, {0.8, 0}}, 20, 4}
 }
 
-// chooseGNN fits a two-layer model with each weight decay and dropout of a search; the best epoch is chosen by validation too.
+// chooseGNN fits a two-layer model with each weight decay and dropout of a search; validation chooses the best epoch, too.
 func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, progress Progress, what string) (*fitted, error) {
 	var trials []trial
 	for _, decay := range among.decays {
@@ -140,13 +140,13 @@ func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, pr
 	return choose(what, progress, trials)
 }
 
-// trial is a fit with hyperparameters that validation chooses among.
+// trial is a fit with hyperparameters among which validation chooses.
 type trial struct {
 	decay float64
 	fit   func() (m infer.Model, accuracy float64, err error)
 }
 
-// choose keeps the trial of the highest accuracy, of equals the first: the strongest weight decay.
+// choose returns the trial of the highest accuracy, the first among equals: the strongest weight decay.
 func choose(what string, progress Progress, trials []trial) (*fitted, error) {
 	var best *fitted
 	for k, at := range trials {
@@ -163,12 +163,12 @@ func choose(what string, progress Progress, trials []trial) (*fitted, error) {
 	return best, nil
 }
 
-// validate is the accuracy of a model on the judging support nodes, joined to T, in percent.
+// validate returns the accuracy of a model on the judging support nodes, joined to T, in percent.
 func (t *task) validate(m infer.Model) (float64, error) {
 	return accuracyOn(plain(t.onOriginal(m)), t.judges), nil
 }
 
-// accuracyOn is the accuracy of a predictor on a set, in percent.
+// accuracyOn returns the accuracy of a predictor on a set, in percent.
 func accuracyOn(p eval.Predictor, s *eval.Set) float64 { return eval.Run(p, s).Accuracy(s) }
 
 // onOriginal deploys a model jointly on T.
@@ -176,12 +176,12 @@ func (t *task) onOriginal(m infer.Model) infer.Deployment {
 	return m.Joint(t.original.Adj, t.inputs, t.pre)
 }
 
-// plain is a deployment without calibration.
+// plain returns a deployment without calibration.
 func plain(d infer.Deployment) *infer.Predictor {
 	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
 }
 
-// logitsOnT are the model's logits of T's own nodes, T alone, N×C: those of the joint model with no arrivals.
+// logitsOnT returns the model's logits of T's own nodes without arrivals, N×C.
 func (t *task) logitsOnT(m infer.Model) *graph.Dense {
 	return t.onOriginal(m).(infer.NodeLogits).GraphLogits(alone(t.original.X, t.original.Adj.Rows))
 }

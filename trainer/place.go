@@ -11,16 +11,16 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// placed is a model where arrivals attach to it: T or S, joint or frozen.
+// placed is a model on the graph that arrivals attach to: T or S, joint or frozen.
 type placed struct {
 	model      infer.Model
 	attachment string
 	through    *graph.CSR // M; nil on T
 	kept       int64      // bytes kept for T's nodes besides: see eval.Result.KeptBytes
 	tables     *infer.Tables
-	// build makes the deployment from copies of its own, so that what it holds can be measured.
+	// build makes the deployment from its own copies, so that its memory can be measured.
 	build func() infer.Deployment
-	// pass is the same with nothing kept from batch to batch; nil on S.
+	// pass is the same, with nothing kept between batches; nil on S.
 	pass func() infer.Deployment
 	// near is the same over the two-hop neighbourhood of a batch, where a model reaches no further; nil on S.
 	near func() infer.Deployment
@@ -43,7 +43,7 @@ func (p *placed) predictor(c infer.Calibration, s *spreading) *infer.Predictor {
 	return out
 }
 
-// on is a set of batches attached to where the model is.
+// on returns a set of batches attached to the graph of the model.
 func (p *placed) on(s *eval.Set) *eval.Set {
 	if p.through == nil {
 		return s
@@ -51,7 +51,7 @@ func (p *placed) on(s *eval.Set) *eval.Set {
 	return s.On(p.through)
 }
 
-// jointOnT joins arrivals to T. What is held is the projection of T's features, not the features.
+// jointOnT joins arrivals to T. It holds the projection of T's features, not the features.
 func (t *task) jointOnT(m infer.Model) *placed {
 	p := &placed{model: m, attachment: artifact.AttachJoint}
 	p.build = func() infer.Deployment { return cloned(m).Joint(copied(t.original.Adj), t.inputs, t.pre) }
@@ -76,7 +76,7 @@ func (t *task) jointOnS(c *made, m infer.Model) *placed {
 	return p
 }
 
-// frozen reads tables: of S through M, or T's own, which is Whole with each arrival joined alone.
+// frozen deploys by tables: of S through M, or T's own, which is Whole with each arrival joined alone.
 func (t *task) frozen(c condensed, m infer.Model) (*placed, error) {
 	tables, err := c.tables(m)
 	if err != nil {
@@ -94,7 +94,7 @@ func (t *task) frozen(c condensed, m infer.Model) (*placed, error) {
 	return p, nil
 }
 
-// place deploys a model on S as an attachment asks.
+// place deploys a model on S with an attachment.
 func (t *task) place(c condensed, m infer.Model, attachment string) (*placed, error) {
 	switch {
 	case !c.parts().has(attachment):
@@ -123,7 +123,7 @@ func frozenSpreading(kind string, tables *infer.Tables, alpha float32) *spreadin
 	}}
 }
 
-// seeds are F0 of a kind on T, for the logits of T alone.
+// seeds returns F0 of a kind of propagation on T, for the logits of T alone.
 func (t *task) seeds(kind string, m infer.Model) *graph.Dense {
 	if kind == infer.PropagateLabels {
 		return infer.LabelSeeds(t.original.Labels, t.classes())
@@ -131,7 +131,7 @@ func (t *task) seeds(kind string, m infer.Model) *graph.Dense {
 	return infer.ErrorSeeds(t.original.Labels, t.logitsOnT(m))
 }
 
-// seedsOnS are F0 of a kind on an S that is a graph of its own.
+// seedsOnS returns F0 of a kind of propagation on an S that is a graph.
 func (t *task) seedsOnS(kind string, s artifact.Synthetic, m infer.Model) *graph.Dense {
 	if kind == infer.PropagateLabels {
 		return infer.LabelSeeds(s.Labels, t.classes())
@@ -144,7 +144,7 @@ func copied(a *graph.CSR) *graph.CSR {
 	return &graph.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: slices.Clone(a.RowPtr), ColIdx: slices.Clone(a.ColIdx), Val: slices.Clone(a.Val)}
 }
 
-// cloned is a model with weights of its own.
+// cloned returns a copy of a model with its own weights.
 func cloned(m infer.Model) infer.Model {
 	params := m.Params()
 	for k := range params {

@@ -1,15 +1,15 @@
 package trainer
 
-// Progress is told how far a run has come.
+// Progress takes reports of a run's progress.
 type Progress interface {
-	// Step says that done of total parts of what is under way are done; done == total ends it.
+	// Step reports that done of total parts of a stage are done; done == total ends it.
 	Step(what string, done, total int)
 }
 
-// Noting is a Progress that can show a line about what is under way, as losses are.
+// Noting is a Progress that can show a line about the current stage, such as its losses.
 type Noting interface{ Note(line string) }
 
-// Silent tells nobody.
+// Silent ignores all reports.
 type Silent struct{}
 
 // Step does nothing.

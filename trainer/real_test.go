@@ -20,7 +20,7 @@ func realSet(t testing.TB, name string) *dataset.Dataset {
 
 // Section 9: O→S at Whole's accuracy. Cora has 1,000 test nodes, hence the mean of five seeds and a wider margin there.
 func TestSection9OnRealGraphs(t *testing.T) {
-	const leak = 1.5 // an accuracy that is so much too good has seen what it must not
+	const leak = 1.5 // an accuracy that is so much too good has used data that it must not use
 	for _, c := range []struct {
 		name        string
 		nodes       int

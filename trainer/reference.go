@@ -9,7 +9,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// reference is what the validation nodes look like, each on its own, and what the served models say of them.
+// reference returns the figures of the validation nodes, each on its own, and of the served models' predictions for them.
 func (t *task) reference(r *recipe) artifact.Reference {
 	support := t.set(t.data.Validation, NodeBatch)
 	out := artifact.Reference{Nodes: len(t.data.Validation), Models: map[string]artifact.ModelReference{}}
@@ -49,7 +49,7 @@ func modelReference(a *eval.Answer, set *eval.Set, classes int) artifact.ModelRe
 	return m
 }
 
-// featureHistograms are of the rows' L2 norms and of how many of their values are not 0.
+// featureHistograms returns histograms of the rows' L2 norms and of their numbers of non-zeros.
 func featureHistograms(x graph.Features) (norm, count artifact.Histogram) {
 	norms, counts := make([]float64, x.Rows()), make([]float64, x.Rows())
 	for i := range norms {

@@ -12,9 +12,9 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Inherit returns the options of a run that made an artifact, as far as its manifest tells: method, models (the default
-// first), N', k, the hidden layers and hops, preprocessing, coverage and seed. It is an error where the method is none that can be
-// run again by its name, such as that of an ablation.
+// Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models (the default
+// first), N', k, the hidden layers and hops, preprocessing, coverage and seed. It is an error if the method cannot be
+// run by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
 	if method, known := methodOf(m.Method); !known || method.comparison {
@@ -49,20 +49,20 @@ func Inherit(m *artifact.Manifest) (Options, error) {
 	return o, o.Validate()
 }
 
-// Served is an artifact as it answers a stream: a version of package serving.
+// Served is an artifact that serves: a version of package serving.
 type Served interface {
 	eval.Predictor
 	// Rows fills rows[i] with the row of M of the node ids[i].
 	Rows(ctx context.Context, ids []string, rows []infer.Row) error
-	// Features is d, Classes are the names of the C classes, SyntheticNodes is N'.
+	// Features returns d, Classes the names of the C classes, SyntheticNodes N'.
 	Features() int
 	Classes() []string
 	SyntheticNodes() int
 }
 
-// Validate is the accuracy in percent of an artifact, as it is served, on the validation nodes of a data set, each on its
-// own: what it would answer if they arrived now. Their neighbours are known as far as the artifact has rows for their ids,
-// so artifacts of a graph and of what it has grown to can be compared on the same nodes. It is an error where the artifact
+// Validate returns the accuracy in percent of an artifact, as it is served, on the validation nodes of a data set, each on its
+// own, as if they arrived now. Their neighbours are known as far as the artifact has rows for their ids,
+// so artifacts of a graph before and after growth can be compared on the same nodes. It is an error if the artifact
 // is for other features or classes than the data's.
 func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) (float64, error) {
 	if got, want := served.Features(), d.X.Cols(); got != want {
@@ -82,17 +82,17 @@ func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) 
 	return eval.Run(served, set).Accuracy(set), ctx.Err()
 }
 
-// MaxDrop is by how many points of accuracy on the validation nodes a refreshed artifact may be worse than the one that answers,
-// unless its operator says otherwise.
+// MaxDrop is the default number of points of accuracy on the validation nodes by which a refreshed artifact may be worse
+// than the one that serves.
 const MaxDrop = 1.0
 
-// Comparison is what a new artifact and the one that answers now reach on the same validation nodes.
+// Comparison holds the accuracies of a new artifact and of the one that serves on the same validation nodes.
 type Comparison struct {
 	Validation float64  // accuracy in percent of the new one
-	Before     *float64 // the same of the one that answers; nil where none does
+	Before     *float64 // the same of the one that serves; nil if there is none
 }
 
-// CompareServed is Validate of a new artifact and of the one that answers now, which is nil where none does.
+// CompareServed validates a new artifact and the one that serves, which is nil if there is none.
 func CompareServed(ctx context.Context, d *dataset.Dataset, is, was Served, size int) (Comparison, error) {
 	var c Comparison
 	var err error
@@ -107,7 +107,7 @@ func CompareServed(ctx context.Context, d *dataset.Dataset, is, was Served, size
 	return c, nil
 }
 
-// Worse tells whether the new artifact is more than so many points worse.
+// Worse reports whether the new artifact is worse by more than a number of points.
 func (c Comparison) Worse(points float64) bool {
 	return c.Before != nil && c.Validation < *c.Before-points
 }

@@ -166,7 +166,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	}
 }
 
-// The artifact carries what calibration chose, each kind of propagation with its own tables.
+// The artifact holds the choices of calibration, each kind of propagation with its own tables.
 func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	k := smallTask(t, small(t, dataset.Dense))
 	r := recipeOf(t, k)

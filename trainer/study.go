@@ -14,22 +14,22 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// StudyOptions say what a study measures (docs/algorithm.md, section 8): each method at each size with each seed.
+// StudyOptions say which cases a study measures (docs/algorithm.md, section 8): each method at each size with each seed.
 type StudyOptions struct {
-	// Run is what all runs have in common; its Method, Nodes, Ratio and Seed are not read.
+	// Run holds the options that all runs share; its Method, Nodes, Ratio and Seed are not read.
 	Run     Options
 	Methods []string // at least one
 	// Nodes and Ratios are the sizes of S, one of the lists; both empty: one automatic size.
 	Nodes  []int
 	Ratios []float64
 	Seeds  []uint64 // at least one
-	// Calibrations are none, and lp and ep besides, in every setting.
+	// Calibrations are those measured in every setting: none, lp and ep.
 	Calibrations []string
-	// Attachments are measured besides the one that each method names: joint, frozen.
+	// Attachments are measured besides each method's own: joint, frozen.
 	Attachments []string
 	// Ablations measures the method learned also without L_str, without L_ind, without both (plain) and from a random M.
 	Ablations bool
-	// Traced gets what a run of the method learned or gcond tells of itself, when it is done; nil: nobody does.
+	// Traced gets the course of each run of the method learned or gcond; nil: not wanted.
 	Traced func(run Options, l *Learned)
 }
 
@@ -47,7 +47,7 @@ var ablations = []ablation{
 	{"learned random M", func(o *mcond.Options) { o.RandomStart = true }},
 }
 
-// label is the name of a method in results: an ablation of learned is named after what it leaves out.
+// label returns the name of a method in results: an ablation of learned is named after the part that it leaves out.
 func (o Options) label() string {
 	if o.Method != MethodLearned || o.Learn == nil {
 		return o.Method
@@ -62,7 +62,7 @@ func (o Options) label() string {
 	return o.Method
 }
 
-// Validate checks ranges and names; the error names the option and its value.
+// Validate checks ranges and names; an error names the option and its value.
 func (o *StudyOptions) Validate() error {
 	switch {
 	case len(o.Methods) == 0:
@@ -94,7 +94,7 @@ func (o *StudyOptions) Validate() error {
 	return nil
 }
 
-// runs are all runs but for their seeds and ablations: method by method, size by size.
+// runs returns all runs without their seeds and ablations: method by method, size by size.
 func (o *StudyOptions) runs() []Options {
 	var out []Options
 	for _, method := range o.Methods {
@@ -119,7 +119,7 @@ func (o *StudyOptions) runs() []Options {
 }
 
 // Study measures methods on the test nodes of a data set: a row for each method, size, model, setting, calibration and kind
-// of batch, over all seeds. What T alone says, W_O and the rows of O→O, is found out once for each seed. A model that a
+// of batch, over all seeds. Results that depend on T alone, W_O and the rows of O→O, are made once for each seed. A model that a
 // method does not have is left out of its rows.
 func Study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Progress) ([]eval.Result, error) {
 	if len(d.Test) == 0 {
@@ -163,7 +163,8 @@ func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Pro
 	return rows, nil
 }
 
-// deployable are the models that the run's method has, or all where it has none of them, which is an error that says so.
+// deployable returns the models that the run's method can deploy, or all of them if it can deploy none, which becomes an
+// error later.
 func (o Options) deployable() []string {
 	m, _ := methodOf(o.Method)
 	only := m.models
@@ -173,7 +174,7 @@ func (o Options) deployable() []string {
 	return slices.DeleteFunc(slices.Clone(o.Models), func(name string) bool { return !slices.Contains(only, name) })
 }
 
-// variants are a run, and the ablations of the method learned where they are wanted.
+// variants returns a run, and the ablations of the method learned if they are wanted.
 func (o *StudyOptions) variants(run Options, t *task) []Options {
 	run.Models = run.deployable()
 	out := []Options{run}

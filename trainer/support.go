@@ -5,8 +5,8 @@ import (
 	"rivulet/infer"
 )
 
-// supportTables are the frozen tables of an S that was made for joint attachment: S attached once to the support nodes, all
-// of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers that S has in company.
+// supportTables returns the frozen tables of an S that was made for joint attachment: S attached once to the support nodes, all
+// of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers of S with these nodes attached.
 func (t *task) supportTables(c *made, m infer.Model) *infer.Tables {
 	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
 	s := c.Adj
@@ -18,7 +18,7 @@ func (t *task) supportTables(c *made, m infer.Model) *infer.Tables {
 	return tables
 }
 
-// attached is the paper's Eq. 11: [[A', rᵀ], [r, ã]], (N'+n)×(N'+n). among may be nil.
+// attached returns the paper's Eq. 11: [[A', rᵀ], [r, ã]], (N'+n)×(N'+n). among may be nil.
 func attached(adj, r, among *graph.CSR) *graph.CSR {
 	m := adj.Rows
 	edges := make([]graph.Edge, 0, adj.NNZ()+2*r.NNZ())
@@ -52,10 +52,10 @@ func each(m *graph.CSR, visit func(i, j int32, v float32)) {
 // stacked are the inputs of two graphs, one after the other.
 type stacked [2]infer.Inputs
 
-// Project returns both projections, one under the other.
+// Project returns both projections, stacked vertically.
 func (s stacked) Project(w *graph.Dense) *graph.Dense { return under(s[0].Project(w), s[1].Project(w)) }
 
-// Matrix returns both matrices, one under the other.
+// Matrix returns both matrices, stacked vertically.
 func (s stacked) Matrix() *graph.Dense { return under(s[0].Matrix(), s[1].Matrix()) }
 
 func under(a, b *graph.Dense) *graph.Dense {
@@ -65,14 +65,14 @@ func under(a, b *graph.Dense) *graph.Dense {
 	return out
 }
 
-// firstRows are rows 0…n-1, in memory of their own.
+// firstRows returns a copy of rows 0…n-1.
 func firstRows(m *graph.Dense, n int) *graph.Dense {
 	out := graph.NewDense(n, m.Cols)
 	copy(out.Data, m.Data)
 	return out
 }
 
-// graphPropagation are the tables of F ← αÂF + (1−α)F0 on an S that is a graph of its own: F^t/√D' of A' alone
+// graphPropagation returns the tables of F ← αÂF + (1−α)F0 on an S that is a graph of its own: F^t/√D' of A' alone
 // (docs/algorithm.md, section 6).
 func graphPropagation(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tables {
 	hat, inv := graph.Normalised(adj), graph.InvSqrt(adj.RowSums(), 1)
@@ -92,7 +92,7 @@ func graphPropagation(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tab
 	return out
 }
 
-// alone is a batch of nobody: what a graph says of its own nodes.
+// alone returns a batch without arrivals, for a graph's own nodes.
 func alone(x graph.Features, nodes int) *infer.Batch {
 	return &infer.Batch{X: x.Take(nil), R: &graph.CSR{Cols: nodes, RowPtr: []int{0}}}
 }

@@ -31,7 +31,7 @@ type task struct {
 	whole    *whole
 	seconds  float64 // wall clock of getting ready
 	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T. judges are
-	// the support nodes that fits are chosen by: all, or where there are many of them some, evenly taken.
+	// the support nodes by which fits are chosen: all, or some at even distances if there are many.
 	support *eval.Set
 	judges  *eval.Set
 	test    map[string]*eval.Set
@@ -83,10 +83,10 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	return t, nil
 }
 
-// judgingNodes tell accuracies apart to half a point; more cost a large T more than they tell.
+// judgingNodes is the number of nodes that resolves accuracies to half a point; on a large T more would take long for little.
 const judgingNodes = 5000
 
-// evenly takes at most n of nodes, at even distances.
+// evenly returns at most n of nodes, at even distances.
 func evenly(nodes []int32, n int) []int32 {
 	if len(nodes) <= n {
 		return nodes
@@ -98,7 +98,7 @@ func evenly(nodes []int32, n int) []int32 {
 	return out
 }
 
-// with is the same data for another run, which shares what is known of T alone.
+// with returns the same data for another run, which shares the results for T alone.
 func (t *task) with(o Options, known *whole) (*task, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -149,12 +149,12 @@ const (
 	purposeRows
 )
 
-// rng is a random stream of its own for each purpose, so that one more draw in one place moves nothing elsewhere.
+// rng returns a separate random stream for each purpose, so that one more draw in one place moves nothing elsewhere.
 func (t *task) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(t.options.Seed, purpose)) }
 
 func (t *task) classes() int { return len(t.data.Classes) }
 
-// take is the values of some nodes.
+// take returns the values of some nodes.
 func take[I int | int32](values []int32, nodes []I) []int32 {
 	out := make([]int32, len(nodes))
 	for k, i := range nodes {

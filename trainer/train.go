@@ -12,19 +12,19 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Outcome is what a run gives.
+// Outcome is the result of a run.
 type Outcome struct {
 	Bundle  *artifact.Bundle
-	Results []eval.Result // empty where the data set has no test nodes
+	Results []eval.Result // empty if the data set has no test nodes
 	Seconds float64       // wall clock of fitting, condensation and calibration, without W_S and evaluation
 	Learned *Learned      // of method learned; nil otherwise
 }
 
 // Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all models,
 // calibrate; then fit W_S on S and measure both on the test nodes, on T and on S. now is the artifact's time of creation.
-// The same data, options and build give the same bundle, bit for bit, whatever the processors.
+// The same data, options and build give the same bundle, bit for bit, whatever the number of processors.
 //
-// An error names the option or the data that do not fit; ctx ends the run at the next step with its error.
+// An error names the option or the data that is wrong; ctx ends the run at the next step with its error.
 func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
 	out, err := train(ctx, d, o, now, progress)
 	if err != nil {
@@ -69,12 +69,12 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds, Learned: r.served.parts().trace}, nil
 }
 
-// recipe is what a run has made by the time it is evaluated.
+// recipe holds the results of a run before its evaluation.
 type recipe struct {
 	whole        []*fitted // W_O of each model
 	served       condensed
-	placed       []*placed      // W_O of each model on S, as the method attaches; nil where it deploys on T only
-	calibrations []*calibration // of those, for the artifact; nil where none is made
+	placed       []*placed      // W_O of each model on S, in the method's attachment; nil if the method deploys on T only
+	calibrations []*calibration // of those, for the artifact; nil if no artifact is made
 	seconds      float64        // wall clock of all that, the fits of W_O too
 }
 
@@ -117,7 +117,7 @@ func models(all []*fitted) []infer.Model {
 	return out
 }
 
-// bundle is the artifact of all models' W_O on S.
+// bundle returns the artifact of all models' W_O on S.
 func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifact.Bundle, error) {
 	b := &artifact.Bundle{
 		Manifest:   t.manifest(r, results, now),
@@ -189,7 +189,7 @@ func (t *task) depth(m infer.Model) (layers, hops int) {
 	return layers, hops
 }
 
-// info is what the manifest says of a model.
+// info returns the manifest's entry of a model.
 func (c *calibration) info(p *placed, weightDecay float64, results []eval.Result) artifact.ModelInfo {
 	out := artifact.ModelInfo{Name: p.model.Name(), Attachment: p.attachment, FittedOn: "O", WeightDecay: weightDecay,
 		Calibration: artifact.CalibrationInfo{Kind: c.kind, Temperature: c.temperature, Confidence: c.confidence},

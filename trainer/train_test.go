@@ -65,7 +65,7 @@ func mustTrain(t testing.TB, d *dataset.Dataset, o Options) *Outcome {
 	return out
 }
 
-// measured are the results without what a clock or the heap says.
+// measured returns the results without times and memory.
 func measured(results []eval.Result) []eval.Result {
 	out := slices.Clone(results)
 	for k := range out {
@@ -94,7 +94,7 @@ func TestSeedDecidesEveryBit(t *testing.T) {
 	}
 }
 
-// What a run makes is written, read and served as it was measured: O→S in node batches.
+// An artifact that is written and read again serves with the measured accuracy: O→S in node batches.
 func TestArtifactServesWhatWasMeasured(t *testing.T) {
 	d := partly(small(t, dataset.Dense))
 	o := options(12)
@@ -214,7 +214,7 @@ func TestTrainWithoutTestNodes(t *testing.T) {
 	}
 }
 
-// cancelAt cancels when a step begins, and counts what is told.
+// cancelAt cancels when a step begins, and counts the reports.
 type cancelAt struct {
 	what   string
 	cancel context.CancelFunc

@@ -7,7 +7,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// whole is what was found out about T alone with one seed: models, and their rows and answers. It is shared by runs that
+// whole holds the results for T alone with one seed: models, and their rows and answers. It is shared by runs that
 // differ in method and size.
 type whole struct {
 	fits    map[string]*fitted
@@ -19,7 +19,7 @@ func newWhole() *whole {
 	return &whole{fits: map[string]*fitted{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{}}
 }
 
-// seeded is what of it holds for another seed: a linear model's fit is convex and has no randomness.
+// seeded returns the part that is valid for another seed: a linear model's fit is convex and has no randomness.
 func (w *whole) seeded() *whole {
 	out := newWhole()
 	for name, f := range w.fits {
@@ -30,7 +30,7 @@ func (w *whole) seeded() *whole {
 	return out
 }
 
-// fit is W_O of a model, fitted once, or given.
+// fit returns W_O of a model, fitted once, or imported.
 func (w *whole) fit(ctx context.Context, t *task, name string, progress Progress) (*fitted, error) {
 	if f, ok := w.fits[name]; ok {
 		return f, nil
@@ -45,14 +45,14 @@ func (w *whole) fit(ctx context.Context, t *task, name string, progress Progress
 	return f, nil
 }
 
-// about is the key of a row of O→O whatever the method and the size.
+// about returns the key of a row of O→O, without method and size.
 func about(r *eval.Result) eval.Key {
 	k := r.Key()
 	k.Method, k.SyntheticNodes = "", 0
 	return k
 }
 
-// row is a row of O→O that was measured before, under the name of this method.
+// row returns a row of O→O that was measured before, under the name of this method.
 func (w *whole) row(r *eval.Result) (eval.Result, bool) {
 	known, ok := w.rows[about(r)]
 	if !ok || r.Setting != eval.OtoO {
@@ -68,10 +68,10 @@ func (w *whole) keepRow(r eval.Result) {
 	}
 }
 
-// answerKey is that of Whole's answer: the model and the kind of batch.
+// answerKey returns the key of Whole's answer: the model and the kind of batch.
 func answerKey(r *eval.Result) eval.Key { return eval.Key{Model: r.Model, Batch: r.Batch} }
 
 func (w *whole) keepClasses(r *eval.Result, classes []int32) { w.answers[answerKey(r)] = classes }
 
-// classes are Whole's answers to the test nodes; it was measured first.
+// classes returns Whole's predictions for the test nodes; Whole was measured first.
 func (w *whole) classes(r *eval.Result) []int32 { return w.answers[answerKey(r)] }

@@ -11,7 +11,7 @@ import (
 	"rivulet/internal/harness"
 )
 
-// The exit status says whether all is well, and each check has its line.
+// The exit status tells whether all is well, and each check has its line.
 func TestCheck(t *testing.T) {
 	topics := config.Default[config.Consumer]().Kafka.Topics
 	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{topics.Arrivals: 2, topics.Predictions: 2, topics.DeadLetters: 1}})
@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, c := range []struct {
 		args  []string
-		fails string // "" where all is well
+		fails string // "" if all is well
 		lines []string
 	}{
 		{[]string{"--artifact", dir}, "", []string{"ok kafka broker " + kafka.Addr(), "ok kafka topic arrivals", "ok kafka topic predictions",

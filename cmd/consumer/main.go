@@ -1,10 +1,10 @@
 // Command consumer is the service: arrivals in from Kafka, predictions out.
 //
-// consumer check tries all its connections and says what is wrong with them.
+// consumer check tries all its connections and reports the errors.
 //
 // Its settings are flags, RIVULET_ variables and a YAML file; config/REFERENCE.md lists them. It stops on SIGTERM or
-// SIGINT after finishing, publishing and committing what it has in hand; a second signal stops it at once, and what was
-// not committed is read again.
+// SIGINT after finishing, publishing and committing the current micro-batches; a second signal stops it at once, and records
+// that were not committed are read again.
 package main
 
 import (

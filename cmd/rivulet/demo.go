@@ -31,9 +31,9 @@ func demoCommand() *cobra.Command {
 			"consumer, streams the test nodes as arrivals, reads the predictions topic, and compares with the whole graph.\n" +
 			"With --artifact it serves an artifact of these data instead of training one.\n" +
 			"With --grow half of the training nodes are withheld and arrive with the test nodes, in a random order, each with its\n" +
-			"edges to the nodes of the original graph and to earlier arrivals. The same stream is run three times: arrivals are\n" +
-			"forgotten; they are attached to (attach.arrivals); and those of the first half are merged into the original graph,\n" +
-			"of which a new artifact is made beside the stream, that takes over. Labels of withheld nodes are known by then,\n" +
+			"edges to the nodes of the original graph and to earlier arrivals. The same stream is run three times: arrivals get\n" +
+			"no rows of M; they get rows (attach.arrivals); and those of the first half are merged into the original graph,\n" +
+			"from which a new artifact is trained beside the stream, and takes over. Labels of withheld nodes are known by then,\n" +
 			"those of test nodes never.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet demo\n  rivulet demo --data ../shared/data/cora --mode graph --batch 64\n  rivulet demo --preset flickr --json\n" +
@@ -47,15 +47,15 @@ func demoCommand() *cobra.Command {
 	flags.StringVar(&o.Mode, "mode", o.Mode, "node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "most arrivals of a micro-batch")
 	flags.DurationVar(&o.Linger, "linger", o.Linger, "how long the first arrival of a micro-batch waits for others")
-	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken; "+
+	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them; "+
 		"with --grow so that a stream takes 15 s to a minute, by the time of the training")
 	flags.BoolVar(&grow, "grow", false, "withhold half of the training nodes, and measure accuracy and unknown neighbours as they and the test nodes arrive: "+
-		"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until that is trained, and after three quarters until it serves")
+		"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until the refresh is trained, and after three quarters until it serves")
 	flags.BoolVar(&o.Labels, "labels", false, "publish the true class of each arrival once its prediction was read, and show the accuracy and "+
-		"calibration that the consumer counts by them")
+		"calibration that the consumer measures with them")
 	flags.IntVar(&o.Partitions, "partitions", o.Partitions, "partitions of the topics")
 	flags.IntVar(&o.Train.Nodes, "nodes", 0, "synthetic nodes; 0: by --ratio")
-	flags.Float64Var(&o.Train.Ratio, "ratio", 0, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")
+	flags.Float64Var(&o.Train.Ratio, "ratio", 0, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class if the labels allow it")
 	flags.Uint64Var(&o.Train.Seed, "seed", 0, "seed of the training, and of the stream of --grow")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes", "artifact")
@@ -104,7 +104,7 @@ func demoCommand() *cobra.Command {
 	return cmd
 }
 
-// printed prints a report; it is an error where arrivals are missing.
+// printed prints a report; missing arrivals are an error.
 func printed(cmd *cobra.Command, report interface{ Print(io.Writer) error }, asJSON bool, missing, arrivals int) error {
 	var err error
 	if asJSON {

@@ -16,7 +16,7 @@ func devstackCommand() *cobra.Command {
 		Use:   "devstack",
 		Short: "Run an embedded Kafka broker and Redis, for trying the real binaries without installing anything",
 		Long: "devstack runs a broker that speaks Kafka's protocol and a Redis in this process until it is interrupted, with the\n" +
-			"topics that the consumer's defaults name. It is for development: one copy of everything, in memory unless --dir.",
+			"topics that the consumer's defaults name. It is for development: one copy of all data, in memory unless --dir.",
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()

@@ -71,7 +71,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	return t.Flush()
 }
 
-// validation says what a stream is compared with, to tell when a refresh is due.
+// validation returns the figures with which a stream is compared, to tell when a refresh is due.
 func validation(r *artifact.Reference) string {
 	if r.Nodes == 0 {
 		return "no reference is kept: a consumer cannot tell how far its stream is from training"
@@ -84,7 +84,7 @@ func validation(r *artifact.Reference) string {
 	return text
 }
 
-// later says whether models can be added without the original graph.
+// later says in words whether models can be added without the original graph.
 func later(m *artifact.Manifest) string {
 	if m.HasMeans() {
 		return "cluster means are kept: " + strings.Join(infer.Convolving(), ", ") + " of two layers can be added without the data set"
@@ -92,7 +92,7 @@ func later(m *artifact.Manifest) string {
 	return "no cluster means are kept: adding a model needs the data set"
 }
 
-// confidences are lines about how far a model's probabilities can be relied upon, for each calibration that was measured.
+// confidences returns lines about the reliability of a model's probabilities, for each calibration that was measured.
 func confidences(model *artifact.ModelInfo) []string {
 	var lines []string
 	add := func(kind string, c artifact.Confidence) {
@@ -123,7 +123,7 @@ func confidences(model *artifact.ModelInfo) []string {
 	return lines
 }
 
-// percent is a figure that may not have been measured.
+// percent returns a figure that may not have been measured.
 func percent(x *float64) string {
 	if x == nil {
 		return "not measured"
@@ -131,7 +131,7 @@ func percent(x *float64) string {
 	return fmt.Sprintf("%.2f%%", *x)
 }
 
-// embeddings says whether a model can publish them as it is attached by default.
+// embeddings says in words whether a model can publish embeddings in its default attachment.
 func embeddings(m *artifact.Model, info *artifact.ModelInfo) string {
 	switch {
 	case m.Features != nil:
@@ -147,7 +147,7 @@ func linear(model string) bool {
 	return err == nil && a.Linear()
 }
 
-// sparsity says how long M's rows are.
+// sparsity describes the lengths of M's rows.
 func sparsity(b *artifact.Bundle) string {
 	rows := b.Mapping.Rows
 	count := map[int]int{}

@@ -22,7 +22,7 @@ func write(t *testing.T, b *artifact.Bundle) string {
 	return dir
 }
 
-// described is an artifact with tables of features, means, and a confidence of two calibrations.
+// described returns an artifact with tables of features, means, and a confidence of two calibrations.
 func described() *artifact.Bundle {
 	b := artifacttest.Several(1, artifacttest.Size{Features: 4})
 	b.Models[0].Features, b.Means = artifacttest.Features(b), artifacttest.Means(1, b)
@@ -97,7 +97,7 @@ func TestPredictRepresentsAndAbstains(t *testing.T) {
 	}
 }
 
-// What a stream is compared with is shown, or that there is nothing.
+// The reference of a stream is shown, or that there is none.
 func TestInspectShowsTheReference(t *testing.T) {
 	b := described()
 	out, err := harness.Execute(root(), "inspect", write(t, b))

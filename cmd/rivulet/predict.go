@@ -20,7 +20,7 @@ func predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict --artifact DIR < arrivals.jsonl > predictions.jsonl",
 		Short: "Predict arrivals from JSON lines without any service, for backfills and for trying an artifact",
-		Long: "predict takes the consumer's path from decoding to prediction, with M read from the artifact. A line that cannot be\n" +
+		Long: "predict follows the consumer's path from decoding to prediction, with M read from the artifact. A line that cannot be\n" +
 			"predicted is reported on standard error with the reason, the others are predicted, and the exit status is 1.",
 		Args: cobra.NoArgs,
 	}

@@ -16,7 +16,7 @@ import (
 	"rivulet/internal/replay"
 )
 
-// chunk is the most arrivals that a replay sends at once.
+// chunk is the largest number of arrivals that a replay sends at once.
 const chunk = 1000
 
 func replayCommand() *cobra.Command {
@@ -33,8 +33,8 @@ func replayCommand() *cobra.Command {
 	data := dataflag.Register(flags, "")
 	flags.StringVar(&out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
 	flags.StringVar(&format, "record-format", "json", "form of the records in Kafka, json or protobuf; lines are JSON")
-	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as they are taken")
-	flags.IntVar(&o.Limit, "limit", 0, "stop after as many arrivals; 0: all test nodes")
+	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them")
+	flags.IntVar(&o.Limit, "limit", 0, "stop after this many arrivals; 0: all test nodes")
 	config.Flags[config.Replay](flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.Rate < 0 || o.Limit < 0 {
@@ -62,7 +62,7 @@ func replayCommand() *cobra.Command {
 	return cmd
 }
 
-// toTopic sends the arrivals to Kafka, as the settings say.
+// toTopic sends the arrivals to Kafka, of the settings.
 func toTopic(cmd *cobra.Command, d *dataset.Dataset, codec event.Codec, o replay.Options) error {
 	cfg, err := config.Load[config.Replay](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
 	if err != nil {
@@ -84,7 +84,7 @@ func toTopic(cmd *cobra.Command, d *dataset.Dataset, codec event.Codec, o replay
 	return err
 }
 
-// toLines opens what --out names, and closes it again.
+// toLines opens the file of --out for write, and closes it.
 func toLines(stdout io.Writer, out string, write func(io.Writer) error) error {
 	if out == "-" {
 		return write(stdout)

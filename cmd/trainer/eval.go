@@ -20,7 +20,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// study is what eval --json prints.
+// study is the output of eval --json.
 type study struct {
 	Data        string        `json:"data"`
 	Fingerprint string        `json:"fingerprint"`
@@ -31,7 +31,7 @@ type study struct {
 	Results     []eval.Result `json:"results"`
 }
 
-// studyFlags are the flags of eval and report alike: what is measured.
+// studyFlags holds the flags that eval and report share: the methods and settings to measure.
 type studyFlags struct {
 	o     trainer.StudyOptions
 	seeds []uint
@@ -56,8 +56,8 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	return f
 }
 
-// open reads the data set and gets the options ready for it. trained are the methods that options of the method learned may
-// be for.
+// open reads the data set and completes the options. trained lists the methods for which options of the method learned may
+// be given.
 func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if slices.Equal(f.o.Methods, []string{"all"}) {
 		f.o.Methods = trainer.Methods()

@@ -14,7 +14,7 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// runFlags are the flags of train and eval alike: what a run is but for method, size and seed.
+// runFlags registers the flags that train and eval share: the options of a run except method, size and seed.
 func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.StringSliceVar(&o.Models, "models", o.Models, "models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))
 	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layers, of models that have some")
@@ -27,7 +27,7 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
 }
 
-// learnFlags are those of the method learned (and gcond): what differs from mcond.Defaults.
+// learnFlags holds the flags of the method learned (and gcond), which change mcond.Defaults.
 type learnFlags struct {
 	flags  *pflag.FlagSet
 	o      mcond.Options
@@ -58,13 +58,13 @@ func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
 
 // checkpoint adds --checkpoint, for a command that makes one run.
 func (l *learnFlags) checkpoint() {
-	l.flags.StringVar(&l.o.Checkpoint, "checkpoint", "", "learned: file that the run's state is written to, and from which an interrupted run goes on")
+	l.flags.StringVar(&l.o.Checkpoint, "checkpoint", "", "learned: file to which the run's state is written, and from which an interrupted run continues")
 }
 
-// names of the flags that set a field of mcond.Options of the same meaning.
+// learnNames lists the flags that set a field of mcond.Options of the same meaning.
 var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "checkpoint", "no-structure", "no-inductive", "plain", "random-start"}
 
-// apply puts what was said into the options of a run on d. It is an error to say something that no method of the run reads.
+// apply puts the flags that were given into the options of a run on d. A flag that no method of the run reads is an error.
 func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []string) error {
 	said := slices.DeleteFunc(slices.Clone(learnNames), func(name string) bool { return !l.flags.Changed(name) })
 	if len(said) > 0 && !slices.Contains(methods, trainer.MethodLearned) && !slices.Contains(methods, trainer.MethodGCond) {
@@ -95,10 +95,10 @@ func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []str
 	return learn.Validate()
 }
 
-// sizeFlags are --ratio and --nodes of one run.
+// sizeFlags registers --ratio and --nodes of one run.
 func sizeFlags(cmd *cobra.Command, o *trainer.Options) {
 	flags := cmd.Flags()
-	flags.Float64Var(&o.Ratio, "ratio", o.Ratio, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class where the labels allow it")
+	flags.Float64Var(&o.Ratio, "ratio", o.Ratio, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class if the labels allow it")
 	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "synthetic nodes, instead of --ratio; 0: by ratio")
 	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes")
 }

@@ -22,7 +22,7 @@ import (
 	"rivulet/trainer/weights"
 )
 
-// importFlags are what import is told beside the data.
+// importFlags holds the flags of import besides the data.
 type importFlags struct {
 	files, models []string // in pairs
 	alpha         float32  // of models that have one; 0: their default
@@ -34,7 +34,7 @@ type importFlags struct {
 	options       trainer.Options
 }
 
-// importedModel is one file of weights and what was made of it.
+// importedModel is one file of weights and its model.
 type importedModel struct {
 	Model   string           `json:"model"`
 	File    string           `json:"file"`
@@ -42,17 +42,17 @@ type importedModel struct {
 	built   infer.Model
 }
 
-// importedTensor is where a weight comes from.
+// importedTensor is the source of a weight.
 type importedTensor struct {
 	Name   string `json:"name"`   // in the artifact
-	Tensor string `json:"tensor"` // in the file; empty: a bias that the file does not have, which is 0
+	Tensor string `json:"tensor"` // in the file; empty: a bias that is missing in the file, and 0
 }
 
-// importReport is what import --json prints: that of train, and where the weights come from.
+// importReport is the output of import --json: the output of train, and the sources of the weights.
 type importReport struct {
 	report
 	Weights    []importedModel `json:"weights"`
-	Calibrated bool            `json:"calibrated"` // without the data the temperature is 1, and nothing was measured
+	Calibrated bool            `json:"calibrated"` // without the data the temperature is 1, and no accuracy is measured
 }
 
 func importCommand() *cobra.Command {
@@ -64,7 +64,7 @@ func importCommand() *cobra.Command {
 			"new artifact: with --data the graph is condensed for it as train does, calibrated and measured; with --artifact it\n" +
 			"becomes one more model of an artifact that keeps cluster means, for which the data are not needed: two layers of\n" +
 			strings.Join(infer.Convolving(), ", ") + ".\n\n" +
-			"The weights are taken for features as --preprocess leaves them: none for raw ones, l1 for T.NormalizeFeatures().",
+			"The weights are for features after --preprocess: none for raw ones, l1 for T.NormalizeFeatures().",
 		Args: cobra.NoArgs,
 		Example: "  trainer import --weights model.safetensors --model gcn --data ../shared/data/cora --preprocess l1 --out out/cora\n" +
 			"  trainer import --weights sage.safetensors --model sage --preprocess l1 --artifact out/cora --out out/both",
@@ -74,7 +74,7 @@ func importCommand() *cobra.Command {
 		if err := f.check(cmd.Flags()); err != nil {
 			return err
 		}
-		if err := artifact.CheckTarget(f.out); err != nil { // before the work, not after it
+		if err := artifact.CheckTarget(f.out); err != nil { // before the work begins
 			return err
 		}
 		if f.from != "" {
@@ -95,13 +95,13 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.Float32Var(&f.alpha, "alpha", 0, "α of "+having(hasAlpha)+", which is no tensor; 0: the model's default")
 	flags.IntVar(&f.hops, "hops", 0, "number of hops of "+having(hasHops)+", which is no tensor; 0: the model's default")
 	flags.StringVar(&f.from, "artifact", "", "directory of an artifact to add the model to, instead of --data")
-	flags.BoolVar(&f.makeDefault, "default", false, "with --artifact: make the model the one that is served where none is named")
+	flags.BoolVar(&f.makeDefault, "default", false, "with --artifact: make the model the one that is served by default")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
-	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "what was done to the features in training: none, l1 (T.NormalizeFeatures), standardize or l2-center")
+	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "preprocessing of the features in training: none, l1 (T.NormalizeFeatures), standardize or l2-center")
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(), ", "))
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
-	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals that shall be answered; the less certain ones are marked as abstained; 0: none")
+	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which import adds another model without the data")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	sizeFlags(cmd, o)
@@ -126,7 +126,7 @@ func having(has func(*infer.Architecture) bool) string {
 	return strings.Join(names, " or ")
 }
 
-// ofData are the flags that say how a graph is condensed, which --artifact settles.
+// ofData lists the flags that say how a graph is condensed; with --artifact they have no meaning.
 var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method", "ratio", "nodes", "entries",
 	"batch", "coverage", "means", "seed"}
 
@@ -141,7 +141,7 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 		}
 	}
 	if f.options.Preprocess == "auto" {
-		return errors.New("--preprocess is auto, want what was done to the features in training: none, l1, standardize or l2-center")
+		return errors.New("--preprocess is auto, want the preprocessing of the features in training: none, l1, standardize or l2-center")
 	}
 	if f.from == "" && f.makeDefault {
 		return errors.New("--default is for --artifact; of a new artifact the first model is the default")
@@ -157,7 +157,7 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 	return f.options.Validate()
 }
 
-// read makes models of the files for data of d features and c classes.
+// read returns the models of the files for data of d features and c classes.
 func (f *importFlags) read(d, c int) ([]importedModel, error) {
 	var out []importedModel
 	for k, file := range f.files {
@@ -206,7 +206,7 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error { return r.report.print(w, outcome.Bundle.Manifest) })
 }
 
-// hidden is the width of the first model that has a hidden layer, by which W_S is fitted to compare.
+// hidden returns the width of the first model that has a hidden layer, by which W_S is fitted to compare.
 func hidden(models []importedModel, otherwise int) int {
 	for _, m := range models {
 		if width := m.built.Hidden(); width > 0 {
@@ -228,7 +228,7 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 		return err
 	}
 	if b.Means, err = artifact.ReadMeans(f.from); err != nil {
-		return fmt.Errorf("a model without the data is made of cluster means, which methods solved and cluster keep (--means): %w", err)
+		return fmt.Errorf("a model without the data needs cluster means, which methods solved and cluster store (--means): %w", err)
 	}
 	for _, m := range models {
 		if err := trainer.AddModel(b, m.built, f.options.Preprocess, time.Now()); err != nil {
@@ -258,7 +258,7 @@ func modelNames(b *artifact.Bundle) []string {
 	return names
 }
 
-// print writes the report as JSON, or where the weights come from and the rest for a person.
+// print writes the report as JSON, or the sources of the weights and then the rest as text.
 func (f *importFlags) print(w io.Writer, r importReport, rest func(io.Writer) error) error {
 	if f.asJSON {
 		return json.NewEncoder(w).Encode(r)

@@ -68,7 +68,7 @@ func TestTrainJSON(t *testing.T) {
 	}
 }
 
-// Method learned says how it went, and its flags change the run; they are refused for methods that do not read them.
+// Method learned reports its course, and its flags change the run; they are refused for methods that do not read them.
 func TestTrainLearned(t *testing.T) {
 	run := func(line string) (string, error) {
 		return harness.Execute(root(), append(strings.Fields("train --preset small --preset-nodes 600 --nodes 12 --costs=false --out "+filepath.Join(t.TempDir(), "a")), strings.Fields(line)...)...)

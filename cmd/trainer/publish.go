@@ -16,7 +16,7 @@ import (
 	"rivulet/serving"
 )
 
-// settings are a command's, from its flags, the environment and the file.
+// settings returns a command's settings, from its flags, the environment and the file.
 func settings[T any](cmd *cobra.Command) (T, error) {
 	return config.Load[T](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
 }
@@ -28,7 +28,7 @@ func publishCommand() *cobra.Command {
 		Use:   "publish --artifact DIR",
 		Short: "Publish an artifact to Redis and point CURRENT at it",
 		Long: "publish writes the rows of M, then the serving part of the artifact, then a complete marker, and last sets CURRENT\n" +
-			"where nobody else has moved it. Run it again after an interruption and it goes on where it stopped. Versions that are\n" +
+			"if nobody else has moved it. After an interruption run it again, and it continues where it stopped. Versions that are\n" +
 			"older than the --keep last ones and that no consumer uses are removed.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer publish --artifact out/photo --redis redis://localhost:6379/0",
@@ -37,7 +37,7 @@ func publishCommand() *cobra.Command {
 	config.Flags[config.Publish](flags)
 	config.Alias(flags, map[string]string{"redis": "redis.url"})
 	flags.IntVar(&keep, "keep", 1, "older versions to keep for rolling back; -1: all")
-	flags.StringVar(&expect, "expect", "", "version that CURRENT must name now, or - for none; empty: whatever it names at the start")
+	flags.StringVar(&expect, "expect", "", "version that CURRENT must name now, or - for none; empty: the one that it names at the start")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := settings[config.Publish](cmd)
 		if err != nil {

@@ -25,7 +25,7 @@ import (
 	"rivulet/trainer"
 )
 
-// refreshFlags are what refresh is told beside its settings.
+// refreshFlags holds the flags of refresh besides its settings.
 type refreshFlags struct {
 	from, labels, group string
 	out, dataOut        string
@@ -44,14 +44,14 @@ func refreshCommand() *cobra.Command {
 	f.run.Costs = false // a refresh compares accuracies
 	cmd := &cobra.Command{
 		Use:   "refresh --from FILE|kafka:TOPIC --data DIR --out DIR",
-		Short: "Train anew on the graph with what has arrived, and publish where that is no worse",
-		Long: "refresh merges arrivals, and labels where they are known, into the data set's training graph, trains as train does, and\n" +
+		Short: "Train anew on the graph with the nodes that arrived, and publish if that is no worse",
+		Long: "refresh merges arrivals, and labels if they are known, into the data set's training graph, trains as train does, and\n" +
 			"compares the accuracy on the validation nodes with that of the artifact that serves now: --current, or with --publish\n" +
-			"the version that CURRENT names in Redis. Both answer the same nodes as they would on the stream. Where the new one is\n" +
-			"more than --max-drop points worse, nothing is published or stored but the artifact itself, and the command fails.\n" +
-			"Options that are not said are those of that artifact's run (not --representation and --weight-decays). Arrivals and\n" +
+			"the version that CURRENT names in Redis. Both answer the same nodes as they would on the stream. If the new one is\n" +
+			"more than --max-drop points worse, the artifact is stored but not published, and the command fails.\n" +
+			"Options that are not given are taken from that artifact's run (not --representation and --weight-decays). Arrivals and\n" +
 			"labels are JSON lines in a file, or records of a topic, read from the earliest or the --group's offset to the end that\n" +
-			"it has at the start. A group's offsets are committed last, and it must be of nobody who consumes. With --every the\n" +
+			"it has at the start. A group's offsets are committed last, and no consumer may be in that group. With --every the\n" +
 			"command goes on until it is stopped, each refresh in a directory of its own below --out and --data-out.",
 		Args: cobra.NoArgs,
 		Example: "  trainer refresh --from arrivals.jsonl --labels labels.jsonl --data ../shared/data/cora --current out/cora --out out/cora-2\n" +
@@ -69,11 +69,11 @@ func refreshCommand() *cobra.Command {
 	flags.BoolVar(&f.publish, "publish", false, "publish the artifact to Redis and point CURRENT at it")
 	flags.IntVar(&f.keep, "keep", 1, "older versions to keep for rolling back; -1: all")
 	flags.Float64Var(&f.maxDrop, "max-drop", trainer.MaxDrop, "points of accuracy on the validation nodes that the new artifact may be worse")
-	flags.DurationVar(&f.every, "every", 0, "refresh again so long after the last one ended; 0: once")
+	flags.DurationVar(&f.every, "every", 0, "refresh again this long after the last one ended; 0: once")
 	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
 	runFlags(flags, &f.run)
 	sizeFlags(cmd, &f.run)
-	flags.Float64Var(&f.run.Coverage, "coverage", 0, "share of arrivals that shall be answered; 0: none are marked as abstained")
+	flags.Float64Var(&f.run.Coverage, "coverage", 0, "share of arrivals to answer; 0: none are marked as abstained")
 	flags.BoolVar(&f.run.Representation, "representation", false, "add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&f.run.Means, "means", f.run.Means, "add cluster means")
 	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")
@@ -123,7 +123,7 @@ func (f *refreshFlags) check() error {
 		return err
 	}
 	if f.group != "" && from.Topic == "" {
-		return fmt.Errorf("--group is %s, but --from %s is no topic", f.group, f.from)
+		return fmt.Errorf("--group is %s, but --from %s is not a topic", f.group, f.from)
 	}
 	if f.group != "" && f.dataOut == "" {
 		return fmt.Errorf("--group is %s without --data-out: the arrivals before its offsets would be lost to the next refresh", f.group)
@@ -134,7 +134,7 @@ func (f *refreshFlags) check() error {
 	return artifact.CheckTarget(f.out)
 }
 
-// sources are where arrivals and labels are.
+// sources returns the sources of arrivals and labels.
 func (f *refreshFlags) sources() (arrivals, labels refresh.Source, err error) {
 	if arrivals, err = refresh.ParseSource(f.from); err != nil {
 		return arrivals, labels, fmt.Errorf("--from is %q: %w", f.from, err)
@@ -148,7 +148,7 @@ func (f *refreshFlags) sources() (arrivals, labels refresh.Source, err error) {
 	return arrivals, labels, nil
 }
 
-// refresher makes what the flags ask for.
+// refresher returns the refresher that the flags ask for.
 func (f *refreshFlags) refresher(d *dataset.Dataset, services refresh.Services, progress trainer.Progress, log *slog.Logger,
 ) (*refresh.Refresher, error) {
 	arrivals, labels, err := f.sources()
@@ -156,7 +156,7 @@ func (f *refreshFlags) refresher(d *dataset.Dataset, services refresh.Services, 
 		MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, err
 }
 
-// options are those of the artifact that serves, with what was said.
+// options returns the options of the artifact that serves, changed by the flags that were given.
 func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, error) {
 	o := f.run
 	if current == nil {
@@ -186,7 +186,7 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 	return o, o.Validate()
 }
 
-// report prints what a refresh did; nil is one that did not come so far.
+// report prints the report of a refresh, if there is one.
 func (f *refreshFlags) report(w io.Writer, o *refresh.Report) error {
 	if o == nil {
 		return nil
@@ -197,7 +197,7 @@ func (f *refreshFlags) report(w io.Writer, o *refresh.Report) error {
 	return o.Print(w)
 }
 
-// once makes an artifact and publishes it. The report that comes with an error says how far it came; nil: nothing was read.
+// once makes an artifact and publishes it. If there is an error, the report describes the steps before it; nil: nothing was read.
 func once(ctx context.Context, r *refresh.Refresher, out, dataOut string) (*refresh.Report, error) {
 	round, err := r.Make(ctx, out)
 	if round == nil {
@@ -209,7 +209,7 @@ func once(ctx context.Context, r *refresh.Refresher, out, dataOut string) (*refr
 	return &round.Report, err
 }
 
-// repeat refreshes again and again until ctx ends. A refresh that fails is logged; the next one reads the same arrivals.
+// repeat refreshes repeatedly until ctx ends. A refresh that fails is logged; the next one reads the same arrivals.
 func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock consumer.Clock, report func(*refresh.Report) error) error {
 	for ctx.Err() == nil {
 		name := r.Now().UTC().Format("20060102T150405.000Z")
@@ -222,7 +222,7 @@ func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock c
 			break
 		}
 		if err != nil {
-			r.Log.Error("no refresh", "error", err)
+			r.Log.Error("refresh failed", "error", err)
 		}
 		if err := report(o); err != nil {
 			return err

@@ -26,7 +26,7 @@ import (
 	"rivulet/trainer"
 )
 
-// halved is a generated graph without half of its training nodes, and these as arrivals and labels.
+// halved returns a generated graph without half of its training nodes, and these as arrivals and labels.
 func halved(t *testing.T) (half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) {
 	t.Helper()
 	g, _ := dataset.Preset("small")
@@ -127,8 +127,8 @@ func mustRun(t *testing.T, dir, line string) {
 	}
 }
 
-// Half of the training nodes arrive: the next artifact knows them, is as that of the run before in all that was not said,
-// is no worse, and the data set that is kept has them; labels of other classes' nodes are refused.
+// Half of the training nodes arrive: the next artifact knows them, has the options of the previous run except those that
+// were given, is no worse, and the stored data set contains them; labels of other classes' nodes are refused.
 func TestRefreshFromFiles(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, arrivals, labels)
@@ -183,7 +183,7 @@ func mustRead(t *testing.T, dir string) *artifact.Bundle {
 	return b
 }
 
-// Arrivals and labels come from topics, the group's offsets say what is new, and the artifact becomes CURRENT.
+// Arrivals and labels come from topics, the group's offsets decide which are new, and the artifact becomes CURRENT.
 func TestRefreshFromKafka(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, nil, nil)
@@ -249,7 +249,7 @@ func produce(t *testing.T, broker string, arrivals []event.Arrival, labels []eve
 	}
 }
 
-// ticks is a clock whose timers fire at once; the stop after so many.
+// ticks is a clock whose timers fire at once; the stop comes after a number of them.
 type ticks struct {
 	waits []time.Duration
 	stop  context.CancelFunc
@@ -268,8 +268,8 @@ func (c *ticks) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 	return fired, func() {}
 }
 
-// With --every a refresh follows the other until the command is stopped; each has a directory of its own, one that fails
-// does not end it, and what has joined is not merged again.
+// With --every a refresh follows the other until the command is stopped; each has a directory of its own, a failed one
+// does not end it, and merged arrivals are not merged again.
 func TestRefreshRepeats(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, arrivals[:100], labels)
@@ -313,7 +313,7 @@ func TestRefreshRepeats(t *testing.T) {
 	if want := []int{100, -1, 50, 0}; !slices.Equal(joined, want) {
 		t.Errorf("joined %v, want %v", joined, want)
 	}
-	if fmt.Sprint(clock.waits) != "[1h0m0s 1h0m0s 1h0m0s 1h0m0s]" || strings.Count(log.String(), "no refresh") != 1 {
+	if fmt.Sprint(clock.waits) != "[1h0m0s 1h0m0s 1h0m0s 1h0m0s]" || strings.Count(log.String(), "refresh failed") != 1 {
 		t.Errorf("waited %v; log:\n%s", clock.waits, log.String())
 	}
 	for _, sub := range []string{"out/20260301T120000.000Z", "out/20260301T140000.000Z", "grown/20260301T140000.000Z"} {

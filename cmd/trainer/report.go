@@ -21,7 +21,7 @@ import (
 	page "rivulet/trainer/report"
 )
 
-// Parts of a report that take runs of their own beside the results.
+// Parts of a report that need runs of their own besides the results.
 const (
 	partLearned     = "learned"
 	partSparsity    = "sparsity"
@@ -31,7 +31,7 @@ const (
 
 var parts = []string{partLearned, partSparsity, partSensitivity}
 
-// reportFlags are what report has beside the flags of a study.
+// reportFlags holds the flags of report besides those of a study.
 type reportFlags struct {
 	*studyFlags
 	out, title, results string
@@ -48,8 +48,8 @@ func reportCommand() *cobra.Command {
 			"ratio (give several --ratios or --nodes), time and memory, confusion matrix, reliability of probabilities. Its parts take\n" +
 			"runs of their own, at the first size, seed and model: learned (the method learned from a class-aware and a random M: its\n" +
 			"losses, its M by classes, its accuracy over δ), sparsity (the method solved at each --k) and sensitivity (the method\n" +
-			"learned at each --lambda-values and --beta-values, for --sweep-rounds). --results draws what eval --json printed before;\n" +
-			"without --data nothing else is run.",
+			"learned at each --lambda-values and --beta-values, for --sweep-rounds). --results draws the output of an earlier eval --json;\n" +
+			"without --data no further runs are made.",
 		Args: cobra.NoArgs,
 		Example: "  trainer report --data ../shared/data/cora --nodes 35,70 --methods solved,learned,vng,random --out out/cora.html\n" +
 			"  trainer eval --preset small --json > out/small.json && trainer report --results out/small.json --out out/small.html",
@@ -58,7 +58,7 @@ func reportCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "file to write the page to (required)")
 	flags.StringVar(&f.title, "title", "", "title of the page; empty: the name of the data")
-	flags.StringVar(&f.results, "results", "", "file with what eval --json printed, instead of measuring")
+	flags.StringVar(&f.results, "results", "", "file with the output of eval --json, instead of measuring")
 	flags.StringSliceVar(&f.parts, "parts", parts, "parts to run: "+strings.Join(parts, ", ")+"; or none")
 	flags.IntSliceVar(&f.k, "k", []int{1, 2, 4, 8, 16}, "part sparsity: most entries of a row of the solved M")
 	grid := []float64{0, 0.01, 0.1, 1, 10, 100, 1000}
@@ -87,10 +87,10 @@ func reportCommand() *cobra.Command {
 	return cmd
 }
 
-// check finds what is wrong before the work, not after it.
+// check finds wrong flags before the work begins.
 func (f *reportFlags) check(flags *pflag.FlagSet) error {
 	if info, err := os.Stat(filepath.Dir(f.out)); err != nil || !info.IsDir() {
-		return fmt.Errorf("--out is %s, but %s is no directory", f.out, filepath.Dir(f.out))
+		return fmt.Errorf("--out is %s, but %s is not a directory", f.out, filepath.Dir(f.out))
 	}
 	hasData := f.data.Dir != "" || f.data.Preset != ""
 	if f.results == "" && !hasData {
@@ -116,7 +116,7 @@ func (f *reportFlags) check(flags *pflag.FlagSet) error {
 	return f.sweeps.check()
 }
 
-// page measures what is to be drawn.
+// page measures the figures of the page.
 func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Page, error) {
 	p := &page.Page{Title: f.title, Command: strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " ")}
 	if f.results != "" {
@@ -130,7 +130,7 @@ func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Pag
 			return nil, err
 		}
 		if f.results != "" && p.Data.Fingerprint != d.Fingerprint() {
-			return nil, fmt.Errorf("--results %s are of data with fingerprint %q, those at hand have %q", f.results, p.Data.Fingerprint, d.Fingerprint())
+			return nil, fmt.Errorf("--results %s are of data with fingerprint %q, the data set has %q", f.results, p.Data.Fingerprint, d.Fingerprint())
 		}
 		p.Options = append(p.Options, optionsOf(flags)...)
 		describe(p, d)
@@ -144,7 +144,7 @@ func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Pag
 	return p, nil
 }
 
-// measure runs what is neither in a file nor unwanted.
+// measure makes the runs that are wanted and not in a file.
 func (f *reportFlags) measure(ctx context.Context, d *dataset.Dataset, p *page.Page) error {
 	f.sweeps.start(d, f.o, cli.Stderr())
 	if f.results == "" {
@@ -167,7 +167,7 @@ func (f *reportFlags) measure(ctx context.Context, d *dataset.Dataset, p *page.P
 	return nil
 }
 
-// trained is the method that the parts run, for which its options may be said.
+// trained returns the methods that the parts run, whose options may be given.
 func (f *reportFlags) trained() []string {
 	if slices.Contains(f.parts, partLearned) || slices.Contains(f.parts, partSensitivity) {
 		return []string{trainer.MethodLearned}
@@ -175,7 +175,7 @@ func (f *reportFlags) trained() []string {
 	return nil
 }
 
-// readResults takes over what eval --json printed.
+// readResults reads the output of eval --json.
 func readResults(file string, p *page.Page) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -196,7 +196,7 @@ func readResults(file string, p *page.Page) error {
 	return nil
 }
 
-// describe says what the data are.
+// describe sets the page's description of the data.
 func describe(p *page.Page, d *dataset.Dataset) {
 	original := d.Original()
 	p.Classes = d.Classes
@@ -204,7 +204,7 @@ func describe(p *page.Page, d *dataset.Dataset) {
 		Features: original.X.Cols(), Classes: len(d.Classes), Test: len(d.Test)}
 }
 
-// optionsOf are the values of all flags that have one, said or not, but for what is not wanted.
+// optionsOf returns the values of all flags that have one, given or not, except those without meaning for the page.
 func optionsOf(flags *pflag.FlagSet) []page.Option {
 	var out []page.Option
 	flags.VisitAll(func(f *pflag.Flag) {

@@ -15,7 +15,7 @@ import (
 	page "rivulet/trainer/report"
 )
 
-// sweeps are runs for the parts of a report, each a study of one method at the first size, with the first seed and model.
+// sweeps holds the runs for the parts of a report, each a study of one method at the first size, with the first seed and model.
 type sweeps struct {
 	k            []int
 	lambda, beta []float64
@@ -27,7 +27,7 @@ type sweeps struct {
 	traces   map[bool]*trainer.Learned // of the first size and seed, by whether M started at random
 }
 
-// check says which of the values that are swept over cannot be.
+// check refuses values for a sweep that are not possible.
 func (s *sweeps) check() error {
 	for i, k := range s.k {
 		if k < 1 {
@@ -54,7 +54,7 @@ func (s *sweeps) start(d *dataset.Dataset, o trainer.StudyOptions, lines *cli.Li
 	s.set, s.one, s.progress, s.traces = d, o, lines, map[bool]*trainer.Learned{}
 }
 
-// keep keeps the traces that the page shows, where a study makes them anyway.
+// keep keeps the traces that the page shows, if a study makes them anyway.
 func (s *sweeps) keep(run trainer.Options, l *trainer.Learned) {
 	first := run.Seed == s.one.Seeds[0] && (len(s.one.Nodes) == 0 || run.Nodes == s.one.Nodes[0]) && (len(s.one.Ratios) == 0 || run.Ratio == s.one.Ratios[0])
 	plain := !l.Options.NoStructure && !l.Options.NoInductive
@@ -72,13 +72,13 @@ func (s *sweeps) run(ctx context.Context, change func(o *mcond.Options)) ([]eval
 	if o.Run.Learn != nil {
 		learn = *o.Run.Learn
 	}
-	learn.Checkpoint = "" // that file is of another run
+	learn.Checkpoint = "" // the file belongs to another run
 	change(&learn)
 	o.Run.Learn = &learn
 	return trainer.Study(ctx, s.set, o, s.progress)
 }
 
-// learned runs the method learned from a class-aware and from a random M, unless a study has.
+// learned runs the method learned from a class-aware and from a random M, unless a study has done so.
 func (s *sweeps) learned(ctx context.Context, _ *page.Page) error {
 	for _, random := range []bool{false, true} {
 		if s.traces[random] != nil {
@@ -121,7 +121,7 @@ func (s *sweeps) draw(p *page.Page) {
 	}
 }
 
-// overDelta is the accuracy by which a run chose δ, at the μ that it chose.
+// overDelta returns the accuracy at each δ, by which a run chose δ, at its choice of μ.
 func overDelta(r *mcond.Result) page.Sparsity {
 	const settings = 3 // whose accuracies are summed in that choice: O→S, S→S and S→O
 	out := page.Sparsity{Method: trainer.MethodLearned, Parameter: "δ", Of: "mean of O→S, S→S and S→O on the validation nodes",
@@ -203,7 +203,7 @@ func (s *sweeps) sensitivity(ctx context.Context, p *page.Page) error {
 	return nil
 }
 
-// rowOf is the first row of a setting in graph batches.
+// rowOf returns the first row of a setting in graph batches.
 func rowOf(rows []eval.Result, setting string) (*eval.Result, error) {
 	for k := range rows {
 		if r := &rows[k]; r.Setting == setting && r.Batch == trainer.GraphBatch && !r.SharedM {

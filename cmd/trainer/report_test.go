@@ -16,7 +16,7 @@ import (
 
 const tiny = " --preset small --preset-nodes 200 --nodes 8"
 
-// pageOf runs report and returns what it wrote.
+// pageOf runs report and returns the page.
 func pageOf(t *testing.T, line string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
@@ -30,7 +30,7 @@ func pageOf(t *testing.T, line string) string {
 	return string(text)
 }
 
-// drawn says whether a section of a page has a plot.
+// drawn reports whether a section of a page has a plot.
 func drawn(t *testing.T, text, id string) bool {
 	t.Helper()
 	_, section, found := strings.Cut(text, `<section id="`+id+`"`)
@@ -67,7 +67,7 @@ func TestReportKeepsTheStudysRun(t *testing.T) {
 	}
 }
 
-// What eval --json prints is drawn without running anything again, with the figures that are in it.
+// The output of eval --json is drawn without further runs, with its figures.
 func TestReportOfResults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "eval.json")
 	out, err := harness.Execute(root(), strings.Fields("eval"+tiny+" --methods solved,random --calibrations none --json")...)
@@ -105,7 +105,7 @@ func TestReportNamesWrongFlags(t *testing.T) {
 	for want, line := range map[string]string{
 		`required flag(s) "out" not set`:                         tiny,
 		"nothing to draw: give --data DIR":                       " --out " + dir + "/x",
-		dir + "/none is no directory":                            tiny + " --out " + dir + "/none/x",
+		dir + "/none is not a directory":                         tiny + " --out " + dir + "/none/x",
 		`parts[1] is "all", want learned, sparsity`:              tiny + " --parts learned,all --out " + dir + "/x",
 		"k[1] is 0, want at least 1":                             tiny + " --k 4,0 --out " + dir + "/x",
 		"beta-values[0] is -1, want at least 0":                  tiny + " --beta-values -1 --out " + dir + "/x",

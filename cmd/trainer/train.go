@@ -18,7 +18,7 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// report is what train --json prints.
+// report is the output of train --json.
 type report struct {
 	Artifact  string        `json:"artifact"` // directory
 	Version   string        `json:"artifact_version"`
@@ -28,7 +28,7 @@ type report struct {
 	Learned   *learned      `json:"learned,omitempty"` // of method learned
 }
 
-// learned says how a learned run went.
+// learned describes a run of the method learned.
 type learned struct {
 	Rounds    int           `json:"rounds"`
 	BestRound int           `json:"best_round"`
@@ -69,7 +69,7 @@ func trainCommand() *cobra.Command {
 	sizeFlags(cmd, &o)
 	learn := newLearnFlags(flags)
 	learn.checkpoint()
-	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals that shall be answered; the less certain ones are marked as abstained; 0: none")
+	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Representation, "representation", o.Representation, "add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which trainer import adds a model without the data")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
@@ -79,7 +79,7 @@ func trainCommand() *cobra.Command {
 		if err := o.Validate(); err != nil {
 			return err
 		}
-		if err := artifact.CheckTarget(out); err != nil { // before the work, not after it
+		if err := artifact.CheckTarget(out); err != nil { // before the work begins
 			return err
 		}
 		d, err := data.Open("")
@@ -110,7 +110,7 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 	fmt.Fprintf(w, "%s: %d original nodes -> %d synthetic, M with %d entries, preprocessing %s, seed %d\n",
 		m.Data.Name, m.Data.Nodes, m.SyntheticNodes, m.Mapping.Entries, m.Preprocess.Kind, m.Seed)
 	for _, model := range m.Models {
-		if model.WeightDecay > 0 { // 0: the weights were given
+		if model.WeightDecay > 0 { // 0: the weights were imported
 			fmt.Fprintf(w, "%s: weight decay %g\n", model.Name, model.WeightDecay)
 		}
 	}

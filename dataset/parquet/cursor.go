@@ -13,13 +13,13 @@ import (
 	"rivulet/dataset"
 )
 
-// maxList bounds the list of a row, whose length nothing declares: pages of a few bytes each could fill any memory with it.
+// maxList bounds the list of a row, whose length is declared nowhere: pages of a few bytes each could fill any memory.
 const maxList = 1 << 20
 
-// cursor reads one column chunk value by value. Bytes of a value are good until the next. Errors name the column.
+// cursor reads one column chunk value by value. Bytes of a value are valid until the next value. Errors name the column.
 type cursor struct {
 	name    string
-	most    int // definition level of a value that is there
+	most    int // definition level of a value that is not null
 	decimal bool
 
 	values parquet.ColumnChunkValueReader
@@ -27,7 +27,7 @@ type cursor struct {
 	next   []parquet.Value // of buf
 }
 
-// isDecimal is true of integers that stand for something else: a decimal fraction, a date or a time.
+// isDecimal reports whether a column's integers stand for decimal fractions, dates or times.
 func isDecimal(c *parquet.Column) bool {
 	t := c.Type().LogicalType()
 	if t == nil {
@@ -42,7 +42,7 @@ func isDecimal(c *parquet.Column) bool {
 
 func (c *cursor) close() { _ = c.values.Close() } // nothing was written
 
-// peek returns the next value and leaves it; io.EOF behind the last.
+// peek returns the next value without consuming it; io.EOF after the last.
 func (c *cursor) peek() (parquet.Value, error) {
 	if len(c.next) == 0 {
 		n, err := c.values.ReadValues(c.buf[:])
@@ -104,7 +104,7 @@ func (c *cursor) toText(v parquet.Value) (string, error) {
 	return "", c.wrong(v, "a string or an integer")
 }
 
-// label returns text that may be missing. Integers come as floats from libraries that have no other missing value.
+// label returns text that may be missing. Integers come as floats from libraries that write missing values only as NaN.
 func (c *cursor) label() (string, error) {
 	v, err := c.value()
 	if err != nil || v.IsNull() {
@@ -177,7 +177,7 @@ func (c *cursor) numbers(x []float32) ([]float32, error) {
 	if err != nil {
 		return x, err
 	}
-	// A list that is null or empty has one value, which is not there at a lower level.
+	// A list that is null or empty has one value, which is null at a lower level.
 	if v.IsNull() && v.DefinitionLevel() < c.most-1 {
 		return x, fmt.Errorf("column %s: the list is null or empty", c.name)
 	}
@@ -200,7 +200,7 @@ func (c *cursor) numbers(x []float32) ([]float32, error) {
 	}
 }
 
-// one refuses a weight other than 1.
+// one reads a weight and refuses a weight other than 1.
 func (c *cursor) one() error {
 	v, err := c.value()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// encoded checks that the values of a page are no more than it declares, by the lengths in their encoding. A bound on the
+// encoded checks, by the lengths in its encoding, that a page holds no more values than it declares. A bound on the
 // page's size is not enough: parquet-go v0.32.0 takes 8 GiB and 27 s for six bytes (TestLibraryTrustsLengths).
 // https://parquet.apache.org/docs/file-format/data-pages/encodings/
 func encoded(e format.Encoding, of parquet.Kind, body []byte, values int64) error {
@@ -24,7 +24,7 @@ func encoded(e format.Encoding, of parquet.Kind, body []byte, values int64) erro
 			return fmt.Errorf("indices of %d bits", body[0])
 		}
 		return runs(body[1:], int(body[0]), values)
-	case format.RLE: // the library reads that of numbers otherwise than that of bools
+	case format.RLE: // the library reads RLE of numbers differently from RLE of bools
 		if of != parquet.Boolean {
 			return fmt.Errorf("encoding RLE of values of type %s", of)
 		}
@@ -39,7 +39,7 @@ func encoded(e format.Encoding, of parquet.Kind, body []byte, values int64) erro
 	return fmt.Errorf("encoding %s is not supported: write it plain or with a dictionary", e)
 }
 
-// slack is what the last run may have beyond the values: bit-packed runs come in multiples of eight.
+// slack is the number of values that the last run may have beyond the page's: bit-packed runs come in multiples of eight.
 const slack = 512
 
 // runs checks a hybrid of run-length and bit-packed runs of values of width bits.

@@ -18,7 +18,7 @@ import (
 	"rivulet/dataset"
 )
 
-// readAll reads all that a node file or an edge file can give.
+// readAll reads all columns of a node file or an edge file.
 func readAll(content []byte, l limits) error {
 	return guarded(func() error {
 		f, err := openTable(bytes.NewReader(content), "fuzz", int64(len(content)), l)
@@ -58,7 +58,7 @@ func fixtures(t testing.TB) map[string][]byte {
 	return contents
 }
 
-// FuzzParquet: any bytes are read or refused within bounded memory; never a panic that gets out.
+// FuzzParquet: any bytes are read or refused within bounded memory; no panic escapes.
 func FuzzParquet(f *testing.F) {
 	for _, content := range fixtures(f) {
 		f.Add(content)
@@ -95,7 +95,7 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// footer returns a file that is a footer alone.
+// footer returns a file that consists of a footer only.
 func footer(metadata string) []byte {
 	out := append([]byte("PAR1"), metadata...)
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(metadata)))
@@ -183,8 +183,8 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// The reason for runs and blocks: the library allocates what these few bytes declare, here 64 MiB, and up to 8 GiB. If it
-// no longer does, both can go.
+// The reason for runs and blocks: the library allocates the length that these few bytes declare, here 64 MiB, and up to 8
+// GiB. If it no longer does, both can go.
 func TestLibraryTrustsLengths(t *testing.T) {
 	const count = 1 << 24
 	for name, decode := range map[string]func() error{
@@ -237,7 +237,7 @@ type discard struct{}
 
 func (discard) WriteValues(v []parquet.Value) (int, error) { return len(v), nil }
 
-// What the library would read otherwise than the check does is refused.
+// Bytes that the library would read in another way than the check are refused.
 func TestTwoReadings(t *testing.T) {
 	if err := encoded(format.RLE, parquet.Int32, []byte{0, 0, 0, 0}, 10); err == nil || !strings.Contains(err.Error(), "RLE of values of type INT32") {
 		t.Errorf("numbers in the encoding of bools: %v", err)
@@ -274,7 +274,7 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// The limits hold pages that are larger than they may be, alone or side by side.
+// The limits refuse pages that are too large, alone or side by side.
 func TestPageLimits(t *testing.T) {
 	class := "A"
 	rows := make([]node, 1000)

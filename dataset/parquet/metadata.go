@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxFooter  = 64 << 20 // bytes; a footer has some hundred for each column of each row group
+	maxFooter  = 64 << 20 // bytes; a footer has about a hundred for each column of each row group
 	maxDepth   = 32       // of structs in one another
 	maxStructs = 1 << 20  // structs in lists of one footer: a thousand columns in a thousand row groups
 	maxColumns = 1 << 16  // elements of a schema
@@ -20,7 +20,7 @@ const (
 
 var errMetadata = errors.New("malformed metadata")
 
-// checkFooter decodes a file's footer as the library is going to do, but refuses what is longer than the footer's bytes.
+// checkFooter decodes a file's footer as the library will, but refuses any length beyond the footer's bytes.
 func checkFooter(r io.ReaderAt, size int64) error {
 	const tail = 8 // length and magic
 	var end [tail]byte
@@ -51,8 +51,8 @@ func checkFooter(r io.ReaderAt, size int64) error {
 
 type thriftReader = thrift.Reader
 
-// metadata gives the library's Thrift decoder a section of a file and refuses every length that the section's bytes do not
-// cover: the library itself allocates what a length declares before it reads that much. Strings come back empty.
+// metadata gives the library's Thrift decoder a section of a file and refuses every length beyond the section's bytes:
+// the library itself allocates a declared length before it reads that much. Strings are returned empty.
 type metadata struct {
 	thriftReader
 	section *io.SectionReader
@@ -74,13 +74,13 @@ func (m *metadata) decode(v any) error {
 	return thrift.NewDecoder(m).Decode(v)
 }
 
-// left returns the number of bytes behind what was read.
+// left returns the number of bytes that have not been read.
 func (m *metadata) left() int64 {
 	at, _ := m.section.Seek(0, io.SeekCurrent) // a section reader knows its place
 	return m.section.Size() - at + int64(m.in.Buffered())
 }
 
-// enter notes that so many structs follow, each of which ends in a stop byte.
+// enter counts the structs that follow, each of which ends in a stop byte.
 func (m *metadata) enter(structs int) error {
 	if m.open = append(m.open, structs); len(m.open) > maxDepth {
 		return fmt.Errorf("%w: structs in structs beyond %d", errMetadata, maxDepth)

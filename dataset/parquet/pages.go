@@ -24,7 +24,7 @@ type limits struct {
 
 var defaults = limits{bytes: 256 << 20, values: 1 << 26, open: 4 << 30}
 
-// valueBytes is what a value of a page may take beside the page: its levels, and an offset or index.
+// valueBytes is the memory that a value may take beyond its page: its levels, and an offset or index.
 const valueBytes = 6
 
 // pageCheck walks the pages of one column chunk before the library reads them.
@@ -51,7 +51,7 @@ func (c *pageCheck) close() { c.zstd.Close() }
 // group begins a row group.
 func (c *pageCheck) group() { c.open = 0 }
 
-// chunk checks a column chunk of a row group of rows rows. It cuts from meta what stands behind the pages that it checked.
+// chunk checks a column chunk of a row group of rows rows. It cuts meta to the pages that it checked.
 func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, rows int64) error {
 	c.column, c.values, c.dict, c.most = column, 0, 0, 0
 	if codec := c.codec(); codec != meta.Codec {
@@ -140,7 +140,7 @@ func (c *pageCheck) dictionary(e format.Encoding, body []byte, uncompressed, val
 	return err
 }
 
-// dataV1 checks a page whose levels are compressed with its values and begin with their length.
+// dataV1 checks a page whose levels are compressed together with its values and begin with their length.
 func (c *pageCheck) dataV1(h *format.DataPageHeader, body []byte, values int64) (err error) {
 	for _, level := range []struct {
 		most     int
@@ -165,7 +165,7 @@ func (c *pageCheck) dataV1(h *format.DataPageHeader, body []byte, values int64) 
 	return encoded(h.Encoding, c.column.Type().Kind(), body, values)
 }
 
-// dataV2 checks a page whose levels stand before its compressed values.
+// dataV2 checks a page whose levels come before its compressed values.
 func (c *pageCheck) dataV2(h *format.DataPageHeaderV2, body []byte, uncompressed, values int64) (err error) {
 	for _, level := range []struct {
 		most   int
@@ -191,7 +191,7 @@ func (c *pageCheck) dataV2(h *format.DataPageHeaderV2, body []byte, uncompressed
 	return encoded(h.Encoding, c.column.Type().Kind(), body, values)
 }
 
-// decompress returns what a page holds, which must be as long as it declares.
+// decompress returns the content of a page, which must be as long as it declares.
 func (c *pageCheck) decompress(body []byte, declared int64) (out []byte, err error) {
 	switch c.codec() {
 	case format.Uncompressed:
@@ -218,7 +218,7 @@ func (c *pageCheck) decompress(body []byte, declared int64) (out []byte, err err
 	return out, err
 }
 
-// cut returns the part of body that its first four bytes give the length of, and the rest.
+// cut returns the part of body whose length the first four bytes give, and the rest.
 func cut(body []byte) (part, rest []byte, err error) {
 	if len(body) < 4 {
 		return nil, nil, errors.New("runs without a length")

@@ -10,7 +10,7 @@ import (
 	"rivulet/dataset"
 )
 
-// Format reads a directory of Parquet tables; the package documentation has their columns.
+// Format reads a directory of Parquet tables; the package documentation lists their columns.
 var Format = dataset.TablesFormat("parquet",
 	"a directory with nodes.parquet and edges.parquet, or directories nodes and edges of such files", read, ".parquet")
 
@@ -25,7 +25,7 @@ func read(f *os.File, name string, size int64, use func(dataset.TableFile) error
 	})
 }
 
-// guarded makes errors of panics: the library slices and indexes by what a file says. Faults of its assembly become
+// guarded turns panics into errors: the library slices and indexes by numbers in the file. Faults of its assembly become
 // panics too.
 func guarded(read func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -37,7 +37,7 @@ func guarded(read func() error) (err error) {
 	return read()
 }
 
-// options keep the library from reading what is not needed, and from reading ahead in goroutines of its own.
+// options keep the library from reading parts that are not needed, and from reading ahead in its own goroutines.
 var options = []parquet.FileOption{
 	parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.FileReadMode(parquet.ReadModeSync),
 }

@@ -16,7 +16,7 @@ import (
 	"rivulet/graph"
 )
 
-// set is the graph of testdata/make.py.
+// set returns the graph of testdata/make.py.
 func set(name string, notes ...string) *dataset.Dataset {
 	return &dataset.Dataset{
 		Name: name, IDs: []string{"anna", "b,ob", "7", "eve", "zoë"}, Classes: []string{"9", "10"}, Labels: []int32{1, 0, 1, -1, -1},

@@ -43,7 +43,7 @@ func (t *table) close() { t.check.close() }
 // Columns returns the names of the columns of the outermost level.
 func (t *table) Columns() []string { return t.names }
 
-// leaf returns the column of values that an outermost column is, or is a list of.
+// leaf returns the column of values of an outermost column, or of the elements of its list.
 func (t *table) leaf(name string, list bool) (*parquet.Column, error) {
 	c := t.file.Root().Column(name)
 	for !c.Leaf() {
@@ -62,7 +62,7 @@ func (t *table) leaf(name string, list bool) (*parquet.Column, error) {
 	return c, nil
 }
 
-// open returns a cursor on the column of that name in a row group, -1 for none.
+// open returns a cursor on a column of a row group; an index of -1 gives none.
 func (t *table) open(group, index int, list bool, cursors *[]*cursor) (*cursor, error) {
 	if index < 0 {
 		return nil, nil
@@ -86,7 +86,7 @@ func (t *table) open(group, index int, list bool, cursors *[]*cursor) (*cursor, 
 // opener opens a column by its index among the names, -1 for none.
 type opener func(index int, list bool) (*cursor, error)
 
-// planner opens the columns of a row group and returns what reads one row of them.
+// planner opens the columns of a row group and returns a function that reads one row of them.
 type planner func(open opener) (row func() error, err error)
 
 func (t *table) eachGroup(plan planner) error {

@@ -57,7 +57,7 @@ func (m *machine) collectMarked(op byte) error {
 	return fill(op == 'u', top, items)
 }
 
-// fillOne executes APPEND and SETITEM: the item, or key and value, above what they go into.
+// fillOne executes APPEND and SETITEM: it adds the item, or key and value, to the list or dict below it.
 func (m *machine) fillOne(op byte) error {
 	items := make([]any, 1, 2)
 	if op == 's' {
@@ -90,7 +90,7 @@ func fill(pairs bool, into any, items []any) error {
 			return v.set(items)
 		}
 	}
-	return fmt.Errorf("%T cannot be filled so", into)
+	return fmt.Errorf("%T cannot be filled this way", into)
 }
 
 // set takes keys and values in turn.

@@ -51,10 +51,10 @@ func (m *machine) literal(op byte) (any, error) {
 		}
 		return string(b), err
 	}
-	return nil, errors.New("it is not one that data sets use")
+	return nil, errors.New("data sets do not use it")
 }
 
-// lengthSize is the number of bytes of the length behind an opcode.
+// lengthSize returns the number of bytes of the length behind an opcode.
 func lengthSize(op byte) uint32 {
 	if op == 'U' || op == 0x8a { // SHORT_BINSTRING, LONG1
 		return 1
@@ -139,7 +139,7 @@ func rawUnicode(text string) (string, error) {
 		}
 		v, _, tail, err := strconv.UnquoteChar(text, 0)
 		if err != nil {
-			return "", fmt.Errorf("escape %.12q is not one of a code point", text)
+			return "", fmt.Errorf("escape %.12q is not a code point", text)
 		}
 		out.WriteRune(v)
 		text = tail

@@ -17,7 +17,7 @@ const (
 	float32Type  = "cnumpy\ndtype\n(U\x02f4K\x00K\x01tR"
 )
 
-// The values are what Python's pickle.loads gives for the same bytes.
+// The values are those of Python's pickle.loads for the same bytes.
 func TestLoad(t *testing.T) {
 	for pickle, want := range map[string]any{
 		"N.":                        nil,
@@ -111,10 +111,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"more behind", "N.N", "1 bytes"},
 		{"protocol 3", "\x80\x03N.", "protocol 3"},
 		{"opcode of protocol 3", "\x80\x02B\x01\x00\x00\x00a.", `opcode 'B' at 2`},
-		{"opcode of protocol 4", "\x80\x02\x95\x00\x00\x00\x00\x00\x00\x00\x00N.", "not one that data sets use"},
+		{"opcode of protocol 4", "\x80\x02\x95\x00\x00\x00\x00\x00\x00\x00\x00N.", "data sets do not use it"},
 		{"persistent id", "Pname\n.", `opcode 'P' at 0`},
 		{"instance", "(ios\nsystem\n.", `opcode 'i' at 1`},
-		{"extension", "\x80\x02\x82\x01.", "not one that data sets use"},
+		{"extension", "\x80\x02\x82\x01.", "data sets do not use it"},
 		{"system", "cos\nsystem\n(S'true'\ntR.", `global "system" of module "os"`},
 		{"eval", "c__builtin__\neval\n(S'1'\ntR.", `global "eval"`},
 		{"2 GiB of text", "T\xff\xff\xff\x7f.", "2147483647 bytes declared, 1 left"},
@@ -150,7 +150,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"other default", "ccollections\ndefaultdict\n(cnumpy\ndtype\ntR.", "collections.defaultdict with 1 arguments"},
 		{"other class", "ccopy_reg\n_reconstructor\n(cnumpy\ndtype\nc__builtin__\nobject\nNtR.", "copyreg._reconstructor"},
 		{"object dtype", "cnumpy\ndtype\n(U\x02O8K\x00K\x01tR.", `dtype "O8"`},
-		{"structured dtype", float32Type + "(K\x03U\x01|NNK\x01J\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb.", "types of parts"},
+		{"structured dtype", float32Type + "(K\x03U\x01|NNK\x01J\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb.", "types with fields"},
 		{"byte order", float32Type + "(K\x03U\x01?NNNtb.", `byte order is "?"`},
 		{"state of a number", "K\x01)b.", "int64 takes no state"},
 		{"state of a matrix", "cscipy.sparse.csr\ncsr_matrix\n)\x81)b.", "want a dict"},
@@ -161,7 +161,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"order", state("(K\x01t", "N", "U\x04abcd"), "order is <nil>"},
 		{"scalar", "cnumpy.core.multiarray\nscalar\n(" + float32Type + "U\x03abctR.", "numpy.scalar wants"},
 		{"scalar of a float", "cnumpy.core.multiarray\nscalar\n(" + float32Type + "U\x04\x00\x00\x00?tR.", "numpy.scalar of <f4"},
-		{"codec", "c_codecs\nencode\n(U\x01aU\x05utf-8tR.", "latin1 alone"},
+		{"codec", "c_codecs\nencode\n(U\x01aU\x05utf-8tR.", "only with text and latin1"},
 		{"beyond latin1", "c_codecs\nencode\n(X\x03\x00\x00\x00\xe2\x82\xacU\x06latin1tR.", "latin1 has no '€'"},
 		{"text that fills memory", "](U\xff" + strings.Repeat("a", 255) + "q\x00" +
 			strings.Repeat("c_codecs\nencode\n(h\x00U\x06latin1tR", 40) + "e.", "more bytes than the pickle has"},
@@ -178,7 +178,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzLoad: any bytes give a value or an error, in memory that grows with the bytes alone.
+// FuzzLoad: any bytes give a value or an error, in memory that is bounded by the number of bytes.
 func FuzzLoad(f *testing.F) {
 	files, err := filepath.Glob("../testdata/planetoid/*")
 	if err != nil || len(files) == 0 {

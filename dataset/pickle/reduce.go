@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// global is the one name that this package has for a class or function, whatever the module it once was in.
+// global is this package's name of a class or function, whatever its module in the pickle.
 type global string
 
 const (
@@ -23,7 +23,7 @@ const (
 	encode        global = "_codecs.encode"
 )
 
-// globals are the names that a pickle may use. Python 2 and 3, and old and new NumPy and SciPy, keep them in different
+// globals are the names that a pickle may use. Python 2 and 3, and old and new NumPy and SciPy, have them in different
 // modules.
 var globals = map[string]global{
 	"numpy ndarray":                       ndarray,
@@ -46,7 +46,7 @@ var globals = map[string]global{
 	"_codecs encode":                      encode,
 }
 
-// reduce is what REDUCE and NEWOBJ make of a callable and its arguments.
+// reduce returns the value that REDUCE and NEWOBJ make of a callable and its arguments.
 func (m *machine) reduce(callable any, args Tuple) (any, error) {
 	name, ok := callable.(global)
 	if !ok {
@@ -94,7 +94,7 @@ func reduceScalar(args Tuple) (any, error) {
 	t, isType := at[*dtype](args, 0)
 	raw, isText := at[string](args, 1)
 	if !isType || !isText || len(raw) != t.size {
-		return nil, errors.New("numpy.scalar wants a dtype and an item of it")
+		return nil, errors.New("numpy.scalar wants a dtype and an item of this type")
 	}
 	v, ok := t.integer(raw)
 	if !ok {
@@ -103,13 +103,13 @@ func reduceScalar(args Tuple) (any, error) {
 	return v, nil
 }
 
-// reduceEncode keeps count of the bytes it makes. A text is in the pickle once and encoded once, so that all of them are
+// reduceEncode keeps count of the bytes it makes. Each text of the pickle is normally encoded once, so that all of them are
 // no more than the pickle; the same text encoded from the memo again and again could fill any memory.
 func (m *machine) reduceEncode(args Tuple) (any, error) {
 	text, isText := at[string](args, 0)
 	codec, _ := at[string](args, 1)
 	if !isText || (codec != "latin1" && codec != "latin-1") {
-		return nil, errors.New("_codecs.encode is supported with text and latin1 alone")
+		return nil, errors.New("_codecs.encode is supported only with text and latin1")
 	}
 	if m.encoded += len(text); m.encoded > len(m.in) {
 		return nil, errors.New("_codecs.encode makes more bytes than the pickle has")
@@ -124,7 +124,7 @@ func (m *machine) reduceEncode(args Tuple) (any, error) {
 	return string(out), nil
 }
 
-// build is what BUILD makes of a value and its state.
+// build executes BUILD: it gives a value its state.
 func build(value, state any) error {
 	switch v := value.(type) {
 	case *Array:
@@ -174,12 +174,12 @@ func (a *Array) build(state any) error {
 	return nil
 }
 
-// build takes (version, byte order, subtype, names, fields, …): the last three are None in a type that has no parts.
+// build takes (version, byte order, subtype, names, fields, …): the last three are None in a type without fields.
 func (t *dtype) build(state any) error {
 	s, _ := state.(Tuple)
 	order, ok := at[string](s, 1)
 	if !ok || len(s) < 5 || s[2] != nil || s[3] != nil || s[4] != nil {
-		return errors.New("numpy.dtype: types of parts are not supported")
+		return errors.New("numpy.dtype: types with fields are not supported")
 	}
 	switch order {
 	case "<", "|", "=":

@@ -12,7 +12,7 @@ type Tuple []any
 // List is a list; lists are shared by reference.
 type List struct{ Items []any }
 
-// Dict is a dict in the order of its insertions. A key that was set twice stands twice.
+// Dict is a dict in the order of its insertions. A key that was set twice occurs twice.
 type Dict struct {
 	Keys   []any // int64 or string
 	Values []any
@@ -28,13 +28,13 @@ func (d *Dict) Get(key string) (any, bool) {
 	return nil, false
 }
 
-// Object is an instance of a class that is known by name alone.
+// Object is an instance of a class of which only the name is known.
 type Object struct {
 	Class string // such as scipy.sparse.csr_matrix
 	State *Dict  // attributes; nil before they are set
 }
 
-// Array is an n-dimensional array as its bytes. Nothing has compared their number with Shape and Type.
+// Array is an n-dimensional array in the form of its bytes. Their number has not been compared with Shape and Type.
 type Array struct {
 	Type    string // of an element, such as <i4; empty if the pickle never gave the array a state
 	Shape   []int

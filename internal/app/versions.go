@@ -74,7 +74,7 @@ func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, err
 		return versions{}, err
 	}
 	for _, text := range warnings {
-		log.Warn("serving an artifact as it was not made for", "version", v.ID(), "reason", text)
+		log.Warn("serving an artifact in a way for which it was not made", "version", v.ID(), "reason", text)
 	}
 	return versions{serving.Pinned(v)}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"rivulet/internal/harness"
 )
 
-// fault breaks something and mends it. It returns how many blows were dealt: times that batches in flight may have been
+// fault breaks something and repairs it. It returns the number of blows: how often batches in flight may have been
 // answered without being committed.
 type fault struct {
 	name  string
@@ -25,7 +25,7 @@ func between(rng *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(rng.Int64N(int64((to-from)/time.Millisecond)+1))*time.Millisecond
 }
 
-// faults are all there are, in the order of the table.
+// faults lists all faults in the order of the table.
 var faults = []fault{
 	{"consumer killed (SIGKILL) and started again", false, killOne},
 	{"all consumers killed, started seconds later", false, killAll},
@@ -105,7 +105,7 @@ func zombie(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 1, errors.Join(err, r.each(which, func(m *member) error { return m.signal(syscall.SIGCONT) }))
 }
 
-// rebalance lets a guest come, one of the others leave and come back, and the guest leave.
+// rebalance lets a guest come, one of the others leave and return, and the guest leave.
 func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	const guest = members - 1
 	pause := func() error { return harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)) }
@@ -138,7 +138,7 @@ func broker(how string) func(context.Context, *run, *rand.Rand) (int, error) {
 	}
 }
 
-// cut closes a proxy for a while: connections are refused, or nothing comes through any more.
+// cut closes a proxy for a while: connections are refused, or no bytes pass.
 func cut(ctx context.Context, p *harness.Proxy, rng *rand.Rand) error {
 	defer p.Set(harness.Passing)
 	p.Set([]harness.State{harness.Refused, harness.Silent}[rng.IntN(2)])
@@ -202,7 +202,7 @@ func versionDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 0, w.publish(ctx, next)
 }
 
-// swap moves CURRENT to and fro. Some publishers are killed after a moment, and another one goes on.
+// swap moves CURRENT back and forth. Some publishers are killed after a moment, and another one continues.
 func swap(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	w := r.world
 	for i := range 6 {

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// place is where an arrival is in its topic.
+// place is the place of an arrival in its topic.
 type place struct {
 	partition int
 	offset    int64
 }
 
-// window is the part of a run in which one fault is at work.
+// window is the part of a run of one fault.
 type window int
 
-// arrival is what was sent.
+// arrival is an arrival that was sent.
 type arrival struct {
 	key, id string
 	reason  string // of the dead letter that it must become; empty: it must be predicted
@@ -36,7 +36,7 @@ type answer struct {
 	made, seen     time.Time
 }
 
-// entry is what is known of one arrival.
+// entry holds the data of one arrival.
 type entry struct {
 	arrival     *arrival
 	first       *answer
@@ -48,7 +48,7 @@ type entry struct {
 // expectation says what a version must say of an arrival, to the bit.
 type expectation func(version, id string) (said string, known bool)
 
-// ledger holds the answers of one stream against its arrivals. Arrivals and answers may come in any order, but those of
+// ledger compares the answers of one stream with its arrivals. Arrivals and answers may come in any order, but those of
 // one key in theirs.
 type ledger struct {
 	exactlyOnce, degrades bool
@@ -76,7 +76,7 @@ func (l *ledger) violated(format string, args ...any) {
 	l.violations = append(l.violations, fmt.Sprintf(format, args...))
 }
 
-// gave notes that an arrival of a window is being sent.
+// gave records that an arrival of a window is being sent.
 func (l *ledger) gave(w window, settled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +92,7 @@ func plusOne(counts [2]int, second bool) [2]int {
 	return counts
 }
 
-// answered tells whether all arrivals up to a window are read and answered: those that were sent before its fault was
+// answered reports whether all arrivals up to a window are read and answered: the ones sent before its fault was
 // over, or all.
 func (l *ledger) answered(w window, all bool) bool {
 	l.mu.Lock()
@@ -105,7 +105,7 @@ func (l *ledger) answered(w window, all bool) bool {
 	return true
 }
 
-// hasLetters tells whether a dead letter was read.
+// hasLetters reports whether a dead letter was read.
 func (l *ledger) hasLetters() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +127,7 @@ func (l *ledger) close(e *entry) {
 	}
 }
 
-// arrived notes an arrival that was read from its topic.
+// arrived records an arrival that was read from its topic.
 func (l *ledger) arrived(at place, a arrival) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *ledger) arrived(at place, a arrival) {
 	l.close(e)
 }
 
-// answer notes a prediction or a dead letter of the arrival at a place.
+// answer records a prediction or a dead letter of the arrival at a place.
 func (l *ledger) answer(at place, a answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,10 +174,10 @@ func (l *ledger) answer(at place, a answer) {
 	l.close(e)
 }
 
-// generation is the end of a batch's name: that of the consumer group which formed it.
+// generation returns the end of a batch's name: the generation of the consumer group that formed it.
 func generation(batch string) string { return batch[strings.LastIndexByte(batch, '-')+1:] }
 
-// prediction checks what a prediction says.
+// prediction checks the content of a prediction.
 func (l *ledger) prediction(at place, a *answer) {
 	if version, ok := l.batches[a.batch]; ok && version != a.version {
 		l.violated("batch %s was served by %s and by %s", a.batch, version, a.version)
@@ -198,7 +198,7 @@ func (l *ledger) prediction(at place, a *answer) {
 	}
 }
 
-// tally is what became of the arrivals of one window.
+// tally counts the outcomes of the arrivals of one window.
 type tally struct {
 	arrivals, lost, duplicated, outOfOrder int
 	stall                                  time.Duration
@@ -213,9 +213,9 @@ func (t *tally) add(other tally) {
 	t.stall = max(t.stall, other.stall)
 }
 
-// judge says at the end of a stream what became of its arrivals, by window. mayRepeat is how many of a window's may be
-// answered more than once in at_least_once, where so many generations predicted them; complete is when each version was
-// whole first.
+// judge returns at the end of a stream the outcomes of its arrivals, by window. mayRepeat returns how many of a window's may be
+// answered more than once in at_least_once, where so many generations predicted them; complete holds the time at which each
+// version was first complete.
 func (l *ledger) judge(mayRepeat func(w window, generations int) int, complete map[string]time.Time) (map[window]tally, []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// says expects what the arrivals' ids and the version spell.
+// says expects answers made of the arrivals' ids and the version.
 func says(version, id string) (string, bool) { return version + id, version == "v1" || version == "v2" }
 
 // sent enters an arrival that was sent n seconds after the start, in window 1.
@@ -17,7 +17,7 @@ func sent(l *ledger, offset int64, key string, n int) {
 	l.arrived(place{0, offset}, arrival{key: key, id: "id-" + key, window: 1, sent: start.Add(time.Duration(n) * time.Second)})
 }
 
-// predicted is what v1 says n seconds after the start.
+// predicted returns v1's answer n seconds after the start.
 func predicted(key string, n int) answer {
 	at := start.Add(time.Duration(n) * time.Second)
 	return answer{key: key, id: "id-" + key, version: "v1", batch: "b", said: "v1id-" + key, made: at, seen: at}

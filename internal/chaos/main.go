@@ -81,7 +81,7 @@ func inWorld(ctx context.Context, o options, command func(context.Context, *worl
 	return command(ctx, w, o)
 }
 
-// faultsCommand deals faults and prints the table.
+// faultsCommand causes the faults and prints the table.
 func faultsCommand(ctx context.Context, w *world, o options) error {
 	kinds := []kind{{"at_least_once", "wait"}, {"at_least_once", "degrade"}, {"exactly_once", "wait"}, {"exactly_once", "degrade"}}
 	r := &run{world: w}
@@ -146,7 +146,7 @@ func (r *run) report(kinds []kind, o options) error {
 	return err
 }
 
-// collect gathers the errors of what runs beside the faults; what it returns gives them when failed is closed.
+// collect gathers the errors of the goroutines beside the faults; the returned function returns them once failed is closed.
 func collect(w *world, failed <-chan error) func() error {
 	var all error
 	var wait sync.WaitGroup
@@ -162,7 +162,7 @@ func collect(w *world, failed <-chan error) func() error {
 	}
 }
 
-// commit names what was built.
+// commit returns the commit of the build.
 func commit() string {
 	out, err := exec.Command("git", "describe", "--always", "--dirty").Output() //nolint:noctx // it ends by itself
 	if err != nil {

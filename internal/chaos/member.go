@@ -10,11 +10,11 @@ import (
 	"rivulet/internal/harness"
 )
 
-// member is a place in a stream's group, and the consumer process that takes it.
+// member is one member of a stream's group, with its consumer process.
 type member struct {
 	workshop    harness.Workshop
 	config, log string
-	// ended is told of a process that ended by itself.
+	// ended is called for a process that ended by itself.
 	ended func(error)
 
 	mu      sync.Mutex
@@ -54,7 +54,7 @@ func (m *member) start() error {
 	return nil
 }
 
-// over notes that a process has ended, and reports whether that was asked for.
+// over records that a process has ended, and reports whether that was asked for.
 func (m *member) over(r *running) (expected bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,7 +64,7 @@ func (m *member) over(r *running) (expected bool) {
 	return r.expected
 }
 
-// end ends the process, if there is one, as how says.
+// end ends the process, if there is one, by calling how.
 func (m *member) end(how func(*harness.Process) error) error {
 	m.mu.Lock()
 	r := m.running

@@ -8,7 +8,7 @@ import (
 	"rivulet/event"
 )
 
-// recordBytes is what consumers are told to take as the largest record.
+// recordBytes is the consumers' limit of a record.
 const recordBytes = 64 << 10
 
 // poison is a record that nobody can predict.
@@ -18,7 +18,7 @@ type poison struct {
 	reason      string // of the dead letter that it must become
 }
 
-// poisons make records that nobody can predict, of the features of a model.
+// poisons make records that cannot be predicted, for a model's number of features.
 var poisons = []func(rng *rand.Rand, features int) poison{
 	func(*rand.Rand, int) poison { // a tombstone
 		return poison{reason: event.ReasonUnparsable}
@@ -65,10 +65,10 @@ var poisons = []func(rng *rand.Rand, features int) poison{
 	},
 }
 
-// maxEdges is what consumers are told to take as the most edges.
+// maxEdges is the consumers' limit of edges.
 const maxEdges = 1000
 
-// dense is an arrival whose d features are all the same word.
+// dense returns an arrival whose d features are all the same word.
 func dense(d int, word string) []byte {
 	value := []byte(`{"id":"x","features":[`)
 	for i := range d {

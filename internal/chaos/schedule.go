@@ -24,13 +24,13 @@ type run struct {
 	brokers, redises sync.Mutex // one fault at a time does something to them
 }
 
-// dealt is a fault that was dealt in a window.
+// dealt is a fault and its window.
 type dealt struct {
 	fault fault
 	blows int
 }
 
-// schedule gives the faults in an order that a seed decides: all of them, then all again in another order.
+// schedule returns the faults in a random order: all of them, then all again in another order.
 func schedule(rng *rand.Rand, only func(name string) bool) func() fault {
 	var all, left []fault
 	for _, f := range append(append([]fault{}, faults...), several) {
@@ -92,7 +92,7 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 		s.window.Store(int64(w))
 		s.settled.Store(false)
 	}
-	// What was sent before belongs to the fault before.
+	// Earlier arrivals belong to the previous fault.
 	if err := r.answered(ctx, w-1, true); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (r *run) settle(ctx context.Context, w window) error {
 	return r.answered(ctx, w, false)
 }
 
-// answered waits until the arrivals up to a window are answered: of the last one, those that were sent before its fault was
+// answered waits until the arrivals up to a window are answered: of the last one, the arrivals sent before its fault was
 // over, or all.
 func (r *run) answered(ctx context.Context, w window, all bool) (err error) {
 	for _, s := range r.streams {
@@ -144,11 +144,11 @@ func (r *run) finish(ctx context.Context) (err error) {
 	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // for what should not be there
 }
 
-// mayRepeat is how many arrivals of a window may be answered more than once in at_least_once: what may be in flight when a
-// blow is dealt, and when a generation of the group ends, which on a busy machine happens without a blow.
+// mayRepeat returns how many arrivals of a window may be answered more than once in at_least_once: those in flight when a
+// fault strikes, and when a generation of the group ends, which on a busy machine happens without a blow.
 func (r *run) mayRepeat(w window, generations int) int {
 	return (r.dealt[w].blows + max(0, generations-1)) * inFlight
 }
 
-// inFlight is how many arrivals of a stream may have been published and not committed.
+// inFlight is the number of arrivals of a stream may have been published and not committed.
 const inFlight = members * lanes * batchSize

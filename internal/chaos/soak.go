@@ -30,8 +30,8 @@ var gauges = []gauge{
 	{"go_goroutines", "goroutines", "", 1, 0},
 }
 
-// soakCommand sends arrivals at a steady rate to one consumer and compares what it holds in the last third of the time
-// with the middle third: the means of resident memory, heap and goroutines.
+// soakCommand sends arrivals at a steady rate to one consumer and compares its memory and goroutines in the last third of
+// the time with the middle third, by the means of resident memory, heap and goroutines.
 func soakCommand(ctx context.Context, w *world, o options) error {
 	failed := make(chan error)
 	trouble := collect(w, failed)
@@ -135,7 +135,7 @@ func thirds(samples [][]float64, of int) (all [3]third) {
 	return all
 }
 
-// grown says whether a gauge has grown beyond what it may.
+// grown reports whether a gauge has grown beyond its bound.
 func (g gauge) grown(all [3]third) bool {
 	if g.growth == 0 {
 		return all[2].mean > all[1].mean+1

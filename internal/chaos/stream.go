@@ -24,7 +24,7 @@ const (
 	keys           = 60
 )
 
-// kind is how a stream is set up.
+// kind is the configuration of a stream.
 type kind struct{ delivery, outage string }
 
 func (k kind) String() string { return k.delivery + ", " + k.outage }
@@ -77,7 +77,7 @@ func (s *stream) member(file string) *member {
 
 var errEnded = errors.New("see its log")
 
-// config is a consumer's. The cache is smaller than M, so that Redis is asked all the time.
+// config returns a consumer's configuration. The cache is smaller than M, so that Redis is asked all the time.
 func (s *stream) config(broker, redis, http string) string {
 	return fmt.Sprintf(`kafka:
   brokers: [%q]
@@ -113,7 +113,7 @@ func (s *stream) send(ctx, sending context.Context, rate int, rng *rand.Rand) {
 	}
 }
 
-// Headers that tell the reader what an arrival was sent as.
+// Headers that tell the reader the window and the kind of an arrival.
 const (
 	headerWindow  = "chaos-window"
 	headerSettled = "chaos-settled"
@@ -161,7 +161,7 @@ func (s *stream) read() (err error) {
 	return err
 }
 
-// note enters one record into the ledger.
+// note records one record into the ledger.
 func (s *stream) note(r *kgo.Record, now time.Time) error {
 	h := func(key string) string {
 		for i := len(r.Headers) - 1; i >= 0; i-- {

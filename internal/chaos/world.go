@@ -161,7 +161,7 @@ func (w *world) redisConfig(addr string) string {
 	return fmt.Sprintf("redis: {url: \"redis://%s/0\", prefix: %s}\n", addr, prefix)
 }
 
-// expect reads the arrivals, and what each artifact says of them without any service.
+// expect reads the arrivals, and each artifact's answers to them without any service.
 func (w *world) expect(ctx context.Context) error {
 	lines, err := w.Output(ctx, nil, "rivulet", "replay", "--data", w.Path("data"), "--out", "-")
 	if err != nil {
@@ -196,13 +196,13 @@ func (w *world) expect(ctx context.Context) error {
 	return nil
 }
 
-// expected is an [expectation].
+// expected implements [expectation].
 func (w *world) expected(version, id string) (string, bool) {
 	said, known := w.said[version][id]
 	return said, known
 }
 
-// publishOnce runs a publisher; where kill is not 0, for that long only.
+// publishOnce runs a publisher; if kill is not 0, only for that long.
 func (w *world) publishOnce(ctx context.Context, which int, kill time.Duration) error {
 	w.publishing.Lock()
 	defer w.publishing.Unlock()
@@ -216,7 +216,7 @@ func (w *world) publishOnce(ctx context.Context, which int, kill time.Duration) 
 	return errors.Join(err, w.noteComplete(ctx, a.version, err == nil && kill == 0))
 }
 
-// noteComplete remembers when a version was whole first, from its marker in Redis.
+// noteComplete remembers when a version was first complete, from its marker in Redis.
 func (w *world) noteComplete(ctx context.Context, version string, must bool) error {
 	ms, err := w.store.HGet(ctx, "{"+prefix+"}:"+version+":complete", "published_ms").Int64()
 	switch {
@@ -246,7 +246,7 @@ func (w *world) publish(ctx context.Context, which int) error {
 	return nil
 }
 
-// activate points CURRENT at a version, or publishes it where it is not in Redis any more.
+// activate points CURRENT at a version, or publishes it if it is no longer in Redis.
 func (w *world) activate(ctx context.Context, which int) error {
 	_, err := w.Output(ctx, nil, "trainer", "activate", w.artifacts[which].version, "--config", w.Path("versions.yaml"))
 	if err != nil {
@@ -255,7 +255,7 @@ func (w *world) activate(ctx context.Context, which int) error {
 	return nil
 }
 
-// erase removes all of a version, as an eviction or a careless hand does.
+// erase removes all keys of a version, as an eviction or a mistake would.
 func (w *world) erase(ctx context.Context, version string) error {
 	if err := harness.Erase(ctx, w.store, "{"+prefix+"}:"+version+":*", prefix+":"+version+":*"); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// PeakBytes is the largest resident memory that the process has had.
+// PeakBytes returns the largest resident memory that the process has had.
 func PeakBytes() int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

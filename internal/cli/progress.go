@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// every is how often a line is written over.
+// every is the pause between two updates of a line.
 const every = 100 * time.Millisecond
 
 // Lines writes stages to W. It is used by one goroutine at a time.
@@ -23,13 +23,13 @@ type Lines struct {
 	width   int
 }
 
-// Stderr writes to standard error, as to a terminal where it is one.
+// Stderr returns Lines that write to standard error, with carriage returns if it is a terminal.
 func Stderr() *Lines {
 	info, err := os.Stderr.Stat()
 	return &Lines{W: os.Stderr, Terminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
 }
 
-// Step says that done of total parts of what are done. A stage ends with done == total, or when another begins.
+// Step shows that done of total parts of a stage are done. A stage ends with done == total, or when another begins.
 func (l *Lines) Step(what string, done, total int) {
 	now := time.Now()
 	if what != l.what {
@@ -47,7 +47,7 @@ func (l *Lines) Step(what string, done, total int) {
 	l.width, l.what = 0, ""
 }
 
-// Note writes a line about the stage under way: over the last one where W is a terminal, else as a line of its own.
+// Note writes a line about the stage under way: over the last one if W is a terminal, else as a line of its own.
 func (l *Lines) Note(text string) {
 	if l.Terminal {
 		l.write("  " + text)
@@ -56,7 +56,7 @@ func (l *Lines) Note(text string) {
 	fmt.Fprintln(l.W, "  "+text)
 }
 
-// Live writes a line over the last one; nothing where W is no terminal.
+// Live writes a line over the last one; nothing if W is not a terminal.
 func (l *Lines) Live(text string) {
 	if l.Terminal {
 		l.write("  " + text)

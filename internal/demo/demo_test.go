@@ -27,7 +27,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// tiny is a graph on which a run takes a second.
+// tiny returns a graph on which a run takes a second.
 func tiny(t *testing.T) *dataset.Dataset {
 	t.Helper()
 	g, ok := dataset.Preset("small")
@@ -49,7 +49,7 @@ func options(mode string) Options {
 		Progress: &cli.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
 }
 
-// Every arrival is predicted exactly once, and what the stream says is what the artifact says offline.
+// Every arrival is predicted exactly once, and the stream gives the answers of the artifact offline.
 func TestStreamIsTheArtifact(t *testing.T) {
 	d := tiny(t)
 	for _, mode := range []string{config.ModeNode, config.ModeGraph} {
@@ -76,8 +76,8 @@ func TestStreamIsTheArtifact(t *testing.T) {
 	}
 }
 
-// The consumer's own accuracy by labels is what the demo counts, as every label finds its prediction; its calibration error is
-// that of the predictions that were read.
+// The consumer's own accuracy by labels equals the demo's count, because every label finds its prediction; its calibration
+// error is the one of the predictions that were read.
 func TestLabelsSayWhatTheDemoCounts(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
 	o.Labels = true
@@ -95,7 +95,7 @@ func TestLabelsSayWhatTheDemoCounts(t *testing.T) {
 	}
 }
 
-// An artifact that was made before is served without training, by the model that is named, and measured as the trainer did.
+// An existing artifact is served without training, with the chosen model, and measured as the trainer did.
 func TestAReadyArtifactIsServed(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
 	o.Train.Models = []string{"sgc", "gcn"}

@@ -4,16 +4,16 @@
 // Only the services are embedded. The arrivals pass through the same consumer as in production, over sockets.
 //
 //	run.go       the whole job on one screen
-//	feed.go      one stream through a consumer: sent by a replay, read as a recommendation feed would read it
-//	tally.go     what arrived, was predicted and published, and when
+//	feed.go      one stream through a consumer: sent by a replay, its predictions read as a recommendation feed reads them
+//	tally.go     counts and times of arrivals, predictions and publications
 //	labels.go    the classes of arrivals, published once they have been predicted
 //	report.go    the table and the JSON object
 //
-// Of a stream by which the graph grows ([Grow]):
+// For a stream by which the graph grows ([Grow]):
 //
 //	grow.go          three streams, on services of their own
-//	grow_plan.go     which nodes arrive in which order, and what edges they name
+//	grow_plan.go     which nodes arrive in which order, and the edges that they name
 //	grow_refresh.go  a round of package refresh in mid-stream, for which the stream waits if it is ahead of it
-//	grow_answers.go  what the stream said of whom, and pauses
+//	grow_answers.go  the answers to each arrival, and pauses
 //	grow_report.go   the tables and the JSON object
 package demo

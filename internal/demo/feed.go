@@ -13,15 +13,15 @@ import (
 	"rivulet/internal/replay"
 )
 
-// feed is one stream through a consumer: what is sent, who reads the predictions, and what goes on beside.
+// feed is one stream through a consumer: the arrivals, the reader of the predictions, and further goroutines.
 type feed struct {
 	cfg    config.Consumer
 	tally  *tally
 	stream replay.Stream
-	gates  []*replay.Gate // where the stream waits
+	gates  []*replay.Gate // places at which the stream waits
 	read   func(*event.Prediction)
-	line   func() string // how far the stream is, for a person
-	// live has the stream watched while it is sent, and not from its end on only.
+	line   func() string // the stream's progress in words
+	// live shows the progress while the stream is sent, and not only after its end.
 	live bool
 	// beside run from the start until their context ends.
 	beside []func(ctx context.Context) error
@@ -40,7 +40,8 @@ func (f *feed) run(ctx context.Context, o Options) error {
 	for _, beside := range f.beside {
 		go func() { failed <- beside(ctx) }()
 	}
-	// The stream begins when the consumer has joined its group, so that its rate is that of streaming, and when predictions are read.
+	// The stream begins when the consumer has joined its group, so that its rate does not include the joining, and when
+	// predictions are read.
 	err := f.tally.wait(ctx, f.tally.ready, failed)
 	if err == nil {
 		err = f.sendAndSettle(ctx, failed, o)
@@ -77,7 +78,7 @@ func (f *feed) follow(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-// openTopic makes a sink with connections of its own, which end closes.
+// openTopic returns a sink with its own connections, which end closes.
 func openTopic(b config.Brokers, name string, log *slog.Logger) (t *replay.Topic, end func(), err error) {
 	client, err := app.ConnectKafka(b, name)
 	if err != nil {
@@ -100,7 +101,7 @@ func (f *feed) send(ctx context.Context, o Options) error {
 	return err
 }
 
-// counting notes when arrivals are handed over.
+// counting records the times at which arrivals are handed over.
 type counting struct {
 	tally *tally
 	next  *replay.Topic
@@ -129,7 +130,7 @@ func (f *feed) sendAndSettle(ctx context.Context, failed chan error, o Options) 
 		sent <- err
 	}()
 	err := f.tally.settle(ctx, f.stream.Len, failed, o.Progress, f.line)
-	cancel(fmt.Errorf("nothing has moved for %s", patience)) // no more than a word where all was sent
+	cancel(fmt.Errorf("nothing has moved for %s", patience)) // without effect if everything was sent
 	if s := <-sent; err == nil {
 		err = s
 	}

@@ -14,20 +14,21 @@ import (
 	"rivulet/trainer"
 )
 
-// What a stream by which the graph grows is served by.
+// The three ways in which a stream is served.
 const (
-	GrowthOff     = "off"     // arrivals are predicted and forgotten
+	GrowthOff     = "off"     // arrivals are predicted and get no rows
 	GrowthOn      = "on"      // they get rows of M, by which later ones attach to them
-	GrowthRefresh = "refresh" // and in mid-stream those so far are merged into T and the artifact is made anew
+	GrowthRefresh = "refresh" // and in mid-stream the earlier ones are merged into T and the artifact is made anew
 )
 
-// Where the stream with a refresh waits, in shares of it: for the new artifact to be trained, and for it to serve.
+// The places at which the stream with a refresh waits, as shares of its arrivals: for the new artifact to be trained, and
+// for it to serve.
 const (
 	trainedAt = 2. / 3
 	servedAt  = 3. / 4
 )
 
-// Bounds of a stream's time where no rate is asked for, and how much longer it takes than the training did: the refresh, whose
+// Bounds of a stream's time if no rate is given, and the factor by which it takes longer than the training: the refresh, whose
 // graph is larger and which shares the processors with the stream, has a sixth of the stream to train in.
 const (
 	shortest    = 15 * time.Second
@@ -67,7 +68,7 @@ func Grow(ctx context.Context, d *dataset.Dataset, o Options) (*GrowReport, erro
 	return g.report(ctx)
 }
 
-// growing is a growing graph on its way to a report.
+// growing holds the data of a run of Grow.
 type growing struct {
 	plan    *plan
 	bundle  *artifact.Bundle // made before the stream
@@ -76,7 +77,7 @@ type growing struct {
 	runs    []*growRun
 }
 
-// growRun is one stream that is over.
+// growRun is one finished stream.
 type growRun struct {
 	growth  string
 	tally   *tally
@@ -93,7 +94,7 @@ func (g *growing) run(ctx context.Context, growth string) (*growRun, error) {
 		return nil, err
 	}
 	defer stack.close()
-	cfg.Labels.Topic = "" // the refresh reads it; the consumer has few labels to compare with
+	cfg.Labels.Topic = "" // the refresh reads it; for the consumer there are too few labels to compare with
 	if growth != GrowthOff {
 		cfg.Attach.Arrivals = config.On
 	}
@@ -112,7 +113,7 @@ func (g *growing) run(ctx context.Context, growth string) (*growRun, error) {
 	return run, err
 }
 
-// refresher has a refresh go on beside a stream, which waits for it.
+// refresher adds a refresh that runs beside a stream, which waits for it.
 func (g *growing) refresher(f *feed) *refresher {
 	labels := newLabeller(g.plan.withheld, f.tally.now)
 	r := &refresher{plan: g.plan, cfg: f.cfg, tally: f.tally, labels: labels, log: g.o.Log,
@@ -127,11 +128,11 @@ func (g *growing) refresher(f *feed) *refresher {
 	return r
 }
 
-// wholeSteps is how often the whole graph grows in a stream for Whole, which knows all arrivals before a step.
+// wholeSteps is the number of steps in which the whole graph grows for Whole, which knows all arrivals before a step.
 const wholeSteps = 50
 
-// whole is what the models answer on the whole graph as it grows, by version and node; of a refreshed one from the first arrival
-// on that it answered.
+// whole returns the models' classes on the whole graph as it grows, by version and node; for a refreshed model from the
+// first arrival that it answered on.
 func (g *growing) whole(ctx context.Context, order []int32, refreshed int) (map[string]map[int32]int32, error) {
 	out := map[string]map[int32]int32{}
 	step := max(1, len(order)/wholeSteps)

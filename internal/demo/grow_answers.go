@@ -32,7 +32,7 @@ func (t *tally) endOfFirst(n int, p *plan) map[kafka.TopicPartition]int64 {
 	return ends
 }
 
-// growing is how far a stream by which the graph grows is, for a person.
+// growing returns the progress of a stream by which the graph grows, in words.
 func (t *tally) growing(growth string, p *plan) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *tally) growing(growth string, p *plan) string {
 		growth, len(t.sent), len(p.order), len(t.answers), share(t.right, t.tested), share(unknown, edges), len(t.versions()))
 }
 
-// versions are those that answered, in the order in which they began to.
+// versions returns the versions that answered, in the order in which they began to.
 func (t *tally) versions() (all []string) {
 	for _, id := range t.order {
 		if version := t.answers[id].version; !slices.Contains(all, version) {
@@ -55,10 +55,10 @@ func (t *tally) versions() (all []string) {
 	return all
 }
 
-// share is n of all in percent; 0 of none.
+// share returns n of all in percent; 0 if there are none.
 func share(n, all int) float64 { return 100 * float64(n) / float64(max(1, all)) }
 
-// mixed is how many micro-batches have predictions of more than one version.
+// mixed returns the number of micro-batches that have predictions of more than one version.
 func (t *tally) mixed() int {
 	of := map[string]string{}
 	mixed := map[string]bool{}
@@ -71,7 +71,7 @@ func (t *tally) mixed() int {
 	return len(mixed)
 }
 
-// pauses are the times between publications of predictions, without those in which the stream was held.
+// pauses holds the times of publications, to find the pauses between them without those in which the stream was held.
 type pauses struct {
 	at   []time.Time    // of publications, ascending, each once
 	held []*replay.Gate // at which the stream had to wait
@@ -87,7 +87,7 @@ func newPauses(published map[string]time.Time, gates []*replay.Gate) pauses {
 	return p
 }
 
-// longest is the longest pause any part of which is between two times.
+// longest returns the longest pause that overlaps the time between from and to.
 func (p pauses) longest(from, to time.Time) time.Duration {
 	var longest time.Duration
 	for k := 1; k < len(p.at); k++ {

@@ -25,10 +25,10 @@ type plan struct {
 	withheld map[string]int32 // class of each withheld training node
 }
 
-// purposeStream is the random stream of the plan; it has nothing in common with the trainer's of the same seed.
+// purposeStream is the random stream of the plan; it is independent of the trainer's streams of the same seed.
 const purposeStream = 1 << 32
 
-// newPlan is the same for the same data and seed.
+// newPlan returns the same plan for the same data and seed.
 func newPlan(d *dataset.Dataset, seed uint64) (*plan, error) {
 	rng := rand.New(rand.NewPCG(seed, purposeStream))
 	shuffled := slices.Clone(d.Train)
@@ -76,12 +76,12 @@ const (
 	nowhere = -1 // validation nodes, and those in no role
 )
 
-// stream is what a replay sends.
+// stream returns the arrivals that a replay sends.
 func (p *plan) stream() replay.Stream {
 	return replay.Stream{Name: p.data.Name, Len: len(p.order), Arrival: p.arrival}
 }
 
-// arrival is the k-th arrival at a time.
+// arrival returns the k-th arrival, with a time.
 func (p *plan) arrival(k int, at time.Time) event.Arrival {
 	a := replay.Arrival(p.data, p.order[k], at)
 	cols, _ := p.data.Adj.Row(int(p.order[k]))

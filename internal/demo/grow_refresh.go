@@ -14,14 +14,14 @@ import (
 	"rivulet/trainer"
 )
 
-// Refresh is what a refresh in mid-stream did.
+// Refresh holds the figures of a refresh in mid-stream.
 type Refresh struct {
-	Arrivals         int     `json:"arrivals"` // that were merged: the first half of the stream
+	Arrivals         int     `json:"arrivals"` // merged arrivals: the first half of the stream
 	Labelled         int     `json:"labelled"` // of these, with a class: withheld training nodes
 	Nodes            int     `json:"nodes"`    // of T with them
 	Version          string  `json:"artifact_version"`
 	Validation       float64 `json:"validation"`        // accuracy in percent of the new artifact on the validation nodes, as it serves
-	ValidationBefore float64 `json:"validation_before"` // the same of the one that served
+	ValidationBefore float64 `json:"validation_before"` // the same of the artifact that served
 	TrainSeconds     float64 `json:"train_seconds"`     // wall clock, beside the stream
 	// Refused says that the new artifact was more than a point worse, and was not published.
 	Refused bool `json:"refused"`
@@ -41,7 +41,7 @@ type refresher struct {
 	bundle  *artifact.Bundle // the new one; nil: it was refused
 }
 
-// half is how many arrivals come before the refresh.
+// half returns the number of arrivals before the refresh.
 func (p *plan) half() int { return len(p.order) / 2 }
 
 // run refreshes once the first half of the stream has been predicted and its labels are known, and then waits for ctx.
@@ -61,7 +61,7 @@ func (r *refresher) refresh(ctx context.Context) error {
 	if err := until(ctx, func() bool { return r.tally.hasFirst(half, r.plan) && r.labels.has(r.plan.ids[:half]) }); err != nil {
 		return err
 	}
-	// The topics hold more by now, and how much depends on the clock: what came later is left to the next refresh.
+	// The topics hold more by now, and how much depends on the clock: later records are left to the next refresh.
 	next := &refresh.Refresher{Data: r.plan.base, ToRedis: true, MaxDrop: trainer.MaxDrop, Options: trainer.Inherit,
 		Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals, Until: r.tally.endOfFirst(half, r.plan)},
 		Labels:   refresh.Source{Topic: labelsTopic},

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// windows is how many equal parts the stream is reported in.
+// windows is the number of equal parts of the stream in the report.
 const windows = 10
 
-// swapMargin is how far around the first prediction of a new version pauses count as those of the swap.
+// swapMargin is the time around the first prediction of a new version in which pauses count as pauses of the swap.
 const swapMargin = 2 * time.Second
 
-// GrowReport is what three streams by which the graph grows give; shares and accuracies are in percent.
+// GrowReport holds the figures of three streams by which the graph grows; shares and accuracies are in percent.
 type GrowReport struct {
 	Dataset        string  `json:"dataset"`
 	Nodes          int     `json:"nodes"` // N before the stream
@@ -35,7 +35,7 @@ type GrowReport struct {
 	Refresh *Refresh `json:"refresh"`
 }
 
-// Window is a part of the stream as each of the three answered it.
+// Window is a part of the stream with the answers of each of the three streams.
 type Window struct {
 	From     int     `json:"from"` // of its arrivals, counted from 0
 	Arrivals int     `json:"arrivals"`
@@ -45,16 +45,17 @@ type Window struct {
 	Refresh  Figures `json:"refresh"`
 }
 
-// Figures are how one stream answered a window. Unknown is of all its arrivals, what is right and agrees of its test nodes.
+// Figures are one stream's results in a window. Unknown is of all its arrivals, the accuracies and the agreement of its test
+// nodes.
 type Figures struct {
 	Unknown   float64 `json:"unknown"` // share of the edges that arrivals name whose other end was unknown
 	Accuracy  float64 `json:"accuracy"`
 	Agreement float64 `json:"agreement"` // with the same version's model on the whole graph with all earlier arrivals in it
-	Whole     float64 `json:"whole"`     // accuracy of that
+	Whole     float64 `json:"whole"`     // accuracy of that model
 	Refreshed float64 `json:"refreshed"` // share of the arrivals that the refreshed artifact answered
 }
 
-// Stream is how one stream was delivered.
+// Stream holds the figures of one stream's delivery.
 type Stream struct {
 	Growth       string   `json:"growth"`
 	Predicted    int      `json:"predicted"`
@@ -71,7 +72,7 @@ type Stream struct {
 	HeldSeconds  float64  `json:"held_seconds,omitempty"`    // for which the stream waited for the refresh
 }
 
-// Lost is how many arrivals of all streams were not predicted.
+// Lost returns the number of arrivals of all streams that were not predicted.
 func (r *GrowReport) Lost() int {
 	n := 0
 	for _, s := range r.Streams {
@@ -113,7 +114,7 @@ func (g *growing) report(ctx context.Context) (*GrowReport, error) {
 	return r, nil
 }
 
-// stream is how a stream went that is over.
+// stream returns the figures of a finished stream.
 func (g *growing) stream(run *growRun) Stream {
 	t := run.tally.report(len(g.plan.order))
 	s := Stream{Growth: run.growth, Predicted: t.Predicted, Missing: t.Missing, Duplicates: t.Duplicates, DeadLetters: t.DeadLetters,
@@ -152,7 +153,7 @@ func span(from, to int) []int {
 	return out
 }
 
-// window are the figures of some arrivals, by their places in the order.
+// window returns the figures of the arrivals at these places in the order.
 func (g *growing) window(places []int, whole map[string]map[int32]int32) Window {
 	w := Window{From: places[0], Arrivals: len(places)}
 	for _, k := range places {
@@ -198,7 +199,7 @@ func count(is bool) int {
 	return 0
 }
 
-// Print writes the tables for a person.
+// Print writes the tables as text.
 func (r *GrowReport) Print(w io.Writer) error {
 	fmt.Fprintf(w, "%s: T of %d nodes on S of %d; %d training nodes withheld and %d test nodes arrive at %.0f/s, seed %d\n",
 		r.Dataset, r.Nodes, r.SyntheticNodes, r.Withheld, r.Test, r.Rate, r.Seed)

@@ -17,7 +17,7 @@ import (
 	"rivulet/trainer"
 )
 
-// fast is a stream in which arrivals share micro-batches, many of them.
+// fast returns a stream in which arrivals share micro-batches, many of them.
 func fast() Options {
 	o := options(config.ModeNode)
 	o.Rate, o.Batch, o.Train.Seed = 2000, 16, 3
@@ -96,8 +96,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Every arrival is predicted once whatever goes on; with growth arrivals know one another; the refresh takes over between two
-// batches, and knows what had arrived.
+// Every arrival is predicted once in all three streams; with growth arrivals know one another; the refresh takes over between two
+// batches, and knows the earlier arrivals.
 func TestGrow(t *testing.T) {
 	d, o := tiny(t), fast()
 	r, err := Grow(t.Context(), d, o)
@@ -166,7 +166,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// offline is what the first artifact says of the test nodes when nothing that arrived is remembered.
+// offline returns the first artifact's answers to the test nodes without rows of arrivals.
 func offline(t *testing.T, d *dataset.Dataset, p *plan, o Options) (accuracy, unknown float64) {
 	t.Helper()
 	outcome, err := trainer.Train(t.Context(), p.base, o.Train, time.Now(), trainer.Silent{})
@@ -195,7 +195,7 @@ func offline(t *testing.T, d *dataset.Dataset, p *plan, o Options) (accuracy, un
 	return accuracy, share(toArrivals, edges)
 }
 
-// A refresh whose labels are wrong is refused, and the stream goes on with what there was.
+// A refresh whose labels are wrong is refused, and the stream continues with the old version.
 func TestGrowRefusesAWorseArtifact(t *testing.T) {
 	d, o := tiny(t), fast()
 	p := mustPlan(t, d, 3)
@@ -219,7 +219,7 @@ func TestGrowRefusesAWorseArtifact(t *testing.T) {
 	}
 }
 
-// What Grow cannot do is refused before anything is trained.
+// Options that Grow cannot serve are refused before the training.
 func TestGrowRefuses(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"graph batches": func(o *Options) { o.Mode = config.ModeGraph },

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// Report is what a run gives; accuracies are in percent. In graph mode the offline figures are taken on the micro-batches
+// Report holds the figures of a run; accuracies are in percent. In graph mode the offline figures are taken on the micro-batches
 // that the stream formed.
 type Report struct {
 	Dataset         string  `json:"dataset"`
@@ -28,10 +28,10 @@ type Report struct {
 	Seed            uint64  `json:"seed"`
 	Batches         int     `json:"batches"`
 	Shares          Shares  `json:"shares"`
-	Labels          *Labels `json:"labels,omitempty"` // where they are published
+	Labels          *Labels `json:"labels,omitempty"` // if labels are published
 }
 
-// Latency is the time from when an arrival was due (at a rate; else, handed to the producer) to the moment when the brokers
+// Latency is the time from the moment at which an arrival was due (without a rate: handed to the producer) until the brokers
 // have acknowledged its prediction, in milliseconds; the commit of its offset comes after that.
 type Latency struct {
 	P50 float64 `json:"p50"`
@@ -49,7 +49,7 @@ type Shares struct {
 	Rest    float64 `json:"rest"`
 }
 
-// Print writes the table for a person.
+// Print writes the table as text.
 func (r *Report) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "accuracy on %d arrivals\t%s batches\t\n", r.Arrivals, r.Mode)

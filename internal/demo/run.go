@@ -30,20 +30,20 @@ type Options struct {
 	Mode       string           // config.ModeNode or config.ModeGraph
 	Batch      int              // arrivals of a micro-batch
 	Linger     time.Duration
-	Rate       float64 // arrivals a second; 0: as fast as they are taken
+	Rate       float64 // arrivals a second; 0: as fast as Kafka takes them
 	Partitions int     // of each topic
 	Labels     bool    // publish the class of each arrival once its prediction was read, and have the consumer compare
 	Progress   *cli.Lines
 	Log        *slog.Logger
 }
 
-// patience is how long the stream may stand still before what is missing counts as lost.
+// patience is how long the stream may stand still before missing arrivals count as lost.
 const patience = 30 * time.Second
 
-// chunk is the most arrivals that are sent at once. Small chunks keep the clock of an arrival close to its sending.
+// chunk is the largest number of arrivals sent at once. Small chunks keep the clock of an arrival close to its sending.
 const chunk = 250
 
-// Run is the whole job: train or take the artifact, publish, stream, compare.
+// Run does the whole job: train or take the artifact, publish, stream, compare.
 func Run(ctx context.Context, d *dataset.Dataset, o Options) (*Report, error) {
 	outcome, err := prepare(ctx, d, o)
 	if err != nil {
@@ -65,7 +65,7 @@ func Run(ctx context.Context, d *dataset.Dataset, o Options) (*Report, error) {
 	return report(d, outcome, t, o)
 }
 
-// prepare trains an artifact, or looks whether the given one is of these data.
+// prepare trains an artifact, or checks that the given one is of these data.
 func prepare(ctx context.Context, d *dataset.Dataset, o Options) (*trainer.Outcome, error) {
 	if o.Artifact == nil {
 		outcome, err := trainer.Train(ctx, d, o.Train, time.Now(), o.Progress)
@@ -85,7 +85,7 @@ func prepare(ctx context.Context, d *dataset.Dataset, o Options) (*trainer.Outco
 	return &trainer.Outcome{Bundle: o.Artifact}, nil
 }
 
-// stack are the embedded services.
+// stack holds the embedded services.
 type stack struct {
 	kafka *devstack.Kafka
 	redis *devstack.Redis
@@ -96,7 +96,7 @@ func (s *stack) close() {
 	s.redis.Close()
 }
 
-// start starts the services and gives the consumer's settings for them.
+// start starts the services and returns the consumer's settings for them.
 func start(o Options) (*stack, config.Consumer, error) {
 	cfg := config.Default[config.Consumer]()
 	cfg.Batch = config.Batch{Mode: o.Mode, Size: o.Batch, Linger: o.Linger}
@@ -120,7 +120,7 @@ func start(o Options) (*stack, config.Consumer, error) {
 	return &stack{kafka, redis}, cfg, nil
 }
 
-// publish puts the artifact into Redis, as trainer publish does.
+// publish publishes the artifact to Redis, as trainer publish does.
 func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *cli.Lines) error {
 	return app.WithPublisher(settings, func(p *serving.Publisher) error {
 		return p.Publish(ctx, b, serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
@@ -174,7 +174,7 @@ func report(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) (
 	return r, nil
 }
 
-// accuracyOf is a figure for node batches.
+// accuracyOf returns a figure for node batches.
 func accuracyOf(results []eval.Result, setting, calibration string) float64 {
 	for _, r := range results {
 		if r.Setting == setting && !r.SharedM && r.Batch == trainer.NodeBatch && r.Calibration == calibration {

@@ -9,10 +9,10 @@ import (
 	"rivulet/internal/cli"
 )
 
-// look is how often the demo looks how far the stream is.
+// look is the pause between two looks at the stream's progress.
 const look = 20 * time.Millisecond
 
-// wait returns when done says so, with the error of whatever failed before that. It takes nothing from failed that the
+// wait returns once done returns true, or with the first error from failed before that. It takes no error from failed that the
 // caller still waits for.
 func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) error {
 	ticker := time.NewTicker(look)
@@ -31,7 +31,7 @@ func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) e
 }
 
 // settle waits until all arrivals are predicted or dead, and the labels of predictions have been compared with them, or until
-// nothing has moved for patience, and shows how far it is. While all that was sent is settled, nothing need move.
+// nothing has moved for patience, and shows the progress. While all arrivals sent so far are settled, nothing needs to move.
 func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *cli.Lines, line func() string) error {
 	defer lines.Done()
 	before, moved := -1, t.now()
@@ -48,7 +48,7 @@ func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lin
 	}, failed)
 }
 
-// line is how far the stream is, for a person.
+// line returns the stream's progress in words.
 func (t *tally) line() string {
 	sorted, rate, byLabels := t.latencies(), t.rate(), ""
 	if l := t.byLabels(); l != nil {
@@ -60,7 +60,7 @@ func (t *tally) line() string {
 		len(t.sent), len(t.answers), rate, percentile(sorted, 0.5), percentile(sorted, 0.99), share(t.right, t.tested), byLabels)
 }
 
-// report is what the tally alone knows.
+// report returns the figures that the tally knows by itself.
 func (t *tally) report(arrivals int) *Report {
 	sorted, rate, byLabels := t.latencies(), t.rate(), t.byLabels()
 	t.mu.Lock()
@@ -73,7 +73,8 @@ func (t *tally) report(arrivals int) *Report {
 	return r
 }
 
-// shares divides the lanes' time: a lane is in one stage at a time, or waits for arrivals or for the lane before it.
+// shares returns the shares of the lanes' time: a lane is in one stage at a time, or waits for arrivals or for the lane
+// before it.
 func (s *stages) shares(took time.Duration) Shares {
 	all := float64(took) * consumer.DefaultLanes
 	if all <= 0 {
@@ -85,7 +86,7 @@ func (s *stages) shares(took time.Duration) Shares {
 	return r
 }
 
-// percentile is the q-quantile of ascending durations, in milliseconds; 0 of none.
+// percentile returns the q-quantile of ascending durations, in milliseconds; 0 if there are none.
 func percentile(sorted []time.Duration, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

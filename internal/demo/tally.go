@@ -13,10 +13,10 @@ import (
 	"rivulet/internal/observe"
 )
 
-// tally keeps what is known of every arrival. It is written by the replay, the consumer and the reader at once.
+// tally holds the figures of every arrival. It is written by the replay, the consumer and the reader at once.
 type tally struct {
 	consumer.NopObserver
-	joined  atomic.Bool      // the consumer has been given its partitions
+	joined  atomic.Bool      // the consumer has its partitions
 	reading atomic.Bool      // predictions are read
 	labels  map[string]int32 // class of each test node
 	now     func() time.Time
@@ -24,7 +24,7 @@ type tally struct {
 	labeller *labeller         // nil: no labels are published
 	follows  atomic.Bool       // the consumer reads the topic of labels
 	metrics  *observe.Observer // the consumer's
-	version  func() string     // that it serves
+	version  func() string     // the version that it serves
 
 	mu          sync.Mutex
 	sent        map[string]time.Time
@@ -39,7 +39,7 @@ type tally struct {
 	stages      stages
 }
 
-// answer is what the stream said of an arrival.
+// answer is the stream's answer to an arrival.
 type answer struct {
 	class                   int32
 	known, arrived, unknown int // neighbours, see event.Prediction
@@ -47,7 +47,7 @@ type answer struct {
 	source                  event.Source
 }
 
-// stages are where the consumer's time went.
+// stages holds the consumer's time in each stage.
 type stages struct {
 	decode, lookup, attach, infer, publish time.Duration
 	batches, records                       int
@@ -62,21 +62,21 @@ func newTally(d *dataset.Dataset, now func() time.Time) *tally {
 	return t
 }
 
-// Rebalance is the consumer's word that it has joined its group.
+// Rebalance is called by the consumer when it has joined its group.
 func (t *tally) Rebalance(assigned []kafka.TopicPartition) {
 	if len(assigned) > 0 {
 		t.joined.Store(true)
 	}
 }
 
-// Inside lets the tally see the consumer's own figures.
+// Inside gives the tally the consumer's own figures.
 func (t *tally) Inside(metrics *observe.Observer, version func() string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.metrics, t.version = metrics, version
 }
 
-// FollowsLabels is the consumer's word that labels count from now on.
+// FollowsLabels is called by the consumer when it begins to read labels.
 func (t *tally) FollowsLabels() { t.follows.Store(true) }
 
 // ready reports whether the stream may begin.
@@ -84,7 +84,7 @@ func (t *tally) ready() bool {
 	return t.joined.Load() && t.reading.Load() && (t.labeller == nil || t.follows.Load())
 }
 
-// byLabels is what the consumer says of itself; nil where no labels are published.
+// byLabels returns the consumer's own figures; nil if no labels are published.
 func (t *tally) byLabels() *Labels {
 	if t.labeller == nil {
 		return nil
@@ -95,7 +95,7 @@ func (t *tally) byLabels() *Labels {
 	return labelsOf(t.labeller.count(), metrics.LabelFigures())
 }
 
-// serves is the version that the consumer serves.
+// serves returns the version that the consumer serves.
 func (t *tally) serves() string {
 	t.mu.Lock()
 	version := t.version
@@ -103,7 +103,7 @@ func (t *tally) serves() string {
 	return version()
 }
 
-// arrived notes arrivals that are handed to Kafka now, with the times when they were due.
+// arrived records arrivals that are handed to Kafka now, with the times at which they were due.
 func (t *tally) arrived(arrivals []event.Arrival) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +115,7 @@ func (t *tally) arrived(arrivals []event.Arrival) {
 	}
 }
 
-// Batch is the consumer's word that a batch is published and its offsets are committed.
+// Batch is called by the consumer when a batch is published and its offsets are committed.
 func (t *tally) Batch(s consumer.BatchStats) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,21 +152,21 @@ func (t *tally) read(p *event.Prediction) {
 	}
 }
 
-// settled is how many arrivals are done with: predicted and read, or dead.
+// settled returns the number of finished arrivals: predicted and read, or dead.
 func (t *tally) settled() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.answers) + t.deadLetters
 }
 
-// handed is how many arrivals have been handed to Kafka.
+// handed returns the number of arrivals that have been handed to Kafka.
 func (t *tally) handed() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.sent)
 }
 
-// latencies are the times from arrival to published of all predictions, ascending.
+// latencies returns the times from arrival to publication of all predictions, ascending.
 func (t *tally) latencies() []time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,7 +180,7 @@ func (t *tally) latencies() []time.Duration {
 	return out
 }
 
-// rate is predictions published a second, from the first arrival to the last prediction.
+// rate returns the predictions published per second, from the first arrival to the last prediction.
 func (t *tally) rate() float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -190,7 +190,7 @@ func (t *tally) rate() float64 {
 	return 0
 }
 
-// batches are the micro-batches that the stream formed, as indices of the data set, each in the order of its predictions.
+// batches returns the micro-batches that the stream formed, as indices of the data set, each in the order of its predictions.
 func (t *tally) batches(d *dataset.Dataset) [][]int32 {
 	node := map[string]int32{}
 	for _, i := range d.Test {

@@ -12,10 +12,10 @@ import (
 
 // KafkaOptions describe an embedded broker.
 type KafkaOptions struct {
-	// Addr is the host and port that clients reach the broker at; empty means a free port of 127.0.0.1. With several
+	// Addr is the host and port at which clients reach the broker; empty means a free port of 127.0.0.1. With several
 	// brokers it is the first one's, and the others take free ports of the same host.
 	Addr string
-	// Topics are created with this many partitions each, where DataDir does not hold them already.
+	// Topics are created with this many partitions each, unless DataDir holds them already.
 	Topics map[string]int
 	// DataDir keeps topics and offsets over a restart; empty means in memory only.
 	DataDir string
@@ -24,9 +24,9 @@ type KafkaOptions struct {
 	// AutoCreate makes topics that a client's metadata request names and allows to be made, as Kafka's
 	// auto.create.topics.enable does.
 	AutoCreate bool
-	// TLS, where not nil, is what the brokers speak, and they speak nothing else.
+	// TLS, if not nil, makes the brokers speak only TLS.
 	TLS *tls.Config
-	// Users may log in, and nobody else may do anything, where there are any.
+	// Users, if there are any, are the only ones who may log in.
 	Users []KafkaUser
 }
 
@@ -35,7 +35,7 @@ type KafkaUser struct {
 	Mechanism string // PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
 	Name      string
 	Password  string
-	// ACLs are all that the user may do; nil means everything.
+	// ACLs are the only permissions of the user; nil means everything.
 	ACLs []kfake.ACL
 }
 
@@ -64,7 +64,7 @@ func StartKafka(o KafkaOptions) (*Kafka, error) {
 	ports[0] = port
 	opts := []kfake.Opt{
 		kfake.Ports(ports...),
-		// kfake asks for 127.0.0.1 only where the port is free to choose.
+		// kfake asks for 127.0.0.1 only if it may choose the port.
 		kfake.ListenFn(func(network, address string) (net.Listener, error) {
 			_, port, err := net.SplitHostPort(address)
 			if err != nil {
@@ -112,10 +112,10 @@ func users(users []KafkaUser) (opts []kfake.Opt) {
 	return opts
 }
 
-// Addrs are the brokers' addresses.
+// Addrs returns the brokers' addresses.
 func (k *Kafka) Addrs() []string { return k.Cluster.ListenAddrs() }
 
-// Addr is the first broker's address.
+// Addr returns the first broker's address.
 func (k *Kafka) Addr() string { return k.Cluster.ListenAddrs()[0] }
 
 // Close stops the broker and waits for it.

@@ -23,8 +23,8 @@ func StartRedisAt(addr string) (*Redis, error) {
 	return &Redis{server: server}, nil
 }
 
-// URL is how clients reach it: redis://host:port.
+// URL returns the address for clients: redis://host:port.
 func (r *Redis) URL() string { return "redis://" + r.server.Addr() }
 
-// Close ends the connections and stops the server; what it held is gone.
+// Close ends the connections and stops the server; its data are lost.
 func (r *Redis) Close() { r.server.Close() }

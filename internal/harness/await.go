@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Await asks every 20 ms whether something is so. It is an error if it is not within a limit, or if ctx ends before.
+// Await checks a condition every 20 ms. It returns an error if the condition does not hold within a limit, or if ctx ends before.
 func Await(ctx context.Context, limit time.Duration, what string, so func() bool) error {
 	for begin := time.Now(); !so(); {
 		if time.Since(begin) > limit {
@@ -19,7 +19,7 @@ func Await(ctx context.Context, limit time.Duration, what string, so func() bool
 	return nil
 }
 
-// Sleep waits for a time, or returns the error of ctx if that ends before.
+// Sleep waits for a time, or returns the error of ctx if it ends before.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

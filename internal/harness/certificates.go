@@ -62,13 +62,13 @@ func (a *Authority) Sign(name string, until time.Time, hosts ...string) tls.Cert
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// Server is the configuration of a server on this machine that wants no client certificates.
+// Server returns the configuration of a server on this machine that wants no client certificates.
 func (a *Authority) Server() *tls.Config {
 	pair := a.Sign("server", time.Now().Add(time.Hour), "localhost", "127.0.0.1")
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 }
 
-// Pool holds the authority.
+// Pool returns a pool with the authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)

@@ -4,7 +4,7 @@
 //	command.go         a command line, run in the test's own process
 //	process.go         programs as processes: build, start, signal, drain, kill
 //	workshop.go        a directory with programs, a data set and artifacts
-//	await.go           waiting until something is so
+//	await.go           waiting for a condition
 //	proxy.go           a network between client and server that can be cut
 //	kafka.go           topics, offsets and groups of a broker, asked by a client that is not ours
 //	kafka_broker.go    an Apache Kafka that tools/kafka/kafka.sh runs
@@ -12,10 +12,10 @@
 //	redis_cluster.go   the same as a cluster, whose slots can be moved
 //	redis_sentinel.go  and under a sentinel
 //	redis_each.go      one test on the embedded Redis, a real one and a cluster
-//	certificates.go    an authority of the test's own, and what it signs
-//	prediction.go      what a prediction says, to the bit
+//	certificates.go    an authority of the test's own, and its certificates
+//	prediction.go      the content of a prediction, bit for bit
 //
 // RIVULET_TEST_REDIS_SERVER names the program of Redis servers that tests start, a path or redis-server (7.0 or newer),
-// RIVULET_TEST_REDIS the URL of a server to use, and RIVULET_TEST_KAFKA_DIR the directory of a broker. Where a variable is not
-// set, the tests that want it are skipped and say so.
+// RIVULET_TEST_REDIS the URL of a server to use, and RIVULET_TEST_KAFKA_DIR the directory of a broker. If a variable is not
+// set, the tests that need it are skipped and say so.
 package harness

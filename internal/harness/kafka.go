@@ -21,7 +21,7 @@ func NewKafka(addr string) (*Kafka, error) {
 	return &Kafka{client, addr}, err
 }
 
-// MakeTopics makes topics of so many partitions.
+// MakeTopics makes topics with these numbers of partitions.
 func (k *Kafka) MakeTopics(ctx context.Context, partitions map[string]int) error {
 	for name, n := range partitions {
 		if _, err := k.CreateTopic(ctx, int32(n), 1, nil, name); err != nil {
@@ -41,7 +41,7 @@ func (k *Kafka) Ends(ctx context.Context, topic string) (map[int]int64, error) {
 	return ends, err
 }
 
-// Committed returns the next offset that a group has committed for partitions of a topic; a partition without one is not there.
+// Committed returns the next offset that a group has committed for partitions of a topic; partitions without one are left out.
 func (k *Kafka) Committed(ctx context.Context, group, topic string) (map[int]int64, error) {
 	fetched, err := k.FetchOffsets(ctx, group)
 	offsets := map[int]int64{}
@@ -51,7 +51,7 @@ func (k *Kafka) Committed(ctx context.Context, group, topic string) (map[int]int
 	return offsets, err
 }
 
-// Stable reports whether a group is settled and has so many members, each of them with partitions.
+// Stable reports whether a group is stable and has this number of members, each of them with partitions.
 func (k *Kafka) Stable(ctx context.Context, group string, members int) (bool, error) {
 	groups, err := k.DescribeGroups(ctx, group)
 	if err != nil {
@@ -66,7 +66,7 @@ func (k *Kafka) Stable(ctx context.Context, group string, members int) (bool, er
 	return groups[group].State == "Stable" && len(groups[group].Members) == members && assigned == members, nil
 }
 
-// Follow gives records to note, one after the other, until stop is called.
+// Follow passes records to note, one after the other, until stop is called.
 func Follow(note func(*kgo.Record), options ...kgo.Opt) (stop func(), err error) {
 	reader, err := kgo.NewClient(append([]kgo.Opt{kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100 * time.Millisecond)}, options...)...)
 	if err != nil {

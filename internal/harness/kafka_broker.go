@@ -45,7 +45,7 @@ func NeedBroker(tb testing.TB) Broker {
 	return Broker{Dir: dir, Port: port}
 }
 
-// Addr is the address of a listener.
+// Addr returns the address of a listener.
 func (b Broker) Addr(listener int) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(b.Port+listener))
 }
@@ -59,7 +59,7 @@ func (b Broker) Do(ctx context.Context, command string) error {
 	return err
 }
 
-// Root is the directory of this module, above the one that the process works in.
+// Root returns the directory of this module, above the one that the process works in.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -20,7 +20,7 @@ func Build(ctx context.Context, dir string) error {
 	return err
 }
 
-// Output runs a program to its end and returns what it wrote to standard output. An error has what it wrote to standard error.
+// Output runs a program to its end and returns what it wrote to standard output. An error contains its standard error.
 func Output(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, trouble bytes.Buffer
@@ -38,7 +38,7 @@ type Process struct {
 	err  error         // how it ended; to be read after done
 }
 
-// Start starts a program; both its outputs go to one writer, nil: nowhere. Whoever starts it ends it.
+// Start starts a program; both its outputs go to one writer, nil: nowhere. The caller must end it.
 func Start(output io.Writer, program string, args ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(program, args...), done: make(chan struct{})} //nolint:noctx // it is ended by its signals
 	p.cmd.Stdout, p.cmd.Stderr = output, output
@@ -52,7 +52,7 @@ func Start(output io.Writer, program string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// Done is closed when the process is over.
+// Done returns a channel that is closed when the process is over.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Wait waits until the process is over; an error says that it did not end with status 0.
@@ -61,7 +61,7 @@ func (p *Process) Wait() error {
 	return p.err
 }
 
-// Signal sends a signal; to a process that is over, none.
+// Signal sends a signal; a process that is over gets none.
 func (p *Process) Signal(s syscall.Signal) error {
 	if err := p.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {
 		return err

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Proxy is a network between clients and a server that can be cut. It listens on one address for as long as it lives.
+// Proxy is a network between clients and a server that can be cut. It listens on one address until it is closed.
 type Proxy struct {
 	target   string
 	listener net.Listener
@@ -20,7 +20,7 @@ type Proxy struct {
 	conns map[net.Conn]bool
 }
 
-// State is what a proxy does with connections.
+// State is a proxy's way of treating connections.
 type State int
 
 // States of a proxy.
@@ -31,8 +31,8 @@ const (
 	closed
 )
 
-// Link carries one connection both ways: toServer what the client says, toClient what the server answers. Each returns when its
-// way ends.
+// Link carries one connection both ways: toServer the client's bytes, toClient the server's. Each returns when its
+// direction ends.
 type Link interface {
 	ToServer(to io.Writer, from io.Reader)
 	ToClient(to io.Writer, from io.Reader)
@@ -66,10 +66,10 @@ func (p *Proxy) ServeBy(ctx context.Context, target string, link func() Link) {
 	})
 }
 
-// Addr is where clients come.
+// Addr returns the address for clients.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Set changes what becomes of connections.
+// Set changes the state of the proxy.
 func (p *Proxy) Set(s State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *Proxy) open() bool {
 	}
 }
 
-// keep makes a connection one that Set closes, and reports whether it may go on.
+// keep registers a connection, so that Set closes it, and reports whether it may continue.
 func (p *Proxy) keep(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,14 +151,14 @@ func (p *Proxy) carry(ctx context.Context, client net.Conn, link Link) {
 	wait.Wait()
 }
 
-// bytewise is the link that carries whatever comes.
+// bytewise is the link that carries all bytes unchanged.
 type bytewise struct{ proxy *Proxy }
 
 func (b bytewise) ToServer(to io.Writer, from io.Reader) { b.copy(to, from) }
 func (b bytewise) ToClient(to io.Writer, from io.Reader) { b.copy(to, from) }
 
-// copy carries bytes one way. What was read before the proxy fell silent is kept and written afterwards, as a network
-// that loses packets for a while does it.
+// copy carries bytes one way. Bytes that were read before the proxy fell silent are written afterwards, as in a network
+// that loses packets for a while.
 func (b bytewise) copy(to io.Writer, from io.Reader) {
 	buf := make([]byte, 32<<10)
 	for {

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// echo is a server that sends every line back.
+// echo runs a server that sends every line back.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -27,7 +27,7 @@ func NeedRedis(tb testing.TB) {
 	}
 }
 
-// Redis is a server on the loopback interface. It keeps nothing on disk but in a directory of its own.
+// Redis is a server on the loopback interface. It writes to disk only in its own directory.
 type Redis struct {
 	Addr string // host:port, of TLS if there is a port for that
 	Dir  string
@@ -50,7 +50,7 @@ func StartRedis(tb testing.TB, args ...string) *Redis {
 	return s
 }
 
-// LaunchRedis starts a server in a directory, with arguments as [StartRedis] takes them. The caller kills it.
+// LaunchRedis starts a server in a directory, with arguments as for [StartRedis]. The caller kills it.
 func LaunchRedis(program, dir string, args ...string) (*Redis, error) {
 	var err error
 	for range 5 { // somebody else may take the port before the server does
@@ -80,7 +80,7 @@ func redisArgs(dir, port string, more []string) []string {
 	return args
 }
 
-// FreeAddr returns an address on the loopback interface that nobody listens on.
+// FreeAddr returns an address on the loopback interface on which nobody listens.
 func FreeAddr() (string, error) {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -98,10 +98,10 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// ready is what a server, or a sentinel, writes into its log when it has started.
+// ready is the log line of a server or a sentinel that has started.
 var ready = []string{"Ready to accept connections", "+monitor master"}
 
-// Start starts the process and waits until it answers, with what it kept on disk loaded.
+// Start starts the process and waits until it answers, with its data from disk loaded.
 func (s *Redis) Start() (err error) {
 	_ = os.Remove(filepath.Join(s.Dir, "redis.log")) // of a process before
 	if s.process, err = Start(nil, s.program, s.args...); err != nil {
@@ -130,10 +130,10 @@ func (s *Redis) Stop(ctx context.Context) error {
 	return s.process.Wait()
 }
 
-// URL is redis://host:port.
+// URL returns redis://host:port.
 func (s *Redis) URL() string { return "redis://" + s.Addr }
 
-// Kill ends the process at once; what it held is gone.
+// Kill ends the process at once; its data in memory are lost.
 func (s *Redis) Kill() { s.process.Kill() }
 
 // Restart starts it again, empty, on the same port.
@@ -160,7 +160,7 @@ func (s *Redis) Do(args ...any) (any, error) {
 	return client.Do(context.Background(), args...).Result()
 }
 
-// await asks until it is so, for two minutes.
+// await asks until the condition holds, for two minutes at most.
 func await(what string, so func() (bool, error)) error {
 	var last error
 	err := Await(context.Background(), 2*time.Minute, what, func() bool {
@@ -174,7 +174,7 @@ func await(what string, so func() (bool, error)) error {
 	return nil
 }
 
-// awaitReplicas waits until the replicas of a master have all that it wrote.
+// awaitReplicas waits until the replicas of a master have all its writes.
 func (s *Redis) awaitReplicas() error {
 	return await("replicas of "+s.Addr+" have all", func() (bool, error) {
 		info, err := s.Do("INFO", "replication")

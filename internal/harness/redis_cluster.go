@@ -15,7 +15,7 @@ import (
 // slots is the number of hash slots of a cluster.
 const slots = 16384
 
-// Cluster is a Redis Cluster of masters, each with as many replicas.
+// Cluster is a Redis Cluster of masters, each with the same number of replicas.
 type Cluster struct {
 	Nodes   []*Redis // masters first, as it was begun
 	masters int
@@ -114,13 +114,13 @@ func (c *Cluster) await() error {
 	return nil
 }
 
-// ID is the name of node i in the cluster.
+// ID returns the name of node i in the cluster.
 func (c *Cluster) ID(i int) string {
 	id, _ := c.Nodes[i].Do("CLUSTER", "MYID")
 	return fmt.Sprint(id)
 }
 
-// Addrs are the addresses of all nodes.
+// Addrs returns the addresses of all nodes.
 func (c *Cluster) Addrs() (addrs []string) {
 	for _, s := range c.Nodes {
 		addrs = append(addrs, s.Addr)
@@ -128,7 +128,7 @@ func (c *Cluster) Addrs() (addrs []string) {
 	return addrs
 }
 
-// MoveSlot moves a slot with its keys from one master to another as redis-cli does; between the steps it calls at, where
+// MoveSlot moves a slot with its keys from one master to another as redis-cli does; between the steps it calls at, when
 // keys of the slot are on both sides.
 func (c *Cluster) MoveSlot(slot, from, to int, at func()) error {
 	for _, step := range []struct {
@@ -163,7 +163,7 @@ func (c *Cluster) MoveSlot(slot, from, to int, at func()) error {
 	return nil
 }
 
-// KillReplicated kills master i once its replica has all of it, and waits until the replica has taken its place.
+// KillReplicated kills master i once its replica is up to date, and waits until the replica has taken its place.
 func (c *Cluster) KillReplicated(i int) error {
 	if err := c.Nodes[i].awaitReplicas(); err != nil {
 		return err
@@ -211,7 +211,7 @@ var shared struct {
 	cluster *Cluster
 }
 
-// SharedCluster is a cluster of three masters without replicas that the tests of a package share, emptied. [Tests] ends it.
+// SharedCluster returns a cluster of three masters without replicas that the tests of a package share, emptied. [Tests] ends it.
 func SharedCluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	NeedRedis(tb)

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RedisPlace is where a test may keep keys: in a server or a cluster, under a prefix of its own.
+// RedisPlace is a place for a test's keys: a server or a cluster, and the test's own prefix.
 type RedisPlace struct {
 	URL     string
 	Hosts   []string // further ones, of a cluster
@@ -30,7 +30,7 @@ func EachRedis(t *testing.T, test func(t *testing.T, at RedisPlace)) {
 	t.Run("cluster", func(t *testing.T) { test(t, SharedCluster(t).Place(t)) })
 }
 
-// RealRedis is a place in the server that RIVULET_TEST_REDIS names. The test must remove what it writes there.
+// RealRedis returns a place in the server that RIVULET_TEST_REDIS names. The test must remove its keys.
 func RealRedis(tb testing.TB) RedisPlace {
 	tb.Helper()
 	url := os.Getenv("RIVULET_TEST_REDIS")
@@ -40,7 +40,7 @@ func RealRedis(tb testing.TB) RedisPlace {
 	return RedisPlace{URL: url, Prefix: ownPrefix(tb)}
 }
 
-// Place is a place in the cluster.
+// Place returns a place in the cluster.
 func (c *Cluster) Place(tb testing.TB) RedisPlace {
 	addrs := c.Addrs()
 	return RedisPlace{URL: "redis://" + addrs[0], Hosts: addrs[1:], Cluster: true, Prefix: ownPrefix(tb)}
@@ -92,5 +92,5 @@ func Erase(ctx context.Context, client redis.UniversalClient, patterns ...string
 	return err
 }
 
-// Below are the patterns of all keys of a prefix, with and without a hash tag.
+// Below returns the patterns of all keys of a prefix, with and without a hash tag.
 func Below(prefix string) []string { return []string{prefix + ":*", "{" + prefix + "}:*"} }

@@ -14,7 +14,7 @@ type Watched struct {
 	Master, Replica, Sentinel *Redis
 }
 
-// StartWatched makes them and ends them with the test. The sentinel takes a second to find a master dead.
+// StartWatched starts them and ends them with the test. The sentinel takes a second to find a master dead.
 func StartWatched(tb testing.TB) *Watched {
 	tb.Helper()
 	NeedRedis(tb)
@@ -26,7 +26,7 @@ func StartWatched(tb testing.TB) *Watched {
 		tb.Fatal(err)
 	}
 	dir := tb.TempDir()
-	conf := filepath.Join(dir, "sentinel.conf") // the sentinel keeps what it learns in it
+	conf := filepath.Join(dir, "sentinel.conf") // the sentinel writes its state into it
 	text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %q\nlogfile %q\nsentinel monitor rivulet %s %s 1\n"+
 		"sentinel down-after-milliseconds rivulet 1000\nsentinel failover-timeout rivulet 5000\n",
 		sentinel, dir, filepath.Join(dir, "redis.log"), host, port)
@@ -48,7 +48,7 @@ func StartWatched(tb testing.TB) *Watched {
 	return w
 }
 
-// Failover kills the master, once the replica has all of it, and waits until that is the master.
+// Failover kills the master, once the replica has all of it, and waits until the replica is the master.
 func (w *Watched) Failover(tb testing.TB) {
 	tb.Helper()
 	if err := w.Master.awaitReplicas(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A key goes on being there when its slot moves and when its master dies.
+// A key survives a move of its slot and the death of its master.
 func TestCluster(t *testing.T) {
 	c := StartCluster(t, 3, 1)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), Protocol: 2, DisableIdentity: true})

@@ -44,14 +44,14 @@ func (w Workshop) Train(ctx context.Context, seeds ...string) error {
 	return err
 }
 
-// built is where the programs are that the tests of a package share.
+// built holds the directory of the programs that the tests of a package share.
 var built struct {
 	sync.Once
 	dir string
 	err error
 }
 
-// NewWorkshop makes a workshop in a directory of the test's. The programs are built once for all tests of a package, whose TestMain
+// NewWorkshop makes a workshop in a directory of the test. The programs are built once for all tests of a package, whose TestMain
 // runs [Tests].
 func NewWorkshop(tb testing.TB) Workshop {
 	tb.Helper()
@@ -59,7 +59,8 @@ func NewWorkshop(tb testing.TB) Workshop {
 		tb.Skip("starts programs as processes; left out with -short")
 	}
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "rivulet-programs"); built.err == nil {
+		built.dir, built.err = os.MkdirTemp("", "rivulet-programs") //nolint:usetesting // it outlives the test
+		if built.err == nil {
 			built.err = Build(context.Background(), built.dir)
 		}
 	})
@@ -69,7 +70,7 @@ func NewWorkshop(tb testing.TB) Workshop {
 	return Workshop{Dir: tb.TempDir(), Bin: built.dir}
 }
 
-// Tests are the tests of a package that share programs or a cluster; these end with the last test.
+// Tests holds the tests of a package that share programs or a cluster; these end with the last test.
 type Tests struct{ *testing.M }
 
 // Run runs the tests and returns their exit status.

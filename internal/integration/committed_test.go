@@ -69,8 +69,8 @@ func (w *writer) end(how kgo.TransactionEndTry) {
 }
 
 // Four transactional producers and one without transactions write to the same partitions, interleaved record by record.
-// Each transaction is committed or aborted as a coin says. The consumer predicts what was committed, each once, and nothing
-// of what was aborted; behind a transaction that is open it waits.
+// Each transaction is committed or aborted at random. The consumer predicts each committed arrival once, and none
+// of the aborted ones; behind a transaction that is open it waits.
 func TestCommittedTransactionsOfARealBroker(t *testing.T) {
 	k := onRealKafka(t, harness.NeedBroker(t), newWorld(t, formatJSON))
 	k.topics()
@@ -121,7 +121,7 @@ func TestCommittedTransactionsOfARealBroker(t *testing.T) {
 	k.drain(consumer)
 }
 
-// compare holds the ids of the predictions that can be read now against those of the arrivals that should be predicted.
+// compare compares the ids of the predictions that can be read now with the ids of the arrivals that should be predicted.
 func (k *realKafka) compare(when string, want []string) {
 	k.t.Helper()
 	var got []string

@@ -15,8 +15,8 @@ import (
 )
 
 // Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the other; they
-// are stopped for longer than their session and go on afterwards; the broker is killed. A read-committed reader sees each
-// arrival predicted once, and those of a key in order.
+// are stopped for longer than their session and continue afterwards; the broker is killed. A read-committed reader sees each
+// arrival predicted once, and the arrivals of a key in order.
 func TestExactlyOnceOnTheEmbeddedBroker(t *testing.T) {
 	t.Parallel()
 	exactlyOnce(t, nil, kill)
@@ -28,13 +28,13 @@ func TestExactlyOnceOnARealBroker(t *testing.T) {
 	exactlyOnce(t, &broker, kill, kill, pause, crash, kill, pause, kill)
 }
 
-// disruption is done to a running consumer; what it returns runs from then on.
+// disruption disturbs a running consumer and returns the one that runs from then on.
 type disruption func(s *stream, running *harness.Process) *harness.Process
 
 func kill(s *stream, running *harness.Process) *harness.Process {
 	s.t.Helper()
 	if s.real == nil {
-		// kfake keeps a member for ever that dies while its first join waits for the others, and what it was assigned with it: it
+		// kfake never removes a member that dies while its first join waits for the others, nor its assignment: it
 		// starts the session of a member when it answers the join, and only if somebody hears the answer.
 		s.await("the group is stable", func() bool {
 			stable, err := s.kafka.Stable(s.t.Context(), s.group(), 2)
@@ -155,7 +155,7 @@ func (s *stream) load() (stop func()) {
 	})
 }
 
-// note notes a prediction.
+// note records a prediction.
 func (s *stream) note(r *kgo.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *stream) note(r *kgo.Record) {
 	s.last[key] = offset
 }
 
-// seen is how many arrivals have been predicted.
+// seen returns how many arrivals have been predicted.
 func (s *stream) seen() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +183,7 @@ func (s *stream) await(what string, so func() bool) {
 	s.world.await(what, so, s.state)
 }
 
-// state says where the stream stands still: what the group has committed, and how far readers of the predictions can get.
+// state describes a stream that stands still: the group's committed offsets, and the ends of the predictions for readers.
 func (s *stream) state() string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 10*time.Second)
 	defer cancel()
@@ -196,7 +196,7 @@ func (s *stream) state() string {
 	return text + fmt.Sprintf("; arrivals end at %v (%v), committed predictions at %v (%v)", arrivals, err, readable.Offsets(), readableErr)
 }
 
-// check holds the predictions against the arrivals, which are at all offsets up to the ends of their partitions.
+// check compares the predictions with the arrivals, which are at all offsets up to the ends of their partitions.
 func (s *stream) check(ends map[int]int64) {
 	s.t.Helper()
 	s.mu.Lock()

@@ -15,15 +15,16 @@ import (
 	"rivulet/internal/harness"
 )
 
-// gate is the network between one consumer and a broker. It knows enough of Kafka's protocol to stop where a batch of the consumer
-// becomes final: told to, it takes the next request that commits, OffsetCommit or the EndTxn of a commit, and does not pass it on. All
-// of the batch's path is done then, and nothing of its commit. Clients that ask where brokers are hear the gate's address.
+// gate is the network between one consumer and a broker. It knows enough of Kafka's protocol to stop before a batch of the
+// consumer becomes final: told to, it takes the next request that commits, OffsetCommit or the EndTxn of a commit, and does
+// not pass it on. All of the batch's path is done then, but not its commit. Clients that ask where brokers are hear the
+// gate's address.
 type gate struct {
 	*harness.Proxy
 	t *testing.T
 
 	mu      sync.Mutex
-	pending map[int]int64      // what the transaction under way commits
+	pending map[int]int64      // offsets that the current transaction commits
 	held    chan map[int]int64 // nil: everything passes
 }
 
@@ -40,7 +41,7 @@ func newGate(t *testing.T, target string) *gate {
 	return g
 }
 
-// hold stops commits from now on. The next offset of each partition that the first one is about is sent when it is there.
+// hold stops commits from now on. The next offset of each partition in the first one is sent once it arrives.
 func (g *gate) hold() <-chan map[int]int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -66,7 +67,7 @@ type gateLink struct {
 	open sync.Map // correlation id -> asked
 }
 
-// ToServer passes requests on, but for commits that are held back.
+// ToServer passes requests on, except commits that are held back.
 func (l *gateLink) ToServer(to io.Writer, from io.Reader) {
 	l.carry(to, from, func(frame []byte) ([]byte, error) { return l.request(frame, &l.open) })
 }
@@ -82,7 +83,8 @@ func (l *gateLink) carry(to io.Writer, from io.Reader, pass func(frame []byte) (
 	}
 }
 
-// frames passes frames on until a connection ends, as pass returns them; nil: not at all. An error is what pass cannot read.
+// frames passes frames on until a connection ends, as pass returns them; nil: not at all. An error means that pass cannot
+// read the frame.
 func frames(to io.Writer, from io.Reader, pass func(frame []byte) ([]byte, error)) error {
 	var size [4]byte
 	for {
@@ -108,7 +110,7 @@ func frames(to io.Writer, from io.Reader, pass func(frame []byte) ([]byte, error
 
 var errShort = errors.New("a frame that ends early")
 
-// request notes what is asked, and holds back commits.
+// request records the requests, and holds back commits.
 func (g *gate) request(frame []byte, open *sync.Map) ([]byte, error) {
 	if len(frame) < 10 {
 		return nil, errShort

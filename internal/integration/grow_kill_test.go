@@ -21,9 +21,9 @@ import (
 	"rivulet/serving"
 )
 
-// Two consumers, each attaching to the other's arrivals, are killed with SIGKILL when the rows of a batch of arrivals are written and its
-// offsets are not committed: one, the other, both. No arrival that is committed is without its row, and what is predicted again says the
-// same to the bit, whatever has arrived since.
+// Two consumers, each attaching to the other's arrivals, are killed with SIGKILL when the rows of a batch of arrivals are
+// written and its offsets are not committed: one, the other, both. No arrival that is committed is without its row, and a
+// repeated prediction says the same to the bit, whatever arrivals have come since.
 func TestKillBetweenRowsAndCommitOnTheEmbeddedBroker(t *testing.T) {
 	t.Parallel()
 	killBetweenRowsAndCommit(t, nil)
@@ -54,11 +54,11 @@ func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
 	})
 }
 
-// parity is the partition of an arrival that linked made.
+// parity returns the partition of an arrival that linked made.
 func parity(id string) byte { return (id[len(id)-1] - '0') % 2 }
 
-// linked makes arrivals of which each lists nodes of T and arrivals of both partitions: some that have just arrived or are in its own
-// batch, an old one, and two that come later, which are unknown when it is predicted first and are not when it is predicted again.
+// linked makes arrivals, each of which lists nodes of T and arrivals of both partitions: some that have just arrived or are
+// in its own batch, an old one, and two that come later, which are unknown at its first prediction but not at the repeated one.
 func linked(b *artifact.Bundle, seed uint64) func(n int) event.Arrival {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	d := int32(b.Manifest.Data.Features)
@@ -78,7 +78,7 @@ func linked(b *artifact.Bundle, seed uint64) func(n int) event.Arrival {
 	}
 }
 
-// window is what a consumer had in hand when it was killed: the arrivals of a batch whose commit was held back.
+// window holds the arrivals of the batch that a consumer had not committed when it was killed.
 type window struct {
 	member int
 	ids    []string
@@ -165,7 +165,7 @@ func (s *growing) heldCommits(gates [2]*gate, of []int) (held []map[int]int64) {
 	return held
 }
 
-// windows are the arrivals whose commits are held back. They and all that are committed must have their rows.
+// windows returns the arrivals whose commits are held back. They and all that are committed must have their rows.
 func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int64, rows map[string]string) (caught []window) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -195,7 +195,7 @@ func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int6
 	return caught
 }
 
-// awaitLater waits until the other consumer has predicted what the arrivals in hand list and were not attached to.
+// awaitLater waits until the other consumer has predicted the neighbours to which the arrivals in hand were not attached.
 func (s *growing) awaitLater(in window, rows map[string]string, synthetic int) {
 	s.t.Helper()
 	var later []string
@@ -219,7 +219,7 @@ func (s *growing) awaitLater(in window, rows map[string]string, synthetic int) {
 	})
 }
 
-// awaitRepeats waits until what was in hand has been published once more.
+// awaitRepeats waits until the arrivals in hand have been published once more.
 func (s *growing) awaitRepeats(of []window) {
 	s.t.Helper()
 	s.await("what was in hand is predicted again", func() bool {
@@ -264,7 +264,8 @@ func (s *growing) checkPredictions(windows []window, delivery string) {
 		len(s.sent), len(windows), inHand, repeated)
 }
 
-// checkRows reads the rows of all arrivals as a consumer of the version does, and makes predictions and rows once more of what is kept.
+// checkRows reads the rows of all arrivals as a consumer of the version does, and computes predictions and rows once more
+// from the stored rows.
 func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 	s.t.Helper()
 	v := s.reader()
@@ -332,7 +333,7 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 	}
 }
 
-// reader is the version that CURRENT names, as another consumer has it.
+// reader returns the version that CURRENT names, as another consumer.
 func (s *growing) reader() *serving.Version {
 	s.t.Helper()
 	w, err := serving.NewWatcher(s.store, serving.WatcherOptions{Prefix: s.prefix, Consumer: "reader", LookupTimeout: time.Minute,

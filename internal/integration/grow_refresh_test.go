@@ -19,9 +19,9 @@ import (
 	"rivulet/internal/replay"
 )
 
-// In mid-stream the trainer reads the arrivals and labels that came so far, trains on the graph with them and publishes. Two running
-// consumers take the new version over: every arrival is answered once, every batch by one version, those that have become nodes of T are
-// known to later ones, and the rows of the others stay with the version that gave them.
+// In mid-stream the trainer reads the arrivals and labels that came so far, trains on the graph with them and publishes. Two
+// running consumers take the new version over: every arrival is answered once, every batch by one version, arrivals that
+// have become nodes of T are known to later ones, and the rows of the others stay with the version that gave them.
 func TestRefreshTakesOver(t *testing.T) {
 	t.Parallel()
 	s, d := newGrowing(newServices(t, nil), 2), smallGraph(t)
@@ -77,14 +77,14 @@ func smallGraph(t *testing.T) *dataset.Dataset {
 	return d
 }
 
-// far is how many arrivals lie between two of one partition of which the later one must find the row of the earlier: two batches in hand
-// and one more, in each of two partitions.
+// far is the distance between two arrivals of one partition at which the later one must find the row of the earlier: two
+// batches in hand and one more, in each of two partitions.
 const far = 2 * 3 * 32
 
-// twin is the node of the data that arrival n is like.
+// twin returns the node of the data that arrival n resembles.
 func twin(d *dataset.Dataset, n int) int32 { return d.Train[n*31%len(d.Train)] }
 
-// twins makes arrivals that are like nodes of T: the same features, some of the same neighbours, and earlier arrivals.
+// twins makes arrivals that resemble nodes of T: the same features, some of the same neighbours, and earlier arrivals.
 func twins(d *dataset.Dataset, seed uint64) func(n int) event.Arrival {
 	return func(n int) event.Arrival {
 		rng := rand.New(rand.NewPCG(seed, uint64(n)))
@@ -227,7 +227,7 @@ func (s *growing) checkTakeover(joined int, published string) {
 		len(s.sent), len(batches), len(before.answered), len(after.answered), counts.joined, counts.attached, counts.stayed)
 }
 
-// checkNeighbours holds what a prediction says of its neighbours against T and the rows of the version that made it.
+// checkNeighbours compares a prediction's counts of neighbours with T and the rows of its version.
 func (s *growing) checkNeighbours(a *event.Arrival, p *event.Prediction, v *side, isSecond bool, before *side, counts *takeover) {
 	s.t.Helper()
 	if v.nodes[a.ID] { // it joined T before it was predicted, and is no arrival to others
@@ -272,7 +272,7 @@ func (s *growing) checkNeighbours(a *event.Arrival, p *event.Prediction, v *side
 	}
 }
 
-// mustFind tells whether an arrival lies so far behind in the same partition that its row was written before p was looked up.
+// mustFind reports whether an arrival lies so far behind in the same partition that its row was written before p was looked up.
 func (s *growing) mustFind(p *event.Prediction, id string) bool {
 	at := s.published[id][0].Source
 	return at.Partition == p.Source.Partition && p.Source.Offset-at.Offset >= far/2

@@ -17,8 +17,8 @@ import (
 	"rivulet/mapping"
 )
 
-// growing is a stream whose consumers have arrivals attach to arrivals: topics of its own, keys in Redis of its own, and readers of
-// what is published.
+// growing is a stream whose consumers have arrivals attach to arrivals: topics of its own, keys in Redis of its own, and
+// readers of published records.
 type growing struct {
 	*world
 	suffix, prefix string
@@ -29,12 +29,12 @@ type growing struct {
 	mu        sync.Mutex
 	sent      map[string]event.Arrival
 	at        [][]string                    // ids by partition and offset
-	published map[string][]event.Prediction // by id of the arrival, as a reader of everything sees them, what was aborted with it
+	published map[string][]event.Prediction // by id of the arrival, as a read-uncommitted reader sees them, aborted ones included
 	committed map[string][]event.Prediction // as a read-committed reader sees them
 	letters   int
 }
 
-// newServices are a broker and a Redis without artifacts; a real broker instead of the embedded one if there is one.
+// newServices returns a broker and a Redis without artifacts; a real broker instead of the embedded one if there is one.
 func newServices(t *testing.T, broker *harness.Broker) *world {
 	t.Helper()
 	w := bareWorld(t)
@@ -44,7 +44,7 @@ func newServices(t *testing.T, broker *harness.Broker) *world {
 	return w
 }
 
-// newGrowing makes a stream over topics of as many partitions.
+// newGrowing makes a stream over topics with a number of partitions.
 func newGrowing(w *world, partitions int) *growing {
 	w.t.Helper()
 	suffix := newSuffix()
@@ -68,7 +68,7 @@ func newGrowing(w *world, partitions int) *growing {
 
 func (s *growing) topic(name string) string { return name + s.suffix }
 
-// member starts a consumer that reaches the broker at an address, and delivers as that says.
+// member starts a consumer that reaches the broker at an address, with a setting of delivery.
 func (s *growing) member(broker, delivery string) *harness.Process {
 	s.t.Helper()
 	name := "consumer-" + strings.ReplaceAll(broker, ":", "-") + ".yaml"
@@ -114,7 +114,8 @@ func (s *growing) send(arrivals ...event.Arrival) error {
 	return s.sender.ProduceSync(s.t.Context(), records...).FirstErr()
 }
 
-// load sends what next makes of numbers from 0, so many every 50 ms, until stop is called; it returns when all is stored.
+// load sends the results of next for numbers from 0, a number of them every 50 ms, until stop is called; it returns when all
+// is stored.
 func (s *growing) load(each int, next func(n int) event.Arrival) (stop func()) {
 	n := 0
 	return repeatedly(s.t, func() error {
@@ -127,7 +128,7 @@ func (s *growing) load(each int, next func(n int) event.Arrival) (stop func()) {
 	})
 }
 
-// read notes predictions and counts dead letters until the test ends.
+// read records predictions and counts dead letters until the test ends.
 func (s *growing) read(level kgo.IsolationLevel, into map[string][]event.Prediction) {
 	s.t.Helper()
 	note := func(r *kgo.Record) {
@@ -145,7 +146,7 @@ func (s *growing) read(level kgo.IsolationLevel, into map[string][]event.Predict
 	s.follow(note, level, s.topic("predictions"), s.topic("letters"))
 }
 
-// await waits until a condition holds; it is asked for with what is noted held still.
+// await waits until a condition holds; the records do not change while it is checked.
 func (s *growing) await(what string, condition func() bool) {
 	s.t.Helper()
 	s.world.await(what, func() bool {
@@ -159,7 +160,7 @@ func (s *growing) await(what string, condition func() bool) {
 	})
 }
 
-// awaitMembers waits until the group has so many members, the dead ones gone, and each of them partitions.
+// awaitMembers waits until the group has this number of members, the dead ones gone, and each of them partitions.
 func (s *growing) awaitMembers(n int) {
 	s.t.Helper()
 	s.await(fmt.Sprintf("the group has %d members with partitions", n), func() bool {
@@ -169,7 +170,7 @@ func (s *growing) awaitMembers(n int) {
 	})
 }
 
-// groupOffsets are what the group has committed, by partition.
+// groupOffsets returns the group's committed offsets, by partition.
 func (s *growing) groupOffsets() map[int]int64 {
 	s.t.Helper()
 	offsets, err := s.kafka.Committed(context.WithoutCancel(s.t.Context()), s.topic("group"), s.topic("arrivals"))
@@ -177,7 +178,7 @@ func (s *growing) groupOffsets() map[int]int64 {
 	return offsets
 }
 
-// storedRows are the rows of arrivals of a version as they lie in Redis, by id; an id has one. Their keys must expire.
+// storedRows returns the rows of arrivals of a version in Redis, by id; an id has one. Their keys must expire.
 func (s *growing) storedRows(version string) map[string]string {
 	s.t.Helper()
 	rows := map[string]string{}

@@ -18,8 +18,8 @@ import (
 	"rivulet/internal/harness"
 )
 
-// realKafka is a broker that tools/kafka/kafka.sh runs, for a world. What the tests make there has names of their own and is removed
-// at the end.
+// realKafka is a broker that tools/kafka/kafka.sh runs, for a world. Everything that the tests create there has its own
+// names and is removed at the end.
 type realKafka struct {
 	harness.Broker
 	*world
@@ -38,7 +38,7 @@ func onRealKafka(t *testing.T, broker harness.Broker, w *world) *realKafka {
 
 func (k *realKafka) name(of string) string { return of + k.suffix }
 
-// topics makes those of a stream, with 3 partitions.
+// topics makes the topics of a stream, with 3 partitions.
 func (k *realKafka) topics() {
 	k.t.Helper()
 	k.makeTopics(map[string]int{k.name("arrivals"): 3, k.name("predictions"): 3, k.name("letters"): 3})
@@ -67,7 +67,7 @@ func (k *realKafka) allow(op kadm.ACLOperation, topics []string, groups ...strin
 	k.t.Cleanup(func() { _, _ = k.kafka.DeleteACLs(context.Background(), right) })
 }
 
-// config is a consumer's configuration file for a listener; more goes below kafka.
+// config returns a consumer's configuration file for a listener; more goes below kafka.
 func (k *realKafka) config(artifact string, listener int, more string) string {
 	return fmt.Sprintf(`kafka:
   brokers: [%q]
@@ -94,7 +94,7 @@ func login(mechanism, password string) string {
 	return fmt.Sprintf("  sasl: {mechanism: %s, username: rivulet, password: %s}\n", mechanism, password)
 }
 
-// A consumer and a replay over each way to connect to a real broker, as a user who may do no more than ACLs say.
+// A consumer and a replay over each way to connect to a real broker, as a user with only the rights of its ACLs.
 func TestWaysToConnectToARealBroker(t *testing.T) {
 	broker := harness.NeedBroker(t)
 	all := onRealKafka(t, broker, newWorld(t, formatJSON))
@@ -127,7 +127,7 @@ func TestWaysToConnectToARealBroker(t *testing.T) {
 	}
 }
 
-// What a real broker says to clients that it does not want, each told from the others, and an exit status that tells.
+// A real broker's refusals of clients, each with its own message and an exit status.
 func TestCheckOnARealBroker(t *testing.T) {
 	k := onRealKafka(t, harness.NeedBroker(t), newWorld(t, formatJSON))
 	k.topics()
@@ -179,7 +179,7 @@ func TestCheckOnARealBroker(t *testing.T) {
 	}
 }
 
-// holds tells whether a line has a state, a subject of two words or one, and a text.
+// holds reports whether a line has a state, a subject of two words or one, and a text.
 func holds(line, want string) bool {
 	words := strings.Fields(want)
 	state, rest := words[0], strings.TrimPrefix(want, words[0]+" ")

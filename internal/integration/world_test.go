@@ -49,7 +49,7 @@ type world struct {
 	format string // of arrivals and predictions
 }
 
-// bareWorld has services, and nothing in its directory.
+// bareWorld returns a world with services and an empty directory.
 func bareWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{Workshop: harness.NewWorkshop(t), t: t, format: formatJSON}
@@ -57,14 +57,14 @@ func bareWorld(t *testing.T) *world {
 	return w
 }
 
-// newWorld is a world whose consumer writes predictions in a format.
+// newWorld returns a world whose consumer writes predictions in a format.
 func newWorld(t *testing.T, format string) *world {
 	t.Helper()
 	w := bareWorld(t)
 	w.format = format
 	trained.Do(func() {
 		trained.Workshop = w.Workshop
-		trained.Dir, trained.err = os.MkdirTemp("", "rivulet-artifacts")
+		trained.Dir, trained.err = os.MkdirTemp("", "rivulet-artifacts") //nolint:usetesting // it outlives the test
 		if trained.err == nil {
 			trained.err = trained.Train(context.Background(), "1", "2")
 		}
@@ -86,7 +86,7 @@ http: {listen: ""}
 	return w
 }
 
-// as is the world for a part of the test.
+// as returns the world for a part of the test.
 func (w *world) as(t *testing.T) *world {
 	part := *w
 	part.t = t
@@ -182,7 +182,7 @@ func (w *world) makeTopics(partitions map[string]int) {
 	w.t.Cleanup(func() { _, _ = w.kafka.DeleteTopics(context.Background(), slices.Collect(maps.Keys(partitions))...) })
 }
 
-// follow notes records of topics as another client than ours reads them, until the test ends.
+// follow records topics, read by another client than ours, until the test ends.
 func (w *world) follow(note func(*kgo.Record), level kgo.IsolationLevel, topics ...string) {
 	w.t.Helper()
 	stop, err := harness.Follow(note, kgo.SeedBrokers(w.kafka.Addr), kgo.ConsumeTopics(topics...), kgo.FetchIsolationLevel(level))
@@ -190,7 +190,7 @@ func (w *world) follow(note func(*kgo.Record), level kgo.IsolationLevel, topics 
 	w.t.Cleanup(stop)
 }
 
-// await waits until something is so; if it is not within two minutes, state says why.
+// await waits for a condition; if it does not hold within two minutes, state says why.
 func (w *world) await(what string, so func() bool, state func() string) {
 	w.t.Helper()
 	if err := harness.Await(w.t.Context(), 2*time.Minute, what, so); err != nil {
@@ -198,8 +198,8 @@ func (w *world) await(what string, so func() bool, state func() string) {
 	}
 }
 
-// collected reads the committed predictions of a topic until as many different arrivals are predicted, and then what else comes
-// within half a second.
+// collected reads the committed predictions of a topic until a number of different arrivals are predicted, and then for
+// further ones within half a second.
 func (w *world) collected(topic string, ids int) []event.Prediction {
 	w.t.Helper()
 	var mu sync.Mutex
@@ -240,7 +240,7 @@ func (w *world) decode(r *kgo.Record) (p event.Prediction, err error) {
 	return p, fmt.Errorf("no content-type %s in %v", codec.ContentType(), r.Headers)
 }
 
-// ends are the next offsets of a topic's partitions.
+// ends returns the next offsets of a topic's partitions.
 func (w *world) ends(topic string) map[int]int64 {
 	w.t.Helper()
 	ends, err := w.kafka.Ends(w.t.Context(), topic)
@@ -262,7 +262,7 @@ func (w *world) awaitPredictions(n int64) {
 	w.await(fmt.Sprintf("%d predictions are published", n), func() bool { return published() >= n }, func() string { return fmt.Sprintf("%d are", published()) })
 }
 
-// lag is how many arrivals the group has not committed.
+// lag returns how many arrivals the group has not committed.
 func (w *world) lag() int64 {
 	w.t.Helper()
 	committed, err := w.kafka.Committed(w.t.Context(), "test", "arrivals")

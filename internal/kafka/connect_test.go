@@ -60,8 +60,9 @@ func TestAnIdleFetchKeepsItsConnection(t *testing.T) {
 	}
 	c := b.cursor(0)
 	c.wait = 30 * time.Millisecond
+	const fetches = 10
 	var first int32
-	for k := range 5 {
+	for k := range fetches {
 		if records, _, err := c.fetch(t.Context()); err != nil || len(records) != 0 {
 			t.Fatalf("fetch %d: %d records, %v", k, len(records), err)
 		}
@@ -69,7 +70,8 @@ func TestAnIdleFetchKeepsItsConnection(t *testing.T) {
 			first = dials.Load()
 		}
 	}
-	if got := dials.Load(); got != first {
-		t.Errorf("%d connections were opened, %d of them for the first fetch", got, first)
+	// The transport may open one more by itself, for metadata; a fetch that loses its connection opens another each time.
+	if got := dials.Load(); got > first+2 {
+		t.Errorf("%d connections were opened for %d fetches, %d of them for the first", got, fetches, first)
 	}
 }

@@ -65,7 +65,7 @@ func TestAbortEndsTheTransactionAtOnce(t *testing.T) {
 		d := b.publish(tx, batch(anybody, zero, 0, 50))
 		b.want(0, -1)
 		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
+		t.Cleanup(cancel)
 		if ended {
 			cancel()
 		}
@@ -157,7 +157,7 @@ func TestPublishedIsWhenPredictionsBecomeVisible(t *testing.T) {
 	committing := &commits{before: func() { clock.hour.Store(2) }}
 	of := batch(committing, zero, 0, 50)
 	plain := b.publish(b.sink(), of)
-	if err := plain.Commit(t.Context()); err != nil || plain.Published() != midnight.Add(time.Hour) {
+	if err := plain.Commit(t.Context()); err != nil || !plain.Published().Equal(midnight.Add(time.Hour)) {
 		t.Errorf("at least once: %v, published at %v", err, plain.Published())
 	}
 	tx := b.transactions(anybody, zero)
@@ -165,7 +165,7 @@ func TestPublishedIsWhenPredictionsBecomeVisible(t *testing.T) {
 	if !exact.Published().IsZero() {
 		t.Errorf("exactly once: published at %v while the transaction is open", exact.Published())
 	}
-	if err := exact.Commit(t.Context()); err != nil || exact.Published() != midnight.Add(3*time.Hour) {
+	if err := exact.Commit(t.Context()); err != nil || !exact.Published().Equal(midnight.Add(3*time.Hour)) {
 		t.Errorf("exactly once: %v, published at %v", err, exact.Published())
 	}
 }

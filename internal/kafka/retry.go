@@ -93,9 +93,9 @@ type Outage struct {
 
 // Outage returns an outage of a stage that has not begun. The attributes are logged with it.
 func (p Patience) Outage(stage string, attrs ...any) *Outage {
-	p = p.complete()
-	p.Logger = p.Logger.With(attrs...)
-	return &Outage{stage: stage, giveUp: Permanent, with: p}
+	with := p.complete()
+	with.Logger = with.Logger.With(attrs...)
+	return &Outage{stage: stage, giveUp: Permanent, with: with}
 }
 
 // Attempts are those of one goroutine.

@@ -36,9 +36,8 @@ func TestPausesDoubleAndAreSpread(t *testing.T) {
 	if err := a.Failed(t.Context(), io.EOF); err != nil {
 		t.Fatal(err)
 	}
-	want := []time.Duration{50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 50}
-	for i, most := range want {
-		if most *= time.Millisecond; clock.pauses[i] < most/2 || clock.pauses[i] > most {
+	for i, ms := range []int{50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 50} {
+		if most := time.Duration(ms) * time.Millisecond; clock.pauses[i] < most/2 || clock.pauses[i] > most {
 			t.Errorf("pause %d is %v, want %v to %v", i, clock.pauses[i], most/2, most)
 		}
 	}

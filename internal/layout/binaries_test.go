@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// What the binaries of the stream must not carry: they would grow by it and build longer, and never use it.
+// Packages that the binaries of the stream must not contain: they would be larger and slower to build, and never use them.
 var notInStream = []string{"github.com/parquet-go/parquet-go", "gonum.org/v1/plot", "golang.org/x/image/font", "html/template"}
 
-// TestBinariesOfTheStream asks the go command for all that a binary is built of, libraries of libraries included.
+// TestBinariesOfTheStream asks the go command for all packages of a binary, libraries of libraries included.
 func TestBinariesOfTheStream(t *testing.T) {
 	for _, name := range []string{"consumer", "rivulet"} {
 		for _, library := range notInStream {

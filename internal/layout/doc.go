@@ -1,19 +1,20 @@
-// Package layout holds no code. Its test reads every Go file of the module and holds the directions in which packages
+// Package layout holds no code. Its test reads every Go file of the module and checks the directions in which packages
 // import one another:
 //
 //	graph <- infer <- artifact <- mapping <- serving      the artifact's way into a consumer
 //	graph <- infer <- artifact, dataset <- trainer        the way to an artifact; it never sees serving
-//	event                                                 the wire contract, a leaf
+//	event                                                 the wire contract; imports no other package
 //	internal/kafka                                        all that knows kafka-go, a leaf
-//	event, infer, graph, internal/kafka <- consumer       the path of a record, and interfaces that it declares itself
+//	event, infer, graph, internal/kafka <- consumer       the path of a record, with interfaces that it declares itself
 //	event, internal/kafka <- producer                     never consumer
 //	config <- internal/app                                settings become running parts
-//	internal/refresh, internal/replay                     what commands and the demo run; they see no settings
+//	internal/refresh, internal/replay                     run by commands and the demo; they see no settings
 //
 // Wiring is for cmd and internal/demo, a command's body, alone: config, internal/app, internal/devstack, internal/cli,
 // internal/refresh and internal/replay are imported by them, and config by internal/app.
 //
-// The path of a record has rules of its own: two functions on one screen, no functions handed down, a line on the map for each file.
+// The path of a record has rules of its own: two functions on one screen, no functions handed down, a line on the map for
+// each file.
 //
 // internal/reference, the slow oracle, internal/harness, internal/chaos and the other helpers of tests are for tests only.
 package layout

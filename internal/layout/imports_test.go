@@ -19,7 +19,7 @@ import (
 const module = "rivulet"
 
 // only lists what the packages of a pattern may import of this module, in files that are not tests. A pattern is a path,
-// or a path and /… for everything at and below it. The first that fits counts.
+// or a path and /… for everything at and below it. The first that matches is used.
 var only = []struct {
 	packages string
 	may      []string
@@ -52,7 +52,7 @@ var only = []struct {
 	{"internal/cli/dataflag", []string{"dataset"}},
 	{"internal/check", []string{"internal/kafka"}},
 	{"internal/devstack", nil},
-	{"internal/reference", nil}, // an oracle that shared code with what it checks would be none
+	{"internal/reference", nil}, // an oracle must not share code with the code that it checks
 	{"internal/layout", nil},
 }
 
@@ -87,7 +87,7 @@ var never = []struct {
 	{"consumer", []string{"serving", "producer", "artifact", "mapping"}},
 }
 
-// imports are the packages of this module that a package imports in files that are not tests, without the module's name.
+// imports lists the packages of this module that a package imports in files that are not tests, without the module's name.
 type imports map[string]bool
 
 func TestImportDirections(t *testing.T) {
@@ -102,7 +102,7 @@ func TestImportDirections(t *testing.T) {
 	}
 }
 
-// check returns what breaks the rules, sorted.
+// check returns the violations of the rules, sorted.
 func check(packages map[string]imports) []string {
 	var found []string
 	for name, p := range packages {
@@ -222,7 +222,7 @@ func readFile(root fs.FS, file string, packages map[string]imports) error {
 	return nil
 }
 
-// The rules find what they are there for.
+// The rules find violations.
 func TestCheckFinds(t *testing.T) {
 	of := func(names ...string) imports {
 		p := imports{}

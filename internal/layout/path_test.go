@@ -20,7 +20,7 @@ var oneScreen = map[string]bool{"consumer.Consumer.serve": true, "consumer.Pipel
 
 const lines = 60
 
-// given are the functions that may be handed down: a [kafka.Reader] gives records to whoever reads a topic.
+// given are the functions that may be handed down: a [kafka.Reader] passes records to its caller.
 var given = map[string]bool{"internal/kafka/reader.go take": true, "internal/kafka/reader.go started": true}
 
 // source is a file of a package on the path, that is not a test.
@@ -53,8 +53,8 @@ func pathSources(t *testing.T) (all []source) {
 	return all
 }
 
-// TestNoFunctionsAreHandedDownThePath finds fields and parameters that are functions, those of function literals included: whoever
-// reads the path sees what is called.
+// TestNoFunctionsAreHandedDownThePath finds fields and parameters that are functions, function literals included: a reader of
+// the path sees which functions are called.
 func TestNoFunctionsAreHandedDownThePath(t *testing.T) {
 	sources := pathSources(t)
 	named := map[string]bool{"context.CancelFunc": true, "context.CancelCauseFunc": true}

@@ -6,15 +6,15 @@ import (
 	"rivulet/mapping"
 )
 
-// arrivalsCollector collects what became of rows of arrivals; nothing where they get none. The totals are of the version that is
-// served, and begin again with another one.
+// arrivalsCollector collects the counts of rows of arrivals; nothing if arrivals get none. The totals belong to the version
+// that is served, and begin again with another one.
 func arrivalsCollector(stats func() (mapping.ArrivalStats, bool)) prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_arrival_rows"+name, help, nil, nil)
 	}
 	rows := desc("", "Rows of M of arrivals of the version that is served, by all consumers, as of the last micro-batch.")
 	written := desc("_written_total", "Rows of arrivals that this process wrote.")
-	refused := desc("_refused_total", "Rows of arrivals that were not written, as there were attach.max_rows.")
+	refused := desc("_refused_total", "Rows of arrivals that were not written, because there were attach.max_rows.")
 	found := desc("_found_total", "Neighbours' ids that were not in the original graph and had a row.")
 	return collectorFunc{[]*prometheus.Desc{rows, written, refused, found}, func(ch chan<- prometheus.Metric) {
 		s, ok := stats()

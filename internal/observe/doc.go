@@ -1,6 +1,6 @@
-// Package observe is what an operator sees of the consumer service: metrics, health and the log.
+// Package observe makes the consumer service visible to its operator: metrics, health and the log.
 //
-// An [Observer] is told by the consumer what happens (it implements the consumer's Observer interface), and answers over
+// The consumer reports events to an [Observer] (which implements the consumer's Observer interface); it answers over
 // HTTP:
 //
 //	/metrics  Prometheus
@@ -9,15 +9,15 @@
 //
 // The metrics; _total are counters, _seconds histograms in seconds:
 //
-//	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as something, and their bytes
+//	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as predictions or dead letters, and their bytes
 //	rivulet_predictions_total{class}                     predictions published
-//	rivulet_abstained_predictions_total                  those of them below the abstention threshold
-//	rivulet_degraded_predictions_total                   those of them that lack rows of M, as Redis was down
+//	rivulet_abstained_predictions_total                  predictions below the abstention threshold
+//	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
 //	rivulet_batch_records                                records of a micro-batch (histogram)
 //	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, publish, commit,
 //	                                                     and where arrivals get rows in keep, and in solve beside wait and publish
-//	rivulet_end_to_end_seconds                           from a record's timestamp to when the brokers acknowledged its prediction,
+//	rivulet_end_to_end_seconds                           from a record's timestamp until the brokers acknowledged its prediction,
 //	                                                     or under exactly_once its transaction's end
 //	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
 //	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
@@ -31,30 +31,31 @@
 //	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
 //	rivulet_rebalances_total, rivulet_assigned_partitions
 //	rivulet_retries_total{stage}                         repeated attempts: group, fetch, lookup, rows
-//	rivulet_window_predictions                           how many predictions the next figures are of: the last 3840 to 4096
+//	rivulet_window_predictions                           number of predictions in the window: the last 3840 to 4096
 //	rivulet_window_confidence                            mean probability of the predicted class
-//	rivulet_window_unknown_neighbours_ratio              share of the neighbours that nothing is known of
+//	rivulet_window_unknown_neighbours_ratio              share of unknown neighbours
 //	rivulet_window_class_distance_ratio                  predicted classes against training's, see below
 //	rivulet_window_feature_distance_ratio{feature}       features against training's: norm, non_zeros
 //	rivulet_window_reference_confidence, rivulet_window_reference_unknown_neighbours_ratio  the same at training
-//	rivulet_labels_total{result}                         labels: right, wrong, unmatched, refused; where labels.topic is set
+//	rivulet_labels_total{result}                         labels: right, wrong, unmatched, refused; if labels.topic is set
 //	rivulet_window_labels, rivulet_window_accuracy_ratio, rivulet_window_calibration_error_ratio
 //	                                                     of the last 3840 to 4096 predictions whose label came
 //	rivulet_artifact_info{version}                       1 for the version that is served
 //	rivulet_build_info{version,revision,go_version}      1
 //
-// The figures of the window say how far the stream is from what the model was trained for. They are of the version that
-// serves and begin anew with each. A distance is the total variation, ½ Σ|p−q|, from what the validation nodes were at
+// The figures of the window say how far the stream is from the data of training. They belong to the version that
+// serves and begin anew with each. A distance is the total variation, ½ Σ|p−q|, from the validation nodes at
 // training (the artifact's reference): 0 for the same distribution, 1 for one that has nothing in common with it. Of n
-// predictions it is some √(bins/(2πn)) by chance, with ten bins 0.02 of a full window, so a window of less than 512 says little.
+// predictions it is about √(bins/(2πn)) by chance, with ten bins 0.02 of a full window, so a window of less than 512 says little.
 // An artifact without a reference has none.
 //
-// Every member reads all labels and compares them with its own predictions: right and wrong add up over members, while a label
-// of another member's prediction is unmatched here. It becomes so when as many others have come as labels.remember says; a
+// Every member reads all labels and compares them with its own predictions: right and wrong add up over members, while
+// a label for another member's prediction becomes unmatched here, once labels.remember further labels have come. A
 // label that comes before its prediction waits for it, and only the first label of a prediction counts.
 //
-// The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus expects of counters that restart.
+// The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus expects of
+// counters that restart.
 //
 // A loop that reads, retries or delivers is alive: an outage of Kafka or Redis does not fail /healthz. A consumer that has
-// been given no partition has nothing to do and is alive, too.
+// no partition has nothing to do and is alive, too.
 package observe

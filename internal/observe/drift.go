@@ -9,20 +9,20 @@ import (
 	"rivulet/consumer"
 )
 
-// Reference is what a stream is compared with: an artifact's own figures and those of the model that is served.
+// Reference holds the figures with which a stream is compared: an artifact's own and those of the model that is served.
 type Reference struct {
 	artifact.Reference
 	Model string
 }
 
-// The window is the last predictions of one version of the artifact: between windowBlocks-1 and windowBlocks full blocks.
+// The window holds the last predictions of one version of the artifact: between windowBlocks-1 and windowBlocks full blocks.
 // Its memory is a few counters a block.
 const (
 	windowBlocks = 16
 	blockSize    = 256 // predictions
 )
 
-// block is what part of the stream looked like.
+// block holds the figures of a part of the stream.
 type block struct {
 	predictions, arrivals    int
 	neighbours, unknown      int
@@ -45,7 +45,7 @@ func newDrift(reference func(version string) (Reference, bool)) *drift {
 	return &drift{reference: reference}
 }
 
-// batch counts a delivered batch. One of another version begins the window anew: it is compared with other figures.
+// batch counts a delivered batch. A batch of another version begins the window anew, because its reference is another one.
 func (d *drift) batch(s *consumer.BatchStats) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,7 +74,7 @@ func (d *drift) batch(s *consumer.BatchStats) {
 	}
 }
 
-// block is the one that is being filled.
+// block returns the block that is being filled.
 func (d *drift) block() *block {
 	if n := len(d.blocks); n > 0 && d.blocks[n-1].predictions < blockSize {
 		return d.blocks[n-1]
@@ -88,7 +88,7 @@ func (d *drift) block() *block {
 	return b
 }
 
-// sum is the whole window.
+// sum returns the sum over the whole window.
 func (d *drift) sum() *block {
 	all := &block{}
 	add := func(to *[]int, of []int) {
@@ -112,15 +112,15 @@ func (d *drift) sum() *block {
 	return all
 }
 
-// collector shows the window, and no figure that nothing was seen of or that training has none to compare with.
+// collector returns the metrics of the window, without figures that have no data yet, or nothing to compare with in training.
 func (d *drift) collector() prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_window_"+name, help, labels, nil)
 	}
-	size := desc("predictions", "Predictions in the window that the figures of drift are of: the last 3840 to 4096 of the version that serves.")
+	size := desc("predictions", "Predictions in the window of the figures of drift: the last 3840 to 4096 of the version that serves.")
 	confidence := desc("confidence", "Mean probability of the predicted class.")
-	unknown := desc("unknown_neighbours_ratio", "Share of the arrivals' neighbours that nothing is known of.")
-	classes := desc("class_distance_ratio", "Total variation distance of the predicted classes from those of training's validation nodes, 0 to 1.")
+	unknown := desc("unknown_neighbours_ratio", "Share of the arrivals' neighbours that are unknown.")
+	classes := desc("class_distance_ratio", "Total variation distance of the predicted classes from training's validation nodes, 0 to 1.")
 	features := desc("feature_distance_ratio", "Total variation distance of the arrivals' features from training's validation nodes, 0 to 1.", "feature")
 	was := desc("reference_confidence", "Mean probability of the predicted class at training.")
 	wasUnknown := desc("reference_unknown_neighbours_ratio", "Share of unknown neighbours at training.")

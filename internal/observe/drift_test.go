@@ -12,7 +12,7 @@ import (
 	"rivulet/event"
 )
 
-// trained is a reference of two classes; norms and counts are 1 to 10.
+// trained returns a reference of two classes; norms and counts are 1 to 10.
 func trained() Reference {
 	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	return Reference{Model: "sgc", Reference: artifact.Reference{Nodes: 10, UnknownNeighbours: 0.125,
@@ -20,7 +20,7 @@ func trained() Reference {
 		Models: map[string]artifact.ModelReference{"sgc": {Confidence: 0.75, Classes: []float64{0.5, 0.5}}}}}
 }
 
-// like is a batch of n arrivals as training's, shifted; every other one is of the first class.
+// like returns a batch of n arrivals like those of training, shifted; every other one is of the first class.
 func like(version string, n int, shift float32) consumer.BatchStats {
 	s := consumer.BatchStats{Version: version, Known: 3 * n, Unknown: n, Delivered: &event.Batch{}}
 	for i := range n {
@@ -83,7 +83,7 @@ func TestDrift(t *testing.T) {
 	o.Batch(shifted)
 	check("half of it elsewhere", with(map[string]float64{"predictions": 200, "confidence": 0.5, "unknown_neighbours_ratio": 0.25,
 		"class_distance_ratio": 0.25, "feature_distance_ratio norm": 0.5, "feature_distance_ratio non_zeros": 0}))
-	for range 2 * windowBlocks { // what lies before the window is forgotten
+	for range 2 * windowBlocks { // batches before the window do not count
 		o.Batch(like("v1", blockSize+4, 0))
 	}
 	if got := observing(o, t); got["predictions"] != windowBlocks*(blockSize+4) || got["feature_distance_ratio norm"] > 0.01 {

@@ -25,7 +25,7 @@ func newHealth(opts Options) *health {
 	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter}
 }
 
-// sign notes that the loop moves.
+// sign records that the loop moves.
 func (h *health) sign() {
 	h.mu.Lock()
 	h.lastSign = h.clock.Now()
@@ -44,7 +44,7 @@ func (h *health) left() {
 	h.mu.Unlock()
 }
 
-// alive fails where partitions are assigned and nothing was fetched, retried or delivered for a long time.
+// alive fails if partitions are assigned and nothing was fetched, retried or delivered for a long time.
 func (h *health) alive() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,7 +54,7 @@ func (h *health) alive() error {
 	return nil
 }
 
-// ready fails with all that is still missing.
+// ready returns an error with everything that is still missing.
 func (h *health) ready() error {
 	h.mu.Lock()
 	inGroup := h.inGroup

@@ -12,31 +12,31 @@ import (
 	"rivulet/event"
 )
 
-// LabelOptions bound what waits for its other half.
+// LabelOptions bounds the predictions and labels that wait for their counterpart.
 type LabelOptions struct {
-	// Remember is how many of the last predictions, and of the last labels, wait; TTL for how long.
+	// Remember is the number of the last predictions, and of the last labels, that wait; TTL is how long they wait.
 	Remember int
 	TTL      time.Duration
 }
 
-// calibrationBins are those of the expected calibration error, as many as the trainer's.
+// calibrationBins is the number of bins of the expected calibration error, as many as the trainer's.
 const calibrationBins = 15
 
-// scored are labelled predictions in the bins of their probability.
+// scored counts labelled predictions in the bins of their probability.
 type scored struct {
 	count, right [calibrationBins]int
 	confidence   [calibrationBins]float64
 	n            int
 }
 
-// prediction is what waits for a label.
+// prediction is a prediction that waits for its label.
 type prediction struct {
 	class       int
 	name        string
 	probability float32
 }
 
-// labels compares predictions with labels, whichever comes first. Its memory is bounded by LabelOptions; the figures are of
+// labels compares predictions with labels, whichever comes first. Its memory is bounded by LabelOptions; the figures describe
 // the last 3840 to 4096 predictions whose label came.
 type labels struct {
 	clock  consumer.Clock
@@ -55,13 +55,13 @@ const (
 	labelRight     = "right"
 	labelWrong     = "wrong"
 	labelUnmatched = "unmatched" // no prediction came in time
-	labelRefused   = "refused"   // the record is no label
+	labelRefused   = "refused"   // the record is not a label
 )
 
 func newLabels(o LabelOptions, clock consumer.Clock, registry *prometheus.Registry) *labels {
 	l := &labels{clock: clock, predictions: newRecent[prediction](o), waiting: newRecent[event.Label](o),
 		totals: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "labels_total",
-			Help: "Labels read, by what they say of this member's predictions."}, []string{"result"})}
+			Help: "Labels read, by their result for this member's predictions."}, []string{"result"})}
 	for _, result := range []string{labelRight, labelWrong, labelUnmatched, labelRefused} {
 		l.totals.WithLabelValues(result)
 	}
@@ -69,7 +69,7 @@ func newLabels(o LabelOptions, clock consumer.Clock, registry *prometheus.Regist
 	return l
 }
 
-// predicted takes what was published.
+// predicted takes published predictions.
 func (l *labels) predicted(all []event.Prediction) {
 	now := l.clock.Now()
 	l.mu.Lock()
@@ -84,7 +84,7 @@ func (l *labels) predicted(all []event.Prediction) {
 	}
 }
 
-// label takes the next label. The first one of a prediction counts.
+// label takes the next label. Only the first label of a prediction counts.
 func (l *labels) label(of *event.Label) {
 	now := l.clock.Now()
 	l.mu.Lock()
@@ -125,15 +125,15 @@ func (l *labels) score(of *event.Label, p prediction) {
 	l.totals.WithLabelValues(result).Inc()
 }
 
-// LabelFigures are what labels say of predictions.
+// LabelFigures compare predictions with their labels.
 type LabelFigures struct {
-	Matched, Right int // predictions whose label came, and those of them that it said were right, since the start
+	Matched, Right int // predictions whose label came, and the right ones among them, since the start
 
-	Window        int     // the last 3840 to 4096 of them, or all of fewer
-	Accuracy, ECE float64 // of the window, 0 to 1; 0 where it is empty
+	Window        int     // number of the last matched predictions, up to 3840 to 4096
+	Accuracy, ECE float64 // of the window, 0 to 1; 0 if it is empty
 }
 
-// LabelFigures are the figures so far, those that the metrics have. Options.Labels must have been set.
+// LabelFigures returns the current figures, the same as the metrics'. Options.Labels must have been set.
 func (o *Observer) LabelFigures() LabelFigures {
 	l := o.labels
 	l.mu.Lock()
@@ -143,8 +143,8 @@ func (o *Observer) LabelFigures() LabelFigures {
 	return f
 }
 
-// figures are accuracy and expected calibration error (Guo et al., "On Calibration of Modern Neural Networks", 2017) of the
-// window, both 0 to 1, and of how many predictions they are.
+// figures returns accuracy and expected calibration error (Guo et al., "On Calibration of Modern Neural Networks", 2017) of the
+// window, both 0 to 1, and the number of its predictions.
 func (l *labels) figures() (accuracy, ece float64, n int) {
 	var all scored
 	for _, b := range l.blocks {
@@ -167,9 +167,9 @@ func (l *labels) collector() prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_window_"+name, help, nil, nil)
 	}
-	size := desc("labels", "Labelled predictions that accuracy and calibration error are of: the last 3840 to 4096.")
-	accuracy := desc("accuracy_ratio", "Share of them that were right.")
-	ece := desc("calibration_error_ratio", "Their expected calibration error in 15 bins.")
+	size := desc("labels", "Labelled predictions from which accuracy and calibration error are computed: the last 3840 to 4096.")
+	accuracy := desc("accuracy_ratio", "Share of the labelled predictions that were right.")
+	ece := desc("calibration_error_ratio", "Expected calibration error of the labelled predictions in 15 bins.")
 	return collectorFunc{[]*prometheus.Desc{size, accuracy, ece}, func(ch chan<- prometheus.Metric) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -186,7 +186,7 @@ func (l *labels) collector() prometheus.Collector {
 type recent[V any] struct {
 	ttl   time.Duration
 	by    map[string]remembered[V]
-	order []place // a ring: the ids in the order in which they came
+	order []place // a ring of the ids in the order in which they came
 	next  int
 	count uint64
 }
@@ -202,13 +202,13 @@ type place struct {
 	count uint64
 }
 
-// newRecent grows with what it holds, up to o.Remember.
+// newRecent returns an empty memory for up to o.Remember values.
 func newRecent[V any](o LabelOptions) *recent[V] {
 	return &recent[V]{ttl: o.TTL, by: map[string]remembered[V]{}, order: make([]place, 0, o.Remember)}
 }
 
-// put remembers a value, and forgets the one that came longest ago where there is no room; lost says that it, or an earlier
-// one of this id, was still there.
+// put remembers a value, and removes the oldest one if there is no room. lost reports that this, or an earlier value of
+// the same id, was still waiting.
 func (r *recent[V]) put(id string, v V, now time.Time) (lost bool) {
 	_, lost = r.by[id]
 	r.count++
@@ -228,7 +228,7 @@ func (r *recent[V]) put(id string, v V, now time.Time) (lost bool) {
 	return lost
 }
 
-// take returns the value of an id, unless it has waited for too long, and forgets it.
+// take returns the value of an id, unless it has waited for too long, and removes it.
 func (r *recent[V]) take(id string, now time.Time) (V, bool) {
 	got, ok := r.by[id]
 	delete(r.by, id)

@@ -24,7 +24,7 @@ func predict(o *Observer, all ...event.Prediction) {
 
 func wantLabels(t *testing.T, o *Observer, right, wrong, unmatched, refused int) {
 	t.Helper()
-	want := "# HELP rivulet_labels_total Labels read, by what they say of this member's predictions.\n# TYPE rivulet_labels_total counter\n"
+	want := "# HELP rivulet_labels_total Labels read, by their result for this member's predictions.\n# TYPE rivulet_labels_total counter\n"
 	for _, of := range []struct {
 		name string
 		n    int
@@ -66,7 +66,7 @@ func TestLabelsMeetPredictions(t *testing.T) {
 	wantLabels(t, o, 2, 1, 2, 1)
 }
 
-// What is remembered is bounded, whatever comes, and so is the window.
+// The memory is bounded for any input, and so is the window.
 func TestLabelsAreBounded(t *testing.T) {
 	o, _ := labelled(LabelOptions{Remember: 100, TTL: time.Hour})
 	for i := range 20000 {

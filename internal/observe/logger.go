@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// NewLogger returns a logger that writes lines of a format, "text" or "json", from a level on: "debug", "info", "warn" or
+// NewLogger returns a logger that writes lines in a format, "text" or "json", of at least a level: "debug", "info", "warn" or
 // "error".
 func NewLogger(level, format string, w io.Writer) (*slog.Logger, error) {
 	var least slog.Level

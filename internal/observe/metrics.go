@@ -18,13 +18,13 @@ const namespace = "rivulet"
 var (
 	// stageBuckets go from 50 µs to 3 s by doubling.
 	stageBuckets = prometheus.ExponentialBuckets(50e-6, 2, 17)
-	// endToEndBuckets are dense about the latencies that a stream of 5 ms linger has.
+	// endToEndBuckets are dense around the latencies of a stream with 5 ms of linger.
 	endToEndBuckets = []float64{.001, .002, .005, .01, .015, .02, .025, .05, .075, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 	// batchBuckets go from 1 to 16384 records by doubling.
 	batchBuckets = prometheus.ExponentialBuckets(1, 2, 15)
 )
 
-// metrics are what is counted; doc.go says what each is.
+// metrics holds the metrics that doc.go describes.
 type metrics struct {
 	registry *prometheus.Registry
 
@@ -69,7 +69,7 @@ func newMetrics(opts Options) *metrics {
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
 		return f.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
 	}
-	neighbours := counters("neighbours_total", "Neighbours of arrivals that were predicted, by what is known of them.", "kind")
+	neighbours := counters("neighbours_total", "Neighbours of arrivals that were predicted, by kind.", "kind")
 	stages := f.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "stage_seconds", Help: "Time of a micro-batch in each stage.", Buckets: stageBuckets,
 	}, []string{"stage"})
@@ -88,7 +88,7 @@ func newMetrics(opts Options) *metrics {
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
-		residual:    counter("arrival_residual_total", "Sum over those arrivals of the shares of their squared messages that the rows leave out."),
+		residual:    counter("arrival_residual_total", "Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce."),
 		known:       neighbours.WithLabelValues("known"),
 		attached:    neighbours.WithLabelValues("arrival"),
 		inBatch:     neighbours.WithLabelValues("in_batch"),
@@ -114,7 +114,7 @@ func newMetrics(opts Options) *metrics {
 	return m
 }
 
-// startAtZero makes the labels that are known beforehand visible, so that a rate sees their first event.
+// startAtZero makes the known labels visible, so that a rate sees their first event.
 func (m *metrics) startAtZero() {
 	for _, reason := range []string{event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength,
 		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge} {
@@ -151,7 +151,7 @@ func (m *metrics) batch(s consumer.BatchStats) {
 		m.residual.Add(s.Residual)
 	}
 
-	// One count a class and batch: finding a counter by its label costs more than counting.
+	// One addition per class and batch: finding a counter by its label costs more than counting.
 	classes, abstained, degraded := map[string]int{}, 0, 0
 	for i := range s.Delivered.Predictions {
 		p := &s.Delivered.Predictions[i]
@@ -173,7 +173,7 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	}
 }
 
-// latency is not negative where the producer's clock is ahead of ours.
+// latency returns to−from, but 0 if the producer's clock is ahead of ours.
 func latency(from, to time.Time) time.Duration { return max(0, to.Sub(from)) }
 
 func buildInfo() prometheus.Collector {
@@ -194,7 +194,7 @@ func buildInfo() prometheus.Collector {
 	return g
 }
 
-// collectorFunc collects what a function gives at the time of a scrape.
+// collectorFunc collects the results of a function at the time of a scrape.
 type collectorFunc struct {
 	descs   []*prometheus.Desc
 	collect func(ch chan<- prometheus.Metric)

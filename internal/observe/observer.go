@@ -11,17 +11,18 @@ import (
 	"rivulet/mapping"
 )
 
-// Options are where an [Observer] looks by itself.
+// Options are the sources of figures that an [Observer] reads by itself, and its bounds.
 type Options struct {
-	// Version names the artifact that is served; "" before the first one is loaded. Required.
+	// Version returns the name of the artifact that is served; "" before the first one is loaded. Required.
 	Version func() string
-	// Cache counts what the cache of the version that is served did; nil: no cache metrics.
+	// Cache returns the counts of the cache of the version that is served; nil: no cache metrics.
 	Cache func() mapping.CacheStats
-	// Reference is what training saw, by the name of the version; false where it is not known. nil: it never is.
+	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they never are.
 	Reference func(version string) (Reference, bool)
-	// Arrivals counts the rows of arrivals of the version that is served; ok is false where they get none. nil: no metrics of them.
+	// Arrivals returns the counts of rows of arrivals of the version that is served; ok is false if arrivals get none. nil:
+	// no metrics of them.
 	Arrivals func() (stats mapping.ArrivalStats, ok bool)
-	// Labels, where not nil, has predictions compared with labels.
+	// Labels, if not nil, lets predictions be compared with labels.
 	Labels *LabelOptions
 	// Clock is the consumer's; nil: the machine's.
 	Clock consumer.Clock
@@ -29,7 +30,7 @@ type Options struct {
 	StallAfter time.Duration
 }
 
-// Observer counts what the consumer does and knows how it is. It is safe for concurrent use and has no goroutine.
+// Observer counts the consumer's events and knows its health. It is safe for concurrent use and has no goroutine.
 type Observer struct {
 	metrics *metrics
 	health  *health
@@ -39,7 +40,7 @@ type Observer struct {
 
 var _ consumer.Observer = (*Observer)(nil)
 
-// New returns an Observer with metrics of its own, in no global registry.
+// New returns an Observer with metrics of its own, in a registry of its own.
 func New(opts Options) *Observer {
 	if opts.Clock == nil {
 		opts.Clock = consumer.SystemClock{}
@@ -58,7 +59,7 @@ func New(opts Options) *Observer {
 	return o
 }
 
-// Registry is where the metrics are, for others to add their own.
+// Registry returns the registry of the metrics, so that others can add theirs.
 func (o *Observer) Registry() *prometheus.Registry { return o.metrics.registry }
 
 // Batch counts a delivered batch.
@@ -71,10 +72,10 @@ func (o *Observer) Batch(s consumer.BatchStats) {
 	}
 }
 
-// Label compares a label with its prediction, now or when that comes. Options.Labels must have been set.
+// Label compares a label with its prediction, now or when the prediction comes. Options.Labels must have been set.
 func (o *Observer) Label(l *event.Label) { o.labels.label(l) }
 
-// RefuseLabel counts a record that is no label.
+// RefuseLabel counts a record that is not a label.
 func (o *Observer) RefuseLabel() { o.labels.totals.WithLabelValues(labelRefused).Inc() }
 
 // DeadLetter counts a record that was set aside.
@@ -86,7 +87,7 @@ func (o *Observer) Lag(tp kafka.TopicPartition, lag int64) {
 	o.metrics.lag.set(tp, lag)
 }
 
-// Rebalance counts a generation of the group, and forgets the lag of partitions that others have now.
+// Rebalance counts a generation of the group, and removes the lag of partitions that other members have now.
 func (o *Observer) Rebalance(assigned []kafka.TopicPartition) {
 	o.health.joined(len(assigned))
 	o.metrics.rebalances.Inc()

@@ -18,7 +18,7 @@ import (
 	"rivulet/mapping"
 )
 
-// fakeClock stands still until it is moved.
+// fakeClock moves only when the test moves it.
 type fakeClock struct {
 	consumer.SystemClock
 	now time.Time
@@ -42,7 +42,7 @@ func newTestObserver() (*Observer, *fakeClock) {
 	}), clock
 }
 
-// aBatch has three predictions of two classes, one of a producer whose clock is ahead, and a dead letter.
+// aBatch returns a batch of three predictions of two classes, one of a producer whose clock is ahead, and a dead letter.
 func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
@@ -78,7 +78,7 @@ func TestMetrics(t *testing.T) {
 # HELP rivulet_abstained_predictions_total Predictions whose probability was below the abstention threshold.
 # TYPE rivulet_abstained_predictions_total counter
 rivulet_abstained_predictions_total 1
-# HELP rivulet_arrival_residual_total Sum over those arrivals of the shares of their squared messages that the rows leave out.
+# HELP rivulet_arrival_residual_total Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce.
 # TYPE rivulet_arrival_residual_total counter
 rivulet_arrival_residual_total 0.5
 # HELP rivulet_arrival_rows Rows of M of arrivals of the version that is served, by all consumers, as of the last micro-batch.
@@ -87,7 +87,7 @@ rivulet_arrival_rows 30
 # HELP rivulet_arrival_rows_found_total Neighbours' ids that were not in the original graph and had a row.
 # TYPE rivulet_arrival_rows_found_total counter
 rivulet_arrival_rows_found_total 8
-# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, as there were attach.max_rows.
+# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, because there were attach.max_rows.
 # TYPE rivulet_arrival_rows_refused_total counter
 rivulet_arrival_rows_refused_total 1
 # HELP rivulet_arrival_rows_written_total Rows of arrivals that this process wrote.
@@ -140,7 +140,7 @@ rivulet_isolated_arrivals_total 1
 # HELP rivulet_lag_records Records between the next one to read and the end of the partition.
 # TYPE rivulet_lag_records gauge
 rivulet_lag_records{partition="1",topic="arrivals"} 12
-# HELP rivulet_neighbours_total Neighbours of arrivals that were predicted, by what is known of them.
+# HELP rivulet_neighbours_total Neighbours of arrivals that were predicted, by kind.
 # TYPE rivulet_neighbours_total counter
 rivulet_neighbours_total{kind="arrival"} 3
 rivulet_neighbours_total{kind="in_batch"} 1
@@ -173,7 +173,7 @@ rivulet_row_lookups_total 6
 	}
 }
 
-// rivuletMetrics are the names of our own metrics.
+// rivuletMetrics returns the names of our own metrics.
 func rivuletMetrics(t *testing.T, o *Observer) []string {
 	t.Helper()
 	families, err := o.Registry().Gather()
@@ -214,7 +214,7 @@ func TestHistograms(t *testing.T) {
 	}
 	want := map[string]sums{
 		"rivulet_batch_records":         {1, 4},
-		"rivulet_end_to_end_seconds":    {2, 0.030}, // 30 ms, and 0 where the producer's clock is ahead
+		"rivulet_end_to_end_seconds":    {2, 0.030}, // 30 ms, and 0 if the producer's clock is ahead
 		"rivulet_stage_seconds decode":  {1, 0.001},
 		"rivulet_stage_seconds lookup":  {1, 0.002},
 		"rivulet_stage_seconds attach":  {1, 0.003},
@@ -242,7 +242,7 @@ func TestNamesFollowTheConventions(t *testing.T) {
 	}
 }
 
-// doc.go lists the metrics that there are, and no others.
+// doc.go lists exactly the metrics that exist.
 func TestDocListsTheMetrics(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -274,7 +274,7 @@ func lags(t *testing.T, o *Observer) map[string]float64 {
 	return got
 }
 
-// After a rebalance only this member's partitions have a lag, even where a fetch of the generation before reports late.
+// After a rebalance only this member's partitions have a lag, even if a fetch of the generation before reports late.
 func TestLagOfOtherMembersPartitionsIsForgotten(t *testing.T) {
 	o, _ := newTestObserver()
 	p := func(n int) kafka.TopicPartition { return kafka.TopicPartition{Topic: "arrivals", Partition: n} }

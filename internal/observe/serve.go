@@ -28,7 +28,7 @@ func (o *Observer) Handler() http.Handler {
 	return mux
 }
 
-// probe answers 200, or 503 with what is wrong.
+// probe answers 200, or 503 with the reason.
 func probe(check func() error) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -42,7 +42,7 @@ func probe(check func() error) http.HandlerFunc {
 	}
 }
 
-// Serve listens on an address (host:port) and answers until ctx ends, which is no error. It returns at once where the
+// Serve listens on an address (host:port) and answers until ctx ends, which is no error. It returns at once if the
 // address is empty.
 func (o *Observer) Serve(ctx context.Context, address string) error {
 	if address == "" {
@@ -71,7 +71,7 @@ func (o *Observer) serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("serving metrics and health: %w", err)
 	case <-ctx.Done():
 	}
-	// Requests in hand may finish; a client that hangs is cut off, so that it cannot hold up the service's end.
+	// Running requests may finish; a client that hangs is cut off, so that it cannot hold up the service's end.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(stopping); err != nil {

@@ -19,17 +19,17 @@ import (
 	"rivulet/trainer/merge"
 )
 
-// Services opens what a refresh talks to, for as long as it needs it.
+// Services opens the services that a refresh uses, for as long as it needs them.
 type Services interface {
 	// Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.
 	Reader(topic, group string) (r *kafka.Reader, end func(), err error)
-	// Redis returns a client that the caller closes, and what all keys begin with.
+	// Redis returns a client that the caller closes, and the prefix of all keys.
 	Redis() (client redis.UniversalClient, prefix string, err error)
 }
 
 // Refresher makes one artifact after another.
 type Refresher struct {
-	Data     *dataset.Dataset // as it is trained on; Publish replaces it by the one that has grown
+	Data     *dataset.Dataset // to train on; Publish replaces it by the one with the arrivals
 	Arrivals Source
 	Labels   Source // zero: none
 	Services Services
@@ -40,7 +40,7 @@ type Refresher struct {
 	ToRedis bool // publish the artifact
 	Keep    int  // older versions to keep for rolling back; below 0: all
 	MaxDrop float64
-	// Options are those of the training, told the manifest of the artifact to compare with; nil: there is none.
+	// Options returns the options of the training, given the manifest of the artifact to compare with; nil: there is none.
 	Options func(current *artifact.Manifest) (trainer.Options, error)
 
 	Progress trainer.Progress
@@ -48,10 +48,10 @@ type Refresher struct {
 	Now      func() time.Time
 }
 
-// Round is a refresh on its way.
+// Round is the state of one refresh.
 type Round struct {
 	Report  Report
-	Bundle  *artifact.Bundle // the new artifact, sealed; nil: nothing is new
+	Bundle  *artifact.Bundle // the new artifact, sealed; nil: there was nothing new
 	Seconds float64          // of the training, wall clock
 
 	grown  *dataset.Dataset
@@ -59,8 +59,8 @@ type Round struct {
 	next   kafka.Offsets // offsets of the group
 }
 
-// Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written. The round that
-// comes with an error says how far it came; nil: nothing was read. An artifact that is too much worse is a [*Refused].
+// Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written. The round
+// of an error describes the steps before it; nil: nothing was read. An artifact that is too much worse is a [*Refused].
 func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	m := merge.New(r.Data)
 	next, err := r.read(ctx, m)
@@ -113,7 +113,7 @@ func (o *Round) keep(b *artifact.Bundle, out string) (err error) {
 	return err
 }
 
-// makeParent makes the directory that another is to be in.
+// makeParent makes the directory that will contain another one.
 func makeParent(dir string) error { return os.MkdirAll(filepath.Dir(dir), 0o777) }
 
 // Refused is the error of an artifact that is too much worse than the one that serves.
@@ -128,7 +128,8 @@ func (e *Refused) Error() string {
 		e.Version, e.Accuracy, e.MaxDrop, e.Was, e.Before)
 }
 
-// compare notes what the new artifact reaches beside the one that answers now, and refuses one that is too much worse.
+// compare measures the new artifact and the one that serves now on the validation nodes, and refuses the new one if it is
+// too much worse.
 func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version, batch int) error {
 	is, _, err := serving.New(o.Bundle, mapping.FromArtifact(o.Bundle.Mapping), serving.Options{})
 	if err != nil {
@@ -150,8 +151,8 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 	return nil
 }
 
-// Publish saves the data set to dataOut, if that is not empty, makes the artifact CURRENT if ToRedis, and last commits the group's
-// offsets. Of a round in which nothing is new it does nothing.
+// Publish saves the data set to dataOut, if that is not empty, makes the artifact CURRENT if ToRedis, and last commits the
+// group's offsets. If the round had nothing new it does nothing.
 func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) error {
 	if o.Bundle == nil {
 		return nil

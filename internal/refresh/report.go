@@ -7,20 +7,20 @@ import (
 	"rivulet/trainer/merge"
 )
 
-// Report is what a round did.
+// Report describes one round.
 type Report struct {
 	Merged    merge.Report `json:"merged"`
-	Nodes     int          `json:"nodes"` // N of the graph that was trained on
+	Nodes     int          `json:"nodes"` // N of the graph of the training
 	Artifact  string       `json:"artifact,omitempty"`
 	Version   string       `json:"artifact_version,omitempty"`
-	Before    string       `json:"before,omitempty"` // version that it was compared with
+	Before    string       `json:"before,omitempty"` // version with which it was compared
 	Accuracy  *float64     `json:"validation,omitempty"`
 	Was       *float64     `json:"validation_before,omitempty"`
 	Data      string       `json:"data,omitempty"` // directory of the data set with its arrivals
 	Published bool         `json:"published"`
 }
 
-// Print writes the report for a person.
+// Print writes the report as text.
 func (o *Report) Print(w io.Writer) error {
 	if err := o.Merged.Print(w); err != nil {
 		return err

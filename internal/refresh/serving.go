@@ -16,7 +16,7 @@ import (
 // lookupTimeout bounds one request for rows of M.
 const lookupTimeout = 2 * time.Second
 
-// serving returns the version that answers now, nil if there is none; release lets go of it.
+// serving returns the version that serves now, nil if there is none; release releases it.
 func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release func(), err error) {
 	release = func() {}
 	if r.Current != "" {
@@ -62,7 +62,7 @@ func (r *Refresher) current(ctx context.Context, client redis.UniversalClient, p
 	err = w.Load(ctx)
 	holding, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
-	go func() { // its heartbeat keeps the version, and at its end it lets go
+	go func() { // its heartbeat protects the version until it ends
 		defer close(ended)
 		_ = w.Run(holding) // nil once its context has ended
 	}()

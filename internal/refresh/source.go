@@ -13,20 +13,20 @@ import (
 	"rivulet/trainer/merge"
 )
 
-// Source is where records are: in a file of JSON lines or in a topic.
+// Source is a source of records: a file of JSON lines or a topic.
 type Source struct {
 	File string
 
 	Topic string
-	Group string // whose offsets say which records are new; empty: all are read
-	// Until are the offsets before which reading ends, of a source without a group; partitions that it does not name are not read.
-	// nil: where the topic ends when reading begins.
+	Group string // its offsets mark the beginning of new records; empty: all are read
+	// Until are the offsets before which reading ends, of a source without a group; partitions that it does not name are not
+	// read. nil: the end of the topic when reading begins.
 	Until kafka.Offsets
 }
 
 const kafkaPrefix = "kafka:"
 
-// ParseSource reads what a person gave: the name of a file, or kafka: and a topic.
+// ParseSource parses the name of a file, or kafka: and a topic.
 func ParseSource(text string) (Source, error) {
 	topic, isTopic := strings.CutPrefix(text, kafkaPrefix)
 	switch {
@@ -42,7 +42,7 @@ func ParseSource(text string) (Source, error) {
 	return Source{File: text}, err
 }
 
-// read gives all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
+// read passes all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
 func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offsets, err error) {
 	var a event.Arrival
 	next, err = r.records(ctx, r.Arrivals, func(codec event.Codec, value []byte, err error) {
@@ -72,7 +72,7 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 	return next, err
 }
 
-// records gives each record of a source to take, with its codec, or an error if it has none.
+// records passes each record of a source to take, with its codec, or an error if it has none.
 func (r *Refresher) records(ctx context.Context, s Source, take func(codec event.Codec, value []byte, err error)) (kafka.Offsets, error) {
 	if s.Topic == "" {
 		return nil, eachLine(ctx, s.File, func(line []byte) { take(event.JSON{}, line, nil) })

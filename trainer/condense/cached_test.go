@@ -36,7 +36,7 @@ func TestSection7CachedBytes(t *testing.T) {
 	}
 }
 
-// A way back of hidden units is what CachedBytes takes it for: in a row every entry is 0 or the same number.
+// A way back of hidden units has the form that CachedBytes assumes: in a row every entry is 0 or the same number.
 func TestSection7CachedWayBackIsAMask(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))
@@ -57,7 +57,7 @@ func TestSection7CachedWayBackIsAMask(t *testing.T) {
 	})
 }
 
-// The cluster method's M: 1 at a node's cluster, nothing for nodes in none.
+// The cluster method's M: 1 at a node's cluster, nothing for nodes in no cluster.
 func TestSection7MembershipMapping(t *testing.T) {
 	m := MembershipMapping(&Clusters{Of: []int32{1, -1, 0, 1}, Size: []int{1, 2}, Labels: []int32{0, 1}})
 	if diff := cmp.Diff(&graph.CSR{Rows: 4, Cols: 2, RowPtr: []int{0, 1, 1, 2, 3}, ColIdx: []int32{1, 0, 1}, Val: []float32{1, 1, 1}}, m); diff != "" {

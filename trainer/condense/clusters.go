@@ -10,15 +10,15 @@ import (
 	"rivulet/trainer/product"
 )
 
-// Clusters assign nodes of T to synthetic nodes. The clusters of a class stand together, classes in order.
+// Clusters assign nodes of T to synthetic nodes. The clusters of a class are adjacent, in the order of the classes.
 type Clusters struct {
-	Of     []int32 // N: cluster of each node, −1 where it is in none
+	Of     []int32 // N: cluster of each node, −1 if it is in none
 	Labels []int32 // N': Y', the class of each cluster
 	Size   []int   // N': nodes in each cluster, at least 1
 }
 
 // Cluster divides the labelled nodes: k-means of the points (rows of Â²X or of a projection of it, N×p) within every
-// class c into share[c] clusters, as [Budget] gives them. Nodes without a label (−1) are in none; see [Clusters.Join].
+// class c into share[c] clusters, as [Budget] gives them. Nodes without a label (−1) are in no cluster; see [Clusters.Join].
 func Cluster(points *graph.Dense, labels []int32, share []int, rng *rand.Rand) *Clusters {
 	c := &Clusters{Of: slices.Repeat([]int32{-1}, len(labels))}
 	for class, nodes := range byClass(labels, len(share)) {
@@ -45,8 +45,8 @@ func (c *Clusters) count() {
 	}
 }
 
-// Join returns the clusters with the nodes that are in none added: each to the nearest centroid of its predicted class,
-// which must be a class that has clusters. predicted (N) is read only where a node is in no cluster.
+// Join returns the clusters with the remaining nodes added: each to the nearest centroid of its predicted class,
+// which must be a class that has clusters. predicted (N) is read only for nodes in no cluster.
 func (c *Clusters) Join(points *graph.Dense, predicted []int32) *Clusters {
 	out := &Clusters{Of: slices.Clone(c.Of), Labels: c.Labels}
 	loose := map[int32][]int32{} // by predicted class
@@ -76,10 +76,10 @@ func (c *Clusters) Join(points *graph.Dense, predicted []int32) *Clusters {
 	return out
 }
 
-// Averages are the weights of Membership as dense columns, N×N', in which means over clusters are propagated.
+// Averages returns the weights of Membership as dense columns, N×N', in which means over clusters are propagated.
 func (c *Clusters) Averages() *graph.Dense { return columns(c.Membership()) }
 
-// columns are the rows of m as dense columns.
+// columns returns the rows of m as dense columns.
 func columns(m *graph.CSR) *graph.Dense {
 	out := graph.NewDense(m.Cols, m.Rows)
 	for k := range m.Rows {
@@ -91,12 +91,12 @@ func columns(m *graph.CSR) *graph.Dense {
 	return out
 }
 
-// centroids are the means of the points of each cluster, N'×p.
+// centroids returns the means of the points of each cluster, N'×p.
 func (c *Clusters) centroids(points *graph.Dense) *graph.Dense {
 	return graph.Mul(c.Membership(), points)
 }
 
-// Membership is Iᵀ with rows of mean weights, N'×N: row c has 1/size at the nodes of cluster c.
+// Membership returns Iᵀ with rows of mean weights, N'×N: row c has 1/size at the nodes of cluster c.
 func (c *Clusters) Membership() *graph.CSR {
 	m := &graph.CSR{Rows: len(c.Size), Cols: len(c.Of), RowPtr: make([]int, len(c.Size)+1)}
 	for k, n := range c.Size {
@@ -115,8 +115,8 @@ func (c *Clusters) Membership() *graph.CSR {
 	return m
 }
 
-// Adjacency is A' of an unweighted graph: edges between two clusters over √(size·size), N'×N', zero diagonal. Edges of
-// nodes that are in no cluster are left out.
+// Adjacency returns A' of an unweighted graph: edges between two clusters over √(size·size), N'×N', zero diagonal. Edges of
+// nodes in no cluster are left out.
 func (c *Clusters) Adjacency(adj *graph.CSR) *graph.CSR {
 	members := MembershipMapping(c)
 	edges := product.Of(product.Of(members.Transpose(), adj), members) // counts of a few million are exact in float32

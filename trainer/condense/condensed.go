@@ -6,28 +6,28 @@ import (
 	"rivulet/trainer/features"
 )
 
-// Input is what a method condenses.
+// Input is the input of a method.
 type Input struct {
 	Adj    *graph.CSR         // A of T, N×N symmetric 0/1
 	X      *features.Factored // pre(X) of T, N×d
 	Points *graph.Dense       // N×p: Â²·pre(X), or a random projection of it
-	Labels []int32            // N: class, −1 where unknown
+	Labels []int32            // N: class, −1 if unknown
 	Share  []int              // C: synthetic nodes of each class, as Budget gives them; N' in all
 }
 
-// Condensed is what a method gives.
+// Condensed is the result of a method.
 type Condensed struct {
 	artifact.Synthetic            // S: A', X' and Y', classes ascending
 	M                  *graph.CSR // N×N'; nil: deploys on T only
 	Attachment         string     // what M was made for, as the artifact has it: "joint" or "frozen"
 }
 
-// MembershipMapping is M of the cluster method, N×N': 1 at each node's cluster, the rows of nodes in none empty.
+// MembershipMapping returns M of the cluster method, N×N': 1 at each node's cluster, and empty rows for nodes in no cluster.
 func MembershipMapping(c *Clusters) *graph.CSR {
 	return c.mapping(func(int) float32 { return 1 })
 }
 
-// mapping is an M with one entry value(j) at the cluster of each node j.
+// mapping returns an M with one entry value(j) at the cluster of each node j.
 func (c *Clusters) mapping(value func(j int) float32) *graph.CSR {
 	m := &graph.CSR{Rows: len(c.Of), Cols: len(c.Size), RowPtr: make([]int, len(c.Of)+1)}
 	for j, k := range c.Of {
@@ -39,7 +39,7 @@ func (c *Clusters) mapping(value func(j int) float32) *graph.CSR {
 	return m
 }
 
-// weightedMembership is Iᵀ with rows of weighted mean weights, N'×N: row c has w_j/Σw at the nodes j of cluster c.
+// weightedMembership returns Iᵀ with rows of weighted mean weights, N'×N: row c has w_j/Σw at the nodes j of cluster c.
 func (c *Clusters) weightedMembership(weights []float32) *graph.CSR {
 	m := c.Membership()
 	for k := range m.Rows {

@@ -8,9 +8,10 @@ import (
 	"rivulet/graph"
 )
 
-// A coreset keeps nodes of T as they are (docs/algorithm.md, section 7): S is the subgraph that they induce, M has a one-hot row
-// for each of them and no entries for the others, so that an arrival reaches S through the chosen among its neighbours
-// alone, jointly. The methods differ in how they choose Share[c] nodes among the labelled ones of class c, a file each.
+// A coreset keeps some nodes of T unchanged (docs/algorithm.md, section 7): S is the subgraph that they induce, M has a
+// one-hot row for each of them and no entries for the others, so that an arrival reaches S only through the chosen nodes
+// among its neighbours, jointly. The methods differ in how they choose Share[c] nodes among the labelled ones of class c, a
+// file each.
 
 // coreset chooses nodes class by class: choose returns k distinct positions in nodes, the ascending nodes of a class.
 func coreset(in Input, choose func(nodes []int32, k int) []int) *Condensed {
@@ -29,7 +30,7 @@ func coreset(in Input, choose func(nodes []int32, k int) []int) *Condensed {
 	return &Condensed{Synthetic: s, M: MembershipMapping(c), Attachment: artifact.AttachJoint}
 }
 
-// byClass are the labelled nodes of each class, ascending.
+// byClass returns the labelled nodes of each class, ascending.
 func byClass(labels []int32, classes int) [][]int32 {
 	out := make([][]int32, classes)
 	for i, y := range labels {
@@ -40,14 +41,14 @@ func byClass(labels []int32, classes int) [][]int32 {
 	return out
 }
 
-// meanRow is the mean of the rows of points, p.
+// meanRow returns the mean of the rows of points, a vector of length p.
 func meanRow(points *graph.Dense) []float32 {
 	centre := graph.NewDense(1, points.Cols)
 	means(centre, points, nil, make([]int32, points.Rows))
 	return centre.Data
 }
 
-// nearestTo is the row that is nearest to a target, of equals the first, of those that are not taken.
+// nearestTo returns the row that is nearest to a target among those not taken, the first among equals.
 func nearestTo(target []float32, points *graph.Dense, norms []float32, taken []bool) int {
 	at, least := -1, float32(math.Inf(1))
 	for i := range points.Rows {

@@ -17,7 +17,7 @@ import (
 	"rivulet/trainer/features"
 )
 
-// input gives a drawn world features.
+// input returns a random world with features.
 func (w *world) input(x reference.Matrix) Input {
 	raw := convert.Features(x, w.seed%2 == 0)
 	return Input{Adj: convert.Pattern(w.adj), X: features.Factor(raw, &infer.Preprocess{Kind: infer.None, Scale: 1}),
@@ -175,7 +175,7 @@ func distance(a, b []float64) float64 {
 	return math.Sqrt(d)
 }
 
-// meanOf is the mean of the given rows.
+// meanOf returns the mean of the given rows.
 func meanOf(rows reference.Matrix, chosen ...int) []float64 {
 	out := make([]float64, rows.Cols())
 	for _, i := range chosen {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Degree chooses the nodes of each class with the most neighbours in T, of equals the first.
+// Degree chooses the nodes of each class with the most neighbours in T, the first among equals.
 func Degree(in Input, _ *rand.Rand) *Condensed {
 	return coreset(in, func(nodes []int32, k int) []int {
 		order := make([]int, len(nodes))

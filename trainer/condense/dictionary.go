@@ -8,7 +8,7 @@ import (
 	"rivulet/infer/nnls"
 )
 
-// Dictionary is what rows of M are solved against, for the nodes of T and later for arrivals.
+// Dictionary holds the messages with which rows of M are solved, for the nodes of T and later for arrivals.
 type Dictionary struct {
 	Parts    []infer.Messages // how each model's tables become messages, in the order of their columns
 	Clusters *graph.Dense     // t', N'×p: the mean messages of each cluster
@@ -17,7 +17,7 @@ type Dictionary struct {
 }
 
 // NewDictionary measures the messages of models on the support nodes and takes their means over clusters, weighted by w_j (N).
-// onT are the models' tables of T. Several models have their messages side by side, each scaled to unit weighted RMS, so that
+// onT holds the models' tables of T. The messages of several models stand side by side, each scaled to unit weighted RMS, so that
 // one M serves all.
 func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clusters, weights []float32) *Dictionary {
 	d := &Dictionary{}
@@ -29,7 +29,7 @@ func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clus
 	return d
 }
 
-// Solve finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' messages that is nearest
+// Solve finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' messages nearest
 // to j's own, min ‖t_j − m·t'‖².
 func (d *Dictionary) Solve(k int) *graph.CSR { return nnls.Rows(d.Clusters, d.nodes, k) }
 

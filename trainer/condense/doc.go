@@ -4,8 +4,8 @@
 //	cluster  solved's S with one-hot membership for M (MembershipMapping)
 //	vng      weighted k-means of Â²X over all nodes, an operator Q fitted to carry their means over a hop; SGC only
 //	random, degree, herding, kcenter
-//	         coresets: nodes of T as they are, chosen in each class, with the edges among them (coreset.go)
-//	cached   nothing condensed: the model's tables of T, what M is to be compared with (CachedBytes, MappingBytes)
+//	         coresets: nodes of T, chosen in each class, with the edges among them (coreset.go)
+//	cached   nothing condensed: the model's tables of T, for comparison with M (CachedBytes, MappingBytes)
 //
 // All but solved are the baselines of docs/algorithm.md, section 7. A method names the attachment that its M is made for:
 // joint for coresets, frozen for the others.

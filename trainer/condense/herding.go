@@ -13,7 +13,7 @@ func Herding(in Input, _ *rand.Rand) *Condensed {
 	return coreset(in, func(nodes []int32, k int) []int { return herd(in.Points.Take(nodes), k) })
 }
 
-// herd returns k rows in the order in which they are chosen.
+// herd returns k rows in the order of choice.
 func herd(points *graph.Dense, k int) []int {
 	norms, taken := squaredNorms(points), make([]bool, points.Rows)
 	mean, target := meanRow(points), make([]float32, points.Cols)

@@ -6,14 +6,14 @@ import (
 	"rivulet/graph"
 )
 
-// KCenter chooses nodes of each class that cover it: first the one nearest to the class's mean, then again and again the
+// KCenter chooses nodes of each class that cover it: first the one nearest to the class's mean, then repeatedly the
 // one farthest from all that are chosen (Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance", 1985: no
 // node is farther from a chosen one than twice the least possible). It takes k passes over the class.
 func KCenter(in Input, _ *rand.Rand) *Condensed {
 	return coreset(in, func(nodes []int32, k int) []int { return cover(in.Points.Take(nodes), k) })
 }
 
-// cover returns k rows in the order in which they are chosen.
+// cover returns k rows in the order of choice.
 func cover(points *graph.Dense, k int) []int {
 	if k == 0 {
 		return nil
@@ -36,7 +36,7 @@ func cover(points *graph.Dense, k int) []int {
 	}
 }
 
-// farthest is the row with the largest gap, of equals the first, of those that are not taken.
+// farthest returns the row with the largest gap among those not taken, the first among equals.
 func farthest(gap []float32, taken []bool) int {
 	at := -1
 	for i, d := range gap {

@@ -12,8 +12,8 @@ import (
 )
 
 // kmeansIterations bounds Lloyd's iterations of one start, which also ends when no more than one row in kmeansSettled moves.
-// Where all of a large graph is one partition there are fewer, down to kmeansFewest: kmeansLong bounds their
-// multiplications, to about ten seconds on two cores. The last iterations move next to nothing.
+// If a whole large graph is one partition there are fewer, down to kmeansFewest: kmeansLong bounds their
+// multiplications, to about ten seconds on two cores. The last iterations move almost nothing.
 const (
 	kmeansIterations = 50
 	kmeansFewest     = 10
@@ -22,7 +22,7 @@ const (
 )
 
 // Several starts compete. On amazon_photo W_S gains about 0.8 points from the best of ten, and twenty lower the deviation
-// between seeds from 0.5 to 0.3 points. Where classes are large there are fewer, down to one: kmeansWork bounds their
+// between seeds from 0.5 to 0.3 points. If classes are large there are fewer, down to one: kmeansWork bounds their
 // multiplications at kmeansUsual iterations each.
 const (
 	kmeansStarts = 20
@@ -36,7 +36,7 @@ func kmeans(points *graph.Dense, k int, rng *rand.Rand) []int32 {
 	return weightedKMeans(points, nil, k, rng)
 }
 
-// weightedKMeans is kmeans with rows that count weights[i] > 0 times each (nil: once), in the sum and in the means.
+// weightedKMeans does kmeans with rows that count weights[i] > 0 times each (nil: once), in the sum and in the means.
 func weightedKMeans(points *graph.Dense, weights []float32, k int, rng *rand.Rand) []int32 {
 	of := make([]int32, points.Rows)
 	switch {
@@ -61,7 +61,7 @@ func weightedKMeans(points *graph.Dense, weights []float32, k int, rng *rand.Ran
 }
 
 // lloyd runs Lloyd's algorithm from a k-means++ start and returns the partition with its weighted sum of squared distances
-// to the centres that it was assigned by.
+// to the centres of its last assignment.
 func lloyd(points *graph.Dense, norms, weights []float32, k int, rng *rand.Rand) (of []int32, loss float64) {
 	of = make([]int32, points.Rows)
 	gap := make([]float32, points.Rows) // squared distance to the own centre, times the weight
@@ -96,7 +96,7 @@ func weigh(dst, gap, weights []float32) {
 }
 
 // plusPlus draws k rows, each with probability proportional to its squared distance from those drawn before, times its
-// weight (Arthur and Vassilvitskii, "k-means++", 2007). Rows that coincide with a centre are drawn only where no other is
+// weight (Arthur and Vassilvitskii, "k-means++", 2007). Rows that coincide with a centre are drawn only if no other is
 // left.
 func plusPlus(points *graph.Dense, norms, weights []float32, k int, rng *rand.Rand) *graph.Dense {
 	centres := graph.NewDense(k, points.Cols)
@@ -129,7 +129,7 @@ func sum(v []float32) float64 {
 	return total
 }
 
-// draw is the row at which the running sum of weights reaches target, the row before it where all weights are 0.
+// draw returns the row at which the running sum of weights reaches target, the row before it if all weights are 0.
 func draw(weights []float32, target float64, otherwise int) int {
 	at := otherwise
 	for i, w := range weights {
@@ -176,7 +176,7 @@ func nearest(points *graph.Dense, norms []float32, centres *graph.Dense, of []in
 	return moved
 }
 
-// refill gives every empty cluster the row of the largest gap that is not alone in its own.
+// refill moves into every empty cluster the row with the largest gap that is not alone in its cluster.
 func refill(of []int32, gap []float32, k int) {
 	size := make([]int, k)
 	for _, c := range of {

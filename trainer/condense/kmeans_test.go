@@ -41,7 +41,7 @@ func TestKMeansLeavesNoClusterEmpty(t *testing.T) {
 	})
 }
 
-// blocks are k far corners with n points around each, in turn.
+// blocks returns k far corners with n points around each, in turn.
 func blocks(k, n int, seed uint64) *graph.Dense {
 	points := convert.Dense(convert.Normal(stream(seed), k*n, k, 1))
 	for i := range points.Rows {
@@ -74,7 +74,7 @@ func TestKMeansIsSeeded(t *testing.T) {
 	}
 }
 
-// Of several starts the best is kept, and it is where Lloyd's iteration rests: every point is nearest to its own mean.
+// Of several starts the best is kept, and Lloyd's iteration does not change it: every point is nearest to its own mean.
 func TestKMeansRests(t *testing.T) {
 	points := convert.Dense(convert.Normal(stream(6), 150, 3, 1))
 	const k = 7

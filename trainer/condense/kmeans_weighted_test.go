@@ -12,7 +12,7 @@ import (
 	"rivulet/internal/reference/convert"
 )
 
-// weightsOf are positive and some of them tiny, as of nodes that next to nobody reads.
+// weightsOf returns positive weights, some of them tiny, like weights of nodes with almost no neighbours.
 func weightsOf(n int, seed uint64) []float32 {
 	rng, out := stream(seed), make([]float32, n)
 	for i := range out {
@@ -21,7 +21,7 @@ func weightsOf(n int, seed uint64) []float32 {
 	return out
 }
 
-// naiveMeans are the weighted means of the rows of each cluster.
+// naiveMeans returns the weighted means of the rows of each cluster.
 func naiveMeans(rows reference.Matrix, weights []float64, of []int32, k int) reference.Matrix {
 	total := make([]float64, k)
 	for i, c := range of {
@@ -60,7 +60,7 @@ func TestWeightedMeans(t *testing.T) {
 	})
 }
 
-// Where weights are heavy means follow them, and what is kept is where the weighted iteration rests.
+// Heavy weights pull the means, and the result is a fixed point of the weighted iteration.
 func TestWeightedKMeansRests(t *testing.T) {
 	const n, k = 150, 6
 	points, weights := convert.Dense(convert.Normal(stream(11), n, 3, 1)), weightsOf(n, 12)

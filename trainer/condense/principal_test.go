@@ -13,7 +13,7 @@ import (
 	"rivulet/trainer/features"
 )
 
-// spectrum are the eigenvalues of m mᵀ, ascending.
+// spectrum returns the eigenvalues of m mᵀ, ascending.
 func spectrum(m reference.Matrix) []float64 {
 	gram := mat.NewSymDense(len(m), nil)
 	for i, row := range m.Mul(m.T()) {
@@ -26,7 +26,7 @@ func spectrum(m reference.Matrix) []float64 {
 	return eigen.Values(nil)
 }
 
-// squared is Â²X.
+// squared returns Â²X.
 func squared(x *features.Factored, hat *graph.CSR) features.Design { return x.Design(hat, hat) }
 
 // From a projection that spans all of Â²X the coordinates are exact: as many columns as Â²X has keep all distances, fewer
@@ -63,7 +63,7 @@ func TestPrincipalCoordinates(t *testing.T) {
 	})
 }
 
-// The same where there are more directions than are held at a time.
+// The same if there are more directions than are held at a time.
 func TestPrincipalCoordinatesOfManyColumns(t *testing.T) {
 	const n, d, p = 90, 70, 80
 	rng := stream(41)

@@ -77,7 +77,7 @@ func (c *cora) fit(t *testing.T, hat *graph.CSR, classes int) {
 	c.model = infertest.Model("sgc", 0, 2, *layer)
 }
 
-// accuracy is that of the test nodes in percent, attached through m, or to T where it is nil.
+// accuracy returns the accuracy on the test nodes in percent, attached through m, or to T if m is nil.
 func (c *cora) accuracy(mode string, d infer.Deployment, m *graph.CSR) float64 {
 	set := c.test[mode]
 	if m != nil {
@@ -129,7 +129,7 @@ func TestSection9BaselinesOnCora(t *testing.T) {
 	} {
 		g, n := got[w.method]["graph"], got[w.method]["node"]
 		t.Logf("%-8s %.2f/%.2f", w.method, g, n)
-		if math.Abs(g-w.graph) > w.margin || math.Abs(n-w.node) > w.margin { // one that is too good has seen what it must not
+		if math.Abs(g-w.graph) > w.margin || math.Abs(n-w.node) > w.margin { // one that is too good has used data that it must not use
 			t.Errorf("%s: %.2f/%.2f in graph and node batches, want %.2f/%.2f within %g", w.method, g, n, w.graph, w.node, w.margin)
 		}
 	}

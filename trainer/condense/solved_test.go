@@ -12,7 +12,7 @@ import (
 	"rivulet/internal/reference/convert"
 )
 
-// lessMean is W̄'s effect on a row: less its mean over classes.
+// lessMean returns a row minus its mean over classes, which is W̄'s effect.
 func lessMean(m reference.Matrix) reference.Matrix {
 	means := m.RowSums()
 	return reference.At(len(m), m.Cols(), func(i, k int) float64 { return m[i][k] - means[i]/float64(m.Cols()) })
@@ -96,7 +96,7 @@ func TestSection5ClusterMeans(t *testing.T) {
 	}
 }
 
-// Where every node is a cluster of its own, M is the identity: each node's messages are in the dictionary.
+// If every node is a cluster of its own, M is the identity: each node's messages are in the dictionary.
 func TestSection5MappingOfSingletons(t *testing.T) {
 	const n = 6
 	messages := convert.Dense(convert.Normal(stream(2), n, 9, 1))

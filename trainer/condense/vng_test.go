@@ -144,7 +144,7 @@ func TestSection7VNGArrival(t *testing.T) {
 	})
 }
 
-// Where every node is a virtual node of its own and features tell the nodes apart, Q is Â: nothing is lost.
+// If every node is a virtual node of its own and features tell the nodes apart, Q is Â: nothing is lost.
 func TestSection7VNGOfSingletonsIsTheGraph(t *testing.T) {
 	const n = 6
 	rng := stream(31)

@@ -6,7 +6,7 @@ import (
 	"rivulet/graph"
 )
 
-// Adam's constants but for the learning rate, as its paper has them.
+// Adam's constants except the learning rate, from its paper.
 const (
 	adamBeta1   = 0.9
 	adamBeta2   = 0.999
@@ -20,7 +20,7 @@ type Adam[F Number] struct {
 	Mean, Square []F // running means of the gradient and of its square, one of each for a parameter
 }
 
-// NewAdam is an optimiser of n parameters that has taken no step.
+// NewAdam returns an optimiser of n parameters before its first step.
 func NewAdam[F Number](n int) *Adam[F] { return &Adam[F]{Mean: make([]F, n), Square: make([]F, n)} }
 
 // Reset forgets all steps.
@@ -31,7 +31,7 @@ func (a *Adam[F]) Reset() {
 }
 
 // Step changes the parameters x by the gradient g = grad + 2·weightDecay·x: weight decay is part of the loss, so that its
-// gradient passes through the running means as the rest does.
+// gradient passes through the running means like the rest.
 //
 //	m = β₁m + (1−β₁)g    v = β₂v + (1−β₂)g²    x −= rate · m/(1−β₁ᵗ) / (√(v/(1−β₂ᵗ)) + ε)
 //

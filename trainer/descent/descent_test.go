@@ -44,7 +44,7 @@ func checkAdam[F Number](t *testing.T, tolerance float64) {
 	}
 }
 
-// The loss is that of the oracle's softmax, also of logits whose exponentials are no numbers, and what it leaves is its
+// The loss is that of the oracle's softmax, also of logits whose exponentials are no numbers, and the row that it leaves is its
 // gradient by central differences.
 func TestCrossEntropyAndItsGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))

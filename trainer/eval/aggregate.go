@@ -64,7 +64,7 @@ func values(rows []Result, of func(r *Result) float64) []float64 {
 	return out
 }
 
-// SpreadOf is the mean and the sample deviation of values.
+// SpreadOf returns the mean and the sample deviation of values.
 func SpreadOf(values []float64) Spread {
 	var s Spread
 	for _, v := range values {
@@ -80,7 +80,7 @@ func SpreadOf(values []float64) Spread {
 	return s
 }
 
-// mostFrequent is the value that is there most often, of equals the largest; 0 for none.
+// mostFrequent returns the value that occurs most often, the largest among equals; 0 for none.
 func mostFrequent(values []float64) float64 {
 	best, most := 0.0, 0
 	for _, v := range values {
@@ -112,7 +112,7 @@ func summed(rows []Result) [][]int {
 	return out
 }
 
-// pooled are the bins of all rows together.
+// pooled returns the bins of all rows together.
 func pooled(rows []Result, of func(r *Result) []Bin) []Bin {
 	out := slices.Clone(of(&rows[0]))
 	for i := range rows[1:] {

@@ -16,7 +16,7 @@ import (
 	"rivulet/infer"
 )
 
-// attached is two batches on a T of three nodes, two arrivals and one.
+// attached returns two batches on a T of three nodes, two arrivals and one.
 func attached() *Set {
 	batch := func(n int, rowPtr []int, cols []int32) *infer.Batch {
 		b := &infer.Batch{X: graph.Features{Dense: graph.NewDense(n, 1)}, Known: make([]int32, n),
@@ -32,7 +32,7 @@ func attached() *Set {
 	}
 }
 
-// mapping has an empty row for node 1 of T.
+// mapping returns an M with an empty row for node 1 of T.
 func mapping() *graph.CSR {
 	return &graph.CSR{Rows: 3, Cols: 2, RowPtr: []int{0, 1, 1, 3}, ColIdx: []int32{1, 0, 1}, Val: []float32{.5, .25, 1}}
 }
@@ -49,7 +49,7 @@ func dense(m *graph.CSR) (out [][]float32) {
 	return out
 }
 
-// Paper's Eq. 11: r = aM. A node of T whose row of M is empty is known all the same.
+// Paper's Eq. 11: r = aM. A node of T whose row of M is empty is known nevertheless.
 func TestEq11OnS(t *testing.T) {
 	on := attached().On(mapping())
 	for k, want := range [][][]float32{{{.25, 1.5}, {0, 0}}, {{0, 0}}} {
@@ -92,7 +92,7 @@ func TestSection8Accuracy(t *testing.T) {
 	}
 }
 
-// Attachment is part of inference: what is measured on S is attached anew for every prediction.
+// Attachment is part of inference: on S arrivals are attached anew for every prediction.
 func TestSection8AttachmentCounts(t *testing.T) {
 	on := attached().On(mapping())
 	for name, measure := range map[string]func(p Predictor){
@@ -140,7 +140,7 @@ func (h *holder) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
 	return graph.NewDense(b.Len(), 1), graph.NewDense(b.Len(), 1)
 }
 
-// What is kept and what one batch allocates count, what building lets go does not.
+// Memory that is kept and the allocations of one batch count; memory freed after building does not.
 func TestSection8Memory(t *testing.T) {
 	const kept, perRow, garbage = 3 << 20, 1 << 20, 64 << 20
 	got := Memory(func() Predictor {

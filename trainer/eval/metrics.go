@@ -23,8 +23,8 @@ func (a *Answer) Confusion(s *Set, classes int) [][]int {
 	return out
 }
 
-// MacroF1 is the mean over classes of 2·right/(predicted + true), in percent; classes that are neither predicted nor true
-// are left out. 0 where there are none.
+// MacroF1 returns the mean over classes of 2·right/(predicted + true), in percent; classes that are neither predicted nor true
+// are left out. 0 if there are none.
 func MacroF1(confusion [][]int) float64 {
 	sum, present := 0.0, 0
 	for c := range confusion {
@@ -41,7 +41,7 @@ func MacroF1(confusion [][]int) float64 {
 	return 100 * sum / float64(max(1, present))
 }
 
-// Equal is the share of nodes that have the same class in both lists, in percent; 100 for none.
+// Equal returns the share of nodes that have the same class in both lists, in percent; 100 for none.
 func Equal(a, b []int32) float64 {
 	if len(a) == 0 {
 		return 100
@@ -55,7 +55,7 @@ func Equal(a, b []int32) float64 {
 	return 100 * float64(same) / float64(len(a))
 }
 
-// Bin is the predictions whose probability is in one of the equal parts of [0, 1].
+// Bin counts the predictions whose probability is in one of the equal parts of [0, 1].
 type Bin struct {
 	Count      int     `json:"count"`
 	Confidence float64 `json:"confidence"` // mean probability of the predicted class; 0 for an empty bin
@@ -96,7 +96,7 @@ func Reliability(probabilities []*graph.Dense, labels [][]int32, keep func(i int
 	return bins
 }
 
-// ECE is the expected calibration error of bins in percent: the mean of |accuracy − confidence|, weighted by count.
+// ECE returns the expected calibration error of bins in percent: the mean of |accuracy − confidence|, weighted by count.
 func ECE(bins []Bin) float64 {
 	sum, n := 0.0, 0
 	for _, b := range bins {

@@ -23,34 +23,35 @@ type Result struct {
 	Seeds          []uint64 `json:"seeds"`
 	Accuracy       Spread   `json:"accuracy"`
 	MacroF1        Spread   `json:"macro_f1"`
-	// Agreement is the share of predictions equal to those of Whole: the model fitted on T, joined to T, in the same batches.
+	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in the
+	// same batches.
 	Agreement Spread `json:"agreement"`
-	// ChangedByBatching is the share of predictions that are others when arrivals come shuffled in batches of a
+	// ChangedByBatching is the share of predictions that change if arrivals come shuffled in batches of a
 	// tenth of the size.
 	ChangedByBatching Spread `json:"changed_by_batching"`
-	// ECE is the expected calibration error of the published probabilities in 15 bins, ECEBefore that at temperature 1.
+	// ECE is the expected calibration error of the published probabilities in 15 bins, ECEBefore the same at temperature 1.
 	ECE       Spread `json:"ece"`
 	ECEBefore Spread `json:"ece_before"`
-	// WeightDecay is what validation chose for most seeds, WeightDecays what it chose for each.
+	// WeightDecay is the choice of validation for most seeds, WeightDecays the choice for each.
 	WeightDecay  float64   `json:"weight_decay"`
 	WeightDecays []float64 `json:"weight_decays"`
 	// MsPerBatch is wall-clock milliseconds of a batch: on S with attachment (see [Time]), joined to T a forward pass over the
-	// full graph, as the paper has it (see [infer.Pass]). On T there are two more. MsPerBatchKept is over the full graph too, with
-	// what no batch changes kept: XW of the first layer, and no logits but the arrivals'. MsPerBatchNear keeps the same and
-	// computes the batch's two-hop neighbourhood only. PropagationMs is the part of label or error propagation alone.
+	// full graph, as in the paper (see [infer.Pass]). On T there are two more. MsPerBatchKept is over the full graph too, with
+	// the parts kept that no batch changes (XW of the first layer), and only the arrivals' logits. MsPerBatchNear keeps the
+	// same and computes the batch's two-hop neighbourhood only. PropagationMs is the time of label or error propagation alone.
 	MsPerBatch     float64 `json:"ms_per_batch"`
 	MsPerBatchKept float64 `json:"ms_per_batch_kept,omitempty"`
 	MsPerBatchNear float64 `json:"ms_per_batch_neighbourhood,omitempty"`
 	PropagationMs  float64 `json:"propagation_ms_per_batch,omitempty"`
-	// InferenceBytes is what [Memory] says. KeptBytes is what is kept for T's nodes besides and does not count there: eight
+	// InferenceBytes is the result of [Memory]. KeptBytes is the memory for T's nodes that does not count there: eight
 	// bytes an entry of M, or for the method cached the messages themselves.
 	InferenceBytes int64 `json:"inference_bytes"`
 	KeptBytes      int64 `json:"kept_bytes,omitempty"`
-	// TrainSeconds is the wall clock of what made the row, but for evaluation.
+	// TrainSeconds is the wall-clock time of the training behind the row, without evaluation.
 	TrainSeconds float64 `json:"train_seconds"`
 	// Confusion counts predictions by class: row the label, column the prediction, summed over seeds, C×C.
 	Confusion [][]int `json:"confusion,omitempty"`
-	// Reliability are the bins that ECE is made of, pooled over seeds, ReliabilityBefore those of ECEBefore.
+	// Reliability are the bins from which ECE is computed, pooled over seeds, ReliabilityBefore the bins of ECEBefore.
 	Reliability       []Bin `json:"reliability,omitempty"`
 	ReliabilityBefore []Bin `json:"reliability_before,omitempty"`
 }
@@ -61,14 +62,14 @@ type Spread struct {
 	Std  float64 `json:"std"`
 }
 
-// Key tells rows apart that are not of one deployment in one kind of batch; rows that differ in their seed alone have one key.
+// Key identifies a deployment in one kind of batch; rows that differ only in their seed have the same key.
 type Key struct {
 	Method, Model, Setting, Attachment, Batch, Calibration string
 	SharedM                                                bool
 	SyntheticNodes                                         int
 }
 
-// Key is the row's.
+// Key returns the row's key.
 func (r *Result) Key() Key {
 	return Key{Method: r.Method, Model: r.Model, Setting: r.Setting, Attachment: r.Attachment, Batch: r.Batch,
 		Calibration: r.Calibration, SharedM: r.SharedM, SyntheticNodes: r.SyntheticNodes}

@@ -10,11 +10,11 @@ type Set struct {
 	Batches []*infer.Batch
 	Labels  [][]int32 // class of each node of each batch
 
-	attach func(k int) *infer.Batch // makes Batches[k] again; nil where the batches came attached
+	attach func(k int) *infer.Batch // makes Batches[k] again; nil if the batches came attached
 }
 
-// On returns the same batches attached to S through M (N×N'): r = aM. Wherever time or memory of the result is measured,
-// attachment is done again and counts: it is part of inference, from the rows of M as a lookup gives them.
+// On returns the same batches attached to S through M (N×N'): r = aM. When time or memory of the result is measured,
+// attachment from the looked-up rows of M is done again and counts as part of inference.
 func (s *Set) On(m *graph.CSR) *Set {
 	neighbours := make([][][]infer.Row, len(s.Batches))
 	for k, b := range s.Batches {
@@ -31,7 +31,7 @@ func (s *Set) On(m *graph.CSR) *Set {
 	return out
 }
 
-// lookUp gives the rows of M of every arrival's neighbours a (n×N), as views.
+// lookUp returns the rows of M of every arrival's neighbours a (n×N), as views.
 func lookUp(m, a *graph.CSR) [][]infer.Row {
 	out := make([][]infer.Row, a.Rows)
 	for i := range out {
@@ -45,7 +45,7 @@ func lookUp(m, a *graph.CSR) [][]infer.Row {
 	return out
 }
 
-// Len is the number of nodes.
+// Len returns the number of nodes.
 func (s *Set) Len() int {
 	n := 0
 	for _, labels := range s.Labels {
@@ -54,7 +54,7 @@ func (s *Set) Len() int {
 	return n
 }
 
-// batch is Batches[k], attached anew where the set is on S.
+// batch returns Batches[k], attached anew if the set is on S.
 func (s *Set) batch(k int) *infer.Batch {
 	if s.attach == nil {
 		return s.Batches[k]
@@ -62,12 +62,12 @@ func (s *Set) batch(k int) *infer.Batch {
 	return s.attach(k)
 }
 
-// Predictor answers attached batches: an *infer.Predictor, or a version as it is served.
+// Predictor answers attached batches: an *infer.Predictor, or a version that serves.
 type Predictor interface {
 	Predict(b *infer.Batch) (logits, probabilities *graph.Dense)
 }
 
-// Answer is what a predictor said of every node of a set, in order.
+// Answer holds a predictor's output for every node of a set, in order.
 type Answer struct {
 	Class         []int32
 	Logits        []*graph.Dense // a batch each, n×C
@@ -90,7 +90,7 @@ func Run(p Predictor, s *Set) *Answer {
 	return a
 }
 
-// Accuracy is the share of nodes whose class is their label, in percent; 0 for an empty set.
+// Accuracy returns the share of nodes whose class is their label, in percent; 0 for an empty set.
 func (a *Answer) Accuracy(s *Set) float64 {
 	right, at := 0, 0
 	for _, labels := range s.Labels {

@@ -12,7 +12,7 @@ import (
 // line is one deployment: its rows in graph and in node batches, side by side.
 type line struct{ graph, node Result }
 
-// lines pairs rows that differ in the kind of batch alone, in the order in which they first appear.
+// lines pairs rows that differ only in the kind of batch, in the order in which they first appear.
 func lines(results []Result) []line {
 	at := map[Key]int{}
 	var out []line
@@ -34,7 +34,7 @@ func lines(results []Result) []line {
 	return out
 }
 
-// column is a heading and what stands under it.
+// column is a heading and the function that gives its cells.
 type column struct {
 	name string
 	text func(l *line) string
@@ -44,7 +44,7 @@ func both(l *line, of func(r *Result) Spread) string {
 	return fmt.Sprintf("%.1f/%.1f", of(&l.graph).Mean, of(&l.node).Mean)
 }
 
-// spread is a mean, with the deviation where there are several seeds.
+// spread returns a mean, with the deviation if there are several seeds.
 func spread(s Spread, seeds int) string {
 	if seeds > 1 {
 		return fmt.Sprintf("%.2f ±%.2f", s.Mean, s.Std)
@@ -59,7 +59,7 @@ func setting(r *Result) string {
 	return r.Setting
 }
 
-// milliseconds with as many digits as are of interest; nothing for 0.
+// msText returns milliseconds with the digits that matter; nothing for 0.
 // bytesText returns "-" for bytes that were not measured.
 func bytesText(n int64) string {
 	if n == 0 {
@@ -78,8 +78,8 @@ func msText(ms float64) string {
 	return fmt.Sprintf("%.1f", ms)
 }
 
-// columns of the tables for persons. Where two figures stand in one place they are those of graph and node batches; times
-// and memory are those of graph batches.
+// columns are the columns of the text tables. Two figures in one cell are for graph and node batches; times
+// and memory are for graph batches.
 var columns = []column{
 	{"method", func(l *line) string { return l.graph.Method }},
 	{"N'", func(l *line) string { return strconv.Itoa(l.graph.SyntheticNodes) }},

@@ -11,10 +11,10 @@ import (
 	"rivulet/graph"
 )
 
-// Design is a feature matrix F (n×d) known by its products: what a fit needs of pre(X), or of P·pre(X), for logits and for
+// Design is a feature matrix F (n×d) given by its products: a fit needs them of pre(X), or of P·pre(X), for logits and for
 // gradients, which are hundreds of products with one F.
 type Design interface {
-	// Dims are n and d.
+	// Dims returns n and d.
 	Dims() (rows, features int)
 	// Forward returns F·W, n×C, for W d×C.
 	Forward(w *graph.Dense) *graph.Dense
@@ -22,11 +22,11 @@ type Design interface {
 	Adjoint(g *graph.Dense) *graph.Dense
 }
 
-// Explicit is a design whose rows are at hand. W and FᵀG are thin (C columns), so both products run along the rows of F with
+// Explicit is a design with its rows in memory. W and FᵀG are thin (C columns), so both products run along the rows of F with
 // the thin side transposed: vectors of d, not of C, meet in the inner loop.
 type Explicit struct{ X *graph.Dense }
 
-// Dims are the shape of X.
+// Dims returns the shape of X.
 func (e Explicit) Dims() (rows, features int) { return e.X.Rows, e.X.Cols }
 
 // Forward returns X·W.
@@ -48,13 +48,13 @@ func General(m *graph.Dense) blas32.General {
 	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: max(1, m.Cols), Data: m.Data}
 }
 
-// Sparse is a design of sparse rows as they are. Its transpose is made when it is first needed.
+// Sparse is a design of sparse rows. Its transpose is made when it is first needed.
 type Sparse struct {
 	X         *graph.CSR
 	transpose func() *graph.CSR
 }
 
-// Dims are the shape of X.
+// Dims returns the shape of X.
 func (s Sparse) Dims() (rows, features int) { return s.X.Rows, s.X.Cols }
 
 // Forward returns X·W.
@@ -73,7 +73,7 @@ type Propagated struct {
 	ones           []float32    // P1, n
 }
 
-// Design is pre(X) by its products, propagated by operators P_1 … P_k from the first to the last.
+// Design returns pre(X) by its products, propagated by operators P_1 … P_k from the first to the last.
 func (f *Factored) Design(hops ...*graph.CSR) *Propagated {
 	p := &Propagated{raw: Explicit{f.Raw.Dense}, factor: f.Factor, offset: f.Offset, ones: make([]float32, f.Raw.Rows())}
 	if x := f.Raw.Sparse; x != nil {
@@ -88,7 +88,7 @@ func (f *Factored) Design(hops ...*graph.CSR) *Propagated {
 	return p
 }
 
-// Through is P·F. It shares the features of F.
+// Through returns P·F. It shares the features of F.
 func (p *Propagated) Through(hop *graph.CSR) *Propagated {
 	out := *p
 	out.hops, out.backs = append(slices.Clip(p.hops), hop), append(slices.Clip(p.backs), hop.Transpose())
@@ -96,17 +96,17 @@ func (p *Propagated) Through(hop *graph.CSR) *Propagated {
 	return &out
 }
 
-// Raw is X̄, N×d.
+// Raw returns X̄, N×d.
 func (p *Propagated) Raw() Design { return p.raw }
 
-// Over is F with other raw features of the same shape, all else being as it is.
+// Over returns F with other raw features of the same shape and everything else unchanged.
 func (p *Propagated) Over(raw Design) *Propagated {
 	out := *p
 	out.raw = raw
 	return &out
 }
 
-// Dims are n and d.
+// Dims returns n and d.
 func (p *Propagated) Dims() (rows, features int) {
 	_, features = p.raw.Dims()
 	return len(p.ones), features

@@ -7,7 +7,7 @@ import (
 	"rivulet/infer"
 )
 
-// Factored is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [infer.Projection] it norms each row once, for all that training reads of it, and
+// Factored is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [infer.Projection] it norms each row once, for all reads of training, and
 // gives products from the left.
 type Factored struct {
 	Raw    graph.Features // X̄, N×d
@@ -15,7 +15,7 @@ type Factored struct {
 	Offset []float32      // o, d; nil after Scaled of dense features: zeros
 }
 
-// Factor applies a preprocessing to raw features.
+// Factor returns raw features with a preprocessing applied.
 func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
 	d := x.Cols()
 	f := &Factored{Raw: x, Factor: make([]float32, d), Offset: make([]float32, d)}
@@ -41,8 +41,8 @@ func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
 	return f
 }
 
-// Scaled is the same with the factors in the values, X̃ = X̄ diag(f), and of dense features with the offsets too: X̃ = pre(X).
-// Features that are read in every epoch are scaled once by it, and dropout of X̃ is that of the features.
+// Scaled returns the same with the factors in the values, X̃ = X̄ diag(f), and for dense features with the offsets, too: X̃
+// = pre(X). Features that are read in every epoch are scaled only once this way, and dropout of X̃ is dropout of the features.
 func (f *Factored) Scaled() *Factored {
 	x := f.Raw.Sparse
 	if x == nil {
@@ -131,7 +131,7 @@ func (f *Factored) Block(lo, hi int) *graph.Dense {
 	return out
 }
 
-// Blocks gives pre(X) by blocks of columns: f is called with the first column and an N×width block.
+// Blocks visits pre(X) by blocks of columns: f is called with the first column and an N×width block.
 func (f *Factored) Blocks(width int, visit func(lo int, block *graph.Dense)) {
 	d := f.Raw.Cols()
 	for lo := 0; lo < d; lo += width {
@@ -140,7 +140,7 @@ func (f *Factored) Blocks(width int, visit func(lo int, block *graph.Dense)) {
 }
 
 // Combine returns G·pre(X), groups×d, for G groups×N: with the rows of G averaging over clusters these are cluster means
-// of X, with G = means·Â² those of Â²X.
+// of X, with G = means·Â² cluster means of Â²X.
 func (f *Factored) Combine(g *graph.CSR) *graph.Dense {
 	out := graph.NewDense(g.Rows, len(f.Factor))
 	work := g.NNZ()
@@ -175,7 +175,7 @@ func (f *Factored) combineRow(out []float32, g *graph.CSR, i int) {
 	}
 }
 
-// value is entry p of a row of values; a pattern (nil) is all ones.
+// value returns entry p of a row of values; a pattern (nil) is all ones.
 func value(vals []float32, p int) float32 {
 	if vals == nil {
 		return 1

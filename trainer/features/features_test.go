@@ -22,7 +22,7 @@ type world struct {
 	sparse bool
 }
 
-// draw makes a graph with features of which column 0 is constant and row 0 is zero but for it.
+// draw makes a graph with features whose column 0 is constant and whose row 0 is otherwise zero.
 func draw(t *rapid.T) world {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	n, d := rapid.IntRange(3, 12).Draw(t, "N"), rapid.IntRange(2, 7).Draw(t, "d")
@@ -111,7 +111,7 @@ func TestSection1ScaleGivesNormFive(t *testing.T) {
 	})
 }
 
-// The factored form, by blocks of columns and through weights, is what serving computes from raw features.
+// The factored form, by blocks of columns and through weights, equals serving's result from raw features.
 func TestFactoredIsPreprocess(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := draw(t)

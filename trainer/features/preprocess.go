@@ -11,14 +11,14 @@ import (
 // Auto lets the data choose: l2-center for bags of words, standardize for dense features.
 const Auto = "auto"
 
-// targetNorm is the RMS norm of the rows of Â²·pre(X) that the global scale aims at, so that weight decays and learning
+// targetNorm is the RMS norm of the rows of Â²·pre(X) that the global scale produces, so that weight decays and learning
 // rates mean the same for every set (docs/algorithm.md, section 1).
 const targetNorm = 5
 
 // blockWidth is the number of columns that are made dense at a time.
 const blockWidth = 128
 
-// Check reports a kind of preprocessing that is not known.
+// Check returns an error for an unknown kind of preprocessing.
 func Check(kind string) error {
 	switch kind {
 	case Auto, infer.L2Center, infer.L1, infer.Standardize, infer.None:
@@ -28,7 +28,7 @@ func Check(kind string) error {
 }
 
 // Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, l1, standardize
-// or none; bagOfWords is what auto goes by. l1 is for features of 0 or more.
+// or none; bagOfWords decides for auto. l1 is for features of 0 or more.
 func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, error) {
 	if err := Check(kind); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer
 	return pre, nil
 }
 
-// checkNotNegative names the first value below 0, with which rows do not sum to their L1 norm.
+// checkNotNegative returns an error that names the first value below 0, with which rows do not sum to their L1 norm.
 func checkNotNegative(x graph.Features) (err error) {
 	for i := range x.Rows() {
 		x.Each(i, func(c int, v float32) {
@@ -72,10 +72,10 @@ func checkNotNegative(x graph.Features) (err error) {
 	return err
 }
 
-// rounding is the share of the mean row's norm below which what centring leaves is taken for rounding.
+// rounding is the share of the mean row's norm below which the rest after centring counts as rounding.
 const rounding = 1e-6
 
-// propagatedNorm is the RMS norm of the rows of Â²·pre(X), 0 where they are zero but for rounding.
+// propagatedNorm returns the RMS norm of the rows of Â²·pre(X), 0 if they are zero except for rounding.
 func propagatedNorm(f *Factored, hat *graph.CSR) float64 {
 	squares, centre := 0.0, 0.0
 	f.Blocks(blockWidth, func(_ int, block *graph.Dense) {
@@ -93,7 +93,7 @@ func propagatedNorm(f *Factored, hat *graph.CSR) float64 {
 	return norm
 }
 
-// moments are the mean and the deviation of every column; a deviation of 0 becomes 1.
+// moments returns the mean and the deviation of every column; a deviation of 0 becomes 1.
 func moments(x graph.Features) (mean, std []float32) {
 	d, n := x.Cols(), float64(x.Rows())
 	sum, squares := make([]float64, d), make([]float64, d)
@@ -107,7 +107,7 @@ func moments(x graph.Features) (mean, std []float32) {
 	for c := range d {
 		m := sum[c] / n
 		mean[c] = float32(m)
-		// The naive variance cancels where the deviation is tiny beside the mean; below float32's resolution it is 0.
+		// The naive variance cancels if the deviation is tiny compared with the mean; below float32's resolution it is 0.
 		variance := squares[c]/n - m*m
 		if variance <= 1e-12*squares[c]/n {
 			variance = 1

@@ -13,11 +13,11 @@ import (
 // rankTolerance is the share of the largest eigenvalue of a Gram matrix below which a direction is rounding.
 const rankTolerance = 1e-10
 
-// Principal finds leading singular vectors of a matrix B (r×c) that is known by its products forward (B·V) and adjoint (Bᵀ·Y):
+// Principal finds leading singular vectors of a matrix B (r×c) that is given by its products forward (B·V) and adjoint (Bᵀ·Y):
 // the randomized singular value decomposition of Halko, Martinsson and Tropp ("Finding Structure with Randomness", 2011). It
 // begins with the space of the columns of start (c×l), lets BᵀB turn it passes times, each of which sharpens it by the square of
 // the ratio of singular values, and returns the p ≤ keep directions in it with the largest ‖Bv‖, orthonormal (c×p), and these
-// norms, the singular values as far as the space holds them. Directions of start that are rounding count for none.
+// norms, the singular values as far as the space holds them. Directions of start that are only rounding are left out.
 func Principal(forward, adjoint func(*graph.Dense) *graph.Dense, start *graph.Dense, passes, keep int) (v *graph.Dense, values []float64) {
 	v = orthonormal(start)
 	for range passes {
@@ -31,7 +31,7 @@ func Principal(forward, adjoint func(*graph.Dense) *graph.Dense, start *graph.De
 	return times(v, vectors, p), values
 }
 
-// gramEigen are the eigenvectors and eigenvalues of YᵀY, largest first.
+// gramEigen returns the eigenvectors and eigenvalues of YᵀY, largest first.
 func gramEigen(y *graph.Dense) (vectors *mat.Dense, values []float64) {
 	n := y.Cols
 	wide := mat.NewDense(y.Rows, n, nil)
@@ -56,7 +56,7 @@ func gramEigen(y *graph.Dense) (vectors *mat.Dense, values []float64) {
 	return vectors, values
 }
 
-// orthonormal spans the columns of y by orthonormal ones, without directions that are rounding, but at least one.
+// orthonormal spans the columns of y by orthonormal ones, without directions that are only rounding, but at least one.
 func orthonormal(y *graph.Dense) *graph.Dense {
 	vectors, values := gramEigen(y)
 	rank := 0
@@ -70,7 +70,7 @@ func orthonormal(y *graph.Dense) *graph.Dense {
 	return times(y, vectors, rank)
 }
 
-// times is y·(the first p columns of v).
+// times returns y·(the first p columns of v).
 func times(y *graph.Dense, v *mat.Dense, p int) *graph.Dense {
 	right := graph.NewDense(y.Cols, p)
 	for i := range right.Rows {

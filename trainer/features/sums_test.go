@@ -10,7 +10,7 @@ import (
 	"rivulet/internal/reference/convert"
 )
 
-// Sums over weighted nodes are rows of G·pre(X), and are added to what is there.
+// Sums over weighted nodes are rows of G·pre(X), and are added to dst.
 func TestAddSumsAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := draw(t)

@@ -78,9 +78,7 @@ func newNetwork(p *GNNProblem, arch *infer.Architecture, rng *rand.Rand) *networ
 func (n *network) params() []*param {
 	out := append(slices.Clone(n.w1), n.b1)
 	for _, l := range n.later {
-		for _, p := range weightsOf(l) {
-			out = append(out, p)
-		}
+		out = append(out, weightsOf(l)...)
 	}
 	return out
 }

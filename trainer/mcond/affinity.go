@@ -10,8 +10,8 @@ import (
 // batchNormEpsilon is added to a variance, as PyTorch does.
 const batchNormEpsilon = 1e-5
 
-// weights are the affinity MLP's, views of one flat slice: Linear(2p→h), BN, ReLU, Linear(h→h), BN, ReLU, Linear(h→1). The
-// linear layers before a batch norm have no bias: the norm would take it out again.
+// weights holds the affinity MLP's weights, views of one flat slice: Linear(2p→h), BN, ReLU, Linear(h→h), BN, ReLU,
+// Linear(h→1). The linear layers before a batch norm have no bias: the norm would cancel it.
 type weights[F number] struct {
 	flat           []F
 	wa, wb         *matrix[F] // p×h: the first layer's halves for x'_i and x'_j
@@ -61,7 +61,7 @@ func (w *weights[F]) start(rng *rand.Rand, bias float64) {
 // (Jin et al., "Graph Condensation for Graph Neural Networks", Eq. 7; the paper's Eq. 6).
 //
 // The first layer is P_i + Q_j with P = X'Wa and Q = X'Wb, and over all pairs (i, j) its mean and variance are the sums of
-// those of P and of Q: the batch norm costs nothing. The second layer, m² rows of h, is where the time goes.
+// those of P and of Q: the batch norm costs nothing. The second layer, m² rows of h, takes most of the time.
 type affinity[F number] struct {
 	m, h       int
 	p, q       *matrix[F] // m×h, centred
@@ -96,7 +96,7 @@ func (a *affinity[F]) forward(w *weights[F], x *matrix[F]) {
 	a.score(w)
 }
 
-// centre takes the mean of every column away and returns the variances.
+// centre subtracts the mean of every column and returns the variances.
 func centre[F number](m *matrix[F]) []float64 {
 	mean, variance := make([]float64, m.cols), make([]float64, m.cols)
 	for i := range m.rows {
@@ -171,8 +171,8 @@ func (a *affinity[F]) score(w *weights[F]) {
 	}
 }
 
-// backward takes ∂L/∂A' (m×m, every entry on its own), adds ∂L/∂X' to dx and, where dw is not nil, sets it to the weights'
-// gradient. It reads what forward left and spoils it.
+// backward takes ∂L/∂A' (m×m, every entry on its own), adds ∂L/∂X' to dx and, if dw is not nil, sets it to the weights'
+// gradient. It reads and overwrites the results of forward.
 func (a *affinity[F]) backward(w *weights[F], x, dAdj, dx *matrix[F], dw *weights[F]) {
 	a.secondLayerBack(w, a.scoresBack(dAdj), dw)
 	if dw != nil {
@@ -188,7 +188,7 @@ func (a *affinity[F]) backward(w *weights[F], x, dAdj, dx *matrix[F], dw *weight
 	gemm(plain, transposed, 1, a.dq, w.wb, 1, dx)
 }
 
-// scoresBack is ∂L/∂score of every pair, m².
+// scoresBack returns ∂L/∂score of every pair, m².
 func (a *affinity[F]) scoresBack(dAdj *matrix[F]) []F {
 	ds := make([]F, a.m*a.m)
 	for i := range a.m {

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// extraDirections are followed beside those that are wanted, so that the last of these settle (see [features.Principal]).
+	// extraDirections are computed besides the wanted ones, so that the last of these converge (see [features.Principal]).
 	extraDirections = 10
 	// basisPasses over XᵀX: each sharpens the basis by the square of the ratio of singular values.
 	basisPasses = 3
 )
 
-// principalBasis is V (d×p'), the p' ≤ p leading right singular vectors of pre(X), orthonormal: subspace iteration from a
-// random start. nil where pre(X) has no more than p columns: the features as they are.
+// principalBasis returns V (d×p'), the p' ≤ p leading right singular vectors of pre(X), orthonormal: subspace iteration from a
+// random start. nil if pre(X) has no more than p columns: the features are not reduced.
 func principalBasis(x *features.Factored, p int, rng *rand.Rand) *graph.Dense {
 	d := x.Raw.Cols()
 	if p <= 0 || d <= p {

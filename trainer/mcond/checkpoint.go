@@ -23,18 +23,18 @@ import (
 //
 //	16 bytes   "rivulet mcond\n" and the format version, uint16
 //	uint32     length of the header, then the header: JSON of [header]
-//	float64    losses gra, str, tra, ind and the evaluations' accuracies, as many as the header says
+//	float64    losses gra, str, tra, ind and the evaluations' accuracies, in the numbers of the header
 //	float32    X', MLP, their two Adam moments each; M and its moments; the best A', X', M
 //	32 bytes   SHA-256 of everything before
 //
-// What is random begins anew from the seed each round and is not in it: a run that goes on from a checkpoint gives the bits
-// of one that was never interrupted.
+// Random streams begin anew from the seed each round and are not stored: a run that continues from a checkpoint gives the bits
+// of an uninterrupted one.
 const (
 	checkpointMagic   = "rivulet mcond\n"
 	checkpointVersion = 1
 )
 
-// header says whose state it is and how long its parts are.
+// header holds the fingerprint of the run and the lengths of the parts.
 type header struct {
 	Run       string `json:"run"` // fingerprint of the input and the options
 	Round     int    `json:"round"`
@@ -44,13 +44,13 @@ type header struct {
 	BestRound int    `json:"best_round"` // 0: no best yet
 }
 
-// checkpoint is the file of a run; nil where there is none.
+// checkpoint is the file of a run; nil if there is none.
 type checkpoint struct {
 	path string
 	run  string
 }
 
-// openCheckpoint brings the learner to the state of the file, where there is one.
+// openCheckpoint brings the learner to the state of the file, if there is one.
 func (l *learner) openCheckpoint() (*checkpoint, error) {
 	if l.o.Checkpoint == "" {
 		return nil, nil
@@ -81,7 +81,7 @@ func (c *checkpoint) saveIfDue(l *learner) error {
 	return nil
 }
 
-// write replaces the file at once: whoever reads sees the old state or the new one.
+// write replaces the file atomically: a reader sees the old state or the new one.
 func (c *checkpoint) write(l *learner) (err error) {
 	dir := filepath.Dir(c.path)
 	f, err := os.CreateTemp(dir, filepath.Base(c.path)+".*.tmp")
@@ -166,7 +166,7 @@ func (l *learner) histories() []*[]float64 {
 	return []*[]float64{&l.losses.Gra, &l.losses.Str, &l.losses.Tra, &l.losses.Ind}
 }
 
-// parts are all arrays of the state in their order, as views.
+// parts returns all arrays of the state in their order, as views.
 func (l *learner) parts() [][]float32 {
 	out := [][]float32{l.x.data, l.adamX.Mean, l.adamX.Square, l.weights.flat, l.adamW.Mean, l.adamW.Square}
 	if l.raw != nil {
@@ -181,7 +181,7 @@ func (l *learner) parts() [][]float32 {
 	return out
 }
 
-// restore reads what encode wrote.
+// restore reads the bytes of encode.
 func (l *learner) restore(data []byte, run string) error {
 	h, rest, err := parseCheckpoint(data)
 	if err != nil {
@@ -232,7 +232,7 @@ func (l *learner) restore(data []byte, run string) error {
 	return nil
 }
 
-// emptyBest has room for the best state; nil for round 0.
+// emptyBest returns room for the best state; nil for round 0.
 func (l *learner) emptyBest(round int) *state {
 	if round == 0 {
 		return nil
@@ -268,11 +268,11 @@ func parseCheckpoint(data []byte) (*header, []byte, error) {
 	return h, body[fixed+int(length):], nil
 }
 
-// fingerprint names the run: all of the input but Validate, and the options that a result depends on.
+// fingerprint identifies the run by the whole input except Validate, and the options that influence the result.
 func (l *learner) fingerprint() string {
 	sum := sha256.New()
 	put := func(v any) {
-		// Of what is written here nothing has a variable size, and a hash takes everything.
+		// binary.Write cannot fail here: all values have a fixed size, and a hash accepts everything.
 		if err := binary.Write(sum, binary.LittleEndian, v); err != nil {
 			panic(fmt.Sprintf("mcond: hashing %T: %v", v, err))
 		}

@@ -52,7 +52,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 	}
 }
 
-// A checkpoint is taken up by its own run alone.
+// A checkpoint is continued only by its own run.
 func TestCheckpointOfAnotherRun(t *testing.T) {
 	w := newWorld(t)
 	o := small()
@@ -78,7 +78,7 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 	}
 }
 
-// A file that cannot be written ends the run with its name, and leaves nothing beside it.
+// A file that cannot be written ends the run with its name, and leaves no other file.
 func TestUnwritableCheckpoint(t *testing.T) {
 	w := newWorld(t)
 	o := small()

@@ -13,10 +13,10 @@
 //
 //	20 steps on S    down L_gra + λ L_str; of five rounds the first moves A' (its MLP), the others X'. After each step the
 //	                 relay takes J Adam steps on S alone
-//	20 steps on M    down L_tra + β L_ind, with S and the relay as they then are
+//	20 steps on M    down L_tra + β L_ind, with the S and the relay of that time
 //
-// Every few rounds the caller's Validate says how good S and M are; the best are kept (learn.go), made sparse by the thresholds
-// that do best (sparsify.go), and returned. A checkpoint (checkpoint.go) takes up an interrupted run bit for bit.
+// Every few rounds the caller's Validate measures S and M; the best are kept (learn.go), made sparse by the thresholds
+// of the best accuracy (sparsify.go), and returned. A checkpoint (checkpoint.go) continues an interrupted run bit for bit.
 //
 // # Notation
 //
@@ -35,11 +35,11 @@
 //	L_tra    transductive.go  mean row norm of H − MH'
 //	L_ind    inductive.go     mean row norm of H − H' on the support nodes, all attached at once, joint
 //
-// Kernels are generic: a run counts in float32, the tests hold every gradient to central differences in float64.
+// Kernels are generic: a run counts in float32, the tests compare every gradient with central differences in float64.
 //
 // # Cost
 //
-// A step on S costs three products of N'²·h by h for the MLP (two where its weights rest), five of N'·p by h, and two of
+// A step on S costs three products of N'²·h by h for the MLP (two if its weights are not trained), five of N'·p by h, and two of
 // T's labelled nodes by p·C; a step on M a few of N·N'·C. The MLP's work space is four times N'²·h numbers, M and its optimiser
 // five times N·N'.
 package mcond

@@ -43,7 +43,7 @@ func newMatching[F number](zt *matrix[F], labelsT, labelsS []int32, classes int)
 	return g
 }
 
-// ranges are the first rows of each class in ascending labels, and their number at the end.
+// ranges returns the first rows of each class in ascending labels, and their number at the end.
 func ranges(labels []int32, classes int) []int {
 	of := make([]int, classes+1)
 	for _, y := range labels {
@@ -113,7 +113,7 @@ func (g *matching[F]) original(r *relay[F]) {
 	}
 }
 
-// distance is Σ_k 1 − cos(got_k, want_k) for class c; dg becomes its gradient with respect to got.
+// distance returns Σ_k 1 − cos(got_k, want_k) for class c; dg becomes its gradient with respect to got.
 func (g *matching[F]) distance(c int) float64 {
 	sum := 0.0
 	for k := range g.classes {

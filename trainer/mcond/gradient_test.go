@@ -8,7 +8,7 @@ import (
 	"rivulet/graph"
 )
 
-// The tiny problem on which gradients are held to central differences, in float64.
+// The tiny problem on which gradients are compared with central differences, in float64.
 const (
 	tinyM, tinyP, tinyH, tinyC = 7, 5, 6, 3
 	tinyN, tinySupport         = 17, 5
@@ -22,7 +22,7 @@ func randomMatrix(rng *rand.Rand, r, c int) *matrix[float64] {
 	return m
 }
 
-// randomGraph is a symmetric pattern of n nodes with about degree edges each.
+// randomGraph returns a symmetric pattern of n nodes with about degree edges each.
 func randomGraph(rng *rand.Rand, n, degree int) *graph.CSR {
 	var edges []graph.Edge
 	for i := range n {
@@ -61,7 +61,7 @@ func checkGradient(t *testing.T, what string, params, grad []float64, f func() f
 	}
 }
 
-// tinyS is a synthetic graph with random MLP weights, whose batch norms and bias are not at their start.
+// tinyS returns a synthetic graph with random MLP weights, whose batch norms and bias are not at their start.
 func tinyS(rng *rand.Rand) (*weights[float64], *matrix[float64]) {
 	w := newWeights[float64](tinyP, tinyH)
 	w.start(rng, -0.5)
@@ -116,7 +116,7 @@ func throughS(t *testing.T, rng *rand.Rand, loss func(z, dz *matrix[float64]) fl
 	} {
 		checkGradient(t, g.name, g.params, g.grad, value)
 	}
-	// Without the weights' gradient, X' has the same.
+	// Without the weights' gradient, X' gets the same.
 	s.forward(w, x)
 	s.backward(w, x, dz, nil)
 	for k, v := range s.dx.data {
@@ -159,7 +159,7 @@ func throughM(t *testing.T, raw *matrix[float64], loss func(mapping, grad *matri
 	})
 }
 
-// rawMapping has entries that the ReLU takes out.
+// rawMapping returns a raw M with entries that the ReLU sets to 0.
 func rawMapping(rng *rand.Rand) *matrix[float64] {
 	raw := randomMatrix(rng, tinyN, tinyM)
 	for i := range raw.rows {

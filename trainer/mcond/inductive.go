@@ -14,7 +14,7 @@ import (
 //	g1 = q_S(A's_S + s_S + rᵀs_B)    b1 = q_B(r s_S + s_B + ã s_B)    out = q_B(r q_S g1 + q_B b1 + ã q_B b1) + b
 type inductive[F number] struct {
 	a, at *graph.CSR // support nodes' edges to T, n×N, and its transpose N×n
-	among *graph.CSR // ã, n×n; nil where there is none
+	among *graph.CSR // ã, n×n; nil if there is none
 	want  *matrix[F] // H_sup, n×C
 	zb    *matrix[F] // x_sup W, n×C
 
@@ -75,7 +75,7 @@ func (d *inductive[F]) forward(mapping, adj, zs *matrix[F], bias []F) {
 	addBias(d.rest, bias)
 }
 
-// hop sets out = r·s + b + ã·b: what the arrivals read, before their own q.
+// hop sets out = r·s + b + ã·b: the input of the arrivals, before their own q.
 func (d *inductive[F]) hop(out, s, b *matrix[F]) {
 	copy(out.data, b.data)
 	gemm(plain, plain, 1, d.r, s, 1, out)

@@ -11,22 +11,22 @@ import (
 	"rivulet/trainer/features"
 )
 
-// Input is what is condensed.
+// Input is the input of condensation.
 type Input struct {
 	Adj     *graph.CSR        // A of T, N×N symmetric 0/1, columns ascending
 	X       graph.Features    // N×d raw features of T
 	Pre     *infer.Preprocess // pre: what T and the support nodes are seen through
-	Labels  []int32           // N: class, −1 where unknown
+	Labels  []int32           // N: class, −1 if unknown
 	Classes int               // C
 	Budget  []int             // C: synthetic nodes of each class, N' in all; at most its labelled nodes
 	Support *infer.Batch      // the support nodes attached to T, all at once, with ã; nil: no L_ind
-	// Validate is the accuracy that best-so-far goes by, of any scale: for M the sum of O→S, S→S and S→O on the support
-	// nodes, for GCond S→O alone. It must not keep the snapshot's memory past its return, nor depend on anything else. nil:
-	// the last round is the best, and the first Mu and Delta are taken.
+	// Validate returns the accuracy by which the best state is chosen, on any scale: for M the sum of O→S, S→S and S→O on
+	// the support nodes, for GCond only S→O. It must not keep the snapshot's memory past its return, nor depend on anything
+	// else. nil: the last round is the best, and the first Mu and Delta are used.
 	Validate func(s *Snapshot) (float64, error)
 }
 
-// Snapshot is a synthetic graph as it would be deployed. Snapshots that differ in δ alone share Adj and X.
+// Snapshot is a synthetic graph as for deployment. Snapshots that differ only in δ share Adj and X.
 type Snapshot struct {
 	Round     int          // outer rounds done
 	Mu, Delta float64      // the thresholds that were applied
@@ -70,7 +70,7 @@ func (in *Input) check() error {
 }
 
 // Purposes of random streams: each has its own, so that one more draw in one place moves nothing elsewhere. A round's
-// stream begins from its number, so that nothing random has to be kept for resuming.
+// stream begins from its number, so that a checkpoint needs no random state.
 const (
 	purposeBasis = iota + 1
 	purposeNodes
@@ -118,7 +118,7 @@ func prepare(in *Input, o *Options) *prepared {
 	return p
 }
 
-// reduced is pre(x)V.
+// reduced returns pre(x)V.
 func (p *prepared) reduced(x graph.Features) *matrix[float32] {
 	basis := p.basis
 	if basis == nil {
@@ -135,13 +135,13 @@ func (p *prepared) propagateLabelled(nodes []int32) {
 	}
 }
 
-// nodes is m = N'.
+// nodes returns m = N'.
 func (p *prepared) nodes() int { return len(p.labels) }
 
 // over lays a matrix over the memory of a float32 one.
 func over(m *graph.Dense) *matrix[float32] { return &matrix[float32]{m.Rows, m.Cols, m.Data} }
 
-// startX is X' before training: the features of the chosen nodes, m×p.
+// startX returns X' before training: the features of the chosen nodes, m×p.
 func (p *prepared) startX() *matrix[float32] {
 	out := newMatrix[float32](p.nodes(), p.x.cols)
 	for k, i := range p.chosen {
@@ -150,7 +150,7 @@ func (p *prepared) startX() *matrix[float32] {
 	return out
 }
 
-// expanded is X' with all d features.
+// expanded returns X' with all d features.
 func (p *prepared) expanded(x *matrix[float32]) *graph.Dense {
 	if p.basis == nil {
 		return x.dense()
@@ -160,7 +160,7 @@ func (p *prepared) expanded(x *matrix[float32]) *graph.Dense {
 	return out
 }
 
-// targets computes what a relay makes of T: H on T's nodes (N×C) into want, and of the support nodes joined to T (n×C); zs
+// targets computes a relay's logits on T: H on T's nodes (N×C) into want, and of the support nodes joined to T (n×C); zs
 // and zb are their projected features before propagation.
 func (p *prepared) targets(r *relay[float32], want *matrix[float32], ind *inductive[float32]) {
 	z := newMatrix[float32](p.x.rows, r.w.rows)
@@ -172,7 +172,7 @@ func (p *prepared) targets(r *relay[float32], want *matrix[float32], ind *induct
 		return
 	}
 	gemm(plain, transposed, 1, p.support, r.w, 0, ind.zb)
-	// SGC is linear: deployed with the identity for W, it propagates what is projected already.
+	// SGC is linear: deployed with the identity for W, it only propagates features that are projected already.
 	model, err := infer.NewSGC(graph.Identity(z.cols), r.b)
 	if err != nil {
 		panic(err) // the relay is of C columns and C biases

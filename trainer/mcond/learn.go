@@ -11,7 +11,7 @@ import (
 )
 
 // Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step, with its
-// error; what a checkpoint holds is not lost.
+// error; the last checkpoint stays.
 func Learn(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, true, progress)
 }
@@ -32,7 +32,7 @@ func run(ctx context.Context, in Input, o Options, mapped bool, progress func(Ev
 	return train(ctx, prepare(&in, &o), &o, mapped, progress)
 }
 
-// train runs the rounds from the checkpoint, where there is one, or from the start.
+// train runs the rounds from the checkpoint, if there is one, or from the start.
 func train(ctx context.Context, p *prepared, o *Options, mapped bool, progress func(Event)) (*Result, error) {
 	l := newLearner(p, o, mapped)
 	saved, err := l.openCheckpoint()
@@ -62,7 +62,7 @@ func train(ctx context.Context, p *prepared, o *Options, mapped bool, progress f
 	return l.result()
 }
 
-// learner is a run's state and its work space.
+// learner holds a run's state and its work space.
 type learner struct {
 	*prepared
 	o *Options
@@ -124,12 +124,12 @@ func newLearner(p *prepared, o *Options, mapped bool) *learner {
 	return l
 }
 
-// startM is the raw M before training.
+// startM returns the raw M before training.
 func (l *learner) startM() *matrix[float32] {
 	return startMapping[float32](l.in.Labels, l.labels, l.o.RandomStart, stream(l.o.Seed, purposeMapping))
 }
 
-// doRound is one outer round: a new relay, the steps on S, the steps on M.
+// doRound does one outer round: a new relay, the steps on S, the steps on M.
 func (l *learner) doRound(ctx context.Context) error {
 	rng := stream(l.o.Seed, purposeRounds+uint64(l.round))
 	l.relay.draw(rng)
@@ -193,7 +193,7 @@ func (l *learner) stepM() {
 	l.adamM.Step(l.raw.data, l.dm.data, rateM, 0)
 }
 
-// current is the state after the last round.
+// current returns the state after the last round.
 func (l *learner) current() *state {
 	now := &state{round: l.round, accuracy: math.NaN(), adj: l.s.adj(), x: l.x}
 	if l.raw != nil {
@@ -210,7 +210,7 @@ func (m *matrix[F]) clone() *matrix[F] {
 	return &matrix[F]{m.rows, m.cols, slices.Clone(m.data)}
 }
 
-// evaluateIfDue measures S and M and keeps them where they are the best so far; NaN where no evaluation is due.
+// evaluateIfDue measures S and M and keeps them if they are the best so far; NaN if no evaluation is due.
 func (l *learner) evaluateIfDue() (float64, error) {
 	last := l.round == l.o.Rounds
 	if l.in.Validate == nil || (!last && l.round%evalEvery != 0) {
@@ -229,7 +229,7 @@ func (l *learner) evaluateIfDue() (float64, error) {
 	return now.accuracy, nil
 }
 
-// patienceEnded says that the last Patience evaluations were no better than one before them.
+// patienceEnded reports whether the last Patience evaluations were no better than one before them.
 func (l *learner) patienceEnded() bool {
 	if l.o.Patience == 0 || l.best == nil {
 		return false

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// same compares results bit for bit; a NaN is itself.
+// same compares results bit for bit; a NaN equals itself.
 func same(t *testing.T, what string, want, got *Result) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
@@ -134,7 +134,7 @@ func TestAblations(t *testing.T) {
 			t.Errorf("%s: M is that of the full run", c.name)
 		}
 	}
-	// λ = 0 is what leaving L_str out is, and β = 0 the same for L_ind; the pairs' draws move nothing else.
+	// λ = 0 equals leaving out L_str, and β = 0 equals leaving out L_ind; the pairs' draws move nothing else.
 	o, zero := small(), small()
 	o.NoStructure, o.NoInductive, zero.Lambda, zero.Beta = true, true, 0, 0
 	left, weighed := mustLearn(t, w, o), mustLearn(t, w, zero)
@@ -158,7 +158,7 @@ func TestGCond(t *testing.T) {
 	}
 }
 
-// The bits hang neither on the number of processors nor on whether anyone listens.
+// The bits depend neither on the number of processors nor on a progress report.
 func TestDeterminism(t *testing.T) {
 	w := newWorld(t)
 	before := runtime.GOMAXPROCS(1)

@@ -6,11 +6,11 @@ import (
 	"rivulet/graph"
 )
 
-// rowFloor is taken off every normalised entry of M, so that the ReLU can make it zero (the paper's Eq. 15).
+// rowFloor is subtracted from every normalised entry of M, so that the ReLU can make it zero (the paper's Eq. 15).
 const rowFloor = 1e-5
 
-// startMapping is the raw M before training, N×m: class-aware 1 where the classes of node and synthetic node agree and 0
-// elsewhere, also for unlabelled nodes; or uniform in [0, 1).
+// startMapping returns the raw M before training, N×m: if class-aware, 1 if the classes of node and synthetic node agree and 0
+// otherwise, also for unlabelled nodes; or uniform in [0, 1).
 func startMapping[F number](labels, synthetic []int32, random bool, rng *rand.Rand) *matrix[F] {
 	raw := newMatrix[F](len(labels), len(synthetic))
 	for i, y := range labels {
@@ -26,7 +26,7 @@ func startMapping[F number](labels, synthetic []int32, random bool, rng *rand.Ra
 	return raw
 }
 
-// normaliser is M = ReLU(σ(raw)/Σσ(raw) − 1e-5) by rows, and its gradient.
+// normaliser computes M = ReLU(σ(raw)/Σσ(raw) − 1e-5) by rows, and its gradient.
 type normaliser[F number] struct {
 	out *matrix[F] // N×m
 	sum []F        // N: Σσ(raw)
@@ -54,7 +54,7 @@ func (z *normaliser[F]) forward(raw *matrix[F]) {
 	})
 }
 
-// backward turns grad from ∂L/∂M into ∂L/∂raw. With s = σ(raw), S = Σs and ḡ = ∂L/∂M where M > 0, else 0,
+// backward turns grad from ∂L/∂M into ∂L/∂raw. With s = σ(raw), S = Σs and ḡ = ∂L/∂M if M > 0, else 0,
 //
 //	∂L/∂s_k = (ḡ_k − Σ_j ḡ_j s_j/S)/S,   ∂L/∂raw_k = ∂L/∂s_k · s_k(1 − s_k)
 func (z *normaliser[F]) backward(raw, grad *matrix[F]) {

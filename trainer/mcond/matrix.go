@@ -12,8 +12,8 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// number is the type that the kernels count in: float32 in a run (gonum's products are 1.7 times as fast in it), float64 in
-// the tests, where gradients are held to finite differences.
+// number is the type that the kernels compute in: float32 in a run (gonum's products are 1.7 times as fast in it), float64 in
+// the tests, where gradients are compared with finite differences.
 type number interface{ float32 | float64 }
 
 // matrix is an r×c matrix in row-major order.
@@ -27,10 +27,10 @@ func newMatrix[F number](r, c int) *matrix[F] { return &matrix[F]{r, c, make([]F
 // view lays an r×c matrix over the first r*c values of data.
 func view[F number](data []F, r, c int) *matrix[F] { return &matrix[F]{r, c, data[: r*c : r*c]} }
 
-// row is row i as a view.
+// row returns row i as a view.
 func (m *matrix[F]) row(i int) []F { return m.data[i*m.cols : (i+1)*m.cols : (i+1)*m.cols] }
 
-// slice is rows lo…hi as a view.
+// slice returns rows lo…hi as a view.
 func (m *matrix[F]) slice(lo, hi int) *matrix[F] {
 	return &matrix[F]{hi - lo, m.cols, m.data[lo*m.cols : hi*m.cols]}
 }

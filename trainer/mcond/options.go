@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What is the same in every run.
+// Constants of every run.
 const (
 	// steps are the steps on S and on M in a round (the paper's T).
 	steps = 20
@@ -14,7 +14,7 @@ const (
 	rateAffinity, rateM, rateRelay = 1e-3, 0.1, 0.01
 	// hidden is the width h of the affinity MLP.
 	hidden = 128
-	// affinityBias is where the MLP's last bias starts: A' starts near its sigmoid. At 0, A' is about 0.5 everywhere.
+	// affinityBias is the start of the MLP's last bias: A' starts near its sigmoid. At 0, A' is about 0.5 everywhere.
 	affinityBias = -4
 	// edgeBatch is the number of edges, and of drawn pairs beside them, in a step of L_str.
 	edgeBatch = 512
@@ -24,32 +24,32 @@ const (
 	checkpointEvery = 5
 )
 
-// Options of a run. [Defaults] says what is measured to do well; the zero of a field means what its comment says.
+// Options of a run. [Defaults] returns measured good choices; the comment of a field says what zero means.
 type Options struct {
 	// Rounds is the number of outer rounds, each with a relay of its own; at least 1.
 	Rounds int
-	// RelaySteps is J, the relay's Adam steps after each step on S. 0: the relay stays as it was drawn.
+	// RelaySteps is J, the relay's Adam steps after each step on S. 0: the relay is not trained.
 	RelaySteps int
 	// Lambda weighs L_str beside L_gra, Beta weighs L_ind beside L_tra; 0 or more.
 	Lambda, Beta float64
 	// RateX is Adam's rate for X'; above 0.
 	RateX float64
 	// Components is the number of principal directions of pre(X) in which X' is learned; the result has all d features. 0, or
-	// at least d: the features as they are.
+	// at least d: the features are not reduced.
 	Components int
 	// NoStructure leaves L_str out, NoInductive L_ind, both of them the paper's "plain".
 	NoStructure, NoInductive bool
-	// RandomStart starts M uniform in [0, 1) in place of class-aware.
+	// RandomStart starts M uniform in [0, 1) instead of class-aware.
 	RandomStart bool
 	// Mu and Delta are the thresholds to choose from: entries of A' below μ, of M below δ are dropped. The first of each is
-	// what evaluations during the run use. At least one each, none negative.
+	// used by evaluations during the run. At least one each, none negative.
 	Mu, Delta []float64
 	// Seed of everything random.
 	Seed uint64
-	// Patience ends the run after so many evaluations in a row without a better one. 0: never.
+	// Patience ends the run after this many evaluations in a row without a better one. 0: never.
 	Patience int
-	// Checkpoint is a file from which an interrupted run goes on, and to which its state is written every few rounds and after the
-	// last. "": none.
+	// Checkpoint is a file from which an interrupted run continues, and to which its state is written every few rounds and
+	// after the last. "": none.
 	Checkpoint string
 	// Now is the clock of [Event]; nil: time.Now. It has no influence on the result.
 	Now func() time.Time `json:"-"`
@@ -62,13 +62,13 @@ func (o Options) now() time.Time {
 	return time.Now()
 }
 
-// fewLabels is the number of labelled nodes below which a graph is taken for one like Cora (140), which wants slower steps on
-// X', fewer directions and a relay that is trained longer.
+// fewLabels is the number of labelled nodes below which a graph is treated like Cora (140), with slower steps on
+// X', fewer directions and a longer training of the relay.
 const fewLabels = 500
 
-// Defaults are the options of a run on a graph with so many labelled nodes. The rate of X' matters most: at 0.03 (0.01 for
-// few labels) S→O and S→S are 2 to 4 points lower on amazon_photo (cora), and fall as rounds go on. All features in place
-// of 512 directions cost 5 points of S→S on amazon_photo.
+// Defaults returns the options of a run on a graph with a number of labelled nodes. The rate of X' matters most: at 0.03
+// (0.01 for few labels) S→O and S→S are 2 to 4 points lower on amazon_photo (cora), and fall as rounds go on. All features
+// in place of 512 directions cost 5 points of S→S on amazon_photo.
 func Defaults(labelled int) Options {
 	o := Options{Rounds: 30, RelaySteps: 5, Lambda: 0.1, Beta: 100, RateX: 0.01, Components: 512,
 		Mu: []float64{0.01, 0, 0.1}, Delta: []float64{0.01, 0, 0.05, 0.1}}
@@ -78,7 +78,7 @@ func Defaults(labelled int) Options {
 	return o
 }
 
-// Validate checks ranges; the error names the option and its value.
+// Validate checks ranges; an error names the option and its value.
 func (o Options) Validate() error {
 	for _, f := range []struct {
 		name  string

@@ -140,7 +140,7 @@ func near(t *testing.T, what string, got, want []float32) {
 	}
 }
 
-// M's rows sum to 1 but for what the floor takes, which makes small entries zero.
+// M's rows sum to 1 minus the effect of the floor, which makes small entries zero.
 func TestNormalisedRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	raw := rawMapping(rng)
@@ -244,7 +244,7 @@ func converted[F number](m *graph.Dense) *matrix[F] {
 	return out
 }
 
-// largestSquares is the sum of the p largest squared singular values of pre(X).
+// largestSquares returns the sum of the p largest squared singular values of pre(X).
 func largestSquares(t *testing.T, pre *infer.Preprocess, x graph.Features, p int) float64 {
 	t.Helper()
 	identity := graph.NewDense(x.Cols(), x.Cols())
@@ -275,7 +275,7 @@ func TestBasisOfLowRank(t *testing.T) {
 	}
 }
 
-// Thresholds drop what is below them and rescale nothing; of equal accuracies the sparsest wins.
+// Thresholds drop entries below them and rescale nothing; among equal accuracies the sparsest wins.
 func TestSparsify(t *testing.T) {
 	w := newWorld(t)
 	w.in.Validate = func(s *Snapshot) (float64, error) {

@@ -2,7 +2,7 @@ package mcond
 
 import "math"
 
-// propagation is Z = Â'²X' on the synthetic graph, with what its gradient needs.
+// propagation computes Z = Â'²X' on the synthetic graph, and keeps the values for its gradient.
 type propagation[F number] struct {
 	inv  []F        // m: D'^-½, D' = 1 + A'1
 	hat  *matrix[F] // m×m: Â'

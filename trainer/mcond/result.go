@@ -14,7 +14,7 @@ type Losses struct {
 	Tra, Ind []float64
 }
 
-// Evaluation is the accuracy of S and M after a round, as Validate gave it.
+// Evaluation is the accuracy of S and M after a round, as returned by Validate.
 type Evaluation struct {
 	Round    int
 	Accuracy float64
@@ -34,23 +34,23 @@ type Result struct {
 	Losses      Losses
 	Evaluations []Evaluation
 	Thresholds  []Threshold  // every pair that was tried; empty without Validate
-	Rounds      int          // rounds done: fewer than asked for where Patience ended the run
+	Rounds      int          // rounds done: fewer than asked for if Patience ended the run
 	Start       *graph.Dense // M before training, normalised, N×N'; nil for GCond
 	Affinity    *graph.Dense // A' before thresholds, N'×N'
 	Mapping     *graph.Dense // M before thresholds, N×N'; nil for GCond
 }
 
-// Event tells of a round that is done.
+// Event reports a finished round.
 type Event struct {
 	Round, Rounds      int
 	Gra, Str, Tra, Ind float64       // means over the round's steps; NaN for a loss that is not part of the run
-	Accuracy           float64       // NaN where the round was not evaluated
+	Accuracy           float64       // NaN if the round was not evaluated
 	Best               float64       // best accuracy so far; NaN before the first evaluation
 	BestRound          int           // 0 before the first evaluation
 	Elapsed, Left      time.Duration // Left: at the pace so far, were no round saved by Patience
 }
 
-// event tells of the last round, whose steps began at these places of the loss histories.
+// event returns the report of the last round, whose steps began at these places of the loss histories.
 func (l *learner) event(atS, atM int, accuracy float64) Event {
 	e := Event{Round: l.round, Rounds: l.o.Rounds, Gra: mean(l.losses.Gra[atS:]), Str: math.NaN(), Tra: mean(l.losses.Tra[atM:]),
 		Ind: math.NaN(), Accuracy: accuracy, Best: math.NaN()}
@@ -77,7 +77,7 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// result is the best state, or the last where nothing was evaluated, under the thresholds that do best.
+// result returns the best state, or the last one if none was evaluated, under the best thresholds.
 func (l *learner) result() (*Result, error) {
 	out := &Result{Losses: l.losses, Evaluations: l.evals, Rounds: l.round, Accuracy: math.NaN()}
 	final := l.best

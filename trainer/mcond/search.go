@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Grid is what [Search] tries.
+// Grid holds the values that [Search] tries.
 type Grid struct {
 	Lambda, Beta []float64 // at least one each; the paper: 0, 0.01, 0.1, 1, 10, 100, 1000
 	// Rounds is the number of outer rounds of each point, at least 1. The thresholds are those of the options, tried on the
@@ -14,13 +14,13 @@ type Grid struct {
 	Rounds int
 }
 
-// DefaultGrid is a search of 9 points at the smallest budget at which their order is that of full runs: 10 rounds, a third of
-// a run's.
+// DefaultGrid returns a search of 9 points at the smallest budget at which their order is that of full runs: 10 rounds, a
+// third of a run's.
 func DefaultGrid() Grid {
 	return Grid{Lambda: []float64{0, 0.1, 1}, Beta: []float64{10, 100, 1000}, Rounds: 10}
 }
 
-// Point is one λ and β with the thresholds that did best.
+// Point is one λ and β with its best thresholds.
 type Point struct {
 	Lambda   float64 `json:"lambda"`
 	Beta     float64 `json:"beta"`
@@ -29,7 +29,7 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"` // as Validate gave it
 }
 
-// SearchEvent tells of a point that is done, or, where Point is nil, of a round of the one under way.
+// SearchEvent reports a point that is done, or, if Point is nil, a round of the current point.
 type SearchEvent struct {
 	Done, Total int
 	Point       *Point
@@ -42,7 +42,7 @@ type Found struct {
 	Points []Point // in the order of the grid: λ outside, β inside
 }
 
-// Search learns with every λ and β of the grid and few rounds, and chooses by Validate, of equals the first. It writes no
+// Search learns with every λ and β of the grid and few rounds, and chooses by Validate, the first among equals. It writes no
 // checkpoints.
 func Search(ctx context.Context, in Input, o Options, g Grid, progress func(SearchEvent)) (*Found, error) {
 	if err := checkSearch(&in, &o, &g); err != nil {

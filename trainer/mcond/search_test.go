@@ -40,7 +40,7 @@ func TestSearch(t *testing.T) {
 	if diff := cmp.Diff(want, found.Best); diff != "" {
 		t.Errorf("best options (-want +got):\n%s", diff)
 	}
-	// A point is what a run with its options gives.
+	// A point equals a run with its options.
 	for _, p := range found.Points {
 		at := o
 		at.Lambda, at.Beta, at.Rounds, at.Checkpoint = p.Lambda, p.Beta, g.Rounds, ""

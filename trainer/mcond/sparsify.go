@@ -7,7 +7,7 @@ import (
 	"rivulet/graph"
 )
 
-// sparse drops the entries of m below threshold, and zeros; what stays is not rescaled.
+// sparse drops the entries of m below threshold, and zeros; the other entries are not rescaled.
 func sparse(m *matrix[float32], threshold float64) *graph.CSR {
 	out := &graph.CSR{Rows: m.rows, Cols: m.cols, RowPtr: make([]int, m.rows+1), Val: []float32{}}
 	for i := range m.rows {
@@ -22,7 +22,7 @@ func sparse(m *matrix[float32], threshold float64) *graph.CSR {
 	return out
 }
 
-// snapshot is a state with the given thresholds.
+// snapshot returns a state with the given thresholds.
 func (l *learner) snapshot(s *state, mu, delta float64) *Snapshot {
 	out := &Snapshot{Round: s.round, Mu: mu, Delta: delta, Adj: sparse(s.adj, mu), X: l.expanded(s.x), Labels: slices.Clone(l.labels)}
 	if s.mapping != nil {
@@ -31,7 +31,7 @@ func (l *learner) snapshot(s *state, mu, delta float64) *Snapshot {
 	return out
 }
 
-// sparsify evaluates a state under every pair of thresholds and returns the most accurate, of equals the one with the fewest
+// sparsify evaluates a state under every pair of thresholds and returns the most accurate, among equals the one with the fewest
 // entries, and all of them.
 func (l *learner) sparsify(s *state) (best *Snapshot, accuracy float64, all []Threshold, err error) {
 	deltas := l.o.Delta

@@ -9,14 +9,14 @@ import (
 	"rivulet/graph"
 )
 
-// pair is two nodes of T and whether an edge joins them.
+// pair holds two nodes of T and whether an edge joins them.
 type pair struct {
 	i, j int32
 	edge bool
 }
 
 // drawPairs draws edges edges of T and as many pairs of distinct nodes, uniformly; a drawn pair may be an edge and then
-// counts as one. A graph without edges gives the pairs alone; of fewer than two nodes, nothing.
+// counts as one. A graph without edges gives only the pairs; one of fewer than two nodes, nothing.
 func drawPairs(rng *rand.Rand, adj *graph.CSR, edges int, into []pair) []pair {
 	into = into[:0]
 	if adj.Rows < 2 {
@@ -100,5 +100,5 @@ func combine[F number](out, weights []F, h *matrix[F]) {
 	}
 }
 
-// softplus is log(1 + eˣ).
+// softplus returns log(1 + eˣ).
 func softplus(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }

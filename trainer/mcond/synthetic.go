@@ -1,6 +1,6 @@
 package mcond
 
-// synthetic is S on its way from X' and the MLP's weights to Z' = Â'²X', and back.
+// synthetic computes Z' = Â'²X' from X' and the MLP's weights, and the gradients back.
 type synthetic[F number] struct {
 	affinity    *affinity[F]
 	propagation *propagation[F]
@@ -21,7 +21,7 @@ func (s *synthetic[F]) forward(w *weights[F], x *matrix[F]) {
 	s.propagation.forward(s.adj(), x)
 }
 
-// backward takes ∂L/∂Z' to dx and, where dw is not nil, to the weights' gradient. Once for each forward.
+// backward takes ∂L/∂Z' to dx and, if dw is not nil, to the weights' gradient. Call it once after each forward.
 func (s *synthetic[F]) backward(w *weights[F], x, dz *matrix[F], dw *weights[F]) {
 	s.propagation.backward(x, dz, s.dx, s.dAdj)
 	s.affinity.backward(w, x, s.dAdj, s.dx, dw)

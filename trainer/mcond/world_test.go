@@ -132,7 +132,7 @@ func (w *world) nearest(s *Snapshot) (float64, error) {
 	return 100 * float64(right) / float64(len(w.labels)), nil
 }
 
-// small are options of a run of a second.
+// small returns options of a run of a second.
 func small() Options {
 	o := Defaults(80)
 	o.Rounds, o.RelaySteps, o.Components, o.RateX, o.Seed = evalEvery+1, 5, 12, 0.03, 3

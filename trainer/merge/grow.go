@@ -9,8 +9,8 @@ import (
 	"rivulet/graph"
 )
 
-// Dataset returns the data with the arrivals and labels so far, and what became of them. It shares memory with the data
-// where nothing changed. The report counts since [New].
+// Dataset returns the data with the arrivals and labels so far, and the report of their outcomes. It shares memory with the data
+// if nothing changed. The report counts since [New].
 func (m *Merger) Dataset() (*dataset.Dataset, Report) {
 	r := m.report
 	r.Refused, r.UnknownClass, r.LabelRefused = maps.Clone(r.Refused), maps.Clone(r.UnknownClass), maps.Clone(r.LabelRefused)
@@ -36,7 +36,7 @@ type growth struct {
 	source []*event.Arrival // of each node that arrived; nil for those whose features are the data's
 }
 
-// place gives each arrival its node.
+// place assigns a node to each arrival.
 func (g *growth) place() {
 	for k := range g.from.arrivals {
 		a := &g.from.arrivals[k]
@@ -47,11 +47,11 @@ func (g *growth) place() {
 			g.d.IDs, g.d.Labels, g.source = append(g.d.IDs, a.ID), append(g.d.Labels, -1), append(g.source, nil)
 		}
 		g.source[i] = a
-		g.d.Labels[i] = -1 // its class is what the labels say
+		g.d.Labels[i] = -1 // its class comes from the labels
 	}
 }
 
-// edges joins the arrivals' edges to those of the data: symmetric, columns ascending, each once.
+// edges merges the arrivals' edges with the data's: symmetric, columns ascending, each once.
 func (g *growth) edges(r *Report) {
 	old, n := g.from.data.Adj, len(g.d.IDs)
 	more := make([][]int32, n) // new neighbours of each node
@@ -89,7 +89,7 @@ func (g *growth) edges(r *Report) {
 	g.d.Adj = adj
 }
 
-// roles gives arrivals their place in T and unlabelled nodes of T the classes that have become known.
+// roles puts arrivals into T and sets the classes of unlabelled nodes of T that have become known.
 func (g *growth) roles(r *Report) {
 	of := append(slices.Clone(g.from.roles), make([]role, len(g.d.IDs)-len(g.from.roles))...)
 	for i, a := range g.source {
@@ -133,7 +133,7 @@ func (g *growth) roles(r *Report) {
 	}
 }
 
-// sparse are the features as flags or counts; an all-ones matrix stays a pattern.
+// sparse returns the features as flags or counts; an all-ones matrix stays a pattern.
 func (g *growth) sparse() *graph.CSR {
 	old := g.from.data.X.Sparse
 	x := &graph.CSR{Rows: len(g.d.IDs), Cols: old.Cols, RowPtr: make([]int, len(g.d.IDs)+1), Val: []float32{}}

@@ -11,7 +11,7 @@ import (
 	"rivulet/event"
 )
 
-// role is what a node of the data is for.
+// role is the role of a node of the data.
 type role uint8
 
 const (
@@ -33,13 +33,13 @@ type Merger struct {
 	report   Report
 }
 
-// label is the latest of a node.
+// label is the latest label of a node.
 type label struct {
 	class int32
 	time  time.Time
 }
 
-// New prepares a merger for a data set, which it does not change.
+// New returns a merger for a data set, which it does not change.
 func New(d *dataset.Dataset) *Merger {
 	m := &Merger{data: d, index: make(map[string]int32, len(d.IDs)), roles: make([]role, len(d.IDs)), place: map[string]int{}, labels: map[string]label{},
 		report: Report{Refused: map[string]int{}, UnknownClass: map[string]int{}, LabelRefused: map[string]int{}}}
@@ -57,7 +57,7 @@ func New(d *dataset.Dataset) *Merger {
 	return m
 }
 
-// Arrival takes the next arrival and copies what it keeps. One that the data's features do not fit is counted by its
+// Arrival takes the next arrival and copies the parts that it keeps. One whose features do not fit the data is counted by its
 // reason, and the error, an *event.FieldError, names the field.
 func (m *Merger) Arrival(a *event.Arrival) error {
 	err := a.Check(m.data.X.Cols(), 0)
@@ -95,7 +95,7 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 	return nil
 }
 
-// maxFeature is the largest magnitude of a feature, the same that the consumer predicts: one beyond it would drown the means
+// maxFeature is the largest magnitude of a feature, the same as the consumer's limit: one beyond it would drown the means
 // and deviations of all others.
 const maxFeature = 1e15
 

@@ -18,7 +18,7 @@ import (
 	"rivulet/graph"
 )
 
-// path is a–b–c–d–e–f: a trains, b is unlabelled, c validates, d tests, e and f are in no role.
+// path returns a–b–c–d–e–f: a trains, b is unlabelled, c validates, d tests, e and f are in no role.
 func path() *dataset.Dataset {
 	return &dataset.Dataset{Name: "path", IDs: []string{"a", "b", "c", "d", "e", "f"},
 		Adj:    &graph.CSR{Rows: 6, Cols: 6, RowPtr: []int{0, 1, 3, 5, 7, 9, 10}, ColIdx: []int32{1, 0, 2, 1, 3, 2, 4, 3, 5, 4}},
@@ -106,7 +106,7 @@ func both(edges [][2]int32) (out []graph.Edge) {
 	return out
 }
 
-// The later label stands; where times are equal or one is missing, the one that is read last.
+// The later label is used; if times are equal or one is missing, the one that is read last.
 func TestLaterLabelStands(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0).UTC() }
 	for name, tc := range map[string]struct {
@@ -143,7 +143,7 @@ func TestSparseFeatures(t *testing.T) {
 	}
 }
 
-// Whatever arrives, the graph is one that the dataset package accepts, and what has been merged once adds nothing again.
+// Package dataset accepts the graph after any arrivals, and merging the same records again changes nothing.
 func TestMergedIsADataset(t *testing.T) {
 	dir, round := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,33 +9,33 @@ import (
 	"text/tabwriter"
 )
 
-// Report says what became of arrivals and labels.
+// Report counts the outcomes of arrivals and labels.
 type Report struct {
 	Arrivals int `json:"arrivals"` // records that are arrivals
 	Joined   int `json:"joined"`   // nodes that came into T
 	Labelled int `json:"labelled"` // of those, training nodes
 
-	Again   int `json:"again"`    // arrivals that a later one with their id stands for
-	InT     int `json:"in_t"`     // ids of T, which stands as it is
+	Again   int `json:"again"`    // arrivals that a later one with the same id replaced
+	InT     int `json:"in_t"`     // ids of nodes of T, which are not changed
 	HeldOut int `json:"held_out"` // ids of validation and test nodes
-	// Refused are records that are no arrival that the model could take, by event's reasons.
+	// Refused are records that are not arrivals that the model can take, by event's reasons.
 	Refused map[string]int `json:"refused,omitempty"`
 
 	Edges        int `json:"edges"`         // undirected edges that came with the arrivals
-	UnknownEdges int `json:"unknown_edges"` // entries of edge lists whose id nobody knows
+	UnknownEdges int `json:"unknown_edges"` // entries of edge lists with unknown ids
 	SelfEdges    int `json:"self_edges"`    // entries that name the arrival itself
 	RepeatEdges  int `json:"repeat_edges"`  // entries that name a neighbour twice
 
 	Labels        int            `json:"labels"`         // records that are labels
 	NewLabels     int            `json:"new_labels"`     // unlabelled nodes of T that became training nodes
-	LabelConflict int            `json:"label_conflict"` // labels of training nodes that have another class
+	LabelConflict int            `json:"label_conflict"` // labels of training nodes with another class
 	LabelHeldOut  int            `json:"label_held_out"` // of validation and test nodes
-	LabelUnknown  int            `json:"label_unknown"`  // of ids that nobody knows
+	LabelUnknown  int            `json:"label_unknown"`  // of unknown ids
 	UnknownClass  map[string]int `json:"unknown_class,omitempty"`
-	LabelRefused  map[string]int `json:"label_refused,omitempty"` // records that are no labels, by reason
+	LabelRefused  map[string]int `json:"label_refused,omitempty"` // records that are not labels, by reason
 }
 
-// Print writes the report for a person; what did not happen is left out.
+// Print writes the report as text, without counts of 0.
 func (r *Report) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "arrivals\t%d, of which %d joined T, %d with a class\n", r.Arrivals, r.Joined, r.Labelled)

@@ -9,7 +9,7 @@ import (
 )
 
 // Of returns a·b, r×c for a r×n and b n×c, with ascending columns and without zeros. Sums are rounded to float32 once, at their
-// end. It takes as many multiplications as there are ways from a row of a through b (Gustavson, 1978); rows are split among the
+// end. It takes as many multiplications as there are paths from a row of a through b (Gustavson, 1978); rows are split among the
 // processors, and the result does not depend on the split.
 func Of(a, b *graph.CSR) *graph.CSR {
 	if a.Cols != b.Rows {
@@ -35,7 +35,7 @@ func Of(a, b *graph.CSR) *graph.CSR {
 	return out
 }
 
-// rowsOf are rows lo…hi of m for the library; a pattern becomes ones.
+// rowsOf returns rows lo…hi of m for the library; a pattern becomes ones.
 func rowsOf(m *graph.CSR, lo, hi int) *sparse.CSR {
 	first, last := m.RowPtr[lo], m.RowPtr[hi]
 	starts, cols, vals := make([]int, hi-lo+1), make([]int, last-first), make([]float64, last-first)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// axis places values. Logarithms are taken here and not by the plot, whose labels sit in the wrong place on a scale of its
-// own.
+// axis places values. Logarithms are taken here and not by the plot, whose labels are misplaced on its own
+// logarithmic scale.
 type axis struct {
 	label string
 	log   bool
@@ -20,7 +20,7 @@ type axis struct {
 	text  func(v float64) string // of a tick of a logarithmic axis; nil: number
 }
 
-// place is where a value stands in the plot's coordinates; false where it has no place.
+// place returns a value in the plot's coordinates; false if it has no place.
 func (a *axis) place(v float64) (float64, bool) {
 	if a.log {
 		v = math.Log10(v)
@@ -28,7 +28,7 @@ func (a *axis) place(v float64) (float64, bool) {
 	return v, !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// mark sets label, range and ticks of a plot's axis that has its data's range.
+// mark sets label, range and ticks of a plot's axis that already covers its data.
 func (a *axis) mark(to *plot.Axis) {
 	to.Label.Text = a.label
 	if math.IsInf(to.Min, 0) {
@@ -68,7 +68,7 @@ func namedTicks(names []string) plot.ConstantTicks {
 	return out
 }
 
-// linearTicks are four to eight labelled ticks at multiples of 1, 2 or 5 times a power of ten.
+// linearTicks returns four to eight labelled ticks at multiples of 1, 2 or 5 times a power of ten.
 func linearTicks(low, high float64) []plot.Tick {
 	step := niceStep((high - low) / 5)
 	digits := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
@@ -97,7 +97,7 @@ func niceStep(rough float64) float64 {
 	return 10 * power
 }
 
-// logTicks are ticks of an axis of decimal logarithms: powers of ten, and where there are few of them 2 and 5 times these; on
+// logTicks returns ticks of an axis of decimal logarithms: powers of ten, and if there are few of them 2 and 5 times these; on
 // less than a third of a decade, round values.
 func logTicks(low, high float64, text func(float64) string) []plot.Tick {
 	span := high - low
@@ -129,7 +129,7 @@ func logTicks(low, high float64, text func(float64) string) []plot.Tick {
 	return out
 }
 
-// number is a value with up to four digits, and a dash for what is none.
+// number returns a value with up to four digits, or a dash for NaN and infinity.
 func number(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "–"
@@ -148,7 +148,7 @@ func number(v float64) string {
 	return s
 }
 
-// fixed is a value with so many decimals, and a dash for what is none.
+// fixed returns a value with a number of decimals, or a dash for NaN and infinity.
 func fixed(v float64, decimals int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "–"
@@ -156,7 +156,7 @@ func fixed(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// bytesText is a size in powers of a thousand.
+// bytesText returns a size in powers of a thousand.
 func bytesText(n float64) string {
 	switch {
 	case math.IsNaN(n) || math.IsInf(n, 0):
@@ -171,7 +171,7 @@ func bytesText(n float64) string {
 	return significant(n) + " B"
 }
 
-// significant is a value with three digits, all of them where there are more before the point.
+// significant returns a value with three digits, or all digits before the point if there are more.
 func significant(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// bars are quantities on a logarithmic axis, each under a line of text that says what it is and how much.
+// bars are quantities on a logarithmic axis, each under a line of text with its name and value.
 type bars struct {
 	id, title, description string
 	x                      axis

@@ -81,7 +81,7 @@ func (m *cellMap) figure() figure {
 	return f
 }
 
-// spaced is the number of one class in five, or in as many as leave about ten numbers.
+// spaced returns the number of every fifth class, or of so many classes that about ten numbers remain.
 func spaced(c, n int) string {
 	if c%max(5, 5*(n/50)) != 0 {
 		return ""
@@ -97,7 +97,7 @@ func reversed(names []string) []string {
 	return out
 }
 
-// elided is a name that fits beside the cells.
+// elided returns a name that fits beside the cells.
 func elided(name string) string {
 	if utf8.RuneCountInString(name) <= longestName {
 		return name
@@ -105,7 +105,7 @@ func elided(name string) string {
 	return string([]rune(name)[:longestName-1]) + "…"
 }
 
-// level is the step of the scale of a value; false for none.
+// level returns the step of the scale of a value; false for none.
 func (m *cellMap) level(v float64) (int, bool) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, false
@@ -117,7 +117,7 @@ func (m *cellMap) level(v float64) (int, bool) {
 	return int(math.Round(max(0, min(1, share)) * (cellLevels - 1))), true
 }
 
-// heat are the cells. The palette has a colour more than the scale, for cells without a value: the library leaves these
+// heat returns the cells. The palette has a colour more than the scale, for cells without a value: the library leaves these
 // out, which would look like the lowest.
 func (m *cellMap) heat() *plotter.HeatMap {
 	h := plotter.NewHeatMap(grid{m}, palette{})
@@ -126,7 +126,7 @@ func (m *cellMap) heat() *plotter.HeatMap {
 	return h
 }
 
-// grid gives the library the levels, with row 0 on top.
+// grid returns the levels to the library, with row 0 on top.
 type grid struct{ *cellMap }
 
 func (g grid) Dims() (c, r int) { return len(g.values), len(g.values) }
@@ -150,7 +150,7 @@ func (palette) Colors() []color.Color {
 	return out
 }
 
-// written are the figures in the cells.
+// written returns the figures in the cells.
 func (m *cellMap) written() *plotter.Labels {
 	n := len(m.values)
 	l := &plotter.Labels{}
@@ -174,7 +174,7 @@ func (m *cellMap) written() *plotter.Labels {
 	return l
 }
 
-// table is the values by number, for maps whose cells have no room for them.
+// table returns the values with class numbers, for maps whose cells have no room for them.
 func (m *cellMap) table() *table {
 	t := &table{Caption: m.title + ": rows " + m.y + ", columns " + m.x, Head: []string{""}, Texts: 1}
 	for c := range m.values {

@@ -14,7 +14,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// figure is a plot with what belongs to it on the page.
+// figure is a plot with its texts and tables on the page.
 type figure struct {
 	ID      string
 	Title   string
@@ -22,7 +22,7 @@ type figure struct {
 	SVG     template.HTML
 	Legend  []legendEntry
 	Scale   *scale // of cells
-	Values  *table // the same as numbers; nil where the plot has them written in
+	Values  *table // the same as numbers; nil if the plot shows them as text
 }
 
 type legendEntry struct {
@@ -35,7 +35,7 @@ type curve struct {
 	name   string
 	x      []float64
 	y      []eval.Spread
-	labels []string // at the points, where there is room; nil: none
+	labels []string // at the points, if there is room; nil: none
 	level  bool     // across the whole chart at y[0], without markers
 	dense  bool     // too many points for markers
 	slot   int      // which colour, marker and dash; curves of one name keep theirs from chart to chart
@@ -51,7 +51,7 @@ type chart struct {
 
 const chartHeight = 270
 
-// markers are told apart by their outline alone.
+// markers differ in their outline alone.
 var markers = [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{}, wedge{}, heavyCross{}, heavyPlus{}, ring{}}
 
 var dashes = [...][]vg.Length{nil, {6, 2.5}, {2, 2}, {8, 2.5, 2, 2.5}, {4, 4}, {1, 3}, {10, 3}, {6, 2, 2, 2, 2, 2}}
@@ -71,7 +71,7 @@ func (c *curve) glyphStyle() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: (series + role(c.slot%len(markers))).standIn(), Radius: 4, Shape: markers[c.slot%len(markers)]}
 }
 
-// points are those of a curve that have a place on both axes, with the place.
+// points returns the points of a curve that have a place on both axes, with their indices.
 func (c *chart) points(of *curve) (at plotter.XYs, index []int) {
 	for k := range of.x {
 		x, okX := c.x.place(of.x[k])
@@ -83,7 +83,7 @@ func (c *chart) points(of *curve) (at plotter.XYs, index []int) {
 	return at, index
 }
 
-// empty says that there is nothing to draw.
+// empty reports whether there is nothing to draw.
 func (c *chart) empty() bool {
 	for k := range c.curves {
 		if at, _ := c.points(&c.curves[k]); len(at) > 0 {
@@ -129,7 +129,7 @@ func (c *chart) figure() figure {
 	return f
 }
 
-// line is a curve as the plot draws it: deviations, line, markers.
+// line returns a curve's parts in the plot: deviations, line, markers.
 func (c *chart) line(of *curve, at plotter.XYs, index []int) []plot.Plotter {
 	var out []plot.Plotter
 	if bars := deviations(of, at, index); bars != nil && !c.y.log {
@@ -142,7 +142,7 @@ func (c *chart) line(of *curve, at plotter.XYs, index []int) []plot.Plotter {
 	return out
 }
 
-// deviations are bars of one sample deviation each way; nil where there are none.
+// deviations returns bars of one sample deviation each way; nil if there are none.
 func deviations(of *curve, at plotter.XYs, index []int) *plotter.YErrorBars {
 	bars := &plotter.YErrorBars{LineStyle: of.lineStyle(), CapWidth: 6}
 	bars.Width, bars.Dashes = 1, nil
@@ -158,7 +158,7 @@ func deviations(of *curve, at plotter.XYs, index []int) *plotter.YErrorBars {
 	return bars
 }
 
-// swatch is a piece of the line with its marker, for the legend.
+// swatch returns a piece of the line with its marker, for the legend.
 func (c *curve) swatch() template.HTML {
 	const width, height = 34, 12
 	canvas := vgsvg.New(width, height)
@@ -170,7 +170,7 @@ func (c *curve) swatch() template.HTML {
 	return restyle(canvas, width, height, `class="swatch" aria-hidden="true">`)
 }
 
-// values is the table of a chart's points, a row each.
+// values returns the table of a chart's points, a row each.
 func (c *chart) values(x func(float64) string, y func(float64) string) *table {
 	t := &table{Caption: c.title, Head: []string{"line", c.x.label, c.y.label}, Texts: 1}
 	for k := range c.curves {
@@ -193,7 +193,7 @@ func spreadText(s eval.Spread, text func(float64) string) string {
 	return text(s.Mean)
 }
 
-// exact are values without a spread.
+// exact returns values without a spread.
 func exact(values []float64) []eval.Spread {
 	out := make([]eval.Spread, len(values))
 	for k, v := range values {

@@ -8,7 +8,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// cost is time and memory of inference, O beside S.
+// cost shows time and memory of inference, O beside S.
 func (p *Page) cost() section {
 	s := section{ID: "cost", Title: "Time and memory of inference"}
 	for _, model := range distinct(p.Results, func(r *eval.Result) string { return r.Model }) {
@@ -31,7 +31,7 @@ func (p *Page) cost() section {
 				s.Groups = append(s.Groups, g)
 				s.Tables = append(s.Tables, p.timesLess(g.Title, rows))
 			}
-			break // node batches only where there are no graph batches: they cost nearly the same
+			break // node batches only if there are no graph batches: they cost nearly the same
 		}
 	}
 	if len(s.Groups) == 0 {
@@ -44,7 +44,7 @@ func (p *Page) cost() section {
 	return s
 }
 
-// costRows are Whole and one row of each method and size on S: O→S, or S→S where a method has no other.
+// costRows returns Whole and one row of each method and size on S: O→S, or S→S if a method has no other.
 func (p *Page) costRows(model, batch string) []*eval.Result {
 	type key struct {
 		name string
@@ -122,7 +122,7 @@ func describe(all []bar) string {
 	return out
 }
 
-// timesLess is the same as factors of Whole.
+// timesLess shows the same as factors of Whole.
 func (p *Page) timesLess(title string, rows []*eval.Result) *table {
 	t := &table{Caption: "How many times less than Whole, " + title, Texts: 1,
 		Head: []string{"deployment", p.perBatch(), "less than the full graph", "less than the neighbourhood", "memory", "less than Whole"}}
@@ -147,7 +147,7 @@ func (p *Page) timesLess(title string, rows []*eval.Result) *table {
 	return t
 }
 
-// roundBytes is a size without zeros after the point.
+// roundBytes returns a size without zeros after the point.
 func roundBytes(n float64) string {
 	value, unit, _ := strings.Cut(bytesText(n), " ")
 	if strings.Contains(value, ".") {

@@ -1,8 +1,8 @@
-// Package report draws what was measured as one HTML page that needs nothing else: plots are SVG inside it, there is no
+// Package report draws measured results as one HTML page that needs no other file: plots are SVG inside it, there is no
 // script, and nothing is fetched.
 //
-// [Write] takes a [Page] of plain numbers. A part that is missing is left out, and the page says which command would
-// bring it. The same page gives the same bytes.
+// [Write] takes a [Page] of plain numbers. A part that is missing is left out, and the page names the command that would
+// add it. The same page gives the same bytes.
 //
 //	section       what it shows                                              from
 //	results       the rows of section 8 of docs/algorithm.md                      Page.Results

@@ -78,7 +78,7 @@ func (a across) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return math.Inf(1), math.Inf(-1), a.y, a.y
 }
 
-// tags are texts at points: above them, or below, or not at all where others are in the way already.
+// tags are texts at points: above them, or below, or not at all if others are in the way.
 type tags []tag
 
 type tag struct {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// lossPoints is how many points a line of losses has at most: a point is then the mean of as many steps as it takes.
+// lossPoints is the largest number of points of a line of losses: with more steps a point is the mean of several.
 const lossPoints = 240
 
 const runLearned = "trainer report --data DIR --parts learned"
@@ -30,7 +30,7 @@ func (p *Page) losses() section {
 	return s
 }
 
-// starts are both losses of M from each start, in one plot.
+// starts shows both losses of M from each start, in one plot.
 func (p *Page) starts() section {
 	s := section{ID: "starts", Title: "Losses of M by its start"}
 	var lines []lossLine
@@ -53,7 +53,7 @@ type lossLine struct {
 	slot   int
 }
 
-// lossFigure is losses by step on a logarithmic axis; false where no value can be drawn.
+// lossFigure draws losses by step on a logarithmic axis; false if no value can be drawn.
 func lossFigure(id, title string, lines []lossLine) (figure, bool) {
 	c := chart{id: id, title: title, x: axis{label: "step"}, y: axis{label: "loss", log: true}}
 	t := &table{Caption: title, Head: []string{"loss", "steps", "first", "lowest", "at step", "last"}, Texts: 1}
@@ -87,7 +87,7 @@ func lossFigure(id, title string, lines []lossLine) (figure, bool) {
 	return f, true
 }
 
-// lowest is the place of the least value that is finite; -1 where none is.
+// lowest returns the index of the least finite value; -1 if there is none.
 func lowest(values []float64) int {
 	at := -1
 	for k, v := range values {
@@ -98,7 +98,7 @@ func lowest(values []float64) int {
 	return at
 }
 
-// binned are means of at most so many runs of equally many values, at the middle of their steps, which count from 1.
+// binned returns the means of at most a number of runs of equally many values, at the middle of their steps, which count from 1.
 // Values that are not finite do not count.
 func binned(values []float64, most int) (x, y []float64, per int) {
 	per = (len(values) + most - 1) / most

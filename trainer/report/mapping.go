@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// mapping is the mean weight of M by classes before and after training, on one scale.
+// mapping shows the mean weight of M by classes before and after training, on one scale.
 func (p *Page) mapping() section {
 	s := section{ID: "mapping", Title: "M by classes"}
 	if p.Heat == nil || len(p.Heat.Before)+len(p.Heat.After) == 0 {
@@ -40,7 +40,7 @@ func (p *Page) mapping() section {
 	return s
 }
 
-// weightText has as many decimals as the largest weight needs for two digits.
+// weightText returns a weight with as many decimals as the largest one needs for two digits.
 func weightText(v, high float64) string {
 	if high <= 0 {
 		return number(v)
@@ -48,7 +48,7 @@ func weightText(v, high float64) string {
 	return fixed(v, max(2, 1-int(math.Floor(math.Log10(high)))))
 }
 
-// diagonalText says how much weight stays within a class.
+// diagonalText says in words how much weight stays within a class.
 func diagonalText(m [][]float64) string {
 	var same, other float64
 	var nSame, nOther int

@@ -7,7 +7,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Page is what is drawn. Only Title is required.
+// Page is the input of a page. Only Title is required.
 type Page struct {
 	Title   string
 	Command string   // that makes the page again
@@ -24,10 +24,10 @@ type Page struct {
 	Heat        *Heat
 }
 
-// Option is a setting of the runs, as it is to be read.
+// Option is a setting of the runs, in its printed form.
 type Option struct{ Name, Value string }
 
-// Data is the set that was evaluated; what is 0 or empty is not printed.
+// Data is the set that was evaluated; fields that are 0 or empty are not printed.
 type Data struct {
 	Name        string
 	Fingerprint string
@@ -46,7 +46,7 @@ type Learned struct {
 	Tra, Ind       []float64 // of the steps on M
 }
 
-// Start are both losses of M of a run that began with a certain M, one value a step.
+// Start are both losses of M of a run with a certain start of M, one value a step.
 type Start struct {
 	Name     string // "class-aware", "random"
 	Tra, Ind []float64
@@ -55,8 +55,8 @@ type Start struct {
 // Sparsity is the accuracy of one S and M as M is made sparser.
 type Sparsity struct {
 	Method         string // "learned", "solved"
-	Parameter      string // what makes it sparser: "δ", "k"
-	Of             string // what the accuracy is of, such as "O→S on the validation nodes"
+	Parameter      string // the parameter that makes it sparser: "δ", "k"
+	Of             string // the setting of the accuracy, such as "O→S on the validation nodes"
 	Nodes          int    // N; at least 1
 	SyntheticNodes int    // N'; at least 1
 	Points         []SparsityPoint
@@ -72,8 +72,8 @@ type SparsityPoint struct {
 // Sensitivity is the accuracy over one weight of the learned method's losses.
 type Sensitivity struct {
 	Parameter string // "λ", "β"
-	Fixed     string // what the others are, such as "β = 100"
-	Of        string // which nodes, such as "test nodes, graph batches"
+	Fixed     string // the other parameters, such as "β = 100"
+	Of        string // the nodes, such as "test nodes, graph batches"
 	Values    []float64
 	Lines     []SensitivityLine
 }
@@ -84,13 +84,13 @@ type SensitivityLine struct {
 	Accuracy []eval.Spread
 }
 
-// Heat is how much weight M gives to the synthetic nodes of each class, in the mean over T's nodes of each class: C×C, row the
+// Heat is the weight that M gives to the synthetic nodes of each class, in the mean over T's nodes of each class: C×C, row the
 // class of T's node, column that of the synthetic nodes; NaN for no value.
 type Heat struct {
 	Before, After [][]float64
 }
 
-// check says what of a page cannot be drawn as it is: shapes that do not fit each other. Values that are not finite are no
+// check refuses pages that cannot be drawn, because shapes do not fit each other. Values that are not finite are no
 // error; they are left out, and their table has a dash.
 func (p *Page) check() error {
 	if p.Title == "" {
@@ -135,7 +135,7 @@ func checkSquare[T any](rows [][]T) error {
 	return nil
 }
 
-// class is the name of a class.
+// class returns the name of a class.
 func (p *Page) class(c int) string {
 	if c < len(p.Classes) && p.Classes[c] != "" {
 		return p.Classes[c]

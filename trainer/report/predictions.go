@@ -7,8 +7,8 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// shown are the rows that a picture of single predictions is of: the first that is deployed on S and has what it takes, in
-// graph batches if it can be, and Whole's beside it.
+// shown returns the rows for a picture of single predictions: the first that is deployed on S and has the data for it, in
+// graph batches if possible, and Whole's beside it.
 func (p *Page) shown(has func(r *eval.Result) bool) []*eval.Result {
 	var found *eval.Result
 	better := func(r, than *eval.Result) bool {
@@ -39,7 +39,7 @@ func (p *Page) shownName(r *eval.Result) string {
 	return fmt.Sprintf("%s, %s, %s batches", name, r.Model, r.Batch)
 }
 
-// confusion is predictions by label, as shares of the label.
+// confusion shows predictions by label, as shares of the label.
 func (p *Page) confusion() section {
 	s := section{ID: "confusion", Title: "Confusion matrix"}
 	rows := p.shown(func(r *eval.Result) bool { return len(r.Confusion) > 0 })
@@ -71,7 +71,7 @@ func wholePercent(v float64) string {
 	return fixed(v, 0)
 }
 
-// byLabel are counts as percent of their row, NaN in a row of none, and how many there are.
+// byLabel returns counts as percent of their row, NaN in an empty row, and the sum of all.
 func byLabel(counts [][]int) (shares [][]float64, all int) {
 	for _, row := range counts {
 		n := 0
@@ -102,7 +102,7 @@ func countTable(counts [][]int, m *cellMap) *table {
 	return t
 }
 
-// reliability is the share of predictions that are right against their probability.
+// reliability shows the share of predictions that are right against their probability.
 func (p *Page) reliability() section {
 	s := section{ID: "reliability", Title: "Reliability of probabilities"}
 	rows := p.shown(func(r *eval.Result) bool { return counted(r.Reliability) > 0 })

@@ -8,7 +8,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// ratio is accuracy against N'/N: a plot for each model, setting and kind of batch, methods as lines.
+// ratio shows accuracy against N'/N: a plot for each model, setting and kind of batch, methods as lines.
 func (p *Page) ratio() section {
 	s := section{ID: "ratio", Title: "Accuracy against ratio"}
 	for _, model := range distinct(p.Results, func(r *eval.Result) string { return r.Model }) {
@@ -32,7 +32,7 @@ func (p *Page) ratio() section {
 	return s
 }
 
-// ratioFigure is false where no method has two sizes.
+// ratioFigure draws one plot; false if no method has two sizes.
 func (p *Page) ratioFigure(id, model, setting, batch string) (figure, bool) {
 	lines := map[string][]*eval.Result{}
 	var names []string
@@ -77,7 +77,7 @@ func (p *Page) ratioFigure(id, model, setting, batch string) (figure, bool) {
 	return f, true
 }
 
-// lineName is the method, with the attachment where its rows have several.
+// lineName returns the method, with the attachment if its rows have several.
 func (p *Page) lineName(r *eval.Result) string {
 	for k := range p.Results {
 		if other := &p.Results[k]; onS(other) && onS(r) && other.Method == r.Method && other.Attachment != r.Attachment {
@@ -87,7 +87,7 @@ func (p *Page) lineName(r *eval.Result) string {
 	return r.Method
 }
 
-// slot is a method's colour, marker and dash, the same in every plot.
+// slot returns a method's colour, marker and dash, the same in every plot.
 func (p *Page) slot(name string) int {
 	return slices.Index(distinct(p.Results, p.lineName), name)
 }

@@ -22,7 +22,7 @@ type node struct {
 	children []*node
 }
 
-// written is a page as a tree. Pages are written so that an XML parser reads them: every element is closed.
+// written returns a page as a tree. Pages are written so that an XML parser reads them: every element is closed.
 func written(t *testing.T, p *Page) (*node, string) {
 	t.Helper()
 	var b strings.Builder
@@ -61,7 +61,7 @@ func written(t *testing.T, p *Page) (*node, string) {
 	return stack[0], b.String()
 }
 
-// all are the elements of a name at and below n.
+// all returns the elements of a name at and below n.
 func (n *node) all(name string) []*node {
 	var out []*node
 	if n.name == name {
@@ -85,14 +85,14 @@ func (n *node) byID(id string) *node {
 	return nil
 }
 
-// has says whether an element of a name has exactly this text.
+// has reports whether an element of a name has exactly this text.
 func (n *node) has(name, text string) bool {
 	return slices.ContainsFunc(n.all(name), func(c *node) bool { return strings.TrimSpace(c.text) == text })
 }
 
 var sections = []string{"results", "losses", "ratio", "sparsity", "sensitivity", "mapping", "starts", "cost", "confusion", "reliability"}
 
-// Without data a section says why it is not there and draws nothing; with data it draws.
+// Without data a section says why it is missing and draws nothing; with data it draws.
 func TestSectionsFollowTheData(t *testing.T) {
 	empty, _ := written(t, &Page{Title: "nothing yet"})
 	full, _ := written(t, sample(7))
@@ -202,7 +202,7 @@ func TestSamePageSameBytes(t *testing.T) {
 	}
 }
 
-// What is printed is what was given.
+// The page prints the given values.
 func TestValuesAreTheInput(t *testing.T) {
 	p := sample(7)
 	p.Results[1].Accuracy, p.Results[1].WeightDecay = eval.Spread{Mean: 93.456, Std: 0.344}, 3e-5
@@ -252,7 +252,7 @@ func TestWholeOnce(t *testing.T) {
 	}
 }
 
-// Names from outside are text, wherever they stand.
+// Names from outside are escaped everywhere.
 func TestNamesAreText(t *testing.T) {
 	p := sample(3)
 	const name = `<b onload="x">&amp;'`
@@ -269,7 +269,7 @@ func TestNamesAreText(t *testing.T) {
 	}
 }
 
-// Values that are none are dashes, and nothing falls over.
+// NaN and infinity are shown as dashes, without a failure.
 func TestNotANumber(t *testing.T) {
 	p := sample(4)
 	nan, inf := math.NaN(), math.Inf(1)
@@ -300,7 +300,7 @@ func TestNotANumber(t *testing.T) {
 	}
 }
 
-// Points that coincide, ranges of nothing and single values are drawn.
+// Points that coincide, empty ranges and single values are drawn.
 func TestDegenerateRanges(t *testing.T) {
 	same := eval.Spread{Mean: 50}
 	p := &Page{Title: "one of each", Learned: &Learned{Gra: []float64{1}},

@@ -14,7 +14,7 @@ type column struct {
 	of   func(r *eval.Result) string
 }
 
-// results are the rows in two tables: how good, and at what cost.
+// results shows the rows in two tables: quality and cost.
 func (p *Page) results() section {
 	s := section{ID: "results", Title: "Results"}
 	if len(p.Results) == 0 {
@@ -46,7 +46,7 @@ func (p *Page) results() section {
 	return s
 }
 
-// keys are what tells rows apart.
+// keys are the columns that identify a row.
 var keys = []column{
 	{"method", methodOf},
 	{"model", func(r *eval.Result) string { return r.Model }},
@@ -62,7 +62,7 @@ var sizes = []column{
 	{"N'/N %", func(r *eval.Result) string { return positive(100*r.Ratio, significant) }},
 }
 
-// rowsOnce are the results with Whole's rows once, which have no S: studies repeat them for each method and size.
+// rowsOnce returns the results with Whole's rows once, which have no S: studies repeat them for each method and size.
 func (p *Page) rowsOnce() []eval.Result {
 	var out []eval.Result
 	at := map[eval.Key]int{}
@@ -84,7 +84,8 @@ func (p *Page) rowsOnce() []eval.Result {
 	return out
 }
 
-// rowTable is a table of results. What is the same in every row goes into the caption; what was measured in none is left out.
+// rowTable returns a table of results. A column with the same value in every row goes into the caption; one that was never
+// measured is left out.
 func rowTable(title string, results []eval.Result, figures []column) *table {
 	t := &table{Caption: title, Rows: make([][]string, len(results))}
 	var same []string
@@ -133,7 +134,7 @@ func allEqual(values []string) bool {
 	return true
 }
 
-// methodOf is the method by which a row is read: Whole has none, whatever made the row.
+// methodOf returns the method under which a row is shown: Whole has none, whatever run made the row.
 func methodOf(r *eval.Result) string {
 	if r.Setting == eval.OtoO {
 		return "Whole"
@@ -149,7 +150,7 @@ func settingOf(r *eval.Result) string {
 	return out
 }
 
-// isPlain says that nothing is propagated.
+// isPlain reports whether there is no propagation.
 func isPlain(r *eval.Result) bool { return r.Calibration == infer.PropagateNone || r.Calibration == "" }
 
 func onS(r *eval.Result) bool { return r.Setting == eval.OtoS || r.Setting == eval.StoS }
@@ -158,7 +159,7 @@ func percent(v float64) string { return fixed(v, 2) }
 
 func percents(s eval.Spread) string { return spreadText(s, percent) }
 
-// measured is a share that is never exactly 0 where it was measured.
+// measured returns a share that is never exactly 0 if it was measured.
 func measured(s eval.Spread) string {
 	if s == (eval.Spread{}) {
 		return "–"
@@ -173,7 +174,7 @@ func positive(v float64, text func(float64) string) string {
 	return text(v)
 }
 
-// whole is the row of Whole for a model in a kind of batch, joint and that of most seeds; nil where there is none.
+// whole returns the row of Whole for a model in a kind of batch, joint and of the most seeds; nil if there is none.
 func (p *Page) whole(model, batch string) *eval.Result {
 	var best *eval.Result
 	for k := range p.Results {
@@ -185,7 +186,7 @@ func (p *Page) whole(model, batch string) *eval.Result {
 	return best
 }
 
-// distinct are the values of rows in the order in which they first appear.
+// distinct returns the values of rows in the order in which they first appear.
 func distinct(rows []eval.Result, of func(r *eval.Result) string) []string {
 	var out []string
 	seen := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// sample is a page with everything on it, drawn from a seed.
+// sample returns a page with everything on it, drawn from a seed.
 func sample(classes int) *Page {
 	r := rand.New(rand.NewPCG(7, 11))
 	p := &Page{Title: "Coauthor CS: methods, models and the learned run", Batch: 1000,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// sparsity is accuracy against the share of M that is 0.
+// sparsity shows accuracy against the share of M that is 0.
 func (p *Page) sparsity() section {
 	s := section{ID: "sparsity", Title: "Sparsity of M"}
 	c := chart{id: "sparsity-m", title: "Accuracy against sparsity of M", x: axis{label: "entries of M that are not 0 (%)", log: true}, y: axis{label: "accuracy (%)"}}
@@ -33,7 +33,7 @@ func (p *Page) sparsity() section {
 	return s
 }
 
-// sensitivity is accuracy over the weights of the losses, a plot a weight.
+// sensitivity shows accuracy over the weights of the losses, a plot a weight.
 func (p *Page) sensitivity() section {
 	s := section{ID: "sensitivity", Title: "Sensitivity to λ and β"}
 	g := group{}

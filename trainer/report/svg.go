@@ -35,7 +35,7 @@ var (
 	fonts    = regexp.MustCompile(`font-(family|variant|weight|style):[^;"]*;`)
 )
 
-// svg is a picture of a plot: named and described for those who do not see it, its colours and its font the style sheet's.
+// svg returns a picture of a plot, with a name and description for screen readers, and with the style sheet's colours and font.
 func svg(p *plot.Plot, id, title, description, class string, height float64) template.HTML {
 	c := vgsvg.New(plotWidth, vg.Length(height))
 	p.Draw(draw.Crop(draw.New(c), 1, -6, 1, -4)) // room for a browser's font, which may be wider
@@ -44,7 +44,7 @@ func svg(p *plot.Plot, id, title, description, class string, height float64) tem
 	return restyle(c, plotWidth, height, head)
 }
 
-// restyle is a canvas with another opening tag, to which head gives attributes and first children, and with the style
+// restyle returns a canvas with another opening tag, to which head gives attributes and first children, and with the style
 // sheet's colours.
 func restyle(c *vgsvg.Canvas, width, height float64, head string) template.HTML {
 	var b bytes.Buffer
@@ -66,7 +66,7 @@ func restyle(c *vgsvg.Canvas, width, height float64, head string) template.HTML 
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" %s%s`, width, height, head, body)) // text is escaped above and by the canvas
 }
 
-// newPlot is an empty plot in the page's look.
+// newPlot returns an empty plot in the page's look.
 func newPlot() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -81,7 +81,7 @@ func newPlot() *plot.Plot {
 	return p
 }
 
-// textStyle is centred text inside a plot.
+// textStyle returns centred text inside a plot.
 func textStyle(r role, size font.Length) text.Style {
 	return text.Style{Color: r.standIn(), Font: font.From(sans, size), XAlign: text.XCenter, YAlign: text.YCenter,
 		Handler: plot.DefaultTextHandler}

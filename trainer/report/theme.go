@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// role is what a colour is for. Plots are drawn in stand-ins that no plot would use, one a role, and the SVG then names the
-// style sheet's variable instead (svg.go).
+// role is the purpose of a colour. Plots are drawn in stand-in colours, one a role, which the SVG replaces by the
+// style sheet's variables (svg.go).
 type role uint8
 
 const (
@@ -24,10 +24,10 @@ const (
 // cellLevels are the steps of the scale of cells: cells+0 lowest, cells+16 highest.
 const cellLevels = 17
 
-// standIn is the colour that is replaced.
+// standIn returns the colour that is replaced.
 func (r role) standIn() color.Color { return color.RGBA{R: 1, G: uint8(r), B: 0x5a, A: 255} }
 
-// variable is the style sheet's name of the role.
+// variable returns the style sheet's name of the role.
 func (r role) variable() string {
 	switch {
 	case r >= cells:
@@ -65,7 +65,7 @@ func rgb(v uint32) color.RGBA {
 	return color.RGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 255}
 }
 
-// variables are the scheme as declarations of a style sheet.
+// variables returns the scheme as declarations of a style sheet.
 func (s *scheme) variables() template.CSS {
 	var b strings.Builder
 	declare := func(name, value string) { fmt.Fprintf(&b, "%s:%s;", name, value) }
@@ -95,7 +95,7 @@ func levelStyles() template.CSS {
 	return template.CSS(b.String()) // nothing in it comes from outside
 }
 
-// between is the colour at a share of the way along equally spaced stops.
+// between returns the colour at a share of the way along equally spaced stops.
 func between(stops []color.RGBA, at float64) color.RGBA {
 	at *= float64(len(stops) - 1)
 	k := min(int(at), len(stops)-2)

@@ -19,7 +19,7 @@ var (
 	page      = template.Must(template.New("page").Parse(pageTemplate))
 )
 
-// section is a part of the page: what it shows, or why it is not there and what would bring it.
+// section is a part of the page: its content, or why it is missing and which command would add it.
 type section struct {
 	ID, Title string
 	Text      []string
@@ -28,7 +28,7 @@ type section struct {
 	Tables    []*table
 }
 
-// group are figures side by side, under a heading of their own where there are several groups.
+// group holds figures side by side, under their own heading if there are several groups.
 type group struct {
 	Title   string
 	Figures []figure
@@ -42,7 +42,7 @@ type table struct {
 	Rows    [][]string
 }
 
-// IsText says whether a column holds names.
+// IsText reports whether a column holds names.
 func (t *table) IsText(column int) bool { return column < t.Texts }
 
 // Write writes the page. The error names the part that cannot be drawn, or is the writer's.
@@ -50,7 +50,7 @@ func Write(w io.Writer, p *Page) error {
 	if err := p.check(); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	var b bytes.Buffer // so that an error in the middle leaves nothing half written
+	var b bytes.Buffer // so that an error in the middle leaves no half-written page
 	err := page.Execute(&b, map[string]any{
 		"Page": p, "Facts": p.facts(), "Sections": p.sections(),
 		"Style": template.CSS(pageStyle), // a file of this package
@@ -68,7 +68,7 @@ func (p *Page) sections() []section {
 		p.confusion(), p.reliability()}
 }
 
-// facts are the data, the batches and the seeds that the figures are of.
+// facts returns the data, the batches and the seeds of the figures.
 func (p *Page) facts() []Option {
 	var out []Option
 	add := func(name, value string) {
@@ -106,7 +106,7 @@ func seedText(seeds []uint64) string {
 	return strings.Join(out, ", ")
 }
 
-// perBatch is the name of a batch in a unit.
+// perBatch returns the name of a batch in a unit.
 func (p *Page) perBatch() string {
 	if p.Batch > 0 {
 		return fmt.Sprintf("ms per batch of %d", p.Batch)

@@ -1,4 +1,4 @@
-// Package dataflag gives the commands that need a data set the same flags for it: a directory, or a graph made on the spot.
+// Package dataflag gives the commands that need a data set the same flags for it: a directory, or a generated graph.
 package dataflag
 
 import (
@@ -13,23 +13,23 @@ import (
 	"rivulet/dataset"
 )
 
-// Data says which data set is meant.
+// Data is the data set that the flags choose.
 type Data struct {
 	Dir, Format string
 	SplitSeed   uint64
 
 	Preset string
-	Nodes  int // of the preset; 0: its own number
+	Nodes  int // of the preset; 0: the preset's own number
 	Seed   uint64
 
-	Notes io.Writer // gets what reading changed, a line each; standard error by default
+	Notes io.Writer // gets the data set's notes, a line each; standard error by default
 
 	more []dataset.Format
 }
 
-// Register adds --data, --format, --split-seed, --preset, --preset-nodes and --preset-seed. fallback is the preset that is
-// taken when neither --data nor --preset is given; empty means that one of them must be. more are formats beside those of
-// package dataset: a command that can read Parquet says so here.
+// Register adds --data, --format, --split-seed, --preset, --preset-nodes and --preset-seed. fallback is the preset to use
+// if neither --data nor --preset is given; empty means that one of them must be. more are formats beside those of
+// package dataset: a command that can read Parquet adds it here.
 func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Data {
 	d := &Data{Notes: os.Stderr, more: more}
 	meaning := "one of the two is required"
@@ -37,8 +37,8 @@ func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Da
 		meaning = "neither: preset " + fallback
 	}
 	flags.StringVar(&d.Dir, "data", "", "directory or file of a data set; or --preset; "+meaning)
-	flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(), ", ")+"; empty: by what is there")
-	flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data that bring none")
+	flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(), ", ")+"; empty: recognised by its files")
+	flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data without one")
 	flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(dataset.Presets(), ", "))
 	flags.IntVar(&d.Nodes, "preset-nodes", 0, "nodes of the generated graph, edges and roles in proportion; 0: the preset's own")
 	flags.Uint64Var(&d.Seed, "preset-seed", 1, "seed of the generated graph")
@@ -63,7 +63,7 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 	case d.Dir != "" && d.Preset != "":
 		return nil, fmt.Errorf("both --data %s and --preset %s are given, want one", d.Dir, d.Preset)
 	case d.Dir != "" && d.Nodes != 0:
-		return nil, fmt.Errorf("--preset-nodes is %d, but --data %s is no preset", d.Nodes, d.Dir)
+		return nil, fmt.Errorf("--preset-nodes is %d, but --data %s is not a preset", d.Nodes, d.Dir)
 	case d.Dir == "" && d.Format != "":
 		return nil, fmt.Errorf("--format is %s, but no --data is given", d.Format)
 	case d.Dir != "":
