@@ -92,7 +92,8 @@ func (m *Dense) AddRow(b []float32) *Dense {
 	return m
 }
 
-// Beside returns [a | b | …] without those that are nil, at least one of which is not; the memory of one where it is alone.
+// Beside returns [a | b | …] without the nil ones. At least one must not be nil; if only one is not, the result is that matrix itself,
+// in its memory.
 func Beside(blocks ...*Dense) *Dense {
 	width, rows := 0, 0
 	var last *Dense

@@ -2,7 +2,7 @@ package graph
 
 import "math"
 
-// InvSqrt returns 1/√(extra+d) of degrees d.
+// InvSqrt returns 1/√(extra+d) for each degree d.
 func InvSqrt(degrees []float32, extra float64) []float32 {
 	out := make([]float32, len(degrees))
 	for i, d := range degrees {
@@ -18,10 +18,12 @@ func Normalised(adj *CSR) *CSR {
 	return Scaled(adj, inv, inv, inv)
 }
 
-// Scaled returns diag(out)·(B·diag(in) + diag(loops)) for a square B without self-loops; loops nil are none. Columns stay in order.
+// Scaled returns diag(out)·(B·diag(in) + diag(loops)) for a square B without self-loops; nil loops are zeros. Columns stay in
+// order.
 func Scaled(adj *CSR, out, in, loops []float32) *CSR {
 	n := adj.Rows
-	m := &CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 0, adj.NNZ()+n), Val: make([]float32, 0, adj.NNZ()+n)}
+	m := &CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1),
+		ColIdx: make([]int32, 0, adj.NNZ()+n), Val: make([]float32, 0, adj.NNZ()+n)}
 	for i := range n {
 		push := func(c int32, v float32) { m.ColIdx, m.Val = append(m.ColIdx, c), append(m.Val, v) }
 		cols, vals := adj.Row(i)

@@ -153,7 +153,8 @@ func (s *scratch) open(back []float32, scale float32) {
 }
 
 func (c *convolution) frozen(t *Tables, project *Projection) Deployment {
-	return &frozenConvolution{convolution: c, project: project, tables: graph.Beside(slices.Insert(slices.Clone(t.U), 1, t.C)...)}
+	tables := graph.Beside(slices.Insert(slices.Clone(t.U), 1, t.C)...)
+	return &frozenConvolution{convolution: c, project: project, tables: tables}
 }
 
 type frozenConvolution struct {

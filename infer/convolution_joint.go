@@ -42,8 +42,9 @@ func (c *convolution) run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes
 	return c.through(len(c.layers), j, zg, zb, all, near)
 }
 
-// through takes both blocks through the first layers, to the states or logits behind the last of these.
-func (c *convolution) through(layers int, j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
+// through takes both blocks through the first layers and returns the states or logits behind the last of these.
+func (c *convolution) through(layers int, j *joined, zg, zb *graph.Dense, all, near bool) (
+	nodes, arrivals *graph.Dense) {
 	for n := range layers - 1 {
 		zg, zb = c.hidden(j, n, zg, zb, near && n+2 == len(c.layers))
 	}
@@ -55,7 +56,7 @@ func (c *convolution) through(layers int, j *joined, zg, zb *graph.Dense, all, n
 	return nodes, l.closed(j.arrivals(l.width(), g, near, b), zb)
 }
 
-// closed closes all rows of sums.
+// closed closes all rows of sums and returns them.
 func (l *convolved) closed(sums, z *graph.Dense) *graph.Dense {
 	for i := range sums.Rows {
 		l.close(sums.Row(i), z.Row(i))
@@ -63,7 +64,7 @@ func (l *convolved) closed(sums, z *graph.Dense) *graph.Dense {
 	return sums
 }
 
-// embed is the last hidden states of the arrivals, n×h.
+// embed returns the last hidden states of the arrivals, n×h.
 func (c *convolution) embed(j *joint, b *Batch) *graph.Dense {
 	on, zg, zb := j.enter(b)
 	_, arrivals := c.through(len(c.layers)-1, on, zg, zb, false, false)

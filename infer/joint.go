@@ -12,7 +12,7 @@ type joint struct {
 	form    form
 	host    *host
 	project *Projection
-	z       *graph.Dense // m×: what the graph's nodes enter with
+	z       *graph.Dense // m×: the rows of the graph's nodes that the first hop or layer reads
 	near    bool
 	x       func() *graph.Dense // m×d pre(X), and pre(x) itself, for the embeddings of linear models; nil of others
 	raw     *Projection
@@ -32,7 +32,7 @@ func newJoint(m *Network, adj *graph.CSR, x Inputs, pre *Preprocess) *joint {
 // Nodes is the number of the graph's nodes.
 func (j *joint) Nodes() int { return j.host.adj.Rows }
 
-// enter joins a batch and returns what both blocks enter with.
+// enter joins a batch and returns the rows of both blocks that the first hop or layer reads.
 func (j *joint) enter(b *Batch) (on *joined, zg, zb *graph.Dense) {
 	b.check(j.Nodes())
 	return j.host.join(b), j.z, j.form.enter(j.project.Apply(b.X))

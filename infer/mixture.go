@@ -70,7 +70,7 @@ func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 	return t
 }
 
-// ways are the ways back i→j→i through n nodes that have met one neighbour more: 1/(D_j+1) and its powers, n×columns.
+// ways returns the ways back i→j→i through n nodes that have met one neighbour more: 1/(D_j+1) and its powers, n×columns.
 func ways(n, columns int, degree func(j int) float32) *graph.Dense {
 	c := graph.NewDense(n, columns)
 	for j := range n {
@@ -295,7 +295,7 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 	return t
 }
 
-// run is Σ_t w_t Â(𝔸)^t [zg; zb] + b by Horner's rule.
+// run returns Σ_t w_t Â(𝔸)^t [zg; zb] + b, by Horner's rule.
 func (m *mixture) run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
 	nodes, arrivals = m.propagate(j, zg, zb, all, near)
 	if all {
@@ -327,8 +327,8 @@ func mixed(block *graph.Dense, w float32, z *graph.Dense) *graph.Dense {
 	return block
 }
 
-// embed is what the weights are applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of the graph dense, and it stays in
-// memory.
+// embed returns the propagated features that W is applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of the graph
+// dense, and it stays in memory.
 func (m *mixture) embed(j *joint, b *Batch) *graph.Dense {
 	b.check(j.Nodes())
 	_, arrivals := m.propagate(j.host.join(b), j.x(), j.raw.Apply(b.X), false, true)

@@ -205,18 +205,18 @@ func Freezable(m Model) error {
 
 // form is how a kind of architecture is computed.
 type form interface {
-	// first are the weights that features meet first, d×.
+	// first returns the weights that features are multiplied by first, d×.
 	first() *graph.Dense
-	// enter makes of x·first, in its memory or another, what the nodes of a graph go on with.
+	// enter turns x·first into the rows that the first hop or layer reads; it may overwrite them.
 	enter(xw *graph.Dense) *graph.Dense
-	// widths are those of the tables u_0, u_1, … and of c.
+	// widths returns the numbers of columns of the tables u_0, u_1, … and of c.
 	widths() (u []int, c int)
 	tables(adj *graph.CSR, entered *graph.Dense) *Tables
 	frozen(t *Tables, project *Projection) Deployment
-	// run returns the logits of both blocks of a joined graph from what they enter with. Those of the graph's nodes are computed only where
-	// all are asked for; else near computes the last hop's rows of the nodes next to an arrival and no others, to the same bits.
+	// run returns the logits of both blocks of a joined graph, from the rows that enter returned. With all it computes those of the
+	// graph's nodes too. Without all, near limits the last hop to the nodes next to an arrival; the bits are the same.
 	run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense)
-	// embed is what [Embedder] says of a joint deployment.
+	// embed returns the embeddings of a joint deployment, see [Embedder].
 	embed(j *joint, b *Batch) *graph.Dense
 }
 
@@ -253,7 +253,7 @@ func (m *Network) Frozen(t *Tables, pre *Preprocess) Deployment {
 	return f.frozen(t, pre.Fold(f.first()))
 }
 
-// describe says in messages what the shapes of tables hang on.
+// describe names the model and the sizes that decide the shapes of its tables, for messages.
 func (m *Network) describe() string {
 	if m.Architecture.Convolves() {
 		return fmt.Sprintf("%s of %d hidden units and %d classes", m.Name(), m.Hidden(), m.Classes())
@@ -381,7 +381,8 @@ func (t *Tables) check(model string, f form) {
 		fits = fits && hasShape(t.U[k], t.Nodes(), width)
 	}
 	if !fits || !hasShape(t.C, t.Nodes(), back) {
-		panic(fmt.Sprintf("infer: %s on %s, wants %d tables %s and c m×%d", model, t.shapes(), len(u), strings.Join(u, ", "), back))
+		panic(fmt.Sprintf("infer: %s on %s, wants %d tables %s and c m×%d",
+			model, t.shapes(), len(u), strings.Join(u, ", "), back))
 	}
 }
 

@@ -146,7 +146,7 @@ func (p *restart) run(j *joined, zg, zb *graph.Dense, _, _ bool) (nodes, arrival
 	return j.restart(zg, zb, 1-p.net.Alpha, p.net.Hops)
 }
 
-// embed is the hidden layer of the perceptron, n×h; the graph has no part in it.
+// embed returns the hidden layer of the perceptron, n×h; the graph has no part in it.
 func (p *restart) embed(j *joint, b *Batch) *graph.Dense {
 	b.check(j.Nodes())
 	return p.hidden(j.project.Apply(b.X))

@@ -75,7 +75,7 @@ func (t *task) newClustering(mapping func(c *clustered) *graph.CSR) *clustering 
 }
 
 // clusters returns the method that makes S of clusters and M by a mapping.
-func clusters(mapping func(c *clustered) *graph.CSR) func(*task, context.Context, []*fitted, Progress) (condensed, error) {
+func clusters(mapping func(c *clustered) *graph.CSR) maker {
 	return func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
 		return t.newClustering(mapping).make(ctx, models(whole), progress)
 	}

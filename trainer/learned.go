@@ -48,7 +48,8 @@ func (t *task) condenseGCond(ctx context.Context, _ []*fitted, progress Progress
 // learner is a way of package mcond to learn S.
 type learner func(context.Context, mcond.Input, mcond.Options, func(mcond.Event)) (*mcond.Result, error)
 
-func (t *task) learn(ctx context.Context, by learner, in mcond.Input, what string, progress Progress) (condensed, error) {
+func (t *task) learn(ctx context.Context, by learner, in mcond.Input, what string, progress Progress) (
+	condensed, error) {
 	o, points, err := t.learnOptions(ctx, in, progress)
 	if err != nil {
 		return nil, err
@@ -63,8 +64,8 @@ func (t *task) learn(ctx context.Context, by learner, in mcond.Input, what strin
 }
 
 func (t *task) learnInput(validate func(s *mcond.Snapshot) (float64, error)) mcond.Input {
-	return mcond.Input{Adj: t.original.Adj, X: t.original.X, Pre: t.pre, Labels: t.original.Labels, Classes: t.classes(), Budget: t.share,
-		Validate: validate}
+	return mcond.Input{Adj: t.original.Adj, X: t.original.X, Pre: t.pre, Labels: t.original.Labels, Classes: t.classes(),
+		Budget: t.share, Validate: validate}
 }
 
 // learnOptions returns the options of the run, with the choice of a search.

@@ -23,11 +23,13 @@ const (
 	MethodCached  = "cached"
 )
 
+// maker makes S and M; whole are W_O of the models of the run.
+type maker func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error)
+
 // method is a way to condense T.
 type method struct {
-	name string
-	// condense makes S and M; whole are W_O of the models of the run.
-	condense func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error)
+	name     string
+	condense maker
 	models   []string // what it can deploy; nil: every model
 	// comparison says that the method has no S and M to serve: it is only measured.
 	comparison bool

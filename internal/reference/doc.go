@@ -19,7 +19,8 @@
 //	matrix.go      products, transpose, linear systems
 //	attach.go      Â, the attached graph [[B, Rᵀ],[R, ã]], the arrivals
 //	models.go      what the models have in common; joint (paper's Eq. 11), each arrival alone
-//	hops.go        SGC and APPNP: on the nodes of any weighted graph, tables, frozen on tables, an arrival's own (section 2)
+//	hops.go        SGC and APPNP: on the nodes of any weighted graph, tables, frozen on tables, an arrival's own tables
+//	               (section 2)
 //	convolution.go GCN and GraphSAGE: the same; cheby.go Cheby
 //	ridge.go       tables of S from tables of T, M fixed (section 5, step 4)
 //	propagate.go   label and error propagation, joint and frozen (section 6)

@@ -2,7 +2,8 @@ package reference
 
 import "math"
 
-// hops take answers z⁰ over a graph: z^{t+1} = k Â z^t + (1−k) z⁰. k is 1 for SGC, 1−α for APPNP, and α for label and error propagation.
+// hops propagates answers z⁰ over a graph: z^{t+1} = k Â z^t + (1−k) z⁰. k is 1 for SGC, 1−α for APPNP, and α for label and error
+// propagation.
 type hops struct {
 	keep  float64 // k
 	steps int     // K
@@ -16,7 +17,7 @@ type Tables struct {
 
 func (p hops) restart(z, first Matrix) Matrix { return z.Times(p.keep).Plus(1-p.keep, first) }
 
-// on are z⁰ … z^K of the nodes of a graph by itself.
+// on returns z⁰ … z^K of the nodes of a graph by itself.
 func (p hops) on(graph, first Matrix) []Matrix {
 	op, z := AHat(graph), []Matrix{first}
 	for t := range p.steps {
@@ -25,8 +26,8 @@ func (p hops) on(graph, first Matrix) []Matrix {
 	return z
 }
 
-// met are section 2's tables of nodes with D_j that have met one neighbour more, n_j = (D_j+1)^-½. sent is what their neighbours send at
-// each hop, ways the number of columns of c:
+// met returns section 2's tables of nodes with D_j that have met one neighbour more, n_j = (D_j+1)^-½. sent is the sum that their
+// neighbours send at each hop, ways the number of columns of c:
 //
 //	z̃⁰ = z⁰    z̃^{t+1} = k n(sent_t + n z̃^t) + (1−k) z⁰    u_t = n z̃^t    c = n², n⁴, …
 func (p hops) met(sent []Matrix, first Matrix, d []float64, ways int) Tables {
@@ -41,7 +42,7 @@ func (p hops) met(sent []Matrix, first Matrix, d []float64, ways int) Tables {
 	return t
 }
 
-// tables are those of a graph (B, z⁰): sent is Σ_k B_jk z^t_k/√D_k.
+// tables returns those of a graph (B, z⁰), for which sent is Σ_k B_jk z^t_k/√D_k.
 func (p hops) tables(graph, first Matrix, ways int) Tables {
 	d, sent := plusOne(graph.RowSums()), []Matrix{}
 	for _, z := range p.on(graph, first)[:p.steps] {
@@ -50,7 +51,7 @@ func (p hops) tables(graph, first Matrix, ways int) Tables {
 	return p.met(sent, first, d, ways)
 }
 
-// walk is section 2's arrival on tables, q = diag(D_i^-½), h⁰ = z⁰: h^0 … h^K, and what the neighbours send at each hop,
+// walk takes section 2's arrivals over tables, q = diag(D_i^-½), h⁰ = z⁰. It returns h^0 … h^K and what is sent at each hop,
 //
 //	sent_t = a·u_t + ã(q h^t) + q Σ_m k^m (a·c^m) h^{t−m}    h^{t+1} = k q(sent_t + q h^t) + (1−k) h⁰
 //
@@ -72,7 +73,7 @@ func (p hops) walk(t Tables, b Arrivals, first Matrix) (h, sent []Matrix) {
 	return h, sent
 }
 
-// arrived are the tables with the arrival for node j.
+// arrived returns the tables with the arrival for node j.
 func (p hops) arrived(t Tables, b Arrivals, first Matrix, ways int) Tables {
 	_, sent := p.walk(t, b, first)
 	return p.met(sent, first, b.d(), ways)

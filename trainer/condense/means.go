@@ -26,7 +26,7 @@ func Means(adj *graph.CSR, x *features.Factored, c *Clusters, w []float32) *arti
 		if op.Loops {
 			loops = scaled
 		}
-		// What nodes that have met one neighbour more receive of the features of others as they are, and by self-loops of their own as
+		// Nodes that have met one neighbour more receive the features of others as they are, and by self-loops their own as
 		// they have become.
 		received := graph.Scaled(adj, sums, in, loops)
 		out.Operators[op.Name] = artifact.OperatorMeans{

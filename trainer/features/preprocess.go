@@ -65,7 +65,8 @@ func checkNotNegative(x graph.Features) (err error) {
 	for i := range x.Rows() {
 		x.Each(i, func(c int, v float32) {
 			if v < 0 && err == nil {
-				err = fmt.Errorf("preprocess %q: feature %d of node %d of the original graph is %v, want 0 or more", infer.L1, c, i, v)
+				err = fmt.Errorf("preprocess %q: feature %d of node %d of the original graph is %v, want 0 or more",
+					infer.L1, c, i, v)
 			}
 		})
 	}
