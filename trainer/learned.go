@@ -78,10 +78,8 @@ func (t *task) learnOptions(ctx context.Context, in mcond.Input, progress Progre
 	if t.options.Search == nil {
 		return o, nil, nil
 	}
-	found, err := mcond.Search(ctx, in, o, *t.options.Search, func(e mcond.SearchEvent) {
-		if e.Point != nil {
-			progress.Step("searching λ, β, μ and δ", e.Done, e.Total)
-		}
+	found, err := mcond.Search(ctx, in, o, *t.options.Search, func(done, total int) {
+		progress.Step("searching λ, β, μ and δ", done, total)
 	})
 	if err != nil {
 		return o, nil, err
