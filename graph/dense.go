@@ -60,3 +60,45 @@ func (m *Dense) Take(rows []int32) *Dense {
 	}
 	return out
 }
+
+// Identity returns the n×n matrix with ones on the diagonal.
+func Identity(n int) *Dense {
+	out := NewDense(n, n)
+	for k := range n {
+		out.Row(k)[k] = 1
+	}
+	return out
+}
+
+// AddRow adds b to every row and returns the matrix.
+func (m *Dense) AddRow(b []float32) *Dense {
+	for i := range m.Rows {
+		Add(m.Row(i), b)
+	}
+	return m
+}
+
+// Beside returns [a | b | …] without the nil ones. At least one must not be nil; if only one is not, the result is that matrix itself,
+// in its memory.
+func Beside(blocks ...*Dense) *Dense {
+	width, rows := 0, 0
+	var last *Dense
+	for _, b := range blocks {
+		if b != nil {
+			width, rows, last = width+b.Cols, b.Rows, b
+		}
+	}
+	if width == last.Cols {
+		return last
+	}
+	out := NewDense(rows, width)
+	for i := range rows {
+		row := out.Row(i)
+		for _, b := range blocks {
+			if b != nil {
+				row = row[copy(row, b.Row(i)):]
+			}
+		}
+	}
+	return out
+}

@@ -22,6 +22,24 @@ func (f Features) Cols() int {
 	return f.Dense.Cols
 }
 
+// Each visits the values of row i that are stored: all of a dense row, a value of 1 for each entry of a pattern.
+func (f Features) Each(i int, visit func(c int, v float32)) {
+	if f.Sparse == nil {
+		for c, v := range f.Dense.Row(i) {
+			visit(c, v)
+		}
+		return
+	}
+	cols, vals := f.Sparse.Row(i)
+	for p, c := range cols {
+		if vals == nil {
+			visit(int(c), 1)
+		} else {
+			visit(int(c), vals[p])
+		}
+	}
+}
+
 // Take returns the given rows, in that order.
 func (f Features) Take(rows []int32) Features {
 	if f.Sparse != nil {

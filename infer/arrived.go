@@ -16,17 +16,6 @@ type Attachable interface {
 // Where the tables are T's that is exact for one arrival joined alone, but for APPNP, whose walks around the arrival longer
 // than i→j→i are missing.
 
-// gather adds ã(in·z) of arrival i to dst.
-func (b *Batch) gather(dst []float32, i int, in []float32, z *graph.Dense) {
-	if b.Adj == nil {
-		return
-	}
-	cols, _ := b.Adj.Row(i)
-	for _, j := range cols {
-		graph.Axpy(dst, in[j], z.Row(int(j)))
-	}
-}
-
 // ArrivedTables are those of [convolution.tables] with the arrival for node j: what its neighbours send is what they send to it in
 // Logits, what comes back included.
 //
@@ -51,7 +40,7 @@ func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
 		in, out := f.at(float64(b.degree(i)) + 1)
 		graph.Axpy(t.U[layer].Row(i), in, z.Row(i))
 		copy(s.row, u)
-		b.gather(s.row, i, a.in, a.z)
+		b.gather(s.row, i, a.in, a.z, 0)
 		s.finish(f.Loops, in, out, z.Row(i))
 		l.close(s.row, z.Row(i))
 		at := 0

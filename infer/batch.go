@@ -40,11 +40,11 @@ func (b *Batch) degree(i int) float32 {
 	return deg
 }
 
-// invSqrtDegrees returns q_i = D_i^-½, D_i = 1 + deg_i.
-func (b *Batch) invSqrtDegrees() []float32 {
+// invSqrtDegrees returns (extra + deg_i)^-½: q_i = D_i^-½ for extra = 1, that of one neighbour more for 2.
+func (b *Batch) invSqrtDegrees(extra float64) []float32 {
 	q := make([]float32, b.Len())
 	for i := range q {
-		q[i] = float32(1 / math.Sqrt(1+float64(b.degree(i))))
+		q[i] = float32(1 / math.Sqrt(extra+float64(b.degree(i))))
 	}
 	return q
 }

@@ -1,7 +1,7 @@
 package infer
 
 import (
-	"fmt"
+	"slices"
 
 	"rivulet/graph"
 )
@@ -12,7 +12,6 @@ import (
 //	p^l = out(Σ B in·h^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 type convolution struct {
 	*Operator
-	name   string
 	layers []*convolved
 }
 
@@ -27,45 +26,30 @@ type convolved struct {
 }
 
 func newConvolution(m *Network) form {
-	c := &convolution{Operator: m.Architecture.Operator, name: m.Name()}
+	c := &convolution{Operator: m.Architecture.Operator}
 	for k, l := range m.Layers {
-		of := &convolved{w: beside(l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(), far: l.Far != nil, relus: k+1 < len(m.Layers)}
+		of := &convolved{w: graph.Beside(l.Far, l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(),
+			far: l.Far != nil, relus: k+1 < len(m.Layers)}
 		if of.far {
-			of.w, of.self = beside(l.Far, l.Neighbours, l.Self), 2*l.Width()
+			of.self *= 2
 		}
 		c.layers = append(c.layers, of)
 	}
 	return c
 }
 
-// beside returns [a | b | …] without those that are nil; the memory of a where it is alone.
-func beside(a *graph.Dense, more ...*graph.Dense) *graph.Dense {
-	width := a.Cols
-	for _, b := range more {
-		if b != nil {
-			width += b.Cols
-		}
-	}
-	if width == a.Cols {
-		return a
-	}
-	out := graph.NewDense(a.Rows, width)
-	for i := range out.Rows {
-		row := out.Row(i)
-		row = row[copy(row, a.Row(i)):]
-		for _, b := range more {
-			if b != nil {
-				row = row[copy(row, b.Row(i)):]
-			}
-		}
-	}
-	return out
-}
-
 func (l *convolved) width() int { return len(l.bias) }
 
-func (c *convolution) first() *convolved { return c.layers[0] }
-func (c *convolution) last() *convolved  { return c.layers[len(c.layers)-1] }
+func (c *convolution) first() *graph.Dense                { return c.layers[0].w }
+func (c *convolution) enter(xw *graph.Dense) *graph.Dense { return xw }
+func (c *convolution) last() *convolved                   { return c.layers[len(c.layers)-1] }
+
+func (c *convolution) widths() (u []int, back int) {
+	for _, l := range c.layers {
+		u = append(u, l.width())
+	}
+	return u, c.back()
+}
 
 // close makes h or logits of a layer's sum: p + x Ws + b, and the relu. z is the node's row of x·w.
 func (l *convolved) close(p, z []float32) {
@@ -94,7 +78,7 @@ func (c *convolution) back() int {
 }
 
 // scaled reports whether in* out* is a column of c.
-func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.first().own != nil }
+func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.layers[0].own != nil }
 
 // tables computes, with in* and out* the scales of degree + 1 (every node has met the arrival), in and out those of the graph as it
 // is, h^l the states of the graph as it is and h̃^l those of nodes that have met the arrival, h̃⁰ = h⁰ = x,
@@ -104,9 +88,7 @@ func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.first().own 
 //
 // in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival sends to itself
 // through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws.
-func (c *convolution) tables(adj *graph.CSR, x Inputs) *Tables {
-	z := x.Project(c.first().w)
-	checkGraph(adj, z.Rows, "features")
+func (c *convolution) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 	h := newHost(adj, c.Operator)
 	metIn, metOut := c.All(h.degrees, 1)
 	t := &Tables{C: graph.NewDense(adj.Rows, c.back())}
@@ -170,18 +152,9 @@ func (s *scratch) open(back []float32, scale float32) {
 	}
 }
 
-// frozen deploys the model on tables of T or S.
-func (c *convolution) frozen(t *Tables, pre *Preprocess) Deployment {
-	fits := len(t.U) == len(c.layers) && hasShape(t.C, t.Nodes(), c.back())
-	for n, l := range c.layers {
-		fits = fits && hasShape(t.U[n], t.Nodes(), l.width())
-	}
-	if !fits {
-		panic(fmt.Sprintf("infer: %s of %d hidden units and %d classes on %s, wants u0 m×%d, …, u%d m×%d and c m×%d", c.name,
-			c.first().width(), c.last().width(), t.shapes(), c.first().width(), len(c.layers)-1, c.last().width(), c.back()))
-	}
-	parts := []*graph.Dense{t.C}
-	return &frozenConvolution{convolution: c, project: pre.Fold(c.first().w), tables: beside(t.U[0], append(parts, t.U[1:]...)...)}
+func (c *convolution) frozen(t *Tables, project *Projection) Deployment {
+	tables := graph.Beside(slices.Insert(slices.Clone(t.U), 1, t.C)...)
+	return &frozenConvolution{convolution: c, project: project, tables: tables}
 }
 
 type frozenConvolution struct {
@@ -319,7 +292,7 @@ func (a *arriving) among(dst []float32, i int) {
 	if a.f.Loops {
 		graph.Axpy(dst, a.in[i], a.z.Row(i))
 	}
-	a.gather(dst, i, a.in, a.z)
+	a.gather(dst, i, a.in, a.z, 0)
 }
 
 // arrival takes arrival i through the layer: u is a·u_{l−1} and what comes back, c is a·c_l, which is overwritten.
@@ -369,7 +342,7 @@ func (a *arriving) through(h []float32, nz *graph.NonZeros, i int) {
 	l, divisor := a.f.layers[a.n], float32(a.Known[i])
 	w := l.w
 	if l.own != nil {
-		w, divisor = l.own, a.rest.Row(i)[a.f.back()-a.f.first().width()-1]
+		w, divisor = l.own, a.rest.Row(i)[a.f.back()-a.f.layers[0].width()-1]
 	}
 	if divisor == 0 {
 		return

@@ -25,10 +25,12 @@ func (m *Network) FeatureTables(adj *graph.CSR, x Inputs) *Tables {
 // FrozenFeatures are a linear model's embeddings of arrivals on such tables: Σ_t w_t Â^t x, n×d, of preprocessed features. Times W plus
 // b they are the logits of the model on its own tables, to rounding.
 func (m *Network) FrozenFeatures(t *Tables, pre *Preprocess) Embedder {
-	d := m.Features()
-	return frozenFeatures{newFrozenMixture(m.Name(), t, pre.Identity(d), make([]float32, d), m.Hops, newMixture(m).weights)}
+	f := newMixture(m)
+	f.w, f.bias = nil, make([]float32, m.Features())
+	t.check(m.describe(), f)
+	return frozenFeatures{f.frozen(t, pre.Identity(m.Features()))}
 }
 
-type frozenFeatures struct{ mixture *frozenMixture }
+type frozenFeatures struct{ mixture Deployment }
 
 func (f frozenFeatures) Embeddings(b *Batch) *graph.Dense { return f.mixture.Logits(b) }

@@ -70,6 +70,6 @@ func (g *Grower) Grow(b *Batch) *Grown {
 		panic(fmt.Sprintf("infer: rows for %d arrivals without a model", b.Len()))
 	}
 	grown := &Grown{}
-	grown.Rows, grown.Left = g.solver.Solve(beside(blocks[0], blocks[1:]...))
+	grown.Rows, grown.Left = g.solver.Solve(graph.Beside(blocks...))
 	return grown
 }

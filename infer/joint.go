@@ -2,9 +2,62 @@ package infer
 
 import (
 	"slices"
+	"sync"
 
 	"rivulet/graph"
 )
+
+// joint is a model on a graph with the batch in it (paper's Eq. 11); near: logits over the batch's neighbourhood only.
+type joint struct {
+	form    form
+	host    *host
+	project *Projection
+	z       *graph.Dense // m×: the rows of the graph's nodes that the first hop or layer reads
+	near    bool
+	x       func() *graph.Dense // m×d pre(X), and pre(x) itself, for the embeddings of linear models; nil of others
+	raw     *Projection
+}
+
+func newJoint(m *Network, adj *graph.CSR, x Inputs, pre *Preprocess) *joint {
+	f := m.form()
+	z := f.enter(x.Project(f.first()))
+	checkGraph(adj, z.Rows, "features")
+	j := &joint{form: f, host: newHost(adj, m.Architecture.Operator), project: pre.Fold(f.first()), z: z}
+	if m.Architecture.Mix != nil {
+		j.x, j.raw = sync.OnceValue(x.Matrix), pre.Identity(m.Features())
+	}
+	return j
+}
+
+// Nodes is the number of the graph's nodes.
+func (j *joint) Nodes() int { return j.host.adj.Rows }
+
+// enter joins a batch and returns the rows of both blocks that the first hop or layer reads.
+func (j *joint) enter(b *Batch) (on *joined, zg, zb *graph.Dense) {
+	b.check(j.Nodes())
+	return j.host.join(b), j.z, j.form.enter(j.project.Apply(b.X))
+}
+
+// Logits returns those of the arrivals, n×C.
+func (j *joint) Logits(b *Batch) *graph.Dense {
+	on, zg, zb := j.enter(b)
+	_, arrivals := j.form.run(on, zg, zb, false, j.near)
+	return arrivals
+}
+
+// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
+func (j *joint) GraphLogits(b *Batch) *graph.Dense {
+	nodes, _ := j.everywhere(b)
+	return nodes
+}
+
+func (j *joint) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
+	on, zg, zb := j.enter(b)
+	return j.form.run(on, zg, zb, true, false)
+}
+
+// Embeddings returns the arrivals' part of the layer before the classifier.
+func (j *joint) Embeddings(b *Batch) *graph.Dense { return j.form.embed(j, b) }
 
 // host is a graph that batches are joined to, with what does not change from batch to batch.
 type host struct {
@@ -238,12 +291,4 @@ func scaled(inv []float32, z *graph.Dense) *graph.Dense {
 		graph.Axpy(out.Row(i), inv[i], z.Row(i))
 	}
 	return out
-}
-
-// addRow adds b to every row of m and returns it.
-func addRow(m *graph.Dense, b []float32) *graph.Dense {
-	for i := range m.Rows {
-		graph.Add(m.Row(i), b)
-	}
-	return m
 }

@@ -1,10 +1,7 @@
 package infer
 
 import (
-	"fmt"
-	"math"
 	"slices"
-	"sync"
 
 	"rivulet/graph"
 )
@@ -12,26 +9,30 @@ import (
 // mixture is a model of one layer whose answers z = xW are propagated K hops and mixed: logits = Σ_t w_t Â^t z + b. SGC is the last
 // hop alone.
 type mixture struct {
-	net     *Network
-	w       *graph.Dense // d×C
+	w       *graph.Dense // d×C; nil: the identity of [Network.FrozenFeatures]
 	bias    []float32    // C
-	weights []float32    // w_0 … w_K; nil: the last hop alone
+	hops    int
+	all     []float32 // w_0 … w_K
+	weights []float32 // the same; nil: the last hop alone
 }
 
 func newMixture(m *Network) *mixture {
-	out := &mixture{net: m, w: m.Layers[0].Self, bias: m.Layers[0].Bias, weights: m.Architecture.Mix(m.Alpha, m.Hops)}
-	for _, w := range out.weights[:m.Hops] {
-		if w != 0 {
-			return out
-		}
+	all := m.Architecture.Mix(m.Alpha, m.Hops)
+	out := &mixture{w: m.Layers[0].Self, bias: m.Layers[0].Bias, hops: m.Hops, all: all}
+	if slices.ContainsFunc(all[:m.Hops], func(w float32) bool { return w != 0 }) {
+		out.weights = all
 	}
-	out.weights = nil
 	return out
 }
 
-func (m *mixture) tables(adj *graph.CSR, x Inputs) *Tables {
-	return HopTables(adj, x.Project(m.w), m.net.Hops)
+func (m *mixture) first() *graph.Dense                { return m.w }
+func (m *mixture) enter(xw *graph.Dense) *graph.Dense { return xw }
+
+func (m *mixture) widths() (u []int, c int) {
+	return slices.Repeat([]int{len(m.bias)}, m.hops), max(1, m.hops-1)
 }
+
+func (m *mixture) tables(adj *graph.CSR, z *graph.Dense) *Tables { return HopTables(adj, z, m.hops) }
 
 // HopTables are the tables of K hops of Â for any Z = XW (m×C), with D_j the degree of j including its self-loop, n_j = (D_j+1)^-½
 // and Z^t = Â^t Z on the graph alone (docs/algorithm.md, section 2):
@@ -40,12 +41,9 @@ func (m *mixture) tables(adj *graph.CSR, x Inputs) *Tables {
 func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 	checkGraph(adj, z.Rows, "features")
 	n := adj.Rows
-	t := &Tables{C: graph.NewDense(n, max(1, hops-1))}
-	inv, met := make([]float32, n), make([]float32, n) // D^-½ and n
-	for j, deg := range adj.RowSums() {
-		inv[j], met[j] = float32(1/math.Sqrt(1+float64(deg))), float32(1/math.Sqrt(2+float64(deg)))
-		powers(t.C.Row(j), 1/(2+float64(deg)))
-	}
+	degrees := adj.RowSums()
+	t := &Tables{C: ways(n, max(1, hops-1), func(j int) float32 { return degrees[j] })}
+	inv, met := graph.InvSqrt(degrees, 1), graph.InvSqrt(degrees, 2) // D^-½ and n
 	t.U = append(t.U, scaled(met, z))
 	for hop := 1; hop < hops; hop++ {
 		own := scaled(inv, z)
@@ -72,36 +70,27 @@ func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 	return t
 }
 
-// powers sets c to v, v², ….
-func powers(c []float32, v float64) {
-	power := v
-	for k := range c {
-		c[k] = float32(power)
-		power *= v
+// ways returns the ways back i→j→i through n nodes that have met one neighbour more: 1/(D_j+1) and its powers, n×columns.
+func ways(n, columns int, degree func(j int) float32) *graph.Dense {
+	c := graph.NewDense(n, columns)
+	for j := range n {
+		share := 1 / (2 + float64(degree(j)))
+		power := share
+		for k := range columns {
+			c.Row(j)[k] = float32(power)
+			power *= share
+		}
 	}
+	return c
 }
 
-func (m *mixture) frozen(t *Tables, pre *Preprocess) Deployment {
-	return newFrozenMixture(m.net.Name(), t, pre.Fold(m.w), m.bias, m.net.Hops, m.weights)
-}
-
-func newFrozenMixture(name string, t *Tables, project *Projection, bias []float32, hops int, weights []float32) *frozenMixture {
-	fits := len(t.U) == hops && hasShape(t.C, t.Nodes(), max(1, hops-1))
-	for _, u := range t.U {
-		fits = fits && hasShape(u, t.Nodes(), len(bias))
-	}
-	if !fits {
-		panic(fmt.Sprintf("infer: %s of %d classes and %d hops on %s, wants as many tables u m×C and c m×%d", name, len(bias), hops,
-			t.shapes(), max(1, hops-1)))
-	}
-	return &frozenMixture{project: project, bias: bias, hops: hops, weights: weights, tables: beside(t.U[0], slices.Concat(t.U[1:], []*graph.Dense{t.C})...).Aligned()}
+func (m *mixture) frozen(t *Tables, project *Projection) Deployment {
+	return &frozenMixture{mixture: m, project: project, tables: graph.Beside(append(slices.Clip(t.U), t.C)...).Aligned()}
 }
 
 type frozenMixture struct {
+	*mixture
 	project *Projection
-	bias    []float32
-	hops    int
-	weights []float32    // nil: the last hop alone
 	tables  *graph.Dense // u_0, …, c and what aligns it, side by side, so that a neighbour is one stretch of memory
 }
 
@@ -113,15 +102,15 @@ func (f *frozenMixture) Nodes() int { return f.tables.Rows }
 func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 	b.check(f.Nodes())
 	n, classes := b.Len(), len(f.bias)
-	z, q := f.project.Apply(b.X), b.invSqrtDegrees()
+	z, q := f.project.Apply(b.X), b.invSqrtDegrees(1)
 	out := graph.NewDense(n, classes)
-	work := b.stored()*f.tables.Cols + (4*n+edges(b.Adj))*classes
+	work := b.stored()*f.tables.Cols + 4*n*classes
 	if b.Adj == nil { // nobody else reads an arrival's hops
 		graph.ParallelRows(n, work, func(lo, hi int) {
 			m, sum := mixing{frozenMixture: f, kept: make([]float32, f.room())}, make([]float32, classes)
 			b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
 				m.q, m.z, m.out = q[i], z.Row(i), out.Row(i)
-				spreadRow(sum, nil, q, z, 0, i)
+				b.spreadRow(sum, i, q, z, 0)
 				m.begin(read, sum)
 				for t := 1; t < f.hops; t++ {
 					for k, v := range m.kept[(t-1)*classes : t*classes] {
@@ -134,6 +123,7 @@ func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 		})
 		return out
 	}
+	work += b.Adj.NNZ() * classes
 	hops := graph.NewDense(n, f.room())
 	for t := range f.hops {
 		graph.ParallelRows(n, work, func(lo, hi int) {
@@ -141,10 +131,10 @@ func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 			each := func(i int, read []float32) {
 				m.q, m.z, m.kept, m.out = q[i], z.Row(i), hops.Row(i), out.Row(i)
 				if t == 0 {
-					spreadRow(sum, b.Adj, q, z, 0, i)
+					b.spreadRow(sum, i, q, z, 0)
 					m.begin(read, sum)
 				} else {
-					spreadRow(sum, b.Adj, q, hops, (t-1)*classes, i)
+					b.spreadRow(sum, i, q, hops, (t-1)*classes)
 					m.step(t, sum)
 				}
 				if t+1 == f.hops {
@@ -237,33 +227,30 @@ func (m *mixing) end() {
 	}
 }
 
-// edges is the number of stored entries, 0 of none.
-func edges(adj *graph.CSR) int {
-	if adj == nil {
-		return 0
-	}
-	return adj.NNZ()
-}
-
 // spread sets dst = qz + ã(qz): what an arrival gets from itself and from the batch, before its own q.
-func spread(dst *graph.Dense, adj *graph.CSR, q []float32, z *graph.Dense) {
+func (b *Batch) spread(dst *graph.Dense, q []float32, z *graph.Dense) {
 	for i := range dst.Rows {
-		spreadRow(dst.Row(i), adj, q, z, 0, i)
+		b.spreadRow(dst.Row(i), i, q, z, 0)
 	}
 }
 
 // spreadRow is row i of spread, of the columns of z from at on.
-func spreadRow(out []float32, adj *graph.CSR, q []float32, z *graph.Dense, at, i int) {
+func (b *Batch) spreadRow(dst []float32, i int, q []float32, z *graph.Dense, at int) {
 	own := z.Row(i)[at:]
-	for k := range out {
-		out[k] = q[i] * own[k]
+	for k := range dst {
+		dst[k] = q[i] * own[k]
 	}
-	if adj == nil {
+	b.gather(dst, i, q, z, at)
+}
+
+// gather adds ã(in·z) of arrival i to dst, of the columns of z from at on.
+func (b *Batch) gather(dst []float32, i int, in []float32, z *graph.Dense, at int) {
+	if b.Adj == nil {
 		return
 	}
-	cols, _ := adj.Row(i)
+	cols, _ := b.Adj.Row(i)
 	for _, j := range cols {
-		graph.Axpy(out, q[j], z.Row(int(j))[at:])
+		graph.Axpy(dst, in[j], z.Row(int(j))[at:])
 	}
 }
 
@@ -272,15 +259,9 @@ func spreadRow(out []float32, adj *graph.CSR, q []float32, z *graph.Dense, at, i
 //	z̃⁰ = z    z̃^{t+1} = n(a·u_t + ã(q h^t) + q Σ_{m=1…t} (a·c^m)∘h^{t−m} + n z̃^t)    u_t = n z̃^t    c = n², n⁴, …
 func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 	b.check(f.Nodes())
-	z, read, q := f.project.Apply(b.X), b.read(f.tables), b.invSqrtDegrees()
+	z, read, q := f.project.Apply(b.X), b.read(f.tables), b.invSqrtDegrees(1)
 	n, classes := b.Len(), len(f.bias)
-	t := &Tables{C: graph.NewDense(n, max(1, f.hops-1))}
-	met := make([]float32, n)
-	for i := range n {
-		d := 2 + float64(b.degree(i)) // D_i + 1
-		powers(t.C.Row(i), 1/d)
-		met[i] = float32(1 / math.Sqrt(d))
-	}
+	t, met := &Tables{C: ways(n, max(1, f.hops-1), b.degree)}, b.invSqrtDegrees(2)
 	t.U = append(t.U, scaled(met, z))
 	h := []*graph.Dense{z} // h^0 …
 	for hop := 1; hop < f.hops; hop++ {
@@ -292,7 +273,7 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 		for i := range n {
 			got := read.Row(i)
 			sum := u.Row(i)
-			b.gather(sum, i, q, h[hop-1])
+			b.gather(sum, i, q, h[hop-1], 0)
 			for k := range sum {
 				sum[k] += got[(hop-1)*classes+k]
 			}
@@ -314,36 +295,26 @@ func (f *frozenMixture) ArrivedTables(b *Batch) *Tables {
 	return t
 }
 
-// jointMixture is the rows of Σ_t w_t Â(𝔸)^t [Z; z] + b.
-type jointMixture struct {
-	*mixture
-	host    *host
-	project *Projection
-	z       *graph.Dense // m×C
-	raw     *Projection  // pre(x) itself, for embeddings
-	x       func() *graph.Dense
+// run returns Σ_t w_t Â(𝔸)^t [zg; zb] + b, by Horner's rule.
+func (m *mixture) run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
+	nodes, arrivals = m.propagate(j, zg, zb, all, near)
+	if all {
+		nodes.AddRow(m.bias)
+	}
+	return nodes, arrivals.AddRow(m.bias)
 }
 
-func (m *mixture) joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm {
-	z := x.Project(m.w)
-	checkGraph(adj, z.Rows, "features")
-	return &jointMixture{mixture: m, host: newHost(adj, normalised), project: pre.Fold(m.w), z: z,
-		raw: pre.Identity(m.net.Features()), x: sync.OnceValue(x.Matrix)}
-}
-
-func (j *jointMixture) Nodes() int { return j.host.adj.Rows }
-
-// run returns both blocks of Σ_t w_t Â(𝔸)^t [zg; zb] by Horner's rule, the graph's rows only where they are wanted.
-func (j *jointMixture) run(b *Batch, zg, zb *graph.Dense, wanted, nearOnly bool) (nodes, arrivals *graph.Dense) {
-	joint, width, weights := j.host.join(b), zg.Cols, j.net.Architecture.Mix(j.net.Alpha, j.net.Hops)
-	nearOnly = nearOnly && j.weights == nil && j.net.Hops > 1
-	nodes, arrivals = times(weights[j.net.Hops], zg), times(weights[j.net.Hops], zb)
-	for t := j.net.Hops - 1; t >= 0; t-- {
+// propagate is run without the bias.
+func (m *mixture) propagate(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
+	width := zg.Cols
+	near = near && m.weights == nil && m.hops > 1
+	nodes, arrivals = times(m.all[m.hops], zg), times(m.all[m.hops], zb)
+	for t := m.hops - 1; t >= 0; t-- {
 		var next *graph.Dense
-		if t > 0 || wanted {
-			next = mixed(joint.nodes(nearOnly && t == 1, width, nodes, arrivals), weights[t], zg)
+		if t > 0 || all {
+			next = mixed(j.nodes(near && t == 1, width, nodes, arrivals), m.all[t], zg)
 		}
-		nodes, arrivals = next, mixed(joint.arrivals(width, nodes, nearOnly && t == 0, arrivals), weights[t], zb)
+		nodes, arrivals = next, mixed(j.arrivals(width, nodes, near && t == 0, arrivals), m.all[t], zb)
 	}
 	return nodes, arrivals
 }
@@ -356,22 +327,10 @@ func mixed(block *graph.Dense, w float32, z *graph.Dense) *graph.Dense {
 	return block
 }
 
-func (j *jointMixture) logits(b *Batch, nearOnly bool) *graph.Dense {
+// embed returns the propagated features that W is applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of the graph
+// dense, and it stays in memory.
+func (m *mixture) embed(j *joint, b *Batch) *graph.Dense {
 	b.check(j.Nodes())
-	_, arrivals := j.run(b, j.z, j.project.Apply(b.X), false, nearOnly)
-	return addRow(arrivals, j.bias)
-}
-
-func (j *jointMixture) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
-	b.check(j.Nodes())
-	nodes, arrivals = j.run(b, j.z, j.project.Apply(b.X), true, false)
-	return addRow(nodes, j.bias), addRow(arrivals, j.bias)
-}
-
-// Embeddings returns what the weights are applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of the graph dense, and
-// it stays in memory.
-func (j *jointMixture) Embeddings(b *Batch) *graph.Dense {
-	b.check(j.Nodes())
-	_, arrivals := j.run(b, j.x(), j.raw.Apply(b.X), false, true)
+	_, arrivals := m.propagate(j.host.join(b), j.x(), j.raw.Apply(b.X), false, true)
 	return arrivals
 }

@@ -205,32 +205,19 @@ func Freezable(m Model) error {
 
 // form is how a kind of architecture is computed.
 type form interface {
-	tables(adj *graph.CSR, x Inputs) *Tables
-	frozen(t *Tables, pre *Preprocess) Deployment
-	joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm
-}
-
-// jointForm computes joint deployments. Logits of the arrivals alone need the last hop's rows of the nodes next to one: nearOnly
-// computes no others, to the same bits.
-type jointForm interface {
-	Embedder
-	Nodes() int
-	logits(b *Batch, nearOnly bool) *graph.Dense
-	everywhere(b *Batch) (nodes, arrivals *graph.Dense)
-}
-
-// joint is a model on a graph with the batch in it; near: over the batch's neighbourhood only.
-type joint struct {
-	jointForm
-	near bool
-}
-
-func (j joint) Logits(b *Batch) *graph.Dense { return j.logits(b, j.near) }
-
-// GraphLogits returns the logits of the graph's own nodes with the batch in the graph, m×C.
-func (j joint) GraphLogits(b *Batch) *graph.Dense {
-	nodes, _ := j.everywhere(b)
-	return nodes
+	// first returns the weights that features are multiplied by first, d×.
+	first() *graph.Dense
+	// enter turns x·first into the rows that the first hop or layer reads; it may overwrite them.
+	enter(xw *graph.Dense) *graph.Dense
+	// widths returns the numbers of columns of the tables u_0, u_1, … and of c.
+	widths() (u []int, c int)
+	tables(adj *graph.CSR, entered *graph.Dense) *Tables
+	frozen(t *Tables, project *Projection) Deployment
+	// run returns the logits of both blocks of a joined graph, from the rows that enter returned. With all it computes those of the
+	// graph's nodes too. Without all, near limits the last hop to the nodes next to an arrival; the bits are the same.
+	run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense)
+	// embed returns the embeddings of a joint deployment, see [Embedder].
+	embed(j *joint, b *Batch) *graph.Dense
 }
 
 func (m *Network) form() form {
@@ -252,14 +239,31 @@ func (m *Network) freezable() form {
 }
 
 // Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md, section 2).
-func (m *Network) Tables(adj *graph.CSR, x Inputs) *Tables { return m.freezable().tables(adj, x) }
+func (m *Network) Tables(adj *graph.CSR, x Inputs) *Tables {
+	f := m.freezable()
+	z := f.enter(x.Project(f.first()))
+	checkGraph(adj, z.Rows, "features")
+	return f.tables(adj, z)
+}
 
 // Frozen deploys the model on tables, for raw features.
-func (m *Network) Frozen(t *Tables, pre *Preprocess) Deployment { return m.freezable().frozen(t, pre) }
+func (m *Network) Frozen(t *Tables, pre *Preprocess) Deployment {
+	f := m.freezable()
+	t.check(m.describe(), f)
+	return f.frozen(t, pre.Fold(f.first()))
+}
+
+// describe names the model and the sizes that decide the shapes of its tables, for messages.
+func (m *Network) describe() string {
+	if m.Architecture.Convolves() {
+		return fmt.Sprintf("%s of %d hidden units and %d classes", m.Name(), m.Hidden(), m.Classes())
+	}
+	return fmt.Sprintf("%s of %d classes and %d hops", m.Name(), m.Classes(), m.Hops)
+}
 
 // Joint deploys the model on a graph that the batch becomes part of (paper's Eq. 11).
 func (m *Network) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
-	return joint{m.form().joint(adj, x, pre), false}
+	return newJoint(m, adj, x, pre)
 }
 
 // Neighbourhood is Joint computed over the batch's two-hop neighbourhood only, as a careful engineer would serve the whole graph:
@@ -271,7 +275,9 @@ func (m *Network) Neighbourhood(adj *graph.CSR, x Inputs, pre *Preprocess) Deplo
 	if m.Architecture.Convolves() {
 		reach = len(m.Layers)
 	}
-	return joint{m.form().joint(adj, x, pre), reach <= 2 && m.Layers[0].Far == nil}
+	j := newJoint(m, adj, x, pre)
+	j.near = reach <= 2 && m.Layers[0].Far == nil
+	return j
 }
 
 // params hands out tensors by name and keeps the first thing that is wrong.
@@ -364,6 +370,20 @@ func (t *Tables) shapes() string {
 		return "no tables"
 	}
 	return "tables " + strings.Join(parts, ", ")
+}
+
+// check panics on tables that do not fit a model.
+func (t *Tables) check(model string, f form) {
+	widths, back := f.widths()
+	fits, u := len(t.U) == len(widths), make([]string, len(widths))
+	for k, width := range widths {
+		u[k] = fmt.Sprintf("u%d m×%d", k, width)
+		fits = fits && hasShape(t.U[k], t.Nodes(), width)
+	}
+	if !fits || !hasShape(t.C, t.Nodes(), back) {
+		panic(fmt.Sprintf("infer: %s on %s, wants %d tables %s and c m×%d",
+			model, t.shapes(), len(u), strings.Join(u, ", "), back))
+	}
 }
 
 // Deployment is a model on a graph: it answers batches that are attached to that graph. It is never changed by a batch and

@@ -18,6 +18,6 @@ func (p *Pass) Nodes() int { return p.Adj.Rows }
 
 // Logits returns those of the arrivals, n×C.
 func (p *Pass) Logits(b *Batch) *graph.Dense {
-	_, arrivals := p.Model.form().joint(p.Adj, p.X, p.Preprocess).everywhere(b)
+	_, arrivals := newJoint(p.Model, p.Adj, p.X, p.Preprocess).everywhere(b)
 	return arrivals
 }

@@ -2,7 +2,6 @@ package infer
 
 import (
 	"fmt"
-	"math"
 
 	"rivulet/graph"
 )
@@ -60,19 +59,15 @@ func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
 
 // restartTables are the tables of F ← keep·Â F + (1−keep) F0, one a step: LP, EP and APPNP.
 func restartTables(adj *graph.CSR, f0 *graph.Dense, keep float32, steps int) *Tables {
-	n := adj.Rows
-	inv, met := make([]float32, n), make([]float32, n) // D^-½ and (D+1)^-½
-	for j, deg := range adj.RowSums() {
-		inv[j] = float32(1 / math.Sqrt(1+float64(deg)))
-		met[j] = float32(1 / math.Sqrt(2+float64(deg)))
-	}
+	degrees := adj.RowSums()
+	inv, met := graph.InvSqrt(degrees, 1), graph.InvSqrt(degrees, 2) // D^-½ and (D+1)^-½
 	t := &Tables{}
 	f, fMet := f0.Clone(), f0.Clone()
 	for range steps {
 		t.U = append(t.U, scaled(met, fMet))
 		own := scaled(inv, f)
 		sum := graph.Mul(adj, own)
-		for j := range n {
+		for j := range adj.Rows {
 			s, o, fj, fm, seed := sum.Row(j), own.Row(j), f.Row(j), fMet.Row(j), f0.Row(j)
 			for k := range s {
 				fm[k] = keep*met[j]*(s[k]+met[j]*fm[k]) + (1-keep)*seed[k]
@@ -97,7 +92,7 @@ func FrozenPropagation(t *Tables, alpha float32, normalise bool) Propagation {
 			panic(fmt.Sprintf("infer: propagation on %s, wants tables of one shape", t.shapes()))
 		}
 	}
-	return &frozenPropagation{tables: beside(t.U[0], t.U[1:]...), steps: len(t.U), alpha: alpha, normalise: normalise}
+	return &frozenPropagation{tables: graph.Beside(t.U...), steps: len(t.U), alpha: alpha, normalise: normalise}
 }
 
 type frozenPropagation struct {
@@ -112,11 +107,11 @@ func (p *frozenPropagation) Nodes() int { return p.tables.Rows }
 func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
 	b.check(p.Nodes())
 	read := b.read(p.tables)
-	q := b.invSqrtDegrees()
+	q := b.invSqrtDegrees(1)
 	classes := p.tables.Cols / p.steps
 	f, next := graph.NewDense(b.Len(), classes), graph.NewDense(b.Len(), classes)
 	for t := range p.steps {
-		spread(next, b.Adj, q, f)
+		b.spread(next, q, f)
 		for i := range next.Rows {
 			out, got := next.Row(i), read.Row(i)[t*classes:]
 			for k := range out {

@@ -1,8 +1,7 @@
 package infer
 
 import (
-	"fmt"
-	"math"
+	"slices"
 
 	"rivulet/graph"
 )
@@ -19,47 +18,35 @@ func newRestart(m *Network) *restart {
 	return &restart{m, first.Self, second.Self, first.Bias, second.Bias}
 }
 
+func (p *restart) first() *graph.Dense { return p.w1 }
+
+func (p *restart) widths() (u []int, c int) { return slices.Repeat([]int{len(p.b2)}, p.net.Hops), 1 }
+
 // hidden makes relu(x W1 + b1) of x W1, in its memory.
 func (p *restart) hidden(xw *graph.Dense) *graph.Dense {
-	addRow(xw, p.b1)
-	relu(xw.Data)
+	for k, v := range xw.AddRow(p.b1).Data {
+		xw.Data[k] = max(v, 0)
+	}
 	return xw
 }
 
-func relu(x []float32) {
-	for k, v := range x {
-		x[k] = max(v, 0)
-	}
-}
-
-// answers makes z⁰ = relu(x W1 + b1) W2 + b2 of x W1, overwriting it.
-func (p *restart) answers(xw *graph.Dense) *graph.Dense {
-	return addRow(graph.MulDense(p.hidden(xw), p.w2), p.b2)
+// enter makes z⁰ = relu(x W1 + b1) W2 + b2 of x W1, overwriting it.
+func (p *restart) enter(xw *graph.Dense) *graph.Dense {
+	return graph.MulDense(p.hidden(xw), p.w2).AddRow(p.b2)
 }
 
 // tables are, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone (docs/algorithm.md, section 2),
 //
 //	z̃⁰ = z⁰    z̃^{t+1}_j = (1−α)n_j(Σ_k B_jk z^t_k/√D_k + n_j z̃^t_j) + αz⁰_j    u_t = n z̃^t    c = 1/(D_j+1)
-func (p *restart) tables(adj *graph.CSR, x Inputs) *Tables {
-	z := p.answers(x.Project(p.w1))
-	checkGraph(adj, z.Rows, "features")
+func (p *restart) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 	t := restartTables(adj, z, 1-p.net.Alpha, p.net.Hops)
-	t.C = graph.NewDense(adj.Rows, 1)
-	for j, deg := range adj.RowSums() {
-		t.C.Data[j] = float32(1 / (2 + float64(deg)))
-	}
+	degrees := adj.RowSums()
+	t.C = ways(adj.Rows, 1, func(j int) float32 { return degrees[j] })
 	return t
 }
 
-func (p *restart) frozen(t *Tables, pre *Preprocess) Deployment {
-	fits := len(t.U) == p.net.Hops && hasShape(t.C, t.Nodes(), 1)
-	for _, u := range t.U {
-		fits = fits && hasShape(u, t.Nodes(), p.net.Classes())
-	}
-	if !fits {
-		panic(fmt.Sprintf("infer: %s of %d classes and %d hops on %s, wants %d tables m×C, c m×1", p.net.Name(), p.net.Classes(), p.net.Hops, t.shapes(), p.net.Hops))
-	}
-	return &frozenRestart{restart: p, project: pre.Fold(p.w1), tables: beside(t.C, t.U...)}
+func (p *restart) frozen(t *Tables, project *Projection) Deployment {
+	return &frozenRestart{restart: p, project: project, tables: graph.Beside(slices.Insert(slices.Clone(t.U), 0, t.C)...)}
 }
 
 type frozenRestart struct {
@@ -75,7 +62,7 @@ func (f *frozenRestart) Nodes() int { return f.tables.Rows }
 //	h^{t+1} = (1−α)[q(a·u_t + q h^t + ã(q h^t)) + (1−α)q²(a·c)h^{t−1}] + αh⁰
 func (f *frozenRestart) Logits(b *Batch) *graph.Dense {
 	b.check(f.Nodes())
-	w := f.enter(b)
+	w := f.arrive(b)
 	for range f.net.Hops {
 		w.step()
 	}
@@ -92,11 +79,11 @@ type walk struct {
 	q                       []float32
 }
 
-func (f *frozenRestart) enter(b *Batch) *walk {
-	first := f.answers(f.project.Apply(b.X))
+func (f *frozenRestart) arrive(b *Batch) *walk {
+	first := f.enter(f.project.Apply(b.X))
 	n, classes := b.Len(), len(f.b2)
 	return &walk{frozenRestart: f, batch: b, first: first, h: first.Clone(), before: graph.NewDense(n, classes),
-		spare: graph.NewDense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees()}
+		spare: graph.NewDense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees(1)}
 }
 
 // reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its neighbours,
@@ -108,7 +95,7 @@ func (w *walk) reads(i int) (back float32, u []float32) {
 
 func (w *walk) step() {
 	next, keep := w.spare, 1-w.net.Alpha
-	spread(next, w.batch.Adj, w.q, w.h)
+	w.batch.spread(next, w.q, w.h)
 	for i := range next.Rows {
 		back, u := w.reads(i)
 		out, last, own := next.Row(i), w.before.Row(i), w.first.Row(i)
@@ -134,19 +121,14 @@ func (f *frozenRestart) Embeddings(b *Batch) *graph.Dense {
 func (f *frozenRestart) ArrivedTables(b *Batch) *Tables {
 	b.check(f.Nodes())
 	n := b.Len()
-	t := &Tables{C: graph.NewDense(n, 1)}
-	met := make([]float32, n)
-	for i := range met {
-		d := 2 + float64(b.degree(i)) // D_i + 1
-		met[i], t.C.Data[i] = float32(1/math.Sqrt(d)), float32(1/d)
-	}
-	w := f.enter(b)
+	t, met := &Tables{C: ways(n, 1, b.degree)}, b.invSqrtDegrees(2)
+	w := f.arrive(b)
 	z, sum := w.first.Clone(), make([]float32, len(f.b2)) // z̃^t
 	for range f.net.Hops {
 		t.U = append(t.U, scaled(met, z))
 		for i := range n {
 			clear(sum)
-			b.gather(sum, i, w.q, w.h)
+			b.gather(sum, i, w.q, w.h, 0)
 			back, u := w.reads(i)
 			out, last, own := z.Row(i), w.before.Row(i), w.first.Row(i)
 			for k := range out {
@@ -159,34 +141,13 @@ func (f *frozenRestart) ArrivedTables(b *Batch) *Tables {
 	return t
 }
 
-func (p *restart) joint(adj *graph.CSR, x Inputs, pre *Preprocess) jointForm {
-	z := p.answers(x.Project(p.w1))
-	checkGraph(adj, z.Rows, "features")
-	return &jointRestart{restart: p, host: newHost(adj, normalised), project: pre.Fold(p.w1), z: z}
+// run needs all nodes: its hops reach the whole graph.
+func (p *restart) run(j *joined, zg, zb *graph.Dense, _, _ bool) (nodes, arrivals *graph.Dense) {
+	return j.restart(zg, zb, 1-p.net.Alpha, p.net.Hops)
 }
 
-type jointRestart struct {
-	*restart
-	host    *host
-	project *Projection
-	z       *graph.Dense // m×C: the graph's nodes' own answers
-}
-
-func (j *jointRestart) Nodes() int { return j.host.adj.Rows }
-
-func (j *jointRestart) everywhere(b *Batch) (nodes, arrivals *graph.Dense) {
+// embed returns the hidden layer of the perceptron, n×h; the graph has no part in it.
+func (p *restart) embed(j *joint, b *Batch) *graph.Dense {
 	b.check(j.Nodes())
-	return j.host.join(b).restart(j.z, j.answers(j.project.Apply(b.X)), 1-j.net.Alpha, j.net.Hops)
-}
-
-// logits needs all nodes: its hops reach the whole graph.
-func (j *jointRestart) logits(b *Batch, _ bool) *graph.Dense {
-	_, arrivals := j.everywhere(b)
-	return arrivals
-}
-
-// Embeddings are the hidden layer of the perceptron, n×h; the graph has no part in it.
-func (j *jointRestart) Embeddings(b *Batch) *graph.Dense {
-	b.check(j.Nodes())
-	return j.hidden(j.project.Apply(b.X))
+	return p.hidden(j.project.Apply(b.X))
 }

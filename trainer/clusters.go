@@ -21,12 +21,9 @@ const projectedColumns = 256
 // distances to a few percent (Johnson and Lindenstrauss); clusters of all columns serve no better (amazon_photo).
 func (t *task) points() *graph.Dense {
 	d := t.original.X.Cols()
-	basis := graph.NewDense(d, min(d, projectedColumns))
-	if d <= projectedColumns {
-		for k := range d {
-			basis.Row(k)[k] = 1
-		}
-	} else {
+	basis := graph.Identity(min(d, projectedColumns))
+	if d > projectedColumns {
+		basis = graph.NewDense(d, projectedColumns)
 		rng := t.rng(purposeProjection)
 		for k := range basis.Data {
 			basis.Data[k] = float32(rng.NormFloat64() / math.Sqrt(projectedColumns))
@@ -76,6 +73,19 @@ func (t *task) newClustering(mapping func(c *clustered) *graph.CSR) *clustering 
 	points := t.points()
 	return &clustering{task: t, points: points, labelled: t.cluster(points), mapping: mapping}
 }
+
+// clusters returns the method that makes S of clusters and M by a mapping.
+func clusters(mapping func(c *clustered) *graph.CSR) maker {
+	return func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
+		return t.newClustering(mapping).make(ctx, models(whole), progress)
+	}
+}
+
+// solveRows returns one M for all models, solved for their messages (docs/algorithm.md, section 5).
+func solveRows(c *clustered) *graph.CSR { return c.dictionary().Solve(c.options.Entries) }
+
+// membershipRows returns M = one-hot cluster membership (docs/algorithm.md, section 7).
+func membershipRows(c *clustered) *graph.CSR { return condense.MembershipMapping(c.joined) }
 
 // clustered holds S and M of clusters, for some models.
 type clustered struct {

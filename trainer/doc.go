@@ -5,10 +5,9 @@
 //
 //	task.go        options and data -> T, preprocessing (package features), synthetic nodes of each class
 //	original.go    W_O fitted on T (fit), hyperparameters chosen on the support nodes; or imported
-//	methods.go     the list of the methods of condensation, and the interface of their results: S, M, and models on them; a method a file:
-//	solved.go, cluster.go        clusters and M (condense, nnls), tables of S (tables); W_S on the cluster means: clusters.go
-//	coresets.go, learned.go, gcond.go
-//	                             an S that is a graph (condense, mcond): graphs.go, and support.go for its frozen tables
+//	methods.go     the list of the methods of condensation, and the interface of their results: S, M, and models on them:
+//	clusters.go                  solved and cluster: clusters and M (condense, nnls), tables of S (tables); W_S on the cluster means
+//	coresets.go, learned.go      an S that is a graph (condense, mcond): graphs.go, and support.go for its frozen tables
 //	vng.go, cached.go            virtual nodes (condense); T's own tables
 //	place.go       a model on the graph that arrivals attach to: T or S, joint or frozen
 //	calibrate.go   temperature, label and error propagation, chosen on the support nodes; confidence.go: their quality

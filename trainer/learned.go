@@ -28,24 +28,44 @@ func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Pr
 	if err != nil {
 		return nil, err
 	}
-	in := t.learnInput()
+	in := t.learnInput(func(s *mcond.Snapshot) (float64, error) { return t.judge(ctx, s, relay) })
 	in.Support = t.data.Attach(t.original, t.data.Validation, true)
-	in.Validate = func(s *mcond.Snapshot) (float64, error) { return t.judge(ctx, s, relay) }
+	return t.learn(ctx, mcond.Learn, in, "learning S and M", progress)
+}
+
+// condenseGCond learns S only; models fitted on it are deployed on T.
+func (t *task) condenseGCond(ctx context.Context, _ []*fitted, progress Progress) (condensed, error) {
+	in := t.learnInput(func(s *mcond.Snapshot) (float64, error) {
+		small, err := t.onGraph(t.condensedOf(s)).fit(ctx, modelSGC, Silent{})
+		if err != nil {
+			return 0, err
+		}
+		return small.validation, nil
+	})
+	return t.learn(ctx, mcond.GCond, in, "learning S", progress)
+}
+
+// learner is a way of package mcond to learn S.
+type learner func(context.Context, mcond.Input, mcond.Options, func(mcond.Event)) (*mcond.Result, error)
+
+func (t *task) learn(ctx context.Context, by learner, in mcond.Input, what string, progress Progress) (
+	condensed, error) {
 	o, points, err := t.learnOptions(ctx, in, progress)
 	if err != nil {
 		return nil, err
 	}
-	result, err := mcond.Learn(ctx, in, o, lossProgress(progress, "learning S and M"))
+	result, err := by(ctx, in, o, lossProgress(progress, what))
 	if err != nil {
-		return nil, fmt.Errorf("learning S and M: %w", err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	out := t.onGraph(t.condensedOf(&result.Snapshot))
 	out.trace = &Learned{Options: o, Points: points, Result: result, Labels: t.original.Labels}
 	return out, nil
 }
 
-func (t *task) learnInput() mcond.Input {
-	return mcond.Input{Adj: t.original.Adj, X: t.original.X, Pre: t.pre, Labels: t.original.Labels, Classes: t.classes(), Budget: t.share}
+func (t *task) learnInput(validate func(s *mcond.Snapshot) (float64, error)) mcond.Input {
+	return mcond.Input{Adj: t.original.Adj, X: t.original.X, Pre: t.pre, Labels: t.original.Labels, Classes: t.classes(),
+		Budget: t.share, Validate: validate}
 }
 
 // learnOptions returns the options of the run, with the choice of a search.
@@ -58,10 +78,8 @@ func (t *task) learnOptions(ctx context.Context, in mcond.Input, progress Progre
 	if t.options.Search == nil {
 		return o, nil, nil
 	}
-	found, err := mcond.Search(ctx, in, o, *t.options.Search, func(e mcond.SearchEvent) {
-		if e.Point != nil {
-			progress.Step("searching λ, β, μ and δ", e.Done, e.Total)
-		}
+	found, err := mcond.Search(ctx, in, o, *t.options.Search, func(done, total int) {
+		progress.Step("searching λ, β, μ and δ", done, total)
 	})
 	if err != nil {
 		return o, nil, err

@@ -23,11 +23,13 @@ const (
 	MethodCached  = "cached"
 )
 
+// maker makes S and M; whole are W_O of the models of the run.
+type maker func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error)
+
 // method is a way to condense T.
 type method struct {
-	name string
-	// condense makes S and M; whole are W_O of the models of the run.
-	condense func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error)
+	name     string
+	condense maker
 	models   []string // what it can deploy; nil: every model
 	// comparison says that the method has no S and M to serve: it is only measured.
 	comparison bool
@@ -38,14 +40,14 @@ type method struct {
 // methods lists all methods by name. Code of a method must not read the list: a task knows its own method.
 var methods = []method{
 	{name: MethodCached, condense: (*task).condenseNothing, comparison: true, frozen: true},
-	{name: MethodCluster, condense: (*task).condenseClusters, frozen: true},
+	{name: MethodCluster, condense: clusters(membershipRows), frozen: true},
 	{name: MethodDegree, condense: coreset(condense.Degree)},
 	{name: MethodGCond, condense: (*task).condenseGCond, comparison: true},
 	{name: MethodHerding, condense: coreset(condense.Herding)},
 	{name: MethodKCenter, condense: coreset(condense.KCenter)},
 	{name: MethodLearned, condense: (*task).condenseLearned},
 	{name: MethodRandom, condense: coreset(condense.Random)},
-	{name: MethodSolved, condense: (*task).condenseSolved, frozen: true},
+	{name: MethodSolved, condense: clusters(solveRows), frozen: true},
 	{name: MethodVNG, condense: (*task).condenseVNG, models: []string{modelSGC}, frozen: true},
 }
 

@@ -53,23 +53,12 @@ func modelReference(a *eval.Answer, set *eval.Set, classes int) artifact.ModelRe
 func featureHistograms(x graph.Features) (norm, count artifact.Histogram) {
 	norms, counts := make([]float64, x.Rows()), make([]float64, x.Rows())
 	for i := range norms {
-		values := []float32(nil)
-		if x.Sparse != nil {
-			cols, vals := x.Sparse.Row(i)
-			if vals == nil { // flags
-				norms[i], counts[i] = math.Sqrt(float64(len(cols))), float64(len(cols))
-				continue
-			}
-			values = vals
-		} else {
-			values = x.Dense.Row(i)
-		}
-		for _, v := range values {
+		x.Each(i, func(_ int, v float32) {
 			norms[i] += float64(v) * float64(v)
 			if v != 0 {
 				counts[i]++
 			}
-		}
+		})
 		norms[i] = math.Sqrt(norms[i])
 	}
 	return artifact.NewHistogram(norms), artifact.NewHistogram(counts)

@@ -1,8 +1,6 @@
 package trainer
 
 import (
-	"math"
-
 	"rivulet/graph"
 	"rivulet/infer"
 )
@@ -77,10 +75,7 @@ func firstRows(m *graph.Dense, n int) *graph.Dense {
 // graphPropagation returns the tables of F ← αÂF + (1−α)F0 on an S that is a graph of its own: F^t/√D' of A' alone
 // (docs/algorithm.md, section 6).
 func graphPropagation(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tables {
-	hat, inv := graph.Normalised(adj), make([]float32, adj.Rows)
-	for j, deg := range adj.RowSums() {
-		inv[j] = float32(1 / math.Sqrt(1+float64(deg)))
-	}
+	hat, inv := graph.Normalised(adj), graph.InvSqrt(adj.RowSums(), 1)
 	out, f := &infer.Tables{}, f0
 	for range infer.PropagationSteps {
 		table := graph.NewDense(f.Rows, f.Cols)

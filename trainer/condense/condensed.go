@@ -1,8 +1,6 @@
 package condense
 
 import (
-	"math"
-
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/trainer/features"
@@ -55,13 +53,4 @@ func (c *Clusters) weightedMembership(weights []float32) *graph.CSR {
 		}
 	}
 	return m
-}
-
-// invSqrtDegrees returns 1/√D_j, with D_j the degree of j including its self-loop.
-func invSqrtDegrees(adj *graph.CSR) []float32 {
-	out := adj.RowSums()
-	for j, d := range out {
-		out[j] = float32(1 / math.Sqrt(float64(d)+1))
-	}
-	return out
 }

@@ -43,7 +43,7 @@ func sideBySide(parts []infer.Messages, onT []*infer.Tables, weights []float32) 
 			blocks[k] = parts[k].Of(onT[k])
 		}
 	}
-	return beside(blocks...)
+	return graph.Beside(blocks...)
 }
 
 func weightedRMS(rows *graph.Dense, weights []float32) float64 {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"rivulet/graph"
+	"rivulet/trainer/features"
 )
 
 // kmeansIterations bounds Lloyd's iterations of one start, which also ends when no more than one row in kmeansSettled moves.
@@ -81,11 +82,7 @@ func lloyd(points *graph.Dense, norms, weights []float32, k int, rng *rand.Rand)
 func squaredNorms(m *graph.Dense) []float32 {
 	out := make([]float32, m.Rows)
 	for i := range out {
-		s := 0.0
-		for _, v := range m.Row(i) {
-			s += float64(v) * float64(v)
-		}
-		out[i] = float32(s)
+		out[i] = float32(squaredLength(m.Row(i)))
 	}
 	return out
 }
@@ -160,7 +157,7 @@ func nearest(points *graph.Dense, norms []float32, centres *graph.Dense, of []in
 		rows := min(block, points.Rows-lo)
 		part := blas32.General{Rows: rows, Cols: points.Cols, Stride: points.Cols, Data: points.Data[lo*points.Cols:]}
 		out := blas32.General{Rows: rows, Cols: centres.Rows, Stride: centres.Rows, Data: product.Data}
-		blas32.Gemm(blas.NoTrans, blas.Trans, 1, part, general(centres), 0, out)
+		blas32.Gemm(blas.NoTrans, blas.Trans, 1, part, features.General(centres), 0, out)
 		for r := range rows {
 			best, at := float32(math.Inf(1)), int32(0)
 			for c, v := range product.Row(r) {
@@ -177,10 +174,6 @@ func nearest(points *graph.Dense, norms []float32, centres *graph.Dense, of []in
 		}
 	}
 	return moved
-}
-
-func general(m *graph.Dense) blas32.General {
-	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: max(1, m.Cols), Data: m.Data}
 }
 
 // refill moves into every empty cluster the row with the largest gap that is not alone in its cluster.

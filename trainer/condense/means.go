@@ -22,30 +22,19 @@ func Means(adj *graph.CSR, x *features.Factored, c *Clusters, w []float32) *arti
 			sent, received := op.Scales(float64(degree) + 1)
 			back[j] = float32(sent * received)
 		}
+		var loops []float32
+		if op.Loops {
+			loops = scaled
+		}
+		// Nodes that have met one neighbour more receive the features of others as they are, and by self-loops their own as
+		// they have become.
+		received := graph.Scaled(adj, sums, in, loops)
 		out.Operators[op.Name] = artifact.OperatorMeans{
-			PX:     x.Combine(product.Of(g, received(op, adj, in, scaled, sums))),
+			PX:     x.Combine(product.Of(g, received)),
 			Scaled: x.Combine(scaleColumns(g, scaled)),
 			Scale:  times1(g, scaled),
 			Back:   times1(g, back),
 		}
-	}
-	return out
-}
-
-// received is diag(sums)·(B·diag(in) [+ diag(met)]), N×N, of nodes that have met one neighbour more: what they receive of
-// the features of others as they are and, where there are self-loops, of their own as they have become.
-func received(op *infer.Operator, adj *graph.CSR, in, met, sums []float32) *graph.CSR {
-	n := adj.Rows
-	out := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 0, adj.NNZ()+n), Val: make([]float32, 0, adj.NNZ()+n)}
-	for j := range n {
-		cols, _ := adj.Row(j)
-		for _, k := range cols {
-			out.ColIdx, out.Val = append(out.ColIdx, k), append(out.Val, sums[j]*in[k])
-		}
-		if op.Loops {
-			out.ColIdx, out.Val = append(out.ColIdx, int32(j)), append(out.Val, sums[j]*met[j])
-		}
-		out.RowPtr[j+1] = len(out.ColIdx)
 	}
 	return out
 }

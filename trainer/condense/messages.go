@@ -32,15 +32,15 @@ func (s Support) degree(i int) float64 {
 
 // mean is the mean of f over the edges from support nodes to T; 1 where there are none.
 func (s Support) mean(f func(i int) float64) float64 {
-	sum, edges := 0.0, 0.0
-	for i := range s.Batch.Len() {
-		if known := float64(s.Batch.Known[i]); known > 0 {
-			sum += known * f(i)
-			edges += known
-		}
-	}
+	edges := s.edges()
 	if edges == 0 {
 		return 1
+	}
+	sum := 0.0
+	for i, known := range s.Batch.Known {
+		if known > 0 {
+			sum += float64(known) * f(i)
+		}
 	}
 	return sum / edges
 }
@@ -253,27 +253,7 @@ func ownAnswers(m infer.Model, t *infer.Tables, s Support) *graph.Dense {
 		return s.Pre.Fold(m.Layers[0].Self).Apply(s.Batch.X)
 	}
 	last := m.Layers[len(m.Layers)-1]
-	z := graph.MulDense(m.Frozen(t, s.Pre).(infer.Embedder).Embeddings(s.Batch), last.Self)
-	for i := range z.Rows {
-		graph.Add(z.Row(i), last.Bias)
-	}
-	return z
-}
-
-// beside puts matrices of equal rows side by side.
-func beside(blocks ...*graph.Dense) *graph.Dense {
-	width := 0
-	for _, b := range blocks {
-		width += b.Cols
-	}
-	out := graph.NewDense(blocks[0].Rows, width)
-	for i := range out.Rows {
-		row := out.Row(i)
-		for _, b := range blocks {
-			row = row[copy(row, b.Row(i)):]
-		}
-	}
-	return out
+	return graph.MulDense(m.Frozen(t, s.Pre).(infer.Embedder).Embeddings(s.Batch), last.Self).AddRow(last.Bias)
 }
 
 func setRow(m *mat.Dense, i int, row []float32) {

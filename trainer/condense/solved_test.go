@@ -65,7 +65,7 @@ func TestSection5Messages(t *testing.T) {
 			s0, cs = math.Sqrt(hop/edges), math.Sqrt(back/edges)
 		}
 
-		tables := reference.SGCTables(adj, lessMean(x.Mul(w)))
+		tables := reference.HopTables(adj, lessMean(x.Mul(w)), 2)
 		want := reference.At(n, 2*c+1, func(j, k int) float64 {
 			switch {
 			case k < c:

@@ -47,7 +47,8 @@ const loneWeight = 1e-3
 // NewVNG condenses T into ΣShare virtual nodes. Classes do not enter into it but for Y', the majority of the labelled
 // nodes of a cluster, or, where it has none, of the cluster with the nearest centre that has some.
 func NewVNG(in Input, rng *rand.Rand) (*VNG, error) {
-	invSqrt, weights := invSqrtDegrees(in.Adj), in.Adj.RowSums()
+	weights := in.Adj.RowSums()
+	invSqrt := graph.InvSqrt(weights, 1)
 	for j := range weights {
 		weights[j] = max(loneWeight, weights[j]*invSqrt[j])
 	}

@@ -1,8 +1,6 @@
 package eval
 
 import (
-	"time"
-
 	"rivulet/graph"
 	"rivulet/infer"
 )
@@ -74,19 +72,16 @@ type Answer struct {
 	Class         []int32
 	Logits        []*graph.Dense // a batch each, n×C
 	Probabilities []*graph.Dense
-	MsPerBatch    float64 // mean wall-clock time of a batch in milliseconds, attachment to S included
 }
 
 // Run predicts every batch of a set once.
 func Run(p Predictor, s *Set) *Answer {
 	a := &Answer{}
-	start := time.Now()
 	for k := range s.Batches {
 		logits, probabilities := p.Predict(s.batch(k))
 		a.Logits = append(a.Logits, logits)
 		a.Probabilities = append(a.Probabilities, probabilities)
 	}
-	a.MsPerBatch = milliseconds(time.Since(start), len(s.Batches))
 	for _, p := range a.Probabilities {
 		for i := range p.Rows {
 			a.Class = append(a.Class, int32(infer.ArgMax(p.Row(i))))

@@ -32,18 +32,19 @@ func (e Explicit) Dims() (rows, features int) { return e.X.Rows, e.X.Cols }
 // Forward returns X·W.
 func (e Explicit) Forward(w *graph.Dense) *graph.Dense {
 	out := graph.NewDense(e.X.Rows, w.Cols)
-	blas32.Gemm(blas.NoTrans, blas.Trans, 1, general(e.X), general(w.Transposed()), 0, general(out))
+	blas32.Gemm(blas.NoTrans, blas.Trans, 1, General(e.X), General(w.Transposed()), 0, General(out))
 	return out
 }
 
 // Adjoint returns Xᵀ·G.
 func (e Explicit) Adjoint(g *graph.Dense) *graph.Dense {
 	out := graph.NewDense(g.Cols, e.X.Cols) // GᵀF
-	blas32.Gemm(blas.Trans, blas.NoTrans, 1, general(g), general(e.X), 0, general(out))
+	blas32.Gemm(blas.Trans, blas.NoTrans, 1, General(g), General(e.X), 0, General(out))
 	return out.Transposed()
 }
 
-func general(m *graph.Dense) blas32.General {
+// General is a matrix as gonum reads it, in the same memory.
+func General(m *graph.Dense) blas32.General {
 	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: max(1, m.Cols), Data: m.Data}
 }
 

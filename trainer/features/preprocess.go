@@ -61,25 +61,16 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer
 }
 
 // checkNotNegative returns an error that names the first value below 0, with which rows do not sum to their L1 norm.
-func checkNotNegative(x graph.Features) error {
+func checkNotNegative(x graph.Features) (err error) {
 	for i := range x.Rows() {
-		var cols []int32
-		var vals []float32
-		if x.Sparse != nil {
-			cols, vals = x.Sparse.Row(i)
-		} else {
-			vals = x.Dense.Row(i)
-		}
-		for p, v := range vals {
-			if v < 0 {
-				if cols != nil {
-					p = int(cols[p])
-				}
-				return fmt.Errorf("preprocess %q: feature %d of node %d of the original graph is %v, want 0 or more", infer.L1, p, i, v)
+		x.Each(i, func(c int, v float32) {
+			if v < 0 && err == nil {
+				err = fmt.Errorf("preprocess %q: feature %d of node %d of the original graph is %v, want 0 or more",
+					infer.L1, c, i, v)
 			}
-		}
+		})
 	}
-	return nil
+	return err
 }
 
 // rounding is the share of the mean row's norm below which the rest after centring counts as rounding.
@@ -107,21 +98,11 @@ func propagatedNorm(f *Factored, hat *graph.CSR) float64 {
 func moments(x graph.Features) (mean, std []float32) {
 	d, n := x.Cols(), float64(x.Rows())
 	sum, squares := make([]float64, d), make([]float64, d)
-	add := func(c int, v float32) {
-		sum[c] += float64(v)
-		squares[c] += float64(v) * float64(v)
-	}
 	for i := range x.Rows() {
-		if x.Sparse == nil {
-			for c, v := range x.Dense.Row(i) {
-				add(c, v)
-			}
-			continue
-		}
-		cols, vals := x.Sparse.Row(i)
-		for p, c := range cols {
-			add(int(c), value(vals, p))
-		}
+		x.Each(i, func(c int, v float32) {
+			sum[c] += float64(v)
+			squares[c] += float64(v) * float64(v)
+		})
 	}
 	mean, std = make([]float32, d), make([]float32, d)
 	for c := range d {

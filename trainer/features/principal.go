@@ -79,6 +79,6 @@ func times(y *graph.Dense, v *mat.Dense, p int) *graph.Dense {
 		}
 	}
 	out := graph.NewDense(y.Rows, p)
-	blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, general(y), general(right), 0, general(out))
+	blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, General(y), General(right), 0, General(out))
 	return out
 }

@@ -15,17 +15,13 @@ import (
 // GNNProblem is the classification of a graph's n nodes by a model with hidden layers. T and S pose the same problem; OnOriginal
 // and OnSynthetic make it, and gnn_problem.go says of what.
 type GNNProblem struct {
-	Model      string     // its architecture, which is not linear
-	Layers     int        // L; 0: as few as the architecture has
-	Hidden     int        // h, width of the hidden layers
+	Shape                 // of an architecture that is not linear
 	Classes    int        // C
 	Propagated Design     // P·pre(X), n rows: what the first layer reads of the neighbours; not read for appnp
 	Self       Design     // pre(X), n rows: what it reads of the node itself; not read for gcn
 	Hop        *graph.CSR // n×n, the P of every later layer; rows that no labelled node depends on may be empty
 	Labels     []int32    // n, −1: none
 	Weights    []float32  // n, ω_i ≥ 0, read where there is a label; nil: all 1
-	Alpha      float32    // α, of an architecture that has it
-	Hops       int        // K, of an architecture that has it
 }
 
 // GNNOptions say how a model is fitted.

@@ -235,8 +235,7 @@ func (c *convolution) forward(hidden *graph.Dense) *graph.Dense {
 	if c.ws != nil {
 		graph.Add(out.Data, Explicit{X: hidden}.Forward(c.ws.value).Data)
 	}
-	addToRows(out, c.b.value.Data)
-	return out
+	return out.AddRow(c.b.value.Data)
 }
 
 func (c *convolution) backward(hidden, g *graph.Dense) *graph.Dense {
@@ -273,8 +272,7 @@ func newPageRank(p *GNNProblem, rng *rand.Rand) *pageRank {
 func (r *pageRank) weights() (neighbours, self, bias *param) { return nil, r.w, r.b }
 
 func (r *pageRank) forward(hidden *graph.Dense) *graph.Dense {
-	start := Explicit{X: hidden}.Forward(r.w.value)
-	addToRows(start, r.b.value.Data)
+	start := Explicit{X: hidden}.Forward(r.w.value).AddRow(r.b.value.Data)
 	z, next := start.Clone(), graph.NewDense(start.Rows, start.Cols)
 	for range r.hops {
 		graph.MulTo(next, r.hop, z)
@@ -305,9 +303,3 @@ func (r *pageRank) backward(hidden, g *graph.Dense) *graph.Dense {
 
 // timesTransposed is g·wᵀ, n×h, for g n×C and w h×C.
 func timesTransposed(g, w *graph.Dense) *graph.Dense { return matrix{x: g}.forward(w.Transposed()) }
-
-func addToRows(m *graph.Dense, v []float32) {
-	for i := range m.Rows {
-		graph.Add(m.Row(i), v)
-	}
-}

@@ -68,30 +68,10 @@ func (s Shape) architecture() *infer.Architecture {
 // diag(out)·(B [+ I])·diag(in), […] where the operator has self-loops.
 func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
 	in, out := o.All(adj.RowSums(), 0)
-	p := &graph.CSR{Rows: adj.Rows, Cols: adj.Cols, RowPtr: make([]int, adj.Rows+1)}
-	for i := range adj.Rows {
-		push := func(c int, v float32) {
-			p.ColIdx, p.Val = append(p.ColIdx, int32(c)), append(p.Val, out[i]*v*in[c])
-		}
-		cols, vals := adj.Row(i)
-		loop := o.Loops // columns stay in order
-		for k, c := range cols {
-			if loop && int(c) > i {
-				push(i, 1)
-				loop = false
-			}
-			v := float32(1) // a pattern is all ones
-			if vals != nil {
-				v = vals[k]
-			}
-			push(int(c), v)
-		}
-		if loop {
-			push(i, 1)
-		}
-		p.RowPtr[i+1] = len(p.ColIdx)
+	if o.Loops {
+		return graph.Scaled(adj, out, in, in)
 	}
-	return p
+	return graph.Scaled(adj, out, in, nil)
 }
 
 // OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X),
@@ -100,7 +80,7 @@ func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
 func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, classes int) GNNProblem {
 	arch := s.architecture()
 	op := OperatorOf(arch.Operator, adj)
-	p := GNNProblem{Model: s.Model, Layers: s.Layers, Hidden: s.Hidden, Classes: classes, Labels: labels, Alpha: s.Alpha, Hops: s.Hops, Hop: op}
+	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op}
 	if !arch.Convolves() { // reads as far as it has hops
 		p.Self = NewInputs(x)
 		return p
@@ -188,7 +168,6 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 // alone while their neighbours count wherever they belong.
 func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means, members *graph.CSR, labels []int32, weights []float32, classes int) GNNProblem {
 	averaged := product.Of(means, OperatorOf(s.architecture().Operator, adj))
-	return GNNProblem{Model: s.Model, Layers: s.Layers, Hidden: s.Hidden, Classes: classes, Alpha: s.Alpha, Hops: s.Hops,
-		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)},
-		Hop: product.Of(averaged, members), Labels: labels, Weights: weights}
+	return GNNProblem{Shape: s, Classes: classes,
+		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)}, Hop: product.Of(averaged, members), Labels: labels, Weights: weights}
 }

@@ -234,7 +234,7 @@ func TestFewLabelsNeedFewNodes(t *testing.T) {
 			shape := shape(model, 5)
 			few := OnOriginal(shape, convert.Pattern(adj), x, labels, 2)
 			op := operatorOf(model, convert.Pattern(adj))
-			all := GNNProblem{Model: shape.Model, Layers: shape.Layers, Hidden: 5, Classes: 2, Labels: labels, Hop: op, Alpha: 0.2, Hops: 3,
+			all := GNNProblem{Shape: Shape{Model: shape.Model, Layers: shape.Layers, Hidden: 5, Alpha: 0.2, Hops: 3}, Classes: 2, Labels: labels, Hop: op,
 				Propagated: NewInputs(x).Through(op), Self: NewInputs(x)}
 			a, b := build(&few, 6), build(&all, 6)
 			la, lb := a.forward(GNNOptions{}, 1), b.forward(GNNOptions{}, 1)

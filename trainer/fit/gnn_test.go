@@ -41,7 +41,7 @@ func shapeOf(model string) (name string, layers int) {
 func tiny(rng *rand.Rand, model string) GNNProblem {
 	const n, d, hidden, classes = 7, 5, 6, 3
 	name, layers := shapeOf(model)
-	p := GNNProblem{Model: name, Layers: layers, Hidden: hidden, Classes: classes, Alpha: 0.15, Hops: 4,
+	p := GNNProblem{Shape: Shape{Model: name, Layers: layers, Hidden: hidden, Alpha: 0.15, Hops: 4}, Classes: classes,
 		Propagated: Explicit{X: convert.Dense(convert.Normal(rng, n, d, 1))},
 		Self:       Explicit{X: convert.Dense(convert.Normal(rng, n, d, 1))},
 		Hop:        convert.Sparse(convert.Normal(rng, n, n, 0.4), n, n),
@@ -215,7 +215,7 @@ func easy(model string) (p GNNProblem, right func(infer.Model) (float64, error))
 	}
 	name, layers := shapeOf(model)
 	op := operatorOf(name, convert.Pattern(adj))
-	p = GNNProblem{Model: name, Layers: layers, Hidden: 16, Classes: classes, Labels: training, Hop: op, Alpha: 0.1, Hops: 5,
+	p = GNNProblem{Shape: Shape{Model: name, Layers: layers, Hidden: 16, Alpha: 0.1, Hops: 5}, Classes: classes, Labels: training, Hop: op,
 		Propagated: Explicit{X: convert.Dense(convert.FromCSR(op).Mul(x))}, Self: Explicit{X: convert.Dense(x)}}
 	return p, func(m infer.Model) (float64, error) {
 		batch := &infer.Batch{X: graph.Features{Dense: graph.NewDense(1, d)}, R: convert.Sparse(nil, 1, n), Known: []int32{0}}

@@ -122,10 +122,7 @@ func prepare(in *Input, o *Options) *prepared {
 func (p *prepared) reduced(x graph.Features) *matrix[float32] {
 	basis := p.basis
 	if basis == nil {
-		basis = graph.NewDense(x.Cols(), x.Cols())
-		for k := range basis.Rows {
-			basis.Row(k)[k] = 1
-		}
+		basis = graph.Identity(x.Cols())
 	}
 	return over(p.in.Pre.Fold(basis).Apply(x))
 }
@@ -176,11 +173,7 @@ func (p *prepared) targets(r *relay[float32], want *matrix[float32], ind *induct
 	}
 	gemm(plain, transposed, 1, p.support, r.w, 0, ind.zb)
 	// SGC is linear: deployed with the identity for W, it only propagates features that are projected already.
-	identity := graph.NewDense(z.cols, z.cols)
-	for k := range z.cols {
-		identity.Row(k)[k] = 1
-	}
-	model, err := infer.NewSGC(identity, r.b)
+	model, err := infer.NewSGC(graph.Identity(z.cols), r.b)
 	if err != nil {
 		panic(err) // the relay is of C columns and C biases
 	}

@@ -29,13 +29,6 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"` // as Validate gave it
 }
 
-// SearchEvent reports a point that is done, or, if Point is nil, a round of the current point.
-type SearchEvent struct {
-	Done, Total int
-	Point       *Point
-	Round       Event
-}
-
 // Found is the outcome of a search.
 type Found struct {
 	Best   Options // the options given, with λ, β, μ and δ of the best point
@@ -43,13 +36,10 @@ type Found struct {
 }
 
 // Search learns with every λ and β of the grid and few rounds, and chooses by Validate, the first among equals. It writes no
-// checkpoints.
-func Search(ctx context.Context, in Input, o Options, g Grid, progress func(SearchEvent)) (*Found, error) {
+// checkpoints. progress is called after each point; it may be nil.
+func Search(ctx context.Context, in Input, o Options, g Grid, progress func(done, total int)) (*Found, error) {
 	if err := checkSearch(&in, &o, &g); err != nil {
 		return nil, err
-	}
-	if progress == nil {
-		progress = func(SearchEvent) {}
 	}
 	p := prepare(&in, &o)
 	found := &Found{}
@@ -59,9 +49,7 @@ func Search(ctx context.Context, in Input, o Options, g Grid, progress func(Sear
 		for _, beta := range g.Beta {
 			at := o
 			at.Lambda, at.Beta, at.Rounds, at.Checkpoint = lambda, beta, g.Rounds, ""
-			r, err := train(ctx, p, &at, true, func(e Event) {
-				progress(SearchEvent{Done: len(found.Points), Total: total, Round: e})
-			})
+			r, err := train(ctx, p, &at, true, nil)
 			if err != nil {
 				return nil, fmt.Errorf("searching at λ = %g, β = %g: %w", lambda, beta, err)
 			}
@@ -70,7 +58,9 @@ func Search(ctx context.Context, in Input, o Options, g Grid, progress func(Sear
 			if best < 0 || point.Accuracy > found.Points[best].Accuracy {
 				best = len(found.Points) - 1
 			}
-			progress(SearchEvent{Done: len(found.Points), Total: total, Point: &point})
+			if progress != nil {
+				progress(len(found.Points), total)
+			}
 		}
 	}
 	chosen := found.Points[best]

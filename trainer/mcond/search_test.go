@@ -12,22 +12,17 @@ func TestSearch(t *testing.T) {
 	o := small()
 	o.Mu, o.Delta, o.Checkpoint = []float64{0}, []float64{0, 0.2}, "never written"
 	g := Grid{Lambda: []float64{0, 1}, Beta: []float64{0, 100}, Rounds: 2}
-	var rounds, points int
-	found, err := Search(t.Context(), w.in, o, g, func(e SearchEvent) {
-		if e.Point != nil {
-			points++
-		} else {
-			rounds++
-		}
-		if e.Total != 4 || e.Done != points {
-			t.Errorf("event %+v after %d points", e, points)
+	points := 0
+	found, err := Search(t.Context(), w.in, o, g, func(done, total int) {
+		if points++; done != points || total != 4 {
+			t.Errorf("%d of %d points are done, want %d of 4", done, total, points)
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if points != 4 || rounds != 8 || len(found.Points) != 4 {
-		t.Errorf("%d points, %d rounds, %d in the result", points, rounds, len(found.Points))
+	if points != 4 || len(found.Points) != 4 {
+		t.Errorf("%d points, %d in the result", points, len(found.Points))
 	}
 	best := found.Points[0]
 	for _, p := range found.Points {
