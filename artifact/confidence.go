@@ -18,9 +18,9 @@ type Confidence struct {
 	Curve []CoveragePoint `json:"curve,omitempty"`
 }
 
-// CalibrationError is the expected calibration error in percent (Guo et al., "On Calibration of Modern Neural Networks",
-// 2017), at temperature 1 (before) and at the calibration's (after); nil if it was not measured. Validation is the half
-// of the validation nodes that was not used to fit the temperature.
+// CalibrationError is the expected calibration error in percent (Guo et al., "On Calibration of Modern Neural
+// Networks", 2017), at temperature 1 (before) and at the calibration's (after); nil if it was not measured.
+// Validation is the half of the validation nodes that was not used to fit the temperature.
 type CalibrationError struct {
 	ValidationBefore *float64 `json:"validation_before,omitempty"`
 	ValidationAfter  *float64 `json:"validation_after,omitempty"`
@@ -38,8 +38,8 @@ type CoveragePoint struct {
 // ErrNoCurve means that an artifact was not trained with a risk-coverage curve.
 var ErrNoCurve = errors.New("the artifact has no risk-coverage curve")
 
-// ThresholdAt returns the threshold that answers a share of the validation nodes, by linear interpolation of the curve. A
-// coverage outside the curve is an error that names its ends.
+// ThresholdAt returns the threshold that answers a share of the validation nodes, by linear interpolation of the
+// curve. A coverage outside the curve is an error that names its ends.
 func (c *Confidence) ThresholdAt(coverage float64) (float32, error) {
 	if len(c.Curve) == 0 {
 		return 0, ErrNoCurve

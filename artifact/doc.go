@@ -12,22 +12,22 @@
 //
 // # Making one
 //
-// A trainer fills a Bundle, Manifest included but for FormatVersion, Version and Files, and calls [Write], which completes
-// those. The directory must be new or empty ([CheckTarget] tells before the work): an artifact is never changed in place,
-// and a crash at any moment leaves the directory as it was or the whole artifact. A bundle that is served without being
-// written is completed by [Bundle.Seal].
+// A trainer fills a Bundle, Manifest included but for FormatVersion, Version and Files, and calls [Write], which
+// completes those. The directory must be new or empty ([CheckTarget] tells before the work): an artifact is never
+// changed in place, and a crash at any moment leaves the directory as it was or the whole artifact. A bundle that is
+// served without being written is completed by [Bundle.Seal].
 //
 // # Reading one
 //
-// [Read] gives a whole, checked bundle or an error with the file, the field or tensor, and the reason. What it returns
-// satisfies everything that serving assumes, so that no later step checks shapes or values again: [Bundle.Validate] is
-// the list, and runs before writing and after reading. Cluster means can be large and serve nobody but a trainer: [ReadMeans]
-// reads them, Read compares their SHA-256 and keeps nothing.
+// [Read] gives a whole, checked bundle or an error with the file, the field or tensor, and the reason. What it
+// returns satisfies everything that serving assumes, so that no later step checks shapes or values again:
+// [Bundle.Validate] is the list, and runs before writing and after reading. Cluster means can be large and serve
+// nobody but a trainer: [ReadMeans] reads them, Read compares their SHA-256 and keeps nothing.
 //
 // # The serving part
 //
-// A consumer needs all but the means and M, whose rows it looks up by id. [EncodeServing] gives that part as files by name,
-// those of the directory byte for byte, and [DecodeServing] reads them with the same checks.
+// A consumer needs all but the means and M, whose rows it looks up by id. [EncodeServing] gives that part as files by
+// name, those of the directory byte for byte, and [DecodeServing] reads them with the same checks.
 //
 // # Where things are
 //

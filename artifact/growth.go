@@ -12,9 +12,10 @@ import (
 	"rivulet/infer"
 )
 
-// Growth is what gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md, section 5,
-// last part): the dictionary that the rows of T's nodes were solved against, and how models' tables become its columns. All
-// models that M was solved for have a part in it, whichever is served, so that every consumer solves the same rows.
+// Growth is what gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md,
+// section 5, last part): the dictionary that the rows of T's nodes were solved against, and how models' tables become
+// its columns. All models that M was solved for have a part in it, whichever is served, so that every consumer solves
+// the same rows.
 type Growth struct {
 	Entries    int                       // k: most entries of a row
 	Dictionary *graph.Dense              // t', N'×p: the messages of the synthetic nodes
@@ -25,8 +26,8 @@ type Growth struct {
 var ErrNoGrowth = errors.New("the artifact has no dictionary to solve rows of M for arrivals against: " +
 	"train it anew with trainer train, by method solved or cluster")
 
-// Grower gives rows of M to arrivals, by the frozen deployments of the models that M was solved for. Those that are deployed
-// already may be given, by name. It fails with [ErrNoGrowth] where the artifact has no Growth.
+// Grower gives rows of M to arrivals, by the frozen deployments of the models that M was solved for. Those that are
+// deployed already may be given, by name. It fails with [ErrNoGrowth] where the artifact has no Growth.
 func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*infer.Grower, error) {
 	if b.Growth == nil {
 		return nil, ErrNoGrowth

@@ -58,7 +58,8 @@ type ModelInfo struct {
 	Layers      int             `json:"layers,omitzero"` // number of layers that was fitted; 0: the fewest that the model has, or it was given
 	Hops        int             `json:"hops,omitzero"`   // K that was fitted; 0: the model's default, it has none, or it was given
 	Calibration CalibrationInfo `json:"calibration"`     // the choice of validation; the consumer's default
-	// Propagation holds the parameters that validation chose for each kind, "lp" and "ep", whether or not it is the default.
+	// Propagation holds the parameters that validation chose for each kind, "lp" and "ep", whether or not it is the
+	// default.
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
 }
 

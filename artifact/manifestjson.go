@@ -50,8 +50,8 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// openManifest is ParseManifest after comparing the text with its checksum. A newer format is reported before, because its
-// checksum may be computed in another way.
+// openManifest is ParseManifest after comparing the text with its checksum. A newer format is reported before,
+// because its checksum may be computed in another way.
 func openManifest(text, sum []byte) (*Manifest, error) {
 	err := checkFormat(text)
 	if errors.Is(err, errNewer) {

@@ -11,16 +11,16 @@ import (
 	"rivulet/infer"
 )
 
-// Means are what gives S tables of a model that comes when T is no longer at hand (docs/algorithm.md, section 5, last part):
-// means over the nodes j of T in each cluster, weighted by w_j = deg_j + 0.1. They are no part of what serves.
+// Means are what gives S tables of a model that comes when T is no longer at hand (docs/algorithm.md, section 5, last
+// part): means over the nodes j of T in each cluster, weighted by w_j = deg_j + 0.1. They are no part of what serves.
 type Means struct {
 	X         *graph.Dense             // N'×d, of x; Synthetic.X has all nodes of a cluster weigh the same
 	Operators map[string]OperatorMeans // by [infer.Operator]: gcn, sage, cheby
 }
 
-// OperatorMeans are means of how one operator passes messages, every node as if it had one neighbour more: in_j scales
-// what node j sends and out_j the sum that it receives (the table in docs/algorithm.md, section 2). For a first layer of weights
-// Wn1, Ws1 and a second of Wn2 the tables of S are
+// OperatorMeans are means of how one operator passes messages, every node as if it had one neighbour more: in_j
+// scales what node j sends and out_j the sum that it receives (the table in docs/algorithm.md, section 2). For a
+// first layer of weights Wn1, Ws1 and a second of Wn2 the tables of S are
 //
 //	u0' = Scaled Wn1    p' = PX Wn1 + X Ws1 + b1    u1' = Scale relu(p') Wn2    c' = 1[p'>0] Back
 //

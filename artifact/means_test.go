@@ -52,7 +52,8 @@ func TestMeansAreReadAlone(t *testing.T) {
 	wantError(t, err, meansName+": the artifact has none")
 }
 
-// Every part that is nobody's but the trainer's stays out of the serving part, which is the same whether it was read or not.
+// Every part that is nobody's but the trainer's stays out of the serving part, which is the same whether it was read
+// or not.
 func TestMeansAreNotServed(t *testing.T) {
 	b := withMeans(2)
 	dir := mustWrite(t, b)

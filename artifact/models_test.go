@@ -81,7 +81,8 @@ func TestModelWithoutFrozenForm(t *testing.T) {
 	wantError(t, err, "models/cheby.safetensors", "2 frozen tables", "cheby with K = 3 has no frozen form")
 }
 
-// Methods that choose nodes of T deploy jointly: M has one entry in some rows and none in the others, and there are no tables.
+// Methods that choose nodes of T deploy jointly: M has one entry in some rows and none in the others, and there are
+// no tables.
 func TestJointWithoutTables(t *testing.T) {
 	b := artifacttest.Several(4, artifacttest.Size{})
 	for k := range b.Models {

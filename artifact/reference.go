@@ -16,7 +16,8 @@ type Reference struct {
 	Nodes int `json:"nodes"` // validation nodes
 	// UnknownNeighbours is the share of all their neighbours that are not in T, 0 to 1; 0 if they have none.
 	UnknownNeighbours float64 `json:"unknown_neighbours"`
-	// FeatureNorm is the distribution of the L2 norms of their raw features, FeatureCount of the numbers of these that are not 0.
+	// FeatureNorm is the distribution of the L2 norms of their raw features, FeatureCount of the numbers of these
+	// that are not 0.
 	FeatureNorm  Histogram `json:"feature_norm"`
 	FeatureCount Histogram `json:"feature_count"`
 	// Models holds the figures of each model's predictions for them, by name, with the calibration that the artifact
@@ -31,8 +32,8 @@ type ModelReference struct {
 	Classes    []float64 `json:"classes"`    // share of each class among the predictions, C of them
 }
 
-// Histogram is a distribution in bins: bin k holds the values v with Bounds[k-1] < v ≤ Bounds[k], the first holds all up to
-// Bounds[0] and the last all beyond the last bound.
+// Histogram is a distribution in bins: bin k holds the values v with Bounds[k-1] < v ≤ Bounds[k], the first holds all
+// up to Bounds[0] and the last all beyond the last bound.
 type Histogram struct {
 	Bounds []float64 `json:"bounds"` // ascending
 	Shares []float64 `json:"shares"` // one more than bounds; they sum to 1
@@ -41,8 +42,8 @@ type Histogram struct {
 // deciles is the number of bins that [NewHistogram] uses within the range of the values.
 const deciles = 10
 
-// NewHistogram returns the histogram of one or more values: a bin below the least of them, up to ten bins of about equal
-// shares, and one above the greatest. The order of values does not matter.
+// NewHistogram returns the histogram of one or more values: a bin below the least of them, up to ten bins of about
+// equal shares, and one above the greatest. The order of values does not matter.
 func NewHistogram(values []float64) Histogram {
 	sorted := slices.Sorted(slices.Values(values))
 	h := Histogram{Bounds: []float64{math.Nextafter(sorted[0], math.Inf(-1))}}
@@ -61,8 +62,8 @@ func NewHistogram(values []float64) Histogram {
 // Bin returns the index of the bin of a value.
 func (h Histogram) Bin(v float64) int { return sort.SearchFloat64s(h.Bounds, v) }
 
-// TotalVariation returns the distance ½ Σ|p−q| of two distributions over the same bins, 0 to 1: the largest difference that any
-// set of bins has in probability. counts need not sum to 1; without any the distance is 0.
+// TotalVariation returns the distance ½ Σ|p−q| of two distributions over the same bins, 0 to 1: the largest
+// difference that any set of bins has in probability. counts need not sum to 1; without any the distance is 0.
 func TotalVariation(reference []float64, counts []int) float64 {
 	total, sum := 0, 0.0
 	for _, n := range counts {

@@ -109,8 +109,8 @@ func encodeTensors(tensors []tensor) ([]byte, error) {
 	return file, nil
 }
 
-// decodeTensors reads a file into tensors by name, whose data are parts of file. It allocates memory in proportion to the header
-// 's length, whatever the header declares.
+// decodeTensors reads a file into tensors by name, whose data are parts of file. It allocates memory in proportion to
+// the header 's length, whatever the header declares.
 func decodeTensors(file []byte) (map[string]tensor, error) {
 	if len(file) < 8 {
 		return nil, fmt.Errorf("%d bytes, too short for the length of a header", len(file))

@@ -21,9 +21,9 @@ func (b *Bundle) Seal() error {
 	return nil
 }
 
-// EncodeServing returns the serving part of a sealed bundle, all except M and the means, as files by name: the same as in the
-// directory, byte for byte, without mapping.safetensors and means.safetensors. A bundle without a Mapping must come
-// from [DecodeServing].
+// EncodeServing returns the serving part of a sealed bundle, all except M and the means, as files by name: the same
+// as in the directory, byte for byte, without mapping.safetensors and means.safetensors. A bundle without a Mapping
+// must come from [DecodeServing].
 func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	if b.Manifest.Version == "" {
 		return nil, errors.New("encoding artifact: version is empty, the bundle is not sealed")
@@ -37,9 +37,9 @@ func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	return files, nil
 }
 
-// DecodeServing reads the files of [EncodeServing], with all checks of [Read] except those of M; Mapping and Means are nil.
-// A file that this build does not know may be missing, because later builds may leave it out of the serving part. The error
-// names the file, the field or tensor, and the reason.
+// DecodeServing reads the files of [EncodeServing], with all checks of [Read] except those of M; Mapping and Means
+// are nil. A file that this build does not know may be missing, because later builds may leave it out of the serving
+// part. The error names the file, the field or tensor, and the reason.
 func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	for _, name := range []string{manifestFile, manifestSumFile} {
 		if _, ok := files[name]; !ok {

@@ -19,8 +19,8 @@ var byteUnits = []struct {
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1},
 }
 
-// ParseBytes reads a whole number, with one of the units B, kB, MB, GB, TB (powers of 1000) and KiB, MiB, GiB, TiB (powers
-// of 1024) in any case, or without one.
+// ParseBytes reads a whole number, with one of the units B, kB, MB, GB, TB (powers of 1000) and KiB, MiB, GiB, TiB
+// (powers of 1024) in any case, or without one.
 func ParseBytes(text string) (Bytes, error) {
 	number, unit := strings.TrimSpace(text), int64(1)
 	for _, u := range byteUnits {

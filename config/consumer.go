@@ -27,7 +27,8 @@ type Consumer struct {
 	Log      Log      `key:"log"`
 }
 
-// Values of [Consumer.Attachment], [Consumer.Calibration], [Consumer.Delivery] and [Batch.Mode] on which wiring branches.
+// Values of [Consumer.Attachment], [Consumer.Calibration], [Consumer.Delivery] and [Batch.Mode] on which wiring
+// branches.
 const (
 	ExactlyOnce = "exactly_once" // predictions, dead letters and offsets are one transaction
 

@@ -11,8 +11,8 @@ import (
 // fileFlag is the name of the flag that names the file.
 const fileFlag = "config"
 
-// Flags registers --config and a flag for each field of T except secrets, named by its key. Values are read by [Load], which
-// reports their problems together with all others; parsing the flags refuses only unknown names.
+// Flags registers --config and a flag for each field of T except secrets, named by its key. Values are read by
+// [Load], which reports their problems together with all others; parsing the flags refuses only unknown names.
 func Flags[T any](fs *pflag.FlagSet) {
 	fs.String(fileFlag, "", "YAML file with settings (default $"+fileVariable+")")
 	for _, f := range schemaOf(reflect.TypeFor[T]()).fields {
@@ -26,8 +26,8 @@ func Flags[T any](fs *pflag.FlagSet) {
 	}
 }
 
-// Alias gives flags short names besides their own, as {"redis": "redis.url"}. It must be called before parsing; help shows
-// the long name.
+// Alias gives flags short names besides their own, as {"redis": "redis.url"}. It must be called before parsing; help
+// shows the long name.
 func Alias(fs *pflag.FlagSet, aliases map[string]string) {
 	earlier := fs.GetNormalizeFunc()
 	fs.SetNormalizeFunc(func(fs *pflag.FlagSet, name string) pflag.NormalizedName {

@@ -31,8 +31,8 @@ type Sources struct {
 	Environ []string       // NAME=value, as os.Environ gives it; nil: none
 }
 
-// Load reads the settings of T from all sources, checks them and returns them. The error is an [*Error] that lists everything
-// that is wrong, or it says why the file could not be read.
+// Load reads the settings of T from all sources, checks them and returns them. The error is an [*Error] that lists
+// everything that is wrong, or it says why the file could not be read.
 func Load[T any](from Sources) (T, error) {
 	var cfg T
 	l := newLoader(reflect.TypeFor[T]())

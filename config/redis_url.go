@@ -94,8 +94,8 @@ func (u RedisURL) Format(s fmt.State, verb rune) {
 // MarshalText hides the password from JSON and YAML, and from slog's handlers.
 func (u RedisURL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// check returns the mistake without repeating any part that could be the password: the parsers' messages quote the text that they
-// could not read.
+// check returns the mistake without repeating any part that could be the password: the parsers' messages quote the
+// text that they could not read.
 func (u RedisURL) check() error {
 	for _, each := range u.hosts() {
 		if err := checkRedisURL(each); err != nil {

@@ -22,8 +22,8 @@ type attachment struct {
 	reached  []int32 // memory of degrade
 }
 
-// linked counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã (also those that only the
-// other side listed), and the listed ids that are none of these.
+// linked counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã (also those
+// that only the other side listed), and the listed ids that are none of these.
 type linked struct{ known, arrivals, inBatch, unknown int }
 
 // attach assembles the batch that the model sees. What is an edge (docs/algorithm.md, section 1):
@@ -35,8 +35,8 @@ type linked struct{ known, arrivals, inBatch, unknown int }
 //     one has none there;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
 //
-// So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is in ã where
-// it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
+// So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is in
+// ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
 func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neighbours) {
 	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features())}
 	out.batch.Attach(n.rows, version.SyntheticNodes())
@@ -56,7 +56,8 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neig
 	out.degrade(version.Joint(), n)
 }
 
-// among returns ã: symmetric, without values, columns ascending. It counts in listed the neighbours of each arrival that ã holds.
+// among returns ã: symmetric, without values, columns ascending. It counts in listed the neighbours of each arrival
+// that ã holds.
 func (a *attachment) among(arrivals []*slot, rows [][]infer.Row) *graph.CSR {
 	if a.standing == nil {
 		a.standing = make(map[string]int32)

@@ -6,9 +6,9 @@ import (
 	"rivulet/event"
 )
 
-// batch is one micro-batch on its way down the path. Each stage fills one part from the parts before it, which it does not change. The
-// memory of a part is used again by the next batch; no part holds the version, which may be let go of in between. A slice with an entry
-// for each arrival has them in the order of decoded.arrivals.
+// batch is one micro-batch on its way down the path. Each stage fills one part from the parts before it, which it
+// does not change. The memory of a part is used again by the next batch; no part holds the version, which may be let
+// go of in between. A slice with an entry for each arrival has them in the order of decoded.arrivals.
 type batch struct {
 	decoded    decoded    // decode.go: the arrivals, and why other records are none
 	neighbours neighbours // lookup.go: the rows of their neighbours, and which of those are earlier arrivals

@@ -30,9 +30,9 @@ type batcher struct {
 	rest chunk // what is left of the chunk under way
 }
 
-// next forms a batch in the memory of buf: it closes when it has size records, or when linger has passed since its first
-// record was fetched and no more are waiting. It has no records only where ctx ended before the first; a batch that is
-// being formed then closes at once.
+// next forms a batch in the memory of buf: it closes when it has size records, or when linger has passed since its
+// first record was fetched and no more are waiting. It has no records only where ctx ended before the first; a batch
+// that is being formed then closes at once.
 func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	in := Intake{Records: buf[:0]}
 	if !b.more(ctx) {

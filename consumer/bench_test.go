@@ -172,8 +172,8 @@ func BenchmarkPath(b *testing.B) {
 	}
 }
 
-// BenchmarkStream is the whole stream over the embedded broker, whose own work is in the figure: arrivals are waiting in
-// four partitions.
+// BenchmarkStream is the whole stream over the embedded broker, whose own work is in the figure: arrivals are waiting
+// in four partitions.
 func BenchmarkStream(b *testing.B) {
 	all := benchArrivals(b, 20_000)
 	for _, lanes := range []int{1, 2, 3} {
@@ -187,8 +187,8 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// streamed sends arrivals through an embedded broker and a consumer in node batches, and returns its stages and how long it took from
-// its start until all were delivered. The timer runs for that long.
+// streamed sends arrivals through an embedded broker and a consumer in node batches, and returns its stages and how
+// long it took from its start until all were delivered. The timer runs for that long.
 func streamed(b *testing.B, all []kafka.Record, lanes int, path PipelineOptions) (*shares, time.Duration) {
 	b.Helper()
 	b.StopTimer()
@@ -223,7 +223,8 @@ func streamed(b *testing.B, all []kafka.Record, lanes int, path PipelineOptions)
 	return seen, took
 }
 
-// benchBroker is an embedded broker with the topics of a stream, a sink of arrivals, and a producer to it; end lets go of all.
+// benchBroker is an embedded broker with the topics of a stream, a sink of arrivals, and a producer to it; end lets
+// go of all.
 func benchBroker(b *testing.B) (client *kafka.Client, sender *kafka.Sink, p *producer.Producer, end func()) {
 	b.Helper()
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4, lettersTopic: 1}})

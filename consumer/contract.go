@@ -40,15 +40,15 @@ type Versions interface {
 	Current() Version
 }
 
-// Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit the next offsets to
-// read, in the name of by. Publish may be called again with the same batch after an error. It keeps nothing of the predictions
-// and dead letters after it has returned.
+// Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit the next
+// offsets to read, in the name of by. Publish may be called again with the same batch after an error. It keeps
+// nothing of the predictions and dead letters after it has returned.
 type Deliverer interface {
 	Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
 }
 
-// Fencer is a Deliverer that works with transactions. It is told of each generation before the offsets of its partitions
-// are read, and ends what earlier owners of these partitions have left unfinished.
+// Fencer is a Deliverer that works with transactions. It is told of each generation before the offsets of its
+// partitions are read, and ends what earlier owners of these partitions have left unfinished.
 type Fencer interface {
 	Begin(ctx context.Context, by kafka.Committer, assigned []kafka.TopicPartition) error
 }

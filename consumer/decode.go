@@ -27,8 +27,8 @@ type slot struct {
 	fault   *event.FieldError
 }
 
-// decode turns records into arrivals that a model of d features can take, and the rest into dead letters. Large batches are decoded
-// on several processors.
+// decode turns records into arrivals that a model of d features can take, and the rest into dead letters. Large
+// batches are decoded on several processors.
 func (p *Pipeline) decode(out *decoded, records []kafka.Record, d int) {
 	out.slots, out.bytes = sized(out.slots, len(records)), 0
 	for i := range records {
@@ -94,12 +94,13 @@ func (p *Pipeline) decodeOne(s *slot, d int) {
 	s.dropped = s.arrival.NormaliseEdges()
 }
 
-// maxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes for a
-// control character: what is longer might not fit into a record of the predictions.
+// maxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes
+// for a control character: what is longer might not fit into a record of the predictions.
 const maxNames = 128 << 10
 
-// maxFeature is the largest magnitude of a feature that is predicted: the square of one is far from where float32 ends, so
-// that a sum of them through a model is a number. An arrival beyond it would make NaN of its neighbours in a graph batch, too.
+// maxFeature is the largest magnitude of a feature that is predicted: the square of one is far from where float32
+// ends, so that a sum of them through a model is a number. An arrival beyond it would make NaN of its neighbours in a
+// graph batch, too.
 const maxFeature = 1e15
 
 // tooLarge names the first feature beyond maxFeature; nil where there is none.

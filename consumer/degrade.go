@@ -2,10 +2,10 @@ package consumer
 
 import "rivulet/infer"
 
-// degrade marks the arrivals whose predictions may be other ones than if all rows of M had been read. An arrival with an
-// unread neighbour may lack entries of r = aM and a part of D_i, and in a graph batch have an edge in ã that it should not
-// have; through ã that reaches its whole connected component. In joint attachment an arrival changes the degrees of
-// synthetic nodes, which all of the batch share. What is not marked is bit for bit what it would be.
+// degrade marks the arrivals whose predictions may be other ones than if all rows of M had been read. An arrival with
+// an unread neighbour may lack entries of r = aM and a part of D_i, and in a graph batch have an edge in ã that it
+// should not have; through ã that reaches its whole connected component. In joint attachment an arrival changes the
+// degrees of synthetic nodes, which all of the batch share. What is not marked is bit for bit what it would be.
 func (a *attachment) degrade(joint bool, n *neighbours) {
 	a.degraded = zeroed(a.degraded, len(n.rows))
 	if !n.unread {

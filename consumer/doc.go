@@ -2,9 +2,9 @@
 //
 // # The path of a record
 //
-// [Pipeline.Process], one function in pipeline.go, is the whole of it: decode, look up rows of M, attach to S, forward
-// and propagate; wait for the turn, publish, keep the arrivals' rows, commit. It knows no Kafka. The command that predicts a
-// file of arrivals feeds it lines, and its Deliverer writes lines.
+// [Pipeline.Process], one function in pipeline.go, is the whole of it: decode, look up rows of M, attach to S,
+// forward and propagate; wait for the turn, publish, keep the arrivals' rows, commit. It knows no Kafka. The command
+// that predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
 //	pipeline.go     the path            batch.go        the value that travels down it, a part for each stage
 //	decode.go       bytes -> arrivals   lookup.go       rows of M
@@ -15,7 +15,8 @@
 //	consumer.go     joining the group   generation.go   one generation: readers, lanes, grace
 //	lane.go         a batch at a time   batcher.go      size and linger
 //
-// What is Kafka's is in package kafka: the member of the group, offsets and where to begin, fetches, what is waited for.
+// What is Kafka's is in package kafka: the member of the group, offsets and where to begin, fetches, what is waited
+// for.
 //
 // # Goroutines
 //
@@ -28,13 +29,13 @@
 //	grace: cuts the work off            is free)
 //
 // A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes the
-// batch down the path. So batches form in order, are computed side by side, and are delivered in order: before it
-// is published, a batch waits for the ticket before its own, and is given up if that one failed. Two lanes are the default:
-// while one waits for acknowledgements the other computes (BenchmarkStream: 1.7 times the nodes a second of one lane,
-// and no more with three).
+// batch down the path. So batches form in order, are computed side by side, and are delivered in order: before it is
+// published, a batch waits for the ticket before its own, and is given up if that one failed. Two lanes are the
+// default: while one waits for acknowledgements the other computes (BenchmarkStream: 1.7 times the nodes a second of
+// one lane, and no more with three).
 //
-// serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing outlives
-// Run but connections of the Client, which belong to the caller.
+// serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing
+// outlives Run but connections of the Client, which belong to the caller.
 //
 // # Memory
 //
@@ -55,11 +56,11 @@
 //
 // # What is waited for, and what ends Run
 //
-// Waited for, with growing pauses, one warning when it begins and one line when it is over: a first version, topics that
-// do not exist, brokers, coordinators, leaders, the row store. When the row store is down the batch in hand is tried
-// again from its records, with whatever version is current then. Run ends with an error for missing rights and wrong
-// passwords, of Kafka or of the row store, for a damaged row, and for what the Deliverer returns, unless that ends the generation
-// only ([kafka.Judge]). In the order of a stream's life:
+// Waited for, with growing pauses, one warning when it begins and one line when it is over: a first version, topics
+// that do not exist, brokers, coordinators, leaders, the row store. When the row store is down the batch in hand is
+// tried again from its records, with whatever version is current then. Run ends with an error for missing rights and
+// wrong passwords, of Kafka or of the row store, for a damaged row, and for what the Deliverer returns, unless that
+// ends the generation only ([kafka.Judge]). In the order of a stream's life:
 //
 //	broker unreachable, hung up,   waited for: a network comes back, a certificate is renewed. consumer check tells
 //	TLS refused                    which of them it is
@@ -79,10 +80,11 @@
 //
 // # Arrivals as nodes
 //
-// With [PipelineOptions.Arrivals] each predicted arrival gets a row of M of its own, by which later ones attach to it. The rows are
-// solved beside the publication of the batch and written after it, before its offsets are committed: at least once they delay no
-// prediction of their batch, exactly once they are in its transaction's time, and no committed arrival is without its row. A row is to
-// be found, by every consumer of the version, from then on: the batch that is under way at the same time does not see it. Then:
+// With [PipelineOptions.Arrivals] each predicted arrival gets a row of M of its own, by which later ones attach to
+// it. The rows are solved beside the publication of the batch and written after it, before its offsets are committed:
+// at least once they delay no prediction of their batch, exactly once they are in its transaction's time, and no
+// committed arrival is without its row. A row is to be found, by every consumer of the version, from then on: the
+// batch that is under way at the same time does not see it. Then:
 //
 //   - A node of T is never an arrival, and the first row of an id stays, whoever sends the id again. Arrivals whose prediction is
 //     degraded or no number get none.

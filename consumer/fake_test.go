@@ -15,7 +15,8 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// testVersion is a small SGC on S of three nodes, d = 4, C = 3, with the rows of M in a map. It records what it is asked.
+// testVersion is a small SGC on S of three nodes, d = 4, C = 3, with the rows of M in a map. It records what it is
+// asked.
 type testVersion struct {
 	id        string
 	features  int

@@ -223,8 +223,8 @@ func TestBackPressure(t *testing.T) {
 	}
 }
 
-// A prediction repeats its arrival's key and id, escaped, and may be larger than its arrival. One that no broker would take
-// must not stop the stream.
+// A prediction repeats its arrival's key and id, escaped, and may be larger than its arrival. One that no broker
+// would take must not stop the stream.
 func TestArrivalsWhosePredictionsWouldBeTooLargeAreDeadLetters(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	small := arrival("x", "t0")
@@ -283,8 +283,8 @@ func TestTheLongestNamesArePublished(t *testing.T) {
 	}
 }
 
-// What ends a generation ends it also where the error speaks of a cancelled request, and whichever lane is heard first: the
-// one that failed, or the one whose batch was behind it.
+// What ends a generation ends it also where the error speaks of a cancelled request, and whichever lane is heard
+// first: the one that failed, or the one whose batch was behind it.
 func TestARefusedBatchEndsTheGenerationAndNotTheConsumer(t *testing.T) {
 	s, seen := newStack(t, 2), &recorder{}
 	s.send(320)

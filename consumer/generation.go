@@ -15,8 +15,9 @@ var (
 	errGrown = errors.New("the topics have other partitions than before")
 )
 
-// serve reads the partitions that a generation assigned, until ctx (drain) or the generation (rebalance) ends or something
-// fails. It returns when nothing of the generation is under way any more; the error is nil unless something failed.
+// serve reads the partitions that a generation assigned, until ctx (drain) or the generation (rebalance) ends or
+// something fails. It returns when nothing of the generation is under way any more; the error is nil unless something
+// failed.
 //
 // Reading ends first. The work in hand ends by itself, or is cut off after a grace. What they leave uncommitted is read
 // again by whoever owns the partition next.
@@ -107,8 +108,8 @@ func why(ctx, reading, work context.Context, failures <-chan error) (err error) 
 	return cause
 }
 
-// grace returns why the work is to be cut off, when it goes on for too long after reading has ended; nil if it was finished
-// before.
+// grace returns why the work is to be cut off, when it goes on for too long after reading has ended; nil if it was
+// finished before.
 func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{}) error {
 	select {
 	case <-finished:
@@ -129,8 +130,8 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 	}
 }
 
-// read hands over what one partition brings, until ctx ends. It holds at most one chunk; the next is fetched while that one
-// waits. It returns an error only for what does not mend by itself.
+// read hands over what one partition brings, until ctx ends. It holds at most one chunk; the next is fetched while
+// that one waits. It returns an error only for what does not mend by itself.
 func (c *Consumer) read(ctx context.Context, cursor *kafka.Cursor, queue chan<- chunk) error {
 	for {
 		records, lag, err := cursor.Await(ctx)

@@ -18,13 +18,13 @@ import (
 // ([PipelineOptions.Arrivals]). All consumers of a version share the rows.
 type Growing interface {
 	Version
-	// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row. For the ids of own, which are
-	// about to be predicted, seen says what is kept of an arrival of that id; nil: nothing.
+	// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row. For the ids of
+	// own, which are about to be predicted, seen says what is kept of an arrival of that id; nil: nothing.
 	FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error
 	// Grow solves rows for the arrivals of a batch.
 	Grow(b *infer.Batch) *infer.Grown
-	// KeepArrivals writes rows; an id that has one keeps it, whoever wrote it. again are ids of arrivals that had their rows already.
-	// It may be called again with the same rows.
+	// KeepArrivals writes rows; an id that has one keeps it, whoever wrote it. again are ids of arrivals that had
+	// their rows already. It may be called again with the same rows.
 	KeepArrivals(ctx context.Context, arrived []infer.Arrived, again []string) error
 }
 
@@ -52,11 +52,13 @@ type earlier struct {
 // errNotGrowing is a programming error of whoever wires a consumer.
 var errNotGrowing = errors.New("the version was loaded without what rows of arrivals are solved against")
 
-// meet asks for the rows of neighbours that are not in T among those of earlier arrivals, and for what is kept of the batch's own. An
-// arrival that was given its row before, by the same record, is met again: it sees the neighbours that it saw then and no others, so
-// that its prediction is the same. It returns the rows of all ids, those of arrivals among them.
+// meet asks for the rows of neighbours that are not in T among those of earlier arrivals, and for what is kept of the
+// batch's own. An arrival that was given its row before, by the same record, is met again: it sees the neighbours
+// that it saw then and no others, so that its prediction is the same. It returns the rows of all ids, those of
+// arrivals among them.
 //
-// In a graph batch the arrivals of the batch itself are neighbours in ã, and no others. listed are the ids of neighbours.
+// In a graph batch the arrivals of the batch itself are neighbours in ã, and no others. listed are the ids of
+// neighbours.
 func (p *Pipeline) meet(ctx context.Context, out *neighbours, version Growing, arrivals []*slot, listed []string) ([]infer.Row, error) {
 	m := &out.earlier
 	m.own = m.own[:0]
@@ -139,8 +141,8 @@ type growth struct {
 	solving sync.WaitGroup // until it is done, arrived, residual and took are being written
 }
 
-// solve begins to solve the rows to write: of arrivals that have none, are no nodes of T, and of which nothing was left unread. It
-// reads the batch until growth.solving is done.
+// solve begins to solve the rows to write: of arrivals that have none, are no nodes of T, and of which nothing was
+// left unread. It reads the batch until growth.solving is done.
 func (p *Pipeline) solve(out *growth, version Version, b *batch) {
 	out.arrived, out.again, out.residual, out.took = out.arrived[:0], out.again[:0], 0, 0
 	if out.none = !p.Arrivals || len(b.decoded.arrivals) == 0; out.none {
@@ -177,7 +179,8 @@ func (b *batch) grows(i int) bool {
 	return met.again == nil && !met.taken && !met.original && !b.attachment.degraded[i] && !b.predicted.withdrawn[i]
 }
 
-// keep writes the rows of a batch's arrivals once they are solved. In a consumer it tries again until they are written or ctx ends.
+// keep writes the rows of a batch's arrivals once they are solved. In a consumer it tries again until they are
+// written or ctx ends.
 func (p *Pipeline) keep(ctx context.Context, version Version, g *growth) error {
 	if g.none {
 		return nil

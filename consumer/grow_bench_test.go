@@ -26,9 +26,10 @@ import (
 	"rivulet/trainer"
 )
 
-// growthBench is a version in Redis, the one that RIVULET_TEST_REDIS names or else an embedded one, as consumers have it that give
-// arrivals rows and that do not. It is trained, as how long a row is solved for depends on what is solved: on a generated graph of a
-// tenth of the nodes of preset flickr, with its degrees, features and classes and N' = 223.
+// growthBench is a version in Redis, the one that RIVULET_TEST_REDIS names or else an embedded one, as consumers have
+// it that give arrivals rows and that do not. It is trained, as how long a row is solved for depends on what is
+// solved: on a generated graph of a tenth of the nodes of preset flickr, with its degrees, features and classes and
+// N' = 223.
 type growthBench struct {
 	off, on Version
 	data    *dataset.Dataset
@@ -111,8 +112,8 @@ func (g *growthBench) train(b *testing.B) *artifact.Bundle {
 	return outcome.Bundle
 }
 
-// arrivals are n that nobody has seen, with the features of a test node and its edges to T, of which the given share goes to arrivals of
-// the last few batches instead.
+// arrivals are n that nobody has seen, with the features of a test node and its edges to T, of which the given share
+// goes to arrivals of the last few batches instead.
 func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.Record) {
 	b.Helper()
 	for i := range n {
@@ -176,7 +177,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkGrowthStream is the same over the embedded broker with two lanes, of which one writes rows while the other predicts.
+// BenchmarkGrowthStream is the same over the embedded broker with two lanes, of which one writes rows while the other
+// predicts.
 func BenchmarkGrowthStream(b *testing.B) {
 	const nodes = 10_000
 	g := newGrowthBench(b)

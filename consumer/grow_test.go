@@ -124,8 +124,8 @@ func TestArrivalsOfOneBatch(t *testing.T) {
 	}
 }
 
-// Whoever predicts a record again, with everything there that arrived in between, predicts the same and writes no other row: after
-// a kill between the rows and the commit.
+// Whoever predicts a record again, with everything there that arrived in between, predicts the same and writes no
+// other row: after a kill between the rows and the commit.
 func TestRepeatedPredictionsAreTheSame(t *testing.T) {
 	all := records(t, arrival("a", "t0", "c"), arrival("b", "a", "t1"), arrival("c", "b", "a"), arrival("d", "a", "b", "c", "t2"), arrival("e", "d"))
 	for _, mode := range []Mode{Node, Graph} {

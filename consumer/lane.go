@@ -8,8 +8,8 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// line is where the lanes of a generation stand: whoever holds the turn forms a batch, and hands the turn on with the batch's
-// ticket.
+// line is where the lanes of a generation stand: whoever holds the turn forms a batch, and hands the turn on with the
+// batch's ticket.
 type line struct {
 	batcher
 	turn chan *Ticket // of the batch before; nil for the first
@@ -29,8 +29,8 @@ type lane struct {
 	lookup  *kafka.Attempts
 }
 
-// run forms a batch when the lane is free and takes it down the path, while the batch before it may still be on its way. It
-// ends when reading has ended and there is nothing more to form, or with the first failure.
+// run forms a batch when the lane is free and takes it down the path, while the batch before it may still be on its
+// way. It ends when reading has ended and there is nothing more to form, or with the first failure.
 func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation) error {
 	for {
 		before := <-in.turn

@@ -75,8 +75,8 @@ func (n *neighbours) add(id string) int32 {
 	return k
 }
 
-// spread lays the rows of the distinct ids out by arrival, and notes which are of earlier arrivals. An arrival that is met again sees
-// those that it saw the first time, and no others.
+// spread lays the rows of the distinct ids out by arrival, and notes which are of earlier arrivals. An arrival that
+// is met again sees those that it saw the first time, and no others.
 func (n *neighbours) spread(arrivals []*slot, distinct []infer.Row) {
 	n.edgeRows = sized(n.edgeRows, len(n.at))
 	n.rows = sized(n.rows, len(arrivals))

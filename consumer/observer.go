@@ -51,17 +51,17 @@ type BatchStats struct {
 	Dropped int
 	// Lookups is the number of distinct ids whose rows of M were asked for.
 	Lookups int
-	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of their squared
-	// messages that the rows leave out. Solve is how long solving took, beside Wait and Publish.
+	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of
+	// their squared messages that the rows leave out. Solve is how long solving took, beside Wait and Publish.
 	Solved   int
 	Residual float64
 	Solve    time.Duration
-	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is how long
-	// the batch, ready to be published, waited for the batch before it, Keep how long it took from the publication until the rows of
-	// its arrivals were written, with what was left of the solve.
+	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is
+	// how long the batch, ready to be published, waited for the batch before it, Keep how long it took from the
+	// publication until the rows of its arrivals were written, with what was left of the solve.
 	Decode, Lookup, Attach, Infer, Wait, Publish, Keep, Commit time.Duration
-	// Started is when the batch was formed, Published when the brokers acknowledged what makes its predictions visible: at least
-	// once their publication, exactly once the end of their transaction.
+	// Started is when the batch was formed, Published when the brokers acknowledged what makes its predictions
+	// visible: at least once their publication, exactly once the end of their transaction.
 	Started, Published time.Time
 	// Measures are of the features of all arrivals of the batch, also of those whose prediction was no number.
 	Measures []Measure

@@ -20,8 +20,8 @@ type Options struct {
 	BatchSize   int
 	BatchLinger time.Duration
 
-	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while one is being published the
-	// next is computed.
+	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while one is being
+	// published the next is computed.
 	Lanes int
 
 	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.

@@ -75,8 +75,8 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 // Process takes one batch from its records to the end of its delivery. This is the whole path of a record; what happens
 // around it (retries, the order of batches, drains) is in the callers.
 //
-// After an error nothing or all of the batch may have been published, but its offsets are not committed by this call, unless it is
-// the commit that failed: then they may be.
+// After an error nothing or all of the batch may have been published, but its offsets are not committed by this call,
+// unless it is the commit that failed: then they may be.
 func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	version, err := p.current() // one version serves the whole batch
 	if err != nil {

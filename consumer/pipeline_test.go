@@ -141,7 +141,8 @@ func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 	}
 }
 
-// Features that overflow in the model cannot stop the stream: what cannot be published is a dead letter, the others go on.
+// Features that overflow in the model cannot stop the stream: what cannot be published is a dead letter, the others
+// go on.
 func TestPredictionsThatAreNoNumbersAreDeadLetters(t *testing.T) {
 	v := newTestVersion("v1")
 	v.predictor.Model = overflowing{v.predictor.Model}

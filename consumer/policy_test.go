@@ -71,8 +71,8 @@ func TestTopicsAreNotCreatedButWaitedFor(t *testing.T) {
 	}
 }
 
-// A topic that is deleted under a running consumer is not created by it, and read from its beginning when somebody makes
-// it anew: the group's offsets were deleted with it.
+// A topic that is deleted under a running consumer is not created by it, and read from its beginning when somebody
+// makes it anew: the group's offsets were deleted with it.
 func TestADeletedTopicIsWaitedForAndReadAnew(t *testing.T) {
 	s, seen := newStackOn(t, devstack.KafkaOptions{AutoCreate: true, Topics: map[string]int{
 		arrivalsTopic: 1, predictionsTopic: 1, lettersTopic: 1}}), &recorder{}

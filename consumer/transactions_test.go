@@ -34,8 +34,8 @@ func (s *stack) exactlyOnce(seen *recorder) Options {
 	return o
 }
 
-// checkOnce holds what another client's read-committed reader sees against the arrivals: each once, and those of a key in
-// order. Everything must have been committed.
+// checkOnce holds what another client's read-committed reader sees against the arrivals: each once, and those of a
+// key in order. Everything must have been committed.
 func (s *stack) checkOnce() {
 	s.t.Helper()
 	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.ConsumeTopics(predictionsTopic),
@@ -134,9 +134,9 @@ func TestExactlyOnceOverRefusedTransactions(t *testing.T) {
 	}
 }
 
-// An owner is gone after it has asked for the commit and before the offsets are to be seen. Its successor must not begin at
-// the old ones. It is held up here before it has ended the transaction; then it would begin there, if it did not ask for
-// stable offsets.
+// An owner is gone after it has asked for the commit and before the offsets are to be seen. Its successor must not
+// begin at the old ones. It is held up here before it has ended the transaction; then it would begin there, if it did
+// not ask for stable offsets.
 func TestOffsetsOfAnOpenTransactionAreWaitedFor(t *testing.T) {
 	s := newStack(t, 1)
 	s.send(16)

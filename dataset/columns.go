@@ -17,8 +17,9 @@ type NodeColumns struct {
 	Ignored          []string
 }
 
-// PlanNodes finds the columns id, label, split and features by name. Without a column features every column beside the
-// first three is a feature, in the order of the table; with it they are ignored. Only id and some features are required.
+// PlanNodes finds the columns id, label, split and features by name. Without a column features every column beside
+// the first three is a feature, in the order of the table; with it they are ignored. Only id and some features are
+// required.
 func PlanNodes(names []string) (NodeColumns, error) {
 	if err := distinctNames(names); err != nil {
 		return NodeColumns{}, err

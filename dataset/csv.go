@@ -148,7 +148,8 @@ type recordReader struct {
 	most, left int64
 }
 
-// startRecord resets the limit for the next record. Bytes that the csv reader has buffered ahead count for the record before.
+// startRecord resets the limit for the next record. Bytes that the csv reader has buffered ahead count for the record
+// before.
 func (r *recordReader) startRecord() { r.left = r.most }
 
 func (r *recordReader) Read(p []byte) (int, error) {

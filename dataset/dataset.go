@@ -12,8 +12,8 @@ type Dataset struct {
 	Classes []string       // class names by index
 
 	Train, Unlabelled, Validation, Test []int32 // node indices, ascending, disjoint
-	// BagOfWords says that features are counts or flags (sparse feats.npz, Planetoid) and not dense; it decides about `auto`
-	// preprocessing.
+	// BagOfWords says that features are counts or flags (sparse feats.npz, Planetoid) and not dense; it decides about
+	// `auto` preprocessing.
 	BagOfWords bool
 	// Notes say in whole sentences what reading changed in the data, such as dropped self-loops. They
 	// are for people and no part of the fingerprint.
@@ -23,8 +23,8 @@ type Dataset struct {
 // Nodes returns the number of nodes n, whatever their role.
 func (d *Dataset) Nodes() int { return d.Adj.Rows }
 
-// Neighbours returns the ids of all neighbours of a node in the whole graph, in ascending order of their index: the edges
-// that the node has as an arrival, known or not.
+// Neighbours returns the ids of all neighbours of a node in the whole graph, in ascending order of their index: the
+// edges that the node has as an arrival, known or not.
 func (d *Dataset) Neighbours(node int32) []string {
 	return d.AppendNeighbours(make([]string, 0, d.Adj.RowLen(int(node))), node)
 }

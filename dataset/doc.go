@@ -1,5 +1,5 @@
-// Package dataset reads, checks, generates and writes whole graphs, and cuts them for the inductive setting: the original
-// graph T that is condensed, and the nodes that arrive later.
+// Package dataset reads, checks, generates and writes whole graphs, and cuts them for the inductive setting: the
+// original graph T that is condensed, and the nodes that arrive later.
 //
 // # Formats
 //
@@ -18,8 +18,8 @@
 //
 // # Tables
 //
-// The csv format is a directory with nodes.csv and edges.csv, or directories nodes and edges with any number of such files
-// of one header, read by name; each may be gzip (.csv.gz, at most 64 MiB and 200 times its size).
+// The csv format is a directory with nodes.csv and edges.csv, or directories nodes and edges with any number of such
+// files of one header, read by name; each may be gzip (.csv.gz, at most 64 MiB and 200 times its size).
 //
 //	id,age,income,label,split          source,target
 //	anna,31,52e3,buyer,train           anna,bob
@@ -43,8 +43,8 @@
 // have no features and no role. Package dataset/pickle reads the pickles and runs nothing. If a directory has several
 // sets, the path is DIRECTORY/ind.NAME.
 //
-// A gnn-benchmark file has no split: one is drawn. Its graph is taken as undirected, as its authors take it. Classes and
-// nodes have names if the file has lists of strings class_names and node_names.
+// A gnn-benchmark file has no split: one is drawn. Its graph is taken as undirected, as its authors take it. Classes
+// and nodes have names if the file has lists of strings class_names and node_names.
 //
 // # The GraphSAINT layout
 //
@@ -56,10 +56,10 @@
 //	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, or as a one-hot list
 //	role.json       {"tr": […], "va": […], "te": […], "un": […]}: disjoint lists of node indices
 //
-// npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or float64: they
-// are rounded once, to float32. A node's id is its index in decimal, and so is the name of a class, unless the lists
-// node_ids.json and class_names.json are there, which Save adds if ids or names differ from the indices. Every tr, va and te node
-// needs a class; the class of an un node is dropped. Nodes in no role are allowed and left alone.
+// npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or float64:
+// they are rounded once, to float32. A node's id is its index in decimal, and so is the name of a class, unless the
+// lists node_ids.json and class_names.json are there, which Save adds if ids or names differ from the indices. Every
+// tr, va and te node needs a class; the class of an un node is dropped. Nodes in no role are allowed and left alone.
 // Other files of the layout (adj_train.npz) follow from these and are not read.
 //
 // Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's declared
@@ -77,15 +77,15 @@
 //	T = (A, X, Y)   tr and un nodes and the edges among them: [Dataset.Original]; N nodes
 //	a, ã, x         a batch of va or te nodes: n×N edges to T, n×n edges among itself, n×d features: [Dataset.Attach]
 //
-// va are the support nodes, te the arrivals. Labels of un nodes are unknown and -1. [Dataset.Neighbours] lists all neighbours of
-// a node by id, also those that a deployment will not know: they are the edges that an arrival brings.
+// va are the support nodes, te the arrivals. Labels of un nodes are unknown and -1. [Dataset.Neighbours] lists all
+// neighbours of a node by id, also those that a deployment will not know: they are the edges that an arrival brings.
 //
 // [Dataset.Fingerprint] names the data by content; an artifact records the fingerprint of its training data.
 //
 // # The generator
 //
-// [Generate] draws a graph of n nodes from a degree-corrected block model. Community k holds a share of the nodes of its
-// class, class c a share ∝ (c+1)^-ClassSkew of all. Node i has a weight θ_i from a Pareto law,
+// [Generate] draws a graph of n nodes from a degree-corrected block model. Community k holds a share of the nodes of
+// its class, class c a share ∝ (c+1)^-ClassSkew of all. Node i has a weight θ_i from a Pareto law,
 //
 //	P(θ > t) = t^-(γ-1),  t ≥ 1,  γ = DegreeExponent,  cut at √n
 //
@@ -99,9 +99,9 @@
 //
 // drawn again if i = j or the edge exists already, until there are exactly Edges of them. The rival of a community is
 // a fixed community of another class: such edges lead label propagation astray, but not a model that sees from the
-// features which community they lead to. With ScatterRivals rivals are drawn at random, so that not even the pattern of
-// classes that a class meets gives it away. Features come in two kinds. Bag-of-words: node i has L_i words, log-normal with
-// mean Words, each drawn from
+// features which community they lead to. With ScatterRivals rivals are drawn at random, so that not even the pattern
+// of classes that a class meets gives it away. Features come in two kinds. Bag-of-words: node i has L_i words,
+// log-normal with mean Words, each drawn from
 //
 //	the topic of i's community   with probability CommunityTopic     d/25 words, uniform
 //	the topic of i's class                        ClassTopic         d/25 words, uniform
@@ -109,7 +109,7 @@
 //
 // and kept as a flag. Dense: x_i = CommunityTopic·μ_k + ClassTopic·ν_c + ε_i, all of independent N(0,1) entries.
 //
-// [Preset] has generators by name: "small" for demonstrations and tests; "flickr", "reddit" and "pubmed" in the shape of
-// the paper's sets. In all of them features alone or edges alone come nowhere near a model that has both; presets.go has
-// the figures and a test checks them. [Scaled] returns a preset with another number of nodes.
+// [Preset] has generators by name: "small" for demonstrations and tests; "flickr", "reddit" and "pubmed" in the shape
+// of the paper's sets. In all of them features alone or edges alone come nowhere near a model that has both;
+// presets.go has the figures and a test checks them. [Scaled] returns a preset with another number of nodes.
 package dataset

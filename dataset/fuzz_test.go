@@ -10,8 +10,8 @@ import (
 	"rivulet/dataset/pickle"
 )
 
-// fuzzLimit is the limit of one array while fuzzing: declared sizes beyond it must be refused before anything is allocated,
-// so the process stays small whatever the input declares.
+// fuzzLimit is the limit of one array while fuzzing: declared sizes beyond it must be refused before anything is
+// allocated, so the process stays small whatever the input declares.
 const fuzzLimit = 1 << 20
 
 // FuzzNPY: any bytes give a matrix of finite values of the declared shape, or an error; never a panic.

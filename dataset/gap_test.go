@@ -157,8 +157,8 @@ func (j *judge) accuracy(logits *graph.Dense) float64 {
 	return 100 * float64(right) / float64(len(j.test))
 }
 
-// propagateLabels returns the accuracy of LP from T's labels, the best of several α on the test nodes themselves: more than
-// a fair chance.
+// propagateLabels returns the accuracy of LP from T's labels, the best of several α on the test nodes themselves:
+// more than a fair chance.
 func (j *judge) propagateLabels() float64 {
 	best := 0.0
 	f0 := j.oneHot()
@@ -220,8 +220,8 @@ func mulDense(dst, a, b *graph.Dense) {
 }
 
 // TestNeitherFeaturesNorEdgesSuffice checks the purpose of the presets: a model that uses features and edges together
-// is far ahead of either alone, and far from perfect. RIVULET_LARGE=1 measures flickr (a minute) and reddit (half an hour,
-// 4 GB) too.
+// is far ahead of either alone, and far from perfect. RIVULET_LARGE=1 measures flickr (a minute) and reddit (half an
+// hour, 4 GB) too.
 func TestNeitherFeaturesNorEdgesSuffice(t *testing.T) {
 	for _, name := range Presets() {
 		t.Run(name, func(t *testing.T) {

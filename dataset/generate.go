@@ -15,8 +15,8 @@ const (
 	Dense      = "dense"        // Gaussian around the topics' means
 )
 
-// Generator describes a random graph with communities, skewed degrees and noisy features; the model is written out in the
-// package documentation. Every field is used; [Generator.Validate] names the ones that do not fit together.
+// Generator describes a random graph with communities, skewed degrees and noisy features; the model is written out in
+// the package documentation. Every field is used; [Generator.Validate] names the ones that do not fit together.
 type Generator struct {
 	Name  string // of the data set
 	Nodes int    // n
@@ -219,8 +219,9 @@ func apportion(total int, weights []float64) []int {
 	return parts
 }
 
-// blocks places the nodes in communities and the communities in classes. Positions run through the communities one after
-// another, so that a community and a class are intervals; node holds the index in the data set for each position.
+// blocks places the nodes in communities and the communities in classes. Positions run through the communities one
+// after another, so that a community and a class are intervals; node holds the index in the data set for each
+// position.
 type blocks struct {
 	node       []int32 // n: node index by position
 	community  []int32 // n: by position
@@ -276,8 +277,9 @@ func (b *blocks) rival(k int32) int32 {
 	return (k + 3*n/8) % n
 }
 
-// scatterRivals puts the communities into a circle at random and makes each the rival of the one before it. Neighbours in
-// the circle that share a class change places with others while that helps; it cannot help if a class has half of them or more.
+// scatterRivals puts the communities into a circle at random and makes each the rival of the one before it.
+// Neighbours in the circle that share a class change places with others while that helps; it cannot help if a class
+// has half of them or more.
 func (b *blocks) scatterRivals(r *rand.Rand) {
 	n := len(b.class)
 	circle := permutation(n, r)

@@ -48,8 +48,8 @@ func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 // patience is the number of draws in a row that may fail before an edge is taken from any pair.
 const patience = 100
 
-// drawWeights draws each position's weight θ from a Pareto law of least value 1, cut at √n so that no hub meets everyone,
-// and returns n+1 running sums.
+// drawWeights draws each position's weight θ from a Pareto law of least value 1, cut at √n so that no hub meets
+// everyone, and returns n+1 running sums.
 func (g Generator) drawWeights(r *rand.Rand) []float64 {
 	cumulative := make([]float64, g.Nodes+1)
 	for p := range g.Nodes {

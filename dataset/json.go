@@ -205,8 +205,8 @@ func eachElement(dec *json.Decoder, f func(json.Token) error) error {
 	return expect(dec, json.Delim(']'))
 }
 
-// eachMember walks a JSON object without holding all of it, and sees every key: encoding/json would take the last of two
-// equal ones.
+// eachMember walks a JSON object without holding all of it, and sees every key: encoding/json would take the last of
+// two equal ones.
 func eachMember(r io.Reader, f func(dec *json.Decoder, key string) error) error {
 	dec := json.NewDecoder(r)
 	dec.UseNumber()

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// maxArrayBytes bounds one array. The largest public set in this layout, Reddit with dense float64 features, has 1.2 GB.
+	// maxArrayBytes bounds one array. The largest public set in this layout, Reddit with dense float64 features, has
+	// 1.2 GB.
 	maxArrayBytes = 4 << 30
 	// maxHeaderBytes bounds the text of an npy header; NumPy itself refuses more than 10,000 by default.
 	maxHeaderBytes = 10_000
@@ -28,8 +29,8 @@ const (
 
 var errTruncated = errors.New("the content ends before the declared number of values")
 
-// array is an npy stream, of a file or made of a pickled array, whose header has been read and agrees with the size of the
-// stream.
+// array is an npy stream, of a file or made of a pickled array, whose header has been read and agrees with the size
+// of the stream.
 type array struct {
 	src     *bufio.Reader
 	npy     *npy.Reader
@@ -41,9 +42,9 @@ type array struct {
 	fortran bool
 }
 
-// openArray reads the header of an npy stream of size bytes in all. No more is allocated than the size allows:
-// shape × item size must be exactly the rest after the header. Npyio v0.6.0, which decodes, checks neither: it takes
-// 4 GiB for a header of 22 bytes, panics over one without a line feed, and gives 200,000,000 zeros, without an error, for a
+// openArray reads the header of an npy stream of size bytes in all. No more is allocated than the size allows: shape
+// × item size must be exactly the rest after the header. Npyio v0.6.0, which decodes, checks neither: it takes 4 GiB
+// for a header of 22 bytes, panics over one without a line feed, and gives 200,000,000 zeros, without an error, for a
 // header of 128 bytes with nothing behind it. TestLoadRefusesSizesThatLie has such files.
 func openArray(r io.Reader, size int64) (*array, error) {
 	a := &array{src: bufio.NewReaderSize(r, 1<<16)}
@@ -91,8 +92,8 @@ func openPickled(p *pickle.Array) (*array, error) {
 	return openArray(io.MultiReader(bytes.NewReader(header), strings.NewReader(p.Data)), int64(len(header)+len(p.Data)))
 }
 
-// peekHeaderSize checks the fixed front of the header (magic, version, length) and returns the size of the whole header.
-// npyio would allocate any declared length before reading it.
+// peekHeaderSize checks the fixed front of the header (magic, version, length) and returns the size of the whole
+// header. npyio would allocate any declared length before reading it.
 func (a *array) peekHeaderSize() (int64, error) {
 	front, err := a.src.Peek(10)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// deflateRatio is the largest factor by which deflate can expand: 258 bytes from 2 bits, less the block's overhead (zlib manual).
+// deflateRatio is the largest factor by which deflate can expand: 258 bytes from 2 bits, less the block's overhead
+// (zlib manual).
 const deflateRatio = 1032
 
 // archive is an npz file: a zip of npy arrays.
@@ -67,8 +68,8 @@ func (z *archive) readEntry(name string, decode func(*array) error) error {
 	return decode(a)
 }
 
-// believeRows checks the number of rows that a CSC or COO matrix declares: unlike in a CSR matrix, no array has an element
-// for each. It may have as many as a CSR matrix in a file of this size.
+// believeRows checks the number of rows that a CSC or COO matrix declares: unlike in a CSR matrix, no array has an
+// element for each. It may have as many as a CSR matrix in a file of this size.
 func (z *archive) believeRows(n int) error {
 	const indexBytes, rowBytes = 4, 8 // of an element of indptr, stored and in memory
 	if most := min(deflateRatio*z.size/indexBytes, z.limit/rowBytes); int64(n) > most {

@@ -96,8 +96,8 @@ func (p *planetoid) undirected(directed []uint64, loops int, d *Dataset) *graph.
 	return adj
 }
 
-// undirect builds the adjacency matrix of n nodes from edges source<<32 | target without self-loops. It returns how many
-// were repeated, and how many lacked the other direction. It sorts directed.
+// undirect builds the adjacency matrix of n nodes from edges source<<32 | target without self-loops. It returns how
+// many were repeated, and how many lacked the other direction. It sorts directed.
 func undirect(n int, directed []uint64) (adj *graph.CSR, again, oneWay int) {
 	slices.Sort(directed)
 	distinct := slices.Compact(directed)

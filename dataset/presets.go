@@ -34,7 +34,8 @@ var presets = []Generator{{
 	Kind: BagOfWords, Features: 500, Words: 32, CommunityTopic: 0.15, ClassTopic: 0.03,
 	Train: 44_625, Validation: 22_312, Test: 22_313,
 }, {
-	// The shape of Pubmed with Planetoid's public split: 20 labelled nodes a class, all others but the arrivals unlabelled.
+	// The shape of Pubmed with Planetoid's public split: 20 labelled nodes a class, all others but the arrivals
+	// unlabelled.
 	Name:  "pubmed",
 	Nodes: 19_717, Edges: 44_338,
 	Classes: 3, Communities: 6, ClassSkew: 0.5,

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// drawSplit deals the labelled nodes half to train, a quarter to validation and the rest to test, at random. Nodes without
-// a label are unlabelled: they belong to the original graph.
+// drawSplit deals the labelled nodes half to train, a quarter to validation and the rest to test, at random. Nodes
+// without a label are unlabelled: they belong to the original graph.
 func (d *Dataset) drawSplit(seed uint64) error {
 	var labelled []int32
 	for i, c := range d.Labels {

@@ -68,9 +68,9 @@ var splitNames = map[string]string{
 	"": "", "none": "",
 }
 
-// AddNode takes the next node. Ids are distinct and not empty; all nodes have as many features as the first; split is train,
-// val, test or unlabelled, or one of their other names (tr, training; va, valid, validation; te; un, unlabeled), or empty
-// or none for a node in no role; train, val and test nodes need a label.
+// AddNode takes the next node. Ids are distinct and not empty; all nodes have as many features as the first; split is
+// train, val, test or unlabelled, or one of their other names (tr, training; va, valid, validation; te; un,
+// unlabeled), or empty or none for a node in no role; train, val and test nodes need a label.
 func (t *Table) AddNode(n NodeRow, at Place) error {
 	if n.ID == "" {
 		return errors.New("column id: it is empty")
@@ -118,8 +118,8 @@ func (t *Table) AddNode(n NodeRow, at Place) error {
 	return nil
 }
 
-// AddEdge takes an edge between two nodes that were added before. It has no direction: the other direction and repetitions
-// are merged with it. Self-loops are dropped and counted.
+// AddEdge takes an edge between two nodes that were added before. It has no direction: the other direction and
+// repetitions are merged with it. Self-loops are dropped and counted.
 func (t *Table) AddEdge(source, target string) error {
 	i, ok := t.index[source]
 	if !ok {

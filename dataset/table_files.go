@@ -18,7 +18,8 @@ type TableFile interface {
 // TableOpener opens a file of a table, lets use take it, and closes it. Its errors need not name the file.
 type TableOpener func(f *os.File, name string, size int64, use func(TableFile) error) error
 
-// TablesFormat returns the format of directories with tables nodes and edges in files of these extensions, each with its dot.
+// TablesFormat returns the format of directories with tables nodes and edges in files of these extensions, each with
+// its dot.
 func TablesFormat(name, looks string, open TableOpener, exts ...string) Format {
 	return Format{
 		Name:  name,
@@ -107,8 +108,8 @@ func eachTableFile(dir string, files []string, open TableOpener, use func(TableF
 	return nil
 }
 
-// tableFiles lists the files of a table, relative to dir: dir/table.ext alone, or every dir/table/*.ext, by name. exts have
-// their dot.
+// tableFiles lists the files of a table, relative to dir: dir/table.ext alone, or every dir/table/*.ext, by name.
+// exts have their dot.
 func tableFiles(dir, table string, exts ...string) ([]string, error) {
 	var single []string
 	for _, ext := range exts {

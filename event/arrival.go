@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Check returns nil if a model of d raw features can take the arrival, and otherwise a *[FieldError] with one of the reasons:
+// Check returns nil if a model of d raw features can take the arrival, and otherwise a *[FieldError] with one of the
+// reasons:
 //   - [ReasonFeatureLength]: a dense row has not d values, or a sparse row has as many values as indices but an index
 //     outside 0…d-1, or indices that do not ascend, or another number of values than of indices;
 //   - [ReasonNotFinite]: a value is NaN or infinite;
@@ -83,8 +84,8 @@ func (f *Features) order() error {
 	return nil
 }
 
-// sortPairs sorts indices and carries values along. Each pair is packed into one integer, so that the standard sort does
-// the work on a plain slice; indices are not negative.
+// sortPairs sorts indices and carries values along. Each pair is packed into one integer, so that the standard sort
+// does the work on a plain slice; indices are not negative.
 func sortPairs(indices []int32, values []float32) {
 	packed := make([]uint64, len(indices))
 	for k, i := range indices {
@@ -96,7 +97,8 @@ func sortPairs(indices []int32, values []float32) {
 	}
 }
 
-// linearEdges is the number of edges up to which scanning a list for a repeated id beats a map (BenchmarkNormaliseEdges).
+// linearEdges is the number of edges up to which scanning a list for a repeated id beats a map
+// (BenchmarkNormaliseEdges).
 const linearEdges = 32
 
 // NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md, section 1).

@@ -1,10 +1,10 @@
-// Package event holds the records on the wire (arrivals in, predictions and dead letters out) and the batch in which the
-// consumer hands them to the producer. It is a leaf: it imports no other package of Rivulet.
+// Package event holds the records on the wire (arrivals in, predictions and dead letters out) and the batch in which
+// the consumer hands them to the producer. It is a leaf: it imports no other package of Rivulet.
 //
 // # The way of a record
 //
-// The consumer asks [ContentTypeOf] for a record's content-type and [ForContentType] for its codec; without one the record
-// is a dead letter [ReasonContentType]. Then, with one [Arrival] that is reused:
+// The consumer asks [ContentTypeOf] for a record's content-type and [ForContentType] for its codec; without one the
+// record is a dead letter [ReasonContentType]. Then, with one [Arrival] that is reused:
 //
 //	err := codec.DecodeArrival(record, &arrival)    // grammar, types, required fields
 //	if err == nil {
@@ -14,14 +14,14 @@
 //		dropped = arrival.NormaliseEdges()      // distinct, without the arrival itself
 //	}
 //
-// Both errors are a *[FieldError] with the reason, the path of the field and the value; a [DeadLetter] carries them, and
-// [DeadLetter.RecordHeaders] writes them as headers. A [Prediction] goes out by Codec.AppendPrediction with
-// [PredictionHeaders]. The caller checks the limit on a record's size first: a decoder's memory is bounded by a
-// small multiple of the record's size.
+// Both errors are a *[FieldError] with the reason, the path of the field and the value; a [DeadLetter] carries them,
+// and [DeadLetter.RecordHeaders] writes them as headers. A [Prediction] goes out by Codec.AppendPrediction with
+// [PredictionHeaders]. The caller checks the limit on a record's size first: a decoder's memory is bounded by a small
+// multiple of the record's size.
 //
-// README.md is the public contract, field by field; [ArrivalSchema], [PredictionSchema] and the .proto files of schema are
-// the same for machines. Tests check all their promises on the example files in testdata, on README's examples, by
-// property and by fuzzing.
+// README.md is the public contract, field by field; [ArrivalSchema], [PredictionSchema] and the .proto files of
+// schema are the same for machines. Tests check all their promises on the example files in testdata, on README's
+// examples, by property and by fuzzing.
 //
 // # What the JSON codec decides
 //
@@ -36,8 +36,9 @@
 //
 // # Memory
 //
-// Decoding into a used Arrival costs two allocations in either form: its id, and one string of which all edge ids are parts.
-// So an edge id that outlives its record, such as the key of a cache, should be cloned, or it keeps the whole text in memory.
+// Decoding into a used Arrival costs two allocations in either form: its id, and one string of which all edge ids are
+// parts. So an edge id that outlives its record, such as the key of a cache, should be cloned, or it keeps the whole
+// text in memory.
 //
 // # Why jsontext
 //
@@ -56,21 +57,21 @@
 //	valyala/fastjson                            0.37                   0.26
 //	a scanner that checks nothing, strconv      0.47                   0.64
 //
-// The faster three accept a name that occurs twice and broken UTF-8, two of them turning it into U+FFFD, which would be
-// another node's id; fastjson reads 2 in 10,000 float32 in their shortest form as a neighbouring value, but replayed
-// arrivals must have the same bits; sonic compiles machine code at run time against the runtime's internals. They would
-// save up to 3.5 µs of a sparse arrival and 22 µs of a dense one. One core decodes over 200,000 and 30,000 a second: not
-// enough to give up strictness for, nor to keep a scanner of our own.
+// The faster three accept a name that occurs twice and broken UTF-8, two of them turning it into U+FFFD, which would
+// be another node's id; fastjson reads 2 in 10,000 float32 in their shortest form as a neighbouring value, but
+// replayed arrivals must have the same bits; sonic compiles machine code at run time against the runtime's internals.
+// They would save up to 3.5 µs of a sparse arrival and 22 µs of a dense one. One core decodes over 200,000 and 30,000
+// a second: not enough to give up strictness for, nor to keep a scanner of our own.
 //
 // # Why protowire
 //
-// The Protobuf codec walks the fields with google.golang.org/protobuf/encoding/protowire, the tokens of the library, as the
-// JSON codec walks JSON's. The generated code (package eventpb) would be less to write, but it says "cannot parse" about a
-// broken record without the place; it keeps the last of two ids and merges two records into one; it ignores a field of the
-// wrong type; it truncates integers; its bytes may change with its version; and it allocates each edge. The numbers of the
-// fields stand in tables, which a test compares with the .proto files; what the walk makes of a record is compared with the
-// generated code by property and by fuzzing. CPU time as ratios to JSON, of decoding the arrivals of BenchmarkDecodeArrival
-// and of writing the full prediction of BenchmarkAppendPrediction:
+// The Protobuf codec walks the fields with google.golang.org/protobuf/encoding/protowire, the tokens of the library,
+// as the JSON codec walks JSON's. The generated code (package eventpb) would be less to write, but it says "cannot
+// parse" about a broken record without the place; it keeps the last of two ids and merges two records into one; it
+// ignores a field of the wrong type; it truncates integers; its bytes may change with its version; and it allocates
+// each edge. The numbers of the fields stand in tables, which a test compares with the .proto files; what the walk
+// makes of a record is compared with the generated code by property and by fuzzing. CPU time as ratios to JSON, of
+// decoding the arrivals of BenchmarkDecodeArrival and of writing the full prediction of BenchmarkAppendPrediction:
 //
 //	                                            35 sparse features     500 dense     prediction
 //	JSON                                        1                      1             1

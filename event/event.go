@@ -64,8 +64,8 @@ type Prediction struct {
 	// with an empty kind, unless asked for.
 	Representation     []float32
 	RepresentationKind string
-	// Known counts the neighbours that are nodes of the original graph, Arrivals the neighbours that arrived before and have
-	// rows of M InBatch the arrivals of the same graph batch, Unknown all others.
+	// Known counts the neighbours that are nodes of the original graph, Arrivals the neighbours that arrived before
+	// and have rows of M InBatch the arrivals of the same graph batch, Unknown all others.
 	Known, Arrivals, InBatch, Unknown int
 	// Artifact is the version of the artifact that made the prediction.
 	Artifact string
@@ -107,8 +107,8 @@ const (
 	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes, or its key and id than 128 KiB
 )
 
-// Header is one header of a record. It is an alias of a struct without a name, as the Header of package kafka is, so that both are one
-// type although neither package imports the other.
+// Header is one header of a record. It is an alias of a struct without a name, as the Header of package kafka is, so
+// that both are one type although neither package imports the other.
 type Header = struct {
 	Key   string
 	Value []byte

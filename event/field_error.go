@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxQuoted bounds, in bytes, the part of a record's value that an error repeats: details travel in record headers and logs.
+// maxQuoted bounds, in bytes, the part of a record's value that an error repeats: details travel in record headers
+// and logs.
 const maxQuoted = 64
 
 // maxLibraryText bounds, in bytes, a library's message about a record: it may repeat the whole value.

@@ -19,8 +19,8 @@ func addExamples(f *testing.F, patterns ...string) {
 	}
 }
 
-// Any bytes give an arrival or a *FieldError. A decoded arrival can be encoded and reads back the same; the bytes are not
-// written to; memory is bounded by the record's size.
+// Any bytes give an arrival or a *FieldError. A decoded arrival can be encoded and reads back the same; the bytes are
+// not written to; memory is bounded by the record's size.
 func FuzzDecodeArrival(f *testing.F) {
 	addExamples(f, "arrival-*.json", "bad-arrival-*.json")
 	f.Fuzz(func(t *testing.T, record []byte) {

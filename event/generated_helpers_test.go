@@ -26,8 +26,8 @@ func generatedArrival(a *Arrival) *eventpb.Arrival {
 	return g
 }
 
-// arrivalOf returns the arrival that the codec makes of a message, in the order of the message's indices; a message without
-// features becomes a dense row.
+// arrivalOf returns the arrival that the codec makes of a message, in the order of the message's indices; a message
+// without features becomes a dense row.
 func arrivalOf(g *eventpb.Arrival) Arrival {
 	a := Arrival{ID: g.GetId(), Edges: g.GetEdges(), Features: Features{Values: g.GetDense().GetValues()}}
 	if g.GetTime() != nil {

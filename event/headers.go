@@ -22,8 +22,8 @@ const (
 // maxDetail bounds the detail header in bytes.
 const maxDetail = 1024
 
-// ContentTypeOf returns the value of the content-type header, empty if there is none. Of several the last one is used, because
-// a later header amends an earlier one.
+// ContentTypeOf returns the value of the content-type header, empty if there is none. Of several the last one is
+// used, because a later header amends an earlier one.
 func ContentTypeOf(headers []Header) string {
 	for _, h := range slices.Backward(headers) {
 		if strings.EqualFold(h.Key, HeaderContentType) {

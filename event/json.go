@@ -21,8 +21,8 @@ var _ Codec = JSON{}
 // ContentType returns "application/json".
 func (JSON) ContentType() string { return "application/json" }
 
-// maxScratch bounds the memory, in bytes, that a decoder keeps between records, so that one huge record does not cost memory
-// for ever.
+// maxScratch bounds the memory, in bytes, that a decoder keeps between records, so that one huge record does not cost
+// memory for ever.
 const maxScratch = 1 << 20
 
 // parseError turns an error of the JSON library into a *[FieldError].

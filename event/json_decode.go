@@ -13,8 +13,8 @@ import (
 )
 
 // DecodeArrival reads one JSON record into a. It overwrites all of a and reuses its slices; the strings are new, so
-// ids of earlier records stay valid. The ids of a.Edges are parts of one string of the whole record: a caller that keeps a single
-// one for long should clone it. The error is a *[FieldError]; then the content of a is undefined.
+// ids of earlier records stay valid. The ids of a.Edges are parts of one string of the whole record: a caller that
+// keeps a single one for long should clone it. The error is a *[FieldError]; then the content of a is undefined.
 func (JSON) DecodeArrival(data []byte, a *Arrival) error {
 	d := arrivalDecoders.Get().(*arrivalDecoder)
 	defer d.release()
@@ -309,8 +309,8 @@ func (d *arrivalDecoder) floats(values []float32, field string) ([]float32, erro
 	return values, err
 }
 
-// notFinite checks the text at which the parser stopped in a list of features: JSON has no NaN and no infinity, but Python
-// writes NaN, Infinity and -Infinity, and C writes nan and inf. Its error says more than "invalid character".
+// notFinite checks the text at which the parser stopped in a list of features: JSON has no NaN and no infinity, but
+// Python writes NaN, Infinity and -Infinity, and C writes nan and inf. Its error says more than "invalid character".
 func (d *arrivalDecoder) notFinite(err error, field string, i int) error {
 	rest := bytes.TrimLeft(d.data[d.dec.InputOffset():], ", \t\r\n")
 	end := bytes.IndexAny(rest, ",] \t\r\n")

@@ -11,8 +11,8 @@ import (
 	json "github.com/go-json-experiment/json"
 )
 
-// predictionJSON is the wire form; the order of its fields is the order in the record. Pointers distinguish a missing field
-// from a 0; a wire form of its own keeps [Prediction] free of any one codec's tags.
+// predictionJSON is the wire form; the order of its fields is the order in the record. Pointers distinguish a missing
+// field from a 0; a wire form of its own keeps [Prediction] free of any one codec's tags.
 type predictionJSON struct {
 	ID             string              `json:"id"`
 	Class          *int                `json:"class"`
@@ -148,9 +148,9 @@ func checkKind(kind string) error {
 		cut(strconv.Quote(kind)), RepresentationLogits, RepresentationEmbedding)
 }
 
-// DecodePrediction reads one JSON record into p, for readers of the predictions topic and for tests. It overwrites all
-// of p except Key, which is not part of the payload, and reuses the slices that the record fills, except Representation.
-// The error is a *[FieldError], then the content of p is undefined.
+// DecodePrediction reads one JSON record into p, for readers of the predictions topic and for tests. It overwrites
+// all of p except Key, which is not part of the payload, and reuses the slices that the record fills, except
+// Representation. The error is a *[FieldError], then the content of p is undefined.
 func (JSON) DecodePrediction(data []byte, p *Prediction) error {
 	w := predictionWires.Get().(*predictionWire)
 	defer w.release()

@@ -21,7 +21,8 @@ type Label struct {
 	Time time.Time
 }
 
-// Resolve returns the index of the label's class among the names of a model's classes, and false if it is not among them.
+// Resolve returns the index of the label's class among the names of a model's classes, and false if it is not among
+// them.
 func (l *Label) Resolve(classes []string) (int, bool) {
 	if l.ClassName == "" {
 		return l.Class, l.Class >= 0 && l.Class < len(classes)

@@ -33,9 +33,9 @@ var (
 	sparseFields = []wireField{sparseIndices: {"features.indices", varintList}, sparseValues: {"features.values", floatList}}
 )
 
-// DecodeArrival reads one Protobuf record into a. It overwrites all of a and reuses its slices; the strings are new, so
-// ids of earlier records stay valid. The ids of a.Edges are parts of one string: a caller that keeps a single one for long
-// should clone it. The error is a *[FieldError]; then the content of a is undefined.
+// DecodeArrival reads one Protobuf record into a. It overwrites all of a and reuses its slices; the strings are new,
+// so ids of earlier records stay valid. The ids of a.Edges are parts of one string: a caller that keeps a single one
+// for long should clone it. The error is a *[FieldError]; then the content of a is undefined.
 func (Protobuf) DecodeArrival(data []byte, a *Arrival) error {
 	e := wireEdgesPool.Get().(*wireEdges)
 	defer e.release()

@@ -12,10 +12,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// AppendArrival appends a as one message to dst. Fields are in the order of their numbers, and fields that are 0 or empty
-// are left out, also the values of a sparse row if all are 1: the same arrival always gives the same bytes. An arrival that
-// [Protobuf.DecodeArrival] would refuse is an error, and so is a time outside the years 1 to 9999; dst is then returned
-// unchanged.
+// AppendArrival appends a as one message to dst. Fields are in the order of their numbers, and fields that are 0 or
+// empty are left out, also the values of a sparse row if all are 1: the same arrival always gives the same bytes. An
+// arrival that [Protobuf.DecodeArrival] would refuse is an error, and so is a time outside the years 1 to 9999; dst
+// is then returned unchanged.
 func (Protobuf) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 	w := wireWriter{buf: dst}
 	w.id(arrivalID, "id", a.ID)

@@ -82,10 +82,10 @@ var (
 // representationKinds are the kinds by their number.
 var representationKinds = []string{1: RepresentationLogits, 2: RepresentationEmbedding}
 
-// AppendPrediction appends p as one message to dst. Fields are in the order of their numbers, and what is 0 or empty is
-// left out: the same prediction always gives the same bytes. NaN, infinity, text that is not UTF-8, a class, a count or a
-// partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors, and dst is then
-// returned unchanged; such an IngestTime is left out.
+// AppendPrediction appends p as one message to dst. Fields are in the order of their numbers, and what is 0 or empty
+// is left out: the same prediction always gives the same bytes. NaN, infinity, text that is not UTF-8, a class, a
+// count or a partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors, and
+// dst is then returned unchanged; such an IngestTime is left out.
 func (Protobuf) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w := wireWriter{buf: dst}
 	w.id(predictionID, "id", p.ID)

@@ -26,10 +26,10 @@ func spmmCase(k int) (*CSR, *Dense) {
 	return NewCSR(rows, cols, entries), x
 }
 
-// BenchmarkSpMM measures sparse × dense side by side in one run: MulTo, then on one goroutine MulTo, the same with one Axpy
-// a row, james-bowman/sparse (float64), and a product with the same matrix stored dense. k=15 is SGC's u0, u1 and c of 7
-// classes, k=70 label propagation's ten tables, k=512 a wide hidden layer. MulTo-x-faster is the time of a case divided by
-// the time of MulTo.
+// BenchmarkSpMM measures sparse × dense side by side in one run: MulTo, then on one goroutine MulTo, the same with
+// one Axpy a row, james-bowman/sparse (float64), and a product with the same matrix stored dense. k=15 is SGC's u0,
+// u1 and c of 7 classes, k=70 label propagation's ten tables, k=512 a wide hidden layer. MulTo-x-faster is the time
+// of a case divided by the time of MulTo.
 func BenchmarkSpMM(b *testing.B) {
 	for _, k := range []int{15, 70, 512} {
 		m, x := spmmCase(k)

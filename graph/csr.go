@@ -68,8 +68,8 @@ func (m *CSR) Row(i int) (cols []int32, vals []float32) {
 // RowLen returns the number of entries of row i.
 func (m *CSR) RowLen(i int) int { return m.RowPtr[i+1] - m.RowPtr[i] }
 
-// Validate checks the assumptions of every method: lengths, monotone row pointers, columns in range, finite values. The error
-// names the field and the place.
+// Validate checks the assumptions of every method: lengths, monotone row pointers, columns in range, finite values.
+// The error names the field and the place.
 func (m *CSR) Validate() error {
 	switch {
 	case m.Rows < 0 || m.Cols < 0:
@@ -201,8 +201,8 @@ func (m *CSR) Take(rows []int32) *CSR {
 }
 
 // Submatrix returns the rows in that order with columns renumbered by index: column c becomes index[c], and an entry
-// whose index is negative is left out; the order of a row is kept. cols is the number of columns of the result. An index
-// with another length than m.Cols, or with a value of cols or more, panics.
+// whose index is negative is left out; the order of a row is kept. cols is the number of columns of the result. An
+// index with another length than m.Cols, or with a value of cols or more, panics.
 func (m *CSR) Submatrix(rows []int32, index []int32, cols int) *CSR {
 	if len(index) != m.Cols {
 		panic(fmt.Sprintf("graph: index of %d for the columns of %d×%d", len(index), m.Rows, m.Cols))

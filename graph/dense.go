@@ -27,8 +27,8 @@ func (m *Dense) Clone() *Dense {
 	return &Dense{Rows: m.Rows, Cols: m.Cols, Data: append([]float32(nil), m.Data...)}
 }
 
-// Aligned returns a copy with columns of zeros added on the right, so that fewer rows begin or end inside a cache line: up
-// to the next multiple of 8, or power of 2 below.
+// Aligned returns a copy with columns of zeros added on the right, so that fewer rows begin or end inside a cache
+// line: up to the next multiple of 8, or power of 2 below.
 func (m *Dense) Aligned() *Dense {
 	width := 1
 	for width < min(m.Cols, 8) {
@@ -78,8 +78,8 @@ func (m *Dense) AddRow(b []float32) *Dense {
 	return m
 }
 
-// Beside returns [a | b | …] without the nil ones. At least one must not be nil; if only one is not, the result is that matrix itself,
-// in its memory.
+// Beside returns [a | b | …] without the nil ones. At least one must not be nil; if only one is not, the result is
+// that matrix itself, in its memory.
 func Beside(blocks ...*Dense) *Dense {
 	width, rows := 0, 0
 	var last *Dense

@@ -11,15 +11,15 @@ func InvSqrt(degrees []float32, extra float64) []float32 {
 	return out
 }
 
-// Normalised returns Â(B) = D̃^-½ (B+I) D̃^-½, with D̃ the row sums of B+I, for a square B without self-loops; columns of the
-// result are in order (Kipf and Welling 2017).
+// Normalised returns Â(B) = D̃^-½ (B+I) D̃^-½, with D̃ the row sums of B+I, for a square B without self-loops;
+// columns of the result are in order (Kipf and Welling 2017).
 func Normalised(adj *CSR) *CSR {
 	inv := InvSqrt(adj.RowSums(), 1)
 	return Scaled(adj, inv, inv, inv)
 }
 
-// Scaled returns diag(out)·(B·diag(in) + diag(loops)) for a square B without self-loops; nil loops are zeros. Columns stay in
-// order.
+// Scaled returns diag(out)·(B·diag(in) + diag(loops)) for a square B without self-loops; nil loops are zeros. Columns
+// stay in order.
 func Scaled(adj *CSR, out, in, loops []float32) *CSR {
 	n := adj.Rows
 	m := &CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1),

@@ -32,9 +32,10 @@ func Mul(m *CSR, x *Dense) *Dense {
 	return dst
 }
 
-// AddRows adds Σ_p vals[p]·x[cols[p]] to y, in the order of p; vals nil means ones. y may be narrower than x: the leading
-// columns of x are read. Its bits equal the bits of one [Axpy] a row, whatever the processor: vector kernels (rows_amd64.s)
-// keep a stretch of y in registers while all rows pass; without them rows are added four at a time (BenchmarkSpMM).
+// AddRows adds Σ_p vals[p]·x[cols[p]] to y, in the order of p; vals nil means ones. y may be narrower than x: the
+// leading columns of x are read. Its bits equal the bits of one [Axpy] a row, whatever the processor: vector kernels
+// (rows_amd64.s) keep a stretch of y in registers while all rows pass; without them rows are added four at a time
+// (BenchmarkSpMM).
 func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	if addRowsFast(y, cols, vals, x) {
 		return
@@ -67,12 +68,13 @@ func MulDense(x, w *Dense) *Dense {
 	return out
 }
 
-// panelBytes is the size of the part of w that is multiplied with one row of x after the other: it stays in a processor's
-// first cache.
+// panelBytes is the size of the part of w that is multiplied with one row of x after the other: it stays in a
+// processor's first cache.
 const panelBytes = 24 << 10
 
-// AddProduct adds rows lo to hi of x·w to those of dst, r×k · k×c → r×c. Its bits equal those of [AddRows] with the non-zeros
-// of a row of x in ascending columns, if w is finite. w may be wider than dst: its leading columns are read.
+// AddProduct adds rows lo to hi of x·w to those of dst, r×k · k×c → r×c. Its bits equal those of [AddRows] with the
+// non-zeros of a row of x in ascending columns, if w is finite. w may be wider than dst: its leading columns are
+// read.
 func AddProduct(dst, x, w *Dense, lo, hi int) {
 	if x.Cols != w.Rows || dst.Cols > w.Cols {
 		panic(fmt.Sprintf("graph: product %d×%d · %d×%d into %d columns", x.Rows, x.Cols, w.Rows, w.Cols, dst.Cols))
@@ -134,7 +136,8 @@ func NewNonZeros(width int) *NonZeros {
 	return &NonZeros{cols: make([]int32, width), vals: make([]float32, width)}
 }
 
-// Set stores the non-zeros of x. Every value is written, and the next one overwrites it if it was 0: no branch to mispredict.
+// Set stores the non-zeros of x. Every value is written, and the next one overwrites it if it was 0: no branch to
+// mispredict.
 func (z *NonZeros) Set(x []float32) {
 	n := 0
 	cols, vals := z.cols[:len(x)], z.vals[:len(x)]
@@ -150,8 +153,8 @@ func (z *NonZeros) Set(x []float32) {
 // AddTo adds x·w to y, x the row that was set.
 func (z *NonZeros) AddTo(y []float32, w *Dense) { AddRows(y, z.Cols, z.Vals, w) }
 
-// The conversions to float32 forbid fused multiply-adds, which round once instead of twice: without them the bits of a sum
-// would depend on the compiler's grouping and on the processor.
+// The conversions to float32 forbid fused multiply-adds, which round once instead of twice: without them the bits of
+// a sum would depend on the compiler's grouping and on the processor.
 
 // axpy4 adds a0·x0, a1·x1, a2·x2 and a3·x3 to y in that order.
 func axpy4(y []float32, a0, a1, a2, a3 float32, x0, x1, x2, x3 []float32) {

@@ -67,7 +67,8 @@ func TestMulTo(t *testing.T) {
 	})
 }
 
-// The bits of a large product, computed on several goroutines, equal the bits of a product on one, and of every row by itself.
+// The bits of a large product, computed on several goroutines, equal the bits of a product on one, and of every row
+// by itself.
 func TestMulToInParallelHasTheSameBits(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	m, x := spmmCase(15)
@@ -144,7 +145,8 @@ func TestMulDense(t *testing.T) {
 	MulDense(x, x)
 }
 
-// A dense row is added up exactly as the sparse row with the same non-zeros, and the memory can be reused for the next row.
+// A dense row is added up exactly as the sparse row with the same non-zeros, and the memory can be reused for the
+// next row.
 func TestNonZeros(t *testing.T) {
 	z := NewNonZeros(4)
 	for _, tc := range []struct {

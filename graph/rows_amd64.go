@@ -172,8 +172,8 @@ const (
 	tileVectors = 3
 )
 
-// addTiles adds columns from…to of rows lo…hi of x, times those rows of w, to rows of dst, tileRows at a time, and returns
-// the row at which it stopped: lo if the processor has no such vectors.
+// addTiles adds columns from…to of rows lo…hi of x, times those rows of w, to rows of dst, tileRows at a time, and
+// returns the row at which it stopped: lo if the processor has no such vectors.
 func addTiles(dst, x, w *Dense, lo, hi, from, to int) int {
 	if vectors != 16 || from == to {
 		return lo

@@ -9,17 +9,17 @@ import (
 	"rivulet/graph"
 )
 
-// Architecture is how a family of models computes, as a value: the way messages are scaled, the layers and the names of their
-// weights, and what follows the layers. Everything that a model does, here and in the trainer, is derived from it. A new model is
-// a file with such a value, and a place in the list [Architectures].
+// Architecture is how a family of models computes, as a value: the way messages are scaled, the layers and the names
+// of their weights, and what follows the layers. Everything that a model does, here and in the trainer, is derived
+// from it. A new model is a file with such a value, and a place in the list [Architectures].
 //
-// Layers are of one of two kinds. Layers that read neighbours (a tensor has a share in [Layer.Neighbours]) propagate themselves,
-// with a relu between two of them:
+// Layers are of one of two kinds. Layers that read neighbours (a tensor has a share in [Layer.Neighbours]) propagate
+// themselves, with a relu between two of them:
 //
 //	h⁰ = x    h^l = relu(P h^{l−1} Wn + h^{l−1} Ws + b)    logits = P h^{L−1} Wn + h^{L−1} Ws + b
 //
-// Layers that do not are a perceptron, whose answers z are propagated Hops times: by Mix, with the bias of the last layer added
-// at the end, or where Mix is nil by a restart, with the bias in z:
+// Layers that do not are a perceptron, whose answers z are propagated Hops times: by Mix, with the bias of the last
+// layer added at the end, or where Mix is nil by a restart, with the bias in z:
 //
 //	logits = Σ_t w_t P^t z + b, w = Mix(α, K)        z^{t+1} = (1−α) P z^t + α z⁰, z⁰ = z + b, logits = z^K
 type Architecture struct {
@@ -31,8 +31,8 @@ type Architecture struct {
 	Fewest, Most int
 	// Mix returns the weights w_0 … w_K of the hops; nil: no Mix.
 	Mix func(alpha float32, hops int) []float32
-	// Alpha and Hops are the defaults of α and K; 0: the model has none. They are the 1×1 tensors alpha and hops, so that the
-	// weights are the whole model; where Implied says so, hops is left out while it has its default.
+	// Alpha and Hops are the defaults of α and K; 0: the model has none. They are the 1×1 tensors alpha and hops, so
+	// that the weights are the whole model; where Implied says so, hops is left out while it has its default.
 	Alpha   float32
 	Hops    int
 	Implied bool
@@ -49,7 +49,8 @@ type Tensor struct {
 	Missing               string // why a state_dict without it is refused, if that is worth telling
 }
 
-// Layer are the weights of a layer, P being the operator and [Layer.Far] nil in all but Chebyshev polynomials of degree 2:
+// Layer are the weights of a layer, P being the operator and [Layer.Far] nil in all but Chebyshev polynomials of
+// degree 2:
 //
 //	P(x Neighbours + P(x Far)) + x Self + Bias
 type Layer struct {
@@ -75,8 +76,8 @@ func Names() []string {
 	return names
 }
 
-// Convolving are the names of the architectures whose layers read neighbours, in order. Those of two layers can be made frozen by
-// cluster means (docs/algorithm.md, section 5, last part).
+// Convolving are the names of the architectures whose layers read neighbours, in order. Those of two layers can be
+// made frozen by cluster means (docs/algorithm.md, section 5, last part).
 func Convolving() []string {
 	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.Convolves() })
 }

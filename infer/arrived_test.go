@@ -61,9 +61,9 @@ func TestSection2ArrivedAgainstOracle(t *testing.T) {
 	})
 }
 
-// On T itself an arrival's own tables are its row of Network.Tables of T with the arrival in it: exactly, but for hops beyond u1, or u2
-// where the arrival closes no triangle, whose longer walks are those of T without the arrival, and for layers beyond the first, where
-// what comes back is linearised.
+// On T itself an arrival's own tables are its row of Network.Tables of T with the arrival in it: exactly, but for
+// hops beyond u1, or u2 where the arrival closes no triangle, whose longer walks are those of T without the arrival,
+// and for layers beyond the first, where what comes back is linearised.
 func TestSection2ArrivedIsTheGrownGraph(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

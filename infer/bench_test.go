@@ -91,8 +91,8 @@ func nodesPerSecond(b *testing.B, n int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkFrozenSGC: logits of node batches on S, attached beforehand, beside joint attachment of the same batches to an S
-// with 20 edges a node.
+// BenchmarkFrozenSGC: logits of node batches on S, attached beforehand, beside joint attachment of the same batches
+// to an S with 20 edges a node.
 func BenchmarkFrozenSGC(b *testing.B) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	m, pre := flickrModel(rng)
@@ -173,8 +173,8 @@ func BenchmarkFrozen(b *testing.B) {
 	}
 }
 
-// BenchmarkWhole: a node batch of 1000 joined to a T of 44,625 nodes and 20 edges a node, over the whole graph and over the
-// batch's neighbourhood only; hidden 64.
+// BenchmarkWhole: a node batch of 1000 joined to a T of 44,625 nodes and 20 edges a node, over the whole graph and
+// over the batch's neighbourhood only; hidden 64.
 func BenchmarkWhole(b *testing.B) {
 	const nodes, n = 44625, 1000
 	rng := rand.New(rand.NewPCG(5, 0))
@@ -269,8 +269,9 @@ func BenchmarkProjection(b *testing.B) {
 	}
 }
 
-// BenchmarkReddit: batches of 1000 on S in the shape of the paper's Reddit at 0.1%, from the rows of M of 66 neighbours an arrival to
-// probabilities, and each step by itself. As on a stream, each batch is new to the processor's caches, and rows of M are wherever they are.
+// BenchmarkReddit: batches of 1000 on S in the shape of the paper's Reddit at 0.1%, from the rows of M of 66
+// neighbours an arrival to probabilities, and each step by itself. As on a stream, each batch is new to the
+// processor's caches, and rows of M are wherever they are.
 func BenchmarkReddit(b *testing.B) {
 	const n, original, synthetic, features, classes, neighbours, batches = 1000, 153_431, 154, 602, 41, 66, 40
 	rng := rand.New(rand.NewPCG(7, 0))
@@ -326,8 +327,9 @@ func BenchmarkReddit(b *testing.B) {
 	}
 }
 
-// BenchmarkGrow: rows of M for a node batch of 256 arrivals, attached beforehand, four entries each: their tables, their messages and
-// the solve, against messages of as many arrivals as S has nodes. open is what a version costs once.
+// BenchmarkGrow: rows of M for a node batch of 256 arrivals, attached beforehand, four entries each: their tables,
+// their messages and the solve, against messages of as many arrivals as S has nodes. open is what a version costs
+// once.
 func BenchmarkGrow(b *testing.B) {
 	const n, hidden, factors = 256, 256, 8
 	batch, _ := flickr(n)

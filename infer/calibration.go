@@ -86,8 +86,8 @@ func (c Calibration) Probabilities(logits, f *graph.Dense) *graph.Dense {
 	return out
 }
 
-// normaliseRows brings every row to sum 1. A row whose sum is not positive carries no labels and becomes 0: all labels out
-// of reach, or the small negative weights that tables of S can have.
+// normaliseRows brings every row to sum 1. A row whose sum is not positive carries no labels and becomes 0: all
+// labels out of reach, or the small negative weights that tables of S can have.
 func normaliseRows(m *graph.Dense) {
 	for i := range m.Rows {
 		row := m.Row(i)

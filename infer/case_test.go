@@ -25,8 +25,8 @@ func neighbours(a, mapping reference.Matrix) [][]infer.Row {
 	return out
 }
 
-// take returns some arrivals of a batch, in any order; edges to the others are lost. Of an arrival's neighbours in ã the
-// order is kept.
+// take returns some arrivals of a batch, in any order; edges to the others are lost. Of an arrival's neighbours in ã
+// the order is kept.
 func take(b *infer.Batch, rows []int32) *infer.Batch {
 	out := &infer.Batch{X: b.X.Take(rows), R: b.R.Take(rows), Known: make([]int32, len(rows))}
 	index := make([]int32, b.Len())
@@ -203,8 +203,8 @@ func plainly(d infer.Deployment) *infer.Predictor {
 	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1.5}}
 }
 
-// joint returns predictors that run on the graph of a side with the batch in it: every model without propagation, SGC with LP
-// and with EP.
+// joint returns predictors that run on the graph of a side with the batch in it: every model without propagation, SGC
+// with LP and with EP.
 func (w *world) joint(side string) []*infer.Predictor {
 	adj, x, _, _, labels := w.graph(side)
 	deployed := w.sgc().Joint(adj, x, w.preprocess())

@@ -6,8 +6,8 @@ import (
 	"rivulet/graph"
 )
 
-// convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus, where there is one,
-// x Ws of the node itself, plus a bias; a relu between two of them.
+// convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus, where
+// there is one, x Ws of the node itself, plus a bias; a relu between two of them.
 //
 //	p^l = out(Σ B in·h^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 type convolution struct {
@@ -80,14 +80,15 @@ func (c *convolution) back() int {
 // scaled reports whether in* out* is a column of c.
 func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.layers[0].own != nil }
 
-// tables computes, with in* and out* the scales of degree + 1 (every node has met the arrival), in and out those of the graph as it
-// is, h^l the states of the graph as it is and h̃^l those of nodes that have met the arrival, h̃⁰ = h⁰ = x,
+// tables computes, with in* and out* the scales of degree + 1 (every node has met the arrival), in and out those of
+// the graph as it is, h^l the states of the graph as it is and h̃^l those of nodes that have met the arrival, h̃⁰ =
+// h⁰ = x,
 //
 //	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b    h̃^l = relu(p̃^l)
 //	u_l = in* h̃^l Wn of layer l+1    c_l = in* out* 1[p̃^l>0]
 //
-// in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival sends to itself
-// through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws.
+// in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival sends
+// to itself through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws.
 func (c *convolution) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 	h := newHost(adj, c.Operator)
 	metIn, metOut := c.All(h.degrees, 1)
@@ -106,8 +107,8 @@ func (c *convolution) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 	return t
 }
 
-// layerTables sets u_n, the columns of c from at on, and from the last hidden layer the last u; it returns h·w and h̃·w of the layer
-// after, where that is hidden too.
+// layerTables sets u_n, the columns of c from at on, and from the last hidden layer the last u; it returns h·w and
+// h̃·w of the layer after, where that is hidden too.
 func (c *convolution) layerTables(t *Tables, h *host, n, at int, z, met *graph.Dense, metIn, metOut []float32) (nextZ, nextMet *graph.Dense) {
 	l, next := c.layers[n], c.layers[n+1]
 	m, width := h.adj.Rows, l.width()
@@ -182,8 +183,8 @@ type arriving struct {
 	next, backs *graph.Dense // n×: h^l·w of the layer after; D^l
 }
 
-// look sees arrival i at each hidden layer: received has u, which is a·u_{l−1} and what comes back, with memory for a row of the layer,
-// state has h. Where there is one of them the walk ends behind the last of these layers.
+// look sees arrival i at each hidden layer: received has u, which is a·u_{l−1} and what comes back, with memory for a
+// row of the layer, state has h. Where there is one of them the walk ends behind the last of these layers.
 type look struct {
 	received func(a *arriving, s scratch, i int, u []float32)
 	state    func(a *arriving, i int, h []float32)
@@ -194,7 +195,8 @@ type look struct {
 //	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 //	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k); D⁰ = 0
 //
-// with c̄ = in* out* of the k neighbours. Each layer is a pass over the batch, as it reads its neighbours' states of the one before.
+// with c̄ = in* out* of the k neighbours. Each layer is a pass over the batch, as it reads its neighbours' states of
+// the one before.
 func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 	a := f.walk(b, look{})
 	logits, last := a.rest, f.last()
@@ -287,7 +289,8 @@ func (a *arriving) work() int {
 	return a.Len() * a.f.layers[a.n].width() * (after.w.Cols + after.width())
 }
 
-// among adds what arrival i gets from the batch and, where there are self-loops, from itself: ã(in·z), leading columns of z.
+// among adds what arrival i gets from the batch and, where there are self-loops, from itself: ã(in·z), leading
+// columns of z.
 func (a *arriving) among(dst []float32, i int) {
 	if a.f.Loops {
 		graph.Axpy(dst, a.in[i], a.z.Row(i))

@@ -2,8 +2,8 @@ package infer
 
 import "rivulet/graph"
 
-// messages are what a layer's sums are taken of, with zg and zb the rows of x·w: their leading columns, or with a second hop
-// x Wn + P(x Wf).
+// messages are what a layer's sums are taken of, with zg and zb the rows of x·w: their leading columns, or with a
+// second hop x Wn + P(x Wf).
 func (l *convolved) messages(joint *joined, zg, zb *graph.Dense) (g, b *graph.Dense) {
 	if !l.far {
 		return zg, zb
@@ -17,8 +17,8 @@ func (l *convolved) messages(joint *joined, zg, zb *graph.Dense) (g, b *graph.De
 	return g, b
 }
 
-// hidden takes both blocks through a hidden layer, to the rows of h·w of the next. Of the graph's nodes it computes the near ones only
-// where that is asked for. Hidden states are a row of scratch, never m×h.
+// hidden takes both blocks through a hidden layer, to the rows of h·w of the next. Of the graph's nodes it computes
+// the near ones only where that is asked for. Hidden states are a row of scratch, never m×h.
 func (c *convolution) hidden(j *joined, n int, zg, zb *graph.Dense, near bool) (tg, tb *graph.Dense) {
 	l, next := c.layers[n], c.layers[n+1]
 	rows := zg.Rows

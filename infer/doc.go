@@ -14,31 +14,33 @@
 //
 // # The path of a batch
 //
-// [Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a graph batch, ã
-// makes a [Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on tables) gives logits, starting
-// with a [Projection] (preprocessing and the first weights in one step); its [Propagation], where there is one, spreads
-// labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the path is changed by a batch, so
-// one Predictor serves several goroutines.
+// [Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a graph
+// batch, ã makes a [Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on tables) gives
+// logits, starting with a [Projection] (preprocessing and the first weights in one step); its [Propagation], where
+// there is one, spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the
+// path is changed by a batch, so one Predictor serves several goroutines.
 //
 // # Frozen and joint
 //
-// Frozen attachment reads [Tables] of T or S that are computed once. In a node batch (no ã) a prediction depends on its own
-// arrival alone, bit for bit, whatever the batch, its size and order; in a graph batch on the arrival's connected component
-// of ã, bit for bit as long as the rows of ã list neighbours in the same order, and to rounding otherwise. The order of an
-// arrival's own neighbours counts too, in the last bits: it is the order in which r is added up.
+// Frozen attachment reads [Tables] of T or S that are computed once. In a node batch (no ã) a prediction depends on
+// its own arrival alone, bit for bit, whatever the batch, its size and order; in a graph batch on the arrival's
+// connected component of ã, bit for bit as long as the rows of ã list neighbours in the same order, and to rounding
+// otherwise. The order of an arrival's own neighbours counts too, in the last bits: it is the order in which r is
+// added up.
 //
-// Joint attachment (the paper's Eq. 11) runs the model on the graph with the batch in it, so that a prediction depends on
-// the whole batch, and permuting a batch permutes its predictions to rounding only. With one arrival on T it is what frozen
-// attachment reproduces, exactly for SGC where no two of the arrival's neighbours are adjacent, and linearised at the relus
-// for the others.
+// Joint attachment (the paper's Eq. 11) runs the model on the graph with the batch in it, so that a prediction
+// depends on the whole batch, and permuting a batch permutes its predictions to rounding only. With one arrival on T
+// it is what frozen attachment reproduces, exactly for SGC where no two of the arrival's neighbours are adjacent, and
+// linearised at the relus for the others.
 //
-// Joint degrees are sums of edge weights, weights of R included; frozen ones count an arrival's true edges (Batch.Known and
-// ã), whatever the weights in R.
+// Joint degrees are sums of edge weights, weights of R included; frozen ones count an arrival's true edges
+// (Batch.Known and ã), whatever the weights in R.
 //
 // # Three nodes
 //
-// T has two nodes and the edge 0–1, x_0 = (1, 0), x_1 = (0, 1); an arrival i with x_i = (0, 1) comes with the edge i–0. The model is an
-// SGC of two hops with W = I and b = 0, so that z = x. What the arrival reads is computed beforehand, once (D_0 = 2):
+// T has two nodes and the edge 0–1, x_0 = (1, 0), x_1 = (0, 1); an arrival i with x_i = (0, 1) comes with the edge
+// i–0. The model is an SGC of two hops with W = I and b = 0, so that z = x. What the arrival reads is computed
+// beforehand, once (D_0 = 2):
 //
 //	u0 of node 0    x_0/√3 = (0.577, 0)
 //	u1 of node 0    (x_1/√2 + u0)/3 = (0.192, 0.236)
@@ -49,20 +51,20 @@
 //	h1 = q(u0 + q x_i) = (0.408, 0.500)
 //	h  = q(u1 + q h1) + q² c x_i = (0.136, 0.167) + (0.204, 0.250) + (0, 0.167) = (0.340, 0.583)
 //
-// That is row i of Â² X of the three nodes joined, with the degrees 3, 2, 2: no triangle is closed. Served from S, r = aM stands for a
-// and the tables of S for those of T: with M_0 = (½, ½) on two synthetic nodes, the arrival reads half of each of their rows.
-// The example ThreeNodes prints these numbers.
+// That is row i of Â² X of the three nodes joined, with the degrees 3, 2, 2: no triangle is closed. Served from S, r
+// = aM stands for a and the tables of S for those of T: with M_0 = (½, ½) on two synthetic nodes, the arrival reads
+// half of each of their rows. The example ThreeNodes prints these numbers.
 //
 // # Growth
 //
-// An arrival becomes a node that later ones attach to by a row of M of its own: [Grower]. Its own tables ([Attachable]) become
-// messages ([Messages]), and the solve finds the few synthetic nodes whose messages, in non-negative shares, come nearest. Every
-// model that M was solved for has a part in that.
+// An arrival becomes a node that later ones attach to by a row of M of its own: [Grower]. Its own tables
+// ([Attachable]) become messages ([Messages]), and the solve finds the few synthetic nodes whose messages, in
+// non-negative shares, come nearest. Every model that M was solved for has a part in that.
 //
 // # Models
 //
-// A model is an [Architecture], which is a value in a file of its own and in one list, with weights ([Network]). Every form here, and
-// the trainer's fits, messages, cluster means and imports, are derived from that value.
+// A model is an [Architecture], which is a value in a file of its own and in one list, with weights ([Network]).
+// Every form here, and the trainer's fits, messages, cluster means and imports, are derived from that value.
 //
 //	name   file       frozen tables, m nodes                  joint degree      embedding
 //	sgc    sgc.go     K of m×C, c m×max(1, K−1)               with self-loop    Â^K x, n×d (see Embedder)
@@ -72,9 +74,10 @@
 //	appnp  appnp.go   one of m×C a hop, c m×1                 with self-loop    relu(x W1 + b1), n×h
 //	cheby  cheby.go   as gcn, two layers (K=2; K=3 none)      without           relu(p), n×h
 //
-// c is m×h for two layers, and for more of them m×(Σh+1). A Cheby of K = 3 has no frozen form: [Freezable] tells, and Tables and
-// Frozen panic. Every joint deployment also gives logits of the graph's nodes ([NodeLogits]), which error propagation starts from.
-// [Network.Neighbourhood] is Joint for the price of the batch's neighbourhood, where a model reaches no further than two hops.
+// c is m×h for two layers, and for more of them m×(Σh+1). A Cheby of K = 3 has no frozen form: [Freezable] tells, and
+// Tables and Frozen panic. Every joint deployment also gives logits of the graph's nodes ([NodeLogits]), which error
+// propagation starts from. [Network.Neighbourhood] is Joint for the price of the batch's neighbourhood, where a model
+// reaches no further than two hops.
 //
 // # Which file
 //
@@ -96,6 +99,6 @@
 //	calibration.go    temperature, mixing, clipping
 //	predictor.go      all of it together
 //
-// Inside this package a shape that does not fit is a programming error and panics with the shapes; what comes from outside
-// is checked by the Validate methods and by [Build], with errors that name field and value.
+// Inside this package a shape that does not fit is a programming error and panics with the shapes; what comes from
+// outside is checked by the Validate methods and by [Build], with errors that name field and value.
 package infer

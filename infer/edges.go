@@ -38,7 +38,8 @@ func (b *Batch) read(tables *graph.Dense) *graph.Dense {
 // readBlock is how many rows are read together of full edges: a few times those that a kernel takes at once.
 const readBlock = 16
 
-// eachRead calls f with the leading width columns of a·tables for each of the arrivals lo to hi, in order. read is f's until it returns.
+// eachRead calls f with the leading width columns of a·tables for each of the arrivals lo to hi, in order. read is
+// f's until it returns.
 func (b *Batch) eachRead(lo, hi int, tables *graph.Dense, width int, f func(i int, read []float32)) {
 	if b.Full == nil {
 		read := make([]float32, width)

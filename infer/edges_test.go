@@ -67,7 +67,8 @@ func manyRows(rng *rand.Rand, n, neighbours, synthetic int) [][]infer.Row {
 	return rows
 }
 
-// Attach puts the edges in full where arrivals meet most of S, and the sums are the same. Batches of more rows than are read at once.
+// Attach puts the edges in full where arrivals meet most of S, and the sums are the same. Batches of more rows than
+// are read at once.
 func TestAttachInFull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	const n, synthetic, features, classes = 150, 37, 19, 5

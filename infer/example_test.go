@@ -7,8 +7,8 @@ import (
 	"rivulet/infer"
 )
 
-// Two synthetic nodes of two classes; one arrival with a known neighbour on each side, and one of which nothing is known but
-// its features.
+// Two synthetic nodes of two classes; one arrival with a known neighbour on each side, and one of which nothing is
+// known but its features.
 func Example() {
 	model, err := infer.Build("sgc", []infer.Param{
 		{Name: "lin.weight", Value: &graph.Dense{Rows: 2, Cols: 2, Data: []float32{4, 0, 0, 4}}},

@@ -16,8 +16,8 @@ const (
 	goldenAlpha = 0.9
 )
 
-// goldenWeights says how the known answers call the weights of each model under test. A model that is listed here is held
-// to all of its known answers.
+// goldenWeights says how the known answers call the weights of each model under test. A model that is listed here is
+// held to all of its known answers.
 var goldenWeights = map[string]map[string]string{ // model -> name of the parameter -> name in the file
 	"sgc": {"lin.weight": "W", "lin.bias": "b"},
 	"gcn": {"convs.0.lin.weight": "W1", "convs.0.bias": "b1", "convs.1.lin.weight": "W2", "convs.1.bias": "b2"},
@@ -209,9 +209,9 @@ func TestSection2FrozenIsAloneButForTriangles(t *testing.T) {
 	}
 }
 
-// Joining one arrival at a time is what frozen attachment on T stands for, for every model. It is linearised at relus and
-// blind to triangles, and these twelve arrivals have few neighbours, on which one more weighs heavily; but it is closer than
-// without the arrival's way back to itself.
+// Joining one arrival at a time is what frozen attachment on T stands for, for every model. It is linearised at relus
+// and blind to triangles, and these twelve arrivals have few neighbours, on which one more weighs heavily; but it is
+// closer than without the arrival's way back to itself.
 func TestSection2FrozenIsCloseToAlone(t *testing.T) {
 	g := readGolden(t)
 	adj, x, _ := g.nodes("T")

@@ -8,10 +8,10 @@ import (
 	"rivulet/infer/nnls"
 )
 
-// Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md, section 5, last part):
-// the row that makes an arrival's messages out of those of the synthetic nodes, which is the solve that gave the nodes of T
-// theirs. Models that share one M have their messages side by side, whichever of them is served. A Grower is never changed by
-// a batch and is safe for concurrent use.
+// Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md, section
+// 5, last part): the row that makes an arrival's messages out of those of the synthetic nodes, which is the solve
+// that gave the nodes of T theirs. Models that share one M have their messages side by side, whichever of them is
+// served. A Grower is never changed by a batch and is safe for concurrent use.
 type Grower struct {
 	models []GrowingModel
 	solver *nnls.Solver
@@ -23,8 +23,8 @@ type GrowingModel struct {
 	Messages Messages
 }
 
-// NewGrower keeps the dictionary t' (N'×p), the models' messages of the synthetic nodes that M was solved against, for rows of
-// at most the given number of entries, and computes its Gram matrix.
+// NewGrower keeps the dictionary t' (N'×p), the models' messages of the synthetic nodes that M was solved against,
+// for rows of at most the given number of entries, and computes its Gram matrix.
 func NewGrower(dictionary *graph.Dense, entries int, models []GrowingModel) *Grower {
 	return &Grower{models: models, solver: nnls.NewSolver(dictionary, entries)}
 }
@@ -35,7 +35,8 @@ type Grown struct {
 	Left []float32  // n: the share of the squared messages that a row leaves out: 0 none, 1 all, NaN where they are no numbers
 }
 
-// Row is the row of arrival i, as a lookup gives it; not known where its messages are no numbers. It shares memory with the others.
+// Row is the row of arrival i, as a lookup gives it; not known where its messages are no numbers. It shares memory
+// with the others.
 func (g *Grown) Row(i int) Row {
 	if math.IsNaN(float64(g.Left[i])) {
 		return Row{}
@@ -51,15 +52,15 @@ func (g *Grown) Row(i int) Row {
 type Arrived struct {
 	ID  string
 	Row Row
-	// Record tells the record that the arrival came with from every other, and Attached are the places in its list of edges, in
-	// ascending order, whose neighbours were arrivals with rows: whoever predicts the same record again attaches it to these and no
-	// others, whatever has arrived since, and gets the same bits.
+	// Record tells the record that the arrival came with from every other, and Attached are the places in its list of
+	// edges, in ascending order, whose neighbours were arrivals with rows: whoever predicts the same record again
+	// attaches it to these and no others, whatever has arrived since, and gets the same bits.
 	Record   uint64
 	Attached []int32
 }
 
-// Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit, in a graph
-// batch on the arrival's connected component, as predictions do.
+// Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit,
+// in a graph batch on the arrival's connected component, as predictions do.
 func (g *Grower) Grow(b *Batch) *Grown {
 	blocks := make([]*graph.Dense, len(g.models))
 	for k := range g.models {

@@ -27,7 +27,8 @@ func drawMessages(rng *rand.Rand, t *infer.Tables) infer.Messages {
 	return m
 }
 
-// Section 5, step 3: parts from the last table to the first and c's after them, less the class mean where there is no factor.
+// Section 5, step 3: parts from the last table to the first and c's after them, less the class mean where there is no
+// factor.
 func TestSection5MessagesOfTables(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

@@ -73,10 +73,11 @@ func newHost(adj *graph.CSR, o *Operator) *host {
 	return h
 }
 
-// joined is a graph with a batch in it, 𝔸 = [[B, Rᵀ], [R, ã]] (paper's Eq. 11), never assembled: its operator is applied
-// row by row. Degrees are the row sums of 𝔸, weights of R included. An operand is in two blocks: zg of the graph's nodes, zb
-// of the arrivals. The graph's block may stand for the near nodes only, those next to an arrival: that is all the arrivals
-// read, and a network of two layers needs no other hidden states (see [Network.Neighbourhood]).
+// joined is a graph with a batch in it, 𝔸 = [[B, Rᵀ], [R, ã]] (paper's Eq. 11), never assembled: its operator is
+// applied row by row. Degrees are the row sums of 𝔸, weights of R included. An operand is in two blocks: zg of the
+// graph's nodes, zb of the arrivals. The graph's block may stand for the near nodes only, those next to an arrival:
+// that is all the arrivals read, and a network of two layers needs no other hidden states (see
+// [Network.Neighbourhood]).
 type joined struct {
 	*host
 	r    *graph.CSR // n×m R diag(in of the graph's nodes)
@@ -212,8 +213,9 @@ func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, z
 	s.finish(j.Loops, j.inB[i], j.outB[i], zb.Row(i))
 }
 
-// eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place among them.
-// The row is overwritten by the next one. Columns beyond width are not computed. Calls come from several goroutines.
+// eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place among
+// them. The row is overwritten by the next one. Columns beyond width are not computed. Calls come from several
+// goroutines.
 func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense, f func(s *scratch, k int, node int32)) {
 	rows, work := j.adj.Rows, (j.adj.NNZ()+j.r.NNZ())*width
 	if nearOnly {
@@ -265,8 +267,8 @@ func (j *joined) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.D
 	return out
 }
 
-// restart runs F ← keep·Â F + (1−keep) F0 with F0 = [seedG; seedB] for the given steps and returns both blocks. seedB nil is
-// zero.
+// restart runs F ← keep·Â F + (1−keep) F0 with F0 = [seedG; seedB] for the given steps and returns both blocks. seedB
+// nil is zero.
 func (j *joined) restart(seedG, seedB *graph.Dense, keep float32, steps int) (g, b *graph.Dense) {
 	if seedB == nil {
 		seedB = graph.NewDense(j.r.Rows, seedG.Cols)

@@ -6,9 +6,9 @@ import (
 	"rivulet/graph"
 )
 
-// Messages say how rows of a model's tables become what a row of M is solved for (docs/algorithm.md, section 5, step 3): numbers
-// whose squared distances are those of what arrivals make of the tables. t is the parts side by side, those of the tables from
-// the last to the first and then c's:
+// Messages say how rows of a model's tables become what a row of M is solved for (docs/algorithm.md, section 5, step
+// 3): numbers whose squared distances are those of what arrivals make of the tables. t is the parts side by side,
+// those of the tables from the last to the first and then c's:
 //
 //	hops      [u_{K−1}·scale, …, u_0·scale, c·scale]; of SGC with K = 2 [u1 W̄, s0·u0 W̄, cs·c]
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
@@ -17,15 +17,15 @@ type Messages struct {
 	C Part
 }
 
-// Part is what becomes of a table: by a factor, or by a scale where there is none. By a scale the row of a U table is taken
-// less its mean, as softmax sees no more of what goes into the logits; that of c is taken as it is.
+// Part is what becomes of a table: by a factor, or by a scale where there is none. By a scale the row of a U table is
+// taken less its mean, as softmax sees no more of what goes into the logits; that of c is taken as it is.
 type Part struct {
 	Scale  float32
 	Factor *graph.Dense // width of the table × columns
 }
 
-// Of are the messages of the nodes of tables, n×p. A row depends on its own row of the tables alone, bit for bit. Parts that do
-// not fit the tables are a programming error and panic.
+// Of are the messages of the nodes of tables, n×p. A row depends on its own row of the tables alone, bit for bit.
+// Parts that do not fit the tables are a programming error and panic.
 func (m *Messages) Of(t *Tables) *graph.Dense {
 	if len(m.U) != len(t.U) || t.C == nil {
 		panic(fmt.Sprintf("infer: messages of %d tables for %s", len(m.U), t.shapes()))

@@ -6,8 +6,8 @@ import (
 	"rivulet/graph"
 )
 
-// mixture is a model of one layer whose answers z = xW are propagated K hops and mixed: logits = Σ_t w_t Â^t z + b. SGC is the last
-// hop alone.
+// mixture is a model of one layer whose answers z = xW are propagated K hops and mixed: logits = Σ_t w_t Â^t z + b.
+// SGC is the last hop alone.
 type mixture struct {
 	w       *graph.Dense // d×C; nil: the identity of [Network.FrozenFeatures]
 	bias    []float32    // C
@@ -34,8 +34,8 @@ func (m *mixture) widths() (u []int, c int) {
 
 func (m *mixture) tables(adj *graph.CSR, z *graph.Dense) *Tables { return HopTables(adj, z, m.hops) }
 
-// HopTables are the tables of K hops of Â for any Z = XW (m×C), with D_j the degree of j including its self-loop, n_j = (D_j+1)^-½
-// and Z^t = Â^t Z on the graph alone (docs/algorithm.md, section 2):
+// HopTables are the tables of K hops of Â for any Z = XW (m×C), with D_j the degree of j including its self-loop, n_j
+// = (D_j+1)^-½ and Z^t = Â^t Z on the graph alone (docs/algorithm.md, section 2):
 //
 //	Z̃⁰ = Z    Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)    u_t = n Z̃^t, t = 0 … K−1    c = n², n⁴, … (at least the first)
 func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
@@ -70,7 +70,8 @@ func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 	return t
 }
 
-// ways returns the ways back i→j→i through n nodes that have met one neighbour more: 1/(D_j+1) and its powers, n×columns.
+// ways returns the ways back i→j→i through n nodes that have met one neighbour more: 1/(D_j+1) and its powers,
+// n×columns.
 func ways(n, columns int, degree func(j int) float32) *graph.Dense {
 	c := graph.NewDense(n, columns)
 	for j := range n {
@@ -153,8 +154,8 @@ func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 	return out
 }
 
-// room is how many numbers are kept of an arrival on its way: h^1 … h^{K−1}, and a·c but for its last column, of which nothing is
-// read after begin.
+// room is how many numbers are kept of an arrival on its way: h^1 … h^{K−1}, and a·c but for its last column, of
+// which nothing is read after begin.
 func (f *frozenMixture) room() int { return (f.hops-1)*len(f.bias) + max(0, f.hops-2) }
 
 // mixing is one arrival on its way through the hops.
@@ -172,8 +173,9 @@ func (m *mixing) hop(t int) []float32 {
 	return m.kept[(t-1)*len(m.bias) : t*len(m.bias)]
 }
 
-// begin sets h^1 and what later hops read of the tables and of h⁰; sum is z's spread. The bias is in the last hop where that is
-// all that is wanted. It and step are most of what an SGC takes, so that they go over a row as seldom as can be.
+// begin sets h^1 and what later hops read of the tables and of h⁰; sum is z's spread. The bias is in the last hop
+// where that is all that is wanted. It and step are most of what an SGC takes, so that they go over a row as seldom
+// as can be.
 func (m *mixing) begin(read, sum []float32) {
 	classes, last, q := len(m.bias), m.hops, m.q
 	h, u := m.hop(1), read[:classes]
@@ -327,8 +329,8 @@ func mixed(block *graph.Dense, w float32, z *graph.Dense) *graph.Dense {
 	return block
 }
 
-// embed returns the propagated features that W is applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of the graph
-// dense, and it stays in memory.
+// embed returns the propagated features that W is applied to, Σ_t w_t Â(𝔸)^t [X; x], n×d. The first call makes X of
+// the graph dense, and it stays in memory.
 func (m *mixture) embed(j *joint, b *Batch) *graph.Dense {
 	b.check(j.Nodes())
 	_, arrivals := m.propagate(j.host.join(b), j.x(), j.raw.Apply(b.X), false, true)

@@ -30,8 +30,8 @@ type Param struct {
 // MaxHops keeps the number of tables, one a hop, within reason.
 const MaxHops = 100
 
-// New makes a model of layers without a second hop ([Layer.Far]); alpha and hops are read where the architecture has them. The
-// error is that of [Build].
+// New makes a model of layers without a second hop ([Layer.Far]); alpha and hops are read where the architecture has
+// them. The error is that of [Build].
 func (a *Architecture) New(layers []Layer, alpha float32, hops int) (Model, error) {
 	var weights []Param
 	for k, l := range layers {
@@ -72,8 +72,8 @@ func times(share float32, w *graph.Dense) *graph.Dense {
 	return out
 }
 
-// Build makes a model from its architecture's name and its weights, in any order: the inverse of [Network.Params]. The error
-// names the tensor, and both shapes where they do not fit. The model uses the memory of the weights.
+// Build makes a model from its architecture's name and its weights, in any order: the inverse of [Network.Params].
+// The error names the tensor, and both shapes where they do not fit. The model uses the memory of the weights.
 func Build(name string, weights []Param) (Model, error) {
 	a, err := Lookup(name)
 	if err != nil {
@@ -118,7 +118,8 @@ func (a *Architecture) begun(p *params, k int) bool {
 	return slices.ContainsFunc(a.Tensors, func(t Tensor) bool { return p.left[a.Tensor(k, t)] != nil })
 }
 
-// layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices are of one shape.
+// layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices are
+// of one shape.
 func (m *Network) layer(p *params, k int) Layer {
 	a := m.Architecture
 	var l Layer
@@ -190,8 +191,8 @@ func (m *Network) Hidden() int {
 	return m.Layers[0].Width()
 }
 
-// Params are the weights under PyTorch Geometric's names, in shapes y = x W + b ([in, out]; PyTorch's weight is the transpose).
-// The model goes on using their memory.
+// Params are the weights under PyTorch Geometric's names, in shapes y = x W + b ([in, out]; PyTorch's weight is the
+// transpose). The model goes on using their memory.
 func (m *Network) Params() []Param { return slices.Clone(m.params) }
 
 // Freezable returns nil where the model has a frozen form and the reason where it has none: [Network.Tables] and
@@ -213,8 +214,9 @@ type form interface {
 	widths() (u []int, c int)
 	tables(adj *graph.CSR, entered *graph.Dense) *Tables
 	frozen(t *Tables, project *Projection) Deployment
-	// run returns the logits of both blocks of a joined graph, from the rows that enter returned. With all it computes those of the
-	// graph's nodes too. Without all, near limits the last hop to the nodes next to an arrival; the bits are the same.
+	// run returns the logits of both blocks of a joined graph, from the rows that enter returned. With all it
+	// computes those of the graph's nodes too. Without all, near limits the last hop to the nodes next to an arrival;
+	// the bits are the same.
 	run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense)
 	// embed returns the embeddings of a joint deployment, see [Embedder].
 	embed(j *joint, b *Batch) *graph.Dense
@@ -238,7 +240,8 @@ func (m *Network) freezable() form {
 	return m.form()
 }
 
-// Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md, section 2).
+// Tables computes the frozen tables of a graph in which every node meets one neighbour more (docs/algorithm.md,
+// section 2).
 func (m *Network) Tables(adj *graph.CSR, x Inputs) *Tables {
 	f := m.freezable()
 	z := f.enter(x.Project(f.first()))
@@ -266,10 +269,10 @@ func (m *Network) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
 	return newJoint(m, adj, x, pre)
 }
 
-// Neighbourhood is Joint computed over the batch's two-hop neighbourhood only, as a careful engineer would serve the whole graph:
-// the same bits, for the price of the arrivals' neighbours and theirs. An arrival reads the first hop's results of its neighbours
-// and of no other node, and all that a batch changes in the graph are the degrees of these. A model that reaches further than two
-// hops reaches most of a graph: it is Joint then.
+// Neighbourhood is Joint computed over the batch's two-hop neighbourhood only, as a careful engineer would serve the
+// whole graph: the same bits, for the price of the arrivals' neighbours and theirs. An arrival reads the first hop's
+// results of its neighbours and of no other node, and all that a batch changes in the graph are the degrees of these.
+// A model that reaches further than two hops reaches most of a graph: it is Joint then.
 func (m *Network) Neighbourhood(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
 	reach := m.Hops
 	if m.Architecture.Convolves() {
@@ -386,8 +389,8 @@ func (t *Tables) check(model string, f form) {
 	}
 }
 
-// Deployment is a model on a graph: it answers batches that are attached to that graph. It is never changed by a batch and
-// is safe for concurrent use.
+// Deployment is a model on a graph: it answers batches that are attached to that graph. It is never changed by a
+// batch and is safe for concurrent use.
 type Deployment interface {
 	// Nodes is m: the number of columns that a batch's R must have.
 	Nodes() int

@@ -114,8 +114,8 @@ func TestBuildEveryModel(t *testing.T) {
 	}
 }
 
-// Whatever tensor of whatever model is missing or has another shape, the error names it and both shapes. Where the first
-// tensor of a layer is what is wrong, it is what hangs on it that does not fit.
+// Whatever tensor of whatever model is missing or has another shape, the error names it and both shapes. Where the
+// first tensor of a layer is what is wrong, it is what hangs on it that does not fit.
 func TestBuildNamesWhatDoesNotFit(t *testing.T) {
 	for key, m := range weightsOf() {
 		for k, p := range m.Params() {

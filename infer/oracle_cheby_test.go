@@ -4,8 +4,8 @@ import (
 	"rivulet/internal/reference"
 )
 
-// Cheby is two layers of Σ_k T_k(L̂) x W[k] + b, relu between them: L̂ = −D^-½ B D^-½ without self-loops, T_0 = 1, T_1 = L̂,
-// T_k = 2 L̂ T_{k−1} − T_{k−2}.
+// Cheby is two layers of Σ_k T_k(L̂) x W[k] + b, relu between them: L̂ = −D^-½ B D^-½ without self-loops, T_0 = 1,
+// T_1 = L̂, T_k = 2 L̂ T_{k−1} − T_{k−2}.
 type Cheby struct {
 	W1 []reference.Matrix // K matrices d×h
 	B1 []float64          // h

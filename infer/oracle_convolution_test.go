@@ -4,8 +4,8 @@ import (
 	"rivulet/internal/reference"
 )
 
-// Operator is what a node i gets of messages z in a graph B: Out_i (Σ_k B_ik In_k z_k [+ In_i z_i]), […] with Loops; In and Out are
-// functions of the degree, the sum of a node's weights.
+// Operator is what a node i gets of messages z in a graph B: Out_i (Σ_k B_ik In_k z_k [+ In_i z_i]), […] with Loops;
+// In and Out are functions of the degree, the sum of a node's weights.
 type Operator struct {
 	In, Out func(degree float64) float64
 	Loops   bool
@@ -41,7 +41,8 @@ type Convolution struct {
 // GCN is layers of Â h Wn + B.
 func GCN(layers ...Layer) Convolution { return Convolution{hatOperator, layers} }
 
-// SAGE is layers of mean(neighbours) Wn + h Ws + B. On a weighted graph the mean is the weighted one; without neighbours it is 0.
+// SAGE is layers of mean(neighbours) Wn + h Ws + B. On a weighted graph the mean is the weighted one; without
+// neighbours it is 0.
 func SAGE(layers ...Layer) Convolution { return Convolution{meanOperator, layers} }
 
 // received is Out(R·u + A·(In z) [+ In z]) of nodes with these degrees: u from the graph's tables, A among themselves.
@@ -80,8 +81,8 @@ func (c Convolution) states(graph, x reference.Matrix) []reference.Matrix {
 	return states
 }
 
-// Tables are section 2's: u_l = in* h̃^l Wn, c_l = in* out* 1[p̃^l>0] side by side, and in* out* with more than two layers and a Ws; p̃ are Met's,
-// in* and out* are those of one neighbour more.
+// Tables are section 2's: u_l = in* h̃^l Wn, c_l = in* out* 1[p̃^l>0] side by side, and in* out* with more than two
+// layers and a Ws; p̃ are Met's, in* and out* are those of one neighbour more.
 func (c Convolution) Tables(graph, x reference.Matrix) reference.Tables {
 	return c.tablesOf(x, c.met(graph, x), graph.RowSums())
 }
@@ -169,7 +170,8 @@ func (c Convolution) frozen(t reference.Tables, b reference.Arrivals) (states, s
 	return states, sent
 }
 
-// Arrived are Tables with the arrival for node j: what its neighbours send is what Frozen has of them, what comes back included.
+// Arrived are Tables with the arrival for node j: what its neighbours send is what Frozen has of them, what comes
+// back included.
 func (c Convolution) Arrived(t reference.Tables, b reference.Arrivals) reference.Tables {
 	return c.tablesOf(b.X, c.arrivedMet(t, b), b.Degree)
 }

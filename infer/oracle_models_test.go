@@ -16,8 +16,8 @@ type Model interface {
 	Frozen(t reference.Tables, b reference.Arrivals) reference.Matrix
 }
 
-// Joint runs a model on the graph with the batch in it, f(Â(𝔸), [X; x]) (paper's Eq. 11): the logits of the graph's nodes,
-// m×C, and of the arrivals, n×C.
+// Joint runs a model on the graph with the batch in it, f(Â(𝔸), [X; x]) (paper's Eq. 11): the logits of the graph's
+// nodes, m×C, and of the arrivals, n×C.
 func Joint(m Model, graph, x reference.Matrix, b reference.Arrivals) (nodes, arrivals reference.Matrix) {
 	all := m.On(attached(graph, b), x.Stack(b.X))
 	return all[:len(graph)], all[len(graph):]
@@ -35,8 +35,8 @@ func Alone(m Model, graph, x reference.Matrix, b reference.Arrivals) reference.M
 
 // Growing is a model whose arrivals have tables of their own, for later arrivals to read.
 type Growing interface {
-	// Arrived are the arrivals' rows of Tables, each with one neighbour more (section 2 with the arrival for node j): a·u0 of
-	// the graph's tables in place of Σ_k B_jk x_k W/√D_k, and what the arrivals of ã send.
+	// Arrived are the arrivals' rows of Tables, each with one neighbour more (section 2 with the arrival for node j):
+	// a·u0 of the graph's tables in place of Σ_k B_jk x_k W/√D_k, and what the arrivals of ã send.
 	Arrived(t reference.Tables, b reference.Arrivals) reference.Tables
 }
 

@@ -14,8 +14,8 @@ type Predictor struct {
 	Calibration Calibration
 }
 
-// Predict returns the raw logits and the published probabilities, both n×C. A calibration that names a propagation without
-// one to run, or the reverse, is a programming error and panics.
+// Predict returns the raw logits and the published probabilities, both n×C. A calibration that names a propagation
+// without one to run, or the reverse, is a programming error and panics.
 func (p *Predictor) Predict(b *Batch) (logits, probabilities *graph.Dense) {
 	kind := p.Calibration.Kind
 	if wants := kind == PropagateLabels || kind == PropagateErrors; wants != (p.Propagation != nil) {

@@ -22,8 +22,8 @@ const (
 //	standardize  Scale (x − Mean) / Std,  Std 0 counts as 1
 //	none         x
 //
-// On features of which none is negative and the smallest is 0, l1 with Scale 1 is PyTorch Geometric's NormalizeFeatures,
-// which leaves rows of a sum below 1 as they are.
+// On features of which none is negative and the smallest is 0, l1 with Scale 1 is PyTorch Geometric's
+// NormalizeFeatures, which leaves rows of a sum below 1 as they are.
 //
 // Its parameters are part of the artifact: users send raw features.
 type Preprocess struct {
@@ -67,9 +67,9 @@ func (p *Preprocess) Validate(d int) error {
 // Centres tells whether a mean is subtracted, which is what Mean is for.
 func (p *Preprocess) Centres() bool { return p.Kind == L2Center || p.Kind == Standardize }
 
-// Projection is x ↦ pre(x)·W on raw features with the preprocessing folded into W, so that centring never makes sparse
-// features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W. It is the form for rows that are seen once; training, which
-// goes over the same rows again and again, has package features.
+// Projection is x ↦ pre(x)·W on raw features with the preprocessing folded into W, so that centring never makes
+// sparse features dense: pre(x) W = norm(x)·(Scale/Std)W − (Scale·Mean/Std)W. It is the form for rows that are seen
+// once; training, which goes over the same rows again and again, has package features.
 type Projection struct {
 	weight   *graph.Dense // d×h, wider where that is faster to read; d×1 where it is diagonal
 	offset   []float32    // h
@@ -125,8 +125,9 @@ func (p *Preprocess) Identity(d int) *Projection {
 // Width is h, the number of columns of the result.
 func (pr *Projection) Width() int { return len(pr.offset) }
 
-// Apply returns pre(x)·W, n×h. Each row depends on its own row of x alone, bit for bit, and a dense row gives the bits of
-// the sparse row with the same non-zeros in ascending columns. A column that a sparse row has twice is two features.
+// Apply returns pre(x)·W, n×h. Each row depends on its own row of x alone, bit for bit, and a dense row gives the
+// bits of the sparse row with the same non-zeros in ascending columns. A column that a sparse row has twice is two
+// features.
 func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 	if x.Cols() != pr.weight.Rows {
 		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.weight.Rows, pr.Width()))
@@ -168,8 +169,8 @@ func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
 	pr.finish(out, pr.divisor(cols, vals))
 }
 
-// divisor is what a row is divided by: its norm, 1 where that is 0. cols nil means all columns, vals nil ones. A value of 0
-// changes no bit of it: each column has its place in one of four sums, which do not wait for each other.
+// divisor is what a row is divided by: its norm, 1 where that is 0. cols nil means all columns, vals nil ones. A
+// value of 0 changes no bit of it: each column has its place in one of four sums, which do not wait for each other.
 func (pr *Projection) divisor(cols []int32, vals []float32) float64 {
 	var sums [4]float64
 	switch {

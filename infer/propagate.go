@@ -27,7 +27,8 @@ func LabelSeeds(labels []int32, classes int) *graph.Dense {
 	return f0
 }
 
-// ErrorSeeds are F0 of error propagation: one-hot − softmax(logits) on the labelled nodes, 0 where the label is negative.
+// ErrorSeeds are F0 of error propagation: one-hot − softmax(logits) on the labelled nodes, 0 where the label is
+// negative.
 func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
 	if len(labels) != logits.Rows {
 		panic(fmt.Sprintf("infer: %d labels for logits of %s", len(labels), shape(logits)))

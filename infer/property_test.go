@@ -96,8 +96,8 @@ func components(adj *graph.CSR) []int {
 	return of
 }
 
-// Section 2: in a graph batch a frozen prediction depends on its connected component of ã alone: bit for bit while the rows
-// of ã list neighbours in the same order, to rounding otherwise.
+// Section 2: in a graph batch a frozen prediction depends on its connected component of ã alone: bit for bit while
+// the rows of ã list neighbours in the same order, to rounding otherwise.
 func TestSection2GraphBatchComponents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -162,7 +162,8 @@ func TestPermutedBatch(t *testing.T) {
 	})
 }
 
-// Section 2: on T, frozen in a node batch is each arrival joined alone, exact where no two of its neighbours are adjacent.
+// Section 2: on T, frozen in a node batch is each arrival joined alone, exact where no two of its neighbours are
+// adjacent.
 func TestSection2JointAloneEqualsFrozenOnT(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

@@ -10,8 +10,8 @@ import (
 	"rivulet/internal/reference"
 )
 
-// Joint attachment is a forward pass over the graph with the batch in it. testdata/pyg.npz and pyg_deep.npz have what PyTorch
-// Geometric says of one weighted and one plain graph; testdata/pyg_goldens.py makes them.
+// Joint attachment is a forward pass over the graph with the batch in it. testdata/pyg.npz and pyg_deep.npz have what
+// PyTorch Geometric says of one weighted and one plain graph; testdata/pyg_goldens.py makes them.
 const (
 	pygArrivals = 12 // the last nodes
 	pygTol      = 1e-5

@@ -86,8 +86,8 @@ func (f *frozenRestart) arrive(b *Batch) *walk {
 		spare: graph.NewDense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees(1)}
 }
 
-// reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its neighbours,
-// (1−α)q²(a·c), and u = a·u_t.
+// reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its
+// neighbours, (1−α)q²(a·c), and u = a·u_t.
 func (w *walk) reads(i int) (back float32, u []float32) {
 	got, classes := w.read.Row(i), len(w.b2)
 	return (1 - w.net.Alpha) * w.q[i] * w.q[i] * got[0], got[1+w.hop*classes : 1+(w.hop+1)*classes]

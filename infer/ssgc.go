@@ -1,7 +1,7 @@
 package infer
 
-// ssgc is Simple Spectral Graph Convolution (Zhu and Koniusz, "Simple Spectral Graph Convolution", 2021), PyTorch Geometric's
-// SSGConv: the mean of the hops, with a share α of the node's own features in each,
+// ssgc is Simple Spectral Graph Convolution (Zhu and Koniusz, "Simple Spectral Graph Convolution", 2021), PyTorch
+// Geometric's SSGConv: the mean of the hops, with a share α of the node's own features in each,
 //
 //	logits = (1/K Σ_{k=1…K} ((1−α) Â^k X + α X)) W + b
 var ssgc = &Architecture{

@@ -25,8 +25,8 @@ import (
 //	Keys:b:e       hash    bucket b of epoch e: id -> record; expires when epoch e+1 ends
 //	Keys:count:e   string  rows written in epoch e; expires with them
 //
-// Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks for an id in
-// two hashes. Without a TTL there is only epoch 0, which does not expire.
+// Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks
+// for an id in two hashes. Without a TTL there is only epoch 0, which does not expire.
 type ArrivalTable struct {
 	// Keys is the beginning of all keys.
 	Keys string
@@ -46,7 +46,8 @@ func (t *ArrivalTable) count(epoch int64) string {
 
 // ArrivalOptions say how rows of arrivals are stored.
 type ArrivalOptions struct {
-	// TTL is the shortest time for which a row is stored; it is stored for at most twice as long. 0: as long as the version.
+	// TTL is the shortest time for which a row is stored; it is stored for at most twice as long. 0: as long as the
+	// version.
 	TTL time.Duration
 	// MaxRows is the largest number of rows of arrivals of a version; further ones are not written. At least 1.
 	MaxRows int
@@ -66,10 +67,11 @@ const (
 	fieldBuckets = "buckets"
 )
 
-// ArrivalRows reads and writes the rows that arrivals were given under one version. Rows are written once and never changed:
-// an id's first row counts until it expires. It is safe for concurrent use.
+// ArrivalRows reads and writes the rows that arrivals were given under one version. Rows are written once and never
+// changed: an id's first row counts until it expires. It is safe for concurrent use.
 //
-// Rows that were found are kept in memory; the absence of a row is not, because another consumer may have just written it.
+// Rows that were found are kept in memory; the absence of a row is not, because another consumer may have just
+// written it.
 type ArrivalRows struct {
 	client  redis.UniversalClient
 	table   ArrivalTable

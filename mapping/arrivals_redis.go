@@ -234,7 +234,8 @@ func (a *ArrivalRows) end(epoch int64) time.Time {
 	return time.UnixMilli((epoch + 2) * a.ttl.Milliseconds())
 }
 
-// DeleteArrivalRows removes the rows of arrivals of a version whose marker is gone. It may be interrupted and called again.
+// DeleteArrivalRows removes the rows of arrivals of a version whose marker is gone. It may be interrupted and called
+// again.
 func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
 	agreed, err := client.HMGet(ctx, table.Keys, fieldTTL, fieldBuckets).Result()
 	if err != nil {

@@ -69,7 +69,8 @@ func find(t *testing.T, a *ArrivalRows, ids, own []string) ([]infer.Row, []*infe
 	return rows, seen
 }
 
-// Each consumer finds what the others wrote, bit for bit; an id keeps its first row, and a second writing changes nothing.
+// Each consumer finds what the others wrote, bit for bit; an id keeps its first row, and a second writing changes
+// nothing.
 func TestArrivalsAreFoundByAll(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)

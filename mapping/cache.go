@@ -41,8 +41,8 @@ func NewCached(inner Lookup, maxBytes int64) *Cached {
 	return c
 }
 
-// entryOverhead is the memory of one entry beyond its id, columns and values: the cache's node with the row's headers, its
-// place in the hash table, and the rounding up of three small allocations (BenchmarkCachedMemory).
+// entryOverhead is the memory of one entry beyond its id, columns and values: the cache's node with the row's
+// headers, its place in the hash table, and the rounding up of three small allocations (BenchmarkCachedMemory).
 const entryOverhead = 144
 
 // rowBytes estimates the memory of an entry in bytes.

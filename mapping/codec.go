@@ -37,9 +37,9 @@ func AppendRow(dst []byte, row infer.Row) []byte {
 // minEntryBytes is the smallest size of one entry: a gap of one byte and a value of four.
 const minEntryBytes = 5
 
-// DecodeRow decodes the encoding of [AppendRow], for an M with N' = synthetic columns. The result shares no memory with data. It
-// is an error if data is not exactly one row in its shortest form, if a column is N' or above, or if a value is negative
-// or not finite; allocations are bounded by len(data).
+// DecodeRow decodes the encoding of [AppendRow], for an M with N' = synthetic columns. The result shares no memory
+// with data. It is an error if data is not exactly one row in its shortest form, if a column is N' or above, or if a
+// value is negative or not finite; allocations are bounded by len(data).
 func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 	count, rest, err := uvarint(data)
 	if err != nil {

@@ -8,8 +8,8 @@
 //	Cached    keeps rows of another lookup in memory, up to a number of bytes
 //	Memory    the rows of an artifact that was read from its directory
 //
-// A lookup belongs to one version of M, whose rows never change: that is why rows may be kept without an expiry, and why
-// a switch of versions makes new lookups. All of them give the same bits for the same artifact.
+// A lookup belongs to one version of M, whose rows never change: that is why rows may be kept without an expiry, and
+// why a switch of versions makes new lookups. All of them give the same bits for the same artifact.
 //
 // A node of T whose row is empty is known; an id outside T is not. The first counts in an arrival's degree, the second
 // does not (infer.Batch), so both the encoding and the lookups keep them apart.
@@ -37,9 +37,9 @@
 //	gap     count × uvarint   column − (previous column + 1); the first one is the column itself
 //	value   count × float32   IEEE 754, little-endian, bit for bit as in the artifact
 //
-// uvarint is the one of encoding/binary (seven bits a byte, low bits first), always in its shortest form, so that a row has
-// one encoding. Columns ascend by construction. The empty row is the one byte 0, never nothing. With N' below 16,384 a
-// row of four entries takes 21 to 25 bytes:
+// uvarint is the one of encoding/binary (seven bits a byte, low bits first), always in its shortest form, so that a
+// row has one encoding. Columns ascend by construction. The empty row is the one byte 0, never nothing. With N' below
+// 16,384 a row of four entries takes 21 to 25 bytes:
 //
 //	02 03 00 0000003f 00000040    entries (3, 0.5) and (4, 2)
 //

@@ -18,7 +18,8 @@ import (
 
 // GuardOptions say how lookups end while Redis is down.
 type GuardOptions struct {
-	// Failures is the number of lookups that fail one after another after which Redis is no longer asked; 0: it is always asked.
+	// Failures is the number of lookups that fail one after another after which Redis is no longer asked; 0: it is
+	// always asked.
 	Failures int
 	// OpenFor is the time for which it is not asked. Then one lookup is let through; if that fails, too, the time
 	// begins again. It must be more than 0 if Failures is.
@@ -32,9 +33,9 @@ type GuardOptions struct {
 // Guard stands before lookups in one Redis, of all versions: a circuit breaker, and if asked for, degraded answers
 // while Redis is down. It is safe for concurrent use and has no goroutine.
 //
-// The breaker is closed at first. It opens after a number of failures in a row; lookups then fail at once, with the last
-// failure as the reason. After a while one lookup, and no other at the same time, tries whether Redis is back: if it is,
-// the breaker closes. [Unavailable] decides which errors count as failures.
+// The breaker is closed at first. It opens after a number of failures in a row; lookups then fail at once, with the
+// last failure as the reason. After a while one lookup, and no other at the same time, tries whether Redis is back:
+// if it is, the breaker closes. [Unavailable] decides which errors count as failures.
 type Guard struct {
 	options GuardOptions
 	breaker *gobreaker.CircuitBreaker[struct{}] // nil: always ask
@@ -66,8 +67,8 @@ func NewGuard(o GuardOptions) *Guard {
 	return g
 }
 
-// Lookup returns inner behind the guard. In degraded answers every row of the call is unread, so put a [Cached] before it: it
-// asks for rows that are not in memory only.
+// Lookup returns inner behind the guard. In degraded answers every row of the call is unread, so put a [Cached]
+// before it: it asks for rows that are not in memory only.
 func (g *Guard) Lookup(inner Lookup) Lookup { return guarded{g, inner} }
 
 type guarded struct {
@@ -151,8 +152,8 @@ func Unavailable(err error) bool {
 	return true
 }
 
-// notNow lists the beginnings of answers of a server that cannot serve now. Redirections are among them, because one may be
-// left after the last retry.
+// notNow lists the beginnings of answers of a server that cannot serve now. Redirections are among them, because one
+// may be left after the last retry.
 var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ", "ASK ", "max number of clients"}
 
 // refused is an error that another attempt would not cure.

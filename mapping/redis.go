@@ -32,9 +32,9 @@ type damaged struct{ error }
 func (d damaged) Unwrap() error   { return d.error }
 func (d damaged) Is(e error) bool { return e == ErrDamaged }
 
-// Table names the place of the rows of one version. Rows are spread over hashes, the buckets, of about [RowsPerBucket] fields
-// each: field = id, value = [AppendRow]. Redis stores so few fields as one packed list, which takes 5 to 15 bytes
-// beside an id and its row; a key for each row takes about 75.
+// Table names the place of the rows of one version. Rows are spread over hashes, the buckets, of about
+// [RowsPerBucket] fields each: field = id, value = [AppendRow]. Redis stores so few fields as one packed list, which
+// takes 5 to 15 bytes beside an id and its row; a key for each row takes about 75.
 type Table struct {
 	// Keys is the beginning of a bucket's key; the bucket's number follows in decimal.
 	Keys string
@@ -171,8 +171,9 @@ func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []i
 	return r.confirm(ctx, answers)
 }
 
-// confirm checks, on a cluster, that ids without a row are not in T. Besides the marker it asks for the buckets: one of
-// the nodes may have lost what it held, while the marker is on another. No bucket of a complete table is empty ([Buckets]).
+// confirm checks, on a cluster, that ids without a row are not in T. Besides the marker it asks for the buckets: one
+// of the nodes may have lost what it held, while the marker is on another. No bucket of a complete table is empty
+// ([Buckets]).
 func (r *Redis) confirm(ctx context.Context, answers []*redis.SliceCmd) error {
 	pipe := r.client.Pipeline()
 	var keys []string

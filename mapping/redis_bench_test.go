@@ -91,8 +91,8 @@ func rowMemory(t testing.TB, client redis.UniversalClient, prefix string, n int,
 	return taken, float64(size) / float64(n)
 }
 
-// TestRedisRowMemory holds the layout to at most 1.4 times the bytes of ids and rows. Nothing else should use the Redis of
-// the test at the same time.
+// TestRedisRowMemory holds the layout to at most 1.4 times the bytes of ids and rows. Nothing else should use the
+// Redis of the test at the same time.
 func TestRedisRowMemory(t *testing.T) {
 	t.Run("one server", func(t *testing.T) {
 		client, prefix := realRedis(t)

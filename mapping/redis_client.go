@@ -20,7 +20,8 @@ type RedisOptions struct {
 	URL string
 	// Hosts are further nodes of the cluster or further sentinels, host:port, used like the URL's host.
 	Hosts []string
-	// Cluster says that the hosts are nodes of a Redis Cluster. The others are found through them; all reads go to masters.
+	// Cluster says that the hosts are nodes of a Redis Cluster. The others are found through them; all reads go to
+	// masters.
 	Cluster bool
 	// Sentinel, if its Master is not empty, says that the hosts are sentinels. User, password and database of the URL
 	// still belong to the master.

@@ -10,10 +10,10 @@ import (
 	"rivulet/infer"
 )
 
-// RowsPerBucket is the average number of rows in a bucket. Redis packs hashes of up to 128 fields whose ids and rows have
-// up to 64 bytes (hash-max-listpack-entries, -value); around an average of 48 a bucket of more than 128 does not happen
-// (12 standard deviations), and a bucket's own key of some 90 bytes is 2 bytes a row. Reading a row walks through its
-// bucket, so more of them in one would save little and cost time.
+// RowsPerBucket is the average number of rows in a bucket. Redis packs hashes of up to 128 fields whose ids and rows
+// have up to 64 bytes (hash-max-listpack-entries, -value); around an average of 48 a bucket of more than 128 does not
+// happen (12 standard deviations), and a bucket's own key of some 90 bytes is 2 bytes a row. Reading a row walks
+// through its bucket, so more of them in one would save little and cost time.
 const RowsPerBucket = 48
 
 // MaxBuckets returns the largest number of buckets for n rows.

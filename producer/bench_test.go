@@ -29,8 +29,9 @@ func (p plain) Commit(ctx context.Context, next kafka.Offsets) error {
 	return p.reader.Commit(ctx, next)
 }
 
-// BenchmarkDelivery is what delivering a batch costs in both modes, one batch at a time, with topics of four partitions: on
-// the embedded broker, or on the one that tools/kafka/kafka.sh runs in the directory RIVULET_TEST_KAFKA_DIR.
+// BenchmarkDelivery is what delivering a batch costs in both modes, one batch at a time, with topics of four
+// partitions: on the embedded broker, or on the one that tools/kafka/kafka.sh runs in the directory
+// RIVULET_TEST_KAFKA_DIR.
 func BenchmarkDelivery(b *testing.B) {
 	for _, mode := range []string{"at_least_once", "exactly_once"} {
 		for _, size := range []int{32, 256, 1024} {

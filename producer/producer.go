@@ -46,8 +46,8 @@ func New(opts Options) (*Producer, error) {
 	return p, nil
 }
 
-// Begin is called once a generation, before the offsets of its partitions are read. With transactions it ends those of all who
-// wrote for these partitions before ([kafka.Transactions.Begin]); without them there is nothing to do.
+// Begin is called once a generation, before the offsets of its partitions are read. With transactions it ends those
+// of all who wrote for these partitions before ([kafka.Transactions.Begin]); without them there is nothing to do.
 func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kafka.TopicPartition) error {
 	if p.opts.Transactions == nil {
 		return nil
@@ -55,8 +55,9 @@ func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kaf
 	return p.opts.Transactions.Begin(ctx, by, assigned)
 }
 
-// Publish publishes the predictions and dead letters of a batch, and with transactions its offsets; the delivery's Commit commits
-// them. It may be called again with a batch that failed: after an error of transactions under another generation.
+// Publish publishes the predictions and dead letters of a batch, and with transactions its offsets; the delivery's
+// Commit commits them. It may be called again with a batch that failed: after an error of transactions under another
+// generation.
 func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
 	s := p.opts.Sink.Shipment()
 	if err := p.packPredictions(ctx, s, b.Predictions); err != nil {
@@ -83,8 +84,8 @@ func (p *Producer) packPredictions(ctx context.Context, s *kafka.Shipment, predi
 	return nil
 }
 
-// HeaderValueBytes is on a dead letter that was too large to be published whole: it has no value, and the header says in
-// decimal how many bytes the value had.
+// HeaderValueBytes is on a dead letter that was too large to be published whole: it has no value, and the header says
+// in decimal how many bytes the value had.
 const HeaderValueBytes = "rivulet-value-bytes"
 
 // packDeadLetters adds dead letters as they came. One that is larger than a record batch keeps its headers and loses

@@ -114,8 +114,8 @@ func (c *commits) Commit(_ context.Context, next kafka.Offsets) error {
 
 var zero = kafka.TopicPartition{Topic: "arrivals"}
 
-// Predictions are published under the keys of their arrivals in the form that Codec says, and their header says which; then offsets
-// are committed.
+// Predictions are published under the keys of their arrivals in the form that Codec says, and their header says
+// which; then offsets are committed.
 func TestPublishThenCommit(t *testing.T) {
 	for _, codec := range []event.Codec{nil, event.JSON{}, event.Protobuf{}} {
 		b := newBench(t)

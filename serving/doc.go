@@ -22,19 +22,20 @@
 //	{p}:deleting     hash    "v/g" -> meta: data without any reference, which are being removed
 //	{p}:generation   string  the last serial number that was drawn (fields and key say generation)
 //
-// meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256. content
-// is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a hash tag: on
-// a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files spread over the nodes.
-// No key but those of arrivals expires by itself; an eviction policy that removes keys without an expiry (allkeys-…) must
-// not be set.
+// meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256.
+// content is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a
+// hash tag: on a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files spread
+// over the nodes. No key but those of arrivals expires by itself; an eviction policy that removes keys without an
+// expiry (allkeys-…) must not be set.
 //
 // # A version's life
 //
 //	(nothing) --begin--> writing --finish--> complete --retire--> (in deleting) --UNLINK--> (nothing)
 //
-// Each arrow but the last is one script, so a version is never in two states. A publisher writes rows, then files, counts
-// both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the same call goes
-// on from the progress that the writing key holds; an artifact of the same name and other content is refused.
+// Each arrow but the last is one script, so a version is never in two states. A publisher writes rows, then files,
+// counts both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the same
+// call goes on from the progress that the writing key holds; an artifact of the same name and other content is
+// refused.
 //
 // Retiring takes the marker away first, and only if neither CURRENT nor a live heartbeat names the version. From then
 // on nobody can begin to use it, and a reader that still uses it finds out: every lookup of rows also reads the marker,
@@ -43,9 +44,10 @@
 //
 // # Rows of arrivals
 //
-// With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand beside
-// its rows of M. A new version begins without any: arrivals that are not in its T have a row again after they have come
-// again, or when a refresh has put them into T. Rows of an old version are removed with it, or expire before.
+// With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand
+// beside its rows of M. A new version begins without any: arrivals that are not in its T have a row again after they
+// have come again, or when a refresh has put them into T. Rows of an old version are removed with it, or expire
+// before.
 //
 // # Who holds what
 //

@@ -177,8 +177,8 @@ func TestSentinelFailover(t *testing.T) {
 	}
 }
 
-// TestRestartedEmpty: a Redis that comes back without anything makes lookups fail, and a publication of the same artifact
-// repairs it.
+// TestRestartedEmpty: a Redis that comes back without anything makes lookups fail, and a publication of the same
+// artifact repairs it.
 func TestRestartedEmpty(t *testing.T) {
 	server := harness.StartRedis(t)
 	s := newServer(t, mapping.RedisOptions{URL: server.URL(), MaxRetries: 3}, "test")

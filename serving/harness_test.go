@@ -215,8 +215,8 @@ func (l *lines) take() []string {
 type faults struct {
 	mu    sync.Mutex
 	calls int
-	// fail decides on a call by its number, from 1, and its name, which is the first command's of a pipeline: lose the request,
-	// lose the answer, or let it be.
+	// fail decides on a call by its number, from 1, and its name, which is the first command's of a pipeline: lose
+	// the request, lose the answer, or let it be.
 	fail func(call int, name string) fault
 }
 

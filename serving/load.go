@@ -31,8 +31,8 @@ type loader struct {
 	log        *slog.Logger
 }
 
-// load reads and verifies one publication of a version and makes a Version of it. alive is called between round trips. An
-// error that is not a [refusal] comes from Redis or the context.
+// load reads and verifies one publication of a version and makes a Version of it. alive is called between round
+// trips. An error that is not a [refusal] comes from Redis or the context.
 func (l *loader) load(ctx context.Context, version, id string, alive func() error) (*Version, []string, error) {
 	p, err := l.publication(ctx, version, id)
 	if err != nil {

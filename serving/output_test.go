@@ -16,7 +16,8 @@ import (
 	"rivulet/mapping"
 )
 
-// several returns a sealed artifact of all models, its SGC with tables of features, all with a confidence except sgc's ep.
+// several returns a sealed artifact of all models, its SGC with tables of features, all with a confidence except
+// sgc's ep.
 func several(t *testing.T, version string) *artifact.Bundle {
 	t.Helper()
 	b := artifacttest.Several(4, artifacttest.Size{Nodes: 300, Synthetic: 12, Features: 7, Classes: 4})

@@ -142,8 +142,8 @@ func TestPruneInterrupted(t *testing.T) {
 	})
 }
 
-// TestPruneOfHalfPublished: a half-published version is removed if a newer one was published, and stays if it may still be
-// continued.
+// TestPruneOfHalfPublished: a half-published version is removed if a newer one was published, and stays if it may
+// still be continued.
 func TestPruneOfHalfPublished(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		s.publish(t, bundle(t, 1, "v1"))

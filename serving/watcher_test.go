@@ -227,7 +227,8 @@ func TestVanishedVersion(t *testing.T) {
 	})
 }
 
-// TestWholeM: an M that fits into the cache's memory is read with its version, and Redis is not asked for rows any more.
+// TestWholeM: an M that fits into the cache's memory is read with its version, and Redis is not asked for rows any
+// more.
 func TestWholeM(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		b := bundle(t, 1, "v1")

@@ -18,8 +18,9 @@ var update = flag.Bool("update", false, "write testdata/artifacts.sha256 anew, f
 
 const keptArtifacts = "testdata/artifacts.sha256"
 
-// The artifact of each shared set, and of the generated one of the demo, stays the same to the byte, with every file of it:
-// the manifest holds their checksums. testdata/artifacts.sha256 is written anew (-update) only in a commit that says why.
+// The artifact of each shared set, and of the generated one of the demo, stays the same to the byte, with every file
+// of it: the manifest holds their checksums. testdata/artifacts.sha256 is written anew (-update) only in a commit
+// that says why.
 func TestArtifactsStay(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the kept checksums are those of amd64")

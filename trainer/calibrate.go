@@ -34,8 +34,8 @@ func (p *propagation) calibration(kind string) infer.Calibration {
 	return infer.Calibration{Temperature: p.info.Temperature, Kind: kind, Alpha: p.info.Alpha, Gamma: p.info.Gamma}
 }
 
-// calibration holds the choices of validation for a deployed model: a temperature, the parameters of propagations, and the
-// one that is on.
+// calibration holds the choices of validation for a deployed model: a temperature, the parameters of propagations,
+// and the one that is on.
 type calibration struct {
 	kind        string
 	temperature float32 // τ without propagation; each kind has its own
@@ -111,13 +111,13 @@ func mixedAccuracy(c infer.Calibration, logits, f []*graph.Dense, labels [][]int
 	return 100 * float64(right) / float64(max(1, n))
 }
 
-// calibrating reports whether τ is fitted on support node i, which is every other one. On the rest its quality is measured
-// (docs/algorithm.md, section 6).
+// calibrating reports whether τ is fitted on support node i, which is every other one. On the rest its quality is
+// measured (docs/algorithm.md, section 6).
 func calibrating(i int) bool { return i%2 == 0 }
 
-// bestTemperature returns the τ of the smallest negative log-likelihood of the published probabilities on half of the support
-// nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural Networks", 2017). f
-// may be nil.
+// bestTemperature returns the τ of the smallest negative log-likelihood of the published probabilities on half of the
+// support nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural
+// Networks", 2017). f may be nil.
 func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) float32 {
 	loss := func(logTau float64) float64 {
 		return logLoss(infer.Calibration{Temperature: float32(math.Exp(logTau)), Gamma: gamma}, logits, f, labels)
@@ -140,8 +140,8 @@ func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) 
 	return float32(math.Exp((lo + hi) / 2))
 }
 
-// logLoss returns the sum of −log of the probability that is published for the true class, which counts as at least 1e-12, over
-// the half of the nodes that calibrates.
+// logLoss returns the sum of −log of the probability that is published for the true class, which counts as at least
+// 1e-12, over the half of the nodes that calibrates.
 func logLoss(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) float64 {
 	total, at := 0.0, 0
 	for b, p := range published(c, logits, f) {

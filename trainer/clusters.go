@@ -17,8 +17,9 @@ import (
 // projectedColumns is the width of the random projection in which wider features are clustered.
 const projectedColumns = 256
 
-// points returns the vectors of T's nodes for k-means: Â²·pre(X) or a random projection of it, N×p. A Gaussian projection keeps
-// distances to a few percent (Johnson and Lindenstrauss); clusters of all columns serve no better (amazon_photo).
+// points returns the vectors of T's nodes for k-means: Â²·pre(X) or a random projection of it, N×p. A Gaussian
+// projection keeps distances to a few percent (Johnson and Lindenstrauss); clusters of all columns serve no better
+// (amazon_photo).
 func (t *task) points() *graph.Dense {
 	d := t.original.X.Cols()
 	basis := graph.Identity(min(d, projectedColumns))
@@ -99,7 +100,8 @@ type clustered struct {
 	fitter *tables.Fitter
 }
 
-// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions model's predictions.
+// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions model's
+// predictions.
 func (c *clustering) make(ctx context.Context, models []infer.Model, progress Progress) (condensed, error) {
 	const what, parts = "condensing the graph", 3
 	progress.Step(what, 0, parts)
@@ -185,9 +187,9 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 	return c.fitLayered(ctx, name, c.labelled, c.join(c.labelled, c.points, c.relay.model), progress)
 }
 
-// fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the labelled nodes
-// of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class is a guess, W_S loses a
-// point (cora).
+// fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the labelled
+// nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class is a
+// guess, W_S loses a point (cora).
 func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, progress Progress) (*fitted, error) {
 	s := t.shape(name)
 	means := fit.Propagated(t.hat, s.Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
@@ -195,8 +197,8 @@ func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense
 		WeightDecays, progress, "fitting "+name+" on the synthetic graph")
 }
 
-// fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later layers the
-// clusters of their neighbours (docs/algorithm.md, section 5, step 5).
+// fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later
+// layers the clusters of their neighbours (docs/algorithm.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
 	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), condense.MembershipMapping(joined),
 		labelled.Labels, sizes(labelled), t.classes())

@@ -12,8 +12,8 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Section 2 of deeper models: on cora, at most 1.5% of the test nodes' predictions frozen on T differ from those of the arrival
-// truly joined alone.
+// Section 2 of deeper models: on cora, at most 1.5% of the test nodes' predictions frozen on T differ from those of
+// the arrival truly joined alone.
 func TestSection2DepthOnCora(t *testing.T) {
 	d := realSet(t, "cora")
 	for _, c := range []struct {

@@ -14,16 +14,16 @@
 //	evaluate.go    every deployment on the test nodes (eval)
 //	train.go       the steps in order, and the artifact.Bundle
 //
-// [Study] measures methods, models and sizes over seeds; whole.go keeps the results that depend on T alone. later.go adds a
-// model to an artifact without T, grow.go measures the gain from rows of M for arrivals.
+// [Study] measures methods, models and sizes over seeds; whole.go keeps the results that depend on T alone. later.go
+// adds a model to an artifact without T, grow.go measures the gain from rows of M for arrivals.
 //
 // [Compare] measures an artifact against Whole on the batches of a stream.
 //
-// Notation as in package infer: T is the original graph of N nodes (training and unlabelled nodes), S the synthetic graph
-// of N' nodes, M the N×N' mapping; W_O was fitted on T, W_S on S; X→Y reads "fitted on X, deployed on Y". The validation
-// nodes are the support nodes: their features and edges may be used, their labels only to choose hyperparameters. The test
-// nodes are used only for the figures.
+// Notation as in package infer: T is the original graph of N nodes (training and unlabelled nodes), S the synthetic
+// graph of N' nodes, M the N×N' mapping; W_O was fitted on T, W_S on S; X→Y reads "fitted on X, deployed on Y". The
+// validation nodes are the support nodes: their features and edges may be used, their labels only to choose
+// hyperparameters. The test nodes are used only for the figures.
 //
-// Everything random comes from Options.Seed, with a random stream for each purpose; the same data, options and build give
-// the same bundle bit for bit, whatever the number of processors.
+// Everything random comes from Options.Seed, with a random stream for each purpose; the same data, options and build
+// give the same bundle bit for bit, whatever the number of processors.
 package trainer

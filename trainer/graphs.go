@@ -11,8 +11,8 @@ import (
 	"rivulet/trainer/fit"
 )
 
-// joined is an S that is a graph, with an M by which arrivals are joined to it (the paper's Eq. 11): the result of coresets,
-// learned and, without M, gcond.
+// joined is an S that is a graph, with an M by which arrivals are joined to it (the paper's Eq. 11): the result of
+// coresets, learned and, without M, gcond.
 type joined struct {
 	*task
 	made

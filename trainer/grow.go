@@ -64,9 +64,9 @@ type GrowResult struct {
 	Left            eval.Spread `json:"left"`             // share of the first wave's squared messages that its rows leave out
 }
 
-// Grow measures the gain from growth: it makes S, M and the dictionary of a run, and then, for random orders of
-// the test nodes, lets the first share of them arrive and get rows of M in micro-batches, as a consumer gives them, and predicts
-// the rest.
+// Grow measures the gain from growth: it makes S, M and the dictionary of a run, and then, for random orders of the
+// test nodes, lets the first share of them arrive and get rows of M in micro-batches, as a consumer gives them, and
+// predicts the rest.
 func Grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progress) ([]GrowResult, error) {
 	out, err := grow(ctx, d, o, progress)
 	if err != nil {
@@ -159,8 +159,9 @@ func (g *growing) measure(first, second []int32) wave {
 	return w
 }
 
-// arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and of the batches
-// before its own. left is the mean share of the squared norm of the messages that the rows do not reproduce.
+// arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and of
+// the batches before its own. left is the mean share of the squared norm of the messages that the rows do not
+// reproduce.
 func (g *growing) arrive(nodes []int32) (rows map[int32]infer.Row, left float64) {
 	rows = make(map[int32]infer.Row, len(nodes))
 	for _, batch := range dataset.Batches(nodes, g.batch) {

@@ -79,8 +79,8 @@ func TestGrowRefuses(t *testing.T) {
 	}
 }
 
-// The first wave's rows make its edges known, and cost almost no accuracy compared with Whole with the first wave in the graph.
-// By a table: trainer grow.
+// The first wave's rows make its edges known, and cost almost no accuracy compared with Whole with the first wave in
+// the graph. By a table: trainer grow.
 func TestGrowOnRealGraphs(t *testing.T) {
 	for _, c := range []struct {
 		name   string

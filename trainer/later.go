@@ -11,8 +11,8 @@ import (
 )
 
 // AddModel adds a model to an artifact without its T: frozen, with tables by the artifact's cluster means, which must
-// have been read ([artifact.ReadMeans]). Its temperature is 1, because there are no nodes to calibrate on, and the metrics stay
-// unchanged. b becomes a new artifact, created now, to be written to its own directory.
+// have been read ([artifact.ReadMeans]). Its temperature is 1, because there are no nodes to calibrate on, and the
+// metrics stay unchanged. b becomes a new artifact, created now, to be written to its own directory.
 //
 // preprocess is the preprocessing of the features on which the model was fitted, which must be the artifact's; the
 // artifact's global scale goes into the first weights.

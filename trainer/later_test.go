@@ -18,7 +18,8 @@ import (
 	"rivulet/trainer/tables"
 )
 
-// withMeans returns an artifact of an sgc, 5 features and 3 classes, that keeps cluster means, and whose features are scaled.
+// withMeans returns an artifact of an sgc, 5 features and 3 classes, that keeps cluster means, and whose features are
+// scaled.
 func withMeans(t *testing.T) *artifact.Bundle {
 	t.Helper()
 	for seed := range uint64(100) {

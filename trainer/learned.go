@@ -155,8 +155,8 @@ func roundNote(e mcond.Event) string {
 	return text + fmt.Sprintf("  %.0f s left", e.Left.Seconds())
 }
 
-// ClassMap returns the mean weight by which nodes of one class are mapped to synthetic nodes of another, C×C, for a heat map of
-// M. Rows of classes without nodes are zero.
+// ClassMap returns the mean weight by which nodes of one class are mapped to synthetic nodes of another, C×C, for a
+// heat map of M. Rows of classes without nodes are zero.
 func ClassMap(m *graph.Dense, labels, synthetic []int32, classes int) [][]float64 {
 	out, count := make([][]float64, classes), make([]float64, classes)
 	for c := range out {

@@ -23,8 +23,8 @@ func briefly(o *Options) {
 	o.Learn = &learn
 }
 
-// Every method that is not for comparison alone makes an artifact that is read again, is served by the attachment that it
-// names, and answers like the row of the results.
+// Every method that is not for comparison alone makes an artifact that is read again, is served by the attachment
+// that it names, and answers like the row of the results.
 func TestMethodsMakeArtifacts(t *testing.T) {
 	settings := map[string][]string{
 		MethodSolved: {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS, eval.StoS + " shared"}, MethodCluster: {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS, eval.StoS + " shared"},
@@ -216,7 +216,8 @@ func TestAblationsAreNamed(t *testing.T) {
 	}
 }
 
-// The paper's Eq. 11 as a graph: S attached to the support nodes is symmetric and has their edges to S and among themselves.
+// The paper's Eq. 11 as a graph: S attached to the support nodes is symmetric and has their edges to S and among
+// themselves.
 func TestSection2Attached(t *testing.T) {
 	d := small(t, dataset.BagOfWords)
 	o := options(15)

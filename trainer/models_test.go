@@ -15,7 +15,8 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Several models share one M and one artifact; each is measured in every setting, and through S it stays near itself on T.
+// Several models share one M and one artifact; each is measured in every setting, and through S it stays near itself
+// on T.
 func TestSection5SeveralModelsShareOneM(t *testing.T) {
 	o := options(24)
 	o.Models, o.Hidden, o.Nodes = []string{"gcn", "sgc", "sage", "appnp", "cheby"}, 16, 24

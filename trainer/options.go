@@ -34,7 +34,8 @@ type Options struct {
 	Layers int
 	// Hops is K of models that propagate by hops; 0: each its own default.
 	Hops int
-	// WeightDecays are the candidates among which validation chooses W_O's for each model, each above 0; empty: [WeightDecays].
+	// WeightDecays are the candidates among which validation chooses W_O's for each model, each above 0; empty:
+	// [WeightDecays].
 	WeightDecays []float64
 	// Entries is k, the most entries of a row of M; at least 1.
 	Entries int
@@ -47,8 +48,8 @@ type Options struct {
 	// Weights are models to use as W_O, by name, instead of fitting them. They must be for the data's features and
 	// classes, and for features with the scale of Preprocess alone: the global scale is 1 then.
 	Weights map[string]infer.Model
-	// Learn is the run of the methods learned and gcond; nil: [mcond.Defaults] for the number of labelled nodes. Its Seed is
-	// the one of the options above.
+	// Learn is the run of the methods learned and gcond; nil: [mcond.Defaults] for the number of labelled nodes. Its
+	// Seed is the one of the options above.
 	Learn *mcond.Options
 	// Search, if set, chooses λ, β, μ and δ of the method learned on the support nodes first.
 	Search *mcond.Grid
@@ -57,8 +58,8 @@ type Options struct {
 	Coverage float64
 	// Representation adds the tables with which a frozen SGC publishes embeddings: N'×2d numbers.
 	Representation bool
-	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of S without T;
-	// for methods with clusters.
+	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of
+	// S without T; for methods with clusters.
 	Means bool
 }
 

@@ -48,8 +48,8 @@ func (t *task) accept(m infer.Model) (*fitted, error) {
 	return &fitted{model: m, validation: accuracy}, err
 }
 
-// shape is what of a model does not follow from the data (docs/algorithm.md, section 3), or is that of weights which were
-// given. The numbers of layers and hops are those of the options for the models that are asked for.
+// shape is what of a model does not follow from the data (docs/algorithm.md, section 3), or is that of weights which
+// were given. The numbers of layers and hops are those of the options for the models that are asked for.
 func (t *task) shape(name string) fit.Shape {
 	s := fit.NewShape(name, t.options.Hidden)
 	if given, ok := t.options.Weights[name]; ok {
@@ -117,14 +117,15 @@ func (t *task) onT() search {
 	return search{t.options.decays(), []dropouts{{0.5, 0.5}}, 10, 5}
 }
 
-// onS returns the search for W_S. The few nodes of S are means: dropping out parts of their features costs 1 to 2 points.
-// The best dropout of the hidden layer differs by set: GraphSAGE does best with 0.8 on cora and with 0.2 on
+// onS returns the search for W_S. The few nodes of S are means: dropping out parts of their features costs 1 to 2
+// points. The best dropout of the hidden layer differs by set: GraphSAGE does best with 0.8 on cora and with 0.2 on
 // amazon_photo, by 2 points each.
 func onS() search {
 	return search{[]float64{1e-2, 1e-3, 1e-4}, []dropouts{{0.2, 0}, {0.5, 0}, {0.8, 0}}, 20, 4}
 }
 
-// chooseGNN fits a two-layer model with each weight decay and dropout of a search; validation chooses the best epoch, too.
+// chooseGNN fits a two-layer model with each weight decay and dropout of a search; validation chooses the best epoch,
+// too.
 func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, progress Progress, what string) (*fitted, error) {
 	var trials []trial
 	for _, decay := range among.decays {

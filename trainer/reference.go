@@ -9,7 +9,8 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// reference returns the figures of the validation nodes, each on its own, and of the served models' predictions for them.
+// reference returns the figures of the validation nodes, each on its own, and of the served models' predictions for
+// them.
 func (t *task) reference(r *recipe) artifact.Reference {
 	support := t.set(t.data.Validation, NodeBatch)
 	out := artifact.Reference{Nodes: len(t.data.Validation), Models: map[string]artifact.ModelReference{}}

@@ -12,9 +12,9 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models (the default
-// first), N', k, the hidden layers and hops, preprocessing, coverage and seed. It is an error if the method cannot be
-// run by its name, such as that of an ablation.
+// Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models (the
+// default first), N', k, the hidden layers and hops, preprocessing, coverage and seed. It is an error if the method
+// cannot be run by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
 	if method, known := methodOf(m.Method); !known || method.comparison {
@@ -60,8 +60,8 @@ type Served interface {
 	SyntheticNodes() int
 }
 
-// Validate returns the accuracy in percent of an artifact, as it is served, on the validation nodes of a data set, each on its
-// own, as if they arrived now. Their neighbours are known as far as the artifact has rows for their ids,
+// Validate returns the accuracy in percent of an artifact, as it is served, on the validation nodes of a data set,
+// each on its own, as if they arrived now. Their neighbours are known as far as the artifact has rows for their ids,
 // so artifacts of a graph before and after growth can be compared on the same nodes. It is an error if the artifact
 // is for other features or classes than the data's.
 func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) (float64, error) {
@@ -82,8 +82,8 @@ func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) 
 	return eval.Run(served, set).Accuracy(set), ctx.Err()
 }
 
-// MaxDrop is the default number of points of accuracy on the validation nodes by which a refreshed artifact may be worse
-// than the one that serves.
+// MaxDrop is the default number of points of accuracy on the validation nodes by which a refreshed artifact may be
+// worse than the one that serves.
 const MaxDrop = 1.0
 
 // Comparison holds the accuracies of a new artifact and of the one that serves on the same validation nodes.

@@ -14,7 +14,8 @@ import (
 	"rivulet/trainer/mcond"
 )
 
-// StudyOptions say which cases a study measures (docs/algorithm.md, section 8): each method at each size with each seed.
+// StudyOptions say which cases a study measures (docs/algorithm.md, section 8): each method at each size with each
+// seed.
 type StudyOptions struct {
 	// Run holds the options that all runs share; its Method, Nodes, Ratio and Seed are not read.
 	Run     Options
@@ -118,9 +119,9 @@ func (o *StudyOptions) runs() []Options {
 	return out
 }
 
-// Study measures methods on the test nodes of a data set: a row for each method, size, model, setting, calibration and kind
-// of batch, over all seeds. Results that depend on T alone, W_O and the rows of O→O, are made once for each seed. A model that a
-// method does not have is left out of its rows.
+// Study measures methods on the test nodes of a data set: a row for each method, size, model, setting, calibration
+// and kind of batch, over all seeds. Results that depend on T alone, W_O and the rows of O→O, are made once for each
+// seed. A model that a method does not have is left out of its rows.
 func Study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Progress) ([]eval.Result, error) {
 	if len(d.Test) == 0 {
 		return nil, fmt.Errorf("studying %s: it has no test nodes", d.Name)
@@ -163,8 +164,8 @@ func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Pro
 	return rows, nil
 }
 
-// deployable returns the models that the run's method can deploy, or all of them if it can deploy none, which becomes an
-// error later.
+// deployable returns the models that the run's method can deploy, or all of them if it can deploy none, which becomes
+// an error later.
 func (o Options) deployable() []string {
 	m, _ := methodOf(o.Method)
 	only := m.models

@@ -30,8 +30,8 @@ type task struct {
 	label    string             // the method's name in results
 	whole    *whole
 	seconds  float64 // wall clock of getting ready
-	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T. judges are
-	// the support nodes by which fits are chosen: all, or some at even distances if there are many.
+	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T.
+	// judges are the support nodes by which fits are chosen: all, or some at even distances if there are many.
 	support *eval.Set
 	judges  *eval.Set
 	test    map[string]*eval.Set
@@ -83,7 +83,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	return t, nil
 }
 
-// judgingNodes is the number of nodes that resolves accuracies to half a point; on a large T more would take long for little.
+// judgingNodes is the number of nodes that resolves accuracies to half a point; on a large T more would take long for
+// little.
 const judgingNodes = 5000
 
 // evenly returns at most n of nodes, at even distances.

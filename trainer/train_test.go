@@ -147,7 +147,8 @@ func find(t testing.TB, results []eval.Result, setting string, shared bool, batc
 	return eval.Result{}
 }
 
-// Sections 5 and 6 name the deployments; each is there in graph and in node batches, and the bundle has them as metrics.
+// Sections 5 and 6 name the deployments; each is there in graph and in node batches, and the bundle has them as
+// metrics.
 func TestSection8ResultsAreComplete(t *testing.T) {
 	o := options(15)
 	o.Costs = true

@@ -60,8 +60,8 @@ func Bundle(seed uint64, size Size) *artifact.Bundle {
 	return b
 }
 
-// Several is a Bundle with all five architectures over its one M, in the order sgc, gcn, sage, appnp, cheby; the four that
-// it adds are frozen, without propagation.
+// Several is a Bundle with all five architectures over its one M, in the order sgc, gcn, sage, appnp, cheby; the four
+// that it adds are frozen, without propagation.
 func Several(seed uint64, size Size) *artifact.Bundle {
 	b, size := Bundle(seed, size), size.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 2))

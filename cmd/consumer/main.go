@@ -3,8 +3,8 @@
 // consumer check tries all its connections and reports the errors.
 //
 // Its settings are flags, RIVULET_ variables and a YAML file; config/REFERENCE.md lists them. It stops on SIGTERM or
-// SIGINT after finishing, publishing and committing the current micro-batches; a second signal stops it at once, and records
-// that were not committed are read again.
+// SIGINT after finishing, publishing and committing the current micro-batches; a second signal stops it at once, and
+// records that were not committed are read again.
 package main
 
 import (

@@ -56,8 +56,8 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	return f
 }
 
-// open reads the data set and completes the options. trained lists the methods for which options of the method learned may
-// be given.
+// open reads the data set and completes the options. trained lists the methods for which options of the method
+// learned may be given.
 func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if slices.Equal(f.o.Methods, []string{"all"}) {
 		f.o.Methods = trainer.Methods()

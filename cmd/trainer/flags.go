@@ -64,7 +64,8 @@ func (l *learnFlags) checkpoint() {
 // learnNames lists the flags that set a field of mcond.Options of the same meaning.
 var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "checkpoint", "no-structure", "no-inductive", "plain", "random-start"}
 
-// apply puts the flags that were given into the options of a run on d. A flag that no method of the run reads is an error.
+// apply puts the flags that were given into the options of a run on d. A flag that no method of the run reads is an
+// error.
 func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []string) error {
 	said := slices.DeleteFunc(slices.Clone(learnNames), func(name string) bool { return !l.flags.Changed(name) })
 	if len(said) > 0 && !slices.Contains(methods, trainer.MethodLearned) && !slices.Contains(methods, trainer.MethodGCond) {

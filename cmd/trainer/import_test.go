@@ -15,8 +15,8 @@ import (
 	"rivulet/internal/harness"
 )
 
-// stateDict writes a model's weights as PyTorch has them, [out, in], in a file of safetensors; names are those of package
-// infer with from replaced by to.
+// stateDict writes a model's weights as PyTorch has them, [out, in], in a file of safetensors; names are those of
+// package infer with from replaced by to.
 func stateDict(t *testing.T, m artifact.Model, from, to string) string {
 	t.Helper()
 	header, data := map[string]any{}, []byte{}
@@ -72,8 +72,8 @@ func accuracies(t *testing.T, out, model string) map[string]float64 {
 	return found
 }
 
-// Weights that were trained elsewhere, with the user's names, become W_O of an artifact: Whole answers as it did there. A
-// second model joins that artifact without the data and is served by it.
+// Weights that were trained elsewhere, with the user's names, become W_O of an artifact: Whole answers as it did
+// there. A second model joins that artifact without the data and is served by it.
 func TestImport(t *testing.T) {
 	dir := t.TempDir()
 	trained := run(t, "train --costs=false --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+"/trained"+importData)

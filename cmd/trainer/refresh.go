@@ -197,7 +197,8 @@ func (f *refreshFlags) report(w io.Writer, o *refresh.Report) error {
 	return o.Print(w)
 }
 
-// once makes an artifact and publishes it. If there is an error, the report describes the steps before it; nil: nothing was read.
+// once makes an artifact and publishes it. If there is an error, the report describes the steps before it; nil:
+// nothing was read.
 func once(ctx context.Context, r *refresh.Refresher, out, dataOut string) (*refresh.Report, error) {
 	round, err := r.Make(ctx, out)
 	if round == nil {

@@ -127,8 +127,8 @@ func mustRun(t *testing.T, dir, line string) {
 	}
 }
 
-// Half of the training nodes arrive: the next artifact knows them, has the options of the previous run except those that
-// were given, is no worse, and the stored data set contains them; labels of other classes' nodes are refused.
+// Half of the training nodes arrive: the next artifact knows them, has the options of the previous run except those
+// that were given, is no worse, and the stored data set contains them; labels of other classes' nodes are refused.
 func TestRefreshFromFiles(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, arrivals, labels)

@@ -15,7 +15,8 @@ import (
 	page "rivulet/trainer/report"
 )
 
-// sweeps holds the runs for the parts of a report, each a study of one method at the first size, with the first seed and model.
+// sweeps holds the runs for the parts of a report, each a study of one method at the first size, with the first seed
+// and model.
 type sweeps struct {
 	k            []int
 	lambda, beta []float64
@@ -99,7 +100,8 @@ func startName(random bool) string {
 	return "class-aware start"
 }
 
-// draw puts the runs of the method learned onto the page: the first in full, and if there are both, the losses of M of each.
+// draw puts the runs of the method learned onto the page: the first in full, and if there are both, the losses of M
+// of each.
 func (s *sweeps) draw(p *page.Page) {
 	l := s.traces[false]
 	if l == nil {

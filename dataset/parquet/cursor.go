@@ -16,7 +16,8 @@ import (
 // maxList bounds the list of a row, whose length is declared nowhere: pages of a few bytes each could fill any memory.
 const maxList = 1 << 20
 
-// cursor reads one column chunk value by value. Bytes of a value are valid until the next value. Errors name the column.
+// cursor reads one column chunk value by value. Bytes of a value are valid until the next value. Errors name the
+// column.
 type cursor struct {
 	name    string
 	most    int // definition level of a value that is not null

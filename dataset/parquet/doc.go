@@ -3,8 +3,8 @@
 //
 //	d, err := dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
 //
-// The tables are those of the CSV format (see package dataset): nodes.parquet and edges.parquet, or directories nodes and
-// edges of such files.
+// The tables are those of the CSV format (see package dataset): nodes.parquet and edges.parquet, or directories nodes
+// and edges of such files.
 //
 //	nodes   id          string or integer
 //	        features    list of numbers; or every other column is one feature, of a number or bool
@@ -13,8 +13,8 @@
 //	edges   source, target   as id
 //	        weight           a number, 1
 //
-// Row groups are read one after another and their columns side by side, one page of each at a time. Errors name file, row
-// (the first is 1) and column.
+// Row groups are read one after another and their columns side by side, one page of each at a time. Errors name file,
+// row (the first is 1) and column.
 //
 // # Files that lie
 //

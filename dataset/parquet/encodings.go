@@ -39,7 +39,8 @@ func encoded(e format.Encoding, of parquet.Kind, body []byte, values int64) erro
 	return fmt.Errorf("encoding %s is not supported: write it plain or with a dictionary", e)
 }
 
-// slack is the number of values that the last run may have beyond the page's: bit-packed runs come in multiples of eight.
+// slack is the number of values that the last run may have beyond the page's: bit-packed runs come in multiples of
+// eight.
 const slack = 512
 
 // runs checks a hybrid of run-length and bit-packed runs of values of width bits.

@@ -183,8 +183,8 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// The reason for runs and blocks: the library allocates the length that these few bytes declare, here 64 MiB, and up to 8
-// GiB. If it no longer does, both can go.
+// The reason for runs and blocks: the library allocates the length that these few bytes declare, here 64 MiB, and up
+// to 8 GiB. If it no longer does, both can go.
 func TestLibraryTrustsLengths(t *testing.T) {
 	const count = 1 << 24
 	for name, decode := range map[string]func() error{

@@ -25,8 +25,8 @@ func read(f *os.File, name string, size int64, use func(dataset.TableFile) error
 	})
 }
 
-// guarded turns panics into errors: the library slices and indexes by numbers in the file. Faults of its assembly become
-// panics too.
+// guarded turns panics into errors: the library slices and indexes by numbers in the file. Faults of its assembly
+// become panics too.
 func guarded(read func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -34,8 +34,8 @@ func open(dir string) (*dataset.Dataset, error) {
 	return dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{Format}})
 }
 
-// TestPyArrow reads what pyarrow wrote (testdata/make.py): both forms of features, pages of both versions, all codecs and
-// encodings.
+// TestPyArrow reads what pyarrow wrote (testdata/make.py): both forms of features, pages of both versions, all codecs
+// and encodings.
 func TestPyArrow(t *testing.T) {
 	for name, want := range map[string]*dataset.Dataset{
 		"lists":   set("lists", `Columns of nodes that were ignored: ["city"].`),

@@ -17,8 +17,8 @@
 // sizes, and nothing recurses. So memory and time are bounded by the length of the pickle, whatever it declares. Errors
 // name the opcode and its offset.
 //
-// Two libraries were measured before this reader was kept, with the pickles of dataset/testdata/planetoid and the hostile
-// ones of TestLoadRefuses:
+// Two libraries were measured before this reader was kept, with the pickles of dataset/testdata/planetoid and the
+// hostile ones of TestLoadRefuses:
 //
 //	og-rek v1.3.0 (2025)      reads no array: it has neither BUILD nor NEWOBJ; 2.3 GiB for an integer of a million digits
 //	gopickle v0.2.0 (2023)    has hooks for an allow-list of classes, but allocates a length before it reads that much: 2 and

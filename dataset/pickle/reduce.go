@@ -103,8 +103,8 @@ func reduceScalar(args Tuple) (any, error) {
 	return v, nil
 }
 
-// reduceEncode keeps count of the bytes it makes. Each text of the pickle is normally encoded once, so that all of them are
-// no more than the pickle; the same text encoded from the memo again and again could fill any memory.
+// reduceEncode keeps count of the bytes it makes. Each text of the pickle is normally encoded once, so that all of
+// them are no more than the pickle; the same text encoded from the memo again and again could fill any memory.
 func (m *machine) reduceEncode(args Tuple) (any, error) {
 	text, isText := at[string](args, 0)
 	codec, _ := at[string](args, 1)

@@ -53,8 +53,8 @@ func (a *active) steepest(n int) int {
 	return at
 }
 
-// descend moves x to the optimum of the passive unknowns, fixing those that would become negative on the way. It reports
-// whether the systems could be solved.
+// descend moves x to the optimum of the passive unknowns, fixing those that would become negative on the way. It
+// reports whether the systems could be solved.
 func (a *active) descend(n int) bool {
 	for {
 		a.index = a.index[:0]

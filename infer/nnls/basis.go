@@ -9,9 +9,9 @@ import (
 // dependent is the share of a column's squared norm below which what a support leaves of it is rounding.
 const dependent = 1e-9
 
-// basis is the Cholesky factor of G on a support that grows column by column, and what the support leaves of every other
-// column and of the target: adding a column, and finding the best one to add, costs one pass over N'. Stages that two
-// supports have in common at their beginning are computed once.
+// basis is the Cholesky factor of G on a support that grows column by column, and what the support leaves of every
+// other column and of the target: adding a column, and finding the best one to add, costs one pass over N'. Stages
+// that two supports have in common at their beginning are computed once.
 type basis struct {
 	gram   []float64 // N'×N'
 	least  []float64 // N': of left, less is rounding
@@ -20,7 +20,8 @@ type basis struct {
 	stages []stage // stages[p] is after p columns
 }
 
-// stage is a support of p columns. With e_p the part of its last column that is orthogonal to those before, at unit length:
+// stage is a support of p columns. With e_p the part of its last column that is orthogonal to those before, at unit
+// length:
 type stage struct {
 	col   int32     // the last column
 	y     float64   // ⟨e_p, t⟩
@@ -85,9 +86,9 @@ func (b *basis) push(col int32) {
 	}
 }
 
-// best is the column outside of the support and not in out whose addition lowers the loss most; -1 where none does. With r its
-// product with what the support leaves of t, the loss falls by ½r²/‖c⊥‖², c⊥ the part of the column that is orthogonal to the
-// support: exact as long as no weight of the support becomes negative.
+// best is the column outside of the support and not in out whose addition lowers the loss most; -1 where none does.
+// With r its product with what the support leaves of t, the loss falls by ½r²/‖c⊥‖², c⊥ the part of the column that
+// is orthogonal to the support: exact as long as no weight of the support becomes negative.
 func (b *basis) best(out []int32) int32 {
 	s := &b.stages[b.depth]
 	at, most := int32(-1), 0.0
@@ -122,8 +123,8 @@ func contains[T int | int32](list []T, c T) bool {
 	return false
 }
 
-// weights solves on the support without regard to signs: it fills m, a value a column, and returns whether all are positive,
-// so that they are the non-negative solution too, and the loss ½ mᵀGm − bᵀm.
+// weights solves on the support without regard to signs: it fills m, a value a column, and returns whether all are
+// positive, so that they are the non-negative solution too, and the loss ½ mᵀGm − bᵀm.
 func (b *basis) weights(m []float64) (positive bool, loss float64) {
 	positive = true
 	for p := b.depth - 1; p >= 0; p-- { // the factor is lower triangular: backwards through its transpose

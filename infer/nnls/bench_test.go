@@ -9,8 +9,8 @@ import (
 	"rivulet/internal/reference/convert"
 )
 
-// BenchmarkRows compares three ways on the same rows: residual is the mean squared distance over that of the package's own
-// answer, so lower is better and 1 is the package's.
+// BenchmarkRows compares three ways on the same rows: residual is the mean squared distance over that of the
+// package's own answer, so lower is better and 1 is the package's.
 func BenchmarkRows(b *testing.B) {
 	const rows, n, p, k = 3000, 40, 17, 4
 	d, t := problem(stream(1), rows, n, p, 0.5)
@@ -139,8 +139,8 @@ func (w *worker) move(m, residual []float64, i int, to float64) {
 	}
 }
 
-// BenchmarkSolve is a consumer's cost of a row of M of an arrival: N' synthetic nodes, k = 4, messages of p numbers as those
-// of an SGC of 8 classes (17) and of the five models side by side (410) have.
+// BenchmarkSolve is a consumer's cost of a row of M of an arrival: N' synthetic nodes, k = 4, messages of p numbers
+// as those of an SGC of 8 classes (17) and of the five models side by side (410) have.
 func BenchmarkSolve(b *testing.B) {
 	const rows, k = 256, 4
 	for _, n := range []int{80, 223, 1000} {

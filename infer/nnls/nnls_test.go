@@ -15,8 +15,8 @@ import (
 
 func stream(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// problem draws a dictionary of n rows and targets near non-negative combinations of them, as messages of nodes are near
-// those of clusters; share of the targets is noise.
+// problem draws a dictionary of n rows and targets near non-negative combinations of them, as messages of nodes are
+// near those of clusters; share of the targets is noise.
 func problem(rng *rand.Rand, targets, n, p int, noise float64) (d, t reference.Matrix) {
 	d = convert.Normal(rng, n, p, 1)
 	mix := reference.At(targets, n, func(_, _ int) float64 {
@@ -91,8 +91,8 @@ func TestSection5AgainstAllSupports(t *testing.T) {
 	})
 }
 
-// On average the residual is within 5% of the best of all supports, nearly all rows are exactly it, and of a hundred rows at most one is
-// worse than by plain orthogonal matching pursuit, which ends elsewhere.
+// On average the residual is within 5% of the best of all supports, nearly all rows are exactly it, and of a hundred
+// rows at most one is worse than by plain orthogonal matching pursuit, which ends elsewhere.
 func TestSection5NearTheOptimum(t *testing.T) {
 	const k = 4
 	var got, best, plain float64
@@ -125,8 +125,8 @@ func TestSection5NearTheOptimum(t *testing.T) {
 	}
 }
 
-// matchingPursuit is the squared distance of the textbook's non-negative pursuit: the column with the largest part of the
-// residual joins, then all weights are solved again.
+// matchingPursuit is the squared distance of the textbook's non-negative pursuit: the column with the largest part of
+// the residual joins, then all weights are solved again.
 func matchingPursuit(d reference.Matrix, target []float64, k int) float64 {
 	var support []int
 	residual, distance := target, squaredNorm(target)

@@ -47,7 +47,8 @@ func NNLS(gram [][]float64, b []float64, k int) (m []float64, residual float64) 
 	return m, residual
 }
 
-// leastSquaresOn returns the unconstrained minimum on a support; ok is false where it is negative somewhere or not unique.
+// leastSquaresOn returns the unconstrained minimum on a support; ok is false where it is negative somewhere or not
+// unique.
 func leastSquaresOn(gram reference.Matrix, b []float64, support []int) (m []float64, ok bool) {
 	sub := reference.At(len(support), len(support), func(i, j int) float64 { return gram[support[i]][support[j]] })
 	rhs := reference.At(len(support), 1, func(i, _ int) float64 { return b[support[i]] })

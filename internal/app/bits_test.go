@@ -24,9 +24,9 @@ var update = flag.Bool("update", false, "write testdata/predictions.txt anew")
 
 const keptPredictions = "testdata/predictions.txt"
 
-// The 1,500 predictions of the demo's generated graph, on the path that the consumer takes, stay what they are: class, bits
-// of the probability, and counts of neighbours of each arrival, in graph batches of 256. testdata/predictions.txt is written
-// anew (-update) only by a commit that says why.
+// The 1,500 predictions of the demo's generated graph, on the path that the consumer takes, stay what they are:
+// class, bits of the probability, and counts of neighbours of each arrival, in graph batches of 256.
+// testdata/predictions.txt is written anew (-update) only by a commit that says why.
 func TestPredictionsStay(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the kept bits are those of amd64")

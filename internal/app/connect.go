@@ -14,8 +14,8 @@ import (
 	"rivulet/serving"
 )
 
-// ConnectRedis makes a client. It does not reach out yet; the caller closes it. An error names the setting that is wrong,
-// and no password.
+// ConnectRedis makes a client. It does not reach out yet; the caller closes it. An error names the setting that is
+// wrong, and no password.
 func ConnectRedis(s config.RedisServer) (redis.UniversalClient, error) {
 	url, hosts := s.URL.Split()
 	o := mapping.RedisOptions{URL: url, Hosts: hosts, Cluster: s.Cluster,

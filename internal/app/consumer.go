@@ -17,16 +17,16 @@ import (
 // Insider is an observer that also sees what [RunConsumer] keeps to itself.
 type Insider interface {
 	consumer.Observer
-	// Inside is called once, before anything is read: metrics are the consumer's, version names the artifact that is served
-	// now, "" before the first.
+	// Inside is called once, before anything is read: metrics are the consumer's, version names the artifact that is
+	// served now, "" before the first.
 	Inside(metrics *observe.Observer, version func() string)
 	// FollowsLabels is called when reading the topic of labels begins: what is published there from then on counts.
 	FollowsLabels()
 }
 
-// RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version, then
-// what serves it. also, where not nil, is told what happens as the metrics are, and more where it is an [Insider]. It returns
-// nil after a drain.
+// RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version,
+// then what serves it. also, where not nil, is told what happens as the metrics are, and more where it is an
+// [Insider]. It returns nil after a drain.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
 	var from versions
 	background := &services{}

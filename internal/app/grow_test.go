@@ -13,7 +13,8 @@ import (
 	"rivulet/serving"
 )
 
-// From Kafka to Kafka, by both ways to deliver: what one consumer has predicted, another one, of another model, attaches to.
+// From Kafka to Kafka, by both ways to deliver: what one consumer has predicted, another one, of another model,
+// attaches to.
 func TestArrivalsAttachToArrivals(t *testing.T) {
 	for _, delivery := range []string{"at_least_once", config.ExactlyOnce} {
 		t.Run(delivery, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// ConnectKafka returns a client that knows of topics, all of the cluster where none are named. It does not reach out yet; the caller
-// closes it. An error names the setting that is wrong.
+// ConnectKafka returns a client that knows of topics, all of the cluster where none are named. It does not reach out
+// yet; the caller closes it. An error names the setting that is wrong.
 func ConnectKafka(b config.Brokers, topics ...string) (*kafka.Client, error) {
 	secure, who, err := security(b)
 	if err != nil {

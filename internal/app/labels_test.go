@@ -20,8 +20,8 @@ type heard chan event.Label
 func (h heard) Label(l *event.Label) { h <- *l }
 func (h heard) RefuseLabel()         { h <- event.Label{} }
 
-// Labels that come after the start are read in either form from all partitions; what is none is refused; the end is no error,
-// and nothing to warn of.
+// Labels that come after the start are read in either form from all partitions; what is none is refused; the end is
+// no error, and nothing to warn of.
 func TestFollowLabels(t *testing.T) {
 	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"labels": 2}})
 	if err != nil {

@@ -60,8 +60,8 @@ func newcomers(b *artifact.Bundle, n int) ([]event.Arrival, *infer.Batch) {
 	return arrivals, &infer.Batch{X: graph.Features{Dense: x}, R: r, Known: known}
 }
 
-// From an artifact in Redis and arrivals in Kafka to predictions in Kafka: each carries the embedding that the numeric core
-// computes of that arrival, bit for bit, and says whether it abstains.
+// From an artifact in Redis and arrivals in Kafka to predictions in Kafka: each carries the embedding that the
+// numeric core computes of that arrival, bit for bit, and says whether it abstains.
 func TestEmbeddingsReachTheTopicOfPredictions(t *testing.T) {
 	b := described(t)
 	arrivals, batch := newcomers(b, 9)

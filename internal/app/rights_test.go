@@ -13,7 +13,8 @@ import (
 	"rivulet/serving"
 )
 
-// The users of deploy/redis.acl can do all that a trainer and a consumer do, growth included; a consumer cannot do what a trainer does.
+// The users of deploy/redis.acl can do all that a trainer and a consumer do, growth included; a consumer cannot do
+// what a trainer does.
 func TestRightsInRedis(t *testing.T) {
 	harness.NeedRedis(t)
 	file, err := filepath.Abs("../../deploy/redis.acl")

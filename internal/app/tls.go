@@ -11,8 +11,8 @@ import (
 // tlsFiles are the settings of a client's TLS below one section, such as kafka.tls.
 type tlsFiles struct{ section, ca, cert, key, serverName string }
 
-// read reads the certificates. Those of the client are read again for each connection, so that they can be renewed while
-// the process runs.
+// read reads the certificates. Those of the client are read again for each connection, so that they can be renewed
+// while the process runs.
 func (f tlsFiles) read() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
 	if f.ca != "" {

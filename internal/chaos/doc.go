@@ -1,17 +1,17 @@
-// Command chaos shows the outcome of arrivals when something breaks: consumers, brokers, Redis, the network between them,
-// records and artifacts. It runs the real programs as processes, on a real Kafka (tools/kafka/kafka.sh) and a real Redis
-// (redis-server) that it starts itself, breaks them by a schedule that depends on a seed, and compares every answer with the
-// arrivals. It ends with status 1 if a promise was broken.
+// Command chaos shows the outcome of arrivals when something breaks: consumers, brokers, Redis, the network between
+// them, records and artifacts. It runs the real programs as processes, on a real Kafka (tools/kafka/kafka.sh) and a
+// real Redis (redis-server) that it starts itself, breaks them by a schedule that depends on a seed, and compares
+// every answer with the arrivals. It ends with status 1 if a promise was broken.
 //
 //	go run ./internal/chaos -seed 1 -time 10m faults    # a table, in Markdown
 //	go run ./internal/chaos -time 30m soak              # memory and goroutines at a steady rate
 //
 // # The streams
 //
-// Four streams run side by side, of two consumers each: delivery at_least_once and exactly_once, both with redis.outage
-// wait and degrade. Each has topics and a group of its own; they share the broker, Redis and the artifacts. A sender writes
-// arrivals at a steady rate, past the proxies; a reader, which sees committed records only, reads arrivals, predictions and
-// dead letters.
+// Four streams run side by side, of two consumers each: delivery at_least_once and exactly_once, both with
+// redis.outage wait and degrade. Each has topics and a group of its own; they share the broker, Redis and the
+// artifacts. A sender writes arrivals at a steady rate, past the proxies; a reader, which sees committed records
+// only, reads arrivals, predictions and dead letters.
 //
 //	main.go     flags            world.go    binaries, artifacts, services
 //	stream.go   load, readers    member.go   consumers, which may be killed

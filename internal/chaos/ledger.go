@@ -213,9 +213,9 @@ func (t *tally) add(other tally) {
 	t.stall = max(t.stall, other.stall)
 }
 
-// judge returns at the end of a stream the outcomes of its arrivals, by window. mayRepeat returns how many of a window's may be
-// answered more than once in at_least_once, where so many generations predicted them; complete holds the time at which each
-// version was first complete.
+// judge returns at the end of a stream the outcomes of its arrivals, by window. mayRepeat returns how many of a
+// window's may be answered more than once in at_least_once, where so many generations predicted them; complete holds
+// the time at which each version was first complete.
 func (l *ledger) judge(mayRepeat func(w window, generations int) int, complete map[string]time.Time) (map[window]tally, []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

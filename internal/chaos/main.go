@@ -138,7 +138,8 @@ func (r *run) report(kinds []kind, o options) error {
 	return err
 }
 
-// collect gathers the errors of the goroutines beside the faults; the returned function returns them once failed is closed.
+// collect gathers the errors of the goroutines beside the faults; the returned function returns them once failed is
+// closed.
 func collect(w *world, failed <-chan error) func() error {
 	var all error
 	var wait sync.WaitGroup

@@ -123,8 +123,8 @@ func (r *run) settle(ctx context.Context, w window) error {
 	return r.answered(ctx, w, false)
 }
 
-// answered waits until the arrivals up to a window are answered: of the last one, the arrivals sent before its fault was
-// over, or all.
+// answered waits until the arrivals up to a window are answered: of the last one, the arrivals sent before its fault
+// was over, or all.
 func (r *run) answered(ctx context.Context, w window, all bool) (err error) {
 	for _, s := range r.streams {
 		what := fmt.Sprintf("%s: the arrivals of window %d are answered", s.name, w)
@@ -144,8 +144,8 @@ func (r *run) finish(ctx context.Context) (err error) {
 	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // for what should not be there
 }
 
-// mayRepeat returns how many arrivals of a window may be answered more than once in at_least_once: those in flight when a
-// fault strikes, and when a generation of the group ends, which on a busy machine happens without a blow.
+// mayRepeat returns how many arrivals of a window may be answered more than once in at_least_once: those in flight
+// when a fault strikes, and when a generation of the group ends, which on a busy machine happens without a blow.
 func (r *run) mayRepeat(w window, generations int) int {
 	return (r.dealt[w].blows + max(0, generations-1)) * inFlight
 }

@@ -30,8 +30,8 @@ var gauges = []gauge{
 	{"go_goroutines", "goroutines", "", 1, 0},
 }
 
-// soakCommand sends arrivals at a steady rate to one consumer and compares its memory and goroutines in the last third of
-// the time with the middle third, by the means of resident memory, heap and goroutines.
+// soakCommand sends arrivals at a steady rate to one consumer and compares its memory and goroutines in the last
+// third of the time with the middle third, by the means of resident memory, heap and goroutines.
 func soakCommand(ctx context.Context, w *world, o options) error {
 	failed := make(chan error)
 	trouble := collect(w, failed)

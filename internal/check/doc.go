@@ -1,7 +1,7 @@
-// Package check tries the connections of a consumer before it is run, and says of each whether it works, what was found
-// where it does not, and what to do. It tells apart what looks alike in the log of a client that retries: a wrong password
-// and a missing ACL, a broker that cannot be reached and one that speaks another protocol, a topic that does not exist and
-// one that may not be seen.
+// Package check tries the connections of a consumer before it is run, and says of each whether it works, what was
+// found where it does not, and what to do. It tells apart what looks alike in the log of a client that retries: a
+// wrong password and a missing ACL, a broker that cannot be reached and one that speaks another protocol, a topic
+// that does not exist and one that may not be seen.
 //
 //	result.go   what a check says
 //	kafka.go    the checks of Kafka: each broker, topics, group

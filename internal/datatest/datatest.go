@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Dir returns the directory of a real graph below RIVULET_DATA. The test is skipped if RIVULET_DATA is not set, and fails if
-// it is set and the graph is not there. A relative RIVULET_DATA is seen from the module's root.
+// Dir returns the directory of a real graph below RIVULET_DATA. The test is skipped if RIVULET_DATA is not set, and
+// fails if it is set and the graph is not there. A relative RIVULET_DATA is seen from the module's root.
 func Dir(t testing.TB, name string) string {
 	t.Helper()
 	root := os.Getenv("RIVULET_DATA")

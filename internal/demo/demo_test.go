@@ -76,8 +76,8 @@ func TestStreamIsTheArtifact(t *testing.T) {
 	}
 }
 
-// The consumer's own accuracy by labels equals the demo's count, because every label finds its prediction; its calibration
-// error is the one of the predictions that were read.
+// The consumer's own accuracy by labels equals the demo's count, because every label finds its prediction; its
+// calibration error is the one of the predictions that were read.
 func TestLabelsSayWhatTheDemoCounts(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
 	o.Labels = true

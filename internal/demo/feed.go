@@ -27,8 +27,8 @@ type feed struct {
 	beside []func(ctx context.Context) error
 }
 
-// run starts the consumer and the feed's reader, sends, and returns when every arrival is settled or nothing has moved for
-// too long.
+// run starts the consumer and the feed's reader, sends, and returns when every arrival is settled or nothing has
+// moved for too long.
 func (f *feed) run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -11,11 +11,11 @@ import (
 	"rivulet/internal/replay"
 )
 
-// plan is a stream by which the graph grows: every second training node of each class is withheld from T and arrives with the
-// test nodes, in a random order.
+// plan is a stream by which the graph grows: every second training node of each class is withheld from T and arrives
+// with the test nodes, in a random order.
 //
-// An arrival names its edges to the nodes that exist when it arrives: those of T, and the arrivals before it. Its edges to later
-// arrivals are named by these. Validation nodes are held out and never named.
+// An arrival names its edges to the nodes that exist when it arrives: those of T, and the arrivals before it. Its
+// edges to later arrivals are named by these. Validation nodes are held out and never named.
 type plan struct {
 	data     *dataset.Dataset // as it was read
 	base     *dataset.Dataset // before the stream: arrivals are in no role and have no class

@@ -45,8 +45,8 @@ type Window struct {
 	Refresh  Figures `json:"refresh"`
 }
 
-// Figures are one stream's results in a window. Unknown is of all its arrivals, the accuracies and the agreement of its test
-// nodes.
+// Figures are one stream's results in a window. Unknown is of all its arrivals, the accuracies and the agreement of
+// its test nodes.
 type Figures struct {
 	Unknown   float64 `json:"unknown"` // share of the edges that arrivals name whose other end was unknown
 	Accuracy  float64 `json:"accuracy"`

@@ -33,8 +33,8 @@ func mustPlan(t *testing.T, d *dataset.Dataset, seed uint64) *plan {
 	return p
 }
 
-// Half of each class is withheld and arrives with the test nodes, mixed; nothing of an arrival is known before; and each edge is
-// named once, by its later end.
+// Half of each class is withheld and arrives with the test nodes, mixed; nothing of an arrival is known before; and
+// each edge is named once, by its later end.
 func TestPlan(t *testing.T) {
 	d := tiny(t)
 	p := mustPlan(t, d, 3)
@@ -96,8 +96,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Every arrival is predicted once in all three streams; with growth arrivals know one another; the refresh takes over between two
-// batches, and knows the earlier arrivals.
+// Every arrival is predicted once in all three streams; with growth arrivals know one another; the refresh takes over
+// between two batches, and knows the earlier arrivals.
 func TestGrow(t *testing.T) {
 	d, o := tiny(t), fast()
 	r, err := Grow(t.Context(), d, o)

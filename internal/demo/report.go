@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// Report holds the figures of a run; accuracies are in percent. In graph mode the offline figures are taken on the micro-batches
-// that the stream formed.
+// Report holds the figures of a run; accuracies are in percent. In graph mode the offline figures are taken on the
+// micro-batches that the stream formed.
 type Report struct {
 	Dataset         string  `json:"dataset"`
 	Mode            string  `json:"mode"`
@@ -31,8 +31,8 @@ type Report struct {
 	Labels          *Labels `json:"labels,omitempty"` // if labels are published
 }
 
-// Latency is the time from the moment at which an arrival was due (without a rate: handed to the producer) until the brokers
-// have acknowledged its prediction, in milliseconds; the commit of its offset comes after that.
+// Latency is the time from the moment at which an arrival was due (without a rate: handed to the producer) until the
+// brokers have acknowledged its prediction, in milliseconds; the commit of its offset comes after that.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`

@@ -12,8 +12,8 @@ import (
 // look is the pause between two looks at the stream's progress.
 const look = 20 * time.Millisecond
 
-// wait returns once done returns true, or with the first error from failed before that. It takes no error from failed that the
-// caller still waits for.
+// wait returns once done returns true, or with the first error from failed before that. It takes no error from failed
+// that the caller still waits for.
 func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) error {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
@@ -30,8 +30,9 @@ func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) e
 	return nil
 }
 
-// settle waits until all arrivals are predicted or dead, and the labels of predictions have been compared with them, or until
-// nothing has moved for patience, and shows the progress. While all arrivals sent so far are settled, nothing needs to move.
+// settle waits until all arrivals are predicted or dead, and the labels of predictions have been compared with them,
+// or until nothing has moved for patience, and shows the progress. While all arrivals sent so far are settled,
+// nothing needs to move.
 func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *cli.Lines, line func() string) error {
 	defer lines.Done()
 	before, moved := -1, t.now()

@@ -190,7 +190,8 @@ func (t *tally) rate() float64 {
 	return 0
 }
 
-// batches returns the micro-batches that the stream formed, as indices of the data set, each in the order of its predictions.
+// batches returns the micro-batches that the stream formed, as indices of the data set, each in the order of its
+// predictions.
 func (t *tally) batches(d *dataset.Dataset) [][]int32 {
 	node := map[string]int32{}
 	for _, i := range d.Test {

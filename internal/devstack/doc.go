@@ -1,6 +1,6 @@
 // Package devstack runs the services that Rivulet needs inside the process: a broker that speaks Kafka's protocol
-// (kfake) and a Redis (miniredis). It is for the demo, for trying the real binaries without installing anything, and for
-// tests.
+// (kfake) and a Redis (miniredis). It is for the demo, for trying the real binaries without installing anything, and
+// for tests.
 //
 // It is never a fallback. An external service that cannot be reached is an error; the embedded one is used only if it
 // is asked for by name, and only cmd and tests import this package.

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Await checks a condition every 20 ms. It returns an error if the condition does not hold within a limit, or if ctx ends before.
+// Await checks a condition every 20 ms. It returns an error if the condition does not hold within a limit, or if ctx
+// ends before.
 func Await(ctx context.Context, limit time.Duration, what string, so func() bool) error {
 	for begin := time.Now(); !so(); {
 		if time.Since(begin) > limit {

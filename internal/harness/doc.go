@@ -1,5 +1,5 @@
-// Package harness holds what tests of whole programs share, and internal/chaos, which is such a test as a program. It knows
-// nothing of this module but event.
+// Package harness holds what tests of whole programs share, and internal/chaos, which is such a test as a program. It
+// knows nothing of this module but event.
 //
 //	command.go         a command line, run in the test's own process
 //	process.go         programs as processes: build, start, signal, drain, kill
@@ -14,7 +14,7 @@
 //	certificates.go    an authority of the test's own, and its certificates
 //	prediction.go      the content of a prediction, bit for bit
 //
-// RIVULET_TEST_REDIS_SERVER names the program of Redis servers that tests start, a path or redis-server (7.0 or newer),
-// RIVULET_TEST_REDIS the URL of a server to use, and RIVULET_TEST_KAFKA_DIR the directory of a broker. If a variable is not
-// set, the tests that need it are skipped and say so.
+// RIVULET_TEST_REDIS_SERVER names the program of Redis servers that tests start, a path or redis-server (7.0 or
+// newer), RIVULET_TEST_REDIS the URL of a server to use, and RIVULET_TEST_KAFKA_DIR the directory of a broker. If a
+// variable is not set, the tests that need it are skipped and say so.
 package harness

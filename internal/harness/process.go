@@ -75,7 +75,8 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Drain ends the process as an orchestrator does, by SIGTERM. It is an error if it does not end by itself with status 0 in time.
+// Drain ends the process as an orchestrator does, by SIGTERM. It is an error if it does not end by itself with status
+// 0 in time.
 func (p *Process) Drain(limit time.Duration) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err

@@ -37,8 +37,8 @@ type Redis struct {
 	process *Process
 }
 
-// StartRedis starts a server with further arguments, as on redis-server's command line, and ends it with the test. The argument
-// {port} is replaced by the server's port; without it the server listens there in plaintext.
+// StartRedis starts a server with further arguments, as on redis-server's command line, and ends it with the test.
+// The argument {port} is replaced by the server's port; without it the server listens there in plaintext.
 func StartRedis(tb testing.TB, args ...string) *Redis {
 	tb.Helper()
 	NeedRedis(tb)
@@ -136,7 +136,8 @@ func (s *Redis) URL() string { return "redis://" + s.Addr }
 // Kill ends the process at once; its data in memory are lost.
 func (s *Redis) Kill() { s.process.Kill() }
 
-// Hang stops the process from answering until [Redis.GoOn]: connections are accepted by the system, and nobody reads them.
+// Hang stops the process from answering until [Redis.GoOn]: connections are accepted by the system, and nobody reads
+// them.
 func (s *Redis) Hang() error { return s.process.Signal(syscall.SIGSTOP) }
 
 // GoOn ends a hang.

@@ -113,7 +113,8 @@ var shared struct {
 	cluster *Cluster
 }
 
-// SharedCluster returns a cluster of three masters without replicas that the tests of a package share, emptied. [Tests] ends it.
+// SharedCluster returns a cluster of three masters without replicas that the tests of a package share, emptied.
+// [Tests] ends it.
 func SharedCluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	NeedRedis(tb)

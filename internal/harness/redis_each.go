@@ -21,7 +21,8 @@ type RedisPlace struct {
 	Prefix  string
 }
 
-// EachRedis runs a test on the embedded server, on the one that RIVULET_TEST_REDIS names, and on a cluster of real ones.
+// EachRedis runs a test on the embedded server, on the one that RIVULET_TEST_REDIS names, and on a cluster of real
+// ones.
 func EachRedis(t *testing.T, test func(t *testing.T, at RedisPlace)) {
 	t.Run("embedded", func(t *testing.T) {
 		test(t, RedisPlace{URL: "redis://" + miniredis.RunT(t).Addr(), Prefix: ownPrefix(t)})

@@ -121,7 +121,8 @@ func TestCommittedTransactionsOfARealBroker(t *testing.T) {
 	k.drain(consumer)
 }
 
-// compare compares the ids of the predictions that can be read now with the ids of the arrivals that should be predicted.
+// compare compares the ids of the predictions that can be read now with the ids of the arrivals that should be
+// predicted.
 func (k *realKafka) compare(when string, want []string) {
 	k.t.Helper()
 	var got []string

@@ -3,6 +3,6 @@
 // RIVULET_TEST_REDIS names.
 //
 // Tests that end in OnARealBroker, ToARealBroker or OfARealBroker want an Apache Kafka and say so if there is none:
-// RIVULET_TEST_KAFKA_DIR is the directory of one that tools/kafka/kafka.sh runs, which has TLS, SASL and ACLs. make integration
-// starts one.
+// RIVULET_TEST_KAFKA_DIR is the directory of one that tools/kafka/kafka.sh runs, which has TLS, SASL and ACLs. make
+// integration starts one.
 package integration

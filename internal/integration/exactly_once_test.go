@@ -14,9 +14,9 @@ import (
 	"rivulet/internal/harness"
 )
 
-// Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the other; they
-// are stopped for longer than their session and continue afterwards; the broker is killed. A read-committed reader sees each
-// arrival predicted once, and the arrivals of a key in order.
+// Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the
+// other; they are stopped for longer than their session and continue afterwards; the broker is killed. A
+// read-committed reader sees each arrival predicted once, and the arrivals of a key in order.
 func TestExactlyOnceOnTheEmbeddedBroker(t *testing.T) {
 	t.Parallel()
 	exactlyOnce(t, nil, kill)
@@ -183,7 +183,8 @@ func (s *stream) await(what string, so func() bool) {
 	s.world.await(what, so, s.state)
 }
 
-// state describes a stream that stands still: the group's committed offsets, and the ends of the predictions for readers.
+// state describes a stream that stands still: the group's committed offsets, and the ends of the predictions for
+// readers.
 func (s *stream) state() string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 10*time.Second)
 	defer cancel()

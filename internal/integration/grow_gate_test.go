@@ -15,10 +15,10 @@ import (
 	"rivulet/internal/harness"
 )
 
-// gate is the network between one consumer and a broker. It knows enough of Kafka's protocol to stop before a batch of the
-// consumer becomes final: told to, it takes the next request that commits, OffsetCommit or the EndTxn of a commit, and does
-// not pass it on. All of the batch's path is done then, but not its commit. Clients that ask where brokers are hear the
-// gate's address.
+// gate is the network between one consumer and a broker. It knows enough of Kafka's protocol to stop before a batch
+// of the consumer becomes final: told to, it takes the next request that commits, OffsetCommit or the EndTxn of a
+// commit, and does not pass it on. All of the batch's path is done then, but not its commit. Clients that ask where
+// brokers are hear the gate's address.
 type gate struct {
 	*harness.Proxy
 	t *testing.T
@@ -83,8 +83,8 @@ func (l *gateLink) carry(to io.Writer, from io.Reader, pass func(frame []byte) (
 	}
 }
 
-// frames passes frames on until a connection ends, as pass returns them; nil: not at all. An error means that pass cannot
-// read the frame.
+// frames passes frames on until a connection ends, as pass returns them; nil: not at all. An error means that pass
+// cannot read the frame.
 func frames(to io.Writer, from io.Reader, pass func(frame []byte) ([]byte, error)) error {
 	var size [4]byte
 	for {

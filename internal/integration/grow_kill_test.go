@@ -21,9 +21,9 @@ import (
 	"rivulet/serving"
 )
 
-// Two consumers, each attaching to the other's arrivals, are killed with SIGKILL when the rows of a batch of arrivals are
-// written and its offsets are not committed: one, the other, both. No arrival that is committed is without its row, and a
-// repeated prediction says the same to the bit, whatever arrivals have come since.
+// Two consumers, each attaching to the other's arrivals, are killed with SIGKILL when the rows of a batch of arrivals
+// are written and its offsets are not committed: one, the other, both. No arrival that is committed is without its
+// row, and a repeated prediction says the same to the bit, whatever arrivals have come since.
 func TestKillBetweenRowsAndCommitOnTheEmbeddedBroker(t *testing.T) {
 	t.Parallel()
 	killBetweenRowsAndCommit(t, nil)
@@ -57,8 +57,9 @@ func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
 // parity returns the partition of an arrival that linked made.
 func parity(id string) byte { return (id[len(id)-1] - '0') % 2 }
 
-// linked makes arrivals, each of which lists nodes of T and arrivals of both partitions: some that have just arrived or are
-// in its own batch, an old one, and two that come later, which are unknown at its first prediction but not at the repeated one.
+// linked makes arrivals, each of which lists nodes of T and arrivals of both partitions: some that have just arrived
+// or are in its own batch, an old one, and two that come later, which are unknown at its first prediction but not at
+// the repeated one.
 func linked(b *artifact.Bundle, seed uint64) func(n int) event.Arrival {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	d := int32(b.Manifest.Data.Features)
@@ -140,7 +141,8 @@ func (s *growing) killRounds(b *artifact.Bundle, delivery string) {
 	s.checkRows(rows, b)
 }
 
-// heldCommits returns when each of the consumers has written the rows of a batch and not committed it. Their partitions differ.
+// heldCommits returns when each of the consumers has written the rows of a batch and not committed it. Their
+// partitions differ.
 func (s *growing) heldCommits(gates [2]*gate, of []int) (held []map[int]int64) {
 	s.t.Helper()
 	var waiting []<-chan map[int]int64
@@ -195,7 +197,8 @@ func (s *growing) windows(held []map[int]int64, of []int, committed map[int]int6
 	return caught
 }
 
-// awaitLater waits until the other consumer has predicted the neighbours to which the arrivals in hand were not attached.
+// awaitLater waits until the other consumer has predicted the neighbours to which the arrivals in hand were not
+// attached.
 func (s *growing) awaitLater(in window, rows map[string]string, synthetic int) {
 	s.t.Helper()
 	var later []string
@@ -234,7 +237,8 @@ func (s *growing) awaitRepeats(of []window) {
 	})
 }
 
-// checkPredictions: every arrival is answered, with exactly_once once for a read-committed reader, and all answers say the same.
+// checkPredictions: every arrival is answered, with exactly_once once for a read-committed reader, and all answers
+// say the same.
 func (s *growing) checkPredictions(windows []window, delivery string) {
 	s.t.Helper()
 	repeated := 0
@@ -264,8 +268,8 @@ func (s *growing) checkPredictions(windows []window, delivery string) {
 		len(s.sent), len(windows), inHand, repeated)
 }
 
-// checkRows reads the rows of all arrivals as a consumer of the version does, and computes predictions and rows once more
-// from the stored rows.
+// checkRows reads the rows of all arrivals as a consumer of the version does, and computes predictions and rows once
+// more from the stored rows.
 func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 	s.t.Helper()
 	v := s.reader()

@@ -19,9 +19,10 @@ import (
 	"rivulet/internal/replay"
 )
 
-// In mid-stream the trainer reads the arrivals and labels that came so far, trains on the graph with them and publishes. Two
-// running consumers take the new version over: every arrival is answered once, every batch by one version, arrivals that
-// have become nodes of T are known to later ones, and the rows of the others stay with the version that gave them.
+// In mid-stream the trainer reads the arrivals and labels that came so far, trains on the graph with them and
+// publishes. Two running consumers take the new version over: every arrival is answered once, every batch by one
+// version, arrivals that have become nodes of T are known to later ones, and the rows of the others stay with the
+// version that gave them.
 func TestRefreshTakesOver(t *testing.T) {
 	t.Parallel()
 	s, d := newGrowing(newServices(t, nil), 2), smallGraph(t)
@@ -77,8 +78,8 @@ func smallGraph(t *testing.T) *dataset.Dataset {
 	return d
 }
 
-// far is the distance between two arrivals of one partition at which the later one must find the row of the earlier: two
-// batches in hand and one more, in each of two partitions.
+// far is the distance between two arrivals of one partition at which the later one must find the row of the earlier:
+// two batches in hand and one more, in each of two partitions.
 const far = 2 * 3 * 32
 
 // twin returns the node of the data that arrival n resembles.
@@ -124,7 +125,8 @@ func (s *growing) sendLabels(d *dataset.Dataset, next func(n int) event.Arrival,
 	}
 }
 
-// refresh runs the trainer on the stream's topics and returns how many arrivals joined T, and the version that is CURRENT now.
+// refresh runs the trainer on the stream's topics and returns how many arrivals joined T, and the version that is
+// CURRENT now.
 func (s *growing) refresh() (joined int, version string) {
 	s.t.Helper()
 	s.write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%q]}\nredis: {url: %q, prefix: %q}\n", s.kafka.Addr, s.redis, s.prefix))
@@ -272,7 +274,8 @@ func (s *growing) checkNeighbours(a *event.Arrival, p *event.Prediction, v *side
 	}
 }
 
-// mustFind reports whether an arrival lies so far behind in the same partition that its row was written before p was looked up.
+// mustFind reports whether an arrival lies so far behind in the same partition that its row was written before p was
+// looked up.
 func (s *growing) mustFind(p *event.Prediction, id string) bool {
 	at := s.published[id][0].Source
 	return at.Partition == p.Source.Partition && p.Source.Offset-at.Offset >= far/2

@@ -17,8 +17,8 @@ import (
 	"rivulet/mapping"
 )
 
-// growing is a stream whose consumers have arrivals attach to arrivals: topics of its own, keys in Redis of its own, and
-// readers of published records.
+// growing is a stream whose consumers have arrivals attach to arrivals: topics of its own, keys in Redis of its own,
+// and readers of published records.
 type growing struct {
 	*world
 	suffix, prefix string
@@ -34,7 +34,8 @@ type growing struct {
 	letters   int
 }
 
-// newServices returns a broker and a Redis without artifacts; a real broker instead of the embedded one if there is one.
+// newServices returns a broker and a Redis without artifacts; a real broker instead of the embedded one if there is
+// one.
 func newServices(t *testing.T, broker *harness.Broker) *world {
 	t.Helper()
 	w := bareWorld(t)
@@ -114,8 +115,8 @@ func (s *growing) send(arrivals ...event.Arrival) error {
 	return s.sender.ProduceSync(s.t.Context(), records...).FirstErr()
 }
 
-// load sends the results of next for numbers from 0, a number of them every 50 ms, until stop is called; it returns when all
-// is stored.
+// load sends the results of next for numbers from 0, a number of them every 50 ms, until stop is called; it returns
+// when all is stored.
 func (s *growing) load(each int, next func(n int) event.Arrival) (stop func()) {
 	n := 0
 	return repeatedly(s.t, func() error {

@@ -25,7 +25,8 @@ func (k kafka) ends(ctx context.Context, topic string) (map[int]int64, error) {
 	return ends, err
 }
 
-// committed returns the next offset that a group has committed for partitions of a topic; partitions without one are left out.
+// committed returns the next offset that a group has committed for partitions of a topic; partitions without one are
+// left out.
 func (k kafka) committed(ctx context.Context, group, topic string) (map[int]int64, error) {
 	fetched, err := k.FetchOffsets(ctx, group)
 	offsets := map[int]int64{}
@@ -75,7 +76,8 @@ var built struct {
 	err error
 }
 
-// newWorkshop makes a workshop in a directory of the test. The programs are built once for all tests; TestMain removes them.
+// newWorkshop makes a workshop in a directory of the test. The programs are built once for all tests; TestMain
+// removes them.
 func newWorkshop(tb testing.TB) harness.Workshop {
 	tb.Helper()
 	if testing.Short() {

@@ -44,7 +44,8 @@ func (k *realKafka) topics() {
 	k.makeTopics(map[string]int{k.name("arrivals"): 3, k.name("predictions"): 3, k.name("letters"): 3})
 }
 
-// allow lets user rivulet do something for as long as the test runs, once the broker has heard of it from the controller.
+// allow lets user rivulet do something for as long as the test runs, once the broker has heard of it from the
+// controller.
 func (k *realKafka) allow(op kadm.ACLOperation, topics []string, groups ...string) {
 	k.t.Helper()
 	names := func(of []string) (names []string) {

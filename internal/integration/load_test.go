@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// repeatedly sends twenty times a second until stop is called, which returns when everything is acknowledged, or until the test
-// ends. An error of send fails the test.
+// repeatedly sends twenty times a second until stop is called, which returns when everything is acknowledged, or
+// until the test ends. An error of send fails the test.
 func repeatedly(t *testing.T, send func() error) (stop func()) {
 	t.Helper()
 	done := make(chan struct{})

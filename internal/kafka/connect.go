@@ -44,15 +44,15 @@ type Options struct {
 	ClientID string
 	TLS      *tls.Config // nil: plaintext
 	Login    Login       // nil: nobody logs in
-	// Topics are those that the client asks the cluster about; none means all. Name them: a topic that this client may not see is
-	// then told from one that does not exist.
+	// Topics are those that the client asks the cluster about; none means all. Name them: a topic that this client
+	// may not see is then told from one that does not exist.
 	Topics []string
 	// MetadataTTL is how long a change of leaders may go unnoticed; 0 means 2 s.
 	MetadataTTL time.Duration
 }
 
-// Client is a way to a cluster: one pool of connections for all requests, and a dialer for the members of groups. Several
-// goroutines may use it.
+// Client is a way to a cluster: one pool of connections for all requests, and a dialer for the members of groups.
+// Several goroutines may use it.
 type Client struct {
 	brokers   []string
 	addr      net.Addr
@@ -121,8 +121,8 @@ func (w wiring) Error() string { return string(w) }
 // Permanent makes [Judge] say so.
 func (wiring) Permanent() bool { return true }
 
-// hung is how long beyond its wait a request may take before the connection is given up. A deadline costs the connection,
-// so it must never be reached by a broker that answers.
+// hung is how long beyond its wait a request may take before the connection is given up. A deadline costs the
+// connection, so it must never be reached by a broker that answers.
 const hung = 30 * time.Second
 
 // topic returns what the cluster says of a topic that has partitions. The transport answers from its cache.
@@ -146,7 +146,8 @@ func (c *Client) topic(ctx context.Context, topic string) (*metadata.ResponseTop
 	return nil, fmt.Errorf("reading the partitions of %s: %w", topic, kafkago.UnknownTopicOrPartition)
 }
 
-// countPartitions returns how many partitions each topic has, without those that have none, and then an error of one of them.
+// countPartitions returns how many partitions each topic has, without those that have none, and then an error of one
+// of them.
 func (c *Client) countPartitions(ctx context.Context, topics ...string) (counts map[string]int, err error) {
 	counts = make(map[string]int, len(topics))
 	for _, name := range topics {

@@ -49,8 +49,8 @@ func TestALoginThatCannotBeIsPermanent(t *testing.T) {
 	}
 }
 
-// A broker that holds a fetch open until its wait is over answers a moment later. A deadline at that time would close the
-// connection.
+// A broker that holds a fetch open until its wait is over answers a moment later. A deadline at that time would close
+// the connection.
 func TestAnIdleFetchKeepsItsConnection(t *testing.T) {
 	b := newBench(t, 1)
 	var dials atomic.Int32

@@ -15,17 +15,17 @@
 //
 // # Reading
 //
-// A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other; each gives a [Cursor]
-// for every assigned partition, and commits offsets in its name: the broker refuses those of an earlier one. When a rebalance
-// begins the group waits for [Generation.End], so that what was read can still be committed.
+// A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other; each gives a
+// [Cursor] for every assigned partition, and commits offsets in its name: the broker refuses those of an earlier one.
+// When a rebalance begins the group waits for [Generation.End], so that what was read can still be committed.
 //
 // A [Reader] reads a topic outside of any group's generations: to where it ends now, or following it.
 //
 // # Publishing
 //
-// A [Sink] fills a [Shipment] with records, and publishes it in two verbs. Publish makes the records durable, or a part of a
-// transaction; the [Delivery]'s Commit makes the offsets so, and ends the transaction. Whatever breaks between the two of
-// [Sink.Publish] repeats records and loses none. [Transactions.Publish] repeats none either:
+// A [Sink] fills a [Shipment] with records, and publishes it in two verbs. Publish makes the records durable, or a
+// part of a transaction; the [Delivery]'s Commit makes the offsets so, and ends the transaction. Whatever breaks
+// between the two of [Sink.Publish] repeats records and loses none. [Transactions.Publish] repeats none either:
 //
 //	AddPartitionsToTxn ─▶ Produce ─────────────────────────────┐
 //	                      AddOffsetsToTxn ─▶ TxnOffsetCommit ──┴─▶ EndTxn
@@ -42,32 +42,32 @@
 //   - Stable offsets. Whoever takes over a partition asks for its offset in such a way that the broker does not answer before
 //     the transactions that change it are over.
 //
-// Requests are repeated while that helps: each does the same when it is done twice, and record batches carry sequences by
-// which brokers know them. A commit whose answer is lost is asked for again, until it is known, before anything else; and
-// after any lost answer the next transaction gets a new epoch, so that nothing that is still on its way is taken for a part
-// of it. Coordinators that load or move, and transactions that are still being completed, are waited for; the codes are
-// looked for in the results of single partitions too. The price is four small requests a shipment, and that read-committed
-// readers wait for its end. Brokers must be of version 2.5 or newer, and the user needs Write and Describe on the
-// transactional ids (a prefix).
+// Requests are repeated while that helps: each does the same when it is done twice, and record batches carry
+// sequences by which brokers know them. A commit whose answer is lost is asked for again, until it is known, before
+// anything else; and after any lost answer the next transaction gets a new epoch, so that nothing that is still on
+// its way is taken for a part of it. Coordinators that load or move, and transactions that are still being completed,
+// are waited for; the codes are looked for in the results of single partitions too. The price is four small requests
+// a shipment, and that read-committed readers wait for its end. Brokers must be of version 2.5 or newer, and the user
+// needs Write and Describe on the transactional ids (a prefix).
 //
-// A record goes to the partition that the Java client's default partitioner would choose for its key (murmur2), so the
-// records of one key keep their order: a partition has one request under way at a time, and nothing overtakes a request that
-// is repeated. Records without a key have no order to keep; those of one shipment go to one partition, and those of the next
-// to the next.
+// A record goes to the partition that the Java client's default partitioner would choose for its key (murmur2), so
+// the records of one key keep their order: a partition has one request under way at a time, and nothing overtakes a
+// request that is repeated. Records without a key have no order to keep; those of one shipment go to one partition,
+// and those of the next to the next.
 //
 // # Errors
 //
-// [Judge] classifies all of them. Retriable: brokers, leaders, coordinators and topics are waited for by [Attempts], with
-// growing pauses, until the context ends; one line in the log says when that begins and one when it is over, and an
-// [Observer] is told of each attempt. GenerationOver: the member joins again, opens its transactional ids again, and reads on
-// from the offsets, which say what was committed. Permanent: missing rights, wrong passwords, a mistake in the wiring, a
-// record larger than the topic takes; nobody waits for them. An error that is none of Kafka's says that it is permanent by a
-// method Permanent() bool.
+// [Judge] classifies all of them. Retriable: brokers, leaders, coordinators and topics are waited for by [Attempts],
+// with growing pauses, until the context ends; one line in the log says when that begins and one when it is over, and
+// an [Observer] is told of each attempt. GenerationOver: the member joins again, opens its transactional ids again,
+// and reads on from the offsets, which say what was committed. Permanent: missing rights, wrong passwords, a mistake
+// in the wiring, a record larger than the topic takes; nobody waits for them. An error that is none of Kafka's says
+// that it is permanent by a method Permanent() bool.
 //
 // # Around kafka-go
 //
-// What this package does by itself although the library offers something like it, why, and the test that fails without it;
-// those with a package's name are there, the others here. Numbers are issues of segmentio/kafka-go.
+// What this package does by itself although the library offers something like it, why, and the test that fails
+// without it; those with a package's name are there, the others here. Numbers are issues of segmentio/kafka-go.
 //
 //   - Its Reader keeps what it has fetched across a rebalance, so it hands out records of partitions that are somebody else's
 //     (1398) and may commit them under the new generation (1308). Here its ConsumerGroup is used for membership and

@@ -17,15 +17,16 @@ type Verdict int
 const (
 	// Retriable errors end by themselves: brokers come back, leaders are elected, topics are created.
 	Retriable Verdict = iota
-	// GenerationOver ends the member's generation, and its transaction: another one has taken over, or the brokers have given
-	// the transaction up. The member joins again.
+	// GenerationOver ends the member's generation, and its transaction: another one has taken over, or the brokers
+	// have given the transaction up. The member joins again.
 	GenerationOver
-	// Permanent errors are met again by whoever tries again: missing rights, wrong passwords, records that no broker takes.
+	// Permanent errors are met again by whoever tries again: missing rights, wrong passwords, records that no broker
+	// takes.
 	Permanent
 )
 
-// Judge classifies an error; nil is not to be judged. What is no answer of a broker is retriable, unless it says of itself, by a
-// method Permanent() bool, that it is not.
+// Judge classifies an error; nil is not to be judged. What is no answer of a broker is retriable, unless it says of
+// itself, by a method Permanent() bool, that it is not.
 func Judge(err error) Verdict {
 	var own interface{ Permanent() bool }
 	if errors.As(err, &own) && own.Permanent() {

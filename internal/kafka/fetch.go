@@ -33,12 +33,12 @@ func (c *Client) cursor(at TopicPartition, offset int64, maxBytes int, wait time
 // Partition returns the partition that is read.
 func (c *Cursor) Partition() TopicPartition { return c.at }
 
-// Next returns the offset that is read next. It may lie beyond that of the last record and one, where the log has holes or control
-// records.
+// Next returns the offset that is read next. It may lie beyond that of the last record and one, where the log has
+// holes or control records.
 func (c *Cursor) Next() int64 { return c.next }
 
-// Await returns records from Next on, maybe none, and moves Next behind them; lag is how many records are left. It waits for
-// brokers. It returns an error for what does not mend by itself, or when ctx has ended.
+// Await returns records from Next on, maybe none, and moves Next behind them; lag is how many records are left. It
+// waits for brokers. It returns an error for what does not mend by itself, or when ctx has ended.
 func (c *Cursor) Await(ctx context.Context) (records []Record, lag int64, err error) {
 	for {
 		if records, lag, err = c.fetch(ctx); err == nil {
@@ -51,8 +51,8 @@ func (c *Cursor) Await(ctx context.Context) (records []Record, lag int64, err er
 	}
 }
 
-// fetch asks once. Where the next offset is out of range it goes on at the earliest: records have expired, or the topic was made
-// anew. It says so, as records may be missing or come again.
+// fetch asks once. Where the next offset is out of range it goes on at the earliest: records have expired, or the
+// topic was made anew. It says so, as records may be missing or come again.
 func (c *Cursor) fetch(ctx context.Context) (records []Record, lag int64, err error) {
 	records, lag, err = c.ask(ctx)
 	if errors.Is(err, kafkago.OffsetOutOfRange) {
@@ -70,11 +70,11 @@ func (c *Cursor) fetch(ctx context.Context) (records []Record, lag int64, err er
 	return records, lag, nil
 }
 
-// ask sends one fetch to the partition's leader. There may be no records, also where next moves: control records and those of
-// aborted transactions are passed over.
+// ask sends one fetch to the partition's leader. There may be no records, also where next moves: control records and
+// those of aborted transactions are passed over.
 //
-// It is kafka-go's Client.Fetch but for one thing: that one hides where control batches end, so a reader that finds nothing
-// else asks for the same offset for ever.
+// It is kafka-go's Client.Fetch but for one thing: that one hides where control batches end, so a reader that finds
+// nothing else asks for the same offset for ever.
 func (c *Cursor) ask(ctx context.Context) (records []Record, lag int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.wait+hung)
 	defer cancel()
@@ -225,8 +225,8 @@ func (a *aborted) skip(batch protocol.RecordReader) bool {
 	return false
 }
 
-// reach opens the aborted transactions that begin at or before offset. Control batches reach too: where only the end of a
-// transaction is in the answer, it must not stay open for the producer's next one.
+// reach opens the aborted transactions that begin at or before offset. Control batches reach too: where only the end
+// of a transaction is in the answer, it must not stay open for the producer's next one.
 func (a *aborted) reach(offset int64) {
 	for len(a.ahead) > 0 && a.ahead[0].FirstOffset <= offset {
 		a.open[a.ahead[0].ProducerID] = true

@@ -9,7 +9,8 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// Generation is one generation of the consumer group: the right to read and to commit for the partitions that it assigned.
+// Generation is one generation of the consumer group: the right to read and to commit for the partitions that it
+// assigned.
 type Generation struct {
 	source    *Source
 	joined    *kafkago.Generation
@@ -19,8 +20,8 @@ type Generation struct {
 
 var _ Committer = (*Generation)(nil)
 
-// Rebalance returns a context that is done when the group begins to rebalance, or the coordinator is lost. The group waits for
-// [Generation.End], for the rebalance timeout at most.
+// Rebalance returns a context that is done when the group begins to rebalance, or the coordinator is lost. The group
+// waits for [Generation.End], for the rebalance timeout at most.
 func (g *Generation) Rebalance() context.Context { return g.rebalance }
 
 // Member returns this process in the generation.
@@ -54,12 +55,12 @@ func (g *Generation) Commit(_ context.Context, next Offsets) error {
 	return nil
 }
 
-// Cursors returns a cursor for each assigned partition: at the group's offset or, where it has none, as SourceOptions.Start
-// says. It waits for brokers. It returns an error for what does not mend by itself or ends the generation, or when ctx has
-// ended.
+// Cursors returns a cursor for each assigned partition: at the group's offset or, where it has none, as
+// SourceOptions.Start says. It waits for brokers. It returns an error for what does not mend by itself or ends the
+// generation, or when ctx has ended.
 //
-// kafka-go's group gives offsets too, but takes an error of the coordinator for "none committed"; with Latest that would
-// leave records out.
+// kafka-go's group gives offsets too, but takes an error of the coordinator for "none committed"; with Latest that
+// would leave records out.
 func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	s := g.source
 	outage := s.with.Outage(StageOffsets, "group", s.opts.Group)
@@ -108,8 +109,8 @@ func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
 	return g.Commit(ctx, chosen)
 }
 
-// first is where to start a partition without an offset. One that was made after Await began has nothing that is older, so
-// Latest is its beginning.
+// first is where to start a partition without an offset. One that was made after Await began has nothing that is
+// older, so Latest is its beginning.
 func (s *Source) first(ctx context.Context, at TopicPartition) (int64, error) {
 	which := int64(kafkago.FirstOffset)
 	switch {
@@ -125,9 +126,9 @@ func (s *Source) first(ctx context.Context, at TopicPartition) (int64, error) {
 	return s.client.boundary(ctx, at, which)
 }
 
-// Changed waits until the topics have other partitions than before the join, or were deleted and are there again: the offsets of a
-// deleted topic say nothing of the new one. It reports false if ctx ends before that. While a topic is missing it waits: joining
-// anew would have kafka-go create the topic where the brokers allow that.
+// Changed waits until the topics have other partitions than before the join, or were deleted and are there again: the
+// offsets of a deleted topic say nothing of the new one. It reports false if ctx ends before that. While a topic is
+// missing it waits: joining anew would have kafka-go create the topic where the brokers allow that.
 func (g *Generation) Changed(ctx context.Context) bool {
 	s := g.source
 	for missing := false; ; {
@@ -146,9 +147,9 @@ func (g *Generation) Changed(ctx context.Context) bool {
 	}
 }
 
-// End lets the group go on to its next generation, when nothing of this one is under way any more. cause is why it ended, nil for
-// a rebalance; a failure is waited over first, so that a member that fails at once does not join again and again. It returns an
-// error if ctx has ended; the generation is then ended by [Source.Leave].
+// End lets the group go on to its next generation, when nothing of this one is under way any more. cause is why it
+// ended, nil for a rebalance; a failure is waited over first, so that a member that fails at once does not join again
+// and again. It returns an error if ctx has ended; the generation is then ended by [Source.Leave].
 func (g *Generation) End(ctx context.Context, cause error) error {
 	if cause != nil {
 		if err := g.source.joining.Failed(ctx, cause); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 )
 
-// committed returns the group's offsets of partitions, negative where it has none. It asks for stable ones: an error says that a
-// transaction is about to change them.
+// committed returns the group's offsets of partitions, negative where it has none. It asks for stable ones: an error
+// says that a transaction is about to change them.
 func (c *Client) committed(ctx context.Context, group string, partitions []TopicPartition) (Offsets, error) {
 	offsets := make(Offsets)
 	if len(partitions) == 0 {
@@ -55,8 +55,8 @@ func byTopic(partitions iter.Seq[TopicPartition]) map[string][]int32 {
 	return topics
 }
 
-// boundary returns an offset of a partition: the first, the last (where the oldest open transaction begins, if there is one),
-// or that of the first record which is not older than a time in milliseconds, -1 if all are.
+// boundary returns an offset of a partition: the first, the last (where the oldest open transaction begins, if there
+// is one), or that of the first record which is not older than a time in milliseconds, -1 if all are.
 func (c *Client) boundary(ctx context.Context, at TopicPartition, which int64) (int64, error) {
 	m, err := c.transport.RoundTrip(ctx, c.addr, &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(kafkago.ReadCommitted),
 		Topics: []listoffsets.RequestTopic{{Topic: at.Topic, Partitions: []listoffsets.RequestPartition{

@@ -22,9 +22,9 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 )
 
-// Probe is a connection to one broker that is taken step by step: Versions, Handshake and Authenticate if somebody logs in,
-// then the others. Its caller learns which step failed; a [Client] hides that, and tries again in the background. A probe
-// changes nothing.
+// Probe is a connection to one broker that is taken step by step: Versions, Handshake and Authenticate if somebody
+// logs in, then the others. Its caller learns which step failed; a [Client] hides that, and tries again in the
+// background. A probe changes nothing.
 type Probe struct {
 	conn  *protocol.Conn
 	limit time.Duration
@@ -77,8 +77,8 @@ func (p *Probe) Handshake(mechanism string) (offered []string, err error) {
 	return answer.Mechanisms, failure(answer.ErrorCode)
 }
 
-// Authenticate proves to the broker at an address who the client is. An error that [Judge] calls Permanent is about the settings;
-// others say why the broker refused.
+// Authenticate proves to the broker at an address who the client is. An error that [Judge] calls Permanent is about
+// the settings; others say why the broker refused.
 func (p *Probe) Authenticate(ctx context.Context, addr string, login Login) error {
 	host, port, _ := net.SplitHostPort(addr)
 	at := &sasl.Metadata{Host: host}
@@ -121,7 +121,8 @@ type Topic struct {
 	Err        error // nil, or the broker's code
 	Partitions int
 	Leaderless []int32 // partitions
-	// Operations are what the client may do: a bit for each operation of ACLs; 0 or less where an older broker does not tell.
+	// Operations are what the client may do: a bit for each operation of ACLs; 0 or less where an older broker does
+	// not tell.
 	Operations int32
 }
 
@@ -155,8 +156,8 @@ func address(host string, port int32) string {
 type Coordinated struct {
 	key  string
 	kind int8 // of coordinator, as FindCoordinator has it
-	// probe is a request that the coordinator judges by its rights first, and refuses otherwise without any effect, with one of
-	// judged.
+	// probe is a request that the coordinator judges by its rights first, and refuses otherwise without any effect,
+	// with one of judged.
 	probe  protocol.Message
 	judged []kafkago.Error
 }
@@ -183,8 +184,8 @@ func (p *Probe) Coordinator(of Coordinated) (addr string, err error) {
 	return address(answer.Host, answer.Port), failure(answer.ErrorCode)
 }
 
-// MayUse asks the coordinator, which the probe must be connected to, whether this client has the rights. It returns nil if it has
-// them, and otherwise the coordinator's code.
+// MayUse asks the coordinator, which the probe must be connected to, whether this client has the rights. It returns
+// nil if it has them, and otherwise the coordinator's code.
 func (p *Probe) MayUse(of Coordinated) error {
 	m, err := p.ask(of.probe)
 	if err != nil {

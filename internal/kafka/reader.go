@@ -15,8 +15,8 @@ import (
 // ReaderOptions are a [Reader]'s. Zero values mean the defaults of [SourceOptions].
 type ReaderOptions struct {
 	Topic string
-	// Group, where not empty, is whose offsets [Reader.ToEnd] begins at and [Reader.Commit] stores. It must be of nobody who
-	// consumes: no generation fences it.
+	// Group, where not empty, is whose offsets [Reader.ToEnd] begins at and [Reader.Commit] stores. It must be of
+	// nobody who consumes: no generation fences it.
 	Group      string
 	FetchBytes int
 	FetchWait  time.Duration
@@ -41,8 +41,8 @@ func NewReader(c *Client, o ReaderOptions, p Patience) (*Reader, error) {
 }
 
 // ToEnd reads from the group's offsets, or the earliest ones where there is no group or it has none, to where each
-// partition ended when ToEnd was called, and gives every record to take, partition by partition in the order of offsets.
-// It returns the next offsets to read. The first error ends it: of brokers, ctx or take.
+// partition ended when ToEnd was called, and gives every record to take, partition by partition in the order of
+// offsets. It returns the next offsets to read. The first error ends it: of brokers, ctx or take.
 func (r *Reader) ToEnd(ctx context.Context, take func(Record) error) (Offsets, error) {
 	next, err := r.begin(ctx)
 	if err != nil {
@@ -134,10 +134,10 @@ func (r *Reader) Commit(ctx context.Context, next Offsets) error {
 	return nil
 }
 
-// Follow gives every record that comes after the call to take, from all partitions, one at a time, until ctx ends; then it
-// returns nil. What fails is waited for, and said once; what does not mend by itself is returned. A topic that does not exist
-// yet is waited for and read whole, and so are partitions that come later, once they are looked at anew (every 5 s).
-// started, where not nil, is called when reading begins.
+// Follow gives every record that comes after the call to take, from all partitions, one at a time, until ctx ends;
+// then it returns nil. What fails is waited for, and said once; what does not mend by itself is returned. A topic
+// that does not exist yet is waited for and read whole, and so are partitions that come later, once they are looked
+// at anew (every 5 s). started, where not nil, is called when reading begins.
 func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) error {
 	f := &following{Reader: r, take: take, which: kafkago.LastOffset}
 	trouble := r.with.Outage("topic " + r.opts.Topic).Attempts()

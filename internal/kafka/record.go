@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Header is one header of a record. It is an alias of a struct without a name, as event.Header is, so that both are one type
-// although neither package imports the other.
+// Header is one header of a record. It is an alias of a struct without a name, as event.Header is, so that both are
+// one type although neither package imports the other.
 type Header = struct {
 	Key   string
 	Value []byte
@@ -25,8 +25,8 @@ type Position struct {
 	Offset    int64
 }
 
-// Record is one record: as it was read, or to be published. A record to be published has no Position yet, and a zero Time means
-// now.
+// Record is one record: as it was read, or to be published. A record to be published has no Position yet, and a zero
+// Time means now.
 type Record struct {
 	Key, Value []byte
 	Headers    []Header

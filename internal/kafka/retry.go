@@ -60,11 +60,12 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// Patience says how what fails for a while is waited for, and who is told. The zero value waits by the machine's clock and tells
-// nobody.
+// Patience says how what fails for a while is waited for, and who is told. The zero value waits by the machine's
+// clock and tells nobody.
 type Patience struct {
 	Clock Clock
-	// Observer is told of each attempt that will be repeated, Logger of each outage, once when it begins and once when it ends.
+	// Observer is told of each attempt that will be repeated, Logger of each outage, once when it begins and once
+	// when it ends.
 	Observer Observer
 	Logger   *slog.Logger
 }
@@ -109,8 +110,8 @@ type Attempts struct {
 	said   bool // this goroutine is among those that wait
 }
 
-// Failed notes that an attempt failed with err. It returns nil after a pause: try again. It returns an error, which wraps err,
-// if that is not to be tried again or ctx has ended.
+// Failed notes that an attempt failed with err. It returns nil after a pause: try again. It returns an error, which
+// wraps err, if that is not to be tried again or ctx has ended.
 func (a *Attempts) Failed(ctx context.Context, err error) error {
 	o := a.outage
 	if Judge(err) >= o.giveUp {

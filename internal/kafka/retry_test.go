@@ -43,7 +43,8 @@ func TestPausesDoubleAndAreSpread(t *testing.T) {
 	}
 }
 
-// An outage that several goroutines meet is said once when the first of them waits, and once when the last of them goes on.
+// An outage that several goroutines meet is said once when the first of them waits, and once when the last of them
+// goes on.
 func TestAnOutageIsSaidOnce(t *testing.T) {
 	var log bytes.Buffer
 	told := 0

@@ -75,8 +75,8 @@ func (s *session) addPartitions(ctx context.Context, partitions []TopicPartition
 	return err
 }
 
-// commitOffsets makes the offsets of the member's group part of the transaction and gives them to the group's coordinator, in the
-// name of the member: one of an earlier generation is refused.
+// commitOffsets makes the offsets of the member's group part of the transaction and gives them to the group's
+// coordinator, in the name of the member: one of an earlier generation is refused.
 func (s *session) commitOffsets(ctx context.Context, member Member, next Offsets) error {
 	if _, err := s.do(ctx, "adding offsets to", &addoffsetstotxn.Request{TransactionalID: s.id, ProducerID: s.producer,
 		ProducerEpoch: s.epoch, GroupID: member.Group}); err != nil {
@@ -107,8 +107,8 @@ func (s *session) end(ctx context.Context, commit bool) error {
 	return err
 }
 
-// Pauses while the coordinator completes the transaction before, which takes it some milliseconds and is not worth a word.
-// After 2+4+…+256 ms it is an outage like others.
+// Pauses while the coordinator completes the transaction before, which takes it some milliseconds and is not worth a
+// word. After 2+4+…+256 ms it is an outage like others.
 const (
 	firstCompletion   = 2 * time.Millisecond
 	longestCompletion = 256 * time.Millisecond
@@ -137,8 +137,8 @@ func (s *session) do(ctx context.Context, what string, req kafkago.Request) (kaf
 	}
 }
 
-// refusal is why a request of a transaction was refused; nil if it was not. Brokers say so for the whole request, or for each
-// of its partitions.
+// refusal is why a request of a transaction was refused; nil if it was not. Brokers say so for the whole request, or
+// for each of its partitions.
 func refusal(req kafkago.Request, m kafkago.Response) error {
 	var a answers
 	switch r := m.(type) {

@@ -52,8 +52,8 @@ func (s *Sink) Shipment() *Shipment {
 	return sh
 }
 
-// Add encodes a record for a topic: for the partition of its key, or one partition for all records of the shipment that have none.
-// It waits while the topic does not exist. The record's memory may be used again afterwards.
+// Add encodes a record for a topic: for the partition of its key, or one partition for all records of the shipment
+// that have none. It waits while the topic does not exist. The record's memory may be used again afterwards.
 func (s *Shipment) Add(ctx context.Context, topic string, r *Record) error {
 	k := slices.IndexFunc(s.lanes, func(l *lane) bool { return l.topic == topic })
 	if k < 0 {
@@ -122,8 +122,8 @@ func (s *Shipment) seal(tx *session) error {
 	return nil
 }
 
-// ship writes what was sealed, one request a leader at a time, and returns when all in-sync replicas have it. What failed
-// is repeated before anything behind it in the same partition.
+// ship writes what was sealed, one request a leader at a time, and returns when all in-sync replicas have it. What
+// failed is repeated before anything behind it in the same partition.
 func (s *Sink) ship(ctx context.Context, sh *Shipment) error {
 	attempts := s.outage.Attempts()
 	for left := sh.loads; len(left) > 0; left = unwritten(left) {
@@ -214,8 +214,8 @@ func (s *Sink) write(ctx context.Context, transaction string, loads []*load) err
 	return worst(errs)
 }
 
-// ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection, so it is
-// well beyond what a slow one takes.
+// ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection, so
+// it is well beyond what a slow one takes.
 func (s *Sink) ask(ctx context.Context, req kafkago.Request) (kafkago.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout+10*time.Second)
 	defer cancel()

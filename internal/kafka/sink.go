@@ -11,8 +11,8 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// BatchBytes is the size of the largest record batch before compression. A record that is larger makes one by itself, which
-// brokers may refuse: the topics' max.message.bytes is 1 MiB by Kafka's default.
+// BatchBytes is the size of the largest record batch before compression. A record that is larger makes one by itself,
+// which brokers may refuse: the topics' max.message.bytes is 1 MiB by Kafka's default.
 const BatchBytes = 900 << 10
 
 // requestTimeout is how long the brokers may take to replicate a request.
@@ -29,8 +29,8 @@ type Sink struct {
 	outage      *Outage
 }
 
-// NewSink returns a sink that compresses record batches with gzip, snappy, lz4 or zstd; none or empty means none. It opens no
-// connection.
+// NewSink returns a sink that compresses record batches with gzip, snappy, lz4 or zstd; none or empty means none. It
+// opens no connection.
 func NewSink(c *Client, compression string, p Patience) (*Sink, error) {
 	p = p.complete()
 	s := &Sink{client: c, clock: p.Clock, batchBytes: BatchBytes, outage: p.Outage(StagePublish)}
@@ -39,8 +39,8 @@ func NewSink(c *Client, compression string, p Patience) (*Sink, error) {
 			return nil, fmt.Errorf("kafka: compression is %q: %w", compression, err)
 		}
 	}
-	// What the first repetition mends is not worth a word in the log: brokers that look at a producer for the first time send it
-	// away like this.
+	// What the first repetition mends is not worth a word in the log: brokers that look at a producer for the first
+	// time send it away like this.
 	s.outage.giveUp, s.outage.quiet = GenerationOver, 1
 	s.scratch.New = func() any { return &Shipment{sink: s} }
 	return s, nil
@@ -69,22 +69,22 @@ func (s *Sink) post(ctx context.Context, sh *Shipment) error {
 	return nil
 }
 
-// Delivery is a shipment that has been published, with offsets that have not been committed. Whoever holds it calls Commit or
-// Abort, once.
+// Delivery is a shipment that has been published, with offsets that have not been committed. Whoever holds it calls
+// Commit or Abort, once.
 type Delivery interface {
 	// Commit stores the offsets. In a transaction it ends that, and the records become visible with the offsets.
 	Commit(ctx context.Context) error
-	// Abort gives the delivery up: its offsets are not committed, and what they are of is read again. A transaction is ended at
-	// once, also where ctx has ended, and its records become visible to no read-committed reader; what was published without one
-	// stays published.
+	// Abort gives the delivery up: its offsets are not committed, and what they are of is read again. A transaction
+	// is ended at once, also where ctx has ended, and its records become visible to no read-committed reader; what
+	// was published without one stays published.
 	Abort(ctx context.Context) error
-	// Published returns when the brokers acknowledged what makes the records visible: their publication, or the end of their
-	// transaction. It is zero before that.
+	// Published returns when the brokers acknowledged what makes the records visible: their publication, or the end
+	// of their transaction. It is zero before that.
 	Published() time.Time
 }
 
-// Publish writes a shipment, at least once. When it returns a delivery, all in-sync replicas have the records; its Commit commits
-// the offsets, if there are any. The shipment must not be used any more.
+// Publish writes a shipment, at least once. When it returns a delivery, all in-sync replicas have the records; its
+// Commit commits the offsets, if there are any. The shipment must not be used any more.
 func (s *Sink) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Delivery, error) {
 	if len(next) > 0 && by == nil {
 		return nil, errors.New("kafka: offsets to commit, and nobody who may")

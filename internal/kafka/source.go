@@ -72,8 +72,8 @@ func (o *SourceOptions) complete() error {
 		fill("RebalanceTimeout", &o.RebalanceTimeout, 30*time.Second), fill("WatchInterval", &o.WatchInterval, defaultWatchInterval))
 }
 
-// bufferBytes bounds what cursors have fetched and nobody has taken, over all partitions of a source, as it comes over the wire. A
-// partition always has at least one record batch.
+// bufferBytes bounds what cursors have fetched and nobody has taken, over all partitions of a source, as it comes
+// over the wire. A partition always has at least one record batch.
 const bufferBytes = 64 << 20
 
 // Defaults that a [Source] and a [Reader] share.
@@ -143,8 +143,8 @@ func (s *Source) Await(ctx context.Context) error {
 	}
 }
 
-// Join joins the group, or joins it again after a generation has ended, and returns the next generation. It waits for brokers and
-// coordinators. It returns an error for what does not mend by itself, or when ctx has ended.
+// Join joins the group, or joins it again after a generation has ended, and returns the next generation. It waits for
+// brokers and coordinators. It returns an error for what does not mend by itself, or when ctx has ended.
 func (s *Source) Join(ctx context.Context) (*Generation, error) {
 	if s.group == nil {
 		var err error
@@ -168,7 +168,8 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 	}
 }
 
-// begin keeps a generation of kafka-go's from ending: its group waits for the function that is started here before it joins again.
+// begin keeps a generation of kafka-go's from ending: its group waits for the function that is started here before it
+// joins again.
 func (s *Source) begin(joined *kafkago.Generation) *Generation {
 	g := &Generation{source: s, joined: joined, over: make(chan struct{})}
 	entered := make(chan context.Context)

@@ -2,12 +2,12 @@ package kafka
 
 import "github.com/segmentio/kafka-go/protocol"
 
-// stableFetch is OffsetFetch, version 7 (Kafka 2.5), which may ask for stable offsets (KIP-447): while a transaction that
-// commits offsets for a partition is not over, the broker says UNSTABLE_OFFSET_COMMIT instead of the offset before it. A
-// reader that began there would read again what the transaction is about to commit.
+// stableFetch is OffsetFetch, version 7 (Kafka 2.5), which may ask for stable offsets (KIP-447): while a transaction
+// that commits offsets for a partition is not over, the broker says UNSTABLE_OFFSET_COMMIT instead of the offset
+// before it. A reader that began there would read again what the transaction is about to commit.
 //
-// kafka-go ends at version 5 and has no such question. In a process that imports this package the message takes the place of the
-// library's own, which would fail.
+// kafka-go ends at version 5 and has no such question. In a process that imports this package the message takes the
+// place of the library's own, which would fail.
 type stableFetch struct {
 	_             struct{}       `kafka:"min=v7,max=v7,tag"`
 	GroupID       string         `kafka:"min=v7,max=v7,compact"`

@@ -15,10 +15,11 @@ import (
 // DefaultTransactionTimeout is the transaction timeout where nothing is said.
 const DefaultTransactionTimeout = time.Minute
 
-// Transactions publishes shipments exactly once, each in a transaction of its own. It serves one member of a consumer group,
-// and one shipment at a time: while a delivery is neither committed nor aborted, no other one is published. To wait for its end
-// would be to wait for ever where it was forgotten, and to abort it would lose it, as the offsets of the next one are beyond
-// its own. So the next one is refused with [ErrGeneration], and the next Begin ends whatever is open.
+// Transactions publishes shipments exactly once, each in a transaction of its own. It serves one member of a consumer
+// group, and one shipment at a time: while a delivery is neither committed nor aborted, no other one is published. To
+// wait for its end would be to wait for ever where it was forgotten, and to abort it would lose it, as the offsets of
+// the next one are beyond its own. So the next one is refused with [ErrGeneration], and the next Begin ends whatever
+// is open.
 type Transactions struct {
 	sink    *Sink
 	id      string
@@ -30,10 +31,10 @@ type Transactions struct {
 	open    *transaction // published, and not ended; nil: there is none
 }
 
-// Transactions returns what publishes in transactions. id begins the transactional ids: those of the partitions that are read,
-// id.topic.partition. All members of a group have the same; different groups, different ones. timeout is how long a transaction
-// may be open before the brokers abort it; 0 means DefaultTransactionTimeout. It must not be over the brokers'
-// transaction.max.timeout.ms (15 minutes by Kafka's default).
+// Transactions returns what publishes in transactions. id begins the transactional ids: those of the partitions that
+// are read, id.topic.partition. All members of a group have the same; different groups, different ones. timeout is
+// how long a transaction may be open before the brokers abort it; 0 means DefaultTransactionTimeout. It must not be
+// over the brokers' transaction.max.timeout.ms (15 minutes by Kafka's default).
 func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, error) {
 	if id == "" {
 		return nil, errors.New("kafka: transactions need an ID")
@@ -50,9 +51,9 @@ func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, er
 // openAtOnce is how many transactional ids are opened side by side.
 const openAtOnce = 8
 
-// Begin is called once a generation, before the offsets of its partitions are read. It opens the transactional id of every
-// assigned partition, which ends the transactions of all who wrote for these partitions before, and fences them, be they
-// dead or only slow. Publish then writes under the first one. Begin waits for brokers until ctx ends.
+// Begin is called once a generation, before the offsets of its partitions are read. It opens the transactional id of
+// every assigned partition, which ends the transactions of all who wrote for these partitions before, and fences
+// them, be they dead or only slow. Publish then writes under the first one. Begin waits for brokers until ctx ends.
 func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []TopicPartition) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,9 +84,10 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 	return nil
 }
 
-// Publish writes a shipment, and offsets, into a transaction; the delivery's Commit or Abort ends that. After an error of any
-// of the three, and after an abort, the generation is over: whether the shipment was delivered is seen by reading the group's
-// offsets, once the next Begin for its partitions has ended the transaction. The shipment must not be used any more.
+// Publish writes a shipment, and offsets, into a transaction; the delivery's Commit or Abort ends that. After an
+// error of any of the three, and after an abort, the generation is over: whether the shipment was delivered is seen
+// by reading the group's offsets, once the next Begin for its partitions has ended the transaction. The shipment must
+// not be used any more.
 func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Delivery, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,8 +176,8 @@ func (d *transaction) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Abort ends the transaction without anything in it. Nothing is published after it before the next Begin: the offsets of what is
-// behind are beyond those of this one.
+// Abort ends the transaction without anything in it. Nothing is published after it before the next Begin: the offsets
+// of what is behind are beyond those of this one.
 func (d *transaction) Abort(ctx context.Context) error {
 	t := d.of
 	t.mu.Lock()
@@ -194,7 +196,8 @@ func (d *transaction) Published() time.Time { return d.committed }
 // abortTimeout bounds the courtesy of an abort: readers wait for it less than for the transaction's timeout.
 const abortTimeout = 5 * time.Second
 
-// abort ends the transaction without anything in it, also where ctx has ended. That brokers have given it up before is no error.
+// abort ends the transaction without anything in it, also where ctx has ended. That brokers have given it up before
+// is no error.
 func (s *session) abort(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()

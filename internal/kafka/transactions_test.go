@@ -167,8 +167,8 @@ func (s stuck) RoundTrip(ctx context.Context, addr net.Addr, req kafkago.Request
 	return nil, ctx.Err()
 }
 
-// Records and offsets go into a transaction side by side, and the failure of one cancels the other. What is returned is the
-// failure: with the other's cancellation it would pass for a consumer that stops.
+// Records and offsets go into a transaction side by side, and the failure of one cancels the other. What is returned
+// is the failure: with the other's cancellation it would pass for a consumer that stops.
 func TestAFailureIsNotTakenForACancellation(t *testing.T) {
 	for _, test := range []struct {
 		fails kmsg.Key

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Packages that the binaries of the stream must not contain: they would be larger and slower to build, and never use them.
+// Packages that the binaries of the stream must not contain: they would be larger and slower to build, and never use
+// them.
 var notInStream = []string{"github.com/parquet-go/parquet-go", "gonum.org/v1/plot", "golang.org/x/image/font", "html/template"}
 
 // TestBinariesOfTheStream asks the go command for all packages of a binary, libraries of libraries included.

@@ -13,8 +13,9 @@
 // Wiring is for cmd and internal/demo, a command's body, alone: config, internal/app, internal/devstack, internal/cli,
 // internal/refresh and internal/replay are imported by them, and config by internal/app.
 //
-// The path of a record has rules of its own: two functions on one screen, no functions handed down, a line on the map for
-// each file.
+// The path of a record has rules of its own: two functions on one screen, no functions handed down, a line on the map
+// for each file.
 //
-// internal/reference, the slow oracle, internal/harness, internal/chaos and the other helpers of tests are for tests only.
+// internal/reference, the slow oracle, internal/harness, internal/chaos and the other helpers of tests are for tests
+// only.
 package layout

@@ -18,8 +18,8 @@ import (
 
 const module = "rivulet"
 
-// only lists what the packages of a pattern may import of this module, in files that are not tests. A pattern is a path,
-// or a path and /… for everything at and below it. The first that matches is used.
+// only lists what the packages of a pattern may import of this module, in files that are not tests. A pattern is a
+// path, or a path and /… for everything at and below it. The first that matches is used.
 var only = []struct {
 	packages string
 	may      []string
@@ -72,8 +72,8 @@ var users = []struct {
 	{"cmd/…", nil},
 }
 
-// testOnly are packages that only tests, and each other, import: internal/chaos is a test as a program. So are packages whose
-// names end in test.
+// testOnly are packages that only tests, and each other, import: internal/chaos is a test as a program. So are
+// packages whose names end in test.
 var testOnly = []string{"internal/reference", "internal/reference/convert", "event/eventpb", "internal/harness", "internal/chaos"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
@@ -87,7 +87,8 @@ var never = []struct {
 	{"consumer", []string{"serving", "producer", "artifact", "mapping"}},
 }
 
-// imports lists the packages of this module that a package imports in files that are not tests, without the module's name.
+// imports lists the packages of this module that a package imports in files that are not tests, without the module's
+// name.
 type imports map[string]bool
 
 func TestImportDirections(t *testing.T) {

@@ -53,8 +53,8 @@ func pathSources(t *testing.T) (all []source) {
 	return all
 }
 
-// TestNoFunctionsAreHandedDownThePath finds fields and parameters that are functions, function literals included: a reader of
-// the path sees which functions are called.
+// TestNoFunctionsAreHandedDownThePath finds fields and parameters that are functions, function literals included: a
+// reader of the path sees which functions are called.
 func TestNoFunctionsAreHandedDownThePath(t *testing.T) {
 	sources := pathSources(t)
 	named := map[string]bool{"context.CancelFunc": true, "context.CancelCauseFunc": true}
@@ -100,8 +100,8 @@ func functionTypes(file ast.Node) map[string]bool {
 	return found
 }
 
-// functionFields returns the struct fields and the parameters of a file that are functions: by themselves, of a named type, or
-// a slice of them.
+// functionFields returns the struct fields and the parameters of a file that are functions: by themselves, of a named
+// type, or a slice of them.
 func functionFields(file ast.Node, named map[string]bool) (found []*ast.Field) {
 	is := func(e ast.Expr) bool {
 		for {

@@ -15,8 +15,8 @@ type Reference struct {
 	Model string
 }
 
-// The window holds the last predictions of one version of the artifact: between windowBlocks-1 and windowBlocks full blocks.
-// Its memory is a few counters a block.
+// The window holds the last predictions of one version of the artifact: between windowBlocks-1 and windowBlocks full
+// blocks. Its memory is a few counters a block.
 const (
 	windowBlocks = 16
 	blockSize    = 256 // predictions
@@ -45,7 +45,8 @@ func newDrift(reference func(version string) (Reference, bool)) *drift {
 	return &drift{reference: reference}
 }
 
-// batch counts a delivered batch. A batch of another version begins the window anew, because its reference is another one.
+// batch counts a delivered batch. A batch of another version begins the window anew, because its reference is another
+// one.
 func (d *drift) batch(s *consumer.BatchStats) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +113,8 @@ func (d *drift) sum() *block {
 	return all
 }
 
-// collector returns the metrics of the window, without figures that have no data yet, or nothing to compare with in training.
+// collector returns the metrics of the window, without figures that have no data yet, or nothing to compare with in
+// training.
 func (d *drift) collector() prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_window_"+name, help, labels, nil)

@@ -36,8 +36,8 @@ type prediction struct {
 	probability float32
 }
 
-// labels compares predictions with labels, whichever comes first. Its memory is bounded by LabelOptions; the figures describe
-// the last 3840 to 4096 predictions whose label came.
+// labels compares predictions with labels, whichever comes first. Its memory is bounded by LabelOptions; the figures
+// describe the last 3840 to 4096 predictions whose label came.
 type labels struct {
 	clock  consumer.Clock
 	totals *prometheus.CounterVec
@@ -143,8 +143,8 @@ func (o *Observer) LabelFigures() LabelFigures {
 	return f
 }
 
-// figures returns accuracy and expected calibration error (Guo et al., "On Calibration of Modern Neural Networks", 2017) of the
-// window, both 0 to 1, and the number of its predictions.
+// figures returns accuracy and expected calibration error (Guo et al., "On Calibration of Modern Neural Networks",
+// 2017) of the window, both 0 to 1, and the number of its predictions.
 func (l *labels) figures() (accuracy, ece float64, n int) {
 	var all scored
 	for _, b := range l.blocks {

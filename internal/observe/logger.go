@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// NewLogger returns a logger that writes lines in a format, "text" or "json", of at least a level: "debug", "info", "warn" or
-// "error".
+// NewLogger returns a logger that writes lines in a format, "text" or "json", of at least a level: "debug", "info",
+// "warn" or "error".
 func NewLogger(level, format string, w io.Writer) (*slog.Logger, error) {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {

@@ -17,10 +17,11 @@ type Options struct {
 	Version func() string
 	// Cache returns the counts of the cache of the version that is served; nil: no cache metrics.
 	Cache func() mapping.CacheStats
-	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they never are.
+	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they
+	// never are.
 	Reference func(version string) (Reference, bool)
-	// Arrivals returns the counts of rows of arrivals of the version that is served; ok is false if arrivals get none. nil:
-	// no metrics of them.
+	// Arrivals returns the counts of rows of arrivals of the version that is served; ok is false if arrivals get
+	// none. nil: no metrics of them.
 	Arrivals func() (stats mapping.ArrivalStats, ok bool)
 	// Labels, if not nil, lets predictions be compared with labels.
 	Labels *LabelOptions

@@ -42,7 +42,8 @@ func newTestObserver() (*Observer, *fakeClock) {
 	}), clock
 }
 
-// aBatch returns a batch of three predictions of two classes, one of a producer whose clock is ahead, and a dead letter.
+// aBatch returns a batch of three predictions of two classes, one of a producer whose clock is ahead, and a dead
+// letter.
 func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,

@@ -1,6 +1,6 @@
-// Package reference is the oracle that the numeric core is tested against: the equations of MCond and of this project,
-// written down as they are printed, with dense float64 matrices and no regard for speed. It shares no code with graph or
-// infer, and only tests import it.
+// Package reference is the oracle that the numeric core is tested against: the equations of MCond and of this
+// project, written down as they are printed, with dense float64 matrices and no regard for speed. It shares no code
+// with graph or infer, and only tests import it.
 //
 // Notation, with n arrivals, T of N nodes, S of N' nodes, d features and C classes:
 //
@@ -24,8 +24,9 @@
 //	preprocess.go  l2-center, l1, standardize, none, and their fit (section 1)
 //	goldens.go     reads testdata/attachment.npz of package infer: answers of a third, independent implementation
 //
-// Equations that one package alone is tested against stand in that package's own tests: the other models, joint inference (paper's
-// Eq. 11) and propagation in infer/oracle_*_test.go, non-negative least squares in infer/nnls/oracle_test.go.
+// Equations that one package alone is tested against stand in that package's own tests: the other models, joint
+// inference (paper's Eq. 11) and propagation in infer/oracle_*_test.go, non-negative least squares in
+// infer/nnls/oracle_test.go.
 //
 // Sections are those of the project's description of the mathematics; the paper is Gao et al., "Graph Condensation for
 // Inductive Node Representation Learning" (ICDE 2024).

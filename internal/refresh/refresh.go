@@ -34,8 +34,8 @@ type Refresher struct {
 	Labels   Source // zero: none
 	Services Services
 
-	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that CURRENT names, if
-	// ToRedis.
+	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that
+	// CURRENT names, if ToRedis.
 	Current string
 	ToRedis bool // publish the artifact
 	Keep    int  // older versions to keep for rolling back; below 0: all
@@ -59,8 +59,9 @@ type Round struct {
 	next   kafka.Offsets // offsets of the group
 }
 
-// Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written. The round
-// of an error describes the steps before it; nil: nothing was read. An artifact that is too much worse is a [*Refused].
+// Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written.
+// The round of an error describes the steps before it; nil: nothing was read. An artifact that is too much worse is a
+// [*Refused].
 func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	m := merge.New(r.Data)
 	next, err := r.read(ctx, m)
@@ -128,8 +129,8 @@ func (e *Refused) Error() string {
 		e.Version, e.Accuracy, e.MaxDrop, e.Was, e.Before)
 }
 
-// compare measures the new artifact and the one that serves now on the validation nodes, and refuses the new one if it is
-// too much worse.
+// compare measures the new artifact and the one that serves now on the validation nodes, and refuses the new one if
+// it is too much worse.
 func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version, batch int) error {
 	is, _, err := serving.New(o.Bundle, mapping.FromArtifact(o.Bundle.Mapping), serving.Options{})
 	if err != nil {
@@ -151,8 +152,8 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 	return nil
 }
 
-// Publish saves the data set to dataOut, if that is not empty, makes the artifact CURRENT if ToRedis, and last commits the
-// group's offsets. If the round had nothing new it does nothing.
+// Publish saves the data set to dataOut, if that is not empty, makes the artifact CURRENT if ToRedis, and last
+// commits the group's offsets. If the round had nothing new it does nothing.
 func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) error {
 	if o.Bundle == nil {
 		return nil

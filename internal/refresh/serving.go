@@ -45,7 +45,8 @@ func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release fu
 	}, nil
 }
 
-// current returns the version that CURRENT names, nil if it names none, and keeps it from being removed until let is called.
+// current returns the version that CURRENT names, nil if it names none, and keeps it from being removed until let is
+// called.
 func (r *Refresher) current(ctx context.Context, client redis.UniversalClient, prefix string) (v *serving.Version, let func(), err error) {
 	p, err := serving.NewPublisher(client, prefix)
 	if err != nil {

@@ -19,8 +19,8 @@ type Source struct {
 
 	Topic string
 	Group string // its offsets mark the beginning of new records; empty: all are read
-	// Until are the offsets before which reading ends, of a source without a group; partitions that it does not name are not
-	// read. nil: the end of the topic when reading begins.
+	// Until are the offsets before which reading ends, of a source without a group; partitions that it does not name
+	// are not read. nil: the end of the topic when reading begins.
 	Until kafka.Offsets
 }
 

@@ -43,8 +43,8 @@ type Topic struct {
 	records []kafka.Record
 }
 
-// NewTopic returns a sink; compression is as in [kafka.NewSink]. The client stays the caller's. Outages are waited for, and logged
-// once.
+// NewTopic returns a sink; compression is as in [kafka.NewSink]. The client stays the caller's. Outages are waited
+// for, and logged once.
 func NewTopic(client *kafka.Client, topic, compression string, log *slog.Logger) (*Topic, error) {
 	sink, err := kafka.NewSink(client, compression, kafka.Patience{Logger: log})
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 // on them is Whole with each arrival joined alone. M is compared with it (docs/algorithm.md, section 7): tables belong
 // to one model and are as wide as its classes and hidden units, while a row of M serves all models and has k entries.
 
-// CachedBytes returns the least memory for exact tables, in bytes: four a number, except for the way back
-// of a model with hidden units, whose entries in a row are all either 0 or the same number, one bit each and the number.
-// SGC: 4(2C+1) bytes a node. GCN, GraphSAGE, Cheby: 4(h+C+1) + h/8.
+// CachedBytes returns the least memory for exact tables, in bytes: four a number, except for the way back of a model
+// with hidden units, whose entries in a row are all either 0 or the same number, one bit each and the number. SGC:
+// 4(2C+1) bytes a node. GCN, GraphSAGE, Cheby: 4(h+C+1) + h/8.
 func CachedBytes(t *infer.Tables) int {
 	perNode := 0
 	for _, u := range t.U {

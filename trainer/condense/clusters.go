@@ -18,7 +18,8 @@ type Clusters struct {
 }
 
 // Cluster divides the labelled nodes: k-means of the points (rows of Â²X or of a projection of it, N×p) within every
-// class c into share[c] clusters, as [Budget] gives them. Nodes without a label (−1) are in no cluster; see [Clusters.Join].
+// class c into share[c] clusters, as [Budget] gives them. Nodes without a label (−1) are in no cluster; see
+// [Clusters.Join].
 func Cluster(points *graph.Dense, labels []int32, share []int, rng *rand.Rand) *Clusters {
 	c := &Clusters{Of: slices.Repeat([]int32{-1}, len(labels))}
 	for class, nodes := range byClass(labels, len(share)) {
@@ -115,8 +116,8 @@ func (c *Clusters) Membership() *graph.CSR {
 	return m
 }
 
-// Adjacency returns A' of an unweighted graph: edges between two clusters over √(size·size), N'×N', zero diagonal. Edges of
-// nodes in no cluster are left out.
+// Adjacency returns A' of an unweighted graph: edges between two clusters over √(size·size), N'×N', zero diagonal.
+// Edges of nodes in no cluster are left out.
 func (c *Clusters) Adjacency(adj *graph.CSR) *graph.CSR {
 	members := MembershipMapping(c)
 	edges := product.Of(product.Of(members.Transpose(), adj), members) // counts of a few million are exact in float32

@@ -121,8 +121,8 @@ func squaredDistance(x []float32, y []float64) float64 {
 	return s
 }
 
-// Membership has a row of mean weights for each cluster; A' is edge counts between clusters over √(size·size), symmetric,
-// zero diagonal. Before Join some nodes are in no cluster.
+// Membership has a row of mean weights for each cluster; A' is edge counts between clusters over √(size·size),
+// symmetric, zero diagonal. Before Join some nodes are in no cluster.
 func TestSection5MembershipAndAdjacency(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

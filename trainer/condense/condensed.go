@@ -22,7 +22,8 @@ type Condensed struct {
 	Attachment         string     // what M was made for, as the artifact has it: "joint" or "frozen"
 }
 
-// MembershipMapping returns M of the cluster method, N×N': 1 at each node's cluster, and empty rows for nodes in no cluster.
+// MembershipMapping returns M of the cluster method, N×N': 1 at each node's cluster, and empty rows for nodes in no
+// cluster.
 func MembershipMapping(c *Clusters) *graph.CSR {
 	return c.mapping(func(int) float32 { return 1 })
 }

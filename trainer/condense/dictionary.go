@@ -16,9 +16,9 @@ type Dictionary struct {
 	nodes *graph.Dense // t, N×p
 }
 
-// NewDictionary measures the messages of models on the support nodes and takes their means over clusters, weighted by w_j (N).
-// onT holds the models' tables of T. The messages of several models stand side by side, each scaled to unit weighted RMS, so that
-// one M serves all.
+// NewDictionary measures the messages of models on the support nodes and takes their means over clusters, weighted by
+// w_j (N). onT holds the models' tables of T. The messages of several models stand side by side, each scaled to unit
+// weighted RMS, so that one M serves all.
 func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clusters, weights []float32) *Dictionary {
 	d := &Dictionary{}
 	for k, m := range models {
@@ -29,8 +29,8 @@ func NewDictionary(models []infer.Model, onT []*infer.Tables, s Support, c *Clus
 	return d
 }
 
-// Solve finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' messages nearest
-// to j's own, min ‖t_j − m·t'‖².
+// Solve finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' messages
+// nearest to j's own, min ‖t_j − m·t'‖².
 func (d *Dictionary) Solve(k int) *graph.CSR { return nnls.Rows(d.Clusters, d.nodes, k) }
 
 // sideBySide scales the parts of several models and returns their messages, N×p.

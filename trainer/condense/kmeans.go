@@ -11,8 +11,8 @@ import (
 	"rivulet/trainer/features"
 )
 
-// kmeansIterations bounds Lloyd's iterations of one start, which also ends when no more than one row in kmeansSettled moves.
-// If a whole large graph is one partition there are fewer, down to kmeansFewest: kmeansLong bounds their
+// kmeansIterations bounds Lloyd's iterations of one start, which also ends when no more than one row in kmeansSettled
+// moves. If a whole large graph is one partition there are fewer, down to kmeansFewest: kmeansLong bounds their
 // multiplications, to about ten seconds on two cores. The last iterations move almost nothing.
 const (
 	kmeansIterations = 50
@@ -21,9 +21,9 @@ const (
 	kmeansSettled    = 1000
 )
 
-// Several starts compete. On amazon_photo W_S gains about 0.8 points from the best of ten, and twenty lower the deviation
-// between seeds from 0.5 to 0.3 points. If classes are large there are fewer, down to one: kmeansWork bounds their
-// multiplications at kmeansUsual iterations each.
+// Several starts compete. On amazon_photo W_S gains about 0.8 points from the best of ten, and twenty lower the
+// deviation between seeds from 0.5 to 0.3 points. If classes are large there are fewer, down to one: kmeansWork
+// bounds their multiplications at kmeansUsual iterations each.
 const (
 	kmeansStarts = 20
 	kmeansWork   = 4e9
@@ -60,8 +60,8 @@ func weightedKMeans(points *graph.Dense, weights []float32, k int, rng *rand.Ran
 	return of
 }
 
-// lloyd runs Lloyd's algorithm from a k-means++ start and returns the partition with its weighted sum of squared distances
-// to the centres of its last assignment.
+// lloyd runs Lloyd's algorithm from a k-means++ start and returns the partition with its weighted sum of squared
+// distances to the centres of its last assignment.
 func lloyd(points *graph.Dense, norms, weights []float32, k int, rng *rand.Rand) (of []int32, loss float64) {
 	of = make([]int32, points.Rows)
 	gap := make([]float32, points.Rows) // squared distance to the own centre, times the weight

@@ -84,8 +84,8 @@ func (w scene) models(d, h, c int) []infer.Model {
 	}
 }
 
-// Section 5, step 3: the messages of a two-layer model weigh a change of layer 1's table by its mean squared effect on the
-// centred logits of the arrivals that read it. Held here to that effect, measured by changing the table.
+// Section 5, step 3: the messages of a two-layer model weigh a change of layer 1's table by its mean squared effect
+// on the centred logits of the arrivals that read it. Held here to that effect, measured by changing the table.
 func TestSection5MessagesWeighEffects(t *testing.T) {
 	const n, d, h, c = 30, 6, 5, 3
 	w := newScene(3, n, d)

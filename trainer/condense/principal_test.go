@@ -29,8 +29,8 @@ func spectrum(m reference.Matrix) []float64 {
 // squared returns Â²X.
 func squared(x *features.Factored, hat *graph.CSR) features.Design { return x.Design(hat, hat) }
 
-// From a projection that spans all of Â²X the coordinates are exact: as many columns as Â²X has keep all distances, fewer
-// keep the largest eigenvalues, each in a column of its own.
+// From a projection that spans all of Â²X the coordinates are exact: as many columns as Â²X has keep all distances,
+// fewer keep the largest eigenvalues, each in a column of its own.
 func TestPrincipalCoordinates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))

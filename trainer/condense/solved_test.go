@@ -18,8 +18,8 @@ func lessMean(m reference.Matrix) reference.Matrix {
 	return reference.At(len(m), m.Cols(), func(i, k int) float64 { return m[i][k] - means[i]/float64(m.Cols()) })
 }
 
-// Section 5, step 3: t = [u1 W̄, s0·u0 W̄, cs·c], s0 = RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i over the support edges; with
-// W̄ in place of W, tables and z are less their mean over classes.
+// Section 5, step 3: t = [u1 W̄, s0·u0 W̄, cs·c], s0 = RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i over the support
+// edges; with W̄ in place of W, tables and z are less their mean over classes.
 func TestSection5Messages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := stream(rapid.Uint64().Draw(t, "seed"))

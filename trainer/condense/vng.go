@@ -13,17 +13,17 @@ import (
 	"rivulet/infer"
 )
 
-// VNG is a virtual node graph (Si et al., "Serving Graph Compression for Graph Neural Networks", 2023; docs/algorithm.md,
-// section 7): synthetic nodes are weighted clusters of all nodes of T, and their operator Q is fitted so that it carries
-// their means from one hop to the next.
+// VNG is a virtual node graph (Si et al., "Serving Graph Compression for Graph Neural Networks", 2023;
+// docs/algorithm.md, section 7): synthetic nodes are weighted clusters of all nodes of T, and their operator Q is
+// fitted so that it carries their means from one hop to the next.
 //
 //	w_j  = deg_j/√D_j                                  how much arrivals read of node j
 //	X', H1', H2'                                       weighted cluster means of X, ÂX, Â²X
 //	Q    = [H1',H2'] [X',H1']ᵀ ([X',H1'][X',H1']ᵀ + ridge)⁻¹       N'×N', blocks side by side
 //	M_j  = 1/√D_j at j's cluster
 //
-// An arrival does z ← q(r·Z + q z + ã(q z)), Z ← Q Z, twice, from Z = X'W: frozen attachment to the tables u0 = Z, u1 = Q Z,
-// c = 0.
+// An arrival does z ← q(r·Z + q z + ã(q z)), Z ← Q Z, twice, from Z = X'W: frozen attachment to the tables u0 = Z, u1
+// = Q Z, c = 0.
 //
 // Q has negative entries and is not symmetric, which A' of an artifact must not be and never is: A' in Condensed is the
 // clusters' adjacency of section 5, for what wants a graph, and Q serves through the tables alone. Hence frozen.
@@ -36,8 +36,8 @@ type VNG struct {
 // vngRidge is the ridge of Q's fit, relative to the mean of the diagonal it is added to.
 const vngRidge = 1e-4
 
-// vngColumns are the principal directions of Â²X that nodes are clustered by. More are noise: with 256 cora and coauthor_cs
-// lose 0.6 to 0.8 points.
+// vngColumns are the principal directions of Â²X that nodes are clustered by. More are noise: with 256 cora and
+// coauthor_cs lose 0.6 to 0.8 points.
 const vngColumns = 128
 
 // loneWeight stands in for w_j = 0 of nodes without neighbours: next to nothing beside others, and a mean of their own

@@ -156,7 +156,8 @@ func TestSection7VNGOfSingletonsIsTheGraph(t *testing.T) {
 	}
 }
 
-// Y': the majority of the labelled nodes, of equals the first; a cluster without any has that of the nearest that has some.
+// Y': the majority of the labelled nodes, of equals the first; a cluster without any has that of the nearest that has
+// some.
 func TestSection7VNGLabels(t *testing.T) {
 	centres := &graph.Dense{Rows: 4, Cols: 1, Data: []float32{0, 10, 7, 100}}
 	of := []int32{0, 0, 0, 1, 1, 2, 2, 3}

@@ -13,8 +13,8 @@ const (
 	adamEpsilon = 1e-8
 )
 
-// Adam is the optimiser of Kingma and Ba ("Adam: A Method for Stochastic Optimization", 2015) for one list of parameters. Its
-// fields are its whole state.
+// Adam is the optimiser of Kingma and Ba ("Adam: A Method for Stochastic Optimization", 2015) for one list of
+// parameters. Its fields are its whole state.
 type Adam[F Number] struct {
 	Steps        int // steps taken
 	Mean, Square []F // running means of the gradient and of its square, one of each for a parameter
@@ -30,8 +30,8 @@ func (a *Adam[F]) Reset() {
 	clear(a.Square)
 }
 
-// Step changes the parameters x by the gradient g = grad + 2·weightDecay·x: weight decay is part of the loss, so that its
-// gradient passes through the running means like the rest.
+// Step changes the parameters x by the gradient g = grad + 2·weightDecay·x: weight decay is part of the loss, so that
+// its gradient passes through the running means like the rest.
 //
 //	m = β₁m + (1−β₁)g    v = β₂v + (1−β₂)g²    x −= rate · m/(1−β₁ᵗ) / (√(v/(1−β₂ᵗ)) + ε)
 //

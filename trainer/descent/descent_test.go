@@ -44,8 +44,8 @@ func checkAdam[F Number](t *testing.T, tolerance float64) {
 	}
 }
 
-// The loss is that of the oracle's softmax, also of logits whose exponentials are no numbers, and the row that it leaves is its
-// gradient by central differences.
+// The loss is that of the oracle's softmax, also of logits whose exponentials are no numbers, and the row that it
+// leaves is its gradient by central differences.
 func TestCrossEntropyAndItsGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	for _, shift := range []float64{0, 2000} {

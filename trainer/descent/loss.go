@@ -2,8 +2,9 @@ package descent
 
 import "math"
 
-// CrossEntropy returns −log softmax(row)[y] and leaves its gradient, softmax(row) − onehot(y), in row. A row has at least one
-// logit, and y is the number of one. E is the type to which exponentials are rounded before they are divided by their sum.
+// CrossEntropy returns −log softmax(row)[y] and leaves its gradient, softmax(row) − onehot(y), in row. A row has at
+// least one logit, and y is the number of one. E is the type to which exponentials are rounded before they are
+// divided by their sum.
 func CrossEntropy[E, F Number](row []F, y int) float64 {
 	top := row[0]
 	for _, v := range row {

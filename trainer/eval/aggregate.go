@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// OverSeeds joins rows of one key that were measured with one seed each, in the order in which keys first appear: means and
-// sample deviations of shares, means of times and bytes, sums of counts.
+// OverSeeds joins rows of one key that were measured with one seed each, in the order in which keys first appear:
+// means and sample deviations of shares, means of times and bytes, sums of counts.
 func OverSeeds(rows []Result) []Result {
 	groups := map[Key][]Result{}
 	var order []Key

@@ -23,8 +23,8 @@ func (a *Answer) Confusion(s *Set, classes int) [][]int {
 	return out
 }
 
-// MacroF1 returns the mean over classes of 2·right/(predicted + true), in percent; classes that are neither predicted nor true
-// are left out. 0 if there are none.
+// MacroF1 returns the mean over classes of 2·right/(predicted + true), in percent; classes that are neither predicted
+// nor true are left out. 0 if there are none.
 func MacroF1(confusion [][]int) float64 {
 	sum, present := 0.0, 0
 	for c := range confusion {
@@ -66,8 +66,8 @@ type Bin struct {
 // Networks", 2017).
 const ReliabilityBins = 15
 
-// Reliability sorts predictions (n×C, a batch each) into bins by the probability of the predicted class. keep says which
-// rows count, by their place in the set; nil: all.
+// Reliability sorts predictions (n×C, a batch each) into bins by the probability of the predicted class. keep says
+// which rows count, by their place in the set; nil: all.
 func Reliability(probabilities []*graph.Dense, labels [][]int32, keep func(i int) bool) []Bin {
 	bins := make([]Bin, ReliabilityBins)
 	at := 0
@@ -96,7 +96,8 @@ func Reliability(probabilities []*graph.Dense, labels [][]int32, keep func(i int
 	return bins
 }
 
-// ECE returns the expected calibration error of bins in percent: the mean of |accuracy − confidence|, weighted by count.
+// ECE returns the expected calibration error of bins in percent: the mean of |accuracy − confidence|, weighted by
+// count.
 func ECE(bins []Bin) float64 {
 	sum, n := 0.0, 0
 	for _, b := range bins {

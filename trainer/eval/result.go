@@ -8,8 +8,8 @@ const (
 	StoS = "S->S"
 )
 
-// Result is one row of the tables: a method, model and setting with its figures, over one seed or several. Accuracies and
-// shares are in percent.
+// Result is one row of the tables: a method, model and setting with its figures, over one seed or several. Accuracies
+// and shares are in percent.
 type Result struct {
 	Method         string   `json:"method"`
 	Model          string   `json:"model"`
@@ -29,16 +29,18 @@ type Result struct {
 	// ChangedByBatching is the share of predictions that change if arrivals come shuffled in batches of a
 	// tenth of the size.
 	ChangedByBatching Spread `json:"changed_by_batching"`
-	// ECE is the expected calibration error of the published probabilities in 15 bins, ECEBefore the same at temperature 1.
+	// ECE is the expected calibration error of the published probabilities in 15 bins, ECEBefore the same at
+	// temperature 1.
 	ECE       Spread `json:"ece"`
 	ECEBefore Spread `json:"ece_before"`
 	// WeightDecay is the choice of validation for most seeds, WeightDecays the choice for each.
 	WeightDecay  float64   `json:"weight_decay"`
 	WeightDecays []float64 `json:"weight_decays"`
-	// MsPerBatch is wall-clock milliseconds of a batch: on S with attachment (see [Time]), joined to T a forward pass over the
-	// full graph, as in the paper (see [infer.Pass]). On T there are two more. MsPerBatchKept is over the full graph too, with
-	// the parts kept that no batch changes (XW of the first layer), and only the arrivals' logits. MsPerBatchNear keeps the
-	// same and computes the batch's two-hop neighbourhood only. PropagationMs is the time of label or error propagation alone.
+	// MsPerBatch is wall-clock milliseconds of a batch: on S with attachment (see [Time]), joined to T a forward pass
+	// over the full graph, as in the paper (see [infer.Pass]). On T there are two more. MsPerBatchKept is over the
+	// full graph too, with the parts kept that no batch changes (XW of the first layer), and only the arrivals'
+	// logits. MsPerBatchNear keeps the same and computes the batch's two-hop neighbourhood only. PropagationMs is the
+	// time of label or error propagation alone.
 	MsPerBatch     float64 `json:"ms_per_batch"`
 	MsPerBatchKept float64 `json:"ms_per_batch_kept,omitempty"`
 	MsPerBatchNear float64 `json:"ms_per_batch_neighbourhood,omitempty"`

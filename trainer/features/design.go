@@ -11,8 +11,8 @@ import (
 	"rivulet/graph"
 )
 
-// Design is a feature matrix F (n×d) given by its products: a fit needs them of pre(X), or of P·pre(X), for logits and for
-// gradients, which are hundreds of products with one F.
+// Design is a feature matrix F (n×d) given by its products: a fit needs them of pre(X), or of P·pre(X), for logits
+// and for gradients, which are hundreds of products with one F.
 type Design interface {
 	// Dims returns n and d.
 	Dims() (rows, features int)
@@ -22,8 +22,8 @@ type Design interface {
 	Adjoint(g *graph.Dense) *graph.Dense
 }
 
-// Explicit is a design with its rows in memory. W and FᵀG are thin (C columns), so both products run along the rows of F with
-// the thin side transposed: vectors of d, not of C, meet in the inner loop.
+// Explicit is a design with its rows in memory. W and FᵀG are thin (C columns), so both products run along the rows
+// of F with the thin side transposed: vectors of d, not of C, meet in the inner loop.
 type Explicit struct{ X *graph.Dense }
 
 // Dims returns the shape of X.

@@ -7,8 +7,8 @@ import (
 	"rivulet/infer"
 )
 
-// Factored is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [infer.Projection] it norms each row once, for all reads of training, and
-// gives products from the left.
+// Factored is pre(X) as X̄ diag(f) − 1·oᵀ. Unlike [infer.Projection] it norms each row once, for all reads of
+// training, and gives products from the left.
 type Factored struct {
 	Raw    graph.Features // X̄, N×d
 	Factor []float32      // f, d; nil after Scaled: ones
@@ -41,8 +41,9 @@ func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
 	return f
 }
 
-// Scaled returns the same with the factors in the values, X̃ = X̄ diag(f), and for dense features with the offsets, too: X̃
-// = pre(X). Features that are read in every epoch are scaled only once this way, and dropout of X̃ is dropout of the features.
+// Scaled returns the same with the factors in the values, X̃ = X̄ diag(f), and for dense features with the offsets,
+// too: X̃ = pre(X). Features that are read in every epoch are scaled only once this way, and dropout of X̃ is dropout
+// of the features.
 func (f *Factored) Scaled() *Factored {
 	x := f.Raw.Sparse
 	if x == nil {
@@ -139,8 +140,8 @@ func (f *Factored) Blocks(width int, visit func(lo int, block *graph.Dense)) {
 	}
 }
 
-// Combine returns G·pre(X), groups×d, for G groups×N: with the rows of G averaging over clusters these are cluster means
-// of X, with G = means·Â² cluster means of Â²X.
+// Combine returns G·pre(X), groups×d, for G groups×N: with the rows of G averaging over clusters these are cluster
+// means of X, with G = means·Â² cluster means of Â²X.
 func (f *Factored) Combine(g *graph.CSR) *graph.Dense {
 	out := graph.NewDense(g.Rows, len(f.Factor))
 	work := g.NNZ()

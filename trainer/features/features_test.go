@@ -62,7 +62,8 @@ func vector(v []float32) reference.Matrix {
 	return convert.Matrix(&graph.Dense{Rows: 1, Cols: len(v), Data: v})
 }
 
-// Section 1: mean and deviation of T's nodes, deviation 0 → 1, and the scale against the oracle, which computes Â²X dense.
+// Section 1: mean and deviation of T's nodes, deviation 0 → 1, and the scale against the oracle, which computes Â²X
+// dense.
 func TestSection1Fit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := draw(t)

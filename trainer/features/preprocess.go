@@ -11,8 +11,8 @@ import (
 // Auto lets the data choose: l2-center for bags of words, standardize for dense features.
 const Auto = "auto"
 
-// targetNorm is the RMS norm of the rows of Â²·pre(X) that the global scale produces, so that weight decays and learning
-// rates mean the same for every set (docs/algorithm.md, section 1).
+// targetNorm is the RMS norm of the rows of Â²·pre(X) that the global scale produces, so that weight decays and
+// learning rates mean the same for every set (docs/algorithm.md, section 1).
 const targetNorm = 5
 
 // blockWidth is the number of columns that are made dense at a time.
@@ -27,8 +27,8 @@ func Check(kind string) error {
 	return fmt.Errorf("preprocess is %q, want %q, %q, %q, %q or %q", kind, Auto, infer.L2Center, infer.L1, infer.Standardize, infer.None)
 }
 
-// Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, l1, standardize
-// or none; bagOfWords decides for auto. l1 is for features of 0 or more.
+// Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, l1,
+// standardize or none; bagOfWords decides for auto. l1 is for features of 0 or more.
 func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, error) {
 	if err := Check(kind); err != nil {
 		return nil, err

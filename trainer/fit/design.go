@@ -16,13 +16,14 @@ type (
 	Explicit = features.Explicit
 )
 
-// denseAdvantage is how much less a multiplication is taken to cost in the products of [Explicit] than in sparse ones. It
-// is about 4 (BenchmarkDesign); near there the sparse form is preferred, which needs less memory and its bandwidth.
+// denseAdvantage is how much less a multiplication is taken to cost in the products of [Explicit] than in sparse
+// ones. It is about 4 (BenchmarkDesign); near there the sparse form is preferred, which needs less memory and its
+// bandwidth.
 const denseAdvantage = 2
 
-// NewPropagated returns the design of a linear model on a graph: the given rows of Σ_t w_t Â^t·pre(X), with hat = Â; the weights
-// w of an SGC of two hops are 0, 0, 1. It is explicit if that is cheaper, which depends on the density of X and on how many rows
-// there are; for a sparse X the explicit rows then take no more than a few times its memory.
+// NewPropagated returns the design of a linear model on a graph: the given rows of Σ_t w_t Â^t·pre(X), with hat = Â;
+// the weights w of an SGC of two hops are 0, 0, 1. It is explicit if that is cheaper, which depends on the density of
+// X and on how many rows there are; for a sparse X the explicit rows then take no more than a few times its memory.
 func NewPropagated(hat *graph.CSR, weights []float32, x *features.Factored, rows []int32) Design {
 	if x.Raw.Sparse == nil || len(rows)*x.Raw.Cols() <= denseAdvantage*(x.Raw.Sparse.NNZ()+2*hat.NNZ()) {
 		return Explicit{X: propagatedRows(hat, weights, x, rows)}
@@ -43,8 +44,8 @@ func Propagated(hat *graph.CSR, weights []float32, x *features.Factored, rows []
 	return &mixture{x: x.Design(), hat: hat, weights: weights, rows: rows}
 }
 
-// propagatedRows computes rows of Σ_t w_t Â^t·pre(X), by blocks of columns so that no more than the result and two blocks of
-// N rows are held.
+// propagatedRows computes rows of Σ_t w_t Â^t·pre(X), by blocks of columns so that no more than the result and two
+// blocks of N rows are held.
 func propagatedRows(hat *graph.CSR, weights []float32, x *features.Factored, rows []int32) *graph.Dense {
 	const block = 128
 	out := graph.NewDense(len(rows), x.Raw.Cols())

@@ -10,7 +10,8 @@ import (
 	"rivulet/infer"
 )
 
-// network is a model that is being fitted, derived from its architecture, with dropout δ and one or two blocks F_b of inputs:
+// network is a model that is being fitted, derived from its architecture, with dropout δ and one or two blocks F_b of
+// inputs:
 //
 //	p¹ = Σ_b δ(F_b) W1_b + b1      a^l = δ(relu(p^l))      p^{l+1} = layer_{l+1}(a^l)      o = p^L
 //
@@ -35,8 +36,8 @@ type network struct {
 type layer interface {
 	// forward returns what enters the next layer or the logits, n×width, of the hidden layer n×h.
 	forward(hidden *graph.Dense) *graph.Dense
-	// backward takes ∂L/∂ of what a forward pass with the same hidden layer returned, sets the gradients of its parameters and
-	// returns ∂L/∂hidden.
+	// backward takes ∂L/∂ of what a forward pass with the same hidden layer returned, sets the gradients of its
+	// parameters and returns ∂L/∂hidden.
 	backward(hidden, g *graph.Dense) *graph.Dense
 	// weights are those on neighbours and on the node itself, nil where there are none, and the bias.
 	weights() (neighbours, self, bias *param)

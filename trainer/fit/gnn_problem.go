@@ -26,7 +26,8 @@ func NewShape(model string, hidden int) Shape {
 	return s
 }
 
-// Deepen is the shape with other numbers of layers and hops, as far as the architecture has a choice of them; 0 leaves one as it is.
+// Deepen is the shape with other numbers of layers and hops, as far as the architecture has a choice of them; 0
+// leaves one as it is.
 func (s Shape) Deepen(layers, hops int) Shape {
 	a := s.architecture()
 	if layers > 0 && a.Most > a.Fewest {
@@ -159,13 +160,13 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 	return out
 }
 
-// OnSynthetic poses the problem of W_S on N' clusters of the nodes of T (docs/algorithm.md, section 5, step 5). means (N'×N)
-// averages over clusters and members (N×N') is 1 where a neighbour counts:
+// OnSynthetic poses the problem of W_S on N' clusters of the nodes of T (docs/algorithm.md, section 5, step 5). means
+// (N'×N) averages over clusters and members (N×N') is 1 where a neighbour counts:
 //
 //	Propagated = means·P·pre(X)      Self = means·pre(X)      Hop = P' = means·P·members
 //
-// labels (N') are the clusters' classes, weights (N') their numbers of labelled nodes. means may be over the labelled nodes
-// alone while their neighbours count wherever they belong.
+// labels (N') are the clusters' classes, weights (N') their numbers of labelled nodes. means may be over the labelled
+// nodes alone while their neighbours count wherever they belong.
 func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means, members *graph.CSR, labels []int32, weights []float32, classes int) GNNProblem {
 	averaged := product.Of(means, OperatorOf(s.architecture().Operator, adj))
 	return GNNProblem{Shape: s, Classes: classes,

@@ -9,8 +9,8 @@ import (
 )
 
 // The first layer is as wide as the hidden layer, and its products are what a fit takes its time for. All of them add
-// multiples of rows of that width: those that gather rows by package graph's kernel, those that scatter by gonum's. Each row
-// of a result is added up in one order, whatever the split.
+// multiples of rows of that width: those that gather rows by package graph's kernel, those that scatter by gonum's.
+// Each row of a result is added up in one order, whatever the split.
 
 // saxpy adds a·x to y.
 func saxpy(a float32, x, y []float32) {
@@ -65,8 +65,8 @@ func (m mask) lane(draw uint64, k int) int {
 
 const golden = 0x9e3779b97f4a7c15
 
-// mix is the output function of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014),
-// a generator that can be read at any place.
+// mix is the output function of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators",
+// 2014), a generator that can be read at any place.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -23,8 +23,8 @@ type Problem struct {
 	Classes int
 }
 
-// Sample is the problem on n rows drawn without replacement; false, and the problem itself, where it has no more rows or its
-// rows are not at hand one by one.
+// Sample is the problem on n rows drawn without replacement; false, and the problem itself, where it has no more rows
+// or its rows are not at hand one by one.
 func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 	design, ok := p.Design.(Explicit)
 	if !ok || len(p.Labels) <= n {
@@ -57,8 +57,8 @@ const (
 	history       = 15
 )
 
-// SGC fits W and b for one weight decay. start is where to begin (a fit with a larger weight decay), nil for zeros. It ends
-// early, with an error, where ctx does.
+// SGC fits W and b for one weight decay. start is where to begin (a fit with a larger weight decay), nil for zeros.
+// It ends early, with an error, where ctx does.
 func SGC(ctx context.Context, p Problem, weightDecay float64, start *infer.Layer) (*infer.Layer, error) {
 	n, d := p.Design.Dims()
 	if len(p.Labels) != n || (p.Weights != nil && len(p.Weights) != n) {

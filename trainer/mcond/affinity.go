@@ -38,8 +38,8 @@ func newWeights[F number](p, h int) *weights[F] {
 	return w
 }
 
-// start draws linear weights uniform in ±1/√(fan in), as PyTorch does; batch norms start as the identity, the last bias at
-// bias.
+// start draws linear weights uniform in ±1/√(fan in), as PyTorch does; batch norms start as the identity, the last
+// bias at bias.
 func (w *weights[F]) start(rng *rand.Rand, bias float64) {
 	draw := func(into []F, fanIn int) {
 		bound := 1 / math.Sqrt(float64(fanIn))
@@ -60,8 +60,8 @@ func (w *weights[F]) start(rng *rand.Rand, bias float64) {
 // affinity computes A'_ij = σ((MLP([x'_i; x'_j]) + MLP([x'_j; x'_i]))/2), zero on the diagonal, and its gradients
 // (Jin et al., "Graph Condensation for Graph Neural Networks", Eq. 7; the paper's Eq. 6).
 //
-// The first layer is P_i + Q_j with P = X'Wa and Q = X'Wb, and over all pairs (i, j) its mean and variance are the sums of
-// those of P and of Q: the batch norm costs nothing. The second layer, m² rows of h, takes most of the time.
+// The first layer is P_i + Q_j with P = X'Wa and Q = X'Wb, and over all pairs (i, j) its mean and variance are the
+// sums of those of P and of Q: the batch norm costs nothing. The second layer, m² rows of h, takes most of the time.
 type affinity[F number] struct {
 	m, h       int
 	p, q       *matrix[F] // m×h, centred
@@ -254,8 +254,8 @@ func (a *affinity[F]) secondLayerBack(w *weights[F], ds []F, dw *weights[F]) {
 	})
 }
 
-// firstLayerBack takes back = ∂L/∂a1 to ∂L/∂P and ∂L/∂Q. The batch norm's terms need only the row and the column sums of
-// n̄ = ∂L/∂n over pairs: Σ n̄ x̂ = Σ_i (P_i Σ_j n̄_ij)/σ + Σ_j (Q_j Σ_i n̄_ij)/σ.
+// firstLayerBack takes back = ∂L/∂a1 to ∂L/∂P and ∂L/∂Q. The batch norm's terms need only the row and the column sums
+// of n̄ = ∂L/∂n over pairs: Σ n̄ x̂ = Σ_i (P_i Σ_j n̄_ij)/σ + Σ_j (Q_j Σ_i n̄_ij)/σ.
 func (a *affinity[F]) firstLayerBack(w *weights[F], dw *weights[F]) {
 	clear(a.dp.data)
 	clear(a.dq.data)

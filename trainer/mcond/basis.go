@@ -14,8 +14,8 @@ const (
 	basisPasses = 3
 )
 
-// principalBasis returns V (d×p'), the p' ≤ p leading right singular vectors of pre(X), orthonormal: subspace iteration from a
-// random start. nil if pre(X) has no more than p columns: the features are not reduced.
+// principalBasis returns V (d×p'), the p' ≤ p leading right singular vectors of pre(X), orthonormal: subspace
+// iteration from a random start. nil if pre(X) has no more than p columns: the features are not reduced.
 func principalBasis(x *features.Factored, p int, rng *rand.Rand) *graph.Dense {
 	d := x.Raw.Cols()
 	if p <= 0 || d <= p {

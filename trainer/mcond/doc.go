@@ -1,6 +1,7 @@
-// Package mcond learns a synthetic graph S and a mapping M from an original graph T by gradient descent: the recipe of Gao
-// et al., "Graph Condensation for Inductive Node Representation Learning" (MCond), as docs/algorithm.md, section 4, completes
-// it. It needs no weights fitted on T and calls nothing of the solver (packages nnls and tables).
+// Package mcond learns a synthetic graph S and a mapping M from an original graph T by gradient descent: the recipe
+// of Gao et al., "Graph Condensation for Inductive Node Representation Learning" (MCond), as docs/algorithm.md,
+// section 4, completes it. It needs no weights fitted on T and calls nothing of the solver (packages nnls and
+// tables).
 //
 //	Learn    S and M
 //	GCond    S alone (Jin et al., "Graph Condensation for Graph Neural Networks"): deployed on T
@@ -8,15 +9,17 @@
 //
 // # A run
 //
-// prepare (input.go) reduces the features to their principal directions (basis.go), propagates T's labelled nodes and draws
-// the nodes that X' starts from. Then, in learn.go, every outer round has a relay of its own, an SGC (relay.go), and
+// prepare (input.go) reduces the features to their principal directions (basis.go), propagates T's labelled nodes and
+// draws the nodes that X' starts from. Then, in learn.go, every outer round has a relay of its own, an SGC
+// (relay.go), and
 //
 //	20 steps on S    down L_gra + λ L_str; of five rounds the first moves A' (its MLP), the others X'. After each step the
 //	                 relay takes J Adam steps on S alone
 //	20 steps on M    down L_tra + β L_ind, with the S and the relay of that time
 //
-// Every few rounds the caller's Validate measures S and M; the best are kept (learn.go), made sparse by the thresholds
-// of the best accuracy (sparsify.go), and returned. A checkpoint (checkpoint.go) continues an interrupted run bit for bit.
+// Every few rounds the caller's Validate measures S and M; the best are kept (learn.go), made sparse by the
+// thresholds of the best accuracy (sparsify.go), and returned. A checkpoint (checkpoint.go) continues an interrupted
+// run bit for bit.
 //
 // # Notation
 //
@@ -39,7 +42,7 @@
 //
 // # Cost
 //
-// A step on S costs three products of N'²·h by h for the MLP (two if its weights are not trained), five of N'·p by h, and two of
-// T's labelled nodes by p·C; a step on M a few of N·N'·C. The MLP's work space is four times N'²·h numbers, M and its optimiser
-// five times N·N'.
+// A step on S costs three products of N'²·h by h for the MLP (two if its weights are not trained), five of N'·p by h,
+// and two of T's labelled nodes by p·C; a step on M a few of N·N'·C. The MLP's work space is four times N'²·h
+// numbers, M and its optimiser five times N·N'.
 package mcond

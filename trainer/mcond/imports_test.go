@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The learned recipe calls no solver: from this module it imports T, the model that it matches, the features and the optimiser.
+// The learned recipe calls no solver: from this module it imports T, the model that it matches, the features and the
+// optimiser.
 func TestImportsNothingOfTheSolver(t *testing.T) {
 	allowed := map[string]bool{"rivulet/graph": true, "rivulet/infer": true, "rivulet/trainer/descent": true, "rivulet/trainer/features": true}
 	here := os.DirFS(".")

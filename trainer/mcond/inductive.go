@@ -6,8 +6,8 @@ import (
 	"rivulet/graph"
 )
 
-// inductive is L_ind (the paper's Eq. 12): the mean row norm of H_sup − H'_sup over all support nodes, attached at once and
-// joint to T and, through r = aM, to S; ã stays. In logits of the relay.
+// inductive is L_ind (the paper's Eq. 12): the mean row norm of H_sup − H'_sup over all support nodes, attached at
+// once and joint to T and, through r = aM, to S; ã stays. In logits of the relay.
 //
 // Joint propagation in blocks, with D_S = 1 + A'1 + rᵀ1, D_B = 1 + r1 + ã1, q = D^-½ and s = qz for every z:
 //

@@ -20,9 +20,9 @@ type Input struct {
 	Classes int               // C
 	Budget  []int             // C: synthetic nodes of each class, N' in all; at most its labelled nodes
 	Support *infer.Batch      // the support nodes attached to T, all at once, with ã; nil: no L_ind
-	// Validate returns the accuracy by which the best state is chosen, on any scale: for M the sum of O→S, S→S and S→O on
-	// the support nodes, for GCond only S→O. It must not keep the snapshot's memory past its return, nor depend on anything
-	// else. nil: the last round is the best, and the first Mu and Delta are used.
+	// Validate returns the accuracy by which the best state is chosen, on any scale: for M the sum of O→S, S→S and
+	// S→O on the support nodes, for GCond only S→O. It must not keep the snapshot's memory past its return, nor
+	// depend on anything else. nil: the last round is the best, and the first Mu and Delta are used.
 	Validate func(s *Snapshot) (float64, error)
 }
 
@@ -160,8 +160,8 @@ func (p *prepared) expanded(x *matrix[float32]) *graph.Dense {
 	return out
 }
 
-// targets computes a relay's logits on T: H on T's nodes (N×C) into want, and of the support nodes joined to T (n×C); zs
-// and zb are their projected features before propagation.
+// targets computes a relay's logits on T: H on T's nodes (N×C) into want, and of the support nodes joined to T (n×C);
+// zs and zb are their projected features before propagation.
 func (p *prepared) targets(r *relay[float32], want *matrix[float32], ind *inductive[float32]) {
 	z := newMatrix[float32](p.x.rows, r.w.rows)
 	gemm(plain, transposed, 1, p.x, r.w, 0, z)

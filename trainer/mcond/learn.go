@@ -10,14 +10,14 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step, with its
-// error; the last checkpoint stays.
+// Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step, with
+// its error; the last checkpoint stays.
 func Learn(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, true, progress)
 }
 
-// GCond condenses T into S alone, by gradient matching without M (Jin et al., 2022): no L_str, and a result to fit models
-// on that are deployed on T.
+// GCond condenses T into S alone, by gradient matching without M (Jin et al., 2022): no L_str, and a result to fit
+// models on that are deployed on T.
 func GCond(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, false, progress)
 }

@@ -9,8 +9,8 @@ import (
 // rowFloor is subtracted from every normalised entry of M, so that the ReLU can make it zero (the paper's Eq. 15).
 const rowFloor = 1e-5
 
-// startMapping returns the raw M before training, N×m: if class-aware, 1 if the classes of node and synthetic node agree and 0
-// otherwise, also for unlabelled nodes; or uniform in [0, 1).
+// startMapping returns the raw M before training, N×m: if class-aware, 1 if the classes of node and synthetic node
+// agree and 0 otherwise, also for unlabelled nodes; or uniform in [0, 1).
 func startMapping[F number](labels, synthetic []int32, random bool, rng *rand.Rand) *matrix[F] {
 	raw := newMatrix[F](len(labels), len(synthetic))
 	for i, y := range labels {

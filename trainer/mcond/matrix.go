@@ -12,8 +12,8 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// number is the type that the kernels compute in: float32 in a run (gonum's products are 1.7 times as fast in it), float64 in
-// the tests, where gradients are compared with finite differences.
+// number is the type that the kernels compute in: float32 in a run (gonum's products are 1.7 times as fast in it),
+// float64 in the tests, where gradients are compared with finite differences.
 type number interface{ float32 | float64 }
 
 // matrix is an r×c matrix in row-major order.
@@ -49,9 +49,9 @@ const (
 	transposed = blas.Trans
 )
 
-// gemm sets c = alpha·op(a)·op(b) + beta·c. Thin products (a side of C columns) go along the rows of the long side: a W is
-// kept as Wᵀ, C×p, for that. How gonum divides the work depends on the shapes alone, so the bits do not hang on the number
-// of processors.
+// gemm sets c = alpha·op(a)·op(b) + beta·c. Thin products (a side of C columns) go along the rows of the long side: a
+// W is kept as Wᵀ, C×p, for that. How gonum divides the work depends on the shapes alone, so the bits do not hang on
+// the number of processors.
 func gemm[F number](ta, tb blas.Transpose, alpha F, a, b *matrix[F], beta F, c *matrix[F]) {
 	if c.rows == 0 || c.cols == 0 {
 		return

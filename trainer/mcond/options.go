@@ -34,15 +34,15 @@ type Options struct {
 	Lambda, Beta float64
 	// RateX is Adam's rate for X'; above 0.
 	RateX float64
-	// Components is the number of principal directions of pre(X) in which X' is learned; the result has all d features. 0, or
-	// at least d: the features are not reduced.
+	// Components is the number of principal directions of pre(X) in which X' is learned; the result has all d
+	// features. 0, or at least d: the features are not reduced.
 	Components int
 	// NoStructure leaves L_str out, NoInductive L_ind, both of them the paper's "plain".
 	NoStructure, NoInductive bool
 	// RandomStart starts M uniform in [0, 1) instead of class-aware.
 	RandomStart bool
-	// Mu and Delta are the thresholds to choose from: entries of A' below μ, of M below δ are dropped. The first of each is
-	// used by evaluations during the run. At least one each, none negative.
+	// Mu and Delta are the thresholds to choose from: entries of A' below μ, of M below δ are dropped. The first of
+	// each is used by evaluations during the run. At least one each, none negative.
 	Mu, Delta []float64
 	// Seed of everything random.
 	Seed uint64
@@ -66,9 +66,9 @@ func (o Options) now() time.Time {
 // X', fewer directions and a longer training of the relay.
 const fewLabels = 500
 
-// Defaults returns the options of a run on a graph with a number of labelled nodes. The rate of X' matters most: at 0.03
-// (0.01 for few labels) S→O and S→S are 2 to 4 points lower on amazon_photo (cora), and fall as rounds go on. All features
-// in place of 512 directions cost 5 points of S→S on amazon_photo.
+// Defaults returns the options of a run on a graph with a number of labelled nodes. The rate of X' matters most: at
+// 0.03 (0.01 for few labels) S→O and S→S are 2 to 4 points lower on amazon_photo (cora), and fall as rounds go on.
+// All features in place of 512 directions cost 5 points of S→S on amazon_photo.
 func Defaults(labelled int) Options {
 	o := Options{Rounds: 30, RelaySteps: 5, Lambda: 0.1, Beta: 100, RateX: 0.01, Components: 512,
 		Mu: []float64{0.01, 0, 0.1}, Delta: []float64{0.01, 0, 0.05, 0.1}}

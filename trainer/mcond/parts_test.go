@@ -193,7 +193,8 @@ func TestDrawPairs(t *testing.T) {
 	}
 }
 
-// The basis is orthonormal and keeps as much of pre(X) as the leading singular vectors do, for sparse and dense features.
+// The basis is orthonormal and keeps as much of pre(X) as the leading singular vectors do, for sparse and dense
+// features.
 func TestPrincipalBasis(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	const n, d, p = 60, 30, 8

@@ -7,8 +7,8 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// relay is the SGC whose gradients are matched and through whose logits M is learned: drawn anew every outer round, then
-// trained on S alone by a few Adam steps after every step of S.
+// relay is the SGC whose gradients are matched and through whose logits M is learned: drawn anew every outer round,
+// then trained on S alone by a few Adam steps after every step of S.
 type relay[F number] struct {
 	w    *matrix[F] // Wᵀ, C×p
 	b    []F        // C

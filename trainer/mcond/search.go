@@ -9,13 +9,13 @@ import (
 // Grid holds the values that [Search] tries.
 type Grid struct {
 	Lambda, Beta []float64 // at least one each; the paper: 0, 0.01, 0.1, 1, 10, 100, 1000
-	// Rounds is the number of outer rounds of each point, at least 1. The thresholds are those of the options, tried on the
-	// best round of each point.
+	// Rounds is the number of outer rounds of each point, at least 1. The thresholds are those of the options, tried
+	// on the best round of each point.
 	Rounds int
 }
 
-// DefaultGrid returns a search of 9 points at the smallest budget at which their order is that of full runs: 10 rounds, a
-// third of a run's.
+// DefaultGrid returns a search of 9 points at the smallest budget at which their order is that of full runs: 10
+// rounds, a third of a run's.
 func DefaultGrid() Grid {
 	return Grid{Lambda: []float64{0, 0.1, 1}, Beta: []float64{10, 100, 1000}, Rounds: 10}
 }
@@ -35,8 +35,8 @@ type Found struct {
 	Points []Point // in the order of the grid: λ outside, β inside
 }
 
-// Search learns with every λ and β of the grid and few rounds, and chooses by Validate, the first among equals. It writes no
-// checkpoints. progress is called after each point; it may be nil.
+// Search learns with every λ and β of the grid and few rounds, and chooses by Validate, the first among equals. It
+// writes no checkpoints. progress is called after each point; it may be nil.
 func Search(ctx context.Context, in Input, o Options, g Grid, progress func(done, total int)) (*Found, error) {
 	if err := checkSearch(&in, &o, &g); err != nil {
 		return nil, err

@@ -88,8 +88,8 @@ func cut(tb testing.TB, adj *graph.CSR, x *graph.Dense, class []int32, classes i
 	return w
 }
 
-// nearest stands for the caller's accuracy, without fitting anything: a support node has the class that has most of its edges
-// to S, in percent. Without M it is the share of A' within the classes.
+// nearest stands for the caller's accuracy, without fitting anything: a support node has the class that has most of
+// its edges to S, in percent. Without M it is the share of A' within the classes.
 func (w *world) nearest(s *Snapshot) (float64, error) {
 	votes := func(row []float64, cols []int32, vals []float32, by float64) {
 		for p, c := range cols {

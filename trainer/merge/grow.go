@@ -9,8 +9,8 @@ import (
 	"rivulet/graph"
 )
 
-// Dataset returns the data with the arrivals and labels so far, and the report of their outcomes. It shares memory with the data
-// if nothing changed. The report counts since [New].
+// Dataset returns the data with the arrivals and labels so far, and the report of their outcomes. It shares memory
+// with the data if nothing changed. The report counts since [New].
 func (m *Merger) Dataset() (*dataset.Dataset, Report) {
 	r := m.report
 	r.Refused, r.UnknownClass, r.LabelRefused = maps.Clone(r.Refused), maps.Clone(r.UnknownClass), maps.Clone(r.LabelRefused)

@@ -57,8 +57,8 @@ func New(d *dataset.Dataset) *Merger {
 	return m
 }
 
-// Arrival takes the next arrival and copies the parts that it keeps. One whose features do not fit the data is counted by its
-// reason, and the error, an *event.FieldError, names the field.
+// Arrival takes the next arrival and copies the parts that it keeps. One whose features do not fit the data is
+// counted by its reason, and the error, an *event.FieldError, names the field.
 func (m *Merger) Arrival(a *event.Arrival) error {
 	err := a.Check(m.data.X.Cols(), 0)
 	if err == nil {
@@ -95,8 +95,8 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 	return nil
 }
 
-// maxFeature is the largest magnitude of a feature, the same as the consumer's limit: one beyond it would drown the means
-// and deviations of all others.
+// maxFeature is the largest magnitude of a feature, the same as the consumer's limit: one beyond it would drown the
+// means and deviations of all others.
 const maxFeature = 1e15
 
 func checkSize(f *event.Features) error {

@@ -8,9 +8,9 @@ import (
 	"rivulet/graph"
 )
 
-// Of returns a·b, r×c for a r×n and b n×c, with ascending columns and without zeros. Sums are rounded to float32 once, at their
-// end. It takes as many multiplications as there are paths from a row of a through b (Gustavson, 1978); rows are split among the
-// processors, and the result does not depend on the split.
+// Of returns a·b, r×c for a r×n and b n×c, with ascending columns and without zeros. Sums are rounded to float32
+// once, at their end. It takes as many multiplications as there are paths from a row of a through b (Gustavson,
+// 1978); rows are split among the processors, and the result does not depend on the split.
 func Of(a, b *graph.CSR) *graph.CSR {
 	if a.Cols != b.Rows {
 		panic(fmt.Sprintf("product: of %d×%d and %d×%d", a.Rows, a.Cols, b.Rows, b.Cols))

@@ -96,7 +96,8 @@ func TestCellsStandAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// Text and lines stand out from what they are drawn on: 4.5:1 for text and 3:1 for graphics (WCAG 2.2, 1.4.3 and 1.4.11).
+// Text and lines stand out from what they are drawn on: 4.5:1 for text and 3:1 for graphics (WCAG 2.2, 1.4.3 and
+// 1.4.11).
 func TestContrast(t *testing.T) {
 	for name, s := range map[string]*scheme{"light": &light, "dark": &dark} {
 		paper := parse(t, s.paper)

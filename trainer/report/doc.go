@@ -1,8 +1,8 @@
 // Package report draws measured results as one HTML page that needs no other file: plots are SVG inside it, there is no
 // script, and nothing is fetched.
 //
-// [Write] takes a [Page] of plain numbers. A part that is missing is left out, and the page names the command that would
-// add it. The same page gives the same bytes.
+// [Write] takes a [Page] of plain numbers. A part that is missing is left out, and the page names the command that
+// would add it. The same page gives the same bytes.
 //
 //	section       what it shows                                              from
 //	results       the rows of section 8 of docs/algorithm.md                      Page.Results
@@ -18,10 +18,10 @@
 //	confusion     labels against predictions, Whole beside S                 Page.Results that count them
 //	reliability   share that is right against probability                    Page.Results that bin them
 //
-// Every plot is readable without its colours: lines differ in marker and dash, bars and cells carry their figures, and the
-// numbers stand in a table beneath. Colours are variables of the page's style sheet (theme.go), so that one SVG serves light,
-// dark and print.
+// Every plot is readable without its colours: lines differ in marker and dash, bars and cells carry their figures,
+// and the numbers stand in a table beneath. Colours are variables of the page's style sheet (theme.go), so that one
+// SVG serves light, dark and print.
 //
-// Files: page.go the input and its checks, write.go the sections in order, one file a section, and beneath them chart.go
-// (lines), bars.go, heat.go (cells), axis.go (ticks), svg.go and theme.go.
+// Files: page.go the input and its checks, write.go the sections in order, one file a section, and beneath them
+// chart.go (lines), bars.go, heat.go (cells), axis.go (ticks), svg.go and theme.go.
 package report

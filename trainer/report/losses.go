@@ -98,8 +98,8 @@ func lowest(values []float64) int {
 	return at
 }
 
-// binned returns the means of at most a number of runs of equally many values, at the middle of their steps, which count from 1.
-// Values that are not finite do not count.
+// binned returns the means of at most a number of runs of equally many values, at the middle of their steps, which
+// count from 1. Values that are not finite do not count.
 func binned(values []float64, most int) (x, y []float64, per int) {
 	per = (len(values) + most - 1) / most
 	for from := 0; from < len(values); from += per {

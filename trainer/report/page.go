@@ -38,7 +38,8 @@ type Data struct {
 	Test        int // test nodes
 }
 
-// Learned are the losses of one run of the learned method, one value a step, and the accuracy on validation nodes by round.
+// Learned are the losses of one run of the learned method, one value a step, and the accuracy on validation nodes by
+// round.
 type Learned struct {
 	Seed           uint64
 	SyntheticNodes int
@@ -84,8 +85,8 @@ type SensitivityLine struct {
 	Accuracy []eval.Spread
 }
 
-// Heat is the weight that M gives to the synthetic nodes of each class, in the mean over T's nodes of each class: C×C, row the
-// class of T's node, column that of the synthetic nodes; NaN for no value.
+// Heat is the weight that M gives to the synthetic nodes of each class, in the mean over T's nodes of each class:
+// C×C, row the class of T's node, column that of the synthetic nodes; NaN for no value.
 type Heat struct {
 	Before, After [][]float64
 }

@@ -7,8 +7,8 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// shown returns the rows for a picture of single predictions: the first that is deployed on S and has the data for it, in
-// graph batches if possible, and Whole's beside it.
+// shown returns the rows for a picture of single predictions: the first that is deployed on S and has the data for
+// it, in graph batches if possible, and Whole's beside it.
 func (p *Page) shown(has func(r *eval.Result) bool) []*eval.Result {
 	var found *eval.Result
 	better := func(r, than *eval.Result) bool {

@@ -84,8 +84,8 @@ func (p *Page) rowsOnce() []eval.Result {
 	return out
 }
 
-// rowTable returns a table of results. A column with the same value in every row goes into the caption; one that was never
-// measured is left out.
+// rowTable returns a table of results. A column with the same value in every row goes into the caption; one that was
+// never measured is left out.
 func rowTable(title string, results []eval.Result, figures []column) *table {
 	t := &table{Caption: title, Rows: make([][]string, len(results))}
 	var same []string

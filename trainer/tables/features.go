@@ -50,8 +50,8 @@ func newHops(adj *graph.CSR) *hops {
 	return h
 }
 
-// through takes sums of the rows of a table, by the table's nodes, to sums of the rows of X: with met the sums of Z̃^t and plain those
-// of Z^t, from n Z̃^t to Z̃⁰ = Z⁰ = X by
+// through takes sums of the rows of a table, by the table's nodes, to sums of the rows of X: with met the sums of
+// Z̃^t and plain those of Z^t, from n Z̃^t to Z̃⁰ = Z⁰ = X by
 //
 //	Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)        Z^{t+1} = Â Z^t
 func (h *hops) through(sums []float64, hop int) {
@@ -86,8 +86,8 @@ func (h *hops) through(sums []float64, hop int) {
 	}
 }
 
-// rightSides are Mᵀw·op·pre(X), N'×d, in float64 as the normal equations are; through turns sums of rows of op·pre(X) into those of
-// pre(X).
+// rightSides are Mᵀw·op·pre(X), N'×d, in float64 as the normal equations are; through turns sums of rows of op·pre(X)
+// into those of pre(X).
 func rightSides(byNode *graph.CSR, w []float32, x *features.Factored, through func(sums []float64)) *mat.Dense {
 	n, d := byNode.Cols, len(x.Factor)
 	right := mat.NewDense(byNode.Rows, d, nil)

@@ -13,8 +13,8 @@ import (
 	"rivulet/trainer/features"
 )
 
-// Tables of features are step 4 of those of T, which the oracle makes dense: of every preprocessing, of sparse and dense
-// features, with nodes that have no neighbours or an empty row of M.
+// Tables of features are step 4 of those of T, which the oracle makes dense: of every preprocessing, of sparse and
+// dense features, with nodes that have no neighbours or an empty row of M.
 func TestSection5TablesOfFeatures(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))

@@ -24,7 +24,8 @@ func MeetingWeights(adj *graph.CSR) []float32 {
 	return w
 }
 
-// Fitter computes tables of S for a fixed M: U' = (MᵀwM + 1e-4·mean diag·I)⁻¹ MᵀwU (docs/algorithm.md, section 5, step 4).
+// Fitter computes tables of S for a fixed M: U' = (MᵀwM + 1e-4·mean diag·I)⁻¹ MᵀwU (docs/algorithm.md, section 5,
+// step 4).
 type Fitter struct {
 	m      *graph.CSR // N×N'
 	w      []float32  // N

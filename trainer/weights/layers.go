@@ -46,8 +46,8 @@ func tensor(layer, tail string) string {
 	return layer + "." + tail
 }
 
-// order puts layers one after the other, the first reading the features: by the number in which their names differ, else
-// by the shapes.
+// order puts layers one after the other, the first reading the features: by the number in which their names differ,
+// else by the shapes.
 func (s State) order(layers []string, p parts, features, classes int) ([]string, error) {
 	if sorted, ok := byNumber(layers); ok {
 		return sorted, nil

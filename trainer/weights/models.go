@@ -58,8 +58,8 @@ func (s State) partsOf(a *infer.Architecture) (parts, error) {
 	return p, nil
 }
 
-// Model makes a model of the state. The error names the tensor and, where shapes differ, both of them as PyTorch has them,
-// [out in].
+// Model makes a model of the state. The error names the tensor and, where shapes differ, both of them as PyTorch has
+// them, [out in].
 func (s State) Model(name string, want Wanted) (*Imported, error) {
 	arch, err := infer.Lookup(name)
 	if err != nil {
@@ -112,7 +112,8 @@ func (s State) assemble(arch *infer.Architecture, want Wanted) (*Imported, error
 	return out, err
 }
 
-// weight is a tensor of a layer from in columns to out, a matrix transposed. A bias that is missing is 0 and comes from nowhere.
+// weight is a tensor of a layer from in columns to out, a matrix transposed. A bias that is missing is 0 and comes
+// from nowhere.
 func (s State) weight(name string, bias bool, in, out int, want Wanted) (value *graph.Dense, from string, err error) {
 	switch {
 	case !bias:

@@ -44,8 +44,8 @@ func pattern(m *graph.Dense) *graph.CSR {
 	return graph.NewCSR(m.Rows, m.Cols, edges)
 }
 
-// What PyTorch Geometric computes with a state_dict, package infer computes with the model of it: names, order, transposition,
-// precision and missing biases are right.
+// What PyTorch Geometric computes with a state_dict, package infer computes with the model of it: names, order,
+// transposition, precision and missing biases are right.
 func TestModelsAnswerAsPyTorchGeometric(t *testing.T) {
 	answers := read(t, "answers")
 	adj, x := pattern(matrix(answers["adj"])), graph.Features{Dense: matrix(answers["x"])}
@@ -177,7 +177,8 @@ func TestModelRefuses(t *testing.T) {
 	}
 }
 
-// The number of layers is that of the state_dict, in the order of the numbers or of the shapes; hops are what is asked for.
+// The number of layers is that of the state_dict, in the order of the numbers or of the shapes; hops are what is
+// asked for.
 func TestDepthOfAStateDict(t *testing.T) {
 	for name, of := range map[string]struct {
 		model        string

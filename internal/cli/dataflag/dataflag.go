@@ -27,8 +27,8 @@ type Data struct {
 	more []dataset.Format
 }
 
-// Register adds --data, --format, --split-seed, --preset, --preset-nodes and --preset-seed. fallback is the preset to use
-// if neither --data nor --preset is given; empty means that one of them must be. more are formats beside those of
+// Register adds --data, --format, --split-seed, --preset, --preset-nodes and --preset-seed. fallback is the preset to
+// use if neither --data nor --preset is given; empty means that one of them must be. more are formats beside those of
 // package dataset: a command that can read Parquet adds it here.
 func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Data {
 	d := &Data{Notes: os.Stderr, more: more}
