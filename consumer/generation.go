@@ -24,8 +24,8 @@ var (
 func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer context.AfterFunc(g.Rebalance(), func() { stop(errEnded) })()
-	work, cut := context.WithCancelCause(context.WithoutCancel(ctx)) //nolint:contextcheck // the work outlasts ctx by a grace
+	defer context.AfterFunc(g.Rebalance(), func() { stop(errEnded) })() //nolint:contextcheck // the generation's own
+	work, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 
 	// Earlier owners are kept out before the offsets are read: until then these may change.

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -133,7 +134,7 @@ func (c *pageCheck) dictionary(e format.Encoding, body []byte, uncompressed, val
 		return errors.New("a second dictionary")
 	}
 	c.dict = 1 + 2*uncompressed + valueBytes*values
-	if e != format.Plain && e != format.PlainDictionary {
+	if e != format.Plain && e != format.PlainDictionary { //nolint:staticcheck // files still have the deprecated name
 		return fmt.Errorf("a dictionary in encoding %s", e)
 	}
 	_, err := c.decompress(body, uncompressed)
@@ -198,7 +199,7 @@ func (c *pageCheck) decompress(body []byte, declared int64) (out []byte, err err
 		out = body
 	case format.Snappy:
 		if n, err := snappy.DecodedLen(body); err != nil || int64(n) != declared {
-			return nil, fmt.Errorf("snappy declares %d bytes, the page %d (%v)", n, declared, err)
+			return nil, fmt.Errorf("snappy declares %d bytes, the page %d: %w", n, declared, cmp.Or(err, snappy.ErrCorrupt))
 		}
 		out, err = snappy.Decode(nil, body)
 	case format.Gzip:

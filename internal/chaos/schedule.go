@@ -62,7 +62,7 @@ func (r *run) faultsFor(ctx context.Context, length time.Duration, rate int, see
 			}
 		}
 		s.poison.Store(quietPoison)
-		if err := s.read(); err != nil {
+		if err := s.read(); err != nil { //nolint:contextcheck // it reads until it is stopped
 			return err
 		}
 		senders.Go(func() { s.send(ctx, sending, rate, rand.New(rand.NewPCG(seed, uint64(i+1)))) })

@@ -58,7 +58,7 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 
 // soak runs the consumer and returns samples of the gauges, in time order.
 func (s *stream) soak(ctx context.Context, o options) (samples [][]float64, err error) {
-	addr, err := harness.FreeAddr()
+	addr, err := harness.FreeAddr() //nolint:contextcheck // it does not wait
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *stream) soak(ctx context.Context, o options) (samples [][]float64, err 
 	defer stop()
 	var sender sync.WaitGroup
 	defer sender.Wait()
-	if err := s.read(); err != nil {
+	if err := s.read(); err != nil { //nolint:contextcheck // it reads until it is stopped
 		return nil, err
 	}
 	s.poison.Store(quietPoison)

@@ -123,7 +123,8 @@ func (w *world) startServices(ctx context.Context) (err error) {
 	if err := os.MkdirAll(w.Path("redis"), 0o700); err != nil {
 		return err
 	}
-	if w.redis, err = harness.LaunchRedis("redis-server", w.Path("redis")); err != nil {
+	w.redis, err = harness.LaunchRedis("redis-server", w.Path("redis")) //nolint:contextcheck // it ends by itself
+	if err != nil {
 		return err
 	}
 	w.store = w.redis.Client()

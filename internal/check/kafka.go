@@ -153,7 +153,7 @@ func (k *Kafka) transactions(id string) coordinated {
 // coordinator judges what has one.
 func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *session, sessions map[string]*session) Result {
 	for try := 1; ; try++ {
-		err, at, p := c.ask(first, sessions)
+		at, p, err := c.ask(first, sessions)
 		var code kafka.Error
 		switch {
 		case p != nil:
@@ -175,21 +175,21 @@ func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *session, 
 }
 
 // ask asks the coordinator, and returns the code that it answers with, nil if this client may use what it coordinates.
-func (c *coordinated) ask(first *session, sessions map[string]*session) (refused error, at string, p *problem) {
+func (c *coordinated) ask(first *session, sessions map[string]*session) (at string, p *problem, refused error) {
 	var code kafka.Error
 	at, err := first.Coordinator(c.Coordinated)
 	switch {
 	case errors.As(err, &code):
-		return code, "", nil
+		return "", nil, code
 	case err != nil:
-		return nil, "", &problem{"asking for its coordinator: " + err.Error(), "look at the broker's log"}
+		return "", &problem{"asking for its coordinator: " + err.Error(), "look at the broker's log"}, nil
 	case sessions[at] == nil:
-		return nil, "", &problem{"its coordinator " + at + " cannot be reached", "see the lines about brokers"}
+		return "", &problem{"its coordinator " + at + " cannot be reached", "see the lines about brokers"}, nil
 	}
 	if err = sessions[at].MayUse(c.Coordinated); err != nil && !errors.As(err, &code) {
-		return nil, "", &problem{"asking its coordinator " + at + ": " + err.Error(), "look at the broker's log"}
+		return "", &problem{"asking its coordinator " + at + ": " + err.Error(), "look at the broker's log"}, nil
 	}
-	return err, at, nil
+	return at, nil, err
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

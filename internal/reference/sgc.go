@@ -103,7 +103,7 @@ func (s SGC) walk(t Tables, b Arrivals) (h, sent []Matrix) {
 	return h, sent
 }
 
-// Arrived, with the arrivals' hops h^t of Frozen and n = (D+1)^-½:
+// Arrived returns, with the arrivals' hops h^t of Frozen and n = (D+1)^-½:
 //
 //	z̃⁰ = z    z̃^{t+1} = n(a·u_t + ã(q h^t) + q Σ_{m=1…t} (a·c^m) h^{t−m} + n z̃^t)    u_t = n z̃^t    c = n², n⁴, …
 func (s SGC) Arrived(t Tables, b Arrivals) Tables {
