@@ -38,13 +38,13 @@ func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*infer.Grower, er
 		if !ok {
 			continue
 		}
-		frozen, ok := deployed[m.Name].(infer.Attachable)
+		frozen, ok := deployed[m.Name].(infer.Growable)
 		if !ok {
 			model, err := infer.Build(m.Name, m.Params)
 			if err != nil {
 				return nil, err
 			}
-			if frozen, ok = model.Frozen(m.Tables, &b.Preprocess).(infer.Attachable); !ok {
+			if frozen, ok = model.Frozen(m.Tables, &b.Preprocess).(infer.Growable); !ok {
 				return nil, fmt.Errorf("model %s gives its arrivals no tables", m.Name)
 			}
 		}

@@ -32,7 +32,7 @@ func newGrowingVersion(store map[string]infer.Arrived) *growingVersion {
 	dictionary := &graph.Dense{Rows: 3, Cols: 7, Data: []float32{1, -1, 0, 0.5, 0, -1, 0.25, -2, 1, 1, 0, 1, -1, 0.5, 1, 0, -1, 2, -1, 0, 1}}
 	parts := infer.Messages{U: []infer.Part{{Scale: 0.5}, {Scale: 1}}, C: infer.Part{Scale: 0.25}}
 	return &growingVersion{testVersion: v, store: store,
-		grower: infer.NewGrower(dictionary, 2, []infer.GrowingModel{{Frozen: v.predictor.Model.(infer.Attachable), Messages: parts}})}
+		grower: infer.NewGrower(dictionary, 2, []infer.GrowingModel{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}})}
 }
 
 func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {

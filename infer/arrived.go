@@ -2,9 +2,9 @@ package infer
 
 import "rivulet/graph"
 
-// Attachable is a frozen deployment that tells what later arrivals would read of the arrivals of a batch: rows of
+// Growable is a frozen deployment that tells what later arrivals would read of the arrivals of a batch: rows of
 // [Network.Tables], as if the arrivals had become nodes of the graph. Every frozen deployment of a model is one.
-type Attachable interface {
+type Growable interface {
 	Deployment
 	// ArrivedTables returns the tables of the arrivals, n rows each, in the widths of the model's tables.
 	ArrivedTables(b *Batch) *Tables

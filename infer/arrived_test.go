@@ -45,7 +45,7 @@ func TestSection2ArrivedAgainstOracle(t *testing.T) {
 					continue
 				}
 				exact := w.oracleTables(side, c.oracle.Tables(w.adj, w.fit.Apply(w.x)))
-				frozen := c.own.Frozen(tables(exact), w.preprocess()).(infer.Attachable)
+				frozen := c.own.Frozen(tables(exact), w.preprocess()).(infer.Growable)
 				for _, graphBatch := range []bool{false, true} {
 					b := w.oracle(side, graphBatch)
 					tol := w.tolerance(c, w.fit.Apply(w.x)) + c.gain*w.readTolerance(c, exact, b)
@@ -74,7 +74,7 @@ func TestSection2ArrivedIsTheGrownGraph(t *testing.T) {
 				continue
 			}
 			exact := c.oracle.Tables(w.adj, x)
-			got := c.own.Frozen(tables(exact), w.preprocess()).(infer.Attachable).ArrivedTables(w.batch("T", false))
+			got := c.own.Frozen(tables(exact), w.preprocess()).(infer.Growable).ArrivedTables(w.batch("T", false))
 			tol := w.tolerance(c, x) + c.gain*w.readTolerance(c, exact, b)
 			for i := range b.R {
 				grown, features := withArrival(b, w.adj, x, i)
@@ -112,7 +112,7 @@ func TestArrivedIsIndependentOfTheBatch(t *testing.T) {
 				continue
 			}
 			onS := tables(w.oracleTables("S", c.oracle.Tables(w.adj, w.fit.Apply(w.x))))
-			frozen := c.own.Frozen(onS, w.preprocess()).(infer.Attachable)
+			frozen := c.own.Frozen(onS, w.preprocess()).(infer.Growable)
 			together := frozen.ArrivedTables(b)
 			for i := range b.Len() {
 				at := []int32{int32(i)}

@@ -337,7 +337,7 @@ func BenchmarkGrow(b *testing.B) {
 	others := &infer.Batch{X: arrivalWords(rng, benchSynthetic)}
 	others.R, others.Known = infer.Attach(arrivalRows(rng, benchSynthetic), benchSynthetic)
 	for _, m := range benchModels(hidden) {
-		frozen := m.frozen.(infer.Attachable)
+		frozen := m.frozen.(infer.Growable)
 		tables := frozen.ArrivedTables(others)
 		parts := infer.Messages{C: infer.Part{Scale: 1}}
 		for range tables.U {

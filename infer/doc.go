@@ -58,7 +58,7 @@
 // # Growth
 //
 // An arrival becomes a node that later ones attach to by a row of M of its own: [Grower]. Its own tables
-// ([Attachable]) become messages ([Messages]), and the solve finds the few synthetic nodes whose messages, in
+// ([Growable]) become messages ([Messages]), and the solve finds the few synthetic nodes whose messages, in
 // non-negative shares, come nearest. Every model that M was solved for has a part in that.
 //
 // # Models

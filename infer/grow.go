@@ -19,7 +19,7 @@ type Grower struct {
 
 // GrowingModel is one of the models that M was solved for.
 type GrowingModel struct {
-	Frozen   Attachable
+	Frozen   Growable
 	Messages Messages
 }
 

@@ -80,7 +80,7 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 				continue
 			}
 			onS := tables(w.oracleTables("S", c.oracle.Tables(w.adj, w.fit.Apply(w.x))))
-			m := infer.GrowingModel{Frozen: c.own.Frozen(onS, w.preprocess()).(infer.Attachable), Messages: drawMessages(rng, onS)}
+			m := infer.GrowingModel{Frozen: c.own.Frozen(onS, w.preprocess()).(infer.Growable), Messages: drawMessages(rng, onS)}
 			own := m.Messages.Of(m.Frozen.ArrivedTables(b))
 			block := reference.At(own.Rows, own.Cols, func(i, k int) float64 { return float64(own.Row(i)[k]) })
 			if b.Len() > 0 {

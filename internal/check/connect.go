@@ -11,26 +11,26 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// session is a connection to one broker that has logged in.
-type session struct {
+// connection is one to a broker that has accepted the login.
+type connection struct {
 	*kafka.Probe
 	found   string // how it is secured, for the result
 	cluster *kafka.Cluster
 	stop    func() bool // ends the watch over the context
 }
 
-func (s *session) close() {
+func (s *connection) close() {
 	s.stop()
 	s.Close()
 }
 
 // connect takes all steps to a broker, or says in which one it failed.
-func (k *Kafka) connect(ctx context.Context, addr string) (*session, *problem) {
+func (k *Kafka) connect(ctx context.Context, addr string) (*connection, *problem) {
 	raw, err := (&net.Dialer{Timeout: k.Timeout}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, unreachable(addr, err, k.Timeout)
 	}
-	s := &session{stop: context.AfterFunc(ctx, func() { _ = raw.Close() })}
+	s := &connection{stop: context.AfterFunc(ctx, func() { _ = raw.Close() })}
 	conn, p := k.secure(ctx, s, raw, addr)
 	if p != nil {
 		s.stop()
@@ -38,7 +38,7 @@ func (k *Kafka) connect(ctx context.Context, addr string) (*session, *problem) {
 		return nil, p
 	}
 	s.Probe = kafka.NewProbe(conn, k.ClientID, k.Timeout)
-	for _, step := range []func(context.Context, *session, string) *problem{k.versions, k.login, k.describe} {
+	for _, step := range []func(context.Context, *connection, string) *problem{k.versions, k.login, k.describe} {
 		if p := step(ctx, s, addr); p != nil {
 			s.close()
 			return nil, p
@@ -48,7 +48,7 @@ func (k *Kafka) connect(ctx context.Context, addr string) (*session, *problem) {
 }
 
 // secure shakes hands where TLS is on.
-func (k *Kafka) secure(ctx context.Context, s *session, raw net.Conn, addr string) (net.Conn, *problem) {
+func (k *Kafka) secure(ctx context.Context, s *connection, raw net.Conn, addr string) (net.Conn, *problem) {
 	if k.TLS == nil {
 		s.found = "plaintext"
 		return raw, nil
@@ -71,7 +71,7 @@ func (k *Kafka) secure(ctx context.Context, s *session, raw net.Conn, addr strin
 }
 
 // versions asks which versions of which requests the broker speaks.
-func (k *Kafka) versions(ctx context.Context, s *session, addr string) *problem {
+func (k *Kafka) versions(ctx context.Context, s *connection, addr string) *problem {
 	err := s.Versions()
 	var code kafka.Error
 	switch {
@@ -84,7 +84,7 @@ func (k *Kafka) versions(ctx context.Context, s *session, addr string) *problem 
 }
 
 // login proves who this client is, if the settings say how.
-func (k *Kafka) login(ctx context.Context, s *session, addr string) *problem {
+func (k *Kafka) login(ctx context.Context, s *connection, addr string) *problem {
 	if k.Login == nil {
 		if k.TLS != nil && k.TLS.GetClientCertificate != nil {
 			s.found += ", client certificate of " + k.Principal
@@ -116,7 +116,7 @@ func (k *Kafka) login(ctx context.Context, s *session, addr string) *problem {
 }
 
 // describe asks for the cluster, the topics, and what this client may do with them.
-func (k *Kafka) describe(_ context.Context, s *session, _ string) *problem {
+func (k *Kafka) describe(_ context.Context, s *connection, _ string) *problem {
 	var err error
 	s.cluster, err = s.Describe(append(append([]string{}, k.Read...), k.Write...))
 	switch {

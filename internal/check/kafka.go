@@ -32,13 +32,13 @@ type Kafka struct {
 
 // Run tries all of it and reports each result as it is there.
 func (k *Kafka) Run(ctx context.Context, report func(Result)) {
-	sessions := map[string]*session{}
+	connections := map[string]*connection{}
 	defer func() {
-		for _, s := range sessions {
+		for _, s := range connections {
 			s.close()
 		}
 	}()
-	var first *session
+	var first *connection
 	try := func(addr, which string) {
 		s, p := k.connect(ctx, addr)
 		if p != nil {
@@ -46,7 +46,7 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 			return
 		}
 		report(result("kafka broker "+addr+which, s.found, nil))
-		sessions[addr] = s
+		connections[addr] = s
 		if first == nil {
 			first = s
 		}
@@ -69,10 +69,10 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 	for _, topic := range k.Write {
 		report(k.topic(first.cluster, topic, write))
 	}
-	report(k.coordinator(ctx, k.group(), first, sessions))
+	report(k.coordinator(ctx, k.group(), first, connections))
 	if k.TransactionalID != "" {
 		for _, topic := range k.Read {
-			report(k.coordinator(ctx, k.transactions(k.TransactionalID+"."+topic+".0"), first, sessions))
+			report(k.coordinator(ctx, k.transactions(k.TransactionalID+"."+topic+".0"), first, connections))
 		}
 	}
 }
@@ -151,9 +151,9 @@ func (k *Kafka) transactions(id string) coordinated {
 }
 
 // coordinator judges what has one.
-func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *session, sessions map[string]*session) Result {
+func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *connection, connections map[string]*connection) Result {
 	for try := 1; ; try++ {
-		at, p, err := c.ask(first, sessions)
+		at, p, err := c.ask(first, connections)
 		var code kafka.Error
 		switch {
 		case p != nil:
@@ -175,7 +175,7 @@ func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *session, 
 }
 
 // ask asks the coordinator, and returns the code that it answers with, nil if this client may use what it coordinates.
-func (c *coordinated) ask(first *session, sessions map[string]*session) (at string, p *problem, refused error) {
+func (c *coordinated) ask(first *connection, connections map[string]*connection) (at string, p *problem, refused error) {
 	var code kafka.Error
 	at, err := first.Coordinator(c.Coordinated)
 	switch {
@@ -183,10 +183,10 @@ func (c *coordinated) ask(first *session, sessions map[string]*session) (at stri
 		return "", nil, code
 	case err != nil:
 		return "", &problem{"asking for its coordinator: " + err.Error(), "look at the broker's log"}, nil
-	case sessions[at] == nil:
+	case connections[at] == nil:
 		return "", &problem{"its coordinator " + at + " cannot be reached", "see the lines about brokers"}, nil
 	}
-	if err = sessions[at].MayUse(c.Coordinated); err != nil && !errors.As(err, &code) {
+	if err = connections[at].MayUse(c.Coordinated); err != nil && !errors.As(err, &code) {
 		return "", &problem{"asking its coordinator " + at + ": " + err.Error(), "look at the broker's log"}, nil
 	}
 	return at, nil, err

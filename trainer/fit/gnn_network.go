@@ -178,7 +178,7 @@ func activate(p *graph.Dense, b []float32, m mask) *graph.Dense {
 					draw = m.draw(at + k)
 				}
 				// Not by a branch: which way it went could not be predicted.
-				row[k] = max(v+b[k], 0) * m.scale * float32(m.lane(draw, at+k))
+				row[k] = max(v+b[k], 0) * m.scale * float32(m.bit(draw, at+k))
 			}
 		}
 	})

@@ -54,12 +54,12 @@ func newMask(rate float64, seed uint64) mask {
 }
 
 // keeps is 1 where entry k stays, 0 where it is dropped. Four neighbouring entries share one draw.
-func (m mask) keeps(k int) int { return m.lane(m.draw(k), k) }
+func (m mask) keeps(k int) int { return m.bit(m.draw(k), k) }
 
 // draw is what decides on entry k and its neighbours, from a multiple of four to the next.
 func (m mask) draw(k int) uint64 { return mix(m.seed + uint64(k)>>2*golden) }
 
-func (m mask) lane(draw uint64, k int) int {
+func (m mask) bit(draw uint64, k int) int {
 	return int((draw>>(uint(k)&3*16)&0xffff-m.below)>>63) ^ 1
 }
 
