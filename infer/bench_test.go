@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 )
 
 // The shape of the paper's Flickr at 1%: N' = 446, C = 7, d = 500, about 35 words and 10 known neighbours an arrival, 4
@@ -80,7 +81,7 @@ func flickr(n int) (*infer.Batch, *infer.Predictor) {
 }
 
 func flickrModel(rng *rand.Rand) (infer.Model, *infer.Preprocess) {
-	m := made("sgc", 0, 2, infer.Layer{Self: randomDense(rng, benchFeatures, benchClasses), Bias: randomDense(rng, 1, benchClasses).Data})
+	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, benchFeatures, benchClasses), Bias: randomDense(rng, 1, benchClasses).Data})
 	return m, &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, benchFeatures).Data, Scale: 3}
 }
 
@@ -139,10 +140,10 @@ func benchModels(hidden int) []benchModel {
 	b1, b2 := randomDense(rng, 1, hidden).Data, randomDense(rng, 1, benchClasses).Data
 	models := []infer.Model{
 		sgc,
-		made("gcn", 0, 0, infer.Layer{Neighbours: first(), Bias: b1}, infer.Layer{Neighbours: second(), Bias: b2}),
-		made("sage", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
-		made("appnp", 0.1, 10, infer.Layer{Self: first(), Bias: b1}, infer.Layer{Self: second(), Bias: b2}),
-		made("cheby", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: first(), Bias: b1}, infer.Layer{Neighbours: second(), Bias: b2}),
+		infertest.Model("sage", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		infertest.Model("appnp", 0.1, 10, infer.Layer{Self: first(), Bias: b1}, infer.Layer{Self: second(), Bias: b2}),
+		infertest.Model("cheby", 0, 0, infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
 	}
 	lone := graph.NewCSR(1, 1, nil)
 	var out []benchModel
@@ -275,7 +276,7 @@ func BenchmarkProjection(b *testing.B) {
 func BenchmarkReddit(b *testing.B) {
 	const n, original, synthetic, features, classes, neighbours, batches = 1000, 153_431, 154, 602, 41, 66, 40
 	rng := rand.New(rand.NewPCG(7, 0))
-	m := made("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data})
+	m := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data})
 	pre := &infer.Preprocess{Kind: infer.L2Center, Mean: randomDense(rng, 1, features).Data, Scale: 1}
 	p := &infer.Predictor{
 		Model: m.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes), randomDense(rng, synthetic, classes)},

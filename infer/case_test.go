@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 	"rivulet/internal/reference"
 )
 
@@ -117,7 +118,7 @@ func drawWorld(t *rapid.T) *world {
 func (w *world) classes() int { return len(w.model.B) }
 
 func (w *world) sgc() infer.Model {
-	return made("sgc", 0, 2, infer.Layer{Self: dense(w.model.W), Bias: floats(w.model.B)})
+	return infertest.Model("sgc", 0, 2, infer.Layer{Self: dense(w.model.W), Bias: floats(w.model.B)})
 }
 
 func (w *world) preprocess() *infer.Preprocess {

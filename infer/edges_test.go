@@ -10,6 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 )
 
 // inFull is a batch with its edges in full.
@@ -73,7 +74,7 @@ func TestAttachInFull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	const n, synthetic, features, classes = 150, 37, 19, 5
 	pre := &infer.Preprocess{Kind: infer.None}
-	sgc := made("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data})
+	sgc := infertest.Model("sgc", 0, 2, infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data})
 	model := sgc.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes), randomDense(rng, synthetic, classes)},
 		C: randomDense(rng, synthetic, 1)}, pre)
 	for _, c := range []struct {

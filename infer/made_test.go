@@ -7,19 +7,6 @@ import (
 	"rivulet/infer"
 )
 
-// made is a model of layers.
-func made(name string, alpha float32, hops int, layers ...infer.Layer) infer.Model {
-	a, err := infer.Lookup(name)
-	if err != nil {
-		panic(err)
-	}
-	m, err := a.New(layers, alpha, hops)
-	if err != nil {
-		panic(err)
-	}
-	return m
-}
-
 // cubicCheby is a Cheby of K = 3, of its matrices W[0], W[1], W[2] of both layers.
 func cubicCheby(w1, w2 []*graph.Dense, b1, b2 []float32) infer.Model {
 	weights := []infer.Param{{Name: "convs.0.bias", Value: row(b1)}, {Name: "convs.1.bias", Value: row(b2)}}

@@ -7,12 +7,13 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 )
 
 // A wrong shape inside the core is a programming error; the panic says which shapes met.
 func TestMisusePanics(t *testing.T) {
 	const m, d, c = 4, 5, 3
-	model := made("sgc", 0, 2, infer.Layer{Self: graph.NewDense(d, c), Bias: make([]float32, c)})
+	model := infertest.Model("sgc", 0, 2, infer.Layer{Self: graph.NewDense(d, c), Bias: make([]float32, c)})
 	none := &infer.Preprocess{Kind: infer.None, Scale: 1}
 	square := graph.NewCSR(m, m, nil)
 	table := graph.NewDense
@@ -105,8 +106,8 @@ func misuseOfModels(m int) map[string]func() {
 	table := graph.NewDense
 	none := &infer.Preprocess{Kind: infer.None, Scale: 1}
 	b1, b2 := make([]float32, h), make([]float32, c)
-	gcn := made("gcn", 0, 0, infer.Layer{Neighbours: table(d, h), Bias: b1}, infer.Layer{Neighbours: table(h, c), Bias: b2})
-	appnp := made("appnp", 0.1, 2, infer.Layer{Self: table(d, h), Bias: b1}, infer.Layer{Self: table(h, c), Bias: b2})
+	gcn := infertest.Model("gcn", 0, 0, infer.Layer{Neighbours: table(d, h), Bias: b1}, infer.Layer{Neighbours: table(h, c), Bias: b2})
+	appnp := infertest.Model("appnp", 0.1, 2, infer.Layer{Self: table(d, h), Bias: b1}, infer.Layer{Self: table(h, c), Bias: b2})
 	cubic := cubicCheby([]*graph.Dense{table(d, h), table(d, h), table(d, h)}, []*graph.Dense{table(h, c), table(h, c), table(h, c)}, b1, b2)
 	square := graph.NewCSR(m, m, nil)
 	tables := func(c *graph.Dense, u ...*graph.Dense) *infer.Tables { return &infer.Tables{U: u, C: c} }

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 )
 
 func TestBuildIsTheInverseOfParams(t *testing.T) {
@@ -74,14 +75,14 @@ func weightsOf() map[string]infer.Model {
 	}
 	middle := func() *graph.Dense { return randomDense(rng, h, h) }
 	models := map[string]infer.Model{
-		"sgc":    made("sgc", 0, 2, layer(nil, randomDense(rng, d, c), b2)),
-		"sgc5":   made("sgc", 0, 5, layer(nil, randomDense(rng, d, c), b2)),
-		"ssgc":   made("ssgc", 0.25, 6, layer(nil, randomDense(rng, d, c), b2)),
-		"gcn":    made("gcn", 0, 0, layer(first(), nil, b1), layer(second(), nil, b2)),
-		"gcn3":   made("gcn", 0, 0, layer(first(), nil, b1), layer(middle(), nil, b1), layer(second(), nil, b2)),
-		"sage":   made("sage", 0, 0, layer(first(), first(), b1), layer(second(), second(), b2)),
-		"appnp":  made("appnp", 0.25, 7, layer(nil, first(), b1), layer(nil, second(), b2)),
-		"cheby":  made("cheby", 0, 0, layer(first(), first(), b1), layer(second(), second(), b2)),
+		"sgc":    infertest.Model("sgc", 0, 2, layer(nil, randomDense(rng, d, c), b2)),
+		"sgc5":   infertest.Model("sgc", 0, 5, layer(nil, randomDense(rng, d, c), b2)),
+		"ssgc":   infertest.Model("ssgc", 0.25, 6, layer(nil, randomDense(rng, d, c), b2)),
+		"gcn":    infertest.Model("gcn", 0, 0, layer(first(), nil, b1), layer(second(), nil, b2)),
+		"gcn3":   infertest.Model("gcn", 0, 0, layer(first(), nil, b1), layer(middle(), nil, b1), layer(second(), nil, b2)),
+		"sage":   infertest.Model("sage", 0, 0, layer(first(), first(), b1), layer(second(), second(), b2)),
+		"appnp":  infertest.Model("appnp", 0.25, 7, layer(nil, first(), b1), layer(nil, second(), b2)),
+		"cheby":  infertest.Model("cheby", 0, 0, layer(first(), first(), b1), layer(second(), second(), b2)),
 		"cheby3": cubicCheby([]*graph.Dense{first(), first(), first()}, []*graph.Dense{second(), second(), second()}, b1, b2),
 	}
 	return models

@@ -11,6 +11,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/infertest"
 	"rivulet/internal/reference"
 )
 
@@ -45,9 +46,9 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 	out := []candidate{
 		{"sgc", w.model, w.sgc(), w.model.W, 1},
 		convolved("gcn", gcn), convolved("sage", sage), convolved("gcn of 3 layers", deepGCN), convolved("sage of 4 layers", deepSAGE),
-		{"appnp", appnp, made("appnp", float32(appnp.Alpha), appnp.Hops, infer.Layer{Self: dense(appnp.W1), Bias: floats(b1)},
+		{"appnp", appnp, infertest.Model("appnp", float32(appnp.Alpha), appnp.Hops, infer.Layer{Self: dense(appnp.W1), Bias: floats(b1)},
 			infer.Layer{Self: dense(appnp.W2), Bias: floats(b2)}), appnp.W1, columnSum(appnp.W2)},
-		{"cheby", cheby, made("cheby", 0, 0,
+		{"cheby", cheby, infertest.Model("cheby", 0, 0,
 			infer.Layer{Neighbours: dense(cheby.W1[1].Times(-1)), Self: dense(cheby.W1[0]), Bias: floats(b1)},
 			infer.Layer{Neighbours: dense(cheby.W2[1].Times(-1)), Self: dense(cheby.W2[0]), Bias: floats(b2)}), beside(cheby.W1...), columnSum(cheby.W2...)},
 		{"cheby with K=3", cubic, cubicCheby(all(cubic.W1), all(cubic.W2), floats(b1), floats(b2)), beside(cubic.W1...), 3 * columnSum(cubic.W2...)},
@@ -56,7 +57,7 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 		deep := w.model
 		deep.Hops = hops
 		out = append(out, candidate{fmt.Sprintf("sgc of %d hops", hops), deep,
-			made("sgc", 0, hops, infer.Layer{Self: dense(deep.W), Bias: floats(deep.B)}), deep.W, 1})
+			infertest.Model("sgc", 0, hops, infer.Layer{Self: dense(deep.W), Bias: floats(deep.B)}), deep.W, 1})
 	}
 	const alpha, hops = 0.25, 4
 	mean := w.model
@@ -64,7 +65,7 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 	for range hops {
 		mean.Mix = append(mean.Mix, (1-alpha)/hops)
 	}
-	return append(out, candidate{"ssgc", mean, made("ssgc", alpha, hops, infer.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
+	return append(out, candidate{"ssgc", mean, infertest.Model("ssgc", alpha, hops, infer.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
 }
 
 // convolved is a network of layers that read neighbours; its architecture is the first word of the name.
@@ -85,7 +86,7 @@ func convolved(name string, c Convolution) candidate {
 		first = beside(first, c.Layers[0].Ws)
 	}
 	architecture, _, _ := strings.Cut(name, " ")
-	return candidate{name, c, made(architecture, 0, 0, layers...), first, gain}
+	return candidate{name, c, infertest.Model(architecture, 0, 0, layers...), first, gain}
 }
 
 func all(m []reference.Matrix) []*graph.Dense {

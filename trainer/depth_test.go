@@ -2,11 +2,9 @@ package trainer
 
 import (
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
@@ -55,14 +53,7 @@ func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 	o.Models, o.Hidden, o.Nodes, o.Layers, o.Hops = []string{"gcn", "sgc", "sage", "appnp", "ssgc"}, 16, 24, 3, 4
 	o.WeightDecays, o.Representation = []float64{1e-3}, true
 	out := mustTrain(t, small(t, dataset.BagOfWords), o)
-	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
-	b, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := reread(t, out.Bundle)
 	for _, m := range b.Models {
 		built, err := infer.Build(m.Name, m.Params)
 		if err != nil {

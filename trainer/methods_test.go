@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -65,14 +64,7 @@ func TestMethodsMakeArtifacts(t *testing.T) {
 
 func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *Outcome) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
-	b, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := reread(t, out.Bundle)
 	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
 	if err != nil {
 		t.Fatal(err)

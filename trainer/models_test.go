@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,14 +23,7 @@ func TestSection5SeveralModelsShareOneM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
-	b, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := reread(t, out.Bundle)
 	var names []string
 	for _, m := range b.Models {
 		names = append(names, m.Name)

@@ -65,6 +65,20 @@ func mustTrain(t testing.TB, d *dataset.Dataset, o Options) *Outcome {
 	return out
 }
 
+// reread writes a bundle and returns what is read of it.
+func reread(t *testing.T, b *artifact.Bundle) *artifact.Bundle {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	read, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
 // measured returns the results without times and memory.
 func measured(results []eval.Result) []eval.Result {
 	out := slices.Clone(results)
@@ -99,14 +113,7 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 	d := partly(small(t, dataset.Dense))
 	o := options(12)
 	out := mustTrain(t, d, o)
-	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
-	b, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := reread(t, out.Bundle)
 	for _, part := range []struct {
 		name      string
 		got, want any
