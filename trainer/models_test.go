@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
