@@ -9,11 +9,11 @@
 //	pipeline.go     the path            batch.go        the value that travels down it, a part for each stage
 //	decode.go       bytes -> arrivals   lookup.go       rows of M
 //	                and dead letters    attach.go       r, ã, degrees, features: what is an edge
-//	predictions.go  what is published   degrade.go      what may lack something, as rows could not be read
-//	grow.go         rows of arrivals    order.go        a batch waits for the one before it
+//	predictions.go  what is published   grow.go         rows of arrivals
 //
 //	consumer.go     joining the group   generation.go   one generation: readers, lanes, grace
-//	lane.go         a batch at a time   batcher.go      size and linger
+//	lane.go         a batch at a time, delivered in order
+//	                                    batcher.go      size and linger
 //
 // What is Kafka's is in package kafka: the member of the group, offsets and where to begin, fetches, what is waited
 // for.
