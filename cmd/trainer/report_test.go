@@ -41,15 +41,15 @@ func drawn(t *testing.T, text, id string) bool {
 	return strings.Contains(section, "<svg")
 }
 
-// All parts of a report, from the data to the page.
+// All parts of a report but the costs, which TestReportOfResults has, from the data to the page.
 func TestReportOfData(t *testing.T) {
-	text := pageOf(t, tiny+",16 --methods solved,learned --rounds 1 --sweep-rounds 1 --k 1,2 --lambda-values 0 --beta-values 10")
-	for _, id := range []string{"losses", "ratio", "sparsity", "sensitivity", "mapping", "starts", "cost", "confusion", "reliability"} {
+	text := pageOf(t, tiny+",16 --costs=false --methods solved,learned --rounds 1 --sweep-rounds 1 --k 1,2 --lambda-values 0 --beta-values 10")
+	for _, id := range []string{"losses", "ratio", "sparsity", "sensitivity", "mapping", "starts", "confusion", "reliability"} {
 		if !drawn(t, text, id) {
 			t.Errorf("section %s is not drawn", id)
 		}
 	}
-	for _, want := range []string{"L_gra", "L_tra, random start", "δ = 0.05", "k = 2", "β = 100", "ms per batch of 1000", "before temperature",
+	for _, want := range []string{"L_gra", "L_tra, random start", "δ = 0.05", "k = 2", "β = 100", "before temperature",
 		"<b>solved,learned</b>", "<b>10</b>", "<dd>sha256:"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
@@ -59,7 +59,7 @@ func TestReportOfData(t *testing.T) {
 
 // A study that trains the method learned anyway shows its run, without a part.
 func TestReportKeepsTheStudysRun(t *testing.T) {
-	text := pageOf(t, tiny+" --methods learned --rounds 1 --parts none")
+	text := pageOf(t, tiny+" --costs=false --methods learned --rounds 1 --parts none")
 	for id, want := range map[string]bool{"losses": true, "mapping": true, "sparsity": true, "starts": false, "sensitivity": false, "ratio": false} {
 		if drawn(t, text, id) != want {
 			t.Errorf("section %s is drawn: %v", id, !want)
