@@ -1,4 +1,4 @@
-// Package artifact is what training hands to serving: the synthetic graph S, models with their frozen tables, and the
+// Package artifact reads and writes what training hands to serving: the synthetic graph S, models with their frozen tables, and the
 // mapping M, as a [Bundle] in memory and a directory on disk.
 //
 //	manifest.json, manifest.sha256   what it is, and the checksums of all files

@@ -7,7 +7,7 @@ import (
 	"rivulet/infer"
 )
 
-// attachment is what attach makes of the arrivals and the rows of their neighbours.
+// attachment holds the batch as the model sees it, and the counts of each arrival's neighbours.
 type attachment struct {
 	batch    infer.Batch // what the model sees
 	counts   []linked    // of each arrival

@@ -8,7 +8,7 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// chunk is what one fetch brought of one partition.
+// chunk holds the records that one fetch brought of one partition.
 type chunk struct {
 	at      kafka.TopicPartition
 	records []kafka.Record
@@ -27,7 +27,7 @@ type batcher struct {
 	// suffix ends the names of its batches.
 	suffix string
 
-	rest chunk // what is left of the chunk under way
+	rest chunk // the part of the chunk under way that is in no batch yet
 }
 
 // next forms a batch in the memory of buf: it closes when it has size records, or when linger has passed since its

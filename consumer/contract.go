@@ -9,7 +9,7 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// Version is one artifact as it is served. It does not change: whoever holds one may go on using it after a newer one
+// Version is one artifact as it is served. It does not change: its holder may go on using it after a newer one
 // has taken over.
 type Version interface {
 	// ID is the artifact's version, as predictions name it.
@@ -59,7 +59,7 @@ type Clock = kafka.Clock
 // SystemClock is the machine's clock.
 type SystemClock = kafka.SystemClock
 
-// Intake is what one batch is made of.
+// Intake holds the records of one batch, and the offsets that it commits.
 type Intake struct {
 	// Name is the micro-batch's name. Predictions carry it.
 	Name string
@@ -101,7 +101,7 @@ type Output struct {
 	TopK int
 	// Probabilities and Logits ask for one value a class.
 	Probabilities, Logits bool
-	// Representation is what a feed computes with instead of a class: event.RepresentationLogits,
+	// Representation names the numbers that a feed computes with instead of a class: event.RepresentationLogits,
 	// event.RepresentationEmbedding, for which the versions must have been loaded, or none ("none" or empty).
 	Representation string
 }

@@ -9,7 +9,7 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// decoded is what decode makes of the records of a batch.
+// decoded holds the arrivals and the dead letters of a batch's records.
 type decoded struct {
 	arrivals    []*slot            // what a model can take, in the order of the records
 	deadLetters []event.DeadLetter // the rest

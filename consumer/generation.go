@@ -20,7 +20,7 @@ var (
 // failed.
 //
 // Reading ends first. The work in hand ends by itself, or is cut off after a grace. What they leave uncommitted is read
-// again by whoever owns the partition next.
+// again by the next owner of the partition.
 func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -28,11 +28,11 @@ type Growing interface {
 	KeepArrivals(ctx context.Context, arrived []infer.Arrived, again []string) error
 }
 
-// meeting is what lookup finds out of an arrival that may get a row. Without [PipelineOptions.Arrivals] it is zero.
+// meeting says how an arrival that may get a row stands to the rows that are there. Without [PipelineOptions.Arrivals] it is zero.
 type meeting struct {
 	record64 uint64         // its record's fingerprint
 	original bool           // its id is a node of T, or that could not be read
-	again    *infer.Arrived // what is kept of it, by this record
+	again    *infer.Arrived // its row and attachment, kept by this record
 	taken    bool           // an arrival of its id that another record brought has a row
 	attached []int32        // places in its edges of arrivals with rows
 }
@@ -45,11 +45,11 @@ type earlier struct {
 	found   []infer.Row      // their rows
 	rows    []infer.Row      // of all of the neighbours' ids: of nodes of T, and else of arrivals
 	own     []string         // ids of the arrivals
-	seen    []*infer.Arrived // what is kept of them
+	seen    []*infer.Arrived // their rows and attachments, as kept; nil: none
 	digest  *xxhash.Digest
 }
 
-// errNotGrowing is a programming error of whoever wires a consumer.
+// errNotGrowing is an error in the wiring of a consumer.
 var errNotGrowing = errors.New("the version was loaded without what rows of arrivals are solved against")
 
 // meet asks for the rows of neighbours that are not in T among those of earlier arrivals, and for what is kept of the

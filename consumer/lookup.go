@@ -7,7 +7,7 @@ import (
 	"rivulet/infer"
 )
 
-// neighbours is what lookup finds out.
+// neighbours holds the rows of M of a batch's neighbours.
 type neighbours struct {
 	rows   [][]infer.Row // rows[i] are of the edges of arrival i, in their order
 	met    []meeting     // of each arrival, as one that may get a row of its own

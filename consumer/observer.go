@@ -90,7 +90,7 @@ func (NopObserver) Retry(string, error) {}
 
 var _ Observer = NopObserver{}
 
-// Measure is what is remembered of an arrival's raw features: enough to see when they come to differ from training's.
+// Measure sums up an arrival's raw features: enough to see when they come to differ from training's.
 type Measure struct {
 	Norm  float32 // L2
 	Count int32   // values that are not 0

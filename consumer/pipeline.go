@@ -16,7 +16,7 @@ var ErrNoVersion = errors.New("no version of the artifact is loaded yet")
 // ErrLookup is wrapped by an error of the row store. Nothing of the batch has left the process: it may be tried again.
 var ErrLookup = errors.New("reading mapping rows")
 
-// PipelineOptions are what the path of a record needs.
+// PipelineOptions are the parts and settings of the path of a record.
 type PipelineOptions struct {
 	Versions  Versions
 	Deliverer Deliverer
@@ -42,7 +42,7 @@ type Pipeline struct {
 	keeping *kafka.Attempts // of writing rows of arrivals; nil: they are tried once
 }
 
-// NewPipeline returns a pipeline. It needs no Kafka: whoever calls [Pipeline.Process] says where records come from, and
+// NewPipeline returns a pipeline. It needs no Kafka: the caller of [Pipeline.Process] says where records come from, and
 // the Deliverer where predictions go.
 func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	if opts.Versions == nil || opts.Deliverer == nil {

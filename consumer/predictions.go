@@ -9,7 +9,7 @@ import (
 	"rivulet/infer"
 )
 
-// predicted is what predict makes of the model's output.
+// predicted holds the predictions of a batch, made of the model's output.
 type predicted struct {
 	predictions []event.Prediction // of the arrivals, in their order, without those that are withdrawn
 	withdrawn   []bool             // of each arrival: its prediction is no number

@@ -48,7 +48,7 @@ func (g *Grown) Row(i int) Row {
 	return Row{Known: true, Arrived: true, Cols: cols, Vals: vals}
 }
 
-// Arrived is what is kept of an arrival that was given a row.
+// Arrived is an arrival that was given a row: the row, its record and its attachment.
 type Arrived struct {
 	ID  string
 	Row Row

@@ -17,7 +17,7 @@ type Messages struct {
 	C Part
 }
 
-// Part is what becomes of a table: by a factor, or by a scale where there is none. By a scale the row of a U table is
+// Part says how a table becomes a part of the messages: by a factor, or by a scale if there is none. By a scale the row of a U table is
 // taken less its mean, as softmax sees no more of what goes into the logits; that of c is taken as it is.
 type Part struct {
 	Scale  float32

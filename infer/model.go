@@ -351,7 +351,7 @@ func (p *params) finish() error {
 	return nil
 }
 
-// Tables are what an arrival reads of a graph of m nodes, one table a hop or layer.
+// Tables hold the rows that an arrival reads of a graph of m nodes, one table a hop or layer.
 type Tables struct {
 	U []*graph.Dense // U[t] m×width_t
 	C *graph.Dense   // m×1 (SGC, APPNP) or m×hidden: the way back i→j→i; nil for label and error propagation

@@ -14,7 +14,7 @@ type Options struct {
 	// Sink publishes at least once; Transactions, if it is not nil, exactly once. It must be of the same sink.
 	Sink         *kafka.Sink
 	Transactions *kafka.Transactions
-	// Predictions and DeadLetters are the topics of what a batch leaves behind.
+	// Predictions and DeadLetters are the names of the two topics.
 	Predictions, DeadLetters string
 	// Codec is the wire form of predictions; nil means JSON.
 	Codec event.Codec

@@ -145,7 +145,7 @@ func newProducer(cfg config.Consumer, client *kafka.Client, wait kafka.Patience)
 	return producer.New(o)
 }
 
-// services are what runs beside the consumer.
+// services run beside the consumer.
 type services struct {
 	cancels []context.CancelFunc
 	wait    sync.WaitGroup

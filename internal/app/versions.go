@@ -79,7 +79,7 @@ func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, err
 	return versions{serving.Pinned(v)}, nil
 }
 
-// choice is what the settings choose among what an artifact offers.
+// choice returns the model, attachment and outputs that the settings choose.
 func choice(cfg config.Consumer) serving.Options {
 	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
 		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage,
@@ -89,7 +89,7 @@ func choice(cfg config.Consumer) serving.Options {
 
 var _ consumer.Growing = (*serving.Version)(nil)
 
-// output is what the settings have predictions hold.
+// output returns the fields of predictions that the settings ask for.
 func output(cfg config.Output) consumer.Output {
 	return consumer.Output{TopK: cfg.TopK, Probabilities: cfg.Probabilities, Logits: cfg.Logits, Representation: cfg.Representation}
 }

@@ -11,7 +11,7 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// Kafka is what a consumer needs of Kafka.
+// Kafka checks everything that a consumer needs of Kafka.
 type Kafka struct {
 	Brokers  []string // host:port to begin with
 	ClientID string
@@ -24,7 +24,7 @@ type Kafka struct {
 	Group string
 	Read  []string // topics that are read
 	Write []string // topics that are written to
-	// TransactionalID is what the ids of transactions begin with, before ".topic.partition"; "" where there are none.
+	// TransactionalID begins the ids of transactions, before ".topic.partition"; "" if there are none.
 	TransactionalID string
 	// Timeout is the limit of each step of a connection, and of each request.
 	Timeout time.Duration
@@ -136,7 +136,7 @@ const patience = 20
 type coordinated struct {
 	kafka.Coordinated
 	what string
-	// operation and resource are what an ACL needs.
+	// operation and resource name the ACL that is needed.
 	operation, resource string
 	may                 string
 }

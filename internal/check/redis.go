@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is what a consumer needs of Redis.
+// Redis checks everything that a consumer needs of Redis.
 type Redis struct {
 	Client  redis.UniversalClient
 	Address string // for messages, without a password

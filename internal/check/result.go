@@ -15,7 +15,7 @@ const (
 	Skipped State = "skipped" // what it needs has failed
 )
 
-// Result is what one check says.
+// Result is the answer of one check.
 type Result struct {
 	State State
 	What  string // "kafka broker localhost:9092"

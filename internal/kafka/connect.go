@@ -112,7 +112,7 @@ func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) 
 	return m.Start(ctx)
 }
 
-// wiring is a mistake of whoever configured or wired the client: no waiting mends it.
+// wiring is a mistake in the settings or the wiring of the client: no waiting mends it.
 type wiring string
 
 // Error returns the mistake.

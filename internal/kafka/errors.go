@@ -20,7 +20,7 @@ const (
 	// GenerationOver ends the member's generation, and its transaction: another one has taken over, or the brokers
 	// have given the transaction up. The member joins again.
 	GenerationOver
-	// Permanent errors are met again by whoever tries again: missing rights, wrong passwords, records that no broker
+	// Permanent errors come back at every attempt: missing rights, wrong passwords, records that no broker
 	// takes.
 	Permanent
 )

@@ -103,7 +103,7 @@ func (p *Probe) Authenticate(ctx context.Context, addr string, login Login) erro
 	return nil
 }
 
-// Cluster is what a broker says of its cluster.
+// Cluster describes a cluster, as one of its brokers answers.
 type Cluster struct {
 	Brokers []Broker
 	Topics  []Topic
@@ -121,7 +121,7 @@ type Topic struct {
 	Err        error // nil, or the broker's code
 	Partitions int
 	Leaderless []int32 // partitions
-	// Operations are what the client may do: a bit for each operation of ACLs; 0 or less where an older broker does
+	// Operations are what the client may do: a bit for each operation of ACLs; 0 or less if an older broker does
 	// not tell.
 	Operations int32
 }

@@ -168,7 +168,7 @@ func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) 
 	return context.Cause(reading)
 }
 
-// following is what one call of Follow knows.
+// following is the state of one call of Follow.
 type following struct {
 	*Reader
 	known int   // partitions that are read

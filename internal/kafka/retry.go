@@ -102,7 +102,7 @@ func (p Patience) Outage(stage string, attrs ...any) *Outage {
 // Attempts are those of one goroutine.
 func (o *Outage) Attempts() *Attempts { return &Attempts{outage: o} }
 
-// Attempts are what one goroutine tries until it succeeds. It may go on with the next thing of the stage afterwards.
+// Attempts are the tries of one goroutine until it succeeds. It may go on with the next thing of the stage afterwards.
 type Attempts struct {
 	outage *Outage
 	failed int

@@ -18,7 +18,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/txnoffsetcommit"
 )
 
-// session is what the transaction coordinator knows a transactional id by: a producer id and an epoch. Whoever opens a
+// session is how the transaction coordinator knows a transactional id: a producer id and an epoch. Whoever opens a
 // session for the same id afterwards gets a higher epoch, and this one is fenced. One transaction at a time.
 //
 // The requests retry what may be retried; each may be repeated without harm while its transaction is open.

@@ -13,9 +13,9 @@ import (
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
 )
 
-// Shipment is what is published together: for each partition its record batches in order. Its memory is used again.
+// Shipment holds records that are published together: for each partition its record batches in order. Its memory is used again.
 type Shipment struct {
-	// Scratch is memory for whoever encodes values.
+	// Scratch is memory for the encoding of values.
 	Scratch []byte
 
 	sink  *Sink
@@ -28,7 +28,7 @@ type Shipment struct {
 	transaction string
 }
 
-// load is what one partition gets.
+// load holds the record batches of one partition.
 type load struct {
 	at      TopicPartition
 	batches []recordBatch

@@ -93,7 +93,7 @@ func (b *bench) sink() *Sink {
 	return s
 }
 
-// parcel is what a delivery is made of.
+// parcel holds the parts of a delivery.
 type parcel struct {
 	records, letters []Record // for the topics predictions and letters
 	next             Offsets

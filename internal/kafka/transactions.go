@@ -112,7 +112,7 @@ func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, 
 	}
 	if err := t.fill(ctx, s, sh, next); err != nil {
 		t.session = nil
-		if !fenced(err) { // whoever fenced it has ended it
+		if !fenced(err) { // the one that fenced it has ended it
 			err = errors.Join(err, s.abort(ctx))
 		}
 		return nil, verdict(ctx, err)
@@ -156,7 +156,7 @@ type transaction struct {
 	committed time.Time // when the brokers acknowledged the end; zero before that
 }
 
-// errEnded is what a second Commit or Abort returns, and one after the next Begin.
+// errEnded is returned by a second Commit or Abort, and by one after the next Begin.
 var errEnded = fmt.Errorf("%w: the transaction has been ended before", ErrGeneration)
 
 // Commit ends the transaction with everything in it. After an error its end is in doubt, and left to the next Begin.
@@ -177,7 +177,7 @@ func (d *transaction) Commit(ctx context.Context) error {
 }
 
 // Abort ends the transaction without anything in it. Nothing is published after it before the next Begin: the offsets
-// of what is behind are beyond those of this one.
+// of later shipments are beyond those of this one.
 func (d *transaction) Abort(ctx context.Context) error {
 	t := d.of
 	t.mu.Lock()

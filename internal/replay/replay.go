@@ -15,7 +15,7 @@ type Sink interface {
 	Send(ctx context.Context, arrivals []event.Arrival) error
 }
 
-// Stream is what a replay sends.
+// Stream holds the arrivals that a replay sends, in order.
 type Stream struct {
 	Name    string
 	Len     int                                     // arrivals

@@ -63,7 +63,7 @@ func (o GNNOptions) Validate() error {
 	return nil
 }
 
-// Checkpoint is what was known of a fit at one of its validations.
+// Checkpoint is the state of a fit at one of its validations.
 type Checkpoint struct {
 	Epoch    int     // steps taken
 	Loss     float64 // of the last step's forward pass, dropout and weight decay included

@@ -9,7 +9,7 @@ import (
 	"rivulet/trainer/product"
 )
 
-// Shape is what of a model does not follow from the data.
+// Shape holds the choices of a model that do not follow from the data.
 type Shape struct {
 	Model  string  // its architecture
 	Layers int     // L; 0: as few as the architecture has

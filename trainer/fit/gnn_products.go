@@ -56,7 +56,7 @@ func newMask(rate float64, seed uint64) mask {
 // keeps is 1 where entry k stays, 0 where it is dropped. Four neighbouring entries share one draw.
 func (m mask) keeps(k int) int { return m.bit(m.draw(k), k) }
 
-// draw is what decides on entry k and its neighbours, from a multiple of four to the next.
+// draw returns the random bits of entry k and its neighbours, from a multiple of four to the next.
 func (m mask) draw(k int) uint64 { return mix(m.seed + uint64(k)>>2*golden) }
 
 func (m mask) bit(draw uint64, k int) int {

@@ -18,7 +18,7 @@ type parts struct {
 // layers are the names of the layers in a state: of all prefixes that come with the first matrix.
 func (s State) layers(p parts) []string { return s.prefixes(p.matrices[0]) }
 
-// prefixes are what stands before a tail in the names of matrices.
+// prefixes returns the parts before a tail in the names of matrices.
 func (s State) prefixes(tail string) []string {
 	var found []string
 	for _, name := range s.names() {
@@ -29,7 +29,7 @@ func (s State) prefixes(tail string) []string {
 	return found
 }
 
-// layerOf is what stands before a tail: conv1 of conv1.lin.weight, nothing of lin.weight.
+// layerOf returns the part before a tail: conv1 of conv1.lin.weight, nothing of lin.weight.
 func layerOf(name, tail string) (layer string, ok bool) {
 	layer, ok = strings.CutSuffix(name, tail)
 	if !ok || layer == "" {
