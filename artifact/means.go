@@ -11,8 +11,8 @@ import (
 	"rivulet/infer"
 )
 
-// Means are what gives S tables of a model that comes when T is no longer at hand (docs/algorithm.md, section 5, last
-// part): means over the nodes j of T in each cluster, weighted by w_j = deg_j + 0.1. They are no part of what serves.
+// Means give S tables of a model that comes when T is no longer at hand (docs/algorithm.md, section 5, last
+// part): means over the nodes j of T in each cluster, weighted by w_j = deg_j + 0.1. A consumer does not read them.
 type Means struct {
 	X         *graph.Dense             // N'×d, of x; Synthetic.X has all nodes of a cluster weigh the same
 	Operators map[string]OperatorMeans // by [infer.Operator]: gcn, sage, cheby

@@ -12,7 +12,7 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// written is what the stages before the growth have written of a batch, as text; the pointers in it stay the same.
+// written returns the parts of a batch that the stages before growth have written, as text; the pointers in it stay the same.
 func written(b *batch) (parts [4]string) {
 	var arrivals []string
 	for _, s := range b.decoded.arrivals {
