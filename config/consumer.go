@@ -13,7 +13,7 @@ type Consumer struct {
 	Attachment  string `key:"attachment" default:"auto" oneof:"auto|frozen|joint" usage:"how arrivals are attached to the synthetic graph; auto: the one for which the model's tables and M were made"`
 	Calibration string `key:"calibration" default:"auto" oneof:"auto|none|lp|ep" usage:"propagation after the model: label (lp), error (ep) or none; auto: the choice of validation for the model"`
 
-	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash predictions may be published twice, with the same source in their headers; exactly_once: predictions, dead letters and offsets are one transaction, and read-committed readers see each once (Kafka 2.5 or newer)"`
+	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash a prediction may come twice, with the same source headers; exactly_once: predictions, dead letters and offsets are one transaction, seen once by read-committed readers (Kafka 2.5 or newer)"`
 
 	Attach   Attach   `key:"attach"`
 	Batch    Batch    `key:"batch"`
@@ -65,8 +65,8 @@ type Batch struct {
 
 // Attach says whether arrivals get rows of M, so that later ones can attach to them.
 type Attach struct {
-	Arrivals string        `key:"arrivals" default:"off" oneof:"off|on" usage:"on: each arrival gets a row of M of its own, so that later arrivals can attach to it, in any consumer of the version; the artifact must be of method solved or cluster, and attachment frozen. Rows belong to the version that predicted and are removed with it"`
-	TTL      time.Duration `key:"ttl" default:"24h" min:"0s" max:"8760h" usage:"shortest time for which an arrival's row is stored; it is stored for at most twice as long. All consumers of a version use the setting of its first one; values between 0s and 1s are refused" zero:"as long as the version"`
+	Arrivals string        `key:"arrivals" default:"off" oneof:"off|on" usage:"on: each arrival gets a row of M of its own, to which later arrivals attach, in any consumer of the version; needs an artifact of method solved or cluster and frozen attachment. Rows are removed with the version that predicted"`
+	TTL      time.Duration `key:"ttl" default:"24h" min:"0s" max:"8760h" usage:"shortest time for which an arrival's row is stored, at most twice as long. All consumers of a version use the setting of its first one; between 0s and 1s it is refused" zero:"as long as the version"`
 	MaxRows  int           `key:"max_rows" default:"1000000" min:"1" max:"1000000000" unit:"rows" usage:"most rows of arrivals of a version; at this number, further arrivals get none until some expire"`
 }
 
