@@ -55,7 +55,8 @@ func (c *Confidence) ThresholdAt(coverage float64) (float32, error) {
 		}
 		low = high
 	}
-	return 0, fmt.Errorf("coverage is %v, the artifact's risk-coverage curve goes from %v to %v", coverage, c.Curve[0].Coverage, low.Coverage)
+	return 0, fmt.Errorf("coverage is %v, the artifact's risk-coverage curve goes from %v to %v", coverage,
+		c.Curve[0].Coverage, low.Coverage)
 }
 
 func (c *Confidence) validate() error {

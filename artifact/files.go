@@ -217,7 +217,8 @@ func mappingTensors(m *Mapping) []tensor {
 	}
 	return append(csrTensors("", "M, N×N'", m.Rows),
 		int64Tensor("ids.offsets", "N+1: id i is ids.bytes[offsets[i]:offsets[i+1]]", offsets),
-		tensor{name: "ids.bytes", dtype: typeU8, shape: []int{len(ids)}, about: "the ids of M's rows, UTF-8, one after another", data: ids})
+		tensor{name: "ids.bytes", dtype: typeU8, shape: []int{len(ids)},
+			about: "the ids of M's rows, UTF-8, one after another", data: ids})
 }
 
 func decodeMapping(b *Bundle, s tensorSet) error {

@@ -72,7 +72,8 @@ func growthTensors(g *Growth) []tensor {
 			if part.Factor != nil {
 				tensors = append(tensors, denseTensor(name+".factor", "width×columns, makes messages of the table", part.Factor))
 			} else {
-				tensors = append(tensors, float32Tensor(name+".scale", "of the table's columns as messages", []float32{part.Scale}, 1))
+				tensors = append(tensors, float32Tensor(name+".scale", "of the table's columns as messages",
+					[]float32{part.Scale}, 1))
 			}
 		}
 	}

@@ -58,7 +58,8 @@ func openManifest(text, sum []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%s: %w", manifestFile, err)
 	}
 	if want := manifestSum(text); !bytes.Equal(sum, want) {
-		return nil, fmt.Errorf("%s: SHA-256 is %.64s, %s says %.64q: changed or damaged", manifestFile, want, manifestSumFile, sum)
+		return nil, fmt.Errorf("%s: SHA-256 is %.64s, %s says %.64q: changed or damaged", manifestFile, want,
+			manifestSumFile, sum)
 	}
 	return ParseManifest(text)
 }

@@ -80,7 +80,8 @@ func TotalVariation(reference []float64, counts []int) float64 {
 
 // isZero reports whether nothing was measured.
 func (r *Reference) isZero() bool {
-	return r.Nodes == 0 && r.UnknownNeighbours == 0 && r.Models == nil && r.FeatureNorm.Shares == nil && r.FeatureCount.Shares == nil &&
+	return r.Nodes == 0 && r.UnknownNeighbours == 0 && r.Models == nil && r.FeatureNorm.Shares == nil &&
+		r.FeatureCount.Shares == nil &&
 		r.FeatureNorm.Bounds == nil && r.FeatureCount.Bounds == nil
 }
 

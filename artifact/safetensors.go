@@ -81,7 +81,8 @@ func encodeTensors(tensors []tensor) ([]byte, error) {
 		if _, twice := header[t.name]; twice || t.name == metadataKey {
 			return nil, fmt.Errorf("tensor %q: the name is taken", t.name)
 		}
-		entry := tensorEntry{DType: t.dtype, Shape: make([]uint64, len(t.shape)), Offsets: [2]uint64{end, end + uint64(len(t.data))}}
+		entry := tensorEntry{DType: t.dtype, Shape: make([]uint64, len(t.shape)),
+			Offsets: [2]uint64{end, end + uint64(len(t.data))}}
 		for k, n := range t.shape {
 			entry.Shape[k] = uint64(n)
 		}

@@ -71,13 +71,15 @@ func (b *Bundle) validateSynthetic() error {
 func (b *Bundle) validatePreprocess(d int) error {
 	p, info := &b.Preprocess, b.Manifest.Preprocess
 	if p.Kind != info.Kind || p.Scale != info.Scale {
-		return fmt.Errorf("preprocess is %q with scale %v, the manifest says %q with %v", p.Kind, p.Scale, info.Kind, info.Scale)
+		return fmt.Errorf("preprocess is %q with scale %v, the manifest says %q with %v", p.Kind, p.Scale,
+			info.Kind, info.Scale)
 	}
 	if err := p.Validate(d); err != nil {
 		return err
 	}
 	if (!p.Centres() && p.Mean != nil) || (p.Kind != infer.Standardize && p.Std != nil) {
-		return fmt.Errorf("preprocess of kind %q has %d means and %d deviations that it does not use", p.Kind, len(p.Mean), len(p.Std))
+		return fmt.Errorf("preprocess of kind %q has %d means and %d deviations that it does not use", p.Kind,
+			len(p.Mean), len(p.Std))
 	}
 	if err := validateFinite(p.Mean, 1); err != nil {
 		return fmt.Errorf("preprocess.mean: %w", err)
@@ -163,7 +165,8 @@ func validateFeatures(m *Model, model infer.Model, n int) error {
 		return fmt.Errorf("tensor %q is there, only linear models as sgc have tables of features", featuresPrefix+"u0")
 	}
 	lone := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
-	return validateLike(m.Features, model.FeatureTables(lone, infer.Ready(graph.NewDense(1, model.Features()))), featuresPrefix, n)
+	return validateLike(m.Features, model.FeatureTables(lone, infer.Ready(graph.NewDense(1, model.Features()))),
+		featuresPrefix, n)
 }
 
 func countTables(t *infer.Tables) int {

@@ -28,7 +28,8 @@ func CheckTarget(dir string) error {
 	case err != nil:
 		return fmt.Errorf("writing artifact: %w", err)
 	case len(entries) > 0:
-		return fmt.Errorf("writing artifact: %s is not empty (it has %s): choose another directory or remove it", dir, entries[0].Name())
+		return fmt.Errorf("writing artifact: %s is not empty (it has %s): choose another directory or remove it", dir,
+			entries[0].Name())
 	}
 	return nil
 }

@@ -15,7 +15,8 @@ import (
 var csvExts = []string{".csv", ".csv.gz"}
 
 var csvFormat = TablesFormat(CSV,
-	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz or not", csvDefaults.open, csvExts...)
+	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz or not",
+	csvDefaults.open, csvExts...)
 
 // csvLimits bounds the memory that a file can make the reader use.
 type csvLimits struct {

@@ -60,7 +60,8 @@ func (g Generator) Validate() error {
 		return fmt.Errorf("communities is %d, want between classes %d and nodes %d", g.Communities, g.Classes, g.Nodes)
 	case !(g.ClassSkew >= 0 && g.ClassSkew <= 10):
 		return fmt.Errorf("class skew is %v, want 0…10", g.ClassSkew)
-	case !(g.CommunityShare >= 0 && g.ClassShare >= 0 && g.RivalShare >= 0 && g.CommunityShare+g.ClassShare+g.RivalShare <= 1):
+	case !(g.CommunityShare >= 0 && g.ClassShare >= 0 && g.RivalShare >= 0 &&
+		g.CommunityShare+g.ClassShare+g.RivalShare <= 1):
 		return fmt.Errorf("community share %v, class share %v and rival share %v, want each ≥ 0 and at most 1 together",
 			g.CommunityShare, g.ClassShare, g.RivalShare)
 	case !(g.DegreeExponent > 2):
@@ -69,7 +70,8 @@ func (g Generator) Validate() error {
 		return fmt.Errorf("train %d, validation %d and test %d nodes, want each ≥ 1 and together at most %d",
 			g.Train, g.Validation, g.Test, g.Nodes)
 	case g.Unlabelled < 0 || g.Unlabelled > g.Nodes-g.Train-g.Validation-g.Test:
-		return fmt.Errorf("unlabelled is %d nodes, want 0…%d: the rest after the other roles", g.Unlabelled, g.Nodes-g.Train-g.Validation-g.Test)
+		return fmt.Errorf("unlabelled is %d nodes, want 0…%d: the rest after the other roles", g.Unlabelled,
+			g.Nodes-g.Train-g.Validation-g.Test)
 	case g.BalancedTrain && g.Train%g.Classes != 0:
 		return fmt.Errorf("train is %d nodes, which %d classes cannot share in equal numbers", g.Train, g.Classes)
 	}
@@ -86,7 +88,8 @@ func (g Generator) validateFeatures() error {
 			return fmt.Errorf("words is %v, want ≥ 1", g.Words)
 		}
 		if !(g.CommunityTopic >= 0 && g.ClassTopic >= 0 && g.CommunityTopic+g.ClassTopic <= 1) {
-			return fmt.Errorf("community topic %v and class topic %v, want both ≥ 0 and at most 1 together", g.CommunityTopic, g.ClassTopic)
+			return fmt.Errorf("community topic %v and class topic %v, want both ≥ 0 and at most 1 together",
+				g.CommunityTopic, g.ClassTopic)
 		}
 	case Dense:
 		if !(g.CommunityTopic >= 0 && g.ClassTopic >= 0) || math.IsInf(g.CommunityTopic+g.ClassTopic, 0) {

@@ -71,7 +71,8 @@ func openArray(r io.Reader, size int64) (*array, error) {
 		count *= int64(n)
 	}
 	if count > size/a.item || count*a.item != size-headerSize {
-		return nil, fmt.Errorf("shape %v of %s does not match the array's %d bytes behind the header", a.shape, a.dtype, size-headerSize)
+		return nil, fmt.Errorf("shape %v of %s does not match the array's %d bytes behind the header", a.shape,
+			a.dtype, size-headerSize)
 	}
 	a.count = int(count)
 	return a, nil

@@ -133,7 +133,8 @@ func tableFiles(dir, table string, exts ...string) ([]string, error) {
 	case len(single) == 1 && len(several) > 0:
 		return nil, fmt.Errorf("%s and %s both exist: which holds the %s?", single[0], several[0], table)
 	case len(single)+len(several) == 0:
-		return nil, fmt.Errorf("neither %s%s nor a directory %s with such files exists", table, strings.Join(exts, " nor "+table), table)
+		return nil, fmt.Errorf("neither %s%s nor a directory %s with such files exists", table,
+			strings.Join(exts, " nor "+table), table)
 	}
 	return append(single, several...), nil
 }

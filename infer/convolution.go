@@ -109,7 +109,8 @@ func (c *convolution) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 
 // layerTables sets u_n, the columns of c from at on, and from the last hidden layer the last u; it returns h·w and
 // h̃·w of the layer after, where that is hidden too.
-func (c *convolution) layerTables(t *Tables, h *host, n, at int, z, met *graph.Dense, metIn, metOut []float32) (nextZ, nextMet *graph.Dense) {
+func (c *convolution) layerTables(t *Tables, h *host, n, at int, z, met *graph.Dense, metIn,
+	metOut []float32) (nextZ, nextMet *graph.Dense) {
 	l, next := c.layers[n], c.layers[n+1]
 	m, width := h.adj.Rows, l.width()
 	if next.relus {
@@ -226,7 +227,8 @@ func takeColumns(m *graph.Dense, lo, hi int) *graph.Dense {
 // walk takes a batch through the hidden layers.
 func (f *frozenConvolution) walk(b *Batch, see look) *arriving {
 	b.check(f.Nodes())
-	a := &arriving{Batch: b, f: f, see: see, in: make([]float32, b.Len()), out: make([]float32, b.Len()), z: f.project.Apply(b.X)}
+	a := &arriving{Batch: b, f: f, see: see, in: make([]float32, b.Len()), out: make([]float32, b.Len()),
+		z: f.project.Apply(b.X)}
 	for i := range a.in {
 		a.in[i], a.out[i] = f.at(float64(b.degree(i)))
 	}
@@ -366,7 +368,8 @@ func (f *frozenConvolution) Embeddings(b *Batch) *graph.Dense {
 // States are the arrivals' hidden states behind each hidden layer, n×h, and the messages h^{l−1} Wn that go into these.
 func (f *frozenConvolution) States(b *Batch) (states, messages []*graph.Dense) {
 	for _, l := range f.layers[:len(f.layers)-1] {
-		states, messages = append(states, graph.NewDense(b.Len(), l.width())), append(messages, graph.NewDense(b.Len(), l.width()))
+		states, messages = append(states, graph.NewDense(b.Len(), l.width())),
+			append(messages, graph.NewDense(b.Len(), l.width()))
 	}
 	f.walk(b, look{state: func(a *arriving, i int, h []float32) {
 		copy(states[a.n].Row(i), h)

@@ -66,7 +66,8 @@ func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calib
 }
 
 // choosePropagation returns the α and γ of the highest accuracy on the support nodes; at equal accuracy the smallest γ.
-func (t *task) choosePropagation(ctx context.Context, kind string, p *placed, answer *eval.Answer, support *eval.Set) (*propagation, error) {
+func (t *task) choosePropagation(ctx context.Context, kind string, p *placed, answer *eval.Answer,
+	support *eval.Set) (*propagation, error) {
 	var best *propagation
 	var of []*graph.Dense // F of the best α
 	deployed := p.build()

@@ -158,7 +158,8 @@ func (c *clustered) means() *artifact.Means {
 
 func (c *clustered) growth() *artifact.Growth {
 	d := c.dictionary()
-	g := &artifact.Growth{Entries: min(c.options.Entries, c.nodes), Dictionary: d.Clusters, Messages: map[string]infer.Messages{}}
+	g := &artifact.Growth{Entries: min(c.options.Entries, c.nodes), Dictionary: d.Clusters,
+		Messages: map[string]infer.Messages{}}
 	for k, m := range c.models {
 		g.Messages[m.Name()] = d.Parts[k]
 	}
@@ -190,16 +191,19 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 // fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the labelled
 // nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class is a
 // guess, W_S loses a point (cora).
-func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, progress Progress) (*fitted, error) {
+func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters,
+	progress Progress) (*fitted, error) {
 	s := t.shape(name)
 	means := fit.Propagated(t.hat, s.Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
-	return t.chooseLinear(ctx, s, fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels, Weights: sizes(labelled), Classes: t.classes()},
+	return t.chooseLinear(ctx, s, fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels,
+		Weights: sizes(labelled), Classes: t.classes()},
 		WeightDecays, progress, "fitting "+name+" on the synthetic graph")
 }
 
 // fitLayered fits W_S of a two-layer model: layer 1 reads the means of the labelled nodes of each cluster, later
 // layers the clusters of their neighbours (docs/algorithm.md, section 5, step 5).
-func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters, progress Progress) (*fitted, error) {
+func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters,
+	progress Progress) (*fitted, error) {
 	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), condense.MembershipMapping(joined),
 		labelled.Labels, sizes(labelled), t.classes())
 	return t.chooseGNN(ctx, p, onS(), progress, "fitting "+name+" on the synthetic graph")

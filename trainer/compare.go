@@ -14,7 +14,8 @@ import (
 // Compare measures the default model of an artifact on batches of test nodes (dataset indices), such as a stream
 // formed them: whole is the accuracy of O→O, the model joined to T batch by batch; served is the accuracy of predict
 // on S. Both in percent.
-func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool, predict eval.Predictor) (whole, served float64, err error) {
+func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool,
+	predict eval.Predictor) (whole, served float64, err error) {
 	original := d.Original()
 	set := attach(d, original, batches, graphBatch)
 	model, err := wholeModel(original, b)
@@ -29,7 +30,8 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 // an artifact does on the growing graph: T with all earlier arrivals in it, without their classes, joint, node by
 // node. step arrivals at a time share a graph, so that up to step-1 of those just before a node are missing in it.
 // The arrivals before from are not predicted; the predicted classes of the others are returned in order.
-func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int, progress Progress) ([]int32, error) {
+func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int,
+	progress Progress) ([]int32, error) {
 	var out []int32
 	for at := from; at < len(order); at += step {
 		if err := ctx.Err(); err != nil {

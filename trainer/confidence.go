@@ -73,13 +73,15 @@ func pointOf(answers []ranking, share float64) artifact.CoveragePoint {
 			right++
 		}
 	}
-	return artifact.CoveragePoint{Coverage: share, Threshold: min(1, max(0, answers[n-1].probability)), Accuracy: 100 * float64(right) / float64(n)}
+	return artifact.CoveragePoint{Coverage: share, Threshold: min(1, max(0, answers[n-1].probability)),
+		Accuracy: 100 * float64(right) / float64(n)}
 }
 
 // tested adds the calibration error on the test nodes, in node batches, to a model's confidence in the artifact.
 func tested(c *artifact.Confidence, results []eval.Result, model, attachment, kind string) {
 	for _, r := range results {
-		if r.Model == model && r.Setting == eval.OtoS && r.Attachment == attachment && r.Batch == NodeBatch && r.Calibration == kind {
+		if r.Model == model && r.Setting == eval.OtoS && r.Attachment == attachment && r.Batch == NodeBatch &&
+			r.Calibration == kind {
 			before, after := r.ECEBefore.Mean, r.ECE.Mean
 			c.ECE.TestBefore, c.ECE.TestAfter = &before, &after
 		}

@@ -53,7 +53,8 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 			}
 		}
 		if r.placed != nil && w.kinds == nil { // calibrated already, for the artifact
-			out = append(out, rows(deployment{placed: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay}, r.calibrations[k])...)
+			out = append(out, rows(deployment{placed: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay},
+				r.calibrations[k])...)
 		}
 		if err := t.deployOnS(ctx, r, whole, w, progress, add); err != nil {
 			return nil, err
@@ -132,7 +133,8 @@ func rows(d deployment, c *calibration) []deployment {
 
 // evaluate measures every deployment on the test nodes, in graph and in node batches; nothing if there are none. The
 // deployments of a model begin with O→O, with which the others are compared.
-func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds float64, progress Progress) ([]eval.Result, error) {
+func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds float64,
+	progress Progress) ([]eval.Result, error) {
 	const what = "evaluating on the test nodes"
 	var results []eval.Result
 	if len(t.data.Test) == 0 {
@@ -165,7 +167,8 @@ type regrouped struct {
 func (t *task) regroup(mode string) *regrouped {
 	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(t.data.Test))
 	g := &regrouped{order: order[:min(len(order), 2*t.options.Batch)]}
-	g.set = attach(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)), mode == GraphBatch)
+	g.set = attach(t.data, t.original, dataset.Batches(take(t.data.Test, g.order), max(1, t.options.Batch/10)),
+		mode == GraphBatch)
 	return g
 }
 
@@ -183,7 +186,8 @@ func (g *regrouped) changed(d deployment, classes []int32) float64 {
 }
 
 func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result {
-	r := eval.Result{Method: t.label, Model: d.model.Name(), Setting: d.setting, SharedM: d.sharedM, Attachment: d.attachment, Batch: mode,
+	r := eval.Result{Method: t.label, Model: d.model.Name(), Setting: d.setting, SharedM: d.sharedM,
+		Attachment: d.attachment, Batch: mode,
 		Calibration: d.calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.original.Adj.Rows),
 		Seeds: []uint64{t.options.Seed}, WeightDecay: d.weightDecay, WeightDecays: []float64{d.weightDecay}, KeptBytes: d.kept}
 	if known, ok := t.whole.row(&r); ok {

@@ -143,7 +143,8 @@ type wave struct {
 }
 
 func (g *growing) measure(first, second []int32) wave {
-	w := wave{first: len(first), second: len(second), ignored: map[string]float64{}, attached: map[string]float64{}, whole: map[string]float64{}}
+	w := wave{first: len(first), second: len(second), ignored: map[string]float64{},
+		attached: map[string]float64{}, whole: map[string]float64{}}
 	rows, left := g.arrive(first)
 	ignored, attached := g.attached(second, nil), g.attached(second, rows)
 	joined, grown := joining(g.data, first)
@@ -248,7 +249,8 @@ func WriteGrowth(w io.Writer, results []GrowResult) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(tab, "model\tfirst wave\tignored\tattached\tWhole with it\tunknown edges\tattached\tleft by rows\t")
 	for _, r := range results {
-		_, _ = fmt.Fprintf(tab, "%s\t%.0f%%\t%s\t%s\t%s\t%.1f%%\t%.1f%%\t%.1f%%\t\n", r.Model, 100*r.Share, percent(r.Ignored), percent(r.Attached),
+		_, _ = fmt.Fprintf(tab, "%s\t%.0f%%\t%s\t%s\t%s\t%.1f%%\t%.1f%%\t%.1f%%\t\n", r.Model, 100*r.Share,
+			percent(r.Ignored), percent(r.Attached),
 			percent(r.Whole), r.Unknown.Mean, r.UnknownAttached.Mean, 100*r.Left.Mean)
 	}
 	return tab.Flush()

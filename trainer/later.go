@@ -32,8 +32,9 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 		return err
 	}
 	b.Models = append(slices.Clip(b.Models), artifact.Model{Name: m.Name(), Params: m.Params(), Tables: onS})
-	b.Manifest.Models = append(slices.Clip(b.Manifest.Models), artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
-		Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}})
+	b.Manifest.Models = append(slices.Clip(b.Manifest.Models),
+		artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
+			Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}})
 	b.Manifest.Version, b.Manifest.Files = "", nil // of the artifact that it was
 	b.Manifest.Created, b.Manifest.CreatedBy = now.UTC(), "rivulet trainer"
 	return nil

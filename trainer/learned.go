@@ -69,7 +69,8 @@ func (t *task) learnInput(validate func(s *mcond.Snapshot) (float64, error)) mco
 }
 
 // learnOptions returns the options of the run, with the choice of a search.
-func (t *task) learnOptions(ctx context.Context, in mcond.Input, progress Progress) (mcond.Options, []mcond.Point, error) {
+func (t *task) learnOptions(ctx context.Context, in mcond.Input, progress Progress) (mcond.Options,
+	[]mcond.Point, error) {
 	o := mcond.Defaults(len(t.labelled))
 	if t.options.Learn != nil {
 		o = *t.options.Learn
@@ -125,7 +126,8 @@ func (t *task) judge(ctx context.Context, s *mcond.Snapshot, relay *fitted) (flo
 }
 
 func (t *task) condensedOf(s *mcond.Snapshot) *condense.Condensed {
-	return &condense.Condensed{Synthetic: artifact.Synthetic{Adj: s.Adj, X: s.X, Labels: s.Labels}, M: s.M, Attachment: artifact.AttachJoint}
+	return &condense.Condensed{Synthetic: artifact.Synthetic{Adj: s.Adj, X: s.X, Labels: s.Labels}, M: s.M,
+		Attachment: artifact.AttachJoint}
 }
 
 // lossProgress reports the losses and the best accuracy of a round with the number of rounds.

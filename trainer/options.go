@@ -65,7 +65,8 @@ type Options struct {
 
 // Defaults returns the default options of a run.
 func Defaults() Options {
-	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto, Entries: 4, Batch: 1000, Costs: true, Means: true}
+	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto,
+		Entries: 4, Batch: 1000, Costs: true, Means: true}
 }
 
 // Validate checks ranges; an error names the option and its value.
@@ -116,7 +117,8 @@ func (o Options) Validate() error {
 	}
 	for name := range o.Weights {
 		if !slices.Contains(o.Models, name) {
-			return fmt.Errorf("weights are given for model %q, which is not among the models %s", name, strings.Join(o.Models, ", "))
+			return fmt.Errorf("weights are given for model %q, which is not among the models %s", name,
+				strings.Join(o.Models, ", "))
 		}
 	}
 	return features.Check(o.Preprocess)
@@ -142,7 +144,8 @@ func (o Options) validateDepth() error {
 	case !deep:
 		return fmt.Errorf("layers is %d, which none of %s has a choice of", o.Layers, strings.Join(o.Models, ", "))
 	case !hopping || o.Hops > infer.MaxHops:
-		return fmt.Errorf("hops is %d, want at most %d and a model that has hops, not %s", o.Hops, infer.MaxHops, strings.Join(o.Models, ", "))
+		return fmt.Errorf("hops is %d, want at most %d and a model that has hops, not %s", o.Hops, infer.MaxHops,
+			strings.Join(o.Models, ", "))
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	what := "fitting " + name + " on the original graph"
 	s := t.shape(name)
 	if weights := s.Mix(); weights != nil {
-		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewPropagated(t.hat, weights, t.x, t.labelled), Labels: take(t.original.Labels, t.labelled),
+		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewPropagated(t.hat, weights, t.x, t.labelled),
+			Labels:  take(t.original.Labels, t.labelled),
 			Classes: t.classes()}, t.options.decays(), progress, what)
 	}
 	return t.chooseGNN(ctx, fit.OnOriginal(s, t.original.Adj, t.x, t.original.Labels, t.classes()), t.onT(), progress, what)
@@ -39,7 +40,8 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 // accept takes imported weights as W_O.
 func (t *task) accept(m infer.Model) (*fitted, error) {
 	if d, c := t.original.X.Cols(), t.classes(); m.Features() != d || m.Classes() != c {
-		return nil, fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(), m.Features(), m.Classes(), d, c)
+		return nil, fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(),
+			m.Features(), m.Classes(), d, c)
 	}
 	if err := infer.Freezable(m); err != nil && t.method.frozen {
 		return nil, fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), t.options.Method, err)
@@ -65,7 +67,8 @@ const sampledRows = 1 << 14
 
 // chooseLinear fits one linear model for each weight decay of a list and keeps the best on the support nodes, deployed
 // jointly on T. If there are many rows it chooses on a sample of them, and continues from there with all rows.
-func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64, progress Progress, what string) (*fitted, error) {
+func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64,
+	progress Progress, what string) (*fitted, error) {
 	p, sampled := all.Sample(sampledRows, t.rng(purposeRows))
 	best, err := t.chooseDecay(ctx, s, p, decays, progress, what)
 	if err != nil || !sampled {
@@ -84,7 +87,8 @@ func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, d
 	return best, nil
 }
 
-func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, progress Progress, what string) (*fitted, error) {
+func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, progress Progress,
+	what string) (*fitted, error) {
 	var start *infer.Layer
 	trials := make([]trial, len(decays))
 	for k, decay := range decays {
@@ -126,7 +130,8 @@ func onS() search {
 
 // chooseGNN fits a two-layer model with each weight decay and dropout of a search; validation chooses the best epoch,
 // too.
-func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, progress Progress, what string) (*fitted, error) {
+func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, progress Progress,
+	what string) (*fitted, error) {
 	var trials []trial
 	for _, decay := range among.decays {
 		for _, d := range among.dropouts {

@@ -82,7 +82,8 @@ func (t *task) frozen(c condensed, m infer.Model) (*placed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, through: c.parts().M, kept: int64(condense.CachedBytes(tables))}
+	p := &placed{model: m, attachment: artifact.AttachFrozen, tables: tables, through: c.parts().M,
+		kept: int64(condense.CachedBytes(tables))}
 	if p.through != nil {
 		p.kept = int64(condense.MappingBytes(p.through))
 	}
@@ -141,7 +142,8 @@ func (t *task) seedsOnS(kind string, s artifact.Synthetic, m infer.Model) *graph
 }
 
 func copied(a *graph.CSR) *graph.CSR {
-	return &graph.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: slices.Clone(a.RowPtr), ColIdx: slices.Clone(a.ColIdx), Val: slices.Clone(a.Val)}
+	return &graph.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: slices.Clone(a.RowPtr), ColIdx: slices.Clone(a.ColIdx),
+		Val: slices.Clone(a.Val)}
 }
 
 // cloned returns a copy of a model with its own weights.

@@ -56,7 +56,8 @@ func (o Options) label() string {
 	for _, v := range ablations {
 		var of mcond.Options
 		v.change(&of)
-		if o.Learn.NoStructure == of.NoStructure && o.Learn.NoInductive == of.NoInductive && o.Learn.RandomStart == of.RandomStart {
+		if o.Learn.NoStructure == of.NoStructure && o.Learn.NoInductive == of.NoInductive &&
+			o.Learn.RandomStart == of.RandomStart {
 			return v.label
 		}
 	}
@@ -196,7 +197,8 @@ func (o *StudyOptions) variants(run Options, t *task) []Options {
 }
 
 // studied measures one run with one seed.
-func (t *task) studied(ctx context.Context, run Options, known *whole, o *StudyOptions, progress Progress) ([]eval.Result, error) {
+func (t *task) studied(ctx context.Context, run Options, known *whole, o *StudyOptions,
+	progress Progress) ([]eval.Result, error) {
 	t, err := t.with(run, known)
 	if err != nil {
 		return nil, err
@@ -209,7 +211,8 @@ func (t *task) studied(ctx context.Context, run Options, known *whole, o *StudyO
 		o.Traced(t.options, trace)
 	}
 	kinds := slices.DeleteFunc(slices.Clone(o.Calibrations), func(k string) bool { return k == infer.PropagateNone })
-	deployments, err := t.deployments(ctx, r, wanted{kinds: append([]string{}, kinds...), attachments: o.Attachments}, progress)
+	deployments, err := t.deployments(ctx, r, wanted{kinds: append([]string{}, kinds...),
+		attachments: o.Attachments}, progress)
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,8 @@ func Confidence() artifact.Confidence {
 		ECE:      artifact.CalibrationError{ValidationBefore: new(4.75), ValidationAfter: new(0.0), TestAfter: new(2.5)},
 		Coverage: 0.75, Threshold: 0.6,
 		Curve: []artifact.CoveragePoint{
-			{Coverage: 0.5, Threshold: 0.9, Accuracy: 99}, {Coverage: 0.75, Threshold: 0.6, Accuracy: 97.5}, {Coverage: 1, Threshold: 0.3, Accuracy: 93.75},
+			{Coverage: 0.5, Threshold: 0.9, Accuracy: 99}, {Coverage: 0.75, Threshold: 0.6, Accuracy: 97.5},
+			{Coverage: 1, Threshold: 0.3, Accuracy: 93.75},
 		},
 	}
 }
@@ -156,7 +157,8 @@ func others(rng *rand.Rand, size Size) []infer.Model {
 	}
 	return []infer.Model{
 		made("gcn", infer.Layer{Neighbours: first(), Bias: b1}, infer.Layer{Neighbours: second(), Bias: b2}),
-		made("sage", infer.Layer{Neighbours: first(), Self: first(), Bias: b1}, infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
+		made("sage", infer.Layer{Neighbours: first(), Self: first(), Bias: b1},
+			infer.Layer{Neighbours: second(), Self: second(), Bias: b2}),
 		made("appnp", infer.Layer{Self: first(), Bias: b1}, infer.Layer{Self: second(), Bias: b2}),
 		Cheby(rng, size, 2),
 	}
@@ -166,9 +168,11 @@ func others(rng *rand.Rand, size Size) []infer.Model {
 func Cheby(rng *rand.Rand, size Size, order int) infer.Model {
 	size = size.withDefaults()
 	const hidden = 4
-	weights := []infer.Param{{Name: "convs.0.bias", Value: dense(rng, 1, hidden)}, {Name: "convs.1.bias", Value: dense(rng, 1, size.Classes)}}
+	weights := []infer.Param{{Name: "convs.0.bias", Value: dense(rng, 1, hidden)},
+		{Name: "convs.1.bias", Value: dense(rng, 1, size.Classes)}}
 	for k := range order {
-		weights = append(weights, infer.Param{Name: fmt.Sprintf("convs.0.lins.%d.weight", k), Value: dense(rng, size.Features, hidden)},
+		weights = append(weights, infer.Param{Name: fmt.Sprintf("convs.0.lins.%d.weight", k),
+			Value: dense(rng, size.Features, hidden)},
 			infer.Param{Name: fmt.Sprintf("convs.1.lins.%d.weight", k), Value: dense(rng, hidden, size.Classes)})
 	}
 	m, err := infer.Build("cheby", weights)

@@ -56,7 +56,8 @@ func (c *pageCheck) group() { c.open = 0 }
 func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, rows int64) error {
 	c.column, c.values, c.dict, c.most = column, 0, 0, 0
 	if codec := c.codec(); codec != meta.Codec {
-		return fmt.Errorf("compression is %s, but %s in the first row group: the library takes them for the same", meta.Codec, codec)
+		return fmt.Errorf("compression is %s, but %s in the first row group: the library takes them for the same",
+			meta.Codec, codec)
 	}
 	start := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
@@ -97,7 +98,8 @@ func (c *pageCheck) page(in *metadata) error {
 	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
 	values := int64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues))
 	switch {
-	case h.DataPageHeader.Valid != (h.Type == format.DataPage) || h.DataPageHeaderV2.Valid != (h.Type == format.DataPageV2) ||
+	case h.DataPageHeader.Valid != (h.Type == format.DataPage) ||
+		h.DataPageHeaderV2.Valid != (h.Type == format.DataPageV2) ||
 		h.DictionaryPageHeader.Valid != (h.Type == format.DictionaryPage):
 		return fmt.Errorf("its header is not that of type %s alone", h.Type)
 	case compressed < 0 || compressed > in.left() || compressed > c.limits.bytes:
@@ -172,7 +174,8 @@ func (c *pageCheck) dataV2(h *format.DataPageHeaderV2, body []byte, uncompressed
 		most   int
 		length int32
 	}{
-		{c.column.MaxRepetitionLevel(), h.RepetitionLevelsByteLength}, {c.column.MaxDefinitionLevel(), h.DefinitionLevelsByteLength},
+		{c.column.MaxRepetitionLevel(), h.RepetitionLevelsByteLength},
+		{c.column.MaxDefinitionLevel(), h.DefinitionLevelsByteLength},
 	} {
 		if level.length < 0 || int(level.length) > len(body) || int64(level.length) > uncompressed {
 			return fmt.Errorf("levels of %d bytes, with %d left", level.length, len(body))

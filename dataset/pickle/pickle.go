@@ -21,7 +21,8 @@ func Load(in []byte) (any, error) {
 		}
 		if op == '.' {
 			if len(m.stack) != 1 || len(m.marks) != 0 || m.pos != len(in) {
-				return nil, fmt.Errorf("STOP at %d leaves %d values, %d marks and %d bytes", offset, len(m.stack), len(m.marks), len(in)-m.pos)
+				return nil, fmt.Errorf("STOP at %d leaves %d values, %d marks and %d bytes", offset, len(m.stack),
+					len(m.marks), len(in)-m.pos)
 			}
 			return m.stack[0], nil
 		}

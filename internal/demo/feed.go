@@ -67,7 +67,8 @@ func (f *feed) follow(ctx context.Context, log *slog.Logger) error {
 	err = r.Follow(ctx, func() { f.tally.reading.Store(true) }, func(rec kafka.Record) {
 		p = event.Prediction{}
 		if err := (event.JSON{}).DecodePrediction(rec.Value, &p); err != nil {
-			cancel(fmt.Errorf("reading the prediction at offset %d of partition %d: %w", rec.Position.Offset, rec.Position.Partition, err))
+			cancel(fmt.Errorf("reading the prediction at offset %d of partition %d: %w", rec.Position.Offset,
+				rec.Position.Partition, err))
 			return
 		}
 		f.read(&p)
@@ -97,7 +98,8 @@ func (f *feed) send(ctx context.Context, o Options) error {
 		return err
 	}
 	defer end()
-	_, err = replay.Replay(ctx, f.stream, &counting{tally: f.tally, next: topic}, replay.Options{Rate: o.Rate, Chunk: chunk, Gates: f.gates})
+	_, err = replay.Replay(ctx, f.stream, &counting{tally: f.tally, next: topic},
+		replay.Options{Rate: o.Rate, Chunk: chunk, Gates: f.gates})
 	return err
 }
 

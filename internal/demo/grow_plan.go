@@ -48,7 +48,8 @@ func newPlan(d *dataset.Dataset, seed uint64) (*plan, error) {
 		p.withheld[d.IDs[i]] = class
 	}
 	if len(p.order) == 0 || len(d.Test) == 0 {
-		return nil, fmt.Errorf("%s has %d training nodes to withhold and %d test nodes, want some of both", d.Name, len(p.order), len(d.Test))
+		return nil, fmt.Errorf("%s has %d training nodes to withhold and %d test nodes, want some of both", d.Name,
+			len(p.order), len(d.Test))
 	}
 	slices.Sort(base.Train)
 	p.order = append(p.order, d.Test...)

@@ -85,7 +85,8 @@ func (r *GrowReport) Lost() int {
 func (g *growing) report(ctx context.Context) (*GrowReport, error) {
 	p, m := g.plan, g.bundle.Manifest
 	r := &GrowReport{Dataset: m.Data.Name, Nodes: m.Data.Nodes, SyntheticNodes: m.SyntheticNodes, Withheld: len(p.withheld),
-		Test: len(p.data.Test), Arrivals: len(p.order), Rate: g.o.Rate, Seed: m.Seed, Model: m.DefaultModel, TrainSeconds: g.seconds}
+		Test: len(p.data.Test), Arrivals: len(p.order), Rate: g.o.Rate, Seed: m.Seed, Model: m.DefaultModel,
+		TrainSeconds: g.seconds}
 	for _, run := range g.runs {
 		r.Streams = append(r.Streams, g.stream(run))
 	}
@@ -117,8 +118,9 @@ func (g *growing) report(ctx context.Context) (*GrowReport, error) {
 // stream returns the figures of a finished stream.
 func (g *growing) stream(run *growRun) Stream {
 	t := run.tally.report(len(g.plan.order))
-	s := Stream{Growth: run.growth, Predicted: t.Predicted, Missing: t.Missing, Duplicates: t.Duplicates, DeadLetters: t.DeadLetters,
-		Versions: run.tally.versions(), Batches: t.Batches, MixedBatches: run.tally.mixed(), Latency: t.Latency}
+	s := Stream{Growth: run.growth, Predicted: t.Predicted, Missing: t.Missing, Duplicates: t.Duplicates,
+		DeadLetters: t.DeadLetters,
+		Versions:    run.tally.versions(), Batches: t.Batches, MixedBatches: run.tally.mixed(), Latency: t.Latency}
 	for _, h := range run.pauses.held {
 		s.HeldSeconds += h.To.Sub(h.From).Seconds()
 	}
@@ -223,7 +225,8 @@ func (r *GrowReport) Print(w io.Writer) error {
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "growth\tpredicted\tlost\ttwice\tdead letters\tversions\tbatches\tof two versions\tp50, p99 ms\tlongest pause ms\t")
 	for _, s := range r.Streams {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f, %.1f\t%.1f\t\n", s.Growth, s.Predicted, s.Missing, s.Duplicates, s.DeadLetters,
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f, %.1f\t%.1f\t\n", s.Growth, s.Predicted, s.Missing,
+			s.Duplicates, s.DeadLetters,
 			len(s.Versions), s.Batches, s.MixedBatches, s.Latency.P50, s.Latency.P99, s.LongestPause)
 	}
 	if err := t.Flush(); err != nil {

@@ -53,7 +53,8 @@ type labeller struct {
 
 // newLabeller returns a labeller that knows the classes of nodes by id.
 func newLabeller(classes map[string]int32, now func() time.Time) *labeller {
-	return &labeller{classes: classes, due: make(chan string, len(classes)), now: now, taken: map[string]bool{}, published: map[string]bool{}}
+	return &labeller{classes: classes, due: make(chan string, len(classes)), now: now, taken: map[string]bool{},
+		published: map[string]bool{}}
 }
 
 // predicted takes the id of a prediction that was read.

@@ -59,9 +59,11 @@ func (r *Report) Print(w io.Writer) error {
 	if r.Labels != nil {
 		fmt.Fprintf(t, "  the consumer's own, by labels\t%s\t\n", r.Labels.text())
 	}
-	fmt.Fprintf(t, "delivery\t%d predicted, %d missing, %d duplicates, %d dead letters\t\n", r.Predicted, r.Missing, r.Duplicates, r.DeadLetters)
+	fmt.Fprintf(t, "delivery\t%d predicted, %d missing, %d duplicates, %d dead letters\t\n", r.Predicted,
+		r.Missing, r.Duplicates, r.DeadLetters)
 	fmt.Fprintf(t, "throughput\t%.0f nodes/s in %d micro-batches\t\n", r.NodesPerSecond, r.Batches)
-	fmt.Fprintf(t, "latency, arrival to published\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Latency.P50, r.Latency.P99, r.Latency.Max)
+	fmt.Fprintf(t, "latency, arrival to published\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Latency.P50,
+		r.Latency.P99, r.Latency.Max)
 	fmt.Fprintf(t, "consumer's time\tdecode %.0f%%, lookup %.0f%%, infer %.0f%%, publish %.0f%%, rest %.0f%%\t\n",
 		100*r.Shares.Decode, 100*r.Shares.Lookup, 100*r.Shares.Infer, 100*r.Shares.Publish, 100*r.Shares.Rest)
 	trained := "made before"

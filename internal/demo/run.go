@@ -106,7 +106,8 @@ func start(o Options) (*stack, config.Consumer, error) {
 	if err != nil {
 		return nil, cfg, err
 	}
-	topics := map[string]int{cfg.Kafka.Topics.Arrivals: o.Partitions, cfg.Kafka.Topics.Predictions: o.Partitions, cfg.Kafka.Topics.DeadLetters: 1}
+	topics := map[string]int{cfg.Kafka.Topics.Arrivals: o.Partitions, cfg.Kafka.Topics.Predictions: o.Partitions,
+		cfg.Kafka.Topics.DeadLetters: 1}
 	if o.Labels {
 		cfg.Labels.Topic, topics[labelsTopic] = labelsTopic, o.Partitions
 	}

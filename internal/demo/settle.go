@@ -58,7 +58,8 @@ func (t *tally) line() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return fmt.Sprintf("arrived %d, predicted %d, %.0f nodes/s, p50 %.1f ms, p99 %.1f ms, accuracy %.2f%%%s",
-		len(t.sent), len(t.answers), rate, percentile(sorted, 0.5), percentile(sorted, 0.99), share(t.right, t.tested), byLabels)
+		len(t.sent), len(t.answers), rate, percentile(sorted, 0.5), percentile(sorted, 0.99),
+		share(t.right, t.tested), byLabels)
 }
 
 // report returns the figures that the tally knows by itself.
@@ -66,8 +67,9 @@ func (t *tally) report(arrivals int) *Report {
 	sorted, rate, byLabels := t.latencies(), t.rate(), t.byLabels()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &Report{Labels: byLabels, Arrivals: len(t.sent), Predicted: len(t.answers), DeadLetters: t.deadLetters, NodesPerSecond: rate,
-		Duplicates: t.predictions - len(t.answers), Missing: arrivals - len(t.answers) - t.deadLetters,
+	r := &Report{Labels: byLabels, Arrivals: len(t.sent), Predicted: len(t.answers), DeadLetters: t.deadLetters,
+		NodesPerSecond: rate,
+		Duplicates:     t.predictions - len(t.answers), Missing: arrivals - len(t.answers) - t.deadLetters,
 		Latency: Latency{percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 1)},
 		Batches: t.stages.batches, Accuracy: share(t.right, t.tested)}
 	r.Shares = t.stages.shares(t.last.Sub(t.first))

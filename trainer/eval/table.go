@@ -141,7 +141,8 @@ func WriteMarkdown(w io.Writer, results []Result) error {
 func WriteCSV(w io.Writer, results []Result) error {
 	out := csv.NewWriter(w)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	head := []string{"method", "model", "setting", "shared_m", "attachment", "batch", "calibration", "synthetic_nodes", "ratio", "seeds"}
+	head := []string{"method", "model", "setting", "shared_m", "attachment", "batch", "calibration",
+		"synthetic_nodes", "ratio", "seeds"}
 	spreads := []string{"accuracy", "macro_f1", "agreement", "changed_by_batching", "ece", "ece_before"}
 	for _, s := range spreads {
 		head = append(head, s+"_mean", s+"_std")

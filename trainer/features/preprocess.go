@@ -24,7 +24,8 @@ func Check(kind string) error {
 	case Auto, infer.L2Center, infer.L1, infer.Standardize, infer.None:
 		return nil
 	}
-	return fmt.Errorf("preprocess is %q, want %q, %q, %q, %q or %q", kind, Auto, infer.L2Center, infer.L1, infer.Standardize, infer.None)
+	return fmt.Errorf("preprocess is %q, want %q, %q, %q, %q or %q", kind, Auto, infer.L2Center, infer.L1,
+		infer.Standardize, infer.None)
 }
 
 // Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, l1,

@@ -19,7 +19,8 @@ const rankTolerance = 1e-10
 // which sharpens it by the square of the ratio of singular values, and returns the p ≤ keep directions in it with the
 // largest ‖Bv‖, orthonormal (c×p), and these norms, the singular values as far as the space holds them. Directions of
 // start that are only rounding are left out.
-func Principal(forward, adjoint func(*graph.Dense) *graph.Dense, start *graph.Dense, passes, keep int) (v *graph.Dense, values []float64) {
+func Principal(forward, adjoint func(*graph.Dense) *graph.Dense, start *graph.Dense, passes,
+	keep int) (v *graph.Dense, values []float64) {
 	v = orthonormal(start)
 	for range passes {
 		v = orthonormal(adjoint(forward(v)))

@@ -6,7 +6,8 @@ import "fmt"
 // [Factored.Combine] for weights that many nodes have, or that must not be rounded.
 func (f *Factored) AddSums(dst, sums []float64) {
 	if len(dst) != len(f.Factor) || len(sums) != f.Raw.Rows() {
-		panic(fmt.Sprintf("features: sums of %d nodes in %d columns, of features %d×%d", len(sums), len(dst), f.Raw.Rows(), len(f.Factor)))
+		panic(fmt.Sprintf("features: sums of %d nodes in %d columns, of features %d×%d", len(sums), len(dst),
+			f.Raw.Rows(), len(f.Factor)))
 	}
 	total, raw := 0.0, make([]float64, len(dst))
 	for j, w := range sums {

@@ -87,7 +87,8 @@ type Trace struct {
 // It ends with an error where the problem's model is not known, no node has a label, an option is out of range,
 // validate fails, the loss is no longer a number, or ctx ends. Inputs, Hop and labels of different sizes are a
 // programming error and panic.
-func GNN(ctx context.Context, p GNNProblem, o GNNOptions, validate func(infer.Model) (accuracy float64, err error)) (infer.Model, Trace, error) {
+func GNN(ctx context.Context, p GNNProblem, o GNNOptions,
+	validate func(infer.Model) (accuracy float64, err error)) (infer.Model, Trace, error) {
 	var trace Trace
 	if err := o.Validate(); err != nil {
 		return nil, trace, fmt.Errorf("fitting %s: %w", p.Model, err)
@@ -97,7 +98,8 @@ func GNN(ctx context.Context, p GNNProblem, o GNNOptions, validate func(infer.Mo
 		return nil, trace, fmt.Errorf("fitting: %w", err)
 	}
 	if p.Layers = max(p.Layers, arch.Fewest); p.Layers > arch.Most || arch.Linear() {
-		return nil, trace, fmt.Errorf("fitting %s: no network of %d layers, it has %d to %d", p.Model, p.Layers, arch.Fewest, arch.Most)
+		return nil, trace, fmt.Errorf("fitting %s: no network of %d layers, it has %d to %d", p.Model, p.Layers,
+			arch.Fewest, arch.Most)
 	}
 	targets := newTargets(&p)
 	if targets == nil {
@@ -119,7 +121,8 @@ const (
 )
 
 // descend takes steps until the epochs or the patience end, and returns the best model.
-func descend(ctx context.Context, n *network, y *targets, o GNNOptions, validate func(infer.Model) (float64, error)) (infer.Model, Trace, error) {
+func descend(ctx context.Context, n *network, y *targets, o GNNOptions,
+	validate func(infer.Model) (float64, error)) (infer.Model, Trace, error) {
 	var trace Trace
 	var best infer.Model
 	for epoch := 1; epoch <= o.Epochs; epoch++ {

@@ -267,7 +267,8 @@ func newPageRank(p *GNNProblem, rng *rand.Rand) *pageRank {
 	if !(p.Alpha > 0 && p.Alpha <= 1) || p.Hops < 1 {
 		panic(fmt.Sprintf("fit: %s with α = %g and %d hops", p.Model, p.Alpha, p.Hops))
 	}
-	return &pageRank{hop: p.Hop, hopT: p.Hop.Transpose(), alpha: p.Alpha, hops: p.Hops, w: glorot(rng, p.Hidden, p.Classes), b: bias(p.Classes)}
+	return &pageRank{hop: p.Hop, hopT: p.Hop.Transpose(), alpha: p.Alpha, hops: p.Hops,
+		w: glorot(rng, p.Hidden, p.Classes), b: bias(p.Classes)}
 }
 
 func (r *pageRank) weights() (neighbours, self, bias *param) { return nil, r.w, r.b }

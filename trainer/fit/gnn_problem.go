@@ -167,8 +167,10 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 //
 // labels (N') are the clusters' classes, weights (N') their numbers of labelled nodes. means may be over the labelled
 // nodes alone while their neighbours count wherever they belong.
-func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means, members *graph.CSR, labels []int32, weights []float32, classes int) GNNProblem {
+func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means, members *graph.CSR, labels []int32,
+	weights []float32, classes int) GNNProblem {
 	averaged := product.Of(means, OperatorOf(s.architecture().Operator, adj))
 	return GNNProblem{Shape: s, Classes: classes,
-		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)}, Hop: product.Of(averaged, members), Labels: labels, Weights: weights}
+		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)},
+		Hop: product.Of(averaged, members), Labels: labels, Weights: weights}
 }

@@ -237,7 +237,8 @@ func (l *learner) emptyBest(round int) *state {
 	if round == 0 {
 		return nil
 	}
-	s := &state{round: round, accuracy: math.NaN(), adj: newMatrix[float32](l.nodes(), l.nodes()), x: newMatrix[float32](l.x.rows, l.x.cols)}
+	s := &state{round: round, accuracy: math.NaN(), adj: newMatrix[float32](l.nodes(), l.nodes()),
+		x: newMatrix[float32](l.x.rows, l.x.cols)}
 	if l.raw != nil {
 		s.mapping = newMatrix[float32](l.raw.rows, l.raw.cols)
 	}

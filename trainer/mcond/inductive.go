@@ -31,7 +31,8 @@ func newInductive[F number](a, among *graph.CSR, m, classes int) *inductive[F] {
 	n := a.Rows
 	s := func() *matrix[F] { return newMatrix[F](m, classes) }
 	b := func() *matrix[F] { return newMatrix[F](n, classes) }
-	return &inductive[F]{a: a, at: a.Transpose(), among: among, want: b(), zb: b(), r: newMatrix[F](n, m), dr: newMatrix[F](n, m),
+	return &inductive[F]{a: a, at: a.Transpose(), among: among, want: b(), zb: b(), r: newMatrix[F](n, m),
+		dr: newMatrix[F](n, m),
 		qs: make([]F, m), qb: make([]F, n), ss: s(), sb: b(), u: s(), v: b(), gs: s(), gb: b(), rest: b(),
 		ds: s(), db: b(), es: s(), eb: b(), norms: make([]float64, n), cs: make([]F, m), cb: make([]F, n)}
 }

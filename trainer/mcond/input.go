@@ -40,7 +40,8 @@ func (in *Input) check() error {
 	n := in.Adj.Rows
 	switch {
 	case in.Adj.Cols != n || in.X.Rows() != n || len(in.Labels) != n:
-		return fmt.Errorf("original graph of %d×%d with %d rows of features and %d labels", n, in.Adj.Cols, in.X.Rows(), len(in.Labels))
+		return fmt.Errorf("original graph of %d×%d with %d rows of features and %d labels", n, in.Adj.Cols,
+			in.X.Rows(), len(in.Labels))
 	case len(in.Budget) != in.Classes:
 		return fmt.Errorf("budget for %d classes, want %d", len(in.Budget), in.Classes)
 	case in.Support != nil && (in.Support.R.Cols != n || in.Support.X.Cols() != in.X.Cols()):

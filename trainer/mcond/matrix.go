@@ -58,9 +58,11 @@ func gemm[F number](ta, tb blas.Transpose, alpha F, a, b *matrix[F], beta F, c *
 	}
 	switch data := any(c.data).(type) {
 	case []float32:
-		blas32.Gemm(ta, tb, float32(alpha), general32(a), general32(b), float32(beta), blas32.General{Rows: c.rows, Cols: c.cols, Stride: c.cols, Data: data})
+		blas32.Gemm(ta, tb, float32(alpha), general32(a), general32(b), float32(beta),
+			blas32.General{Rows: c.rows, Cols: c.cols, Stride: c.cols, Data: data})
 	case []float64:
-		blas64.Gemm(ta, tb, float64(alpha), general64(a), general64(b), float64(beta), blas64.General{Rows: c.rows, Cols: c.cols, Stride: c.cols, Data: data})
+		blas64.Gemm(ta, tb, float64(alpha), general64(a), general64(b), float64(beta),
+			blas64.General{Rows: c.rows, Cols: c.cols, Stride: c.cols, Data: data})
 	default:
 		panic(fmt.Sprintf("mcond: product of %T", c.data))
 	}

@@ -52,7 +52,8 @@ type Event struct {
 
 // event returns the report of the last round, whose steps began at these places of the loss histories.
 func (l *learner) event(atS, atM int, accuracy float64) Event {
-	e := Event{Round: l.round, Rounds: l.o.Rounds, Gra: mean(l.losses.Gra[atS:]), Str: math.NaN(), Tra: mean(l.losses.Tra[atM:]),
+	e := Event{Round: l.round, Rounds: l.o.Rounds, Gra: mean(l.losses.Gra[atS:]), Str: math.NaN(),
+		Tra: mean(l.losses.Tra[atM:]),
 		Ind: math.NaN(), Accuracy: accuracy, Best: math.NaN()}
 	if l.structure != nil {
 		e.Str = mean(l.losses.Str[atS:])

@@ -24,7 +24,8 @@ func sparse(m *matrix[float32], threshold float64) *graph.CSR {
 
 // snapshot returns a state with the given thresholds.
 func (l *learner) snapshot(s *state, mu, delta float64) *Snapshot {
-	out := &Snapshot{Round: s.round, Mu: mu, Delta: delta, Adj: sparse(s.adj, mu), X: l.expanded(s.x), Labels: slices.Clone(l.labels)}
+	out := &Snapshot{Round: s.round, Mu: mu, Delta: delta, Adj: sparse(s.adj, mu), X: l.expanded(s.x),
+		Labels: slices.Clone(l.labels)}
 	if s.mapping != nil {
 		out.M = sparse(s.mapping, delta)
 	}

@@ -48,11 +48,13 @@ type structure[F number] struct {
 }
 
 func newStructure[F number](m, classes int) *structure[F] {
-	return &structure[F]{h: newMatrix[F](m, classes), dh: newMatrix[F](m, classes), dleft: make([]F, classes), dright: make([]F, classes)}
+	return &structure[F]{h: newMatrix[F](m, classes), dh: newMatrix[F](m, classes), dleft: make([]F, classes),
+		dright: make([]F, classes)}
 }
 
 // loss returns L_str and adds λ·∂L_str/∂Z' to dz. mapping is the normalised M, N×m.
-func (s *structure[F]) loss(z *matrix[F], r *relay[F], mapping *matrix[F], pairs []pair, lambda F, dz *matrix[F]) float64 {
+func (s *structure[F]) loss(z *matrix[F], r *relay[F], mapping *matrix[F], pairs []pair, lambda F,
+	dz *matrix[F]) float64 {
 	if len(pairs) == 0 {
 		return 0
 	}

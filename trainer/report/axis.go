@@ -118,7 +118,8 @@ func logTicks(low, high float64, text func(float64) string) []plot.Tick {
 				continue
 			}
 			tick := plot.Tick{Value: at}
-			if (digit == 1 && decade%every == 0) || (span < 1.7 && (digit == 2 || digit == 5)) || (span < 2.5 && digit == 3 && span >= 1.7) {
+			if (digit == 1 && decade%every == 0) || (span < 1.7 && (digit == 2 || digit == 5)) ||
+				(span < 2.5 && digit == 3 && span >= 1.7) {
 				tick.Label = text(float64(digit) * math.Pow(10, float64(decade)))
 			}
 			if tick.Label != "" || (every == 1 && span < 4) {

@@ -52,12 +52,14 @@ type chart struct {
 const chartHeight = 270
 
 // markers differ in their outline alone.
-var markers = [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{}, wedge{}, heavyCross{}, heavyPlus{}, ring{}}
+var markers = [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{},
+	wedge{}, heavyCross{}, heavyPlus{}, ring{}}
 
 var dashes = [...][]vg.Length{nil, {6, 2.5}, {2, 2}, {8, 2.5, 2, 2.5}, {4, 4}, {1, 3}, {10, 3}, {6, 2, 2, 2, 2, 2}}
 
 func (c *curve) lineStyle() draw.LineStyle {
-	s := draw.LineStyle{Color: (series + role(c.slot%len(markers))).standIn(), Width: 1.8, Dashes: dashes[c.slot%len(dashes)]}
+	s := draw.LineStyle{Color: (series + role(c.slot%len(markers))).standIn(), Width: 1.8,
+		Dashes: dashes[c.slot%len(dashes)]}
 	switch {
 	case c.level:
 		s.Color, s.Width, s.Dashes = ink.standIn(), 1.4, []vg.Length{7, 3, 1.5, 3}
@@ -68,7 +70,8 @@ func (c *curve) lineStyle() draw.LineStyle {
 }
 
 func (c *curve) glyphStyle() draw.GlyphStyle {
-	return draw.GlyphStyle{Color: (series + role(c.slot%len(markers))).standIn(), Radius: 4, Shape: markers[c.slot%len(markers)]}
+	return draw.GlyphStyle{Color: (series + role(c.slot%len(markers))).standIn(), Radius: 4,
+		Shape: markers[c.slot%len(markers)]}
 }
 
 // points returns the points of a curve that have a place on both axes, with their indices.

@@ -20,7 +20,8 @@ func (p *Page) cost() section {
 			id := fmt.Sprintf("cost-%d", len(s.Groups))
 			g := group{Title: fmt.Sprintf("%s, %s batches", model, batch)}
 			time := bars{id: id + "-time", title: "Time, " + g.Title, x: axis{label: p.perBatch()}, bars: p.timeBars(rows)}
-			memory := bars{id: id + "-memory", title: "Memory, " + g.Title, x: axis{label: "inference memory", text: roundBytes}, bars: p.memoryBars(rows)}
+			memory := bars{id: id + "-memory", title: "Memory, " + g.Title,
+				x: axis{label: "inference memory", text: roundBytes}, bars: p.memoryBars(rows)}
 			for _, b := range []*bars{&time, &memory} {
 				b.description = describe(b.bars)
 				if f := b.figure(); f.SVG != "" {
@@ -103,7 +104,8 @@ func (p *Page) timeBars(rows []*eval.Result) []bar {
 func (p *Page) memoryBars(rows []*eval.Result) []bar {
 	var out []bar
 	for _, r := range rows {
-		b := bar{name: p.costName(r), text: bytesText(float64(r.InferenceBytes)), value: float64(r.InferenceBytes), colour: colourS}
+		b := bar{name: p.costName(r), text: bytesText(float64(r.InferenceBytes)), value: float64(r.InferenceBytes),
+			colour: colourS}
 		if r.Setting == eval.OtoO {
 			b.colour = colourO
 		}
@@ -125,7 +127,8 @@ func describe(all []bar) string {
 // timesLess shows the same as factors of Whole.
 func (p *Page) timesLess(title string, rows []*eval.Result) *table {
 	t := &table{Caption: "How many times less than Whole, " + title, Texts: 1,
-		Head: []string{"deployment", p.perBatch(), "less than the full graph", "less than the neighbourhood", "memory", "less than Whole"}}
+		Head: []string{"deployment", p.perBatch(), "less than the full graph", "less than the neighbourhood",
+			"memory", "less than Whole"}}
 	whole := &eval.Result{}
 	if rows[0].Setting == eval.OtoO {
 		whole = rows[0]
@@ -141,7 +144,8 @@ func (p *Page) timesLess(title string, rows []*eval.Result) *table {
 				factor(r.MsPerBatch, r.MsPerBatchNear), "1", "–", "–"})
 			continue
 		}
-		t.Rows = append(t.Rows, []string{p.costName(r), positive(r.MsPerBatch, significant), factor(whole.MsPerBatch, r.MsPerBatch),
+		t.Rows = append(t.Rows, []string{p.costName(r), positive(r.MsPerBatch, significant),
+			factor(whole.MsPerBatch, r.MsPerBatch),
 			factor(whole.MsPerBatchNear, r.MsPerBatch), positive(bytes, bytesText), factor(float64(whole.InferenceBytes), bytes)})
 	}
 	return t

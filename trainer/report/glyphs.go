@@ -100,7 +100,8 @@ func (t tags) Plot(c draw.Canvas, p *plot.Plot) {
 		size := style.Rectangle(one.text).Size()
 		middle := vg.Point{X: min(max(x(one.at.X), c.Min.X+size.X/2), c.Max.X-size.X/2), Y: y(one.at.Y) + gap}
 		for _, low := range []vg.Length{middle.Y, middle.Y - 2*gap - size.Y} {
-			box := vg.Rectangle{Min: vg.Point{X: middle.X - size.X/2, Y: low}, Max: vg.Point{X: middle.X + size.X/2, Y: low + size.Y}}
+			box := vg.Rectangle{Min: vg.Point{X: middle.X - size.X/2, Y: low},
+				Max: vg.Point{X: middle.X + size.X/2, Y: low + size.Y}}
 			if low < c.Min.Y || slices.ContainsFunc(taken, func(r vg.Rectangle) bool { return overlap(r, box) }) {
 				continue
 			}

@@ -35,7 +35,8 @@ func (p *Page) starts() section {
 	s := section{ID: "starts", Title: "Losses of M by its start"}
 	var lines []lossLine
 	for k, start := range p.Starts {
-		lines = append(lines, lossLine{"L_tra, " + start.Name, start.Tra, 2 * k}, lossLine{"L_ind, " + start.Name, start.Ind, 2*k + 1})
+		lines = append(lines, lossLine{"L_tra, " + start.Name, start.Tra, 2 * k},
+			lossLine{"L_ind, " + start.Name, start.Ind, 2*k + 1})
 	}
 	f, ok := lossFigure("starts-losses", "L_tra and L_ind by the start of M", lines)
 	if !ok {

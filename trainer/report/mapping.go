@@ -28,7 +28,8 @@ func (p *Page) mapping() section {
 			continue
 		}
 		when := []string{"before", "after"}[k]
-		cells := cellMap{id: "mapping-" + when, title: "Mean weight of M " + when + " training", names: p.classes(len(m)), values: m, high: high,
+		cells := cellMap{id: "mapping-" + when, title: "Mean weight of M " + when + " training",
+			names: p.classes(len(m)), values: m, high: high,
 			x: "class of the synthetic node", y: "class of T's node", text: func(v float64) string { return weightText(v, high) }}
 		cells.description = fmt.Sprintf("Mean weight of M between nodes of T and synthetic nodes, by class, %d classes. %s", len(m), diagonalText(m))
 		f := cells.figure()
@@ -63,5 +64,6 @@ func diagonalText(m [][]float64) string {
 			}
 		}
 	}
-	return fmt.Sprintf("Mean within a class %s, between classes %s.", number(same/float64(nSame)), number(other/float64(nOther)))
+	return fmt.Sprintf("Mean within a class %s, between classes %s.", number(same/float64(nSame)),
+		number(other/float64(nOther)))
 }

@@ -111,7 +111,8 @@ func (p *Page) check() error {
 		s := &p.Sensitivity[k]
 		for i, line := range s.Lines {
 			if len(line.Accuracy) != len(s.Values) {
-				return fmt.Errorf("sensitivity[%d].lines[%d] has %d accuracies for %d values", k, i, len(line.Accuracy), len(s.Values))
+				return fmt.Errorf("sensitivity[%d].lines[%d] has %d accuracies for %d values", k, i, len(line.Accuracy),
+					len(s.Values))
 			}
 		}
 	}

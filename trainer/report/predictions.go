@@ -50,7 +50,8 @@ func (p *Page) confusion() section {
 	g := group{}
 	for k, r := range rows {
 		shares, n := byLabel(r.Confusion)
-		m := cellMap{id: fmt.Sprintf("confusion-%d", k), title: p.shownName(r), names: p.classes(len(shares)), values: shares, high: 100,
+		m := cellMap{id: fmt.Sprintf("confusion-%d", k), title: p.shownName(r), names: p.classes(len(shares)),
+			values: shares, high: 100,
 			x: "predicted class", y: "class", text: wholePercent}
 		m.description = fmt.Sprintf("Share of each class's test nodes by predicted class, in percent; %d predictions, accuracy %s %%.", n, percent(r.Accuracy.Mean))
 		f := m.figure()
@@ -114,7 +115,8 @@ func (p *Page) reliability() section {
 	g := group{}
 	for k, r := range rows {
 		c := chart{id: fmt.Sprintf("reliability-%d", k), title: p.shownName(r), diagonal: true,
-			x: axis{label: "mean probability in the bin", low: &zero, high: &one}, y: axis{label: "share that is right", low: &zero, high: &one}}
+			x: axis{label: "mean probability in the bin", low: &zero, high: &one},
+			y: axis{label: "share that is right", low: &zero, high: &one}}
 		t := &table{Caption: c.title, Head: []string{"", "bin", "predictions", "mean probability", "share right"}, Texts: 2}
 		for i, b := range []struct {
 			name string
@@ -129,11 +131,13 @@ func (p *Page) reliability() section {
 					continue
 				}
 				line.x, line.y = append(line.x, bin.Confidence), append(line.y, eval.Spread{Mean: bin.Accuracy})
-				t.Rows = append(t.Rows, []string{b.name, binName(j, len(b.bins)), fmt.Sprint(bin.Count), fixed(bin.Confidence, 3), fixed(bin.Accuracy, 3)})
+				t.Rows = append(t.Rows, []string{b.name, binName(j, len(b.bins)), fmt.Sprint(bin.Count),
+					fixed(bin.Confidence, 3), fixed(bin.Accuracy, 3)})
 			}
 			c.curves = append(c.curves, line)
 		}
-		calibration := fmt.Sprintf("Expected calibration error %s %% before temperature, %s %% after.", percents(r.ECEBefore), percents(r.ECE))
+		calibration := fmt.Sprintf("Expected calibration error %s %% before temperature, %s %% after.",
+			percents(r.ECEBefore), percents(r.ECE))
 		c.description = "Share of predictions that are right by their probability; the diagonal is perfect calibration. " + calibration
 		f := c.figure()
 		f.Values, f.Caption = t, calibration

@@ -69,7 +69,8 @@ func (p *Page) ratioFigure(id, model, setting, batch string) (figure, bool) {
 	}
 	c.x.log = low > 0 && high >= 3*low
 	if whole := p.whole(model, batch); whole != nil {
-		c.curves = append(c.curves, curve{name: "Whole", x: []float64{100 * high}, y: []eval.Spread{whole.Accuracy}, level: true})
+		c.curves = append(c.curves, curve{name: "Whole", x: []float64{100 * high}, y: []eval.Spread{whole.Accuracy},
+			level: true})
 	}
 	c.description = fmt.Sprintf("Test accuracy by the share of nodes that S has, %d lines. The numbers are in the table below.", len(c.curves))
 	f := c.figure()

@@ -179,7 +179,8 @@ func (p *Page) whole(model, batch string) *eval.Result {
 	var best *eval.Result
 	for k := range p.Results {
 		r := &p.Results[k]
-		if r.Setting == eval.OtoO && r.Attachment != artifact.AttachFrozen && isPlain(r) && r.Model == model && r.Batch == batch && (best == nil || len(r.Seeds) > len(best.Seeds)) {
+		if r.Setting == eval.OtoO && r.Attachment != artifact.AttachFrozen && isPlain(r) && r.Model == model &&
+			r.Batch == batch && (best == nil || len(r.Seeds) > len(best.Seeds)) {
 			best = r
 		}
 	}

@@ -7,8 +7,10 @@ import (
 // sparsity shows accuracy against the share of M that is 0.
 func (p *Page) sparsity() section {
 	s := section{ID: "sparsity", Title: "Sparsity of M"}
-	c := chart{id: "sparsity-m", title: "Accuracy against sparsity of M", x: axis{label: "entries of M that are not 0 (%)", log: true}, y: axis{label: "accuracy (%)"}}
-	t := &table{Caption: c.title, Head: []string{"method", "by", "entries of M", "a row", "sparsity %", "accuracy %"}, Texts: 2}
+	c := chart{id: "sparsity-m", title: "Accuracy against sparsity of M",
+		x: axis{label: "entries of M that are not 0 (%)", log: true}, y: axis{label: "accuracy (%)"}}
+	t := &table{Caption: c.title, Head: []string{"method", "by", "entries of M", "a row", "sparsity %",
+		"accuracy %"}, Texts: 2}
 	for k, one := range p.Sparsity {
 		line := curve{name: fmt.Sprintf("%s over %s (%s)", one.Method, one.Parameter, one.Of), slot: k}
 		for _, point := range one.Points {
@@ -57,7 +59,8 @@ func (p *Page) sensitivity() section {
 		if c.empty() {
 			continue
 		}
-		c.description = fmt.Sprintf("Accuracy at %d values of %s, evenly spaced. The numbers are in the table below.", len(one.Values), one.Parameter)
+		c.description = fmt.Sprintf("Accuracy at %d values of %s, evenly spaced. The numbers are in the table below.",
+			len(one.Values), one.Parameter)
 		f := c.figure()
 		f.Values, f.Caption = t, joinText(one.Of, one.Fixed)
 		g.Figures = append(g.Figures, f)

@@ -49,13 +49,15 @@ type scheme struct {
 // its paper.
 var (
 	light = scheme{
-		ink: "#1b1f24", faint: "#dde1e6", onLow: "#10151b", onHigh: "#ffffff", none: "#eceff2", paper: "#ffffff", panel: "#f6f7f9",
+		ink: "#1b1f24", faint: "#dde1e6", onLow: "#10151b", onHigh: "#ffffff", none: "#eceff2", paper: "#ffffff",
+		panel: "#f6f7f9",
 		muted: "#57606a", link: "#0a58a8",
 		series: [...]string{"#0067a8", "#c24a00", "#007a59", "#a3427d", "#7d6200", "#2b84c2", "#55606b", "#7b1e3a"},
 		stops:  []color.RGBA{rgb(0xeef3fa), rgb(0x9ecae1), rgb(0x3a87bd), rgb(0x08519c), rgb(0x06264d)},
 	}
 	dark = scheme{
-		ink: "#e8eaed", faint: "#343b44", onLow: "#ffffff", onHigh: "#0b1016", none: "#2a2f36", paper: "#14171b", panel: "#1d2126",
+		ink: "#e8eaed", faint: "#343b44", onLow: "#ffffff", onHigh: "#0b1016", none: "#2a2f36", paper: "#14171b",
+		panel: "#1d2126",
 		muted: "#a3abb5", link: "#7fbdf5",
 		series: [...]string{"#58b1ec", "#ff8b47", "#2cc79a", "#ee9ac8", "#e8bd22", "#a9d5ff", "#b5bcc5", "#e8788f"},
 		stops:  []color.RGBA{rgb(0x1b2530), rgb(0x1d4a73), rgb(0x2b79b0), rgb(0x86c1e6), rgb(0xeaf6ff)},

@@ -48,5 +48,6 @@ func Later(m infer.Model, means *artifact.Means) (*infer.Tables, error) {
 			row[k] = of.Scale[c] * max(v, 0)
 		}
 	}
-	return &infer.Tables{U: []*graph.Dense{graph.MulDense(of.Scaled, first.Neighbours), graph.MulDense(hidden, onward)}, C: back}, nil
+	return &infer.Tables{U: []*graph.Dense{graph.MulDense(of.Scaled, first.Neighbours),
+		graph.MulDense(hidden, onward)}, C: back}, nil
 }

@@ -165,7 +165,8 @@ func (s State) shaped(name string, want Wanted, shape ...int) ([]float32, error)
 	case !ok:
 		return nil, fmt.Errorf("tensor %s is missing", name)
 	case !slices.Equal(a.Shape, shape):
-		return nil, fmt.Errorf("tensor %s is %v, want %v: the data have %d features and %d classes", name, a.Shape, shape, want.Features, want.Classes)
+		return nil, fmt.Errorf("tensor %s is %v, want %v: the data have %d features and %d classes", name, a.Shape,
+			shape, want.Features, want.Classes)
 	case a.Values == nil:
 		return nil, fmt.Errorf("tensor %s is of %s, want F32, F64, F16 or BF16", name, a.Type)
 	}
