@@ -10,7 +10,8 @@ import (
 // calibration. The zero value means that nothing was measured.
 type Confidence struct {
 	ECE CalibrationError `json:"ece,omitzero"`
-	// Coverage is the share of the validation nodes that Threshold was chosen to answer, in (0, 1]; 0: none was chosen.
+	// Coverage is the share of the validation nodes that Threshold was chosen to answer, in (0, 1]; 0: none was
+	// chosen.
 	Coverage float64 `json:"coverage,omitzero"`
 	// Threshold is the probability of the predicted class below which a prediction abstains.
 	Threshold float32 `json:"threshold,omitzero"`

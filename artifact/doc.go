@@ -1,5 +1,5 @@
-// Package artifact reads and writes what training hands to serving: the synthetic graph S, models with their frozen tables, and the
-// mapping M, as a [Bundle] in memory and a directory on disk.
+// Package artifact reads and writes what training hands to serving: the synthetic graph S, models with their frozen
+// tables, and the mapping M, as a [Bundle] in memory and a directory on disk.
 //
 //	manifest.json, manifest.sha256   what it is, and the checksums of all files
 //	synthetic.safetensors            A' N'×N', X' N'×d, Y' N', and the preprocessing's vectors
@@ -14,8 +14,8 @@
 //
 // A trainer fills a Bundle, Manifest included but for FormatVersion, Version and Files, and calls [Write], which
 // completes those. The directory must be new or empty ([CheckTarget] tells before the work): an artifact is never
-// changed in place, and a crash at any moment leaves the directory as it was or the whole artifact. A bundle that is
-// served without being written is completed by [Bundle.Seal].
+// changed in place, and a crash at any moment leaves the directory as it was or the whole artifact. A bundle that
+// is served without being written is completed by [Bundle.Seal].
 //
 // # Reading one
 //
@@ -26,8 +26,8 @@
 //
 // # The serving part
 //
-// A consumer needs all but the means and M, whose rows it looks up by id. [EncodeServing] gives that part as files by
-// name, those of the directory byte for byte, and [DecodeServing] reads them with the same checks.
+// A consumer needs all but the means and M, whose rows it looks up by id. [EncodeServing] gives that part as files
+// by name, those of the directory byte for byte, and [DecodeServing] reads them with the same checks.
 //
 // # Where things are
 //

@@ -15,9 +15,9 @@ type Array struct {
 	Values []float32 // row-major, all finite; nil where Type is not one of floating-point numbers
 }
 
-// DecodeArrays reads a safetensors file of any program into arrays by name. F64, F16 and BF16 become float32, F64 by
-// rounding; of whole numbers only type and shape are given. The error names the tensor, and the value where one is not
-// finite.
+// DecodeArrays reads a safetensors file of any program into arrays by name. F64, F16 and BF16 become float32, F64
+// by rounding; of whole numbers only type and shape are given. The error names the tensor, and the value where one
+// is not finite.
 func DecodeArrays(file []byte) (map[string]Array, error) {
 	tensors, err := decodeTensors(file)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 // Growth gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md,
-// section 5, last part): the dictionary that the rows of T's nodes were solved against, and how models' tables become
-// its columns. All models that M was solved for have a part in it, whichever is served, so that every consumer solves
-// the same rows.
+// section 5, last part): the dictionary that the rows of T's nodes were solved against, and how models' tables
+// become its columns. All models that M was solved for have a part in it, whichever is served, so that every
+// consumer solves the same rows.
 type Growth struct {
 	Entries    int                       // k: most entries of a row
 	Dictionary *graph.Dense              // t', N'×p: the messages of the synthetic nodes

@@ -63,16 +63,16 @@ type ModelInfo struct {
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
 }
 
-// CalibrationInfo says how probabilities are made of the model's logits by default. Temperature and Confidence are for
-// probabilities without propagation, whatever the kind.
+// CalibrationInfo says how probabilities are made of the model's logits by default. Temperature and Confidence are
+// for probabilities without propagation, whatever the kind.
 type CalibrationInfo struct {
 	Kind        string     `json:"kind"` // none, or lp or ep with the parameters that Propagation has
 	Temperature float32    `json:"temperature"`
 	Confidence  Confidence `json:"confidence,omitzero"`
 }
 
-// PropagationInfo are the hyperparameters of one kind of propagation, and the temperature and confidence that belong to
-// them.
+// PropagationInfo are the hyperparameters of one kind of propagation, and the temperature and confidence that
+// belong to them.
 type PropagationInfo struct {
 	Alpha       float32    `json:"alpha"`
 	Gamma       float32    `json:"gamma"`

@@ -39,9 +39,9 @@ func encodeManifest(m *Manifest) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// ParseManifest reads manifest.json and checks each field, and that the files which the format needs are listed. Fields
-// that this build does not know are ignored; a format newer than [FormatVersion] is refused before anything else
-// is checked.
+// ParseManifest reads manifest.json and checks each field, and that the files which the format needs are listed.
+// Fields that this build does not know are ignored; a format newer than [FormatVersion] is refused before anything
+// else is checked.
 func ParseManifest(data []byte) (*Manifest, error) {
 	m, err := parseManifest(data)
 	if err != nil {
@@ -111,8 +111,8 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, m.validateFiles()
 }
 
-// checkPresent refuses data without a field of t that may not be omitted, at any depth; null counts as missing. place
-// is the path of data, "" at the top.
+// checkPresent refuses data without a field of t that may not be omitted, at any depth; null counts as missing.
+// place is the path of data, "" at the top.
 func checkPresent(data jsontext.Value, t reflect.Type, place string) error {
 	var items map[string]jsontext.Value
 	switch t.Kind() {

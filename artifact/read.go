@@ -15,10 +15,10 @@ import (
 // maxManifestBytes bounds the bytes that are read before anything can be checked.
 const maxManifestBytes = 16 << 20
 
-// Read reads and checks the artifact in a directory: format version, every field of the manifest, that the directory
-// has exactly the files that the manifest lists (names that begin with a dot are ignored), their sizes and SHA-256, and
-// everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the reason. Means stays
-// nil: that file is only compared with its SHA-256, see [ReadMeans].
+// Read reads and checks the artifact in a directory: format version, every field of the manifest, that the
+// directory has exactly the files that the manifest lists (names that begin with a dot are ignored), their sizes
+// and SHA-256, and everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the
+// reason. Means stays nil: that file is only compared with its SHA-256, see [ReadMeans].
 func Read(dir string) (*Bundle, error) {
 	b, err := read(dir)
 	if err != nil {

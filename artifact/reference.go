@@ -32,8 +32,8 @@ type ModelReference struct {
 	Classes    []float64 `json:"classes"`    // share of each class among the predictions, C of them
 }
 
-// Histogram is a distribution in bins: bin k holds the values v with Bounds[k-1] < v ≤ Bounds[k], the first holds all
-// up to Bounds[0] and the last all beyond the last bound.
+// Histogram is a distribution in bins: bin k holds the values v with Bounds[k-1] < v ≤ Bounds[k], the first holds
+// all up to Bounds[0] and the last all beyond the last bound.
 type Histogram struct {
 	Bounds []float64 `json:"bounds"` // ascending
 	Shares []float64 `json:"shares"` // one more than bounds; they sum to 1

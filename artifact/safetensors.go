@@ -68,8 +68,8 @@ type tensorEntry struct {
 
 const metadataKey = "__metadata__"
 
-// encodeTensors returns a file of tensors, whose names must be distinct. The same tensors in any order give the same
-// bytes. Wide elements come first, so that every tensor begins at a multiple of its element's size.
+// encodeTensors returns a file of tensors, whose names must be distinct. The same tensors in any order give the
+// same bytes. Wide elements come first, so that every tensor begins at a multiple of its element's size.
 func encodeTensors(tensors []tensor) ([]byte, error) {
 	tensors = slices.SortedFunc(slices.Values(tensors), func(a, b tensor) int {
 		return cmp.Or(cmp.Compare(b.dtype.size(), a.dtype.size()), cmp.Compare(a.name, b.name))
@@ -110,8 +110,8 @@ func encodeTensors(tensors []tensor) ([]byte, error) {
 	return file, nil
 }
 
-// decodeTensors reads a file into tensors by name, whose data are parts of file. It allocates memory in proportion to
-// the header 's length, whatever the header declares.
+// decodeTensors reads a file into tensors by name, whose data are parts of file. It allocates memory in proportion
+// to the header 's length, whatever the header declares.
 func decodeTensors(file []byte) (map[string]tensor, error) {
 	if len(file) < 8 {
 		return nil, fmt.Errorf("%d bytes, too short for the length of a header", len(file))

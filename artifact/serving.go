@@ -11,7 +11,8 @@ import (
 )
 
 // Seal completes the manifest: FormatVersion, Files, and if it is empty Version, by [NewVersion]. It fails if the
-// bundle is not valid. Write seals by itself; a bundle that goes elsewhere without being written must be sealed first.
+// bundle is not valid. Write seals by itself; a bundle that goes elsewhere without being written must be sealed
+// first.
 func (b *Bundle) Seal() error {
 	manifest, _, err := b.encode()
 	if err != nil {
@@ -38,8 +39,8 @@ func EncodeServing(b *Bundle) (map[string][]byte, error) {
 }
 
 // DecodeServing reads the files of [EncodeServing], with all checks of [Read] except those of M; Mapping and Means
-// are nil. A file that this build does not know may be missing, because later builds may leave it out of the serving
-// part. The error names the file, the field or tensor, and the reason.
+// are nil. A file that this build does not know may be missing, because later builds may leave it out of the
+// serving part. The error names the file, the field or tensor, and the reason.
 func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	for _, name := range []string{manifestFile, manifestSumFile} {
 		if _, ok := files[name]; !ok {

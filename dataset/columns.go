@@ -116,8 +116,8 @@ func ParseValue(text string) (float32, error) {
 	return float32(v), nil
 }
 
-// AppendValues reads a list of features from text: numbers between spaces, semicolons or commas, with or without square
-// brackets around them.
+// AppendValues reads a list of features from text: numbers between spaces, semicolons or commas, with or without
+// square brackets around them.
 func AppendValues(dst []float32, text string) ([]float32, error) {
 	text = strings.TrimSpace(text)
 	if inner, open := strings.CutPrefix(text, "["); open {

@@ -143,14 +143,15 @@ func (t *csvTable) Edges(p EdgeColumns, to *Table) error {
 	})
 }
 
-// recordReader bounds the bytes of one record: a quote that never closes would make encoding/csv hold the whole file.
+// recordReader bounds the bytes of one record: a quote that never closes would make encoding/csv hold the whole
+// file.
 type recordReader struct {
 	src        *bufio.Reader
 	most, left int64
 }
 
-// startRecord resets the limit for the next record. Bytes that the csv reader has buffered ahead count for the record
-// before.
+// startRecord resets the limit for the next record. Bytes that the csv reader has buffered ahead count for the
+// record before.
 func (r *recordReader) startRecord() { r.left = r.most }
 
 func (r *recordReader) Read(p []byte) (int, error) {

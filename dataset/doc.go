@@ -12,14 +12,14 @@
 //	parquet         the same tables; package dataset/parquet, a program must ask for it
 //
 // Whatever the format, errors name the file and the place in it, no more is allocated than the file's own bytes can
-// hold, and the result keeps every promise of [Dataset]. Formats that people write by hand are read tolerantly if their
-// meaning is clear: edges stand in one direction or both and more than once, and self-loops are dropped. Notes say what
-// was changed.
+// hold, and the result keeps every promise of [Dataset]. Formats that people write by hand are read tolerantly if
+// their meaning is clear: edges stand in one direction or both and more than once, and self-loops are dropped.
+// Notes say what was changed.
 //
 // # Tables
 //
-// The csv format is a directory with nodes.csv and edges.csv, or directories nodes and edges with any number of such
-// files of one header, read by name; each may be gzip (.csv.gz, at most 64 MiB and 200 times its size).
+// The csv format is a directory with nodes.csv and edges.csv, or directories nodes and edges with any number of
+// such files of one header, read by name; each may be gzip (.csv.gz, at most 64 MiB and 200 times its size).
 //
 //	id,age,income,label,split          source,target
 //	anna,31,52e3,buyer,train           anna,bob
@@ -38,13 +38,13 @@
 // Features of tables are dense. Names of columns are as written here, in any order.
 //
 // # Planetoid and gnn-benchmark
-// A Planetoid set has its public split: the nodes of y train, the next 500 validate, the nodes of test.index test, all
-// others that have features are unlabelled. The features are a bag of words. Nodes in the gaps of test.index (CiteSeer)
-// have no features and no role. Package dataset/pickle reads the pickles and runs nothing. If a directory has several
-// sets, the path is DIRECTORY/ind.NAME.
+// A Planetoid set has its public split: the nodes of y train, the next 500 validate, the nodes of test.index test,
+// all others that have features are unlabelled. The features are a bag of words. Nodes in the gaps of test.index
+// (CiteSeer) have no features and no role. Package dataset/pickle reads the pickles and runs nothing. If a
+// directory has several sets, the path is DIRECTORY/ind.NAME.
 //
-// A gnn-benchmark file has no split: one is drawn. Its graph is taken as undirected, as its authors take it. Classes
-// and nodes have names if the file has lists of strings class_names and node_names.
+// A gnn-benchmark file has no split: one is drawn. Its graph is taken as undirected, as its authors take it.
+// Classes and nodes have names if the file has lists of strings class_names and node_names.
 //
 // # The GraphSAINT layout
 //
@@ -56,19 +56,19 @@
 //	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, or as a one-hot list
 //	role.json       {"tr": […], "va": […], "te": […], "un": […]}: disjoint lists of node indices
 //
-// npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or float64:
-// they are rounded once, to float32. A node's id is its index in decimal, and so is the name of a class, unless the
-// lists node_ids.json and class_names.json are there, which Save adds if ids or names differ from the indices. Every
-// tr, va and te node needs a class; the class of an un node is dropped. Nodes in no role are allowed and left alone.
-// Other files of the layout (adj_train.npz) follow from these and are not read.
+// npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or
+// float64: they are rounded once, to float32. A node's id is its index in decimal, and so is the name of a class,
+// unless the lists node_ids.json and class_names.json are there, which Save adds if ids or names differ from the
+// indices. Every tr, va and te node needs a class; the class of an un node is dropped. Nodes in no role are allowed
+// and left alone. Other files of the layout (adj_train.npz) follow from these and are not read.
 //
-// Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's declared
-// size against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's length; shape ×
-// item size against the rest of the entry. The number of rows of a COO or CSC matrix, which is the length of no array,
-// is checked against the file's size. Then the content must end exactly there, with the right checksum. Everything that
-// a
-// [Dataset] promises is checked: CSR structure, ranges, duplicates, symmetry, self-loops, weights, NaN and infinities,
-// class numbers without gaps, roles. An error names the file, the array in it and the reason:
+// Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's
+// declared size against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's
+// length; shape × item size against the rest of the entry. The number of rows of a COO or CSC matrix, which is the
+// length of no array, is checked against the file's size. Then the content must end exactly there, with the right
+// checksum. Everything that a [Dataset] promises is checked: CSR structure, ranges, duplicates, symmetry,
+// self-loops, weights, NaN and infinities, class numbers without gaps, roles. An error names the file, the array in
+// it and the reason:
 //
 //	loading data set ../cora: adj_full.npz: array indices: 2 self-loops, the first at node 7: remove them, a model adds its own
 //
@@ -78,14 +78,15 @@
 //	a, ã, x         a batch of va or te nodes: n×N edges to T, n×n edges among itself, n×d features: [Dataset.Attach]
 //
 // va are the support nodes, te the arrivals. Labels of un nodes are unknown and -1. [Dataset.Neighbours] lists all
-// neighbours of a node by id, also those that a deployment will not know: they are the edges that an arrival brings.
+// neighbours of a node by id, also those that a deployment will not know: they are the edges that an arrival
+// brings.
 //
 // [Dataset.Fingerprint] names the data by content; an artifact records the fingerprint of its training data.
 //
 // # The generator
 //
-// [Generate] draws a graph of n nodes from a degree-corrected block model. Community k holds a share of the nodes of
-// its class, class c a share ∝ (c+1)^-ClassSkew of all. Node i has a weight θ_i from a Pareto law,
+// [Generate] draws a graph of n nodes from a degree-corrected block model. Community k holds a share of the nodes
+// of its class, class c a share ∝ (c+1)^-ClassSkew of all. Node i has a weight θ_i from a Pareto law,
 //
 //	P(θ > t) = t^-(γ-1),  t ≥ 1,  γ = DegreeExponent,  cut at √n
 //
@@ -97,11 +98,11 @@
 //	            i's community's rival                    RivalShare
 //	            all nodes                                the rest
 //
-// drawn again if i = j or the edge exists already, until there are exactly Edges of them. The rival of a community is
-// a fixed community of another class: such edges lead label propagation astray, but not a model that sees from the
-// features which community they lead to. With ScatterRivals rivals are drawn at random, so that not even the pattern
-// of classes that a class meets gives it away. Features come in two kinds. Bag-of-words: node i has L_i words,
-// log-normal with mean Words, each drawn from
+// drawn again if i = j or the edge exists already, until there are exactly Edges of them. The rival of a community
+// is a fixed community of another class: such edges lead label propagation astray, but not a model that sees from
+// the features which community they lead to. With ScatterRivals rivals are drawn at random, so that not even the
+// pattern of classes that a class meets gives it away. Features come in two kinds. Bag-of-words: node i has L_i
+// words, log-normal with mean Words, each drawn from
 //
 //	the topic of i's community   with probability CommunityTopic     d/25 words, uniform
 //	the topic of i's class                        ClassTopic         d/25 words, uniform
@@ -109,7 +110,7 @@
 //
 // and kept as a flag. Dense: x_i = CommunityTopic·μ_k + ClassTopic·ν_c + ε_i, all of independent N(0,1) entries.
 //
-// [Preset] has generators by name: "small" for demonstrations and tests; "flickr", "reddit" and "pubmed" in the shape
-// of the paper's sets. In all of them features alone or edges alone come nowhere near a model that has both;
+// [Preset] has generators by name: "small" for demonstrations and tests; "flickr", "reddit" and "pubmed" in the
+// shape of the paper's sets. In all of them features alone or edges alone come nowhere near a model that has both;
 // presets.go has the figures and a test checks them. [Scaled] returns a preset with another number of nodes.
 package dataset

@@ -11,8 +11,8 @@ import (
 )
 
 // Fingerprint returns "sha256:" and 64 hexadecimal digits over graph, features, labels, classes, roles and ids: two
-// data sets have the same one exactly if they differ in their names only. It does not depend on the machine, nor on the
-// form in which the files were stored (item sizes, compression, order of columns).
+// data sets have the same one exactly if they differ in their names only. It does not depend on the machine, nor on
+// the form in which the files were stored (item sizes, compression, order of columns).
 func (d *Dataset) Fingerprint() string {
 	h := sha256.New()
 	f := fingerprint{bufio.NewWriterSize(h, 1<<16)}
@@ -35,7 +35,8 @@ func (d *Dataset) Fingerprint() string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// fingerprint writes little-endian values, each list behind its length, so that no two data sets write the same bytes.
+// fingerprint writes little-endian values, each list behind its length, so that no two data sets write the same
+// bytes.
 type fingerprint struct{ w *bufio.Writer }
 
 func (f fingerprint) u32(v uint32) {

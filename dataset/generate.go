@@ -15,8 +15,8 @@ const (
 	Dense      = "dense"        // Gaussian around the topics' means
 )
 
-// Generator describes a random graph with communities, skewed degrees and noisy features; the model is written out in
-// the package documentation. Every field is used; [Generator.Validate] names the ones that do not fit together.
+// Generator describes a random graph with communities, skewed degrees and noisy features; the model is written out
+// in the package documentation. Every field is used; [Generator.Validate] names the ones that do not fit together.
 type Generator struct {
 	Name  string // of the data set
 	Nodes int    // n
@@ -38,8 +38,8 @@ type Generator struct {
 	CommunityTopic float64 // bag-of-words: share of a node's words from its community's topic; dense: amplitude of its mean
 	ClassTopic     float64 // the same of its class's topic; the rest are words of the language at large, or unit noise
 
-	// Nodes of each role, drawn at random; the rest has no role. Unlabelled nodes belong to the original graph, and their
-	// class is dropped.
+	// Nodes of each role, drawn at random; the rest has no role. Unlabelled nodes belong to the original graph, and
+	// their class is dropped.
 	Train, Validation, Test, Unlabelled int
 	// BalancedTrain draws equal numbers of training nodes from all classes, as Planetoid's public splits do, instead
 	// of drawing from all nodes.
@@ -104,10 +104,10 @@ func (g Generator) validateFeatures() error {
 	return nil
 }
 
-// Generate draws a data set. The same generator and seed give the same data set on the same processor architecture; on
-// another one the last bits of math.Pow, math.Exp and of fused multiplications may differ, which now and then changes a
-// draw: compare fingerprints before comparing figures. Ids are the node indices in decimal, so that [Open] reads back
-// what [Dataset.Save] writes.
+// Generate draws a data set. The same generator and seed give the same data set on the same processor architecture;
+// on another one the last bits of math.Pow, math.Exp and of fused multiplications may differ, which now and then
+// changes a draw: compare fingerprints before comparing figures. Ids are the node indices in decimal, so that
+// [Open] reads back what [Dataset.Save] writes.
 func Generate(g Generator, seed uint64) (*Dataset, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)
@@ -137,8 +137,8 @@ func Generate(g Generator, seed uint64) (*Dataset, error) {
 	return d, nil
 }
 
-// drawRoles deals the nodes in random order. Unlabelled nodes come last, so that their number leaves the other roles as
-// they are.
+// drawRoles deals the nodes in random order. Unlabelled nodes come last, so that their number leaves the other
+// roles as they are.
 func (g Generator) drawRoles(d *Dataset, r *rand.Rand) error {
 	order := permutation(g.Nodes, r)
 	if g.BalancedTrain {

@@ -7,8 +7,8 @@ import (
 	"rivulet/graph"
 )
 
-// drawEdges draws exactly g.Edges distinct edges of the degree-corrected block model (Karrer and Newman, "Stochastic
-// blockmodels and community structure in networks", 2011).
+// drawEdges draws exactly g.Edges distinct edges of the degree-corrected block model (Karrer and Newman,
+// "Stochastic blockmodels and community structure in networks", 2011).
 func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 	cumulative := g.drawWeights(r)
 	pick := func(lo, hi int) int { return pickBetween(cumulative, lo, hi, r) }

@@ -39,9 +39,9 @@ func (d *Dataset) Original() *Original {
 	return o
 }
 
-// Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its row
-// lengths, X their raw features and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are neither in T
-// nor in the batch are unknown and left out.
+// Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its
+// row lengths, X their raw features and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are
+// neither in T nor in the batch are unknown and left out.
 func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *infer.Batch {
 	b := &infer.Batch{
 		X:     d.X.Take(nodes),

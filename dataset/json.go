@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// readClassMap reads class_map.json: node index as a string -> class, an int or a one-hot list. Nodes that it does not
-// name, or maps to null, get -1. Each class of 0…C-1 must occur.
+// readClassMap reads class_map.json: node index as a string -> class, an int or a one-hot list. Nodes that it does
+// not name, or maps to null, get -1. Each class of 0…C-1 must occur.
 func readClassMap(r io.Reader, nodes int) (labels []int32, classes int, err error) {
 	labels = make([]int32, nodes)
 	for i := range labels {
@@ -205,8 +205,8 @@ func eachElement(dec *json.Decoder, f func(json.Token) error) error {
 	return expect(dec, json.Delim(']'))
 }
 
-// eachMember walks a JSON object without holding all of it, and sees every key: encoding/json would take the last of
-// two equal ones.
+// eachMember walks a JSON object without holding all of it, and sees every key: encoding/json would take the last
+// of two equal ones.
 func eachMember(r io.Reader, f func(dec *json.Decoder, key string) error) error {
 	dec := json.NewDecoder(r)
 	dec.UseNumber()

@@ -29,8 +29,8 @@ const (
 // maxJSONBytes bounds class_map.json and role.json; two million nodes take 30 MB.
 const maxJSONBytes = 1 << 30
 
-// load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: the Dataset
-// that it returns keeps every promise of its fields. Errors name the file, the array in it and the reason.
+// load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: the
+// Dataset that it returns keeps every promise of its fields. Errors name the file, the array in it and the reason.
 func load(dir string) (*Dataset, error) {
 	d := &Dataset{}
 	err := readFile(dir, adjFile, maxArrayBytes, func(f *os.File, size int64) (err error) {
@@ -124,8 +124,8 @@ func (d *Dataset) loadRoles(dir string) error {
 	})
 }
 
-// loadClasses reads the labels after the roles: labels of unlabelled nodes are dropped, so that nothing can use them by
-// mistake.
+// loadClasses reads the labels after the roles: labels of unlabelled nodes are dropped, so that nothing can use
+// them by mistake.
 func (d *Dataset) loadClasses(dir string) error {
 	return readFile(dir, classesFile, maxJSONBytes, func(f *os.File, _ int64) error {
 		labels, classes, err := readClassMap(bufio.NewReader(f), d.Nodes())

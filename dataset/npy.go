@@ -42,10 +42,10 @@ type array struct {
 	fortran bool
 }
 
-// openArray reads the header of an npy stream of size bytes in all. No more is allocated than the size allows: shape
-// × item size must be exactly the rest after the header. Npyio v0.6.0, which decodes, checks neither: it takes 4 GiB
-// for a header of 22 bytes, panics over one without a line feed, and gives 200,000,000 zeros, without an error, for a
-// header of 128 bytes with nothing behind it. TestLoadRefusesSizesThatLie has such files.
+// openArray reads the header of an npy stream of size bytes in all. No more is allocated than the size allows:
+// shape × item size must be exactly the rest after the header. Npyio v0.6.0, which decodes, checks neither: it
+// takes 4 GiB for a header of 22 bytes, panics over one without a line feed, and gives 200,000,000 zeros, without
+// an error, for a header of 128 bytes with nothing behind it. TestLoadRefusesSizesThatLie has such files.
 func openArray(r io.Reader, size int64) (*array, error) {
 	a := &array{src: bufio.NewReaderSize(r, 1<<16)}
 	headerSize, err := a.peekHeaderSize()
@@ -154,8 +154,8 @@ func (a *array) parseType() error {
 	return nil
 }
 
-// wholeReads makes every Read a full one. npyio reads each element with one call, takes a short read for a whole one
-// and io.EOF for success.
+// wholeReads makes every Read a full one. npyio reads each element with one call, takes a short read for a whole
+// one and io.EOF for success.
 type wholeReads struct{ r io.Reader }
 
 func (w wholeReads) Read(p []byte) (int, error) {
@@ -171,8 +171,8 @@ func truncated(err error) error {
 	return err
 }
 
-// each decodes the array as []T, a chunk at a time, and calls f with each element. At the end the stream must end too,
-// which also verifies a zip entry's checksum.
+// each decodes the array as []T, a chunk at a time, and calls f with each element. At the end the stream must end
+// too, which also verifies a zip entry's checksum.
 func each[T any](a *array, f func(k int, v T) error) error {
 	buf := make([]T, min(a.count, chunkLen))
 	for lo := 0; lo < a.count; lo += len(buf) {
@@ -263,7 +263,8 @@ func (a *array) floats(f func(k int, v float32) error) error {
 	return a.ints(func(k int, v int64) error { return narrow(k, float64(v)) })
 }
 
-// Float32 rounds a feature to float32. NaN, infinities and values beyond float32 are errors that begin with the value.
+// Float32 rounds a feature to float32. NaN, infinities and values beyond float32 are errors that begin with the
+// value.
 func Float32(v float64) (float32, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("%v", v)

@@ -45,12 +45,12 @@ func Formats() []Format {
 	}
 }
 
-// Open reads a data set of any format that it knows: a directory, or the one file of the whole set. Errors name file,
-// place and reason. The data set's Notes say what reading changed in the data (merged edges, dropped self-loops, a
-// drawn split).
+// Open reads a data set of any format that it knows: a directory, or the one file of the whole set. Errors name
+// file, place and reason. The data set's Notes say what reading changed in the data (merged edges, dropped
+// self-loops, a drawn split).
 //
-// Data without a split (gnn-benchmark, tables without a column split) get the usual one of gnn-benchmark: half of the
-// labelled nodes train, a quarter validate, the rest test, at random by o.SplitSeed; nodes without a label are
+// Data without a split (gnn-benchmark, tables without a column split) get the usual one of gnn-benchmark: half of
+// the labelled nodes train, a quarter validate, the rest test, at random by o.SplitSeed; nodes without a label are
 // unlabelled.
 func Open(path string, o OpenOptions) (*Dataset, error) {
 	f, err := o.format(path)

@@ -18,8 +18,8 @@ import (
 // planetoidValidation is the number of validation nodes of the public splits.
 const planetoidValidation = 500
 
-// maxPickleBytes bounds one pickle, which is read into memory. NELL's features, the largest that are public, have 10
-// MB.
+// maxPickleBytes bounds one pickle, which is read into memory. NELL's features, the largest that are public, have
+// 10 MB.
 const maxPickleBytes = 1 << 30
 
 var planetoidFormat = Format{
@@ -64,8 +64,8 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// planetoid is a data set in the form of Yang, Cohen and Salakhutdinov, "Revisiting Semi-Supervised Learning with Graph
-// Embeddings" (2016), in the order of their nodes:
+// planetoid is a data set in the form of Yang, Cohen and Salakhutdinov, "Revisiting Semi-Supervised Learning with
+// Graph Embeddings" (2016), in the order of their nodes:
 //
 //	x, y          features and one-hot classes of the training nodes
 //	allx, ally    the same of all nodes except the test nodes: the first of them are x, y
@@ -74,8 +74,8 @@ func escapeGlob(path string) string {
 //	              features, class or role (CiteSeer has 15)
 //	graph         {node: [neighbour, …]}
 //
-// The public split is Kipf and Welling's: y trains, the next 500 nodes validate, test.index tests; the rest of allx is
-// unlabelled.
+// The public split is Kipf and Welling's: y trains, the next 500 nodes validate, test.index tests; the rest of allx
+// is unlabelled.
 type planetoid struct {
 	dir, prefix string
 	validation  int

@@ -32,8 +32,8 @@ func (p *planetoid) readGraph(f *os.File, size int64, d *Dataset) error {
 	return nil
 }
 
-// listed returns each neighbour that a node lists as node<<32 | neighbour, and the number of self-loops, which are left
-// out. A pickle can mention one list many times, but not so that there are more neighbours than bytes.
+// listed returns each neighbour that a node lists as node<<32 | neighbour, and the number of self-loops, which are
+// left out. A pickle can mention one list many times, but not so that there are more neighbours than bytes.
 func (p *planetoid) listed(lists *pickle.Dict, size int) (directed []uint64, loops int, err error) {
 	seen := make([]bool, p.nodes)
 	for k, key := range lists.Keys {

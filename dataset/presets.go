@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// presets lists the generators with a name. Accuracy in percent on the test nodes, each joined to the original graph
-// as in a node batch, seed 1 (TestNeitherFeaturesNorEdgesSuffice measures it again):
+// presets lists the generators with a name. Accuracy in percent on the test nodes, each joined to the original
+// graph as in a node batch, seed 1 (TestNeitherFeaturesNorEdgesSuffice measures it again):
 //
 //	        features alone   edges alone   SGC
 //	small   67.9             71.4          80.6
@@ -15,9 +15,9 @@ import (
 //	pubmed  60.7             58.2          79.0
 //	reddit  79.6             74.5          94.2    (60,000 nodes of the same degree: Scaled)
 //
-// In small, flickr and reddit many edges lead out of a node's class, so that counting the neighbours' labels misleads.
-// The neighbours' features together show to which communities the edges lead, and do not mislead. In pubmed few nodes
-// have a label.
+// In small, flickr and reddit many edges lead out of a node's class, so that counting the neighbours' labels
+// misleads. The neighbours' features together show to which communities the edges lead, and do not mislead. In
+// pubmed few nodes have a label.
 var presets = []Generator{{
 	Name:  "small",
 	Nodes: 6000, Edges: 60_000,
@@ -70,9 +70,9 @@ func Preset(name string) (Generator, bool) {
 	return presets[i], true
 }
 
-// Scaled returns a preset with another number of nodes, for measuring how time and memory grow. The numbers of edges
-// and of nodes in each role keep their proportion to the nodes, so the mean degree stays; features, classes and
-// communities stay, too.
+// Scaled returns a preset with another number of nodes, for measuring how time and memory grow. The numbers of
+// edges and of nodes in each role keep their proportion to the nodes, so the mean degree stays; features, classes
+// and communities stay, too.
 func Scaled(name string, nodes int) (Generator, error) {
 	g, ok := Preset(name)
 	if !ok {

@@ -19,10 +19,11 @@ import (
 	"rivulet/graph"
 )
 
-// Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is created
-// if it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of classes that are
-// not decimal indices go into two files beside the layout's own. Dense features are written as float64, which holds
-// every float32. Dense features that are a bag of words are refused, because the layout cannot express them.
+// Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is
+// created if it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of
+// classes that are not decimal indices go into two files beside the layout's own. Dense features are written as
+// float64, which holds every float32. Dense features that are a bag of words are refused, because the layout cannot
+// express them.
 func (d *Dataset) Save(dir string) error {
 	if err := d.save(dir); err != nil {
 		return fmt.Errorf("saving data set to %s: %w", dir, err)
@@ -119,7 +120,8 @@ func writeFile(dir, name string, encode func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), filepath.Join(dir, name))
 }
 
-// writeCSR writes a matrix for scipy.sparse.load_npz; SciPy brings indices and indptr to one integer type by itself.
+// writeCSR writes a matrix for scipy.sparse.load_npz; SciPy brings indices and indptr to one integer type by
+// itself.
 func writeCSR(w io.Writer, m *graph.CSR) error {
 	values := m.Val
 	if values == nil {

@@ -16,8 +16,8 @@ func (z *archive) prefixed(prefix string) arrays {
 	return func(name string, decode func(*array) error) error { return z.read(prefix+name, decode) }
 }
 
-// readSparse reads a SciPy CSR, CSC or COO matrix as scipy.sparse.save_npz writes it and checks all of it. The rows are
-// sorted; an entry that occurs twice is an error.
+// readSparse reads a SciPy CSR, CSC or COO matrix as scipy.sparse.save_npz writes it and checks all of it. The rows
+// are sorted; an entry that occurs twice is an error.
 func readSparse(z *archive) (*graph.CSR, error) {
 	var format string
 	if err := z.read("format", func(a *array) (err error) {
@@ -46,8 +46,8 @@ func readSparse(z *archive) (*graph.CSR, error) {
 	return readCompressed(read, false)
 }
 
-// readCompressed reads shape, indptr, indices and data. If transposed is set they are by column, and the result is the
-// transpose.
+// readCompressed reads shape, indptr, indices and data. If transposed is set they are by column, and the result is
+// the transpose.
 func readCompressed(read arrays, transposed bool) (*graph.CSR, error) {
 	m := &graph.CSR{}
 	if err := read("shape", func(a *array) error { return decodeShape(a, m) }); err != nil {

@@ -68,8 +68,8 @@ var splitNames = map[string]string{
 	"": "", "none": "",
 }
 
-// AddNode takes the next node. Ids are distinct and not empty; all nodes have as many features as the first; split is
-// train, val, test or unlabelled, or one of their other names (tr, training; va, valid, validation; te; un,
+// AddNode takes the next node. Ids are distinct and not empty; all nodes have as many features as the first; split
+// is train, val, test or unlabelled, or one of their other names (tr, training; va, valid, validation; te; un,
 // unlabeled), or empty or none for a node in no role; train, val and test nodes need a label.
 func (t *Table) AddNode(n NodeRow, at Place) error {
 	if n.ID == "" {
@@ -137,8 +137,8 @@ func (t *Table) AddEdge(source, target string) error {
 	return nil
 }
 
-// Dataset returns the data set of the rows. Its classes are the labels, in numerical order if all are integers, else in
-// the order of their bytes; labels of unlabelled nodes are dropped first.
+// Dataset returns the data set of the rows. Its classes are the labels, in numerical order if all are integers,
+// else in the order of their bytes; labels of unlabelled nodes are dropped first.
 func (t *Table) Dataset(name string, o OpenOptions) (*Dataset, error) {
 	if len(t.ids) == 0 {
 		return nil, errors.New("there are no nodes")

@@ -18,8 +18,8 @@ type TableFile interface {
 // TableOpener opens a file of a table, lets use take it, and closes it. Its errors need not name the file.
 type TableOpener func(f *os.File, name string, size int64, use func(TableFile) error) error
 
-// TablesFormat returns the format of directories with tables nodes and edges in files of these extensions, each with
-// its dot.
+// TablesFormat returns the format of directories with tables nodes and edges in files of these extensions, each
+// with its dot.
 func TablesFormat(name, looks string, open TableOpener, exts ...string) Format {
 	return Format{
 		Name:  name,

@@ -101,7 +101,8 @@ func (m *CSR) Validate() error {
 	return nil
 }
 
-// SortRows orders the columns of every row and adds the values of equal columns; a pattern (Val nil) keeps one entry.
+// SortRows orders the columns of every row and adds the values of equal columns; a pattern (Val nil) keeps one
+// entry.
 func (m *CSR) SortRows() {
 	w := 0
 	type entry struct {
@@ -200,9 +201,9 @@ func (m *CSR) Take(rows []int32) *CSR {
 	return out
 }
 
-// Submatrix returns the rows in that order with columns renumbered by index: column c becomes index[c], and an entry
-// whose index is negative is left out; the order of a row is kept. cols is the number of columns of the result. An
-// index with another length than m.Cols, or with a value of cols or more, panics.
+// Submatrix returns the rows in that order with columns renumbered by index: column c becomes index[c], and an
+// entry whose index is negative is left out; the order of a row is kept. cols is the number of columns of the
+// result. An index with another length than m.Cols, or with a value of cols or more, panics.
 func (m *CSR) Submatrix(rows []int32, index []int32, cols int) *CSR {
 	if len(index) != m.Cols {
 		panic(fmt.Sprintf("graph: index of %d for the columns of %d×%d", len(index), m.Rows, m.Cols))

@@ -18,8 +18,8 @@ func Normalised(adj *CSR) *CSR {
 	return Scaled(adj, inv, inv, inv)
 }
 
-// Scaled returns diag(out)·(B·diag(in) + diag(loops)) for a square B without self-loops; nil loops are zeros. Columns
-// stay in order.
+// Scaled returns diag(out)·(B·diag(in) + diag(loops)) for a square B without self-loops; nil loops are zeros.
+// Columns stay in order.
 func Scaled(adj *CSR, out, in, loops []float32) *CSR {
 	n := adj.Rows
 	m := &CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1),

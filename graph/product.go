@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// MulTo sets dst = m·x, shapes r×c · c×k → r×k. dst must not share memory with x. Large products are split by rows over
-// the processors; the result does not depend on the split.
+// MulTo sets dst = m·x, shapes r×c · c×k → r×k. dst must not share memory with x. Large products are split by rows
+// over the processors; the result does not depend on the split.
 func MulTo(dst *Dense, m *CSR, x *Dense) {
 	if m.Cols != x.Rows || dst.Rows != m.Rows || dst.Cols != x.Cols {
 		panic(fmt.Sprintf("graph: product %d×%d · %d×%d into %d×%d", m.Rows, m.Cols, x.Rows, x.Cols, dst.Rows, dst.Cols))
@@ -33,9 +33,9 @@ func Mul(m *CSR, x *Dense) *Dense {
 }
 
 // AddRows adds Σ_p vals[p]·x[cols[p]] to y, in the order of p; vals nil means ones. y may be narrower than x: the
-// leading columns of x are read. Its bits equal the bits of one [Axpy] a row, whatever the processor: vector kernels
-// (rows_amd64.s) keep a stretch of y in registers while all rows pass; without them rows are added four at a time
-// (BenchmarkSpMM).
+// leading columns of x are read. Its bits equal the bits of one [Axpy] a row, whatever the processor: vector
+// kernels (rows_amd64.s) keep a stretch of y in registers while all rows pass; without them rows are added four at
+// a time (BenchmarkSpMM).
 func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	if addRowsFast(y, cols, vals, x) {
 		return
@@ -153,8 +153,8 @@ func (z *NonZeros) Set(x []float32) {
 // AddTo adds x·w to y, x the row that was set.
 func (z *NonZeros) AddTo(y []float32, w *Dense) { AddRows(y, z.Cols, z.Vals, w) }
 
-// The conversions to float32 forbid fused multiply-adds, which round once instead of twice: without them the bits of
-// a sum would depend on the compiler's grouping and on the processor.
+// The conversions to float32 forbid fused multiply-adds, which round once instead of twice: without them the bits
+// of a sum would depend on the compiler's grouping and on the processor.
 
 // axpy4 adds a0·x0, a1·x1, a2·x2 and a3·x3 to y in that order.
 func axpy4(y []float32, a0, a1, a2, a3 float32, x0, x1, x2, x3 []float32) {

@@ -120,8 +120,8 @@ func addRowsFast(y []float32, cols []int32, vals []float32, x *Dense) bool {
 	return true
 }
 
-// add calls the kernel for v vectors of which the last has the given number of columns. It is not a table of functions,
-// because the compiler would then assume that y escapes.
+// add calls the kernel for v vectors of which the last has the given number of columns. It is not a table of
+// functions, because the compiler would then assume that y escapes.
 func add(v int, to, from *float32, stride int, cols *int32, factors *float32, step, n, last int) {
 	if vectors == 16 {
 		mask := 1<<last - 1

@@ -9,12 +9,12 @@ import (
 	"rivulet/graph"
 )
 
-// Architecture is how a family of models computes, as a value: the way messages are scaled, the layers and the names
-// of their weights, and what follows the layers. Everything that a model does, here and in the trainer, is derived
-// from it. A new model is a file with such a value, and a place in the list [Architectures].
+// Architecture is how a family of models computes, as a value: the way messages are scaled, the layers and the
+// names of their weights, and what follows the layers. Everything that a model does, here and in the trainer, is
+// derived from it. A new model is a file with such a value, and a place in the list [Architectures].
 //
-// Layers are of one of two kinds. Layers that read neighbours (a tensor has a share in [Layer.Neighbours]) propagate
-// themselves, with a relu between two of them:
+// Layers are of one of two kinds. Layers that read neighbours (a tensor has a share in [Layer.Neighbours])
+// propagate themselves, with a relu between two of them:
 //
 //	h⁰ = x    h^l = relu(P h^{l−1} Wn + h^{l−1} Ws + b)    logits = P h^{L−1} Wn + h^{L−1} Ws + b
 //

@@ -13,11 +13,11 @@ type Growable interface {
 // An arrival's own tables are those of docs/algorithm.md, section 2, with the arrival for node j: computed as if it
 // had one neighbour more, the later arrival. What its neighbours send is what every arrival reads of them: Σ_k B_jk
 // x_k W/√D_k becomes a·u0 (on S r·u0'), as the tables of neighbour k count the arrival as their one neighbour more,
-// plus ã(q z) of the batch. Where the tables are T's that is exact for one arrival joined alone, but for APPNP, whose
-// walks around the arrival longer than i→j→i are missing.
+// plus ã(q z) of the batch. Where the tables are T's that is exact for one arrival joined alone, but for APPNP,
+// whose walks around the arrival longer than i→j→i are missing.
 
-// ArrivedTables are those of [convolution.tables] with the arrival for node j: what its neighbours send is what they
-// send to it in Logits, what comes back included.
+// ArrivedTables are those of [convolution.tables] with the arrival for node j: what its neighbours send is what
+// they send to it in Logits, what comes back included.
 //
 //	p̃^l = out*(a·u_{l−1} + ã(in z^l) + D^{l−1} Wn [+ in* h̃^{l−1} Wn]) + h̃^{l−1} Ws + b
 func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {

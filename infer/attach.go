@@ -7,8 +7,8 @@ import (
 )
 
 // Attach sets the edges to S of arrivals whose distinct neighbours have these rows of M: r = aM (n×N', paper's Eq.
-// 11), in Full where about all columns are met in most rows, as on a small S where arrivals have many neighbours, and
-// in R else; and Known. r is that of the function of this name, bit for bit.
+// 11), in Full where about all columns are met in most rows, as on a small S where arrivals have many neighbours,
+// and in R else; and Known. r is that of the function of this name, bit for bit.
 func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
 	if meetMost(neighbours, synthetic) {
 		b.R = nil
@@ -59,8 +59,8 @@ func attachFull(neighbours [][]Row, synthetic int) (r *graph.Dense, known []int3
 }
 
 // Attach computes r = aM (n×N', paper's Eq. 11) and the number of known neighbours from the rows of M of each
-// arrival's distinct neighbours; unknown neighbours are skipped. A row of r has ascending columns; its sums are taken
-// in the order of the neighbours, so that they depend on the arrival alone.
+// arrival's distinct neighbours; unknown neighbours are skipped. A row of r has ascending columns; its sums are
+// taken in the order of the neighbours, so that they depend on the arrival alone.
 func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 	n := len(neighbours)
 	known = make([]int32, n)
@@ -148,8 +148,8 @@ func (s columns) count(rows []Row) int {
 	return n
 }
 
-// take moves the columns and their sums to cols and vals and returns how many there are. It leaves the set empty and
-// the sums 0.
+// take moves the columns and their sums to cols and vals and returns how many there are. It leaves the set empty
+// and the sums 0.
 func (s columns) take(cols []int32, vals, sums []float32) int {
 	n := 0
 	for k, word := range s {

@@ -7,10 +7,10 @@ import (
 	"rivulet/graph"
 )
 
-// Row is one row of M: an original node's weights on the synthetic nodes. Known tells a node of T whose row is empty
-// from an id that is not in T. Unread says that a lookup could not find out which: Known is false then, and the node
-// is attached to as little as one that is not in T. Arrived says that a known node is an arrival that was given a row
-// ([Grower]).
+// Row is one row of M: an original node's weights on the synthetic nodes. Known tells a node of T whose row is
+// empty from an id that is not in T. Unread says that a lookup could not find out which: Known is false then, and
+// the node is attached to as little as one that is not in T. Arrived says that a known node is an arrival that was
+// given a row ([Grower]).
 type Row struct {
 	Known   bool
 	Unread  bool
@@ -19,8 +19,8 @@ type Row struct {
 	Vals    []float32
 }
 
-// Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N'). What is computed of it does not depend
-// on whether its edges are in R or in Full.
+// Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N'). What is computed of it does not
+// depend on whether its edges are in R or in Full.
 type Batch struct {
 	X     graph.Features // n×d raw features
 	R     *graph.CSR     // n×m edges to the graph: a on T, r = aM on S; nil where they are in Full

@@ -6,8 +6,8 @@ import (
 	"rivulet/graph"
 )
 
-// convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus, where
-// there is one, x Ws of the node itself, plus a bias; a relu between two of them.
+// convolution is a model whose layers read neighbours: each is the scaled sum over a node's messages x Wn plus,
+// where there is one, x Ws of the node itself, plus a bias; a relu between two of them.
 //
 //	p^l = out(Σ B in·h^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 type convolution struct {
@@ -65,7 +65,8 @@ func (l *convolved) close(p, z []float32) {
 	}
 }
 
-// back is the width of c, the way back: hidden units of all layers, and the scale where [arriving.through] reads it.
+// back is the width of c, the way back: hidden units of all layers, and the scale where [arriving.through] reads
+// it.
 func (c *convolution) back() int {
 	width := 0
 	for _, l := range c.layers[:len(c.layers)-1] {
@@ -87,8 +88,8 @@ func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.layers[0].ow
 //	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b    h̃^l = relu(p̃^l)
 //	u_l = in* h̃^l Wn of layer l+1    c_l = in* out* 1[p̃^l>0]
 //
-// in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival sends
-// to itself through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws.
+// in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival
+// sends to itself through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws.
 func (c *convolution) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 	h := newHost(adj, c.Operator)
 	metIn, metOut := c.All(h.degrees, 1)
@@ -184,8 +185,8 @@ type arriving struct {
 	next, backs *graph.Dense // n×: h^l·w of the layer after; D^l
 }
 
-// look sees arrival i at each hidden layer: received has u, which is a·u_{l−1} and what comes back, with memory for a
-// row of the layer, state has h. Where there is one of them the walk ends behind the last of these layers.
+// look sees arrival i at each hidden layer: received has u, which is a·u_{l−1} and what comes back, with memory for
+// a row of the layer, state has h. Where there is one of them the walk ends behind the last of these layers.
 type look struct {
 	received func(a *arriving, s scratch, i int, u []float32)
 	state    func(a *arriving, i int, h []float32)
@@ -196,8 +197,8 @@ type look struct {
 //	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 //	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k); D⁰ = 0
 //
-// with c̄ = in* out* of the k neighbours. Each layer is a pass over the batch, as it reads its neighbours' states of
-// the one before.
+// with c̄ = in* out* of the k neighbours. Each layer is a pass over the batch, as it reads its neighbours' states
+// of the one before.
 func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 	a := f.walk(b, look{})
 	logits, last := a.rest, f.last()
@@ -365,7 +366,8 @@ func (f *frozenConvolution) Embeddings(b *Batch) *graph.Dense {
 	return states[len(states)-1]
 }
 
-// States are the arrivals' hidden states behind each hidden layer, n×h, and the messages h^{l−1} Wn that go into these.
+// States are the arrivals' hidden states behind each hidden layer, n×h, and the messages h^{l−1} Wn that go into
+// these.
 func (f *frozenConvolution) States(b *Batch) (states, messages []*graph.Dense) {
 	for _, l := range f.layers[:len(f.layers)-1] {
 		states, messages = append(states, graph.NewDense(b.Len(), l.width())),

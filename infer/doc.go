@@ -1,5 +1,5 @@
-// Package infer is the numeric core: pure functions from a batch of arrivals to logits and probabilities. It knows no
-// context, clock, log or I/O, and starts no goroutine that outlives a call.
+// Package infer is the numeric core: pure functions from a batch of arrivals to logits and probabilities. It knows
+// no context, clock, log or I/O, and starts no goroutine that outlives a call.
 //
 // Notation (Gao et al., "Graph Condensation for Inductive Node Representation Learning", MCond):
 //
@@ -14,11 +14,11 @@
 //
 // # The path of a batch
 //
-// [Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a graph
-// batch, ã makes a [Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on tables) gives
-// logits, starting with a [Projection] (preprocessing and the first weights in one step); its [Propagation], where
-// there is one, spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the
-// path is changed by a batch, so one Predictor serves several goroutines.
+// [Batch.Attach] turns the rows of M of each arrival's neighbours into r, which with the raw features and, in a
+// graph batch, ã makes a [Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on tables)
+// gives logits, starting with a [Projection] (preprocessing and the first weights in one step); its [Propagation],
+// where there is one, spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on
+// the path is changed by a batch, so one Predictor serves several goroutines.
 //
 // # Frozen and joint
 //
@@ -29,9 +29,9 @@
 // added up.
 //
 // Joint attachment (the paper's Eq. 11) runs the model on the graph with the batch in it, so that a prediction
-// depends on the whole batch, and permuting a batch permutes its predictions to rounding only. With one arrival on T
-// it is what frozen attachment reproduces, exactly for SGC where no two of the arrival's neighbours are adjacent, and
-// linearised at the relus for the others.
+// depends on the whole batch, and permuting a batch permutes its predictions to rounding only. With one arrival on
+// T it is what frozen attachment reproduces, exactly for SGC where no two of the arrival's neighbours are adjacent,
+// and linearised at the relus for the others.
 //
 // Joint degrees are sums of edge weights, weights of R included; frozen ones count an arrival's true edges
 // (Batch.Known and ã), whatever the weights in R.
@@ -51,9 +51,9 @@
 //	h1 = q(u0 + q x_i) = (0.408, 0.500)
 //	h  = q(u1 + q h1) + q² c x_i = (0.136, 0.167) + (0.204, 0.250) + (0, 0.167) = (0.340, 0.583)
 //
-// That is row i of Â² X of the three nodes joined, with the degrees 3, 2, 2: no triangle is closed. Served from S, r
-// = aM stands for a and the tables of S for those of T: with M_0 = (½, ½) on two synthetic nodes, the arrival reads
-// half of each of their rows. The example ThreeNodes prints these numbers.
+// That is row i of Â² X of the three nodes joined, with the degrees 3, 2, 2: no triangle is closed. Served from S,
+// r = aM stands for a and the tables of S for those of T: with M_0 = (½, ½) on two synthetic nodes, the arrival
+// reads half of each of their rows. The example ThreeNodes prints these numbers.
 //
 // # Growth
 //
@@ -74,10 +74,10 @@
 //	appnp  appnp.go   one of m×C a hop, c m×1                 with self-loop    relu(x W1 + b1), n×h
 //	cheby  cheby.go   as gcn, two layers (K=2; K=3 none)      without           relu(p), n×h
 //
-// c is m×h for two layers, and for more of them m×(Σh+1). A Cheby of K = 3 has no frozen form: [Freezable] tells, and
-// Tables and Frozen panic. Every joint deployment also gives logits of the graph's nodes ([NodeLogits]), which error
-// propagation starts from. [Network.Neighbourhood] is Joint for the price of the batch's neighbourhood, where a model
-// reaches no further than two hops.
+// c is m×h for two layers, and for more of them m×(Σh+1). A Cheby of K = 3 has no frozen form: [Freezable] tells,
+// and Tables and Frozen panic. Every joint deployment also gives logits of the graph's nodes ([NodeLogits]), which
+// error propagation starts from. [Network.Neighbourhood] is Joint for the price of the batch's neighbourhood, where
+// a model reaches no further than two hops.
 //
 // # Which file
 //

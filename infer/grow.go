@@ -8,10 +8,10 @@ import (
 	"rivulet/infer/nnls"
 )
 
-// Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md, section
-// 5, last part): the row that makes an arrival's messages out of those of the synthetic nodes, which is the solve
-// that gave the nodes of T theirs. Models that share one M have their messages side by side, whichever of them is
-// served. A Grower is never changed by a batch and is safe for concurrent use.
+// Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md,
+// section 5, last part): the row that makes an arrival's messages out of those of the synthetic nodes, which is the
+// solve that gave the nodes of T theirs. Models that share one M have their messages side by side, whichever of
+// them is served. A Grower is never changed by a batch and is safe for concurrent use.
 type Grower struct {
 	models []GrowingModel
 	solver *nnls.Solver
@@ -59,8 +59,8 @@ type Arrived struct {
 	Attached []int32
 }
 
-// Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit,
-// in a graph batch on the arrival's connected component, as predictions do.
+// Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for
+// bit, in a graph batch on the arrival's connected component, as predictions do.
 func (g *Grower) Grow(b *Batch) *Grown {
 	blocks := make([]*graph.Dense, len(g.models))
 	for k := range g.models {

@@ -7,7 +7,8 @@ import (
 	"rivulet/graph"
 )
 
-// joint is a model on a graph with the batch in it (paper's Eq. 11); near: logits over the batch's neighbourhood only.
+// joint is a model on a graph with the batch in it (paper's Eq. 11); near: logits over the batch's neighbourhood
+// only.
 type joint struct {
 	form    form
 	host    *host
@@ -213,9 +214,9 @@ func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, z
 	s.finish(j.Loops, j.inB[i], j.outB[i], zb.Row(i))
 }
 
-// eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place among
-// them. The row is overwritten by the next one. Columns beyond width are not computed. Calls come from several
-// goroutines.
+// eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place
+// among them. The row is overwritten by the next one. Columns beyond width are not computed. Calls come from
+// several goroutines.
 func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense, f func(s *scratch, k int, node int32)) {
 	rows, work := j.adj.Rows, (j.adj.NNZ()+j.r.NNZ())*width
 	if nearOnly {
@@ -267,8 +268,8 @@ func (j *joined) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.D
 	return out
 }
 
-// restart runs F ← keep·Â F + (1−keep) F0 with F0 = [seedG; seedB] for the given steps and returns both blocks. seedB
-// nil is zero.
+// restart runs F ← keep·Â F + (1−keep) F0 with F0 = [seedG; seedB] for the given steps and returns both blocks.
+// seedB nil is zero.
 func (j *joined) restart(seedG, seedB *graph.Dense, keep float32, steps int) (g, b *graph.Dense) {
 	if seedB == nil {
 		seedB = graph.NewDense(j.r.Rows, seedG.Cols)

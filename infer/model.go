@@ -30,8 +30,8 @@ type Param struct {
 // MaxHops keeps the number of tables, one a hop, within reason.
 const MaxHops = 100
 
-// New makes a model of layers without a second hop ([Layer.Far]); alpha and hops are read where the architecture has
-// them. The error is that of [Build].
+// New makes a model of layers without a second hop ([Layer.Far]); alpha and hops are read where the architecture
+// has them. The error is that of [Build].
 func (a *Architecture) New(layers []Layer, alpha float32, hops int) (Model, error) {
 	var weights []Param
 	for k, l := range layers {
@@ -118,8 +118,8 @@ func (a *Architecture) begun(p *params, k int) bool {
 	return slices.ContainsFunc(a.Tensors, func(t Tensor) bool { return p.left[a.Tensor(k, t)] != nil })
 }
 
-// layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices are
-// of one shape.
+// layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices
+// are of one shape.
 func (m *Network) layer(p *params, k int) Layer {
 	a := m.Architecture
 	var l Layer
@@ -269,10 +269,10 @@ func (m *Network) Joint(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
 	return newJoint(m, adj, x, pre)
 }
 
-// Neighbourhood is Joint computed over the batch's two-hop neighbourhood only, as a careful engineer would serve the
-// whole graph: the same bits, for the price of the arrivals' neighbours and theirs. An arrival reads the first hop's
-// results of its neighbours and of no other node, and all that a batch changes in the graph are the degrees of these.
-// A model that reaches further than two hops reaches most of a graph: it is Joint then.
+// Neighbourhood is Joint computed over the batch's two-hop neighbourhood only, as a careful engineer would serve
+// the whole graph: the same bits, for the price of the arrivals' neighbours and theirs. An arrival reads the first
+// hop's results of its neighbours and of no other node, and all that a batch changes in the graph are the degrees
+// of these. A model that reaches further than two hops reaches most of a graph: it is Joint then.
 func (m *Network) Neighbourhood(adj *graph.CSR, x Inputs, pre *Preprocess) Deployment {
 	reach := m.Hops
 	if m.Architecture.Convolves() {
@@ -304,7 +304,8 @@ func (p *params) add(w Param) error {
 	return nil
 }
 
-// free takes a tensor of any shape. Where it is missing the builder goes on with a 1×1 one and its model is never used.
+// free takes a tensor of any shape. Where it is missing the builder goes on with a 1×1 one and its model is never
+// used.
 func (p *params) free(name string) *graph.Dense {
 	value, ok := p.left[name]
 	if !ok {

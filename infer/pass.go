@@ -3,10 +3,10 @@ package infer
 import "rivulet/graph"
 
 // Pass is a model on a graph of which nothing is kept from batch to batch but the graph, its features and the
-// weights: a batch is one forward pass over the whole graph with the batch in it, from the features to the logits of
-// all its nodes. It is how the paper times Whole, and what calling a model of PyTorch Geometric on the whole graph
-// does. Products are taken in the cheapest order, weights before hops. The logits are those of [Network.Joint], bit
-// for bit.
+// weights: a batch is one forward pass over the whole graph with the batch in it, from the features to the logits
+// of all its nodes. It is how the paper times Whole, and what calling a model of PyTorch Geometric on the whole
+// graph does. Products are taken in the cheapest order, weights before hops. The logits are those of
+// [Network.Joint], bit for bit.
 type Pass struct {
 	Model      Model
 	Adj        *graph.CSR // m×m

@@ -169,8 +169,9 @@ func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
 	pr.finish(out, pr.divisor(cols, vals))
 }
 
-// divisor returns the number that a row is divided by: its norm, 1 if that is 0. cols nil means all columns, vals nil ones. A
-// value of 0 changes no bit of it: each column has its place in one of four sums, which do not wait for each other.
+// divisor returns the number that a row is divided by: its norm, 1 if that is 0. cols nil means all columns, vals
+// nil ones. A value of 0 changes no bit of it: each column has its place in one of four sums, which do not wait for
+// each other.
 func (pr *Projection) divisor(cols []int32, vals []float32) float64 {
 	var sums [4]float64
 	switch {

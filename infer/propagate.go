@@ -140,7 +140,8 @@ type NodeLogits interface {
 	GraphLogits(b *Batch) *graph.Dense
 }
 
-// JointErrors deploys error propagation on the graph with the batch in it; the errors are those of model in that graph.
+// JointErrors deploys error propagation on the graph with the batch in it; the errors are those of model in that
+// graph.
 func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) Propagation {
 	checkGraph(adj, len(labels), "labels")
 	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, seeds: func(b *Batch) *graph.Dense {

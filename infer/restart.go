@@ -35,7 +35,8 @@ func (p *restart) enter(xw *graph.Dense) *graph.Dense {
 	return graph.MulDense(p.hidden(xw), p.w2).AddRow(p.b2)
 }
 
-// tables are, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone (docs/algorithm.md, section 2),
+// tables are, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone (docs/algorithm.md, section
+// 2),
 //
 //	z̃⁰ = z⁰    z̃^{t+1}_j = (1−α)n_j(Σ_k B_jk z^t_k/√D_k + n_j z̃^t_j) + αz⁰_j    u_t = n z̃^t    c = 1/(D_j+1)
 func (p *restart) tables(adj *graph.CSR, z *graph.Dense) *Tables {
@@ -107,7 +108,8 @@ func (w *walk) step() {
 	w.hop++
 }
 
-// Embeddings are the hidden layer of the perceptron, n×h, which comes before both the classifier and the propagation.
+// Embeddings are the hidden layer of the perceptron, n×h, which comes before both the classifier and the
+// propagation.
 func (f *frozenRestart) Embeddings(b *Batch) *graph.Dense {
 	b.check(f.Nodes())
 	return f.hidden(f.project.Apply(b.X))

@@ -18,8 +18,8 @@ var (
 
 var propagationKinds = []string{infer.PropagateLabels, infer.PropagateErrors}
 
-// propagationGain is the accuracy in points that propagation must gain on the support nodes to be switched on: less is
-// within the noise of their number.
+// propagationGain is the accuracy in points that propagation must gain on the support nodes to be switched on: less
+// is within the noise of their number.
 const propagationGain = 0.5
 
 // propagation is one kind of propagation with the hyperparameters that validation chose.
@@ -65,7 +65,8 @@ func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calib
 	return out, ctx.Err()
 }
 
-// choosePropagation returns the α and γ of the highest accuracy on the support nodes; at equal accuracy the smallest γ.
+// choosePropagation returns the α and γ of the highest accuracy on the support nodes; at equal accuracy the
+// smallest γ.
 func (t *task) choosePropagation(ctx context.Context, kind string, p *placed, answer *eval.Answer,
 	support *eval.Set) (*propagation, error) {
 	var best *propagation
@@ -116,8 +117,8 @@ func mixedAccuracy(c infer.Calibration, logits, f []*graph.Dense, labels [][]int
 // measured (docs/algorithm.md, section 6).
 func calibrating(i int) bool { return i%2 == 0 }
 
-// bestTemperature returns the τ of the smallest negative log-likelihood of the published probabilities on half of the
-// support nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural
+// bestTemperature returns the τ of the smallest negative log-likelihood of the published probabilities on half of
+// the support nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural
 // Networks", 2017). f may be nil.
 func bestTemperature(logits, f []*graph.Dense, gamma float32, labels [][]int32) float32 {
 	loss := func(logTau float64) float64 {

@@ -100,8 +100,8 @@ type clustered struct {
 	fitter *tables.Fitter
 }
 
-// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions model's
-// predictions.
+// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions
+// model's predictions.
 func (c *clustering) make(ctx context.Context, models []infer.Model, progress Progress) (condensed, error) {
 	const what, parts = "condensing the graph", 3
 	progress.Step(what, 0, parts)
@@ -188,9 +188,9 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 	return c.fitLayered(ctx, name, c.labelled, c.join(c.labelled, c.points, c.relay.model), progress)
 }
 
-// fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the labelled
-// nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class is a
-// guess, W_S loses a point (cora).
+// fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the
+// labelled nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class
+// is a guess, W_S loses a point (cora).
 func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters,
 	progress Progress) (*fitted, error) {
 	s := t.shape(name)

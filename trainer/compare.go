@@ -12,8 +12,8 @@ import (
 )
 
 // Compare measures the default model of an artifact on batches of test nodes (dataset indices), such as a stream
-// formed them: whole is the accuracy of O→O, the model joined to T batch by batch; served is the accuracy of predict
-// on S. Both in percent.
+// formed them: whole is the accuracy of O→O, the model joined to T batch by batch; served is the accuracy of
+// predict on S. Both in percent.
 func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool,
 	predict eval.Predictor) (whole, served float64, err error) {
 	original := d.Original()
@@ -57,8 +57,8 @@ func joining(d *dataset.Dataset, nodes []int32) (*dataset.Dataset, *dataset.Orig
 	return &joined, joined.Original()
 }
 
-// wholeModel deploys the artifact's default model on T, over the neighbourhood of each batch: micro-batches are small
-// beside T.
+// wholeModel deploys the artifact's default model on T, over the neighbourhood of each batch: micro-batches are
+// small beside T.
 func wholeModel(original *dataset.Original, b *artifact.Bundle) (infer.Deployment, error) {
 	for _, m := range b.Models {
 		if m.Name != b.Manifest.DefaultModel {

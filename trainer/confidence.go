@@ -13,9 +13,9 @@ import (
 // coverages are the points of the risk-coverage curve.
 var coverages = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1}
 
-// confidence measures published probabilities on the support nodes: the calibration error on the half that τ was not
-// fitted on, before (τ = 1) and after, and on all of them the threshold that answers a share, for the curve and for
-// Options.Coverage.
+// confidence measures published probabilities on the support nodes: the calibration error on the half that τ was
+// not fitted on, before (τ = 1) and after, and on all of them the threshold that answers a share, for the curve and
+// for Options.Coverage.
 func (t *task) confidence(c infer.Calibration, logits, f []*graph.Dense, labels [][]int32) artifact.Confidence {
 	held := func(i int) bool { return !calibrating(i) }
 	ece := func(c infer.Calibration) *float64 {

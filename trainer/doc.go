@@ -1,5 +1,5 @@
-// Package trainer makes artifacts: from a data set to a synthetic graph S, a mapping M and the tables that a consumer
-// serves, with the accuracy of each deployment on the test nodes.
+// Package trainer makes artifacts: from a data set to a synthetic graph S, a mapping M and the tables that a
+// consumer serves, with the accuracy of each deployment on the test nodes.
 //
 // A run reads top to bottom in [Train], a file a step:
 //
@@ -14,8 +14,8 @@
 //	evaluate.go    every deployment on the test nodes (eval)
 //	train.go       the steps in order, and the artifact.Bundle
 //
-// [Study] measures methods, models and sizes over seeds; whole.go keeps the results that depend on T alone. later.go
-// adds a model to an artifact without T, grow.go measures the gain from rows of M for arrivals.
+// [Study] measures methods, models and sizes over seeds; whole.go keeps the results that depend on T alone.
+// later.go adds a model to an artifact without T, grow.go measures the gain from rows of M for arrivals.
 //
 // [Compare] measures an artifact against Whole on the batches of a stream.
 //
@@ -24,6 +24,6 @@
 // validation nodes are the support nodes: their features and edges may be used, their labels only to choose
 // hyperparameters. The test nodes are used only for the figures.
 //
-// Everything random comes from Options.Seed, with a random stream for each purpose; the same data, options and build
-// give the same bundle bit for bit, whatever the number of processors.
+// Everything random comes from Options.Seed, with a random stream for each purpose; the same data, options and
+// build give the same bundle bit for bit, whatever the number of processors.
 package trainer

@@ -30,8 +30,8 @@ type wanted struct {
 	attachments []string
 }
 
-// deployments returns the deployments of docs/algorithm.md, sections 5 to 7, for each model: O→O, O→S, S→O and S→S as
-// far as the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
+// deployments returns the deployments of docs/algorithm.md, sections 5 to 7, for each model: O→O, O→S, S→O and S→S
+// as far as the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
 func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Progress) ([]deployment, error) {
 	var out []deployment
 	add := func(setting string, f *fitted, shared bool, p *placed) error {
@@ -131,8 +131,8 @@ func rows(d deployment, c *calibration) []deployment {
 	return out
 }
 
-// evaluate measures every deployment on the test nodes, in graph and in node batches; nothing if there are none. The
-// deployments of a model begin with O→O, with which the others are compared.
+// evaluate measures every deployment on the test nodes, in graph and in node batches; nothing if there are none.
+// The deployments of a model begin with O→O, with which the others are compared.
 func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds float64,
 	progress Progress) ([]eval.Result, error) {
 	const what = "evaluating on the test nodes"

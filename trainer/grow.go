@@ -46,8 +46,8 @@ func (o *GrowOptions) Validate() error {
 	return o.Run.Validate()
 }
 
-// GrowResult holds the accuracies on the second wave, with the first one present in different forms. All are of node
-// batches.
+// GrowResult holds the accuracies on the second wave, with the first one present in different forms. All are of
+// node batches.
 type GrowResult struct {
 	Model  string  `json:"model"`
 	Share  float64 `json:"share"`  // of the test nodes that came first
@@ -160,8 +160,8 @@ func (g *growing) measure(first, second []int32) wave {
 	return w
 }
 
-// arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and of
-// the batches before its own. left is the mean share of the squared norm of the messages that the rows do not
+// arrive solves rows of M for the nodes of a first wave, micro-batch by micro-batch: a node uses the rows of T and
+// of the batches before its own. left is the mean share of the squared norm of the messages that the rows do not
 // reproduce.
 func (g *growing) arrive(nodes []int32) (rows map[int32]infer.Row, left float64) {
 	rows = make(map[int32]infer.Row, len(nodes))
@@ -203,7 +203,8 @@ func (g *growing) attached(nodes []int32, arrived map[int32]infer.Row) *eval.Set
 	return s
 }
 
-// unknown returns the share of the edges of some nodes whose other end has no row of M in a set of them, in percent.
+// unknown returns the share of the edges of some nodes whose other end has no row of M in a set of them, in
+// percent.
 func (g *growing) unknown(nodes []int32, s *eval.Set) float64 {
 	edges, known := 0, 0
 	for _, i := range nodes {

@@ -10,9 +10,9 @@ import (
 	"rivulet/trainer/tables"
 )
 
-// AddModel adds a model to an artifact without its T: frozen, with tables by the artifact's cluster means, which must
-// have been read ([artifact.ReadMeans]). Its temperature is 1, because there are no nodes to calibrate on, and the
-// metrics stay unchanged. b becomes a new artifact, created now, to be written to its own directory.
+// AddModel adds a model to an artifact without its T: frozen, with tables by the artifact's cluster means, which
+// must have been read ([artifact.ReadMeans]). Its temperature is 1, because there are no nodes to calibrate on, and
+// the metrics stay unchanged. b becomes a new artifact, created now, to be written to its own directory.
 //
 // preprocess is the preprocessing of the features on which the model was fitted, which must be the artifact's; the
 // artifact's global scale goes into the first weights.
@@ -40,7 +40,8 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 	return nil
 }
 
-// unscaled returns a model of features times scale with the answers of m for the features: x W = (scale·x)(W/scale).
+// unscaled returns a model of features times scale with the answers of m for the features: x W =
+// (scale·x)(W/scale).
 func unscaled(m infer.Model, scale float32) (infer.Model, error) {
 	params, first := m.Params(), 0
 	for _, t := range m.Architecture.Tensors { // those of the first layer come first

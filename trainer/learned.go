@@ -21,8 +21,8 @@ type Learned struct {
 	Labels  []int32 // of T's nodes, −1 if unknown: the rows of M
 }
 
-// condenseLearned does docs/algorithm.md, section 4: models fitted on T influence S and M only through the choice among
-// snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
+// condenseLearned does docs/algorithm.md, section 4: models fitted on T influence S and M only through the choice
+// among snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
 func (t *task) condenseLearned(ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
 	relay, err := t.sgcOf(ctx, whole, progress)
 	if err != nil {

@@ -100,8 +100,8 @@ type keeping interface {
 	growth() *artifact.Growth
 }
 
-// featured is a condensed graph that has frozen tables of the features themselves, from which a frozen linear model's
-// embeddings are read.
+// featured is a condensed graph that has frozen tables of the features themselves, from which a frozen linear
+// model's embeddings are read.
 type featured interface {
 	features(m infer.Model) (*infer.Tables, error)
 }

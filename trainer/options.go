@@ -43,7 +43,8 @@ type Options struct {
 	Seed uint64
 	// Batch is the number of nodes of a batch in evaluation.
 	Batch int
-	// Costs has evaluation measure time and memory of inference, too. It takes about as long as the rest of evaluation.
+	// Costs has evaluation measure time and memory of inference, too. It takes about as long as the rest of
+	// evaluation.
 	Costs bool
 	// Weights are models to use as W_O, by name, instead of fitting them. They must be for the data's features and
 	// classes, and for features with the scale of Preprocess alone: the global scale is 1 then.

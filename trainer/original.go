@@ -50,8 +50,8 @@ func (t *task) accept(m infer.Model) (*fitted, error) {
 	return &fitted{model: m, validation: accuracy}, err
 }
 
-// shape is what of a model does not follow from the data (docs/algorithm.md, section 3), or is that of weights which
-// were given. The numbers of layers and hops are those of the options for the models that are asked for.
+// shape is what of a model does not follow from the data (docs/algorithm.md, section 3), or is that of weights
+// which were given. The numbers of layers and hops are those of the options for the models that are asked for.
 func (t *task) shape(name string) fit.Shape {
 	s := fit.NewShape(name, t.options.Hidden)
 	if given, ok := t.options.Weights[name]; ok {
@@ -62,11 +62,13 @@ func (t *task) shape(name string) fit.Shape {
 	return s
 }
 
-// sampledRows is the number of rows that suffices to compare weight decays: with more rows all accuracies change alike.
+// sampledRows is the number of rows that suffices to compare weight decays: with more rows all accuracies change
+// alike.
 const sampledRows = 1 << 14
 
-// chooseLinear fits one linear model for each weight decay of a list and keeps the best on the support nodes, deployed
-// jointly on T. If there are many rows it chooses on a sample of them, and continues from there with all rows.
+// chooseLinear fits one linear model for each weight decay of a list and keeps the best on the support nodes,
+// deployed jointly on T. If there are many rows it chooses on a sample of them, and continues from there with all
+// rows.
 func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64,
 	progress Progress, what string) (*fitted, error) {
 	p, sampled := all.Sample(sampledRows, t.rng(purposeRows))
@@ -128,8 +130,8 @@ func onS() search {
 	return search{[]float64{1e-2, 1e-3, 1e-4}, []dropouts{{0.2, 0}, {0.5, 0}, {0.8, 0}}, 20, 4}
 }
 
-// chooseGNN fits a two-layer model with each weight decay and dropout of a search; validation chooses the best epoch,
-// too.
+// chooseGNN fits a two-layer model with each weight decay and dropout of a search; validation chooses the best
+// epoch, too.
 func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, progress Progress,
 	what string) (*fitted, error) {
 	var trials []trial

@@ -12,9 +12,9 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models (the
-// default first), N', k, the hidden layers and hops, preprocessing, coverage and seed. It is an error if the method
-// cannot be run by its name, such as that of an ablation.
+// Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models
+// (the default first), N', k, the hidden layers and hops, preprocessing, coverage and seed. It is an error if the
+// method cannot be run by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
 	if method, known := methodOf(m.Method); !known || method.comparison {
@@ -61,9 +61,9 @@ type Served interface {
 }
 
 // Validate returns the accuracy in percent of an artifact, as it is served, on the validation nodes of a data set,
-// each on its own, as if they arrived now. Their neighbours are known as far as the artifact has rows for their ids,
-// so artifacts of a graph before and after growth can be compared on the same nodes. It is an error if the artifact
-// is for other features or classes than the data's.
+// each on its own, as if they arrived now. Their neighbours are known as far as the artifact has rows for their
+// ids, so artifacts of a graph before and after growth can be compared on the same nodes. It is an error if the
+// artifact is for other features or classes than the data's.
 func Validate(ctx context.Context, d *dataset.Dataset, served Served, size int) (float64, error) {
 	if got, want := served.Features(), d.X.Cols(); got != want {
 		return 0, fmt.Errorf("the artifact is for %d features, the data have %d", got, want)
@@ -112,7 +112,8 @@ func (c Comparison) Worse(points float64) bool {
 	return c.Before != nil && c.Validation < *c.Before-points
 }
 
-// lookUp attaches nodes of a data set through the rows of M of their neighbours' ids, as a consumer attaches arrivals.
+// lookUp attaches nodes of a data set through the rows of M of their neighbours' ids, as a consumer attaches
+// arrivals.
 func lookUp(ctx context.Context, d *dataset.Dataset, served Served, nodes []int32) (*infer.Batch, error) {
 	var ids []string
 	neighbours := make([][]infer.Row, len(nodes))

@@ -28,7 +28,8 @@ type StudyOptions struct {
 	Calibrations []string
 	// Attachments are measured besides each method's own: joint, frozen.
 	Attachments []string
-	// Ablations measures the method learned also without L_str, without L_ind, without both (plain) and from a random M.
+	// Ablations measures the method learned also without L_str, without L_ind, without both (plain) and from a random
+	// M.
 	Ablations bool
 	// Traced gets the course of each run of the method learned or gcond; nil: not wanted.
 	Traced func(run Options, l *Learned)
@@ -121,8 +122,8 @@ func (o *StudyOptions) runs() []Options {
 }
 
 // Study measures methods on the test nodes of a data set: a row for each method, size, model, setting, calibration
-// and kind of batch, over all seeds. Results that depend on T alone, W_O and the rows of O→O, are made once for each
-// seed. A model that a method does not have is left out of its rows.
+// and kind of batch, over all seeds. Results that depend on T alone, W_O and the rows of O→O, are made once for
+// each seed. A model that a method does not have is left out of its rows.
 func Study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Progress) ([]eval.Result, error) {
 	if len(d.Test) == 0 {
 		return nil, fmt.Errorf("studying %s: it has no test nodes", d.Name)
@@ -165,8 +166,8 @@ func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Pro
 	return rows, nil
 }
 
-// deployable returns the models that the run's method can deploy, or all of them if it can deploy none, which becomes
-// an error later.
+// deployable returns the models that the run's method can deploy, or all of them if it can deploy none, which
+// becomes an error later.
 func (o Options) deployable() []string {
 	m, _ := methodOf(o.Method)
 	only := m.models

@@ -5,9 +5,9 @@ import (
 	"rivulet/infer"
 )
 
-// supportTables returns the frozen tables of an S that was made for joint attachment: S attached once to the support
-// nodes, all of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers of S with
-// these nodes attached.
+// supportTables returns the frozen tables of an S that was made for joint attachment: S attached once to the
+// support nodes, all of them at once (docs/algorithm.md, section 2). Arrivals then read the degrees and layers of S
+// with these nodes attached.
 func (t *task) supportTables(c *made, m infer.Model) *infer.Tables {
 	all := attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M).Batches[0]
 	s := c.Adj

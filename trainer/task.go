@@ -83,8 +83,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	return t, nil
 }
 
-// judgingNodes is the number of nodes that resolves accuracies to half a point; on a large T more would take long for
-// little.
+// judgingNodes is the number of nodes that resolves accuracies to half a point; on a large T more would take long
+// for little.
 const judgingNodes = 5000
 
 // evenly returns at most n of nodes, at even distances.
@@ -150,7 +150,8 @@ const (
 	purposeRows
 )
 
-// rng returns a separate random stream for each purpose, so that one more draw in one place moves nothing elsewhere.
+// rng returns a separate random stream for each purpose, so that one more draw in one place moves nothing
+// elsewhere.
 func (t *task) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(t.options.Seed, purpose)) }
 
 func (t *task) classes() int { return len(t.data.Classes) }

@@ -20,9 +20,10 @@ type Outcome struct {
 	Learned *Learned      // of method learned; nil otherwise
 }
 
-// Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all models,
-// calibrate; then fit W_S on S and measure both on the test nodes, on T and on S. now is the artifact's time of
-// creation. The same data, options and build give the same bundle, bit for bit, whatever the number of processors.
+// Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all
+// models, calibrate; then fit W_S on S and measure both on the test nodes, on T and on S. now is the artifact's
+// time of creation. The same data, options and build give the same bundle, bit for bit, whatever the number of
+// processors.
 //
 // An error names the option or the data that is wrong; ctx ends the run at the next step with its error.
 func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {

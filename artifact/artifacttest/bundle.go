@@ -35,8 +35,8 @@ func (s Size) withDefaults() Size {
 	return s
 }
 
-// Bundle returns a valid bundle that is not sealed: an SGC with frozen tables, label and error propagation, and an M
-// with a few empty rows. The same seed and size give the same bundle.
+// Bundle returns a valid bundle that is not sealed: an SGC with frozen tables, label and error propagation, and an
+// M with a few empty rows. The same seed and size give the same bundle.
 func Bundle(seed uint64, size Size) *artifact.Bundle {
 	size = size.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -60,8 +60,8 @@ func Bundle(seed uint64, size Size) *artifact.Bundle {
 	return b
 }
 
-// Several is a Bundle with all five architectures over its one M, in the order sgc, gcn, sage, appnp, cheby; the four
-// that it adds are frozen, without propagation.
+// Several is a Bundle with all five architectures over its one M, in the order sgc, gcn, sage, appnp, cheby; the
+// four that it adds are frozen, without propagation.
 func Several(seed uint64, size Size) *artifact.Bundle {
 	b, size := Bundle(seed, size), size.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 2))

@@ -13,7 +13,8 @@ import (
 	"rivulet/dataset"
 )
 
-// maxList bounds the list of a row, whose length is declared nowhere: pages of a few bytes each could fill any memory.
+// maxList bounds the list of a row, whose length is declared nowhere: pages of a few bytes each could fill any
+// memory.
 const maxList = 1 << 20
 
 // cursor reads one column chunk value by value. Bytes of a value are valid until the next value. Errors name the
@@ -105,7 +106,8 @@ func (c *cursor) toText(v parquet.Value) (string, error) {
 	return "", c.wrong(v, "a string or an integer")
 }
 
-// label returns text that may be missing. Integers come as floats from libraries that write missing values only as NaN.
+// label returns text that may be missing. Integers come as floats from libraries that write missing values only as
+// NaN.
 func (c *cursor) label() (string, error) {
 	v, err := c.value()
 	if err != nil || v.IsNull() {

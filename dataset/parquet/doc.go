@@ -1,10 +1,10 @@
-// Package parquet reads data sets from Parquet tables. It is a package of its own, and nothing registers it: programs
-// that want the format name it, so that other binaries do not carry a Parquet library.
+// Package parquet reads data sets from Parquet tables. It is a package of its own, and nothing registers it:
+// programs that want the format name it, so that other binaries do not carry a Parquet library.
 //
 //	d, err := dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
 //
-// The tables are those of the CSV format (see package dataset): nodes.parquet and edges.parquet, or directories nodes
-// and edges of such files.
+// The tables are those of the CSV format (see package dataset): nodes.parquet and edges.parquet, or directories
+// nodes and edges of such files.
 //
 //	nodes   id          string or integer
 //	        features    list of numbers; or every other column is one feature, of a number or bool
@@ -13,16 +13,17 @@
 //	edges   source, target   as id
 //	        weight           a number, 1
 //
-// Row groups are read one after another and their columns side by side, one page of each at a time. Errors name file,
-// row (the first is 1) and column.
+// Row groups are read one after another and their columns side by side, one page of each at a time. Errors name
+// file, row (the first is 1) and column.
 //
 // # Files that lie
 //
-// The library trusts the lengths that a file declares, so each file is checked before the library sees it. [metadata]
-// has the library's own Thrift decoder read the footer and the headers of pages, and lets nothing be longer than the
-// remaining bytes. [pageCheck] bounds the pages of the columns that will be read: their sizes and numbers of values,
-// their size after decompression, and the runs and blocks in them, since a run of two billion values takes six bytes
-// and the library allocates them all ([encoded]). The remaining contradictions are found by the library itself, or make
-// it panic; a panic becomes an error. Codecs are snappy, gzip, zstd and none. The encoding DELTA_BYTE_ARRAY is refused,
-// because the size of its values shows only in decoding. A list has at most 2²⁰ numbers.
+// The library trusts the lengths that a file declares, so each file is checked before the library sees it.
+// [metadata] has the library's own Thrift decoder read the footer and the headers of pages, and lets nothing be
+// longer than the remaining bytes. [pageCheck] bounds the pages of the columns that will be read: their sizes and
+// numbers of values, their size after decompression, and the runs and blocks in them, since a run of two billion
+// values takes six bytes and the library allocates them all ([encoded]). The remaining contradictions are found by
+// the library itself, or make it panic; a panic becomes an error. Codecs are snappy, gzip, zstd and none. The
+// encoding DELTA_BYTE_ARRAY is refused, because the size of its values shows only in decoding. A list has at most
+// 2²⁰ numbers.
 package parquet

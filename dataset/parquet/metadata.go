@@ -51,8 +51,8 @@ func checkFooter(r io.ReaderAt, size int64) error {
 
 type thriftReader = thrift.Reader
 
-// metadata gives the library's Thrift decoder a section of a file and refuses every length beyond the section's bytes:
-// the library itself allocates a declared length before it reads that much. Strings are returned empty.
+// metadata gives the library's Thrift decoder a section of a file and refuses every length beyond the section's
+// bytes: the library itself allocates a declared length before it reads that much. Strings are returned empty.
 type metadata struct {
 	thriftReader
 	section *io.SectionReader

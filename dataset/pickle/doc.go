@@ -1,5 +1,5 @@
-// Package pickle reads the Python pickles of Planetoid's data sets: protocols 0 to 2, and of these only the
-// opcodes and globals that NumPy arrays, SciPy CSR matrices, dicts of lists and numbers need. Nothing is ever called: a
+// Package pickle reads the Python pickles of Planetoid's data sets: protocols 0 to 2, and of these only the opcodes
+// and globals that NumPy arrays, SciPy CSR matrices, dicts of lists and numbers need. Nothing is ever called: a
 // global is a name of the table below or an error, and what Python would call is a case of a switch.
 //
 //	pickle                                          value
@@ -14,8 +14,8 @@
 //
 // Pickles may come from anywhere. [Load] works on bytes in memory: every declared length is checked against the
 // remaining bytes before memory is allocated for it, each opcode adds at most one value, memo keys are not used as
-// sizes, and nothing recurses. So memory and time are bounded by the length of the pickle, whatever it declares. Errors
-// name the opcode and its offset.
+// sizes, and nothing recurses. So memory and time are bounded by the length of the pickle, whatever it declares.
+// Errors name the opcode and its offset.
 //
 // Two libraries were measured before this reader was kept, with the pickles of dataset/testdata/planetoid and the
 // hostile ones of TestLoadRefuses:

@@ -23,8 +23,8 @@ const (
 	encode        global = "_codecs.encode"
 )
 
-// globals are the names that a pickle may use. Python 2 and 3, and old and new NumPy and SciPy, have them in different
-// modules.
+// globals are the names that a pickle may use. Python 2 and 3, and old and new NumPy and SciPy, have them in
+// different modules.
 var globals = map[string]global{
 	"numpy ndarray":                       ndarray,
 	"numpy dtype":                         dtypeClass,

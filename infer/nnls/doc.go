@@ -11,9 +11,10 @@
 //	exchanges  one entry, then two at a time are taken out and the pursuit goes on from another column, as long as that
 //	           lowers the loss
 //
-// Finding the best support is NP-hard. The tests hold the answers to the best of all supports on small dictionaries;
-// on messages of real graphs (38 to 46 clusters, k = 4) the squared distances are 1.01 to 1.2 times the best possible
-// ones. BenchmarkRows compares with the pursuit alone and with coordinate descent over all columns that is pruned to
-// k in stages. A row costs N'·p for D·t and N'·k for each column that is looked for. A [Solver] keeps G, so that a
-// consumer solves rows for its arrivals with the bits that [Rows] gives for the same targets.
+// Finding the best support is NP-hard. The tests hold the answers to the best of all supports on small
+// dictionaries; on messages of real graphs (38 to 46 clusters, k = 4) the squared distances are 1.01 to 1.2 times
+// the best possible ones. BenchmarkRows compares with the pursuit alone and with coordinate descent over all
+// columns that is pruned to k in stages. A row costs N'·p for D·t and N'·k for each column that is looked for. A
+// [Solver] keeps G, so that a consumer solves rows for its arrivals with the bits that [Rows] gives for the same
+// targets.
 package nnls

@@ -10,22 +10,23 @@ import (
 	"rivulet/graph"
 )
 
-// Up to taken entries are exchanged at once. exchanges bounds the successful exchanges of a row, which rarely has ten.
+// Up to taken entries are exchanged at once. exchanges bounds the successful exchanges of a row, which rarely has
+// ten.
 const (
 	taken     = 2
 	exchanges = 50
 )
 
-// One more entry must save entryGain of ‖t‖², an exchange exchangeGain of the squared distance that is left: less is
-// rounding, or not worth its time.
+// One more entry must save entryGain of ‖t‖², an exchange exchangeGain of the squared distance that is left: less
+// is rounding, or not worth its time.
 const (
 	entryGain    = 1e-7
 	exchangeGain = 1e-4
 )
 
-// Rows returns M (N×N') with at most k ≥ 1 entries a row, columns ascending, all entries positive: row j is the best
-// found non-negative combination of the rows of dictionary (N'×p) for row j of targets (N×p). A row of M depends on
-// its own target alone, bit for bit.
+// Rows returns M (N×N') with at most k ≥ 1 entries a row, columns ascending, all entries positive: row j is the
+// best found non-negative combination of the rows of dictionary (N'×p) for row j of targets (N×p). A row of M
+// depends on its own target alone, bit for bit.
 func Rows(dictionary, targets *graph.Dense, k int) *graph.CSR {
 	return NewSolver(dictionary, k).Rows(targets)
 }
@@ -65,8 +66,8 @@ func (s *Solver) Rows(targets *graph.Dense) *graph.CSR {
 	return m
 }
 
-// Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 where t is met, 1 where nothing of
-// it is; 0 for a target of zeros. A target that is not finite, or whose weights would not be, gets a row without
+// Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 where t is met, 1 where nothing
+// of it is; 0 for a target of zeros. A target that is not finite, or whose weights would not be, gets a row without
 // entries and NaN.
 func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 	if s.dictionary.Cols != targets.Cols {
@@ -98,8 +99,8 @@ func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 	return m, left
 }
 
-// dot adds in float64, one pair of rows at a time: the bits do not depend on how rows are put together, as they would
-// in a product of matrices.
+// dot adds in float64, one pair of rows at a time: the bits do not depend on how rows are put together, as they
+// would in a product of matrices.
 func dot(x, y []float32) float64 {
 	return blas32.DDot(blas32.Vector{N: len(x), Inc: 1, Data: x}, blas32.Vector{N: len(y), Inc: 1, Data: y})
 }
@@ -169,8 +170,8 @@ func (w *worker) solve(t []float32) float32 {
 	return float32(min(1, max(0, 1+2*w.best.loss/norm)))
 }
 
-// grow adds columns to an answer until it has k or none saves enough, none of out first. A refit may drop columns, so
-// it can take more than k steps; each lowers the loss, so it ends.
+// grow adds columns to an answer until it has k or none saves enough, none of out first. A refit may drop columns,
+// so it can take more than k steps; each lowers the loss, so it ends.
 func (w *worker) grow(a *answer, norm float64, out []int32) {
 	for len(a.cols) < w.k {
 		w.basis.set(a.cols)
@@ -187,8 +188,8 @@ func (w *worker) grow(a *answer, norm float64, out []int32) {
 	}
 }
 
-// exchange takes entries out of the best answer, one, then two at a time, and lets it grow again from another column.
-// It ends with the first that lowers the loss and reports whether there was one.
+// exchange takes entries out of the best answer, one, then two at a time, and lets it grow again from another
+// column. It ends with the first that lowers the loss and reports whether there was one.
 func (w *worker) exchange(norm float64) bool {
 	least := max(entryGain*norm, exchangeGain*(norm/2+w.best.loss))
 	for size := 1; size <= min(taken, len(w.best.cols)); size++ {
@@ -234,8 +235,8 @@ func nextSubset(list []int, n int) bool {
 	return true
 }
 
-// fit solves on a support of at most k columns and drops those whose weights end at 0. cols may be the memory of the
-// answer.
+// fit solves on a support of at most k columns and drops those whose weights end at 0. cols may be the memory of
+// the answer.
 func (w *worker) fit(to *answer, cols []int32) {
 	w.basis.set(cols)
 	n := len(cols)

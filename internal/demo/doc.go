@@ -1,6 +1,6 @@
 // Package demo runs the main job in one process: train on a data set, or take an artifact of it, publish to an
-// embedded Redis, start an embedded broker and the consumer, stream the test nodes as arrivals, read the predictions
-// topic, and compare.
+// embedded Redis, start an embedded broker and the consumer, stream the test nodes as arrivals, read the
+// predictions topic, and compare.
 //
 // Only the services are embedded. The arrivals pass through the same consumer as in production, over sockets.
 //

@@ -40,8 +40,8 @@ func (f *feed) run(ctx context.Context, o Options) error {
 	for _, beside := range f.beside {
 		go func() { failed <- beside(ctx) }()
 	}
-	// The stream begins when the consumer has joined its group, so that its rate does not include the joining, and when
-	// predictions are read.
+	// The stream begins when the consumer has joined its group, so that its rate does not include the joining, and
+	// when predictions are read.
 	err := f.tally.wait(ctx, f.tally.ready, failed)
 	if err == nil {
 		err = f.sendAndSettle(ctx, failed, o)

@@ -21,24 +21,24 @@ const (
 	GrowthRefresh = "refresh" // and in mid-stream the earlier ones are merged into T and the artifact is made anew
 )
 
-// The places at which the stream with a refresh waits, as shares of its arrivals: for the new artifact to be trained,
-// and for it to serve.
+// The places at which the stream with a refresh waits, as shares of its arrivals: for the new artifact to be
+// trained, and for it to serve.
 const (
 	trainedAt = 2. / 3
 	servedAt  = 3. / 4
 )
 
 // Bounds of a stream's time if no rate is given, and the factor by which it takes longer than the training: the
-// refresh, whose graph is larger and which shares the processors with the stream, has a sixth of the stream to train
-// in.
+// refresh, whose graph is larger and which shares the processors with the stream, has a sixth of the stream to
+// train in.
 const (
 	shortest    = 15 * time.Second
 	longest     = time.Minute
 	perTraining = 18
 )
 
-// Grow runs the same stream three times: growth off, on, and on with a refresh in mid-stream, each on services of its
-// own. The first artifact is made without half of the training nodes, which arrive with the test nodes.
+// Grow runs the same stream three times: growth off, on, and on with a refresh in mid-stream, each on services of
+// its own. The first artifact is made without half of the training nodes, which arrive with the test nodes.
 //
 // o.Artifact must be nil, o.Mode config.ModeNode and o.Labels false.
 func Grow(ctx context.Context, d *dataset.Dataset, o Options) (*GrowReport, error) {
@@ -129,11 +129,12 @@ func (g *growing) refresher(f *feed) *refresher {
 	return r
 }
 
-// wholeSteps is the number of steps in which the whole graph grows for Whole, which knows all arrivals before a step.
+// wholeSteps is the number of steps in which the whole graph grows for Whole, which knows all arrivals before a
+// step.
 const wholeSteps = 50
 
-// whole returns the models' classes on the whole graph as it grows, by version and node; for a refreshed model from the
-// first arrival that it answered on.
+// whole returns the models' classes on the whole graph as it grows, by version and node; for a refreshed model from
+// the first arrival that it answered on.
 func (g *growing) whole(ctx context.Context, order []int32, refreshed int) (map[string]map[int32]int32, error) {
 	out := map[string]map[int32]int32{}
 	step := max(1, len(order)/wholeSteps)

@@ -71,7 +71,8 @@ func (t *tally) mixed() int {
 	return len(mixed)
 }
 
-// pauses holds the times of publications, to find the pauses between them without those in which the stream was held.
+// pauses holds the times of publications, to find the pauses between them without those in which the stream was
+// held.
 type pauses struct {
 	at   []time.Time    // of publications, ascending, each once
 	held []*replay.Gate // at which the stream had to wait

@@ -11,8 +11,8 @@ import (
 	"rivulet/internal/replay"
 )
 
-// plan is a stream by which the graph grows: every second training node of each class is withheld from T and arrives
-// with the test nodes, in a random order.
+// plan is a stream by which the graph grows: every second training node of each class is withheld from T and
+// arrives with the test nodes, in a random order.
 //
 // An arrival names its edges to the nodes that exist when it arrives: those of T, and the arrivals before it. Its
 // edges to later arrivals are named by these. Validation nodes are held out and never named.

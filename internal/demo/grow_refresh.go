@@ -44,7 +44,8 @@ type refresher struct {
 // half returns the number of arrivals before the refresh.
 func (p *plan) half() int { return len(p.order) / 2 }
 
-// run refreshes once the first half of the stream has been predicted and its labels are known, and then waits for ctx.
+// run refreshes once the first half of the stream has been predicted and its labels are known, and then waits for
+// ctx.
 func (r *refresher) run(ctx context.Context) error {
 	if err := r.refresh(ctx); err != nil {
 		if ctx.Err() != nil {

@@ -31,16 +31,16 @@ type Report struct {
 	Labels          *Labels `json:"labels,omitempty"` // if labels are published
 }
 
-// Latency is the time from the moment at which an arrival was due (without a rate: handed to the producer) until the
-// brokers have acknowledged its prediction, in milliseconds; the commit of its offset comes after that.
+// Latency is the time from the moment at which an arrival was due (without a rate: handed to the producer) until
+// the brokers have acknowledged its prediction, in milliseconds; the commit of its offset comes after that.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
 }
 
-// Shares are the parts of the consumer's lanes' wall-clock time, of 1; Rest is waiting for arrivals and for the batch
-// before.
+// Shares are the parts of the consumer's lanes' wall-clock time, of 1; Rest is waiting for arrivals and for the
+// batch before.
 type Shares struct {
 	Decode  float64 `json:"decode"`
 	Lookup  float64 `json:"lookup"`

@@ -40,7 +40,8 @@ type Options struct {
 // patience is how long the stream may stand still before missing arrivals count as lost.
 const patience = 30 * time.Second
 
-// chunk is the largest number of arrivals sent at once. Small chunks keep the clock of an arrival close to its sending.
+// chunk is the largest number of arrivals sent at once. Small chunks keep the clock of an arrival close to its
+// sending.
 const chunk = 250
 
 // Run does the whole job: train or take the artifact, publish, stream, compare.

@@ -12,8 +12,8 @@ import (
 // look is the pause between two looks at the stream's progress.
 const look = 20 * time.Millisecond
 
-// wait returns once done returns true, or with the first error from failed before that. It takes no error from failed
-// that the caller still waits for.
+// wait returns once done returns true, or with the first error from failed before that. It takes no error from
+// failed that the caller still waits for.
 func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) error {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
@@ -30,9 +30,9 @@ func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) e
 	return nil
 }
 
-// settle waits until all arrivals are predicted or dead, and the labels of predictions have been compared with them,
-// or until nothing has moved for patience, and shows the progress. While all arrivals sent so far are settled,
-// nothing needs to move.
+// settle waits until all arrivals are predicted or dead, and the labels of predictions have been compared with
+// them, or until nothing has moved for patience, and shows the progress. While all arrivals sent so far are
+// settled, nothing needs to move.
 func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *cli.Lines, line func() string) error {
 	defer lines.Done()
 	before, moved := -1, t.now()
@@ -76,8 +76,8 @@ func (t *tally) report(arrivals int) *Report {
 	return r
 }
 
-// shares returns the shares of the lanes' time: a lane is in one stage at a time, or waits for arrivals or for the lane
-// before it.
+// shares returns the shares of the lanes' time: a lane is in one stage at a time, or waits for arrivals or for the
+// lane before it.
 func (s *stages) shares(took time.Duration) Shares {
 	all := float64(took) * consumer.DefaultLanes
 	if all <= 0 {

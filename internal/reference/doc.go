@@ -28,8 +28,8 @@
 // inference (paper's Eq. 11) and propagation in infer/oracle_*_test.go, non-negative least squares in
 // infer/nnls/oracle_test.go.
 //
-// Sections are those of the project's description of the mathematics; the paper is Gao et al., "Graph Condensation for
-// Inductive Node Representation Learning" (ICDE 2024).
+// Sections are those of the project's description of the mathematics; the paper is Gao et al., "Graph Condensation
+// for Inductive Node Representation Learning" (ICDE 2024).
 //
 // Functions never change their arguments. A shape that does not fit panics.
 package reference

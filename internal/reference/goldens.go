@@ -83,8 +83,8 @@ func (g *Goldens) Ints(name string) []int {
 	return out
 }
 
-// Unused lists the arrays whose names begin with a prefix and that nobody asked for, so that a test can show that it
-// covers all of them.
+// Unused lists the arrays whose names begin with a prefix and that nobody asked for, so that a test can show that
+// it covers all of them.
 func (g *Goldens) Unused(prefix string) []string {
 	var names []string
 	for name := range g.arrays {

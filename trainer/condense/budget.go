@@ -2,8 +2,8 @@ package condense
 
 import "fmt"
 
-// Budget divides the given number of synthetic nodes over the classes in proportion to the labelled nodes of each, by
-// largest remainders: at least 1 for a class that has labelled nodes, never more than it has. Labels are −1 if
+// Budget divides the given number of synthetic nodes over the classes in proportion to the labelled nodes of each,
+// by largest remainders: at least 1 for a class that has labelled nodes, never more than it has. Labels are −1 if
 // unknown. The error names the number that is out of range and its bounds.
 func Budget(labels []int32, classes, nodes int) ([]int, error) {
 	count := make([]int, classes)
@@ -38,8 +38,8 @@ func Budget(labels []int32, classes, nodes int) ([]int, error) {
 	return share, nil
 }
 
-// furthest returns the class, among those that may change, whose share is furthest below (sign 1) or above (sign −1)
-// its due; of equals the first.
+// furthest returns the class, among those that may change, whose share is furthest below (sign 1) or above (sign
+// −1) its due; of equals the first.
 func furthest(due []float64, share []int, may func(c int) bool, sign float64) int {
 	at, most := -1, 0.0
 	for c := range due {

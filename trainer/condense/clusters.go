@@ -17,8 +17,8 @@ type Clusters struct {
 	Size   []int   // N': nodes in each cluster, at least 1
 }
 
-// Cluster divides the labelled nodes: k-means of the points (rows of Â²X or of a projection of it, N×p) within every
-// class c into share[c] clusters, as [Budget] gives them. Nodes without a label (−1) are in no cluster; see
+// Cluster divides the labelled nodes: k-means of the points (rows of Â²X or of a projection of it, N×p) within
+// every class c into share[c] clusters, as [Budget] gives them. Nodes without a label (−1) are in no cluster; see
 // [Clusters.Join].
 func Cluster(points *graph.Dense, labels []int32, share []int, rng *rand.Rand) *Clusters {
 	c := &Clusters{Of: slices.Repeat([]int32{-1}, len(labels))}

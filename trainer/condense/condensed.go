@@ -40,7 +40,8 @@ func (c *Clusters) mapping(value func(j int) float32) *graph.CSR {
 	return m
 }
 
-// weightedMembership returns Iᵀ with rows of weighted mean weights, N'×N: row c has w_j/Σw at the nodes j of cluster c.
+// weightedMembership returns Iᵀ with rows of weighted mean weights, N'×N: row c has w_j/Σw at the nodes j of
+// cluster c.
 func (c *Clusters) weightedMembership(weights []float32) *graph.CSR {
 	m := c.Membership()
 	for k := range m.Rows {

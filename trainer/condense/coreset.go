@@ -8,12 +8,13 @@ import (
 	"rivulet/graph"
 )
 
-// A coreset keeps some nodes of T unchanged (docs/algorithm.md, section 7): S is the subgraph that they induce, M has
-// a one-hot row for each of them and no entries for the others, so that an arrival reaches S only through the chosen
-// nodes among its neighbours, jointly. The methods differ in how they choose Share[c] nodes among the labelled ones
-// of class c, a file each.
+// A coreset keeps some nodes of T unchanged (docs/algorithm.md, section 7): S is the subgraph that they induce, M
+// has a one-hot row for each of them and no entries for the others, so that an arrival reaches S only through the
+// chosen nodes among its neighbours, jointly. The methods differ in how they choose Share[c] nodes among the
+// labelled ones of class c, a file each.
 
-// coreset chooses nodes class by class: choose returns k distinct positions in nodes, the ascending nodes of a class.
+// coreset chooses nodes class by class: choose returns k distinct positions in nodes, the ascending nodes of a
+// class.
 func coreset(in Input, choose func(nodes []int32, k int) []int) *Condensed {
 	c := &Clusters{Of: slices.Repeat([]int32{-1}, len(in.Labels))}
 	for class, nodes := range byClass(in.Labels, len(in.Share)) {

@@ -1,5 +1,5 @@
-// Package condense makes the synthetic graph S and the mapping M. A method is data and weights in, (S, M) out, one a
-// file.
+// Package condense makes the synthetic graph S and the mapping M. A method is data and weights in, (S, M) out, one
+// a file.
 //
 //	solved   per class k-means of Â²X gives S, sparse non-negative least squares gives M (docs/algorithm.md, section 5)
 //	cluster  solved's S with one-hot membership for M (MembershipMapping)
@@ -8,8 +8,8 @@
 //	         coresets: nodes of T, chosen in each class, with the edges among them (coreset.go)
 //	cached   nothing condensed: the model's tables of T, for comparison with M (CachedBytes, MappingBytes)
 //
-// All but solved are the baselines of docs/algorithm.md, section 7. A method names the attachment that its M is made
-// for: joint for coresets, frozen for the others.
+// All but solved are the baselines of docs/algorithm.md, section 7. A method names the attachment that its M is
+// made for: joint for coresets, frozen for the others.
 //
 // The solved method in the order of its steps:
 //

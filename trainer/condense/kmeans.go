@@ -11,9 +11,9 @@ import (
 	"rivulet/trainer/features"
 )
 
-// kmeansIterations bounds Lloyd's iterations of one start, which also ends when no more than one row in kmeansSettled
-// moves. If a whole large graph is one partition there are fewer, down to kmeansFewest: kmeansLong bounds their
-// multiplications, to about ten seconds on two cores. The last iterations move almost nothing.
+// kmeansIterations bounds Lloyd's iterations of one start, which also ends when no more than one row in
+// kmeansSettled moves. If a whole large graph is one partition there are fewer, down to kmeansFewest: kmeansLong
+// bounds their multiplications, to about ten seconds on two cores. The last iterations move almost nothing.
 const (
 	kmeansIterations = 50
 	kmeansFewest     = 10
@@ -30,13 +30,14 @@ const (
 	kmeansUsual  = 20
 )
 
-// kmeans partitions the rows of points (n×p) into k clusters and returns the cluster of each row: of several starts the
-// partition with the smallest sum of squared distances. Every cluster has at least one row; 1 ≤ k ≤ n.
+// kmeans partitions the rows of points (n×p) into k clusters and returns the cluster of each row: of several starts
+// the partition with the smallest sum of squared distances. Every cluster has at least one row; 1 ≤ k ≤ n.
 func kmeans(points *graph.Dense, k int, rng *rand.Rand) []int32 {
 	return weightedKMeans(points, nil, k, rng)
 }
 
-// weightedKMeans does kmeans with rows that count weights[i] > 0 times each (nil: once), in the sum and in the means.
+// weightedKMeans does kmeans with rows that count weights[i] > 0 times each (nil: once), in the sum and in the
+// means.
 func weightedKMeans(points *graph.Dense, weights []float32, k int, rng *rand.Rand) []int32 {
 	of := make([]int32, points.Rows)
 	switch {
@@ -95,9 +96,9 @@ func weigh(dst, gap, weights []float32) {
 	}
 }
 
-// plusPlus draws k rows, each with probability proportional to its squared distance from those drawn before, times its
-// weight (Arthur and Vassilvitskii, "k-means++", 2007). Rows that coincide with a centre are drawn only if no other is
-// left.
+// plusPlus draws k rows, each with probability proportional to its squared distance from those drawn before, times
+// its weight (Arthur and Vassilvitskii, "k-means++", 2007). Rows that coincide with a centre are drawn only if no
+// other is left.
 func plusPlus(points *graph.Dense, norms, weights []float32, k int, rng *rand.Rand) *graph.Dense {
 	centres := graph.NewDense(k, points.Cols)
 	gap, chance := make([]float32, points.Rows), make([]float32, points.Rows)

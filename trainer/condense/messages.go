@@ -15,7 +15,8 @@ const (
 	backEffects  = 32 // of the way back i→j→i
 )
 
-// Support are the support nodes attached to T at once, and the preprocessing of their features: what is met in serving.
+// Support are the support nodes attached to T at once, and the preprocessing of their features: what is met in
+// serving.
 type Support struct {
 	Batch *infer.Batch
 	Pre   *infer.Preprocess
@@ -129,7 +130,8 @@ func masked(w, mask *graph.Dense) *graph.Dense {
 	return out
 }
 
-// diagonal puts blocks on the diagonal of a matrix of so many rows; a single one that fills it is returned as it is.
+// diagonal puts blocks on the diagonal of a matrix of so many rows; a single one that fills it is returned as it
+// is.
 func diagonal(blocks []*graph.Dense, rows int) *graph.Dense {
 	if len(blocks) == 1 && blocks[0].Rows == rows {
 		return blocks[0]
@@ -149,8 +151,8 @@ func diagonal(blocks []*graph.Dense, rows int) *graph.Dense {
 	return out
 }
 
-// effects returns P (h×k) with PPᵀ ≈ (W̄ W̄ᵀ) ∘ E[s²κ² rᵀr]/E[s²], the mean squared effect on the centred logits of a
-// change in h columns that rows r (n×h) pass on to W (h×C), over the support edges.
+// effects returns P (h×k) with PPᵀ ≈ (W̄ W̄ᵀ) ∘ E[s²κ² rᵀr]/E[s²], the mean squared effect on the centred logits of
+// a change in h columns that rows r (n×h) pass on to W (h×C), over the support edges.
 func (l byDegree) effects(s Support, rows, w *graph.Dense, kappas float64, back func(float64) float64,
 	keep int) *graph.Dense {
 	kappa := func(degree float64) float64 {
@@ -221,8 +223,8 @@ func topFactors(m *mat.SymDense, scale float64, keep int) *graph.Dense {
 //
 //	s_t = RMS of Σ_n w_{t+1+n} D_i^−n        s_t = RMS of ((1−α)/D_i)^(K−1−t)
 //
-// and so does the way back of its own z_i, from the second hop on: cs = (s_1 + … + s_{K−1})·RMS of ‖z_i‖/√D_i, or by
-// a restart (1−α)·RMS of ‖z_i‖/√D_i.
+// and so does the way back of its own z_i, from the second hop on: cs = (s_1 + … + s_{K−1})·RMS of ‖z_i‖/√D_i, or
+// by a restart (1−α)·RMS of ‖z_i‖/√D_i.
 func hopMessages(m infer.Model, t *infer.Tables, s Support) infer.Messages {
 	var out infer.Messages
 	keep, sum := 1-float64(m.Alpha), 0.0

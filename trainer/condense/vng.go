@@ -22,11 +22,12 @@ import (
 //	Q    = [H1',H2'] [X',H1']ᵀ ([X',H1'][X',H1']ᵀ + ridge)⁻¹       N'×N', blocks side by side
 //	M_j  = 1/√D_j at j's cluster
 //
-// An arrival does z ← q(r·Z + q z + ã(q z)), Z ← Q Z, twice, from Z = X'W: frozen attachment to the tables u0 = Z, u1
-// = Q Z, c = 0.
+// An arrival does z ← q(r·Z + q z + ã(q z)), Z ← Q Z, twice, from Z = X'W: frozen attachment to the tables u0 = Z,
+// u1 = Q Z, c = 0.
 //
-// Q has negative entries and is not symmetric, which A' of an artifact must not be and never is: A' in Condensed is the
-// clusters' adjacency of section 5, for what wants a graph, and Q serves through the tables alone. Hence frozen.
+// Q has negative entries and is not symmetric, which A' of an artifact must not be and never is: A' in Condensed is
+// the clusters' adjacency of section 5, for what wants a graph, and Q serves through the tables alone. Hence
+// frozen.
 type VNG struct {
 	Condensed
 	Clusters *Clusters
@@ -40,12 +41,12 @@ const vngRidge = 1e-4
 // coauthor_cs lose 0.6 to 0.8 points.
 const vngColumns = 128
 
-// loneWeight stands in for w_j = 0 of nodes without neighbours: next to nothing beside others, and a mean of their own
-// where a cluster has only such nodes.
+// loneWeight stands in for w_j = 0 of nodes without neighbours: next to nothing beside others, and a mean of their
+// own where a cluster has only such nodes.
 const loneWeight = 1e-3
 
-// NewVNG condenses T into ΣShare virtual nodes. Classes do not enter into it but for Y', the majority of the labelled
-// nodes of a cluster, or, where it has none, of the cluster with the nearest centre that has some.
+// NewVNG condenses T into ΣShare virtual nodes. Classes do not enter into it but for Y', the majority of the
+// labelled nodes of a cluster, or, where it has none, of the cluster with the nearest centre that has some.
 func NewVNG(in Input, rng *rand.Rand) (*VNG, error) {
 	weights := in.Adj.RowSums()
 	invSqrt := graph.InvSqrt(weights, 1)
@@ -160,8 +161,8 @@ func virtualNodes(in Input, weights []float32, rng *rand.Rand) *Clusters {
 	return c
 }
 
-// majorities are the most frequent class of each cluster's labelled nodes, of equals the first, or that of the nearest
-// cluster that has labelled nodes.
+// majorities are the most frequent class of each cluster's labelled nodes, of equals the first, or that of the
+// nearest cluster that has labelled nodes.
 func majorities(of []int32, centres *graph.Dense, labels []int32, classes int) []int32 {
 	votes := graph.NewDense(centres.Rows, classes)
 	for j, k := range of {

@@ -30,8 +30,8 @@ func (a *Adam[F]) Reset() {
 	clear(a.Square)
 }
 
-// Step changes the parameters x by the gradient g = grad + 2·weightDecay·x: weight decay is part of the loss, so that
-// its gradient passes through the running means like the rest.
+// Step changes the parameters x by the gradient g = grad + 2·weightDecay·x: weight decay is part of the loss, so
+// that its gradient passes through the running means like the rest.
 //
 //	m = β₁m + (1−β₁)g    v = β₂v + (1−β₂)g²    x −= rate · m/(1−β₁ᵗ) / (√(v/(1−β₂ᵗ)) + ε)
 //

@@ -1,5 +1,5 @@
-// Package descent holds what every fit by gradient descent shares, once for weights of T and S (package fit) and for
-// S and M themselves (package mcond): the loss of a classification and Adam. Both are generic: runs compute in
+// Package descent holds what every fit by gradient descent shares, once for weights of T and S (package fit) and
+// for S and M themselves (package mcond): the loss of a classification and Adam. Both are generic: runs compute in
 // float32, tests compare gradients with finite differences in float64.
 package descent
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A time is the mean over the batches of a set: at least minBatches of them, and so many that clock grain and garbage
-// collection do not matter; fewer batches if they take long.
+// A time is the mean over the batches of a set: at least minBatches of them, and so many that clock grain and
+// garbage collection do not matter; fewer batches if they take long.
 const (
 	timedBatches = 10
 	timedAtLeast = 50 * time.Millisecond
@@ -14,8 +14,8 @@ const (
 	long         = 3 * time.Second
 )
 
-// Time returns the mean wall-clock time of a batch in milliseconds: of all batches of the set in turn, over ten and a
-// twentieth of a second or more (of three, if these take three seconds), after one warm-up. On S it starts before
+// Time returns the mean wall-clock time of a batch in milliseconds: of all batches of the set in turn, over ten and
+// a twentieth of a second or more (of three, if these take three seconds), after one warm-up. On S it starts before
 // attachment, from the rows of M of each arrival's neighbours: the lookup of the rows is not part of it. On T the
 // edges a are given.
 func Time(p Predictor, s *Set) float64 {
@@ -40,9 +40,9 @@ func milliseconds(d time.Duration, batches int) float64 {
 // Memory returns the memory of inference in bytes (docs/algorithm.md, section 8): the live heap that build leaves
 // behind, which is the deployed graph, tables and weights, plus the allocations of the first batch of a set on its
 // way to predictions, attachment to S included. M, wherever its rows are kept, and the raw features of T are not
-// deployed and do not count, nor does the batch itself: its features and, on T, its edges a, on S the rows of M that
-// were looked up for it. build must copy everything that it keeps: memory shared with the caller is not counted.
-// Nothing else may allocate meanwhile. An empty set counts no batch.
+// deployed and do not count, nor does the batch itself: its features and, on T, its edges a, on S the rows of M
+// that were looked up for it. build must copy everything that it keeps: memory shared with the caller is not
+// counted. Nothing else may allocate meanwhile. An empty set counts no batch.
 func Memory(build func() Predictor, s *Set) int64 {
 	before := liveHeap()
 	p := build()

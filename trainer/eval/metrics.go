@@ -23,8 +23,8 @@ func (a *Answer) Confusion(s *Set, classes int) [][]int {
 	return out
 }
 
-// MacroF1 returns the mean over classes of 2·right/(predicted + true), in percent; classes that are neither predicted
-// nor true are left out. 0 if there are none.
+// MacroF1 returns the mean over classes of 2·right/(predicted + true), in percent; classes that are neither
+// predicted nor true are left out. 0 if there are none.
 func MacroF1(confusion [][]int) float64 {
 	sum, present := 0.0, 0
 	for c := range confusion {
@@ -62,8 +62,8 @@ type Bin struct {
 	Accuracy   float64 `json:"accuracy"`   // share that is right; 0 for an empty bin
 }
 
-// ReliabilityBins is the number of bins of the expected calibration error (Guo et al., "On Calibration of Modern Neural
-// Networks", 2017).
+// ReliabilityBins is the number of bins of the expected calibration error (Guo et al., "On Calibration of Modern
+// Neural Networks", 2017).
 const ReliabilityBins = 15
 
 // Reliability sorts predictions (n×C, a batch each) into bins by the probability of the predicted class. keep says

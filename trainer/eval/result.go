@@ -8,8 +8,8 @@ const (
 	StoS = "S->S"
 )
 
-// Result is one row of the tables: a method, model and setting with its figures, over one seed or several. Accuracies
-// and shares are in percent.
+// Result is one row of the tables: a method, model and setting with its figures, over one seed or several.
+// Accuracies and shares are in percent.
 type Result struct {
 	Method         string   `json:"method"`
 	Model          string   `json:"model"`
@@ -23,8 +23,8 @@ type Result struct {
 	Seeds          []uint64 `json:"seeds"`
 	Accuracy       Spread   `json:"accuracy"`
 	MacroF1        Spread   `json:"macro_f1"`
-	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in the
-	// same batches.
+	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in
+	// the same batches.
 	Agreement Spread `json:"agreement"`
 	// ChangedByBatching is the share of predictions that change if arrivals come shuffled in batches of a
 	// tenth of the size.

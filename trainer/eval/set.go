@@ -13,8 +13,8 @@ type Set struct {
 	attach func(k int) *infer.Batch // makes Batches[k] again; nil if the batches came attached
 }
 
-// On returns the same batches attached to S through M (N×N'): r = aM. When time or memory of the result is measured,
-// attachment from the looked-up rows of M is done again and counts as part of inference.
+// On returns the same batches attached to S through M (N×N'): r = aM. When time or memory of the result is
+// measured, attachment from the looked-up rows of M is done again and counts as part of inference.
 func (s *Set) On(m *graph.CSR) *Set {
 	neighbours := make([][][]infer.Row, len(s.Batches))
 	for k, b := range s.Batches {

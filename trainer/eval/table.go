@@ -136,8 +136,8 @@ func WriteMarkdown(w io.Writer, results []Result) error {
 	return err
 }
 
-// WriteCSV writes a record for each row with a head of the JSON's names; confusion and reliability are left out, and
-// lists have blanks between their values.
+// WriteCSV writes a record for each row with a head of the JSON's names; confusion and reliability are left out,
+// and lists have blanks between their values.
 func WriteCSV(w io.Writer, results []Result) error {
 	out := csv.NewWriter(w)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -63,7 +63,8 @@ func (s Sparse) Forward(w *graph.Dense) *graph.Dense { return graph.Mul(s.X, w) 
 // Adjoint returns Xᵀ·G.
 func (s Sparse) Adjoint(g *graph.Dense) *graph.Dense { return graph.Mul(s.transpose(), g) }
 
-// Propagated is the design F = P·pre(X), P = P_k … P_1 a product of operators or parts of them, which is never formed:
+// Propagated is the design F = P·pre(X), P = P_k … P_1 a product of operators or parts of them, which is never
+// formed:
 //
 //	F·W = P_k(… P_1(X̄(f∘W))) − (P1)(oᵀW)      FᵀG = f∘X̄ᵀ(P_1ᵀ(… P_kᵀG)) − o((P1)ᵀG)
 type Propagated struct {

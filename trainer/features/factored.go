@@ -42,8 +42,8 @@ func Factor(x graph.Features, pre *infer.Preprocess) *Factored {
 }
 
 // Scaled returns the same with the factors in the values, X̃ = X̄ diag(f), and for dense features with the offsets,
-// too: X̃ = pre(X). Features that are read in every epoch are scaled only once this way, and dropout of X̃ is dropout
-// of the features.
+// too: X̃ = pre(X). Features that are read in every epoch are scaled only once this way, and dropout of X̃ is
+// dropout of the features.
 func (f *Factored) Scaled() *Factored {
 	x := f.Raw.Sparse
 	if x == nil {

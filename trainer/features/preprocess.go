@@ -61,7 +61,8 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer
 	return pre, nil
 }
 
-// checkNotNegative returns an error that names the first value below 0, with which rows do not sum to their L1 norm.
+// checkNotNegative returns an error that names the first value below 0, with which rows do not sum to their L1
+// norm.
 func checkNotNegative(x graph.Features) (err error) {
 	for i := range x.Rows() {
 		x.Each(i, func(c int, v float32) {

@@ -21,9 +21,10 @@ type (
 // bandwidth.
 const denseAdvantage = 2
 
-// NewPropagated returns the design of a linear model on a graph: the given rows of Σ_t w_t Â^t·pre(X), with hat = Â;
-// the weights w of an SGC of two hops are 0, 0, 1. It is explicit if that is cheaper, which depends on the density of
-// X and on how many rows there are; for a sparse X the explicit rows then take no more than a few times its memory.
+// NewPropagated returns the design of a linear model on a graph: the given rows of Σ_t w_t Â^t·pre(X), with hat =
+// Â; the weights w of an SGC of two hops are 0, 0, 1. It is explicit if that is cheaper, which depends on the
+// density of X and on how many rows there are; for a sparse X the explicit rows then take no more than a few times
+// its memory.
 func NewPropagated(hat *graph.CSR, weights []float32, x *features.Factored, rows []int32) Design {
 	if x.Raw.Sparse == nil || len(rows)*x.Raw.Cols() <= denseAdvantage*(x.Raw.Sparse.NNZ()+2*hat.NNZ()) {
 		return Explicit{X: propagatedRows(hat, weights, x, rows)}

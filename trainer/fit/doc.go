@@ -5,8 +5,8 @@
 //	min over W (d×C), b (C):  Σ_i ω_i CE(softmax(F_i W + b), y_i) / Σ_i ω_i + wd·‖W‖²        (the bias is free)
 //
 // with F = Â²X (Σ_t w_t Â^t X) on T (the labelled rows) and F = cluster means of that on S. It is solved by L-BFGS
-// (gonum/optimize) from the gradient in closed form. F is a [Design]: a map with a forward and an adjoint product, so
-// that a sparse X is never made dense; see [NewPropagated].
+// (gonum/optimize) from the gradient in closed form. F is a [Design]: a map with a forward and an adjoint product,
+// so that a sparse X is never made dense; see [NewPropagated].
 //
 // # The models with hidden layers
 //
@@ -36,5 +36,6 @@
 //	gnn_problem.go       T and S as problems, and P
 //	gnn_inputs.go        pre(X) with dropout;  gnn_products.go: wide products, dropout masks
 //
-// All sums have one order, so that the same data, options and build give the same weights on any number of processors.
+// All sums have one order, so that the same data, options and build give the same weights on any number of
+// processors.
 package fit

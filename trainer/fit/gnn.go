@@ -12,8 +12,8 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// GNNProblem is the classification of a graph's n nodes by a model with hidden layers. T and S pose the same problem;
-// OnOriginal and OnSynthetic make it, and gnn_problem.go says of what.
+// GNNProblem is the classification of a graph's n nodes by a model with hidden layers. T and S pose the same
+// problem; OnOriginal and OnSynthetic make it, and gnn_problem.go says of what.
 type GNNProblem struct {
 	Shape                 // of an architecture that is not linear
 	Classes    int        // C
@@ -80,9 +80,9 @@ type Trace struct {
 //
 //	Σ_i ω_i CE(softmax(o_i), y_i) / Σ_i ω_i + wd Σ ‖W‖²        over labelled i; biases are free
 //
-// o the model's logits with dropout (see doc.go). validate is called with the weights every few epochs, and after the
-// last one; it returns an accuracy, of which the first highest is kept. The model that it is given is good until it
-// returns. The same problem and options give the same weights, whatever the processors.
+// o the model's logits with dropout (see doc.go). validate is called with the weights every few epochs, and after
+// the last one; it returns an accuracy, of which the first highest is kept. The model that it is given is good
+// until it returns. The same problem and options give the same weights, whatever the processors.
 //
 // It ends with an error where the problem's model is not known, no node has a label, an option is out of range,
 // validate fails, the loss is no longer a number, or ctx ends. Inputs, Hop and labels of different sizes are a

@@ -7,14 +7,14 @@ import (
 	"rivulet/trainer/features"
 )
 
-// NewInputs is the design pre(X) of the nodes of a graph for first layers, where W may have hundreds of columns: see
-// [features.Factored.Scaled]. Operators are added by its Through.
+// NewInputs is the design pre(X) of the nodes of a graph for first layers, where W may have hundreds of columns:
+// see [features.Factored.Scaled]. Operators are added by its Through.
 func NewInputs(x *features.Factored) *features.Propagated { return x.Scaled().Design() }
 
-// drop is a design with each feature left out with probability rate, independently, and the others divided by 1−rate;
-// which are left out follows from the seed alone. f stays as it is. Dropout acts on the features before they are
-// propagated: of sparse ones on those that are stored, before they are centred, so that what centring takes away is
-// the same in every epoch and a part of the bias. The result is made for W as wide as a hidden layer.
+// drop is a design with each feature left out with probability rate, independently, and the others divided by
+// 1−rate; which are left out follows from the seed alone. f stays as it is. Dropout acts on the features before
+// they are propagated: of sparse ones on those that are stored, before they are centred, so that what centring
+// takes away is the same in every epoch and a part of the bias. The result is made for W as wide as a hidden layer.
 func drop(f Design, rate float64, seed uint64) Design {
 	m := newMask(rate, seed)
 	switch f := f.(type) {

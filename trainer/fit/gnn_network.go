@@ -10,8 +10,8 @@ import (
 	"rivulet/infer"
 )
 
-// network is a model that is being fitted, derived from its architecture, with dropout δ and one or two blocks F_b of
-// inputs:
+// network is a model that is being fitted, derived from its architecture, with dropout δ and one or two blocks F_b
+// of inputs:
 //
 //	p¹ = Σ_b δ(F_b) W1_b + b1      a^l = δ(relu(p^l))      p^{l+1} = layer_{l+1}(a^l)      o = p^L
 //

@@ -65,8 +65,8 @@ func (s Shape) architecture() *infer.Architecture {
 	return a
 }
 
-// OperatorOf is P, by which a model's layers read the neighbours in a graph B with weights ≥ 0 and without self-loops:
-// diag(out)·(B [+ I])·diag(in), […] where the operator has self-loops.
+// OperatorOf is P, by which a model's layers read the neighbours in a graph B with weights ≥ 0 and without
+// self-loops: diag(out)·(B [+ I])·diag(in), […] where the operator has self-loops.
 func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
 	in, out := o.All(adj.RowSums(), 0)
 	if o.Loops {
@@ -76,8 +76,8 @@ func OperatorOf(o *infer.Operator, adj *graph.CSR) *graph.CSR {
 }
 
 // OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X),
-// Self = pre(X), Hop = P. labels (N) are −1 where unknown. Where few nodes have a label, only those that a labelled one
-// depends on are in the problem, which is then smaller and has the same solution.
+// Self = pre(X), Hop = P. labels (N) are −1 where unknown. Where few nodes have a label, only those that a labelled
+// one depends on are in the problem, which is then smaller and has the same solution.
 func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, classes int) GNNProblem {
 	arch := s.architecture()
 	op := OperatorOf(arch.Operator, adj)
@@ -160,13 +160,13 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 	return out
 }
 
-// OnSynthetic poses the problem of W_S on N' clusters of the nodes of T (docs/algorithm.md, section 5, step 5). means
-// (N'×N) averages over clusters and members (N×N') is 1 where a neighbour counts:
+// OnSynthetic poses the problem of W_S on N' clusters of the nodes of T (docs/algorithm.md, section 5, step 5).
+// means (N'×N) averages over clusters and members (N×N') is 1 where a neighbour counts:
 //
 //	Propagated = means·P·pre(X)      Self = means·pre(X)      Hop = P' = means·P·members
 //
-// labels (N') are the clusters' classes, weights (N') their numbers of labelled nodes. means may be over the labelled
-// nodes alone while their neighbours count wherever they belong.
+// labels (N') are the clusters' classes, weights (N') their numbers of labelled nodes. means may be over the
+// labelled nodes alone while their neighbours count wherever they belong.
 func OnSynthetic(s Shape, adj *graph.CSR, x *features.Factored, means, members *graph.CSR, labels []int32,
 	weights []float32, classes int) GNNProblem {
 	averaged := product.Of(means, OperatorOf(s.architecture().Operator, adj))

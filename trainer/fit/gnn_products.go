@@ -8,16 +8,17 @@ import (
 	"rivulet/graph"
 )
 
-// The first layer is as wide as the hidden layer, and its products are what a fit takes its time for. All of them add
-// multiples of rows of that width: those that gather rows by package graph's kernel, those that scatter by gonum's.
-// Each row of a result is added up in one order, whatever the split.
+// The first layer is as wide as the hidden layer, and its products are what a fit takes its time for. All of them
+// add multiples of rows of that width: those that gather rows by package graph's kernel, those that scatter by
+// gonum's. Each row of a result is added up in one order, whatever the split.
 
 // saxpy adds a·x to y.
 func saxpy(a float32, x, y []float32) {
 	blas32.Implementation().Saxpy(len(y), a, x, 1, y, 1)
 }
 
-// wideMulT returns mᵀ·g without a transpose: each goroutine adds to rows of the result of its own. m must have values.
+// wideMulT returns mᵀ·g without a transpose: each goroutine adds to rows of the result of its own. m must have
+// values.
 func wideMulT(m *graph.CSR, g *graph.Dense) *graph.Dense {
 	out := graph.NewDense(m.Cols, g.Cols)
 	byColumns(m.Cols, m.NNZ()*g.Cols, func(lo, hi int) {
@@ -65,8 +66,8 @@ func (m mask) bit(draw uint64, k int) int {
 
 const golden = 0x9e3779b97f4a7c15
 
-// mix is the output function of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators",
-// 2014), a generator that can be read at any place.
+// mix is the output function of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+// Generators", 2014), a generator that can be read at any place.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -114,7 +115,8 @@ func (m matrix) kept(cols []int32, vals []float32, i, lo, hi int) ([]int32, []fl
 	return cols[:n], vals[:n]
 }
 
-// panel is the number of rows of W that a pass over the rows of X meets, so that they stay in the processor's cache.
+// panel is the number of rows of W that a pass over the rows of X meets, so that they stay in the processor's
+// cache.
 const panel = 128
 
 // forward returns X·W.

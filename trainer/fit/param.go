@@ -20,8 +20,8 @@ func newParam(value *graph.Dense, decays bool) *param {
 	return &param{value: value, decays: decays, adam: descent.NewAdam[float32](len(value.Data))}
 }
 
-// glorot draws an r×c weight, uniform in ±√(6/(r+c)) (Glorot and Bengio, "Understanding the difficulty of training deep
-// feedforward neural networks", 2010).
+// glorot draws an r×c weight, uniform in ±√(6/(r+c)) (Glorot and Bengio, "Understanding the difficulty of training
+// deep feedforward neural networks", 2010).
 func glorot(rng *rand.Rand, r, c int) *param {
 	w := graph.NewDense(r, c)
 	bound := math.Sqrt(6 / float64(r+c))

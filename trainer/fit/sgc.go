@@ -23,8 +23,8 @@ type Problem struct {
 	Classes int
 }
 
-// Sample is the problem on n rows drawn without replacement; false, and the problem itself, where it has no more rows
-// or its rows are not at hand one by one.
+// Sample is the problem on n rows drawn without replacement; false, and the problem itself, where it has no more
+// rows or its rows are not at hand one by one.
 func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 	design, ok := p.Design.(Explicit)
 	if !ok || len(p.Labels) <= n {
@@ -48,8 +48,8 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 	return out, true
 }
 
-// Limits of the L-BFGS fit. The objective is smooth and its gradient is float32 at heart, so a relative change of the
-// loss below lossTolerance over patience iterations is as far as it goes.
+// Limits of the L-BFGS fit. The objective is smooth and its gradient is float32 at heart, so a relative change of
+// the loss below lossTolerance over patience iterations is as far as it goes.
 const (
 	maxIterations = 300
 	lossTolerance = 1e-6

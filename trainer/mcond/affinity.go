@@ -61,7 +61,8 @@ func (w *weights[F]) start(rng *rand.Rand, bias float64) {
 // (Jin et al., "Graph Condensation for Graph Neural Networks", Eq. 7; the paper's Eq. 6).
 //
 // The first layer is P_i + Q_j with P = X'Wa and Q = X'Wb, and over all pairs (i, j) its mean and variance are the
-// sums of those of P and of Q: the batch norm costs nothing. The second layer, m² rows of h, takes most of the time.
+// sums of those of P and of Q: the batch norm costs nothing. The second layer, m² rows of h, takes most of the
+// time.
 type affinity[F number] struct {
 	m, h       int
 	p, q       *matrix[F] // m×h, centred
@@ -171,8 +172,8 @@ func (a *affinity[F]) score(w *weights[F]) {
 	}
 }
 
-// backward takes ∂L/∂A' (m×m, every entry on its own), adds ∂L/∂X' to dx and, if dw is not nil, sets it to the weights'
-// gradient. It reads and overwrites the results of forward.
+// backward takes ∂L/∂A' (m×m, every entry on its own), adds ∂L/∂X' to dx and, if dw is not nil, sets it to the
+// weights' gradient. It reads and overwrites the results of forward.
 func (a *affinity[F]) backward(w *weights[F], x, dAdj, dx *matrix[F], dw *weights[F]) {
 	a.secondLayerBack(w, a.scoresBack(dAdj), dw)
 	if dw != nil {
@@ -254,8 +255,8 @@ func (a *affinity[F]) secondLayerBack(w *weights[F], ds []F, dw *weights[F]) {
 	})
 }
 
-// firstLayerBack takes back = ∂L/∂a1 to ∂L/∂P and ∂L/∂Q. The batch norm's terms need only the row and the column sums
-// of n̄ = ∂L/∂n over pairs: Σ n̄ x̂ = Σ_i (P_i Σ_j n̄_ij)/σ + Σ_j (Q_j Σ_i n̄_ij)/σ.
+// firstLayerBack takes back = ∂L/∂a1 to ∂L/∂P and ∂L/∂Q. The batch norm's terms need only the row and the column
+// sums of n̄ = ∂L/∂n over pairs: Σ n̄ x̂ = Σ_i (P_i Σ_j n̄_ij)/σ + Σ_j (Q_j Σ_i n̄_ij)/σ.
 func (a *affinity[F]) firstLayerBack(w *weights[F], dw *weights[F]) {
 	clear(a.dp.data)
 	clear(a.dq.data)

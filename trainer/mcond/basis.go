@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// extraDirections are computed besides the wanted ones, so that the last of these converge (see [features.Principal]).
+	// extraDirections are computed besides the wanted ones, so that the last of these converge (see
+	// [features.Principal]).
 	extraDirections = 10
 	// basisPasses over XᵀX: each sharpens the basis by the square of the ratio of singular values.
 	basisPasses = 3

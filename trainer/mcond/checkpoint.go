@@ -27,8 +27,8 @@ import (
 //	float32    X', MLP, their two Adam moments each; M and its moments; the best A', X', M
 //	32 bytes   SHA-256 of everything before
 //
-// Random streams begin anew from the seed each round and are not stored: a run that continues from a checkpoint gives
-// the bits of an uninterrupted one.
+// Random streams begin anew from the seed each round and are not stored: a run that continues from a checkpoint
+// gives the bits of an uninterrupted one.
 const (
 	checkpointMagic   = "rivulet mcond\n"
 	checkpointVersion = 1

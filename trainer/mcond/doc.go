@@ -9,8 +9,8 @@
 //
 // # A run
 //
-// prepare (input.go) reduces the features to their principal directions (basis.go), propagates T's labelled nodes and
-// draws the nodes that X' starts from. Then, in learn.go, every outer round has a relay of its own, an SGC
+// prepare (input.go) reduces the features to their principal directions (basis.go), propagates T's labelled nodes
+// and draws the nodes that X' starts from. Then, in learn.go, every outer round has a relay of its own, an SGC
 // (relay.go), and
 //
 //	20 steps on S    down L_gra + λ L_str; of five rounds the first moves A' (its MLP), the others X'. After each step the
@@ -18,8 +18,8 @@
 //	20 steps on M    down L_tra + β L_ind, with the S and the relay of that time
 //
 // Every few rounds the caller's Validate measures S and M; the best are kept (learn.go), made sparse by the
-// thresholds of the best accuracy (sparsify.go), and returned. A checkpoint (checkpoint.go) continues an interrupted
-// run bit for bit.
+// thresholds of the best accuracy (sparsify.go), and returned. A checkpoint (checkpoint.go) continues an
+// interrupted run bit for bit.
 //
 // # Notation
 //
@@ -38,11 +38,12 @@
 //	L_tra    transductive.go  mean row norm of H − MH'
 //	L_ind    inductive.go     mean row norm of H − H' on the support nodes, all attached at once, joint
 //
-// Kernels are generic: a run counts in float32, the tests compare every gradient with central differences in float64.
+// Kernels are generic: a run counts in float32, the tests compare every gradient with central differences in
+// float64.
 //
 // # Cost
 //
-// A step on S costs three products of N'²·h by h for the MLP (two if its weights are not trained), five of N'·p by h,
-// and two of T's labelled nodes by p·C; a step on M a few of N·N'·C. The MLP's work space is four times N'²·h
+// A step on S costs three products of N'²·h by h for the MLP (two if its weights are not trained), five of N'·p by
+// h, and two of T's labelled nodes by p·C; a step on M a few of N·N'·C. The MLP's work space is four times N'²·h
 // numbers, M and its optimiser five times N·N'.
 package mcond

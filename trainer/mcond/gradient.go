@@ -5,9 +5,9 @@ import "math"
 // cosineEpsilon keeps the cosine of a zero gradient finite.
 const cosineEpsilon = 1e-6
 
-// matching is L_gra (the paper's Eq. 5, Jin et al.'s class-wise matching): the gradient of the relay's cross-entropy
-// over the rows of one class, G_c = Z_cᵀ(softmax(Z_cW + b) − Y_c)/n_c, on T and on S, and the cosine distances of its
-// columns:
+// matching is L_gra (the paper's Eq. 5, Jin et al.'s class-wise matching): the gradient of the relay's
+// cross-entropy over the rows of one class, G_c = Z_cᵀ(softmax(Z_cW + b) − Y_c)/n_c, on T and on S, and the cosine
+// distances of its columns:
 //
 //	L_gra = Σ_c w_c Σ_k (1 − cos(G_c[:,k], T_c[:,k])),    w_c = n'_c / max n'
 //

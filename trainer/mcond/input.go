@@ -70,8 +70,8 @@ func (in *Input) check() error {
 	return in.Pre.Validate(in.X.Cols())
 }
 
-// Purposes of random streams: each has its own, so that one more draw in one place moves nothing elsewhere. A round's
-// stream begins from its number, so that a checkpoint needs no random state.
+// Purposes of random streams: each has its own, so that one more draw in one place moves nothing elsewhere. A
+// round's stream begins from its number, so that a checkpoint needs no random state.
 const (
 	purposeBasis = iota + 1
 	purposeNodes
@@ -161,8 +161,8 @@ func (p *prepared) expanded(x *matrix[float32]) *graph.Dense {
 	return out
 }
 
-// targets computes a relay's logits on T: H on T's nodes (N×C) into want, and of the support nodes joined to T (n×C);
-// zs and zb are their projected features before propagation.
+// targets computes a relay's logits on T: H on T's nodes (N×C) into want, and of the support nodes joined to T
+// (n×C); zs and zb are their projected features before propagation.
 func (p *prepared) targets(r *relay[float32], want *matrix[float32], ind *inductive[float32]) {
 	z := newMatrix[float32](p.x.rows, r.w.rows)
 	gemm(plain, transposed, 1, p.x, r.w, 0, z)

@@ -10,8 +10,8 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step, with
-// its error; the last checkpoint stays.
+// Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step,
+// with its error; the last checkpoint stays.
 func Learn(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, true, progress)
 }

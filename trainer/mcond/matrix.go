@@ -49,9 +49,9 @@ const (
 	transposed = blas.Trans
 )
 
-// gemm sets c = alpha·op(a)·op(b) + beta·c. Thin products (a side of C columns) go along the rows of the long side: a
-// W is kept as Wᵀ, C×p, for that. How gonum divides the work depends on the shapes alone, so the bits do not hang on
-// the number of processors.
+// gemm sets c = alpha·op(a)·op(b) + beta·c. Thin products (a side of C columns) go along the rows of the long side:
+// a W is kept as Wᵀ, C×p, for that. How gonum divides the work depends on the shapes alone, so the bits do not hang
+// on the number of processors.
 func gemm[F number](ta, tb blas.Transpose, alpha F, a, b *matrix[F], beta F, c *matrix[F]) {
 	if c.rows == 0 || c.cols == 0 {
 		return

@@ -39,7 +39,8 @@ func (s *propagation[F]) forward(adj, x *matrix[F]) {
 	gemm(plain, plain, 1, s.hat, s.u, 0, s.z)
 }
 
-// backward takes dz = ∂L/∂Z, sets dx = ∂L/∂X' and dAdj = ∂L/∂A' (each entry on its own). With q = D'^-½ and B = A' + I,
+// backward takes dz = ∂L/∂Z, sets dx = ∂L/∂X' and dAdj = ∂L/∂A' (each entry on its own). With q = D'^-½ and B = A'
+// + I,
 //
 //	∂L/∂Â = Z̄Uᵀ + ŪX'ᵀ,  Ū = ÂZ̄,  X̄ = ÂŪ        Ā_ij = q_i q_j Â̄_ij − ½ q_i² Σ_k (Â̄_ik + Â̄_ki) Â_ik
 func (s *propagation[F]) backward(x, dz, dx, dAdj *matrix[F]) {

@@ -7,8 +7,8 @@ import (
 	"rivulet/graph"
 )
 
-// Losses are a run's, one value a step: Gra and Str of the steps on S, Tra and Ind of those on M. A loss that is not
-// part of the run is empty.
+// Losses are a run's, one value a step: Gra and Str of the steps on S, Tra and Ind of those on M. A loss that is
+// not part of the run is empty.
 type Losses struct {
 	Gra, Str []float64
 	Tra, Ind []float64

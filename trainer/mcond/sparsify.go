@@ -32,8 +32,8 @@ func (l *learner) snapshot(s *state, mu, delta float64) *Snapshot {
 	return out
 }
 
-// sparsify evaluates a state under every pair of thresholds and returns the most accurate, among equals the one with
-// the fewest entries, and all of them.
+// sparsify evaluates a state under every pair of thresholds and returns the most accurate, among equals the one
+// with the fewest entries, and all of them.
 func (l *learner) sparsify(s *state) (best *Snapshot, accuracy float64, all []Threshold, err error) {
 	deltas := l.o.Delta
 	if s.mapping == nil {

@@ -15,8 +15,8 @@ type pair struct {
 	edge bool
 }
 
-// drawPairs draws edges edges of T and as many pairs of distinct nodes, uniformly; a drawn pair may be an edge and then
-// counts as one. A graph without edges gives only the pairs; one of fewer than two nodes, nothing.
+// drawPairs draws edges edges of T and as many pairs of distinct nodes, uniformly; a drawn pair may be an edge and
+// then counts as one. A graph without edges gives only the pairs; one of fewer than two nodes, nothing.
 func drawPairs(rng *rand.Rand, adj *graph.CSR, edges int, into []pair) []pair {
 	into = into[:0]
 	if adj.Rows < 2 {
@@ -39,8 +39,8 @@ func drawPairs(rng *rand.Rand, adj *graph.CSR, edges int, into []pair) []pair {
 	return into
 }
 
-// structure is L_str (the paper's Eq. 8, with its missing negative term): mean binary cross-entropy of σ(H̃_i·H̃_j) on
-// drawn pairs of T, H̃ = MH' in logits, H' = Z'W + b.
+// structure is L_str (the paper's Eq. 8, with its missing negative term): mean binary cross-entropy of σ(H̃_i·H̃_j)
+// on drawn pairs of T, H̃ = MH' in logits, H' = Z'W + b.
 type structure[F number] struct {
 	left, right   *matrix[F] // pairs×C: H̃ of both ends
 	h, dh         *matrix[F] // m×C

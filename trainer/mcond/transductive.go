@@ -26,8 +26,8 @@ func (t *transductive[F]) loss(mapping, h, grad *matrix[F]) float64 {
 	return loss
 }
 
-// meanRowNorm returns the mean of the rows' norms and turns the rows into its gradient: unit rows over their number.
-// A zero row has the gradient 0. norms is work space for as many rows.
+// meanRowNorm returns the mean of the rows' norms and turns the rows into its gradient: unit rows over their
+// number. A zero row has the gradient 0. norms is work space for as many rows.
 func meanRowNorm[F number](rest *matrix[F], norms []float64) float64 {
 	n := float64(rest.rows)
 	graph.ParallelRows(rest.rows, 4*len(rest.data), func(lo, hi int) {

@@ -97,8 +97,8 @@ func niceStep(rough float64) float64 {
 	return 10 * power
 }
 
-// logTicks returns ticks of an axis of decimal logarithms: powers of ten, and if there are few of them 2 and 5 times
-// these; on less than a third of a decade, round values.
+// logTicks returns ticks of an axis of decimal logarithms: powers of ten, and if there are few of them 2 and 5
+// times these; on less than a third of a decade, round values.
 func logTicks(low, high float64, text func(float64) string) []plot.Tick {
 	span := high - low
 	if span < 0.35 {

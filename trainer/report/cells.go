@@ -117,8 +117,8 @@ func (m *cellMap) level(v float64) (int, bool) {
 	return int(math.Round(max(0, min(1, share)) * (cellLevels - 1))), true
 }
 
-// heat returns the cells. The palette has a colour more than the scale, for cells without a value: the library leaves
-// these out, which would look like the lowest.
+// heat returns the cells. The palette has a colour more than the scale, for cells without a value: the library
+// leaves these out, which would look like the lowest.
 func (m *cellMap) heat() *plotter.HeatMap {
 	h := plotter.NewHeatMap(grid{m}, palette{})
 	h.Min, h.Max = 0, cellLevels-1

@@ -1,5 +1,5 @@
-// Package report draws measured results as one HTML page that needs no other file: plots are SVG inside it, there is no
-// script, and nothing is fetched.
+// Package report draws measured results as one HTML page that needs no other file: plots are SVG inside it, there
+// is no script, and nothing is fetched.
 //
 // [Write] takes a [Page] of plain numbers. A part that is missing is left out, and the page names the command that
 // would add it. The same page gives the same bytes.

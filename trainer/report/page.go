@@ -38,8 +38,8 @@ type Data struct {
 	Test        int // test nodes
 }
 
-// Learned are the losses of one run of the learned method, one value a step, and the accuracy on validation nodes by
-// round.
+// Learned are the losses of one run of the learned method, one value a step, and the accuracy on validation nodes
+// by round.
 type Learned struct {
 	Seed           uint64
 	SyntheticNodes int

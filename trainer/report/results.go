@@ -62,7 +62,8 @@ var sizes = []column{
 	{"N'/N %", func(r *eval.Result) string { return positive(100*r.Ratio, significant) }},
 }
 
-// rowsOnce returns the results with Whole's rows once, which have no S: studies repeat them for each method and size.
+// rowsOnce returns the results with Whole's rows once, which have no S: studies repeat them for each method and
+// size.
 func (p *Page) rowsOnce() []eval.Result {
 	var out []eval.Result
 	at := map[eval.Key]int{}
@@ -84,8 +85,8 @@ func (p *Page) rowsOnce() []eval.Result {
 	return out
 }
 
-// rowTable returns a table of results. A column with the same value in every row goes into the caption; one that was
-// never measured is left out.
+// rowTable returns a table of results. A column with the same value in every row goes into the caption; one that
+// was never measured is left out.
 func rowTable(title string, results []eval.Result, figures []column) *table {
 	t := &table{Caption: title, Rows: make([][]string, len(results))}
 	var same []string

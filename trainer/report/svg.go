@@ -35,8 +35,8 @@ var (
 	fonts    = regexp.MustCompile(`font-(family|variant|weight|style):[^;"]*;`)
 )
 
-// svg returns a picture of a plot, with a name and description for screen readers, and with the style sheet's colours
-// and font.
+// svg returns a picture of a plot, with a name and description for screen readers, and with the style sheet's
+// colours and font.
 func svg(p *plot.Plot, id, title, description, class string, height float64) template.HTML {
 	c := vgsvg.New(plotWidth, vg.Length(height))
 	p.Draw(draw.Crop(draw.New(c), 1, -6, 1, -4)) // room for a browser's font, which may be wider
@@ -45,8 +45,8 @@ func svg(p *plot.Plot, id, title, description, class string, height float64) tem
 	return restyle(c, plotWidth, height, head)
 }
 
-// restyle returns a canvas with another opening tag, to which head gives attributes and first children, and with the
-// style sheet's colours.
+// restyle returns a canvas with another opening tag, to which head gives attributes and first children, and with
+// the style sheet's colours.
 func restyle(c *vgsvg.Canvas, width, height float64, head string) template.HTML {
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {

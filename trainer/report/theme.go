@@ -45,8 +45,8 @@ type scheme struct {
 	stops                                                      []color.RGBA // of the scale of cells
 }
 
-// Series are near Okabe and Ito's ("Color Universal Design", 2008), moved until each has a contrast of 3:1 or more to
-// its paper.
+// Series are near Okabe and Ito's ("Color Universal Design", 2008), moved until each has a contrast of 3:1 or more
+// to its paper.
 var (
 	light = scheme{
 		ink: "#1b1f24", faint: "#dde1e6", onLow: "#10151b", onHigh: "#ffffff", none: "#eceff2", paper: "#ffffff",

@@ -11,8 +11,9 @@ import (
 )
 
 // Features gives S the frozen tables of pre(X) itself, by which a frozen linear model gives embeddings: those of
-// [infer.HopTables] on T (section 2 with Z = pre(X)), fitted as [Fitter.Fit] does. The tables of T, N×(K·d+…) and dense
-// whatever X is, are never made: they are linear in X, so the right sides of the normal equations are as well,
+// [infer.HopTables] on T (section 2 with Z = pre(X)), fitted as [Fitter.Fit] does. The tables of T, N×(K·d+…) and
+// dense whatever X is, are never made: they are linear in X, so the right sides of the normal equations are as
+// well,
 //
 //	MᵀwU0 = (Mᵀw n)·X    MᵀwU1 = (Mᵀw n²(B D^-½ + n))·X    n_j = (D_j+1)^-½
 //
@@ -86,8 +87,8 @@ func (h *hops) through(sums []float64, hop int) {
 	}
 }
 
-// rightSides are Mᵀw·op·pre(X), N'×d, in float64 as the normal equations are; through turns sums of rows of op·pre(X)
-// into those of pre(X).
+// rightSides are Mᵀw·op·pre(X), N'×d, in float64 as the normal equations are; through turns sums of rows of
+// op·pre(X) into those of pre(X).
 func rightSides(byNode *graph.CSR, w []float32, x *features.Factored, through func(sums []float64)) *mat.Dense {
 	n, d := byNode.Cols, len(x.Factor)
 	right := mat.NewDense(byNode.Rows, d, nil)

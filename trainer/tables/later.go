@@ -16,7 +16,8 @@ import (
 //	u0' = Scaled Wn1    p' = PX Wn1 + X Ws1 + b1    u1' = Scale relu(p') Wn2    c' = 1[p'>0] Back
 //
 // It is step 4 with the relu of a mean in place of the mean of relus. The error says which models have no such
-// tables: what all but networks of two layers read of T is two and more propagations deep, and the means are of one.
+// tables: what all but networks of two layers read of T is two and more propagations deep, and the means are of
+// one.
 func Later(m infer.Model, means *artifact.Means) (*infer.Tables, error) {
 	if err := infer.Freezable(m); err != nil {
 		return nil, err

@@ -50,7 +50,8 @@ func NewFitter(m *graph.CSR, w []float32) (*Fitter, error) {
 	return f, nil
 }
 
-// normalEquations is MᵀwM, N'×N'. Most pairs of columns have no row in common, so it is assembled as a sparse product.
+// normalEquations is MᵀwM, N'×N'. Most pairs of columns have no row in common, so it is assembled as a sparse
+// product.
 func normalEquations(m *graph.CSR, w []float32) *mat.SymDense {
 	vals, weighted := make([]float64, m.NNZ()), make([]float64, m.NNZ())
 	cols := make([]int, m.NNZ())

@@ -58,8 +58,8 @@ func (s State) partsOf(a *infer.Architecture) (parts, error) {
 	return p, nil
 }
 
-// Model makes a model of the state. The error names the tensor and, where shapes differ, both of them as PyTorch has
-// them, [out in].
+// Model makes a model of the state. The error names the tensor and, where shapes differ, both of them as PyTorch
+// has them, [out in].
 func (s State) Model(name string, want Wanted) (*Imported, error) {
 	arch, err := infer.Lookup(name)
 	if err != nil {

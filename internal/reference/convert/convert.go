@@ -1,5 +1,5 @@
-// Package convert carries matrices between the float64 oracle (package reference) and the containers under test, and
-// draws random ones. Only tests import it.
+// Package convert carries matrices between the float64 oracle (package reference) and the containers under test,
+// and draws random ones. Only tests import it.
 package convert
 
 import (
@@ -83,7 +83,8 @@ func Graph(rng *rand.Rand, n int, p float64) reference.Matrix {
 	return m
 }
 
-// Normal draws an r×c matrix whose entries are standard normal with probability p, else 0; every number is a float32.
+// Normal draws an r×c matrix whose entries are standard normal with probability p, else 0; every number is a
+// float32.
 func Normal(rng *rand.Rand, r, c int, p float64) reference.Matrix {
 	return reference.At(r, c, func(_, _ int) float64 {
 		v := rng.NormFloat64()
@@ -94,8 +95,8 @@ func Normal(rng *rand.Rand, r, c int, p float64) reference.Matrix {
 	})
 }
 
-// Gap is the largest difference of two matrices of one shape, relative to max(1, largest value of want); infinite where
-// the shapes differ or a value is not a number.
+// Gap is the largest difference of two matrices of one shape, relative to max(1, largest value of want); infinite
+// where the shapes differ or a value is not a number.
 func Gap(got, want reference.Matrix) float64 {
 	if len(got) != len(want) || got.Cols() != want.Cols() {
 		return math.Inf(1)
