@@ -1,0 +1,155 @@
+package gemm
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"rivulet/graph"
+)
+
+// View is an r×c matrix in memory of somebody else: element (i, j) is Data[i·RowStride + j·ColStride].
+type View struct {
+	Rows, Cols           int
+	RowStride, ColStride int
+	Data                 []float32
+}
+
+// Of returns a view of m.
+func Of(m *graph.Dense) View {
+	return View{Rows: m.Rows, Cols: m.Cols, RowStride: m.Cols, ColStride: 1, Data: m.Data}
+}
+
+// T returns the transposed view, of the same memory.
+func (v View) T() View {
+	return View{Rows: v.Cols, Cols: v.Rows, RowStride: v.ColStride, ColStride: v.RowStride, Data: v.Data}
+}
+
+// depth is the number of k in a block: a block of B, 256×48 values, stays in the first cache, and as many rows of
+// a transposed A in the second.
+const depth = 256
+
+// Add adds A·B to dst, shapes m×k · k×n → m×n. Wrong shapes, and rows of dst that are not contiguous, panic. dst
+// must not share memory with A or B.
+func Add(dst *graph.Dense, a, b View) {
+	if a.Cols != b.Rows || dst.Rows != a.Rows || dst.Cols != b.Cols {
+		panic(fmt.Sprintf("gemm: %d×%d · %d×%d into %d×%d", a.Rows, a.Cols, b.Rows, b.Cols, dst.Rows, dst.Cols))
+	}
+	a.check()
+	b.check()
+	if a.Rows == 0 || a.Cols == 0 || b.Cols == 0 {
+		return
+	}
+	use := chooseKernel(b.Cols)
+	tiles := (a.Rows + use.rows - 1) / use.rows
+	parts := min(tiles, 2*runtime.GOMAXPROCS(0)) // few: each packs all of B
+	graph.ParallelRows(parts, a.Rows*a.Cols*b.Cols, func(lo, hi int) {
+		w := workspaces.Get().(*workspace)
+		defer workspaces.Put(w)
+		w.add(dst, a, b, use, lo*tiles/parts*use.rows, min(hi*tiles/parts*use.rows, a.Rows))
+	})
+}
+
+// check panics if an element is outside the memory: the kernels do not look.
+func (v View) check() {
+	if v.Rows > 0 && v.Cols > 0 {
+		_ = v.Data[(v.Rows-1)*v.RowStride+(v.Cols-1)*v.ColStride]
+	}
+}
+
+// Mul returns A·B.
+func Mul(a, b View) *graph.Dense {
+	dst := graph.NewDense(a.Rows, b.Cols)
+	Add(dst, a, b)
+	return dst
+}
+
+// A kernel adds to a tile of rows×cols sums the products of k values a row of A and k packed rows of B.
+type kernel struct {
+	rows, cols int
+	add        func(c *float32, cstride int, a *float32, arow, acol int, b *float32, k int)
+}
+
+// workspace is the memory of one goroutine: a packed block of B, and a tile for the edges.
+type workspace struct {
+	packed []float32
+	tile   [maxTile]float32
+	rows   []float32 // the last rows of A, filled up with zeros
+}
+
+var workspaces = sync.Pool{New: func() any { return new(workspace) }}
+
+// add computes rows lo to hi of dst.
+func (w *workspace) add(dst *graph.Dense, a, b View, use kernel, lo, hi int) {
+	panels := (b.Cols + use.cols - 1) / use.cols
+	if need := panels * use.cols * depth; cap(w.packed) < need {
+		w.packed = make([]float32, need)
+	}
+	for at := 0; at < a.Cols; at += depth {
+		k := min(depth, a.Cols-at)
+		packed := w.packed[:panels*use.cols*k]
+		pack(packed, b, at, k, use.cols)
+		for i := lo; i < hi; i += use.rows {
+			rows, from, arow, acol := min(use.rows, hi-i), a.Data[i*a.RowStride+at*a.ColStride:], a.RowStride, a.ColStride
+			if rows < use.rows {
+				from, arow, acol = w.lastRows(from, a, rows, k, use.rows), k, 1
+			}
+			for p := range panels {
+				w.addTile(dst, use, i, rows, p*use.cols, from, arow, acol, packed[p*use.cols*k:], k)
+			}
+		}
+	}
+}
+
+// addTile adds the products of one tile; a tile that sticks out of dst is computed beside and added.
+func (w *workspace) addTile(dst *graph.Dense, use kernel, i, rows, j int, a []float32, arow, acol int, b []float32, k int) {
+	cols := min(use.cols, dst.Cols-j)
+	if rows == use.rows && cols == use.cols {
+		use.add(&dst.Data[i*dst.Cols+j], dst.Cols, &a[0], arow, acol, &b[0], k)
+		return
+	}
+	clear(w.tile[:use.rows*use.cols])
+	use.add(&w.tile[0], use.cols, &a[0], arow, acol, &b[0], k)
+	for r := range rows {
+		out := dst.Data[(i+r)*dst.Cols+j:][:cols]
+		for c, v := range w.tile[r*use.cols:][:cols] {
+			out[c] += v
+		}
+	}
+}
+
+// lastRows copies rows×k values of A and zeros up to want rows.
+func (w *workspace) lastRows(a []float32, v View, rows, k, want int) []float32 {
+	if cap(w.rows) < want*depth {
+		w.rows = make([]float32, want*depth)
+	}
+	out := w.rows[:want*k]
+	clear(out)
+	for r := range rows {
+		for c := range k {
+			out[r*k+c] = a[r*v.RowStride+c*v.ColStride]
+		}
+	}
+	return out
+}
+
+// pack copies rows at to at+k of B, panel after panel of width columns, a row of a panel contiguous, zeros behind
+// the last column.
+func pack(out []float32, b View, at, k, width int) {
+	for j := 0; j < b.Cols; j += width {
+		cols := min(width, b.Cols-j)
+		for r := range k {
+			row := out[:width]
+			out = out[width:]
+			from := b.Data[(at+r)*b.RowStride+j*b.ColStride:]
+			if b.ColStride == 1 {
+				copy(row[:cols], from[:cols])
+			} else {
+				for c := range cols {
+					row[c] = from[c*b.ColStride]
+				}
+			}
+			clear(row[cols:])
+		}
+	}
+}

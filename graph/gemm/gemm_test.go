@@ -1,0 +1,154 @@
+package gemm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"rivulet/graph"
+)
+
+func random(rng *rand.Rand, rows, cols int) *graph.Dense {
+	m := graph.NewDense(rows, cols)
+	for i := range m.Data {
+		m.Data[i] = float32(rng.NormFloat64())
+	}
+	return m
+}
+
+// views are A and B as they lie in memory, and transposed.
+func views(rng *rand.Rand, m, k, n int, ta, tb bool) (a, b View) {
+	a, b = Of(random(rng, m, k)), Of(random(rng, k, n))
+	if ta {
+		a = Of(random(rng, k, m)).T()
+	}
+	if tb {
+		b = Of(random(rng, n, k)).T()
+	}
+	return a, b
+}
+
+func at(v View, i, j int) float64 { return float64(v.Data[i*v.RowStride+j*v.ColStride]) }
+
+// Every shape around the edges of tiles and blocks, against float64.
+func TestAddAgainstFloat64(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	for _, m := range []int{1, 5, 6, 8, 11, 12, 13, 25} {
+		for _, n := range []int{1, 7, 15, 16, 17, 32, 33, 41, 48, 49, 64, 100} {
+			for _, k := range []int{1, 2, 255, 256, 257, 600} {
+				ta, tb := rng.IntN(2) == 1, rng.IntN(2) == 1
+				a, b := views(rng, m, k, n, ta, tb)
+				dst := random(rng, m, n)
+				before := dst.Clone()
+				Add(dst, a, b)
+				for i := range m {
+					for j := range n {
+						want, scale := float64(before.Row(i)[j]), 1.0
+						for p := range k {
+							x := at(a, i, p) * at(b, p, j)
+							want, scale = want+x, scale+math.Abs(x)
+						}
+						if got := float64(dst.Row(i)[j]); math.Abs(got-want) > 1e-6*scale {
+							t.Fatalf("%d×%d·%d×%d (transposed %t, %t): element %d, %d is %v, want %v", m, k, k, n, ta, tb, i, j, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// An element has the same bits in every kernel, alone or in company, whatever the number of goroutines.
+func TestBitsDoNotDependOnTheSplit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 0))
+	const m, k, n = 530, 700, 41
+	a, b := views(rng, m, k, n, true, false)
+	want := Mul(a, b)
+	old := runtime.GOMAXPROCS(1)
+	one := Mul(a, b)
+	runtime.GOMAXPROCS(old)
+	for i, v := range want.Data {
+		if v != one.Data[i] {
+			t.Fatalf("element %d is %v with %d goroutines and %v with one", i, v, old, one.Data[i])
+		}
+	}
+	for _, use := range kernels() {
+		dst := graph.NewDense(m, n)
+		new(workspace).add(dst, a, b, use, 0, m)
+		for i, v := range want.Data {
+			if v != dst.Data[i] {
+				t.Fatalf("element %d is %v, and %v with the kernel of %d×%d", i, v, dst.Data[i], use.rows, use.cols)
+			}
+		}
+	}
+}
+
+func TestWrongShapesPanic(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	Add(graph.NewDense(2, 2), Of(graph.NewDense(2, 3)), Of(graph.NewDense(2, 2)))
+}
+
+// The shapes of a fit on a graph of Reddit's shape: an SGC's product and adjoint, a hidden layer of 256.
+func BenchmarkGemm(b *testing.B) {
+	rng := rand.New(rand.NewPCG(3, 0))
+	for _, s := range []struct {
+		name    string
+		m, k, n int
+		ta, tb  bool
+	}{
+		{"forward", 40000, 602, 41, false, false},
+		{"adjoint", 602, 40000, 41, true, false},
+		{"hidden", 20000, 602, 256, false, false},
+		{"hidden-adjoint", 602, 20000, 256, true, false},
+		{"classes7", 40000, 500, 7, false, false},
+		{"square", 1024, 1024, 1024, false, false},
+	} {
+		x, y := views(rng, s.m, s.k, s.n, s.ta, s.tb)
+		dst := graph.NewDense(s.m, s.n)
+		flops := 2 * float64(s.m) * float64(s.k) * float64(s.n)
+		rate := func(b *testing.B) { b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s") }
+		b.Run(s.name+"/gemm", func(b *testing.B) {
+			for b.Loop() {
+				Add(dst, x, y)
+			}
+			rate(b)
+		})
+		b.Run(s.name+"/gonum", func(b *testing.B) {
+			for b.Loop() {
+				blas32.Gemm(tran(s.ta), tran(s.tb), 1, general(x, s.ta), general(y, s.tb), 1,
+					blas32.General{Rows: s.m, Cols: s.n, Stride: s.n, Data: dst.Data})
+			}
+			rate(b)
+		})
+	}
+}
+
+func tran(t bool) blas.Transpose {
+	if t {
+		return blas.Trans
+	}
+	return blas.NoTrans
+}
+
+func general(v View, t bool) blas32.General {
+	if t {
+		v = v.T()
+	}
+	return blas32.General{Rows: v.Rows, Cols: v.Cols, Stride: v.RowStride, Data: v.Data}
+}
+
+func ExampleMul() {
+	a := &graph.Dense{Rows: 1, Cols: 2, Data: []float32{1, 2}}
+	b := &graph.Dense{Rows: 2, Cols: 1, Data: []float32{3, 4}}
+	fmt.Println(Mul(Of(a), Of(b)).Data, Mul(Of(a).T(), Of(b).T()).Data)
+	// Output: [11] [3 4 6 8]
+}

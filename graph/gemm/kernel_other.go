@@ -1,0 +1,9 @@
+//go:build !amd64 || purego
+
+package gemm
+
+// maxTile is the number of sums of the largest tile.
+const maxTile = 4 * 16
+
+// chooseKernel returns the kernel for n columns.
+func chooseKernel(int) kernel { return plain }
