@@ -1,6 +1,6 @@
 // Package gemm multiplies dense float32 matrices as fast as the processor can, for training.
 //
-//	C += A·B    A: m×k, B: k×n, C: m×n, each with strides of its own, so that a transposed view is no copy
+//	C += α·A·B    A: m×k, B: k×n, C: m×n, each with strides of its own, so that a transposed view is no copy
 //
 // Package graph's products are row-stable and rounded after each multiplication: serving needs that. Here a
 // multiplication and its addition are one fused operation (FMA), and k is cut into blocks of 256, which are

@@ -29,9 +29,9 @@ func (v View) T() View {
 // a transposed A in the second.
 const depth = 256
 
-// Add adds A·B to dst, shapes m×k · k×n → m×n. Wrong shapes, and rows of dst that are not contiguous, panic. dst
+// Add adds alpha·A·B to dst, shapes m×k · k×n → m×n; B is scaled before it is multiplied. Wrong shapes panic. dst
 // must not share memory with A or B.
-func Add(dst *graph.Dense, a, b View) {
+func Add(dst *graph.Dense, alpha float32, a, b View) {
 	if a.Cols != b.Rows || dst.Rows != a.Rows || dst.Cols != b.Cols {
 		panic(fmt.Sprintf("gemm: %d×%d · %d×%d into %d×%d", a.Rows, a.Cols, b.Rows, b.Cols, dst.Rows, dst.Cols))
 	}
@@ -46,7 +46,7 @@ func Add(dst *graph.Dense, a, b View) {
 	graph.ParallelRows(parts, a.Rows*a.Cols*b.Cols, func(lo, hi int) {
 		w := workspaces.Get().(*workspace)
 		defer workspaces.Put(w)
-		w.add(dst, a, b, use, lo*tiles/parts*use.rows, min(hi*tiles/parts*use.rows, a.Rows))
+		w.add(dst, alpha, a, b, use, lo*tiles/parts*use.rows, min(hi*tiles/parts*use.rows, a.Rows))
 	})
 }
 
@@ -60,7 +60,7 @@ func (v View) check() {
 // Mul returns A·B.
 func Mul(a, b View) *graph.Dense {
 	dst := graph.NewDense(a.Rows, b.Cols)
-	Add(dst, a, b)
+	Add(dst, 1, a, b)
 	return dst
 }
 
@@ -80,7 +80,7 @@ type workspace struct {
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
 // add computes rows lo to hi of dst.
-func (w *workspace) add(dst *graph.Dense, a, b View, use kernel, lo, hi int) {
+func (w *workspace) add(dst *graph.Dense, alpha float32, a, b View, use kernel, lo, hi int) {
 	panels := (b.Cols + use.cols - 1) / use.cols
 	if need := panels * use.cols * depth; cap(w.packed) < need {
 		w.packed = make([]float32, need)
@@ -88,7 +88,7 @@ func (w *workspace) add(dst *graph.Dense, a, b View, use kernel, lo, hi int) {
 	for at := 0; at < a.Cols; at += depth {
 		k := min(depth, a.Cols-at)
 		packed := w.packed[:panels*use.cols*k]
-		pack(packed, b, at, k, use.cols)
+		pack(packed, alpha, b, at, k, use.cols)
 		for i := lo; i < hi; i += use.rows {
 			rows, from, arow, acol := min(use.rows, hi-i), a.Data[i*a.RowStride+at*a.ColStride:], a.RowStride, a.ColStride
 			if rows < use.rows {
@@ -133,20 +133,20 @@ func (w *workspace) lastRows(a []float32, v View, rows, k, want int) []float32 {
 	return out
 }
 
-// pack copies rows at to at+k of B, panel after panel of width columns, a row of a panel contiguous, zeros behind
+// pack copies alpha times rows at to at+k of B, panel after panel of width columns, a row of a panel contiguous, zeros behind
 // the last column.
-func pack(out []float32, b View, at, k, width int) {
+func pack(out []float32, alpha float32, b View, at, k, width int) {
 	for j := 0; j < b.Cols; j += width {
 		cols := min(width, b.Cols-j)
 		for r := range k {
 			row := out[:width]
 			out = out[width:]
 			from := b.Data[(at+r)*b.RowStride+j*b.ColStride:]
-			if b.ColStride == 1 {
+			if b.ColStride == 1 && alpha == 1 {
 				copy(row[:cols], from[:cols])
 			} else {
 				for c := range cols {
-					row[c] = from[c*b.ColStride]
+					row[c] = alpha * from[c*b.ColStride]
 				}
 			}
 			clear(row[cols:])

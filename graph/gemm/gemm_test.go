@@ -45,12 +45,13 @@ func TestAddAgainstFloat64(t *testing.T) {
 				a, b := views(rng, m, k, n, ta, tb)
 				dst := random(rng, m, n)
 				before := dst.Clone()
-				Add(dst, a, b)
+				alpha := []float32{1, -0.5}[rng.IntN(2)]
+				Add(dst, alpha, a, b)
 				for i := range m {
 					for j := range n {
 						want, scale := float64(before.Row(i)[j]), 1.0
 						for p := range k {
-							x := at(a, i, p) * at(b, p, j)
+							x := float64(alpha) * at(a, i, p) * at(b, p, j)
 							want, scale = want+x, scale+math.Abs(x)
 						}
 						if got := float64(dst.Row(i)[j]); math.Abs(got-want) > 1e-6*scale {
@@ -79,7 +80,7 @@ func TestBitsDoNotDependOnTheSplit(t *testing.T) {
 	}
 	for _, use := range kernels() {
 		dst := graph.NewDense(m, n)
-		new(workspace).add(dst, a, b, use, 0, m)
+		new(workspace).add(dst, 1, a, b, use, 0, m)
 		for i, v := range want.Data {
 			if v != dst.Data[i] {
 				t.Fatalf("element %d is %v, and %v with the kernel of %d×%d", i, v, dst.Data[i], use.rows, use.cols)
@@ -94,7 +95,7 @@ func TestWrongShapesPanic(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	Add(graph.NewDense(2, 2), Of(graph.NewDense(2, 3)), Of(graph.NewDense(2, 2)))
+	Add(graph.NewDense(2, 2), 1, Of(graph.NewDense(2, 3)), Of(graph.NewDense(2, 2)))
 }
 
 // The shapes of a fit on a graph of Reddit's shape: an SGC's product and adjoint, a hidden layer of 256.
@@ -118,7 +119,7 @@ func BenchmarkGemm(b *testing.B) {
 		rate := func(b *testing.B) { b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s") }
 		b.Run(s.name+"/gemm", func(b *testing.B) {
 			for b.Loop() {
-				Add(dst, x, y)
+				Add(dst, 1, x, y)
 			}
 			rate(b)
 		})

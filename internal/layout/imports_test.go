@@ -25,6 +25,7 @@ var only = []struct {
 	may      []string
 }{
 	{"graph", nil},
+	{"graph/gemm", []string{"graph"}},
 	{"infer", []string{"graph", "infer/nnls"}},
 	{"infer/nnls", []string{"graph"}},
 	{"artifact", []string{"graph", "infer"}},
@@ -40,7 +41,7 @@ var only = []struct {
 	{"internal/reference/convert", []string{"graph", "internal/reference"}},
 	{"trainer/report", []string{"trainer/eval", "artifact", "infer"}},
 	{"trainer/merge", []string{"dataset", "event", "graph"}},
-	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph"}},
+	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph", "graph/gemm"}},
 	{"config", nil},
 	{"internal/kafka", nil},
 	{"internal/observe", []string{"artifact", "consumer", "event", "internal/kafka", "mapping"}},

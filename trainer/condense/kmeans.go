@@ -4,11 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"rivulet/graph"
-	"rivulet/trainer/features"
+	"rivulet/graph/gemm"
 )
 
 // kmeansIterations bounds Lloyd's iterations of one start, which also ends when no more than one row in
@@ -156,9 +155,10 @@ func nearest(points *graph.Dense, norms []float32, centres *graph.Dense, of []in
 	product := graph.NewDense(min(block, points.Rows), centres.Rows)
 	for lo := 0; lo < points.Rows; lo += block {
 		rows := min(block, points.Rows-lo)
-		part := blas32.General{Rows: rows, Cols: points.Cols, Stride: points.Cols, Data: points.Data[lo*points.Cols:]}
-		out := blas32.General{Rows: rows, Cols: centres.Rows, Stride: centres.Rows, Data: product.Data}
-		blas32.Gemm(blas.NoTrans, blas.Trans, 1, part, features.General(centres), 0, out)
+		part := &graph.Dense{Rows: rows, Cols: points.Cols, Data: points.Data[lo*points.Cols : (lo+rows)*points.Cols]}
+		out := &graph.Dense{Rows: rows, Cols: centres.Rows, Data: product.Data[:rows*centres.Rows]}
+		clear(out.Data)
+		gemm.Add(out, 1, gemm.Of(part), gemm.Of(centres).T())
 		for r := range rows {
 			best, at := float32(math.Inf(1)), int32(0)
 			for c, v := range product.Row(r) {

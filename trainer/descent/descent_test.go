@@ -56,10 +56,10 @@ func TestCrossEntropyAndItsGradient(t *testing.T) {
 		at := func(k int, by float64) float64 {
 			row := append([]float64{}, logits...)
 			row[k] += by
-			return CrossEntropy[float64](row, y)
+			return CrossEntropy(row, y)
 		}
 		grad := append([]float64{}, logits...)
-		loss := CrossEntropy[float64](grad, y)
+		loss := CrossEntropy(grad, y)
 		if want := -math.Log(reference.Softmax(logits, 1)[y]); math.Abs(loss-want) > 1e-12 {
 			t.Errorf("loss %v, want %v", loss, want)
 		}

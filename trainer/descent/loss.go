@@ -1,23 +1,66 @@
 package descent
 
-import "math"
+import (
+	"math"
+
+	"rivulet/graph"
+)
 
 // CrossEntropy returns −log softmax(row)[y] and leaves its gradient, softmax(row) − onehot(y), in row. A row has at
-// least one logit, and y is the number of one. E is the type to which exponentials are rounded before they are
-// divided by their sum.
-func CrossEntropy[E, F Number](row []F, y int) float64 {
+// least one logit, and y is the number of one.
+func CrossEntropy[F Number](row []F, y int) float64 {
 	top := row[0]
 	for _, v := range row {
 		top = max(top, v)
 	}
+	target := float64(row[y] - top)
 	sum := 0.0
-	for _, v := range row {
-		sum += math.Exp(float64(v - top))
-	}
-	loss := math.Log(sum) - float64(row[y]-top)
 	for c, v := range row {
-		row[c] = F(float64(E(math.Exp(float64(v-top)))) / sum)
+		e := math.Exp(float64(v - top))
+		row[c] = F(e)
+		sum += e
+	}
+	for c, v := range row {
+		row[c] = F(float64(v) / sum)
 	}
 	row[y]--
+	return math.Log(sum) - target
+}
+
+// lossRows is the number of rows whose losses one goroutine sums up: sums of sums, in one order for any number of
+// goroutines.
+const lossRows = 2048
+
+// WeightedLoss returns Σ_i weight(i)·CrossEntropy(row i) of logits, n×C, leaves weight(i)/scale times its gradient
+// in row i, and adds the gradient's column sums to bias, C; nil: they are not asked for. A row with a negative label
+// has no loss, and the gradient 0.
+func WeightedLoss(logits *graph.Dense, labels []int32, weight func(i int) float64, scale float64, bias []float64) float64 {
+	chunks := (logits.Rows + lossRows - 1) / lossRows
+	losses, columns := make([]float64, chunks), make([]float64, chunks*logits.Cols)
+	graph.ParallelRows(chunks, 16*len(logits.Data), func(lo, hi int) {
+		for chunk := lo; chunk < hi; chunk++ {
+			sums := columns[chunk*logits.Cols:][:logits.Cols]
+			for i := chunk * lossRows; i < min((chunk+1)*lossRows, logits.Rows); i++ {
+				row, by := logits.Row(i), weight(i)
+				if labels[i] < 0 {
+					clear(row)
+					continue
+				}
+				losses[chunk] += by * CrossEntropy(row, int(labels[i]))
+				share := float32(by / scale)
+				for c := range row {
+					row[c] *= share
+					sums[c] += float64(row[c])
+				}
+			}
+		}
+	})
+	loss := 0.0
+	for chunk, l := range losses {
+		loss += l
+		for c := range bias {
+			bias[c] += columns[chunk*logits.Cols+c]
+		}
+	}
 	return loss
 }

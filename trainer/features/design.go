@@ -5,10 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
-
 	"rivulet/graph"
+	"rivulet/graph/gemm"
 )
 
 // Design is a feature matrix F (n×d) given by its products: a fit needs them of pre(X), or of P·pre(X), for logits
@@ -22,31 +20,17 @@ type Design interface {
 	Adjoint(g *graph.Dense) *graph.Dense
 }
 
-// Explicit is a design with its rows in memory. W and FᵀG are thin (C columns), so both products run along the rows
-// of F with the thin side transposed: vectors of d, not of C, meet in the inner loop.
+// Explicit is a design with its rows in memory.
 type Explicit struct{ X *graph.Dense }
 
 // Dims returns the shape of X.
 func (e Explicit) Dims() (rows, features int) { return e.X.Rows, e.X.Cols }
 
 // Forward returns X·W.
-func (e Explicit) Forward(w *graph.Dense) *graph.Dense {
-	out := graph.NewDense(e.X.Rows, w.Cols)
-	blas32.Gemm(blas.NoTrans, blas.Trans, 1, General(e.X), General(w.Transposed()), 0, General(out))
-	return out
-}
+func (e Explicit) Forward(w *graph.Dense) *graph.Dense { return gemm.Mul(gemm.Of(e.X), gemm.Of(w)) }
 
 // Adjoint returns Xᵀ·G.
-func (e Explicit) Adjoint(g *graph.Dense) *graph.Dense {
-	out := graph.NewDense(g.Cols, e.X.Cols) // GᵀF
-	blas32.Gemm(blas.Trans, blas.NoTrans, 1, General(g), General(e.X), 0, General(out))
-	return out.Transposed()
-}
-
-// General is a matrix as gonum reads it, in the same memory.
-func General(m *graph.Dense) blas32.General {
-	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: max(1, m.Cols), Data: m.Data}
-}
+func (e Explicit) Adjoint(g *graph.Dense) *graph.Dense { return gemm.Mul(gemm.Of(e.X).T(), gemm.Of(g)) }
 
 // Sparse is a design of sparse rows. Its transpose is made when it is first needed.
 type Sparse struct {

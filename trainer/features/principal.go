@@ -3,11 +3,10 @@ package features
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/mat"
 
 	"rivulet/graph"
+	"rivulet/graph/gemm"
 )
 
 // rankTolerance is the share of the largest eigenvalue of a Gram matrix below which a direction is rounding.
@@ -81,7 +80,5 @@ func times(y *graph.Dense, v *mat.Dense, p int) *graph.Dense {
 			right.Row(i)[k] = float32(v.At(i, k))
 		}
 	}
-	out := graph.NewDense(y.Rows, p)
-	blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, General(y), General(right), 0, General(out))
-	return out
+	return gemm.Mul(gemm.Of(y), gemm.Of(right))
 }

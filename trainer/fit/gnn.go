@@ -198,17 +198,5 @@ func newTargets(p *GNNProblem) *targets {
 
 // loss is the weighted mean cross-entropy; logits become its gradient.
 func (t *targets) loss(logits *graph.Dense) float64 {
-	sum := 0.0
-	for i, y := range t.labels {
-		row := logits.Row(i)
-		if y < 0 {
-			clear(row)
-			continue
-		}
-		sum += float64(t.share[i]) * descent.CrossEntropy[float64](row, int(y))
-		for c := range row {
-			row[c] *= t.share[i]
-		}
-	}
-	return sum
+	return descent.WeightedLoss(logits, t.labels, func(i int) float64 { return float64(t.share[i]) }, 1, nil)
 }

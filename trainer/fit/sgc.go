@@ -137,18 +137,13 @@ func (o *objective) evaluate(x []float64) {
 	o.at = append(o.at[:0], x...)
 	model := o.unpack(x)
 	logits := o.Design.Forward(model.Self)
-	loss := 0.0
-	bias := make([]float64, o.Classes)
-	for i, y := range o.Labels {
-		row := logits.Row(i)
-		graph.Add(row, model.Bias)
-		loss += o.weight(i) * descent.CrossEntropy[float64](row, int(y)) // row becomes softmax − onehot
-		scale := float32(o.weight(i) / o.total)
-		for c := range row {
-			row[c] *= scale
-			bias[c] += float64(row[c])
+	graph.ParallelRows(logits.Rows, len(logits.Data), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			graph.Add(logits.Row(i), model.Bias)
 		}
-	}
+	})
+	bias := make([]float64, o.Classes)
+	loss := descent.WeightedLoss(logits, o.Labels, o.weight, o.total, bias)
 	o.value = loss / o.total
 	weights := len(x) - o.Classes
 	for k, v := range o.Design.Adjoint(logits).Data {

@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 
 	"rivulet/graph"
+	kernel "rivulet/graph/gemm"
 	"rivulet/trainer/descent"
 )
 
@@ -49,17 +49,22 @@ const (
 	transposed = blas.Trans
 )
 
-// gemm sets c = alpha·op(a)·op(b) + beta·c. Thin products (a side of C columns) go along the rows of the long side:
-// a W is kept as Wᵀ, C×p, for that. How gonum divides the work depends on the shapes alone, so the bits do not hang
-// on the number of processors.
+// gemm sets c = alpha·op(a)·op(b) + beta·c, beta 0 or 1: in float32 by the kernels of package gemm, in float64, for
+// tests against finite differences, by gonum's. The bits do not hang on the number of processors.
 func gemm[F number](ta, tb blas.Transpose, alpha F, a, b *matrix[F], beta F, c *matrix[F]) {
 	if c.rows == 0 || c.cols == 0 {
 		return
 	}
 	switch data := any(c.data).(type) {
 	case []float32:
-		blas32.Gemm(ta, tb, float32(alpha), general32(a), general32(b), float32(beta),
-			blas32.General{Rows: c.rows, Cols: c.cols, Stride: c.cols, Data: data})
+		out := &graph.Dense{Rows: c.rows, Cols: c.cols, Data: data}
+		switch {
+		case beta == 0:
+			clear(data)
+		case beta != 1:
+			panic(fmt.Sprintf("mcond: product added to %v times a matrix", beta))
+		}
+		kernel.Add(out, float32(alpha), view32(ta, a), view32(tb, b))
 	case []float64:
 		blas64.Gemm(ta, tb, float64(alpha), general64(a), general64(b), float64(beta),
 			blas64.General{Rows: c.rows, Cols: c.cols, Stride: c.cols, Data: data})
@@ -68,9 +73,14 @@ func gemm[F number](ta, tb blas.Transpose, alpha F, a, b *matrix[F], beta F, c *
 	}
 }
 
-func general32[F number](m *matrix[F]) blas32.General {
+// view32 is op(m) of a matrix of float32.
+func view32[F number](op blas.Transpose, m *matrix[F]) kernel.View {
 	data, _ := any(m.data).([]float32)
-	return blas32.General{Rows: m.rows, Cols: m.cols, Stride: max(1, m.cols), Data: data}
+	v := kernel.Of(&graph.Dense{Rows: m.rows, Cols: m.cols, Data: data})
+	if op == transposed {
+		return v.T()
+	}
+	return v
 }
 
 func general64[F number](m *matrix[F]) blas64.General {
@@ -137,7 +147,7 @@ func sigmoid[F number](x F) F { return F(1 / (1 + math.Exp(-float64(x)))) }
 func crossEntropyErrors[F number](logits *matrix[F], labels []int32) float64 {
 	loss := 0.0
 	for i, y := range labels {
-		loss += descent.CrossEntropy[F](logits.row(i), int(y))
+		loss += descent.CrossEntropy(logits.row(i), int(y))
 	}
 	return loss
 }
