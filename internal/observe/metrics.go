@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +9,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/build"
 	"rivulet/mapping"
 )
 
@@ -171,18 +171,10 @@ func (m *metrics) batch(s consumer.BatchStats) {
 func latency(from, to time.Time) time.Duration { return max(0, to.Sub(from)) }
 
 func buildInfo() prometheus.Collector {
-	version, revision, goVersion := "unknown", "unknown", "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version, goVersion = info.Main.Version, info.GoVersion
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = s.Value
-			}
-		}
-	}
+	b := build.Read()
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "The build of this program; always 1.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": goVersion},
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "go_version": b.Go},
 	})
 	g.Set(1)
 	return g
