@@ -83,7 +83,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 		from = versions{watcher}
 		background.start(ctx, watcher.Run)
 	}
-	watched := observe.Options{Version: from.name, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference}
+	watched := observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
