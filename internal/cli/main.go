@@ -19,7 +19,8 @@ import (
 
 // Main runs a command until it ends, with a context that ends on SIGINT or SIGTERM; a second signal has its default
 // effect. An error is printed with the program's name. The exit status is 0 after success, which a consumer's drain is;
-// 1 after an error; and where a signal broke the command off 128 and the signal's number, so 130 for Ctrl-C.
+// 1 after an error; and where a signal broke the command off 128 and the signal's number, so 130 for Ctrl-C. An error may
+// say what was kept of the work, by a method Kept() string.
 func Main(cmd *cobra.Command) { os.Exit(run(cmd, os.Stderr)) }
 
 // run is Main without the end of the process.
@@ -45,7 +46,11 @@ func run(cmd *cobra.Command, stderr io.Writer) (status int) {
 		return 0
 	}
 	if by, ok := brokenOff(ctx, err); ok {
-		fmt.Fprintf(stderr, "%s: %s\n", cmd.Name(), by)
+		said := by.Error()
+		if left := interface{ Kept() string }(nil); errors.As(err, &left) {
+			said += ": " + left.Kept()
+		}
+		fmt.Fprintf(stderr, "%s: %s\n", cmd.Name(), said)
 		return by.status()
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", cmd.Name(), err)

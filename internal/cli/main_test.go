@@ -33,6 +33,13 @@ func until(s os.Signal, then func(ctx context.Context) error) *cobra.Command {
 	return cmd
 }
 
+// half is the error of work of which half is kept.
+type half struct{ error }
+
+func (h half) Unwrap() error { return h.error }
+
+func (half) Kept() string { return "half of it is kept" }
+
 // A command that a signal broke off says that, and nothing of contexts; one that ended well after a signal, as a
 // consumer does, has status 0.
 func TestSignals(t *testing.T) {
@@ -46,6 +53,7 @@ func TestSignals(t *testing.T) {
 		"Ctrl-C":             {os.Interrupt, own, 130, "program: interrupted (Ctrl-C)\n"},
 		"the cause":          {os.Interrupt, context.Cause, 130, "program: interrupted (Ctrl-C)\n"},
 		"only the text":      {os.Interrupt, func(context.Context) error { return errors.New("dial: context canceled") }, 130, "program: interrupted (Ctrl-C)\n"},
+		"work is kept":       {os.Interrupt, func(ctx context.Context) error { return fmt.Errorf("learning: %w", half{ctx.Err()}) }, 130, "program: interrupted (Ctrl-C): half of it is kept\n"},
 		"SIGTERM":            {syscall.SIGTERM, own, 143, "program: ended by a signal (terminated)\n"},
 		"a drain":            {os.Interrupt, func(context.Context) error { return nil }, 0, ""},
 		"a drain that fails": {syscall.SIGTERM, func(context.Context) error { return errors.New("the drain timed out") }, 1, "program: the drain timed out\n"},

@@ -11,7 +11,7 @@ import (
 )
 
 // Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step, with
-// its error; the last checkpoint stays.
+// its error; a run with a checkpoint finishes the round under way first and writes it, and its error is an [*Interrupted].
 func Learn(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, true, progress)
 }
@@ -41,8 +41,11 @@ func train(ctx context.Context, p *prepared, o *Options, mapped bool, progress f
 	}
 	start, first := o.now(), l.round
 	for l.round < o.Rounds && !l.patienceEnded() {
+		if err := ctx.Err(); err != nil {
+			return nil, saved.interrupted(l, err)
+		}
 		atS, atM := len(l.losses.Gra), len(l.losses.Tra)
-		if err := l.doRound(ctx); err != nil {
+		if err := l.doRound(saved.whole(ctx)); err != nil {
 			return nil, err
 		}
 		accuracy, err := l.evaluateIfDue()
