@@ -89,6 +89,33 @@ func TestEveryAlertIsTested(t *testing.T) {
 	}
 }
 
+// docs/operate.md explains each alert, and each line of the log that a consumer's life has.
+func TestOperateExplains(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	doc := read("../docs/operate.md")
+	for _, alert := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(read("alerts.yaml"), -1) {
+		if !strings.Contains(doc, "`"+alert[1]+"`") {
+			t.Errorf("docs/operate.md does not explain the alert %s", alert[1])
+		}
+	}
+	lines := regexp.MustCompile(`msg="([^"]+)"`).FindAllStringSubmatch(read("../internal/integration/testdata/story.log"), -1)
+	if len(lines) < 10 {
+		t.Fatalf("%d lines are found in the log", len(lines))
+	}
+	for _, line := range lines {
+		text := regexp.MustCompile(`waiting for .*`).ReplaceAllString(line[1], "waiting for …")
+		if !strings.Contains(doc, "`"+text+"`") {
+			t.Errorf("docs/operate.md does not explain the line %q", line[1])
+		}
+	}
+}
+
 // Prometheus takes the rules, and they fire when they should.
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
