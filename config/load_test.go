@@ -173,23 +173,23 @@ output: {top_k: {a: 1}}
 	if !errors.As(err, &problems) {
 		t.Fatalf("got %v, want an *Error", err)
 	}
-	file := "file " + from.Flags.Lookup("config").Value.String()
+	file := "file " + from.Flags.Lookup("config").Value.String() + ":"
 	want := []Problem{
-		{"batch", "", file, "is a section, want keys and values below it"},
-		{"kafka.topcis.arrivals", "", file, "unknown key"},
-		{"output.top_k.a", "", file, "unknown key"},
-		{"RIVULET_BATHC_SIZE", "", "environment", "unknown variable"},
-		{"kafka.brokers", "[a]", file, `"a": want host:port`},
-		{"kafka.client_id", "1.1", file, "want a text; put it in quotes"},
-		{"kafka.group", "", file, `no value; leave the key out for the default, or write "" for an empty text`},
-		{"redis.dial_timeout", "5", file, "want a duration with its unit, such as 5ms, 1.5s or 2m"},
+		{"batch", "", file + "7", "is a section, want keys and values below it"},
+		{"kafka.topcis.arrivals", "", file + "4", "unknown key, did you mean kafka.topics.arrivals?"},
+		{"output.top_k.a", "", file + "11", "unknown key, did you mean output.top_k?"},
+		{"RIVULET_BATHC_SIZE", "", "environment", "unknown variable, did you mean RIVULET_BATCH_SIZE?"},
+		{"kafka.brokers", "[a]", file + "3", `"a": want host:port`},
+		{"kafka.client_id", "1.1", file + "5", "want a text; put it in quotes"},
+		{"kafka.group", "", file + "6", `no value; leave the key out for the default, or write "" for an empty text`},
+		{"redis.dial_timeout", "5", file + "10", "want a duration with its unit, such as 5ms, 1.5s or 2m"},
 		{"batch.mode", "nodes", "--batch.mode", "want node or graph"},
 		{"batch.size", "0", "RIVULET_BATCH_SIZE", "want at least 1"},
 		{"batch.linger", "2h", "--batch.linger", "want at most 1h"},
-		{"cache.bytes", "3 apples", file, "want a size in bytes such as 512KiB, 256MiB or 4096"},
+		{"cache.bytes", "3 apples", file + "9", "want a size in bytes such as 512KiB, 256MiB or 4096"},
 		{"limits.edges", "many", "RIVULET_LIMITS_EDGES", "want a whole number"},
 		{"output.logits", "yes", "--output.logits", "want true or false"},
-		{"log.level", "loud", file, "want debug, info, warn or error"},
+		{"log.level", "loud", file + "8", "want debug, info, warn or error"},
 	}
 	if diff := cmp.Diff(want, problems.Problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

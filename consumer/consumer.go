@@ -32,7 +32,7 @@ func New(opts Options) (*Consumer, error) {
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err
 	}
-	lookup, keeping := c.wait.Outage(StageLookup), c.wait.Outage(StageRows)
+	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"), c.wait.Outage(StageRows).Named("rows of arrivals to be written")
 	for range opts.Lanes {
 		path, err := NewPipeline(opts.Path)
 		if err != nil {
@@ -75,7 +75,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 
 // ready waits for a version to serve and for the topics.
 func (c *Consumer) ready(ctx context.Context) error {
-	version := c.wait.Outage(StageVersion).Attempts()
+	version := c.wait.Outage(StageVersion).Named("a version to serve").Attempts()
 	for c.opts.Path.Versions.Current() == nil {
 		if err := version.Failed(ctx, ErrNoVersion); err != nil {
 			return err
@@ -108,8 +108,8 @@ type Options struct {
 
 	// Path is the path of a record; its Observer and Clock are used throughout.
 	Path PipelineOptions
-	// Logger is told of outages, once when they begin and once when they end; nil means none. Normal operation logs
-	// nothing.
+	// Logger is told of generations of the group and of outages, of these when they begin, every 30 s while they go on, and
+	// when they end; nil means none. Batches log nothing.
 	Logger *slog.Logger
 }
 
@@ -138,6 +138,9 @@ func (o *Options) complete() error {
 	}
 	if o.Path.Clock == nil {
 		o.Path.Clock = SystemClock{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return nil
 }

@@ -380,7 +380,7 @@ func TestLookupOutageIsWaitedForAndSaidOnce(t *testing.T) {
 	if repeated := s.check(); repeated != 0 {
 		t.Errorf("%d repeated", repeated)
 	}
-	if got := strings.Count(log.String(), "waiting for lookup"); got != 1 {
+	if got := strings.Count(log.String(), `msg="waiting for rows of M"`); got != 1 {
 		t.Errorf("the outage was logged %d times:\n%s", got, log.String())
 	}
 }

@@ -128,6 +128,9 @@ func (f *refreshFlags) check() error {
 	if f.group != "" && f.dataOut == "" {
 		return fmt.Errorf("--group is %s without --data-out: the arrivals before its offsets would be lost to the next refresh", f.group)
 	}
+	if err := errors.Join(cli.TryDirectory("out", f.out), cli.TryDirectory("data-out", f.dataOut)); err != nil {
+		return err
+	}
 	if f.every > 0 { // each refresh has directories of its own
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -73,10 +74,38 @@ func checkPinned(cfg config.Consumer) check.Result {
 	what := "artifact " + cfg.Artifact
 	from, err := pinned(cfg.Artifact, choice(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
-		return check.Result{State: check.Failed, What: what, Found: err.Error(), Do: "correct artifact, or train it anew"}
+		return check.Result{State: check.Failed, What: what, Found: err.Error(), Do: cmp.Or(advice(err), "correct artifact, or train it anew")}
 	}
 	return check.Result{State: check.OK, What: what, Found: served(from.source.Current())}
 }
+
+// advice says what to do about an artifact that cannot be served as the settings ask, "" if err is about something else.
+func advice(err error) string {
+	var choice *serving.ChoiceError
+	if !errors.As(err, &choice) {
+		return ""
+	}
+	switch choice.Option {
+	case serving.OptionModel:
+		return "set model to one of these, or leave it empty; or make an artifact that has it: trainer train --models"
+	case serving.OptionRepresentation:
+		return "set output.representation to none or logits, or make an artifact that has them: trainer train --representation"
+	case serving.OptionCoverage:
+		return "set output.coverage to 0 or within the curve, or make an artifact that has a curve: trainer train"
+	case serving.OptionGrowth:
+		return "set attach.arrivals to off, or make an artifact whose arrivals can be given rows: trainer train"
+	}
+	return fmt.Sprintf("set %s to auto, or make an artifact for it: trainer train", choice.Option)
+}
+
+// advised is an error with what to do about it.
+type advised struct{ error }
+
+// Unwrap returns the error itself.
+func (a advised) Unwrap() error { return a.error }
+
+// Advice says what to do, as package check asks for it.
+func (a advised) Advice() string { return advice(a.error) }
 
 // loadOnce takes over the version that CURRENT names as the consumer does, and lets go of it.
 func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
@@ -90,7 +119,7 @@ func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
 	cancel()
 	_ = w.Run(over) // only takes the heartbeat back; it returns nil
 	if err != nil {
-		return "", err
+		return "", advised{err}
 	}
 	return served(w.Current()), nil
 }

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/internal/build"
 	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
 	"rivulet/producer"
@@ -26,8 +29,37 @@ type Insider interface {
 
 // RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version,
 // then what serves it. also, where not nil, is told what happens as the metrics are, and more where it is an
-// [Insider]. It returns nil after a drain.
+// [Insider]. It returns nil after a drain. docs/operate.md explains the lines of the log.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
+	b := build.Read()
+	log.Info("the consumer starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
+	log.Info("effective settings", config.LogValues(config.Shown(cfg))...)
+	journal := observe.NewJournal(log, nil)
+	drained := announceDrain(ctx, cfg.Shutdown.DrainTimeout, log)
+	err := runConsumer(ctx, cfg, log, journal, also)
+	drained()
+	if errors.Is(err, consumer.ErrDrainTimeout) { // the rest only says what was cut off
+		err = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again", consumer.ErrDrainTimeout, cfg.Shutdown.DrainTimeout)
+	}
+	journal.Summary(err)
+	return err
+}
+
+// announceDrain logs when ctx ends, and why. The caller calls ended when the drain is over, or never began.
+func announceDrain(ctx context.Context, limit time.Duration, log *slog.Logger) (ended func()) {
+	begun := make(chan time.Time, 1)
+	stop := context.AfterFunc(ctx, func() {
+		log.Info("drain begins: what is in hand is finished", "reason", context.Cause(ctx), "limit", limit)
+		begun <- time.Now()
+	})
+	return func() {
+		if !stop() {
+			log.Info("drain ended", "took", time.Since(<-begun).Round(time.Millisecond))
+		}
+	}
+}
+
+func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, journal *observe.Journal, also consumer.Observer) error {
 	var from versions
 	background := &services{}
 	if cfg.Artifact != "" {
@@ -51,7 +83,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		from = versions{watcher}
 		background.start(ctx, watcher.Run)
 	}
-	watched := observe.Options{Version: from.name, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference}
+	watched := observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
@@ -61,20 +93,27 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		insider.Inside(observer, from.name)
 		following = insider.FollowsLabels
 	}
-	c, client, err := newConsumer(cfg, from, log, both(observer, also))
+	c, client, err := newConsumer(cfg, from, log, both(both(observer, journal), also))
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	background.start(ctx, func(ctx context.Context) error {
-		err := observer.Serve(ctx, cfg.HTTP.Listen)
+	if cfg.HTTP.Listen != "" {
+		listener, err := observe.Listen(ctx, cfg.HTTP.Listen)
 		if err != nil {
-			cancel(err)
+			return err
 		}
-		return err
-	})
+		log.Info("listening for metrics and health", "address", listener.Addr().String())
+		background.start(ctx, func(ctx context.Context) error {
+			err := observer.Serve(ctx, listener)
+			if err != nil {
+				cancel(err)
+			}
+			return err
+		})
+	}
 	if cfg.Labels.Topic != "" {
 		background.start(ctx, func(ctx context.Context) error {
 			err := followLabels(ctx, cfg, log, observer, following)

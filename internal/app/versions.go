@@ -33,6 +33,14 @@ func (v versions) name() string {
 	return ""
 }
 
+// classes are those of the version that is served, none before the first.
+func (v versions) classes() []string {
+	if current := v.source.Current(); current != nil {
+		return current.Classes()
+	}
+	return nil
+}
+
 // reference is what training saw of the data of a version, false where another one serves or nothing was measured.
 func (v versions) reference(version string) (observe.Reference, bool) {
 	current := v.source.Current()

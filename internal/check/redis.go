@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -14,7 +15,8 @@ import (
 type Redis struct {
 	Client  redis.UniversalClient
 	Address string // for messages, without a password
-	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is.
+	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is. Its error may say
+	// what to do, by a method Advice() string.
 	Load func(ctx context.Context) (found string, err error)
 	// Timeout is the limit of the first answer.
 	Timeout time.Duration
@@ -35,6 +37,9 @@ func (r *Redis) Run(ctx context.Context, report func(Result)) {
 	found, err := r.Load(ctx)
 	if err != nil {
 		p := r.explain(err)
+		if own := interface{ Advice() string }(nil); errors.As(err, &own) {
+			p.do = cmp.Or(p.do, own.Advice())
+		}
 		if p.do == "" {
 			p.do = "publish a version: trainer publish; trainer versions lists what is there"
 		}

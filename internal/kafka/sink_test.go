@@ -327,7 +327,7 @@ func TestAMissingTopicIsWaitedFor(t *testing.T) {
 	if got := len(b.read("later", 0)); got != 3 {
 		t.Errorf("%d predictions", got)
 	}
-	if strings.Count(log.String(), "waiting for publish") != 1 || strings.Count(log.String(), "publish is back") != 1 {
+	if strings.Count(log.String(), "waiting for the brokers") != 2 || strings.Count(log.String(), "no longer waiting for the brokers") != 1 {
 		t.Errorf("logged:\n%s", log.String())
 	}
 }

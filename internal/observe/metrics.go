@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +9,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/build"
 	"rivulet/mapping"
 )
 
@@ -46,13 +46,14 @@ type metrics struct {
 // stageNames are the values of the label stage. The last two are observed of batches that solve rows.
 var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "solve", "keep"}
 
-func newMetrics(opts Options) *metrics {
+func newMetrics(opts Options, ready func() error) *metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		buildInfo(),
 		artifactInfo(opts.Version),
+		readiness(ready),
 	)
 	if opts.Cache != nil {
 		registry.MustRegister(cacheCollector(opts.Cache))
@@ -78,16 +79,17 @@ func newMetrics(opts Options) *metrics {
 	}, []string{"stage"})
 
 	m := &metrics{
-		registry:    registry,
-		arrivals:    counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
-		bytes:       counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
-		isolated:    counter("isolated_arrivals_total", "Arrivals without a neighbour to attach to, predicted from their features alone."),
-		dropped:     counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
-		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
-		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
-		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
-		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read while Redis was down."),
-		predictions: counters("predictions_total", "Predictions published, by class.", "class"),
+		registry:   registry,
+		arrivals:   counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
+		bytes:      counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
+		isolated:   counter("isolated_arrivals_total", "Arrivals without a neighbour to attach to, predicted from their features alone."),
+		dropped:    counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
+		lookups:    counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
+		rebalances: counter("rebalances_total", "Generations of the consumer group that this member took part in."),
+		abstained:  counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
+		degraded:   counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read while Redis was down."),
+		predictions: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "predictions_total",
+			Help: "Predictions published, by class."}, []string{"class"}),
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
@@ -107,6 +109,7 @@ func newMetrics(opts Options) *metrics {
 	for k, name := range stageNames {
 		m.stages[k] = stages.WithLabelValues(name)
 	}
+	registry.MustRegister(byClass{m.predictions, opts.Classes})
 	m.startAtZero()
 	return m
 }
@@ -117,7 +120,8 @@ func (m *metrics) startAtZero() {
 		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge} {
 		m.deadLetters.WithLabelValues(reason)
 	}
-	for _, stage := range []string{consumer.StageGroup, consumer.StageFetch, consumer.StageLookup, consumer.StageRows} {
+	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup, consumer.StageOffsets,
+		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StagePublish} {
 		m.retries.WithLabelValues(stage)
 	}
 }
@@ -171,18 +175,10 @@ func (m *metrics) batch(s consumer.BatchStats) {
 func latency(from, to time.Time) time.Duration { return max(0, to.Sub(from)) }
 
 func buildInfo() prometheus.Collector {
-	version, revision, goVersion := "unknown", "unknown", "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version, goVersion = info.Main.Version, info.GoVersion
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = s.Value
-			}
-		}
-	}
+	b := build.Read()
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "The build of this program; always 1.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": goVersion},
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "go_version": b.Go},
 	})
 	g.Set(1)
 	return g
@@ -201,6 +197,31 @@ func (c collectorFunc) Describe(ch chan<- *prometheus.Desc) {
 }
 
 func (c collectorFunc) Collect(ch chan<- prometheus.Metric) { c.collect(ch) }
+
+// readiness is what /readyz answers, for alerts.
+func readiness(ready func() error) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "ready",
+		Help: "1 if /readyz answers that the consumer is ready, 0 if not."}, func() float64 {
+		if ready() != nil {
+			return 0
+		}
+		return 1
+	})
+}
+
+// byClass is a counter by class that begins at 0 for the classes of the version that is served.
+type byClass struct {
+	*prometheus.CounterVec
+	classes func() []string
+}
+
+// Collect implements [prometheus.Collector].
+func (c byClass) Collect(ch chan<- prometheus.Metric) {
+	for _, class := range c.classes() {
+		c.WithLabelValues(class)
+	}
+	c.CounterVec.Collect(ch)
+}
 
 func artifactInfo(version func() string) prometheus.Collector {
 	desc := prometheus.NewDesc(namespace+"_artifact_info", "The version of the artifact that is served; always 1.", []string{"version"}, nil)

@@ -15,6 +15,8 @@ import (
 type Options struct {
 	// Version returns the name of the artifact that is served; "" before the first one is loaded. Required.
 	Version func() string
+	// Classes returns the names of the classes of that artifact; nil: they are not known before they are predicted.
+	Classes func() []string
 	// Cache returns the counts of the cache of the version that is served; nil: no cache metrics.
 	Cache func() mapping.CacheStats
 	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they
@@ -52,7 +54,11 @@ func New(opts Options) *Observer {
 	if opts.Reference == nil {
 		opts.Reference = func(string) (Reference, bool) { return Reference{}, false }
 	}
-	o := &Observer{newMetrics(opts), newHealth(opts), newDrift(opts.Reference), nil}
+	if opts.Classes == nil {
+		opts.Classes = func() []string { return nil }
+	}
+	health := newHealth(opts)
+	o := &Observer{newMetrics(opts, health.ready), health, newDrift(opts.Reference), nil}
 	o.metrics.registry.MustRegister(o.drift.collector())
 	if opts.Labels != nil {
 		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.registry)

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -32,6 +33,7 @@ func newTestObserver() (*Observer, *fakeClock) {
 	clock := &fakeClock{now: noon}
 	return New(Options{
 		Version: func() string { return "v1" },
+		Classes: func() []string { return []string{"flash", "lens", "tripod"} },
 		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
 		Arrivals: func() (mapping.ArrivalStats, bool) {
 			return mapping.ArrivalStats{Rows: 30, Written: 20, Refused: 1, Found: 8}, true
@@ -70,6 +72,68 @@ func observeAll(o *Observer) {
 	o.Label(&event.Label{Class: 0}) // the predictions of aBatch have no ids
 	o.DeadLetter(event.ReasonNotFinite)
 	o.Retry(consumer.StageFetch, errors.New("broken pipe"))
+}
+
+// A counter whose label is one of the words of the code has all of them at 0 before anything has happened, so that an
+// alert sees the first event as an increase.
+func TestEveryLabelValueIsThereFromTheStart(t *testing.T) {
+	o, _ := newTestObserver()
+	families, err := o.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{} // name and value of the label
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				there[f.GetName()+" "+l.GetValue()] = true
+			}
+		}
+	}
+	for metric, words := range map[string]struct {
+		constant string
+		files    []string
+	}{
+		"rivulet_dead_letters_total": {`Reason\w+`, []string{"../../event/event.go"}},
+		"rivulet_retries_total":      {`Stage\w+`, []string{"../kafka/retry.go", "../../consumer/observer.go"}},
+	} {
+		found := 0
+		for _, file := range words.files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, constant := range regexp.MustCompile(`(?m)^\t`+words.constant+` += "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+				found++
+				if !there[metric+" "+constant[1]] {
+					t.Errorf("%s has no %q before the first", metric, constant[1])
+				}
+			}
+		}
+		if found < 5 {
+			t.Errorf("%d values of %s are found in %q: the test would see nothing", found, metric, words.files)
+		}
+	}
+	for _, class := range []string{"flash", "lens", "tripod"} {
+		if !there["rivulet_predictions_total "+class] {
+			t.Errorf("rivulet_predictions_total has no %q before the first", class)
+		}
+	}
+}
+
+// The gauge says what /readyz answers.
+func TestReadyIsAMetric(t *testing.T) {
+	o, _ := newTestObserver()
+	ready := func() string {
+		return fmt.Sprint(testutil.ToFloat64(readiness(o.health.ready)))
+	}
+	before := ready()
+	o.Rebalance(nil)
+	joined := ready()
+	o.Retry(consumer.StageGroup, nil)
+	if got := before + joined + ready(); got != "010" {
+		t.Errorf("ready is %s before joining, in the group, and without it again; want 010", got)
+	}
 }
 
 func TestMetrics(t *testing.T) {
@@ -149,8 +213,12 @@ rivulet_neighbours_total{kind="known"} 7
 rivulet_neighbours_total{kind="unknown"} 2
 # HELP rivulet_predictions_total Predictions published, by class.
 # TYPE rivulet_predictions_total counter
+rivulet_predictions_total{class="flash"} 0
 rivulet_predictions_total{class="lens"} 2
 rivulet_predictions_total{class="tripod"} 1
+# HELP rivulet_ready 1 if /readyz answers that the consumer is ready, 0 if not.
+# TYPE rivulet_ready gauge
+rivulet_ready 1
 # HELP rivulet_rebalances_total Generations of the consumer group that this member took part in.
 # TYPE rivulet_rebalances_total counter
 rivulet_rebalances_total 1
@@ -159,7 +227,11 @@ rivulet_rebalances_total 1
 rivulet_retries_total{stage="fetch"} 1
 rivulet_retries_total{stage="group"} 0
 rivulet_retries_total{stage="lookup"} 0
+rivulet_retries_total{stage="offsets"} 0
+rivulet_retries_total{stage="publish"} 0
 rivulet_retries_total{stage="rows"} 0
+rivulet_retries_total{stage="topics"} 0
+rivulet_retries_total{stage="version"} 0
 # HELP rivulet_row_lookups_total Distinct ids per micro-batch whose rows of M were asked for.
 # TYPE rivulet_row_lookups_total counter
 rivulet_row_lookups_total 6
