@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// Start says where a partition begins that the group has never committed.
+// Start says where a group begins in a topic for which it has no offset.
 type Start string
 
 // Starts.
@@ -24,8 +25,9 @@ type SourceOptions struct {
 	// Group is the consumer group, Topics what it reads.
 	Group  string
 	Topics []string
-	// Start is for partitions without a committed offset; empty means Earliest, and AtTime wants StartTime. A partition
-	// whose committed offset is out of range is read from the earliest offset there is, and a warning says so.
+	// Start is for topics for which the group has no committed offset; empty means Earliest, and AtTime wants StartTime. A
+	// partition without one beside others that have one is new, and read from its beginning. A partition whose committed
+	// offset is out of range is read from the earliest offset there is, and a warning says so.
 	Start     Start
 	StartTime time.Time
 
@@ -95,6 +97,7 @@ type Source struct {
 	// partitions is how many partitions each topic had before the last join.
 	partitions map[string]int
 	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read whole.
+	// It is 0 for a topic for which a generation has found or chosen a start.
 	begun map[string]int
 }
 
@@ -130,7 +133,7 @@ func (s *Source) Await(ctx context.Context) error {
 	for {
 		counts, err := s.client.countPartitions(ctx, s.opts.Topics...)
 		if s.begun == nil && (err == nil || errors.Is(err, kafkago.UnknownTopicOrPartition)) {
-			s.begun = counts
+			s.begun = maps.Clone(counts)
 		}
 		if err == nil {
 			topics.Over()
