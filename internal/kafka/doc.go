@@ -8,7 +8,7 @@
 //	source.go       a Source: a member of a group           generation.go    a Generation: what it may read and commit
 //	fetch.go        a Cursor: one partition                 offsets.go       the group's offsets, a partition's range
 //	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
-//	start.go        where a group without offsets begins
+//	start.go        where a group without offsets begins    balancer.go      who reads which partition
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id
@@ -78,6 +78,9 @@
 //     [Generation.End], and through a drain until [Source.Leave]. TestAnEndedGenerationCommitsNothing.
 //   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them. Offsets
 //     are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
+//   - A leader's ConsumerGroup shares out the partitions that one broker knows, and metadata is not the same at all brokers. The
+//     balancer goes by the most partitions that any member has seen, and a member asks for those that the assignment lacks.
+//     consumer.TestPartitionsOfAStaleBrokerAreAssigned, TestPartitionsThatAreAssignedToNobodyAreAskedFor.
 //   - ConsumerGroup creates a topic that is missing where brokers allow it. [Source.Await] and [Generation.Changed] wait
 //     before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor, consumer.TestADeletedTopicIsWaitedForAndReadAnew.
 //   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). stable.go describes that one

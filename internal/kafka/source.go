@@ -94,8 +94,8 @@ type Source struct {
 	// leaving is closed by Leave.
 	leaving chan struct{}
 	joining *Attempts
-	// partitions is how many partitions each topic had before the last join.
-	partitions map[string]int
+	// balancer knows how many partitions each topic has, as this member has last seen it.
+	balancer *balancer
 	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read whole.
 	// It is 0 for a topic for which a generation has found or chosen a start.
 	begun map[string]int
@@ -107,7 +107,8 @@ func NewSource(c *Client, o SourceOptions, p Patience) (*Source, error) {
 		return nil, err
 	}
 	p = p.complete()
-	s := &Source{client: c, opts: o, with: p, leaving: make(chan struct{}), joining: p.Outage(StageGroup, "group", o.Group).Attempts()}
+	s := &Source{client: c, opts: o, with: p, balancer: &balancer{}, leaving: make(chan struct{}),
+		joining: p.Outage(StageGroup, "group", o.Group).Attempts()}
 	config := s.groupConfig()
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
@@ -119,7 +120,7 @@ func (s *Source) groupConfig() kafkago.ConsumerGroupConfig {
 	return kafkago.ConsumerGroupConfig{
 		ID: s.opts.Group, Brokers: s.client.brokers, Dialer: s.client.dialer, Topics: s.opts.Topics,
 		HeartbeatInterval: s.opts.Heartbeat, SessionTimeout: s.opts.SessionTimeout,
-		RebalanceTimeout: s.opts.RebalanceTimeout, JoinGroupBackoff: time.Second,
+		RebalanceTimeout: s.opts.RebalanceTimeout, JoinGroupBackoff: time.Second, GroupBalancers: s.balancer.balancers(),
 		StartOffset: kafkago.FirstOffset, // not used: Cursors asks by itself
 	}
 }
@@ -137,7 +138,7 @@ func (s *Source) Await(ctx context.Context) error {
 		}
 		if err == nil {
 			topics.Over()
-			s.partitions = counts
+			s.balancer.saw(counts)
 			return nil
 		}
 		if err := topics.Failed(ctx, err); err != nil {
