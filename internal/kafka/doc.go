@@ -9,6 +9,7 @@
 //	fetch.go        a Cursor: one partition                 offsets.go       the group's offsets, a partition's range
 //	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
 //	start.go        where a group without offsets begins    balancer.go      who reads which partition
+//	leave.go        a member that leaves
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id
@@ -76,6 +77,8 @@
 //     consumer.TestRebalanceLosesNothingAndKeepsTheOrderOfKeys.
 //   - ConsumerGroup joins again as soon as a function of a generation returns. [Source] holds one open until
 //     [Generation.End], and through a drain until [Source.Leave]. TestAnEndedGenerationCommitsNothing.
+//   - ConsumerGroup ends only when its join is answered, which is when the others have joined too, and stays a member if it is
+//     then told to join again. [Source.Leave] leaves by itself. TestLeavingInALaterJoin, TestLeavingWhereAJoinIsCutOffByTheNext.
 //   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them. Offsets
 //     are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
 //   - A leader's ConsumerGroup shares out the partitions that one broker knows, and metadata is not the same at all brokers. The

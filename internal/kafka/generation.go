@@ -134,6 +134,7 @@ func (g *Generation) End(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	g.source.joins = true
 	close(g.over)
 	return nil
 }

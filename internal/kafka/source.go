@@ -91,7 +91,11 @@ type Source struct {
 	opts   SourceOptions
 	with   Patience
 	group  *kafkago.ConsumerGroup // nil before the first Join
-	// leaving is closed by Leave.
+	// member is this member's id in the last generation, "" where it has none. joins says that kafka-go's group may be
+	// joining, by lines. leaving is closed by Leave.
+	member  string
+	joins   bool
+	lines   *lines
 	leaving chan struct{}
 	joining *Attempts
 	// balancer knows how many partitions each topic has, as this member has last seen it.
@@ -107,7 +111,7 @@ func NewSource(c *Client, o SourceOptions, p Patience) (*Source, error) {
 		return nil, err
 	}
 	p = p.complete()
-	s := &Source{client: c, opts: o, with: p, balancer: &balancer{}, leaving: make(chan struct{}),
+	s := &Source{client: c, opts: o, with: p, balancer: &balancer{}, lines: newLines(), leaving: make(chan struct{}),
 		joining: p.Outage(StageGroup, "group", o.Group).Attempts()}
 	config := s.groupConfig()
 	if err := config.Validate(); err != nil {
@@ -117,8 +121,10 @@ func NewSource(c *Client, o SourceOptions, p Patience) (*Source, error) {
 }
 
 func (s *Source) groupConfig() kafkago.ConsumerGroupConfig {
+	dialer := *s.client.dialer
+	dialer.DialFunc = s.lines.dial
 	return kafkago.ConsumerGroupConfig{
-		ID: s.opts.Group, Brokers: s.client.brokers, Dialer: s.client.dialer, Topics: s.opts.Topics,
+		ID: s.opts.Group, Brokers: s.client.brokers, Dialer: &dialer, Topics: s.opts.Topics,
 		HeartbeatInterval: s.opts.Heartbeat, SessionTimeout: s.opts.SessionTimeout,
 		RebalanceTimeout: s.opts.RebalanceTimeout, JoinGroupBackoff: time.Second, GroupBalancers: s.balancer.balancers(),
 		StartOffset: kafkago.FirstOffset, // not used: Cursors asks by itself
@@ -156,6 +162,7 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 			return nil, fmt.Errorf("consumer group %s: %w", s.opts.Group, err)
 		}
 	}
+	s.joins = true
 	for {
 		joined, err := s.group.Next(ctx)
 		switch {
@@ -166,7 +173,12 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 		case errors.Is(err, kafkago.RebalanceInProgress):
 			continue // the broker paces the joins
 		}
+		if s.member != "" { // kafka-go's group joins as a new member after an error, and may have left the old one behind
+			s.client.leave(s.opts.Group, s.member)
+			s.member = ""
+		}
 		if err := s.joining.Failed(ctx, fmt.Errorf("joining consumer group %s: %w", s.opts.Group, err)); err != nil {
+			s.joins = ctx.Err() != nil
 			return nil, err
 		}
 	}
@@ -175,6 +187,7 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 // begin keeps a generation of kafka-go's from ending: its group waits for the function that is started here before it
 // joins again.
 func (s *Source) begin(joined *kafkago.Generation) *Generation {
+	s.member, s.joins = joined.MemberID, false
 	g := &Generation{source: s, joined: joined, over: make(chan struct{})}
 	entered := make(chan context.Context)
 	joined.Start(func(rebalance context.Context) {
@@ -187,12 +200,4 @@ func (s *Source) begin(joined *kafkago.Generation) *Generation {
 	})
 	g.rebalance = <-entered
 	return g
-}
-
-// Leave leaves the group and ends the last generation. Nothing of that may be under way any more.
-func (s *Source) Leave() {
-	close(s.leaving)
-	if s.group != nil {
-		_ = s.group.Close() // it returns nil
-	}
 }
