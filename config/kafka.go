@@ -45,7 +45,7 @@ type Kafka struct {
 	Fetch          Fetch         `key:"fetch"`
 	Compression    string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
 
-	TransactionalID    string        `key:"transactional_id" default:"" usage:"beginning of the transactional ids of delivery exactly_once; a dot, the topic of arrivals, a dot and a partition follow. All members of a group must have the same" zero:"the group's name"`
+	TransactionalID    string        `key:"transactional_id" default:"" usage:"beginning of the transactional ids of delivery exactly_once; a colon, the topic of arrivals, a colon and a partition follow. All members of a group must have the same, other groups another one" zero:"the group's name"`
 	TransactionTimeout time.Duration `key:"transaction_timeout" default:"1m" min:"1s" max:"24h" usage:"how long a transaction may be open before the brokers abort it; not more than their transaction.max.timeout.ms"`
 }
 

@@ -14,6 +14,7 @@
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id
 //	partition.go    which partition                         recordbatch.go   the bytes
+//	transactionalid.go  its name
 //
 // # Reading
 //
@@ -35,10 +36,11 @@
 // A reader with isolation.level=read_committed sees each record once; one that reads uncommitted records sees those of
 // aborted transactions too. Three things keep others out (KIP-98, KIP-447):
 //
-//   - Transactional ids. Every partition that is read has one, id.topic.partition. A member writes under that of its first
+//   - Transactional ids. Every partition that is read has one, id:topic:partition. A member writes under that of its first
 //     partition, and at the beginning of a generation opens those of all its partitions ([Transactions.Begin]). That ends at
 //     once what earlier owners have left open, whether they are dead or asleep, instead of after the transaction's timeout;
-//     an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its own.
+//     an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its own. The ids of
+//     releases that joined the parts by dots are opened too.
 //   - The group's generation. TxnOffsetCommit carries member and generation, so a member of an earlier generation gets no
 //     offsets into a transaction, also while nobody has fenced it yet.
 //   - Stable offsets. Whoever takes over a partition asks for its offset in such a way that the broker does not answer before
