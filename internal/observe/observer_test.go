@@ -158,6 +158,7 @@ rivulet_rebalances_total 1
 # TYPE rivulet_retries_total counter
 rivulet_retries_total{stage="fetch"} 1
 rivulet_retries_total{stage="group"} 0
+rivulet_retries_total{stage="labels"} 0
 rivulet_retries_total{stage="lookup"} 0
 rivulet_retries_total{stage="rows"} 0
 # HELP rivulet_row_lookups_total Distinct ids per micro-batch whose rows of M were asked for.
