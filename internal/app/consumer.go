@@ -84,7 +84,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 			return err
 		})
 	}
-	err = c.Run(running)
+	err = adviseKafka(c.Run(running), cfg.Kafka.Brokers)
 	background.end()
 	return errors.Join(err, background.failed)
 }
