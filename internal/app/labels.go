@@ -66,4 +66,6 @@ func (l labelRetries) Retry(string, error) { l.to.RetryLabels() }
 type patiently struct{ cause error }
 
 // Error returns what the cause says.
-func (p patiently) Error() string { return fmt.Sprintf("labels are not counted until this is mended: %v", p.cause) }
+func (p patiently) Error() string {
+	return fmt.Sprintf("labels are not counted until this is mended: %v", p.cause)
+}

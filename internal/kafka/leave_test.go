@@ -111,3 +111,22 @@ func TestLeavingWhereAJoinIsCutOffByTheNext(t *testing.T) {
 		t.Errorf("%d members are in the group, want none", n)
 	}
 }
+
+// A member whose join fails joins again under a new id. The group does not wait for the old one, until its session is over.
+func TestAFailedJoinLeavesNoMemberBehind(t *testing.T) {
+	b := newBench(t, 1)
+	s := b.source(patient)
+	g := b.joined(s)
+	b.kafka.Cluster.ControlKey(int16(kmsg.JoinGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		refusal := r.ResponseKind().(*kmsg.JoinGroupResponse)
+		refusal.ErrorCode = kerr.CoordinatorNotAvailable.Code
+		return refusal, nil, true
+	})
+	if err := g.End(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if next := b.joined(s); len(next.Assigned()) != 2 || b.members() != 1 {
+		t.Errorf("assigned %v as one of %d members, want both partitions and no other member", next.Assigned(), b.members())
+	}
+	s.Leave()
+}
