@@ -123,7 +123,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 			return err
 		})
 	}
-	err = c.Run(running)
+	err = adviseKafka(c.Run(running), cfg.Kafka.Brokers)
 	background.end()
 	return errors.Join(err, background.failed)
 }

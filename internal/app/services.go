@@ -18,16 +18,16 @@ type Services struct {
 
 // Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.
 func (s Services) Reader(topic, group string) (r *kafka.Reader, end func(), err error) {
-	return openReader(s.Brokers, kafka.ReaderOptions{Topic: topic, Group: group}, s.Log)
+	return openReader(s.Brokers, kafka.ReaderOptions{Topic: topic, Group: group}, kafka.Patience{Logger: s.Log})
 }
 
 // openReader makes a reader with connections of its own, which end closes.
-func openReader(b config.Brokers, o kafka.ReaderOptions, log *slog.Logger) (r *kafka.Reader, end func(), err error) {
+func openReader(b config.Brokers, o kafka.ReaderOptions, wait kafka.Patience) (r *kafka.Reader, end func(), err error) {
 	client, err := ConnectKafka(b, o.Topic)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r, err = kafka.NewReader(client, o, kafka.Patience{Logger: log}); err != nil {
+	if r, err = kafka.NewReader(client, o, wait); err != nil {
 		return nil, nil, err
 	}
 	return r, client.Close, nil

@@ -58,7 +58,7 @@ func TestAllIsWell(t *testing.T) {
 		"ok topic in: 3 partitions, may be read", "ok topic out: 1 partitions, may be written to", "ok group g: may be joined")
 	c := of(k)
 	c.TransactionalID = "tx"
-	if got := lines(t, c); !strings.HasPrefix(got[len(got)-1], "ok       kafka transactional id tx.in.0: may be used, coordinator ") {
+	if got := lines(t, c); !strings.HasPrefix(got[len(got)-1], "ok       kafka transactional id tx:in:0: may be used, coordinator ") {
 		t.Errorf("the last line is %s", got[len(got)-1])
 	}
 	if info := k.Cluster.GroupInfo("g"); info != nil && len(info.Members) > 0 {
@@ -216,7 +216,7 @@ func TestAWrongPasswordIsNotAMissingACL(t *testing.T) {
 				"FAILED group g: missing ACL: User:few may not use it")
 			c := of(k)
 			c.Login, c.Username, c.Principal, c.TransactionalID = login{name, "few", "word"}, "few", "User:few", "tx"
-			if got := lines(t, c); !strings.Contains(got[len(got)-1], "FAILED   kafka transactional id tx.in.0: missing ACL: User:few may not use it") {
+			if got := lines(t, c); !strings.Contains(got[len(got)-1], "FAILED   kafka transactional id tx:in:0: missing ACL: User:few may not use it") {
 				t.Errorf("the last line is %s", got[len(got)-1])
 			}
 			expect(t, try("all", "word", "g", "missing"), "ok as all", "FAILED topic missing: it does not exist", "ok topic out", "ok group g")

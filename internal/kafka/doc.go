@@ -8,10 +8,13 @@
 //	source.go       a Source: a member of a group           generation.go    a Generation: what it may read and commit
 //	fetch.go        a Cursor: one partition                 offsets.go       the group's offsets, a partition's range
 //	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
+//	start.go        where a group without offsets begins    balancer.go      who reads which partition
+//	leave.go        a member that leaves
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id
 //	partition.go    which partition                         recordbatch.go   the bytes
+//	transactionalid.go  its name
 //
 // # Reading
 //
@@ -33,10 +36,11 @@
 // A reader with isolation.level=read_committed sees each record once; one that reads uncommitted records sees those of
 // aborted transactions too. Three things keep others out (KIP-98, KIP-447):
 //
-//   - Transactional ids. Every partition that is read has one, id.topic.partition. A member writes under that of its first
+//   - Transactional ids. Every partition that is read has one, id:topic:partition. A member writes under that of its first
 //     partition, and at the beginning of a generation opens those of all its partitions ([Transactions.Begin]). That ends at
 //     once what earlier owners have left open, whether they are dead or asleep, instead of after the transaction's timeout;
-//     an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its own.
+//     an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its own. The ids of
+//     releases that joined the parts by dots are opened too.
 //   - The group's generation. TxnOffsetCommit carries member and generation, so a member of an earlier generation gets no
 //     offsets into a transaction, also while nobody has fenced it yet.
 //   - Stable offsets. Whoever takes over a partition asks for its offset in such a way that the broker does not answer before
@@ -75,8 +79,13 @@
 //     consumer.TestRebalanceLosesNothingAndKeepsTheOrderOfKeys.
 //   - ConsumerGroup joins again as soon as a function of a generation returns. [Source] holds one open until
 //     [Generation.End], and through a drain until [Source.Leave]. TestAnEndedGenerationCommitsNothing.
+//   - ConsumerGroup ends only when its join is answered, which is when the others have joined too, and stays a member if it is
+//     then told to join again. [Source.Leave] leaves by itself. TestLeavingInALaterJoin, TestLeavingWhereAJoinIsCutOffByTheNext.
 //   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them. Offsets
 //     are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
+//   - A leader's ConsumerGroup shares out the partitions that one broker knows, and metadata is not the same at all brokers. The
+//     balancer goes by the most partitions that any member has seen, and a member asks for those that the assignment lacks.
+//     consumer.TestPartitionsOfAStaleBrokerAreAssigned, TestPartitionsThatAreAssignedToNobodyAreAskedFor.
 //   - ConsumerGroup creates a topic that is missing where brokers allow it. [Source.Await] and [Generation.Changed] wait
 //     before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor, consumer.TestADeletedTopicIsWaitedForAndReadAnew.
 //   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). stable.go describes that one

@@ -86,8 +86,17 @@ const (
 	TopicAuthorizationFailed           = kafkago.TopicAuthorizationFailed
 	GroupAuthorizationFailed           = kafkago.GroupAuthorizationFailed
 	TransactionalIDAuthorizationFailed = kafkago.TransactionalIDAuthorizationFailed
+	ClusterAuthorizationFailed         = kafkago.ClusterAuthorizationFailed
+	SASLAuthenticationFailed           = kafkago.SASLAuthenticationFailed
 	UnsupportedSASLMechanism           = kafkago.UnsupportedSASLMechanism
 	IllegalSASLState                   = kafkago.IllegalSASLState
+	SecurityDisabled                   = kafkago.SecurityDisabled
+	InvalidGroupID                     = kafkago.InvalidGroupId
+	InvalidSessionTimeout              = kafkago.InvalidSessionTimeout
+	InconsistentGroupProtocol          = kafkago.InconsistentGroupProtocol
+	InvalidTransactionTimeout          = kafkago.InvalidTransactionTimeout
+	UnsupportedVersion                 = kafkago.UnsupportedVersion
+	UnsupportedCompressionType         = kafkago.UnsupportedCompressionType
 	CoordinatorNotAvailable            = kafkago.GroupCoordinatorNotAvailable
 	CoordinatorLoadInProgress          = kafkago.GroupLoadInProgress
 	NotCoordinator                     = kafkago.NotCoordinatorForGroup

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	kafkago "github.com/segmentio/kafka-go"
 )
@@ -86,52 +85,13 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	}
 }
 
-// begin fills in where to start partitions without an offset. A start that is not the earliest is committed at once:
-// otherwise what arrives before the first commit would be left out by the next owner.
-func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
-	chosen := make(Offsets)
-	for at, offset := range offsets {
-		if offset >= 0 {
-			continue
-		}
-		first, err := g.source.first(ctx, at)
-		if err != nil {
-			return err
-		}
-		offsets[at] = first
-		if g.source.opts.Start != Earliest {
-			chosen[at] = first
-		}
-	}
-	if len(chosen) == 0 {
-		return nil
-	}
-	return g.Commit(ctx, chosen)
-}
-
-// first is where to start a partition without an offset. One that was made after Await began has nothing that is
-// older, so Latest is its beginning.
-func (s *Source) first(ctx context.Context, at TopicPartition) (int64, error) {
-	which := int64(kafkago.FirstOffset)
-	switch {
-	case s.opts.Start == Latest && at.Partition < s.begun[at.Topic]:
-		which = kafkago.LastOffset
-	case s.opts.Start == AtTime:
-		offset, err := s.client.boundary(ctx, at, s.opts.StartTime.UnixMilli())
-		if err != nil || offset >= 0 {
-			return offset, err
-		}
-		which = kafkago.LastOffset // all records are older, or there are none
-	}
-	return s.client.boundary(ctx, at, which)
-}
-
-// Changed waits until the topics have other partitions than before the join, or were deleted and are there again: the
-// offsets of a deleted topic say nothing of the new one. It reports false if ctx ends before that. While a topic is
-// missing it waits: joining anew would have kafka-go create the topic where the brokers allow that.
+// Changed waits until the members have to share out the partitions anew: a topic has partitions that nobody was assigned,
+// or fewer than before, or was deleted and is there again: the offsets of a deleted topic say nothing of the new one. It
+// reports false if ctx ends before that. While a topic is missing it waits: joining anew would have kafka-go create the
+// topic where the brokers allow that.
 func (g *Generation) Changed(ctx context.Context) bool {
 	s := g.source
-	for missing := false; ; {
+	for missing, complete := false, false; ; {
 		if sleep(ctx, s.with.Clock, s.opts.WatchInterval) != nil {
 			return false
 		}
@@ -140,8 +100,23 @@ func (g *Generation) Changed(ctx context.Context) bool {
 			missing = missing || errors.Is(err, kafkago.UnknownTopicOrPartition)
 			continue // the cursors say what is wrong
 		}
-		if missing || !maps.Equal(counts, s.partitions) {
-			s.partitions = counts
+		others, fewer := s.balancer.saw(counts)
+		if missing || fewer {
+			return true
+		}
+		if complete && !others {
+			continue
+		}
+		lacking, err := s.client.unassigned(ctx, s.opts.Group, counts)
+		complete = err == nil && lacking == nil
+		switch {
+		case complete:
+			s.balancer.complete()
+		case others:
+			return true // the group may not know them yet
+		case lacking != nil && s.balancer.ask(s.with.Clock.Now(), s.opts.WatchInterval):
+			s.with.Logger.Warn("a partition is assigned to nobody: joining the group again", "group", s.opts.Group,
+				"topic", lacking.Topic, "partition", lacking.Partition)
 			return true
 		}
 	}
@@ -159,6 +134,7 @@ func (g *Generation) End(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	g.source.joins = true
 	close(g.over)
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -32,7 +31,7 @@ type Transactions struct {
 }
 
 // Transactions returns what publishes in transactions. id begins the transactional ids: those of the partitions that
-// are read, id.topic.partition. All members of a group have the same; different groups, different ones. timeout is
+// are read, as [TransactionalIDFor] says. All members of a group have the same; different groups, different ones. timeout is
 // how long a transaction may be open before the brokers abort it; 0 means DefaultTransactionTimeout. It must not be
 // over the brokers' transaction.max.timeout.ms (15 minutes by Kafka's default).
 func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, error) {
@@ -68,8 +67,10 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 	for i, at := range assigned {
 		free <- struct{}{}
 		wg.Go(func() {
-			sessions[i], errs[i] = t.sink.open(ctx, t.id+"."+at.Topic+"."+strconv.Itoa(at.Partition), t.timeout)
-			<-free
+			defer func() { <-free }()
+			if errs[i] = t.sink.fenceFormer(ctx, t.id, at, t.timeout); errs[i] == nil {
+				sessions[i], errs[i] = t.sink.open(ctx, TransactionalIDFor(t.id, at.Topic, at.Partition), t.timeout)
+			}
 		})
 	}
 	wg.Wait()

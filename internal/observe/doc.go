@@ -30,7 +30,7 @@
 //	                                                     rows solved, and the sum of the shares of messages that they leave out
 //	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
 //	rivulet_rebalances_total, rivulet_assigned_partitions
-//	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch, lookup, rows, publish
+//	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch, lookup, rows, publish, labels
 //	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0
 //	rivulet_window_predictions                           number of predictions in the window: the last 3840 to 4096
 //	rivulet_window_confidence                            mean probability of the predicted class

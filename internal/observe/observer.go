@@ -62,6 +62,7 @@ func New(opts Options) *Observer {
 	o.metrics.registry.MustRegister(o.drift.collector())
 	if opts.Labels != nil {
 		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.registry)
+		o.metrics.retries.WithLabelValues(StageLabels)
 	}
 	return o
 }
@@ -84,6 +85,9 @@ func (o *Observer) Label(l *event.Label) { o.labels.label(l) }
 
 // RefuseLabel counts a record that is not a label.
 func (o *Observer) RefuseLabel() { o.labels.totals.WithLabelValues(labelRefused).Inc() }
+
+// RetryLabels counts a failure of reading labels. It is no sign that the consumer's loop moves.
+func (o *Observer) RetryLabels() { o.metrics.retries.WithLabelValues(StageLabels).Inc() }
 
 // DeadLetter counts a record that was set aside.
 func (o *Observer) DeadLetter(reason string) { o.metrics.deadLetters.WithLabelValues(reason).Inc() }

@@ -226,6 +226,7 @@ rivulet_rebalances_total 1
 # TYPE rivulet_retries_total counter
 rivulet_retries_total{stage="fetch"} 1
 rivulet_retries_total{stage="group"} 0
+rivulet_retries_total{stage="labels"} 0
 rivulet_retries_total{stage="lookup"} 0
 rivulet_retries_total{stage="offsets"} 0
 rivulet_retries_total{stage="publish"} 0
