@@ -45,14 +45,30 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// An error says whether waiting for rows can help.
+// An error says whether waiting for rows can help. A wrong password may be one that is being changed.
 func TestFinal(t *testing.T) {
-	for err, want := range map[error]bool{damaged{io.EOF}: true, serverError("NOPERM no permissions"): true, serverError("WRONGPASS invalid"): true,
-		serverError("WRONGTYPE Operation against a key"): true, io.EOF: false, ErrVanished: false, serverError("OOM command not allowed"): false} {
+	for err, want := range map[error]bool{serverError("NOPERM no permissions"): true, serverError("WRONGPASS invalid"): false,
+		serverError("WRONGTYPE Operation against a key"): true, serverError("ERR unknown command 'HMGET'"): true, redis.ErrClosed: true,
+		serverError("ERR DB index is out of range"): true, serverError("ERR something new"): false,
+		io.EOF: false, ErrVanished: false, serverError("OOM command not allowed"): false} {
 		var own interface{ Permanent() bool }
 		marked := final(fmt.Errorf("reading: %w", err))
 		if got := errors.As(marked, &own) && own.Permanent(); got != want || !errors.Is(marked, err) {
 			t.Errorf("%v is permanent: %v, want %v", err, got, want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, err := range []error{serverError("NOAUTH Authentication required."), serverError("WRONGPASS invalid username-password pair"),
+		serverError("NOPERM no permissions"), serverError("ERR AUTH <password> called without any password configured"), redis.ErrClosed} {
+		if err := fmt.Errorf("reading: %w", err); !Refused(err) || Unavailable(err) {
+			t.Errorf("%v: refused %t, unavailable %t", err, Refused(err), Unavailable(err))
+		}
+	}
+	for _, err := range []error{nil, io.EOF, serverError("LOADING Redis is loading"), ErrVanished} {
+		if Refused(err) {
+			t.Errorf("%v counts as a refusal", err)
 		}
 	}
 }

@@ -71,8 +71,8 @@ var ErrIncomplete = errors.New("the version has no complete marker")
 
 // Publish writes a sealed artifact under its version: rows of M first, then the other files, then the marker. It sets
 // CURRENT if that still names the expected version, and removes old versions that nobody uses. An interrupted
-// publication is continued by the next call with the same artifact; a version that is complete is only made CURRENT. An
-// artifact is refused if another one has its name. Publish returns a [*ConflictError] if somebody else moved CURRENT.
+// publication is continued by the next call with the same artifact; a version that is complete is compared with the
+// artifact, mended where Redis lost or damaged parts of it, and made CURRENT. An artifact is refused if another one has its name. Publish returns a [*ConflictError] if somebody else moved CURRENT.
 func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
 	if err := p.publish(ctx, b, o); err != nil {
 		return fmt.Errorf("publishing version %s: %w", b.Manifest.Version, err)
@@ -180,8 +180,11 @@ type writing struct {
 func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[string][]byte, told func(done, total int)) error {
 	w := &writing{Publisher: p, version: b.Manifest.Version}
 	complete, err := w.begin(ctx, b, files)
-	if err != nil || complete {
+	if err != nil {
 		return err
+	}
+	if complete {
+		return w.mend(ctx, b, files, told)
 	}
 	if err := w.writeRows(ctx, b.Mapping, told); err != nil {
 		return err

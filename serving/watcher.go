@@ -59,7 +59,7 @@ type Watcher struct {
 	mu      sync.Mutex // held while polling, so that Load and Run do not meet
 	uses    uses
 	serving string // id of the marker of the version that is served
-	refused string // the last version that was refused, with its marker's id
+	refused string // the last version that was refused, with its marker's id and the time at which it was mended
 	reason  error  // why it was refused
 	trouble string // the problem that was logged last, "" if all is well
 }
@@ -160,18 +160,22 @@ func (w *Watcher) poll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch v := w.Current(); {
-	case v != nil && v.ID() == name && w.serving == id:
+	if v := w.Current(); v != nil && v.ID() == name && w.serving == id {
 		w.refused = ""
 		return nil
-	case w.refused == name+" "+id:
-		return w.reason
 	}
-	return w.take(ctx, name, id)
+	mended, err := w.loader.client.HGet(ctx, w.loader.keys.complete(name), fieldMended).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return fmt.Errorf("reading %s: %w", w.loader.keys.complete(name), err)
+	}
+	if tried := name + " " + id + " " + mended; w.refused != tried {
+		return w.take(ctx, name, id, tried)
+	}
+	return w.reason
 }
 
-// take loads a version and swaps it in, or remembers why not.
-func (w *Watcher) take(ctx context.Context, name, id string) error {
+// take loads a version and swaps it in, or remembers why not: tried is refused then.
+func (w *Watcher) take(ctx context.Context, name, id, tried string) error {
 	var v *Version
 	var warnings []string
 	err := refuse("%w: it is incomplete, or has been removed", ErrIncomplete)
@@ -184,7 +188,7 @@ func (w *Watcher) take(ctx context.Context, name, id string) error {
 	if err != nil {
 		err = fmt.Errorf("loading version %s: %w", name, err)
 		if errors.As(err, new(refusal)) {
-			w.refused, w.reason = name+" "+id, err
+			w.refused, w.reason = tried, err
 		}
 		return err
 	}
