@@ -95,14 +95,22 @@ func (g guarded) Rows(ctx context.Context, ids []string, rows []infer.Row) error
 	case missing != nil:
 		g.over() // Redis answers
 		return g.settle(missing, err, rows)
+	case errors.Is(err, ErrDamaged): // an entry of an arrival: any row of the call may be its
+		g.losses.count(&incomplete{damaged: []damagedRow{{reason: err}}})
+		unread(rows)
+		return nil
 	case !g.options.Degrade || ctx.Err() != nil || !(Unavailable(err) || errors.Is(err, ErrVanished)):
 		return err
 	}
 	g.without(err)
+	unread(rows)
+	return nil
+}
+
+func unread(rows []infer.Row) {
 	for i := range rows {
 		rows[i] = infer.Row{Unread: true}
 	}
-	return nil
 }
 
 // settle marks the rows of a call that are missing as unread, or returns err if they are to be waited for.

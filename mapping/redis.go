@@ -141,7 +141,7 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error 
 		n := portion(ids, order)
 		some, err := r.read(ctx, order[:n], ids, rows)
 		if err != nil {
-			return fmt.Errorf("reading %d mapping rows: %w", len(ids), r.final(err))
+			return fmt.Errorf("reading %d mapping rows: %w", len(ids), final(Misdirected(r.client, err)))
 		}
 		missing.add(some)
 		order = order[n:]

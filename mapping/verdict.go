@@ -25,8 +25,8 @@ func Unavailable(err error) bool {
 var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ", "ASK ", "max number of clients"}
 
 // Refused reports whether Redis refuses this client: rights are missing, user or password are wrong, or the client asks
-// for what this server does not have. Waiting does not help; somebody must change a setting or the server's ACL. So do
-// keys of another type, and a client that was closed while it was needed.
+// for what this server does not have. Waiting does not help; somebody must change a setting or the server's ACL. A
+// client that was closed while it was needed counts, too.
 func Refused(err error) bool { return never(err) || startsWith(err, badLogin) }
 
 // never is Refused but for the login.
@@ -35,8 +35,11 @@ func never(err error) bool {
 }
 
 // notEver lists the beginnings of answers that no waiting changes, without a leading "ERR ".
-var notEver = []string{"NOPERM ", "WRONGTYPE ", "DENIED ", "CROSSSLOT ", "unknown command", "wrong number of arguments",
+var notEver = []string{"NOPERM ", "ACL failure in script", "The user executing the script", "DENIED ", "CROSSSLOT ", "unknown command",
 	"DB index is out of range", "invalid DB index", "SELECT is not allowed", "This instance has cluster support disabled"}
+
+// otherType begins the answer if a key that belongs to a version is of another type: it was overwritten.
+var otherType = []string{"WRONGTYPE "}
 
 // badLogin lists the beginnings of answers to a wrong user or password.
 var badLogin = []string{"NOAUTH ", "WRONGPASS ", "AUTH ", "Client sent AUTH", "invalid password"}
@@ -58,16 +61,17 @@ func (refused) Permanent() bool { return true }
 // refused login is not marked: while a password is being changed, requests are tried again, and who looks after the
 // connection, the watcher of package serving, decides how long that may last.
 func final(err error) error {
-	if errors.Is(err, ErrDamaged) || never(err) {
+	if errors.Is(err, ErrDamaged) || never(err) || startsWith(err, otherType) {
 		return refused{err}
 	}
 	return err
 }
 
-// final is the function of this name; besides, a redirection is permanent if the client knows no cluster.
-func (r *Redis) final(err error) error {
-	if r.ordered && (redis.HasErrorPrefix(err, "MOVED ") || redis.HasErrorPrefix(err, "ASK ")) {
+// Misdirected returns err, marked as a refusal ([Refused]) if a client that knows no cluster was sent to another node:
+// it does not follow, now or later.
+func Misdirected(client redis.UniversalClient, err error) error {
+	if _, one := client.(*redis.Client); one && startsWith(err, []string{"MOVED ", "ASK "}) {
 		return refused{err}
 	}
-	return final(err)
+	return err
 }

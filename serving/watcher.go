@@ -62,6 +62,7 @@ type Watcher struct {
 	refused string // the last version that was refused, with its marker's id and the time at which it was mended
 	reason  error  // why it was refused
 	trouble string // the problem that was logged last, "" if all is well
+	denied  int    // polls one after another that Redis refused
 }
 
 // NewWatcher checks the options. It does not connect to Redis yet, and the caller still owns the client.
@@ -104,6 +105,9 @@ func (w *Watcher) Current() *Version { return w.current.Load() }
 // Ready reports whether there is a version to serve.
 func (w *Watcher) Ready() bool { return w.Current() != nil }
 
+// Losses counts damaged rows and lost buckets of M, of all versions.
+func (w *Watcher) Losses() mapping.LossStats { return w.o.Guard.Losses() }
+
 // Load reads CURRENT once and loads the version that it names, for a start that needs one. It returns
 // [ErrNothingPublished] if CURRENT is not set, and another error if the version cannot be loaded.
 func (w *Watcher) Load(ctx context.Context) error { return w.poll(ctx) }
@@ -111,6 +115,9 @@ func (w *Watcher) Load(ctx context.Context) error { return w.poll(ctx) }
 // Run follows CURRENT until the context ends, then releases its versions and returns nil. Run it as long as batches are
 // served, so end it after the last one. If Redis cannot be reached or a version cannot be served, this is logged once,
 // and the current version goes on serving.
+//
+// It returns an error if Redis refuses this client ([mapping.Refused]): at once before there is a version to serve. Later
+// a password may be one that is being changed, so it returns the error after HoldFor, when its heartbeats have lapsed.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.leave(ctx)
 	for {
@@ -119,6 +126,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 			return nil
 		}
 		w.report(err)
+		if err := w.lockedOut(err); err != nil {
+			return err
+		}
 		fired, stop := w.o.Clock.NewTimer(w.o.Interval)
 		select {
 		case <-fired:
@@ -127,6 +137,19 @@ func (w *Watcher) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// lockedOut returns why the watcher is to end, nil if it is to go on.
+func (w *Watcher) lockedOut(err error) error {
+	if !mapping.Refused(err) {
+		w.denied = 0
+		return nil
+	}
+	w.denied++
+	if lasted := time.Duration(w.denied) * w.o.Interval; w.Current() != nil && lasted < w.o.HoldFor {
+		return nil
+	}
+	return fmt.Errorf("following CURRENT: Redis refuses this client: %w", err)
 }
 
 // leave removes the heartbeats, so that removals of versions need not wait until they lapse.
@@ -143,6 +166,11 @@ func (w *Watcher) leave(ctx context.Context) {
 func (w *Watcher) poll(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return mapping.Misdirected(w.loader.client, w.follow(ctx))
+}
+
+// follow reads CURRENT and takes the version that it names.
+func (w *Watcher) follow(ctx context.Context) error {
 	name, err := readCurrent(ctx, w.loader.client, w.loader.keys)
 	if err != nil {
 		return err
@@ -187,7 +215,7 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("loading version %s: %w", name, err)
-		if errors.As(err, new(refusal)) {
+		if errors.As(err, new(refusal)) || redis.HasErrorPrefix(err, "WRONGTYPE ") {
 			w.refused, w.reason = tried, err
 		}
 		return err
@@ -221,6 +249,8 @@ func (w *Watcher) report(err error) {
 		trouble = err.Error()
 	case errors.Is(err, ErrNothingPublished):
 		trouble = "no version"
+	case mapping.Refused(err):
+		trouble = "refused"
 	default:
 		trouble = "unreachable" // the error texts of one outage differ in ports and times
 	}

@@ -9,8 +9,10 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/internal/check"
 	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
+	"rivulet/mapping"
 	"rivulet/producer"
 )
 
@@ -28,6 +30,8 @@ type Insider interface {
 // then what serves it. also, where not nil, is told what happens as the metrics are, and more where it is an
 // [Insider]. It returns nil after a drain.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var from versions
 	background := &services{}
 	if cfg.Artifact != "" {
@@ -45,13 +49,22 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		defer background.end() // first: the watcher still lets go of what it holds
 		// What is published is there from the first batch on. What cannot be had yet, or is not reachable yet, is the
 		// watcher's to wait for, which says so once.
-		if err := watcher.Load(ctx); err != nil && ctx.Err() != nil {
+		switch err := watcher.Load(ctx); {
+		case ctx.Err() != nil:
 			return nil
+		case mapping.Refused(err):
+			return check.AdviseRedis(err, check.ConsumerACL)
 		}
 		from = versions{watcher}
-		background.start(ctx, watcher.Run)
+		background.start(ctx, func(ctx context.Context) error {
+			err := watcher.Run(ctx)
+			if err != nil {
+				cancel(err)
+			}
+			return err
+		})
 	}
-	watched := observe.Options{Version: from.name, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference}
+	watched := observe.Options{Version: from.name, Cache: from.cache, Arrivals: from.arrivals, Losses: from.losses, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
@@ -66,8 +79,6 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		return err
 	}
 	defer client.Close()
-	running, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	background.start(ctx, func(ctx context.Context) error {
 		err := observer.Serve(ctx, cfg.HTTP.Listen)
 		if err != nil {
@@ -86,7 +97,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 	}
 	err = c.Run(running)
 	background.end()
-	return errors.Join(err, background.failed)
+	return check.AdviseRedis(errors.Join(err, background.failed), check.ConsumerACL)
 }
 
 // newConsumer wires the path of a record.

@@ -65,11 +65,11 @@ func (r *Redis) explain(err error) *problem {
 	}
 	switch {
 	case has("WRONGPASS", "invalid password", "invalid username-password"):
-		return &problem{"wrong password or unknown user: " + text, "correct the user and password of Redis; this is not about ACLs"}
+		return &problem{"wrong password or unknown user: " + text, redisAdvice(err, ConsumerACL)}
 	case has("NOAUTH"):
-		return &problem{"it wants a password: " + text, "set the password of Redis, and the user where there is one"}
+		return &problem{"it wants a password: " + text, redisAdvice(err, ConsumerACL)}
 	case has("NOPERM"):
-		return &problem{"missing ACL: " + text, "let the user do this (ACL SETUSER)"}
+		return &problem{"missing ACL: " + text, redisAdvice(err, ConsumerACL)}
 	case has("first record does not look like a TLS handshake"):
 		return &problem{"it speaks plaintext on this port, and TLS was tried", "write redis:// for rediss://, or use its TLS port"}
 	case errors.As(err, &unknown), errors.As(err, &dial) && dial.Op == "dial":
@@ -79,5 +79,5 @@ func (r *Redis) explain(err error) *problem {
 	case isClosed(err):
 		return &problem{"it closes the connection: " + text, "look " + speaks}
 	}
-	return &problem{found: text}
+	return &problem{text, redisAdvice(err, ConsumerACL)}
 }

@@ -58,6 +58,9 @@ func newMetrics(opts Options) *metrics {
 		registry.MustRegister(cacheCollector(opts.Cache))
 	}
 
+	if opts.Losses != nil {
+		registry.MustRegister(lossesCollector(opts.Losses))
+	}
 	if opts.Arrivals != nil {
 		registry.MustRegister(arrivalsCollector(opts.Arrivals))
 	}
@@ -86,7 +89,7 @@ func newMetrics(opts Options) *metrics {
 		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
 		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
 		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
-		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read while Redis was down."),
+		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them."),
 		predictions: counters("predictions_total", "Predictions published, by class.", "class"),
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
