@@ -42,6 +42,10 @@
 // Back-pressure is the unbuffered queue: a reader holds one chunk and fetches no more until that is taken. So at most
 // 64 MiB are waiting, as they came over the wire, whatever happens at the output.
 //
+// A batch has at most Options.BatchBytes of records, or one larger record. Decoded, a list of short ids is up to twenty
+// times its bytes. The memory of a batch is used again by the next one of its lane, but for what is unusually much
+// (maxKept); a dead letter's is let go of at once.
+//
 // # What is guaranteed
 //
 //   - Offsets are committed after everything of their batch, and of all batches before it in the generation, has been

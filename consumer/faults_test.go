@@ -338,7 +338,9 @@ func TestAPermanentErrorEndsRun(t *testing.T) {
 // forbidden is an error that says of itself that waiting does not help, as that of a missing right does.
 type forbidden struct{}
 
-func (forbidden) Error() string { return "NOPERM this user has no permissions to run the 'hmget' command" }
+func (forbidden) Error() string {
+	return "NOPERM this user has no permissions to run the 'hmget' command"
+}
 
 func (forbidden) Permanent() bool { return true }
 

@@ -51,7 +51,8 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	}
 	defer func() { _ = client.Close() }()
 	r := check.Redis{Client: client, Address: cfg.Redis.URL.String(), Timeout: checkTimeout,
-		Load: func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
+		Advice: func(err error) string { return redisAdvice(err, consumerACL) },
+		Load:   func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
 	r.Run(ctx, count)
 	return made, failed, ctx.Err()
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/config"
-	"rivulet/internal/check"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -50,7 +49,7 @@ func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) er
 	if err != nil {
 		return err
 	}
-	return check.AdviseRedis(work(p), check.TrainerACL)
+	return advised(work(p), trainerACL)
 }
 
 // redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can be

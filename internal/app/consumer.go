@@ -9,7 +9,6 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/internal/check"
 	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
 	"rivulet/mapping"
@@ -53,7 +52,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		case ctx.Err() != nil:
 			return nil
 		case mapping.Refused(err):
-			return check.AdviseRedis(err, check.ConsumerACL)
+			return advised(err, consumerACL)
 		}
 		from = versions{watcher}
 		background.start(ctx, func(ctx context.Context) error {
@@ -97,7 +96,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 	}
 	err = c.Run(running)
 	background.end()
-	return check.AdviseRedis(errors.Join(err, background.failed), check.ConsumerACL)
+	return advised(errors.Join(err, background.failed), consumerACL)
 }
 
 // newConsumer wires the path of a record.
@@ -124,7 +123,7 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 		Source: kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{topics.Arrivals}, Start: start,
 			StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 			SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3},
-		BatchSize: cfg.Batch.Size, BatchLinger: cfg.Batch.Linger,
+		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver,
 		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
 			Limits:   consumer.Limits{Edges: cfg.Limits.Edges, RecordBytes: int(cfg.Limits.RecordBytes)},

@@ -16,6 +16,8 @@ type Redis struct {
 	Address string // for messages, without a password
 	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is.
 	Load func(ctx context.Context) (found string, err error)
+	// Advice returns what to do about an error by which Redis refuses this client, "" about any other.
+	Advice func(err error) string
 	// Timeout is the limit of the first answer.
 	Timeout time.Duration
 }
@@ -65,11 +67,11 @@ func (r *Redis) explain(err error) *problem {
 	}
 	switch {
 	case has("WRONGPASS", "invalid password", "invalid username-password"):
-		return &problem{"wrong password or unknown user: " + text, redisAdvice(err, ConsumerACL)}
+		return &problem{"wrong password or unknown user: " + text, r.Advice(err)}
 	case has("NOAUTH"):
-		return &problem{"it wants a password: " + text, redisAdvice(err, ConsumerACL)}
+		return &problem{"it wants a password: " + text, r.Advice(err)}
 	case has("NOPERM"):
-		return &problem{"missing ACL: " + text, redisAdvice(err, ConsumerACL)}
+		return &problem{"missing ACL: " + text, r.Advice(err)}
 	case has("first record does not look like a TLS handshake"):
 		return &problem{"it speaks plaintext on this port, and TLS was tried", "write redis:// for rediss://, or use its TLS port"}
 	case errors.As(err, &unknown), errors.As(err, &dial) && dial.Op == "dial":
@@ -79,5 +81,5 @@ func (r *Redis) explain(err error) *problem {
 	case isClosed(err):
 		return &problem{"it closes the connection: " + text, "look " + speaks}
 	}
-	return &problem{text, redisAdvice(err, ConsumerACL)}
+	return &problem{text, r.Advice(err)}
 }

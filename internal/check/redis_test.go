@@ -51,7 +51,7 @@ func TestRedis(t *testing.T) {
 			client := redis.NewClient(o)
 			defer client.Close()
 			var got []string
-			r := Redis{Client: client, Address: c.url, Load: c.load, Timeout: 3 * time.Second}
+			r := Redis{Client: client, Address: c.url, Load: c.load, Advice: func(error) string { return "" }, Timeout: 3 * time.Second}
 			r.Run(t.Context(), func(r Result) { got = append(got, r.String()) })
 			expect(t, got, c.want...)
 		})

@@ -1,4 +1,4 @@
-package check
+package app
 
 import (
 	"errors"
@@ -13,13 +13,13 @@ import (
 
 // Names of the lines of deploy/redis.acl.
 const (
-	ConsumerACL = "rivulet-consumer"
-	TrainerACL  = "rivulet-trainer"
+	consumerACL = "rivulet-consumer"
+	trainerACL  = "rivulet-trainer"
 )
 
-// AdviseRedis adds what to do to an error by which Redis refuses this client ([mapping.Refused]); it returns any other
+// advised adds what to do to an error by which Redis refuses this client ([mapping.Refused]); it returns any other
 // error unchanged. line is the line of deploy/redis.acl with the rights that the program needs.
-func AdviseRedis(err error, line string) error {
+func advised(err error, line string) error {
 	if do := redisAdvice(err, line); do != "" {
 		return fmt.Errorf("%w -> %s", err, do)
 	}
