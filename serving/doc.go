@@ -26,8 +26,8 @@
 // meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256.
 // content is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a
 // hash tag: on a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files spread
-// over the nodes. No key but those of arrivals expires by itself; an eviction policy that removes keys without an
-// expiry (allkeys-…) must not be set.
+// over the nodes. No key but those of arrivals expires by itself; a Redis whose eviction policy removes keys without
+// an expiry (maxmemory-policy allkeys-…) is refused, by who publishes and by a consumer that starts.
 //
 // # A version's life
 //

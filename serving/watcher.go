@@ -62,6 +62,7 @@ type Watcher struct {
 	refused string // the last version that was refused, with its marker's id and the time at which it was mended
 	reason  error  // why it was refused
 	trouble string // the problem that was logged last, "" if all is well
+	warned  string // the last warning about eviction, "" if there is none
 	denied  int    // polls one after another that Redis refused
 }
 
@@ -208,6 +209,9 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string) error {
 	var warnings []string
 	err := refuse("%w: it is incomplete, or has been removed", ErrIncomplete)
 	if id != "" {
+		if err := w.checkEviction(ctx); err != nil {
+			return err
+		}
 		v, warnings, err = w.loader.load(ctx, name, id, func() error {
 			_, err := w.uses.beat(ctx, name)
 			return err
@@ -226,6 +230,19 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string) error {
 	w.serving = id
 	w.logTaken(v, before, warnings)
 	return nil
+}
+
+// checkEviction refuses, before there is a version to serve, a Redis that would remove its rows. Later it only says so.
+func (w *Watcher) checkEviction(ctx context.Context) error {
+	_, warning, err := mapping.CheckEviction(ctx, w.loader.client)
+	if errors.Is(err, mapping.ErrEvicts) && w.Current() != nil {
+		warning, err = err.Error(), nil
+	}
+	if warning != "" && warning != w.warned {
+		w.o.Log.Warn("Redis is not set up to keep rows of M", "reason", warning)
+	}
+	w.warned = warning
+	return err
 }
 
 func (w *Watcher) logTaken(v, before *Version, warnings []string) {

@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"rivulet/config"
 	"rivulet/internal/check"
+	"rivulet/mapping"
 	"rivulet/serving"
 )
 
@@ -52,6 +55,7 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	defer func() { _ = client.Close() }()
 	r := check.Redis{Client: client, Address: cfg.Redis.URL.String(), Timeout: checkTimeout,
 		Advice: func(err error) string { return redisAdvice(err, consumerACL) },
+		Memory: func(ctx context.Context) (string, error) { return checkMemory(ctx, client) },
 		Load:   func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
 	r.Run(ctx, count)
 	return made, failed, ctx.Err()
@@ -77,6 +81,15 @@ func checkPinned(cfg config.Consumer) check.Result {
 		return check.Result{State: check.Failed, What: what, Found: err.Error(), Do: "correct artifact, or train it anew"}
 	}
 	return check.Result{State: check.OK, What: what, Found: served(from.source.Current())}
+}
+
+// checkMemory says what Redis does when its memory is full.
+func checkMemory(ctx context.Context, client redis.UniversalClient) (string, error) {
+	found, warning, err := mapping.CheckEviction(ctx, client)
+	if warning != "" {
+		found = warning
+	}
+	return found, err
 }
 
 // loadOnce takes over the version that CURRENT names as the consumer does, and lets go of it.

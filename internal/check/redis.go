@@ -14,6 +14,8 @@ import (
 type Redis struct {
 	Client  redis.UniversalClient
 	Address string // for messages, without a password
+	// Memory says what Redis does when its memory is full; it fails if that would cost rows.
+	Memory func(ctx context.Context) (found string, err error)
 	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is.
 	Load func(ctx context.Context) (found string, err error)
 	// Advice returns what to do about an error by which Redis refuses this client, "" about any other.
@@ -34,6 +36,12 @@ func (r *Redis) Run(ctx context.Context, report func(Result)) {
 		return
 	}
 	report(result(what, "answers", nil))
+	memory, err := r.Memory(ctx)
+	if err != nil {
+		report(result("redis memory", "", r.explain(err)))
+	} else {
+		report(result("redis memory", memory, nil))
+	}
 	found, err := r.Load(ctx)
 	if err != nil {
 		p := r.explain(err)
