@@ -58,9 +58,10 @@ func (c Consumer) problems() []Problem {
 
 // Batch says how arrivals are gathered into micro-batches.
 type Batch struct {
-	Mode   string        `key:"mode" default:"node" oneof:"node|graph" usage:"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too"`
-	Size   int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch"`
-	Linger time.Duration `key:"linger" default:"5ms" min:"0s" max:"1h" usage:"how long the first arrival of a micro-batch waits for others" zero:"a micro-batch consists of the arrivals that have been read already"`
+	Mode     string        `key:"mode" default:"node" oneof:"node|graph" usage:"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too"`
+	Size     int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch"`
+	MaxBytes Bytes         `key:"max_bytes" default:"8MiB" min:"0" usage:"most bytes of the records of a micro-batch; a larger record is one of its own. A list of short ids takes up to twenty times its bytes while it is worked on, so this bounds the memory" zero:"no limit"`
+	Linger   time.Duration `key:"linger" default:"5ms" min:"0s" max:"1h" usage:"how long the first arrival of a micro-batch waits for others" zero:"a micro-batch consists of the arrivals that have been read already"`
 }
 
 // Attach says whether arrivals get rows of M, so that later ones can attach to them.

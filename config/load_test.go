@@ -57,7 +57,7 @@ func TestDefaults(t *testing.T) {
 		Attachment: Auto, Calibration: Auto, Delivery: "at_least_once",
 		Attach:   Attach{"off", 24 * time.Hour, 1_000_000},
 		Labels:   Labels{Remember: 100_000, TTL: 24 * time.Hour},
-		Batch:    Batch{ModeNode, 256, 5 * time.Millisecond},
+		Batch:    Batch{ModeNode, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000},
 		Input:    Input{Format: "json"},
@@ -103,7 +103,7 @@ cache: {}
 	want.Kafka.Brokers.Brokers, want.Kafka.ClientID = []string{"a:1", "b:2"}, "from-flag"
 	want.Kafka.Group = "from-environment"
 	want.Kafka.Topics.DeadLetters = "dead"
-	want.Batch = Batch{ModeGraph, 30, 5 * time.Millisecond}
+	want.Batch = Batch{ModeGraph, 30, 8 << 20, 5 * time.Millisecond}
 	want.Output = Output{Format: "protobuf", Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}
 	want.Cache.Bytes = 1 << 30
 	if diff := cmp.Diff(want, got); diff != "" {

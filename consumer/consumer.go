@@ -95,6 +95,9 @@ type Options struct {
 	// more since it was fetched; 0 means that a batch takes what is there. It is not waited for while records queue up.
 	BatchSize   int
 	BatchLinger time.Duration
+	// BatchBytes is the most bytes of keys, values and headers in a batch; 0 means no limit. A larger record is a batch
+	// of its own.
+	BatchBytes int
 
 	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while one is being
 	// published the next is computed.
@@ -129,9 +132,9 @@ func (o *Options) complete() error {
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 20 * time.Second
 	}
-	if o.BatchSize < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 {
-		return fmt.Errorf("consumer: BatchSize is %d, Lanes %d, BatchLinger %v and DrainTimeout %v: want 0 or more",
-			o.BatchSize, o.Lanes, o.BatchLinger, o.DrainTimeout)
+	if o.BatchSize < 0 || o.BatchBytes < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 {
+		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v and DrainTimeout %v: want 0 or more",
+			o.BatchSize, o.BatchBytes, o.Lanes, o.BatchLinger, o.DrainTimeout)
 	}
 	if o.Path.Observer == nil {
 		o.Path.Observer = NopObserver{}

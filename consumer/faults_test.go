@@ -335,25 +335,27 @@ func TestAPermanentErrorEndsRun(t *testing.T) {
 	}
 }
 
-// damaged is an error that says of itself that waiting does not help, as that of a damaged row does.
-type damaged struct{}
+// forbidden is an error that says of itself that waiting does not help, as that of a missing right does.
+type forbidden struct{}
 
-func (damaged) Error() string { return "id \"t0\": row of M: cut off" }
+func (forbidden) Error() string {
+	return "NOPERM this user has no permissions to run the 'hmget' command"
+}
 
-func (damaged) Permanent() bool { return true }
+func (forbidden) Permanent() bool { return true }
 
-func TestADamagedRowIsNotTriedForEver(t *testing.T) {
+func TestAMissingRightAtTheRowStoreIsNotTriedForEver(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	s.send(10)
 	o := s.options(seen)
 	v := newTestVersion("v1")
-	v.fail(fmt.Errorf("reading 3 mapping rows: %w", damaged{}))
+	v.fail(fmt.Errorf("reading 3 mapping rows: %w", forbidden{}))
 	o.Path.Versions = serve(v)
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Run(t.Context()); !errors.Is(err, damaged{}) || seen.retried(StageLookup) != 0 {
+	if err := c.Run(t.Context()); !errors.Is(err, forbidden{}) || seen.retried(StageLookup) != 0 {
 		t.Errorf("Run returned %v after %d attempts", err, seen.retried(StageLookup)+1)
 	}
 }

@@ -83,6 +83,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		return err
 	}
 	b, watch := &p.batch, p.stopwatch()
+	defer b.shed()
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
 
 	// Bytes to arrivals; what cannot become one is a dead letter with the reason.

@@ -9,8 +9,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"rivulet/config"
 	"rivulet/internal/check"
+	"rivulet/mapping"
 	"rivulet/serving"
 )
 
@@ -52,7 +55,9 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	}
 	defer func() { _ = client.Close() }()
 	r := check.Redis{Client: client, Address: cfg.Redis.URL.String(), Timeout: checkTimeout,
-		Load: func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
+		Advice: func(err error) string { return redisAdvice(err, consumerACL) },
+		Memory: func(ctx context.Context) (string, error) { return checkMemory(ctx, client) },
+		Load:   func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
 	r.Run(ctx, count)
 	return made, failed, ctx.Err()
 }
@@ -98,14 +103,23 @@ func advice(err error) string {
 	return fmt.Sprintf("set %s to auto, or make an artifact for it: trainer train", choice.Option)
 }
 
-// advised is an error with what to do about it.
-type advised struct{ error }
+// unsuited is an error of an artifact that cannot be served as the settings ask.
+type unsuited struct{ error }
 
 // Unwrap returns the error itself.
-func (a advised) Unwrap() error { return a.error }
+func (u unsuited) Unwrap() error { return u.error }
 
 // Advice says what to do, as package check asks for it.
-func (a advised) Advice() string { return advice(a.error) }
+func (u unsuited) Advice() string { return advice(u.error) }
+
+// checkMemory says what Redis does when its memory is full.
+func checkMemory(ctx context.Context, client redis.UniversalClient) (string, error) {
+	found, warning, err := mapping.CheckEviction(ctx, client)
+	if warning != "" {
+		found = warning
+	}
+	return found, err
+}
 
 // loadOnce takes over the version that CURRENT names as the consumer does, and lets go of it.
 func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
@@ -119,7 +133,7 @@ func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
 	cancel()
 	_ = w.Run(over) // only takes the heartbeat back; it returns nil
 	if err != nil {
-		return "", advised{err}
+		return "", unsuited{err}
 	}
 	return served(w.Current()), nil
 }

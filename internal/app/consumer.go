@@ -14,6 +14,7 @@ import (
 	"rivulet/internal/build"
 	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
+	"rivulet/mapping"
 	"rivulet/producer"
 )
 
@@ -60,6 +61,8 @@ func announceDrain(ctx context.Context, limit time.Duration, log *slog.Logger) (
 }
 
 func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, journal *observe.Journal, also consumer.Observer) error {
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var from versions
 	background := &services{}
 	if cfg.Artifact != "" {
@@ -77,13 +80,23 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 		defer background.end() // first: the watcher still lets go of what it holds
 		// What is published is there from the first batch on. What cannot be had yet, or is not reachable yet, is the
 		// watcher's to wait for, which says so once.
-		if err := watcher.Load(ctx); err != nil && ctx.Err() != nil {
+		switch err := watcher.Load(ctx); {
+		case ctx.Err() != nil:
 			return nil
+		case mapping.Refused(err):
+			return advised(err, consumerACL)
 		}
 		from = versions{watcher}
-		background.start(ctx, watcher.Run)
+		background.start(ctx, func(ctx context.Context) error {
+			err := watcher.Run(ctx)
+			if err != nil {
+				cancel(err)
+			}
+			return err
+		})
 	}
-	watched := observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference}
+	watched := observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals,
+		Losses: from.losses, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
@@ -98,8 +111,6 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 		return err
 	}
 	defer client.Close()
-	running, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	if cfg.HTTP.Listen != "" {
 		listener, err := observe.Listen(ctx, cfg.HTTP.Listen)
 		if err != nil {
@@ -125,7 +136,7 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	}
 	err = adviseKafka(c.Run(running), cfg.Kafka.Brokers)
 	background.end()
-	return errors.Join(err, background.failed)
+	return advised(errors.Join(err, background.failed), consumerACL)
 }
 
 // newConsumer wires the path of a record.
@@ -152,7 +163,7 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 		Source: kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{topics.Arrivals}, Start: start,
 			StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 			SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3},
-		BatchSize: cfg.Batch.Size, BatchLinger: cfg.Batch.Linger,
+		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver,
 		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
 			Limits:   consumer.Limits{Edges: cfg.Limits.Edges, RecordBytes: int(cfg.Limits.RecordBytes)},

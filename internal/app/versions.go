@@ -59,6 +59,14 @@ func (v versions) cache() mapping.CacheStats {
 	return mapping.CacheStats{}
 }
 
+// losses counts what of M Redis damaged or lost; a pinned artifact asks no Redis.
+func (v versions) losses() mapping.LossStats {
+	if watcher, ok := v.source.(*serving.Watcher); ok {
+		return watcher.Losses()
+	}
+	return mapping.LossStats{}
+}
+
 // arrivals counts the rows of arrivals of the version that is served; ok is false where they get none.
 func (v versions) arrivals() (stats mapping.ArrivalStats, ok bool) {
 	if current := v.source.Current(); current != nil {

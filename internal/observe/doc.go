@@ -12,7 +12,7 @@
 //	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as predictions or dead letters, and their bytes
 //	rivulet_predictions_total{class}                     predictions published
 //	rivulet_abstained_predictions_total                  predictions below the abstention threshold
-//	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down
+//	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down, or had lost or damaged them
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
 //	rivulet_batch_records                                records of a micro-batch (histogram)
 //	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, publish, commit,
@@ -24,6 +24,8 @@
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
 //	rivulet_row_lookups_total                            distinct ids whose rows of M were asked for
 //	rivulet_cache_hits_total, rivulet_cache_misses_total, rivulet_cache_entries, rivulet_cache_bytes
+//	rivulet_damaged_rows_total                           rows of M that were asked for and could not be decoded
+//	rivulet_evicted_buckets_total                        buckets of M that were asked for and that Redis had lost
 //	rivulet_arrival_rows                                 rows of M that arrivals were given, by all consumers
 //	rivulet_arrival_rows_written_total, rivulet_arrival_rows_refused_total, rivulet_arrival_rows_found_total
 //	rivulet_arrival_solves_total, rivulet_arrival_residual_total

@@ -59,6 +59,9 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		registry.MustRegister(cacheCollector(opts.Cache))
 	}
 
+	if opts.Losses != nil {
+		registry.MustRegister(lossesCollector(opts.Losses))
+	}
 	if opts.Arrivals != nil {
 		registry.MustRegister(arrivalsCollector(opts.Arrivals))
 	}
@@ -79,17 +82,16 @@ func newMetrics(opts Options, ready func() error) *metrics {
 	}, []string{"stage"})
 
 	m := &metrics{
-		registry:   registry,
-		arrivals:   counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
-		bytes:      counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
-		isolated:   counter("isolated_arrivals_total", "Arrivals without a neighbour to attach to, predicted from their features alone."),
-		dropped:    counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
-		lookups:    counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
-		rebalances: counter("rebalances_total", "Generations of the consumer group that this member took part in."),
-		abstained:  counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
-		degraded:   counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read while Redis was down."),
-		predictions: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "predictions_total",
-			Help: "Predictions published, by class."}, []string{"class"}),
+		registry:    registry,
+		arrivals:    counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
+		bytes:       counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
+		isolated:    counter("isolated_arrivals_total", "Arrivals without a neighbour to attach to, predicted from their features alone."),
+		dropped:     counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
+		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
+		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
+		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
+		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them."),
+		predictions: counters("predictions_total", "Predictions published, by class.", "class"),
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),

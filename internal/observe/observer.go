@@ -19,6 +19,8 @@ type Options struct {
 	Classes func() []string
 	// Cache returns the counts of the cache of the version that is served; nil: no cache metrics.
 	Cache func() mapping.CacheStats
+	// Losses returns the counts of rows and buckets of M that Redis damaged or lost; nil: no metrics of them.
+	Losses func() mapping.LossStats
 	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they
 	// never are.
 	Reference func(version string) (Reference, bool)

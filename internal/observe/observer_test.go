@@ -35,6 +35,7 @@ func newTestObserver() (*Observer, *fakeClock) {
 		Version: func() string { return "v1" },
 		Classes: func() []string { return []string{"flash", "lens", "tripod"} },
 		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
+		Losses:  func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
 		Arrivals: func() (mapping.ArrivalStats, bool) {
 			return mapping.ArrivalStats{Rows: 30, Written: 20, Refused: 1, Found: 8}, true
 		},
@@ -185,6 +186,12 @@ rivulet_cache_hits_total 40
 # HELP rivulet_cache_misses_total Rows of M that were not found in memory.
 # TYPE rivulet_cache_misses_total counter
 rivulet_cache_misses_total 2
+# HELP rivulet_damaged_rows_total Rows of M that were asked for and could not be decoded, each time.
+# TYPE rivulet_damaged_rows_total counter
+rivulet_damaged_rows_total 6
+# HELP rivulet_evicted_buckets_total Buckets of M that were asked for and that Redis had lost, though the version is complete, each time.
+# TYPE rivulet_evicted_buckets_total counter
+rivulet_evicted_buckets_total 7
 # HELP rivulet_dead_letters_total Records set aside, by reason.
 # TYPE rivulet_dead_letters_total counter
 rivulet_dead_letters_total{reason="content_type"} 0
@@ -193,7 +200,7 @@ rivulet_dead_letters_total{reason="not_finite"} 1
 rivulet_dead_letters_total{reason="too_large"} 0
 rivulet_dead_letters_total{reason="too_many_edges"} 0
 rivulet_dead_letters_total{reason="unparsable"} 0
-# HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read while Redis was down.
+# HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them.
 # TYPE rivulet_degraded_predictions_total counter
 rivulet_degraded_predictions_total 1
 # HELP rivulet_dropped_edges_total Entries of edge lists that named the arrival itself or a neighbour twice.
