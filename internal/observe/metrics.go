@@ -78,18 +78,21 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		Namespace: namespace, Name: "stage_seconds", Help: "Time of a micro-batch in each stage.", Buckets: stageBuckets,
 	}, []string{"stage"})
 
+	predictions := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "predictions_total",
+		Help: "Predictions published, by class."}, []string{"class"})
+	registry.MustRegister(byClass{predictions, opts.Classes})
+
 	m := &metrics{
-		registry:   registry,
-		arrivals:   counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
-		bytes:      counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
-		isolated:   counter("isolated_arrivals_total", "Arrivals without a neighbour to attach to, predicted from their features alone."),
-		dropped:    counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
-		lookups:    counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
-		rebalances: counter("rebalances_total", "Generations of the consumer group that this member took part in."),
-		abstained:  counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
-		degraded:   counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read while Redis was down."),
-		predictions: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "predictions_total",
-			Help: "Predictions published, by class."}, []string{"class"}),
+		registry:    registry,
+		arrivals:    counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
+		bytes:       counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
+		isolated:    counter("isolated_arrivals_total", "Arrivals without a neighbour to attach to, predicted from their features alone."),
+		dropped:     counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
+		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
+		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
+		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
+		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read while Redis was down."),
+		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
@@ -109,7 +112,6 @@ func newMetrics(opts Options, ready func() error) *metrics {
 	for k, name := range stageNames {
 		m.stages[k] = stages.WithLabelValues(name)
 	}
-	registry.MustRegister(byClass{m.predictions, opts.Classes})
 	m.startAtZero()
 	return m
 }
