@@ -79,7 +79,7 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	readers.Wait()
 	close(failures)
 	err = why(ctx, reading, work, failures)
-	c.over(ctx, g, err, reading)
+	c.over(ctx, reading, g, err)
 	return err
 }
 
@@ -97,7 +97,7 @@ func (c *Consumer) begun(g *kafka.Generation, cursors []*kafka.Cursor) {
 }
 
 // over tells the log why a generation has ended, unless it is for a drain.
-func (c *Consumer) over(ctx context.Context, g *kafka.Generation, err error, reading context.Context) {
+func (c *Consumer) over(ctx, reading context.Context, g *kafka.Generation, err error) {
 	if ctx.Err() != nil {
 		return
 	}

@@ -129,11 +129,11 @@ func (j *Journal) Summary(err error) {
 	defer j.mu.Unlock()
 	j.sayHidden()
 	t := j.totals
-	log, level, text := j.log, slog.LevelInfo, "the consumer has ended"
+	counts := []any{"ran", j.clock.Now().Sub(j.begun).Round(time.Millisecond), "records", t.records, "predictions", t.predictions,
+		"dead_letters", t.deadLetters, "degraded", t.degraded, "batches", t.batches, "generations", t.generations, "retries", t.retries}
 	if err != nil {
-		log, level, text = log.With("error", err), slog.LevelError, "the consumer has ended with an error"
+		j.log.Error("the consumer has ended with an error", append([]any{"error", err}, counts...)...)
+		return
 	}
-	log.Log(context.Background(), level, text, "ran", j.clock.Now().Sub(j.begun).Round(time.Millisecond), "records", t.records,
-		"predictions", t.predictions, "dead_letters", t.deadLetters, "degraded", t.degraded, "batches", t.batches,
-		"generations", t.generations, "retries", t.retries)
+	j.log.Info("the consumer has ended", counts...)
 }

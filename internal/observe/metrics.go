@@ -81,6 +81,10 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		Namespace: namespace, Name: "stage_seconds", Help: "Time of a micro-batch in each stage.", Buckets: stageBuckets,
 	}, []string{"stage"})
 
+	predictions := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "predictions_total",
+		Help: "Predictions published, by class."}, []string{"class"})
+	registry.MustRegister(byClass{predictions, opts.Classes})
+
 	m := &metrics{
 		registry:    registry,
 		arrivals:    counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
@@ -91,7 +95,7 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
 		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
 		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them."),
-		predictions: counters("predictions_total", "Predictions published, by class.", "class"),
+		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
@@ -111,7 +115,6 @@ func newMetrics(opts Options, ready func() error) *metrics {
 	for k, name := range stageNames {
 		m.stages[k] = stages.WithLabelValues(name)
 	}
-	registry.MustRegister(byClass{m.predictions, opts.Classes})
 	m.startAtZero()
 	return m
 }
