@@ -91,11 +91,11 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 	if err != nil {
 		return err
 	}
-	if err := p.checkEviction(ctx, o.Warn); err != nil {
-		return err
-	}
 	expected, err := p.expected(ctx, o.Expect, b.Manifest.Version)
 	if err != nil {
+		return err
+	}
+	if err := p.checkEviction(ctx, o.Warn); err != nil {
 		return err
 	}
 	if err := p.write(ctx, b, files, o.Progress); err != nil {
