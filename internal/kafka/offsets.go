@@ -13,13 +13,18 @@ import (
 // committed returns the group's offsets of partitions, negative where it has none. It asks for stable ones: an error
 // says that a transaction is about to change them.
 func (c *Client) committed(ctx context.Context, group string, partitions []TopicPartition) (Offsets, error) {
+	return c.groupOffsets(ctx, group, partitions, true)
+}
+
+// groupOffsets returns what committed does; where stable is false, without what open transactions are about to change.
+func (c *Client) groupOffsets(ctx context.Context, group string, partitions []TopicPartition, stable bool) (Offsets, error) {
 	offsets := make(Offsets)
 	if len(partitions) == 0 {
 		return offsets, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, hung)
 	defer cancel()
-	req := &stableFetch{GroupID: group, RequireStable: true}
+	req := &stableFetch{GroupID: group, RequireStable: stable}
 	for topic, ids := range byTopic(slices.Values(partitions)) {
 		req.Topics = append(req.Topics, fetchedTopic{Name: topic, Partitions: ids})
 	}

@@ -53,7 +53,8 @@ func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offs
 	outage := s.with.Outage(StageOffsets, "group", s.opts.Group)
 	outage.giveUp, outage.quiet = GenerationOver, quietStarts
 	for trouble := outage.Attempts(); ; {
-		offsets, err := s.client.committed(ctx, s.opts.Group, all)
+		// Not the stable ones: whether others are in a transaction says nothing of the start.
+		offsets, err := s.client.groupOffsets(ctx, s.opts.Group, all, false)
 		switch none := err == nil && slices.Max(slices.Collect(maps.Values(offsets))) < 0; {
 		case none && slices.Contains(own, 0):
 			return offsets, g.choose(ctx, offsets)

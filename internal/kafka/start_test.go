@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
 )
 
 // together returns the generations of two members that share the two partitions of the topic of arrivals, that of
@@ -80,5 +82,33 @@ func TestOneMemberChoosesTheStart(t *testing.T) {
 		if c.Next() != ends[c.Partition()] {
 			t.Errorf("%v begins at %d, want %d, where it ended when the first member chose", c.Partition(), c.Next(), ends[c.Partition()])
 		}
+	}
+}
+
+// A member that has only a new partition asks for stable offsets of its own partition alone: others nearly always commit
+// theirs in some transaction, and it would wait for the end of all of them at once.
+func TestANewPartitionDoesNotWaitForTransactions(t *testing.T) {
+	b := newBench(t, 1)
+	b.send("arrivals", "a")
+	b.send("arrivals", "b")
+	latest := func(o *SourceOptions) { o.Start = Latest }
+	first, second := b.together(b.source(latest), b.source(latest))
+	defer first.source.Leave()
+	defer second.source.Leave()
+	if err := first.Commit(t.Context(), Offsets{zero: 1}); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(map[bool]int) // the most partitions that were asked for, by whether they had to be stable
+	b.way.transport = before{b.way.transport, func(req kafkago.Request) {
+		if f, ok := req.(*stableFetch); ok {
+			asked[f.RequireStable] = max(asked[f.RequireStable], len(f.Topics[0].Partitions))
+		}
+	}}
+	cursors, err := second.Cursors(t.Context())
+	if err != nil || len(cursors) != 1 || cursors[0].Next() != 0 {
+		t.Errorf("the new partition is not read from its beginning: %d cursors, %v", len(cursors), err)
+	}
+	if asked[true] != 1 || asked[false] != 2 {
+		t.Errorf("asked for %d partitions' stable offsets, and for %d partitions' offsets as they are, want 1 and 2", asked[true], asked[false])
 	}
 }
