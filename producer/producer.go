@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 
 	"rivulet/event"
 	"rivulet/internal/kafka"
@@ -18,17 +20,21 @@ type Options struct {
 	Predictions, DeadLetters string
 	// Codec is the wire form of predictions; nil means JSON.
 	Codec event.Codec
+	// Logger is told of each record that is dropped; nil means none.
+	Logger *slog.Logger
 }
 
 // Producer publishes batches. Without transactions several goroutines may use it at once.
 type Producer struct {
 	opts Options
 	to   publisher
+	// keyed says that a topic takes no records without a key, as it is compacted.
+	keyedPredictions, keyedLetters atomic.Bool
 }
 
 // publisher is a way to make a shipment durable: a [kafka.Sink] or its [kafka.Transactions].
 type publisher interface {
-	Publish(ctx context.Context, s *kafka.Shipment, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
+	Publish(ctx context.Context, s *kafka.Shipment, next kafka.Offsets, by kafka.Committer) (kafka.Sent, error)
 }
 
 // New returns a producer.
@@ -38,6 +44,9 @@ func New(opts Options) (*Producer, error) {
 	}
 	if opts.Codec == nil {
 		opts.Codec = event.JSON{}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	p := &Producer{opts: opts, to: opts.Sink}
 	if opts.Transactions != nil {
@@ -58,70 +67,65 @@ func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kaf
 // Publish publishes the predictions and dead letters of a batch, and with transactions its offsets; the delivery's
 // Commit commits them. It may be called again with a batch that failed: after an error of transactions under another
 // generation.
+//
+// What the brokers refuse for its content is published in another form (amend.go). The delivery's Refused are those
+// that are not on their topic even so, by their places in the batch: its predictions, then its dead letters. In the
+// place of a prediction there may be a dead letter.
 func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
 	s := p.opts.Sink.Shipment()
-	if err := p.packPredictions(ctx, s, b.Predictions); err != nil {
+	n := len(b.Predictions)
+	tries := make([]try, 0, n+len(b.DeadLetters))
+	for i := range n {
+		tries = append(tries, try{place: i, prediction: &b.Predictions[i], keyed: p.keyedPredictions.Load()})
+		if i < len(b.Answered) {
+			tries[i].answered = b.Answered[i]
+		}
+	}
+	for i := range b.DeadLetters {
+		tries = append(tries, try{place: n + i, letter: &b.DeadLetters[i], keyed: p.keyedLetters.Load(), limit: kafka.BatchBytes})
+	}
+	if err := p.pack(ctx, s, tries); err != nil {
 		return nil, err
 	}
-	if err := p.packDeadLetters(ctx, s, b.DeadLetters); err != nil {
-		return nil, err
+	d, err := p.to.Publish(ctx, s, next, by)
+	if err != nil || len(d.Refused()) == 0 {
+		return d, err
 	}
-	return p.to.Publish(ctx, s, next, by)
+	return p.amend(ctx, d, tries)
 }
 
-// packPredictions adds predictions under the keys of their arrivals.
-func (p *Producer) packPredictions(ctx context.Context, s *kafka.Shipment, predictions []event.Prediction) (err error) {
-	for i := range predictions {
-		pr := &predictions[i]
-		if s.Scratch, err = p.opts.Codec.AppendPrediction(s.Scratch[:0], pr); err != nil {
-			return fmt.Errorf("encoding the prediction of %.80q: %w", pr.ID, err)
+// pack adds predictions and dead letters to a shipment, in order.
+func (p *Producer) pack(ctx context.Context, s *kafka.Shipment, tries []try) error {
+	for i := range tries {
+		t := &tries[i]
+		topic, r := p.opts.DeadLetters, kafka.Record{}
+		if t.letter == nil {
+			var err error
+			if r, err = p.prediction(s, t); err != nil {
+				return err
+			}
+			topic = p.opts.Predictions
+		} else {
+			r, t.bare = trim(t.letter, t.keyed, t.limit)
+			t.size = r.BatchBytes()
 		}
-		r := kafka.Record{Key: pr.Key, Value: s.Scratch, Headers: event.PredictionHeaders(pr, p.opts.Codec.ContentType())}
-		if err := s.Add(ctx, p.opts.Predictions, &r); err != nil {
+		t.keyless = r.Key == nil
+		if err := s.Add(ctx, topic, &r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// HeaderValueBytes is on a dead letter that was too large to be published whole: it has no value, and the header says
-// in decimal how many bytes the value had.
-const HeaderValueBytes = "rivulet-value-bytes"
-
-// packDeadLetters adds dead letters as they came. One that is larger than a record batch keeps its headers and loses
-// its value, and a key of that size too: it is still to be found by its source, and never stops the stream.
-func (p *Producer) packDeadLetters(ctx context.Context, s *kafka.Shipment, letters []event.DeadLetter) error {
-	for i := range letters {
-		r := fit(&letters[i], kafka.BatchBytes)
-		if err := s.Add(ctx, p.opts.DeadLetters, &r); err != nil {
-			return err
-		}
+// prediction is the record of a prediction: under the key of its arrival, or its id where the topic wants a key.
+func (p *Producer) prediction(s *kafka.Shipment, t *try) (r kafka.Record, err error) {
+	pr := t.prediction
+	if s.Scratch, err = p.opts.Codec.AppendPrediction(s.Scratch[:0], pr); err != nil {
+		return r, fmt.Errorf("encoding the prediction of %.80q: %w", pr.ID, err)
 	}
-	return nil
-}
-
-// fit returns the parts of a dead letter that fit into a record batch of limit bytes.
-func fit(d *event.DeadLetter, limit int) (r kafka.Record) {
-	const room = 4 << 10 // for the batch's header and the headers that a dead letter gets
-	own := 0
-	for _, h := range d.Headers {
-		own += len(h.Key) + len(h.Value)
+	r = kafka.Record{Key: pr.Key, Value: s.Scratch, Headers: event.PredictionHeaders(pr, p.opts.Codec.ContentType())}
+	if r.Key == nil && t.keyed {
+		r.Key = []byte(pr.ID)
 	}
-	left := limit - room
-	letter := *d
-	if own > left {
-		letter.Headers, own = nil, 0
-	}
-	left -= own
-	if len(d.Key) <= left {
-		r.Key = d.Key
-	}
-	left -= len(r.Key)
-	r.Headers = letter.RecordHeaders()
-	if len(d.Value) > left {
-		r.Headers = append(r.Headers, event.Header{Key: HeaderValueBytes, Value: fmt.Append(nil, len(d.Value))})
-	} else {
-		r.Value = d.Value
-	}
-	return r
+	return r, nil
 }
