@@ -435,3 +435,25 @@ func TestAWrongClock(t *testing.T) {
 		}
 	})
 }
+
+// A record without a timestamp is taken by a topic that limits them: what is left where a broker does not say its limits.
+func TestNoTimestampIsAlwaysTaken(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, w *world) {
+		limits := settings{"message.timestamp.after.max.ms=3600000"}
+		if strings.Contains(t.Name(), "kafka/") {
+			limits = append(limits, "message.timestamp.before.max.ms=3600000")
+		}
+		w.create(limits, nil)
+		sink, err := kafka.NewSink(w.client, "", kafka.Patience{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sink.Send(t.Context(), w.outs, []kafka.Record{{Value: []byte("1"), Time: time.UnixMilli(-1)}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.read(w.outs); len(got) != 1 || got[0].Timestamp.UnixMilli() != -1 {
+			t.Errorf("read %v", got)
+		}
+	})
+}

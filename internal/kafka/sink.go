@@ -55,7 +55,8 @@ func NewSink(c *Client, compression string, p Patience) (*Sink, error) {
 }
 
 // Send appends records to a topic. It returns when all in-sync replicas have them. An error that [Judge] calls Content
-// says that a record was refused; the others were appended.
+// says that a record was refused; the others were appended. Timestamps that the topic does not take are replaced, with a
+// warning.
 func (s *Sink) Send(ctx context.Context, topic string, records []Record) error {
 	sh := s.Shipment()
 	for i := range records {
