@@ -27,6 +27,19 @@ type try struct {
 	size          int // of a dead letter: bytes of a batch with it alone
 }
 
+// first is the form in which something of a batch is published at first.
+func (p *Producer) first(b *event.Batch, place int) try {
+	n := len(b.Predictions)
+	if place >= n {
+		return try{place: place, letter: &b.DeadLetters[place-n], keyed: p.keyedLetters.Load(), limit: kafka.BatchBytes}
+	}
+	t := try{place: place, prediction: &b.Predictions[place], keyed: p.keyedPredictions.Load()}
+	if place < len(b.Answered) {
+		t.answered = b.Answered[place]
+	}
+	return t
+}
+
 // amended is a delivery in which records were refused, and others published in their place.
 type amended struct {
 	kafka.Delivery
@@ -37,26 +50,30 @@ type amended struct {
 func (d *amended) Refused() []kafka.Refused { return d.refused }
 
 // amend publishes what was refused in other forms, until the brokers take each, or nothing is left to change: that is
-// dropped. tries are what the first shipment held.
+// dropped. The first shipment held the batch, in order.
 //
 //	a record without a key is refused    with a key, as the topic is compacted: the arrival's id, or its place
 //	a prediction is refused              a dead letter in its place
 //	a dead letter is refused             without more and more of what it repeats of its record, see trimmings
-func (p *Producer) amend(ctx context.Context, sent kafka.Sent, tries []try) (kafka.Delivery, error) {
+func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *event.Batch) (kafka.Delivery, error) {
 	out := &amended{Delivery: sent}
+	var tries []try // what the last shipment held; nil: the batch
 	for refused := sent.Refused(); len(refused) > 0; refused = sent.Refused() {
+		s := p.opts.Sink.Shipment()
 		var again []try
 		for _, r := range refused {
-			t := tries[r.Place]
+			t, err := p.tried(s, b, tries, r.Place)
+			if err != nil {
+				return nil, errors.Join(err, sent.Abort(ctx))
+			}
 			if !p.change(&t, r.Err) {
 				p.drop(out, &t, r.Err)
 				continue
 			}
+			if err := p.pack(ctx, s, &t); err != nil {
+				return nil, errors.Join(err, sent.Abort(ctx))
+			}
 			again = append(again, t)
-		}
-		s := p.opts.Sink.Shipment()
-		if err := p.pack(ctx, s, again); err != nil {
-			return nil, errors.Join(err, sent.Abort(ctx))
 		}
 		if err := sent.Add(ctx, s); err != nil {
 			return nil, err
@@ -66,6 +83,16 @@ func (p *Producer) amend(ctx context.Context, sent kafka.Sent, tries []try) (kaf
 	}
 	slices.SortFunc(out.refused, func(a, b kafka.Refused) int { return cmp.Compare(a.Place, b.Place) })
 	return out, nil
+}
+
+// tried is what stood at a place of the last shipment.
+func (p *Producer) tried(s *kafka.Shipment, b *event.Batch, tries []try, place int) (try, error) {
+	if tries != nil {
+		return tries[place], nil
+	}
+	t := p.first(b, place)
+	_, _, err := p.record(s, &t)
+	return t, err
 }
 
 // change gives what was refused another form. It reports whether there is one.

@@ -73,48 +73,40 @@ func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kaf
 // place of a prediction there may be a dead letter.
 func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
 	s := p.opts.Sink.Shipment()
-	n := len(b.Predictions)
-	tries := make([]try, 0, n+len(b.DeadLetters))
-	for i := range n {
-		tries = append(tries, try{place: i, prediction: &b.Predictions[i], keyed: p.keyedPredictions.Load()})
-		if i < len(b.Answered) {
-			tries[i].answered = b.Answered[i]
+	for place := range len(b.Predictions) + len(b.DeadLetters) {
+		t := p.first(&b, place)
+		if err := p.pack(ctx, s, &t); err != nil {
+			return nil, err
 		}
-	}
-	for i := range b.DeadLetters {
-		tries = append(tries, try{place: n + i, letter: &b.DeadLetters[i], keyed: p.keyedLetters.Load(), limit: kafka.BatchBytes})
-	}
-	if err := p.pack(ctx, s, tries); err != nil {
-		return nil, err
 	}
 	d, err := p.to.Publish(ctx, s, next, by)
 	if err != nil || len(d.Refused()) == 0 {
 		return d, err
 	}
-	return p.amend(ctx, d, tries)
+	return p.amend(ctx, d, &b)
 }
 
-// pack adds predictions and dead letters to a shipment, in order.
-func (p *Producer) pack(ctx context.Context, s *kafka.Shipment, tries []try) error {
-	for i := range tries {
-		t := &tries[i]
-		topic, r := p.opts.DeadLetters, kafka.Record{}
-		if t.letter == nil {
-			var err error
-			if r, err = p.prediction(s, t); err != nil {
-				return err
-			}
-			topic = p.opts.Predictions
-		} else {
-			r, t.bare = trim(t.letter, t.keyed, t.limit)
-			t.size = r.BatchBytes()
-		}
-		t.keyless = r.Key == nil
-		if err := s.Add(ctx, topic, &r); err != nil {
-			return err
-		}
+// pack adds a prediction or a dead letter to a shipment.
+func (p *Producer) pack(ctx context.Context, s *kafka.Shipment, t *try) error {
+	topic, r, err := p.record(s, t)
+	if err != nil {
+		return err
 	}
-	return nil
+	return s.Add(ctx, topic, &r)
+}
+
+// record is what is published, and where, in memory of the shipment.
+func (p *Producer) record(s *kafka.Shipment, t *try) (topic string, r kafka.Record, err error) {
+	if t.letter == nil {
+		topic = p.opts.Predictions
+		r, err = p.prediction(s, t)
+	} else {
+		topic = p.opts.DeadLetters
+		r, t.bare = trim(t.letter, t.keyed, t.limit)
+		t.size = r.BatchBytes()
+	}
+	t.keyless = r.Key == nil
+	return topic, r, err
 }
 
 // prediction is the record of a prediction: under the key of its arrival, or its id where the topic wants a key.
