@@ -40,7 +40,8 @@ func (b *batch) amend(out event.Batch, by []kafka.Refused) event.Batch {
 			delivered.Predictions = append(delivered.Predictions, out.Predictions[place])
 			delivered.Answered = append(delivered.Answered, out.Answered[place])
 		} else if unanswered = append(unanswered, b.neighbours.met[i].record64); replaced[place] != nil {
-			delivered.DeadLetters = append(delivered.DeadLetters, s.deadLetter(event.ReasonPredictionRefused, replaced[place].Error()))
+			letter := s.deadLetter(event.ReasonPredictionRefused, replaced[place].Error())
+			delivered.DeadLetters = append(delivered.DeadLetters, letter)
 		}
 		place++
 	}

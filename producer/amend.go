@@ -118,15 +118,16 @@ func (p *Producer) change(t *try, err error) bool {
 func instead(t *try, err error) *event.DeadLetter {
 	pr := t.prediction
 	return &event.DeadLetter{Key: pr.Key, Value: t.answered.Value, Headers: t.answered.Headers, Source: pr.Source,
-		IngestTime: pr.IngestTime, Reason: event.ReasonPredictionRefused, Detail: fmt.Sprintf("the prediction of %.80q: %v", pr.ID, err)}
+		IngestTime: pr.IngestTime, Reason: event.ReasonPredictionRefused,
+		Detail: fmt.Sprintf("the prediction of %.80q: %v", pr.ID, err)}
 }
 
 // drop gives up what no topic takes in any form.
 func (p *Producer) drop(out *amended, t *try, err error) {
 	out.refused = append(out.refused, kafka.Refused{Place: t.place, Err: err})
 	from := t.letter.Source
-	p.opts.Logger.Error("a dead letter is dropped: its topic takes it in no form", "topic", from.Topic, "partition", from.Partition,
-		"offset", from.Offset, "reason", t.letter.Reason, "error", err)
+	p.opts.Logger.Error("a dead letter is dropped: its topic takes it in no form", "topic", from.Topic,
+		"partition", from.Partition, "offset", from.Offset, "reason", t.letter.Reason, "error", err)
 }
 
 // learn notes what was published of the tries: predictions in whose place dead letters are, and topics that want keys.

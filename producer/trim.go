@@ -65,7 +65,8 @@ func (p parts) record(d *event.DeadLetter, keyed bool) kafka.Record {
 		r.Headers = append(r.Headers, event.Header{Key: event.HeaderTrimmed, Value: []byte(strings.Join(trimmed, ", "))})
 	}
 	if p.value && len(d.Value) > 0 {
-		r.Headers = append(r.Headers, event.Header{Key: event.HeaderValueBytes, Value: strconv.AppendInt(nil, int64(len(d.Value)), 10)})
+		size := strconv.AppendInt(nil, int64(len(d.Value)), 10)
+		r.Headers = append(r.Headers, event.Header{Key: event.HeaderValueBytes, Value: size})
 	}
 	return r
 }

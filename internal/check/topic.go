@@ -45,15 +45,15 @@ func judge(r Result, name string, replicas int, found map[string]string) Result 
 	if size, err := strconv.Atoi(found[maxMessageBytes]); err == nil {
 		says = append(says, fmt.Sprintf("%s %d", maxMessageBytes, size))
 		if size < kafka.BatchBytes {
-			advice = append(advice, "batches are split; a prediction that is larger becomes a dead letter, and a dead letter is trimmed or dropped: "+
-				alter(fmt.Sprintf("%s=%d", maxMessageBytes, defaultMessageBytes)))
+			advice = append(advice, "batches are split; a prediction that is larger becomes a dead letter, and a dead letter is trimmed "+
+				"or dropped: "+alter(fmt.Sprintf("%s=%d", maxMessageBytes, defaultMessageBytes)))
 		}
 	}
 	if policy := found[cleanupPolicy]; policy != "" {
 		says = append(says, cleanupPolicy+" "+policy)
 		if strings.Contains(policy, "compact") {
-			advice = append(advice, "of the records of a key only the last one is kept, and those without a key are given one; if all are wanted: "+
-				alter(cleanupPolicy+"=delete"))
+			advice = append(advice, "of the records of a key only the last one is kept, and those without a key are given one; "+
+				"if all are wanted: "+alter(cleanupPolicy+"=delete"))
 		}
 	}
 	if least, err := strconv.Atoi(found[minInsync]); err == nil {

@@ -65,7 +65,8 @@ func (r *rejection) err(at TopicPartition, number int32, size int) error {
 	if text = strings.TrimSpace(text); text == "" {
 		text = "the broker does not say more"
 	}
-	return fmt.Errorf("publishing to %s: partition %d, in a batch of %d bytes: %w (%s)", at.Topic, at.Partition, size, r.code, text)
+	return fmt.Errorf("publishing to %s: partition %d, in a batch of %d bytes: %w (%s)", at.Topic, at.Partition, size,
+		r.code, text)
 }
 
 // amend changes the batch that a broker refused for its content, or leaves records out of it. Each time something is
@@ -129,13 +130,15 @@ func (l *load) leaveOut(r *rejection, numbers ...int32) {
 	}
 }
 
-// learnLimit takes note that a topic does not take batches of twice this size. The true limit is between limit and
-// twice of it.
+// learnLimit takes note that a topic does not take batches of twice this size. The true limit may be anything below
+// that: it is found by halving, and what is found is more than half of it.
 func (s *Sink) learnLimit(topic string, limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.limits[topic]; !ok || limit < known {
 		s.limits[topic] = limit
+		s.log.Info("a topic refused a record batch for its size, batches for it are smaller from now on", "topic", topic,
+			"refused_bytes", 2*limit, "filled_to_bytes", limit)
 	}
 }
 
