@@ -17,11 +17,12 @@ type batch struct {
 	attachment attachment // attach.go: what the model sees, what became of the neighbours, and what is degraded
 	predicted  predicted  // predictions.go: what is published, and what is no number
 	growth     growth     // grow.go: the rows that the arrivals get
+	refused    refused    // refused.go: what was not published
 }
 
 // leaves returns what the batch leaves behind.
 func (b *batch) leaves() event.Batch {
-	return event.Batch{Predictions: b.predicted.predictions,
+	return event.Batch{Predictions: b.predicted.predictions, Answered: b.predicted.answered,
 		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...)}
 }
 

@@ -150,7 +150,9 @@ func (discard) Publish(context.Context, event.Batch, kafka.Offsets, kafka.Commit
 }
 func (discard) Commit(context.Context) error { return nil }
 func (discard) Abort(context.Context) error  { return nil }
-func (discard) Published() time.Time         { return time.Time{} }
+func (discard) Refused() []kafka.Refused     { return nil }
+
+func (discard) Published() time.Time { return time.Time{} }
 
 // BenchmarkPath is the path of a record without Kafka.
 func BenchmarkPath(b *testing.B) {

@@ -10,6 +10,7 @@
 //	decode.go       bytes -> arrivals   lookup.go       rows of M
 //	                and dead letters    attach.go       r, ã, degrees, features: what is an edge
 //	predictions.go  what is published   grow.go         rows of arrivals
+//	refused.go      what was not
 //
 //	consumer.go     joining the group   generation.go   one generation: readers, lanes, grace
 //	lane.go         a batch at a time, delivered in order
@@ -56,7 +57,8 @@
 //     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
 //   - The predictions of one key keep the order of its arrivals, repetitions aside.
 //   - A batch is served by one version.
-//   - No record stops the stream: what cannot be predicted is a dead letter with the reason and the source.
+//   - No record stops the stream: what cannot be predicted is a dead letter with the reason and the source. What the brokers
+//     refuse for its content is a dead letter too, or dropped; its arrival gets no row.
 //
 // # What is waited for, and what ends Run
 //

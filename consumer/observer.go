@@ -16,6 +16,9 @@ type Observer interface {
 	// DeadLetter is called for each record that was set aside, once its batch is delivered; reason is one of event's
 	// Reason constants.
 	DeadLetter(reason string)
+	// Dropped is called for each record that is neither on its topic nor a dead letter, as no topic takes it in any form,
+	// once its batch is delivered; reason is one of kafka's Refused constants.
+	Dropped(reason string)
 	// Lag is called after each fetch: lag is the partition's high-water mark less the offset that is read next, in
 	// records.
 	Lag(tp kafka.TopicPartition, lag int64)
@@ -78,6 +81,9 @@ func (NopObserver) Batch(BatchStats) {}
 
 // DeadLetter does nothing.
 func (NopObserver) DeadLetter(string) {}
+
+// Dropped does nothing.
+func (NopObserver) Dropped(string) {}
 
 // Lag does nothing.
 func (NopObserver) Lag(kafka.TopicPartition, int64) {}

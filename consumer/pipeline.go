@@ -119,6 +119,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}
 	watch.lap(&stats.Publish)
+	out = b.amend(out, delivery.Refused())
 	if err := p.keep(ctx, version, &b.growth); err != nil { // no arrival is committed without its row
 		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
 	}
@@ -178,5 +179,8 @@ func (p *Pipeline) report(stats BatchStats, b *batch, out *event.Batch) {
 	p.Observer.Batch(stats)
 	for i := range out.DeadLetters {
 		p.Observer.DeadLetter(out.DeadLetters[i].Reason)
+	}
+	for _, reason := range b.refused.dropped {
+		p.Observer.Dropped(reason)
 	}
 }

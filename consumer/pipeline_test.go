@@ -24,6 +24,7 @@ type recorder struct {
 	mu         sync.Mutex
 	batches    []BatchStats
 	letters    []string
+	dropped    []string
 	lags       kafka.Offsets
 	assigned   [][]kafka.TopicPartition
 	retries    map[string]int
@@ -42,6 +43,12 @@ func (r *recorder) DeadLetter(reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.letters = append(r.letters, reason)
+}
+
+func (r *recorder) Dropped(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dropped = append(r.dropped, reason)
 }
 
 func (r *recorder) Lag(at kafka.TopicPartition, lag int64) {

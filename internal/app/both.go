@@ -27,6 +27,12 @@ func (p pair) DeadLetter(reason string) {
 	}
 }
 
+func (p pair) Dropped(reason string) {
+	for _, o := range p {
+		o.Dropped(reason)
+	}
+}
+
 func (p pair) Lag(tp kafka.TopicPartition, lag int64) {
 	for _, o := range p {
 		o.Lag(tp, lag)

@@ -185,7 +185,8 @@ func newProducer(cfg config.Consumer, client *kafka.Client, wait kafka.Patience)
 	if err != nil {
 		return nil, err
 	}
-	o := producer.Options{Sink: sink, Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Codec: out}
+	o := producer.Options{Sink: sink, Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Codec: out,
+		Logger: wait.Logger}
 	if cfg.Delivery == config.ExactlyOnce {
 		o.Transactions, err = sink.Transactions(cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group), cfg.Kafka.TransactionTimeout)
 		if err != nil {

@@ -129,3 +129,5 @@ func (l *lineWriter) Commit(context.Context) error { return nil }
 func (l *lineWriter) Abort(context.Context) error { return nil }
 
 func (l *lineWriter) Published() time.Time { return l.at }
+
+func (l *lineWriter) Refused() []kafka.Refused { return nil }

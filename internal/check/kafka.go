@@ -67,7 +67,11 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 		report(k.topic(first.cluster, topic, read))
 	}
 	for _, topic := range k.Write {
-		report(k.topic(first.cluster, topic, write))
+		r := k.topic(first.cluster, topic, write)
+		if r.State == OK {
+			r = k.settings(first, topic, r)
+		}
+		report(r)
 	}
 	report(k.coordinator(ctx, k.group(), first, connections))
 	if k.TransactionalID != "" {

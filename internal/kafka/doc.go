@@ -15,6 +15,8 @@
 //	shipment.go     what is published together              session.go       a transactional id
 //	partition.go    which partition                         recordbatch.go   the bytes
 //	transactionalid.go  its name
+//	refused.go      batches refused for their content       rewrite.go       batches made anew of one
+//	timestamps.go   which timestamps brokers take
 //
 // # Reading
 //
@@ -65,8 +67,19 @@
 // with growing pauses, until the context ends; one line in the log says when that begins and one when it is over, and
 // an [Observer] is told of each attempt. GenerationOver: the member joins again, opens its transactional ids again,
 // and reads on from the offsets, which say what was committed. Permanent: missing rights, wrong passwords, a mistake
-// in the wiring, a record larger than the topic takes; nobody waits for them. An error that is none of Kafka's says
-// that it is permanent by a method Permanent() bool.
+// in the wiring; nobody waits for them. An error that is none of Kafka's says that it is permanent by a method
+// Permanent() bool. Content: a broker refuses a record batch for what is in it, by one of the codes that errors.go
+// lists. A sink then
+//
+//   - splits a batch that is too large for its topic, and fills the next ones less (the topic's max.message.bytes is not
+//     asked for: that is a right of its own),
+//   - stamps a batch anew whose timestamps are refused: with the broker's time, which the refusal gives away unless the
+//     topic limits both past and future; else with the nearest that is allowed; and where the broker does not say
+//     what is allowed, with none,
+//   - leaves out single records that are refused all the same, and names them ([Refused]) for others to see to: they
+//     may publish something else in their place ([Sent.Add]), in the same transaction.
+//
+// In a transaction what comes in a refused batch's place takes over its sequences, which the broker has not used.
 //
 // # Around kafka-go
 //

@@ -101,7 +101,7 @@ type parcel struct {
 }
 
 type publisher interface {
-	Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Delivery, error)
+	Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Sent, error)
 }
 
 // publish packs a parcel and publishes it.

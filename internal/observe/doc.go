@@ -14,6 +14,8 @@
 //	rivulet_abstained_predictions_total                  predictions below the abstention threshold
 //	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down, or had lost or damaged them
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
+//	rivulet_dropped_records_total{reason}                records that no topic takes in any form: too_large, invalid_record,
+//	                                                     invalid_timestamp; the log names their places
 //	rivulet_batch_records                                records of a micro-batch (histogram)
 //	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, publish, commit,
 //	                                                     and where arrivals get rows in keep, and in solve beside wait and publish

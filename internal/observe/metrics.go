@@ -10,6 +10,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/build"
+	"rivulet/internal/kafka"
 	"rivulet/mapping"
 )
 
@@ -30,7 +31,7 @@ type metrics struct {
 
 	arrivals, bytes, isolated, dropped, lookups, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, deadLetters, retries *prometheus.CounterVec
+	predictions, deadLetters, drops, retries *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -97,6 +98,7 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them."),
 		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
+		drops:       counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
 		residual:    counter("arrival_residual_total", "Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce."),
@@ -122,8 +124,11 @@ func newMetrics(opts Options, ready func() error) *metrics {
 // startAtZero makes the known labels visible, so that a rate sees their first event.
 func (m *metrics) startAtZero() {
 	for _, reason := range []string{event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength,
-		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge} {
+		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge, event.ReasonPredictionRefused} {
 		m.deadLetters.WithLabelValues(reason)
+	}
+	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
+		m.drops.WithLabelValues(reason)
 	}
 	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup, consumer.StageOffsets,
 		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StagePublish} {

@@ -94,6 +94,9 @@ func (o *Observer) RetryLabels() { o.metrics.retries.WithLabelValues(StageLabels
 // DeadLetter counts a record that was set aside.
 func (o *Observer) DeadLetter(reason string) { o.metrics.deadLetters.WithLabelValues(reason).Inc() }
 
+// Dropped counts a record that no topic takes.
+func (o *Observer) Dropped(reason string) { o.metrics.drops.WithLabelValues(reason).Inc() }
+
 // Lag sets the lag of a partition.
 func (o *Observer) Lag(tp kafka.TopicPartition, lag int64) {
 	o.health.sign()

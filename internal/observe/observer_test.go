@@ -72,6 +72,7 @@ func observeAll(o *Observer) {
 	o.Batch(aBatch())
 	o.Label(&event.Label{Class: 0}) // the predictions of aBatch have no ids
 	o.DeadLetter(event.ReasonNotFinite)
+	o.Dropped(kafka.RefusedTooLarge)
 	o.Retry(consumer.StageFetch, errors.New("broken pipe"))
 }
 
@@ -197,6 +198,7 @@ rivulet_evicted_buckets_total 7
 rivulet_dead_letters_total{reason="content_type"} 0
 rivulet_dead_letters_total{reason="feature_length"} 0
 rivulet_dead_letters_total{reason="not_finite"} 1
+rivulet_dead_letters_total{reason="prediction_refused"} 0
 rivulet_dead_letters_total{reason="too_large"} 0
 rivulet_dead_letters_total{reason="too_many_edges"} 0
 rivulet_dead_letters_total{reason="unparsable"} 0
@@ -206,6 +208,11 @@ rivulet_degraded_predictions_total 1
 # HELP rivulet_dropped_edges_total Entries of edge lists that named the arrival itself or a neighbour twice.
 # TYPE rivulet_dropped_edges_total counter
 rivulet_dropped_edges_total 5
+# HELP rivulet_dropped_records_total Records that no topic takes in any form, by the brokers' reason.
+# TYPE rivulet_dropped_records_total counter
+rivulet_dropped_records_total{reason="invalid_record"} 0
+rivulet_dropped_records_total{reason="invalid_timestamp"} 0
+rivulet_dropped_records_total{reason="too_large"} 1
 # HELP rivulet_isolated_arrivals_total Arrivals without a neighbour to attach to, predicted from their features alone.
 # TYPE rivulet_isolated_arrivals_total counter
 rivulet_isolated_arrivals_total 1
