@@ -8,6 +8,7 @@
 //	source.go       a Source: a member of a group           generation.go    a Generation: what it may read and commit
 //	fetch.go        a Cursor: one partition                 offsets.go       the group's offsets, a partition's range
 //	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
+//	readergroup.go  who uses a Reader's group
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id

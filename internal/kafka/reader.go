@@ -16,7 +16,7 @@ import (
 type ReaderOptions struct {
 	Topic string
 	// Group, where not empty, is whose offsets [Reader.ToEnd] begins at and [Reader.Commit] stores. It must be of
-	// nobody who consumes: no generation fences it.
+	// nobody who consumes: no generation fences it. [Reader.Group] tells.
 	Group      string
 	FetchBytes int
 	FetchWait  time.Duration
@@ -48,6 +48,29 @@ func (r *Reader) ToEnd(ctx context.Context, take func(Record) error) (Offsets, e
 	if err != nil {
 		return nil, err
 	}
+	return r.toEnd(ctx, next, take)
+}
+
+// From is [Reader.ToEnd] from other offsets than the group's; partitions that they lack are read from the earliest one.
+func (r *Reader) From(ctx context.Context, from Offsets, take func(Record) error) (Offsets, error) {
+	all, err := r.partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := Offsets{}
+	for _, at := range all {
+		offset, given := from[at]
+		if !given {
+			if offset, err = r.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
+				return nil, err
+			}
+		}
+		next[at] = offset
+	}
+	return r.toEnd(ctx, next, take)
+}
+
+func (r *Reader) toEnd(ctx context.Context, next Offsets, take func(Record) error) (_ Offsets, err error) {
 	ends := make(Offsets, len(next))
 	for at := range next {
 		if ends[at], err = r.client.boundary(ctx, at, kafkago.LastOffset); err != nil {
@@ -118,7 +141,7 @@ func (r *Reader) Commit(ctx context.Context, next Offsets) error {
 	}
 	var offsets []kafkago.OffsetCommit
 	for at, offset := range next {
-		offsets = append(offsets, kafkago.OffsetCommit{Partition: at.Partition, Offset: offset})
+		offsets = append(offsets, kafkago.OffsetCommit{Partition: at.Partition, Offset: offset, Metadata: readerNote})
 	}
 	client := kafkago.Client{Addr: r.client.addr, Transport: r.client.transport, Timeout: hung}
 	answer, err := client.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{GroupID: group, GenerationID: -1,

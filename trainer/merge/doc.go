@@ -15,7 +15,7 @@
 //	…of a validation or test node    nothing: these nodes must not be trained on (counted)
 //	…of an earlier arrival           nothing: the first one stays, as it would in T (counted)
 //
-// Edges have no direction: two arrivals are joined if either lists the other. Self-edges are left out and counted.
+// Edges have no direction: two arrivals are joined if either lists the other. Self-edges and repeated ones are left out and counted.
 // Edges to validation and test nodes are kept: these nodes then meet the arrival as a neighbour, as they would on the
 // stream. Edges to ids that are neither in the data nor among the arrivals wait in [dataset.Merged] until the id
 // arrives, at most [Merger.MaxWaiting] of them: beyond that those that came first are forgotten (counted).

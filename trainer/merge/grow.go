@@ -59,21 +59,14 @@ func (g *growth) edges(r *Report) {
 	waiting := g.waited(more, r)
 	for k := range g.from.arrivals {
 		a := &g.from.arrivals[k]
-		i, seen := g.index[a.ID], make(map[string]bool, len(a.Edges))
+		i := g.index[a.ID]
 		for _, id := range a.Edges {
-			j, known := g.index[id]
-			switch {
-			case id == a.ID:
-				r.SelfEdges++
-			case seen[id]:
-				r.RepeatEdges++
-			case !known:
+			if j, known := g.index[id]; known {
+				more[i], more[j] = append(more[i], j), append(more[j], i)
+			} else {
 				r.UnknownEdges++
 				waiting = append(waiting, dataset.Waiting{Node: i, ID: id})
-			default:
-				more[i], more[j] = append(more[i], j), append(more[j], i)
 			}
-			seen[id] = true
 		}
 	}
 	adj := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 0, old.NNZ())}

@@ -92,10 +92,14 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 	for e, id := range a.Edges {
 		kept.Edges[e] = strings.Clone(id) // edges of one arrival are parts of one string
 	}
+	m.Dropped(kept.NormaliseEdges())
 	m.arrived[kept.ID] = true
 	m.arrivals = append(m.arrivals, kept)
 	return nil
 }
+
+// Dropped counts entries of edge lists that were dropped before their arrival was given to [Merger.Arrival].
+func (m *Merger) Dropped(entries int) { m.report.DroppedEdges += entries }
 
 // Refuse counts a record that could not be decoded into an arrival, by the reason that the codec gave.
 func (m *Merger) Refuse(err error) { m.report.Refused[reason(err)]++ }

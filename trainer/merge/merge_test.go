@@ -78,7 +78,7 @@ func TestRules(t *testing.T) {
 	}
 	wantReport := Report{Arrivals: 7, Joined: 3, Labelled: 1, Again: 1, InT: 1, HeldOut: 2,
 		Refused: map[string]int{event.ReasonFeatureLength: 1, event.ReasonUnparsable: 1},
-		Edges:   4, UnknownEdges: 1, SelfEdges: 1, RepeatEdges: 1, WaitingEdges: 1,
+		Edges:   4, UnknownEdges: 1, DroppedEdges: 2, WaitingEdges: 1,
 		Labels: 8, NewLabels: 1, LabelConflict: 1, LabelHeldOut: 1, LabelUnknown: 2,
 		UnknownClass: map[string]int{`"bee"`: 1, "2": 1}, LabelRefused: map[string]int{event.ReasonUnparsable: 1}}
 	if diff := cmp.Diff(wantReport, report); diff != "" {
@@ -92,7 +92,7 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"arrivals", "7, of which 3 joined T, 1 with a class", "1 in T already, 2 validation or test nodes, 1 arrived again",
-		"4 new, 1 to unknown ids, 1 to oneself, 1 repeated", "not yet arrived  1 wait", "8 read, 1 of unlabelled nodes of T, 1 against the class in T", `1 "bee", 1 2`} {
+		"4 new, 1 to unknown ids, 2 to oneself or repeated", "not yet arrived  1 wait", "8 read, 1 of unlabelled nodes of T, 1 against the class in T", `1 "bee", 1 2`} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("the report lacks %q:\n%s", line, out.String())
 		}

@@ -23,8 +23,7 @@ type Report struct {
 
 	Edges        int `json:"edges"`         // undirected edges that came with the arrivals
 	UnknownEdges int `json:"unknown_edges"` // entries of edge lists with unknown ids
-	SelfEdges    int `json:"self_edges"`    // entries that name the arrival itself
-	RepeatEdges  int `json:"repeat_edges"`  // entries that name a neighbour twice
+	DroppedEdges int `json:"dropped_edges"` // entries that name the arrival itself or a neighbour twice
 
 	WaitedEdges    int `json:"waited_edges"`    // entries of earlier merges whose unknown id has arrived
 	WaitingEdges   int `json:"waiting_edges"`   // entries, of all merges, that wait for their id now
@@ -50,7 +49,7 @@ func (r *Report) Print(w io.Writer) error {
 		}
 	}
 	list("left out", some(r.InT, "in T already"), some(r.HeldOut, "validation or test nodes"), some(r.Again, "arrived again"), counts(r.Refused))
-	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.UnknownEdges, "to unknown ids"), some(r.SelfEdges, "to oneself"), some(r.RepeatEdges, "repeated"))
+	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.UnknownEdges, "to unknown ids"), some(r.DroppedEdges, "to oneself or repeated"))
 	if r.WaitedEdges+r.WaitingEdges+r.ForgottenEdges > 0 {
 		list("edges to ids not yet arrived", some(r.WaitedEdges, "found theirs"), some(r.WaitingEdges, "wait"), some(r.ForgottenEdges, "forgotten"))
 	}
