@@ -279,14 +279,18 @@ func TestRefreshRepeats(t *testing.T) {
 	}
 	cmd := refreshCommand()
 	f := &refreshFlags{from: dir + "/arrivals.jsonl", labels: dir + "/labels.jsonl", out: dir + "/out", dataOut: dir + "/grown", every: time.Hour,
-		maxDrop: 5, keep: 1, flags: cmd.Flags(), run: trainer.Defaults()}
+		maxDrop: 5, keep: 1, keepCopies: 2, flags: cmd.Flags(), run: trainer.Defaults()}
 	f.run.Nodes = 40
 	var log bytes.Buffer
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	clock := &ticks{stop: stop, after: 4}
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	r, err := f.refresher(d, nil, trainer.Silent{}, slog.New(slog.NewTextHandler(&log, nil)))
+	graph, err := refresh.NewGraph(dir+"/data", d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.refresher(graph, config.Default[config.Refresh](), trainer.Silent{}, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

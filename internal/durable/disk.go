@@ -107,17 +107,7 @@ func (d Disk) Rename(from, to string) error {
 	return d.SyncDir(filepath.Dir(to))
 }
 
-// RemoveAll removes a directory with all that is in it. What is left of it after a crash has lost the file named
-// first, if that is not empty: the file that says that the directory is complete.
-func (d Disk) RemoveAll(dir, first string) error {
-	if first != "" {
-		err := d.try("remove", filepath.Join(dir, first), func() error { return os.Remove(filepath.Join(dir, first)) })
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		if err := d.SyncDir(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
+// RemoveAll removes a directory with all that is in it. It may be left half removed by a crash: rename it first.
+func (d Disk) RemoveAll(dir string) error {
 	return d.try("remove", dir, func() error { return os.RemoveAll(dir) })
 }

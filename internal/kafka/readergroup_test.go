@@ -69,7 +69,7 @@ func TestAReaderReadsFromOffsets(t *testing.T) {
 		t.Errorf("range (-want +got):\n%s", diff)
 	}
 	read := 0
-	next, err := r.From(t.Context(), Offsets{at(1): 1}, func(Record) error {
+	next, err := r.ToEnd(t.Context(), Offsets{at(1): 1}, func(Record) error {
 		read++
 		return nil
 	})
