@@ -6,19 +6,23 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/pflag"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/event"
+	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/devstack"
 	"rivulet/internal/harness"
+	"rivulet/internal/kafka"
 	"rivulet/internal/refresh"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
@@ -34,13 +38,15 @@ type world struct {
 	half     *dataset.Dataset
 	arrivals []event.Arrival
 	labels   []event.Label
-	log      bytes.Buffer
+	log      *bytes.Buffer
+
+	kafkaAddr, redisURL, prefix string
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t}
-	w.half, w.arrivals, w.labels = halved(t)
+	w := &world{t: t, log: &bytes.Buffer{}}
+	w.half, w.arrivals, w.labels = halvedOf(t, 40)
 	w.dir = files(t, w.half, nil, nil)
 	var err error
 	if w.broker, err = devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 3, "labels": 2}}); err != nil {
@@ -51,6 +57,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.redis.Close)
+	w.kafkaAddr, w.redisURL = w.broker.Addr(), w.redis.URL()
 	mustRun(t, w.dir, "train --costs=false --data {}/data --out {}/first --nodes 40")
 	mustRun(t, w.dir, "publish --artifact {}/first --redis "+w.redis.URL())
 	return w
@@ -83,9 +90,12 @@ func (w *world) refresher(f *refreshFlags) *refresh.Refresher {
 		w.t.Fatal(err)
 	}
 	cfg := config.Default[config.Refresh]()
-	cfg.Kafka.Brokers.Brokers = []string{w.broker.Addr()}
-	cfg.Redis.URL = config.RedisURL(w.redis.URL())
-	r, err := f.refresher(graph, cfg, trainer.Silent{}, slog.New(slog.NewTextHandler(&w.log, nil)))
+	cfg.Kafka.Brokers.Brokers = []string{w.kafkaAddr}
+	cfg.Redis.URL = config.RedisURL(w.redisURL)
+	if w.prefix != "" {
+		cfg.Redis.Prefix = w.prefix
+	}
+	r, err := f.refresher(graph, cfg, trainer.Silent{}, slog.New(slog.NewTextHandler(w.log, nil)))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -112,15 +122,15 @@ func (w *world) life(f *refreshFlags, rounds int) (all []*refresh.Report) {
 func TestRefreshEveryIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	produce(t, w.broker.Addr(), w.arrivals[:250], w.labels)
+	produce(t, w.broker.Addr(), w.arrivals[:90], w.labels)
 	first := w.life(w.flags(), 1)[0]
-	if first.Nodes != 600 || !first.Published || !first.Committed {
+	if first.Nodes != 230 || !first.Published || !first.Committed {
 		t.Fatalf("first process: %+v", first)
 	}
-	produce(t, w.broker.Addr(), w.arrivals[250:], nil)
+	produce(t, w.broker.Addr(), w.arrivals[90:], nil)
 	second := w.life(w.flags(), 1)[0]
-	if second.Nodes != 700 || second.Merged.Arrivals != 100 || second.Before != first.Version || !second.Published {
-		t.Errorf("after a restart: %+v, want 700 nodes, of which 100 have arrived since %s", second, first.Version)
+	if second.Nodes != 280 || second.Merged.Arrivals != 50 || second.Before != first.Version || !second.Published {
+		t.Errorf("after a restart: %+v, want 280 nodes, of which 50 have arrived since %s", second, first.Version)
 	}
 	if third := w.life(w.flags(), 1)[0]; third.Merged.Arrivals != 0 || third.Published || third.Version != "" {
 		t.Errorf("nothing is new: %+v", third)
@@ -136,8 +146,8 @@ func TestOldCopiesAreRemoved(t *testing.T) {
 	w := newWorld(t)
 	produce(t, w.broker.Addr(), nil, w.labels)
 	for k := range 4 {
-		produce(t, w.broker.Addr(), w.arrivals[80*k:80*(k+1)], nil)
-		if o := w.life(w.flags(), 1)[0]; o.Nodes != 350+80*(k+1) {
+		produce(t, w.broker.Addr(), w.arrivals[30*k:30*(k+1)], nil)
+		if o := w.life(w.flags(), 1)[0]; o.Nodes != 140+30*(k+1) {
 			t.Fatalf("round %d: %+v", k, o)
 		}
 	}
@@ -157,7 +167,7 @@ func TestOldCopiesAreRemoved(t *testing.T) {
 func TestAGraphThatWasNotPublishedIsPublished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	produce(t, w.broker.Addr(), w.arrivals[:200], w.labels)
+	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
 	line := "--from kafka:arrivals --labels kafka:labels --kafka.brokers " + w.broker.Addr() + " --redis " + w.redis.URL()
 	second, err := runRefresh(t, w.dir, line+" --current {}/first --data {}/data --out {}/second --data-out {}/later")
 	if err != nil || second.Published {
@@ -196,7 +206,7 @@ func TestAGraphThatWasNotPublishedIsPublished(t *testing.T) {
 func TestGraphAndOffsetsThatDoNotBelongTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	produce(t, w.broker.Addr(), w.arrivals[:200], w.labels)
+	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
 	if o, err := runRefresh(t, w.dir, w.line("--data {}/data --out {}/second --data-out {}/later")); err != nil || !o.Committed {
 		t.Fatal(o, err)
 	}
@@ -234,4 +244,129 @@ func TestGraphAndOffsetsThatDoNotBelongTogether(t *testing.T) {
 	defer anew.Close()
 	refused("a topic that was made anew", strings.Replace(w.line("--data {}/later"+none), w.broker.Addr(), anew.Addr(), 1), "was it made anew?",
 		"the graph in "+w.dir+"/later has the arrivals of arrivals/")
+}
+
+// A group that consumers use, or have used, is refused before anything is done.
+func TestAGroupOfConsumersIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
+	brokers := config.Default[config.Refresh]().Kafka.Brokers
+	brokers.Brokers = []string{w.kafkaAddr}
+	client, err := app.ConnectKafka(brokers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: "refresh", Topics: []string{"arrivals"}}, kafka.Patience{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := source.Join(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(want string) {
+		t.Helper()
+		_, err := runRefresh(t, w.dir, w.line("--data {}/data --out {}/second --data-out {}/later"))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "give --group a name that nobody else uses") {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if entries, err := os.ReadDir(w.dir + "/second"); err == nil {
+			t.Errorf("an artifact was made: %v", entries)
+		}
+	}
+	refused("group refresh is one of consumers: rivulet is in it")
+	if err := g.Commit(t.Context(), kafka.Offsets{{Topic: "arrivals", Partition: 1}: 20}); err != nil {
+		t.Fatal(err)
+	}
+	g.End(t.Context(), nil)
+	source.Leave()
+	refused("group refresh is one of consumers: no refresh has committed its offsets")
+}
+
+// What a consumer of the same settings makes a dead letter of does not join T, and what it takes does.
+func TestDeadLettersDoNotJoin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	features := w.arrivals[0].Features
+	many := event.Arrival{ID: "many", Features: features, Edges: slices.Repeat([]string{"0"}, 20_000)}
+	long := event.Arrival{ID: strings.Repeat("i", 200<<10), Features: features}
+	good := event.Arrival{ID: "good", Features: features, Edges: []string{"0", "0", "good"}}
+	produceIn(t, w.kafkaAddr, event.JSON{}, []event.Arrival{many, long})
+	produceIn(t, w.kafkaAddr, nil, []event.Arrival{good})
+	line := w.line("--current {}/first --data {}/data --max-drop 100")
+	o, err := runRefresh(t, w.dir, line+" --out {}/a --data-out {}/a-data --input.format json")
+	if err != nil || o.Merged.Joined != 0 || o.Merged.Refused[event.ReasonTooManyEdges] != 1 || o.Merged.Refused[event.ReasonTooLarge] != 1 ||
+		o.Merged.Refused[event.ReasonUnparsable] != 1 {
+		t.Errorf("%+v, %v: want all three refused", o.Merged, err)
+	}
+	o, err = runRefresh(t, w.dir, line+" --out {}/b --data-out {}/b-data --input.format protobuf --limits.edges 20000")
+	if err != nil || o.Merged.Joined != 2 || o.Merged.Refused[event.ReasonTooLarge] != 1 || o.Merged.DroppedEdges != 19_999+2 {
+		t.Errorf("%+v, %v: want good and many joined", o.Merged, err)
+	}
+}
+
+// produceIn sends arrivals in a form that a header names; nil: in Protobuf without one.
+func produceIn(t *testing.T, broker string, codec event.Codec, arrivals []event.Arrival) {
+	t.Helper()
+	sender, err := kgo.NewClient(kgo.SeedBrokers(broker))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sender.Close()
+	for _, a := range arrivals {
+		rec := &kgo.Record{Topic: "arrivals", Key: []byte(a.ID)}
+		form := codec
+		if codec == nil {
+			form = event.Protobuf{}
+		} else {
+			rec.Headers = []kgo.RecordHeader{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}
+		}
+		if rec.Value, err = form.AppendArrival(nil, &a); err == nil {
+			err = sender.ProduceSync(t.Context(), rec).FirstErr()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stopping stops a refresh when a stage of it begins.
+type stopping struct {
+	trainer.Silent
+	stop context.CancelFunc
+	at   string
+}
+
+func (s *stopping) Step(what string, _, _ int) {
+	if strings.HasPrefix(what, s.at) {
+		s.stop()
+	}
+}
+
+// A refresh that is stopped says what it was doing, what was done, and what the next one does.
+func TestAStopSaysWhatHappened(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
+	for at, want := range map[string]string{
+		"fitting sgc on the original graph": "stopped while training: nothing was stored, published or committed; the next refresh begins where this one did",
+		"publishing rows of M":              "offsets are not committed; the next refresh goes on from there",
+	} {
+		f := w.below(strings.ReplaceAll(at, " ", "-"))
+		ctx, stop := context.WithCancel(t.Context())
+		r := w.refresher(f)
+		r.Progress = &stopping{stop: stop, at: at}
+		if err := f.repeat(ctx, r, &ticks{stop: stop, after: 1}, func(*refresh.Report) error { return nil }); err != nil {
+			t.Errorf("%s: %v", at, err)
+		}
+		stop()
+		if !strings.Contains(w.log.String(), want) {
+			t.Errorf("stopped at %s, want %q in the log:\n%s", at, want, w.log.String())
+		}
+		if strings.Contains(w.log.String(), "refresh failed") {
+			t.Errorf("a stop is no failure:\n%s", w.log.String())
+		}
+	}
 }

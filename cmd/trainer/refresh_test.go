@@ -29,8 +29,14 @@ import (
 // halved returns a generated graph without half of its training nodes, and these as arrivals and labels.
 func halved(t *testing.T) (half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) {
 	t.Helper()
+	return halvedOf(t, 100)
+}
+
+// halvedOf is halved for a graph of 15 times as many nodes.
+func halvedOf(t *testing.T, nodes int) (half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) {
+	t.Helper()
 	g, _ := dataset.Preset("small")
-	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 1500, 9000, 700, 400, 400
+	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 15*nodes, 90*nodes, 7*nodes, 4*nodes, 4*nodes
 	d, err := dataset.Generate(g, 7)
 	if err != nil {
 		t.Fatal(err)
