@@ -40,6 +40,8 @@ require (
 
 require github.com/twmb/franz-go/pkg/kadm v1.19.0
 
+require github.com/gofrs/flock v0.13.1
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

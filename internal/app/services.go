@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/config"
+	"rivulet/consumer"
 	"rivulet/internal/kafka"
 )
 
@@ -14,6 +15,11 @@ type Services struct {
 	Brokers config.Brokers
 	Server  config.RedisServer
 	Log     *slog.Logger
+}
+
+// Limits returns the limits of records that settings name, for consumers and for a refresh.
+func Limits(l config.Limits) consumer.Limits {
+	return consumer.Limits{Edges: l.Edges, RecordBytes: int(l.RecordBytes)}
 }
 
 // Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.

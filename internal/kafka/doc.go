@@ -10,6 +10,7 @@
 //	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
 //	start.go        where a group without offsets begins    balancer.go      who reads which partition
 //	leave.go        a member that leaves
+//	readergroup.go  who uses a Reader's group
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +13,8 @@ import (
 // ReaderOptions are a [Reader]'s. Zero values mean the defaults of [SourceOptions].
 type ReaderOptions struct {
 	Topic string
-	// Group, where not empty, is whose offsets [Reader.ToEnd] begins at and [Reader.Commit] stores. It must be of
-	// nobody who consumes: no generation fences it.
+	// Group, where not empty, is whose offsets [Reader.Group] reads and [Reader.Commit] stores. It must be of nobody who
+	// consumes: no generation fences it.
 	Group      string
 	FetchBytes int
 	FetchWait  time.Duration
@@ -40,18 +38,17 @@ func NewReader(c *Client, o ReaderOptions, p Patience) (*Reader, error) {
 	return &Reader{client: c, opts: o, with: p.complete()}, nil
 }
 
-// ToEnd reads from the group's offsets, or the earliest ones where there is no group or it has none, to where each
-// partition ended when ToEnd was called, and gives every record to take, partition by partition in the order of
-// offsets. It returns the next offsets to read. The first error ends it: of brokers, ctx or take.
-func (r *Reader) ToEnd(ctx context.Context, take func(Record) error) (Offsets, error) {
-	next, err := r.begin(ctx)
+// ToEnd reads from given offsets, or the earliest one of a partition that has none among them, to where each partition
+// ended when ToEnd was called, and gives every record to take, partition by partition in the order of offsets. It
+// returns the next offsets to read. The first error ends it: of brokers, ctx or take.
+func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) error) (Offsets, error) {
+	next, ends, err := r.Range(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ends := make(Offsets, len(next))
 	for at := range next {
-		if ends[at], err = r.client.boundary(ctx, at, kafkago.LastOffset); err != nil {
-			return nil, err
+		if offset, given := from[at]; given {
+			next[at] = offset
 		}
 	}
 	for p := range len(next) {
@@ -83,33 +80,6 @@ func (r *Reader) cursor(at TopicPartition, offset int64) *Cursor {
 	return r.client.cursor(at, offset, r.opts.FetchBytes, r.opts.FetchWait, r.with)
 }
 
-// begin is where ToEnd starts in each partition.
-func (r *Reader) begin(ctx context.Context) (Offsets, error) {
-	counts, err := r.client.countPartitions(ctx, r.opts.Topic)
-	if err != nil {
-		return nil, err
-	}
-	next := Offsets{}
-	for p := range counts[r.opts.Topic] {
-		next[TopicPartition{r.opts.Topic, p}] = -1
-	}
-	if r.opts.Group != "" {
-		committed, err := r.client.committed(ctx, r.opts.Group, slices.Collect(maps.Keys(next)))
-		if err != nil && !errors.Is(err, kafkago.GroupIdNotFound) { // a group that never committed
-			return nil, err
-		}
-		maps.Copy(next, committed)
-	}
-	for at, offset := range next {
-		if offset < 0 {
-			if next[at], err = r.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return next, nil
-}
-
 // Commit stores the next offsets to read for the group.
 func (r *Reader) Commit(ctx context.Context, next Offsets) error {
 	group, topic := r.opts.Group, r.opts.Topic
@@ -118,7 +88,7 @@ func (r *Reader) Commit(ctx context.Context, next Offsets) error {
 	}
 	var offsets []kafkago.OffsetCommit
 	for at, offset := range next {
-		offsets = append(offsets, kafkago.OffsetCommit{Partition: at.Partition, Offset: offset})
+		offsets = append(offsets, kafkago.OffsetCommit{Partition: at.Partition, Offset: offset, Metadata: readerNote})
 	}
 	client := kafkago.Client{Addr: r.client.addr, Transport: r.client.transport, Timeout: hung}
 	answer, err := client.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{GroupID: group, GenerationID: -1,

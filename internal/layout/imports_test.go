@@ -34,7 +34,7 @@ var only = []struct {
 	{"event/eventpb", nil},
 	{"consumer", []string{"event", "infer", "graph", "internal/kafka"}},
 	{"producer", []string{"event", "internal/kafka"}},
-	{"dataset", []string{"graph", "infer", "dataset/pickle"}},
+	{"dataset", []string{"graph", "infer", "dataset/pickle", "internal/durable"}},
 	{"dataset/pickle", nil},
 	{"dataset/parquet", []string{"dataset"}},
 	{"internal/reference/convert", []string{"graph", "internal/reference"}},
@@ -45,7 +45,7 @@ var only = []struct {
 	{"internal/kafka", nil},
 	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "internal/kafka", "mapping"}},
 	{"internal/chaos", []string{"artifact", "event", "internal/harness"}},
-	{"internal/refresh", []string{"artifact", "dataset", "event", "internal/kafka", "mapping", "serving", "trainer", "trainer/merge"}},
+	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "internal/durable", "internal/kafka", "mapping", "serving", "trainer", "trainer/merge"}},
 	{"internal/replay", []string{"dataset", "event", "internal/kafka"}},
 	{"internal/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/build", nil},
@@ -54,6 +54,7 @@ var only = []struct {
 	{"internal/cli/dataflag", []string{"dataset"}},
 	{"internal/check", []string{"internal/kafka"}},
 	{"internal/devstack", nil},
+	{"internal/durable", nil},
 	{"internal/reference", nil}, // an oracle must not share code with the code that it checks
 	{"internal/layout", nil},
 }
