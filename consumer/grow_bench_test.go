@@ -72,7 +72,7 @@ func newGrowthBench(b *testing.B) *growthBench {
 		w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: g.prefix, Consumer: strconv.FormatBool(on), CacheBytes: 256 << 20,
 			Clock: SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 			Serve: serving.Options{Calibration: infer.PropagateNone,
-				Growth: serving.GrowthOptions{On: on, TTL: time.Hour, MaxRows: 1_000_000, Now: time.Now}}})
+				Growth: serving.GrowthOptions{On: on, TTL: time.Hour, MaxRows: 1_000_000}}})
 		if err != nil {
 			b.Fatal(err)
 		}
