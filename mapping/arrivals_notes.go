@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,8 +36,8 @@ func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi 
 	defer cancel()
 	keys, args := []string{a.table.Marker, a.table.Notes}, []any{a.table.MarkerID, noteTTL.Milliseconds()}
 	place := map[string]int{}
-	size := 0
-	for hi = lo; hi < len(notes) && hi-lo < idsPerPipeline && size < bytesPerPipeline; hi++ {
+	arena := make([]byte, 0, 64*min(len(notes)-lo, idsPerPipeline))
+	for hi = lo; hi < len(notes) && hi-lo < idsPerPipeline && len(arena) < bytesPerPipeline; hi++ {
 		n := &notes[hi]
 		at, known := place[n.Place]
 		if !known {
@@ -46,9 +45,9 @@ func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi 
 			at = len(keys) // Lua counts from 1
 			place[n.Place] = at
 		}
-		encoded := AppendNote(nil, n)
-		args = append(args, at, n.Offset, encoded)
-		size += len(encoded)
+		begin := len(arena)
+		arena = AppendNote(arena, n) // where it grows and moves, earlier notes stay in its former memory
+		args = append(args, at, n.Offset, arena[begin:len(arena):len(arena)])
 	}
 	answer, err := a.run(ctx, noteAll, keys, args)
 	if err != nil {
@@ -111,11 +110,12 @@ func AppendNote(dst []byte, n *infer.Note) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, n.Record)
 	dst = binary.AppendUvarint(dst, uint64(len(n.Attached)))
 	last := int32(-1)
+	var row []byte
 	for k, p := range n.Attached {
 		if p <= last {
-			panic("mapping: place " + strconv.Itoa(int(p)) + " after place " + strconv.Itoa(int(last)))
+			panic(fmt.Sprintf("mapping: place %d after place %d", p, last))
 		}
-		row := AppendRow(nil, n.Rows[k])
+		row = AppendRow(row[:0], n.Rows[k])
 		dst = binary.AppendUvarint(dst, uint64(p-last-1))
 		dst = append(binary.AppendUvarint(dst, uint64(len(row))), row...)
 		last = p

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
@@ -103,6 +105,43 @@ func TestManyNotes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Long ids are asked for in several round trips, none of which is large.
+func TestLongIDsAreCutIntoRoundTrips(t *testing.T) {
+	w := newWorldOfArrivals(t, connect(t, "redis://"+miniredis.RunT(t).Addr()), "t:")
+	a, sizes := w.openWith(t, ArrivalOptions{TTL: time.Hour, MaxRows: 1000}), &pipelineSizes{}
+	a.client.AddHook(sizes)
+	var ids []string
+	for i := range 64 {
+		ids = append(ids, strings.Repeat("x", 100<<10)+fmt.Sprint(i))
+	}
+	mustKeep(t, a, arrivedAs(ids[63], 1, 1))
+	if rows, _ := find(t, a, ids, nil); !rows[63].Known || rows[0].Known {
+		t.Errorf("the last id is known: %t, the first: %t", rows[63].Known, rows[0].Known)
+	}
+	if sizes.n < 10 || sizes.most > 2<<20 {
+		t.Errorf("%d round trips of at most %d bytes", sizes.n, sizes.most)
+	}
+}
+
+// pipelineSizes is a hook that counts round trips, and the bytes of the largest.
+type pipelineSizes struct{ n, most int }
+
+func (*pipelineSizes) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (*pipelineSizes) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (p *pipelineSizes) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		size := 0
+		for _, cmd := range cmds {
+			for _, arg := range cmd.Args() {
+				size += len(fmt.Sprint(arg))
+			}
+		}
+		p.n, p.most = p.n+1, max(p.most, size)
+		return next(ctx, cmds)
+	}
 }
 
 // A write counts once as many replicas have it as are asked for, and not before.

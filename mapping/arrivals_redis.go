@@ -53,10 +53,13 @@ func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows 
 		at, err := a.standing(ctx)
 		return epochAt(at, a.ttl), err
 	}
-	for lo := 0; lo < len(all) && now == epoch; lo += idsPerPipeline {
+	for lo, hi := 0, 0; lo < len(all) && now == epoch; lo = hi {
+		for size := 0; hi < len(all) && hi-lo < idsPerPipeline && size < bytesPerPipeline; hi++ {
+			size += len(all[hi]) * len(epochs)
+		}
 		var got []*infer.Arrived
 		var of []int64
-		if got, of, now, err = a.read(ctx, all[lo:min(lo+idsPerPipeline, len(all))], epochs); err != nil {
+		if got, of, now, err = a.read(ctx, all[lo:hi], epochs); err != nil {
 			return now, err
 		}
 		for k, arrived := range got {

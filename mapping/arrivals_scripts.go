@@ -105,8 +105,12 @@ return answer
 //	ARGV  the offset of each
 var forgetNotes = redis.NewScript(`
 for i, key in ipairs(KEYS) do
+  local below, old = tonumber(ARGV[i]), {}
   for _, offset in ipairs(redis.call('HKEYS', key)) do
-    if tonumber(offset) < tonumber(ARGV[i]) then redis.call('HDEL', key, offset) end
+    if tonumber(offset) < below then old[#old + 1] = offset end
+  end
+  for first = 1, #old, 1000 do
+    redis.call('HDEL', key, unpack(old, first, math.min(first + 999, #old)))
   end
 end
 return 0

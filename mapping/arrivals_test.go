@@ -125,7 +125,7 @@ func TestArrivalsExpire(t *testing.T) {
 		mustKeep(t, a, arrivedAs("p", 1, 0.5))
 		after := w.now(t)
 		keys := keysOf(t, client, w.table.Keys+":*")
-		if len(keys) != 3 && w.now(t).Sub(before) < ttl { // a bucket and the counts
+		if len(keys) < 3 && w.now(t).Sub(before) < ttl { // a bucket and the counts; on a cluster, of two epochs where they meet
 			t.Errorf("keys %v", keys)
 		}
 		for _, key := range keys {
