@@ -72,9 +72,8 @@ type ArrivalOptions struct {
 	CacheBytes int64
 	// Limit bounds the time of one round trip, its retries included; 0: no limit.
 	Limit time.Duration
-	// Now returns the time of this machine's clock; the difference from Redis' clock is measured once, at [OpenArrivals].
-	Now func() time.Time
-	// Log gets a line when rows begin to be left out because there are too many, and when that ends; nil: no log.
+	// Log gets a line when rows begin to be left out because there are too many, and when that ends, and one for each
+	// damaged row or note; nil: no log.
 	Log *slog.Logger
 }
 
@@ -115,7 +114,8 @@ type cachedArrival struct {
 // until the version is removed, and a warning is logged if o differs from them. The caller still owns client.
 func OpenArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable, o ArrivalOptions) (*ArrivalRows, error) {
 	if o.MaxRows < 1 || o.MaxBytes < 0 || o.TTL < 0 || o.Replicas < 0 {
-		panic(fmt.Sprintf("mapping: arrivals of at most %d rows and %d bytes for %s, on %d replicas", o.MaxRows, o.MaxBytes, o.TTL, o.Replicas))
+		panic(fmt.Sprintf("mapping: arrivals of at most %d rows and %d bytes for %s, on %d replicas",
+			o.MaxRows, o.MaxBytes, o.TTL, o.Replicas))
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

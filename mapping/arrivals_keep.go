@@ -69,7 +69,8 @@ func (a *ArrivalRows) write(ctx context.Context, rows []kept) error {
 	}
 }
 
-// writeServer writes rows to one server and returns the epoch. Where that is not the one given, it has written nothing.
+// writeServer writes rows to one server and returns the epoch. Where that is not the one given, it has written
+// nothing.
 func (a *ArrivalRows) writeServer(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
 	keys := []string{a.table.Marker, a.table.count(epoch - 1), a.table.bytes(epoch - 1), a.table.count(epoch), a.table.bytes(epoch)}
 	args := []any{a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch), a.o.MaxRows, a.mostBytes(), rowOverhead}
@@ -139,18 +140,8 @@ func (a *ArrivalRows) sayFull(full bool) {
 // are removed again.
 func (a *ArrivalRows) writeCluster(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
 	rows = a.room(rows)
-	pipe := a.client.Pipeline()
-	var answers []*redis.Cmd
-	var of [][]kept
-	for bucket, of0 := range inBuckets(rows) {
-		args := []any{a.end(epoch)}
-		for _, row := range of0 {
-			args = append(args, row.id, row.record)
-		}
-		answers = append(answers, keepBucket.Eval(ctx, pipe, []string{a.table.bucket(bucket, epoch)}, args...))
-		of = append(of, of0)
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
+	answers, err := a.sendBuckets(ctx, rows, epoch)
+	if err != nil {
 		return epoch, err
 	}
 	at, err := a.standing(ctx)
@@ -161,24 +152,44 @@ func (a *ArrivalRows) writeCluster(ctx context.Context, rows []kept, epoch int64
 		return epoch, err
 	}
 	n, size := int64(0), int64(0)
-	for k, answer := range answers {
+	for _, answer := range answers {
 		written, err := answer.Int64Slice()
 		if err != nil {
 			return epoch, err
 		}
 		for i := range written {
 			if written[i] == 1 {
-				n, size = n+1, size+of[k][i].size()
+				n, size = n+1, size+answer.rows[i].size()
 			}
 		}
 	}
 	a.written.Add(uint64(n))
 	a.rows.Add(n)
 	a.bytes.Add(size)
-	if n == 0 {
-		return epochAt(at, a.ttl), nil
+	if n > 0 {
+		err = a.counted(ctx, epoch, n, size)
 	}
-	return epochAt(at, a.ttl), a.counted(ctx, epoch, n, size)
+	return epochAt(at, a.ttl), err
+}
+
+// bucketAnswer is the answer to the rows that were sent to one bucket.
+type bucketAnswer struct {
+	*redis.Cmd
+	rows []kept
+}
+
+// sendBuckets writes rows, those of one bucket together.
+func (a *ArrivalRows) sendBuckets(ctx context.Context, rows []kept, epoch int64) (answers []bucketAnswer, err error) {
+	pipe := a.client.Pipeline()
+	for bucket, rows := range inBuckets(rows) {
+		args := []any{a.end(epoch)}
+		for _, row := range rows {
+			args = append(args, row.id, row.record)
+		}
+		answers = append(answers, bucketAnswer{keepBucket.Eval(ctx, pipe, []string{a.table.bucket(bucket, epoch)}, args...), rows})
+	}
+	_, err = pipe.Exec(ctx)
+	return answers, err
 }
 
 // room returns the rows for which there is room, by the counts of the last answer.

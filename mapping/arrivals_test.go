@@ -113,71 +113,6 @@ func TestArrivalsAreFoundByAll(t *testing.T) {
 	})
 }
 
-// A row is found for one TTL at least and two at most, from memory too, and its keys expire with it.
-func TestArrivalsExpire(t *testing.T) {
-	t.Parallel()
-	const ttl = 300 * time.Millisecond
-	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
-		a, fresh := w.open(t, ttl, 1000), w.open(t, ttl, 1000)
-		fresh.cache = nil
-		before := w.now(t)
-		mustKeep(t, a, arrivedAs("p", 1, 0.5))
-		after := w.now(t)
-		keys := keysOf(t, client, w.table.Keys+":*")
-		if len(keys) < 3 && w.now(t).Sub(before) < ttl { // a bucket and the counts; on a cluster, of two epochs where they meet
-			t.Errorf("keys %v", keys)
-		}
-		for _, key := range keys {
-			if left := client.PTTL(t.Context(), key).Val(); left == -1 || left > 2*ttl {
-				t.Errorf("%s expires after %s, want at most two TTL", key, left)
-			}
-		}
-		for over := false; !over; time.Sleep(ttl / 10) {
-			for _, by := range []*ArrivalRows{a, fresh} {
-				begun := w.now(t)
-				rows, _ := find(t, by, []string{"p"}, nil)
-				switch ended := w.now(t); {
-				case !rows[0].Known && ended.Sub(before) < ttl:
-					t.Errorf("the row is gone after %s", ended.Sub(before))
-				case rows[0].Known && begun.Sub(after) > 2*ttl+time.Millisecond:
-					t.Errorf("the row is there after %s", begun.Sub(after))
-				}
-				over = begun.Sub(after) > 2*ttl+time.Millisecond
-			}
-		}
-	})
-}
-
-// Epochs are those of Redis' time at each read and write, whenever a consumer last asked, and whatever the clock of its
-// machine says.
-func TestArrivalsLiveByRedisTime(t *testing.T) {
-	server := miniredis.RunT(t)
-	w := newWorldOfArrivals(t, connect(t, "redis://"+server.Addr()), "t:")
-	now := time.Date(2101, 2, 3, 4, 0, 0, 0, time.UTC) // this machine's clock says otherwise
-	server.SetTime(now)
-	a, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
-	mustKeep(t, a, arrivedAs("p", 1, 0.5))
-	for _, step := range []time.Duration{time.Hour, -time.Hour, 100 * time.Hour, -100 * time.Hour} {
-		now = now.Add(step)
-		server.SetTime(now)
-		late := now.After(time.Date(2101, 2, 3, 6, 0, 0, 0, time.UTC))
-		for _, by := range []*ArrivalRows{a, other, w.open(t, time.Hour, 1000)} {
-			if rows, _ := find(t, by, []string{"p"}, nil); rows[0].Known == late {
-				t.Errorf("%s: known is %t", now, rows[0].Known)
-			}
-		}
-		id := fmt.Sprint("q", step)
-		mustKeep(t, other, arrivedAs(id, 2, 1))
-		if key := w.table.bucket(bucketOf(id, a.buckets), now.UnixMilli()/time.Hour.Milliseconds()); !slices.Contains(keysOf(t, w.client, "*"), key) {
-			t.Errorf("%s: there is no %s", now, key)
-		}
-		if rows, _ := find(t, a, []string{id}, nil); !rows[0].Known {
-			t.Errorf("%s: what one writes the other does not find", now)
-		}
-	}
-}
-
 // keysOf returns the keys of a pattern, on all nodes.
 func keysOf(t *testing.T, client redis.UniversalClient, pattern string) (keys []string) {
 	t.Helper()
@@ -217,30 +152,6 @@ func mastersOf(t *testing.T, cluster *redis.ClusterClient) (masters []*redis.Cli
 		masters = append(masters, node)
 	}
 	return masters
-}
-
-// Of the rows of two living epochs the older one is found, and no TTL means no end.
-func TestArrivalsOlderRowCounts(t *testing.T) {
-	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
-		a := w.open(t, time.Hour, 1000)
-		older := arrivedAs("p", 1, 0.5)
-		client.HSet(t.Context(), w.table.bucket(bucketOf("p", a.buckets), a.epoch.Load()-1), "p", AppendArrived(nil, &older))
-		mustKeep(t, a, arrivedAs("p", 2, 0.75))
-		rows, seen := find(t, a, []string{"p"}, []string{"p"})
-		if rows[0].Vals[0] != 0.5 || seen[0].Record != 1 {
-			t.Errorf("found %+v of record %d, want the older row", rows[0], seen[0].Record)
-		}
-
-		w.table.Keys = prefix + "forever"
-		a = w.open(t, 0, 1000)
-		mustKeep(t, a, arrivedAs("p", 1, 0.5))
-		for _, key := range keysOf(t, client, w.table.Keys+"*") {
-			if left := client.PTTL(t.Context(), key).Val(); left != -1 {
-				t.Errorf("%s expires after %s", key, left)
-			}
-		}
-	})
 }
 
 // At the bound no row more is written, by any consumer, and one line says so.
@@ -449,59 +360,4 @@ func FuzzDecodeArrived(f *testing.F) {
 			t.Fatalf("%x is read as %+v, which is written otherwise", data, a)
 		}
 	})
-}
-
-// BenchmarkArrivalMemory measures the memory in Redis of rows of arrivals, with four entries each and one in two
-// attached to another arrival, at the limit of rows and at a tenth of it.
-func BenchmarkArrivalMemory(b *testing.B) {
-	const most = 300_000
-	for _, n := range []int{most / 10, most} {
-		for _, kind := range idKinds {
-			b.Run(fmt.Sprintf("%s/rows=%d/max=%d", kind.name, n, most), func(b *testing.B) {
-				client, prefix := realRedis(b)
-				var taken, content float64
-				for k := 0; b.Loop(); k++ {
-					taken, content = arrivalMemory(b, client, fmt.Sprint(prefix, k), n, most, kind.make)
-				}
-				b.ReportMetric(taken, "B/row")
-				b.ReportMetric(content, "content-B/row")
-				b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "rows/s")
-			})
-		}
-	}
-}
-
-// arrivalMemory writes rows in batches of 256 and returns their memory, and the bytes of ids and encodings alone.
-func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n, most int, id func(i int) string) (taken, content float64) {
-	t.Helper()
-	m := drawn(n, id)
-	table := ArrivalTable{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}
-	before := usedMemory(t, client)
-	a, err := OpenArrivalRows(t.Context(), client, table, ArrivalOptions{TTL: 24 * time.Hour, MaxRows: most})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var batch []infer.Arrived
-	size := 0
-	for i, id := range m.IDs {
-		arrived := infer.Arrived{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: RowOf(m, i)}
-		if i%2 == 0 {
-			arrived.Attached = []int32{1}
-		}
-		size += len(id) + len(AppendArrived(nil, &arrived))
-		if batch = append(batch, arrived); len(batch) == 256 || i == n-1 {
-			if err := a.Keep(t.Context(), batch); err != nil {
-				t.Fatal(err)
-			}
-			batch = batch[:0]
-		}
-	}
-	if got := a.Stats(); got.Written != uint64(n) || got.Rows != int64(n) {
-		t.Fatalf("stats %+v, want %d rows", got, n)
-	}
-	taken = float64(usedMemory(t, client)-before) / float64(n)
-	if err := DeleteArrivalRows(t.Context(), client, table); err != nil {
-		t.Fatal(err)
-	}
-	return taken, float64(size) / float64(n)
 }
