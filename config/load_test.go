@@ -55,11 +55,11 @@ func TestDefaults(t *testing.T) {
 			LookupTimeout: 2 * time.Second, Outage: "wait", Breaker: RedisBreaker{3, 5 * time.Second},
 		},
 		Attachment: Auto, Calibration: Auto, Delivery: "at_least_once",
-		Attach:   Attach{"off", 24 * time.Hour, 1_000_000},
+		Attach:   Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20, 0},
 		Labels:   Labels{Remember: 100_000, TTL: 24 * time.Hour},
 		Batch:    Batch{ModeNode, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
-		Limits:   Limits{1 << 20, 10000},
+		Limits:   Limits{1 << 20, 10000, 1 << 10},
 		Input:    Input{Format: "json"},
 		Output:   Output{Format: "json", Representation: "none"},
 		HTTP:     HTTP{":9464"},
@@ -357,8 +357,12 @@ func TestProblemsOfAttach(t *testing.T) {
 			t.Errorf("attach.ttl %s: %v", ttl, err)
 		}
 	}
+	_, err := Load[Consumer](sources(t, "attach: {arrivals: on, replicas: 2}\nredis: {cluster: true}", nil))
+	if err == nil || !strings.Contains(err.Error(), `attach.replicas is "2"`) || !strings.Contains(err.Error(), "redis.cluster") {
+		t.Errorf("attach.replicas with a cluster: %v", err)
+	}
 	cfg, err := Load[Consumer](sources(t, "attach: {arrivals: on, ttl: 90m}", []string{"RIVULET_ATTACHMENT=frozen"}))
-	if err != nil || cfg.Attach != (Attach{On, 90 * time.Minute, 1_000_000}) {
+	if err != nil || cfg.Attach != (Attach{On, 90 * time.Minute, 1_000_000, 256 << 20, 0}) {
 		t.Errorf("%+v, %v", cfg.Attach, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 type batch struct {
 	decoded    decoded    // decode.go: the arrivals, and why other records are none
 	neighbours neighbours // lookup.go: the rows of their neighbours, and which of those are earlier arrivals
+	noted      noted      // notes.go: what the arrivals are attached to, agreed on with whoever predicts them again
 	attachment attachment // attach.go: what the model sees, what became of the neighbours, and what is degraded
 	predicted  predicted  // predictions.go: what is published, and what is no number
 	growth     growth     // grow.go: the rows that the arrivals get

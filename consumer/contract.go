@@ -91,6 +91,8 @@ type Limits struct {
 	Edges int
 	// RecordBytes is the largest record, key and value together; 0 means no limit.
 	RecordBytes int
+	// IDBytes is the longest id, of the arrival or a neighbour; 0 means no limit but that of a prediction's key and id.
+	IDBytes int
 }
 
 // RepresentationNone is the value of [Output.Representation] that asks for none.

@@ -63,7 +63,7 @@ type BatchStats struct {
 	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is
 	// how long the batch, ready to be published, waited for the batch before it, Keep how long it took from the
 	// publication until the rows of its arrivals were written, with what was left of the solve.
-	Decode, Lookup, Attach, Infer, Wait, Publish, Keep, Commit time.Duration
+	Decode, Lookup, Note, Attach, Infer, Wait, Publish, Keep, Commit time.Duration
 	// Started is when the batch was formed, Published when the brokers acknowledged what makes its predictions
 	// visible: at least once their publication, exactly once the end of their transaction.
 	Started, Published time.Time

@@ -26,6 +26,9 @@ type PipelineOptions struct {
 	Output Output
 	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then.
 	Arrivals bool
+	// Notes has node batches note what their arrivals are attached to, so that records that are predicted again get the
+	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
+	Notes bool
 	// Codec decodes records that have no content-type header; nil means JSON.
 	Codec event.Codec
 	// Observer may be nil.
@@ -96,8 +99,14 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Lookup)
 
+	// Which arrivals are neighbours is noted, so that a repeat of the record gets the same bits.
+	if err := p.note(ctx, &b.noted, version, in, b.decoded.arrivals, &b.neighbours); err != nil {
+		return fmt.Errorf("%w: %w", ErrLookup, err)
+	}
+	watch.lap(&stats.Note)
+
 	// r = aM, the arrivals' own edges ã, degrees and features (docs/algorithm.md, sections 1 and 2).
-	p.attach(&b.attachment, version, &b.decoded, &b.neighbours)
+	p.attach(&b.attachment, version, &b.decoded, &b.neighbours, &b.noted)
 	watch.lap(&stats.Attach)
 
 	// Forward, propagate, calibrate; then what is published of it.
@@ -127,8 +136,8 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	if err := delivery.Commit(ctx); err != nil {
 		return fmt.Errorf("committing batch %s: %w", in.Name, err)
 	}
+	p.forget(ctx, version, in, &b.noted)
 	watch.lap(&stats.Commit)
-
 	stats.Published = delivery.Published()
 	p.report(stats, b, &out)
 	return nil

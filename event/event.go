@@ -105,7 +105,7 @@ const (
 	ReasonFeatureLength = "feature_length" // the number of features, or an index, does not fit the model
 	ReasonNotFinite     = "not_finite"     // a feature is NaN or infinite
 	ReasonTooManyEdges  = "too_many_edges" // more edges than limits.edges
-	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes, or its key and id than 128 KiB
+	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes, its key and id than 128 KiB, or an id than limits.id_bytes
 	// The brokers refuse the prediction: it is larger than its topic takes, or they name another reason.
 	ReasonPredictionRefused = "prediction_refused"
 )

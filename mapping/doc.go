@@ -42,6 +42,9 @@
 // T. They are stored in Redis, because other consumers attach to them, for a limited time and up to a limited number.
 // They are no [Lookup]: T is asked first, and a row of T takes precedence. The layout is at [ArrivalTable].
 //
+// These rows come and go, so a record that is predicted again would find others. [ArrivalRows.Note] stores what its
+// arrival was attached to, before it is predicted, and gives that to whoever comes second.
+//
 // # A row as bytes
 //
 // A row is stored as the number of its entries, then the gaps between their columns, then their values:

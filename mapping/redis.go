@@ -257,13 +257,20 @@ func (r *Redis) checkMarker(marker *redis.StringCmd) error {
 // checkMarker compares the marker at a key with the id that is wanted.
 func checkMarker(marker *redis.StringCmd, key, want string) error {
 	id, err := marker.Result()
-	switch {
-	case errors.Is(err, redis.Nil):
-		return fmt.Errorf("%w: marker %s is missing", ErrVanished, key)
-	case err != nil:
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return err
-	case id != want:
+	}
+	return checkID(id, key, want)
+}
+
+// checkID compares the id of the marker at a key, "" if there is none, with the id that is wanted.
+func checkID(id, key, want string) error {
+	switch id {
+	case "":
+		return fmt.Errorf("%w: marker %s is missing", ErrVanished, key)
+	case want:
+		return nil
+	default:
 		return fmt.Errorf("%w: marker %s has id %q, want %q", ErrVanished, key, id, want)
 	}
-	return nil
 }

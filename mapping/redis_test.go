@@ -33,7 +33,7 @@ func onRedis(t *testing.T, test func(t *testing.T, client redis.UniversalClient,
 func connectAt(t testing.TB, at harness.RedisPlace) (client redis.UniversalClient, prefix string) {
 	t.Helper()
 	client = connectTo(t, RedisOptions{URL: at.URL, Hosts: at.Hosts, Cluster: at.Cluster, MaxRetries: -1})
-	t.Cleanup(func() { _ = harness.Erase(context.Background(), client, at.Prefix+":*") })
+	t.Cleanup(func() { _ = harness.Erase(context.Background(), client, harness.Below(at.Prefix)...) })
 	return client, at.Prefix + ":"
 }
 

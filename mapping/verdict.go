@@ -3,6 +3,7 @@ package mapping
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -75,3 +76,21 @@ func Misdirected(client redis.UniversalClient, err error) error {
 	}
 	return err
 }
+
+// TakesNoWrites reports whether Redis answered that it takes no writes now: its memory is full, it cannot save to its disk, it
+// has too few replicas, or it is one itself. It may answer reads all the same.
+func TakesNoWrites(err error) bool {
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return errors.Is(err, errFewReplicas)
+	}
+	text := answer.Error()
+	// Before 7.0 the reason stands within the error of the script.
+	if i := strings.Index(text, ": -"); i >= 0 && strings.HasPrefix(text, "ERR Error running script") {
+		text = text[i+len(": -"):]
+	}
+	return slices.ContainsFunc(noWrites, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
+}
+
+// noWrites lists the beginnings of answers of a server that takes no writes now.
+var noWrites = []string{"OOM ", "MISCONF ", "NOREPLICAS ", "READONLY "}

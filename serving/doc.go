@@ -13,6 +13,7 @@
 //
 //	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
 //	p:v:g:arrivals…  hash    rows of M of arrivals, which do expire (mapping.ArrivalTable)
+//	{p}:v:g:notes…   hash    what arrivals in flight were attached to, which do expire (mapping.ArrivalTable)
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, begun_ms, published_ms, current_ms,
@@ -48,7 +49,8 @@
 // With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand
 // beside its rows of M. A new version begins without any: arrivals that are not in its T have a row again after they
 // have come again, or when a refresh has put them into T. Rows of an old version are removed with it, or expire
-// before.
+// before, and none is written to a version that is gone. Notes of what arrivals were attached to stand among the
+// control keys, so that one script reads the marker and writes them on a cluster too.
 //
 // # Who holds what
 //

@@ -44,8 +44,8 @@ type metrics struct {
 	stages                 [len(stageNames)]prometheus.Observer
 }
 
-// stageNames are the values of the label stage. The last two are observed of batches that solve rows.
-var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "solve", "keep"}
+// stageNames are the values of the label stage. The last three are observed of batches that solve rows.
+var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "note", "solve", "keep"}
 
 func newMetrics(opts Options, ready func() error) *metrics {
 	registry := prometheus.NewRegistry()
@@ -95,7 +95,7 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
 		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
 		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
-		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them."),
+		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written."),
 		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		drops:       counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.", "reason"),
@@ -148,10 +148,10 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 
-	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Solve, s.Keep}
+	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Note, s.Solve, s.Keep}
 	observed := len(took)
 	if s.Solve == 0 {
-		observed -= 2
+		observed -= 3
 	}
 	for k, d := range took[:observed] {
 		m.stages[k].Observe(d.Seconds())

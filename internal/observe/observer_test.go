@@ -37,7 +37,7 @@ func newTestObserver() (*Observer, *fakeClock) {
 		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
 		Losses:  func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
 		Arrivals: func() (mapping.ArrivalStats, bool) {
-			return mapping.ArrivalStats{Rows: 30, Written: 20, Refused: 1, Found: 8}, true
+			return mapping.ArrivalStats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6}, true
 		},
 		Clock:     clock,
 		Labels:    &LabelOptions{Remember: 10, TTL: time.Hour},
@@ -53,7 +53,7 @@ func aBatch() consumer.BatchStats {
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
 		Infer: 4 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond, Commit: 9 * time.Millisecond,
-		Solved: 3, Residual: 0.5, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
+		Solved: 3, Residual: 0.5, Note: 2 * time.Millisecond, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
 		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []consumer.Measure{{Norm: 2, Count: 3}},
 		Delivered: &event.Batch{
 			Predictions: []event.Prediction{
@@ -151,12 +151,24 @@ rivulet_arrival_residual_total 0.5
 # HELP rivulet_arrival_rows Rows of M of arrivals of the version that is served, by all consumers, as of the last micro-batch.
 # TYPE rivulet_arrival_rows gauge
 rivulet_arrival_rows 30
+# HELP rivulet_arrival_rows_bytes Approximate memory of these rows in Redis, as attach.max_bytes counts it.
+# TYPE rivulet_arrival_rows_bytes gauge
+rivulet_arrival_rows_bytes 4000
+# HELP rivulet_arrival_rows_damaged_total Stored rows and notes of arrivals that could not be decoded.
+# TYPE rivulet_arrival_rows_damaged_total counter
+rivulet_arrival_rows_damaged_total 4
 # HELP rivulet_arrival_rows_found_total Neighbours' ids that were not in the original graph and had a row.
 # TYPE rivulet_arrival_rows_found_total counter
 rivulet_arrival_rows_found_total 8
-# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, because there were attach.max_rows.
+# HELP rivulet_arrival_rows_lost_total Rows of arrivals that were given up because Redis did not take them: redis.outage is degrade, or the version is gone.
+# TYPE rivulet_arrival_rows_lost_total counter
+rivulet_arrival_rows_lost_total 5
+# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, because of attach.max_rows or attach.max_bytes.
 # TYPE rivulet_arrival_rows_refused_total counter
 rivulet_arrival_rows_refused_total 1
+# HELP rivulet_arrival_rows_unnoted_total Notes of arrivals that were given up because Redis did not take them (redis.outage: degrade); these predictions are marked as degraded.
+# TYPE rivulet_arrival_rows_unnoted_total counter
+rivulet_arrival_rows_unnoted_total 6
 # HELP rivulet_arrival_rows_written_total Rows of arrivals that this process wrote.
 # TYPE rivulet_arrival_rows_written_total counter
 rivulet_arrival_rows_written_total 20
@@ -202,7 +214,7 @@ rivulet_dead_letters_total{reason="prediction_refused"} 0
 rivulet_dead_letters_total{reason="too_large"} 0
 rivulet_dead_letters_total{reason="too_many_edges"} 0
 rivulet_dead_letters_total{reason="unparsable"} 0
-# HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them.
+# HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written.
 # TYPE rivulet_degraded_predictions_total counter
 rivulet_degraded_predictions_total 1
 # HELP rivulet_dropped_edges_total Entries of edge lists that named the arrival itself or a neighbour twice.
@@ -306,6 +318,7 @@ func TestHistograms(t *testing.T) {
 		"rivulet_stage_seconds decode":  {1, 0.001},
 		"rivulet_stage_seconds lookup":  {1, 0.002},
 		"rivulet_stage_seconds attach":  {1, 0.003},
+		"rivulet_stage_seconds note":    {1, 0.002},
 		"rivulet_stage_seconds solve":   {1, 0.007},
 		"rivulet_stage_seconds keep":    {1, 0.008},
 		"rivulet_stage_seconds infer":   {1, 0.004},
