@@ -8,6 +8,8 @@
 //	source.go       a Source: a member of a group           generation.go    a Generation: what it may read and commit
 //	fetch.go        a Cursor: one partition                 offsets.go       the group's offsets, a partition's range
 //	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
+//	batches.go      an answer's records, piece by piece     unpack.go        what was packed, as a stream
+//	fetchmessage.go Fetch with record batches as bytes
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id
@@ -18,6 +20,13 @@
 // A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other; each gives a
 // [Cursor] for every assigned partition, and commits offsets in its name: the broker refuses those of an earlier one.
 // When a rebalance begins the group waits for [Generation.End], so that what was read can still be committed.
+//
+// What a record batch unpacks to is not bounded by its size, so a [Cursor] unpacks it piece by piece: a few MiB of records and
+// one record at a time are in memory, for each partition. A record larger than SourceOptions.RecordBytes is given without
+// its value, with its [Damage]; so is one in the place of all records of a batch that cannot be told apart: its checksum is
+// wrong, its compression unknown or broken, or it unpacks to more than a GiB and to more than 64 times its size.
+// Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka 0.11 hold, are not read
+// any more: each of their messages is one such record.
 //
 // A [Reader] reads a topic outside of any group's generations: to where it ends now, or following it.
 //
@@ -81,9 +90,13 @@
 //     before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor, consumer.TestADeletedTopicIsWaitedForAndReadAnew.
 //   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). stable.go describes that one
 //     to the library. TestStableOffsetsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
-//   - Client.Fetch hides where control batches end, so that a reader which finds nothing else asks for the same offset for
-//     ever, and does not leave out the records of aborted transactions (1332). [Cursor] walks the batches by itself.
+//   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control batches
+//     end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave out the records of
+//     aborted transactions (1332). fetchmessage.go asks for the batches' bytes in the place of the library's message, and
+//     batches.go walks them. TestFetchOnTheWire, consumer.TestACompressionBombIsADeadLetter,
 //     TestFetchPassesOverAbortedTransactionsAndControlRecords.
+//   - Its zstd codec takes windows of 512 MiB, and its snappy codec believes any length. unpack.go bounds both.
+//     TestClaimsTakeNoMemory.
 //   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond what they are asked to
 //     wait; what only paces something is a timer. TestAnIdleFetchKeepsItsConnection.
 //   - There is no transactional or idempotent writer (897, 797). session.go sends the requests of the protocol; codes 55 and

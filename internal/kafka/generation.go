@@ -76,7 +76,7 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 			cursors := make([]*Cursor, 0, len(offsets))
 			share := max(bufferBytes/(2*max(1, len(offsets))), 64<<10)
 			for at, offset := range offsets {
-				cursors = append(cursors, s.client.cursor(at, offset, min(s.opts.FetchBytes, share), s.opts.FetchWait, s.with))
+				cursors = append(cursors, s.client.cursor(at, offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes, s.opts.FetchWait, s.with))
 			}
 			return cursors, nil
 		}

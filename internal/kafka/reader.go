@@ -80,7 +80,7 @@ func (r *Reader) ToEnd(ctx context.Context, take func(Record) error) (Offsets, e
 }
 
 func (r *Reader) cursor(at TopicPartition, offset int64) *Cursor {
-	return r.client.cursor(at, offset, r.opts.FetchBytes, r.opts.FetchWait, r.with)
+	return r.client.cursor(at, offset, r.opts.FetchBytes, inHand, r.opts.FetchWait, r.with)
 }
 
 // begin is where ToEnd starts in each partition.

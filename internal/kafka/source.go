@@ -31,6 +31,9 @@ type SourceOptions struct {
 
 	// FetchBytes is the most that one fetch brings; 0 means 1 MiB.
 	FetchBytes int
+	// RecordBytes is the largest record that is read, key and value together; a larger one has its Damage instead. 0, and
+	// more than 64 MiB, means 64 MiB; less than 1 MiB means that.
+	RecordBytes int
 	// FetchWait is how long the broker holds a fetch open while there is nothing; 0 means 500 ms. It delays no record.
 	FetchWait time.Duration
 
