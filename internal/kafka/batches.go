@@ -31,7 +31,8 @@ type batches struct {
 	rest  []byte // batches that have not begun
 	end   int64  // the log's
 	open  *aborted
-	whole bool // at least one batch was whole
+	whole bool   // at least one batch was whole
+	seen  epochs // of the batches of the last read, where they change
 
 	header header
 	under  *stream // of the batch under way, nil between batches
@@ -55,6 +56,7 @@ func (b *batches) done() bool { return b == nil || b.under == nil && len(b.rest)
 // read returns the records from an offset on that make up the next piece, maybe none, and the offset to read after
 // them.
 func (b *batches) read(next int64) (records []Record, after int64, err error) {
+	b.seen = b.seen[:0]
 	for size := 0; size < pieceBytes && !b.done(); {
 		if b.under == nil {
 			damage, err := b.begin(&next)
@@ -124,27 +126,40 @@ func (b *batches) begin(next *int64) (damage *Record, err error) {
 		return b.pass(next, fmt.Errorf("message format %d, of before Kafka 0.11, is not read", magic))
 	}
 	b.header = readHeader(data)
-	codec := b.header.attributes & codecBits
-	sum := crc32.Checksum(data[offsetAttributes-4:], castagnoli)
-	switch stored := get.Uint32(data[atCRC:]); {
-	case stored != sum:
-		err = fmt.Errorf("their checksum is %08x, the batch says %08x", sum, stored)
-		b.distrust(*next)
-	case magic > 2:
-		err = fmt.Errorf("message format %d is unknown", magic)
-	case b.header.count < 0 || b.header.last < b.header.first:
-		err = fmt.Errorf("their batch has %d records with offsets from %d to %d", b.header.count, b.header.first, b.header.last)
-		b.distrust(*next)
-	case b.open.skip(b.header) || b.header.last < *next:
+	if err := b.verify(data, *next); err != nil {
+		return b.pass(next, err)
+	}
+	if e := b.header.epoch; e >= 0 && (len(b.seen) == 0 || b.seen[len(b.seen)-1].epoch != e) {
+		b.seen = append(b.seen, epochStart{b.header.first, e})
+	}
+	if b.open.skip(b.header) || b.header.last < *next {
 		*next = max(*next, b.header.last+1)
 		return nil, nil
-	default:
-		if b.under, err = newStream(codec, data[atBody:]); err == nil {
-			b.count = b.header.count
-			return nil, nil
-		}
 	}
-	return b.pass(next, err)
+	under, err := newStream(b.header.attributes&codecBits, data[atBody:])
+	if err != nil {
+		return b.pass(next, err)
+	}
+	b.under, b.count = under, b.header.count
+	return nil, nil
+}
+
+// verify returns why a batch cannot be read. Where its header is broken, the end of its offsets is found otherwise.
+func (b *batches) verify(data []byte, next int64) error {
+	h := &b.header
+	sum, stored := crc32.Checksum(data[offsetAttributes-4:], castagnoli), binary.BigEndian.Uint32(data[atCRC:])
+	switch {
+	case stored != sum:
+		b.distrust(next)
+		return fmt.Errorf("their checksum is %08x, the batch says %08x", sum, stored)
+	case data[atMagic] > 2:
+		return fmt.Errorf("message format %d is unknown", data[atMagic])
+	case h.count < 0 || h.last < h.first:
+		first, last := h.first, h.last
+		b.distrust(next)
+		return fmt.Errorf("their batch has %d records with offsets from %d to %d", h.count, first, last)
+	}
+	return nil
 }
 
 // pass passes over a batch that cannot be read, and returns the record that stands for it.

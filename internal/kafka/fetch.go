@@ -3,7 +3,7 @@ package kafka
 import (
 	"cmp"
 	"context"
-	"errors"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -25,7 +25,15 @@ type Cursor struct {
 	largest int      // of a record's key and value together
 	answer  *batches // the part of the last answer that was not taken; nil before the first
 	stable  int64    // where that answer says that committed transactions end
-	names   map[string]string
+	high    int64    // and all that is replicated
+
+	id       topicID // zero: not known
+	epoch    int32   // of the record before next; -1: not known
+	leader   int32   // the epoch of the leader that has what was read; -1: not known
+	trail    *trail  // of a group's generation; nil outside of one
+	follows  bool    // goes on in a topic that was made anew
+	observer Observer
+	names    map[string]string
 }
 
 // alwaysRead is how large a record may be, key and value together, to be read whatever the limit is: its dead letter has
@@ -38,8 +46,19 @@ func (c *Client) cursor(at TopicPartition, offset int64, maxBytes, largest int, 
 		largest = inHand
 	}
 	largest = max(largest, alwaysRead)
+	outage := p.Outage(StageFetch, "topic", at.Topic, "partition", at.Partition)
+	outage.giveUp = GenerationOver
 	return &Cursor{client: c, at: at, next: offset, maxBytes: maxBytes, largest: largest, wait: wait, logger: p.complete().Logger,
-		names: make(map[string]string), trouble: p.Outage(StageFetch, "topic", at.Topic, "partition", at.Partition).Attempts()}
+		names: make(map[string]string), epoch: -1, leader: -1, observer: p.Observer, trouble: outage.Attempts()}
+}
+
+// ofGroup makes the cursor one of a generation, which begins after a record of an epoch; -1: not known.
+func (c *Cursor) ofGroup(t *trail, epoch int32) {
+	c.trail, c.id = t, t.id(c.at.Topic)
+	if epoch >= 0 {
+		c.epoch, c.leader = epoch, epoch
+		t.note(c.at, c.next-1, epoch)
+	}
 }
 
 // Partition returns the partition that is read.
@@ -64,16 +83,10 @@ func (c *Cursor) Await(ctx context.Context) (records []Record, lag int64, err er
 	}
 }
 
-// fetch asks once. Where the next offset is out of range it goes on at the earliest: records have expired, or the
-// topic was made anew. It says so, as records may be missing or come again.
+// fetch asks once, and once more where that has moved next.
 func (c *Cursor) fetch(ctx context.Context) (records []Record, lag int64, err error) {
-	records, lag, err = c.ask(ctx)
-	if errors.Is(err, kafkago.OffsetOutOfRange) {
-		var first int64
-		if first, err = c.client.boundary(ctx, c.at, kafkago.FirstOffset); err == nil {
-			c.logger.Warn("offset out of range: reading on at the earliest", "topic", c.at.Topic, "partition", c.at.Partition,
-				"asked", c.next, "earliest", first)
-			c.next = first
+	if records, lag, err = c.ask(ctx); err != nil {
+		if err = c.settle(ctx, err); err == nil {
 			records, lag, err = c.ask(ctx)
 		}
 	}
@@ -95,19 +108,33 @@ func (c *Cursor) ask(ctx context.Context) (records []Record, lag int64, err erro
 		c.answer = nil
 		return nil, 0, err
 	}
+	for _, s := range c.answer.seen {
+		if s.epoch != c.epoch {
+			c.trail.note(c.at, s.first, s.epoch)
+			c.epoch = s.epoch
+		}
+	}
 	return records, max(0, c.stable-c.next), nil
 }
 
-// request sends one fetch to the partition's leader.
+// request sends one fetch to the partition's leader, once that is known to have what was read.
 func (c *Cursor) request(ctx context.Context) error {
+	leader := c.client.leaderEpoch(ctx, c.at)
+	if leader > c.leader && c.leader >= 0 && c.epoch >= 0 {
+		if err := c.check(ctx, leader); err != nil {
+			return err
+		}
+	}
+	c.leader = leader
+	get := binary.BigEndian
 	ctx, cancel := context.WithTimeout(ctx, c.wait+hung)
 	defer cancel()
 	m, err := c.client.transport.RoundTrip(ctx, c.client.addr, &fetchRequest{at: c.at,
 		ReplicaID: -1, SessionID: 0, SessionEpoch: -1,
 		MaxWaitTime: int32(c.wait.Milliseconds()), MinBytes: 1, MaxBytes: int32(c.maxBytes),
 		IsolationLevel: int8(kafkago.ReadCommitted),
-		Topics: []fetchTopic{{Topic: c.at.Topic, Partitions: []fetchPartition{{
-			Partition: int32(c.at.Partition), CurrentLeaderEpoch: -1, LastFetchedEpoch: -1, LogStartOffset: -1,
+		Topics: []fetchTopic{{Topic: c.at.Topic, IDHigh: int64(get.Uint64(c.id[:])), IDLow: int64(get.Uint64(c.id[8:])), Partitions: []fetchPartition{{
+			Partition: int32(c.at.Partition), CurrentLeaderEpoch: leader, LastFetchedEpoch: -1, LogStartOffset: -1,
 			FetchOffset: c.next, PartitionMaxBytes: int32(c.maxBytes),
 		}}}},
 	})
@@ -118,7 +145,7 @@ func (c *Cursor) request(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.stable = p.LastStableOffset
+	c.stable, c.high = p.LastStableOffset, p.HighWatermark
 	c.answer = &batches{at: c.at, limit: c.largest, rest: p.Batches, end: p.HighWatermark, open: newAborted(p.Aborted), names: c.names}
 	return nil
 }

@@ -10,10 +10,20 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 )
 
-// committed returns the group's offsets of partitions, negative where it has none. It asks for stable ones: an error
-// says that a transaction is about to change them.
+// committed returns the group's offsets of partitions, negative where it has none.
 func (c *Client) committed(ctx context.Context, group string, partitions []TopicPartition) (Offsets, error) {
-	offsets := make(Offsets)
+	stored, err := c.positions(ctx, group, partitions)
+	offsets := make(Offsets, len(stored))
+	for at, p := range stored {
+		offsets[at] = p.offset
+	}
+	return offsets, err
+}
+
+// positions returns what the group stored for partitions, negative offsets where that is nothing. It asks for stable ones:
+// an error says that a transaction is about to change them.
+func (c *Client) positions(ctx context.Context, group string, partitions []TopicPartition) (map[TopicPartition]place, error) {
+	offsets := make(map[TopicPartition]place)
 	if len(partitions) == 0 {
 		return offsets, nil
 	}
@@ -35,7 +45,7 @@ func (c *Client) committed(ctx context.Context, group string, partitions []Topic
 			if p.ErrorCode != 0 {
 				return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", group, t.Name, p.Partition, kafkago.Error(p.ErrorCode))
 			}
-			offsets[TopicPartition{t.Name, int(p.Partition)}] = p.Offset
+			offsets[TopicPartition{t.Name, int(p.Partition)}] = place{p.Offset, markOf(p.Metadata, p.LeaderEpoch)}
 		}
 	}
 	for _, at := range partitions {

@@ -52,6 +52,8 @@ type Member struct {
 	Group      string
 	ID         string
 	Generation int32
+
+	trail *trail // what it knows of the offsets that it commits
 }
 
 // Committer stores offsets in the name of one generation of a consumer group. A [Generation] is one.

@@ -75,6 +75,7 @@ func TestAnOutageIsSaidOnce(t *testing.T) {
 type tellings struct{ n *int }
 
 func (t tellings) Retry(string, error) { *t.n++ }
+func (tellings) Lost(string, int64)    {}
 
 func TestWhatIsNotTriedAgain(t *testing.T) {
 	told := 0

@@ -80,6 +80,7 @@ func (b *bench) seen() []error {
 type told func(error)
 
 func (t told) Retry(_ string, err error) { t(err) }
+func (told) Lost(string, int64)          {}
 
 func (b *bench) sink() *Sink {
 	b.t.Helper()

@@ -25,7 +25,8 @@ type SourceOptions struct {
 	Group  string
 	Topics []string
 	// Start is for partitions without a committed offset; empty means Earliest, and AtTime wants StartTime. A partition
-	// whose committed offset is out of range is read from the earliest offset there is, and a warning says so.
+	// whose log begins after the committed offset, or ends or divides before it, is read from there, and an Observer
+	// is told.
 	Start     Start
 	StartTime time.Time
 
@@ -98,7 +99,8 @@ type Source struct {
 	// partitions is how many partitions each topic had before the last join.
 	partitions map[string]int
 	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read whole.
-	begun map[string]int
+	begun  map[string]int
+	memory memory
 }
 
 // NewSource checks the options. It opens no connection and starts nothing.
@@ -174,7 +176,7 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 // begin keeps a generation of kafka-go's from ending: its group waits for the function that is started here before it
 // joins again.
 func (s *Source) begin(joined *kafkago.Generation) *Generation {
-	g := &Generation{source: s, joined: joined, over: make(chan struct{})}
+	g := &Generation{source: s, joined: joined, over: make(chan struct{}), trail: new(trail)}
 	entered := make(chan context.Context)
 	joined.Start(func(rebalance context.Context) {
 		entered <- rebalance

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/kafka"
 	"rivulet/mapping"
 )
 
@@ -30,7 +31,7 @@ type metrics struct {
 
 	arrivals, bytes, isolated, dropped, lookups, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, deadLetters, retries *prometheus.CounterVec
+	predictions, deadLetters, retries, lost *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -90,6 +91,7 @@ func newMetrics(opts Options) *metrics {
 		predictions: counters("predictions_total", "Predictions published, by class.", "class"),
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
+		lost:        counters("lost_records_total", "Records of the input that are gone, by reason, as far as their number is known.", "reason"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
 		residual:    counter("arrival_residual_total", "Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce."),
 		known:       neighbours.WithLabelValues("known"),
@@ -119,6 +121,9 @@ func (m *metrics) startAtZero() {
 	}
 	for _, stage := range []string{consumer.StageGroup, consumer.StageFetch, consumer.StageLookup, consumer.StageRows} {
 		m.retries.WithLabelValues(stage)
+	}
+	for _, reason := range kafka.LostReasons {
+		m.lost.WithLabelValues(reason)
 	}
 }
 
