@@ -9,7 +9,9 @@
 //	fetch.go        a Cursor: one partition                 offsets.go       the group's offsets, a partition's range
 //	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
 //	batches.go      an answer's records, piece by piece     unpack.go        what was packed, as a stream
-//	fetchmessage.go Fetch with record batches as bytes
+//	fetchmessage.go Fetch with record batches as bytes      rawrequest.go    what kafka-go cannot ask
+//	position.go     a log that is not the one that was read topicid.go       ids of topics, epochs of leaders
+//	places.go       where a generation begins               trail.go         what it commits beside offsets
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id
@@ -27,6 +29,13 @@
 // wrong, its compression unknown or broken, or it unpacks to more than a GiB and to more than 64 times its size.
 // Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka 0.11 hold, are not read
 // any more: each of their messages is one such record.
+//
+// Offsets mean something in one log only. Where brokers know topics by their ids (Kafka 2.8; in fetches, 3.1), the id and the
+// leader's epoch of the record before are committed beside each offset. Of a topic that was made anew, the old offsets
+// are not used: the generation ends, and the next begins at the new topic's beginning. A leader that is new is asked where
+// the records of the epoch that was read end in its log (KIP-320), and so is the leader where an offset is out of range: if
+// that is before the position, reading goes back there; if nobody knows, to the earliest. What is gone is logged,
+// and an [Observer] is told. Older brokers are asked by name, and a warning says so once.
 //
 // A [Reader] reads a topic outside of any group's generations: to where it ends now, or following it.
 //
@@ -92,9 +101,15 @@
 //     to the library. TestStableOffsetsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
 //   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control batches
 //     end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave out the records of
-//     aborted transactions (1332). fetchmessage.go asks for the batches' bytes in the place of the library's message, and
-//     batches.go walks them. TestFetchOnTheWire, consumer.TestACompressionBombIsADeadLetter,
+//     aborted transactions (1332). fetchmessage.go asks for the batches' bytes in the place of the library's message, by
+//     the topic's id where brokers take that, and batches.go walks them. TestFetchOnTheWire, consumer.TestACompressionBombIsADeadLetter,
 //     TestFetchPassesOverAbortedTransactionsAndControlRecords.
+//   - Its Metadata ends at version 8, before ids of topics, and it has no OffsetForLeaderEpoch. rawrequest.go asks for both in
+//     kmsg's form, in versions from ApiVersions. consumer.TestATopicMadeAnewIsReadFromItsBeginning,
+//     consumer.TestALogThatDividesIsReadFromThere.
+//   - Generation.CommitOffsets commits no epoch and no metadata, Client.OffsetCommit the epoch 0, and asks for the
+//     coordinator before each commit. trail.go commits both to a coordinator that it knows.
+//     consumer.TestAnOffsetOfADeletedTopicIsNotUsed.
 //   - Its zstd codec takes windows of 512 MiB, and its snappy codec believes any length. unpack.go bounds both.
 //     TestClaimsTakeNoMemory.
 //   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond what they are asked to
