@@ -22,9 +22,9 @@ const pieceBytes = 4 << 20
 // errCut is returned for an answer without one whole batch. Brokers do not give such.
 var errCut = errors.New("the broker's answer holds no whole record batch")
 
-// batches are the record batches of a fetch's answer, which are unpacked as they are read. Memory is taken for pieceBytes and
-// one record, whatever they unpack to; a record larger than the limit, or a batch whose records cannot be told
-// apart, is one record with its [Damage].
+// batches are the record batches of a fetch's answer, which are unpacked as they are read. Memory is taken for
+// pieceBytes and one record, whatever they unpack to; a record larger than the limit, or a batch whose records cannot
+// be told apart, is one record with its [Damage].
 type batches struct {
 	at    TopicPartition
 	limit int    // of a record's key and value together, 1 to inHand

@@ -93,7 +93,7 @@ func TestBatchesOfEveryCodecAreReadFromEveryOffset(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
 	var sent []Record
 	for i := range 40 {
-		r := Record{Key: fmt.Append(nil, "k", i), Value: bytes.Repeat([]byte{byte(i)}, 300*i), Time: at.Add(time.Duration(i) * time.Millisecond)}
+		r := Record{Key: fmt.Append(nil, "k", i), Value: bytes.Repeat([]byte{byte(i)}, 30*i), Time: at.Add(time.Duration(i) * time.Millisecond)}
 		r.Position = Position{Topic: "t", Partition: 3, Offset: int64(100 + i)}
 		switch i % 4 {
 		case 1:

@@ -48,8 +48,9 @@ func (c *Client) cursor(at TopicPartition, offset int64, maxBytes, largest int, 
 	largest = max(largest, alwaysRead)
 	outage := p.Outage(StageFetch, "topic", at.Topic, "partition", at.Partition)
 	outage.giveUp = GenerationOver
-	return &Cursor{client: c, at: at, next: offset, maxBytes: maxBytes, largest: largest, wait: wait, logger: p.complete().Logger,
-		names: make(map[string]string), epoch: -1, leader: -1, observer: p.Observer, trouble: outage.Attempts()}
+	return &Cursor{client: c, at: at, next: offset, maxBytes: maxBytes, largest: largest, wait: wait,
+		logger: p.complete().Logger, observer: p.Observer, trouble: outage.Attempts(),
+		names: make(map[string]string), epoch: -1, leader: -1}
 }
 
 // ofGroup makes the cursor one of a generation, which begins after a record of an epoch; -1: not known.
@@ -68,9 +69,9 @@ func (c *Cursor) Partition() TopicPartition { return c.at }
 // holes or control records.
 func (c *Cursor) Next() int64 { return c.next }
 
-// Await returns records from Next on, maybe none, and moves Next behind them; lag is how many records are left. They take
-// a few MiB and one record beside what came over the wire, however they were packed; what cannot be read has its Damage. It
-// waits for brokers. It returns an error for what does not mend by itself, or when ctx has ended.
+// Await returns records from Next on, maybe none, and moves Next behind them; lag is how many records are left. They
+// take a few MiB and one record beside what came over the wire, however they were packed; what cannot be read has its
+// Damage. It waits for brokers. It returns an error for what does not mend by itself, or when ctx has ended.
 func (c *Cursor) Await(ctx context.Context) (records []Record, lag int64, err error) {
 	for {
 		if records, lag, err = c.fetch(ctx); err == nil {
@@ -146,7 +147,8 @@ func (c *Cursor) request(ctx context.Context) error {
 		return err
 	}
 	c.stable, c.high = p.LastStableOffset, p.HighWatermark
-	c.answer = &batches{at: c.at, limit: c.largest, rest: p.Batches, end: p.HighWatermark, open: newAborted(p.Aborted), names: c.names}
+	c.answer = &batches{at: c.at, limit: c.largest, rest: p.Batches, end: p.HighWatermark,
+		open: newAborted(p.Aborted), names: c.names}
 	return nil
 }
 

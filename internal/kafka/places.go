@@ -106,8 +106,8 @@ func (g *Generation) report(at TopicPartition, offset, to int64) {
 		}
 		records = max(0, last.high-from)
 	}
-	s.with.Logger.Warn("records are gone: reading goes on elsewhere", "reason", LostRecreated, "topic", at.Topic, "partition", at.Partition,
-		"from", offset, "to", to, "records", records)
+	s.with.Logger.Warn("records are gone: reading goes on elsewhere", "reason", LostRecreated,
+		"topic", at.Topic, "partition", at.Partition, "from", offset, "to", to, "records", records)
 	if s.with.Observer != nil {
 		s.with.Observer.Lost(LostRecreated, records)
 	}

@@ -119,8 +119,8 @@ func (c *Cursor) check(ctx context.Context, leader int32) error {
 
 // lost moves next, and tells why.
 func (c *Cursor) lost(reason string, to, records int64) {
-	c.logger.Warn("records are gone: reading goes on elsewhere", "reason", reason, "topic", c.at.Topic, "partition", c.at.Partition,
-		"from", c.next, "to", to, "records", records)
+	c.logger.Warn("records are gone: reading goes on elsewhere", "reason", reason,
+		"topic", c.at.Topic, "partition", c.at.Partition, "from", c.next, "to", to, "records", records)
 	if c.observer != nil {
 		c.observer.Lost(reason, records)
 	}

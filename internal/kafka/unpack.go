@@ -14,12 +14,12 @@ import (
 )
 
 // inHand bounds the memory that one record, or the window of a decoder, may take while a batch is unpacked: 64 MiB.
-// Producers' own limits are far below it (max.request.size is 1 MiB by default); a batch that wants more is meant to harm,
-// or for another kind of consumer.
+// Producers' own limits are far below it (max.request.size is 1 MiB by default); a batch that wants more is meant to
+// harm, or for another kind of consumer.
 const inHand = 64 << 20
 
-// A batch that unpacks to more than endless bytes, and to more than endlessRatio times its packed size, is given up: it would
-// hold up its partition for seconds. JSON packs about 20:1.
+// A batch that unpacks to more than endless bytes, and to more than endlessRatio times its packed size, is given up: it
+// would hold up its partition for seconds. JSON packs about 20:1.
 const (
 	endless      = 1 << 30
 	endlessRatio = 64
