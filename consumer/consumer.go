@@ -28,6 +28,7 @@ func New(opts Options) (*Consumer, error) {
 		return nil, err
 	}
 	c := &Consumer{opts: opts, wait: kafka.Patience{Clock: opts.Path.Clock, Observer: opts.Path.Observer, Logger: opts.Logger}}
+	opts.Source.RecordBytes = opts.Path.Limits.RecordBytes // what is larger is not even unpacked
 	var err error
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err

@@ -64,6 +64,13 @@ func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 // decodeOne fills s from its record: an arrival that the model can take, or a fault.
 func (p *Pipeline) decodeOne(s *slot, d int) {
 	s.fault, s.dropped = nil, 0
+	if d := s.record.Damage; d != nil {
+		s.fault = &event.FieldError{Reason: event.ReasonUnparsable, Detail: d.Detail}
+		if d.TooLarge {
+			s.fault.Reason = event.ReasonTooLarge
+		}
+		return
+	}
 	if limit := p.Limits.RecordBytes; limit > 0 && s.bytes > limit {
 		s.fault = &event.FieldError{Reason: event.ReasonTooLarge,
 			Detail: fmt.Sprintf("key and value have %d bytes, limits.record_bytes is %d", s.bytes, limit)}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -400,7 +401,8 @@ func TestOffsetOutOfRangeGoesOnAtTheEarliest(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	o := s.options(&recorder{})
+	seen := &recorder{}
+	o := s.options(seen)
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	stop = s.start(o)
 	s.wait("what is left is predicted", func() bool { return s.committed() == 200 })
@@ -410,8 +412,11 @@ func TestOffsetOutOfRangeGoesOnAtTheEarliest(t *testing.T) {
 	if got := s.size(predictionsTopic); got != 150 {
 		t.Errorf("%d predictions, want 150", got)
 	}
-	if !strings.Contains(log.String(), "asked=100 earliest=150") {
+	if !strings.Contains(log.String(), "reason=retention topic=arrivals partition=0 from=100 to=150 records=50") {
 		t.Errorf("the gap was not logged:\n%s", log.String())
+	}
+	if diff := cmp.Diff(map[string]int64{kafka.LostRetention: 50}, seen.lost); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
 	}
 }
 

@@ -26,6 +26,9 @@ type Observer interface {
 	Rebalance(assigned []kafka.TopicPartition)
 	// Retry is called before each repeated attempt; stage is one of the Stage constants.
 	Retry(stage string, err error)
+	// Lost is called when records of the input are gone; reason is one of kafka.LostReasons, records how many they are as
+	// far as that is known.
+	Lost(reason string, records int64)
 }
 
 // Stages that are waited for and retried.
@@ -93,6 +96,9 @@ func (NopObserver) Rebalance([]kafka.TopicPartition) {}
 
 // Retry does nothing.
 func (NopObserver) Retry(string, error) {}
+
+// Lost does nothing.
+func (NopObserver) Lost(string, int64) {}
 
 var _ Observer = NopObserver{}
 

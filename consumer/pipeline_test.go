@@ -26,6 +26,7 @@ type recorder struct {
 	letters    []string
 	dropped    []string
 	lags       kafka.Offsets
+	lost       map[string]int64
 	assigned   [][]kafka.TopicPartition
 	retries    map[string]int
 	deliveries int
@@ -64,6 +65,15 @@ func (r *recorder) Rebalance(assigned []kafka.TopicPartition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.assigned = append(r.assigned, assigned)
+}
+
+func (r *recorder) Lost(reason string, records int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost == nil {
+		r.lost = make(map[string]int64)
+	}
+	r.lost[reason] += records
 }
 
 func (r *recorder) Retry(stage string, _ error) {

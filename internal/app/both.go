@@ -50,3 +50,9 @@ func (p pair) Retry(stage string, err error) {
 		o.Retry(stage, err)
 	}
 }
+
+func (p pair) Lost(reason string, records int64) {
+	for _, o := range p {
+		o.Lost(reason, records)
+	}
+}

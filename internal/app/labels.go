@@ -62,6 +62,9 @@ type labelRetries struct{ to labelSink }
 // Retry counts one.
 func (l labelRetries) Retry(string, error) { l.to.RetryLabels() }
 
+// Lost counts nothing: rivulet_lost_records_total is of arrivals. The log has a line.
+func (labelRetries) Lost(string, int64) {}
+
 // patiently is an error that is waited for, whatever caused it: [kafka.Judge] does not see that.
 type patiently struct{ cause error }
 

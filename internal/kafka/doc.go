@@ -11,6 +11,10 @@
 //	start.go        where a group without offsets begins    balancer.go      who reads which partition
 //	leave.go        a member that leaves
 //	readergroup.go  who uses a Reader's group
+//	batches.go      an answer's records, piece by piece     unpack.go        what was packed, as a stream
+//	fetchmessage.go Fetch with record batches as bytes      rawrequest.go    what kafka-go cannot ask
+//	position.go     a log that is not the one that was read topicid.go       ids of topics, epochs of leaders
+//	places.go       where a generation begins               trail.go         what it commits beside offsets
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id
@@ -24,6 +28,20 @@
 // A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other; each gives a
 // [Cursor] for every assigned partition, and commits offsets in its name: the broker refuses those of an earlier one.
 // When a rebalance begins the group waits for [Generation.End], so that what was read can still be committed.
+//
+// What a record batch unpacks to is not bounded by its size, so a [Cursor] unpacks it piece by piece: a few MiB of records and
+// one record at a time are in memory, for each partition. A record larger than SourceOptions.RecordBytes is given without
+// its value, with its [Damage]; so is one in the place of all records of a batch that cannot be told apart: its checksum is
+// wrong, its compression unknown or broken, or it unpacks to more than a GiB and to more than 64 times its size.
+// Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka 0.11 hold, are not read
+// any more: each of their messages is one such record.
+//
+// Offsets mean something in one log only. Where brokers know topics by their ids (Kafka 2.8; in fetches, 3.1), the id and the
+// leader's epoch of the record before are committed beside each offset. Of a topic that was made anew, the old offsets
+// are not used: the generation ends, and the next begins at the new topic's beginning. A leader that is new is asked where
+// the records of the epoch that was read end in its log (KIP-320), and so is the leader where an offset is out of range: if
+// that is before the position, reading goes back there; if nobody knows, to the earliest. What is gone is logged,
+// and an [Observer] is told. Older brokers are asked by name, and a warning says so once.
 //
 // A [Reader] reads a topic outside of any group's generations: to where it ends now, or following it.
 //
@@ -104,9 +122,19 @@
 //     before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor, consumer.TestADeletedTopicIsWaitedForAndReadAnew.
 //   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). stable.go describes that one
 //     to the library. TestStableOffsetsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
-//   - Client.Fetch hides where control batches end, so that a reader which finds nothing else asks for the same offset for
-//     ever, and does not leave out the records of aborted transactions (1332). [Cursor] walks the batches by itself.
+//   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control batches
+//     end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave out the records of
+//     aborted transactions (1332). fetchmessage.go asks for the batches' bytes in the place of the library's message, by
+//     the topic's id where brokers take that, and batches.go walks them. TestFetchOnTheWire, consumer.TestACompressionBombIsADeadLetter,
 //     TestFetchPassesOverAbortedTransactionsAndControlRecords.
+//   - Its Metadata ends at version 8, before ids of topics, and it has no OffsetForLeaderEpoch. rawrequest.go asks for both in
+//     kmsg's form, in versions from ApiVersions. consumer.TestATopicMadeAnewIsReadFromItsBeginning,
+//     consumer.TestALogThatDividesIsReadFromThere.
+//   - Generation.CommitOffsets commits no epoch and no metadata, Client.OffsetCommit the epoch 0, and asks for the
+//     coordinator before each commit. trail.go commits both to a coordinator that it knows.
+//     consumer.TestAnOffsetOfADeletedTopicIsNotUsed.
+//   - Its zstd codec takes windows of 512 MiB, and its snappy codec believes any length. unpack.go bounds both.
+//     TestClaimsTakeNoMemory.
 //   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond what they are asked to
 //     wait; what only paces something is a timer. TestAnIdleFetchKeepsItsConnection.
 //   - There is no transactional or idempotent writer (897, 797). session.go sends the requests of the protocol; codes 55 and

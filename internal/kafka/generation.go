@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
 
 	kafkago "github.com/segmentio/kafka-go"
 )
@@ -15,6 +18,9 @@ type Generation struct {
 	joined    *kafkago.Generation
 	rebalance context.Context
 	over      chan struct{}
+
+	trail       *trail
+	coordinator atomic.Int32 // the broker's id and one; 0: it is not known
 }
 
 var _ Committer = (*Generation)(nil)
@@ -25,7 +31,7 @@ func (g *Generation) Rebalance() context.Context { return g.rebalance }
 
 // Member returns this process in the generation.
 func (g *Generation) Member() Member {
-	return Member{Group: g.joined.GroupID, ID: g.joined.MemberID, Generation: g.joined.ID}
+	return Member{Group: g.joined.GroupID, ID: g.joined.MemberID, Generation: g.joined.ID, trail: g.trail}
 }
 
 // Assigned returns the partitions.
@@ -40,15 +46,10 @@ func (g *Generation) Assigned() []TopicPartition {
 }
 
 // Commit stores the next offsets to read. The broker refuses it once a newer generation has begun.
-func (g *Generation) Commit(_ context.Context, next Offsets) error {
-	offsets := make(map[string]map[int]int64, 1)
-	for at, offset := range next {
-		if offsets[at.Topic] == nil {
-			offsets[at.Topic] = make(map[int]int64, len(next))
-		}
-		offsets[at.Topic][at.Partition] = offset
-	}
-	if err := g.joined.CommitOffsets(offsets); err != nil {
+func (g *Generation) Commit(ctx context.Context, next Offsets) error {
+	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), next, g.coordinator.Load()-1)
+	g.coordinator.Store(coordinator + 1)
+	if err != nil {
 		return fmt.Errorf("%w: generation %d: %w", ErrGeneration, g.joined.ID, err)
 	}
 	return nil
@@ -65,19 +66,18 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	outage := s.with.Outage(StageOffsets, "group", s.opts.Group)
 	outage.giveUp = GenerationOver
 	for trouble := outage.Attempts(); ; {
-		offsets, err := s.client.committed(ctx, s.opts.Group, g.Assigned())
-		if err == nil {
-			err = g.begin(ctx, offsets)
-		}
+		places, err := g.places(ctx)
 		if err == nil {
 			trouble.Over()
 			s.joining.Over()
-			cursors := make([]*Cursor, 0, len(offsets))
-			share := max(bufferBytes/(2*max(1, len(offsets))), 64<<10)
-			for at, offset := range offsets {
-				cursors = append(cursors, s.client.cursor(at, offset, min(s.opts.FetchBytes, share), s.opts.FetchWait, s.with))
+			share := max(bufferBytes/(2*max(1, len(places))), 64<<10)
+			s.memory.last = make(map[TopicPartition]*Cursor, len(places))
+			for at, p := range places {
+				c := s.client.cursor(at, p.offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes, s.opts.FetchWait, s.with)
+				c.ofGroup(g.trail, p.mark.epoch)
+				s.memory.last[at] = c
 			}
-			return cursors, nil
+			return slices.Collect(maps.Values(s.memory.last)), nil
 		}
 		if err := trouble.Failed(ctx, err); err != nil {
 			return nil, err
@@ -100,8 +100,10 @@ func (g *Generation) Changed(ctx context.Context) bool {
 			missing = missing || errors.Is(err, kafkago.UnknownTopicOrPartition)
 			continue // the cursors say what is wrong
 		}
+		ids, known, err := s.client.topicIDs(ctx, s.opts.Topics...)
+		remade := err == nil && known && len(ids) == len(s.opts.Topics) && g.trail.left(ids)
 		others, fewer := s.balancer.saw(counts)
-		if missing || fewer {
+		if missing || remade || fewer {
 			return true
 		}
 		if complete && !others {

@@ -42,6 +42,10 @@ func NewReader(c *Client, o ReaderOptions, p Patience) (*Reader, error) {
 // ended when ToEnd was called, and gives every record to take, partition by partition in the order of offsets. It
 // returns the next offsets to read. The first error ends it: of brokers, ctx or take.
 func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) error) (Offsets, error) {
+	ids, _, err := r.client.topicIDs(ctx, r.opts.Topic)
+	if err != nil {
+		return nil, err
+	}
 	next, ends, err := r.Range(ctx)
 	if err != nil {
 		return nil, err
@@ -53,7 +57,7 @@ func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) erro
 	}
 	for p := range len(next) {
 		at := TopicPartition{r.opts.Topic, p}
-		c := r.cursor(at, next[at])
+		c := r.cursor(at, next[at], ids[r.opts.Topic])
 		for c.next < ends[at] {
 			records, _, err := c.fetch(ctx)
 			if err != nil {
@@ -76,30 +80,19 @@ func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) erro
 	return next, nil
 }
 
-func (r *Reader) cursor(at TopicPartition, offset int64) *Cursor {
-	return r.client.cursor(at, offset, r.opts.FetchBytes, r.opts.FetchWait, r.with)
+func (r *Reader) cursor(at TopicPartition, offset int64, topic topicID) *Cursor {
+	c := r.client.cursor(at, offset, r.opts.FetchBytes, inHand, r.opts.FetchWait, r.with)
+	c.id = topic
+	return c
 }
 
 // Commit stores the next offsets to read for the group.
 func (r *Reader) Commit(ctx context.Context, next Offsets) error {
-	group, topic := r.opts.Group, r.opts.Topic
-	if group == "" {
+	if r.opts.Group == "" {
 		return errors.New("kafka: committing without a group")
 	}
-	var offsets []kafkago.OffsetCommit
-	for at, offset := range next {
-		offsets = append(offsets, kafkago.OffsetCommit{Partition: at.Partition, Offset: offset, Metadata: readerNote})
-	}
-	client := kafkago.Client{Addr: r.client.addr, Transport: r.client.transport, Timeout: hung}
-	answer, err := client.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{GroupID: group, GenerationID: -1,
-		Topics: map[string][]kafkago.OffsetCommit{topic: offsets}})
-	if err != nil {
-		return fmt.Errorf("committing offsets of group %s: %w", group, err)
-	}
-	for _, p := range answer.Topics[topic] {
-		if p.Error != nil {
-			return fmt.Errorf("committing the offset of group %s for %s/%d: %w", group, topic, p.Partition, p.Error)
-		}
+	if _, err := r.client.commitMarked(ctx, Member{Group: r.opts.Group, Generation: -1, note: readerNote}, next, -1); err != nil {
+		return fmt.Errorf("committing offsets of group %s: %w", r.opts.Group, err)
 	}
 	return nil
 }
@@ -159,13 +152,21 @@ func (f *following) fresh(ctx context.Context) (cursors []*Cursor, err error) {
 	if err != nil {
 		return nil, err
 	}
+	ids := map[string]topicID{}
+	if f.known < counts[topic] {
+		if ids, _, err = f.client.topicIDs(ctx, topic); err != nil {
+			return nil, err
+		}
+	}
 	for p := f.known; p < counts[topic]; p++ {
 		at := TopicPartition{topic, p}
 		offset, err := f.client.boundary(ctx, at, f.which)
 		if err != nil {
 			return nil, err
 		}
-		cursors = append(cursors, f.cursor(at, offset))
+		c := f.cursor(at, offset, ids[topic])
+		c.follows = true
+		cursors = append(cursors, c)
 	}
 	f.known, f.which = max(f.known, counts[topic]), kafkago.FirstOffset
 	return cursors, nil

@@ -31,17 +31,17 @@ func (r *Reader) Group(ctx context.Context) (*ReaderGroup, error) {
 	if g.Members, err = r.client.members(ctx, r.opts.Group); err != nil {
 		return nil, err
 	}
-	marks, err := r.client.marks(ctx, r.opts.Group, at)
+	stored, err := r.client.positions(ctx, r.opts.Group, at, true)
 	if errors.Is(err, kafkago.GroupIdNotFound) { // it has never committed
 		return g, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range marks {
-		if m.Offset >= 0 {
-			g.Offsets[TopicPartition{r.opts.Topic, int(m.Partition)}] = m.Offset
-			g.Foreign = g.Foreign || m.Metadata != readerNote
+	for at, p := range stored {
+		if p.offset >= 0 {
+			g.Offsets[at] = p.offset
+			g.Foreign = g.Foreign || p.metadata != readerNote
 		}
 	}
 	return g, nil
@@ -96,30 +96,4 @@ func (c *Client) members(ctx context.Context, group string) (ids []string, err e
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
-}
-
-// marks returns what a group has committed for partitions of one topic, with offset -1 where it has nothing.
-func (c *Client) marks(ctx context.Context, group string, partitions []TopicPartition) (marks []stableOffset, err error) {
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	req := &stableFetch{GroupID: group, RequireStable: true}
-	for topic, ids := range byTopic(slices.Values(partitions)) {
-		req.Topics = append(req.Topics, fetchedTopic{Name: topic, Partitions: ids})
-	}
-	m, err := c.transport.RoundTrip(ctx, c.addr, req)
-	if err == nil {
-		err = failure(m.(*stableOffsets).ErrorCode)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the offsets of group %s: %w", group, err)
-	}
-	for _, t := range m.(*stableOffsets).Topics {
-		for _, p := range t.Partitions {
-			if err := failure(p.ErrorCode); err != nil {
-				return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", group, t.Name, p.Partition, err)
-			}
-			marks = append(marks, p)
-		}
-	}
-	return marks, nil
 }

@@ -41,9 +41,12 @@ func sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	}
 }
 
-// Observer is told of attempts that failed and will be repeated. Several goroutines may call it.
+// Observer is told of attempts that failed and will be repeated, and of records that are gone. Several goroutines may call it.
 type Observer interface {
 	Retry(stage string, err error)
+	// Lost is called when records of the input are gone; reason is one of LostReasons, records how many they are as far
+	// as that is known, which may be 0.
+	Lost(reason string, records int64)
 }
 
 // Stages that are waited for.

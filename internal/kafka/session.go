@@ -84,8 +84,10 @@ func (s *session) commitOffsets(ctx context.Context, member Member, next Offsets
 	for topic, ids := range byTopic(maps.Keys(next)) {
 		t := txnoffsetcommit.RequestTopic{Name: topic}
 		for _, id := range ids {
+			at := TopicPartition{topic, int(id)}
+			m := member.trail.mark(at, next[at])
 			t.Partitions = append(t.Partitions, txnoffsetcommit.RequestPartition{Partition: id,
-				CommittedOffset: next[TopicPartition{topic, int(id)}], CommittedLeaderEpoch: -1})
+				CommittedOffset: next[at], CommittedLeaderEpoch: m.epoch, CommittedMetadata: m.metadata()})
 		}
 		req.Topics = append(req.Topics, t)
 	}

@@ -26,13 +26,17 @@ type SourceOptions struct {
 	Group  string
 	Topics []string
 	// Start is for topics for which the group has no committed offset; empty means Earliest, and AtTime wants StartTime. A
-	// partition without one beside others that have one is new, and read from its beginning. A partition whose committed
-	// offset is out of range is read from the earliest offset there is, and a warning says so.
+	// partition without one beside others that have one is new, and read from its beginning. A partition
+	// whose log begins after the committed offset, or ends or divides before it, is read from there, and an Observer is
+	// told.
 	Start     Start
 	StartTime time.Time
 
 	// FetchBytes is the most that one fetch brings; 0 means 1 MiB.
 	FetchBytes int
+	// RecordBytes is the largest record that is read, key and value together; a larger one has its Damage instead. 0, and
+	// more than 64 MiB, means 64 MiB; less than 1 MiB means that.
+	RecordBytes int
 	// FetchWait is how long the broker holds a fetch open while there is nothing; 0 means 500 ms. It delays no record.
 	FetchWait time.Duration
 
@@ -102,7 +106,8 @@ type Source struct {
 	balancer *balancer
 	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read whole.
 	// It is 0 for a topic for which a generation has found or chosen a start.
-	begun map[string]int
+	begun  map[string]int
+	memory memory
 }
 
 // NewSource checks the options. It opens no connection and starts nothing.
@@ -188,7 +193,7 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 // joins again.
 func (s *Source) begin(joined *kafkago.Generation) *Generation {
 	s.member, s.joins = joined.MemberID, false
-	g := &Generation{source: s, joined: joined, over: make(chan struct{})}
+	g := &Generation{source: s, joined: joined, over: make(chan struct{}), trail: new(trail)}
 	entered := make(chan context.Context)
 	joined.Start(func(rebalance context.Context) {
 		entered <- rebalance

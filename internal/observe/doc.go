@@ -41,6 +41,7 @@
 //	rivulet_rebalances_total, rivulet_assigned_partitions
 //	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch, lookup, rows, publish, labels
 //	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0
+//	rivulet_lost_records_total{reason}                   records of the input that are gone: retention, truncation, recreated
 //	rivulet_window_predictions                           number of predictions in the window: the last 3840 to 4096
 //	rivulet_window_confidence                            mean probability of the predicted class
 //	rivulet_window_unknown_neighbours_ratio              share of unknown neighbours

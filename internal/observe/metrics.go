@@ -31,7 +31,7 @@ type metrics struct {
 
 	arrivals, bytes, isolated, dropped, lookups, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, deadLetters, drops, retries *prometheus.CounterVec
+	predictions, deadLetters, drops, retries, lost *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -100,6 +100,7 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		drops:       counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
+		lost:        counters("lost_records_total", "Records of the input that are gone, by reason, as far as their number is known.", "reason"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
 		residual:    counter("arrival_residual_total", "Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce."),
 		known:       neighbours.WithLabelValues("known"),
@@ -133,6 +134,9 @@ func (m *metrics) startAtZero() {
 	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup, consumer.StageOffsets,
 		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StagePublish} {
 		m.retries.WithLabelValues(stage)
+	}
+	for _, reason := range kafka.LostReasons {
+		m.lost.WithLabelValues(reason)
 	}
 }
 

@@ -119,3 +119,8 @@ func (o *Observer) Retry(stage string, _ error) {
 	}
 	o.metrics.retries.WithLabelValues(stage).Inc()
 }
+
+// Lost counts records of the input that are gone.
+func (o *Observer) Lost(reason string, records int64) {
+	o.metrics.lost.WithLabelValues(reason).Add(float64(records))
+}

@@ -74,6 +74,7 @@ func observeAll(o *Observer) {
 	o.DeadLetter(event.ReasonNotFinite)
 	o.Dropped(kafka.RefusedTooLarge)
 	o.Retry(consumer.StageFetch, errors.New("broken pipe"))
+	o.Lost(kafka.LostRetention, 7)
 }
 
 // A counter whose label is one of the words of the code has all of them at 0 before anything has happened, so that an
@@ -231,6 +232,11 @@ rivulet_isolated_arrivals_total 1
 # HELP rivulet_lag_records Records between the next one to read and the end of the partition.
 # TYPE rivulet_lag_records gauge
 rivulet_lag_records{partition="1",topic="arrivals"} 12
+# HELP rivulet_lost_records_total Records of the input that are gone, by reason, as far as their number is known.
+# TYPE rivulet_lost_records_total counter
+rivulet_lost_records_total{reason="recreated"} 0
+rivulet_lost_records_total{reason="retention"} 7
+rivulet_lost_records_total{reason="truncation"} 0
 # HELP rivulet_neighbours_total Neighbours of arrivals that were predicted, by kind.
 # TYPE rivulet_neighbours_total counter
 rivulet_neighbours_total{kind="arrival"} 3
