@@ -129,14 +129,3 @@ func TestPromtool(t *testing.T) {
 		}
 	}
 }
-
-// Records that are gone raise an alert, and end it.
-func TestLostRecordsAlert(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool is not installed (Debian: prometheus)")
-	}
-	if out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", "alerts_lost_test.yaml").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
