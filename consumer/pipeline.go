@@ -115,20 +115,18 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 
 	// Rows of M for the arrivals, solved beside what follows.
 	p.solve(&b.growth, version, b)
-	defer b.growth.solving.Wait()
 
 	// Batches are delivered in the order in which they were read.
 	if err := in.After.wait(ctx); err != nil {
 		return err
 	}
 	watch.lap(&stats.Wait)
-	out := b.leaves()
-	delivery, err := p.Deliverer.Publish(ctx, out, in.Offsets, in.Generation)
+	delivery, err := p.Deliverer.Publish(ctx, b.leaves(), in.Offsets, in.Generation)
 	if err != nil {
 		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}
 	watch.lap(&stats.Publish)
-	out = b.amend(out, delivery.Refused())
+	out := b.amend(delivery.Refused())
 	if err := p.keep(ctx, version, &b.growth); err != nil { // no arrival is committed without its row
 		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
 	}

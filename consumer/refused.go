@@ -14,7 +14,8 @@ type refused struct {
 
 // amend returns a batch as it was delivered: without the predictions that were refused, and with the dead letters that
 // took their place. Their arrivals get no rows: nobody knows of them.
-func (b *batch) amend(out event.Batch, by []kafka.Refused) event.Batch {
+func (b *batch) amend(by []kafka.Refused) event.Batch {
+	out := b.leaves()
 	b.refused.dropped = b.refused.dropped[:0]
 	if len(by) == 0 {
 		return out
