@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +25,12 @@ type options struct {
 	dir    string
 	bin    string
 	only   string
+
+	brokers  int
+	repeats  int
+	old      string
+	ids      int
+	rowsLive time.Duration // ttl of rows of arrivals
 }
 
 func main() {
@@ -36,13 +41,16 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "keep logs and configurations in this new directory; empty: in one that is removed where all is well")
 	flag.StringVar(&o.bin, "bin", "", "directory of the programs; empty: they are built")
 	flag.StringVar(&o.only, "only", "", "deal only faults whose names contain this")
+	flag.IntVar(&o.brokers, "brokers", 3, "brokers of Kafka: 1, or 3 or more, with three replicas of all topics")
+	flag.IntVar(&o.repeats, "repeats", 0, "go on until so many repetitions were compared after kills at each moment of a delivery")
+	flag.StringVar(&o.old, "old", "", "a commit whose programs run beside the new ones for two minutes, of faults; empty: none")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./internal/chaos [flags] faults|soak, in the module")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	command := map[string]func(context.Context, *world, options) error{"faults": faultsCommand, "soak": soakCommand}[flag.Arg(0)]
-	if flag.NArg() != 1 || command == nil || o.rate < 1 {
+	if flag.NArg() != 1 || command == nil || o.rate < 1 || o.brokers < 1 || o.brokers == 2 {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -74,6 +82,11 @@ func inWorld(ctx context.Context, o options, command func(context.Context, *worl
 	} else if err := os.Mkdir(o.dir, 0o700); err != nil {
 		return err
 	}
+	if flag.Arg(0) == "soak" {
+		o.ids, o.rowsLive, o.brokers = soakIDs, soakRowsLive, 1
+	} else {
+		o.rowsLive = rowsLive
+	}
 	w, err := newWorld(ctx, o, os.Stderr)
 	defer w.close(context.WithoutCancel(ctx))
 	if err != nil {
@@ -84,22 +97,21 @@ func inWorld(ctx context.Context, o options, command func(context.Context, *worl
 
 // faultsCommand causes the faults and prints the table.
 func faultsCommand(ctx context.Context, w *world, o options) error {
-	kinds := []kind{{"at_least_once", "wait"}, {"at_least_once", "degrade"}, {"exactly_once", "wait"}, {"exactly_once", "degrade"}}
-	r := &run{world: w}
+	all := possible(w, o.only)
+	if len(all) == 0 {
+		return fmt.Errorf("-only is %q: there is no such fault", o.only)
+	}
 	failed := make(chan error)
+	r := &run{world: w, failed: failed}
 	trouble := collect(w, failed)
-	for _, k := range kinds {
-		s, err := newStream(ctx, w, k, failed)
+	for i, k := range kinds {
+		s, err := newStream(ctx, w, k, uint64(i+1), failed)
 		if err != nil {
 			return err
 		}
 		r.streams = append(r.streams, s)
 	}
-	only := func(name string) bool { return strings.Contains(name, o.only) }
-	if !only(several.name) && !slices.ContainsFunc(faults, func(f fault) bool { return only(f.name) }) {
-		return fmt.Errorf("-only is %q: there is no such fault", o.only)
-	}
-	err := r.faultsFor(ctx, o.length, o.rate, o.seed, schedule(rand.New(rand.NewPCG(o.seed, 0)), only))
+	err := r.faultsFor(ctx, schedule(rand.New(rand.NewPCG(o.seed, 0)), all))
 	for _, s := range r.streams {
 		s.close()
 	}
@@ -108,16 +120,19 @@ func faultsCommand(ctx context.Context, w *world, o options) error {
 	if ctx.Err() != nil {
 		return err // what was under way is not lost, only not waited for
 	}
-	return errors.Join(err, r.report(kinds, o))
+	return errors.Join(err, r.report(ctx, o))
 }
 
 // report judges the streams and prints.
-func (r *run) report(kinds []kind, o options) error {
-	var err error
+func (r *run) report(ctx context.Context, o options) error {
+	err := r.checkGroups(ctx)
 	var judged []map[window]tally
 	var total tally
 	degraded, letters := 0, 0
 	for _, s := range r.streams {
+		if err == nil && len(s.codecs) == 0 {
+			err = fmt.Errorf("%s: no arrival came compressed", s.name)
+		}
 		tallies, violations := s.ledger.judge(r.mayRepeat, r.world.complete)
 		judged = append(judged, tallies)
 		for _, t := range tallies {
@@ -135,6 +150,10 @@ func (r *run) report(kinds []kind, o options) error {
 	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, %d predictions that were "+
 		"marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(kinds), commit(), len(r.dealt)-1, total.arrivals, degraded, letters)
 	printTable(os.Stdout, rows(r.dealt, kinds, judged))
+	fmt.Println()
+	for m, n := range r.repeats() {
+		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n", moment(m), n)
+	}
 	return err
 }
 
