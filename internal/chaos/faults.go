@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,7 +31,16 @@ func between(rng *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(rng.Int64N(int64((to-from)/time.Millisecond)+1))*time.Millisecond
 }
 
-func cluster(w *world) bool { return len(w.brokers) > 2 }
+// What a world may have.
+func cluster(w *world) bool  { return len(w.brokers) > 2 }
+func single(w *world) bool   { return w.redis != nil }
+func sentinel(w *world) bool { return w.watched != nil }
+func merges(w *world) bool {
+	return slices.ContainsFunc(w.kinds(), func(k kind) bool { return k.merged })
+}
+func others(w *world) bool {
+	return slices.ContainsFunc(w.kinds(), func(k kind) bool { return !k.merged })
+}
 
 // faults lists all faults in the order of the table.
 var faults = []fault{
@@ -52,16 +62,17 @@ var faults = []fault{
 	{name: "min.insync.replicas unmet", of: cluster, deal: replicasMissing, alone: true},
 	{name: "consumer cut off from Kafka", deal: cutKafka},
 	{name: "partitions added", deal: partitionsAdded, alone: true},
-	{name: "topic of arrivals deleted and made anew", deal: topicMadeAnew, alone: true},
-	{name: "records deleted that nobody has read", deal: recordsDeleted, alone: true},
-	{name: "consumer cut off from Redis", redis: true, deal: cutRedis},
-	{name: "Redis restarted, with its data", redis: true, deal: redisRestarted},
-	{name: "Redis killed (SIGKILL), with its append-only file", redis: true, deal: redisKilled},
-	{name: "Redis hung (SIGSTOP)", redis: true, deal: redisHung},
+	{name: "topic of arrivals deleted and made anew", of: others, deal: topicMadeAnew, alone: true},
+	{name: "records deleted that nobody has read", of: others, deal: recordsDeleted, alone: true},
+	{name: "consumer cut off from Redis", redis: true, of: single, deal: cutRedis},
+	{name: "Redis restarted, with its data", redis: true, of: single, deal: redisRestarted},
+	{name: "Redis killed (SIGKILL), with its append-only file", redis: true, of: single, deal: redisKilled},
+	{name: "Redis master killed, its replica promoted", redis: true, of: sentinel, deal: failover},
+	{name: "Redis hung (SIGSTOP)", redis: true, of: single, deal: redisHung},
 	{name: "Redis flushed, later published again", redis: true, deal: redisFlushed},
 	{name: "current version deleted, later another published", redis: true, deal: versionDeleted},
 	{name: "artifacts swapped, publisher killed half-way", deal: swap},
-	{name: "refresh killed, then run to its end", deal: refreshed, alone: true},
+	{name: "refresh killed, then run to its end", of: merges, deal: refreshed, alone: true},
 	{name: "poison: half of the records", deal: poisoned},
 	{name: "records of one byte up to the limit", deal: sizes},
 	{name: "compression bombs", deal: bombs, alone: true},

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"rivulet/internal/harness"
 )
 
@@ -32,35 +34,59 @@ func redisRestarted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 0, errors.Join(err, r.took(r.world.runID(ctx) != before, "Redis is the process that it was"))
 }
 
-// redisKilled kills Redis while this program counts in it: what was acknowledged and is not there afterwards was lost
-// by Redis itself.
+// redisKilled kills Redis and starts it from its file.
 func redisKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	before := r.world.runID(ctx)
+	err := r.counting(ctx, func() error {
+		r.world.redis.Kill()
+		return errors.Join(harness.Sleep(ctx, between(rng, 0, 5*time.Second)), r.world.redis.Start())
+	})
+	return 0, errors.Join(err, r.took(r.world.runID(ctx) != before, "Redis is the process that it was"))
+}
+
+// failover kills the master of Redis, so that its replica becomes the master.
+func failover(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
+	before := r.world.runID(ctx)
+	err := r.counting(ctx, r.world.watched.Failover) //nolint:contextcheck // it has a limit of its own
+	return 0, errors.Join(err, r.took(r.world.runID(ctx) != before, "the master is the process that it was"))
+}
+
+// counting has a fault of Redis strike while this program counts in it: what was acknowledged and is not there
+// afterwards was lost by Redis itself.
+func (r *run) counting(ctx context.Context, fault func() error) error {
 	r.redises.Lock()
 	defer r.redises.Unlock()
-	w := r.world
-	before := w.runID(ctx)
 	counting, stop := context.WithCancel(ctx)
 	var acknowledged int64
 	var counter sync.WaitGroup
 	counter.Go(func() {
 		for counting.Err() == nil {
-			if n, err := w.store.Incr(counting, "chaos-count").Result(); err == nil {
-				acknowledged = n
+			n, err := r.world.store.Incr(counting, countKey).Result()
+			if err != nil && acknowledged > 0 {
+				return // it is down
 			}
+			acknowledged = max(acknowledged, n)
 		}
 	})
 	err := harness.Sleep(ctx, time.Second)
-	w.redis.Kill()
+	err = errors.Join(err, fault())
 	stop()
 	counter.Wait()
-	err = errors.Join(err, harness.Sleep(ctx, between(rng, 0, 5*time.Second)), w.redis.Start())
 	if err != nil {
-		return 0, err
+		return err
 	}
-	kept, err := w.store.Get(ctx, "chaos-count").Int64()
+	var kept int64
+	err = harness.Await(ctx, time.Minute, "Redis answers", func() bool {
+		n, err := r.world.store.Get(ctx, countKey).Int64()
+		kept = n
+		return err == nil || errors.Is(err, redis.Nil)
+	})
 	r.lostByRedis(max(0, acknowledged-kept))
-	return 0, errors.Join(err, r.took(acknowledged > 0 && w.runID(ctx) != before, "Redis is the process that it was"))
+	return errors.Join(err, r.took(acknowledged > 0, "nothing was counted"), r.world.store.Del(ctx, countKey).Err())
 }
+
+// countKey is a key of this program's own.
+const countKey = "chaos-count"
 
 func redisHung(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	r.redises.Lock()

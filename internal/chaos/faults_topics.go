@@ -30,9 +30,6 @@ func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	})
 }
 
-// kept is the stream whose arrivals refreshes read: they are neither deleted nor made anew.
-const kept = 1
-
 // stopped stops the consumers of a stream for a moment, shorter than their sessions, pauses its load when all that was
 // sent is in the ledger, and does something.
 func (r *run) stopped(ctx context.Context, s *stream, do func() error) error {
@@ -56,8 +53,8 @@ func (r *run) stopped(ctx context.Context, s *stream, do func() error) error {
 
 // recordsDeleted deletes records that the consumers have not read, as retention does.
 func recordsDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	for i, s := range r.streams {
-		if i == kept {
+	for _, s := range r.streams {
+		if s.merged {
 			continue
 		}
 		if err := r.stopped(ctx, s, func() error { return r.deleteRecords(ctx, s, rng) }); err != nil {
@@ -91,8 +88,8 @@ func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) erro
 // topicMadeAnew deletes topics of arrivals and makes them anew, twice. The second time the consumers see nothing until
 // the new topic has more records than the old one had.
 func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	for i, s := range r.streams {
-		if i == kept {
+	for _, s := range r.streams {
+		if s.merged {
 			continue
 		}
 		for round := range 2 {

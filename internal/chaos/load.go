@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -27,7 +28,7 @@ func (s *stream) send(ctx, sending context.Context, rate int) {
 	defer cancel()
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	if err := s.sender.Flush(last); err != nil {
+	if err := s.sender.Flush(last); err != nil && ctx.Err() == nil {
 		s.failed <- fmt.Errorf("%s: sending arrivals: %w", s.name, err)
 	}
 }
@@ -78,7 +79,7 @@ func (s *stream) sendOne(ctx context.Context, key []byte, id string, p poison) {
 	r := s.record(key, id, p)
 	s.ledger.gave(window(s.window.Load()), s.settled.Load())
 	s.sender.Produce(ctx, r, func(_ *kgo.Record, err error) {
-		if err != nil {
+		if err != nil && !errors.Is(err, kgo.ErrClientClosed) && ctx.Err() == nil {
 			s.failed <- fmt.Errorf("%s: sending an arrival: %w", s.name, err)
 		}
 	})

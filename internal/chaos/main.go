@@ -28,6 +28,8 @@ type options struct {
 
 	brokers  int
 	repeats  int
+	sentinel bool
+	streams  string
 	old      string
 	ids      int
 	rowsLive time.Duration // ttl of rows of arrivals
@@ -40,8 +42,10 @@ func main() {
 	flag.IntVar(&o.rate, "rate", 100, "arrivals a second, of each stream")
 	flag.StringVar(&o.dir, "dir", "", "keep logs and configurations in this new directory; empty: in one that is removed where all is well")
 	flag.StringVar(&o.bin, "bin", "", "directory of the programs; empty: they are built")
-	flag.StringVar(&o.only, "only", "", "deal only faults whose names contain this")
+	flag.StringVar(&o.only, "only", "", "deal only faults whose names contain this; several: with | between them")
 	flag.IntVar(&o.brokers, "brokers", 3, "brokers of Kafka: 1, or 3 or more, with three replicas of all topics")
+	flag.BoolVar(&o.sentinel, "sentinel", false, "Redis is a master and a replica with a sentinel, and fails over")
+	flag.StringVar(&o.streams, "streams", "", "run only streams whose delivery and redis.outage, as \"at_least_once, wait\", contain this")
 	flag.IntVar(&o.repeats, "repeats", 0, "go on until so many repetitions were compared after kills at each moment of a delivery")
 	flag.StringVar(&o.old, "old", "", "a commit whose programs run beside the new ones for two minutes, of faults; empty: none")
 	flag.Usage = func() {
@@ -98,12 +102,13 @@ func inWorld(ctx context.Context, o options, command func(context.Context, *worl
 // faultsCommand causes the faults and prints the table.
 func faultsCommand(ctx context.Context, w *world, o options) error {
 	all := possible(w, o.only)
-	if len(all) == 0 {
-		return fmt.Errorf("-only is %q: there is no such fault", o.only)
+	if len(all) == 0 || len(w.kinds()) == 0 {
+		return fmt.Errorf("-only is %q and -streams %q: there is no such fault, or no such stream", o.only, o.streams)
 	}
 	failed := make(chan error)
 	r := &run{world: w, failed: failed}
 	trouble := collect(w, failed)
+	kinds := w.kinds()
 	for i, k := range kinds {
 		s, err := newStream(ctx, w, k, uint64(i+1), failed)
 		if err != nil {
@@ -148,8 +153,8 @@ func (r *run) report(ctx context.Context, o options) error {
 		}
 	}
 	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, %d predictions that were "+
-		"marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(kinds), commit(), len(r.dealt)-1, total.arrivals, degraded, letters)
-	printTable(os.Stdout, rows(r.dealt, kinds, judged))
+		"marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams), commit(), len(r.dealt)-1, total.arrivals, degraded, letters)
+	printTable(os.Stdout, rows(r.dealt, r.world.kinds(), judged))
 	fmt.Println()
 	for m, n := range r.repeats() {
 		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n", moment(m), n)

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,7 +60,7 @@ func newRefresher(w *world, from *stream, every time.Duration) (*refresher, erro
 		brokers = append(brokers, fmt.Sprintf("%q", b))
 	}
 	f := &refresher{world: w, from: from, every: every}
-	return f, w.Write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%s]}\n%s", strings.Join(brokers, ", "), w.redisConfig(w.redis.Addr)))
+	return f, w.Write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%s]}\n%s", strings.Join(brokers, ", "), w.redisConfig()))
 }
 
 // start starts the program. Its standard error is among what it says.
@@ -110,7 +111,8 @@ func (f *refresher) learn(ctx context.Context) error {
 // refreshed starts a refresh, kills it at some time, starts it again with the same command, and ends it when it has
 // published. T never loses a node.
 func refreshed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	f, err := newRefresher(r.world, r.streams[kept], time.Hour)
+	at := slices.IndexFunc(r.streams, func(s *stream) bool { return s.merged })
+	f, err := newRefresher(r.world, r.streams[at], time.Hour)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -56,10 +57,11 @@ func schedule(rng *rand.Rand, all []fault) func() fault {
 	}
 }
 
-// possible returns the faults that a world can have and whose names contain a word.
+// possible returns the faults that a world can have and whose names contain one of some words, with bars between them.
 func possible(w *world, only string) (all []fault) {
+	words := strings.Split(only, "|")
 	for _, f := range append(append([]fault{}, faults...), several) {
-		if strings.Contains(f.name, only) && (f.of == nil || f.of(w)) {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(f.name, word) }) && (f.of == nil || f.of(w)) {
 			all = append(all, f)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -28,16 +29,27 @@ type kind struct {
 	growth           bool                 // attach.arrivals
 	mode             string               // of batches: node, graph
 	codec            kgo.CompressionCodec // of arrivals
+	merged           bool                 // refreshes read its arrivals: they are neither deleted nor made anew
 }
 
 func (k kind) String() string { return k.delivery + ", " + k.outage }
 
 // kinds are the streams of a run.
 var kinds = []kind{
-	{"at_least_once", "wait", true, "node", kgo.GzipCompression()},
-	{"at_least_once", "degrade", false, "node", kgo.SnappyCompression()},
-	{"exactly_once", "wait", false, "graph", kgo.Lz4Compression()},
-	{"exactly_once", "degrade", true, "node", kgo.ZstdCompression()},
+	{delivery: "at_least_once", outage: "wait", growth: true, mode: "node", codec: kgo.GzipCompression()},
+	{delivery: "at_least_once", outage: "degrade", mode: "node", codec: kgo.SnappyCompression(), merged: true},
+	{delivery: "exactly_once", outage: "wait", mode: "graph", codec: kgo.Lz4Compression()},
+	{delivery: "exactly_once", outage: "degrade", growth: true, mode: "node", codec: kgo.ZstdCompression()},
+}
+
+// kinds returns the streams that were asked for.
+func (w *world) kinds() (some []kind) {
+	for _, k := range kinds {
+		if strings.Contains(k.String(), w.streams) {
+			some = append(some, k)
+		}
+	}
+	return some
 }
 
 // stream is a load, the consumers of one group, and a reader.
@@ -110,13 +122,15 @@ func (s *stream) topic(of string) string { return s.name + "." + of }
 // client returns the name by which a member is known to the brokers.
 func (s *stream) client(which int) string { return s.name + "-" + strconv.Itoa(which) }
 
+var errEnded = errors.New("nobody asked for that")
+
 // newMember makes member i with a configuration.
 func (s *stream) newMember(i int, config string) error {
 	file := s.client(i)
 	s.members[i] = &member{workshop: s.world.Workshop, config: s.world.Path(file + ".yaml"), log: s.world.Path(file + ".log"),
 		clock: s.world.Path(file + ".clock"), ended: func(err error) {
 			s.broken.Store(true)
-			s.failed <- fmt.Errorf("consumer %s ended by itself, see its log: %w", file, err)
+			s.failed <- fmt.Errorf("consumer %s ended by itself, see its log: %w", file, errors.Join(err, errEnded))
 		}}
 	return s.world.Write(file+".yaml", config)
 }
@@ -128,13 +142,13 @@ func (s *stream) config(i int, brokers []string, redis, http string) string {
 		attach = "on"
 	}
 	return fmt.Sprintf(`kafka:
-  brokers: [%q]
+  brokers: [%s]
   client_id: %s
   group: %s
   session_timeout: %v
   topics: {arrivals: %[5]s.arrivals, predictions: %[5]s.predictions, dead_letters: %[5]s.letters}
   transaction_timeout: 30s
-redis: {url: "redis://%s/0", prefix: %s, poll_interval: 100ms, outage: %s, read_timeout: 500ms, breaker: {open_for: 1s}}
+redis: {%s, prefix: %s, poll_interval: 100ms, outage: %s, read_timeout: 500ms, breaker: {open_for: 1s}}
 delivery: %s
 attach: {arrivals: %q, ttl: %v}
 batch: {mode: %s, size: %d, linger: 5ms}
@@ -142,7 +156,7 @@ cache: {bytes: 32KiB}
 limits: {record_bytes: %d, edges: %d}
 output: {logits: true}
 http: {listen: %q}
-`, strings.Join(brokers, `", "`), s.client(i), s.name, sessionTimeout, s.name, redis, prefix, s.outage, s.delivery, attach, s.world.rowsLive,
+`, strings.Join(brokers, ", "), s.client(i), s.name, sessionTimeout, s.name, s.world.redisURL(redis), prefix, s.outage, s.delivery, attach, s.world.rowsLive,
 		s.mode, batchSize, recordBytes, maxEdges, http)
 }
 

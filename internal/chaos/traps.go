@@ -33,7 +33,13 @@ type trap struct {
 	member *member
 	at     moment
 	batch  []attempt
+	since  time.Time
 	sprung chan struct{}
+}
+
+// full reports whether a batch is in hand that is worth a kill: one of some arrivals, or any after a while.
+func (one *trap) full() bool {
+	return len(one.batch) >= batchSize/4 || len(one.batch) > 0 && time.Since(one.since) > 5*time.Second
 }
 
 // attempt is a prediction of a consumer that was killed.
@@ -49,7 +55,7 @@ func (t *traps) arm(s *stream, which int, at moment) *trap {
 	if t.armed == nil {
 		t.armed = map[string]*trap{}
 	}
-	one := &trap{stream: s, member: s.members[which], at: at, sprung: make(chan struct{})}
+	one := &trap{stream: s, member: s.members[which], at: at, since: time.Now(), sprung: make(chan struct{})}
 	t.armed[s.client(which)] = one
 	return one
 }
@@ -84,9 +90,9 @@ func (one *trap) meets(r *harness.KafkaRequest) bool {
 	switch kmsg.Key(r.Key) {
 	case kmsg.Produce:
 		one.note(r)
-		return one.at == beforePublish && len(one.batch) > 0
+		return one.at == beforePublish && one.full()
 	case kmsg.OffsetCommit, kmsg.EndTxn:
-		if one.at == beforeCommit && len(one.batch) > 0 {
+		if one.at == beforeCommit && one.full() {
 			return true
 		}
 		one.batch = nil
@@ -100,7 +106,7 @@ func (one *trap) meets(r *harness.KafkaRequest) bool {
 func (t *traps) Response(r *harness.KafkaRequest) (passes bool) {
 	t.mu.Lock()
 	one := t.armed[r.Client]
-	if one == nil || one.at != afterPublish || kmsg.Key(r.Key) != kmsg.Produce || len(one.batch) == 0 {
+	if one == nil || one.at != afterPublish || kmsg.Key(r.Key) != kmsg.Produce || !one.full() {
 		t.mu.Unlock()
 		return true
 	}

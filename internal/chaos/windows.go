@@ -45,7 +45,7 @@ func (r *run) strike(ctx context.Context, s *stream, which int, m moment) error 
 	}
 	trap := r.world.traps.arm(s, which, m)
 	defer r.world.traps.disarm(trap)
-	s.burst(ctx, 3*batchSize)
+	s.burst(ctx, 6*batchSize)
 	if err := r.sprung(ctx, trap); err != nil {
 		return fmt.Errorf("%s, consumer %d, to be killed at %v: %w", s.name, which, m, err)
 	}

@@ -39,8 +39,9 @@ type world struct {
 
 	brokers    harness.Brokers
 	kafka      *harness.Kafka
-	redis      *harness.Redis
-	store      *redis.Client             // of redis, past the proxies
+	redis      *harness.Redis            // nil: watched
+	watched    *harness.Watched          // nil: redis
+	store      *redis.Client             // of redis or watched, past the proxies
 	kafkaWays  [members][]*harness.Proxy // to each broker
 	redisWays  [members]*harness.Proxy
 	traps      traps
@@ -102,12 +103,25 @@ func (w *world) startServices(ctx context.Context) (err error) {
 	if err := w.startKafka(ctx); err != nil {
 		return err
 	}
+	return w.startRedis(ctx)
+}
+
+// startRedis starts a Redis, or two with a sentinel, which writes its data to a file: what was acknowledged is there when
+// the process is killed.
+func (w *world) startRedis(ctx context.Context) (err error) {
 	if err := os.MkdirAll(w.Path("redis"), 0o700); err != nil {
 		return err
 	}
-	// What was acknowledged is in the file when the process is killed.
-	w.redis, err = harness.LaunchRedis("redis-server", w.Path("redis"), "--appendonly", "yes", "--appendfsync", "everysec") //nolint:contextcheck // it ends by itself
-	if err != nil {
+	file := []string{"--appendonly", "yes", "--appendfsync", "everysec"}
+	if w.sentinel {
+		if w.watched, err = harness.LaunchWatched("redis-server", w.Path("redis"), file...); err != nil { //nolint:contextcheck // it ends by itself
+			return err
+		}
+		w.store = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "rivulet", SentinelAddrs: []string{w.watched.Sentinel.Addr},
+			Protocol: 2, DisableIdentity: true, MaxRetries: -1})
+		return nil
+	}
+	if w.redis, err = harness.LaunchRedis("redis-server", w.Path("redis"), file...); err != nil { //nolint:contextcheck // it ends by itself
 		return err
 	}
 	w.store = w.redis.Client()
@@ -172,15 +186,28 @@ func (w *world) train(ctx context.Context) error {
 		w.features = bundle.Manifest.Data.Features
 		a := published{version: bundle.Manifest.Version, config: w.Path("publish-" + seed + ".yaml")}
 		w.artifacts = append(w.artifacts, a)
-		if err := w.Write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %q\n%s", dir, w.redisConfig(w.redis.Addr))); err != nil {
+		if err := w.Write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %q\n%s", dir, w.redisConfig())); err != nil {
 			return err
 		}
 	}
-	return w.Write("versions.yaml", w.redisConfig(w.redis.Addr))
+	return w.Write("versions.yaml", w.redisConfig())
 }
 
-func (w *world) redisConfig(addr string) string {
-	return fmt.Sprintf("redis: {url: \"redis://%s/0\", prefix: %s}\n", addr, prefix)
+// redisConfig returns the configuration of those who come past the proxies.
+func (w *world) redisConfig() string {
+	addr := ""
+	if w.redis != nil {
+		addr = w.redis.Addr
+	}
+	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.redisURL(addr), prefix)
+}
+
+// redisURL returns the settings that say where Redis is: at an address, or wherever the sentinel says.
+func (w *world) redisURL(addr string) string {
+	if w.watched != nil {
+		return fmt.Sprintf("url: \"redis://%s/0\", sentinel: {master: rivulet}", w.watched.Sentinel.Addr)
+	}
+	return fmt.Sprintf("url: \"redis://%s/0\"", addr)
 }
 
 // expect makes the arrivals, and notes each artifact's answers to them.
@@ -264,6 +291,11 @@ func (w *world) erase(ctx context.Context, version string) error {
 func (w *world) close(ctx context.Context) {
 	if w.redis != nil {
 		w.redis.Kill()
+	}
+	if w.watched != nil {
+		w.watched.Kill()
+	}
+	if w.store != nil {
 		_ = w.store.Close()
 	}
 	for _, p := range slices.Concat(append(w.kafkaWays[:], w.redisWays[:])...) {

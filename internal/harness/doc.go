@@ -11,6 +11,7 @@
 //	kafka_tap.go       a proxy that is told of each request
 //	redis.go           real Redis servers, which end with the test
 //	redis_cluster.go   the same as a cluster
+//	redis_sentinel.go  the same as a master and a replica, watched by a sentinel
 //	redis_each.go      one test on the embedded Redis, a real one and a cluster
 //	certificates.go    an authority of the test's own, and its certificates
 //	prediction.go      the content of a prediction, bit for bit

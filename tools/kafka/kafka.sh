@@ -150,6 +150,9 @@ transaction.state.log.min.isr=$enough
 group.initial.rebalance.delay.ms=0
 log.cleaner.dedupe.buffer.size=10485760
 EOF
+  if [ "$replicas" -gt 1 ]; then # on a busy machine a controller may be silent for seconds
+    printf '%s\n' controller.quorum.fetch.timeout.ms=8000 controller.quorum.election.timeout.ms=3000 >>"$dir/server.properties"
+  fi
   cat >"$dir/log4j2.properties" <<EOF
 appender.file.type=File
 appender.file.name=file
