@@ -48,6 +48,7 @@ func main() {
 	flag.StringVar(&o.streams, "streams", "", "run only streams whose delivery and redis.outage, as \"at_least_once, wait\", contain this")
 	flag.IntVar(&o.repeats, "repeats", 0, "go on until so many repetitions were compared after kills at each moment of a delivery")
 	flag.StringVar(&o.old, "old", "", "a commit whose programs run beside the new ones for two minutes, of faults; empty: none")
+	flag.DurationVar(&patience, "patience", patience, "how long to wait for answers before a run ends and calls them lost")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./internal/chaos [flags] faults|soak, in the module")
 		flag.PrintDefaults()

@@ -14,7 +14,7 @@ import (
 )
 
 // patience is how long the streams may take to answer everything after a fault, on a machine that may be busy.
-const patience = 10 * time.Minute
+var patience = 10 * time.Minute
 
 // run is one run of the faults.
 type run struct {
