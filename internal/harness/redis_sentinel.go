@@ -47,7 +47,7 @@ func (w *Watched) watch(program, dir string) error {
 	host, port, _ := net.SplitHostPort(w.Nodes[0].Addr)
 	conf := filepath.Join(dir, "sentinel.conf") // the sentinel writes its state into it
 	text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %q\nlogfile %q\nsentinel monitor rivulet %s %s 1\n"+
-		"sentinel down-after-milliseconds rivulet 1000\nsentinel failover-timeout rivulet 5000\n",
+		"sentinel down-after-milliseconds rivulet 1000\nsentinel failover-timeout rivulet 2000\n",
 		own, dir, filepath.Join(dir, "redis.log"), host, port)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return err
