@@ -47,7 +47,7 @@ func redisKilled(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 // failover kills the master of Redis, so that its replica becomes the master.
 func failover(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	before := r.world.runID(ctx)
-	err := r.counting(ctx, r.world.watched.Failover) //nolint:contextcheck // it has a limit of its own
+	err := r.counting(ctx, r.world.watched.Failover)
 	return 0, errors.Join(err, r.took(r.world.runID(ctx) != before, "the master is the process that it was"))
 }
 

@@ -164,5 +164,5 @@ func (s *stream) newLife(ctx context.Context) error {
 		now, err := k.ListTopics(ctx, topic)
 		return err == nil && now[topic].Err == nil && len(now[topic].Partitions) == n && now[topic].ID != before[topic].ID
 	})
-	return errors.Join(err, s.connect(), s.readArrivals())
+	return errors.Join(err, s.connect(), s.readArrivals()) //nolint:contextcheck // it reads until it is stopped
 }

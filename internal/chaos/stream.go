@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -122,15 +121,17 @@ func (s *stream) topic(of string) string { return s.name + "." + of }
 // client returns the name by which a member is known to the brokers.
 func (s *stream) client(which int) string { return s.name + "-" + strconv.Itoa(which) }
 
-var errEnded = errors.New("nobody asked for that")
-
 // newMember makes member i with a configuration.
 func (s *stream) newMember(i int, config string) error {
 	file := s.client(i)
 	s.members[i] = &member{workshop: s.world.Workshop, config: s.world.Path(file + ".yaml"), log: s.world.Path(file + ".log"),
 		clock: s.world.Path(file + ".clock"), ended: func(err error) {
 			s.broken.Store(true)
-			s.failed <- fmt.Errorf("consumer %s ended by itself, see its log: %w", file, errors.Join(err, errEnded))
+			how := "exit status 0"
+			if err != nil {
+				how = err.Error()
+			}
+			s.failed <- fmt.Errorf("consumer %s ended by itself, with %s: see its log", file, how)
 		}}
 	return s.world.Write(file+".yaml", config)
 }
