@@ -103,7 +103,8 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 		return err
 	}
 	defer func() { err = errors.Join(err, k.Configure(context.WithoutCancel(ctx), after, topics...)) }()
-	prober, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit), kgo.RecordRetries(2))
+	prober, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit),
+		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RecordRetries(2))
 	if err != nil {
 		return err
 	}
