@@ -103,9 +103,9 @@ configure() {
   number
   login=org.apache.kafka.common.security
   fixed=PLAINTEXT://127.0.0.1:$port,SASL_PLAINTEXT://127.0.0.1:$((port + 1)),SSL://127.0.0.1:$((port + 2)),SASL_SSL://127.0.0.1:$((port + 3))
-  behind= through= plain= next=$((port + 5))
+  behind= through= plain= next=0 # a listener has the same name at all brokers of a cluster
   for proxy in ${KAFKA_PROXIES:-}; do
-    behind=$behind,PROXY_$next://127.0.0.1:$next
+    behind=$behind,PROXY_$next://127.0.0.1:$((port + 5 + next))
     through=$through,PROXY_$next://127.0.0.1:$proxy
     plain=$plain,PROXY_$next:PLAINTEXT
     next=$((next + 1))
