@@ -104,7 +104,8 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 	}
 	defer func() { err = errors.Join(err, k.Configure(context.WithoutCancel(ctx), after, topics...)) }()
 	prober, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit),
-		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RecordRetries(2))
+		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.DisableIdempotentWrite(),
+		kgo.RecordRetries(0)) // an idempotent one would go on for as long as replicas are missing
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,9 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 		err := harness.Await(ctx, 30*time.Second, fmt.Sprintf("%s refuses a record: %v", topic, refusal), func() bool {
 			one := *probe
 			one.Topic, one.Headers = topic, []kgo.RecordHeader{{Key: headerProbe, Value: []byte("1")}}
-			last = prober.ProduceSync(ctx, &one).FirstErr()
+			within, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			last = prober.ProduceSync(within, &one).FirstErr()
 			return errors.Is(last, refusal)
 		})
 		if err = r.took(err == nil, "%v; the last attempt: %v", err, last); err != nil {
