@@ -18,6 +18,8 @@ func versionDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		r.redises.Lock()
 		err = w.erase(ctx, current)
 		r.redises.Unlock()
+		left, _ := w.store.Exists(ctx, "{"+prefix+"}:"+current+":complete").Result()
+		err = errors.Join(err, r.took(left == 0, "version %s is there", current))
 	}
 	switch {
 	case err == nil:
@@ -54,6 +56,8 @@ func swap(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		default:
 			err = w.publish(ctx, which)
 		}
+		current, _ := w.store.Get(ctx, "{"+prefix+"}:current").Result()
+		err = errors.Join(err, r.took(current == w.artifacts[which].version, "CURRENT is %q, want %s", current, w.artifacts[which].version))
 		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 0, time.Second))); err != nil {
 			return 0, err
 		}
