@@ -190,8 +190,8 @@ func (s *stream) sendBatch(ctx context.Context, by *kgo.Client, records []*kgo.R
 	defer s.sending.Unlock()
 	err := by.ProduceSync(ctx, records...).FirstErr()
 	if err == nil {
-		for range records {
-			s.ledger.gave(window(s.window.Load()), s.settled.Load())
+		for _, r := range records {
+			s.gave(r)
 		}
 	}
 	return err

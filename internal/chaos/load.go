@@ -77,12 +77,18 @@ func padded(value []byte, spaces int) []byte {
 // sendOne sends an arrival, or a poison in its place; s.sending is held.
 func (s *stream) sendOne(ctx context.Context, key []byte, id string, p poison) {
 	r := s.record(key, id, p)
-	s.ledger.gave(window(s.window.Load()), s.settled.Load())
+	s.gave(r)
 	s.sender.Produce(ctx, r, func(_ *kgo.Record, err error) {
 		if err != nil && !errors.Is(err, kgo.ErrClientClosed) && ctx.Err() == nil {
 			s.failed <- fmt.Errorf("%s: sending an arrival: %w", s.name, err)
 		}
 	})
+}
+
+// gave enters a record into the ledger, under the window that it names: that may be over by now.
+func (s *stream) gave(r *kgo.Record) {
+	h := headersOf(r.Headers)
+	s.ledger.gave(window(h.number(headerWindow)), h[headerSettled] == "true")
 }
 
 // record returns the record of an arrival.

@@ -92,3 +92,18 @@ func TestPossible(t *testing.T) {
 		t.Error("the stream that refreshes read is made anew, or is not refreshed")
 	}
 }
+
+// A record counts for the window that it names, also if that is over when it is sent.
+func TestRecordsCountForTheirWindow(t *testing.T) {
+	s := &stream{name: "stream", ledger: newLedger(false, false, says)}
+	s.window.Store(1)
+	r := s.record([]byte("key"), "id", poison{})
+	s.window.Store(2)
+	s.settled.Store(true)
+	s.gave(r)
+	s.noteArrival(0, r)
+	s.ledger.answer(place{}, predicted("key", 1))
+	if !s.ledger.answered(1, true) || s.ledger.given[1] != [2]int{1, 0} {
+		t.Errorf("given %v, closed %v", s.ledger.given, s.ledger.closed)
+	}
+}
