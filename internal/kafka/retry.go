@@ -21,7 +21,7 @@ type Clock interface {
 type SystemClock struct{}
 
 // Now returns the current time.
-func (SystemClock) Now() time.Time { return time.Now() }
+func (SystemClock) Now() time.Time { return now() }
 
 // NewTimer is [time.NewTimer].
 func (SystemClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
