@@ -31,6 +31,7 @@ type growingVersion struct {
 type notebook struct {
 	notes  map[string]map[int64]infer.Note
 	closed error // of NoteArrivals, while not nil
+	newer  bool  // somebody in a later generation has written notes
 	lost   bool  // notes are lost
 	taken  int   // notes that were asked for
 }
@@ -50,6 +51,9 @@ func (v *growingVersion) NoteArrivals(_ context.Context, notes []infer.Note) err
 	}
 	for i := range notes {
 		n := &notes[i]
+		if n.Overtaken = v.notes.newer && !n.Confirmed; n.Overtaken {
+			continue
+		}
 		v.notes.taken++
 		if n.Lost = v.notes.lost; n.Lost {
 			continue

@@ -61,7 +61,7 @@ func (l *lane) process(ctx context.Context, in Intake) error {
 		if err == nil {
 			l.lookup.Over()
 		}
-		if !errors.Is(err, ErrLookup) {
+		if !errors.Is(err, ErrLookup) || errors.Is(err, kafka.ErrGeneration) {
 			return err
 		}
 		if err := l.lookup.Failed(ctx, err); err != nil {

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"rivulet/infer"
@@ -32,11 +33,11 @@ func (p *Pipeline) note(ctx context.Context, out *noted, version Version, in Int
 	if !p.Notes || p.Mode != Node || in.Generation == nil {
 		return nil
 	}
-	out.write(in.Generation.Member().Group, arrivals, n)
+	out.write(in.Generation.Member(), arrivals, n)
 	if len(out.notes) == 0 {
 		return nil
 	}
-	if err := version.(Growing).NoteArrivals(ctx, out.notes); err != nil {
+	if err := out.store(ctx, version.(Growing), in.Generation); err != nil {
 		return err
 	}
 	for k, i := range out.of {
@@ -60,8 +61,27 @@ func (n *noted) begin(found *neighbours) {
 	n.notes, n.of, n.arena = n.notes[:0], n.of[:0], n.arena[:0]
 }
 
+// store has the notes stored, or replaced by those that are there. A member that was stopped, and whose partitions
+// others have taken over meanwhile, would write notes of what those have committed: its generation is over. Where there
+// are notes of a later generation and the coordinator knows of none, the group was deleted and has begun to count anew.
+func (n *noted) store(ctx context.Context, version Growing, by kafka.Committer) error {
+	if err := version.NoteArrivals(ctx, n.notes); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(n.notes, func(note infer.Note) bool { return note.Overtaken }) {
+		return nil
+	}
+	if err := by.Current(ctx); err != nil {
+		return err
+	}
+	for i := range n.notes {
+		n.notes[i].Confirmed, n.notes[i].Overtaken = true, false
+	}
+	return version.NoteArrivals(ctx, n.notes)
+}
+
 // write makes the notes.
-func (n *noted) write(group string, arrivals []*slot, found *neighbours) {
+func (n *noted) write(by kafka.Member, arrivals []*slot, found *neighbours) {
 	var at kafka.TopicPartition
 	place := ""
 	for i, s := range arrivals {
@@ -70,14 +90,15 @@ func (n *noted) write(group string, arrivals []*slot, found *neighbours) {
 		}
 		position := &s.record.Position
 		if of := (kafka.TopicPartition{Topic: position.Topic, Partition: position.Partition}); place == "" || of != at {
-			at, place = of, notePlace(group, of)
+			at, place = of, notePlace(by.Group, of)
 		}
 		from := len(n.arena)
 		for _, e := range n.attached[i] {
 			n.arena = append(n.arena, found.rows[i][e])
 		}
 		n.notes = append(n.notes, infer.Note{Place: place, Offset: position.Offset, Record: found.met[i].record64,
-			Attached: n.attached[i], Rows: n.arena[from:len(n.arena):len(n.arena)]})
+			Generation: by.Generation,
+			Attached:   n.attached[i], Rows: n.arena[from:len(n.arena):len(n.arena)]})
 		n.of = append(n.of, int32(i))
 	}
 }

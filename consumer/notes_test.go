@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -124,6 +125,26 @@ func TestWhoLosesTheRaceTakesTheNote(t *testing.T) {
 	other.must(in(1, 0, records(t, arrival("y", "t1"))...)...)
 	if diff := cmp.Diff(was, slow.must(x...), sameAgain); diff != "" || was[0].Arrivals != 0 {
 		t.Errorf("who comes second (-first +second):\n%s", diff)
+	}
+}
+
+// over is a generation that the group has left behind.
+type over struct{ named }
+
+func (over) Current(context.Context) error { return kafka.ErrGeneration }
+
+// A member whose partitions others have taken over publishes nothing whose note they may have removed; where the
+// coordinator knows of no later generation, its note counts.
+func TestAnOvertakenMemberPublishesNothing(t *testing.T) {
+	n := newNoting(t, map[string]infer.Arrived{}, newNotebook())
+	n.version.notes.newer = true
+	x := Intake{Name: "b", Records: in(0, 0, records(t, arrival("x", "t0", "y"))...), Generation: over{nobody}}
+	if err := n.path.Process(t.Context(), x); !errors.Is(err, kafka.ErrGeneration) || len(n.out.batches) > 0 {
+		t.Errorf("%d batches were published: %v", len(n.out.batches), err)
+	}
+	x.Generation = nobody
+	if err := n.path.Process(t.Context(), x); err != nil || len(n.out.batches) != 1 || n.version.notes.taken != 1 {
+		t.Errorf("%d batches were published, %d notes written: %v", len(n.out.batches), n.version.notes.taken, err)
 	}
 }
 

@@ -68,13 +68,17 @@ type Note struct {
 	Place  string
 	Offset int64
 	Record uint64
+	// Generation is that of the consumer group in which the record was read. Confirmed says that the group's coordinator
+	// has said that it still is the last one.
+	Generation int32
+	Confirmed  bool
 	// Attached are the places in its list of edges, in ascending order, whose neighbours were arrivals with rows, and
 	// Rows are these rows.
 	Attached []int32
 	Rows     []Row
 	// Earlier says that the note is of somebody who predicted the record before, Lost that none could be written or
-	// read.
-	Earlier, Lost bool
+	// read, Overtaken that somebody in a later generation has written notes of the place, and none was written.
+	Earlier, Lost, Overtaken bool
 }
 
 // Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit,

@@ -17,8 +17,9 @@ const noteTTL = 7 * 24 * time.Hour
 
 // Note stores what arrivals are attached to, for whoever predicts the same records again. Where there is a note of a
 // record already, its attachment takes the place of the one given, and Earlier is set; a stored note that cannot be
-// decoded sets Lost. Note may be called again with the same notes. It returns [ErrVanished], and stores nothing, if the
-// version is no longer in Redis.
+// decoded sets Lost. If a later generation of the group has written notes of the same place, and the notes' own is not
+// Confirmed, they are Overtaken. Notes of one call have one generation. Note may be called again with the same notes. It
+// returns [ErrVanished], and stores nothing, if the version is no longer in Redis.
 func (a *ArrivalRows) Note(ctx context.Context, notes []infer.Note) error {
 	for lo := 0; lo < len(notes); {
 		hi, err := a.note(ctx, notes, lo)
@@ -34,7 +35,8 @@ func (a *ArrivalRows) Note(ctx context.Context, notes []infer.Note) error {
 func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi int, err error) {
 	ctx, cancel := within(ctx, a.o.Limit)
 	defer cancel()
-	keys, args := []string{a.table.Marker, a.table.Notes}, []any{a.table.MarkerID, noteTTL.Milliseconds()}
+	keys := []string{a.table.Marker, a.table.Notes}
+	args := []any{a.table.MarkerID, noteTTL.Milliseconds(), notes[lo].Generation, notes[lo].Confirmed}
 	place := map[string]int{}
 	arena := make([]byte, 0, 64*min(len(notes)-lo, idsPerPipeline))
 	for hi = lo; hi < len(notes) && hi-lo < idsPerPipeline && len(arena) < bytesPerPipeline; hi++ {
@@ -52,6 +54,12 @@ func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi 
 	answer, err := a.run(ctx, noteAll, keys, args)
 	if err != nil {
 		return lo, err
+	}
+	if len(answer) == 1 && answer[0] == "overtaken" {
+		for i := range notes[lo:hi] {
+			notes[lo+i].Overtaken = true
+		}
+		return hi, nil
 	}
 	if len(answer) != 1+hi-lo {
 		return lo, fmt.Errorf("%w: marker %s is missing or another one", ErrVanished, a.table.Marker)

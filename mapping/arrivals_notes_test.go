@@ -79,8 +79,44 @@ func TestNotesOfOthersCount(t *testing.T) {
 		if err := other.Forget(t.Context(), map[string]int64{"g:t:0": 9, "g:t:01": 9, "{g}:t:0": 9}); err != nil {
 			t.Fatal(err)
 		}
-		if keys := keysOf(t, client, w.table.Notes+"*"); !slices.Equal(keys, []string{w.table.Notes}) {
-			t.Errorf("once all is committed these are left: %v", keys)
+		for _, key := range keysOf(t, client, w.table.Notes+":*") {
+			if left := client.HGetAll(t.Context(), key).Val(); len(left) != 1 || left["generation"] != "0" {
+				t.Errorf("once all is committed this is left of %s: %v", key, left)
+			}
+		}
+	})
+}
+
+// A member that others have overtaken writes no note any more of what they have committed; a group that was deleted
+// begins to count anew.
+func TestNotesOfAnOvertakenMember(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		stopped, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
+		in := func(generation int32, offset int64) infer.Note {
+			n := noteAt("g:t:0", offset, uint64(offset), 1)
+			n.Generation = generation
+			return n
+		}
+		mustNote(t, other, in(10, 7))
+		if err := other.Forget(t.Context(), map[string]int64{"g:t:0": 8}); err != nil {
+			t.Fatal(err)
+		}
+		late := in(9, 7)
+		if got := mustNote(t, stopped, late); !got[0].Overtaken || got[0].Earlier {
+			t.Errorf("the overtaken member's note: %+v", got[0])
+		}
+		if got := mustNote(t, other, in(10, 7)); got[0].Earlier || got[0].Overtaken {
+			t.Errorf("the overtaken member has left a note: %+v", got[0])
+		}
+		late.Confirmed = true
+		for range 2 {
+			if got := mustNote(t, stopped, late); got[0].Overtaken || !got[0].Earlier {
+				t.Errorf("a note of a confirmed generation: %+v", got[0])
+			}
+		}
+		if got := mustNote(t, stopped, in(9, 8)); got[0].Overtaken {
+			t.Errorf("the confirmed generation is not remembered: %+v", got[0])
 		}
 	})
 }

@@ -73,13 +73,21 @@ return written
 // noteAll stores notes. The note of a record that is there already stays; one of another record at the same offset, of
 // a topic that was deleted and made anew, is replaced. Notes begin with the record's fingerprint, in 8 bytes.
 //
+// Who was stopped while another member of the group took the place over may write no note any more: the other one has
+// removed the notes of what it committed. Beside the notes is the last generation that wrote some.
+//
 //	KEYS  marker, set of the keys of notes, keys of notes
-//	ARGV  marker's id, ms until the keys of notes expire; of each note: its key's place in KEYS, offset, note
-//	->    gone; or noted, and of each note the one that was there, "" if there was none
+//	ARGV  marker's id, ms until the keys of notes expire, generation, 1 if that is confirmed; of each note: its key's
+//	      place in KEYS, offset, note
+//	->    gone; overtaken; or noted, and of each note the one that was there, "" if there was none
 var noteAll = redis.NewScript(`
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone'} end
+for i = 3, #KEYS do
+  local last = redis.call('HGET', KEYS[i], 'generation')
+  if last and tonumber(last) > tonumber(ARGV[3]) and ARGV[4] ~= '1' then return {'overtaken'} end
+end
 local answer = {'noted'}
-for i = 3, #ARGV, 3 do
+for i = 5, #ARGV, 3 do
   local key, offset, note = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
   local there = redis.call('HGET', key, offset)
   if there and string.sub(there, 1, 8) == string.sub(note, 1, 8) then
@@ -90,6 +98,7 @@ for i = 3, #ARGV, 3 do
   end
 end
 for i = 3, #KEYS do
+  redis.call('HSET', KEYS[i], 'generation', ARGV[3])
   redis.call('PEXPIRE', KEYS[i], ARGV[2])
   redis.call('SADD', KEYS[2], KEYS[i])
 end
@@ -105,7 +114,7 @@ var forgetNotes = redis.NewScript(`
 for i, key in ipairs(KEYS) do
   local below, old = tonumber(ARGV[i]), {}
   for _, offset in ipairs(redis.call('HKEYS', key)) do
-    if tonumber(offset) < below then old[#old + 1] = offset end
+    if offset ~= 'generation' and tonumber(offset) < below then old[#old + 1] = offset end
   end
   for first = 1, #old, 1000 do
     redis.call('HDEL', key, unpack(old, first, math.min(first + 999, #old)))

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,8 +88,13 @@ func checkNotes(t *testing.T, cfg config.Consumer) {
 		}
 		return
 	}
-	if len(keys) != 1 || len(client.SMembers(t.Context(), keys[0]).Val()) == 0 {
-		t.Errorf("keys of notes after the drain: %v, want the set of what they were", keys)
+	if len(keys) != 2 {
+		t.Errorf("keys of notes after the drain: %v, want the set of keys, and the one with the generation", keys)
+	}
+	for _, key := range keys {
+		if left := client.HLen(t.Context(), key).Val(); strings.HasSuffix(key, ":notes") == (left == 1) {
+			t.Errorf("%d fields are left of %s, want the generation alone", left, key)
+		}
 	}
 }
 

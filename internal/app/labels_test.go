@@ -79,7 +79,7 @@ func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-			if log := logged.String(); strings.Count(log, "waiting for labels") != 1 || strings.Count(log, "no longer waiting for labels") != 1 ||
+			if log := logged.String(); strings.Count(log, `msg="waiting for labels"`) != 1 || strings.Count(log, "no longer waiting for labels") != 1 ||
 				!strings.Contains(log, "Topic Authorization Failed") {
 				t.Errorf("logged:\n%s", log)
 			}
