@@ -55,7 +55,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	defer c.source.Leave() // when nothing of the last generation is under way any more
+	defer c.source.Leave() //nolint:contextcheck // ctx has ended then; nothing of the last generation is under way any more
 	for {
 		generation, err := c.source.Join(ctx)
 		if ctx.Err() != nil {

@@ -64,14 +64,14 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 func TestABatchLetsGoOfItsRecords(t *testing.T) {
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: discard{}, Mode: Node})
 	before := heap()
-	large := records(t, arrival("p", "t0"), arrival("q", "t1"))
-	fetched := make([]byte, 64<<20)
-	key := append(fetched[:0], "p"...)
-	large[0].Key, large[1].Value = key, fetched // the second is no JSON
-	if err := p.Process(t.Context(), Intake{Name: "b", Records: large}); err != nil {
-		t.Fatal(err)
-	}
-	large, fetched, key = nil, nil, nil
+	func() {
+		large := records(t, arrival("p", "t0"), arrival("q", "t1"))
+		fetched := make([]byte, 64<<20)
+		large[0].Key, large[1].Value = append(fetched[:0], "p"...), fetched // the second is no JSON
+		if err := p.Process(t.Context(), Intake{Name: "b", Records: large}); err != nil {
+			t.Fatal(err)
+		}
+	}()
 	if stays := heap() - before; stays > 8<<20 {
 		t.Errorf("%d MiB stay", stays>>20)
 	}

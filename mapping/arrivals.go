@@ -196,8 +196,6 @@ func living(epoch int64, ttl time.Duration) []int64 {
 	return []int64{epoch - 1, epoch}
 }
 
-func (a *ArrivalRows) bucketOf(id string) uint32 { return bucketOf(id, a.buckets) }
-
 // ArrivalStats holds counts since the version was loaded, except Rows and Bytes.
 type ArrivalStats struct {
 	// Rows and Bytes are of the rows of arrivals that all consumers have written and that have not expired, as of the

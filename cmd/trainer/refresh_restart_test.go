@@ -280,7 +280,9 @@ func TestAGroupOfConsumersIsRefused(t *testing.T) {
 	if err := g.Commit(t.Context(), kafka.Offsets{{Topic: "arrivals", Partition: 1}: 20}); err != nil {
 		t.Fatal(err)
 	}
-	g.End(t.Context(), nil)
+	if err := g.End(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
 	source.Leave()
 	refused("group refresh is one of consumers: no refresh has committed its offsets")
 }

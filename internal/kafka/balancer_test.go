@@ -50,9 +50,9 @@ func TestAskingAgainIsPaced(t *testing.T) {
 			last = now
 		}
 	}
-	want := []time.Duration{0, 5, 10, 20, 40, 80, 160, 300, 300}
-	for k := range want {
-		if pauses[k] != want[k]*time.Second {
+	want := []int{0, 5, 10, 20, 40, 80, 160, 300, 300}
+	for k, seconds := range want {
+		if pauses[k] != time.Duration(seconds)*time.Second {
 			t.Fatalf("asked after pauses of %v, want %v seconds", pauses, want)
 		}
 	}
@@ -94,7 +94,7 @@ func (b *bench) work(s *Source, watches bool) *worker {
 	})
 	go func() {
 		defer close(m.ended)
-		defer s.Leave()
+		defer s.Leave() //nolint:contextcheck // ctx has ended then
 		for {
 			g, err := s.Join(ctx)
 			if err == nil {
@@ -116,7 +116,7 @@ func (b *bench) work(s *Source, watches bool) *worker {
 func (m *worker) serve(ctx context.Context, g *Generation) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(g.Rebalance(), stop)()
+	defer context.AfterFunc(g.Rebalance(), stop)() //nolint:contextcheck // the generation's own
 	cursors, err := g.Cursors(reading)
 	if err != nil {
 		return err

@@ -35,12 +35,12 @@ func (b *bench) interrupted(s *Source, rebalance <-chan struct{}) (left chan str
 	if err := <-joined; err == nil {
 		b.t.Fatal("it has joined")
 	}
-	left = make(chan struct{})
+	done := make(chan struct{})
 	go func() {
 		s.Leave()
-		close(left)
+		close(done)
 	}()
-	return left
+	return done
 }
 
 // A new member that is told to end while the group waits for the others leaves as soon as it is in.

@@ -179,7 +179,7 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 			continue // the broker paces the joins
 		}
 		if s.member != "" { // kafka-go's group joins as a new member after an error, and may have left the old one behind
-			s.client.leave(s.opts.Group, s.member)
+			s.client.leave(s.opts.Group, s.member) //nolint:contextcheck // it leaves also where ctx ends
 			s.member = ""
 		}
 		if err := s.joining.Failed(ctx, fmt.Errorf("joining consumer group %s: %w", s.opts.Group, err)); err != nil {

@@ -86,7 +86,7 @@ func (r *Refresher) commitBehind(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for at, offset := range have {
-		if committed, any := g.Offsets[at]; !any || committed < offset {
+		if committed, ok := g.Offsets[at]; !ok || committed < offset {
 			return true, t.Commit(ctx, have)
 		}
 	}

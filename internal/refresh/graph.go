@@ -45,8 +45,8 @@ type Graph struct {
 // NewGraph returns the graph of a data set in a directory (empty: it is stored nowhere), with the state that is stored
 // beside it. A state that belongs to another data set is an error.
 func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
-	print := d.Fingerprint()
-	g := &Graph{Dir: dir, Data: d, State: State{Name: d.Name, Base: print, Data: print}}
+	fingerprint := d.Fingerprint()
+	g := &Graph{Dir: dir, Data: d, State: State{Name: d.Name, Base: fingerprint, Data: fingerprint}}
 	if dir == "" {
 		return g, nil
 	}
@@ -54,10 +54,10 @@ func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
 	if err != nil || !found {
 		return g, err
 	}
-	if state.Data != print {
+	if state.Data != fingerprint {
 		return nil, fmt.Errorf("%s is of a data set with fingerprint %s, and the one in %s has %s: its files were changed, so that nobody knows "+
 			"which arrivals it has; take another directory, or remove %s to read all arrivals again",
-			filepath.Join(dir, stateFile), state.Data, dir, print, stateFile)
+			filepath.Join(dir, stateFile), state.Data, dir, fingerprint, stateFile)
 	}
 	g.State, g.Data.Name = *state, state.Name
 	g.Published = exists(filepath.Join(dir, publishedFile))
