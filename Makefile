@@ -10,6 +10,10 @@ KAFKA    ?= $(CURDIR)/out/kafka
 SEED     ?= 1
 FOR      ?= 10m
 SOAK     ?= 30m
+# Repetitions of predictions that are compared after kills at each moment of a delivery.
+REPEATS  ?= 200
+# A commit whose programs run beside the new ones for two minutes: make chaos OLD=v1.2.0
+OLD      ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help build test race lint fmt fuzz bench integration chaos soak demo demos cold reference ci nightly
@@ -47,10 +51,10 @@ integration: ## what talks to Redis and Kafka: the database REDIS, written to, a
 	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./internal/harness ./internal/app ./internal/integration; \
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); exit $$status
 
-chaos: ## faults for FOR, decided by SEED, on a Kafka and a Redis of its own: who lost what, as a table (docs/faults.md)
-	$(GO) run ./internal/chaos -seed $(SEED) -time $(FOR) faults
+chaos: ## faults for FOR, decided by SEED, on three brokers and a Redis of its own: who lost what, as a table (docs/faults.md)
+	$(GO) run ./internal/chaos -seed $(SEED) -time $(FOR) -repeats $(REPEATS) -old "$(OLD)" faults
 
-soak: ## a steady rate for SOAK, on a Kafka and a Redis of its own: whether memory or goroutines grow
+soak: ## a steady rate for SOAK with growth and refreshes, on a Kafka and a Redis of its own: whether memory or goroutines move
 	$(GO) run ./internal/chaos -seed $(SEED) -time $(SOAK) -rate 500 soak
 
 demos: ## the demo on each real graph of DATA

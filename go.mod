@@ -3,6 +3,7 @@ module rivulet
 go 1.26.0
 
 require (
+	github.com/agnivade/levenshtein v1.2.1
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/cespare/xxhash/v2 v2.3.0
@@ -38,6 +39,8 @@ require (
 )
 
 require github.com/twmb/franz-go/pkg/kadm v1.19.0
+
+require github.com/gofrs/flock v0.13.1
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Consumer is the configuration of the consumer service. The tags give each field's unit, default and the meaning of
 // zero; REFERENCE.md shows them as a table.
@@ -53,14 +56,19 @@ func (c Consumer) problems() []Problem {
 	if c.Attachment == "joint" {
 		found = append(found, Problem{Key: "attach.arrivals", Value: c.Attach.Arrivals, Reason: "needs frozen attachment, and attachment is joint"})
 	}
+	if c.Attach.Replicas > 0 && c.Redis.Cluster {
+		found = append(found, Problem{Key: "attach.replicas", Value: strconv.Itoa(c.Attach.Replicas),
+			Reason: "a cluster cannot wait for replicas (redis.cluster is true): want 0"})
+	}
 	return found
 }
 
 // Batch says how arrivals are gathered into micro-batches.
 type Batch struct {
-	Mode   string        `key:"mode" default:"node" oneof:"node|graph" usage:"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too"`
-	Size   int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch"`
-	Linger time.Duration `key:"linger" default:"5ms" min:"0s" max:"1h" usage:"how long the first arrival of a micro-batch waits for others" zero:"a micro-batch consists of the arrivals that have been read already"`
+	Mode     string        `key:"mode" default:"node" oneof:"node|graph" usage:"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too"`
+	Size     int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch"`
+	MaxBytes Bytes         `key:"max_bytes" default:"8MiB" min:"0" usage:"most bytes of the records of a micro-batch; a larger record is one of its own. A list of short ids takes up to twenty times its bytes while it is worked on, so this bounds the memory" zero:"no limit"`
+	Linger   time.Duration `key:"linger" default:"5ms" min:"0s" max:"1h" usage:"how long the first arrival of a micro-batch waits for others" zero:"a micro-batch consists of the arrivals that have been read already"`
 }
 
 // Attach says whether arrivals get rows of M, so that later ones can attach to them.
@@ -68,6 +76,8 @@ type Attach struct {
 	Arrivals string        `key:"arrivals" default:"off" oneof:"off|on" usage:"on: each arrival gets a row of M of its own, to which later arrivals attach, in any consumer of the version; needs an artifact of method solved or cluster and frozen attachment. Rows are removed with the version that predicted"`
 	TTL      time.Duration `key:"ttl" default:"24h" min:"0s" max:"8760h" usage:"shortest time for which an arrival's row is stored, at most twice as long. All consumers of a version use the setting of its first one; between 0s and 1s it is refused" zero:"as long as the version"`
 	MaxRows  int           `key:"max_rows" default:"1000000" min:"1" max:"1000000000" unit:"rows" usage:"most rows of arrivals of a version; at this number, further arrivals get none until some expire"`
+	MaxBytes Bytes         `key:"max_bytes" default:"256MiB" min:"0" usage:"approximate memory of Redis for rows of arrivals of a version: the bytes of each row and its id, and 64 more; beyond it, further arrivals get none until some expire" zero:"no limit"`
+	Replicas int           `key:"replicas" default:"0" min:"0" max:"100" unit:"replicas" usage:"how many replicas of Redis must have confirmed rows of arrivals and notes before these count as written (WAIT); not with redis.cluster" zero:"none: what a replica lacks is lost by a failover to it"`
 }
 
 // Cache bounds the rows of M in the memory of the process.
@@ -79,6 +89,7 @@ type Cache struct {
 type Limits struct {
 	RecordBytes Bytes `key:"record_bytes" default:"1MiB" min:"0" usage:"largest record of an arrival, key and value together" zero:"no limit"`
 	Edges       int   `key:"edges" default:"10000" min:"0" unit:"edges" usage:"most edges of an arrival" zero:"no limit"`
+	IDBytes     Bytes `key:"id_bytes" default:"1KiB" min:"0" usage:"longest id of an arrival or a neighbour" zero:"no limit, but an arrival's key and id have at most 128 KiB together"`
 }
 
 // Input says how arrivals are read.

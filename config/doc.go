@@ -26,10 +26,10 @@
 //	…
 //	cfg, err := config.Load[config.Consumer](config.Sources{Flags: command.Flags(), Environ: os.Environ()})
 //
-// [Load] reports everything that is wrong at once, as an [*Error]: unknown keys with the file, unknown RIVULET_
-// variables (but RIVULET_CONFIG, RIVULET_DATA and RIVULET_TEST_…, which are not settings), and wrong values with the
-// key, the value, its origin and the allowed values. Programs may share a file and an environment: a key that only
-// another of Rivulet's programs has is accepted, and not used.
+// [Load] reports everything that is wrong at once, as an [*Error]: unknown keys with the file, the line and the key that
+// was meant, unknown RIVULET_ variables likewise (but RIVULET_CONFIG, RIVULET_DATA and RIVULET_TEST_…, which are not
+// settings), and wrong values with the key, the value, its origin and the allowed values. Programs may share a file and
+// an environment: a key that only another of Rivulet's programs has is accepted, and not used.
 //
 // Values are written in YAML as they are on the command line: durations with their unit (5ms, 30s), byte sizes with
 // theirs (64KiB, 1MB; a bare number is bytes), lists as YAML lists or as a,b. A text that YAML takes for a number, a

@@ -37,6 +37,15 @@ type schema struct {
 	byKey    map[string]*field
 }
 
+// keys returns the keys of all fields.
+func (s *schema) keys() []string {
+	keys := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		keys[i] = f.key
+	}
+	return keys
+}
+
 // schemaOf reads a struct type. A wrong tag is a programming error and panics: any test that loads the struct finds it.
 func schemaOf(t reflect.Type) *schema {
 	s := &schema{byKey: map[string]*field{}}

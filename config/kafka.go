@@ -40,12 +40,12 @@ type Kafka struct {
 	Brokers
 	Group          string        `key:"group" default:"rivulet" check:"required" usage:"consumer group; its members share the partitions" zero:"refused"`
 	Topics         Topics        `key:"topics"`
-	StartOffset    string        `key:"start_offset" default:"earliest" check:"start" usage:"where to begin in a partition for which the group has no offset yet: earliest, latest, or a time as in RFC 3339, which stands for the first record not older"`
+	StartOffset    string        `key:"start_offset" default:"earliest" check:"start" usage:"where a group begins that has no offset for the topic: earliest, latest, or a time as in RFC 3339, which stands for the first record not older. Partitions that are added later are read from their beginning. Brokers remove the offsets of a group that has had no member for offsets.retention.minutes (7 days); it then begins here again, with latest after all that came meanwhile"`
 	SessionTimeout time.Duration `key:"session_timeout" default:"10s" min:"1s" max:"5m" usage:"silence after which the broker gives this member's partitions to others; heartbeats are sent three times as often"`
 	Fetch          Fetch         `key:"fetch"`
 	Compression    string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
 
-	TransactionalID    string        `key:"transactional_id" default:"" usage:"beginning of the transactional ids of delivery exactly_once; a dot, the topic of arrivals, a dot and a partition follow. All members of a group must have the same" zero:"the group's name"`
+	TransactionalID    string        `key:"transactional_id" default:"" usage:"beginning of the transactional ids of delivery exactly_once; a colon, the topic of arrivals, a colon and a partition follow. All members of a group must have the same, other groups another one" zero:"the group's name"`
 	TransactionTimeout time.Duration `key:"transaction_timeout" default:"1m" min:"1s" max:"24h" usage:"how long a transaction may be open before the brokers abort it; not more than their transaction.max.timeout.ms"`
 }
 

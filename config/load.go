@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ import (
 	"github.com/knadh/koanf/providers/posflag"
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
+	yamlv3 "go.yaml.in/yaml/v3"
+
+	"rivulet/internal/spelling"
 )
 
 const (
@@ -115,19 +119,56 @@ func (l *loader) file(path string) error {
 	if err := layer.Load(file.Provider(path), yaml.Parser()); err != nil {
 		return fmt.Errorf("reading configuration file %s: %w", path, err)
 	}
-	origin := "file " + path
+	lines, err := linesOf(path)
+	if err != nil {
+		return err
+	}
+	origin := func(key string) string {
+		if line := lines[key]; line > 0 {
+			return fmt.Sprintf("file %s:%d", path, line)
+		}
+		return "file " + path // an alias (<<: *name) brings the key
+	}
 	known := map[string]any{}
 	all := layer.All()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		switch reason := l.unknown(key, all[key]); {
 		case reason != "":
-			l.problem(key, "", origin, reason)
+			l.problem(key, "", origin(key), reason)
 		case l.schema.byKey[key] != nil:
 			known[key] = all[key]
 		}
 	}
-	l.put(known, func(string) string { return origin })
+	l.put(known, origin)
 	return nil
+}
+
+// linesOf returns the line of each key of a file, sections and values.
+func linesOf(path string) (map[string]int, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading configuration file %s: %w", path, err)
+	}
+	var document yamlv3.Node
+	if err := yamlv3.Unmarshal(text, &document); err != nil {
+		return nil, fmt.Errorf("reading configuration file %s: %w", path, err)
+	}
+	lines := map[string]int{}
+	var walk func(n *yamlv3.Node, prefix string)
+	walk = func(n *yamlv3.Node, prefix string) {
+		if n.Kind != yamlv3.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := prefix + n.Content[i].Value
+			lines[key] = n.Content[i].Line
+			walk(n.Content[i+1], key+".")
+		}
+	}
+	for _, n := range document.Content {
+		walk(n, "")
+	}
+	return lines, nil
 }
 
 // unknown returns the reason for which a key of a file is refused; empty if it is a field, or an empty section.
@@ -137,7 +178,7 @@ func (l *loader) unknown(key string, value any) string {
 	}
 	isSection := func(s section) bool { return s.key == key }
 	if !slices.ContainsFunc(l.schema.sections, isSection) && !slices.ContainsFunc(l.family.sections, isSection) {
-		return "unknown key"
+		return "unknown key" + spelling.DidYouMean(key, slices.Concat(l.schema.keys(), l.family.keys()))
 	}
 	if entries, isMap := value.(map[string]any); value == nil || isMap && len(entries) == 0 {
 		return ""
@@ -160,7 +201,7 @@ func (l *loader) environ(variables []string) {
 		TransformFunc: func(name, value string) (string, any) {
 			key, known := byName[name]
 			if !known && name != fileVariable && name != dataVariable && !strings.HasPrefix(name, testPrefix) {
-				l.problem(name, "", "environment", "unknown variable")
+				l.problem(name, "", "environment", "unknown variable"+spelling.DidYouMean(name, variablesOf(byName)))
 			}
 			if l.schema.byKey[key] == nil {
 				return "", nil
@@ -169,6 +210,11 @@ func (l *loader) environ(variables []string) {
 		},
 	}), nil)
 	l.put(layer.All(), func(key string) string { return l.schema.byKey[key].env() })
+}
+
+// variablesOf returns the names of all variables that there are.
+func variablesOf(byName map[string]string) []string {
+	return append(slices.Sorted(maps.Keys(byName)), fileVariable)
 }
 
 func (l *loader) flags(fs *pflag.FlagSet) {

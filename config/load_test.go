@@ -55,11 +55,11 @@ func TestDefaults(t *testing.T) {
 			LookupTimeout: 2 * time.Second, Outage: "wait", Breaker: RedisBreaker{3, 5 * time.Second},
 		},
 		Attachment: Auto, Calibration: Auto, Delivery: "at_least_once",
-		Attach:   Attach{"off", 24 * time.Hour, 1_000_000},
+		Attach:   Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20, 0},
 		Labels:   Labels{Remember: 100_000, TTL: 24 * time.Hour},
-		Batch:    Batch{ModeNode, 256, 5 * time.Millisecond},
+		Batch:    Batch{ModeNode, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
-		Limits:   Limits{1 << 20, 10000},
+		Limits:   Limits{1 << 20, 10000, 1 << 10},
 		Input:    Input{Format: "json"},
 		Output:   Output{Format: "json", Representation: "none"},
 		HTTP:     HTTP{":9464"},
@@ -103,7 +103,7 @@ cache: {}
 	want.Kafka.Brokers.Brokers, want.Kafka.ClientID = []string{"a:1", "b:2"}, "from-flag"
 	want.Kafka.Group = "from-environment"
 	want.Kafka.Topics.DeadLetters = "dead"
-	want.Batch = Batch{ModeGraph, 30, 5 * time.Millisecond}
+	want.Batch = Batch{ModeGraph, 30, 8 << 20, 5 * time.Millisecond}
 	want.Output = Output{Format: "protobuf", Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}
 	want.Cache.Bytes = 1 << 30
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -173,23 +173,23 @@ output: {top_k: {a: 1}}
 	if !errors.As(err, &problems) {
 		t.Fatalf("got %v, want an *Error", err)
 	}
-	file := "file " + from.Flags.Lookup("config").Value.String()
+	file := "file " + from.Flags.Lookup("config").Value.String() + ":"
 	want := []Problem{
-		{"batch", "", file, "is a section, want keys and values below it"},
-		{"kafka.topcis.arrivals", "", file, "unknown key"},
-		{"output.top_k.a", "", file, "unknown key"},
-		{"RIVULET_BATHC_SIZE", "", "environment", "unknown variable"},
-		{"kafka.brokers", "[a]", file, `"a": want host:port`},
-		{"kafka.client_id", "1.1", file, "want a text; put it in quotes"},
-		{"kafka.group", "", file, `no value; leave the key out for the default, or write "" for an empty text`},
-		{"redis.dial_timeout", "5", file, "want a duration with its unit, such as 5ms, 1.5s or 2m"},
+		{"batch", "", file + "7", "is a section, want keys and values below it"},
+		{"kafka.topcis.arrivals", "", file + "4", "unknown key, did you mean kafka.topics.arrivals?"},
+		{"output.top_k.a", "", file + "11", "unknown key, did you mean output.top_k?"},
+		{"RIVULET_BATHC_SIZE", "", "environment", "unknown variable, did you mean RIVULET_BATCH_SIZE?"},
+		{"kafka.brokers", "[a]", file + "3", `"a": want host:port`},
+		{"kafka.client_id", "1.1", file + "5", "want a text; put it in quotes"},
+		{"kafka.group", "", file + "6", `no value; leave the key out for the default, or write "" for an empty text`},
+		{"redis.dial_timeout", "5", file + "10", "want a duration with its unit, such as 5ms, 1.5s or 2m"},
 		{"batch.mode", "nodes", "--batch.mode", "want node or graph"},
 		{"batch.size", "0", "RIVULET_BATCH_SIZE", "want at least 1"},
 		{"batch.linger", "2h", "--batch.linger", "want at most 1h"},
-		{"cache.bytes", "3 apples", file, "want a size in bytes such as 512KiB, 256MiB or 4096"},
+		{"cache.bytes", "3 apples", file + "9", "want a size in bytes such as 512KiB, 256MiB or 4096"},
 		{"limits.edges", "many", "RIVULET_LIMITS_EDGES", "want a whole number"},
 		{"output.logits", "yes", "--output.logits", "want true or false"},
-		{"log.level", "loud", file, "want debug, info, warn or error"},
+		{"log.level", "loud", file + "8", "want debug, info, warn or error"},
 	}
 	if diff := cmp.Diff(want, problems.Problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -357,8 +357,12 @@ func TestProblemsOfAttach(t *testing.T) {
 			t.Errorf("attach.ttl %s: %v", ttl, err)
 		}
 	}
+	_, err := Load[Consumer](sources(t, "attach: {arrivals: on, replicas: 2}\nredis: {cluster: true}", nil))
+	if err == nil || !strings.Contains(err.Error(), `attach.replicas is "2"`) || !strings.Contains(err.Error(), "redis.cluster") {
+		t.Errorf("attach.replicas with a cluster: %v", err)
+	}
 	cfg, err := Load[Consumer](sources(t, "attach: {arrivals: on, ttl: 90m}", []string{"RIVULET_ATTACHMENT=frozen"}))
-	if err != nil || cfg.Attach != (Attach{On, 90 * time.Minute, 1_000_000}) {
+	if err != nil || cfg.Attach != (Attach{On, 90 * time.Minute, 1_000_000, 256 << 20, 0}) {
 		t.Errorf("%+v, %v", cfg.Attach, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 type Problem struct {
 	Key    string // "batch.size", or the name of an unknown variable
 	Value  string // as it was given, without a password; empty if there is none to show
-	Origin string // its origin: "file rivulet.yaml", "RIVULET_BATCH_SIZE", "--batch.size", "default"
+	Origin string // its origin: "file rivulet.yaml:12", "RIVULET_BATCH_SIZE", "--batch.size", "default"
 	Reason string // the mistake and the allowed values
 }
 

@@ -37,23 +37,23 @@ type linked struct{ known, arrivals, inBatch, unknown int }
 //
 // So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is in
 // ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
-func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neighbours) {
+func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neighbours, as *noted) {
 	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features())}
-	out.batch.Attach(n.rows, version.SyntheticNodes())
+	out.batch.Attach(as.rows, version.SyntheticNodes())
 	out.listed = zeroed(out.listed, len(in.arrivals))
 	if p.Mode == Graph {
-		out.batch.Adj = out.among(in.arrivals, n.rows)
+		out.batch.Adj = out.among(in.arrivals, as.rows)
 	}
 	out.counts = zeroed(out.counts, len(in.arrivals))
 	for i, s := range in.arrivals {
 		c, known := &out.counts[i], int(out.batch.Known[i])
-		c.arrivals = len(n.met[i].attached)
+		c.arrivals = len(as.attached[i])
 		c.known, c.unknown = known-c.arrivals, len(s.arrival.Edges)-known-int(out.listed[i])
 		if out.batch.Adj != nil {
 			c.inBatch = out.batch.Adj.RowLen(i)
 		}
 	}
-	out.degrade(version.Joint(), n)
+	out.degrade(version.Joint(), n.unread, as)
 }
 
 // among returns ã: symmetric, without values, columns ascending. It counts in listed the neighbours of each arrival
@@ -141,15 +141,16 @@ func (a *attachment) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
 // degrade marks the arrivals whose predictions may be other ones than if all rows of M had been read. An arrival with
 // an unread neighbour may lack entries of r = aM and a part of D_i, and in a graph batch have an edge in ã that it
 // should not have; through ã that reaches its whole connected component. In joint attachment an arrival changes the
-// degrees of synthetic nodes, which all of the batch share. What is not marked is bit for bit what it would be.
-func (a *attachment) degrade(joint bool, n *neighbours) {
-	a.degraded = zeroed(a.degraded, len(n.rows))
-	if !n.unread {
+// degrees of synthetic nodes, which all of the batch share. What is not marked is bit for bit what it would be. An
+// arrival whose note is lost is marked too: if it is predicted again, that may be with other neighbours.
+func (a *attachment) degrade(joint, unread bool, as *noted) {
+	a.degraded = zeroed(a.degraded, len(as.rows))
+	if !unread && !as.any {
 		return
 	}
 	reached := a.reached[:0] // marked, with neighbours in ã that may not be
-	for i, rows := range n.rows {
-		if joint || anyUnread(rows) {
+	for i, rows := range as.rows {
+		if joint && unread || anyUnread(rows) || as.lost[i] {
 			a.degraded[i] = true
 			reached = append(reached, int32(i))
 		}

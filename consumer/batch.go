@@ -2,8 +2,10 @@ package consumer
 
 import (
 	"slices"
+	"unsafe"
 
 	"rivulet/event"
+	"rivulet/infer"
 )
 
 // batch is one micro-batch on its way down the path. Each stage fills one part from the parts before it, which it
@@ -12,15 +14,55 @@ import (
 type batch struct {
 	decoded    decoded    // decode.go: the arrivals, and why other records are none
 	neighbours neighbours // lookup.go: the rows of their neighbours, and which of those are earlier arrivals
+	noted      noted      // notes.go: what the arrivals are attached to, agreed on with whoever predicts them again
 	attachment attachment // attach.go: what the model sees, what became of the neighbours, and what is degraded
 	predicted  predicted  // predictions.go: what is published, and what is no number
 	growth     growth     // grow.go: the rows that the arrivals get
+	refused    refused    // refused.go: what was not published
 }
 
 // leaves returns what the batch leaves behind.
 func (b *batch) leaves() event.Batch {
-	return event.Batch{Predictions: b.predicted.predictions,
+	return event.Batch{Predictions: b.predicted.predictions, Answered: b.predicted.answered,
 		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...)}
+}
+
+// maxKept is how much memory, in bytes, a batch leaves to the next one. It is above what usual batches take, and low
+// enough that a few batches of the largest records do not cost their memory for ever.
+const maxKept = 32 << 20
+
+// shed waits until the rows are solved, and lets go of the records, and of all memory if that is unusually much. Nothing
+// of the batch is used afterwards.
+func (b *batch) shed() {
+	b.growth.solving.Wait()
+	if b.footprint() > maxKept {
+		*b = batch{}
+		return
+	}
+	clear(b.decoded.deadLetters[:cap(b.decoded.deadLetters)])
+	clear(b.predicted.deadLetters[:cap(b.predicted.deadLetters)])
+	for i := range b.decoded.slots {
+		b.decoded.slots[i].record = nil
+	}
+	for i := range b.predicted.predictions {
+		b.predicted.predictions[i].Key = nil
+	}
+}
+
+// footprint returns about how much memory the batch keeps, in bytes, the text of ids included.
+func (b *batch) footprint() int {
+	const text, row, entry = int(unsafe.Sizeof("")), int(unsafe.Sizeof(infer.Row{})), 48 // of a map, with its key
+	sum := b.decoded.bytes
+	slots := b.decoded.slots[:cap(b.decoded.slots)]
+	for i := range slots {
+		a := &slots[i].arrival
+		sum += text*cap(a.Edges) + 4*cap(a.Features.Indices) + 4*cap(a.Features.Values)
+	}
+	n, m := &b.neighbours, &b.neighbours.earlier
+	sum += (text+entry)*cap(n.ids) + 4*cap(n.at) + row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) + text*cap(m.asked)
+	a := &b.attachment
+	sum += 8*cap(a.pairs) + 4*(cap(a.dense.Data)+cap(a.adj.ColIdx)+cap(a.sparse.ColIdx)+cap(a.sparse.Val))
+	return sum
 }
 
 // sized returns s with length n. Its elements are those that the memory held before.

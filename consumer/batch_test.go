@@ -13,7 +13,7 @@ import (
 )
 
 // written returns the parts of a batch that the stages before growth have written, as text; the pointers in it stay the same.
-func written(b *batch) (parts [4]string) {
+func written(b *batch) (parts [5]string) {
 	var arrivals []string
 	for _, s := range b.decoded.arrivals {
 		arrivals = append(arrivals, fmt.Sprintf("%+v", *s))
@@ -21,8 +21,9 @@ func written(b *batch) (parts [4]string) {
 	parts[0] = fmt.Sprintf("%v %+v %v", arrivals, b.decoded.deadLetters, b.decoded.bytes)
 	n, a, p := &b.neighbours, &b.attachment, &b.predicted
 	parts[1] = fmt.Sprintf("%+v %+v %v %v", n.rows, n.met, n.ids, n.unread)
-	parts[2] = fmt.Sprintf("%+v %+v %v", a.batch, a.counts, a.degraded)
-	parts[3] = fmt.Sprintf("%+v %v %+v", p.predictions, p.withdrawn, p.deadLetters)
+	parts[2] = fmt.Sprintf("%+v %v %v", b.noted.rows, b.noted.attached, b.noted.lost)
+	parts[3] = fmt.Sprintf("%+v %+v %v", a.batch, a.counts, a.degraded)
+	parts[4] = fmt.Sprintf("%+v %v %+v", p.predictions, p.withdrawn, p.deadLetters)
 	return parts
 }
 
@@ -41,7 +42,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	in := Intake{Name: "b", Records: records(t, arrival("a", "t0", "b", "p", "q"), far, arrival("b", "t2", "nobody"), arrival("c", "gone"))}
 	in.Records = append(in.Records, first[0], kafka.Record{Value: []byte("no")}) // p is met again; then it was not attached to q
 	b := &p.batch
-	var then [4]string
+	var then [5]string
 	for k, stage := range []func(){
 		func() { p.decode(&b.decoded, in.Records, v.Features()) },
 		func() {
@@ -49,7 +50,12 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours) },
+		func() {
+			if err := p.note(t.Context(), &b.noted, v, in, b.decoded.arrivals, &b.neighbours); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours, &b.noted) },
 		func() { p.predict(&b.predicted, v, in.Name, &b.decoded, &b.attachment) },
 		func() { p.solve(&b.growth, v, b); b.growth.solving.Wait() },
 		func() { b.leaves() },

@@ -22,16 +22,19 @@ type chunk struct {
 type batcher struct {
 	queue  <-chan chunk
 	size   int
+	bytes  int // of keys, values and headers; 0: no limit
 	linger time.Duration
 	clock  Clock
 	// suffix ends the names of its batches.
 	suffix string
 
-	rest chunk // the part of the chunk under way that is in no batch yet
+	rest   chunk // the part of the chunk under way that is in no batch yet
+	filled int   // bytes of the batch that is being formed
 }
 
-// next forms a batch in the memory of buf: it closes when it has size records, or when linger has passed since its
-// first record was fetched and no more are waiting. It has no records only where ctx ended before the first; a batch
+// next forms a batch in the memory of buf: it closes when it has size records, when the next one would make it larger
+// than bytes, or when linger has passed since its first record was fetched and no more are waiting. A record that is
+// larger than bytes is a batch of its own. It has no records only where ctx ended before the first; a batch
 // that is being formed then closes at once.
 func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	in := Intake{Records: buf[:0]}
@@ -41,22 +44,48 @@ func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	first, deadline := &b.rest.records[0].Position, b.rest.fetched.Add(b.linger)
 	in.Name = fmt.Sprintf("%s-%d-%d%s", first.Topic, first.Partition, first.Offset, b.suffix)
 	in.Offsets = make(kafka.Offsets, 1)
-	b.take(&in)
-	for len(in.Records) < b.size && b.moreBy(ctx, deadline) {
-		b.take(&in)
+	b.filled = 0
+	for b.take(&in) && len(in.Records) < b.size && b.moreBy(ctx, deadline) {
 	}
 	return in
 }
 
-// take moves records from the chunk under way to the batch.
-func (b *batcher) take(in *Intake) {
-	n := min(b.size-len(in.Records), len(b.rest.records))
+// take moves records from the chunk under way to the batch, and reports whether all of them fitted.
+func (b *batcher) take(in *Intake) bool {
+	n := b.fitting(len(in.Records))
+	if n == 0 {
+		return false
+	}
+	whole := n == len(b.rest.records)
 	in.Records = append(in.Records, b.rest.records[:n]...)
 	next := in.Records[len(in.Records)-1].Position.Offset + 1
 	if b.rest.records = b.rest.records[n:]; len(b.rest.records) == 0 {
 		next = b.rest.next
 	}
 	in.Offsets[b.rest.at] = next
+	return whole
+}
+
+// fitting returns how many more records fit into a batch that has some, and counts their bytes.
+func (b *batcher) fitting(has int) int {
+	records := b.rest.records[:min(b.size-has, len(b.rest.records))]
+	for n := range records {
+		size := recordBytes(&records[n])
+		if b.bytes > 0 && has+n > 0 && b.filled+size > b.bytes {
+			return n
+		}
+		b.filled += size
+	}
+	return len(records)
+}
+
+// recordBytes returns the size of key, value and headers.
+func recordBytes(r *kafka.Record) int {
+	size := len(r.Key) + len(r.Value)
+	for i := range r.Headers {
+		size += len(r.Headers[i].Key) + len(r.Headers[i].Value)
+	}
+	return size
 }
 
 // more waits for records.

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,6 +42,44 @@ func TestBatchClosesWhenItIsFull(t *testing.T) {
 		}
 		if waited := time.Since(begin); waited != time.Hour {
 			t.Errorf("the last batch waited %v, want the linger", waited)
+		}
+	})
+}
+
+// A batch closes before the record that would make it too large; one that is larger by itself is a batch of its own.
+func TestABatchHasALimitOfBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := make(chan chunk, 2)
+		b := newBatcher(queue, 10, time.Hour)
+		b.bytes = 100
+		sized := func(offset int64, sizes ...int) chunk {
+			c := chunkOf(0, offset, int64(len(sizes)))
+			for i, n := range sizes {
+				c.records[i].Key, c.records[i].Value = make([]byte, n/2), make([]byte, n-n/2)
+			}
+			return c
+		}
+		queue <- sized(0, 40, 60, 1, 500, 99)
+		queue <- sized(5, 1, 1)
+		want := []int{2, 1, 1, 2, 1}
+		var got []int
+		next := int64(0)
+		for range want {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			in := b.next(ctx, nil)
+			cancel()
+			got = append(got, len(in.Records))
+			if first := in.Records[0].Position.Offset; first != next {
+				t.Errorf("a batch begins at %d, want %d", first, next)
+			}
+			for at, offset := range in.Offsets {
+				if next += int64(len(in.Records)); offset != next {
+					t.Errorf("%v is to be committed up to %d, want %d", at, offset, next)
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("batches of %v records, want %v", got, want)
 		}
 	})
 }

@@ -124,6 +124,7 @@ func (s *shares) Batch(b BatchStats) {
 	s.nodes += b.Records
 	s.sum.Decode += b.Decode
 	s.sum.Lookup += b.Lookup
+	s.sum.Note += b.Note
 	s.sum.Attach += b.Attach
 	s.sum.Infer += b.Infer
 	s.sum.Wait += b.Wait
@@ -150,7 +151,9 @@ func (discard) Publish(context.Context, event.Batch, kafka.Offsets, kafka.Commit
 }
 func (discard) Commit(context.Context) error { return nil }
 func (discard) Abort(context.Context) error  { return nil }
-func (discard) Published() time.Time         { return time.Time{} }
+func (discard) Refused() []kafka.Refused     { return nil }
+
+func (discard) Published() time.Time { return time.Time{} }
 
 // BenchmarkPath is the path of a record without Kafka.
 func BenchmarkPath(b *testing.B) {

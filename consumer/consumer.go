@@ -28,11 +28,12 @@ func New(opts Options) (*Consumer, error) {
 		return nil, err
 	}
 	c := &Consumer{opts: opts, wait: kafka.Patience{Clock: opts.Path.Clock, Observer: opts.Path.Observer, Logger: opts.Logger}}
+	opts.Source.RecordBytes = opts.Path.Limits.RecordBytes // what is larger is not even unpacked
 	var err error
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err
 	}
-	lookup, keeping := c.wait.Outage(StageLookup), c.wait.Outage(StageRows)
+	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"), c.wait.Outage(StageRows).Named("rows of arrivals to be written")
 	for range opts.Lanes {
 		path, err := NewPipeline(opts.Path)
 		if err != nil {
@@ -54,7 +55,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	defer c.source.Leave() // when nothing of the last generation is under way any more
+	defer c.source.Leave() //nolint:contextcheck // ctx has ended then; nothing of the last generation is under way any more
 	for {
 		generation, err := c.source.Join(ctx)
 		if ctx.Err() != nil {
@@ -75,7 +76,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 
 // ready waits for a version to serve and for the topics.
 func (c *Consumer) ready(ctx context.Context) error {
-	version := c.wait.Outage(StageVersion).Attempts()
+	version := c.wait.Outage(StageVersion).Named("a version to serve").Attempts()
 	for c.opts.Path.Versions.Current() == nil {
 		if err := version.Failed(ctx, ErrNoVersion); err != nil {
 			return err
@@ -95,6 +96,9 @@ type Options struct {
 	// more since it was fetched; 0 means that a batch takes what is there. It is not waited for while records queue up.
 	BatchSize   int
 	BatchLinger time.Duration
+	// BatchBytes is the most bytes of keys, values and headers in a batch; 0 means no limit. A larger record is a batch
+	// of its own.
+	BatchBytes int
 
 	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while one is being
 	// published the next is computed.
@@ -108,8 +112,8 @@ type Options struct {
 
 	// Path is the path of a record; its Observer and Clock are used throughout.
 	Path PipelineOptions
-	// Logger is told of outages, once when they begin and once when they end; nil means none. Normal operation logs
-	// nothing.
+	// Logger is told of generations of the group and of outages, of these when they begin, every 30 s while they go on, and
+	// when they end; nil means none. Batches log nothing.
 	Logger *slog.Logger
 }
 
@@ -129,15 +133,18 @@ func (o *Options) complete() error {
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 20 * time.Second
 	}
-	if o.BatchSize < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 {
-		return fmt.Errorf("consumer: BatchSize is %d, Lanes %d, BatchLinger %v and DrainTimeout %v: want 0 or more",
-			o.BatchSize, o.Lanes, o.BatchLinger, o.DrainTimeout)
+	if o.BatchSize < 0 || o.BatchBytes < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 {
+		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v and DrainTimeout %v: want 0 or more",
+			o.BatchSize, o.BatchBytes, o.Lanes, o.BatchLinger, o.DrainTimeout)
 	}
 	if o.Path.Observer == nil {
 		o.Path.Observer = NopObserver{}
 	}
 	if o.Path.Clock == nil {
 		o.Path.Clock = SystemClock{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return nil
 }

@@ -42,7 +42,8 @@ type Versions interface {
 
 // Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit the next
 // offsets to read, in the name of by. Publish may be called again with the same batch after an error. It keeps
-// nothing of the predictions and dead letters after it has returned.
+// nothing of the predictions and dead letters after it has returned. Refused of its delivery are by places in the batch,
+// the predictions before the dead letters; where one was replaced, it is by a dead letter.
 type Deliverer interface {
 	Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
 }
@@ -90,6 +91,8 @@ type Limits struct {
 	Edges int
 	// RecordBytes is the largest record, key and value together; 0 means no limit.
 	RecordBytes int
+	// IDBytes is the longest id, of the arrival or a neighbour; 0 means no limit but that of a prediction's key and id.
+	IDBytes int
 }
 
 // RepresentationNone is the value of [Output.Representation] that asks for none.

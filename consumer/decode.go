@@ -39,7 +39,10 @@ func (p *Pipeline) decode(out *decoded, records []kafka.Record, d int) {
 	// ParallelRows weighs multiply-adds; a byte of a record costs about four.
 	graph.ParallelRows(len(records), 4*out.bytes, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			p.decodeOne(&out.slots[i], d)
+			s := &out.slots[i]
+			if p.decodeOne(s, d); s.fault != nil {
+				s.arrival = event.Arrival{} // which may be many times the record: a list of ids takes 16 bytes for each "1,"
+			}
 		}
 	})
 	out.arrivals, out.deadLetters = out.arrivals[:0], out.deadLetters[:0]
@@ -61,6 +64,13 @@ func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 // decodeOne fills s from its record: an arrival that the model can take, or a fault.
 func (p *Pipeline) decodeOne(s *slot, d int) {
 	s.fault, s.dropped = nil, 0
+	if d := s.record.Damage; d != nil {
+		s.fault = &event.FieldError{Reason: event.ReasonUnparsable, Detail: d.Detail}
+		if d.TooLarge {
+			s.fault.Reason = event.ReasonTooLarge
+		}
+		return
+	}
 	if limit := p.Limits.RecordBytes; limit > 0 && s.bytes > limit {
 		s.fault = &event.FieldError{Reason: event.ReasonTooLarge,
 			Detail: fmt.Sprintf("key and value have %d bytes, limits.record_bytes is %d", s.bytes, limit)}
@@ -88,6 +98,9 @@ func (p *Pipeline) decodeOne(s *slot, d int) {
 			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at most %d", id, key, maxNames)}
 		return
 	}
+	if s.fault = tooLong(&s.arrival, p.Limits.IDBytes); s.fault != nil {
+		return
+	}
 	if s.fault = tooLarge(&s.arrival.Features); s.fault != nil {
 		return
 	}
@@ -97,6 +110,23 @@ func (p *Pipeline) decodeOne(s *slot, d int) {
 // maxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes
 // for a control character: what is longer might not fit into a record of the predictions.
 const maxNames = 128 << 10
+
+// tooLong names the first id, of the arrival or a neighbour, that is longer than limit; nil where there is none, or no
+// limit. Ids are sent to Redis and kept there.
+func tooLong(a *event.Arrival, limit int) *event.FieldError {
+	if limit == 0 {
+		return nil
+	}
+	field, id := "id", a.ID
+	for k := 0; len(id) <= limit; k++ {
+		if k == len(a.Edges) {
+			return nil
+		}
+		field, id = fmt.Sprintf("edges[%d]", k), a.Edges[k]
+	}
+	return &event.FieldError{Reason: event.ReasonTooLarge, Field: field,
+		Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(id), limit)}
+}
 
 // maxFeature is the largest magnitude of a feature that is predicted: the square of one is far from where float32
 // ends, so that a sum of them through a model is a number. An arrival beyond it would make NaN of its neighbours in a

@@ -19,9 +19,9 @@ type slowRows struct {
 	takes time.Duration
 }
 
-func (v slowRows) KeepArrivals(ctx context.Context, arrived []infer.Arrived, again []string) error {
+func (v slowRows) KeepArrivals(ctx context.Context, arrived []infer.Arrived) error {
 	time.Sleep(v.takes)
-	return v.growingVersion.KeepArrivals(ctx, arrived, again)
+	return v.growingVersion.KeepArrivals(ctx, arrived)
 }
 
 var nobody = named{kafka.Member{Group: "g", Generation: -1}}
@@ -90,7 +90,7 @@ func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k, b := range seen.batches {
-		publishing := b.Started.Add(b.Decode + b.Lookup + b.Attach + b.Infer + b.Wait)
+		publishing := b.Started.Add(b.Decode + b.Lookup + b.Note + b.Attach + b.Infer + b.Wait)
 		from, to := publishing, publishing.Add(b.Publish)
 		if k == 0 {
 			from = to.Add(b.Keep)

@@ -10,6 +10,7 @@
 //	decode.go       bytes -> arrivals   lookup.go       rows of M
 //	                and dead letters    attach.go       r, ã, degrees, features: what is an edge
 //	predictions.go  what is published   grow.go         rows of arrivals
+//	refused.go      what was not
 //
 //	consumer.go     joining the group   generation.go   one generation: readers, lanes, grace
 //	lane.go         a batch at a time, delivered in order
@@ -42,6 +43,10 @@
 // Back-pressure is the unbuffered queue: a reader holds one chunk and fetches no more until that is taken. So at most
 // 64 MiB are waiting, as they came over the wire, whatever happens at the output.
 //
+// A batch has at most Options.BatchBytes of records, or one larger record. Decoded, a list of short ids is up to twenty
+// times its bytes. The memory of a batch is used again by the next one of its lane, but for what is unusually much
+// (maxKept); a dead letter's is let go of at once.
+//
 // # What is guaranteed
 //
 //   - Offsets are committed after everything of their batch, and of all batches before it in the generation, has been
@@ -52,15 +57,16 @@
 //     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
 //   - The predictions of one key keep the order of its arrivals, repetitions aside.
 //   - A batch is served by one version.
-//   - No record stops the stream: what cannot be predicted is a dead letter with the reason and the source.
+//   - No record stops the stream: what cannot be predicted is a dead letter with the reason and the source. What the brokers
+//     refuse for its content is a dead letter too, or dropped; its arrival gets no row.
 //
 // # What is waited for, and what ends Run
 //
 // Waited for, with growing pauses, one warning when it begins and one line when it is over: a first version, topics
 // that do not exist, brokers, coordinators, leaders, the row store. When the row store is down the batch in hand is
 // tried again from its records, with whatever version is current then. Run ends with an error for missing rights and
-// wrong passwords, of Kafka or of the row store, for a damaged row, and for what the Deliverer returns, unless that
-// ends the generation only ([kafka.Judge]). In the order of a stream's life:
+// wrong passwords of Kafka, for missing rights at the row store, and for what the Deliverer returns, unless that ends
+// the generation only ([kafka.Judge]). A damaged row is neither: its id is unread, and the prediction marked as degraded. In the order of a stream's life:
 //
 //	broker unreachable, hung up,   waited for: a network comes back, a certificate is renewed. consumer check tells
 //	TLS refused                    which of them it is

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -335,25 +336,27 @@ func TestAPermanentErrorEndsRun(t *testing.T) {
 	}
 }
 
-// damaged is an error that says of itself that waiting does not help, as that of a damaged row does.
-type damaged struct{}
+// forbidden is an error that says of itself that waiting does not help, as that of a missing right does.
+type forbidden struct{}
 
-func (damaged) Error() string { return "id \"t0\": row of M: cut off" }
+func (forbidden) Error() string {
+	return "NOPERM this user has no permissions to run the 'hmget' command"
+}
 
-func (damaged) Permanent() bool { return true }
+func (forbidden) Permanent() bool { return true }
 
-func TestADamagedRowIsNotTriedForEver(t *testing.T) {
+func TestAMissingRightAtTheRowStoreIsNotTriedForEver(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	s.send(10)
 	o := s.options(seen)
 	v := newTestVersion("v1")
-	v.fail(fmt.Errorf("reading 3 mapping rows: %w", damaged{}))
+	v.fail(fmt.Errorf("reading 3 mapping rows: %w", forbidden{}))
 	o.Path.Versions = serve(v)
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Run(t.Context()); !errors.Is(err, damaged{}) || seen.retried(StageLookup) != 0 {
+	if err := c.Run(t.Context()); !errors.Is(err, forbidden{}) || seen.retried(StageLookup) != 0 {
 		t.Errorf("Run returned %v after %d attempts", err, seen.retried(StageLookup)+1)
 	}
 }
@@ -380,7 +383,7 @@ func TestLookupOutageIsWaitedForAndSaidOnce(t *testing.T) {
 	if repeated := s.check(); repeated != 0 {
 		t.Errorf("%d repeated", repeated)
 	}
-	if got := strings.Count(log.String(), "waiting for lookup"); got != 1 {
+	if got := strings.Count(log.String(), `msg="waiting for rows of M"`); got != 1 {
 		t.Errorf("the outage was logged %d times:\n%s", got, log.String())
 	}
 }
@@ -398,7 +401,8 @@ func TestOffsetOutOfRangeGoesOnAtTheEarliest(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	o := s.options(&recorder{})
+	seen := &recorder{}
+	o := s.options(seen)
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	stop = s.start(o)
 	s.wait("what is left is predicted", func() bool { return s.committed() == 200 })
@@ -408,8 +412,11 @@ func TestOffsetOutOfRangeGoesOnAtTheEarliest(t *testing.T) {
 	if got := s.size(predictionsTopic); got != 150 {
 		t.Errorf("%d predictions, want 150", got)
 	}
-	if !strings.Contains(log.String(), "asked=100 earliest=150") {
+	if !strings.Contains(log.String(), "reason=retention topic=arrivals partition=0 from=100 to=150 records=50") {
 		t.Errorf("the gap was not logged:\n%s", log.String())
+	}
+	if diff := cmp.Diff(map[string]int64{kafka.LostRetention: 50}, seen.lost); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
 	}
 }
 

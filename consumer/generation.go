@@ -1,9 +1,12 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"rivulet/internal/kafka"
@@ -38,7 +41,7 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	if err != nil {
 		return notBegun(reading, err)
 	}
-	c.opts.Path.Observer.Rebalance(g.Assigned())
+	c.begun(g, cursors)
 
 	// Readers fill the queue; lanes take batches from it, in turn, and deliver them in that order.
 	var readers, lanes sync.WaitGroup
@@ -75,7 +78,32 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	stop(nil) // lanes without a failure end when reading has
 	readers.Wait()
 	close(failures)
-	return why(ctx, reading, work, failures)
+	err = why(ctx, reading, work, failures)
+	c.over(ctx, reading, g, err)
+	return err
+}
+
+// begun tells observer and log of a generation that begins to read.
+func (c *Consumer) begun(g *kafka.Generation, cursors []*kafka.Cursor) {
+	c.opts.Path.Observer.Rebalance(g.Assigned())
+	from := make([]string, len(cursors))
+	for i, cursor := range cursors {
+		from[i] = fmt.Sprintf("%s/%d@%d", cursor.Partition().Topic, cursor.Partition().Partition, cursor.Next())
+	}
+	slices.Sort(from)
+	member := g.Member()
+	c.opts.Logger.Info("joined the consumer group", "group", member.Group, "generation", member.Generation, "partitions", len(from),
+		"read_from", strings.Join(from, " "))
+}
+
+// over tells the log why a generation has ended, unless it is for a drain.
+func (c *Consumer) over(ctx, reading context.Context, g *kafka.Generation, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	member := g.Member()
+	c.opts.Logger.Info("a generation of the consumer group is over: its partitions are given back", "group", member.Group,
+		"generation", member.Generation, "reason", cmp.Or(err, context.Cause(reading)))
 }
 
 // notBegun is why a generation could not begin to read: err, unless that says only that reading has ended.

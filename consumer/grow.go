@@ -19,13 +19,19 @@ import (
 type Growing interface {
 	Version
 	// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row. For the ids of
-	// own, which are about to be predicted, seen says what is kept of an arrival of that id; nil: nothing.
+	// own, which are about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. Its row is
+	// Unread where nothing could be found out.
 	FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error
 	// Grow solves rows for the arrivals of a batch.
 	Grow(b *infer.Batch) *infer.Grown
-	// KeepArrivals writes rows; an id that has one keeps it, whoever wrote it. again are ids of arrivals that had
-	// their rows already. It may be called again with the same rows.
-	KeepArrivals(ctx context.Context, arrived []infer.Arrived, again []string) error
+	// KeepArrivals writes rows; an id that has one keeps it, whoever wrote it. It may be called again with the same
+	// rows.
+	KeepArrivals(ctx context.Context, arrived []infer.Arrived) error
+	// NoteArrivals stores notes; where there is one of a record already, it takes the place of the one given. Notes
+	// that can neither be stored nor read are Lost, where that was asked for. It may be called again.
+	NoteArrivals(ctx context.Context, notes []infer.Note) error
+	// ForgetNotes removes the notes of each place below an offset.
+	ForgetNotes(ctx context.Context, below map[string]int64) error
 }
 
 // meeting says how an arrival that may get a row stands to the rows that are there. Without [PipelineOptions.Arrivals] it is zero.
@@ -33,7 +39,7 @@ type meeting struct {
 	record64 uint64         // its record's fingerprint
 	original bool           // its id is a node of T, or that could not be read
 	again    *infer.Arrived // its row and attachment, kept by this record
-	taken    bool           // an arrival of its id that another record brought has a row
+	taken    bool           // an arrival of its id that another record brought has a row, or may have one
 	attached []int32        // places in its edges of arrivals with rows
 }
 
@@ -79,7 +85,7 @@ func (p *Pipeline) meet(ctx context.Context, out *neighbours, version Growing, a
 		met.original, met.record64 = own.Known || own.Unread, m.fingerprint(s.record)
 		switch seen := m.seen[i]; {
 		case seen == nil:
-		case seen.Record == met.record64:
+		case !seen.Row.Unread && seen.Record == met.record64:
 			met.again = seen
 		default:
 			met.taken = true
@@ -134,7 +140,6 @@ func (m *earlier) fingerprint(r *kafka.Record) uint64 {
 type growth struct {
 	none     bool            // they get none, and nothing is to be written
 	arrived  []infer.Arrived // rows to write
-	again    []string        // arrivals that had their rows before
 	residual float64         // of the rows: the shares of squared messages that they leave out, added up
 	took     time.Duration
 
@@ -144,15 +149,12 @@ type growth struct {
 // solve begins to solve the rows to write: of arrivals that have none, are no nodes of T, and of which nothing was
 // left unread. It reads the batch until growth.solving is done.
 func (p *Pipeline) solve(out *growth, version Version, b *batch) {
-	out.arrived, out.again, out.residual, out.took = out.arrived[:0], out.again[:0], 0, 0
+	out.arrived, out.residual, out.took = out.arrived[:0], 0, 0
 	if out.none = !p.Arrivals || len(b.decoded.arrivals) == 0; out.none {
 		return
 	}
 	some := false
-	for i, s := range b.decoded.arrivals {
-		if b.neighbours.met[i].again != nil {
-			out.again = append(out.again, s.arrival.ID)
-		}
+	for i := range b.decoded.arrivals {
 		some = some || b.grows(i)
 	}
 	if !some {
@@ -162,11 +164,12 @@ func (p *Pipeline) solve(out *growth, version Version, b *batch) {
 		watch := p.stopwatch()
 		grown := version.(Growing).Grow(&b.attachment.batch)
 		for i, s := range b.decoded.arrivals {
-			row, met := grown.Row(i), &b.neighbours.met[i]
+			row := grown.Row(i)
 			if !b.grows(i) || !row.Known {
 				continue // one that is not known has messages that are no numbers
 			}
-			out.arrived = append(out.arrived, infer.Arrived{ID: s.arrival.ID, Row: row, Record: met.record64, Attached: met.attached})
+			out.arrived = append(out.arrived, infer.Arrived{ID: s.arrival.ID, Row: row, Record: b.neighbours.met[i].record64,
+				Attached: b.noted.attached[i]})
 			out.residual += float64(grown.Left[i])
 		}
 		watch.lap(&out.took)
@@ -187,7 +190,7 @@ func (p *Pipeline) keep(ctx context.Context, version Version, g *growth) error {
 	}
 	g.solving.Wait()
 	for {
-		err := version.(Growing).KeepArrivals(ctx, g.arrived, g.again)
+		err := version.(Growing).KeepArrivals(ctx, g.arrived)
 		if p.keeping != nil && err == nil {
 			p.keeping.Over()
 		} else if p.keeping != nil {

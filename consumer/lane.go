@@ -16,7 +16,7 @@ type line struct {
 }
 
 func (c *Consumer) newLine(g *kafka.Generation, queue <-chan chunk) *line {
-	l := &line{turn: make(chan *Ticket, 1), batcher: batcher{queue: queue, size: c.opts.BatchSize, linger: c.opts.BatchLinger,
+	l := &line{turn: make(chan *Ticket, 1), batcher: batcher{queue: queue, size: c.opts.BatchSize, bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger,
 		clock: c.opts.Path.Clock, suffix: fmt.Sprintf("-g%d", g.Member().Generation)}}
 	l.turn <- nil
 	return l
@@ -46,6 +46,7 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 		batch.After, batch.Generation = before, g
 		err := l.process(work, batch)
 		ticket.settle(err)
+		clear(l.records[:cap(l.records)]) // each keeps all that was fetched with it
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (l *lane) process(ctx context.Context, in Intake) error {
 		if err == nil {
 			l.lookup.Over()
 		}
-		if !errors.Is(err, ErrLookup) {
+		if !errors.Is(err, ErrLookup) || errors.Is(err, kafka.ErrGeneration) {
 			return err
 		}
 		if err := l.lookup.Failed(ctx, err); err != nil {

@@ -16,6 +16,9 @@ type Observer interface {
 	// DeadLetter is called for each record that was set aside, once its batch is delivered; reason is one of event's
 	// Reason constants.
 	DeadLetter(reason string)
+	// Dropped is called for each record that is neither on its topic nor a dead letter, as no topic takes it in any form,
+	// once its batch is delivered; reason is one of kafka's Refused constants.
+	Dropped(reason string)
 	// Lag is called after each fetch: lag is the partition's high-water mark less the offset that is read next, in
 	// records.
 	Lag(tp kafka.TopicPartition, lag int64)
@@ -23,6 +26,9 @@ type Observer interface {
 	Rebalance(assigned []kafka.TopicPartition)
 	// Retry is called before each repeated attempt; stage is one of the Stage constants.
 	Retry(stage string, err error)
+	// Lost is called when records of the input are gone; reason is one of kafka.LostReasons, records how many they are as
+	// far as that is known.
+	Lost(reason string, records int64)
 }
 
 // Stages that are waited for and retried.
@@ -60,7 +66,7 @@ type BatchStats struct {
 	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is
 	// how long the batch, ready to be published, waited for the batch before it, Keep how long it took from the
 	// publication until the rows of its arrivals were written, with what was left of the solve.
-	Decode, Lookup, Attach, Infer, Wait, Publish, Keep, Commit time.Duration
+	Decode, Lookup, Note, Attach, Infer, Wait, Publish, Keep, Commit time.Duration
 	// Started is when the batch was formed, Published when the brokers acknowledged what makes its predictions
 	// visible: at least once their publication, exactly once the end of their transaction.
 	Started, Published time.Time
@@ -79,6 +85,9 @@ func (NopObserver) Batch(BatchStats) {}
 // DeadLetter does nothing.
 func (NopObserver) DeadLetter(string) {}
 
+// Dropped does nothing.
+func (NopObserver) Dropped(string) {}
+
 // Lag does nothing.
 func (NopObserver) Lag(kafka.TopicPartition, int64) {}
 
@@ -87,6 +96,9 @@ func (NopObserver) Rebalance([]kafka.TopicPartition) {}
 
 // Retry does nothing.
 func (NopObserver) Retry(string, error) {}
+
+// Lost does nothing.
+func (NopObserver) Lost(string, int64) {}
 
 var _ Observer = NopObserver{}
 

@@ -26,6 +26,9 @@ type PipelineOptions struct {
 	Output Output
 	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then.
 	Arrivals bool
+	// Notes has node batches note what their arrivals are attached to, so that records that are predicted again get the
+	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
+	Notes bool
 	// Codec decodes records that have no content-type header; nil means JSON.
 	Codec event.Codec
 	// Observer may be nil.
@@ -83,6 +86,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		return err
 	}
 	b, watch := &p.batch, p.stopwatch()
+	defer b.shed()
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
 
 	// Bytes to arrivals; what cannot become one is a dead letter with the reason.
@@ -95,8 +99,14 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Lookup)
 
+	// Which arrivals are neighbours is noted, so that a repeat of the record gets the same bits.
+	if err := p.note(ctx, &b.noted, version, in, b.decoded.arrivals, &b.neighbours); err != nil {
+		return fmt.Errorf("%w: %w", ErrLookup, err)
+	}
+	watch.lap(&stats.Note)
+
 	// r = aM, the arrivals' own edges ã, degrees and features (docs/algorithm.md, sections 1 and 2).
-	p.attach(&b.attachment, version, &b.decoded, &b.neighbours)
+	p.attach(&b.attachment, version, &b.decoded, &b.neighbours, &b.noted)
 	watch.lap(&stats.Attach)
 
 	// Forward, propagate, calibrate; then what is published of it.
@@ -105,19 +115,18 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 
 	// Rows of M for the arrivals, solved beside what follows.
 	p.solve(&b.growth, version, b)
-	defer b.growth.solving.Wait()
 
 	// Batches are delivered in the order in which they were read.
 	if err := in.After.wait(ctx); err != nil {
 		return err
 	}
 	watch.lap(&stats.Wait)
-	out := b.leaves()
-	delivery, err := p.Deliverer.Publish(ctx, out, in.Offsets, in.Generation)
+	delivery, err := p.Deliverer.Publish(ctx, b.leaves(), in.Offsets, in.Generation)
 	if err != nil {
 		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}
 	watch.lap(&stats.Publish)
+	out := b.amend(delivery.Refused())
 	if err := p.keep(ctx, version, &b.growth); err != nil { // no arrival is committed without its row
 		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
 	}
@@ -125,8 +134,8 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	if err := delivery.Commit(ctx); err != nil {
 		return fmt.Errorf("committing batch %s: %w", in.Name, err)
 	}
+	p.forget(ctx, version, in, &b.noted)
 	watch.lap(&stats.Commit)
-
 	stats.Published = delivery.Published()
 	p.report(stats, b, &out)
 	return nil
@@ -177,5 +186,8 @@ func (p *Pipeline) report(stats BatchStats, b *batch, out *event.Batch) {
 	p.Observer.Batch(stats)
 	for i := range out.DeadLetters {
 		p.Observer.DeadLetter(out.DeadLetters[i].Reason)
+	}
+	for _, reason := range b.refused.dropped {
+		p.Observer.Dropped(reason)
 	}
 }

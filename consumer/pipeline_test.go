@@ -24,7 +24,9 @@ type recorder struct {
 	mu         sync.Mutex
 	batches    []BatchStats
 	letters    []string
+	dropped    []string
 	lags       kafka.Offsets
+	lost       map[string]int64
 	assigned   [][]kafka.TopicPartition
 	retries    map[string]int
 	deliveries int
@@ -44,6 +46,12 @@ func (r *recorder) DeadLetter(reason string) {
 	r.letters = append(r.letters, reason)
 }
 
+func (r *recorder) Dropped(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dropped = append(r.dropped, reason)
+}
+
 func (r *recorder) Lag(at kafka.TopicPartition, lag int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,6 +65,15 @@ func (r *recorder) Rebalance(assigned []kafka.TopicPartition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.assigned = append(r.assigned, assigned)
+}
+
+func (r *recorder) Lost(reason string, records int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost == nil {
+		r.lost = make(map[string]int64)
+	}
+	r.lost[reason] += records
 }
 
 func (r *recorder) Retry(stage string, _ error) {

@@ -12,6 +12,7 @@ import (
 // predicted holds the predictions of a batch, made of the model's output.
 type predicted struct {
 	predictions []event.Prediction // of the arrivals, in their order, without those that are withdrawn
+	answered    []event.Record     // the records of these arrivals
 	withdrawn   []bool             // of each arrival: its prediction is no number
 	deadLetters []event.DeadLetter // of those
 
@@ -25,7 +26,7 @@ type predicted struct {
 // in a graph batch neighbours of such an arrival go with it.
 func (p *Pipeline) predict(out *predicted, version Version, name string, in *decoded, a *attachment) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
-	out.predictions = sized(out.predictions, len(in.arrivals))
+	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
 	if len(in.arrivals) == 0 {
 		return
 	}
@@ -59,6 +60,7 @@ func (p *Pipeline) predict(out *predicted, version Version, name string, in *dec
 				"features: the model's output is not finite, they are too far from those of training"))
 			continue
 		}
+		out.answered = append(out.answered, event.Record{Value: s.record.Value, Headers: s.record.Headers})
 		n++
 	}
 	out.predictions = out.predictions[:n]

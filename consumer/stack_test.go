@@ -137,7 +137,7 @@ func (s *stack) published(topic string) (all []kafka.Record) {
 		s.t.Fatal(err)
 	}
 	for begin := time.Now(); ; all = nil {
-		_, err := reader.ToEnd(s.t.Context(), func(r kafka.Record) error {
+		_, err := reader.ToEnd(s.t.Context(), nil, func(r kafka.Record) error {
 			all = append(all, r)
 			return nil
 		})
@@ -157,7 +157,7 @@ func (s *stack) missing(topic string) bool {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, err = reader.ToEnd(s.t.Context(), func(kafka.Record) error { return nil })
+	_, err = reader.ToEnd(s.t.Context(), nil, func(kafka.Record) error { return nil })
 	return errors.Is(err, kafka.UnknownTopicOrPartition)
 }
 

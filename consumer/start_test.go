@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"bytes"
 	"cmp"
 	"testing"
 	"time"
@@ -92,19 +93,93 @@ func TestStartLatestReadsNewPartitionsWhole(t *testing.T) {
 	o.Source.Start, o.Source.WatchInterval = kafka.Latest, 500*time.Millisecond
 	stop := s.start(o)
 	s.wait("the start is committed", func() bool { return s.committed() == 10 })
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
 	s.repartition(2)
-	a := arrival("early", "t0")
-	value, err := event.JSON{}.AppendArrival(nil, &a)
-	if err := cmp.Or(err, client.ProduceSync(t.Context(), &kgo.Record{Topic: arrivalsTopic, Partition: 1, Value: value}).FirstErr()); err != nil {
-		t.Fatal(err)
-	}
+	s.sendTo(1, "early")
 	s.wait("the record is predicted", func() bool { return s.size(predictionsTopic) == 1 })
 	if err := stop(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A partition that is added while nobody runs is new, though the group starts at the end of what it has never read: the
+// group has offsets for the topic, and none for this partition.
+func TestAPartitionAddedDuringARestartIsReadWhole(t *testing.T) {
+	for _, start := range []kafka.Start{kafka.Latest, kafka.AtTime} {
+		t.Run(string(start), func(t *testing.T) {
+			t.Parallel()
+			s := newStack(t, 1)
+			s.send(10)
+			o := s.options(&recorder{})
+			o.Source.Start = start
+			if start == kafka.AtTime {
+				o.Source.StartTime = time.Now().Add(time.Hour)
+			}
+			stop := s.start(o)
+			s.wait("the start is committed", func() bool { return s.committed() == 10 })
+			err := stop()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.repartition(2)
+			s.sendTo(0, "old")
+			s.sendTo(1, "new")
+			if o.Kafka, err = kafka.Connect(kafka.Options{Brokers: s.kafka.Addrs()}); err != nil { // one that knows both partitions
+				t.Fatal(err)
+			}
+			defer o.Kafka.Close()
+			stop = s.start(o)
+			s.wait("all is committed", func() bool { return s.committed() == 12 })
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.size(predictionsTopic); got != 2 {
+				t.Errorf("%d predictions, want those of the two arrivals that came after the start", got)
+			}
+		})
+	}
+}
+
+// The members of a group's first generation begin at one start, which is committed for all partitions: a member that is
+// late takes the others' commits for no sign that its own partitions are new.
+func TestMembersBeginAtOneStart(t *testing.T) {
+	s := newStack(t, 4)
+	for p := range int32(4) {
+		s.sendTo(p, "before")
+	}
+	var stops []func() error
+	for range 3 {
+		o := s.options(&recorder{})
+		o.Source.Start = kafka.Latest
+		stops = append(stops, s.start(o))
+	}
+	s.wait("the start is committed", func() bool { return s.committed() == 4 })
+	for p := range int32(4) {
+		s.sendTo(p, "after")
+	}
+	s.wait("all is committed", func() bool { return s.committed() == 8 })
+	for _, stop := range stops {
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range s.published(predictionsTopic) {
+		if !bytes.Contains(r.Value, []byte(`"after"`)) {
+			t.Errorf("an arrival from before the start is predicted: %s", r.Value)
+		}
+	}
+}
+
+// sendTo publishes one arrival to a partition.
+func (s *stack) sendTo(partition int32, id string) {
+	s.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer client.Close()
+	a := arrival(id, "t0")
+	value, err := event.JSON{}.AppendArrival(nil, &a)
+	if err := cmp.Or(err, client.ProduceSync(s.t.Context(), &kgo.Record{Topic: arrivalsTopic, Partition: partition, Value: value}).FirstErr()); err != nil {
+		s.t.Fatal(err)
 	}
 }

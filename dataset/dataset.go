@@ -15,6 +15,8 @@ type Dataset struct {
 	// BagOfWords says that features are counts or flags (sparse feats.npz, Planetoid) and not dense; it decides about
 	// `auto` preprocessing.
 	BagOfWords bool
+	// Merged is what the arrivals that were merged into the data have left open; empty for data without any.
+	Merged Merged
 	// Notes say in whole sentences what reading changed in the data, such as dropped self-loops. They
 	// are for people and no part of the fingerprint.
 	Notes []string

@@ -10,9 +10,9 @@ import (
 	"rivulet/graph"
 )
 
-// Fingerprint returns "sha256:" and 64 hexadecimal digits over graph, features, labels, classes, roles and ids: two
-// data sets have the same one exactly if they differ in their names only. It does not depend on the machine, nor on
-// the form in which the files were stored (item sizes, compression, order of columns).
+// Fingerprint returns "sha256:" and 64 hexadecimal digits over graph, features, labels, classes, roles, ids and
+// [Merged]: two data sets have the same one exactly if they differ in their names only. It does not depend on the
+// machine, nor on the form in which the files were stored (item sizes, compression, order of columns).
 func (d *Dataset) Fingerprint() string {
 	h := sha256.New()
 	f := fingerprint{bufio.NewWriterSize(h, 1<<16)}
@@ -30,6 +30,9 @@ func (d *Dataset) Fingerprint() string {
 	}
 	for _, list := range [][]int32{d.Labels, d.Train, d.Unlabelled, d.Validation, d.Test} {
 		f.ints(list)
+	}
+	if !d.Merged.empty() { // at the end, so that data without it keep their fingerprint
+		f.merged(&d.Merged)
 	}
 	f.w.Flush() // a hash's Write returns no error
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
@@ -93,4 +96,13 @@ func (f fingerprint) csr(m *graph.CSR) {
 	for range m.NNZ() {
 		f.u32(math.Float32bits(1))
 	}
+}
+
+func (f fingerprint) merged(m *Merged) {
+	f.size(len(m.Waiting))
+	for _, w := range m.Waiting {
+		f.u32(uint32(w.Node))
+		f.texts([]string{w.ID})
+	}
+	f.ints(m.Labelled)
 }

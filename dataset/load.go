@@ -24,6 +24,8 @@ const (
 const (
 	idsFile   = "node_ids.json"
 	namesFile = "class_names.json"
+	// mergedFile is there only if arrivals were merged into the data.
+	mergedFile = "merged.json"
 )
 
 // maxJSONBytes bounds class_map.json and role.json; two million nodes take 30 MB.
@@ -53,6 +55,9 @@ func load(dir string) (*Dataset, error) {
 		return nil, err
 	}
 	if d.Classes, err = loadNames(dir, namesFile, len(d.Classes)); err != nil {
+		return nil, err
+	}
+	if d.Merged, err = loadMerged(dir, d); err != nil {
 		return nil, err
 	}
 	if d.Name, err = nameOf(dir); err != nil {

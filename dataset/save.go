@@ -17,71 +17,94 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"rivulet/graph"
+	"rivulet/internal/durable"
 )
 
-// Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is
-// created if it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of
-// classes that are not decimal indices go into two files beside the layout's own. Dense features are written as
-// float64, which holds every float32. Dense features that are a bag of words are refused, because the layout cannot
-// express them.
-func (d *Dataset) Save(dir string) error {
-	if err := d.save(dir); err != nil {
+// Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is created
+// if it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of classes that are
+// not decimal indices go into two files beside the layout's own. Dense features are written as float64, which holds
+// every float32. Dense features that are a bag of words are refused, because the layout cannot express them.
+//
+// What arrivals have left open ([Merged]) goes into a third file. When Save returns, files and directories are durable:
+// they outlive a crash of the machine.
+func (d *Dataset) Save(dir string) error { return d.SaveOn(durable.Disk{}, dir) }
+
+// SaveOn is [Dataset.Save] on a disk.
+func (d *Dataset) SaveOn(disk durable.Disk, dir string) error {
+	if err := d.save(saving{disk, dir}); err != nil {
 		return fmt.Errorf("saving data set to %s: %w", dir, err)
 	}
 	return nil
 }
 
-func (d *Dataset) save(dir string) error {
+// saving is a directory that a data set is written to.
+type saving struct {
+	disk durable.Disk
+	dir  string
+}
+
+// file writes one file.
+func (s saving) file(name string, encode func(io.Writer) error) error {
+	return s.disk.WriteFile(s.dir, name, encode)
+}
+
+func (d *Dataset) save(s saving) error {
 	if d.BagOfWords != (d.X.Sparse != nil) {
 		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always sparse, and other features are dense",
 			d.BagOfWords, d.X.Sparse != nil)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := s.disk.MkdirAll(s.dir); err != nil {
 		return err
 	}
-	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile, mergedFile} {
+		if _, err := os.Lstat(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: %w", name, errors.Join(err, fs.ErrExist))
 		}
 	}
-	if err := writeFile(dir, adjFile, func(w io.Writer) error { return writeCSR(w, d.Adj) }); err != nil {
+	if err := s.file(adjFile, func(w io.Writer) error { return writeCSR(w, d.Adj) }); err != nil {
 		return err
 	}
-	if err := d.saveFeatures(dir); err != nil {
+	if err := d.saveFeatures(s); err != nil {
 		return err
 	}
-	if err := writeFile(dir, classesFile, d.writeClassMap); err != nil {
+	if err := s.file(classesFile, d.writeClassMap); err != nil {
 		return err
 	}
-	if err := saveNames(dir, idsFile, d.IDs); err != nil {
+	if err := saveNames(s, idsFile, d.IDs); err != nil {
 		return err
 	}
-	if err := saveNames(dir, namesFile, d.Classes); err != nil {
+	if err := saveNames(s, namesFile, d.Classes); err != nil {
 		return err
 	}
-	return writeFile(dir, rolesFile, d.writeRoles)
+	if err := d.saveMerged(s); err != nil {
+		return err
+	}
+	if err := s.file(rolesFile, d.writeRoles); err != nil {
+		return err
+	}
+	return s.disk.SyncDir(s.dir)
 }
 
 // saveNames writes a list of names as JSON, unless they are the decimal indices that [Open] gives without a file.
-func saveNames(dir, file string, names []string) error {
+func saveNames(s saving, file string, names []string) error {
 	if slices.Equal(names, decimals(len(names))) {
 		return nil
 	}
 	if err := checkNames(names, len(names)); err != nil { // JSON would change other names
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	return writeFile(dir, file, func(w io.Writer) error {
+	return s.file(file, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)
 		return encoder.Encode(names)
 	})
 }
 
-func (d *Dataset) saveFeatures(dir string) error {
+func (d *Dataset) saveFeatures(s saving) error {
 	if d.X.Sparse != nil {
-		return writeFile(dir, sparseFile, func(w io.Writer) error { return writeCSR(w, d.X.Sparse) })
+		return s.file(sparseFile, func(w io.Writer) error { return writeCSR(w, d.X.Sparse) })
 	}
-	return writeFile(dir, denseFile, func(w io.Writer) error {
+	return s.file(denseFile, func(w io.Writer) error {
 		// npyio writes matrices of float64 only.
 		x := mat.NewDense(d.X.Rows(), d.X.Cols(), nil)
 		for k, v := range d.X.Dense.Data {
@@ -91,37 +114,7 @@ func (d *Dataset) saveFeatures(dir string) error {
 	})
 }
 
-// writeFile writes one file through a temporary name, so that a file of the layout is complete or missing.
-func writeFile(dir, name string, encode func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(dir, name+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s: %w", name, err)
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err := encode(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(dir, name))
-}
-
-// writeCSR writes a matrix for scipy.sparse.load_npz; SciPy brings indices and indptr to one integer type by
-// itself.
+// writeCSR writes a matrix for scipy.sparse.load_npz; SciPy brings indices and indptr to one integer type by itself.
 func writeCSR(w io.Writer, m *graph.CSR) error {
 	values := m.Val
 	if values == nil {

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/internal/durable"
 )
 
 func TestSaveRoundTrip(t *testing.T) {
@@ -108,18 +109,65 @@ func TestLoadNamesRefuses(t *testing.T) {
 	}
 }
 
-func TestWriteFileLeavesNoHalfFile(t *testing.T) {
-	dir := t.TempDir()
-	err := writeFile(dir, adjFile, func(w io.Writer) error {
-		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-			return err
-		}
-		return errors.New("disk full")
-	})
-	if err == nil || err.Error() != adjFile+": disk full" {
-		t.Errorf("error %v", err)
+// What arrivals have left open survives, is part of the fingerprint, and is checked where it is read.
+func TestSaveKeepsWhatIsOpen(t *testing.T) {
+	d := pathSet()
+	before := d.Fingerprint()
+	d.Merged = Merged{Waiting: []Waiting{{Node: 5, ID: "é <later>"}, {Node: 0, ID: "other"}}, Labelled: d.Train[:1]}
+	if d.Fingerprint() == before {
+		t.Error("the fingerprint does not depend on what is open")
 	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
-		t.Errorf("left behind: %v %v", files, err)
+	dir := filepath.Join(t.TempDir(), "path")
+	if err := d.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	back, err := openDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(d.Merged, back.Merged); diff != "" || back.Fingerprint() != d.Fingerprint() {
+		t.Errorf("(-saved +loaded):\n%s", diff)
+	}
+	for text, want := range map[string]string{
+		`{"waiting": [{"node": 6, "id": "x"}]}`: "waiting[0].node is 6, want 0 to 5",
+		`{"waiting": [{"node": 0, "id": ""}]}`:  `waiting[0].id is ""`,
+		`{"waiting": [{"node": 0, "id": "1"}]}`: `waiting[0].id is "1", a node of the data`,
+		`{"labelled": [99]}`:                    "labelled[0] is 99, no training node",
+		`{"labelled": [], "other": 1}`:          "unknown field",
+		`{"labelled": []} {"labelled": []}`:     "content behind the JSON object",
+		`{"waiting": [{"node": 0, "id": "late"`: "unexpected EOF",
+	} {
+		files := pathFiles()
+		files[mergedFile] = []byte(text)
+		if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), mergedFile) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Every file is synced before it gets its name, and the directory last: whoever commits offsets after Save may lose
+// nothing by a crash of the machine.
+func TestSaveIsDurable(t *testing.T) {
+	var did []string
+	disk := durable.Disk{Fault: func(operation, path string) error {
+		did = append(did, operation+" "+filepath.Base(path))
+		return nil
+	}}
+	dir := filepath.Join(t.TempDir(), "path")
+	if err := pathSet().SaveOn(disk, dir); err != nil {
+		t.Fatal(err)
+	}
+	synced := ""
+	for _, operation := range did {
+		name, isSync := strings.CutPrefix(operation, "sync ")
+		if isSync {
+			synced = name
+		}
+		if name, isRename := strings.CutPrefix(operation, "rename "); isRename && !strings.HasPrefix(synced, name+".") {
+			t.Errorf("%s got its name before it was synced", name)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || strings.Count(strings.Join(did, "\n"), "rename ") != len(files) || synced != "path" {
+		t.Errorf("the directory is not synced last (%v):\n%s", err, strings.Join(did, "\n"))
 	}
 }

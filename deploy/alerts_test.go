@@ -27,6 +27,7 @@ func TestAlerts(t *testing.T) {
 	known := map[string]bool{}
 	for _, name := range regexp.MustCompile(`rivulet_\w+`).FindAllString(string(doc), -1) {
 		known[name] = true
+		known[name+"_bucket"] = true // of a histogram
 	}
 	seen := map[string]bool{}
 	for _, g := range rules.Groups {
@@ -55,13 +56,76 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Prometheus takes the rules.
+// Each alert fires in one of the tests of alerts_test.yaml, which TestPromtool runs.
+func TestEveryAlertIsTested(t *testing.T) {
+	var rules struct {
+		Groups []struct{ Rules []struct{ Alert string } }
+	}
+	readYAML(t, "alerts.yaml", &rules)
+	var tests struct {
+		Tests []struct {
+			Expressions []struct {
+				Expected []struct{ Labels string } `yaml:"exp_samples"`
+			} `yaml:"promql_expr_test"`
+		}
+	}
+	readYAML(t, "alerts_test.yaml", &tests)
+	fires := map[string]bool{}
+	for _, test := range tests.Tests {
+		for _, e := range test.Expressions {
+			for _, sample := range e.Expected {
+				if name := regexp.MustCompile(`alertname="(\w+)"`).FindStringSubmatch(sample.Labels); name != nil {
+					fires[name[1]] = true
+				}
+			}
+		}
+	}
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			if !fires[r.Alert] {
+				t.Errorf("%s fires in no test", r.Alert)
+			}
+		}
+	}
+}
+
+// docs/operate.md explains each alert, and each line of the log that a consumer's life has.
+func TestOperateExplains(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	doc := read("../docs/operate.md")
+	for _, alert := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(read("alerts.yaml"), -1) {
+		if !strings.Contains(doc, "`"+alert[1]+"`") {
+			t.Errorf("docs/operate.md does not explain the alert %s", alert[1])
+		}
+	}
+	lines := regexp.MustCompile(`msg="([^"]+)"`).FindAllStringSubmatch(read("../internal/integration/testdata/story.log"), -1)
+	if len(lines) < 10 {
+		t.Fatalf("%d lines are found in the log", len(lines))
+	}
+	for _, line := range lines {
+		text := regexp.MustCompile(`waiting for .*`).ReplaceAllString(line[1], "waiting for …")
+		if !strings.Contains(doc, "`"+text+"`") {
+			t.Errorf("docs/operate.md does not explain the line %q", line[1])
+		}
+	}
+}
+
+// Prometheus takes the rules, and they fire when they should.
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
-		t.Skip("promtool is not installed (Debian: prometheus)")
+		t.Skip("promtool is not installed (Debian: prometheus); .ci/run installs it")
 	}
-	if out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", "alerts.yaml").CombinedOutput(); err != nil || !strings.Contains(string(out), "SUCCESS") {
-		t.Errorf("%v\n%s", err, out)
+	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+		out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "SUCCESS") {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
 	}
 }

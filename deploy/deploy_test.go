@@ -3,6 +3,8 @@ package deploy
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -167,6 +169,35 @@ func TestComposeSettings(t *testing.T) {
 	port := consumer.HTTP.Listen + "/readyz"
 	if test := c.Services["consumer"].Healthcheck.Test; !strings.Contains(test[len(test)-1], port) {
 		t.Errorf("the consumer's healthcheck %q does not ask %s", test, port)
+	}
+}
+
+// The image's programs say which version they are, and so does its label: the Dockerfile's linker flags set it.
+func TestImageSaysItsVersion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program; left out with -short")
+	}
+	text, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile(`-ldflags="([^"]+)"`).FindStringSubmatch(string(text))
+	if flags == nil {
+		t.Fatal("the Dockerfile builds without linker flags")
+	}
+	given := strings.NewReplacer("$VERSION", "9.8.7", "$COMMIT", "c0ffee").Replace(flags[1])
+	program := filepath.Join(t.TempDir(), "consumer")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags", given, "-o", program, "rivulet/cmd/consumer").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), program, "--version").CombinedOutput()
+	if want := "consumer version 9.8.7, commit c0ffee, go"; err != nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("got %q (%v), want %q", out, err, want)
+	}
+	for _, label := range []string{"org.opencontainers.image.version=$VERSION", "org.opencontainers.image.revision=$COMMIT"} {
+		if !strings.Contains(string(text), label) {
+			t.Errorf("the image has no label %s", label)
+		}
 	}
 }
 

@@ -86,7 +86,8 @@ const (
 
 // DeadLetter is a record that can never be predicted, with the reason.
 type DeadLetter struct {
-	// Key, Value and Headers are the record's own, unchanged.
+	// Key, Value and Headers are the record's own, unchanged. One that is too large for its topic is published without some
+	// of them ([HeaderTrimmed]).
 	Key, Value []byte
 	Headers    []Header
 	Source     Source
@@ -104,7 +105,9 @@ const (
 	ReasonFeatureLength = "feature_length" // the number of features, or an index, does not fit the model
 	ReasonNotFinite     = "not_finite"     // a feature is NaN or infinite
 	ReasonTooManyEdges  = "too_many_edges" // more edges than limits.edges
-	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes, or its key and id than 128 KiB
+	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes, its key and id than 128 KiB, or an id than limits.id_bytes
+	// The brokers refuse the prediction: it is larger than its topic takes, or they name another reason.
+	ReasonPredictionRefused = "prediction_refused"
 )
 
 // Header is one header of a record. It is an alias of a struct without a name, as the Header of package kafka is, so
@@ -117,5 +120,14 @@ type Header = struct {
 // Batch is the output of one micro-batch. It is delivered as a whole.
 type Batch struct {
 	Predictions []Prediction
+	// Answered are the arrivals' records of Predictions, in their order, for dead letters that take the place of
+	// predictions; nil where they are not known.
+	Answered    []Record
 	DeadLetters []DeadLetter
+}
+
+// Record is what an arrival was read from, beside its key.
+type Record struct {
+	Value   []byte
+	Headers []Header
 }

@@ -17,6 +17,8 @@ const (
 	HeaderSourcePartition = "rivulet-source-partition" // decimal
 	HeaderSourceOffset    = "rivulet-source-offset"    // decimal
 	HeaderIngestTime      = "rivulet-ingest-time"      // the arrival record's timestamp, RFC 3339 in UTC
+	HeaderTrimmed         = "rivulet-trimmed"          // parts of the record that were left out, for it was too large
+	HeaderValueBytes      = "rivulet-value-bytes"      // decimal: the bytes of a value that was left out
 )
 
 // maxDetail bounds the detail header in bytes.
@@ -61,7 +63,8 @@ func (d *DeadLetter) RecordHeaders() []Header {
 
 func isDeadLetterHeader(key string) bool {
 	switch key {
-	case HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition, HeaderSourceOffset, HeaderIngestTime:
+	case HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition, HeaderSourceOffset, HeaderIngestTime,
+		HeaderTrimmed, HeaderValueBytes:
 		return true
 	}
 	return false

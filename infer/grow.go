@@ -59,8 +59,30 @@ type Arrived struct {
 	Attached []int32
 }
 
-// Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for
-// bit, in a graph batch on the arrival's connected component, as predictions do.
+// Note is what an arrival was attached to, beside nodes of T, when its record was first predicted. Arrivals get rows and
+// lose them; whoever predicts the record again attaches it to the rows of the note and no others, and gets the same
+// bits.
+type Note struct {
+	// Place names who read the record and from which partition, Offset where it stands there. Record tells it from
+	// every other.
+	Place  string
+	Offset int64
+	Record uint64
+	// Generation is that of the consumer group in which the record was read. Confirmed says that the group's coordinator
+	// has said that it still is the last one.
+	Generation int32
+	Confirmed  bool
+	// Attached are the places in its list of edges, in ascending order, whose neighbours were arrivals with rows, and
+	// Rows are these rows.
+	Attached []int32
+	Rows     []Row
+	// Earlier says that the note is of somebody who predicted the record before, Lost that none could be written or
+	// read, Overtaken that somebody in a later generation has written notes of the place, and none was written.
+	Earlier, Lost, Overtaken bool
+}
+
+// Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit,
+// in a graph batch on the arrival's connected component, as predictions do.
 func (g *Grower) Grow(b *Batch) *Grown {
 	blocks := make([]*graph.Dense, len(g.models))
 	for k := range g.models {

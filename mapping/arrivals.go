@@ -21,12 +21,16 @@ import (
 // [Table]. They are spread over buckets as T's rows are. Redis expires keys and not their fields, so each bucket is a
 // new hash every TTL:
 //
-//	Keys           hash    ttl_ms and buckets: the settings of the version's first consumer, which apply to all
-//	Keys:b:e       hash    bucket b of epoch e: id -> record; expires when epoch e+1 ends
-//	Keys:count:e   string  rows written in epoch e; expires with them
+//	Keys                 hash    ttl_ms and buckets: the settings of the version's first consumer, which apply to all
+//	Keys:b:e             hash    bucket b of epoch e: id -> record; expires when epoch e+1 ends
+//	Keys:count:e         string  rows written in epoch e; expires with them
+//	Keys:count:bytes:e   string  their bytes ([ArrivalOptions].MaxBytes); expires with them
+//	Notes                set     the keys of notes
+//	Notes:place          hash    offset -> note (see [ArrivalRows.Note]); expires a week after the last one was written
 //
 // Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks
-// for an id in two hashes. Without a TTL there is only epoch 0, which does not expire.
+// for an id in two hashes. Without a TTL there is only epoch 0, which does not expire. No machine's clock but that of
+// Redis counts; of a cluster it is that of the marker's node.
 type ArrivalTable struct {
 	// Keys is the beginning of all keys.
 	Keys string
@@ -34,6 +38,8 @@ type ArrivalTable struct {
 	Synthetic int
 	// Marker and MarkerID are the same as in the version's Table.
 	Marker, MarkerID string
+	// Notes is the beginning of the keys of notes. On a cluster they share a slot with Marker.
+	Notes string
 }
 
 func (t *ArrivalTable) bucket(bucket uint32, epoch int64) string {
@@ -44,20 +50,30 @@ func (t *ArrivalTable) count(epoch int64) string {
 	return t.Keys + ":count:" + strconv.FormatInt(epoch, 10)
 }
 
+func (t *ArrivalTable) bytes(epoch int64) string {
+	return t.Keys + ":count:bytes:" + strconv.FormatInt(epoch, 10)
+}
+
 // ArrivalOptions say how rows of arrivals are stored.
 type ArrivalOptions struct {
 	// TTL is the shortest time for which a row is stored; it is stored for at most twice as long. 0: as long as the
 	// version.
 	TTL time.Duration
 	// MaxRows is the largest number of rows of arrivals of a version; further ones are not written. At least 1.
-	MaxRows int
+	// MaxBytes is the most memory for them, where each row counts with the bytes of its id and its record and 64 more;
+	// 0: no limit. One server holds to both; on a cluster consumers that write at the same time may pass them by what
+	// they have in hand.
+	MaxRows  int
+	MaxBytes int64
+	// Replicas is how many replicas of Redis must have rows and notes before these count as written; 0: none. A
+	// cluster cannot say.
+	Replicas int
 	// CacheBytes is the approximate memory for rows of arrivals that were found; 0 caches none.
 	CacheBytes int64
 	// Limit bounds the time of one round trip, its retries included; 0: no limit.
 	Limit time.Duration
-	// Now returns the time of this machine's clock; the difference from Redis' clock is measured once, at [OpenArrivals].
-	Now func() time.Time
-	// Log gets a line when rows begin to be left out because there are too many, and when that ends; nil: no log.
+	// Log gets a line when rows begin to be left out because there are too many, and when that ends, and one for each
+	// damaged row or note; nil: no log.
 	Log *slog.Logger
 }
 
@@ -78,13 +94,14 @@ type ArrivalRows struct {
 	o       ArrivalOptions
 	ttl     time.Duration // the same for all consumers of the version
 	buckets int           // the same for all consumers of the version
-	ahead   time.Duration // Redis' clock minus this machine's
 	ordered bool          // see Redis
 	cache   *otter.Cache[string, cachedArrival]
 
-	rows                    atomic.Int64 // in Redis, when last counted
-	written, refused, found atomic.Uint64
-	full                    atomic.Bool
+	epoch                            atomic.Int64 // of Redis' time, when it last answered
+	rows, bytes                      atomic.Int64 // in Redis, when last counted
+	written, refused, found, damaged atomic.Uint64
+	lost, unnoted                    atomic.Uint64
+	full                             atomic.Bool
 }
 
 // cachedArrival is a row with the epoch that it was written in.
@@ -96,13 +113,17 @@ type cachedArrival struct {
 // OpenArrivalRows agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
 // until the version is removed, and a warning is logged if o differs from them. The caller still owns client.
 func OpenArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable, o ArrivalOptions) (*ArrivalRows, error) {
-	if o.MaxRows < 1 || o.TTL < 0 || o.Now == nil {
-		panic(fmt.Sprintf("mapping: arrivals of at most %d rows for %s", o.MaxRows, o.TTL))
+	if o.MaxRows < 1 || o.MaxBytes < 0 || o.TTL < 0 || o.Replicas < 0 {
+		panic(fmt.Sprintf("mapping: arrivals of at most %d rows and %d bytes for %s, on %d replicas",
+			o.MaxRows, o.MaxBytes, o.TTL, o.Replicas))
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	_, oneServer := client.(*redis.Client)
+	if o.Replicas > 0 && !oneServer {
+		return nil, refused{errors.New("opening the rows of arrivals: a cluster cannot wait for replicas")}
+	}
 	a := &ArrivalRows{client: client, table: table, o: o, ordered: oneServer}
 	if o.CacheBytes > 0 {
 		a.cache = otter.Must(&otter.Options[string, cachedArrival]{
@@ -118,6 +139,10 @@ func OpenArrivalRows(ctx context.Context, client redis.UniversalClient, table Ar
 }
 
 func (a *ArrivalRows) agree(ctx context.Context) error {
+	now, err := a.standing(ctx)
+	if err != nil {
+		return err
+	}
 	pipe := a.client.Pipeline()
 	pipe.HSetNX(ctx, a.table.Keys, fieldTTL, a.o.TTL.Milliseconds())
 	pipe.HSetNX(ctx, a.table.Keys, fieldBuckets, MaxBuckets(a.o.MaxRows))
@@ -125,20 +150,13 @@ func (a *ArrivalRows) agree(ctx context.Context) error {
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
 	}
-	var err error
 	if a.ttl, a.buckets, err = parseAgreed(agreed.Val()); err != nil {
 		return damaged{fmt.Errorf("%s: %w", a.table.Keys, err)}
 	}
 	if a.ttl != a.o.TTL.Truncate(time.Millisecond) {
 		a.o.Log.Warn("rows of arrivals of this version expire by the TTL of its first consumer", "ttl", a.ttl, "configured", a.o.TTL)
 	}
-	before := a.o.Now()
-	redisTime, err := a.client.Time(ctx).Result()
-	if err != nil {
-		return err
-	}
-	after := a.o.Now()
-	a.ahead = redisTime.Sub(before.Add(after.Sub(before) / 2))
+	a.epoch.Store(epochAt(now, a.ttl))
 	return nil
 }
 
@@ -163,9 +181,6 @@ func parseAgreed(values []any) (ttl time.Duration, buckets int, err error) {
 	return time.Duration(numbers[0]) * time.Millisecond, int(numbers[1]), nil
 }
 
-// epoch returns the current epoch.
-func (a *ArrivalRows) epoch() int64 { return epochAt(a.o.Now().Add(a.ahead), a.ttl) }
-
 func epochAt(now time.Time, ttl time.Duration) int64 {
 	if ttl == 0 {
 		return 0
@@ -181,19 +196,29 @@ func living(epoch int64, ttl time.Duration) []int64 {
 	return []int64{epoch - 1, epoch}
 }
 
-func (a *ArrivalRows) bucketOf(id string) uint32 { return bucketOf(id, a.buckets) }
-
-// ArrivalStats holds counts since the version was loaded, except Rows.
+// ArrivalStats holds counts since the version was loaded, except Rows and Bytes.
 type ArrivalStats struct {
-	Rows    int64  // rows of arrivals that all consumers have written and that have not expired; as of the last batch
-	Written uint64 // rows that this process wrote
-	Refused uint64 // rows that it did not write because there were MaxRows rows already
-	Found   uint64 // ids that were not in T and had a row
+	// Rows and Bytes are of the rows of arrivals that all consumers have written and that have not expired, as of the
+	// last batch.
+	Rows, Bytes int64
+	Written     uint64 // rows that this process wrote
+	Refused     uint64 // rows that it did not write because of MaxRows or MaxBytes
+	Found       uint64 // ids that were not in T and had a row
+	Damaged     uint64 // stored rows and notes that could not be decoded
+	Lost        uint64 // rows that were given up because Redis did not take them
+	Unnoted     uint64 // notes that were given up because Redis did not take them
 }
 
 // Stats returns the counts.
 func (a *ArrivalRows) Stats() ArrivalStats {
-	return ArrivalStats{Rows: a.rows.Load(), Written: a.written.Load(), Refused: a.refused.Load(), Found: a.found.Load()}
+	return ArrivalStats{Rows: a.rows.Load(), Bytes: a.bytes.Load(), Written: a.written.Load(), Refused: a.refused.Load(),
+		Found: a.found.Load(), Damaged: a.damaged.Load(), Lost: a.lost.Load(), Unnoted: a.unnoted.Load()}
+}
+
+// GiveUp counts rows and notes that the caller does without because Redis did not take them.
+func (a *ArrivalRows) GiveUp(rows, notes int) {
+	a.lost.Add(uint64(rows))
+	a.unnoted.Add(uint64(notes))
 }
 
 // AppendArrived appends the encoding of an arrival without its id: the record's fingerprint in 8 bytes, little-endian,
@@ -226,23 +251,31 @@ func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
 	if count > uint64(len(rest)) {
 		return nil, fmt.Errorf("arrival: %d places in %d bytes", count, len(rest))
 	}
-	next := uint64(0)
+	last := int32(-1)
 	for p := range count {
-		var gap uint64
-		if gap, rest, err = uvarint(rest); err != nil {
+		if last, rest, err = placeAfter(last, rest); err != nil {
 			return nil, fmt.Errorf("arrival: place %d: %w", p, err)
 		}
-		if next > math.MaxInt32 || gap > math.MaxInt32-next {
-			return nil, fmt.Errorf("arrival: place %d is %d past %d", p, gap, next)
-		}
-		a.Attached = append(a.Attached, int32(next+gap))
-		next += gap + 1
+		a.Attached = append(a.Attached, last)
 	}
 	if a.Row, err = DecodeRow(rest, synthetic); err != nil {
 		return nil, err
 	}
 	a.Row.Arrived = true
 	return a, nil
+}
+
+// placeAfter reads the gap to the place after last, −1 for the first one, and returns that place.
+func placeAfter(last int32, data []byte) (place int32, rest []byte, err error) {
+	gap, rest, err := uvarint(data)
+	if err != nil {
+		return 0, nil, err
+	}
+	next := uint64(last + 1)
+	if last == math.MaxInt32 || gap > math.MaxInt32-next {
+		return 0, nil, fmt.Errorf("it is %d past %d", gap, last)
+	}
+	return int32(next + gap), rest, nil
 }
 
 // cached sets the rows that are in memory and returns the positions of the others.

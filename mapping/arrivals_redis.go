@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,42 +15,69 @@ import (
 
 // Find fills rows[i] for each id ids[i], not in T, that belongs to an arrival with a row. own are the ids of the
 // arrivals that are about to be predicted; seen[i] is the stored arrival with the id own[i], nil if there is none.
-// len(rows) == len(ids), len(seen) == len(own). It returns [ErrVanished] as [Redis.Rows] does.
+// len(rows) == len(ids), len(seen) == len(own). A row that cannot be decoded is Unread. It returns [ErrVanished] as
+// [Redis.Rows] does.
+//
+// Rows are those of the epochs that live by Redis' time at the moment of the answer: if that has moved on since the
+// answer before, Find asks again.
 func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
 	checkLengths(ids, rows)
 	if len(own) != len(seen) {
 		panic(fmt.Sprintf("mapping: %d arrivals looked up into %d", len(own), len(seen)))
 	}
-	epochs := living(a.epoch(), a.ttl)
-	absent := a.cached(ids, rows, epochs[0])
-	if len(absent)+len(own) == 0 {
-		return nil
+	for {
+		clear(rows)
+		clear(seen)
+		epoch := a.epoch.Load()
+		now, err := a.find(ctx, epoch, ids, rows, own, seen)
+		if err != nil {
+			return fmt.Errorf("reading rows of %d arrivals: %w", len(ids)+len(own), final(err))
+		}
+		if a.epoch.Store(now); now == epoch {
+			return nil
+		}
 	}
+}
+
+// find is Find under one epoch. It returns the epoch of Redis' time; where that is another one, what was found does
+// not count.
+func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) (now int64, err error) {
+	epochs := living(epoch, a.ttl)
+	absent := a.cached(ids, rows, epochs[0])
 	all := make([]string, 0, len(absent)+len(own))
 	for _, i := range absent {
 		all = append(all, ids[i])
 	}
 	all = append(all, own...)
-	for lo := 0; lo < len(all); lo += idsPerPipeline {
-		hi := min(lo+idsPerPipeline, len(all))
-		got, of, err := a.read(ctx, all[lo:hi], epochs)
-		if err != nil {
-			return fmt.Errorf("reading rows of %d arrivals: %w", len(all), final(err))
+	if now = epoch; len(all) == 0 {
+		at, err := a.standing(ctx)
+		return epochAt(at, a.ttl), err
+	}
+	for lo, hi := 0, 0; lo < len(all) && now == epoch; lo = hi {
+		for size := 0; hi < len(all) && hi-lo < idsPerPipeline && size < bytesPerPipeline; hi++ {
+			size += len(all[hi]) * len(epochs)
+		}
+		var got []*infer.Arrived
+		var of []int64
+		if got, of, now, err = a.read(ctx, all[lo:hi], epochs); err != nil {
+			return now, err
 		}
 		for k, arrived := range got {
 			switch at := lo + k; {
-			case arrived == nil:
-			case at < len(absent):
-				rows[absent[at]] = arrived.Row
-				a.found.Add(1)
-				a.keep(all[at], arrived.Row, of[k])
-			default:
+			case arrived == nil || now != epoch:
+			case at >= len(absent):
 				arrived.ID = all[at]
 				seen[at-len(absent)] = arrived
+			default:
+				rows[absent[at]] = arrived.Row
+				if arrived.Row.Known {
+					a.found.Add(1)
+					a.keep(all[at], arrived.Row, of[k])
+				}
 			}
 		}
 	}
-	return nil
+	return now, nil
 }
 
 // keep puts a row into the cache, with a copy of its id.
@@ -60,62 +87,75 @@ func (a *ArrivalRows) keep(id string, row infer.Row, epoch int64) {
 	}
 }
 
-// read asks for ids in all living epochs, in one round trip, with the counts and, last, the marker. It returns the
-// arrivals and the epoch of each.
-func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64, err error) {
+// read asks for ids in the epochs given, in one round trip, with the counts and, last, the marker and the time. It
+// returns the arrivals, the epoch of each, and the epoch of Redis' time.
+func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64, now int64, err error) {
 	ctx, cancel := within(ctx, a.o.Limit)
 	defer cancel()
 	order := byBucket(ids, a.buckets)
 	pipe := a.client.Pipeline()
 	answers := make([][]*redis.SliceCmd, len(epochs)) // by epoch and bucket
-	counts := make([]*redis.StringCmd, len(epochs))
+	var rows, bytes []*redis.StringCmd
 	for e, epoch := range epochs {
 		for rest := order; len(rest) > 0; {
 			fields := sameBucket(ids, rest)
 			answers[e] = append(answers[e], pipe.HMGet(ctx, a.table.bucket(rest[0].bucket, epoch), fields...))
 			rest = rest[len(fields):]
 		}
-		counts[e] = pipe.Get(ctx, a.table.count(epoch))
+		rows, bytes = append(rows, pipe.Get(ctx, a.table.count(epoch))), append(bytes, pipe.Get(ctx, a.table.bytes(epoch)))
 	}
-	var marker *redis.StringCmd
+	var last *redis.Cmd
 	if a.ordered {
-		marker = pipe.HGet(ctx, a.table.Marker, MarkerField)
+		last = askStanding(ctx, pipe, a.table.Marker)
 	}
 	if _, err := pipe.Exec(ctx); failed(err) {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	if !a.ordered {
-		marker = a.client.HGet(ctx, a.table.Marker, MarkerField)
+		last = standing.Run(ctx, a.client, []string{a.table.Marker})
 	}
-	if err := checkMarker(marker, a.table.Marker, a.table.MarkerID); err != nil {
-		return nil, nil, err
+	id, at, err := parseStanding(last)
+	if err == nil {
+		err = checkID(id, a.table.Marker, a.table.MarkerID)
 	}
-	if err := a.take(counts); err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = errors.Join(take(&a.rows, rows), take(&a.bytes, bytes))
+	}
+	if err != nil {
+		return nil, nil, 0, err
 	}
 	got, of = make([]*infer.Arrived, len(ids)), make([]int64, len(ids))
 	for e := range epochs {
-		rest := order
-		for _, answer := range answers[e] {
-			values, err := answer.Result()
-			if err != nil {
-				return nil, nil, err
-			}
-			for _, value := range values {
-				i := rest[0].at
-				rest = rest[1:]
-				text, there := value.(string)
-				if !there || got[i] != nil { // the older row is the one to use
-					continue
-				}
-				if got[i], err = DecodeArrived([]byte(text), a.table.Synthetic); err != nil {
-					return nil, nil, damaged{fmt.Errorf("id %q: %w", ids[i], err)}
-				}
-				of[i] = epochs[e]
-			}
+		if err := a.decode(ids, order, answers[e], epochs[e], got, of); err != nil {
+			return nil, nil, 0, err
 		}
 	}
-	return got, of, nil
+	return got, of, epochAt(at, a.ttl), nil
+}
+
+// decode adds the arrivals of one epoch's answers to those of earlier epochs: the older row is the one to use.
+func (a *ArrivalRows) decode(ids []string, order []placed, answers []*redis.SliceCmd, epoch int64, got []*infer.Arrived, of []int64) error {
+	for _, answer := range answers {
+		values, err := answer.Result()
+		if err != nil {
+			return err
+		}
+		for _, value := range values {
+			i := order[0].at
+			order = order[1:]
+			text, there := value.(string)
+			if !there || got[i] != nil {
+				continue
+			}
+			if got[i], err = DecodeArrived([]byte(text), a.table.Synthetic); err != nil {
+				a.damaged.Add(1)
+				a.o.Log.Error("a stored row of an arrival is damaged: predictions that need it are marked as degraded", "id", ids[i], "error", err)
+				got[i] = &infer.Arrived{Row: infer.Row{Unread: true}}
+			}
+			of[i] = epoch
+		}
+	}
+	return nil
 }
 
 // sameBucket returns the ids at the beginning of a sorted list that share a bucket.
@@ -131,9 +171,9 @@ func sameBucket(ids []string, order []placed) []string {
 	return fields
 }
 
-// take stores the number of rows.
-func (a *ArrivalRows) take(counts []*redis.StringCmd) error {
-	rows := int64(0)
+// take stores the sum of counts.
+func take(sum *atomic.Int64, counts []*redis.StringCmd) error {
+	total := int64(0)
 	for _, count := range counts {
 		n, err := count.Int64()
 		switch {
@@ -143,100 +183,18 @@ func (a *ArrivalRows) take(counts []*redis.StringCmd) error {
 		case err != nil:
 			return err
 		}
-		rows += n
+		total += n
 	}
-	a.rows.Store(rows)
+	sum.Store(total)
 	return nil
 }
 
-// Keep writes rows of arrivals. An id that has a row keeps it. again are ids whose rows Find returned: only their
-// expiry is set again, because their writer may have been killed before it did so. Rows beyond MaxRows are left out.
-// Keep may be called again with the same rows, with the same result.
-func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived, again []string) error {
-	room := max(0, int64(a.o.MaxRows)-a.rows.Load())
-	if left := int64(len(arrived)) - room; left > 0 {
-		arrived = arrived[:room]
-		a.refused.Add(uint64(left))
-	}
-	a.sayFull(room == 0 && a.rows.Load() > 0)
-	for len(arrived)+len(again) > 0 {
-		n, m := min(len(arrived), idsPerPipeline), min(len(again), idsPerPipeline)
-		if err := a.write(ctx, arrived[:n], again[:m]); err != nil {
-			return fmt.Errorf("writing rows of %d arrivals: %w", n, final(err))
-		}
-		arrived, again = arrived[n:], again[m:]
-	}
-	return nil
-}
-
-// sayFull logs once that there is no room for more rows, and once that there is room again.
-func (a *ArrivalRows) sayFull(full bool) {
-	if a.full.Swap(full) == full {
-		return
-	}
-	if full {
-		a.o.Log.Warn("the number of rows of arrivals has reached its limit: further arrivals get none until some expire", "rows", a.rows.Load(), "max_rows", a.o.MaxRows)
-	} else {
-		a.o.Log.Info("arrivals get rows again", "rows", a.rows.Load(), "max_rows", a.o.MaxRows)
-	}
-}
-
-func (a *ArrivalRows) write(ctx context.Context, arrived []infer.Arrived, again []string) error {
-	ctx, cancel := within(ctx, a.o.Limit)
-	defer cancel()
-	epoch := a.epoch()
-	pipe := a.client.Pipeline()
-	touched := map[uint32]bool{}
-	added := make([]*redis.BoolCmd, len(arrived))
-	for i := range arrived {
-		bucket := a.bucketOf(arrived[i].ID)
-		added[i] = pipe.HSetNX(ctx, a.table.bucket(bucket, epoch), arrived[i].ID, AppendArrived(nil, &arrived[i]))
-		touched[bucket] = true
-	}
-	for _, id := range again {
-		touched[a.bucketOf(id)] = true
-	}
-	if a.ttl > 0 {
-		for bucket := range touched {
-			pipe.PExpireAt(ctx, a.table.bucket(bucket, epoch), a.end(epoch))
-		}
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return err
-	}
-	n := int64(0)
-	for _, of := range added {
-		if of.Val() {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	a.written.Add(uint64(n))
-	a.rows.Add(n)
-	return a.counted(ctx, epoch, n)
-}
-
-// counted adds to the count of an epoch. Rows that a killed process did not count stay uncounted until the epoch ends.
-func (a *ArrivalRows) counted(ctx context.Context, epoch, n int64) error {
-	pipe := a.client.Pipeline()
-	pipe.IncrBy(ctx, a.table.count(epoch), n)
-	if a.ttl > 0 {
-		pipe.PExpireAt(ctx, a.table.count(epoch), a.end(epoch))
-	}
-	_, err := pipe.Exec(ctx)
-	return err
-}
-
-// end returns the time at which rows of an epoch expire.
-func (a *ArrivalRows) end(epoch int64) time.Time {
-	return time.UnixMilli((epoch + 2) * a.ttl.Milliseconds())
-}
-
-// DeleteArrivalRows removes the rows of arrivals of a version whose marker is gone. It may be interrupted and called
-// again.
+// DeleteArrivalRows removes the rows and notes of arrivals of a version whose marker is gone. It may be interrupted and
+// called again.
 func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
+	if err := deleteNotes(ctx, client, table); err != nil {
+		return fmt.Errorf("removing notes of arrivals: %w", err)
+	}
 	agreed, err := client.HMGet(ctx, table.Keys, fieldTTL, fieldBuckets).Result()
 	if err != nil {
 		return fmt.Errorf("removing rows of arrivals: %w", err)
@@ -248,7 +206,7 @@ func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table 
 	if err != nil {
 		return damaged{fmt.Errorf("removing rows of arrivals: %s: %w", table.Keys, err)}
 	}
-	now, err := client.Time(ctx).Result()
+	_, now, err := parseStanding(standing.Run(ctx, client, []string{table.Marker}))
 	if err != nil {
 		return fmt.Errorf("removing rows of arrivals: %w", err)
 	}
@@ -260,6 +218,7 @@ func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table 
 				pipe.Unlink(ctx, table.bucket(uint32(b), epoch))
 			}
 			pipe.Unlink(ctx, table.count(epoch))
+			pipe.Unlink(ctx, table.bytes(epoch))
 			if _, err := pipe.Exec(ctx); err != nil {
 				return fmt.Errorf("removing rows of arrivals, buckets %d to %d of %d: %w", first, last-1, buckets, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
@@ -18,18 +19,18 @@ import (
 	"rivulet/infer"
 )
 
-// worldOfArrivals holds the rows of arrivals of a version, with a clock that the test moves.
+// worldOfArrivals holds the rows and notes of arrivals of a version.
 type worldOfArrivals struct {
 	client redis.UniversalClient
 	table  ArrivalTable
-	now    time.Time
 	log    bytes.Buffer
 }
 
 func newWorldOfArrivals(t *testing.T, client redis.UniversalClient, prefix string) *worldOfArrivals {
 	t.Helper()
-	w := &worldOfArrivals{client: client, now: time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC), // Redis' clock is another
-		table: ArrivalTable{Keys: prefix + "arrivals", Synthetic: 30, Marker: prefix + "marker", MarkerID: "7:abc"}}
+	tag := "{" + strings.TrimSuffix(prefix, ":") + "}:"
+	w := &worldOfArrivals{client: client,
+		table: ArrivalTable{Keys: prefix + "arrivals", Synthetic: 30, Marker: tag + "marker", MarkerID: "7:abc", Notes: tag + "notes"}}
 	if err := client.HSet(t.Context(), w.table.Marker, MarkerField, w.table.MarkerID).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +40,27 @@ func newWorldOfArrivals(t *testing.T, client redis.UniversalClient, prefix strin
 // open opens the rows as one consumer.
 func (w *worldOfArrivals) open(t *testing.T, ttl time.Duration, maxRows int) *ArrivalRows {
 	t.Helper()
-	a, err := OpenArrivalRows(t.Context(), w.client, w.table, ArrivalOptions{TTL: ttl, MaxRows: maxRows, CacheBytes: 1 << 16,
-		Now: func() time.Time { return w.now }, Log: slog.New(slog.NewTextHandler(&w.log, nil))})
+	return w.openWith(t, ArrivalOptions{TTL: ttl, MaxRows: maxRows})
+}
+
+func (w *worldOfArrivals) openWith(t *testing.T, o ArrivalOptions) *ArrivalRows {
+	t.Helper()
+	o.CacheBytes, o.Log = 1<<16, slog.New(slog.NewTextHandler(&w.log, nil))
+	a, err := OpenArrivalRows(t.Context(), w.client, w.table, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// now returns Redis' time.
+func (w *worldOfArrivals) now(t *testing.T) time.Time {
+	t.Helper()
+	_, now, err := parseStanding(standing.Run(t.Context(), w.client, []string{w.table.Marker}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
 }
 
 func arrivedAs(id string, record uint64, val float32, attached ...int32) infer.Arrived {
@@ -54,7 +70,7 @@ func arrivedAs(id string, record uint64, val float32, attached ...int32) infer.A
 
 func mustKeep(t *testing.T, a *ArrivalRows, arrived ...infer.Arrived) {
 	t.Helper()
-	if err := a.Keep(t.Context(), arrived, nil); err != nil {
+	if err := a.Keep(t.Context(), arrived); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -93,42 +109,6 @@ func TestArrivalsAreFoundByAll(t *testing.T) {
 		}
 		if s := other.Stats(); s.Written != 1 || s.Rows != 3 || s.Refused != 0 || s.Found != 6 {
 			t.Errorf("stats %+v, want 1 written of 3 and 6 found", s)
-		}
-	})
-}
-
-// A row is found for one TTL at least and two at most, from memory too, and its keys expire with it.
-func TestArrivalsExpire(t *testing.T) {
-	const ttl = time.Hour
-	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
-		a, fresh := w.open(t, ttl, 1000), w.open(t, ttl, 1000)
-		into := a.o.Now().Add(a.ahead).Sub(time.UnixMilli(a.epoch() * ttl.Milliseconds()))
-		w.now = w.now.Add(-into) // to the beginning of the epoch
-		mustKeep(t, a, arrivedAs("p", 1, 0.5))
-		keys := keysOf(t, client, w.table.Keys+":*")
-		if len(keys) != 2 { // a bucket and the count
-			t.Errorf("keys %v", keys)
-		}
-		for _, key := range keys {
-			if left := client.PTTL(t.Context(), key).Val(); left <= 0 || left > 2*ttl {
-				t.Errorf("%s expires after %s, want at most two TTL", key, left)
-			}
-		}
-		for after, want := range map[time.Duration]bool{0: true, ttl: true, 2*ttl - time.Millisecond: true, 2 * ttl: false} {
-			start := w.now
-			w.now = w.now.Add(after)
-			for _, by := range []*ArrivalRows{a, fresh, w.open(t, ttl, 1000)} {
-				if after == 0 {
-					find(t, by, []string{"p"}, nil) // into memory
-				}
-				by.ahead = a.ahead // the third one opened at another time of the test's clock, which is not Redis'
-				rows, _ := find(t, by, []string{"p"}, nil)
-				if rows[0].Known != want {
-					t.Errorf("after %s: known is %t, want %t", after, rows[0].Known, want)
-				}
-			}
-			w.now = start
 		}
 	})
 }
@@ -174,34 +154,6 @@ func mastersOf(t *testing.T, cluster *redis.ClusterClient) (masters []*redis.Cli
 	return masters
 }
 
-// Of the rows of two living epochs the older one is found, and no TTL means no end.
-func TestArrivalsOlderRowCounts(t *testing.T) {
-	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
-		a := w.open(t, time.Hour, 1000)
-		mustKeep(t, a, arrivedAs("p", 1, 0.5))
-		w.now = w.now.Add(time.Hour)
-		mustKeep(t, a, arrivedAs("p", 2, 0.75))
-		rows, seen := find(t, a, []string{"p"}, []string{"p"})
-		if rows[0].Vals[0] != 0.5 || seen[0].Record != 1 {
-			t.Errorf("found %+v of record %d, want the older row", rows[0], seen[0].Record)
-		}
-
-		w.table.Keys = prefix + "forever"
-		a = w.open(t, 0, 1000)
-		mustKeep(t, a, arrivedAs("p", 1, 0.5))
-		for _, key := range keysOf(t, client, w.table.Keys+"*") {
-			if left := client.PTTL(t.Context(), key).Val(); left != -1 {
-				t.Errorf("%s expires after %s", key, left)
-			}
-		}
-		w.now = w.now.Add(1e6 * time.Hour)
-		if rows, _ := find(t, w.open(t, 0, 1000), []string{"p"}, nil); !rows[0].Known {
-			t.Error("without a TTL the row is gone")
-		}
-	})
-}
-
 // At the bound no row more is written, by any consumer, and one line says so.
 func TestArrivalsAreBounded(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
@@ -232,13 +184,60 @@ func TestArrivalsAreBounded(t *testing.T) {
 		if n := strings.Count(w.log.String(), "level=WARN"); n != 1 {
 			t.Errorf("%d warnings, want one:\n%s", n, w.log.String())
 		}
-		w.now = w.now.Add(3 * time.Hour) // all have expired
+		client.Unlink(t.Context(), w.table.count(other.epoch.Load())) // as when all have expired
+		client.Unlink(t.Context(), w.table.bytes(other.epoch.Load()))
 		find(t, other, nil, []string{"p9"})
 		mustKeep(t, other, batch("p9")...)
 		if !strings.Contains(w.log.String(), "arrivals get rows again") || other.Stats().Rows != 1 {
 			t.Errorf("stats %+v after the rows expired; log:\n%s", other.Stats(), w.log.String())
 		}
 	})
+}
+
+// Rows are bounded in bytes as well: long ids use the room up as many rows do.
+func TestArrivalsAreBoundedInBytes(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorldOfArrivals(t, client, prefix)
+		const most = 10_000
+		a := w.openWith(t, ArrivalOptions{TTL: time.Hour, MaxRows: 1000, MaxBytes: most})
+		size := 0
+		for i := range 20 {
+			arrived := arrivedAs(strings.Repeat("long", 250)+fmt.Sprint(i), 1, 0.5)
+			size = len(arrived.ID) + len(AppendArrived(nil, &arrived)) + rowOverhead
+			find(t, a, nil, []string{arrived.ID})
+			mustKeep(t, a, arrived)
+		}
+		find(t, a, nil, []string{"any"})
+		if s, want := a.Stats(), int64(most/size); s.Rows != want || s.Bytes > most || s.Bytes < want*int64(size-1) || s.Refused != uint64(20-want) {
+			t.Errorf("rows of %d bytes: stats %+v, want %d rows", size, s, want)
+		}
+		if !strings.Contains(w.log.String(), "max_bytes=10000") {
+			t.Errorf("no word of it:\n%s", w.log.String())
+		}
+	})
+}
+
+// On one server the bounds hold also where consumers, who have all seen that there is room, write at the same time.
+func TestBoundsHoldForConsumersTogether(t *testing.T) {
+	client, prefix := connectTo(t, RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}), "t:"
+	w := newWorldOfArrivals(t, client, prefix)
+	var all []*ArrivalRows
+	for range 8 {
+		a := w.open(t, time.Hour, 10)
+		find(t, a, nil, []string{"nobody"})
+		all = append(all, a)
+	}
+	for k, a := range all {
+		var batch []infer.Arrived
+		for i := range 7 {
+			batch = append(batch, arrivedAs(fmt.Sprint(k, "-", i), 1, 1))
+		}
+		mustKeep(t, a, batch...)
+	}
+	find(t, all[0], nil, []string{"nobody"})
+	if s := all[0].Stats(); s.Rows != 10 {
+		t.Errorf("%d rows, want 10", s.Rows)
+	}
 }
 
 // The first consumer of a version says how long its rows live; another one follows and says so.
@@ -256,7 +255,7 @@ func TestArrivalsAgree(t *testing.T) {
 		for field, value := range map[string]string{fieldTTL: "-1", fieldBuckets: "0"} {
 			w.table.Keys = prefix + "damaged-" + field
 			client.HSet(t.Context(), w.table.Keys, field, value)
-			_, err := OpenArrivalRows(t.Context(), client, w.table, ArrivalOptions{TTL: 1, MaxRows: 1, Now: time.Now})
+			_, err := OpenArrivalRows(t.Context(), client, w.table, ArrivalOptions{TTL: 1, MaxRows: 1})
 			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), field+" is "+value) {
 				t.Errorf("%s %s: %v", field, value, err)
 			}
@@ -271,6 +270,9 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 		for i := range 200 {
 			mustKeep(t, a, arrivedAs(fmt.Sprint("p", i), 1, 0.5))
 		}
+		if err := a.Note(t.Context(), []infer.Note{{Place: "g:t:0"}, {Place: "g:t:1"}}); err != nil {
+			t.Fatal(err)
+		}
 		client.HSet(t.Context(), w.table.Keys, "later", "field")
 		client.Del(t.Context(), w.table.Marker)
 		err := a.Find(t.Context(), []string{"p1"}, make([]infer.Row, 1), nil, nil)
@@ -282,24 +284,43 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if left := keysOf(t, client, w.table.Keys+"*"); len(left) > 0 {
+		if left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+"*")...); len(left) > 0 {
 			t.Errorf("%d keys are left: %s", len(left), left[:1])
+		}
+		// Who was stopped for long comes too late: nothing of a version that is gone is written, or it is removed again.
+		late := a.Keep(t.Context(), []infer.Arrived{arrivedAs("late", 1, 1)})
+		noted := a.Note(t.Context(), []infer.Note{{Place: "g:t:0"}})
+		left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+"*")...)
+		if !errors.Is(late, ErrVanished) || !errors.Is(noted, ErrVanished) || len(left) > 0 {
+			t.Errorf("rows: %v; a note: %v; keys left: %v", late, noted, left)
 		}
 	})
 }
 
+// A damaged row or note is no outage: what needs it is degraded.
 func TestArrivalsDamaged(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a := w.open(t, time.Hour, 10)
-		client.HSet(t.Context(), w.table.bucket(a.bucketOf("p"), a.epoch()), "p", "short")
-		err := a.Find(t.Context(), []string{"p"}, make([]infer.Row, 1), nil, nil)
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), `id "p": arrival of 5 bytes`) {
-			t.Errorf("error %v", err)
+		mustKeep(t, a, arrivedAs("q", 1, 0.5))
+		client.HSet(t.Context(), w.table.bucket(bucketOf("p", a.buckets), a.epoch.Load()), "p", "short")
+		rows, seen := find(t, a, []string{"p", "q"}, []string{"p"})
+		if !rows[0].Unread || !rows[1].Known || !seen[0].Row.Unread || a.Stats().Damaged != 2 {
+			t.Errorf("rows %+v, seen %+v, stats %+v", rows, seen[0].Row, a.Stats())
 		}
-		client.Set(t.Context(), w.table.count(a.epoch()), "many", 0)
-		if err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), nil, nil); err == nil {
-			t.Error("a count that is none is taken")
+		client.HSet(t.Context(), w.table.notes("g:t:0"), "5", "\x01\x00\x00\x00\x00\x00\x00\x00\x09")
+		notes := []infer.Note{{Place: "g:t:0", Offset: 5, Record: 1}, {Place: "g:t:0", Offset: 6, Record: 1}}
+		if err := a.Note(t.Context(), notes); err != nil || !notes[0].Lost || notes[1].Lost {
+			t.Errorf("notes %+v, %v", notes, err)
+		}
+		for _, want := range []string{"id=p error=\"arrival of 5 bytes", "place=g:t:0 offset=5 error=\"note: place 0: "} {
+			if !strings.Contains(w.log.String(), want) {
+				t.Errorf("no %s in the log:\n%s", want, w.log.String())
+			}
+		}
+		client.Set(t.Context(), w.table.count(a.epoch.Load()), "many", 0)
+		if err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"}, make([]*infer.Arrived, 1)); !errors.Is(err, ErrDamaged) {
+			t.Errorf("a count that is none is taken: %v", err)
 		}
 	})
 }
@@ -339,59 +360,4 @@ func FuzzDecodeArrived(f *testing.F) {
 			t.Fatalf("%x is read as %+v, which is written otherwise", data, a)
 		}
 	})
-}
-
-// BenchmarkArrivalMemory measures the memory in Redis of rows of arrivals, with four entries each and one in two
-// attached to another arrival, at the limit of rows and at a tenth of it.
-func BenchmarkArrivalMemory(b *testing.B) {
-	const most = 300_000
-	for _, n := range []int{most / 10, most} {
-		for _, kind := range idKinds {
-			b.Run(fmt.Sprintf("%s/rows=%d/max=%d", kind.name, n, most), func(b *testing.B) {
-				client, prefix := realRedis(b)
-				var taken, content float64
-				for k := 0; b.Loop(); k++ {
-					taken, content = arrivalMemory(b, client, fmt.Sprint(prefix, k), n, most, kind.make)
-				}
-				b.ReportMetric(taken, "B/row")
-				b.ReportMetric(content, "content-B/row")
-				b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "rows/s")
-			})
-		}
-	}
-}
-
-// arrivalMemory writes rows in batches of 256 and returns their memory, and the bytes of ids and encodings alone.
-func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n, most int, id func(i int) string) (taken, content float64) {
-	t.Helper()
-	m := drawn(n, id)
-	table := ArrivalTable{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}
-	before := usedMemory(t, client)
-	a, err := OpenArrivalRows(t.Context(), client, table, ArrivalOptions{TTL: 24 * time.Hour, MaxRows: most, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var batch []infer.Arrived
-	size := 0
-	for i, id := range m.IDs {
-		arrived := infer.Arrived{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: RowOf(m, i)}
-		if i%2 == 0 {
-			arrived.Attached = []int32{1}
-		}
-		size += len(id) + len(AppendArrived(nil, &arrived))
-		if batch = append(batch, arrived); len(batch) == 256 || i == n-1 {
-			if err := a.Keep(t.Context(), batch, nil); err != nil {
-				t.Fatal(err)
-			}
-			batch = batch[:0]
-		}
-	}
-	if got := a.Stats(); got.Written != uint64(n) || got.Rows != int64(n) {
-		t.Fatalf("stats %+v, want %d rows", got, n)
-	}
-	taken = float64(usedMemory(t, client)-before) / float64(n)
-	if err := DeleteArrivalRows(t.Context(), client, table); err != nil {
-		t.Fatal(err)
-	}
-	return taken, float64(size) / float64(n)
 }

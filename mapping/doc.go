@@ -23,11 +23,27 @@
 // treats it as an id that is not in T, so it is neither in r = aM nor in D_i, which is 1 + the neighbours known from
 // memory + the degree in ã. This is the prediction that the arrival would get without these edges.
 //
+// # Errors
+//
+// Each error of Redis is one of these, and nobody else decides which:
+//
+//	[Unavailable]   Redis cannot be reached, does not answer in time, or cannot serve now: waited for, or degraded
+//	[ErrVanished]   the version, or a bucket of its rows, is gone: the same. Of a bucket only its ids are degraded;
+//	                publishing the artifact again brings it back ([MendRows])
+//	[ErrDamaged]    bytes that are no row: no waiting helps, so the [Guard] answers Unread for this id, always
+//	[Refused]       rights, login, wiring: somebody must change a setting or the ACL. At the start it ends the consumer
+//	                at once; a refused login of a running one is waited for until its heartbeats have lapsed
+//
+// Anything else, such as an answer that this build does not know, is waited for.
+//
 // # Arrivals
 //
 // With growth on, each arrival gets a row of M (infer.Grower), and [ArrivalRows] stores these rows beside the rows of
 // T. They are stored in Redis, because other consumers attach to them, for a limited time and up to a limited number.
 // They are no [Lookup]: T is asked first, and a row of T takes precedence. The layout is at [ArrivalTable].
+//
+// These rows come and go, so a record that is predicted again would find others. [ArrivalRows.Note] stores what its
+// arrival was attached to, before it is predicted, and gives that to whoever comes second.
 //
 // # A row as bytes
 //

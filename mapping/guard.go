@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
 
 	"rivulet/infer"
@@ -33,6 +31,10 @@ type GuardOptions struct {
 // Guard stands before lookups in one Redis, of all versions: a circuit breaker, and if asked for, degraded answers
 // while Redis is down. It is safe for concurrent use and has no goroutine.
 //
+// A damaged row is no outage: it is answered as unread, whatever the options say, counted and logged, because waiting
+// would not mend it. A bucket that Redis lost is an outage of its ids alone: they are unread where Degrade is set, and
+// else the lookup fails, until the artifact is published again.
+//
 // The breaker is closed at first. It opens after a number of failures in a row; lookups then fail at once, with the
 // last failure as the reason. After a while one lookup, and no other at the same time, tries whether Redis is back:
 // if it is, the breaker closes. [Unavailable] decides which errors count as failures.
@@ -40,6 +42,7 @@ type Guard struct {
 	options GuardOptions
 	breaker *gobreaker.CircuitBreaker[struct{}] // nil: always ask
 	last    atomic.Pointer[error]               // the last failure
+	losses  losses
 
 	mu       sync.Mutex
 	degraded int // lookups that were answered without rows since the outage began
@@ -51,6 +54,7 @@ func NewGuard(o GuardOptions) *Guard {
 	if o.Log == nil {
 		g.options.Log = slog.New(slog.DiscardHandler)
 	}
+	g.losses.log = g.options.Log
 	if o.Failures == 0 {
 		return g
 	}
@@ -71,6 +75,11 @@ func NewGuard(o GuardOptions) *Guard {
 // before it: it asks for rows that are not in memory only.
 func (g *Guard) Lookup(inner Lookup) Lookup { return guarded{g, inner} }
 
+// Losses returns the counts of damaged rows and lost buckets.
+func (g *Guard) Losses() LossStats {
+	return LossStats{DamagedRows: g.losses.damaged.Load(), EvictedBuckets: g.losses.evicted.Load()}
+}
+
 type guarded struct {
 	*Guard
 	inner Lookup
@@ -79,16 +88,44 @@ type guarded struct {
 // Rows implements [Lookup].
 func (g guarded) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
 	err := g.ask(ctx, g.inner, ids, rows)
-	switch {
+	switch missing := asIncomplete(err); {
 	case err == nil:
 		g.over()
+		return nil
+	case missing != nil:
+		g.over() // Redis answers
+		return g.settle(missing, err, rows)
+	case errors.Is(err, ErrDamaged): // an entry of an arrival: any row of the call may be its
+		g.losses.count(&incomplete{damaged: []damagedRow{{reason: err}}})
+		unread(rows)
 		return nil
 	case !g.options.Degrade || ctx.Err() != nil || !(Unavailable(err) || errors.Is(err, ErrVanished)):
 		return err
 	}
 	g.without(err)
+	unread(rows)
+	return nil
+}
+
+func unread(rows []infer.Row) {
 	for i := range rows {
 		rows[i] = infer.Row{Unread: true}
+	}
+}
+
+// settle marks the rows of a call that are missing as unread, or returns err if they are to be waited for.
+func (g *Guard) settle(missing *incomplete, err error, rows []infer.Row) error {
+	g.losses.count(missing)
+	if len(missing.evicted) > 0 && !g.options.Degrade {
+		return err
+	}
+	for _, d := range missing.damaged {
+		rows[d.at] = infer.Row{Unread: true}
+	}
+	for _, b := range missing.evicted {
+		for _, at := range b.at {
+			rows[at] = infer.Row{Unread: true}
+		}
 	}
 	return nil
 }
@@ -138,40 +175,3 @@ func (g *Guard) over() {
 		g.degraded = 0
 	}
 }
-
-// Unavailable reports whether rows could not be read because Redis could not be reached, did not answer in time, or
-// answered that it cannot serve now. Other errors do not count: missing rights, a version that vanished, a damaged row.
-func Unavailable(err error) bool {
-	var answer redis.Error
-	switch {
-	case err == nil, errors.Is(err, ErrVanished), errors.Is(err, ErrDamaged), errors.Is(err, redis.ErrClosed):
-		return false
-	case errors.As(err, &answer):
-		return slices.ContainsFunc(notNow, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
-	}
-	return true
-}
-
-// notNow lists the beginnings of answers of a server that cannot serve now. Redirections are among them, because one
-// may be left after the last retry.
-var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ", "ASK ", "max number of clients"}
-
-// refused is an error that another attempt would not cure.
-type refused struct{ error }
-
-// Unwrap returns the error itself.
-func (r refused) Unwrap() error { return r.error }
-
-// Permanent reports that waiting for rows does not help.
-func (refused) Permanent() bool { return true }
-
-// final returns err, marked as refused if a row is damaged, or rights or the password are wrong.
-func final(err error) error {
-	if errors.Is(err, ErrDamaged) || slices.ContainsFunc(notEver, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) }) {
-		return refused{err}
-	}
-	return err
-}
-
-// notEver lists the beginnings of answers to a client without the needed rights, or of keys of another type.
-var notEver = []string{"NOPERM ", "NOAUTH ", "WRONGPASS ", "WRONGTYPE "}

@@ -45,14 +45,30 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// An error says whether waiting for rows can help.
+// An error says whether waiting for rows can help. A wrong password may be one that is being changed.
 func TestFinal(t *testing.T) {
-	for err, want := range map[error]bool{damaged{io.EOF}: true, serverError("NOPERM no permissions"): true, serverError("WRONGPASS invalid"): true,
-		serverError("WRONGTYPE Operation against a key"): true, io.EOF: false, ErrVanished: false, serverError("OOM command not allowed"): false} {
+	for err, want := range map[error]bool{serverError("NOPERM no permissions"): true, serverError("WRONGPASS invalid"): false,
+		serverError("WRONGTYPE Operation against a key"): true, serverError("ERR unknown command 'HMGET'"): true, redis.ErrClosed: true,
+		serverError("ERR DB index is out of range"): true, serverError("ERR something new"): false,
+		io.EOF: false, ErrVanished: false, serverError("OOM command not allowed"): false} {
 		var own interface{ Permanent() bool }
 		marked := final(fmt.Errorf("reading: %w", err))
 		if got := errors.As(marked, &own) && own.Permanent(); got != want || !errors.Is(marked, err) {
 			t.Errorf("%v is permanent: %v, want %v", err, got, want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, err := range []error{serverError("NOAUTH Authentication required."), serverError("WRONGPASS invalid username-password pair"),
+		serverError("NOPERM no permissions"), serverError("ERR AUTH <password> called without any password configured"), redis.ErrClosed} {
+		if err := fmt.Errorf("reading: %w", err); !Refused(err) || Unavailable(err) {
+			t.Errorf("%v: refused %t, unavailable %t", err, Refused(err), Unavailable(err))
+		}
+	}
+	for _, err := range []error{nil, io.EOF, serverError("LOADING Redis is loading"), ErrVanished} {
+		if Refused(err) {
+			t.Errorf("%v counts as a refusal", err)
 		}
 	}
 }
@@ -146,12 +162,14 @@ func TestBreakerProbesOnce(t *testing.T) {
 // Answers that are errors, and callers that give up, do not count as failures of Redis.
 func TestBreakerStaysClosed(t *testing.T) {
 	lookup, inner, _ := opened(GuardOptions{Failures: 1, OpenFor: time.Hour, Degrade: true})
-	for _, err := range []error{damaged{errors.New("bad row")}, serverError("NOPERM no permissions")} {
-		inner.err = err
-		for range 3 {
-			if got := lookup.Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)); !errors.Is(got, err) {
-				t.Errorf("error is %v, want %v also where Redis may degrade", got, err)
-			}
+	for range 3 {
+		inner.err = serverError("NOPERM no permissions")
+		if got := lookup.Rows(t.Context(), []string{"1"}, make([]infer.Row, 1)); !errors.Is(got, inner.err) {
+			t.Errorf("error is %v, want %v also where Redis may degrade", got, inner.err)
+		}
+		inner.err = damaged{errors.New("bad row of an arrival")}
+		if rows := mustRows(t, lookup, "1", "2"); !rows[0].Unread || !rows[1].Unread {
+			t.Errorf("rows beside a damaged entry are %+v, want that they are unread", rows)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -59,8 +59,12 @@ func (t *Table) key(bucket uint32) string {
 	return t.Keys + strconv.FormatUint(uint64(bucket), 10)
 }
 
-// idsPerPipeline bounds the size of one round trip: some 100 KiB there and 200 KiB back.
-const idsPerPipeline = 4096
+// Bounds of one round trip, whichever is met first: of ids, with some 100 KiB there and 200 KiB back where ids are
+// short, and of the bytes of ids, so that long ones cannot use up the time limit of a round trip.
+const (
+	idsPerPipeline     = 4096
+	idBytesPerPipeline = 1 << 20
+)
 
 // Redis is a [Lookup] over the rows of one version. It is safe for concurrent use.
 type Redis struct {
@@ -113,24 +117,44 @@ func within(ctx context.Context, limit time.Duration) (context.Context, context.
 	return ctx, func() {}
 }
 
-// Rows implements [Lookup]: one round trip for each 4096 ids, with one HMGET a bucket. It returns [ErrVanished] if the
-// table is no longer the one for which the lookup was made; then no row may be used.
+// portion returns how many of the first ids of a list go into one round trip, at least one.
+func portion(ids []string, order []placed) int {
+	size := 0
+	for n, p := range order {
+		if size += len(ids[p.at]); n > 0 && (n == idsPerPipeline || size > idBytesPerPipeline) {
+			return n
+		}
+	}
+	return len(order)
+}
+
+// Rows implements [Lookup]: one round trip for each 4096 ids or MiB of ids, with one HMGET a bucket, and a second one
+// where all ids of a bucket are without a row. It returns [ErrVanished] if the table is no longer the one for which
+// the lookup was made; then no row may be used.
+//
+// If rows are damaged, or buckets are missing although the version is complete, the error says so ([ErrDamaged],
+// [ErrVanished]), and all other rows are filled; a [Guard] goes on with these.
 func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
 	checkLengths(ids, rows)
-	if len(ids) == 0 {
-		return nil
-	}
-	for chunk := range slices.Chunk(byBucket(ids, r.table.Buckets), idsPerPipeline) {
-		if err := r.read(ctx, chunk, ids, rows); err != nil {
-			return fmt.Errorf("reading %d mapping rows: %w", len(ids), final(err))
+	var missing incomplete
+	for order := byBucket(ids, r.table.Buckets); len(order) > 0; {
+		n := portion(ids, order)
+		some, err := r.read(ctx, order[:n], ids, rows)
+		if err != nil {
+			return fmt.Errorf("reading %d mapping rows: %w", len(ids), final(Misdirected(r.client, err)))
 		}
+		missing.add(some)
+		order = order[n:]
+	}
+	if err := missing.failure(); err != nil {
+		return fmt.Errorf("reading %d mapping rows: %w", len(ids), err)
 	}
 	return nil
 }
 
 // read fills the rows of one chunk. The marker is asked for after the rows: if it still stands, none of them had been
-// removed when it was read, and an id without a row is an id that is not in T.
-func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []infer.Row) error {
+// removed when it was read.
+func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []infer.Row) (missing incomplete, err error) {
 	ctx, cancel := within(ctx, r.limit)
 	defer cancel()
 	pipe := r.client.Pipeline()
@@ -145,61 +169,74 @@ func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []i
 		marker = pipe.HGet(ctx, r.table.Marker, MarkerField)
 	}
 	if _, err := pipe.Exec(ctx); failed(err) {
-		return err
+		return missing, err
 	}
-	unknown := false
+	if marker != nil {
+		if err := r.checkMarker(marker); err != nil {
+			return missing, err
+		}
+	}
+	unknown, empty := false, []evictedBucket(nil)
 	for _, answer := range answers {
 		values, err := answer.Result()
 		if err != nil {
-			return err
+			return missing, err
 		}
-		for _, value := range values {
-			at := chunk[0].at
-			chunk = chunk[1:]
-			if rows[at], err = r.decode(value); err != nil {
-				return damaged{fmt.Errorf("id %q: %w", ids[at], err)}
+		found := 0
+		for k, value := range values {
+			at := chunk[k].at
+			if value != nil {
+				found++
 			}
-			unknown = unknown || value == nil
+			if rows[at], err = r.decode(value); err != nil {
+				missing.damaged = append(missing.damaged, damagedRow{at, ids[at], err})
+			}
 		}
+		unknown = unknown || found < len(values)
+		if found == 0 {
+			empty = append(empty, evictedBucket{key: answer.Args()[1].(string), marker: r.table.Marker, at: positions(chunk[:len(values)])})
+		}
+		chunk = chunk[len(values):]
 	}
-	if marker != nil {
-		return r.checkMarker(marker)
+	if len(empty) == 0 && (marker != nil || !unknown) {
+		return missing, nil // a row that was found belongs to the version: two tables never share a key
 	}
-	if !unknown {
-		return nil // a row that was found belongs to the version: two tables never share a key
-	}
-	return r.confirm(ctx, answers)
+	missing.evicted, err = r.confirm(ctx, empty)
+	return missing, err
 }
 
-// confirm checks, on a cluster, that ids without a row are not in T. Besides the marker it asks for the buckets: one
-// of the nodes may have lost what it held, while the marker is on another. No bucket of a complete table is empty
-// ([Buckets]).
-func (r *Redis) confirm(ctx context.Context, answers []*redis.SliceCmd) error {
+func positions(order []placed) []int32 {
+	at := make([]int32, len(order))
+	for k, p := range order {
+		at[k] = p.at
+	}
+	return at
+}
+
+// confirm returns those of the buckets that are missing. A bucket in which no id was found may have been lost while
+// the marker was not: by eviction, or with a node of a cluster. Its ids must not be taken for ids that are not in T.
+func (r *Redis) confirm(ctx context.Context, empty []evictedBucket) (missing []evictedBucket, err error) {
 	pipe := r.client.Pipeline()
-	var keys []string
-	var there []*redis.IntCmd
-	for _, answer := range answers {
-		if slices.Contains(answer.Val(), nil) {
-			key := answer.Args()[1].(string)
-			keys, there = append(keys, key), append(there, pipe.Exists(ctx, key))
-		}
+	there := make([]*redis.IntCmd, len(empty))
+	for i := range empty {
+		there[i] = pipe.Exists(ctx, empty[i].key)
 	}
 	marker := pipe.HGet(ctx, r.table.Marker, MarkerField)
 	if _, err := pipe.Exec(ctx); failed(err) {
-		return err
+		return nil, err
 	}
 	if err := r.checkMarker(marker); err != nil {
-		return err
+		return nil, err
 	}
 	for i, found := range there {
 		switch n, err := found.Result(); {
 		case err != nil:
-			return err
+			return nil, err
 		case n == 0:
-			return fmt.Errorf("%w: marker %s stands, bucket %s is missing", ErrVanished, r.table.Marker, keys[i])
+			missing = append(missing, empty[i])
 		}
 	}
-	return nil
+	return missing, nil
 }
 
 func (r *Redis) decode(value any) (infer.Row, error) {
@@ -220,13 +257,20 @@ func (r *Redis) checkMarker(marker *redis.StringCmd) error {
 // checkMarker compares the marker at a key with the id that is wanted.
 func checkMarker(marker *redis.StringCmd, key, want string) error {
 	id, err := marker.Result()
-	switch {
-	case errors.Is(err, redis.Nil):
-		return fmt.Errorf("%w: marker %s is missing", ErrVanished, key)
-	case err != nil:
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return err
-	case id != want:
+	}
+	return checkID(id, key, want)
+}
+
+// checkID compares the id of the marker at a key, "" if there is none, with the id that is wanted.
+func checkID(id, key, want string) error {
+	switch id {
+	case "":
+		return fmt.Errorf("%w: marker %s is missing", ErrVanished, key)
+	case want:
+		return nil
+	default:
 		return fmt.Errorf("%w: marker %s has id %q, want %q", ErrVanished, key, id, want)
 	}
-	return nil
 }

@@ -135,26 +135,31 @@ func BenchmarkRedisRowMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkRedisRows looks up the neighbours of a batch: 256 arrivals with 10 each.
+// BenchmarkRedisRows looks up the neighbours of a batch: 256 arrivals with 10 each, some of them not in T.
 func BenchmarkRedisRows(b *testing.B) {
 	const n, batch = 300_000, 256 * 10
 	for _, kind := range idKinds {
-		b.Run(kind.name, func(b *testing.B) {
-			client, prefix := realRedis(b)
-			m := drawn(n, kind.make)
-			lookup := NewRedis(client, stored(b, client, prefix, m))
-			rng := rand.New(rand.NewPCG(11, 0))
-			ids, rows := make([]string, batch), make([]infer.Row, batch)
-			b.ReportAllocs()
-			for b.Loop() {
-				for i := range ids {
-					ids[i] = m.IDs[rng.IntN(n)]
+		client, prefix := realRedis(b)
+		m := drawn(n, kind.make)
+		lookup := NewRedis(client, stored(b, client, prefix, m))
+		for _, unknown := range []float64{0, 0.01, 0.1, 1} {
+			b.Run(fmt.Sprintf("%s/unknown=%v", kind.name, unknown), func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(11, 0))
+				ids, rows := make([]string, batch), make([]infer.Row, batch)
+				b.ReportAllocs()
+				for b.Loop() {
+					for i := range ids {
+						ids[i] = m.IDs[rng.IntN(n)]
+						if rng.Float64() < unknown {
+							ids[i] += "-"
+						}
+					}
+					if err := lookup.Rows(b.Context(), ids, rows); err != nil {
+						b.Fatal(err)
+					}
 				}
-				if err := lookup.Rows(b.Context(), ids, rows); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "rows/s")
-		})
+				b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
 	}
 }

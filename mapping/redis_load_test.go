@@ -27,7 +27,7 @@ func TestLoadIsTheTable(t *testing.T) {
 		if err != nil || all == nil {
 			t.Fatalf("nothing was loaded: %v", err)
 		}
-		if want := (table.Buckets + bucketsPerScan - 1) / bucketsPerScan; trips != want || want < 2 {
+		if want := 1 + (table.Buckets-1+bucketsPerScan-1)/bucketsPerScan; trips != want || want < 3 { // the first is of one bucket
 			t.Errorf("%d round trips for %d buckets, want %d", trips, table.Buckets, want)
 		}
 		for b := range table.Buckets {
@@ -42,6 +42,15 @@ func TestLoadIsTheTable(t *testing.T) {
 			t.Errorf("stats (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// Whole buckets are read in round trips of about a MiB, whatever the length of ids is.
+func TestBucketsOfARoundTrip(t *testing.T) {
+	for _, c := range []struct{ n, bytes, want int }{{1, 0, bucketsPerScan}, {1, 2000, bucketsPerScan}, {64, 2 << 20, 32}, {1, 5 << 20, 1}, {2, 1 << 20, 2}} {
+		if got := scan(c.n, c.bytes); got != c.want {
+			t.Errorf("after %d buckets of %d bytes the next round trip reads %d, want %d", c.n, c.bytes, got, c.want)
+		}
+	}
 }
 
 func TestLoadStops(t *testing.T) {

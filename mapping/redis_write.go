@@ -37,7 +37,7 @@ func Buckets(ids []string) int {
 	}
 }
 
-// Bounds of one pipeline: of writes buckets and bytes of rows, whichever is first; of counting and removing keys.
+// Bounds of one pipeline: of writes buckets and bytes of ids and rows, whichever is first; of counting and removing keys.
 const (
 	bucketsPerPipeline = 256
 	bytesPerPipeline   = 1 << 20
@@ -56,8 +56,8 @@ func WriteRows(ctx context.Context, client redis.UniversalClient, table Table, m
 	for bucket := from; bucket < table.Buckets; {
 		pipe := client.Pipeline()
 		first := bucket
-		w.arena = w.arena[:0]
-		for bucket < table.Buckets && bucket-first < bucketsPerPipeline && len(w.arena) < bytesPerPipeline {
+		w.arena, w.ids = w.arena[:0], 0
+		for bucket < table.Buckets && bucket-first < bucketsPerPipeline && len(w.arena)+w.ids < bytesPerPipeline {
 			if values := w.bucket(bucket); len(values) > 0 {
 				pipe.HSet(ctx, table.key(uint32(bucket)), values...)
 			}
@@ -80,6 +80,7 @@ type rowWriter struct {
 	start []int   // Buckets+1; rows of bucket b are order[start[b]:start[b+1]]
 	order []int32 // N
 	arena []byte  // encoded rows of the pipeline under way
+	ids   int     // bytes of their ids
 }
 
 // group sorts the rows by bucket.
@@ -108,6 +109,7 @@ func (w *rowWriter) bucket(b int) []any {
 	for _, i := range rows {
 		begin := len(w.arena)
 		w.arena = AppendRow(w.arena, RowOf(w.m, int(i)))
+		w.ids += len(w.m.IDs[i])
 		// If the arena grows and moves, earlier rows stay in its former memory.
 		values = append(values, w.m.IDs[i], w.arena[begin:len(w.arena):len(w.arena)])
 	}

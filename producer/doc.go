@@ -4,8 +4,18 @@
 // A prediction is published under its arrival's key, so the predictions of one key keep the order of its arrivals.
 // Headers name the arrival's topic, partition and offset, and the artifact; a prediction that is repeated is
 // recognised by them, and in frozen node batches it is the same bits. A dead letter is the record as it came, with
-// the reason and its origin in headers; one that is too large to be published loses its value, then its headers or
-// its key.
+// the reason and its origin in headers; one that is too large to be published goes without headers, value or key of
+// its record.
+//
+//	producer.go   a batch as records         amend.go   what the brokers refuse, in another form
+//	trim.go       what a dead letter goes without
+//
+// # What the brokers refuse
+//
+// A record that a broker refuses for its content comes back from package kafka, when everything beside it is published.
+// It gets a key if that may be what is missing; a prediction then becomes a dead letter, a dead letter is trimmed part
+// by part, and what is refused even so is dropped: logged here, counted by the consumer. In a transaction all of this is
+// part of the transaction of its batch.
 //
 // # At least once
 //

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 
 	"rivulet/event"
 	"rivulet/internal/kafka"
@@ -18,17 +20,21 @@ type Options struct {
 	Predictions, DeadLetters string
 	// Codec is the wire form of predictions; nil means JSON.
 	Codec event.Codec
+	// Logger is told of each record that is dropped; nil means none.
+	Logger *slog.Logger
 }
 
 // Producer publishes batches. Without transactions several goroutines may use it at once.
 type Producer struct {
 	opts Options
 	to   publisher
+	// keyed says that a topic takes no records without a key, as it is compacted.
+	keyedPredictions, keyedLetters atomic.Bool
 }
 
 // publisher is a way to make a shipment durable: a [kafka.Sink] or its [kafka.Transactions].
 type publisher interface {
-	Publish(ctx context.Context, s *kafka.Shipment, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
+	Publish(ctx context.Context, s *kafka.Shipment, next kafka.Offsets, by kafka.Committer) (kafka.Sent, error)
 }
 
 // New returns a producer.
@@ -38,6 +44,9 @@ func New(opts Options) (*Producer, error) {
 	}
 	if opts.Codec == nil {
 		opts.Codec = event.JSON{}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	p := &Producer{opts: opts, to: opts.Sink}
 	if opts.Transactions != nil {
@@ -58,70 +67,57 @@ func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kaf
 // Publish publishes the predictions and dead letters of a batch, and with transactions its offsets; the delivery's
 // Commit commits them. It may be called again with a batch that failed: after an error of transactions under another
 // generation.
+//
+// What the brokers refuse for its content is published in another form (amend.go). The delivery's Refused are those
+// that are not on their topic even so, by their places in the batch: its predictions, then its dead letters. In the
+// place of a prediction there may be a dead letter.
 func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
 	s := p.opts.Sink.Shipment()
-	if err := p.packPredictions(ctx, s, b.Predictions); err != nil {
-		return nil, err
-	}
-	if err := p.packDeadLetters(ctx, s, b.DeadLetters); err != nil {
-		return nil, err
-	}
-	return p.to.Publish(ctx, s, next, by)
-}
-
-// packPredictions adds predictions under the keys of their arrivals.
-func (p *Producer) packPredictions(ctx context.Context, s *kafka.Shipment, predictions []event.Prediction) (err error) {
-	for i := range predictions {
-		pr := &predictions[i]
-		if s.Scratch, err = p.opts.Codec.AppendPrediction(s.Scratch[:0], pr); err != nil {
-			return fmt.Errorf("encoding the prediction of %.80q: %w", pr.ID, err)
-		}
-		r := kafka.Record{Key: pr.Key, Value: s.Scratch, Headers: event.PredictionHeaders(pr, p.opts.Codec.ContentType())}
-		if err := s.Add(ctx, p.opts.Predictions, &r); err != nil {
-			return err
+	for place := range len(b.Predictions) + len(b.DeadLetters) {
+		t := p.first(&b, place)
+		if err := p.pack(ctx, s, &t); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	d, err := p.to.Publish(ctx, s, next, by)
+	if err != nil || len(d.Refused()) == 0 {
+		return d, err
+	}
+	return p.amend(ctx, d, &b)
 }
 
-// HeaderValueBytes is on a dead letter that was too large to be published whole: it has no value, and the header says
-// in decimal how many bytes the value had.
-const HeaderValueBytes = "rivulet-value-bytes"
-
-// packDeadLetters adds dead letters as they came. One that is larger than a record batch keeps its headers and loses
-// its value, and a key of that size too: it is still to be found by its source, and never stops the stream.
-func (p *Producer) packDeadLetters(ctx context.Context, s *kafka.Shipment, letters []event.DeadLetter) error {
-	for i := range letters {
-		r := fit(&letters[i], kafka.BatchBytes)
-		if err := s.Add(ctx, p.opts.DeadLetters, &r); err != nil {
-			return err
-		}
+// pack adds a prediction or a dead letter to a shipment.
+func (p *Producer) pack(ctx context.Context, s *kafka.Shipment, t *try) error {
+	topic, r, err := p.record(s, t)
+	if err != nil {
+		return err
 	}
-	return nil
+	return s.Add(ctx, topic, &r)
 }
 
-// fit returns the parts of a dead letter that fit into a record batch of limit bytes.
-func fit(d *event.DeadLetter, limit int) (r kafka.Record) {
-	const room = 4 << 10 // for the batch's header and the headers that a dead letter gets
-	own := 0
-	for _, h := range d.Headers {
-		own += len(h.Key) + len(h.Value)
-	}
-	left := limit - room
-	letter := *d
-	if own > left {
-		letter.Headers, own = nil, 0
-	}
-	left -= own
-	if len(d.Key) <= left {
-		r.Key = d.Key
-	}
-	left -= len(r.Key)
-	r.Headers = letter.RecordHeaders()
-	if len(d.Value) > left {
-		r.Headers = append(r.Headers, event.Header{Key: HeaderValueBytes, Value: fmt.Append(nil, len(d.Value))})
+// record is what is published, and where, in memory of the shipment.
+func (p *Producer) record(s *kafka.Shipment, t *try) (topic string, r kafka.Record, err error) {
+	if t.letter == nil {
+		topic = p.opts.Predictions
+		r, err = p.prediction(s, t)
 	} else {
-		r.Value = d.Value
+		topic = p.opts.DeadLetters
+		r, t.bare = trim(t.letter, t.keyed, t.limit)
+		t.size = r.BatchBytes()
 	}
-	return r
+	t.keyless = r.Key == nil
+	return topic, r, err
+}
+
+// prediction is the record of a prediction: under the key of its arrival, or its id where the topic wants a key.
+func (p *Producer) prediction(s *kafka.Shipment, t *try) (r kafka.Record, err error) {
+	pr := t.prediction
+	if s.Scratch, err = p.opts.Codec.AppendPrediction(s.Scratch[:0], pr); err != nil {
+		return r, fmt.Errorf("encoding the prediction of %.80q: %w", pr.ID, err)
+	}
+	r = kafka.Record{Key: pr.Key, Value: s.Scratch, Headers: event.PredictionHeaders(pr, p.opts.Codec.ContentType())}
+	if r.Key == nil && t.keyed {
+		r.Key = []byte(pr.ID)
+	}
+	return r, nil
 }

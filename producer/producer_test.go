@@ -107,6 +107,8 @@ type commits struct {
 
 func (c *commits) Member() kafka.Member { return c.member }
 
+func (*commits) Current(context.Context) error { return nil }
+
 func (c *commits) Commit(_ context.Context, next kafka.Offsets) error {
 	c.got = append(c.got, next)
 	return nil
@@ -194,7 +196,7 @@ func TestADeadLetterThatIsTooLargeLosesItsValue(t *testing.T) {
 	if len(got) != 3 {
 		t.Fatalf("%d dead letters", len(got))
 	}
-	if got[0].Value != nil || string(got[0].Key) != "k1" || headerOf(got[0], HeaderValueBytes) != fmt.Sprint(1<<20) ||
+	if got[0].Value != nil || string(got[0].Key) != "k1" || headerOf(got[0], event.HeaderValueBytes) != fmt.Sprint(1<<20) ||
 		headerOf(got[0], event.HeaderSourceOffset) != "41" {
 		t.Errorf("large value: %+v", got[0])
 	}

@@ -19,12 +19,14 @@ type GrowthOptions struct {
 	// TTL is the shortest time for which a row is stored; it is stored for at most twice as long. 0: as long as its
 	// version.
 	TTL time.Duration
-	// MaxRows is the largest number of rows of arrivals of a version, at least 1.
-	MaxRows int
-	// Degrade leaves rows out while Redis is down, instead of failing.
+	// MaxRows is the largest number of rows of arrivals of a version, at least 1, and MaxBytes the most memory for
+	// them; 0: no limit ([mapping.ArrivalOptions]).
+	MaxRows  int
+	MaxBytes int64
+	// Replicas is how many replicas of Redis must have rows and notes before these count as written; 0: none.
+	Replicas int
+	// Degrade leaves rows and notes out while Redis is down or takes no writes, instead of failing.
 	Degrade bool
-	// Now returns the current time.
-	Now func() time.Time
 }
 
 // cacheShare says how much memory rows of arrivals may take: this part of the memory for rows of M, and in addition to
@@ -62,16 +64,22 @@ func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) (e
 	}
 	v.growing.guard, v.growing.degrade = l.guard, o.Degrade
 	v.growing.arrivals, err = mapping.OpenArrivalRows(ctx, l.client, l.keys.arrivals(v.ID(), p), mapping.ArrivalOptions{TTL: o.TTL, MaxRows: o.MaxRows,
-		CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit, Now: o.Now, Log: l.log})
+		MaxBytes: o.MaxBytes, Replicas: o.Replicas, CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit, Log: l.log})
 	return err
 }
 
 // FindArrivals fills rows[i] for each id ids[i] that is not in T but belongs to an arrival with a row; seen reports
-// which of the ids in own have a row. See [mapping.ArrivalRows.Find].
+// which of the ids in own have a row. See [mapping.ArrivalRows.Find]. If the version may degrade and Redis cannot be
+// asked, all rows are Unread, those of seen among them.
 func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
-	find := finding{v.arrivals, own, seen}
+	find := finding{v.arrivals, own, seen, new(bool)}
 	if err := v.guard.Lookup(find).Rows(ctx, ids, rows); err != nil {
 		return fmt.Errorf("version %s: %w", v.ID(), err)
+	}
+	if !*find.answered {
+		for i, id := range own {
+			seen[i] = &infer.Arrived{ID: id, Row: infer.Row{Unread: true}}
+		}
 	}
 	return nil
 }
@@ -79,25 +87,59 @@ func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.R
 // finding is a lookup of rows of arrivals, which also asks about the batch's own ids.
 type finding struct {
 	*mapping.ArrivalRows
-	own  []string
-	seen []*infer.Arrived
+	own      []string
+	seen     []*infer.Arrived
+	answered *bool
 }
 
 func (f finding) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
-	return f.Find(ctx, ids, rows, f.own, f.seen)
+	err := f.Find(ctx, ids, rows, f.own, f.seen)
+	*f.answered = err == nil
+	return err
+}
+
+// NoteArrivals stores notes or reads those that are there, see [mapping.ArrivalRows.Note]. If the version may degrade
+// and Redis cannot be reached or takes no writes, the notes are Lost.
+func (v *Version) NoteArrivals(ctx context.Context, notes []infer.Note) error {
+	err := v.arrivals.Note(ctx, notes)
+	if err == nil {
+		return nil
+	}
+	if !v.mayDoWithout(ctx, err) && !(v.degrade && errors.Is(err, mapping.ErrVanished)) {
+		return fmt.Errorf("version %s: %w", v.ID(), err)
+	}
+	for i := range notes {
+		notes[i].Lost = true
+	}
+	v.arrivals.GiveUp(0, len(notes))
+	return nil
+}
+
+// ForgetNotes removes the notes of each place below an offset, see [mapping.ArrivalRows.Forget].
+func (v *Version) ForgetNotes(ctx context.Context, below map[string]int64) error {
+	return v.arrivals.Forget(ctx, below)
 }
 
 // Grow solves rows for the arrivals of a batch.
 func (v *Version) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
 
-// KeepArrivals writes rows of arrivals, see [mapping.ArrivalRows.Keep]. If the version may degrade and Redis cannot be
-// reached, the arrivals get no rows.
-func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.Arrived, again []string) error {
-	err := v.arrivals.Keep(ctx, arrived, again)
-	if err == nil || (v.degrade && ctx.Err() == nil && mapping.Unavailable(err)) {
-		return nil
+// KeepArrivals writes rows of arrivals, see [mapping.ArrivalRows.Keep]. The arrivals get no rows if the version is no
+// longer in Redis, or if it may degrade and Redis cannot be reached or takes no writes.
+func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.Arrived) error {
+	err := v.arrivals.Keep(ctx, arrived)
+	switch {
+	case err == nil:
+	case errors.Is(err, mapping.ErrVanished), v.mayDoWithout(ctx, err):
+		v.arrivals.GiveUp(len(arrived), 0)
+	default:
+		return fmt.Errorf("version %s: %w", v.ID(), err)
 	}
-	return fmt.Errorf("version %s: %w", v.ID(), err)
+	return nil
+}
+
+// mayDoWithout reports whether the batch goes on although Redis did not take what was to be written.
+func (v *Version) mayDoWithout(ctx context.Context, err error) bool {
+	return v.degrade && ctx.Err() == nil && (mapping.Unavailable(err) || mapping.TakesNoWrites(err))
 }
 
 // ArrivalStats returns the counts of rows of arrivals; ok is false if arrivals get none.

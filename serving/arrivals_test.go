@@ -1,15 +1,19 @@
 package serving
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/infer"
+	"rivulet/internal/harness"
+	"rivulet/mapping"
 )
 
 // grows returns an artifact whose arrivals can get rows.
@@ -22,7 +26,7 @@ func grows(t *testing.T, version string) *artifact.Bundle {
 
 // withGrowth returns options under which arrivals get rows.
 func withGrowth(model string) Options {
-	return Options{Model: model, Growth: GrowthOptions{On: true, TTL: time.Hour, MaxRows: 1000, Now: time.Now}}
+	return Options{Model: model, Growth: GrowthOptions{On: true, TTL: time.Hour, MaxRows: 1000}}
 }
 
 // following returns a watcher that serves CURRENT.
@@ -54,7 +58,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			arrived = append(arrived, infer.Arrived{ID: id, Record: uint64(i), Row: grown.Row(i)})
 		}
 		for k, v := range []*Version{one, other} {
-			if err := v.KeepArrivals(t.Context(), arrived[2*k:2*k+2], nil); err != nil {
+			if err := v.KeepArrivals(t.Context(), arrived[2*k:2*k+2]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -87,6 +91,88 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			if strings.Contains(key, ":v1:") {
 				t.Errorf("%s is left of v1", key)
 			}
+		}
+	})
+}
+
+// While Redis takes no writes, a version that may degrade goes on without rows and notes, and says how many; another
+// one fails, so that the batch is tried again. Reading goes on in both.
+func TestRefusedWrites(t *testing.T) {
+	server := harness.StartRedis(t)
+	s := newServer(t, mapping.RedisOptions{URL: server.URL()}, "p")
+	b := grows(t, "v1")
+	s.publish(t, b)
+	o := withGrowth("sgc")
+	_, waits := s.following(t, "one", o)
+	o.Growth.Degrade = true
+	_, degrades := s.following(t, "other", o)
+	row, done := waits.Grow(attached(b, 2)).Row(0), 0
+	for _, fault := range []struct{ answer, begin, end string }{
+		{"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
+		{"NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"},
+		{"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
+	} {
+		s.do(t, fault.begin)
+		arrived := []infer.Arrived{{ID: fault.answer, Record: 1, Row: row}}
+		note := func() []infer.Note { return []infer.Note{{Place: "g:t:0", Offset: int64(done), Record: 1}} }
+		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived), "notes": waits.NoteArrivals(t.Context(), note())} {
+			if err == nil || !strings.Contains(err.Error(), fault.answer) {
+				t.Errorf("%s: %s: %v", fault.answer, what, err)
+			}
+		}
+		done++
+		notes, rows := note(), make([]infer.Row, 1)
+		err := errors.Join(degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes),
+			degrades.Rows(t.Context(), b.Mapping.IDs[:1], rows), degrades.FindArrivals(t.Context(), []string{fault.answer}, make([]infer.Row, 1), nil, nil))
+		if stats, _ := degrades.ArrivalStats(); err != nil || !notes[0].Lost || !rows[0].Known || stats.Lost != uint64(done) || stats.Unnoted != uint64(done) {
+			t.Errorf("%s: %v, note %+v, row %+v, stats %+v", fault.answer, err, notes[0], rows[0], stats)
+		}
+		s.do(t, fault.end)
+		notes = note()
+		err = errors.Join(degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes))
+		if stats, _ := degrades.ArrivalStats(); err != nil || notes[0].Lost || stats.Written != uint64(done) {
+			t.Errorf("after %s: %v, note %+v, stats %+v", fault.answer, err, notes[0], stats)
+		}
+	}
+}
+
+// do sends a command.
+func (s *server) do(t *testing.T, command string) {
+	t.Helper()
+	var args []any
+	for _, word := range strings.Fields(command) {
+		args = append(args, word)
+	}
+	if err := s.client.(*redis.Client).Do(t.Context(), args...).Err(); err != nil {
+		t.Fatal(command, ": ", err)
+	}
+}
+
+// While Redis is away, nothing can be found out of arrivals; and rows of a version that is gone are given up.
+func TestArrivalsOfAVersionThatIsAway(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		b := grows(t, "v1")
+		s.publish(t, b)
+		o := withGrowth("sgc")
+		o.Growth.Degrade = true
+		w, _ := s.watcher(t, "one")
+		w.loader.options = o
+		w.loader.guard = mapping.NewGuard(mapping.GuardOptions{Degrade: true})
+		if err := w.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		v := w.Current()
+		if err := s.client.Del(t.Context(), keys{s.prefix}.complete("v1")).Err(); err != nil {
+			t.Fatal(err)
+		}
+		rows, seen, notes := make([]infer.Row, 1), make([]*infer.Arrived, 1), []infer.Note{{Place: "g:t:0"}}
+		err := errors.Join(v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen), v.NoteArrivals(t.Context(), notes),
+			v.KeepArrivals(t.Context(), []infer.Arrived{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}))
+		if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
+			t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])
+		}
+		if stats, _ := v.ArrivalStats(); stats.Lost != 1 || stats.Unnoted != 1 || stats.Written != 0 {
+			t.Errorf("stats %+v", stats)
 		}
 	})
 }

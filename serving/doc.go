@@ -13,9 +13,11 @@
 //
 //	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
 //	p:v:g:arrivals…  hash    rows of M of arrivals, which do expire (mapping.ArrivalTable)
+//	{p}:v:g:notes…   hash    what arrivals in flight were attached to, which do expire (mapping.ArrivalTable)
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
-//	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, begun_ms, published_ms, current_ms
+//	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, begun_ms, published_ms, current_ms,
+//	                         mended_ms
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock
@@ -25,8 +27,8 @@
 // meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256.
 // content is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a
 // hash tag: on a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files spread
-// over the nodes. No key but those of arrivals expires by itself; an eviction policy that removes keys without an
-// expiry (allkeys-…) must not be set.
+// over the nodes. No key but those of arrivals expires by itself; a Redis whose eviction policy removes keys without
+// an expiry (maxmemory-policy allkeys-…) is refused, by who publishes and by a consumer that starts.
 //
 // # A version's life
 //
@@ -35,7 +37,7 @@
 // Each arrow but the last is one script, so a version is never in two states. A publisher writes rows, then files,
 // counts both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the same
 // call goes on from the progress that the writing key holds; an artifact of the same name and other content is
-// refused.
+// refused. A publication of what is complete already compares all of it and writes again what is missing or damaged.
 //
 // Retiring takes the marker away first, and only if neither CURRENT nor a live heartbeat names the version. From then
 // on nobody can begin to use it, and a reader that still uses it finds out: every lookup of rows also reads the marker,
@@ -47,7 +49,8 @@
 // With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand
 // beside its rows of M. A new version begins without any: arrivals that are not in its T have a row again after they
 // have come again, or when a refresh has put them into T. Rows of an old version are removed with it, or expire
-// before.
+// before, and none is written to a version that is gone. Notes of what arrivals were attached to stand among the
+// control keys, so that one script reads the marker and writes them on a cluster too.
 //
 // # Who holds what
 //

@@ -36,6 +36,8 @@ type PublishOptions struct {
 	Expect *string
 	// Progress, if set, is called after each round trip with the number of rows in Redis and of all rows.
 	Progress func(done, total int)
+	// Warn, if set, is called with what is not as it should be in Redis but does not keep the artifact from being published.
+	Warn func(text string)
 	// Keep is the number of older versions that stay for rolling back, those that were CURRENT last; 0 means one, below 0
 	// all of them.
 	Keep int
@@ -71,8 +73,9 @@ var ErrIncomplete = errors.New("the version has no complete marker")
 
 // Publish writes a sealed artifact under its version: rows of M first, then the other files, then the marker. It sets
 // CURRENT if that still names the expected version, and removes old versions that nobody uses. An interrupted
-// publication is continued by the next call with the same artifact; a version that is complete is only made CURRENT. An
-// artifact is refused if another one has its name. Publish returns a [*ConflictError] if somebody else moved CURRENT.
+// publication is continued by the next call with the same artifact; a version that is complete is compared with the
+// artifact, mended where Redis lost or damaged parts of it, and made CURRENT. An artifact is refused if another one has its name. Publish returns a [*ConflictError] if somebody else moved CURRENT, and [mapping.ErrEvicts] if
+// Redis would remove what is published when its memory is full.
 func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
 	if err := p.publish(ctx, b, o); err != nil {
 		return fmt.Errorf("publishing version %s: %w", b.Manifest.Version, err)
@@ -92,6 +95,9 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 	if err != nil {
 		return err
 	}
+	if err := p.checkEviction(ctx, o.Warn); err != nil {
+		return err
+	}
 	if err := p.write(ctx, b, files, o.Progress); err != nil {
 		return err
 	}
@@ -107,6 +113,15 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 		return fmt.Errorf("it is CURRENT, but removing old versions failed: %w", err)
 	}
 	return nil
+}
+
+// checkEviction refuses a Redis that would remove what is published.
+func (p *Publisher) checkEviction(ctx context.Context, warn func(string)) error {
+	_, warning, err := mapping.CheckEviction(ctx, p.client)
+	if warning != "" && warn != nil {
+		warn(warning)
+	}
+	return err
 }
 
 // expected returns the version that CURRENT must name, and fails at the start if it already names another one.
@@ -180,8 +195,11 @@ type writing struct {
 func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[string][]byte, told func(done, total int)) error {
 	w := &writing{Publisher: p, version: b.Manifest.Version}
 	complete, err := w.begin(ctx, b, files)
-	if err != nil || complete {
+	if err != nil {
 		return err
+	}
+	if complete {
+		return w.mend(ctx, b, files, told)
 	}
 	if err := w.writeRows(ctx, b.Mapping, told); err != nil {
 		return err

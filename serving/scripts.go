@@ -64,6 +64,17 @@ redis.call('RENAME', KEYS[1], KEYS[2])
 return 1
 `)
 
+// mended notes in the marker that a complete version was mended.
+//
+//	KEYS  complete
+//	ARGV  id
+//	->    1, or 0 if the version is not there any more
+var mended = redis.NewScript(nowMS + `
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'mended_ms', ms(now))
+return 1
+`)
+
 // moveCurrent is the compare-and-set of CURRENT.
 //
 //	KEYS  current, complete (of the new version), complete (of the expected one)

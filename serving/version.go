@@ -94,8 +94,8 @@ func (v *Version) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
 }
 
 // New makes a version of an artifact that package artifact has read and checked, and of the lookup of its rows. It
-// keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error names
-// the option and the artifact's choices.
+// keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error that is
+// about an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
 	v := &Version{manifest: b.Manifest, rows: rows}
 	made, err := v.choose(b, o)
@@ -104,13 +104,13 @@ func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string
 	}
 	err = v.deploy(b, made)
 	if err == nil {
-		err = v.prepare(b, made, o.Representation)
+		err = OptionRepresentation.because(v.prepare(b, made, o.Representation))
 	}
 	if err == nil {
-		err = v.abstain(o.Coverage)
+		err = OptionCoverage.because(v.abstain(o.Coverage))
 	}
 	if err == nil {
-		err = v.prepareGrowth(b, o.Growth)
+		err = OptionGrowth.because(v.prepareGrowth(b, o.Growth))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving artifact %s: model %s: %w", v.ID(), v.model.Name, err)
@@ -135,7 +135,7 @@ func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error)
 		for _, m := range v.manifest.Models {
 			has = append(has, m.Name)
 		}
-		return nil, fmt.Errorf("model is %q, the artifact has %s", name, strings.Join(has, ", "))
+		return nil, OptionModel.because(fmt.Errorf("model is %q, the artifact has %s", name, strings.Join(has, ", ")))
 	}
 	v.model = v.manifest.Models[at]
 	switch o.Attachment {
@@ -144,11 +144,12 @@ func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error)
 	case artifact.AttachFrozen, artifact.AttachJoint:
 		v.attachment = o.Attachment
 	default:
-		return nil, fmt.Errorf("attachment is %q, want %q, %q or %q", o.Attachment, Auto, artifact.AttachFrozen, artifact.AttachJoint)
+		return nil, OptionAttachment.because(fmt.Errorf("attachment is %q, want %q, %q or %q", o.Attachment, Auto, artifact.AttachFrozen,
+			artifact.AttachJoint))
 	}
 	calibration, err := calibrate(&v.model, o.Calibration)
 	v.predictor.Calibration = calibration
-	return &b.Models[at], err
+	return &b.Models[at], OptionCalibration.because(err)
 }
 
 // calibrate chooses the calibration. A propagation has a temperature of its own.
@@ -185,13 +186,13 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 	}
 	if v.attachment == artifact.AttachJoint {
 		v.predictor.Model = model.Joint(b.Synthetic.Adj, infer.Ready(b.Synthetic.X), &b.Preprocess)
-		return v.deployJointPropagation(&b.Synthetic)
+		return OptionCalibration.because(v.deployJointPropagation(&b.Synthetic))
 	}
 	if made.Tables == nil {
-		return fmt.Errorf("attachment is frozen, the artifact has no tables for it (made for %s)", v.model.Attachment)
+		return OptionAttachment.because(fmt.Errorf("attachment is frozen, the artifact has no tables for it (made for %s)", v.model.Attachment))
 	}
 	v.predictor.Model = model.Frozen(made.Tables, &b.Preprocess)
-	return v.deployFrozenPropagation(made)
+	return OptionCalibration.because(v.deployFrozenPropagation(made))
 }
 
 func (v *Version) deployJointPropagation(s *artifact.Synthetic) error {

@@ -59,9 +59,11 @@ type Watcher struct {
 	mu      sync.Mutex // held while polling, so that Load and Run do not meet
 	uses    uses
 	serving string // id of the marker of the version that is served
-	refused string // the last version that was refused, with its marker's id
+	refused string // the last version that was refused, with its marker's id and the time at which it was mended
 	reason  error  // why it was refused
 	trouble string // the problem that was logged last, "" if all is well
+	warned  string // the last warning about eviction, "" if there is none
+	denied  int    // polls one after another that Redis refused
 }
 
 // NewWatcher checks the options. It does not connect to Redis yet, and the caller still owns the client.
@@ -104,6 +106,9 @@ func (w *Watcher) Current() *Version { return w.current.Load() }
 // Ready reports whether there is a version to serve.
 func (w *Watcher) Ready() bool { return w.Current() != nil }
 
+// Losses counts damaged rows and lost buckets of M, of all versions.
+func (w *Watcher) Losses() mapping.LossStats { return w.o.Guard.Losses() }
+
 // Load reads CURRENT once and loads the version that it names, for a start that needs one. It returns
 // [ErrNothingPublished] if CURRENT is not set, and another error if the version cannot be loaded.
 func (w *Watcher) Load(ctx context.Context) error { return w.poll(ctx) }
@@ -111,6 +116,9 @@ func (w *Watcher) Load(ctx context.Context) error { return w.poll(ctx) }
 // Run follows CURRENT until the context ends, then releases its versions and returns nil. Run it as long as batches are
 // served, so end it after the last one. If Redis cannot be reached or a version cannot be served, this is logged once,
 // and the current version goes on serving.
+//
+// It returns an error if Redis refuses this client ([mapping.Refused]): at once before there is a version to serve. Later
+// a password may be one that is being changed, so it returns the error after HoldFor, when its heartbeats have lapsed.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.leave(ctx)
 	for {
@@ -119,6 +127,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 			return nil
 		}
 		w.report(err)
+		if err := w.lockedOut(err); err != nil {
+			return err
+		}
 		fired, stop := w.o.Clock.NewTimer(w.o.Interval)
 		select {
 		case <-fired:
@@ -127,6 +138,19 @@ func (w *Watcher) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// lockedOut returns why the watcher is to end, nil if it is to go on.
+func (w *Watcher) lockedOut(err error) error {
+	if !mapping.Refused(err) {
+		w.denied = 0
+		return nil
+	}
+	w.denied++
+	if lasted := time.Duration(w.denied) * w.o.Interval; w.Current() != nil && lasted < w.o.HoldFor {
+		return nil
+	}
+	return fmt.Errorf("following CURRENT: Redis refuses this client: %w", err)
 }
 
 // leave removes the heartbeats, so that removals of versions need not wait until they lapse.
@@ -143,6 +167,11 @@ func (w *Watcher) leave(ctx context.Context) {
 func (w *Watcher) poll(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return mapping.Misdirected(w.loader.client, w.follow(ctx))
+}
+
+// follow reads CURRENT and takes the version that it names.
+func (w *Watcher) follow(ctx context.Context) error {
 	name, err := readCurrent(ctx, w.loader.client, w.loader.keys)
 	if err != nil {
 		return err
@@ -160,22 +189,29 @@ func (w *Watcher) poll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch v := w.Current(); {
-	case v != nil && v.ID() == name && w.serving == id:
+	if v := w.Current(); v != nil && v.ID() == name && w.serving == id {
 		w.refused = ""
 		return nil
-	case w.refused == name+" "+id:
-		return w.reason
 	}
-	return w.take(ctx, name, id)
+	mended, err := w.loader.client.HGet(ctx, w.loader.keys.complete(name), fieldMended).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return fmt.Errorf("reading %s: %w", w.loader.keys.complete(name), err)
+	}
+	if tried := name + " " + id + " " + mended; w.refused != tried {
+		return w.take(ctx, name, id, tried)
+	}
+	return w.reason
 }
 
-// take loads a version and swaps it in, or remembers why not.
-func (w *Watcher) take(ctx context.Context, name, id string) error {
+// take loads a version and swaps it in, or remembers why not: tried is refused then.
+func (w *Watcher) take(ctx context.Context, name, id, tried string) error {
 	var v *Version
 	var warnings []string
 	err := refuse("%w: it is incomplete, or has been removed", ErrIncomplete)
 	if id != "" {
+		if err := w.checkEviction(ctx); err != nil {
+			return err
+		}
 		v, warnings, err = w.loader.load(ctx, name, id, func() error {
 			_, err := w.uses.beat(ctx, name)
 			return err
@@ -183,8 +219,8 @@ func (w *Watcher) take(ctx context.Context, name, id string) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("loading version %s: %w", name, err)
-		if errors.As(err, new(refusal)) {
-			w.refused, w.reason = name+" "+id, err
+		if errors.As(err, new(refusal)) || redis.HasErrorPrefix(err, "WRONGTYPE ") {
+			w.refused, w.reason = tried, err
 		}
 		return err
 	}
@@ -194,6 +230,19 @@ func (w *Watcher) take(ctx context.Context, name, id string) error {
 	w.serving = id
 	w.logTaken(v, before, warnings)
 	return nil
+}
+
+// checkEviction refuses, before there is a version to serve, a Redis that would remove its rows. Later it only says so.
+func (w *Watcher) checkEviction(ctx context.Context) error {
+	_, warning, err := mapping.CheckEviction(ctx, w.loader.client)
+	if errors.Is(err, mapping.ErrEvicts) && w.Current() != nil {
+		warning, err = err.Error(), nil
+	}
+	if warning != "" && warning != w.warned {
+		w.o.Log.Warn("Redis is not set up to keep rows of M", "reason", warning)
+	}
+	w.warned = warning
+	return err
 }
 
 func (w *Watcher) logTaken(v, before *Version, warnings []string) {
@@ -217,6 +266,8 @@ func (w *Watcher) report(err error) {
 		trouble = err.Error()
 	case errors.Is(err, ErrNothingPublished):
 		trouble = "no version"
+	case mapping.Refused(err):
+		trouble = "refused"
 	default:
 		trouble = "unreachable" // the error texts of one outage differ in ports and times
 	}

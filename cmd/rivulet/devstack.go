@@ -9,6 +9,9 @@ import (
 	"rivulet/internal/devstack"
 )
 
+// labelsTopic is the topic of labels. The consumer reads none unless labels.topic names it; a refresh does.
+const labelsTopic = "labels"
+
 func devstackCommand() *cobra.Command {
 	var kafkaAddr, redisAddr, dataDir string
 	var partitions int
@@ -16,23 +19,23 @@ func devstackCommand() *cobra.Command {
 		Use:   "devstack",
 		Short: "Run an embedded Kafka broker and Redis, for trying the real binaries without installing anything",
 		Long: "devstack runs a broker that speaks Kafka's protocol and a Redis in this process until it is interrupted, with the\n" +
-			"topics that the consumer's defaults name. It is for development: one copy of all data, in memory unless --dir.",
+			"topics that the consumer's defaults name and one of labels. It is for development: one copy of all data, in memory unless --dir.",
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&kafkaAddr, "kafka", "127.0.0.1:9092", "address of the broker")
 	flags.StringVar(&redisAddr, "redis", "127.0.0.1:6379", "address of Redis; empty: none")
 	flags.StringVar(&dataDir, "dir", "", "directory in which the broker keeps its records over a restart; empty: in memory")
-	flags.IntVar(&partitions, "partitions", 4, "partitions of the topics of arrivals and predictions")
+	flags.IntVar(&partitions, "partitions", 4, "partitions of the topics of arrivals, predictions and labels")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		topics := config.Default[config.Consumer]().Kafka.Topics
 		kafka, err := devstack.StartKafka(devstack.KafkaOptions{Addr: kafkaAddr, DataDir: dataDir, Topics: map[string]int{
-			topics.Arrivals: partitions, topics.Predictions: partitions, topics.DeadLetters: 1}})
+			topics.Arrivals: partitions, topics.Predictions: partitions, topics.DeadLetters: 1, labelsTopic: partitions}})
 		if err != nil {
 			return err
 		}
 		defer kafka.Close()
-		fmt.Fprintf(cmd.OutOrStdout(), "embedded Kafka broker on %s, topics %s, %s and %s\n", kafka.Addr(), topics.Arrivals, topics.Predictions, topics.DeadLetters)
+		fmt.Fprintf(cmd.OutOrStdout(), "embedded Kafka broker on %s, topics %s, %s, %s and %s\n", kafka.Addr(), topics.Arrivals, topics.Predictions, topics.DeadLetters, labelsTopic)
 		if redisAddr != "" {
 			redis, err := devstack.StartRedisAt(redisAddr)
 			if err != nil {

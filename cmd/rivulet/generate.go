@@ -12,6 +12,7 @@ import (
 func generateCommand() *cobra.Command {
 	var preset, out string
 	var seed uint64
+	var withhold float64
 	cmd := &cobra.Command{
 		Use:     "generate --preset NAME --out DIR",
 		Short:   "Write a generated graph in GraphSAINT layout, for trainer train --data",
@@ -21,6 +22,7 @@ func generateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&preset, "preset", "small", "which graph: "+strings.Join(dataset.Presets(), ", "))
 	cmd.Flags().StringVar(&out, "out", "", "directory to write to (required)")
 	cmd.Flags().Uint64Var(&seed, "preset-seed", 1, "seed of the generated graph")
+	cmd.Flags().Float64Var(&withhold, "withhold", 0, "share of the training nodes to leave in no role, for replay --nodes withheld and a refresh that merges them")
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		g, ok := dataset.Preset(preset)
@@ -30,6 +32,9 @@ func generateCommand() *cobra.Command {
 		d, err := dataset.Generate(g, seed)
 		if err != nil {
 			return err
+		}
+		if d, err = d.Withhold(withhold, seed); err != nil {
+			return fmt.Errorf("--withhold: %w", err)
 		}
 		if err := d.Save(out); err != nil {
 			return err

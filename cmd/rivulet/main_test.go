@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,5 +54,26 @@ func TestInspectShowsAnArtifact(t *testing.T) {
 	}
 	if _, err := harness.Execute(root(), "inspect", dir+"-nowhere"); err == nil {
 		t.Error("a directory that is not there was inspected")
+	}
+}
+
+// What is withheld from a generated graph is sent with its classes, and in no role until then.
+func TestWithheldNodesAreSent(t *testing.T) {
+	dir := t.TempDir()
+	for _, line := range []string{"generate --preset small --withhold 0.5 --out " + dir + "/data",
+		"replay --data " + dir + "/data --nodes withheld --limit 30 --out " + dir + "/arrivals.jsonl --labels " + dir + "/labels.jsonl"} {
+		if _, err := harness.Execute(root(), strings.Fields(line)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"arrivals.jsonl", "labels.jsonl"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || strings.Count(string(text), "\n") != 30 || !strings.Contains(string(text), `"id":`) {
+			t.Errorf("%s (%v):\n%.200s", name, err, text)
+		}
+	}
+	if _, err := harness.Execute(root(), "replay", "--preset", "small", "--nodes", "withheld", "--out", "-"); err == nil ||
+		!strings.Contains(err.Error(), "generate --withhold") {
+		t.Errorf("nothing is withheld: error %v", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,72 +21,127 @@ import (
 // chunk is the largest number of arrivals that a replay sends at once.
 const chunk = 1000
 
+// replayFlags say what a replay sends, and in which form.
+type replayFlags struct {
+	replay.Options
+	nodes, out, labels, format string
+}
+
 func replayCommand() *cobra.Command {
-	o := replay.Options{Chunk: chunk}
-	var out, format string
+	f := &replayFlags{Options: replay.Options{Chunk: chunk}}
 	cmd := &cobra.Command{
 		Use:   "replay --data DIR [--out FILE|-]",
 		Short: "Send a data set's test nodes as arrivals to Kafka, or write them as JSON lines",
-		Args:  cobra.NoArgs,
+		Long: "replay sends nodes of a data set as arrivals, in their order, to Kafka or as JSON lines to a file. A refresh never\n" +
+			"trains on test nodes: for arrivals that it merges, withhold training nodes (generate --withhold) and send them with\n" +
+			"--nodes withheld and their classes with --labels.",
+		Args: cobra.NoArgs,
 		Example: "  rivulet replay --data ../shared/data/cora --kafka.brokers localhost:9092 --rate 500\n" +
-			"  rivulet replay --data ../shared/data/cora --out - | rivulet predict --artifact out/cora",
+			"  rivulet replay --data ../shared/data/cora --out - | rivulet predict --artifact out/cora\n" +
+			"  rivulet replay --data out/data --nodes withheld --labels labels",
 	}
 	flags := cmd.Flags()
 	data := dataflag.Register(flags, "")
-	flags.StringVar(&out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
-	flags.StringVar(&format, "record-format", "json", "form of the records in Kafka, json or protobuf; lines are JSON")
-	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them")
-	flags.IntVar(&o.Limit, "limit", 0, "stop after this many arrivals; 0: all test nodes")
+	flags.StringVar(&f.nodes, "nodes", "test", "which nodes: test, or withheld: those in no role that have a class")
+	flags.StringVar(&f.out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
+	flags.StringVar(&f.labels, "labels", "", "topic (with --out, file) to which the nodes' classes are written after the arrivals; empty: none")
+	flags.StringVar(&f.format, "record-format", "json", "form of the records in Kafka, json or protobuf; lines are JSON")
+	flags.Float64Var(&f.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them")
+	flags.IntVar(&f.Limit, "limit", 0, "stop after this many arrivals; 0: all of the nodes")
 	config.Flags[config.Replay](flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if o.Rate < 0 || o.Limit < 0 {
-			return fmt.Errorf("--rate is %g and --limit %d, want 0 or more", o.Rate, o.Limit)
-		}
-		codec, ok := event.ForFormat(format)
-		if !ok {
-			return fmt.Errorf("--record-format is %q, want json or protobuf", format)
-		}
-		if out != "" && format != "json" {
-			return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", format)
+		if err := f.check(); err != nil {
+			return err
 		}
 		d, err := data.Open("")
 		if err != nil {
 			return err
 		}
-		if out != "" {
-			return toLines(cmd.OutOrStdout(), out, func(w io.Writer) error {
-				_, err := replay.Replay(cmd.Context(), replay.TestNodes(d), &replay.Lines{W: w}, o)
-				return err
-			})
+		nodes := d.Test
+		if f.nodes == "withheld" {
+			if nodes = d.Withheld(); len(nodes) == 0 {
+				return fmt.Errorf("--nodes is withheld, and every node of %s that has a class is in a role: generate --withhold leaves some in none", d.Name)
+			}
 		}
-		return toTopic(cmd, d, codec, o)
+		if f.out != "" {
+			return f.toLines(cmd, d, nodes)
+		}
+		return f.toTopic(cmd, d, nodes)
 	}
 	return cmd
 }
 
-// toTopic sends the arrivals to Kafka, of the settings.
-func toTopic(cmd *cobra.Command, d *dataset.Dataset, codec event.Codec, o replay.Options) error {
+func (f *replayFlags) check() error {
+	switch {
+	case f.Rate < 0 || f.Limit < 0:
+		return fmt.Errorf("--rate is %g and --limit %d, want 0 or more", f.Rate, f.Limit)
+	case f.nodes != "test" && f.nodes != "withheld":
+		return fmt.Errorf("--nodes is %q, want test or withheld", f.nodes)
+	case f.out != "" && f.format != "json":
+		return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", f.format)
+	}
+	if _, ok := event.ForFormat(f.format); !ok {
+		return fmt.Errorf("--record-format is %q, want json or protobuf", f.format)
+	}
+	return nil
+}
+
+// toTopic sends the nodes to Kafka, of the settings.
+func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []int32) error {
 	cfg, err := config.Load[config.Replay](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
 	if err != nil {
 		return err
 	}
-	client, err := app.ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	topics := []string{cfg.Kafka.Topics.Arrivals}
+	if f.labels != "" {
+		topics = append(topics, f.labels)
+	}
+	client, err := app.ConnectKafka(cfg.Kafka.Brokers, topics...)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, cfg.Kafka.Compression, log)
-	if err != nil {
+	codec, _ := event.ForFormat(f.format) // it was checked
+	var sinks []*replay.Topic
+	for _, name := range topics {
+		sink, err := replay.NewTopic(client, name, cfg.Kafka.Compression, log)
+		if err != nil {
+			return err
+		}
+		sink.In(codec)
+		sinks = append(sinks, sink)
+	}
+	n, err := replay.Replay(cmd.Context(), replay.Nodes(d, nodes), sinks[0], f.Options)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, topics[0])
+	if err != nil || f.labels == "" {
 		return err
 	}
-	topic.In(codec)
-	n, err := replay.Replay(cmd.Context(), replay.TestNodes(d), topic, o)
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, cfg.Kafka.Topics.Arrivals)
-	return err
+	for part := range slices.Chunk(nodes[:n], chunk) {
+		if err := sinks[1].SendLabels(cmd.Context(), replay.Labels(d, part, time.Now())); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d labels sent to topic %s\n", n, f.labels)
+	return nil
 }
 
-// toLines opens the file of --out for write, and closes it.
+// toLines writes the nodes to a file, and their classes to another.
+func (f *replayFlags) toLines(cmd *cobra.Command, d *dataset.Dataset, nodes []int32) error {
+	n := 0
+	err := toLines(cmd.OutOrStdout(), f.out, func(w io.Writer) (err error) {
+		n, err = replay.Replay(cmd.Context(), replay.Nodes(d, nodes), &replay.Lines{W: w}, f.Options)
+		return err
+	})
+	if err != nil || f.labels == "" {
+		return err
+	}
+	return toLines(cmd.OutOrStdout(), f.labels, func(w io.Writer) error {
+		return (&replay.Lines{W: w}).SendLabels(cmd.Context(), replay.Labels(d, nodes[:n], time.Now()))
+	})
+}
+
+// toLines opens a file, or standard output for -, for write, and closes it.
 func toLines(stdout io.Writer, out string, write func(io.Writer) error) error {
 	if out == "-" {
 		return write(stdout)

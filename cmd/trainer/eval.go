@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -95,6 +96,9 @@ func evalCommand() *cobra.Command {
 	flags.StringVar(&csvFile, "csv", "", "file to write the table to as CSV")
 	flags.StringVar(&markdownFile, "markdown", "", "file to write the table to as Markdown")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := errors.Join(cli.TryFile("csv", csvFile), cli.TryFile("markdown", markdownFile)); err != nil { // before the work begins
+			return err
+		}
 		d, err := f.open(nil)
 		if err != nil {
 			return err

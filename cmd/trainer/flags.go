@@ -58,7 +58,7 @@ func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
 
 // checkpoint adds --checkpoint, for a command that makes one run.
 func (l *learnFlags) checkpoint() {
-	l.flags.StringVar(&l.o.Checkpoint, "checkpoint", "", "learned: file to which the run's state is written, and from which an interrupted run continues")
+	l.flags.StringVar(&l.o.Checkpoint, "checkpoint", "", "learned: file to which the run's state is written, after Ctrl-C too, and from which an interrupted run continues")
 }
 
 // learnNames lists the flags that set a field of mcond.Options of the same meaning.

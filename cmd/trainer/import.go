@@ -74,7 +74,7 @@ func importCommand() *cobra.Command {
 		if err := f.check(cmd.Flags()); err != nil {
 			return err
 		}
-		if err := artifact.CheckTarget(f.out); err != nil { // before the work begins
+		if err := errors.Join(artifact.CheckTarget(f.out), cli.TryBeside("out", f.out)); err != nil { // before the work begins
 			return err
 		}
 		if f.from != "" {

@@ -33,6 +33,32 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 	}
 }
 
+// Where a result could not be written that is said before the work begins: the data are not even looked at.
+func TestOutputsAreTriedFirst(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]string{
+		"train --method learned --out " + filepath.Join(t.TempDir(), "a") + " --checkpoint " + file + "/x": "--checkpoint cannot be written: ",
+		"eval --csv " + file + "/x":          "--csv cannot be written: ",
+		"eval --markdown " + file + "/x":     "--markdown cannot be written: ",
+		"report --out " + filepath.Dir(file): "--out cannot be written: ",
+		"refresh --from " + file + " --out " + filepath.Join(t.TempDir(), "a") + " --data-out " + file + "/x": "--data-out is " + file,
+	}
+	if _, err := os.Stat("/proc/self"); err == nil { // where not even root may write
+		lines["train --out /proc/nowhere/x"] = "--out is /proc/nowhere/x, where nothing can be written: "
+		lines["import --weights w --model gcn --out /proc/nowhere/x"] = "--out is /proc/nowhere/x, where nothing can be written: "
+		lines["refresh --from "+file+" --every 1h --out /proc/nowhere/x"] = "--out is /proc/nowhere/x, where nothing can be written: "
+	}
+	for line, want := range lines {
+		_, err := harness.Execute(root(), append(strings.Fields(line), "--data", filepath.Join(t.TempDir(), "no-data"))...)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", line, err, want)
+		}
+	}
+}
+
 // train --json prints one object with the agreed keys, and nothing else.
 func TestTrainJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "artifact")

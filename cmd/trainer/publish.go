@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"rivulet/config"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
+	"rivulet/internal/spelling"
 	"rivulet/serving"
 )
 
@@ -49,6 +53,7 @@ func publishCommand() *cobra.Command {
 		}
 		lines := cli.Stderr()
 		o := serving.PublishOptions{Keep: keep, Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
+		o.Warn = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "warning:", text) }
 		if keep == 0 {
 			return fmt.Errorf("--keep is 0, want 1 or more, or -1 for all: there would be nothing to roll back to")
 		}
@@ -102,12 +107,40 @@ func activateCommand() *cobra.Command {
 		Example: "  trainer versions\n  trainer activate 20261121T053540Z-3f9c1a2b",
 	}
 	return withVersions(cmd, func(cmd *cobra.Command, args []string, p *serving.Publisher) error {
-		if err := p.SetCurrent(cmd.Context(), args[0]); err != nil {
+		err := p.SetCurrent(cmd.Context(), args[0])
+		if errors.Is(err, serving.ErrIncomplete) || artifact.ValidVersion(args[0]) != nil {
+			return withThoseThere(cmd.Context(), p, args[0], err)
+		}
+		if err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT\n", args[0])
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT\n", args[0])
 		return err
 	})
+}
+
+// withThoseThere adds to an error about a version those that could be activated, and the one that was meant.
+func withThoseThere(ctx context.Context, p *serving.Publisher, version string, err error) error {
+	infos, failed := p.Versions(ctx)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	var names, said []string
+	for _, v := range infos {
+		if v.State != serving.Complete {
+			continue
+		}
+		names = append(names, v.Version)
+		if v.Current {
+			said = append(said, v.Version+" (CURRENT)")
+		} else {
+			said = append(said, v.Version)
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("%w; no complete version is there, see trainer versions", err)
+	}
+	return fmt.Errorf("%w%s; complete versions are %s", err, spelling.DidYouMean(version, names), strings.Join(said, ", "))
 }
 
 func pruneCommand() *cobra.Command {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,13 +15,14 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/dataset"
 	"rivulet/dataset/parquet"
+	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/refresh"
 	"rivulet/trainer"
+	"rivulet/trainer/merge"
 )
 
 // refreshFlags holds the flags of refresh besides its settings.
@@ -31,7 +31,8 @@ type refreshFlags struct {
 	out, dataOut        string
 	current             string
 	publish             bool
-	keep                int
+	keep, keepCopies    int
+	waiting             int
 	maxDrop             float64
 	every               time.Duration
 	asJSON              bool
@@ -50,24 +51,30 @@ func refreshCommand() *cobra.Command {
 			"the version that CURRENT names in Redis. Both answer the same nodes as they would on the stream. If the new one is\n" +
 			"more than --max-drop points worse, the artifact is stored but not published, and the command fails.\n" +
 			"Options that are not given are taken from that artifact's run (not --representation and --weight-decays). Arrivals and\n" +
-			"labels are JSON lines in a file, or records of a topic, read from the earliest or the --group's offset to the end that\n" +
-			"it has at the start. A group's offsets are committed last, and no consumer may be in that group. With --every the\n" +
-			"command goes on until it is stopped, each refresh in a directory of its own below --out and --data-out.",
+			"labels are JSON lines in a file, or records of a topic, read to the end that it has at the start. Arrivals are taken by\n" +
+			"the consumers' rules: give the limits.* and input.format of theirs.\n\n" +
+			"With --every the command goes on until it is stopped, each refresh in a directory of its own below --out and --data-out.\n" +
+			"Started again with the same flags it goes on from the newest graph in --data-out, and publishes what was not published.\n" +
+			"With --group only the arrivals after those that the graph has are read. The group's offsets follow the graph's, are\n" +
+			"committed last, and belong to no consumer: a group that consumers use is refused.",
 		Args: cobra.NoArgs,
 		Example: "  trainer refresh --from arrivals.jsonl --labels labels.jsonl --data ../shared/data/cora --current out/cora --out out/cora-2\n" +
-			"  trainer refresh --from kafka:arrivals --labels kafka:labels --data data --out out --data-out data-later --publish --every 1h",
+			"  trainer refresh --from kafka:arrivals --labels kafka:labels --group refresh --data data \\\n" +
+			"    --out out --data-out grown --publish --every 1h",
 	}
 	flags := cmd.Flags()
 	f.flags = flags
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&f.from, "from", "", "arrivals: a file of JSON lines, or kafka: and a topic (required)")
 	flags.StringVar(&f.labels, "labels", "", "labels: a file of JSON lines, or kafka: and a topic, which is always read whole; empty: none")
-	flags.StringVar(&f.group, "group", "", "consumer group whose offsets say which arrivals are new; empty: all are read")
+	flags.StringVar(&f.group, "group", "", "group of this refresh's own: only arrivals are read that the graph does not have, and its offsets show how far; empty: all are read")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
-	flags.StringVar(&f.dataOut, "data-out", "", "directory to write the data set with its arrivals to, for the next refresh or train; empty: it is not kept")
+	flags.StringVar(&f.dataOut, "data-out", "", "directory to write the graph with its arrivals to, for the next refresh or train; empty: it is not kept")
 	flags.StringVar(&f.current, "current", "", "directory of the artifact to compare with; empty: the one that CURRENT names, with --publish")
 	flags.BoolVar(&f.publish, "publish", false, "publish the artifact to Redis and point CURRENT at it")
 	flags.IntVar(&f.keep, "keep", 1, "older versions to keep for rolling back; -1: all")
+	flags.IntVar(&f.keepCopies, "keep-copies", 2, "newest graphs and artifacts of --every to keep on the disk, besides those in use; -1: all")
+	flags.IntVar(&f.waiting, "waiting", merge.DefaultWaiting, "edges to ids that have not arrived that are kept with the graph; 0: none")
 	flags.Float64Var(&f.maxDrop, "max-drop", trainer.MaxDrop, "points of accuracy on the validation nodes that the new artifact may be worse")
 	flags.DurationVar(&f.every, "every", 0, "refresh again this long after the last one ended; 0: once")
 	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
@@ -94,14 +101,18 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		given, err := refresh.NewGraph(data.Dir, d)
+		if err != nil {
+			return err
+		}
 		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
-		r, err := f.refresher(d, app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log}, cli.Stderr(), log)
+		r, err := f.refresher(given, cfg, cli.Stderr(), log)
 		if err != nil {
 			return err
 		}
 		report := func(o *refresh.Report) error { return f.report(cmd.OutOrStdout(), o) }
 		if f.every == 0 {
-			o, err := once(cmd.Context(), r, f.out, f.dataOut)
+			o, err := f.once(cmd.Context(), r)
 			return errors.Join(report(o), err)
 		}
 		return f.repeat(cmd.Context(), r, consumer.SystemClock{}, report)
@@ -117,6 +128,10 @@ func (f *refreshFlags) check() error {
 		return fmt.Errorf("--every is %s, want 0 or more", f.every)
 	case f.keep == 0 || f.keep < -1:
 		return fmt.Errorf("--keep is %d, want 1 or more, or -1 for all", f.keep)
+	case f.keepCopies == 0 || f.keepCopies < -1:
+		return fmt.Errorf("--keep-copies is %d, want 1 or more, or -1 for all", f.keepCopies)
+	case f.waiting < 0:
+		return fmt.Errorf("--waiting is %d, want 0 or more", f.waiting)
 	}
 	from, _, err := f.sources()
 	if err != nil {
@@ -128,10 +143,13 @@ func (f *refreshFlags) check() error {
 	if f.group != "" && f.dataOut == "" {
 		return fmt.Errorf("--group is %s without --data-out: the arrivals before its offsets would be lost to the next refresh", f.group)
 	}
-	if f.every > 0 { // each refresh has directories of its own
+	if err := errors.Join(cli.TryDirectory("out", f.out), cli.TryDirectory("data-out", f.dataOut)); err != nil {
+		return err
+	}
+	if f.every > 0 || refresh.Stored(f.dataOut) { // each refresh has directories of its own; there is no more to write
 		return nil
 	}
-	return artifact.CheckTarget(f.out)
+	return errors.Join(artifact.CheckTarget(f.out), refresh.CheckTarget(f.dataOut))
 }
 
 // sources returns the sources of arrivals and labels.
@@ -148,12 +166,16 @@ func (f *refreshFlags) sources() (arrivals, labels refresh.Source, err error) {
 	return arrivals, labels, nil
 }
 
-// refresher returns the refresher that the flags ask for.
-func (f *refreshFlags) refresher(d *dataset.Dataset, services refresh.Services, progress trainer.Progress, log *slog.Logger,
-) (*refresh.Refresher, error) {
+// refresher returns the refresher that flags and settings ask for.
+func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progress trainer.Progress, log *slog.Logger) (*refresh.Refresher, error) {
 	arrivals, labels, err := f.sources()
-	return &refresh.Refresher{Data: d, Arrivals: arrivals, Labels: labels, Services: services, Current: f.current, ToRedis: f.publish, Keep: f.keep,
-		MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, err
+	if err != nil {
+		return nil, err
+	}
+	codec, _ := event.ForFormat(cfg.Input.Format) // the settings were checked
+	return &refresh.Refresher{Graph: given, Arrivals: arrivals, Labels: labels, Current: f.current, ToRedis: f.publish, Keep: f.keep,
+		Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log}, Codec: codec, Limits: app.Limits(cfg.Limits),
+		Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, nil
 }
 
 // options returns the options of the artifact that serves, changed by the flags that were given.
@@ -172,7 +194,7 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 	}
 	said := o
 	o = was
-	o.WeightDecays, o.Representation, o.Batch = said.WeightDecays, said.Representation, said.Batch
+	o.WeightDecays, o.Representation, o.Batch, o.Costs = said.WeightDecays, said.Representation, said.Batch, said.Costs
 	for name, set := range map[string]func(){
 		"models": func() { o.Models = said.Models }, "hidden": func() { o.Hidden = said.Hidden }, "entries": func() { o.Entries = said.Entries },
 		"preprocess": func() { o.Preprocess = said.Preprocess }, "coverage": func() { o.Coverage = said.Coverage },
@@ -197,43 +219,89 @@ func (f *refreshFlags) report(w io.Writer, o *refresh.Report) error {
 	return o.Print(w)
 }
 
-// once makes an artifact and publishes it. If there is an error, the report describes the steps before it; nil:
-// nothing was read.
-func once(ctx context.Context, r *refresh.Refresher, out, dataOut string) (*refresh.Report, error) {
-	round, err := r.Make(ctx, out)
-	if round == nil {
+// once makes an artifact and publishes it. If --data-out holds the graph of these arrivals already, because an earlier
+// run was killed after it had stored it, it only publishes and commits. A report that is nil says that nothing was done.
+func (f *refreshFlags) once(ctx context.Context, r *refresh.Refresher) (*refresh.Report, error) {
+	if !refresh.Stored(f.dataOut) {
+		return r.Next(ctx, f.out, f.dataOut)
+	}
+	graph, err := r.Graph.Resume(f.dataOut)
+	if err != nil {
 		return nil, err
 	}
-	if err == nil {
-		err = r.Publish(ctx, round, dataOut)
-	}
-	return &round.Report, err
+	r.Graph = graph
+	o, err := r.Finish(ctx)
+	r.Log.Info("--data-out holds the graph of an earlier run: what that had left undone is done, and nothing was read; for newer arrivals "+
+		"give it as --data, and other directories", "data-out", f.dataOut, "left", o != nil)
+	return o, err
 }
 
-// repeat refreshes repeatedly until ctx ends. A refresh that fails is logged; the next one reads the same arrivals.
+// repeat refreshes repeatedly until ctx ends, from the newest graph below --data-out on. A refresh that fails is
+// logged; the next one does what it has left undone, or reads the same arrivals.
 func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock consumer.Clock, report func(*refresh.Report) error) error {
+	given := r.Graph.Dir
+	copies := &refresh.Copies{Artifacts: f.out, Graphs: f.dataOut, Keep: f.keepCopies, Disk: r.Disk}
+	unlock, err := copies.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := f.resume(r, copies); err != nil {
+		return err
+	}
 	for ctx.Err() == nil {
-		name := r.Now().UTC().Format("20060102T150405.000Z")
-		dataOut := ""
-		if f.dataOut != "" {
-			dataOut = filepath.Join(f.dataOut, name)
-		}
-		o, err := once(ctx, r, filepath.Join(f.out, name), dataOut)
-		if ctx.Err() != nil {
-			break
-		}
-		if err != nil {
+		out, dataOut := copies.Next(r.Now())
+		o, err := r.Next(ctx, out, dataOut)
+		switch {
+		case errors.As(err, new(*refresh.Stopped)):
+			r.Log.Info(err.Error())
+		case err != nil:
 			r.Log.Error("refresh failed", "error", err)
+		default:
+			f.prune(ctx, r, copies, given)
 		}
 		if err := report(o); err != nil {
 			return err
+		}
+		if ctx.Err() != nil {
+			return nil
 		}
 		fired, stop := clock.NewTimer(f.every)
 		select {
 		case <-fired:
 		case <-ctx.Done():
+			r.Log.Info("stopped between two refreshes: all that was read is stored")
 		}
 		stop()
 	}
 	return nil
+}
+
+// resume goes on from the newest graph of earlier runs.
+func (f *refreshFlags) resume(r *refresh.Refresher, copies *refresh.Copies) error {
+	dirs, err := copies.Dirs()
+	if err != nil {
+		return err
+	}
+	graph, err := r.Graph.Resume(dirs...)
+	if err != nil || graph == r.Graph {
+		return err
+	}
+	r.Graph = graph
+	if r.Current != "" {
+		r.Current = graph.Artifact()
+	}
+	r.Log.Info("going on from an earlier refresh", "graph", graph.Dir, "artifact", graph.State.Version, "nodes", len(graph.Data.Train)+len(graph.Data.Unlabelled))
+	return nil
+}
+
+// prune removes old copies; that it fails is no reason to end.
+func (f *refreshFlags) prune(ctx context.Context, r *refresh.Refresher, copies *refresh.Copies, given string) {
+	removed, err := r.Prune(ctx, copies, given, f.current)
+	if len(removed) > 0 {
+		r.Log.Info("removed old copies", "directories", removed)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.Log.Warn("old copies were not removed", "error", err)
+	}
 }

@@ -29,8 +29,14 @@ import (
 // halved returns a generated graph without half of its training nodes, and these as arrivals and labels.
 func halved(t *testing.T) (half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) {
 	t.Helper()
+	return halvedOf(t, 100)
+}
+
+// halvedOf is halved for a graph of 15 times as many nodes.
+func halvedOf(t *testing.T, nodes int) (half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) {
+	t.Helper()
 	g, _ := dataset.Preset("small")
-	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 1500, 9000, 700, 400, 400
+	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 15*nodes, 90*nodes, 7*nodes, 4*nodes, 4*nodes
 	d, err := dataset.Generate(g, 7)
 	if err != nil {
 		t.Fatal(err)
@@ -279,14 +285,18 @@ func TestRefreshRepeats(t *testing.T) {
 	}
 	cmd := refreshCommand()
 	f := &refreshFlags{from: dir + "/arrivals.jsonl", labels: dir + "/labels.jsonl", out: dir + "/out", dataOut: dir + "/grown", every: time.Hour,
-		maxDrop: 5, keep: 1, flags: cmd.Flags(), run: trainer.Defaults()}
+		maxDrop: 5, keep: 1, keepCopies: 2, flags: cmd.Flags(), run: trainer.Defaults()}
 	f.run.Nodes = 40
 	var log bytes.Buffer
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	clock := &ticks{stop: stop, after: 4}
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	r, err := f.refresher(d, nil, trainer.Silent{}, slog.New(slog.NewTextHandler(&log, nil)))
+	graph, err := refresh.NewGraph(dir+"/data", d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.refresher(graph, config.Default[config.Refresh](), trainer.Silent{}, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

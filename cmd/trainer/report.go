@@ -92,6 +92,9 @@ func (f *reportFlags) check(flags *pflag.FlagSet) error {
 	if info, err := os.Stat(filepath.Dir(f.out)); err != nil || !info.IsDir() {
 		return fmt.Errorf("--out is %s, but %s is not a directory", f.out, filepath.Dir(f.out))
 	}
+	if err := cli.TryFile("out", f.out); err != nil {
+		return err
+	}
 	hasData := f.data.Dir != "" || f.data.Preset != ""
 	if f.results == "" && !hasData {
 		return errors.New("nothing to draw: give --data DIR, --preset NAME or --results FILE")

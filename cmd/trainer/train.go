@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -79,7 +80,8 @@ func trainCommand() *cobra.Command {
 		if err := o.Validate(); err != nil {
 			return err
 		}
-		if err := artifact.CheckTarget(out); err != nil { // before the work begins
+		// Before the work begins.
+		if err := errors.Join(artifact.CheckTarget(out), cli.TryBeside("out", out), cli.TryFile("checkpoint", learn.o.Checkpoint)); err != nil {
 			return err
 		}
 		d, err := data.Open("")

@@ -27,6 +27,12 @@ func (p pair) DeadLetter(reason string) {
 	}
 }
 
+func (p pair) Dropped(reason string) {
+	for _, o := range p {
+		o.Dropped(reason)
+	}
+}
+
 func (p pair) Lag(tp kafka.TopicPartition, lag int64) {
 	for _, o := range p {
 		o.Lag(tp, lag)
@@ -42,5 +48,11 @@ func (p pair) Rebalance(assigned []kafka.TopicPartition) {
 func (p pair) Retry(stage string, err error) {
 	for _, o := range p {
 		o.Retry(stage, err)
+	}
+}
+
+func (p pair) Lost(reason string, records int64) {
+	for _, o := range p {
+		o.Lost(reason, records)
 	}
 }

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"rivulet/config"
 	"rivulet/internal/check"
+	"rivulet/mapping"
 	"rivulet/serving"
 )
 
@@ -51,7 +55,9 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	}
 	defer func() { _ = client.Close() }()
 	r := check.Redis{Client: client, Address: cfg.Redis.URL.String(), Timeout: checkTimeout,
-		Load: func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
+		Advice: func(err error) string { return redisAdvice(err, consumerACL) },
+		Memory: func(ctx context.Context) (string, error) { return checkMemory(ctx, client) },
+		Load:   func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
 	r.Run(ctx, count)
 	return made, failed, ctx.Err()
 }
@@ -73,9 +79,46 @@ func checkPinned(cfg config.Consumer) check.Result {
 	what := "artifact " + cfg.Artifact
 	from, err := pinned(cfg.Artifact, choice(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
-		return check.Result{State: check.Failed, What: what, Found: err.Error(), Do: "correct artifact, or train it anew"}
+		return check.Result{State: check.Failed, What: what, Found: err.Error(), Do: cmp.Or(advice(err), "correct artifact, or train it anew")}
 	}
 	return check.Result{State: check.OK, What: what, Found: served(from.source.Current())}
+}
+
+// advice says what to do about an artifact that cannot be served as the settings ask, "" if err is about something else.
+func advice(err error) string {
+	var choice *serving.ChoiceError
+	if !errors.As(err, &choice) {
+		return ""
+	}
+	switch choice.Option {
+	case serving.OptionModel:
+		return "set model to one of these, or leave it empty; or make an artifact that has it: trainer train --models"
+	case serving.OptionRepresentation:
+		return "set output.representation to none or logits, or make an artifact that has them: trainer train --representation"
+	case serving.OptionCoverage:
+		return "set output.coverage to 0 or within the curve, or make an artifact that has a curve: trainer train"
+	case serving.OptionGrowth:
+		return "set attach.arrivals to off, or make an artifact whose arrivals can be given rows: trainer train"
+	}
+	return fmt.Sprintf("set %s to auto, or make an artifact for it: trainer train", choice.Option)
+}
+
+// unsuited is an error of an artifact that cannot be served as the settings ask.
+type unsuited struct{ error }
+
+// Unwrap returns the error itself.
+func (u unsuited) Unwrap() error { return u.error }
+
+// Advice says what to do, as package check asks for it.
+func (u unsuited) Advice() string { return advice(u.error) }
+
+// checkMemory says what Redis does when its memory is full.
+func checkMemory(ctx context.Context, client redis.UniversalClient) (string, error) {
+	found, warning, err := mapping.CheckEviction(ctx, client)
+	if warning != "" {
+		found = warning
+	}
+	return found, err
 }
 
 // loadOnce takes over the version that CURRENT names as the consumer does, and lets go of it.
@@ -90,7 +133,7 @@ func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
 	cancel()
 	_ = w.Run(over) // only takes the heartbeat back; it returns nil
 	if err != nil {
-		return "", err
+		return "", unsuited{err}
 	}
 	return served(w.Current()), nil
 }

@@ -49,7 +49,7 @@ func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) er
 	if err != nil {
 		return err
 	}
-	return work(p)
+	return advised(work(p), trainerACL)
 }
 
 // redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can be

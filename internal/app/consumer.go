@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/internal/build"
 	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
+	"rivulet/mapping"
 	"rivulet/producer"
 )
 
@@ -26,8 +30,39 @@ type Insider interface {
 
 // RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version,
 // then what serves it. also, where not nil, is told what happens as the metrics are, and more where it is an
-// [Insider]. It returns nil after a drain.
+// [Insider]. It returns nil after a drain. docs/operate.md explains the lines of the log.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
+	b := build.Read()
+	log.Info("the consumer starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
+	log.Info("effective settings", config.LogValues(config.Shown(cfg))...)
+	journal := observe.NewJournal(log, nil)
+	drained := announceDrain(ctx, cfg.Shutdown.DrainTimeout, log)
+	err := runConsumer(ctx, cfg, log, journal, also)
+	drained()
+	if errors.Is(err, consumer.ErrDrainTimeout) { // the rest only says what was cut off
+		err = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again", consumer.ErrDrainTimeout, cfg.Shutdown.DrainTimeout)
+	}
+	journal.Summary(err)
+	return err
+}
+
+// announceDrain logs when ctx ends, and why. The caller calls ended when the drain is over, or never began.
+func announceDrain(ctx context.Context, limit time.Duration, log *slog.Logger) (ended func()) {
+	begun := make(chan time.Time, 1)
+	stop := context.AfterFunc(ctx, func() {
+		log.Info("drain begins: what is in hand is finished", "reason", context.Cause(ctx), "limit", limit)
+		begun <- time.Now()
+	})
+	return func() {
+		if !stop() {
+			log.Info("drain ended", "took", time.Since(<-begun).Round(time.Millisecond))
+		}
+	}
+}
+
+func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, journal *observe.Journal, also consumer.Observer) error {
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var from versions
 	background := &services{}
 	if cfg.Artifact != "" {
@@ -45,13 +80,23 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		defer background.end() // first: the watcher still lets go of what it holds
 		// What is published is there from the first batch on. What cannot be had yet, or is not reachable yet, is the
 		// watcher's to wait for, which says so once.
-		if err := watcher.Load(ctx); err != nil && ctx.Err() != nil {
+		switch err := watcher.Load(ctx); {
+		case ctx.Err() != nil:
 			return nil
+		case mapping.Refused(err):
+			return advised(err, consumerACL)
 		}
 		from = versions{watcher}
-		background.start(ctx, watcher.Run)
+		background.start(ctx, func(ctx context.Context) error {
+			err := watcher.Run(ctx)
+			if err != nil {
+				cancel(err)
+			}
+			return err
+		})
 	}
-	watched := observe.Options{Version: from.name, Cache: from.cache, Arrivals: from.arrivals, Reference: from.reference}
+	watched := observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals,
+		Losses: from.losses, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
@@ -61,20 +106,25 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 		insider.Inside(observer, from.name)
 		following = insider.FollowsLabels
 	}
-	c, client, err := newConsumer(cfg, from, log, both(observer, also))
+	c, client, err := newConsumer(cfg, from, log, both(both(observer, journal), also))
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	running, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	background.start(ctx, func(ctx context.Context) error {
-		err := observer.Serve(ctx, cfg.HTTP.Listen)
+	if cfg.HTTP.Listen != "" {
+		listener, err := observe.Listen(ctx, cfg.HTTP.Listen)
 		if err != nil {
-			cancel(err)
+			return err
 		}
-		return err
-	})
+		log.Info("listening for metrics and health", "address", listener.Addr().String())
+		background.start(ctx, func(ctx context.Context) error {
+			err := observer.Serve(ctx, listener)
+			if err != nil {
+				cancel(err)
+			}
+			return err
+		})
+	}
 	if cfg.Labels.Topic != "" {
 		background.start(ctx, func(ctx context.Context) error {
 			err := followLabels(ctx, cfg, log, observer, following)
@@ -84,9 +134,9 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 			return err
 		})
 	}
-	err = c.Run(running)
+	err = adviseKafka(c.Run(running), cfg.Kafka.Brokers)
 	background.end()
-	return errors.Join(err, background.failed)
+	return advised(errors.Join(err, background.failed), consumerACL)
 }
 
 // newConsumer wires the path of a record.
@@ -113,10 +163,11 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, 
 		Source: kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{topics.Arrivals}, Start: start,
 			StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 			SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3},
-		BatchSize: cfg.Batch.Size, BatchLinger: cfg.Batch.Linger,
+		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver,
 		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
-			Limits:   consumer.Limits{Edges: cfg.Limits.Edges, RecordBytes: int(cfg.Limits.RecordBytes)},
+			Notes:    cfg.Attach.Arrivals == config.On && cfg.Delivery != config.ExactlyOnce,
+			Limits:   Limits(cfg.Limits),
 			Output:   output(cfg.Output),
 			Codec:    in,
 			Observer: observer},
@@ -135,7 +186,8 @@ func newProducer(cfg config.Consumer, client *kafka.Client, wait kafka.Patience)
 	if err != nil {
 		return nil, err
 	}
-	o := producer.Options{Sink: sink, Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Codec: out}
+	o := producer.Options{Sink: sink, Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Codec: out,
+		Logger: wait.Logger}
 	if cfg.Delivery == config.ExactlyOnce {
 		o.Transactions, err = sink.Transactions(cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group), cfg.Kafka.TransactionTimeout)
 		if err != nil {

@@ -5,5 +5,6 @@
 //	check.go     settings -> checks of all connections
 //	kafka.go     settings -> connections to Kafka: TLS, SASL, logins
 //	connect.go   settings -> a client of Redis
+//	advice.go    what to do where Redis refuses the client
 //	lines.go     the path of a record without services: JSON lines in, JSON lines out
 package app

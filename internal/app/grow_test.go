@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/infer"
+	"rivulet/internal/harness"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -62,7 +64,37 @@ func TestArrivalsAttachToArrivals(t *testing.T) {
 					t.Errorf("%s: probability (-computed +published):\n%s", p.ID, diff)
 				}
 			}
+			checkNotes(t, cfg)
 		})
+	}
+}
+
+// checkNotes checks, after a drain, that what arrivals were attached to was noted at least once and not in transactions,
+// and that no note is left of what is committed.
+func checkNotes(t *testing.T, cfg config.Consumer) {
+	t.Helper()
+	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	keys, err := harness.Keys(t.Context(), client, "{"+cfg.Redis.Prefix+"}:*:notes*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Delivery == config.ExactlyOnce {
+		if len(keys) > 0 {
+			t.Errorf("notes of transactions: %v", keys)
+		}
+		return
+	}
+	if len(keys) != 2 {
+		t.Errorf("keys of notes after the drain: %v, want the set of keys, and the one with the generation", keys)
+	}
+	for _, key := range keys {
+		if left := client.HLen(t.Context(), key).Val(); strings.HasSuffix(key, ":notes") == (left == 1) {
+			t.Errorf("%d fields are left of %s, want the generation alone", left, key)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rivulet/config"
+	"rivulet/internal/check"
 	"rivulet/internal/kafka"
 )
 
@@ -40,6 +41,12 @@ func kafkaTLS(s config.KafkaTLS) (*tls.Config, error) {
 		return nil, nil // no TLS
 	}
 	return tlsFiles{"kafka.tls", s.CAFile, s.CertFile, s.KeyFile, s.ServerName}.read()
+}
+
+// adviseKafka adds what to do to an error by which the brokers refuse this client.
+func adviseKafka(err error, b config.Brokers) error {
+	secure, _ := kafkaTLS(b.TLS) // it was read before
+	return check.AdviseKafka(err, principal(b, secure))
 }
 
 // login is the SASL login that the settings name. The file of a password is read for each connection, so that it can

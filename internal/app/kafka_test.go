@@ -214,9 +214,11 @@ func TestRefusalsEndTheConsumer(t *testing.T) {
 		want           error
 		text           string
 	}{
-		{"all", "other", kafka.Error(kerr.SaslAuthenticationFailed.Code), ""},
+		{"all", "other", kafka.SASLAuthenticationFailed, "-> correct kafka.sasl.username"},
 		{"no-input", "word", kafka.TopicAuthorizationFailed, names.Arrivals},
+		{"no-input", "word", kafka.TopicAuthorizationFailed, "kafka-acls.sh --add --allow-principal 'User:no-input'"},
 		{"no-group", "word", kafka.GroupAuthorizationFailed, "rivulet"},
+		{"no-group", "word", kafka.GroupAuthorizationFailed, "kafka-acls.sh --add --allow-principal 'User:no-group'"},
 		{"no-output", "word", kafka.TopicAuthorizationFailed, names.Predictions},
 	} {
 		cfg := all

@@ -4,37 +4,71 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/internal/kafka"
+	"rivulet/internal/observe"
 )
 
 // labelSink is told of labels.
 type labelSink interface {
 	Label(l *event.Label)
 	RefuseLabel()
+	// RetryLabels is called for each failure of reading labels, which is tried again.
+	RetryLabels()
 }
 
-// followLabels reads the topic of labels until ctx ends. started, if not nil, is called when reading begins.
+// followLabels reads the topic of labels until ctx ends. Predictions do not need labels, so whatever the brokers refuse,
+// missing rights too, is tried again and does not end the consumer; labels that come before that succeeds are left out. It
+// returns an error only for settings that cannot be used. started, if not nil, is called when reading begins.
 func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to labelSink, started func()) error {
+	wait := kafka.Patience{Observer: labelRetries{to}, Logger: log}
 	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
-		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, log)
+		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, wait)
 	if err != nil {
 		return err
 	}
 	defer end()
-	err = r.Follow(ctx, started, func(rec kafka.Record) {
-		var l event.Label
-		codec, ok := event.ForContentType(event.ContentTypeOf(rec.Headers))
-		if !ok || codec.DecodeLabel(rec.Value, &l) != nil {
-			to.RefuseLabel()
-			return
-		}
-		to.Label(&l)
-	})
-	if err != nil {
-		return fmt.Errorf("reading labels from %s: %w", cfg.Labels.Topic, err)
+	if started != nil {
+		started = sync.OnceFunc(started)
 	}
-	return nil
+	for refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts(); ; {
+		err := r.Follow(ctx, started, func(rec kafka.Record) {
+			refused.Over()
+			takeLabel(rec, to)
+		})
+		if err == nil || refused.Failed(ctx, patiently{err}) != nil {
+			return nil //nolint:nilerr // ctx has ended
+		}
+	}
+}
+
+// takeLabel gives a record to to.
+func takeLabel(rec kafka.Record, to labelSink) {
+	var l event.Label
+	codec, ok := event.ForContentType(event.ContentTypeOf(rec.Headers))
+	if !ok || codec.DecodeLabel(rec.Value, &l) != nil {
+		to.RefuseLabel()
+		return
+	}
+	to.Label(&l)
+}
+
+// labelRetries tells a labelSink of attempts that failed.
+type labelRetries struct{ to labelSink }
+
+// Retry counts one.
+func (l labelRetries) Retry(string, error) { l.to.RetryLabels() }
+
+// Lost counts nothing: rivulet_lost_records_total is of arrivals. The log has a line.
+func (labelRetries) Lost(string, int64) {}
+
+// patiently is an error that is waited for, whatever caused it: [kafka.Judge] does not see that.
+type patiently struct{ cause error }
+
+// Error returns what the cause says.
+func (p patiently) Error() string {
+	return fmt.Sprintf("labels are not counted until this is mended: %v", p.cause)
 }

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/config"
 	"rivulet/event"
@@ -19,6 +23,69 @@ type heard chan event.Label
 
 func (h heard) Label(l *event.Label) { h <- *l }
 func (h heard) RefuseLabel()         { h <- event.Label{} }
+func (h heard) RetryLabels()         {}
+
+// counted is a heard that counts failures too.
+type counted struct {
+	heard
+	failures chan struct{}
+}
+
+func (c counted) RetryLabels() { c.failures <- struct{}{} }
+
+// Rights for the topic of labels that are lost for a while, or missing from the start, are waited for: predictions do
+// not need labels. Each attempt is counted; the log says that it began and that it is over.
+func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
+	for name, refused := range map[string]kmsg.Key{"to see the topic": kmsg.Metadata, "to read it": kmsg.Fetch} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"labels": 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer broker.Close()
+			lost := broker.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{refused}, Topic: "labels", Err: kerr.TopicAuthorizationFailed, Count: -1})
+			w, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.DefaultProduceTopic("labels"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			cfg := config.Default[config.Consumer]()
+			cfg.Kafka.Brokers.Brokers, cfg.Labels.Topic = broker.Addrs(), "labels"
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			to, ended := counted{make(heard, 1000), make(chan struct{}, 1000)}, make(chan error, 1)
+			var logged bytes.Buffer
+			go func() { ended <- followLabels(ctx, cfg, slog.New(slog.NewTextHandler(&logged, nil)), to, nil) }()
+			for range 3 {
+				select {
+				case <-to.failures:
+				case err := <-ended:
+					t.Fatalf("reading labels has ended: %v", err)
+				}
+			}
+			lost.Remove()
+			for read := false; !read; {
+				if err := w.ProduceSync(t.Context(), kgo.StringRecord(`{"id":"a","class":1}`)).FirstErr(); err != nil {
+					t.Fatal(err)
+				}
+				select {
+				case <-to.heard:
+					read = true
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if log := logged.String(); strings.Count(log, `msg="waiting for labels"`) != 1 || strings.Count(log, "no longer waiting for labels") != 1 ||
+				!strings.Contains(log, "Topic Authorization Failed") {
+				t.Errorf("logged:\n%s", log)
+			}
+		})
+	}
+}
 
 // Labels that come after the start are read in either form from all partitions; what is none is refused; the end is
 // no error, and nothing to warn of.

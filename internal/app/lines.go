@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -24,15 +25,17 @@ type LineOptions struct {
 }
 
 // PredictLines reads arrivals as JSON lines and writes predictions as JSON lines, in order, on the same path that the
-// consumer takes. It returns how many lines were predicted and how many were rejected. Empty lines are passed over.
+// consumer takes. It returns how many lines were predicted and how many were rejected. Empty lines are passed over. ctx
+// ends it also while r gives nothing; what was predicted until an error is written.
 func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w io.Writer, o LineOptions) (predicted, rejected int, err error) {
 	out := &lineWriter{w: bufio.NewWriter(w), rejected: o.Rejected}
+	defer func() { err = errors.Join(err, out.w.Flush()) }()
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: out, Mode: o.Mode,
 		Limits: o.Limits, Output: o.Output})
 	if err != nil {
 		return 0, 0, err
 	}
-	in := bufio.NewReaderSize(r, 1<<20)
+	in := bufio.NewReaderSize(&interruptible{ctx: ctx, r: r}, 1<<20)
 	var records []kafka.Record
 	flush := func(line int64) error {
 		if len(records) == 0 {
@@ -59,8 +62,34 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 			}
 		}
 		if readErr == io.EOF {
-			return out.predicted, out.dead, out.w.Flush()
+			return out.predicted, out.dead, nil
 		}
+	}
+}
+
+// interruptible is a reader whose Read ends with ctx. The read that is under way then, of a terminal or a pipe, cannot be
+// ended: its goroutine stays until something comes, and what comes is nobody's.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i *interruptible) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	own := make([]byte, min(len(p), 64<<10)) // p is the caller's again when ctx has ended
+	go func() {
+		n, err := i.r.Read(own)
+		done <- result{n, err}
+	}()
+	select {
+	case got := <-done:
+		return copy(p, own[:got.n]), got.err
+	case <-i.ctx.Done():
+		return 0, i.ctx.Err()
 	}
 }
 
@@ -100,3 +129,5 @@ func (l *lineWriter) Commit(context.Context) error { return nil }
 func (l *lineWriter) Abort(context.Context) error { return nil }
 
 func (l *lineWriter) Published() time.Time { return l.at }
+
+func (l *lineWriter) Refused() []kafka.Refused { return nil }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -78,7 +79,23 @@ func TestLinesStopWithTheContext(t *testing.T) {
 	cancel()
 	in := `{"id":"a","features":[1,2,3]}` + "\n" + `{"id":"b","features":[1,2,3]}`
 	_, _, err := PredictLines(ctx, from, strings.NewReader(in), &bytes.Buffer{}, LineOptions{Mode: consumer.Node, Batch: 1})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "up to line 1") {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("error is %v, want a cancelled context and line 1", err)
+	}
+}
+
+// Ctrl-C ends it also while nothing comes, and what was predicted until then is written.
+func TestLinesEndWithTheirContext(t *testing.T) {
+	from, _ := small(t)
+	in, hold := io.Pipe()
+	defer func() { _ = hold.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, _ = io.WriteString(hold, `{"id":"a","features":[1,2,3]}`+"\n"+`{"id":"b","features":[1,2]}`+"\n")
+	}()
+	var out bytes.Buffer
+	_, _, err := PredictLines(ctx, from, in, &out, LineOptions{Mode: consumer.Node, Batch: 1, Rejected: func(int64, *event.DeadLetter) { cancel() }})
+	if !errors.Is(err, context.Canceled) || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("%v with %q, want one prediction", err, out.String())
 	}
 }

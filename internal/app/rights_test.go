@@ -41,6 +41,7 @@ func TestRightsInRedis(t *testing.T) {
 	var first, second string
 	cfg.Redis.RedisServer = as("rivulet-consumer", "change-me")
 	for k := range uint64(2) {
+		cfg.Cache.Bytes = config.Bytes(k << 20) // the first one asks Redis for each row, the second reads M whole
 		b := growing(t, 9+k)
 		if err := publisher.Publish(t.Context(), b, serving.PublishOptions{}); err != nil {
 			t.Fatal(err)
@@ -49,7 +50,7 @@ func TestRightsInRedis(t *testing.T) {
 		arrivals, _ := newcomers(b, 9)
 		for i := range arrivals {
 			arrivals[i].ID = fmt.Sprintf("%d-%d", k, i)
-			arrivals[i].Edges = append(arrivals[i].Edges, fmt.Sprintf("%d-0", k))
+			arrivals[i].Edges = append(arrivals[i].Edges, fmt.Sprintf("%d-0", k), "nobody")
 		}
 		streamUntil(t, cfg, arrivals, 9*(int(k)+1))
 	}

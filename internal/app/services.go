@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/config"
+	"rivulet/consumer"
 	"rivulet/internal/kafka"
 )
 
@@ -16,18 +17,23 @@ type Services struct {
 	Log     *slog.Logger
 }
 
+// Limits returns the limits of records that settings name, for consumers and for a refresh.
+func Limits(l config.Limits) consumer.Limits {
+	return consumer.Limits{Edges: l.Edges, RecordBytes: int(l.RecordBytes), IDBytes: int(l.IDBytes)}
+}
+
 // Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.
 func (s Services) Reader(topic, group string) (r *kafka.Reader, end func(), err error) {
-	return openReader(s.Brokers, kafka.ReaderOptions{Topic: topic, Group: group}, s.Log)
+	return openReader(s.Brokers, kafka.ReaderOptions{Topic: topic, Group: group}, kafka.Patience{Logger: s.Log})
 }
 
 // openReader makes a reader with connections of its own, which end closes.
-func openReader(b config.Brokers, o kafka.ReaderOptions, log *slog.Logger) (r *kafka.Reader, end func(), err error) {
+func openReader(b config.Brokers, o kafka.ReaderOptions, wait kafka.Patience) (r *kafka.Reader, end func(), err error) {
 	client, err := ConnectKafka(b, o.Topic)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r, err = kafka.NewReader(client, o, kafka.Patience{Logger: log}); err != nil {
+	if r, err = kafka.NewReader(client, o, wait); err != nil {
 		return nil, nil, err
 	}
 	return r, client.Close, nil

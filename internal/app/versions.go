@@ -33,6 +33,14 @@ func (v versions) name() string {
 	return ""
 }
 
+// classes are those of the version that is served, none before the first.
+func (v versions) classes() []string {
+	if current := v.source.Current(); current != nil {
+		return current.Classes()
+	}
+	return nil
+}
+
 // reference is what training saw of the data of a version, false where another one serves or nothing was measured.
 func (v versions) reference(version string) (observe.Reference, bool) {
 	current := v.source.Current()
@@ -49,6 +57,14 @@ func (v versions) cache() mapping.CacheStats {
 		return current.RowStats()
 	}
 	return mapping.CacheStats{}
+}
+
+// losses counts what of M Redis damaged or lost; a pinned artifact asks no Redis.
+func (v versions) losses() mapping.LossStats {
+	if watcher, ok := v.source.(*serving.Watcher); ok {
+		return watcher.Losses()
+	}
+	return mapping.LossStats{}
 }
 
 // arrivals counts the rows of arrivals of the version that is served; ok is false where they get none.
@@ -84,7 +100,7 @@ func choice(cfg config.Consumer) serving.Options {
 	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
 		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage,
 		Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
-			Degrade: cfg.Redis.Outage == config.Degrade, Now: consumer.SystemClock{}.Now}}
+			MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas, Degrade: cfg.Redis.Outage == config.Degrade}}
 }
 
 var _ consumer.Growing = (*serving.Version)(nil)

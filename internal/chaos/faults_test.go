@@ -45,7 +45,7 @@ func TestPoisons(t *testing.T) {
 
 func TestScheduleIsThatOfItsSeed(t *testing.T) {
 	draw := func(seed uint64) (names []string) {
-		next := schedule(rand.New(rand.NewPCG(seed, 0)), func(string) bool { return true })
+		next := schedule(rand.New(rand.NewPCG(seed, 0)), append([]fault{several}, faults...))
 		for range 2 * (len(faults) + 1) {
 			names = append(names, next().name)
 		}
@@ -64,24 +64,23 @@ func TestScheduleIsThatOfItsSeed(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	kinds := []kind{{"at_least_once", "wait"}, {"at_least_once", "degrade"}, {"exactly_once", "wait"}, {"exactly_once", "degrade"}}
 	hung := faults[slices.IndexFunc(faults, func(f fault) bool { return strings.HasPrefix(f.name, "Redis hung") })]
-	windows := []dealt{{fault: fault{name: "none"}}, {fault: hung}, {fault: faults[0]}, {fault: faults[0]}}
+	windows := []dealt{{fault: fault{name: "none"}}, {fault: hung}, {fault: faults[0]}, {fault: faults[0], lost: 4}}
 	var judged []map[window]tally
 	for i := range kinds {
 		judged = append(judged, map[window]tally{
 			1: {arrivals: 10 + i, stall: time.Duration(i) * time.Second},
 			2: {arrivals: 1, duplicated: 2 * i},
-			3: {arrivals: 1, lost: 1, outOfOrder: i, stall: 1540 * time.Millisecond}})
+			3: {arrivals: 1, lost: 1, outOfOrder: i, different: 3 * i, stall: 1540 * time.Millisecond}})
 	}
 	var out strings.Builder
 	printTable(&out, rows(windows, kinds, judged))
 	got := strings.Split(strings.TrimSpace(out.String()), "\n")[2:]
 	want := []string{
-		"| none | 1 | 0 | 0 | 0 | 0 | 0.0 s | 0 | 0 | 0 | 0 | 0.0 s |",
-		"| " + faults[0].name + " | 2 | 4 | 2 | 2 | 1 | 1.5 s | 4 | 2 | 10 | 5 | 1.5 s |",
-		"| " + hung.name + "; wait | 1 | 10 | 0 | 0 | 0 | 0.0 s | 12 | 0 | 0 | 0 | 2.0 s |",
-		"| " + hung.name + "; degrade | 1 | 11 | 0 | 0 | 0 | 1.0 s | 13 | 0 | 0 | 0 | 3.0 s |",
+		"| none | 1 | 0 | 0 | 0 | 0 | 0 | 0.0 s | 0 | 0 | 0 | 0 | 0 | 0.0 s | 0 |",
+		"| " + faults[0].name + " | 2 | 4 | 2 | 2 | 1 | 3 | 1.5 s | 4 | 2 | 10 | 5 | 15 | 1.5 s | 4 |",
+		"| " + hung.name + "; wait | 1 | 10 | 0 | 0 | 0 | 0 | 0.0 s | 12 | 0 | 0 | 0 | 0 | 2.0 s | 0 |",
+		"| " + hung.name + "; degrade | 1 | 11 | 0 | 0 | 0 | 0 | 1.0 s | 13 | 0 | 0 | 0 | 0 | 3.0 s | 0 |",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -97,8 +96,37 @@ func TestThirds(t *testing.T) {
 	if want := [3]third{{100, 100}, {101, 101}, {102, 102}}; steady != want {
 		t.Errorf("%v, want %v", steady, want)
 	}
-	five, none := gauge{growth: 0.05}, gauge{}
-	if five.grown(steady) || !five.grown(growing) || none.grown(steady) || none.grown([3]third{{1, 9}, {2, 9}, {3, 3}}) || !none.grown([3]third{{1, 9}, {2, 3}, {3.1, 3}}) {
-		t.Error("5% of the mean may be added, and 1 to what must not grow")
+	five := gauge{apart: 0.05}
+	for _, c := range []struct {
+		all   [3]third
+		moved bool
+	}{
+		{steady, false}, {growing, true},
+		{[3]third{{100, 0}, {100, 0}, {105.1, 0}}, true}, {[3]third{{100, 0}, {94.9, 0}, {100, 0}}, true}, {[3]third{{100, 0}, {95.1, 0}, {104.9, 0}}, false},
+	} {
+		if got := five.moved(c.all) > five.apart; got != c.moved {
+			t.Errorf("%v: moved by more than 5%%: %t, want %t", c.all, got, c.moved)
+		}
+	}
+}
+
+// The samples that are compared begin after the second refresh, and are three equal parts of whole pauses.
+func TestCompared(t *testing.T) {
+	begin := time.Now()
+	minute := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Minute) }
+	var samples []sample
+	for n := range 31 {
+		samples = append(samples, sample{minute(n), []float64{float64(n)}})
+	}
+	got, err := compared(samples, []time.Time{minute(5), minute(10), minute(15)}, 5*time.Minute)
+	if err != nil || len(got) != 15 || got[0][0] != 16 {
+		t.Errorf("%v, %v, want the samples after minute 15", got, err)
+	}
+	got, err = compared(samples[:20], []time.Time{minute(5), minute(10)}, 5*time.Minute)
+	if err != nil || len(got) != 9 || got[0][0] != 11 {
+		t.Errorf("%v, %v, want the samples after the second refresh where it was too late for three pauses", got, err)
+	}
+	if _, err := compared(samples, []time.Time{minute(5)}, 5*time.Minute); err == nil {
+		t.Error("there was one refresh")
 	}
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -14,6 +16,8 @@ import (
 type member struct {
 	workshop    harness.Workshop
 	config, log string
+	clock       string // file with the offset of the clock, for programs that were built with the tag chaos
+	bin         string // directory of the program, where it is another than the workshop's
 	// ended is called for a process that ended by itself.
 	ended func(error)
 
@@ -39,7 +43,7 @@ func (m *member) start() error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	p, err := m.workshop.Start(log, "consumer", "--config", m.config)
+	p, err := harness.StartIn([]string{"CHAOS_CLOCK=" + m.clock}, log, filepath.Join(cmp.Or(m.bin, m.workshop.Bin), "consumer"), "--config", m.config)
 	if err != nil {
 		return err
 	}
@@ -79,12 +83,14 @@ func (m *member) end(how func(*harness.Process) error) error {
 	return how(r.Process)
 }
 
-// kill ends the process at once.
-func (m *member) kill() {
+// kill ends the process at once, and reports whether there was one.
+func (m *member) kill() (was bool) {
 	_ = m.end(func(p *harness.Process) error {
 		p.Kill()
+		was = true
 		return nil
 	})
+	return was
 }
 
 // drain ends the process as an orchestrator does; it must end by itself with status 0 in time.
@@ -103,4 +109,19 @@ func (m *member) signal(s syscall.Signal) error {
 		return nil
 	}
 	return m.running.Signal(s)
+}
+
+// id returns the number of the process; 0: there is none.
+func (m *member) id() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running == nil {
+		return 0
+	}
+	return m.running.ID()
+}
+
+// setClock sets how far the clock of the program is ahead of this machine's.
+func (m *member) setClock(ahead time.Duration) error {
+	return os.WriteFile(m.clock, []byte(ahead.String()), 0o600)
 }

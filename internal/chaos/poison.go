@@ -5,16 +5,19 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"rivulet/event"
 )
 
 // recordBytes is the consumers' limit of a record.
 const recordBytes = 64 << 10
 
-// poison is a record that nobody can predict.
+// poison is a record that nobody can predict, or with the reason "" one that must be predicted all the same.
 type poison struct {
 	value       []byte
 	contentType string
+	headers     []kgo.RecordHeader
 	reason      string // of the dead letter that it must become
 }
 

@@ -13,6 +13,7 @@ type row struct {
 	times  int
 	by     map[string]tally // delivery mode -> what became of its arrivals
 	outage string           // empty: both
+	lost   int64            // by Redis itself
 }
 
 // rows sums up the windows of each fault. judged are the tallies of each stream.
@@ -34,6 +35,7 @@ func rows(dealt []dealt, kinds []kind, judged []map[window]tally) []row {
 				all = append(all, row{name: name, by: map[string]tally{}, outage: outage})
 			}
 			all[at].times++
+			all[at].lost += d.lost
 			for i, k := range kinds {
 				if outage == "" || outage == k.outage {
 					t := all[at].by[k.delivery]
@@ -54,15 +56,15 @@ func rows(dealt []dealt, kinds []kind, judged []map[window]tally) []row {
 
 // printTable writes Markdown.
 func printTable(out io.Writer, all []row) {
-	fmt.Fprintln(out, "| fault | times | at_least_once: arrivals | lost | duplicated | out of order | longest stall "+
-		"| exactly_once: arrivals | lost | duplicated | out of order | longest stall |")
-	fmt.Fprintln(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+	fmt.Fprintln(out, "| fault | times | at_least_once: arrivals | lost | duplicated | out of order | different bits | longest stall "+
+		"| exactly_once: arrivals | lost | duplicated | out of order | different bits | longest stall | lost by Redis itself |")
+	fmt.Fprintln(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, r := range all {
 		fmt.Fprintf(out, "| %s | %d |", r.name, r.times)
 		for _, delivery := range []string{"at_least_once", "exactly_once"} {
 			t := r.by[delivery]
-			fmt.Fprintf(out, " %d | %d | %d | %d | %.1f s |", t.arrivals, t.lost, t.duplicated, t.outOfOrder, t.stall.Round(100*time.Millisecond).Seconds())
+			fmt.Fprintf(out, " %d | %d | %d | %d | %d | %.1f s |", t.arrivals, t.lost, t.duplicated, t.outOfOrder, t.different, t.stall.Round(100*time.Millisecond).Seconds())
 		}
-		fmt.Fprintln(out)
+		fmt.Fprintf(out, " %d |\n", r.lost)
 	}
 }

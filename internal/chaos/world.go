@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,15 +10,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
-	"rivulet/event"
 	"rivulet/internal/harness"
 )
 
@@ -32,29 +29,28 @@ const (
 // world is a directory with programs, a data set and artifacts, and the services.
 type world struct {
 	harness.Workshop
-	seed      uint64
+	options
 	log       io.Writer
+	oldBin    string    // programs of another commit; empty: none
 	arrivals  []message // what is sent, again and again
+	byID      map[string]message
 	features  int
 	artifacts []published
-	said      map[string]map[string]string // version -> id of an arrival -> what it says
 
-	broker     harness.Broker
+	brokers    harness.Brokers
 	kafka      *harness.Kafka
-	redis      *harness.Redis
-	store      *redis.Client // of redis, past the proxies
-	kafkaWays  [members]*harness.Proxy
+	redis      *harness.Redis            // nil: watched
+	watched    *harness.Watched          // nil: redis
+	store      *redis.Client             // of redis or watched, past the proxies
+	kafkaWays  [members][]*harness.Proxy // to each broker
 	redisWays  [members]*harness.Proxy
+	traps      traps
 	publishing sync.Mutex // one publisher at a time
 
 	mu       sync.Mutex
-	complete map[string]time.Time // when each version was whole first
-}
-
-// message is an arrival that can be predicted.
-type message struct {
-	id    string
-	value []byte
+	said     map[string]map[string]string // version -> id of an arrival -> what it says
+	dirs     map[string]string            // where the artifacts of versions are
+	complete map[string]time.Time         // when each version was whole first
 }
 
 // published is an artifact that a publisher may bring to Redis.
@@ -62,7 +58,8 @@ type published struct{ version, config string }
 
 // newWorld builds, trains and starts everything. The caller closes it, also after an error.
 func newWorld(ctx context.Context, o options, log io.Writer) (*world, error) {
-	w := &world{Workshop: harness.Workshop{Dir: o.dir, Bin: o.bin}, seed: o.seed, log: log, said: map[string]map[string]string{}, complete: map[string]time.Time{}}
+	w := &world{Workshop: harness.Workshop{Dir: o.dir, Bin: o.bin}, options: o, log: log, byID: map[string]message{},
+		said: map[string]map[string]string{}, dirs: map[string]string{}, complete: map[string]time.Time{}}
 	for _, need := range []string{"redis-server", "java", "openssl"} {
 		if _, err := exec.LookPath(need); err != nil {
 			return w, fmt.Errorf("a real Kafka and a real Redis are needed: %w", err)
@@ -81,58 +78,96 @@ func (w *world) say(format string, args ...any) {
 }
 
 func (w *world) build(ctx context.Context) error {
+	if w.old != "" {
+		w.say("building the programs of %s", w.old)
+		if err := w.buildOld(ctx); err != nil {
+			return err
+		}
+	}
 	if w.Bin != "" {
 		return nil
 	}
 	w.say("building the programs")
 	w.Bin = w.Path("bin")
-	return harness.Build(ctx, w.Bin)
+	return harness.Build(ctx, w.Bin, "-tags", "chaos") // their clocks can be stepped
 }
 
 // startServices starts Kafka, with a listener behind each proxy, and Redis.
 func (w *world) startServices(ctx context.Context) (err error) {
-	w.say("starting Kafka and Redis")
-	ways := make([]string, members)
+	w.say("starting Kafka, %d brokers, and Redis", w.options.brokers)
 	for i := range members {
-		w.kafkaWays[i], err = harness.NewProxy(ctx)
-		if err == nil {
-			w.redisWays[i], err = harness.NewProxy(ctx)
-		}
-		if err != nil {
+		if w.redisWays[i], err = harness.NewProxy(ctx); err != nil {
 			return err
 		}
-		_, ways[i], _ = net.SplitHostPort(w.kafkaWays[i].Addr())
 	}
-	if err := os.Setenv("KAFKA_PROXIES", strings.Join(ways, " ")); err != nil {
+	if err := w.startKafka(ctx); err != nil {
 		return err
 	}
-	rng := rand.New(rand.NewPCG(w.seed, uint64(os.Getpid())))
-	for attempt := range 4 { // a port may be taken
-		w.broker = harness.Broker{Dir: w.Path("kafka"), Port: 20000 + rng.IntN(10000)}
-		if err = w.broker.Do(ctx, "start"); err == nil || attempt == 3 {
-			break
-		}
-		_ = w.broker.Do(ctx, "wipe")
-	}
-	if err != nil {
-		return err
-	}
-	if w.kafka, err = harness.NewKafka(w.broker.Addr(harness.Plaintext)); err != nil {
-		return err
-	}
+	return w.startRedis(ctx)
+}
+
+// startRedis starts a Redis, or two with a sentinel, which writes its data to a file: what was acknowledged is there when
+// the process is killed.
+func (w *world) startRedis(ctx context.Context) (err error) {
 	if err := os.MkdirAll(w.Path("redis"), 0o700); err != nil {
 		return err
 	}
-	w.redis, err = harness.LaunchRedis("redis-server", w.Path("redis")) //nolint:contextcheck // it ends by itself
-	if err != nil {
+	file := []string{"--appendonly", "yes", "--appendfsync", "everysec"}
+	if w.sentinel {
+		if w.watched, err = harness.LaunchWatched("redis-server", w.Path("redis"), file...); err != nil { //nolint:contextcheck // it ends by itself
+			return err
+		}
+		w.store = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "rivulet", SentinelAddrs: []string{w.watched.Sentinel.Addr},
+			Protocol: 2, DisableIdentity: true, MaxRetries: -1})
+		return nil
+	}
+	if w.redis, err = harness.LaunchRedis("redis-server", w.Path("redis"), file...); err != nil { //nolint:contextcheck // it ends by itself
 		return err
 	}
 	w.store = w.redis.Client()
 	for i := range members {
-		w.kafkaWays[i].Serve(ctx, w.broker.Addr(harness.BehindProxies+i))
 		w.redisWays[i].Serve(ctx, w.redis.Addr)
 	}
 	return nil
+}
+
+// startKafka starts the brokers. Member i of every stream comes to each of them through a proxy of its own.
+func (w *world) startKafka(ctx context.Context) (err error) {
+	ports := make([][]int, w.options.brokers) // of the proxies, by broker
+	for i := range members {
+		for b := range ports {
+			p, err := harness.NewProxy(ctx)
+			if err != nil {
+				return err
+			}
+			_, text, _ := net.SplitHostPort(p.Addr())
+			port, _ := strconv.Atoi(text)
+			w.kafkaWays[i], ports[b] = append(w.kafkaWays[i], p), append(ports[b], port)
+		}
+	}
+	rng := rand.New(rand.NewPCG(w.seed, uint64(os.Getpid())))
+	for attempt := range 4 { // a port may be taken
+		first, distance := 20000+rng.IntN(10000), harness.BehindProxies+members
+		at := make([]int, len(ports))
+		for b := range at {
+			at[b] = first + b*distance
+		}
+		w.brokers = harness.NewBrokers(w.Path("kafka"), at, ports, "384m")
+		if err = w.brokers.Do(ctx, "start"); err == nil || attempt == 3 {
+			break
+		}
+		_ = w.brokers.Do(ctx, "wipe")
+	}
+	if err != nil {
+		return err
+	}
+	for i := range members {
+		for b, p := range w.kafkaWays[i] {
+			p.ServeTapped(ctx, w.brokers[b].Addr(harness.BehindProxies+i), &w.traps)
+		}
+	}
+	w.kafka, err = harness.NewKafka(w.brokers.Addrs()...)
+	return err
 }
 
 // train makes a data set, two artifacts and the configuration of their publishers.
@@ -151,56 +186,41 @@ func (w *world) train(ctx context.Context) error {
 		w.features = bundle.Manifest.Data.Features
 		a := published{version: bundle.Manifest.Version, config: w.Path("publish-" + seed + ".yaml")}
 		w.artifacts = append(w.artifacts, a)
-		if err := w.Write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %q\n%s", dir, w.redisConfig(w.redis.Addr))); err != nil {
+		if err := w.Write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %q\n%s", dir, w.redisConfig())); err != nil {
 			return err
 		}
 	}
-	return w.Write("versions.yaml", w.redisConfig(w.redis.Addr))
+	return w.Write("versions.yaml", w.redisConfig())
 }
 
-func (w *world) redisConfig(addr string) string {
-	return fmt.Sprintf("redis: {url: \"redis://%s/0\", prefix: %s}\n", addr, prefix)
+// redisConfig returns the configuration of those who come past the proxies.
+func (w *world) redisConfig() string {
+	addr := ""
+	if w.redis != nil {
+		addr = w.redis.Addr
+	}
+	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.redisURL(addr), prefix)
 }
 
-// expect reads the arrivals, and each artifact's answers to them without any service.
+// redisURL returns the settings that say where Redis is: at an address, or wherever the sentinel says.
+func (w *world) redisURL(addr string) string {
+	if w.watched != nil {
+		return fmt.Sprintf("url: \"redis://%s/0\", sentinel: {master: rivulet}", w.watched.Sentinel.Addr)
+	}
+	return fmt.Sprintf("url: \"redis://%s/0\"", addr)
+}
+
+// expect makes the arrivals, and notes each artifact's answers to them.
 func (w *world) expect(ctx context.Context) error {
-	lines, err := w.Output(ctx, nil, "rivulet", "replay", "--data", w.Path("data"), "--out", "-")
-	if err != nil {
+	if err := w.makeArrivals(ctx, w.ids); err != nil {
 		return err
 	}
-	for line := range bytes.Lines(lines) {
-		var a event.Arrival
-		if err := (event.JSON{}).DecodeArrival(bytes.TrimSpace(line), &a); err != nil {
-			return err
-		}
-		w.arrivals = append(w.arrivals, message{strings.Clone(a.ID), bytes.TrimSpace(line)})
-	}
 	for i, a := range w.artifacts {
-		dir := w.Path("artifact-" + strconv.Itoa(i+1))
-		out, err := w.Output(ctx, bytes.NewReader(lines), "rivulet", "predict", "--artifact", dir, "--mode", "node", "--logits")
-		if err != nil {
+		if err := w.learn(ctx, a.version, w.Path("artifact-"+strconv.Itoa(i+1))); err != nil {
 			return err
 		}
-		says := map[string]string{}
-		for scan := bufio.NewScanner(bytes.NewReader(out)); scan.Scan(); {
-			var p event.Prediction
-			if err := (event.JSON{}).DecodePrediction(scan.Bytes(), &p); err != nil {
-				return err
-			}
-			says[strings.Clone(p.ID)] = harness.Says(&p)
-		}
-		if len(says) != len(w.arrivals) {
-			return fmt.Errorf("artifact %s predicts %d of %d arrivals", a.version, len(says), len(w.arrivals))
-		}
-		w.said[a.version] = says
 	}
 	return nil
-}
-
-// expected implements [expectation].
-func (w *world) expected(version, id string) (string, bool) {
-	said, known := w.said[version][id]
-	return said, known
 }
 
 // publishOnce runs a publisher; if kill is not 0, only for that long.
@@ -271,9 +291,14 @@ func (w *world) erase(ctx context.Context, version string) error {
 func (w *world) close(ctx context.Context) {
 	if w.redis != nil {
 		w.redis.Kill()
+	}
+	if w.watched != nil {
+		w.watched.Kill()
+	}
+	if w.store != nil {
 		_ = w.store.Close()
 	}
-	for _, p := range append(w.kafkaWays[:], w.redisWays[:]...) {
+	for _, p := range slices.Concat(append(w.kafkaWays[:], w.redisWays[:])...) {
 		if p != nil {
 			p.Close()
 		}
@@ -281,7 +306,5 @@ func (w *world) close(ctx context.Context) {
 	if w.kafka != nil {
 		w.kafka.Close()
 	}
-	if w.broker.Port != 0 {
-		_ = w.broker.Do(ctx, "kill")
-	}
+	_ = w.brokers.Do(ctx, "kill")
 }

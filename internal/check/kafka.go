@@ -24,7 +24,7 @@ type Kafka struct {
 	Group string
 	Read  []string // topics that are read
 	Write []string // topics that are written to
-	// TransactionalID begins the ids of transactions, before ".topic.partition"; "" if there are none.
+	// TransactionalID begins the ids of transactions, before ":topic:partition"; "" if there are none.
 	TransactionalID string
 	// Timeout is the limit of each step of a connection, and of each request.
 	Timeout time.Duration
@@ -67,12 +67,16 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 		report(k.topic(first.cluster, topic, read))
 	}
 	for _, topic := range k.Write {
-		report(k.topic(first.cluster, topic, write))
+		r := k.topic(first.cluster, topic, write)
+		if r.State == OK {
+			r = k.settings(first, topic, r)
+		}
+		report(r)
 	}
 	report(k.coordinator(ctx, k.group(), first, connections))
 	if k.TransactionalID != "" {
 		for _, topic := range k.Read {
-			report(k.coordinator(ctx, k.transactions(k.TransactionalID+"."+topic+".0"), first, connections))
+			report(k.coordinator(ctx, k.transactions(kafka.TransactionalIDFor(k.TransactionalID, topic, 0)), first, connections))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/internal/devstack"
@@ -58,7 +59,7 @@ func TestAllIsWell(t *testing.T) {
 		"ok topic in: 3 partitions, may be read", "ok topic out: 1 partitions, may be written to", "ok group g: may be joined")
 	c := of(k)
 	c.TransactionalID = "tx"
-	if got := lines(t, c); !strings.HasPrefix(got[len(got)-1], "ok       kafka transactional id tx.in.0: may be used, coordinator ") {
+	if got := lines(t, c); !strings.HasPrefix(got[len(got)-1], "ok       kafka transactional id tx:in:0: may be used, coordinator ") {
 		t.Errorf("the last line is %s", got[len(got)-1])
 	}
 	if info := k.Cluster.GroupInfo("g"); info != nil && len(info.Members) > 0 {
@@ -216,7 +217,7 @@ func TestAWrongPasswordIsNotAMissingACL(t *testing.T) {
 				"FAILED group g: missing ACL: User:few may not use it")
 			c := of(k)
 			c.Login, c.Username, c.Principal, c.TransactionalID = login{name, "few", "word"}, "few", "User:few", "tx"
-			if got := lines(t, c); !strings.Contains(got[len(got)-1], "FAILED   kafka transactional id tx.in.0: missing ACL: User:few may not use it") {
+			if got := lines(t, c); !strings.Contains(got[len(got)-1], "FAILED   kafka transactional id tx:in:0: missing ACL: User:few may not use it") {
 				t.Errorf("the last line is %s", got[len(got)-1])
 			}
 			expect(t, try("all", "word", "g", "missing"), "ok as all", "FAILED topic missing: it does not exist", "ok topic out", "ok group g")
@@ -239,4 +240,73 @@ func TestTheContextEndsIt(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	k := &Kafka{Brokers: []string{silent}, Timeout: time.Hour}
 	k.Run(ctx, func(Result) {})
+}
+
+// set gives a topic of an embedded broker a setting.
+func set(t *testing.T, k *devstack.Kafka, topic, name, value string) {
+	t.Helper()
+	admin, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	req := kmsg.NewIncrementalAlterConfigsRequest()
+	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, topic
+	resource.Configs = []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: name, Value: &value}}
+	req.Resources = append(req.Resources, resource)
+	res, err := req.RequestWith(t.Context(), admin)
+	if err != nil || res.Resources[0].ErrorCode != 0 {
+		t.Fatalf("%s=%s: %v, %+v", name, value, err, res)
+	}
+}
+
+func TestSettingsOfTopicsThatAreWrittenTo(t *testing.T) {
+	k := broker(t, devstack.KafkaOptions{Topics: topics})
+	line := func() string {
+		t.Helper()
+		for _, l := range lines(t, of(k)) {
+			if strings.Contains(l, "topic out") {
+				return l
+			}
+		}
+		t.Fatal("nothing is said of the topic")
+		return ""
+	}
+	if got := line(); strings.Contains(got, "max.message.bytes=") || !strings.Contains(got, "max.message.bytes 1048588, cleanup.policy delete") {
+		t.Errorf("as Kafka makes topics: %s", got)
+	}
+	for _, c := range []struct{ name, value, want string }{
+		{"max.message.bytes", "65536", "batches are split; a prediction that is larger becomes a dead letter"},
+		{"cleanup.policy", "compact,delete", "those without a key are given one; if all are wanted: kafka-configs.sh --alter --topic out"},
+		{"min.insync.replicas", "9", "nothing can be written: min.insync.replicas is 9, and it has"},
+	} {
+		set(t, k, "out", c.name, c.value)
+		if got := line(); !strings.Contains(got, c.want) || strings.HasPrefix(got, "FAILED") != (c.name == "min.insync.replicas") {
+			t.Errorf("%s=%s: %s", c.name, c.value, got)
+		}
+	}
+}
+
+// What the broker does not tell is no failure, and what it does not know is not judged.
+func TestSettingsAreJudgedByReplicas(t *testing.T) {
+	for _, c := range []struct {
+		replicas int
+		found    map[string]string
+		state    State
+		found1   string
+		do       string
+	}{
+		{3, map[string]string{minInsync: "2"}, OK, "well; min.insync.replicas 2 of 3", ""},
+		{3, map[string]string{minInsync: "1"}, OK, "well; min.insync.replicas 1 of 3",
+			"what one broker has acknowledged is lost with it: kafka-configs.sh --alter --topic out --add-config min.insync.replicas=2"},
+		{1, map[string]string{minInsync: "1"}, OK, "well; min.insync.replicas 1 of 1", ""},
+		{1, nil, OK, "well", ""},
+		{1, map[string]string{minInsync: "2"}, Failed, "nothing can be written: min.insync.replicas is 2, and it has 1 replicas",
+			"kafka-configs.sh --alter --topic out --add-config min.insync.replicas=1, or give it more replicas"},
+	} {
+		if got := judge(Result{OK, "topic", "well", ""}, "out", c.replicas, c.found); got != (Result{c.state, "topic", c.found1, c.do}) {
+			t.Errorf("%v of %d replicas: %v", c.found, c.replicas, got)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -14,8 +15,13 @@ import (
 type Redis struct {
 	Client  redis.UniversalClient
 	Address string // for messages, without a password
-	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is.
+	// Memory says what Redis does when its memory is full; it fails if that would cost rows.
+	Memory func(ctx context.Context) (found string, err error)
+	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is. Its error may say
+	// what to do, by a method Advice() string.
 	Load func(ctx context.Context) (found string, err error)
+	// Advice returns what to do about an error by which Redis refuses this client, "" about any other.
+	Advice func(err error) string
 	// Timeout is the limit of the first answer.
 	Timeout time.Duration
 }
@@ -32,9 +38,18 @@ func (r *Redis) Run(ctx context.Context, report func(Result)) {
 		return
 	}
 	report(result(what, "answers", nil))
+	memory, err := r.Memory(ctx)
+	if err != nil {
+		report(result("redis memory", "", r.explain(err)))
+	} else {
+		report(result("redis memory", memory, nil))
+	}
 	found, err := r.Load(ctx)
 	if err != nil {
 		p := r.explain(err)
+		if own := interface{ Advice() string }(nil); errors.As(err, &own) {
+			p.do = cmp.Or(p.do, own.Advice())
+		}
 		if p.do == "" {
 			p.do = "publish a version: trainer publish; trainer versions lists what is there"
 		}
@@ -65,11 +80,11 @@ func (r *Redis) explain(err error) *problem {
 	}
 	switch {
 	case has("WRONGPASS", "invalid password", "invalid username-password"):
-		return &problem{"wrong password or unknown user: " + text, "correct the user and password of Redis; this is not about ACLs"}
+		return &problem{"wrong password or unknown user: " + text, r.Advice(err)}
 	case has("NOAUTH"):
-		return &problem{"it wants a password: " + text, "set the password of Redis, and the user where there is one"}
+		return &problem{"it wants a password: " + text, r.Advice(err)}
 	case has("NOPERM"):
-		return &problem{"missing ACL: " + text, "let the user do this (ACL SETUSER)"}
+		return &problem{"missing ACL: " + text, r.Advice(err)}
 	case has("first record does not look like a TLS handshake"):
 		return &problem{"it speaks plaintext on this port, and TLS was tried", "write redis:// for rediss://, or use its TLS port"}
 	case errors.As(err, &unknown), errors.As(err, &dial) && dial.Op == "dial":
@@ -79,5 +94,5 @@ func (r *Redis) explain(err error) *problem {
 	case isClosed(err):
 		return &problem{"it closes the connection: " + text, "look " + speaks}
 	}
-	return &problem{found: text}
+	return &problem{text, r.Advice(err)}
 }

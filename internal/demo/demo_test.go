@@ -188,7 +188,7 @@ func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Optio
 	}
 	defer end()
 	out := map[string]string{}
-	if _, err := r.ToEnd(t.Context(), func(rec kafka.Record) error {
+	if _, err := r.ToEnd(t.Context(), nil, func(rec kafka.Record) error {
 		var p event.Prediction
 		err := (event.JSON{}).DecodePrediction(rec.Value, &p)
 		out[p.ID] = harness.Says(&p)

@@ -12,6 +12,7 @@ import (
 	"rivulet/internal/app"
 	"rivulet/internal/refresh"
 	"rivulet/trainer"
+	"rivulet/trainer/merge"
 )
 
 // Refresh holds the figures of a refresh in mid-stream.
@@ -63,9 +64,14 @@ func (r *refresher) refresh(ctx context.Context) error {
 		return err
 	}
 	// The topics hold more by now, and how much depends on the clock: later records are left to the next refresh.
-	next := &refresh.Refresher{Data: r.plan.base, ToRedis: true, MaxDrop: trainer.MaxDrop, Options: trainer.Inherit,
+	graph, err := refresh.NewGraph("", r.plan.base)
+	if err != nil {
+		return err
+	}
+	next := &refresh.Refresher{Graph: graph, Waiting: merge.DefaultWaiting, ToRedis: true, MaxDrop: trainer.MaxDrop, Options: trainer.Inherit,
 		Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals, Until: r.tally.endOfFirst(half, r.plan)},
 		Labels:   refresh.Source{Topic: labelsTopic},
+		Limits:   app.Limits(r.cfg.Limits),
 		Services: app.Services{Brokers: r.cfg.Kafka.Brokers, Server: r.cfg.Redis.RedisServer, Log: r.log},
 		Progress: trainer.Silent{}, Log: r.log, Now: time.Now}
 	round, err := next.Make(ctx, "")

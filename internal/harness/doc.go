@@ -6,10 +6,12 @@
 //	workshop.go        a directory with programs, a data set and artifacts
 //	await.go           waiting for a condition
 //	proxy.go           a network between client and server that can be cut
-//	kafka.go           a client of a broker that is not ours
-//	kafka_broker.go    an Apache Kafka that tools/kafka/kafka.sh runs
+//	kafka.go           a client of brokers that are not ours
+//	kafka_broker.go    an Apache Kafka that tools/kafka/kafka.sh runs: a broker or a cluster
+//	kafka_tap.go       a proxy that is told of each request
 //	redis.go           real Redis servers, which end with the test
 //	redis_cluster.go   the same as a cluster
+//	redis_sentinel.go  the same as a master and a replica, watched by a sentinel
 //	redis_each.go      one test on the embedded Redis, a real one and a cluster
 //	certificates.go    an authority of the test's own, and its certificates
 //	prediction.go      the content of a prediction, bit for bit

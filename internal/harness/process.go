@@ -9,22 +9,29 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// Build builds all programs of this module into a directory.
-func Build(ctx context.Context, dir string) error {
-	_, err := Output(ctx, nil, "go", "build", "-o", dir+string(filepath.Separator), "rivulet/cmd/...")
+// Build builds all programs of this module into a directory, with further flags of go build.
+func Build(ctx context.Context, dir string, flags ...string) error {
+	_, err := Output(ctx, nil, "go", slices.Concat([]string{"build"}, flags, []string{"-o", dir + string(filepath.Separator), "rivulet/cmd/..."})...)
 	return err
 }
 
 // Output runs a program to its end and returns what it wrote to standard output. An error contains its standard error.
 func Output(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
+	return OutputIn(ctx, nil, stdin, program, args...)
+}
+
+// OutputIn is [Output] with variables, NAME=value each, beside those of this process.
+func OutputIn(ctx context.Context, variables []string, stdin io.Reader, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, trouble bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &trouble
+	cmd.Env = append(os.Environ(), variables...)
 	if err := cmd.Run(); err != nil {
 		return out.Bytes(), fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, trouble.Bytes())
 	}
@@ -40,8 +47,14 @@ type Process struct {
 
 // Start starts a program; both its outputs go to one writer, nil: nowhere. The caller must end it.
 func Start(output io.Writer, program string, args ...string) (*Process, error) {
+	return StartIn(nil, output, program, args...)
+}
+
+// StartIn is [Start] with variables, NAME=value each, beside those of this process.
+func StartIn(variables []string, output io.Writer, program string, args ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(program, args...), done: make(chan struct{})} //nolint:noctx // it is ended by its signals
 	p.cmd.Stdout, p.cmd.Stderr = output, output
+	p.cmd.Env = append(os.Environ(), variables...)
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -60,6 +73,9 @@ func (p *Process) Wait() error {
 	<-p.done
 	return p.err
 }
+
+// ID returns the number of the process.
+func (p *Process) ID() int { return p.cmd.Process.Pid }
 
 // Signal sends a signal; a process that is over gets none.
 func (p *Process) Signal(s syscall.Signal) error {

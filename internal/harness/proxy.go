@@ -20,6 +20,13 @@ type Proxy struct {
 	conns map[net.Conn]bool
 }
 
+// Conns returns the number of connections that it carries or keeps.
+func (p *Proxy) Conns() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns)
+}
+
 // State is a proxy's way of treating connections.
 type State int
 

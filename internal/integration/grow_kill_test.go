@@ -342,7 +342,7 @@ func (s *growing) reader() *serving.Version {
 	s.t.Helper()
 	w, err := serving.NewWatcher(s.store, serving.WatcherOptions{Prefix: s.prefix, Consumer: "reader", LookupTimeout: time.Minute,
 		Clock: consumer.SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Serve: serving.Options{Growth: serving.GrowthOptions{On: true, TTL: time.Hour, Now: time.Now,
+		Serve: serving.Options{Growth: serving.GrowthOptions{On: true, TTL: time.Hour,
 			MaxRows: config.Default[config.Consumer]().Attach.MaxRows}}})
 	if err != nil {
 		s.t.Fatal(err)

@@ -8,16 +8,40 @@
 //	source.go       a Source: a member of a group           generation.go    a Generation: what it may read and commit
 //	fetch.go        a Cursor: one partition                 offsets.go       the group's offsets, a partition's range
 //	reader.go       a Reader: a topic without a group       stable.go        OffsetFetch with stable offsets
+//	start.go        where a group without offsets begins    balancer.go      who reads which partition
+//	leave.go        a member that leaves
+//	readergroup.go  who uses a Reader's group
+//	batches.go      an answer's records, piece by piece     unpack.go        what was packed, as a stream
+//	fetchmessage.go Fetch with record batches as bytes      rawrequest.go    what kafka-go cannot ask
+//	position.go     a log that is not the one that was read topicid.go       ids of topics, epochs of leaders
+//	places.go       where a generation begins               trail.go         what it commits beside offsets
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
 //	shipment.go     what is published together              session.go       a transactional id
 //	partition.go    which partition                         recordbatch.go   the bytes
+//	transactionalid.go  its name
+//	refused.go      batches refused for their content       rewrite.go       batches made anew of one
+//	timestamps.go   which timestamps brokers take
 //
 // # Reading
 //
 // A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other; each gives a
 // [Cursor] for every assigned partition, and commits offsets in its name: the broker refuses those of an earlier one.
 // When a rebalance begins the group waits for [Generation.End], so that what was read can still be committed.
+//
+// What a record batch unpacks to is not bounded by its size, so a [Cursor] unpacks it piece by piece: a few MiB of records and
+// one record at a time are in memory, for each partition. A record larger than SourceOptions.RecordBytes is given without
+// its value, with its [Damage]; so is one in the place of all records of a batch that cannot be told apart: its checksum is
+// wrong, its compression unknown or broken, or it unpacks to more than a GiB and to more than 64 times its size.
+// Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka 0.11 hold, are not read
+// any more: each of their messages is one such record.
+//
+// Offsets mean something in one log only. Where brokers know topics by their ids (Kafka 2.8; in fetches, 3.1), the id and the
+// leader's epoch of the record before are committed beside each offset. Of a topic that was made anew, the old offsets
+// are not used: the generation ends, and the next begins at the new topic's beginning. A leader that is new is asked where
+// the records of the epoch that was read end in its log (KIP-320), and so is the leader where an offset is out of range: if
+// that is before the position, reading goes back there; if nobody knows, to the earliest. What is gone is logged,
+// and an [Observer] is told. Older brokers are asked by name, and a warning says so once.
 //
 // A [Reader] reads a topic outside of any group's generations: to where it ends now, or following it.
 //
@@ -33,10 +57,11 @@
 // A reader with isolation.level=read_committed sees each record once; one that reads uncommitted records sees those of
 // aborted transactions too. Three things keep others out (KIP-98, KIP-447):
 //
-//   - Transactional ids. Every partition that is read has one, id.topic.partition. A member writes under that of its first
+//   - Transactional ids. Every partition that is read has one, id:topic:partition. A member writes under that of its first
 //     partition, and at the beginning of a generation opens those of all its partitions ([Transactions.Begin]). That ends at
 //     once what earlier owners have left open, whether they are dead or asleep, instead of after the transaction's timeout;
-//     an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its own.
+//     an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its own. The ids of
+//     releases that joined the parts by dots are opened too.
 //   - The group's generation. TxnOffsetCommit carries member and generation, so a member of an earlier generation gets no
 //     offsets into a transaction, also while nobody has fenced it yet.
 //   - Stable offsets. Whoever takes over a partition asks for its offset in such a way that the broker does not answer before
@@ -61,8 +86,19 @@
 // with growing pauses, until the context ends; one line in the log says when that begins and one when it is over, and
 // an [Observer] is told of each attempt. GenerationOver: the member joins again, opens its transactional ids again,
 // and reads on from the offsets, which say what was committed. Permanent: missing rights, wrong passwords, a mistake
-// in the wiring, a record larger than the topic takes; nobody waits for them. An error that is none of Kafka's says
-// that it is permanent by a method Permanent() bool.
+// in the wiring; nobody waits for them. An error that is none of Kafka's says that it is permanent by a method
+// Permanent() bool. Content: a broker refuses a record batch for what is in it, by one of the codes that errors.go
+// lists. A sink then
+//
+//   - splits a batch that is too large for its topic, and fills the next ones less (the topic's max.message.bytes is not
+//     asked for: that is a right of its own),
+//   - stamps a batch anew whose timestamps are refused: with the broker's time, which the refusal gives away unless the
+//     topic limits both past and future; else with the nearest that is allowed; and where the broker does not say
+//     what is allowed, with none,
+//   - leaves out single records that are refused all the same, and names them ([Refused]) for others to see to: they
+//     may publish something else in their place ([Sent.Add]), in the same transaction.
+//
+// In a transaction what comes in a refused batch's place takes over its sequences, which the broker has not used.
 //
 // # Around kafka-go
 //
@@ -75,15 +111,30 @@
 //     consumer.TestRebalanceLosesNothingAndKeepsTheOrderOfKeys.
 //   - ConsumerGroup joins again as soon as a function of a generation returns. [Source] holds one open until
 //     [Generation.End], and through a drain until [Source.Leave]. TestAnEndedGenerationCommitsNothing.
+//   - ConsumerGroup ends only when its join is answered, which is when the others have joined too, and stays a member if it is
+//     then told to join again. [Source.Leave] leaves by itself. TestLeavingInALaterJoin, TestLeavingWhereAJoinIsCutOffByTheNext.
 //   - ConsumerGroup takes an error of OffsetFetch for "none committed", which would leave records out or repeat them. Offsets
 //     are asked for anew in each generation. consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset.
+//   - A leader's ConsumerGroup shares out the partitions that one broker knows, and metadata is not the same at all brokers. The
+//     balancer goes by the most partitions that any member has seen, and a member asks for those that the assignment lacks.
+//     consumer.TestPartitionsOfAStaleBrokerAreAssigned, TestPartitionsThatAreAssignedToNobodyAreAskedFor.
 //   - ConsumerGroup creates a topic that is missing where brokers allow it. [Source.Await] and [Generation.Changed] wait
 //     before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor, consumer.TestADeletedTopicIsWaitedForAndReadAnew.
 //   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). stable.go describes that one
 //     to the library. TestStableOffsetsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
-//   - Client.Fetch hides where control batches end, so that a reader which finds nothing else asks for the same offset for
-//     ever, and does not leave out the records of aborted transactions (1332). [Cursor] walks the batches by itself.
+//   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control batches
+//     end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave out the records of
+//     aborted transactions (1332). fetchmessage.go asks for the batches' bytes in the place of the library's message, by
+//     the topic's id where brokers take that, and batches.go walks them. TestFetchOnTheWire, consumer.TestACompressionBombIsADeadLetter,
 //     TestFetchPassesOverAbortedTransactionsAndControlRecords.
+//   - Its Metadata ends at version 8, before ids of topics, and it has no OffsetForLeaderEpoch. rawrequest.go asks for both in
+//     kmsg's form, in versions from ApiVersions. consumer.TestATopicMadeAnewIsReadFromItsBeginning,
+//     consumer.TestALogThatDividesIsReadFromThere.
+//   - Generation.CommitOffsets commits no epoch and no metadata, Client.OffsetCommit the epoch 0, and asks for the
+//     coordinator before each commit. trail.go commits both to a coordinator that it knows.
+//     consumer.TestAnOffsetOfADeletedTopicIsNotUsed.
+//   - Its zstd codec takes windows of 512 MiB, and its snappy codec believes any length. unpack.go bounds both.
+//     TestClaimsTakeNoMemory.
 //   - A context's deadline closes the connection. Deadlines are for brokers that hang, far beyond what they are asked to
 //     wait; what only paces something is a timer. TestAnIdleFetchKeepsItsConnection.
 //   - There is no transactional or idempotent writer (897, 797). session.go sends the requests of the protocol; codes 55 and

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"errors"
+	"slices"
 
 	kafkago "github.com/segmentio/kafka-go"
 )
@@ -20,10 +21,16 @@ const (
 	// GenerationOver ends the member's generation, and its transaction: another one has taken over, or the brokers
 	// have given the transaction up. The member joins again.
 	GenerationOver
-	// Permanent errors come back at every attempt: missing rights, wrong passwords, records that no broker
-	// takes.
+	// Permanent errors come back at every attempt: missing rights, wrong passwords.
 	Permanent
+	// Content errors concern what is in a record: its size, its key, its timestamp. They come back for that record and for
+	// no other. A [Sink] changes its batch, or leaves the record out and says so ([Refused]).
+	Content
 )
+
+// contentCodes are those of Content errors.
+var contentCodes = []kafkago.Error{kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge, kafkago.InvalidRecord,
+	kafkago.InvalidTimestamp}
 
 // Judge classifies an error; nil is not to be judged. What is no answer of a broker is retriable, unless it says of
 // itself, by a method Permanent() bool, that it is not.
@@ -41,7 +48,6 @@ func Judge(err error) Verdict {
 			kafkago.InvalidTopic, kafkago.InvalidGroupId, kafkago.InvalidSessionTimeout, kafkago.InconsistentGroupProtocol,
 			kafkago.InvalidTransactionTimeout, kafkago.OffsetMetadataTooLarge,
 			kafkago.UnsupportedVersion, kafkago.UnsupportedForMessageFormat, kafkago.UnsupportedCompressionType,
-			kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge, kafkago.InvalidRecord, kafkago.InvalidTimestamp,
 			kafkago.InvalidRequiredAcks:
 			return Permanent
 		case kafkago.InvalidProducerEpoch, kafkago.ProducerFenced, kafkago.FencedInstanceID,
@@ -51,8 +57,11 @@ func Judge(err error) Verdict {
 			return GenerationOver
 		}
 	}
-	if errors.Is(err, ErrGeneration) {
+	switch {
+	case errors.Is(err, ErrGeneration):
 		return GenerationOver
+	case slices.Contains(contentCodes, code):
+		return Content
 	}
 	return Retriable
 }
@@ -81,13 +90,26 @@ type Error = kafkago.Error
 
 // Codes that callers tell apart.
 const (
+	MessageTooLarge                    = kafkago.MessageSizeTooLarge
+	RecordListTooLarge                 = kafkago.RecordListTooLarge
+	InvalidRecord                      = kafkago.InvalidRecord
+	InvalidTimestamp                   = kafkago.InvalidTimestamp
 	UnknownTopicOrPartition            = kafkago.UnknownTopicOrPartition
 	LeaderNotAvailable                 = kafkago.LeaderNotAvailable
 	TopicAuthorizationFailed           = kafkago.TopicAuthorizationFailed
 	GroupAuthorizationFailed           = kafkago.GroupAuthorizationFailed
 	TransactionalIDAuthorizationFailed = kafkago.TransactionalIDAuthorizationFailed
+	ClusterAuthorizationFailed         = kafkago.ClusterAuthorizationFailed
+	SASLAuthenticationFailed           = kafkago.SASLAuthenticationFailed
 	UnsupportedSASLMechanism           = kafkago.UnsupportedSASLMechanism
 	IllegalSASLState                   = kafkago.IllegalSASLState
+	SecurityDisabled                   = kafkago.SecurityDisabled
+	InvalidGroupID                     = kafkago.InvalidGroupId
+	InvalidSessionTimeout              = kafkago.InvalidSessionTimeout
+	InconsistentGroupProtocol          = kafkago.InconsistentGroupProtocol
+	InvalidTransactionTimeout          = kafkago.InvalidTransactionTimeout
+	UnsupportedVersion                 = kafkago.UnsupportedVersion
+	UnsupportedCompressionType         = kafkago.UnsupportedCompressionType
 	CoordinatorNotAvailable            = kafkago.GroupCoordinatorNotAvailable
 	CoordinatorLoadInProgress          = kafkago.GroupLoadInProgress
 	NotCoordinator                     = kafkago.NotCoordinatorForGroup

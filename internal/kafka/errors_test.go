@@ -18,11 +18,13 @@ func (h hopeless) Permanent() bool { return bool(h) }
 
 func TestJudge(t *testing.T) {
 	for want, errs := range map[Verdict][]error{
-		Permanent: {kafkago.TopicAuthorizationFailed, kafkago.SASLAuthenticationFailed, kafkago.MessageSizeTooLarge, hopeless(true),
+		Permanent: {kafkago.TopicAuthorizationFailed, kafkago.SASLAuthenticationFailed, hopeless(true),
 			wiring("no topic is configured"), errors.Join(context.Canceled, hopeless(true)),
 			fmt.Errorf("%w: %w", ErrGeneration, kafkago.GroupAuthorizationFailed)},
 		GenerationOver: {ErrGeneration, kafkago.IllegalGeneration, kafkago.ProducerFenced, kafkago.OutOfOrderSequenceNumber,
-			kafkago.Error(120), fmt.Errorf("%w: %w", ErrGeneration, kafkago.NotEnoughReplicas)},
+			kafkago.Error(120), fmt.Errorf("%w: %w", ErrGeneration, kafkago.NotEnoughReplicas),
+			fmt.Errorf("%w: %w", ErrGeneration, kafkago.MessageSizeTooLarge)},
+		Content: {kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge, kafkago.InvalidRecord, kafkago.InvalidTimestamp},
 		Retriable: {io.EOF, kafkago.NotLeaderForPartition, kafkago.UnknownTopicOrPartition, kafkago.Error(88), context.Canceled,
 			hopeless(false), errors.New("no address is known")},
 	} {

@@ -6,13 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go/protocol"
-	fetchapi "github.com/segmentio/kafka-go/protocol/fetch"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 func (b *bench) cursor(offset int64) *Cursor {
-	return b.way.cursor(TopicPartition{Topic: "predictions"}, offset, 1<<20, time.Millisecond, Patience{})
+	return b.way.cursor(TopicPartition{Topic: "predictions"}, offset, 1<<20, 0, time.Millisecond, Patience{})
 }
 
 // values are what a cursor reads until it has reached an offset.
@@ -77,12 +75,10 @@ func TestFetchPassesOverAbortedTransactionsAndControlRecords(t *testing.T) {
 
 // A producer whose aborted transaction ends before the answer begins writes another, which is committed.
 func TestAnAbortedTransactionDoesNotHideTheNextOne(t *testing.T) {
-	list := []fetchapi.ResponseTransaction{{ProducerID: 7, FirstOffset: 3}}
+	list := []abortedTransaction{{ProducerID: 7, FirstOffset: 3}}
 	a := newAborted(list)
-	batch := func(offset int64) *protocol.RecordBatch {
-		return &protocol.RecordBatch{BaseOffset: offset, ProducerID: 7, Attributes: protocol.Transactional}
-	}
-	if !a.skip(&protocol.ControlBatch{BaseOffset: 5, ProducerID: 7}) {
+	batch := func(offset int64) header { return header{first: offset, producer: 7, attributes: transactional} }
+	if !a.skip(header{first: 5, producer: 7, attributes: transactional | control}) {
 		t.Error("a control batch is not passed over")
 	}
 	if a.skip(batch(6)) {

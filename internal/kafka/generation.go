@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"sync/atomic"
 
 	kafkago "github.com/segmentio/kafka-go"
 )
@@ -16,6 +18,9 @@ type Generation struct {
 	joined    *kafkago.Generation
 	rebalance context.Context
 	over      chan struct{}
+
+	trail       *trail
+	coordinator atomic.Int32 // the broker's id and one; 0: it is not known
 }
 
 var _ Committer = (*Generation)(nil)
@@ -26,7 +31,7 @@ func (g *Generation) Rebalance() context.Context { return g.rebalance }
 
 // Member returns this process in the generation.
 func (g *Generation) Member() Member {
-	return Member{Group: g.joined.GroupID, ID: g.joined.MemberID, Generation: g.joined.ID}
+	return Member{Group: g.joined.GroupID, ID: g.joined.MemberID, Generation: g.joined.ID, trail: g.trail}
 }
 
 // Assigned returns the partitions.
@@ -41,15 +46,23 @@ func (g *Generation) Assigned() []TopicPartition {
 }
 
 // Commit stores the next offsets to read. The broker refuses it once a newer generation has begun.
-func (g *Generation) Commit(_ context.Context, next Offsets) error {
-	offsets := make(map[string]map[int]int64, 1)
-	for at, offset := range next {
-		if offsets[at.Topic] == nil {
-			offsets[at.Topic] = make(map[int]int64, len(next))
-		}
-		offsets[at.Topic][at.Partition] = offset
+func (g *Generation) Commit(ctx context.Context, next Offsets) error {
+	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), next, g.coordinator.Load()-1)
+	g.coordinator.Store(coordinator + 1)
+	if err != nil {
+		return fmt.Errorf("%w: generation %d: %w", ErrGeneration, g.joined.ID, err)
 	}
-	if err := g.joined.CommitOffsets(offsets); err != nil {
+	return nil
+}
+
+// Current asks the coordinator, as a heartbeat does, whether this is still the group's generation.
+func (g *Generation) Current(ctx context.Context) error {
+	client := kafkago.Client{Addr: g.source.client.addr, Transport: g.source.client.transport, Timeout: hung}
+	answer, err := client.Heartbeat(ctx, &kafkago.HeartbeatRequest{GroupID: g.joined.GroupID, GenerationID: g.joined.ID, MemberID: g.joined.MemberID})
+	if err == nil {
+		err = answer.Error
+	}
+	if err != nil {
 		return fmt.Errorf("%w: generation %d: %w", ErrGeneration, g.joined.ID, err)
 	}
 	return nil
@@ -66,19 +79,18 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	outage := s.with.Outage(StageOffsets, "group", s.opts.Group)
 	outage.giveUp = GenerationOver
 	for trouble := outage.Attempts(); ; {
-		offsets, err := s.client.committed(ctx, s.opts.Group, g.Assigned())
-		if err == nil {
-			err = g.begin(ctx, offsets)
-		}
+		places, err := g.places(ctx)
 		if err == nil {
 			trouble.Over()
 			s.joining.Over()
-			cursors := make([]*Cursor, 0, len(offsets))
-			share := max(bufferBytes/(2*max(1, len(offsets))), 64<<10)
-			for at, offset := range offsets {
-				cursors = append(cursors, s.client.cursor(at, offset, min(s.opts.FetchBytes, share), s.opts.FetchWait, s.with))
+			share := max(bufferBytes/(2*max(1, len(places))), 64<<10)
+			s.memory.last = make(map[TopicPartition]*Cursor, len(places))
+			for at, p := range places {
+				c := s.client.cursor(at, p.offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes, s.opts.FetchWait, s.with)
+				c.ofGroup(g.trail, p.mark.epoch)
+				s.memory.last[at] = c
 			}
-			return cursors, nil
+			return slices.Collect(maps.Values(s.memory.last)), nil
 		}
 		if err := trouble.Failed(ctx, err); err != nil {
 			return nil, err
@@ -86,52 +98,13 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	}
 }
 
-// begin fills in where to start partitions without an offset. A start that is not the earliest is committed at once:
-// otherwise what arrives before the first commit would be left out by the next owner.
-func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
-	chosen := make(Offsets)
-	for at, offset := range offsets {
-		if offset >= 0 {
-			continue
-		}
-		first, err := g.source.first(ctx, at)
-		if err != nil {
-			return err
-		}
-		offsets[at] = first
-		if g.source.opts.Start != Earliest {
-			chosen[at] = first
-		}
-	}
-	if len(chosen) == 0 {
-		return nil
-	}
-	return g.Commit(ctx, chosen)
-}
-
-// first is where to start a partition without an offset. One that was made after Await began has nothing that is
-// older, so Latest is its beginning.
-func (s *Source) first(ctx context.Context, at TopicPartition) (int64, error) {
-	which := int64(kafkago.FirstOffset)
-	switch {
-	case s.opts.Start == Latest && at.Partition < s.begun[at.Topic]:
-		which = kafkago.LastOffset
-	case s.opts.Start == AtTime:
-		offset, err := s.client.boundary(ctx, at, s.opts.StartTime.UnixMilli())
-		if err != nil || offset >= 0 {
-			return offset, err
-		}
-		which = kafkago.LastOffset // all records are older, or there are none
-	}
-	return s.client.boundary(ctx, at, which)
-}
-
-// Changed waits until the topics have other partitions than before the join, or were deleted and are there again: the
-// offsets of a deleted topic say nothing of the new one. It reports false if ctx ends before that. While a topic is
-// missing it waits: joining anew would have kafka-go create the topic where the brokers allow that.
+// Changed waits until the members have to share out the partitions anew: a topic has partitions that nobody was assigned,
+// or fewer than before, or was deleted and is there again: the offsets of a deleted topic say nothing of the new one. It
+// reports false if ctx ends before that. While a topic is missing it waits: joining anew would have kafka-go create the
+// topic where the brokers allow that.
 func (g *Generation) Changed(ctx context.Context) bool {
 	s := g.source
-	for missing := false; ; {
+	for missing, complete := false, false; ; {
 		if sleep(ctx, s.with.Clock, s.opts.WatchInterval) != nil {
 			return false
 		}
@@ -140,8 +113,25 @@ func (g *Generation) Changed(ctx context.Context) bool {
 			missing = missing || errors.Is(err, kafkago.UnknownTopicOrPartition)
 			continue // the cursors say what is wrong
 		}
-		if missing || !maps.Equal(counts, s.partitions) {
-			s.partitions = counts
+		ids, known, err := s.client.topicIDs(ctx, s.opts.Topics...)
+		remade := err == nil && known && len(ids) == len(s.opts.Topics) && g.trail.left(ids)
+		others, fewer := s.balancer.saw(counts)
+		if missing || remade || fewer {
+			return true
+		}
+		if complete && !others {
+			continue
+		}
+		lacking, err := s.client.unassigned(ctx, s.opts.Group, counts)
+		complete = err == nil && lacking == nil
+		switch {
+		case complete:
+			s.balancer.complete()
+		case others:
+			return true // the group may not know them yet
+		case lacking != nil && s.balancer.ask(s.with.Clock.Now(), s.opts.WatchInterval):
+			s.with.Logger.Warn("a partition is assigned to nobody: joining the group again", "group", s.opts.Group,
+				"topic", lacking.Topic, "partition", lacking.Partition)
 			return true
 		}
 	}
@@ -159,6 +149,7 @@ func (g *Generation) End(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	g.source.joins = true
 	close(g.over)
 	return nil
 }

@@ -10,16 +10,26 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 )
 
-// committed returns the group's offsets of partitions, negative where it has none. It asks for stable ones: an error
-// says that a transaction is about to change them.
-func (c *Client) committed(ctx context.Context, group string, partitions []TopicPartition) (Offsets, error) {
-	offsets := make(Offsets)
+// groupOffsets returns the offsets of what positions does.
+func (c *Client) groupOffsets(ctx context.Context, group string, partitions []TopicPartition, stable bool) (Offsets, error) {
+	stored, err := c.positions(ctx, group, partitions, stable)
+	offsets := make(Offsets, len(stored))
+	for at, p := range stored {
+		offsets[at] = p.offset
+	}
+	return offsets, err
+}
+
+// positions returns what the group stored for partitions, negative offsets where that is nothing. If stable is set, an
+// error says that a transaction is about to change them; else what open transactions are about to change is left out.
+func (c *Client) positions(ctx context.Context, group string, partitions []TopicPartition, stable bool) (map[TopicPartition]place, error) {
+	offsets := make(map[TopicPartition]place)
 	if len(partitions) == 0 {
 		return offsets, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, hung)
 	defer cancel()
-	req := &stableFetch{GroupID: group, RequireStable: true}
+	req := &stableFetch{GroupID: group, RequireStable: stable}
 	for topic, ids := range byTopic(slices.Values(partitions)) {
 		req.Topics = append(req.Topics, fetchedTopic{Name: topic, Partitions: ids})
 	}
@@ -35,7 +45,7 @@ func (c *Client) committed(ctx context.Context, group string, partitions []Topic
 			if p.ErrorCode != 0 {
 				return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", group, t.Name, p.Partition, kafkago.Error(p.ErrorCode))
 			}
-			offsets[TopicPartition{t.Name, int(p.Partition)}] = p.Offset
+			offsets[TopicPartition{t.Name, int(p.Partition)}] = place{p.Offset, markOf(p.Metadata, p.LeaderEpoch), p.Metadata}
 		}
 	}
 	for _, at := range partitions {

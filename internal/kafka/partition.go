@@ -13,6 +13,8 @@ type lane struct {
 	ids   []int // 0…n-1
 	// keyless is where records without a key go.
 	keyless int
+	// limit is the size to which batches are filled.
+	limit int
 }
 
 // forKey returns the partition that the Java client's default partitioner gives a key.
@@ -34,7 +36,7 @@ func (s *Sink) lane(ctx context.Context, topic string) (*lane, error) {
 		if err == nil {
 			attempts.Over()
 			n := len(t.Partitions)
-			l := &lane{topic: topic, ids: make([]int, n), keyless: int(s.turn.Add(1) % uint32(n))}
+			l := &lane{topic: topic, ids: make([]int, n), keyless: int(s.turn.Add(1) % uint32(n)), limit: s.limit(topic)}
 			for i := range l.ids {
 				l.ids[i] = i
 			}

@@ -13,6 +13,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/apiversions"
+	"github.com/segmentio/kafka-go/protocol/describeconfigs"
 	"github.com/segmentio/kafka-go/protocol/endtxn"
 	"github.com/segmentio/kafka-go/protocol/findcoordinator"
 	"github.com/segmentio/kafka-go/protocol/heartbeat"
@@ -121,6 +122,7 @@ type Topic struct {
 	Err        error // nil, or the broker's code
 	Partitions int
 	Leaderless []int32 // partitions
+	Replicas   int     // of the partition that has the fewest
 	// Operations are what the client may do: a bit for each operation of ACLs; 0 or less if an older broker does
 	// not tell.
 	Operations int32
@@ -138,7 +140,10 @@ func (p *Probe) Describe(topics []string) (*Cluster, error) {
 	}
 	for _, t := range m.(*metadata.Response).Topics {
 		topic := Topic{Name: t.Name, Err: failure(t.ErrorCode), Partitions: len(t.Partitions), Operations: t.TopicAuthorizedOperations}
-		for _, p := range t.Partitions {
+		for i, p := range t.Partitions {
+			if i == 0 || len(p.ReplicaNodes) < topic.Replicas {
+				topic.Replicas = len(p.ReplicaNodes)
+			}
 			if p.LeaderID < 0 || p.ErrorCode != 0 {
 				topic.Leaderless = append(topic.Leaderless, p.PartitionIndex)
 			}
@@ -146,6 +151,27 @@ func (p *Probe) Describe(topics []string) (*Cluster, error) {
 		c.Topics = append(c.Topics, topic)
 	}
 	return c, nil
+}
+
+// Settings asks for some settings of a topic, by their names; one that the broker does not know is missing. The error
+// is the broker's code where this client may not read them (DescribeConfigs).
+func (p *Probe) Settings(topic string, names ...string) (map[string]string, error) {
+	const ofTopic = 2 // the type of resource
+	m, err := p.ask(&describeconfigs.Request{Resources: []describeconfigs.RequestResource{{ResourceType: ofTopic, ResourceName: topic,
+		ConfigNames: names}}})
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]string)
+	for _, r := range m.(*describeconfigs.Response).Resources {
+		if err := failure(r.ErrorCode); err != nil {
+			return nil, err
+		}
+		for _, e := range r.ConfigEntries {
+			found[e.ConfigName] = e.ConfigValue
+		}
+	}
+	return found, nil
 }
 
 func address(host string, port int32) string {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +13,8 @@ import (
 // ReaderOptions are a [Reader]'s. Zero values mean the defaults of [SourceOptions].
 type ReaderOptions struct {
 	Topic string
-	// Group, where not empty, is whose offsets [Reader.ToEnd] begins at and [Reader.Commit] stores. It must be of
-	// nobody who consumes: no generation fences it.
+	// Group, where not empty, is whose offsets [Reader.Group] reads and [Reader.Commit] stores. It must be of nobody who
+	// consumes: no generation fences it.
 	Group      string
 	FetchBytes int
 	FetchWait  time.Duration
@@ -40,23 +38,26 @@ func NewReader(c *Client, o ReaderOptions, p Patience) (*Reader, error) {
 	return &Reader{client: c, opts: o, with: p.complete()}, nil
 }
 
-// ToEnd reads from the group's offsets, or the earliest ones where there is no group or it has none, to where each
-// partition ended when ToEnd was called, and gives every record to take, partition by partition in the order of
-// offsets. It returns the next offsets to read. The first error ends it: of brokers, ctx or take.
-func (r *Reader) ToEnd(ctx context.Context, take func(Record) error) (Offsets, error) {
-	next, err := r.begin(ctx)
+// ToEnd reads from given offsets, or the earliest one of a partition that has none among them, to where each partition
+// ended when ToEnd was called, and gives every record to take, partition by partition in the order of offsets. It
+// returns the next offsets to read. The first error ends it: of brokers, ctx or take.
+func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) error) (Offsets, error) {
+	ids, _, err := r.client.topicIDs(ctx, r.opts.Topic)
 	if err != nil {
 		return nil, err
 	}
-	ends := make(Offsets, len(next))
+	next, ends, err := r.Range(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for at := range next {
-		if ends[at], err = r.client.boundary(ctx, at, kafkago.LastOffset); err != nil {
-			return nil, err
+		if offset, given := from[at]; given {
+			next[at] = offset
 		}
 	}
 	for p := range len(next) {
 		at := TopicPartition{r.opts.Topic, p}
-		c := r.cursor(at, next[at])
+		c := r.cursor(at, next[at], ids[r.opts.Topic])
 		for c.next < ends[at] {
 			records, _, err := c.fetch(ctx)
 			if err != nil {
@@ -79,57 +80,19 @@ func (r *Reader) ToEnd(ctx context.Context, take func(Record) error) (Offsets, e
 	return next, nil
 }
 
-func (r *Reader) cursor(at TopicPartition, offset int64) *Cursor {
-	return r.client.cursor(at, offset, r.opts.FetchBytes, r.opts.FetchWait, r.with)
-}
-
-// begin is where ToEnd starts in each partition.
-func (r *Reader) begin(ctx context.Context) (Offsets, error) {
-	counts, err := r.client.countPartitions(ctx, r.opts.Topic)
-	if err != nil {
-		return nil, err
-	}
-	next := Offsets{}
-	for p := range counts[r.opts.Topic] {
-		next[TopicPartition{r.opts.Topic, p}] = -1
-	}
-	if r.opts.Group != "" {
-		committed, err := r.client.committed(ctx, r.opts.Group, slices.Collect(maps.Keys(next)))
-		if err != nil && !errors.Is(err, kafkago.GroupIdNotFound) { // a group that never committed
-			return nil, err
-		}
-		maps.Copy(next, committed)
-	}
-	for at, offset := range next {
-		if offset < 0 {
-			if next[at], err = r.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return next, nil
+func (r *Reader) cursor(at TopicPartition, offset int64, topic topicID) *Cursor {
+	c := r.client.cursor(at, offset, r.opts.FetchBytes, inHand, r.opts.FetchWait, r.with)
+	c.id = topic
+	return c
 }
 
 // Commit stores the next offsets to read for the group.
 func (r *Reader) Commit(ctx context.Context, next Offsets) error {
-	group, topic := r.opts.Group, r.opts.Topic
-	if group == "" {
+	if r.opts.Group == "" {
 		return errors.New("kafka: committing without a group")
 	}
-	var offsets []kafkago.OffsetCommit
-	for at, offset := range next {
-		offsets = append(offsets, kafkago.OffsetCommit{Partition: at.Partition, Offset: offset})
-	}
-	client := kafkago.Client{Addr: r.client.addr, Transport: r.client.transport, Timeout: hung}
-	answer, err := client.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{GroupID: group, GenerationID: -1,
-		Topics: map[string][]kafkago.OffsetCommit{topic: offsets}})
-	if err != nil {
-		return fmt.Errorf("committing offsets of group %s: %w", group, err)
-	}
-	for _, p := range answer.Topics[topic] {
-		if p.Error != nil {
-			return fmt.Errorf("committing the offset of group %s for %s/%d: %w", group, topic, p.Partition, p.Error)
-		}
+	if _, err := r.client.commitMarked(ctx, Member{Group: r.opts.Group, Generation: -1, note: readerNote}, next, -1); err != nil {
+		return fmt.Errorf("committing offsets of group %s: %w", r.opts.Group, err)
 	}
 	return nil
 }
@@ -189,13 +152,21 @@ func (f *following) fresh(ctx context.Context) (cursors []*Cursor, err error) {
 	if err != nil {
 		return nil, err
 	}
+	ids := map[string]topicID{}
+	if f.known < counts[topic] {
+		if ids, _, err = f.client.topicIDs(ctx, topic); err != nil {
+			return nil, err
+		}
+	}
 	for p := f.known; p < counts[topic]; p++ {
 		at := TopicPartition{topic, p}
 		offset, err := f.client.boundary(ctx, at, f.which)
 		if err != nil {
 			return nil, err
 		}
-		cursors = append(cursors, f.cursor(at, offset))
+		c := f.cursor(at, offset, ids[topic])
+		c.follows = true
+		cursors = append(cursors, c)
 	}
 	f.known, f.which = max(f.known, counts[topic]), kafkago.FirstOffset
 	return cursors, nil

@@ -42,7 +42,15 @@ func (b *bench) send(topic string, values ...string) {
 // toEnd returns the values that are read, sorted, and the next offsets.
 func toEnd(t *testing.T, r *Reader) (values []string, next Offsets) {
 	t.Helper()
-	next, err := r.ToEnd(t.Context(), func(rec Record) error {
+	var from Offsets
+	if r.opts.Group != "" {
+		g, err := r.Group(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		from = g.Offsets
+	}
+	next, err := r.ToEnd(t.Context(), from, func(rec Record) error {
 		values = append(values, string(rec.Value))
 		return nil
 	})
@@ -89,7 +97,7 @@ func TestAReaderReadsFromTheGroupsOffsetsToTheEnd(t *testing.T) {
 		}
 	}
 	broken := errors.New("no room")
-	if _, err := b.reader(ReaderOptions{Topic: "predictions"}).ToEnd(t.Context(), func(Record) error { return broken }); !errors.Is(err, broken) {
+	if _, err := b.reader(ReaderOptions{Topic: "predictions"}).ToEnd(t.Context(), nil, func(Record) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("ToEnd: %v", err)
 	}
 	if err := b.reader(ReaderOptions{Topic: "predictions"}).Commit(t.Context(), next); err == nil {

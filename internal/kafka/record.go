@@ -33,6 +33,15 @@ type Record struct {
 	Position   Position
 	// Time is the record's timestamp.
 	Time time.Time
+	// Damage says why a record that was read has no value; nil: it is as it was written.
+	Damage *Damage
+}
+
+// Damage says why records could not be read. One record stands for all of them: its Position is that of the first.
+type Damage struct {
+	Last     int64  // the offset of the last one
+	TooLarge bool   // they are larger than what is read; otherwise they are broken
+	Detail   string // for a person
 }
 
 // Offsets are the next offsets to read.
@@ -43,12 +52,18 @@ type Member struct {
 	Group      string
 	ID         string
 	Generation int32
+
+	trail *trail // what it knows of the offsets that it commits
+	note  string // what is committed beside offsets if the id of the topic is not known
 }
 
 // Committer stores offsets in the name of one generation of a consumer group. A [Generation] is one.
 type Committer interface {
 	// Commit stores the next offsets to read. It fails with [ErrGeneration] when a newer generation has taken over.
 	Commit(ctx context.Context, next Offsets) error
+	// Current asks the coordinator whether the generation is still the group's last one, and returns [ErrGeneration] if it
+	// is not, or cannot be asked.
+	Current(ctx context.Context) error
 	// Member says in whose name offsets are committed that are part of a transaction.
 	Member() Member
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -36,10 +37,12 @@ const transactional = 1 << 4
 
 // recordBatch is a record batch being written.
 type recordBatch struct {
-	buf        []byte
+	buf        []byte  // the header's place and the records, not compressed
+	places     []int32 // of the records in their shipment
 	count      int32
 	first, max int64 // timestamps in milliseconds
 	attributes uint16
+	stamped    stamping
 }
 
 // newRecordBatch returns an empty batch without a producer id, in the memory of buf.
@@ -64,18 +67,19 @@ func (b *recordBatch) sign(producer int64, epoch int16, sequence int32) {
 	b.attributes |= transactional
 }
 
-// append adds one record. A nil key or value is null on the wire.
-func (b *recordBatch) append(key, value []byte, headers []Header, at time.Time) {
-	stamp := at.UnixMilli()
+// begin notes the timestamp of a record that is about to be added.
+func (b *recordBatch) begin(stamp int64) {
 	if b.count == 0 {
 		b.first, b.max = stamp, stamp
 	}
 	b.max = max(b.max, stamp)
-	length := 1 + varintLen(stamp-b.first) + varintLen(int64(b.count)) + bytesLen(key) + bytesLen(value) +
-		varintLen(int64(len(headers)))
-	for i := range headers {
-		length += varintLen(int64(len(headers[i].Key))) + len(headers[i].Key) + bytesLen(headers[i].Value)
-	}
+}
+
+// append adds one record. A nil key or value is null on the wire.
+func (b *recordBatch) append(key, value []byte, headers []Header, at time.Time) {
+	stamp := at.UnixMilli()
+	b.begin(stamp)
+	length := 1 + varintLen(stamp-b.first) + varintLen(int64(b.count)) + contentLen(key, value, headers)
 	buf := binary.AppendVarint(b.buf, int64(length))
 	buf = append(buf, 0) // attributes, unused
 	buf = binary.AppendVarint(buf, stamp-b.first)
@@ -92,33 +96,58 @@ func (b *recordBatch) append(key, value []byte, headers []Header, at time.Time) 
 	b.count++
 }
 
-// finish compresses the records and fills in the header. The bytes begin with their 4-byte size.
+// finish compresses the records and fills in the header. The bytes begin with their 4-byte size. The batch itself is
+// not compressed by it.
 func (b *recordBatch) finish(compression kafkago.Compression) ([]byte, error) {
+	wire := b.buf
 	if compression != 0 {
 		codec := compression.Codec()
 		if codec == nil {
 			return nil, fmt.Errorf("compression %d names no codec", compression)
 		}
-		var packed bytes.Buffer
-		w := codec.NewWriter(&packed)
+		packed := bytes.NewBuffer(slices.Clone(b.buf[:headerBytes]))
+		w := codec.NewWriter(packed)
 		if _, err := w.Write(b.buf[headerBytes:]); err != nil {
 			return nil, fmt.Errorf("compressing %d records: %w", b.count, err)
 		}
 		if err := w.Close(); err != nil {
 			return nil, fmt.Errorf("compressing %d records: %w", b.count, err)
 		}
-		b.buf = append(b.buf[:headerBytes], packed.Bytes()...)
+		wire = packed.Bytes()
 	}
 	put := binary.BigEndian
-	put.PutUint32(b.buf[offsetSize:], uint32(len(b.buf)-4))
-	put.PutUint32(b.buf[offsetBatchLength:], uint32(len(b.buf)-offsetLeaderEpoch))
-	put.PutUint16(b.buf[offsetAttributes:], b.attributes|uint16(compression))
-	put.PutUint32(b.buf[offsetLastOffsetDelta:], uint32(b.count-1))
-	put.PutUint64(b.buf[offsetFirstTimestamp:], uint64(b.first))
-	put.PutUint64(b.buf[offsetMaxTimestamp:], uint64(b.max))
-	put.PutUint32(b.buf[offsetCount:], uint32(b.count))
-	put.PutUint32(b.buf[offsetCRC:], crc32.Checksum(b.buf[offsetAttributes:], castagnoli))
-	return b.buf, nil
+	put.PutUint32(wire[offsetSize:], uint32(len(wire)-4))
+	put.PutUint32(wire[offsetBatchLength:], uint32(len(wire)-offsetLeaderEpoch))
+	put.PutUint16(wire[offsetAttributes:], b.attributes|uint16(compression))
+	put.PutUint32(wire[offsetLastOffsetDelta:], uint32(b.count-1))
+	put.PutUint64(wire[offsetFirstTimestamp:], uint64(b.first))
+	put.PutUint64(wire[offsetMaxTimestamp:], uint64(b.max))
+	put.PutUint32(wire[offsetCount:], uint32(b.count))
+	put.PutUint32(wire[offsetCRC:], crc32.Checksum(wire[offsetAttributes:], castagnoli))
+	return wire, nil
+}
+
+// contentLen is the length of what a record is made of, without what is counted from the beginning of its batch.
+func contentLen(key, value []byte, headers []Header) int {
+	n := bytesLen(key) + bytesLen(value) + varintLen(int64(len(headers)))
+	for i := range headers {
+		n += varintLen(int64(len(headers[i].Key))) + len(headers[i].Key) + bytesLen(headers[i].Value)
+	}
+	return n
+}
+
+// recordLen is the most that a record of a content's length can take up in a batch.
+func recordLen(content int) int {
+	const attributes, stamp, place = 1, binary.MaxVarintLen64, binary.MaxVarintLen32
+	body := attributes + stamp + place + content
+	return varintLen(int64(body)) + body
+}
+
+// BatchBytes is the size of a record batch that holds only this record, before compression, as brokers hold it against
+// the topic's max.message.bytes.
+func (r *Record) BatchBytes() int {
+	body := 1 + varintLen(0) + varintLen(0) + contentLen(r.Key, r.Value, r.Headers)
+	return headerBytes - 4 + varintLen(int64(body)) + body
 }
 
 // appendBytes writes a length and the bytes; nil has length -1.

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -20,7 +21,7 @@ type Clock interface {
 type SystemClock struct{}
 
 // Now returns the current time.
-func (SystemClock) Now() time.Time { return time.Now() }
+func (SystemClock) Now() time.Time { return now() }
 
 // NewTimer is [time.NewTimer].
 func (SystemClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
@@ -40,9 +41,12 @@ func sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	}
 }
 
-// Observer is told of attempts that failed and will be repeated. Several goroutines may call it.
+// Observer is told of attempts that failed and will be repeated, and of records that are gone. Several goroutines may call it.
 type Observer interface {
 	Retry(stage string, err error)
+	// Lost is called when records of the input are gone; reason is one of LostReasons, records how many they are as far
+	// as that is known, which may be 0.
+	Lost(reason string, records int64)
 }
 
 // Stages that are waited for.
@@ -60,12 +64,19 @@ const (
 	longestPause = 5 * time.Second
 )
 
+// words are the stages as the log names them; others are named as they are.
+var words = map[string]string{StageTopics: "the topics", StageGroup: "the consumer group", StageOffsets: "the group's offsets",
+	StageFetch: "records", StagePublish: "the brokers to take records"}
+
+// remindEvery is how often the log says of an outage that it goes on.
+const remindEvery = 30 * time.Second
+
 // Patience says how what fails for a while is waited for, and who is told. The zero value waits by the machine's
 // clock and tells nobody.
 type Patience struct {
 	Clock Clock
-	// Observer is told of each attempt that will be repeated, Logger of each outage, once when it begins and once
-	// when it ends.
+	// Observer is told of each attempt that will be repeated, Logger of each outage: when it begins, every 30 s while it
+	// goes on, and when it ends.
 	Observer Observer
 	Logger   *slog.Logger
 }
@@ -83,6 +94,7 @@ func (p Patience) complete() Patience {
 // Outage is one thing that may fail for a while, for one goroutine or several.
 type Outage struct {
 	stage  string
+	name   string  // in the log
 	quiet  int     // failures in a row that are not worth a line in the log
 	giveUp Verdict // from which on attempts end
 	with   Patience
@@ -90,13 +102,20 @@ type Outage struct {
 	mu      sync.Mutex
 	waiting int // goroutines
 	since   time.Time
+	said    time.Time // when the log last said that it goes on
 }
 
 // Outage returns an outage of a stage that has not begun. The attributes are logged with it.
 func (p Patience) Outage(stage string, attrs ...any) *Outage {
 	with := p.complete()
 	with.Logger = with.Logger.With(attrs...)
-	return &Outage{stage: stage, giveUp: Permanent, with: with}
+	return &Outage{stage: stage, name: cmp.Or(words[stage], stage), giveUp: Permanent, with: with}
+}
+
+// Named sets what the log says that is waited for, instead of the stage.
+func (o *Outage) Named(name string) *Outage {
+	o.name = name
+	return o
 }
 
 // Attempts are those of one goroutine.
@@ -130,6 +149,8 @@ func (a *Attempts) Failed(ctx context.Context, err error) error {
 	if a.failed > o.quiet && !a.said {
 		a.said = true
 		o.begin(err)
+	} else if a.said {
+		o.remind(err)
 	}
 	if o.with.Observer != nil {
 		o.with.Observer.Retry(o.stage, err)
@@ -161,7 +182,18 @@ func (o *Outage) begin(err error) {
 	defer o.mu.Unlock()
 	if o.waiting++; o.waiting == 1 {
 		o.since = o.with.Clock.Now()
-		o.with.Logger.Warn("waiting for "+o.stage, "error", err)
+		o.said = o.since
+		o.with.Logger.Warn("waiting for "+o.name, "error", err)
+	}
+}
+
+// remind says that the outage goes on, where that was not said for a while.
+func (o *Outage) remind(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now := o.with.Clock.Now(); now.Sub(o.said) >= remindEvery {
+		o.said = now
+		o.with.Logger.Warn("still waiting for "+o.name, "for", now.Sub(o.since).Round(time.Second), "error", err)
 	}
 }
 
@@ -169,6 +201,6 @@ func (o *Outage) end(well bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.waiting--; o.waiting == 0 && well {
-		o.with.Logger.Info(o.stage+" is back", "after", o.with.Clock.Now().Sub(o.since).Round(time.Millisecond))
+		o.with.Logger.Info("no longer waiting for "+o.name, "after", o.with.Clock.Now().Sub(o.since).Round(time.Millisecond))
 	}
 }

@@ -59,12 +59,12 @@ func TestAnOutageIsSaidOnce(t *testing.T) {
 		}
 	}
 	a.Over()
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `waiting for publish`) || !strings.Contains(got, "topic=t error=EOF") {
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `waiting for the brokers to take records`) || !strings.Contains(got, "topic=t error=EOF") {
 		t.Errorf("logged while one still waits:\n%s", got)
 	}
 	b.Over()
 	b.Over()
-	if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "publish is back") {
+	if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "no longer waiting for the brokers to take records") {
 		t.Errorf("logged:\n%s", got)
 	}
 	if told != 6 {
@@ -72,9 +72,56 @@ func TestAnOutageIsSaidOnce(t *testing.T) {
 	}
 }
 
+// An outage that goes on is said again every 30 seconds, with how long it has lasted, however often it is tried.
+func TestALongOutageIsSaidAgain(t *testing.T) {
+	var log bytes.Buffer
+	clock := &passing{now: time.Unix(0, 0), step: 11 * time.Second}
+	p := Patience{Clock: clock, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))}
+	o := p.Outage("it").Named("the tide")
+	a, b := o.Attempts(), o.Attempts()
+	for range 4 { // each moves the clock by 22 s
+		for _, attempts := range []*Attempts{a, b} {
+			if err := attempts.Failed(t.Context(), io.EOF); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	a.Over()
+	b.Over()
+	const want = `level=WARN msg="waiting for the tide" error=EOF
+level=WARN msg="still waiting for the tide" for=33s error=EOF
+level=WARN msg="still waiting for the tide" for=1m6s error=EOF
+level=INFO msg="no longer waiting for the tide" after=1m28s
+`
+	if log.String() != want {
+		t.Errorf("logged:\n%swant:\n%s", log.String(), want)
+	}
+}
+
+// passing is a clock that each timer moves on by the same time.
+type passing struct {
+	now  time.Time
+	step time.Duration
+}
+
+func (s *passing) Now() time.Time { return s.now }
+
+func (s *passing) NewTimer(time.Duration) (<-chan time.Time, func()) {
+	s.now = s.now.Add(s.step)
+	return SystemClock{}.NewTimer(0)
+}
+
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
 type tellings struct{ n *int }
 
 func (t tellings) Retry(string, error) { *t.n++ }
+func (tellings) Lost(string, int64)    {}
 
 func TestWhatIsNotTriedAgain(t *testing.T) {
 	told := 0

@@ -28,7 +28,8 @@ type session struct {
 	timeout  time.Duration
 	producer int64
 	epoch    int16
-	// next is the sequence of the next record of a partition. Sequences begin at 0 with each epoch.
+	// next is the sequence of the next record of a partition. Sequences begin at 0 with each epoch. One is used up when
+	// the broker has its record: a batch that is refused leaves its own to those that come in its place.
 	next map[TopicPartition]int32
 	// unclear says that a request of the transaction had no answer. It may still be on its way, and must not be taken for
 	// one of the next transaction.
@@ -58,12 +59,8 @@ func (s *session) init(ctx context.Context) error {
 	return nil
 }
 
-// sequence is the sequence of the first of n records that the partition gets next. After 2³¹-1 comes 0.
-func (s *session) sequence(at TopicPartition, n int32) int32 {
-	first := s.next[at]
-	s.next[at] = int32((int64(first) + int64(n)) & math.MaxInt32)
-	return first
-}
+// after is the sequence behind those of n records. After 2³¹-1 comes 0.
+func after(first, n int32) int32 { return int32((int64(first) + int64(n)) & math.MaxInt32) }
 
 // addPartitions begins the transaction, or goes on with it: the coordinator will write the transaction's end to them.
 func (s *session) addPartitions(ctx context.Context, partitions []TopicPartition) error {
@@ -87,8 +84,10 @@ func (s *session) commitOffsets(ctx context.Context, member Member, next Offsets
 	for topic, ids := range byTopic(maps.Keys(next)) {
 		t := txnoffsetcommit.RequestTopic{Name: topic}
 		for _, id := range ids {
+			at := TopicPartition{topic, int(id)}
+			m := member.trail.mark(at, next[at])
 			t.Partitions = append(t.Partitions, txnoffsetcommit.RequestPartition{Partition: id,
-				CommittedOffset: next[TopicPartition{topic, int(id)}], CommittedLeaderEpoch: -1})
+				CommittedOffset: next[at], CommittedLeaderEpoch: m.epoch, CommittedMetadata: m.metadata()})
 		}
 		req.Topics = append(req.Topics, t)
 	}

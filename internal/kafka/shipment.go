@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,28 +24,35 @@ type Shipment struct {
 	lanes []*lane
 	loads []*load
 	where map[TopicPartition]int // position in loads
-	spare [][]byte               // memory of earlier batches
-	// transaction is the transactional id that the sealed batches belong to; empty means none.
-	transaction string
+	count int                    // records that were added
+	spare []recordBatch          // earlier batches, for their memory
+	// within is the session whose transaction the batches are a part of; nil: there is none.
+	within *session
 }
 
-// load holds the record batches of one partition.
+// load holds the record batches of one partition, which are written one after the other.
 type load struct {
 	at      TopicPartition
 	batches []recordBatch
-	wire    [][]byte // batches, finished; those already written are cut off
+	written int    // so many of them; the next one is the current one
+	wire    []byte // the current one as it is sent; nil: it has not been sent yet
+	// sequence is that of the current batch's first record, in a transaction.
+	sequence int32
+	unsure   bool // an attempt to write the current batch, or what it was split from, may have succeeded
+	refused  []Refused
 }
+
+// current is the first batch that is not written.
+func (l *load) current() *recordBatch { return &l.batches[l.written] }
 
 // Shipment returns an empty shipment. It goes back to the pool only when everything was acknowledged: after an error a
 // connection may still be reading its memory.
 func (s *Sink) Shipment() *Shipment {
 	sh := s.scratch.Get().(*Shipment)
 	for _, l := range sh.loads {
-		for i := range l.batches {
-			sh.spare = append(sh.spare, l.batches[i].buf)
-		}
+		sh.spare = append(sh.spare, l.batches...)
 	}
-	sh.now, sh.lanes, sh.loads, sh.transaction = s.clock.Now(), sh.lanes[:0], sh.loads[:0], ""
+	sh.now, sh.lanes, sh.loads, sh.count, sh.within = s.now(), sh.lanes[:0], sh.loads[:0], 0, nil
 	if sh.where == nil {
 		sh.where = make(map[TopicPartition]int)
 	}
@@ -68,12 +76,12 @@ func (s *Shipment) Add(ctx context.Context, topic string, r *Record) error {
 	if stamp.IsZero() {
 		stamp = s.now
 	}
-	s.add(s.lanes[k].forKey(r.Key), r, stamp)
+	s.add(s.lanes[k].forKey(r.Key), s.lanes[k].limit, r, stamp)
 	return nil
 }
 
 // add appends one record to the partition's last batch, or begins another where that one would grow over the limit.
-func (s *Shipment) add(at TopicPartition, r *Record, stamp time.Time) {
+func (s *Shipment) add(at TopicPartition, limit int, r *Record, stamp time.Time) {
 	k, known := s.where[at]
 	if !known {
 		k = len(s.loads)
@@ -81,68 +89,88 @@ func (s *Shipment) add(at TopicPartition, r *Record, stamp time.Time) {
 		s.loads = append(s.loads, &load{at: at})
 	}
 	l := s.loads[k]
-	size := len(r.Key) + len(r.Value) + 32
-	for i := range r.Headers {
-		size += len(r.Headers[i].Key) + len(r.Headers[i].Value) + 10
+	size := recordLen(contentLen(r.Key, r.Value, r.Headers))
+	if n := len(l.batches); n == 0 || len(l.batches[n-1].buf)+size > limit {
+		l.batches = append(l.batches, s.batch())
 	}
-	if n := len(l.batches); n == 0 || len(l.batches[n-1].buf)+size > s.sink.batchBytes {
-		l.batches = append(l.batches, newRecordBatch(s.memory()))
-	}
-	l.batches[len(l.batches)-1].append(r.Key, r.Value, r.Headers, stamp)
+	b := &l.batches[len(l.batches)-1]
+	b.append(r.Key, r.Value, r.Headers, stamp)
+	b.places = append(b.places, int32(s.count))
+	s.count++
 }
 
-func (s *Shipment) memory() []byte {
-	if n := len(s.spare); n > 0 {
-		buf := s.spare[n-1]
-		s.spare = s.spare[:n-1]
-		return buf
+// batch returns an empty batch in the memory of an earlier one.
+func (s *Shipment) batch() recordBatch {
+	n := len(s.spare)
+	if n == 0 {
+		return newRecordBatch(nil)
 	}
-	return nil
+	old := &s.spare[n-1]
+	s.spare = s.spare[:n-1]
+	b := newRecordBatch(old.buf)
+	b.places = old.places[:0]
+	return b
 }
 
-// seal finishes the record batches, as a part of the session's transaction if there is one.
-func (s *Shipment) seal(tx *session) error {
-	if tx != nil {
-		s.transaction = tx.id
-	}
+// join makes the record batches a part of the session's transaction.
+func (s *Shipment) join(tx *session) {
+	s.within = tx
 	for _, l := range s.loads {
-		l.wire = l.wire[:0]
-		for i := range l.batches {
-			b := &l.batches[i]
-			if tx != nil {
-				b.sign(tx.producer, tx.epoch, tx.sequence(l.at, b.count))
-			}
-			wire, err := b.finish(s.sink.compression)
-			if err != nil {
-				return fmt.Errorf("publishing to %s: %w", l.at.Topic, err)
-			}
-			l.wire = append(l.wire, wire)
-		}
+		l.sequence = tx.next[l.at]
 	}
+}
+
+// seal finishes the current batch of a load, unless that has been done. One that has become too large, by what was
+// learned of the topic since it was filled, is split before.
+func (s *Sink) seal(sh *Shipment, l *load) error {
+	if l.wire != nil {
+		return nil
+	}
+	b := l.current()
+	if limit := s.limit(l.at.Topic); b.count > 1 && len(b.buf) > limit {
+		l.batches = slices.Replace(l.batches, l.written, l.written+1, b.split(limit)...)
+		b = l.current()
+	}
+	if sh.within != nil {
+		b.sign(sh.within.producer, sh.within.epoch, l.sequence)
+	}
+	wire, err := b.finish(s.compression)
+	if err != nil {
+		return fmt.Errorf("publishing to %s: %w", l.at.Topic, err)
+	}
+	l.wire = wire
 	return nil
 }
 
-// ship writes what was sealed, one request a leader at a time, and returns when all in-sync replicas have it. What
-// failed is repeated before anything behind it in the same partition.
-func (s *Sink) ship(ctx context.Context, sh *Shipment) error {
+// ship writes a shipment, one request a leader at a time, and returns when all in-sync replicas have it. What failed is
+// repeated before anything behind it in the same partition; what is refused for its content is changed, or left out and
+// returned.
+func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refused, err error) {
 	attempts := s.outage.Attempts()
 	for left := sh.loads; len(left) > 0; left = unwritten(left) {
-		err := s.round(ctx, sh.transaction, left)
+		err := s.round(ctx, sh, left)
 		if err == nil {
 			attempts.Over()
 			continue
 		}
 		if err := attempts.Failed(ctx, err); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	for _, l := range sh.loads {
+		if sh.within != nil {
+			sh.within.next[l.at] = l.sequence
+		}
+		refused = append(refused, l.refused...)
+	}
+	slices.SortFunc(refused, func(a, b Refused) int { return cmp.Compare(a.Place, b.Place) })
+	return refused, nil
 }
 
 func unwritten(loads []*load) []*load {
 	var left []*load
 	for _, l := range loads {
-		if len(l.wire) > 0 {
+		if l.written < len(l.batches) {
 			left = append(left, l)
 		}
 	}
@@ -150,9 +178,12 @@ func unwritten(loads []*load) []*load {
 }
 
 // round writes the first unwritten batch of every load, one request for each leader, side by side.
-func (s *Sink) round(ctx context.Context, transaction string, loads []*load) error {
+func (s *Sink) round(ctx context.Context, sh *Shipment, loads []*load) error {
 	byLeader := make(map[int32][]*load)
 	for _, l := range loads {
+		if err := s.seal(sh, l); err != nil {
+			return err
+		}
 		leader, err := s.client.leader(ctx, l.at)
 		if err != nil {
 			return fmt.Errorf("publishing to %s: %w", l.at.Topic, err)
@@ -160,11 +191,11 @@ func (s *Sink) round(ctx context.Context, transaction string, loads []*load) err
 		byLeader[leader] = append(byLeader[leader], l)
 	}
 	if len(byLeader) == 1 {
-		return s.write(ctx, transaction, loads)
+		return s.write(ctx, sh, loads)
 	}
 	errs := make(chan error)
 	for _, loads := range byLeader {
-		go func() { errs <- s.write(ctx, transaction, loads) }()
+		go func() { errs <- s.write(ctx, sh, loads) }()
 	}
 	var all []error
 	for range byLeader {
@@ -183,11 +214,12 @@ func worst(errs []error) (err error) {
 	return err
 }
 
-// write sends one request with the first unwritten batch of each load, which have one leader, and cuts off those that
-// were written.
-func (s *Sink) write(ctx context.Context, transaction string, loads []*load) error {
-	req := &rawproduce.Request{TransactionalID: transaction, Acks: int16(kafkago.RequireAll),
-		Timeout: int32(requestTimeout.Milliseconds())}
+// write sends one request with the current batch of each load, which have one leader, and goes on to the next ones.
+func (s *Sink) write(ctx context.Context, sh *Shipment, loads []*load) error {
+	req := &rawproduce.Request{Acks: int16(kafkago.RequireAll), Timeout: int32(requestTimeout.Milliseconds())}
+	if sh.within != nil {
+		req.TransactionalID = sh.within.id
+	}
 	for _, l := range loads {
 		k := slices.IndexFunc(req.Topics, func(t rawproduce.RequestTopic) bool { return t.Topic == l.at.Topic })
 		if k < 0 {
@@ -195,21 +227,24 @@ func (s *Sink) write(ctx context.Context, transaction string, loads []*load) err
 			req.Topics = append(req.Topics, rawproduce.RequestTopic{Topic: l.at.Topic})
 		}
 		req.Topics[k].Partitions = append(req.Topics[k].Partitions, rawproduce.RequestPartition{
-			Partition: int32(l.at.Partition), RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(l.wire[0])}})
+			Partition: int32(l.at.Partition), RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(l.wire)}})
 	}
 	m, err := s.ask(ctx, req)
 	if err != nil {
+		for _, l := range loads {
+			l.unsure = true
+		}
 		return fmt.Errorf("publishing to %s: %w", loads[0].at.Topic, err)
 	}
-	codes := make(map[TopicPartition]int16)
+	found := make(map[TopicPartition]*produce.ResponsePartition)
 	for _, t := range m.(*produce.Response).Topics {
-		for _, r := range t.Partitions {
-			codes[TopicPartition{t.Topic, int(r.Partition)}] = r.ErrorCode
+		for i := range t.Partitions {
+			found[TopicPartition{t.Topic, int(t.Partitions[i].Partition)}] = &t.Partitions[i]
 		}
 	}
 	errs := make([]error, len(loads))
 	for i, l := range loads {
-		errs[i] = l.settle(codes, s.batchBytes)
+		errs[i] = s.settle(sh, l, found[l.at])
 	}
 	return worst(errs)
 }
@@ -222,20 +257,24 @@ func (s *Sink) ask(ctx context.Context, req kafkago.Request) (kafkago.Response, 
 	return s.client.transport.RoundTrip(ctx, s.client.addr, req)
 }
 
-// settle cuts the first batch off where the broker has it, also where it says that it had it already: the answer to the
-// attempt before was lost.
-func (l *load) settle(codes map[TopicPartition]int16, limit int) error {
-	code, answered := codes[l.at]
-	switch err := kafkago.Error(code); {
-	case !answered:
+// settle goes on to the next batch where the broker has the current one, also where it says that it had it already: the
+// answer to the attempt before was lost.
+func (s *Sink) settle(sh *Shipment, l *load, answer *produce.ResponsePartition) error {
+	if answer == nil {
+		l.unsure = true
 		return fmt.Errorf("publishing to %s: partition %d is missing from the answer", l.at.Topic, l.at.Partition)
-	case code == 0, err == kafkago.DuplicateSequenceNumber:
-		l.wire = l.wire[1:]
-		return nil
-	case err == kafkago.MessageSizeTooLarge:
-		return fmt.Errorf("publishing to %s: a batch of %d bytes is over the topic's max.message.bytes (batches are filled to %d): %w",
-			l.at.Topic, len(l.wire[0]), limit, err)
-	default:
-		return fmt.Errorf("publishing to %s: partition %d: %w", l.at.Topic, l.at.Partition, err)
 	}
+	code := kafkago.Error(answer.ErrorCode)
+	switch {
+	case code == 0, code == kafkago.DuplicateSequenceNumber:
+		l.sequence = after(l.sequence, l.current().count)
+		l.wire, l.unsure = nil, false
+		l.written++
+		return nil
+	case slices.Contains(contentCodes, code):
+		return s.amend(sh, l, newRejection(answer))
+	case code == kafkago.RequestTimedOut, code == kafkago.NotEnoughReplicasAfterAppend:
+		l.unsure = true
+	}
+	return fmt.Errorf("publishing to %s: partition %d: %w", l.at.Topic, l.at.Partition, code)
 }

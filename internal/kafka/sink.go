@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,8 +12,9 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// BatchBytes is the size of the largest record batch before compression. A record that is larger makes one by itself,
-// which brokers may refuse: the topics' max.message.bytes is 1 MiB by Kafka's default.
+// BatchBytes is the size to which record batches are filled, before compression. A record that is larger makes one by
+// itself, which brokers may refuse: the topics' max.message.bytes is 1 MiB by Kafka's default. Batches for a topic that
+// refuses larger ones are smaller.
 const BatchBytes = 900 << 10
 
 // requestTimeout is how long the brokers may take to replicate a request.
@@ -27,13 +29,19 @@ type Sink struct {
 	scratch     sync.Pool // *Shipment
 	turn        atomic.Uint32
 	outage      *Outage
+	log         *slog.Logger
+
+	allowed atomic.Pointer[span] // what a broker said of timestamps; nil: none has been refused
+	mu      sync.Mutex
+	limits  map[string]int // of topics that refused a batch for its size: the size to which others are filled
 }
 
 // NewSink returns a sink that compresses record batches with gzip, snappy, lz4 or zstd; none or empty means none. It
 // opens no connection.
 func NewSink(c *Client, compression string, p Patience) (*Sink, error) {
 	p = p.complete()
-	s := &Sink{client: c, clock: p.Clock, batchBytes: BatchBytes, outage: p.Outage(StagePublish)}
+	s := &Sink{client: c, clock: p.Clock, batchBytes: BatchBytes, outage: p.Outage(StagePublish), log: p.Logger,
+		limits: make(map[string]int)}
 	if compression != "" && compression != "none" {
 		if err := s.compression.UnmarshalText([]byte(compression)); err != nil {
 			return nil, fmt.Errorf("kafka: compression is %q: %w", compression, err)
@@ -46,7 +54,9 @@ func NewSink(c *Client, compression string, p Patience) (*Sink, error) {
 	return s, nil
 }
 
-// Send appends records to a topic. It returns when all in-sync replicas have them.
+// Send appends records to a topic. It returns when all in-sync replicas have them. An error that [Judge] calls Content
+// says that a record was refused; the others were appended. Timestamps that the topic does not take are replaced, with a
+// warning.
 func (s *Sink) Send(ctx context.Context, topic string, records []Record) error {
 	sh := s.Shipment()
 	for i := range records {
@@ -54,19 +64,21 @@ func (s *Sink) Send(ctx context.Context, topic string, records []Record) error {
 			return err
 		}
 	}
-	return s.post(ctx, sh)
+	refused, err := s.post(ctx, sh)
+	if err == nil && len(refused) > 0 {
+		err = fmt.Errorf("%d of %d records are refused, the first of them is record %d: %w", len(refused), len(records),
+			refused[0].Place, refused[0].Err)
+	}
+	return err
 }
 
 // post writes a shipment outside of any transaction.
-func (s *Sink) post(ctx context.Context, sh *Shipment) error {
-	if err := sh.seal(nil); err != nil {
-		return err
+func (s *Sink) post(ctx context.Context, sh *Shipment) ([]Refused, error) {
+	refused, err := s.ship(ctx, sh)
+	if err == nil {
+		s.scratch.Put(sh)
 	}
-	if err := s.ship(ctx, sh); err != nil {
-		return err
-	}
-	s.scratch.Put(sh)
-	return nil
+	return refused, err
 }
 
 // Delivery is a shipment that has been published, with offsets that have not been committed. Whoever holds it calls
@@ -81,25 +93,45 @@ type Delivery interface {
 	// Published returns when the brokers acknowledged what makes the records visible: their publication, or the end
 	// of their transaction. It is zero before that.
 	Published() time.Time
+	// Refused are the records that were not published, for their content, in the order of their places.
+	Refused() []Refused
+}
+
+// Sent is the delivery of a shipment. More may be added to it while it is neither committed nor aborted.
+type Sent interface {
+	Delivery
+	// Add publishes another shipment, in the transaction if there is one. Refused is of that one afterwards. After an
+	// error the delivery is aborted.
+	Add(ctx context.Context, sh *Shipment) error
 }
 
 // Publish writes a shipment, at least once. When it returns a delivery, all in-sync replicas have the records; its
 // Commit commits the offsets, if there are any. The shipment must not be used any more.
-func (s *Sink) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Delivery, error) {
+func (s *Sink) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Sent, error) {
 	if len(next) > 0 && by == nil {
 		return nil, errors.New("kafka: offsets to commit, and nobody who may")
 	}
-	if err := s.post(ctx, sh); err != nil {
+	d := &published{sink: s, next: next, by: by}
+	if err := d.Add(ctx, sh); err != nil {
 		return nil, err
 	}
-	return &published{next: next, by: by, at: s.clock.Now()}, nil
+	return d, nil
 }
 
 // published is a delivery that the brokers have acknowledged.
 type published struct {
-	next Offsets
-	by   Committer
-	at   time.Time
+	sink    *Sink
+	next    Offsets
+	by      Committer
+	at      time.Time
+	refused []Refused
+}
+
+// Add publishes another shipment.
+func (d *published) Add(ctx context.Context, sh *Shipment) (err error) {
+	d.refused, err = d.sink.post(ctx, sh)
+	d.at = d.sink.clock.Now()
+	return err
 }
 
 // Commit commits the offsets, if there are any.
@@ -118,3 +150,6 @@ func (d *published) Abort(context.Context) error { return nil }
 
 // Published returns when the brokers had acknowledged everything.
 func (d *published) Published() time.Time { return d.at }
+
+// Refused are the records of the last shipment that were not published.
+func (d *published) Refused() []Refused { return d.refused }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/internal/devstack"
@@ -80,6 +80,7 @@ func (b *bench) seen() []error {
 type told func(error)
 
 func (t told) Retry(_ string, err error) { t(err) }
+func (told) Lost(string, int64)          {}
 
 func (b *bench) sink() *Sink {
 	b.t.Helper()
@@ -101,7 +102,7 @@ type parcel struct {
 }
 
 type publisher interface {
-	Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Delivery, error)
+	Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Sent, error)
 }
 
 // publish packs a parcel and publishes it.
@@ -130,31 +131,28 @@ func deliver(ctx context.Context, to publisher, p parcel) error {
 	return d.Commit(ctx)
 }
 
-// read returns the records of one partition.
+// read returns the records of one partition, as another client reads them.
 func (b *bench) read(topic string, partition int) (out []plainRecord) {
 	b.t.Helper()
 	end := b.kafka.Cluster.PartitionInfo(topic, int32(partition)).HighWatermark
+	reader, err := kgo.NewClient(kgo.SeedBrokers(b.kafka.Addrs()...), kgo.KeepControlRecords(), kgo.FetchMaxWait(10*time.Millisecond),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {int32(partition): kgo.NewOffset().AtStart()}}))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer reader.Close()
 	for int64(len(out)) < end {
-		res, err := b.client.Fetch(b.t.Context(), &kafkago.FetchRequest{Topic: topic, Partition: partition, Offset: int64(len(out)),
-			MinBytes: 1, MaxBytes: 64 << 20, MaxWait: time.Millisecond})
-		if err != nil {
+		fetches := reader.PollFetches(b.t.Context())
+		if err := fetches.Err(); err != nil {
 			b.t.Fatal(err)
 		}
-		for {
-			r, err := res.Records.ReadRecord()
-			if err != nil {
-				break
-			}
-			p := plainRecord{Stamp: r.Time.UnixMilli()}
-			p.Key, _ = protocol.ReadAll(r.Key)
-			p.Value, _ = protocol.ReadAll(r.Value)
+		fetches.EachRecord(func(r *kgo.Record) {
+			p := plainRecord{Key: r.Key, Value: r.Value, Stamp: r.Timestamp.UnixMilli()}
 			for _, h := range r.Headers {
 				p.Headers = append(p.Headers, Header{Key: h.Key, Value: h.Value})
 			}
-			if r.Offset >= int64(len(out)) {
-				out = append(out, p)
-			}
-		}
+			out = append(out, p)
+		})
 	}
 	return out
 }
@@ -204,6 +202,8 @@ type commits struct {
 }
 
 func (c *commits) Member() Member { return Member{Group: "g"} }
+
+func (*commits) Current(context.Context) error { return nil }
 
 func (c *commits) Commit(_ context.Context, next Offsets) error {
 	if c.before != nil {
@@ -327,7 +327,7 @@ func TestAMissingTopicIsWaitedFor(t *testing.T) {
 	if got := len(b.read("later", 0)); got != 3 {
 		t.Errorf("%d predictions", got)
 	}
-	if strings.Count(log.String(), "waiting for publish") != 1 || strings.Count(log.String(), "publish is back") != 1 {
+	if strings.Count(log.String(), "waiting for the brokers") != 2 || strings.Count(log.String(), "no longer waiting for the brokers") != 1 {
 		t.Errorf("logged:\n%s", log.String())
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// Start says where a partition begins that the group has never committed.
+// Start says where a group begins in a topic for which it has no offset.
 type Start string
 
 // Starts.
@@ -24,13 +25,18 @@ type SourceOptions struct {
 	// Group is the consumer group, Topics what it reads.
 	Group  string
 	Topics []string
-	// Start is for partitions without a committed offset; empty means Earliest, and AtTime wants StartTime. A partition
-	// whose committed offset is out of range is read from the earliest offset there is, and a warning says so.
+	// Start is for topics for which the group has no committed offset; empty means Earliest, and AtTime wants StartTime. A
+	// partition without one beside others that have one is new, and read from its beginning. A partition
+	// whose log begins after the committed offset, or ends or divides before it, is read from there, and an Observer is
+	// told.
 	Start     Start
 	StartTime time.Time
 
 	// FetchBytes is the most that one fetch brings; 0 means 1 MiB.
 	FetchBytes int
+	// RecordBytes is the largest record that is read, key and value together; a larger one has its Damage instead. 0, and
+	// more than 64 MiB, means 64 MiB; less than 1 MiB means that.
+	RecordBytes int
 	// FetchWait is how long the broker holds a fetch open while there is nothing; 0 means 500 ms. It delays no record.
 	FetchWait time.Duration
 
@@ -89,13 +95,19 @@ type Source struct {
 	opts   SourceOptions
 	with   Patience
 	group  *kafkago.ConsumerGroup // nil before the first Join
-	// leaving is closed by Leave.
+	// member is this member's id in the last generation, "" where it has none. joins says that kafka-go's group may be
+	// joining, by lines. leaving is closed by Leave.
+	member  string
+	joins   bool
+	lines   *lines
 	leaving chan struct{}
 	joining *Attempts
-	// partitions is how many partitions each topic had before the last join.
-	partitions map[string]int
+	// balancer knows how many partitions each topic has, as this member has last seen it.
+	balancer *balancer
 	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read whole.
-	begun map[string]int
+	// It is 0 for a topic for which a generation has found or chosen a start.
+	begun  map[string]int
+	memory memory
 }
 
 // NewSource checks the options. It opens no connection and starts nothing.
@@ -104,7 +116,8 @@ func NewSource(c *Client, o SourceOptions, p Patience) (*Source, error) {
 		return nil, err
 	}
 	p = p.complete()
-	s := &Source{client: c, opts: o, with: p, leaving: make(chan struct{}), joining: p.Outage(StageGroup, "group", o.Group).Attempts()}
+	s := &Source{client: c, opts: o, with: p, balancer: &balancer{}, lines: newLines(), leaving: make(chan struct{}),
+		joining: p.Outage(StageGroup, "group", o.Group).Attempts()}
 	config := s.groupConfig()
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
@@ -113,10 +126,12 @@ func NewSource(c *Client, o SourceOptions, p Patience) (*Source, error) {
 }
 
 func (s *Source) groupConfig() kafkago.ConsumerGroupConfig {
+	dialer := *s.client.dialer
+	dialer.DialFunc = s.lines.dial
 	return kafkago.ConsumerGroupConfig{
-		ID: s.opts.Group, Brokers: s.client.brokers, Dialer: s.client.dialer, Topics: s.opts.Topics,
+		ID: s.opts.Group, Brokers: s.client.brokers, Dialer: &dialer, Topics: s.opts.Topics,
 		HeartbeatInterval: s.opts.Heartbeat, SessionTimeout: s.opts.SessionTimeout,
-		RebalanceTimeout: s.opts.RebalanceTimeout, JoinGroupBackoff: time.Second,
+		RebalanceTimeout: s.opts.RebalanceTimeout, JoinGroupBackoff: time.Second, GroupBalancers: s.balancer.balancers(),
 		StartOffset: kafkago.FirstOffset, // not used: Cursors asks by itself
 	}
 }
@@ -130,11 +145,11 @@ func (s *Source) Await(ctx context.Context) error {
 	for {
 		counts, err := s.client.countPartitions(ctx, s.opts.Topics...)
 		if s.begun == nil && (err == nil || errors.Is(err, kafkago.UnknownTopicOrPartition)) {
-			s.begun = counts
+			s.begun = maps.Clone(counts)
 		}
 		if err == nil {
 			topics.Over()
-			s.partitions = counts
+			s.balancer.saw(counts)
 			return nil
 		}
 		if err := topics.Failed(ctx, err); err != nil {
@@ -152,6 +167,7 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 			return nil, fmt.Errorf("consumer group %s: %w", s.opts.Group, err)
 		}
 	}
+	s.joins = true
 	for {
 		joined, err := s.group.Next(ctx)
 		switch {
@@ -162,7 +178,12 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 		case errors.Is(err, kafkago.RebalanceInProgress):
 			continue // the broker paces the joins
 		}
+		if s.member != "" { // kafka-go's group joins as a new member after an error, and may have left the old one behind
+			s.client.leave(s.opts.Group, s.member) //nolint:contextcheck // it leaves also where ctx ends
+			s.member = ""
+		}
 		if err := s.joining.Failed(ctx, fmt.Errorf("joining consumer group %s: %w", s.opts.Group, err)); err != nil {
+			s.joins = ctx.Err() != nil
 			return nil, err
 		}
 	}
@@ -171,7 +192,8 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 // begin keeps a generation of kafka-go's from ending: its group waits for the function that is started here before it
 // joins again.
 func (s *Source) begin(joined *kafkago.Generation) *Generation {
-	g := &Generation{source: s, joined: joined, over: make(chan struct{})}
+	s.member, s.joins = joined.MemberID, false
+	g := &Generation{source: s, joined: joined, over: make(chan struct{}), trail: new(trail)}
 	entered := make(chan context.Context)
 	joined.Start(func(rebalance context.Context) {
 		entered <- rebalance
@@ -183,12 +205,4 @@ func (s *Source) begin(joined *kafkago.Generation) *Generation {
 	})
 	g.rebalance = <-entered
 	return g
-}
-
-// Leave leaves the group and ends the last generation. Nothing of that may be under way any more.
-func (s *Source) Leave() {
-	close(s.leaving)
-	if s.group != nil {
-		_ = s.group.Close() // it returns nil
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -32,7 +31,7 @@ type Transactions struct {
 }
 
 // Transactions returns what publishes in transactions. id begins the transactional ids: those of the partitions that
-// are read, id.topic.partition. All members of a group have the same; different groups, different ones. timeout is
+// are read, as [TransactionalIDFor] says. All members of a group have the same; different groups, different ones. timeout is
 // how long a transaction may be open before the brokers abort it; 0 means DefaultTransactionTimeout. It must not be
 // over the brokers' transaction.max.timeout.ms (15 minutes by Kafka's default).
 func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, error) {
@@ -68,8 +67,10 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 	for i, at := range assigned {
 		free <- struct{}{}
 		wg.Go(func() {
-			sessions[i], errs[i] = t.sink.open(ctx, t.id+"."+at.Topic+"."+strconv.Itoa(at.Partition), t.timeout)
-			<-free
+			defer func() { <-free }()
+			if errs[i] = t.sink.fenceFormer(ctx, t.id, at, t.timeout); errs[i] == nil {
+				sessions[i], errs[i] = t.sink.open(ctx, TransactionalIDFor(t.id, at.Topic, at.Partition), t.timeout)
+			}
 		})
 	}
 	wg.Wait()
@@ -88,7 +89,7 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 // error of any of the three, and after an abort, the generation is over: whether the shipment was delivered is seen
 // by reading the group's offsets, once the next Begin for its partitions has ended the transaction. The shipment must
 // not be used any more.
-func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Delivery, error) {
+func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Sent, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.session
@@ -107,39 +108,40 @@ func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, 
 			return nil, verdict(ctx, err)
 		}
 	}
-	if err := sh.seal(s); err != nil {
-		return nil, err
+	d := &transaction{of: t}
+	if err := t.fill(ctx, d, sh, next); err != nil {
+		return nil, t.failed(ctx, err)
 	}
-	if err := t.fill(ctx, s, sh, next); err != nil {
-		t.session = nil
-		if !fenced(err) { // the one that fenced it has ended it
-			err = errors.Join(err, s.abort(ctx))
-		}
-		return nil, verdict(ctx, err)
+	t.open = d
+	return d, nil
+}
+
+// failed gives the session up after an error in its transaction, and says what that ends.
+func (t *Transactions) failed(ctx context.Context, err error) error {
+	s := t.session
+	t.open, t.session = nil, nil
+	if !fenced(err) { // the one that fenced it has ended it
+		err = errors.Join(err, s.abort(ctx))
 	}
-	t.sink.scratch.Put(sh)
-	t.open = &transaction{of: t}
-	return t.open, nil
+	return verdict(ctx, err)
 }
 
 // fill writes the records and, beside them, the offsets into the transaction.
-func (t *Transactions) fill(ctx context.Context, s *session, sh *Shipment, next Offsets) error {
-	if len(sh.loads) > 0 {
-		if err := s.addPartitions(ctx, slices.Collect(maps.Keys(sh.where))); err != nil {
-			return err
-		}
+func (t *Transactions) fill(ctx context.Context, d *transaction, sh *Shipment, next Offsets) error {
+	if err := t.enter(ctx, sh); err != nil {
+		return err
 	}
 	both, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	shipped := make(chan error, 1)
 	go func() {
-		err := t.sink.ship(both, sh)
+		err := d.ship(both, sh)
 		if err != nil {
 			cancel(err)
 		}
 		shipped <- err
 	}()
-	err := s.commitOffsets(both, t.member, next)
+	err := t.session.commitOffsets(both, t.member, next)
 	if err != nil {
 		cancel(err)
 	}
@@ -150,11 +152,50 @@ func (t *Transactions) fill(ctx context.Context, s *session, sh *Shipment, next 
 	return err
 }
 
+// enter makes a shipment, and its partitions, a part of the session's transaction.
+func (t *Transactions) enter(ctx context.Context, sh *Shipment) error {
+	sh.join(t.session)
+	if len(sh.loads) == 0 {
+		return nil
+	}
+	return t.session.addPartitions(ctx, slices.Collect(maps.Keys(sh.where)))
+}
+
 // transaction is a shipment that has been written into an open transaction.
 type transaction struct {
 	of        *Transactions
 	committed time.Time // when the brokers acknowledged the end; zero before that
+	refused   []Refused
 }
+
+// ship writes the records of a shipment.
+func (d *transaction) ship(ctx context.Context, sh *Shipment) (err error) {
+	if d.refused, err = d.of.sink.ship(ctx, sh); err == nil {
+		d.of.sink.scratch.Put(sh)
+	}
+	return err
+}
+
+// Add writes another shipment into the transaction.
+func (d *transaction) Add(ctx context.Context, sh *Shipment) error {
+	t := d.of
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open != d {
+		return errEnded
+	}
+	err := t.enter(ctx, sh)
+	if err == nil {
+		err = d.ship(ctx, sh)
+	}
+	if err != nil {
+		return t.failed(ctx, err)
+	}
+	return nil
+}
+
+// Refused are the records of the last shipment that were not published.
+func (d *transaction) Refused() []Refused { return d.refused }
 
 // errEnded is returned by a second Commit or Abort, and by one after the next Begin.
 var errEnded = fmt.Errorf("%w: the transaction has been ended before", ErrGeneration)
@@ -209,7 +250,7 @@ func (s *session) abort(ctx context.Context) error {
 
 // verdict makes an error that another generation may not meet an end of this generation only.
 func verdict(ctx context.Context, err error) error {
-	if Judge(err) == Permanent || ctx.Err() != nil {
+	if Judge(err) >= Permanent || ctx.Err() != nil {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrGeneration, err)

@@ -28,6 +28,8 @@ type member Member
 
 func (m member) Member() Member { return Member(m) }
 
+func (member) Current(context.Context) error { return nil }
+
 func (member) Commit(context.Context, Offsets) error {
 	return errors.New("offsets are committed outside of the transaction")
 }
@@ -194,9 +196,9 @@ func TestAFailureIsNotTakenForACancellation(t *testing.T) {
 func TestWhatCannotBePublishedIsReturnedAndAborted(t *testing.T) {
 	b := newBench(t, 1)
 	tx := b.transactions(anybody, zero)
-	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.MessageTooLarge})
+	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.TopicAuthorizationFailed})
 	err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
-	if !errors.Is(err, kafkago.MessageSizeTooLarge) || errors.Is(err, ErrGeneration) {
+	if !errors.Is(err, kafkago.TopicAuthorizationFailed) || errors.Is(err, ErrGeneration) {
 		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
@@ -425,19 +427,19 @@ func TestTransactionOptionsAreChecked(t *testing.T) {
 }
 
 func TestSequencesBeginAgainAfterTheLast(t *testing.T) {
-	at := TopicPartition{"predictions", 0}
-	s := &session{next: map[TopicPartition]int32{at: math.MaxInt32 - 1}}
-	for _, want := range []int32{math.MaxInt32 - 1, 1, 4} { // 2³¹-2, 2³¹-1, 0 | 1, 2, 3 | 4 …
-		if got := s.sequence(at, 3); got != want {
-			t.Errorf("sequence %d, want %d", got, want)
+	sequence := int32(math.MaxInt32 - 1)
+	for _, want := range []int32{1, 4} { // 2³¹-2, 2³¹-1, 0 | 1, 2, 3 | 4 …
+		if sequence = after(sequence, 3); sequence != want {
+			t.Errorf("sequence %d, want %d", sequence, want)
 		}
 	}
 }
 
 // A broker that remembers the batch says so by a code of its own where it does not know the offset any more.
 func TestABatchThatIsThereAlreadyIsDone(t *testing.T) {
-	l := &load{at: TopicPartition{"predictions", 2}, wire: [][]byte{{1}, {2}}}
-	if err := l.settle(map[TopicPartition]int16{l.at: int16(kafkago.DuplicateSequenceNumber)}, 10); err != nil || len(l.wire) != 1 {
-		t.Errorf("settle: %v, %d batches are left", err, len(l.wire))
+	l := &load{at: TopicPartition{"predictions", 2}, batches: []recordBatch{{count: 3}, {count: 1}}, sequence: 4, wire: []byte{1}}
+	err := (&Sink{}).settle(&Shipment{}, l, &produce.ResponsePartition{ErrorCode: int16(kafkago.DuplicateSequenceNumber)})
+	if err != nil || l.written != 1 || l.sequence != 7 || l.wire != nil {
+		t.Errorf("settle: %v, %+v", err, l)
 	}
 }

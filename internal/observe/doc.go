@@ -12,11 +12,15 @@
 //	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as predictions or dead letters, and their bytes
 //	rivulet_predictions_total{class}                     predictions published
 //	rivulet_abstained_predictions_total                  predictions below the abstention threshold
-//	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down
+//	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down, or had lost or damaged them,
+//	                                                     or a note could not be written
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
+//	rivulet_dropped_records_total{reason}                records that no topic takes in any form: too_large, invalid_record,
+//	                                                     invalid_timestamp; the log names their places
 //	rivulet_batch_records                                records of a micro-batch (histogram)
 //	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, publish, commit,
-//	                                                     and where arrivals get rows in keep, and in solve beside wait and publish
+//	                                                     and where arrivals get rows in note and keep, and in solve beside wait
+//	                                                     and publish
 //	rivulet_end_to_end_seconds                           from a record's timestamp until the brokers acknowledged its prediction,
 //	                                                     or under exactly_once its transaction's end
 //	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
@@ -24,13 +28,20 @@
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
 //	rivulet_row_lookups_total                            distinct ids whose rows of M were asked for
 //	rivulet_cache_hits_total, rivulet_cache_misses_total, rivulet_cache_entries, rivulet_cache_bytes
-//	rivulet_arrival_rows                                 rows of M that arrivals were given, by all consumers
+//	rivulet_damaged_rows_total                           rows of M that were asked for and could not be decoded
+//	rivulet_evicted_buckets_total                        buckets of M that were asked for and that Redis had lost
+//	rivulet_arrival_rows, rivulet_arrival_rows_bytes     rows of M that arrivals were given, by all consumers
 //	rivulet_arrival_rows_written_total, rivulet_arrival_rows_refused_total, rivulet_arrival_rows_found_total
+//	rivulet_arrival_rows_lost_total, rivulet_arrival_rows_unnoted_total
+//	                                                     rows and notes that were given up because Redis did not take them
+//	rivulet_arrival_rows_damaged_total                   stored rows and notes that could not be decoded
 //	rivulet_arrival_solves_total, rivulet_arrival_residual_total
 //	                                                     rows solved, and the sum of the shares of messages that they leave out
 //	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
 //	rivulet_rebalances_total, rivulet_assigned_partitions
-//	rivulet_retries_total{stage}                         repeated attempts: group, fetch, lookup, rows
+//	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch, lookup, rows, publish, labels
+//	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0
+//	rivulet_lost_records_total{reason}                   records of the input that are gone: retention, truncation, recreated
 //	rivulet_window_predictions                           number of predictions in the window: the last 3840 to 4096
 //	rivulet_window_confidence                            mean probability of the predicted class
 //	rivulet_window_unknown_neighbours_ratio              share of unknown neighbours

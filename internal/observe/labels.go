@@ -50,6 +50,9 @@ type labels struct {
 	right       int
 }
 
+// StageLabels is the stage of retries under which failures of reading labels are counted.
+const StageLabels = "labels"
+
 // Results of a label.
 const (
 	labelRight     = "right"

@@ -64,6 +64,13 @@ func TestLabelsMeetPredictions(t *testing.T) {
 	predict(o, event.Prediction{ID: "s"}) // its label waited for too long
 	o.RefuseLabel()
 	wantLabels(t, o, 2, 1, 2, 1)
+	if n := testutil.ToFloat64(o.metrics.retries.WithLabelValues(StageLabels)); n != 0 {
+		t.Errorf("%v failures of reading labels", n)
+	}
+	o.RetryLabels()
+	if n := testutil.ToFloat64(o.metrics.retries.WithLabelValues(StageLabels)); n != 1 {
+		t.Errorf("%v failures of reading labels are counted, want 1", n)
+	}
 }
 
 // The memory is bounded for any input, and so is the window.

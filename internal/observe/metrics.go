@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +9,8 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/build"
+	"rivulet/internal/kafka"
 	"rivulet/mapping"
 )
 
@@ -30,7 +31,7 @@ type metrics struct {
 
 	arrivals, bytes, isolated, dropped, lookups, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, deadLetters, retries *prometheus.CounterVec
+	predictions, deadLetters, drops, retries, lost *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -43,21 +44,25 @@ type metrics struct {
 	stages                 [len(stageNames)]prometheus.Observer
 }
 
-// stageNames are the values of the label stage. The last two are observed of batches that solve rows.
-var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "solve", "keep"}
+// stageNames are the values of the label stage. The last three are observed of batches that solve rows.
+var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "note", "solve", "keep"}
 
-func newMetrics(opts Options) *metrics {
+func newMetrics(opts Options, ready func() error) *metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		buildInfo(),
 		artifactInfo(opts.Version),
+		readiness(ready),
 	)
 	if opts.Cache != nil {
 		registry.MustRegister(cacheCollector(opts.Cache))
 	}
 
+	if opts.Losses != nil {
+		registry.MustRegister(lossesCollector(opts.Losses))
+	}
 	if opts.Arrivals != nil {
 		registry.MustRegister(arrivalsCollector(opts.Arrivals))
 	}
@@ -77,6 +82,10 @@ func newMetrics(opts Options) *metrics {
 		Namespace: namespace, Name: "stage_seconds", Help: "Time of a micro-batch in each stage.", Buckets: stageBuckets,
 	}, []string{"stage"})
 
+	predictions := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "predictions_total",
+		Help: "Predictions published, by class."}, []string{"class"})
+	registry.MustRegister(byClass{predictions, opts.Classes})
+
 	m := &metrics{
 		registry:    registry,
 		arrivals:    counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
@@ -86,10 +95,12 @@ func newMetrics(opts Options) *metrics {
 		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
 		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
 		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
-		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read while Redis was down."),
-		predictions: counters("predictions_total", "Predictions published, by class.", "class"),
+		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written."),
+		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
+		drops:       counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
+		lost:        counters("lost_records_total", "Records of the input that are gone, by reason, as far as their number is known.", "reason"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
 		residual:    counter("arrival_residual_total", "Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce."),
 		known:       neighbours.WithLabelValues("known"),
@@ -114,11 +125,18 @@ func newMetrics(opts Options) *metrics {
 // startAtZero makes the known labels visible, so that a rate sees their first event.
 func (m *metrics) startAtZero() {
 	for _, reason := range []string{event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength,
-		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge} {
+		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge, event.ReasonPredictionRefused} {
 		m.deadLetters.WithLabelValues(reason)
 	}
-	for _, stage := range []string{consumer.StageGroup, consumer.StageFetch, consumer.StageLookup, consumer.StageRows} {
+	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
+		m.drops.WithLabelValues(reason)
+	}
+	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup, consumer.StageOffsets,
+		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StagePublish} {
 		m.retries.WithLabelValues(stage)
+	}
+	for _, reason := range kafka.LostReasons {
+		m.lost.WithLabelValues(reason)
 	}
 }
 
@@ -134,10 +152,10 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 
-	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Solve, s.Keep}
+	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Note, s.Solve, s.Keep}
 	observed := len(took)
 	if s.Solve == 0 {
-		observed -= 2
+		observed -= 3
 	}
 	for k, d := range took[:observed] {
 		m.stages[k].Observe(d.Seconds())
@@ -171,18 +189,10 @@ func (m *metrics) batch(s consumer.BatchStats) {
 func latency(from, to time.Time) time.Duration { return max(0, to.Sub(from)) }
 
 func buildInfo() prometheus.Collector {
-	version, revision, goVersion := "unknown", "unknown", "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version, goVersion = info.Main.Version, info.GoVersion
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = s.Value
-			}
-		}
-	}
+	b := build.Read()
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "The build of this program; always 1.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": goVersion},
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "go_version": b.Go},
 	})
 	g.Set(1)
 	return g
@@ -201,6 +211,31 @@ func (c collectorFunc) Describe(ch chan<- *prometheus.Desc) {
 }
 
 func (c collectorFunc) Collect(ch chan<- prometheus.Metric) { c.collect(ch) }
+
+// readiness is what /readyz answers, for alerts.
+func readiness(ready func() error) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "ready",
+		Help: "1 if /readyz answers that the consumer is ready, 0 if not."}, func() float64 {
+		if ready() != nil {
+			return 0
+		}
+		return 1
+	})
+}
+
+// byClass is a counter by class that begins at 0 for the classes of the version that is served.
+type byClass struct {
+	*prometheus.CounterVec
+	classes func() []string
+}
+
+// Collect implements [prometheus.Collector].
+func (c byClass) Collect(ch chan<- prometheus.Metric) {
+	for _, class := range c.classes() {
+		c.WithLabelValues(class)
+	}
+	c.CounterVec.Collect(ch)
+}
 
 func artifactInfo(version func() string) prometheus.Collector {
 	desc := prometheus.NewDesc(namespace+"_artifact_info", "The version of the artifact that is served; always 1.", []string{"version"}, nil)

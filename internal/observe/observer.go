@@ -15,8 +15,12 @@ import (
 type Options struct {
 	// Version returns the name of the artifact that is served; "" before the first one is loaded. Required.
 	Version func() string
+	// Classes returns the names of the classes of that artifact; nil: they are not known before they are predicted.
+	Classes func() []string
 	// Cache returns the counts of the cache of the version that is served; nil: no cache metrics.
 	Cache func() mapping.CacheStats
+	// Losses returns the counts of rows and buckets of M that Redis damaged or lost; nil: no metrics of them.
+	Losses func() mapping.LossStats
 	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they
 	// never are.
 	Reference func(version string) (Reference, bool)
@@ -52,10 +56,15 @@ func New(opts Options) *Observer {
 	if opts.Reference == nil {
 		opts.Reference = func(string) (Reference, bool) { return Reference{}, false }
 	}
-	o := &Observer{newMetrics(opts), newHealth(opts), newDrift(opts.Reference), nil}
+	if opts.Classes == nil {
+		opts.Classes = func() []string { return nil }
+	}
+	health := newHealth(opts)
+	o := &Observer{newMetrics(opts, health.ready), health, newDrift(opts.Reference), nil}
 	o.metrics.registry.MustRegister(o.drift.collector())
 	if opts.Labels != nil {
 		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.registry)
+		o.metrics.retries.WithLabelValues(StageLabels)
 	}
 	return o
 }
@@ -79,8 +88,14 @@ func (o *Observer) Label(l *event.Label) { o.labels.label(l) }
 // RefuseLabel counts a record that is not a label.
 func (o *Observer) RefuseLabel() { o.labels.totals.WithLabelValues(labelRefused).Inc() }
 
+// RetryLabels counts a failure of reading labels. It is no sign that the consumer's loop moves.
+func (o *Observer) RetryLabels() { o.metrics.retries.WithLabelValues(StageLabels).Inc() }
+
 // DeadLetter counts a record that was set aside.
 func (o *Observer) DeadLetter(reason string) { o.metrics.deadLetters.WithLabelValues(reason).Inc() }
+
+// Dropped counts a record that no topic takes.
+func (o *Observer) Dropped(reason string) { o.metrics.drops.WithLabelValues(reason).Inc() }
 
 // Lag sets the lag of a partition.
 func (o *Observer) Lag(tp kafka.TopicPartition, lag int64) {
@@ -103,4 +118,9 @@ func (o *Observer) Retry(stage string, _ error) {
 		o.health.left()
 	}
 	o.metrics.retries.WithLabelValues(stage).Inc()
+}
+
+// Lost counts records of the input that are gone.
+func (o *Observer) Lost(reason string, records int64) {
+	o.metrics.lost.WithLabelValues(reason).Add(float64(records))
 }

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -32,9 +33,11 @@ func newTestObserver() (*Observer, *fakeClock) {
 	clock := &fakeClock{now: noon}
 	return New(Options{
 		Version: func() string { return "v1" },
+		Classes: func() []string { return []string{"flash", "lens", "tripod"} },
 		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
+		Losses:  func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
 		Arrivals: func() (mapping.ArrivalStats, bool) {
-			return mapping.ArrivalStats{Rows: 30, Written: 20, Refused: 1, Found: 8}, true
+			return mapping.ArrivalStats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6}, true
 		},
 		Clock:     clock,
 		Labels:    &LabelOptions{Remember: 10, TTL: time.Hour},
@@ -50,7 +53,7 @@ func aBatch() consumer.BatchStats {
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
 		Infer: 4 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond, Commit: 9 * time.Millisecond,
-		Solved: 3, Residual: 0.5, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
+		Solved: 3, Residual: 0.5, Note: 2 * time.Millisecond, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
 		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []consumer.Measure{{Norm: 2, Count: 3}},
 		Delivered: &event.Batch{
 			Predictions: []event.Prediction{
@@ -69,7 +72,71 @@ func observeAll(o *Observer) {
 	o.Batch(aBatch())
 	o.Label(&event.Label{Class: 0}) // the predictions of aBatch have no ids
 	o.DeadLetter(event.ReasonNotFinite)
+	o.Dropped(kafka.RefusedTooLarge)
 	o.Retry(consumer.StageFetch, errors.New("broken pipe"))
+	o.Lost(kafka.LostRetention, 7)
+}
+
+// A counter whose label is one of the words of the code has all of them at 0 before anything has happened, so that an
+// alert sees the first event as an increase.
+func TestEveryLabelValueIsThereFromTheStart(t *testing.T) {
+	o, _ := newTestObserver()
+	families, err := o.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{} // name and value of the label
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				there[f.GetName()+" "+l.GetValue()] = true
+			}
+		}
+	}
+	for metric, words := range map[string]struct {
+		constant string
+		files    []string
+	}{
+		"rivulet_dead_letters_total": {`Reason\w+`, []string{"../../event/event.go"}},
+		"rivulet_retries_total":      {`Stage\w+`, []string{"../kafka/retry.go", "../../consumer/observer.go"}},
+	} {
+		found := 0
+		for _, file := range words.files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, constant := range regexp.MustCompile(`(?m)^\t`+words.constant+` += "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+				found++
+				if !there[metric+" "+constant[1]] {
+					t.Errorf("%s has no %q before the first", metric, constant[1])
+				}
+			}
+		}
+		if found < 5 {
+			t.Errorf("%d values of %s are found in %q: the test would see nothing", found, metric, words.files)
+		}
+	}
+	for _, class := range []string{"flash", "lens", "tripod"} {
+		if !there["rivulet_predictions_total "+class] {
+			t.Errorf("rivulet_predictions_total has no %q before the first", class)
+		}
+	}
+}
+
+// The gauge says what /readyz answers.
+func TestReadyIsAMetric(t *testing.T) {
+	o, _ := newTestObserver()
+	ready := func() string {
+		return fmt.Sprint(testutil.ToFloat64(readiness(o.health.ready)))
+	}
+	before := ready()
+	o.Rebalance(nil)
+	joined := ready()
+	o.Retry(consumer.StageGroup, nil)
+	if got := before + joined + ready(); got != "010" {
+		t.Errorf("ready is %s before joining, in the group, and without it again; want 010", got)
+	}
 }
 
 func TestMetrics(t *testing.T) {
@@ -85,12 +152,24 @@ rivulet_arrival_residual_total 0.5
 # HELP rivulet_arrival_rows Rows of M of arrivals of the version that is served, by all consumers, as of the last micro-batch.
 # TYPE rivulet_arrival_rows gauge
 rivulet_arrival_rows 30
+# HELP rivulet_arrival_rows_bytes Approximate memory of these rows in Redis, as attach.max_bytes counts it.
+# TYPE rivulet_arrival_rows_bytes gauge
+rivulet_arrival_rows_bytes 4000
+# HELP rivulet_arrival_rows_damaged_total Stored rows and notes of arrivals that could not be decoded.
+# TYPE rivulet_arrival_rows_damaged_total counter
+rivulet_arrival_rows_damaged_total 4
 # HELP rivulet_arrival_rows_found_total Neighbours' ids that were not in the original graph and had a row.
 # TYPE rivulet_arrival_rows_found_total counter
 rivulet_arrival_rows_found_total 8
-# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, because there were attach.max_rows.
+# HELP rivulet_arrival_rows_lost_total Rows of arrivals that were given up because Redis did not take them: redis.outage is degrade, or the version is gone.
+# TYPE rivulet_arrival_rows_lost_total counter
+rivulet_arrival_rows_lost_total 5
+# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, because of attach.max_rows or attach.max_bytes.
 # TYPE rivulet_arrival_rows_refused_total counter
 rivulet_arrival_rows_refused_total 1
+# HELP rivulet_arrival_rows_unnoted_total Notes of arrivals that were given up because Redis did not take them (redis.outage: degrade); these predictions are marked as degraded.
+# TYPE rivulet_arrival_rows_unnoted_total counter
+rivulet_arrival_rows_unnoted_total 6
 # HELP rivulet_arrival_rows_written_total Rows of arrivals that this process wrote.
 # TYPE rivulet_arrival_rows_written_total counter
 rivulet_arrival_rows_written_total 20
@@ -121,26 +200,43 @@ rivulet_cache_hits_total 40
 # HELP rivulet_cache_misses_total Rows of M that were not found in memory.
 # TYPE rivulet_cache_misses_total counter
 rivulet_cache_misses_total 2
+# HELP rivulet_damaged_rows_total Rows of M that were asked for and could not be decoded, each time.
+# TYPE rivulet_damaged_rows_total counter
+rivulet_damaged_rows_total 6
+# HELP rivulet_evicted_buckets_total Buckets of M that were asked for and that Redis had lost, though the version is complete, each time.
+# TYPE rivulet_evicted_buckets_total counter
+rivulet_evicted_buckets_total 7
 # HELP rivulet_dead_letters_total Records set aside, by reason.
 # TYPE rivulet_dead_letters_total counter
 rivulet_dead_letters_total{reason="content_type"} 0
 rivulet_dead_letters_total{reason="feature_length"} 0
 rivulet_dead_letters_total{reason="not_finite"} 1
+rivulet_dead_letters_total{reason="prediction_refused"} 0
 rivulet_dead_letters_total{reason="too_large"} 0
 rivulet_dead_letters_total{reason="too_many_edges"} 0
 rivulet_dead_letters_total{reason="unparsable"} 0
-# HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read while Redis was down.
+# HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written.
 # TYPE rivulet_degraded_predictions_total counter
 rivulet_degraded_predictions_total 1
 # HELP rivulet_dropped_edges_total Entries of edge lists that named the arrival itself or a neighbour twice.
 # TYPE rivulet_dropped_edges_total counter
 rivulet_dropped_edges_total 5
+# HELP rivulet_dropped_records_total Records that no topic takes in any form, by the brokers' reason.
+# TYPE rivulet_dropped_records_total counter
+rivulet_dropped_records_total{reason="invalid_record"} 0
+rivulet_dropped_records_total{reason="invalid_timestamp"} 0
+rivulet_dropped_records_total{reason="too_large"} 1
 # HELP rivulet_isolated_arrivals_total Arrivals without a neighbour to attach to, predicted from their features alone.
 # TYPE rivulet_isolated_arrivals_total counter
 rivulet_isolated_arrivals_total 1
 # HELP rivulet_lag_records Records between the next one to read and the end of the partition.
 # TYPE rivulet_lag_records gauge
 rivulet_lag_records{partition="1",topic="arrivals"} 12
+# HELP rivulet_lost_records_total Records of the input that are gone, by reason, as far as their number is known.
+# TYPE rivulet_lost_records_total counter
+rivulet_lost_records_total{reason="recreated"} 0
+rivulet_lost_records_total{reason="retention"} 7
+rivulet_lost_records_total{reason="truncation"} 0
 # HELP rivulet_neighbours_total Neighbours of arrivals that were predicted, by kind.
 # TYPE rivulet_neighbours_total counter
 rivulet_neighbours_total{kind="arrival"} 3
@@ -149,8 +245,12 @@ rivulet_neighbours_total{kind="known"} 7
 rivulet_neighbours_total{kind="unknown"} 2
 # HELP rivulet_predictions_total Predictions published, by class.
 # TYPE rivulet_predictions_total counter
+rivulet_predictions_total{class="flash"} 0
 rivulet_predictions_total{class="lens"} 2
 rivulet_predictions_total{class="tripod"} 1
+# HELP rivulet_ready 1 if /readyz answers that the consumer is ready, 0 if not.
+# TYPE rivulet_ready gauge
+rivulet_ready 1
 # HELP rivulet_rebalances_total Generations of the consumer group that this member took part in.
 # TYPE rivulet_rebalances_total counter
 rivulet_rebalances_total 1
@@ -158,8 +258,13 @@ rivulet_rebalances_total 1
 # TYPE rivulet_retries_total counter
 rivulet_retries_total{stage="fetch"} 1
 rivulet_retries_total{stage="group"} 0
+rivulet_retries_total{stage="labels"} 0
 rivulet_retries_total{stage="lookup"} 0
+rivulet_retries_total{stage="offsets"} 0
+rivulet_retries_total{stage="publish"} 0
 rivulet_retries_total{stage="rows"} 0
+rivulet_retries_total{stage="topics"} 0
+rivulet_retries_total{stage="version"} 0
 # HELP rivulet_row_lookups_total Distinct ids per micro-batch whose rows of M were asked for.
 # TYPE rivulet_row_lookups_total counter
 rivulet_row_lookups_total 6
@@ -219,6 +324,7 @@ func TestHistograms(t *testing.T) {
 		"rivulet_stage_seconds decode":  {1, 0.001},
 		"rivulet_stage_seconds lookup":  {1, 0.002},
 		"rivulet_stage_seconds attach":  {1, 0.003},
+		"rivulet_stage_seconds note":    {1, 0.002},
 		"rivulet_stage_seconds solve":   {1, 0.007},
 		"rivulet_stage_seconds keep":    {1, 0.008},
 		"rivulet_stage_seconds infer":   {1, 0.004},

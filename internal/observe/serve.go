@@ -42,21 +42,17 @@ func probe(check func() error) http.HandlerFunc {
 	}
 }
 
-// Serve listens on an address (host:port) and answers until ctx ends, which is no error. It returns at once if the
-// address is empty.
-func (o *Observer) Serve(ctx context.Context, address string) error {
-	if address == "" {
-		return nil
-	}
+// Listen listens on an address (host:port), for [Observer.Serve].
+func Listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("serving metrics and health: %w", err)
+		return nil, fmt.Errorf("serving metrics and health: %w", err)
 	}
-	return o.serve(ctx, listener)
+	return listener, nil
 }
 
-// serve closes the listener.
-func (o *Observer) serve(ctx context.Context, listener net.Listener) error {
+// Serve answers until ctx ends, which is no error, and closes the listener.
+func (o *Observer) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           o.Handler(),
 		ReadHeaderTimeout: readTimeout,

@@ -2,12 +2,29 @@
 // come, merges them into T, trains anew with the options of the artifact that serves, compares the two on the
 // validation nodes, and publishes. The trainer's refresh command and the demo run it.
 //
-//	round, err := r.Make(ctx, "out/next")           // a written artifact that is no worse; or nothing new
-//	err = r.Publish(ctx, round, "out/next-data")    // the data set, Redis, and last the group's offsets
+//	report, err := r.Next(ctx, "out/next", "data/next")   // a whole round
 //
-// Between the two nothing has changed for others: a round that is not published leaves only its artifact behind, and
-// the next one reads the same arrivals.
+//	round, err := r.Make(ctx, "out/next")                 // or its halves: a written artifact that is no worse, or
+//	err = r.Publish(ctx, round, "data/next")              // nothing new; the graph, Redis, and last the group's offsets
 //
-//	refresh.go  the round             serving.go  the version that serves now
-//	source.go   arrivals and labels   report.go   the report of a round
+// # What outlives the process
+//
+// A [Graph] on the disk is a data set with a file refresh.json: how far it has read the stream, and which artifact was
+// trained on it. It appears with one rename, after all of it is synced, so it is complete or not there. The steps of a
+// round, and what the next start does if the process dies after one of them:
+//
+//	read, merge, train        nothing has changed: the same arrivals are read again
+//	the artifact is written   the same; [Copies.Prune] removes the artifact later
+//	the graph is written      [Graph.Resume] goes on from it; its artifact is compared again and published, also
+//	                          without new arrivals
+//	published                 published.json is written into the graph's directory, so that a version that somebody
+//	                          has rolled back is not published again
+//	offsets are committed     the round is over; old copies are removed
+//
+// The graph's own offsets say where to read on. The group's are a copy of them, for whoever watches its lag: they may
+// be behind the graph's, never ahead, and are committed with a note by which consumers' offsets can be told from them.
+//
+//	refresh.go  the round                    source.go   arrivals and labels    serving.go  the version that serves now
+//	finish.go   what a round has left over   begin.go    where to read on       report.go   the report of a round
+//	graph.go    a graph on the disk          copies.go   graphs and artifacts of many rounds
 package refresh

@@ -2,8 +2,10 @@ package refresh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,7 +13,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
+	"rivulet/consumer"
 	"rivulet/dataset"
+	"rivulet/event"
+	"rivulet/internal/durable"
 	"rivulet/internal/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -29,10 +34,14 @@ type Services interface {
 
 // Refresher makes one artifact after another.
 type Refresher struct {
-	Data     *dataset.Dataset // to train on; Publish replaces it by the one with the arrivals
+	Graph    *Graph // to go on from; Publish replaces it by the one with the arrivals
 	Arrivals Source
 	Labels   Source // zero: none
 	Services Services
+
+	Codec   event.Codec     // of arrivals that have no content-type header; nil: JSON
+	Limits  consumer.Limits // the consumers': what is a dead letter there does not become a node
+	Waiting int             // most edges to ids that have not arrived that are kept; 0: none
 
 	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that
 	// CURRENT names, if ToRedis.
@@ -46,6 +55,11 @@ type Refresher struct {
 	Progress trainer.Progress
 	Log      *slog.Logger
 	Now      func() time.Time
+	Disk     durable.Disk
+
+	doing string // now
+	anew  bool   // train although nothing is new
+	gone  int64  // records that the topic has lost before they were read
 }
 
 // Round is the state of one refresh.
@@ -59,20 +73,55 @@ type Round struct {
 	next   kafka.Offsets // offsets of the group
 }
 
+// Next is a whole round: it finishes what an earlier one has left undone, makes an artifact in the directory out, and
+// publishes it with the graph in the directory dataOut; empty: the graph is not stored. The report describes the steps
+// that were done; nil: none was. The error of an end of ctx is a [*Stopped].
+func (r *Refresher) Next(ctx context.Context, out, dataOut string) (*Report, error) {
+	finished, err := r.Finish(ctx)
+	refused := errors.As(err, new(*Refused)) // with new arrivals it may become better
+	if err != nil && !refused {
+		return finished, err
+	}
+	round, failed := r.Make(ctx, out)
+	if round == nil {
+		return finished, r.stopped(ctx, finished, failed)
+	}
+	if failed == nil && round.Bundle == nil && refused {
+		return finished, err
+	}
+	if finished != nil && !refused {
+		round.Report.add(finished)
+	}
+	if failed == nil {
+		failed = r.Publish(ctx, round, dataOut)
+	}
+	return &round.Report, r.stopped(ctx, &round.Report, failed)
+}
+
+// Finish does what an earlier round has left undone, and reads nothing. The report is nil if there was nothing to do.
+func (r *Refresher) Finish(ctx context.Context) (*Report, error) {
+	r.doing = "finishing the last refresh"
+	report, err := r.finish(ctx)
+	return report, r.stopped(ctx, report, err)
+}
+
 // Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written.
 // The round of an error describes the steps before it; nil: nothing was read. An artifact that is too much worse is a
 // [*Refused].
 func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
-	m := merge.New(r.Data)
+	m := merge.New(r.Graph.Data)
+	m.MaxWaiting = r.Waiting
+	r.doing, r.gone = "reading arrivals", 0
 	next, err := r.read(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	grown, merged := m.Dataset()
-	round := &Round{grown: grown, next: next, Report: Report{Merged: merged, Nodes: len(grown.Train) + len(grown.Unlabelled)}}
-	if merged.Joined == 0 && merged.NewLabels == 0 {
+	round := &Round{grown: grown, next: next, Report: Report{Merged: merged, Nodes: len(grown.Train) + len(grown.Unlabelled), Gone: r.gone}}
+	if !merged.Changed() && !r.anew {
 		return round, nil
 	}
+	r.doing = "training"
 	was, release, err := r.serving(ctx)
 	if err != nil {
 		return round, err
@@ -95,9 +144,11 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 		return round, err
 	}
 	round.Seconds = outcome.Seconds
+	r.doing = "writing the artifact"
 	if err := round.keep(outcome.Bundle, out); err != nil {
 		return round, err
 	}
+	r.doing = "comparing with the artifact that serves"
 	return round, r.compare(ctx, round, was, options.Batch)
 }
 
@@ -152,36 +203,79 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 	return nil
 }
 
-// Publish saves the data set to dataOut, if that is not empty, makes the artifact CURRENT if ToRedis, and last
-// commits the group's offsets. If the round had nothing new it does nothing.
-func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) error {
+// Publish stores the graph in the directory dataOut, if that is not empty, makes the artifact CURRENT if ToRedis, and
+// last commits the group's offsets. If the round had nothing new, it only stores and commits how far it has read.
+func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err error) {
 	if o.Bundle == nil {
-		return nil
+		return r.readOn(ctx, o)
 	}
+	g := &Graph{Data: o.grown, State: r.Graph.State}
+	g.State.Round++
+	g.State.Version, g.State.Artifact, g.State.Topic, g.State.Next = o.Report.Version, "", r.Arrivals.Topic, partitions(o.next)
 	if dataOut != "" {
-		if err := makeParent(dataOut); err != nil {
+		r.doing, g.Dir = "storing the graph", dataOut
+		if g.State.Artifact, err = relative(dataOut, o.Report.Artifact); err != nil {
 			return err
 		}
-		if err := o.grown.Save(dataOut); err != nil {
+		if err := g.save(r.Disk); err != nil {
 			return err
 		}
 		o.Report.Data = dataOut
 	}
+	if dataOut != "" {
+		r.Graph, r.anew = g, false // an error from here on leaves a graph to finish
+	}
 	if r.ToRedis {
-		if err := r.toRedis(ctx, o); err != nil {
+		if err := r.toRedis(ctx, o, g); err != nil {
 			return err
 		}
-		o.Report.Published = true
 	}
-	r.Data = o.grown
+	r.Graph = g
 	if r.Current != "" {
 		r.Current = o.Report.Artifact
 	}
-	return r.commit(ctx, o.next)
+	r.doing = "committing offsets"
+	o.Report.Committed, err = r.commit(ctx, o.next)
+	return err
 }
 
-// toRedis makes the artifact CURRENT, if that still names the version it was compared with.
-func (r *Refresher) toRedis(ctx context.Context, o *Round) error {
+// readOn stores and commits that there was nothing new up to some offsets; a graph that is stored nowhere knows
+// nothing of offsets.
+func (r *Refresher) readOn(ctx context.Context, o *Round) (err error) {
+	if r.Graph.Dir == "" || r.Graph.State.Version == "" || r.Arrivals.Group == "" || maps.Equal(partitions(o.next), r.Graph.State.Next) {
+		return nil
+	}
+	r.doing = "committing offsets"
+	if err := r.Graph.advance(r.Disk, o.next); err != nil {
+		return err
+	}
+	o.Report.Committed, err = r.commit(ctx, o.next)
+	return err
+}
+
+// relative returns the path of the artifact as seen from the graph's directory, so that both may be moved together.
+func relative(graph, artifact string) (string, error) {
+	if artifact == "" {
+		return "", nil
+	}
+	from, err := filepath.Abs(graph)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(artifact)
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(from, to); err == nil {
+		return rel, nil
+	}
+	return to, nil
+}
+
+// toRedis makes the artifact CURRENT, if that still names the version it was compared with, and stores that with the
+// graph.
+func (r *Refresher) toRedis(ctx context.Context, o *Round, g *Graph) error {
+	r.doing = "publishing"
 	client, prefix, err := r.Services.Redis()
 	if err != nil {
 		return err
@@ -191,6 +285,14 @@ func (r *Refresher) toRedis(ctx context.Context, o *Round) error {
 	if err != nil {
 		return err
 	}
-	return p.Publish(ctx, o.Bundle, serving.PublishOptions{Keep: r.Keep, Expect: o.expect,
+	err = p.Publish(ctx, o.Bundle, serving.PublishOptions{Keep: r.Keep, Expect: o.expect,
 		Progress: func(done, total int) { r.Progress.Step("publishing rows of M", done, total) }})
+	if err != nil {
+		return err
+	}
+	o.Report.Published = true
+	if g.Dir == "" {
+		return nil
+	}
+	return g.publish(r.Disk)
 }

@@ -2,7 +2,9 @@ package refresh
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,6 +47,50 @@ func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release fu
 	}, nil
 }
 
+// holderName returns the name by which Redis knows who holds a version. No two refreshes have the same one, or the first
+// that ends would release the other's version.
+func holderName() string { return "refresh-" + rand.Text() }
+
+// inUse returns a function that reports whether CURRENT or the heartbeat of a process names a version of the artifacts
+// in Redis; without ToRedis none is named.
+func (r *Refresher) inUse(ctx context.Context) (func(version string) bool, error) {
+	if !r.ToRedis {
+		return func(string) bool { return false }, nil
+	}
+	client, prefix, err := r.Services.Redis()
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	p, err := serving.NewPublisher(client, prefix)
+	if err != nil {
+		return nil, err
+	}
+	infos, err := p.Versions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(version string) bool {
+		return slices.ContainsFunc(infos, func(v serving.VersionInfo) bool {
+			return v.Version == version && (v.Current || len(v.Holders) > 0)
+		})
+	}, nil
+}
+
+// Prune removes the copies of old rounds that are not used: not the graph to go on from and the artifact to compare
+// with, not those of versions that CURRENT or a process names, and not the other directories that are given.
+func (r *Refresher) Prune(ctx context.Context, c *Copies, others ...string) (removed []string, err error) {
+	if c.Keep < 0 {
+		return nil, nil
+	}
+	r.doing = "removing old copies"
+	used, err := r.inUse(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Prune(append(others, r.Graph.Dir, r.Current), used)
+}
+
 // current returns the version that CURRENT names, nil if it names none, and keeps it from being removed until let is
 // called.
 func (r *Refresher) current(ctx context.Context, client redis.UniversalClient, prefix string) (v *serving.Version, let func(), err error) {
@@ -55,7 +101,7 @@ func (r *Refresher) current(ctx context.Context, client redis.UniversalClient, p
 	if name, err := p.Current(ctx); err != nil || name == "" {
 		return nil, nil, err
 	}
-	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: prefix, Consumer: "refresh", LookupTimeout: lookupTimeout,
+	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: prefix, Consumer: holderName(), LookupTimeout: lookupTimeout,
 		Clock: kafka.SystemClock{}, Log: r.Log})
 	if err != nil {
 		return nil, nil, err

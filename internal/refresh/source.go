@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/kafka"
 	"rivulet/trainer/merge"
@@ -44,24 +45,25 @@ func ParseSource(text string) (Source, error) {
 
 // read passes all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
 func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offsets, err error) {
-	var a event.Arrival
-	next, err = r.records(ctx, r.Arrivals, func(codec event.Codec, value []byte, err error) {
-		if err == nil {
-			err = codec.DecodeArrival(value, &a)
-		}
+	decoder, features := consumer.NewDecoder(r.Codec, r.Limits), r.Graph.Data.X.Cols()
+	next, err = r.records(ctx, r.Arrivals, func(rec *kafka.Record) {
+		a, dropped, err := decoder.Arrival(rec, features)
 		if err != nil {
 			m.Refuse(err)
 			return
 		}
-		_ = m.Arrival(&a) // counted, with its reason
+		m.Dropped(dropped)
+		_ = m.Arrival(a) // counted, with its reason
 	})
 	if err != nil || r.Labels.File == "" && r.Labels.Topic == "" {
 		return next, err
 	}
+	r.doing = "reading labels"
 	var l event.Label
-	_, err = r.records(ctx, r.Labels, func(codec event.Codec, value []byte, err error) {
+	_, err = r.records(ctx, r.Labels, func(rec *kafka.Record) {
+		codec, err := codecOf(rec)
 		if err == nil {
-			err = codec.DecodeLabel(value, &l)
+			err = codec.DecodeLabel(rec.Value, &l)
 		}
 		if err != nil {
 			m.RefuseLabel(err)
@@ -72,43 +74,43 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 	return next, err
 }
 
-// records passes each record of a source to take, with its codec, or an error if it has none.
-func (r *Refresher) records(ctx context.Context, s Source, take func(codec event.Codec, value []byte, err error)) (kafka.Offsets, error) {
+// codecOf returns the codec of a label.
+func codecOf(rec *kafka.Record) (event.Codec, error) {
+	contentType := event.ContentTypeOf(rec.Headers)
+	codec, ok := event.ForContentType(contentType)
+	if !ok {
+		return nil, &event.FieldError{Reason: event.ReasonContentType, Field: event.HeaderContentType,
+			Detail: fmt.Sprintf("%.80q names no codec", contentType)}
+	}
+	return codec, nil
+}
+
+// inJSON is the header of the records that the lines of a file stand for.
+var inJSON = []event.Header{{Key: event.HeaderContentType, Value: []byte(event.JSON{}.ContentType())}}
+
+// records passes each record of a source to take.
+func (r *Refresher) records(ctx context.Context, s Source, take func(*kafka.Record)) (kafka.Offsets, error) {
 	if s.Topic == "" {
-		return nil, eachLine(ctx, s.File, func(line []byte) { take(event.JSON{}, line, nil) })
+		return nil, eachLine(ctx, s.File, func(line []byte) { take(&kafka.Record{Value: line, Headers: inJSON}) })
 	}
 	t, end, err := r.Services.Reader(s.Topic, s.Group)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	return t.ToEnd(ctx, func(rec kafka.Record) error {
+	var from kafka.Offsets
+	if s.Group != "" {
+		if from, err = r.begin(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return t.ToEnd(ctx, from, func(rec kafka.Record) error {
 		if s.Until != nil && rec.Position.Offset >= s.Until[kafka.TopicPartition{Topic: rec.Position.Topic, Partition: rec.Position.Partition}] {
 			return nil
 		}
-		contentType := event.ContentTypeOf(rec.Headers)
-		codec, ok := event.ForContentType(contentType)
-		if !ok {
-			take(nil, nil, &event.FieldError{Reason: event.ReasonContentType, Field: event.HeaderContentType,
-				Detail: fmt.Sprintf("%.80q names no codec", contentType)})
-			return nil
-		}
-		take(codec, rec.Value, nil)
+		take(&rec)
 		return nil
 	})
-}
-
-// commit stores how far the arrivals have been merged.
-func (r *Refresher) commit(ctx context.Context, next kafka.Offsets) error {
-	if r.Arrivals.Group == "" || len(next) == 0 {
-		return nil
-	}
-	t, end, err := r.Services.Reader(r.Arrivals.Topic, r.Arrivals.Group)
-	if err != nil {
-		return err
-	}
-	defer end()
-	return t.Commit(ctx, next)
 }
 
 // maxLine is the longest line of a file of records, in bytes.

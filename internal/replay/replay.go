@@ -23,8 +23,20 @@ type Stream struct {
 }
 
 // TestNodes is the stream of a data set's test nodes, in the order of the data set.
-func TestNodes(d *dataset.Dataset) Stream {
-	return Stream{Name: d.Name, Len: len(d.Test), Arrival: func(k int, at time.Time) event.Arrival { return Arrival(d, d.Test[k], at) }}
+func TestNodes(d *dataset.Dataset) Stream { return Nodes(d, d.Test) }
+
+// Nodes is the stream of some nodes of a data set.
+func Nodes(d *dataset.Dataset, nodes []int32) Stream {
+	return Stream{Name: d.Name, Len: len(nodes), Arrival: func(k int, at time.Time) event.Arrival { return Arrival(d, nodes[k], at) }}
+}
+
+// Labels are the classes of nodes of a data set, by name, which became known at a time.
+func Labels(d *dataset.Dataset, nodes []int32, at time.Time) []event.Label {
+	labels := make([]event.Label, len(nodes))
+	for k, i := range nodes {
+		labels[k] = event.Label{ID: d.IDs[i], Class: event.ByName, ClassName: d.Classes[d.Labels[i]], Time: at}
+	}
+	return labels
 }
 
 // Options of a replay.

@@ -31,6 +31,20 @@ func (l *Lines) Send(_ context.Context, arrivals []event.Arrival) error {
 	return err
 }
 
+// SendLabels writes one line a label.
+func (l *Lines) SendLabels(_ context.Context, labels []event.Label) error {
+	l.buf = l.buf[:0]
+	for i := range labels {
+		var err error
+		if l.buf, err = (event.JSON{}).AppendLabel(l.buf, &labels[i]); err != nil {
+			return fmt.Errorf("encoding the label of %q: %w", labels[i].ID, err)
+		}
+		l.buf = append(l.buf, '\n')
+	}
+	_, err := l.W.Write(l.buf)
+	return err
+}
+
 // Topic writes arrivals, or labels, to a Kafka topic, keyed by id, acknowledged by all in-sync replicas.
 type Topic struct {
 	sink    *kafka.Sink

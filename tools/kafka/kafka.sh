@@ -1,5 +1,6 @@
 #!/bin/sh
-# A real Apache Kafka for tests: one broker in KRaft mode, from Maven Central, without an archive or a container.
+# A real Apache Kafka for tests: one broker in KRaft mode, or one of several, from Maven Central, without an archive or a
+# container.
 #
 #   kafka.sh fetch              get Kafka if it is not there
 #   kafka.sh start DIR [PORT]   get Kafka if it is not there, format DIR if it is empty, start, wait until it serves
@@ -27,6 +28,9 @@
 #   KAFKA_HEAP   the broker's memory (default 512m)
 #   KAFKA_PROXIES  ports of proxies on 127.0.0.1, with spaces between them: the broker tells whoever comes through PORT+5 to
 #                come to the first one, through PORT+6 to the second, and so on
+#   KAFKA_NODES  the PORTs of all brokers of a cluster, in order of their numbers, with spaces between them (default: PORT alone).
+#                Each broker has a DIR of its own and is started with the same list; start waits until a majority runs. With
+#                three brokers or more, topics have three replicas by default
 #   KAFKA_WAIT   how many seconds it may take to start (default 300; it takes six on a machine that is idle)
 set -eu
 
@@ -82,20 +86,34 @@ certificates() (
   cat broker.key broker.pem >broker.both.pem # the form that Kafka reads
 )
 
+# number the brokers of a cluster: node is this one, voters are all, replicas is the default replication factor.
+number() {
+  node=0 voters= replicas=0
+  for each in ${KAFKA_NODES:-$port}; do
+    replicas=$((replicas + 1))
+    [ "$each" -ne "$port" ] || node=$replicas
+    voters=$voters,$replicas@127.0.0.1:$((each + 4))
+  done
+  [ "$node" -gt 0 ] || fail "KAFKA_NODES is $KAFKA_NODES: it lacks $port"
+  enough=1 # replicas that must have a record
+  if [ "$replicas" -gt 2 ]; then replicas=3 enough=2; else replicas=1; fi
+}
+
 configure() {
+  number
   login=org.apache.kafka.common.security
   fixed=PLAINTEXT://127.0.0.1:$port,SASL_PLAINTEXT://127.0.0.1:$((port + 1)),SSL://127.0.0.1:$((port + 2)),SASL_SSL://127.0.0.1:$((port + 3))
-  behind= through= plain= next=$((port + 5))
+  behind= through= plain= next=0 # a listener has the same name at all brokers of a cluster
   for proxy in ${KAFKA_PROXIES:-}; do
-    behind=$behind,PROXY_$next://127.0.0.1:$next
+    behind=$behind,PROXY_$next://127.0.0.1:$((port + 5 + next))
     through=$through,PROXY_$next://127.0.0.1:$proxy
     plain=$plain,PROXY_$next:PLAINTEXT
     next=$((next + 1))
   done
   cat >"$dir/server.properties" <<EOF
 process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:$((port + 4))
+node.id=$node
+controller.quorum.voters=${voters#,}
 listeners=$fixed,CONTROLLER://127.0.0.1:$((port + 4))$behind
 advertised.listeners=$fixed$through
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT$plain
@@ -124,13 +142,17 @@ EOF
 
 num.partitions=3
 offsets.topic.num.partitions=5
-offsets.topic.replication.factor=1
+default.replication.factor=$replicas
+offsets.topic.replication.factor=$replicas
 transaction.state.log.num.partitions=5
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
+transaction.state.log.replication.factor=$replicas
+transaction.state.log.min.isr=$enough
 group.initial.rebalance.delay.ms=0
 log.cleaner.dedupe.buffer.size=10485760
 EOF
+  if [ "$replicas" -gt 1 ]; then # on a busy machine a controller may be silent for seconds
+    printf '%s\n' controller.quorum.fetch.timeout.ms=8000 controller.quorum.election.timeout.ms=3000 >>"$dir/server.properties"
+  fi
   cat >"$dir/log4j2.properties" <<EOF
 appender.file.type=File
 appender.file.name=file

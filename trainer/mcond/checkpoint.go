@@ -3,6 +3,7 @@ package mcond
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -67,6 +68,43 @@ func (l *learner) openCheckpoint() (*checkpoint, error) {
 		return nil, fmt.Errorf("checkpoint %s: %w; remove it to start anew", c.path, err)
 	}
 	return c, nil
+}
+
+// Interrupted is the error of a run whose context ended, and whose state is in its checkpoint.
+type Interrupted struct {
+	Round int    // that was done last
+	File  string // the checkpoint
+	err   error  // the context's
+}
+
+// Error says where the run goes on.
+func (i *Interrupted) Error() string { return i.Kept() + ": " + i.err.Error() }
+
+// Kept says where the run goes on, without why it ended.
+func (i *Interrupted) Kept() string {
+	return fmt.Sprintf("the run is in %s up to round %d, and goes on from there when it is started again", i.File, i.Round)
+}
+
+// Unwrap returns the context's error.
+func (i *Interrupted) Unwrap() error { return i.err }
+
+// whole returns a context for a round: ctx, or one that does not end with it where the round is to be kept.
+func (c *checkpoint) whole(ctx context.Context) context.Context {
+	if c == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// interrupted writes the state after the last round, as the context has ended with err, and returns the run's error.
+func (c *checkpoint) interrupted(l *learner, err error) error {
+	if c == nil || l.round == 0 {
+		return err
+	}
+	if err := c.write(l); err != nil {
+		return fmt.Errorf("interrupted, and writing checkpoint %s after round %d: %w", c.path, l.round, err)
+	}
+	return &Interrupted{l.round, c.path, err}
 }
 
 // saveIfDue writes the state after a round, every so many rounds and after the last.

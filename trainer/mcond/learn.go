@@ -10,8 +10,8 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step,
-// with its error; the last checkpoint stays.
+// Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step, with
+// its error; a run with a checkpoint finishes the round under way first and writes it, and its error is an [*Interrupted].
 func Learn(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, true, progress)
 }
@@ -41,8 +41,11 @@ func train(ctx context.Context, p *prepared, o *Options, mapped bool, progress f
 	}
 	start, first := o.now(), l.round
 	for l.round < o.Rounds && !l.patienceEnded() {
+		if err := ctx.Err(); err != nil {
+			return nil, saved.interrupted(l, err)
+		}
 		atS, atM := len(l.losses.Gra), len(l.losses.Tra)
-		if err := l.doRound(ctx); err != nil {
+		if err := l.doRound(saved.whole(ctx)); err != nil {
 			return nil, err
 		}
 		accuracy, err := l.evaluateIfDue()
@@ -104,9 +107,8 @@ func newLearner(p *prepared, o *Options, mapped bool) *learner {
 	n, m, d, classes := p.x.rows, p.nodes(), p.x.cols, p.in.Classes
 	l := &learner{prepared: p, o: o, x: p.startX(), weights: newWeights[float32](d, hidden),
 		s: newSynthetic[float32](m, d, hidden), relay: newRelay[float32](m, d, classes),
-		matching: newMatching(p.zt, p.ztClass, p.labels, classes), dz: newMatrix[float32](m, d),
-		dw: newWeights[float32](d, hidden),
-		h:  newMatrix[float32](m, classes), zs: newMatrix[float32](m, classes)}
+		matching: newMatching(p.zt, p.ztClass, p.labels, classes), dz: newMatrix[float32](m, d), dw: newWeights[float32](d, hidden),
+		h: newMatrix[float32](m, classes), zs: newMatrix[float32](m, classes)}
 	l.weights.start(stream(o.Seed, purposeAffinity), affinityBias)
 	l.adamX = descent.NewAdam[float32](len(l.x.data))
 	l.adamW = descent.NewAdam[float32](len(l.weights.flat))

@@ -197,7 +197,8 @@ func TestResume(t *testing.T) {
 					cancel()
 				}
 			})
-			if !errors.Is(err, context.Canceled) {
+			var kept *Interrupted
+			if !errors.Is(err, context.Canceled) || !errors.As(err, &kept) || kept.Round != stop || kept.File != o.Checkpoint {
 				t.Fatalf("interrupted run: %v", err)
 			}
 			var rounds []int
@@ -206,8 +207,8 @@ func TestResume(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, method.name+" resumed", whole, resumed)
-			if first := stop/checkpointEvery*checkpointEvery + 1; rounds[0] != first {
-				t.Errorf("%s interrupted after round %d goes on with round %d, want %d", method.name, stop, rounds[0], first)
+			if rounds[0] != stop+1 {
+				t.Errorf("%s interrupted after round %d goes on with round %d", method.name, stop, rounds[0])
 			}
 			again, err := method.run(t.Context(), w.in, o, func(Event) { t.Error("a finished run did a round more") })
 			if err != nil {
@@ -215,6 +216,35 @@ func TestResume(t *testing.T) {
 			}
 			same(t, method.name+" read again", whole, again)
 		}
+	}
+}
+
+// soon is a context that has ended when it was asked a number of times.
+type soon struct {
+	context.Context
+	left int
+}
+
+func (s *soon) Err() error {
+	if s.left--; s.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A round that is under way when the run is interrupted is finished where there is a checkpoint to keep it, and given up
+// where there is none.
+func TestAnInterruptedRoundIsFinishedForTheCheckpoint(t *testing.T) {
+	w, o := newWorld(t), small()
+	o.Checkpoint = filepath.Join(t.TempDir(), "run.ckpt")
+	var kept *Interrupted
+	if _, err := Learn(&soon{t.Context(), 2}, w.in, o, nil); !errors.As(err, &kept) || kept.Round != 2 {
+		t.Errorf("with a checkpoint: %v, want that round 2 is kept", err)
+	}
+	o.Checkpoint = ""
+	_, err := Learn(&soon{t.Context(), 5}, w.in, o, func(Event) { t.Error("a round was finished") })
+	if !errors.Is(err, context.Canceled) || errors.As(err, &kept) {
+		t.Errorf("without one: %v", err)
 	}
 }
 

@@ -48,8 +48,8 @@ type Options struct {
 	Seed uint64
 	// Patience ends the run after this many evaluations in a row without a better one. 0: never.
 	Patience int
-	// Checkpoint is a file from which an interrupted run continues, and to which its state is written every few rounds
-	// and after the last. "": none.
+	// Checkpoint is a file from which an interrupted run continues, and to which its state is written every few rounds,
+	// after the last, and where the run is interrupted. "": none.
 	Checkpoint string
 	// Now is the clock of [Event]; nil: time.Now. It has no influence on the result.
 	Now func() time.Time `json:"-"`

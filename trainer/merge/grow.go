@@ -51,26 +51,22 @@ func (g *growth) place() {
 	}
 }
 
-// edges merges the arrivals' edges with the data's: symmetric, columns ascending, each once.
+// edges merges the arrivals' edges, and those that have waited for them, with the data's: symmetric, columns
+// ascending, each once.
 func (g *growth) edges(r *Report) {
 	old, n := g.from.data.Adj, len(g.d.IDs)
 	more := make([][]int32, n) // new neighbours of each node
+	waiting := g.waited(more, r)
 	for k := range g.from.arrivals {
 		a := &g.from.arrivals[k]
-		i, seen := g.index[a.ID], make(map[string]bool, len(a.Edges))
+		i := g.index[a.ID]
 		for _, id := range a.Edges {
-			j, known := g.index[id]
-			switch {
-			case id == a.ID:
-				r.SelfEdges++
-			case seen[id]:
-				r.RepeatEdges++
-			case !known:
-				r.UnknownEdges++
-			default:
+			if j, known := g.index[id]; known {
 				more[i], more[j] = append(more[i], j), append(more[j], i)
+			} else {
+				r.UnknownEdges++
+				waiting = append(waiting, dataset.Waiting{Node: i, ID: id})
 			}
-			seen[id] = true
 		}
 	}
 	adj := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 0, old.NNZ())}
@@ -87,6 +83,26 @@ func (g *growth) edges(r *Report) {
 	}
 	r.Edges = (adj.NNZ() - old.NNZ()) / 2
 	g.d.Adj = adj
+	if over := len(waiting) - g.from.MaxWaiting; over > 0 {
+		r.ForgottenEdges = over
+		waiting = waiting[over:]
+	}
+	if r.WaitingEdges = len(waiting); r.WaitingEdges > 0 {
+		g.d.Merged.Waiting = waiting
+	}
+}
+
+// waited adds the edges that have waited for an id which has arrived now to more, and returns those that still wait.
+func (g *growth) waited(more [][]int32, r *Report) (waiting []dataset.Waiting) {
+	for _, w := range g.from.data.Merged.Waiting {
+		if j, arrived := g.index[w.ID]; arrived {
+			r.WaitedEdges++
+			more[w.Node], more[j] = append(more[w.Node], j), append(more[j], w.Node)
+		} else {
+			waiting = append(waiting, w)
+		}
+	}
+	return waiting
 }
 
 // roles puts arrivals into T and sets the classes of unlabelled nodes of T that have become known.
@@ -98,6 +114,10 @@ func (g *growth) roles(r *Report) {
 			r.Joined++
 		}
 	}
+	labelled := map[int32]bool{} // nodes whose class came from a label
+	for _, i := range g.from.data.Merged.Labelled {
+		labelled[i] = true
+	}
 	for id, l := range g.from.labels {
 		i, known := g.index[id]
 		if !known {
@@ -108,11 +128,16 @@ func (g *growth) roles(r *Report) {
 		case inHeldOut:
 			r.LabelHeldOut++
 		case inTrain:
-			if g.d.Labels[i] != l.class {
+			switch {
+			case g.d.Labels[i] == l.class:
+			case labelled[i]:
+				g.d.Labels[i] = l.class
+				r.Relabelled++
+			default:
 				r.LabelConflict++
 			}
 		case inUnlabelled:
-			of[i], g.d.Labels[i] = inTrain, l.class
+			of[i], g.d.Labels[i], labelled[i] = inTrain, l.class, true
 			if g.source[i] != nil {
 				r.Labelled++
 			} else {
@@ -121,6 +146,9 @@ func (g *growth) roles(r *Report) {
 		case inNone: // not in T, and it did not arrive
 			r.LabelUnknown++
 		}
+	}
+	if len(labelled) > 0 {
+		g.d.Merged.Labelled = slices.Sorted(maps.Keys(labelled))
 	}
 	for i, is := range of {
 		switch is {

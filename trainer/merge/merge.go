@@ -2,7 +2,6 @@ package merge
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,14 +20,21 @@ const (
 	inHeldOut // validation or test
 )
 
+// DefaultWaiting is how many edges wait for ids that have not arrived, unless [Merger.MaxWaiting] says something else;
+// in memory one takes some 50 bytes and its id.
+const DefaultWaiting = 1_000_000
+
 // Merger gathers arrivals and labels for one data set. It is used by one goroutine at a time.
 type Merger struct {
+	// MaxWaiting is how many edges to ids that have not arrived are kept with the data, the latest ones; 0: none.
+	MaxWaiting int
+
 	data  *dataset.Dataset
 	index map[string]int32 // node of each id of the data
 	roles []role
 
 	arrivals []event.Arrival
-	place    map[string]int // of each arrival's id in arrivals
+	arrived  map[string]bool // ids of arrivals
 	labels   map[string]label
 	report   Report
 }
@@ -41,7 +47,7 @@ type label struct {
 
 // New returns a merger for a data set, which it does not change.
 func New(d *dataset.Dataset) *Merger {
-	m := &Merger{data: d, index: make(map[string]int32, len(d.IDs)), roles: make([]role, len(d.IDs)), place: map[string]int{}, labels: map[string]label{},
+	m := &Merger{MaxWaiting: DefaultWaiting, data: d, index: make(map[string]int32, len(d.IDs)), roles: make([]role, len(d.IDs)), arrived: map[string]bool{}, labels: map[string]label{},
 		report: Report{Refused: map[string]int{}, UnknownClass: map[string]int{}, LabelRefused: map[string]int{}}}
 	for i, id := range d.IDs {
 		m.index[id] = int32(i)
@@ -58,13 +64,10 @@ func New(d *dataset.Dataset) *Merger {
 }
 
 // Arrival takes the next arrival and copies the parts that it keeps. One whose features do not fit the data is
-// counted by its reason, and the error, an *event.FieldError, names the field.
+// counted by its reason, and the error, an *event.FieldError, names the field. Limits are the caller's: it must give
+// only arrivals that a consumer would take.
 func (m *Merger) Arrival(a *event.Arrival) error {
-	err := a.Check(m.data.X.Cols(), 0)
-	if err == nil {
-		err = checkSize(&a.Features)
-	}
-	if err != nil {
+	if err := a.Check(m.data.X.Cols(), 0); err != nil {
 		m.Refuse(err)
 		return err
 	}
@@ -80,34 +83,23 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 		case inNone: // joins
 		}
 	}
+	if m.arrived[a.ID] {
+		m.report.Again++
+		return nil
+	}
 	kept := event.Arrival{ID: strings.Clone(a.ID), Time: a.Time, Edges: make([]string, len(a.Edges)),
 		Features: event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices), Values: slices.Clone(a.Features.Values)}}
 	for e, id := range a.Edges {
 		kept.Edges[e] = strings.Clone(id) // edges of one arrival are parts of one string
 	}
-	if at, again := m.place[kept.ID]; again {
-		m.report.Again++
-		m.arrivals[at] = kept
-		return nil
-	}
-	m.place[kept.ID] = len(m.arrivals)
+	m.Dropped(kept.NormaliseEdges())
+	m.arrived[kept.ID] = true
 	m.arrivals = append(m.arrivals, kept)
 	return nil
 }
 
-// maxFeature is the largest magnitude of a feature, the same as the consumer's limit: one beyond it would drown the
-// means and deviations of all others.
-const maxFeature = 1e15
-
-func checkSize(f *event.Features) error {
-	for k, v := range f.Values {
-		if v < -maxFeature || v > maxFeature {
-			return &event.FieldError{Reason: event.ReasonNotFinite, Field: fmt.Sprintf("features[%d]", k),
-				Detail: fmt.Sprintf("%v, features must be at most %g in magnitude", v, float64(maxFeature))}
-		}
-	}
-	return nil
-}
+// Dropped counts entries of edge lists that were dropped before their arrival was given to [Merger.Arrival].
+func (m *Merger) Dropped(entries int) { m.report.DroppedEdges += entries }
 
 // Refuse counts a record that could not be decoded into an arrival, by the reason that the codec gave.
 func (m *Merger) Refuse(err error) { m.report.Refused[reason(err)]++ }

@@ -49,14 +49,13 @@ func TestRules(t *testing.T) {
 	before := path()
 	m := New(path())
 	feed(m, []event.Arrival{
-		dense("x", -1, -1),                      // stood for by the later x
 		dense("a", 0, 0, "x"),                   // of T
 		dense("c", 0, 0, "x"), dense("d", 0, 0), // held out
 		dense("e", 20, 21, "a"),                               // no role: joins
 		dense("x", 30, 31, "a", "y", "x", "a", "nobody", "c"), // edges to T, an arrival, itself, again, unknown, held out
+		dense("x", -1, -1, "b"),                               // the first x stays
 		{ID: "y", Features: event.Features{Sparse: true, Indices: []int32{1}, Values: []float32{41}}, Edges: []string{"x"}},
 		{ID: "z", Features: event.Features{Values: []float32{1}}}, // too short
-		dense("huge", 1e16, 0),
 	}, []event.Label{
 		named("x", "ant"), {ID: "b", Class: 0}, // new training nodes
 		named("a", "zebra"), named("c", "ant"), // against T; held out
@@ -71,14 +70,15 @@ func TestRules(t *testing.T) {
 		X: graph.Features{Dense: &graph.Dense{Rows: 8, Cols: 2,
 			Data: []float32{1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 11, 12, 30, 31, 0, 41}}},
 		Labels: []int32{1, 0, 0, 1, -1, 0, 1, -1}, Classes: []string{"zebra", "ant"},
-		Train: []int32{0, 1, 6}, Unlabelled: []int32{4, 7}, Validation: []int32{2}, Test: []int32{3}}
+		Train: []int32{0, 1, 6}, Unlabelled: []int32{4, 7}, Validation: []int32{2}, Test: []int32{3},
+		Merged: dataset.Merged{Waiting: []dataset.Waiting{{Node: 6, ID: "nobody"}}, Labelled: []int32{1, 6}}}
 	want.Adj.Val = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
 	wantReport := Report{Arrivals: 7, Joined: 3, Labelled: 1, Again: 1, InT: 1, HeldOut: 2,
-		Refused: map[string]int{event.ReasonFeatureLength: 1, event.ReasonNotFinite: 1, event.ReasonUnparsable: 1},
-		Edges:   4, UnknownEdges: 1, SelfEdges: 1, RepeatEdges: 1,
+		Refused: map[string]int{event.ReasonFeatureLength: 1, event.ReasonUnparsable: 1},
+		Edges:   4, UnknownEdges: 1, DroppedEdges: 2, WaitingEdges: 1,
 		Labels: 8, NewLabels: 1, LabelConflict: 1, LabelHeldOut: 1, LabelUnknown: 2,
 		UnknownClass: map[string]int{`"bee"`: 1, "2": 1}, LabelRefused: map[string]int{event.ReasonUnparsable: 1}}
 	if diff := cmp.Diff(wantReport, report); diff != "" {
@@ -92,7 +92,7 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"arrivals", "7, of which 3 joined T, 1 with a class", "1 in T already, 2 validation or test nodes, 1 arrived again",
-		"4 new, 1 to unknown ids, 1 to oneself, 1 repeated", "8 read, 1 of unlabelled nodes of T, 1 against the class in T", `1 "bee", 1 2`} {
+		"4 new, 1 to unknown ids, 2 to oneself or repeated", "not yet arrived  1 wait", "8 read, 1 of unlabelled nodes of T, 1 against the class in T", `1 "bee", 1 2`} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("the report lacks %q:\n%s", line, out.String())
 		}
@@ -180,4 +180,79 @@ func TestMergedIsADataset(t *testing.T) {
 			t.Fatalf("merged twice: %+v", r)
 		}
 	})
+}
+
+// Where the stream is cut into merges does not change the graph: edges to ids that arrive later, ids that arrive again,
+// labels that change.
+func TestPartsAreTheWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "x", "y", "z", "w", "v"})
+		var arrivals []event.Arrival
+		var labels []event.Label
+		for n := range rapid.IntRange(0, 12).Draw(t, "arrivals") {
+			arrivals = append(arrivals, dense(ids.Draw(t, "id"), float32(n), 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...))
+		}
+		for range rapid.IntRange(0, 8).Draw(t, "labels") {
+			labels = append(labels, event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class"),
+				Time: time.Unix(rapid.Int64Range(1, 3).Draw(t, "time"), 0)})
+		}
+		whole := New(path())
+		feed(whole, arrivals, labels)
+		want, _ := whole.Dataset()
+
+		reread := rapid.Bool().Draw(t, "each part is read from the beginning")
+		got, a, l := path(), 0, 0
+		for parts := rapid.IntRange(1, 4).Draw(t, "parts"); parts > 0; parts-- {
+			toA, toL := len(arrivals), len(labels)
+			if parts > 1 {
+				toA, toL = rapid.IntRange(a, toA).Draw(t, "arrivals of a part"), rapid.IntRange(l, toL).Draw(t, "labels of a part")
+			}
+			if reread {
+				a = 0
+			}
+			m := New(got)
+			feed(m, arrivals[a:toA], labels[:toL])
+			got, _ = m.Dataset()
+			a, l = toA, toL
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("at once and in parts (-at once +in parts):\n%s", diff)
+		}
+	})
+}
+
+// Two refreshes are one: an edge to an id that arrives after the first is there after the second.
+func TestAnEdgeWaitsForItsID(t *testing.T) {
+	x, y := dense("x", 1, 1, "a", "y"), dense("y", 2, 2, "a")
+	whole := New(path())
+	feed(whole, []event.Arrival{x, y}, nil)
+	want, _ := whole.Dataset()
+	first := New(path())
+	feed(first, []event.Arrival{x}, nil)
+	between, r := first.Dataset()
+	if r.WaitingEdges != 1 {
+		t.Errorf("%+v", r)
+	}
+	second := New(between)
+	feed(second, []event.Arrival{y}, nil)
+	got, r := second.Dataset()
+	if want.Fingerprint() != got.Fingerprint() || r.WaitedEdges != 1 || r.WaitingEdges != 0 {
+		t.Errorf("%+v: %s", r, cmp.Diff(want, got))
+	}
+}
+
+// No more edges wait than may: the first ones are forgotten, and counted.
+func TestWaitingEdgesAreBounded(t *testing.T) {
+	m := New(path())
+	m.MaxWaiting = 2
+	feed(m, []event.Arrival{dense("x", 1, 1, "p", "q"), dense("y", 1, 1, "r")}, nil)
+	d, r := m.Dataset()
+	if diff := cmp.Diff([]dataset.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" || r.ForgottenEdges != 1 || r.WaitingEdges != 2 {
+		t.Errorf("%+v (-want +got):\n%s", r, diff)
+	}
+	m = New(d)
+	m.MaxWaiting = 0
+	if d, r := m.Dataset(); d.Merged.Waiting != nil || r.ForgottenEdges != 2 {
+		t.Errorf("none may wait, %d do: %+v", len(d.Merged.Waiting), r)
+	}
 }

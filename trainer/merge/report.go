@@ -15,7 +15,7 @@ type Report struct {
 	Joined   int `json:"joined"`   // nodes that came into T
 	Labelled int `json:"labelled"` // of those, training nodes
 
-	Again   int `json:"again"`    // arrivals that a later one with the same id replaced
+	Again   int `json:"again"`    // arrivals with the id of an earlier one, which stays
 	InT     int `json:"in_t"`     // ids of nodes of T, which are not changed
 	HeldOut int `json:"held_out"` // ids of validation and test nodes
 	// Refused are records that are not arrivals that the model can take, by event's reasons.
@@ -23,12 +23,16 @@ type Report struct {
 
 	Edges        int `json:"edges"`         // undirected edges that came with the arrivals
 	UnknownEdges int `json:"unknown_edges"` // entries of edge lists with unknown ids
-	SelfEdges    int `json:"self_edges"`    // entries that name the arrival itself
-	RepeatEdges  int `json:"repeat_edges"`  // entries that name a neighbour twice
+	DroppedEdges int `json:"dropped_edges"` // entries that name the arrival itself or a neighbour twice
+
+	WaitedEdges    int `json:"waited_edges"`    // entries of earlier merges whose unknown id has arrived
+	WaitingEdges   int `json:"waiting_edges"`   // entries, of all merges, that wait for their id now
+	ForgottenEdges int `json:"forgotten_edges"` // entries that wait no more, because too many do
 
 	Labels        int            `json:"labels"`         // records that are labels
 	NewLabels     int            `json:"new_labels"`     // unlabelled nodes of T that became training nodes
-	LabelConflict int            `json:"label_conflict"` // labels of training nodes with another class
+	Relabelled    int            `json:"relabelled"`     // nodes whose class came from a label and is another one now
+	LabelConflict int            `json:"label_conflict"` // labels of other training nodes with another class
 	LabelHeldOut  int            `json:"label_held_out"` // of validation and test nodes
 	LabelUnknown  int            `json:"label_unknown"`  // of unknown ids
 	UnknownClass  map[string]int `json:"unknown_class,omitempty"`
@@ -45,9 +49,12 @@ func (r *Report) Print(w io.Writer) error {
 		}
 	}
 	list("left out", some(r.InT, "in T already"), some(r.HeldOut, "validation or test nodes"), some(r.Again, "arrived again"), counts(r.Refused))
-	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.UnknownEdges, "to unknown ids"), some(r.SelfEdges, "to oneself"), some(r.RepeatEdges, "repeated"))
+	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.UnknownEdges, "to unknown ids"), some(r.DroppedEdges, "to oneself or repeated"))
+	if r.WaitedEdges+r.WaitingEdges+r.ForgottenEdges > 0 {
+		list("edges to ids not yet arrived", some(r.WaitedEdges, "found theirs"), some(r.WaitingEdges, "wait"), some(r.ForgottenEdges, "forgotten"))
+	}
 	if r.Labels > 0 || len(r.LabelRefused) > 0 {
-		list("labels", fmt.Sprintf("%d read", r.Labels), some(r.NewLabels, "of unlabelled nodes of T"), some(r.LabelConflict, "against the class in T"),
+		list("labels", fmt.Sprintf("%d read", r.Labels), some(r.NewLabels, "of unlabelled nodes of T"), some(r.Relabelled, "changed a class that came from a label"), some(r.LabelConflict, "against the class in T"),
 			some(r.LabelHeldOut, "of validation or test nodes"), some(r.LabelUnknown, "of unknown ids"), counts(r.LabelRefused))
 	}
 	list("labels of unknown classes", counts(r.UnknownClass))
@@ -68,3 +75,6 @@ func counts(of map[string]int) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Changed reports whether the data have changed so that training anew may give another model.
+func (r *Report) Changed() bool { return r.Joined+r.NewLabels+r.Relabelled > 0 }

@@ -1,0 +1,71 @@
+package consumer
+
+import (
+	"slices"
+
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// refused is what the brokers did not take of a batch for its content.
+type refused struct {
+	dropped []string // why, for each record in whose place nothing was published
+}
+
+// amend returns a batch as it was delivered: without the predictions that were refused, and with the dead letters that
+// took their place. Their arrivals get no rows: nobody knows of them.
+func (b *batch) amend(by []kafka.Refused) event.Batch {
+	out := b.leaves()
+	b.refused.dropped = b.refused.dropped[:0]
+	if len(by) == 0 {
+		return out
+	}
+	n, gone := len(out.Predictions), make(map[int]bool, len(by))
+	replaced := make(map[int]error)
+	for _, r := range by {
+		gone[r.Place] = true
+		if r.Replaced {
+			replaced[r.Place] = r.Err
+		} else {
+			b.refused.dropped = append(b.refused.dropped, r.Reason())
+		}
+	}
+	var delivered event.Batch
+	var unanswered []uint64 // fingerprints of records
+	place := 0
+	for i, s := range b.decoded.arrivals {
+		if b.predicted.withdrawn[i] {
+			continue
+		}
+		if !gone[place] {
+			delivered.Predictions = append(delivered.Predictions, out.Predictions[place])
+			delivered.Answered = append(delivered.Answered, out.Answered[place])
+		} else if unanswered = append(unanswered, b.neighbours.met[i].record64); replaced[place] != nil {
+			letter := s.deadLetter(event.ReasonPredictionRefused, replaced[place].Error())
+			delivered.DeadLetters = append(delivered.DeadLetters, letter)
+		}
+		place++
+	}
+	for k := range out.DeadLetters {
+		if !gone[n+k] {
+			delivered.DeadLetters = append(delivered.DeadLetters, out.DeadLetters[k])
+		}
+	}
+	b.growth.leaveOut(unanswered)
+	return delivered
+}
+
+// leaveOut takes the rows of some records' arrivals back before they are written.
+func (g *growth) leaveOut(records []uint64) {
+	if g.none || len(records) == 0 {
+		return
+	}
+	g.solving.Wait()
+	kept := g.arrived[:0]
+	for _, a := range g.arrived {
+		if !slices.Contains(records, a.Record) {
+			kept = append(kept, a)
+		}
+	}
+	g.arrived = kept
+}

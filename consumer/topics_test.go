@@ -1,0 +1,234 @@
+package consumer
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/internal/kafka"
+)
+
+// remake deletes the topic of arrivals and makes it anew, with arrivals in it, before anybody reads it again.
+func (s *stack) remake(arrivals int) {
+	s.t.Helper()
+	defer s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: arrivalsTopic, Err: kerr.NotLeaderForPartition, Count: -1}).Remove()
+	if err := s.kafka.Cluster.DeleteTopic(arrivalsTopic); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.kafka.Cluster.CreateTopic(arrivalsTopic, 1, nil); err != nil {
+		s.t.Fatal(err)
+	}
+	s.send(arrivals)
+}
+
+// commit stores an offset of partition 0 of the arrivals for the group, as any tool can.
+func (s *stack) commit(offset int64, metadata string) {
+	s.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer client.Close()
+	p := kmsg.NewOffsetCommitRequestTopicPartition()
+	p.Offset, p.LeaderEpoch, p.Metadata = offset, -1, &metadata
+	topic := kmsg.NewOffsetCommitRequestTopic()
+	topic.Topic, topic.TopicID, topic.Partitions = arrivalsTopic, s.kafka.Cluster.TopicInfo(arrivalsTopic).TopicID, append(topic.Partitions, p)
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Group, req.Generation, req.Topics = "g", -1, append(req.Topics, topic)
+	res, err := req.RequestWith(s.t.Context(), client)
+	if err != nil || res.Topics[0].Partitions[0].ErrorCode != 0 {
+		s.t.Fatalf("committing: %v, %+v", err, res)
+	}
+}
+
+// The topic is deleted, made anew and filled beyond the old position before anybody looks at it.
+func TestATopicMadeAnewIsReadFromItsBeginning(t *testing.T) {
+	for _, start := range []kafka.Start{kafka.Earliest, kafka.Latest} {
+		t.Run(string(start), func(t *testing.T) {
+			t.Parallel()
+			s, seen := newStack(t, 1), &recorder{}
+			o := s.options(seen)
+			o.Source.WatchInterval, o.Source.Start = time.Hour, start
+			stop := s.start(o)
+			s.wait("partitions are assigned", func() bool {
+				seen.mu.Lock()
+				defer seen.mu.Unlock()
+				return len(seen.assigned) > 0
+			})
+			s.send(10)
+			s.wait("ten are committed", func() bool { return s.committed() == 10 })
+			s.remake(30)
+			s.wait("all of the new topic is committed", func() bool { return s.committed() == 30 })
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			if repeated := s.check(); repeated > 0 {
+				t.Errorf("%d arrivals were predicted twice", repeated)
+			}
+		})
+	}
+}
+
+// An offset that was committed late, when the topic had been made anew already, says nothing of the new topic.
+func TestAnOffsetOfADeletedTopicIsNotUsed(t *testing.T) {
+	t.Parallel()
+	s, seen := newStack(t, 1), &recorder{}
+	s.send(10)
+	stop := s.start(s.options(&recorder{}))
+	s.wait("ten are committed", func() bool { return s.committed() == 10 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	old := s.kafka.Cluster.GroupInfo("g").Commits[arrivalsTopic][0].Metadata
+	if old == "" {
+		t.Fatal("the offset was committed without the id of its topic")
+	}
+	s.remake(30)
+	s.commit(10, old)
+	stop = s.start(s.options(seen))
+	s.wait("all of the new topic is committed", func() bool { return s.committed() == 30 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.check()
+	if _, told := seen.lost[kafka.LostRecreated]; !told {
+		t.Error("nobody was told")
+	}
+}
+
+// The log ends before the position: nothing of it is predicted again, and what comes is predicted.
+func TestAPositionBeyondTheLogGoesOnAtItsEnd(t *testing.T) {
+	t.Parallel()
+	s, seen := newStack(t, 1), &recorder{}
+	s.send(50)
+	o := s.options(seen)
+	stop := s.start(o)
+	s.wait("all are committed", func() bool { return s.committed() == 50 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.commit(53, "")
+	stop = s.start(o)
+	s.wait("the consumer has gone back", func() bool {
+		seen.mu.Lock()
+		defer seen.mu.Unlock()
+		return seen.lost[kafka.LostTruncation] > 0
+	})
+	s.send(5)
+	s.wait("what came is committed", func() bool { return s.committed() == 55 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if repeated := s.check(); repeated > 0 {
+		t.Errorf("%d arrivals were predicted twice", repeated)
+	}
+	if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 3}, seen.lost); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+}
+
+// divides makes the brokers say where the records of an epoch end: -1, they do not know.
+func (s *stack) divides(end int64) *atomic.Int32 {
+	asked := new(atomic.Int32)
+	s.kafka.Cluster.ControlKey(int16(kmsg.OffsetForLeaderEpoch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		s.kafka.Cluster.KeepControl()
+		asked.Add(1)
+		req := r.(*kmsg.OffsetForLeaderEpochRequest)
+		res := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+		p := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
+		p.EndOffset, p.LeaderEpoch = end, req.Topics[0].Partitions[0].LeaderEpoch
+		topic := kmsg.NewOffsetForLeaderEpochResponseTopic()
+		topic.Topic, topic.Partitions = req.Topics[0].Topic, append(topic.Partitions, p)
+		res.Topics = append(res.Topics, topic)
+		return res, nil, true
+	})
+	return asked
+}
+
+// lead moves partition 0 of the arrivals to the other broker, which begins an epoch.
+func (s *stack) lead() {
+	s.t.Helper()
+	now := s.kafka.Cluster.LeaderFor(arrivalsTopic, 0)
+	if err := s.kafka.Cluster.MoveTopicPartition(arrivalsTopic, 0, 1-now); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// A leader that is new has another log from offset 40 on: the consumer reads that, whether it ran or not.
+func TestALogThatDividesIsReadFromThere(t *testing.T) {
+	for name, running := range map[string]bool{"while it runs": true, "before it starts": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, seen := newStack(t, 1), &recorder{}
+			s.send(50)
+			o := s.options(seen)
+			stop := s.start(o)
+			s.wait("all are committed", func() bool { return s.committed() == 50 })
+			if !running {
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.divides(40)
+			s.lead()
+			if !running {
+				stop = s.start(o)
+			}
+			s.wait("ten are predicted again", func() bool { return s.size(predictionsTopic) >= 60 })
+			s.send(5)
+			s.wait("what came is committed", func() bool { return s.committed() == 55 })
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			if repeated := s.check(); repeated != 10 {
+				t.Errorf("%d arrivals were predicted twice, want 10", repeated)
+			}
+			if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 10}, seen.lost); diff != "" {
+				t.Errorf("lost (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A leader that is new and has the same log changes nothing.
+func TestANewLeaderWithTheSameLogRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	s, seen := newStack(t, 1), &recorder{}
+	stop := s.start(s.options(seen))
+	for i := range 3 {
+		s.send(20)
+		s.wait("all are committed", func() bool { return s.committed() == int64(20*(i+1)) })
+		s.lead()
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if repeated := s.check(); repeated > 0 || len(seen.lost) > 0 {
+		t.Errorf("%d arrivals were predicted twice, lost %v", repeated, seen.lost)
+	}
+}
+
+// Where the log divides is not known: it is read from its beginning rather than that something is left out.
+func TestALogThatDividesSomewhereIsReadWhole(t *testing.T) {
+	t.Parallel()
+	s, seen := newStack(t, 1), &recorder{}
+	s.send(20)
+	s.divides(-1)
+	s.lead()
+	s.commit(23, "")
+	stop := s.start(s.options(seen))
+	s.wait("all are committed", func() bool { return s.committed() == 20 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.check()
+	if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 3}, seen.lost); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+}

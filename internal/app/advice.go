@@ -1,0 +1,77 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/mapping"
+)
+
+// Names of the lines of deploy/redis.acl.
+const (
+	consumerACL = "rivulet-consumer"
+	trainerACL  = "rivulet-trainer"
+)
+
+// advised adds what to do to an error by which Redis refuses this client ([mapping.Refused]); it returns any other
+// error unchanged. line is the line of deploy/redis.acl with the rights that the program needs.
+func advised(err error, line string) error {
+	if do := redisAdvice(err, line); do != "" {
+		return fmt.Errorf("%w -> %s", err, do)
+	}
+	return err
+}
+
+// command finds the command that an ACL does not allow.
+var command = regexp.MustCompile(`run the '([^']+)' command`)
+
+// redisAdvice returns what to do about a refusal by Redis, "" if err is none.
+func redisAdvice(err error, line string) string {
+	if !mapping.Refused(err) {
+		return ""
+	}
+	text := err.Error()
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case errors.Is(err, mapping.ErrEvicts):
+		return "set it to noeviction (maxmemory-policy in redis.conf, CONFIG SET, or the parameters of a managed service), or use another " +
+			"Redis: one that is a cache would lose rows without a word"
+	case has("WRONGTYPE"):
+		return "another program has written this key: remove the version (trainer prune) and publish the artifact again"
+	case errors.Is(err, mapping.ErrDamaged):
+		return "publish the artifact again, under a new version where arrivals have rows"
+	case errors.Is(err, redis.ErrClosed):
+		return "this is a mistake in the program: it closed its client of Redis while it was in use"
+	case has("NOAUTH"):
+		return "set redis.password or redis.password_file, and redis.username unless the user is the default one"
+	case has("WRONGPASS", "invalid password", "AUTH "):
+		return "correct redis.username and redis.password (or redis.password_file, or both in redis.url); this is not about ACLs. " +
+			"Where a password is changed, let Redis take both until all clients have the new one (ACL SETUSER user >new)"
+	case has("NOPERM", "ACL failure", "executing the script"):
+		allow := "let its user use all keys under redis.prefix, ~PREFIX:* and ~{PREFIX}:*"
+		if found := command.FindStringSubmatch(text); found != nil {
+			allow = "allow it: ACL SETUSER user +" + found[1]
+		}
+		return allow + "; the line of " + line + " in deploy/redis.acl has all rights that are needed"
+	case has("MOVED ", "ASK "):
+		return "the server is a node of a cluster: set redis.cluster"
+	case has("CROSSSLOT", "cluster support disabled", "SELECT is not allowed"):
+		return "set redis.cluster to whether the server is a node of a cluster; a cluster has database 0 alone"
+	case has("DB index"):
+		return "correct the number of the database at the end of redis.url"
+	case has("DENIED"):
+		return "give Redis a password, or turn its protected mode off"
+	}
+	return "this Redis does not take the command: it is too old, or its operator took the command away"
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/config"
+	"rivulet/internal/check"
+	"rivulet/serving"
+)
+
+// Where an artifact is well and only cannot be served as the settings ask, the advice is about these settings, with
+// Redis and without: publishing it again would not help.
+func TestAdviceOfACheck(t *testing.T) {
+	b := artifacttest.Bundle(3, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
+	delete(b.Manifest.Models[0].Propagation, "ep")
+	b.Models[0].Errors = nil
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	inRedis := stackOf(t, b)
+	pinned := inRedis
+	pinned.Artifact = filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(pinned.Artifact, b); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*config.Consumer)
+		found  string
+		do     string
+	}{
+		"all is well": {func(*config.Consumer) {}, "can be served", ""},
+		"another model": {func(cfg *config.Consumer) { cfg.Model = "gat" }, `model is "gat", the artifact has sgc`,
+			"set model to one of these, or leave it empty; or make an artifact that has it: trainer train --models"},
+		"an embedding": {func(cfg *config.Consumer) { cfg.Output.Representation = serving.RepresentEmbedding }, "needs tables of features",
+			"set output.representation to none or logits, or make an artifact that has them: trainer train --representation"},
+		"a coverage":    {func(cfg *config.Consumer) { cfg.Output.Coverage = 0.9 }, "coverage 0.9", "set output.coverage to 0"},
+		"growth":        {func(cfg *config.Consumer) { cfg.Attach.Arrivals = config.On }, "growth is on", "set attach.arrivals to off"},
+		"a propagation": {func(cfg *config.Consumer) { cfg.Calibration = "ep" }, `calibration is "ep"`, "set calibration to auto"},
+	} {
+		for where, cfg := range map[string]config.Consumer{"in Redis": inRedis, "in a directory": pinned} {
+			c.change(&cfg)
+			var last check.Result
+			if _, _, err := Check(t.Context(), cfg, func(r check.Result) { last = r }); err != nil {
+				t.Fatal(err)
+			}
+			if (last.State == check.OK) != (c.do == "") || !strings.Contains(last.Found, c.found) || !strings.HasPrefix(last.Do, c.do) {
+				t.Errorf("%s %s: %s", name, where, last)
+			}
+		}
+	}
+}

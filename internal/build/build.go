@@ -1,0 +1,50 @@
+// Package build says which build of Rivulet this process is: its version, the commit and the Go version. They are what
+// the Go toolchain wrote into the program, unless the linker was told otherwise, as deploy/Dockerfile does, which builds
+// without the repository's history:
+//
+//	go build -ldflags "-X rivulet/internal/build.version=1.4.0 -X rivulet/internal/build.commit=3f9c1a2b" ./cmd/...
+package build
+
+import (
+	"cmp"
+	"fmt"
+	"runtime/debug"
+)
+
+// Set by the linker; empty: as the toolchain wrote it.
+var version, commit string
+
+// Unknown stands for what neither the toolchain nor the linker has said.
+const Unknown = "unknown"
+
+// Info describes a build. No field is empty.
+type Info struct {
+	Version string // of the module, "(devel)" or a pseudo-version where none was tagged
+	Commit  string // with "+dirty" where the files differed from it
+	Go      string // "go1.26.8"
+}
+
+// Read returns the description of this process's build.
+func Read() Info {
+	found, ok := debug.ReadBuildInfo()
+	if !ok {
+		found = &debug.BuildInfo{}
+	}
+	return read(found, version, commit)
+}
+
+// read puts what the linker was told before what the toolchain wrote.
+func read(found *debug.BuildInfo, version, commit string) Info {
+	settings := map[string]string{}
+	for _, s := range found.Settings {
+		settings[s.Key] = s.Value
+	}
+	revision := settings["vcs.revision"]
+	if revision != "" && settings["vcs.modified"] == "true" {
+		revision += "+dirty"
+	}
+	return Info{cmp.Or(version, found.Main.Version, Unknown), cmp.Or(commit, revision, Unknown), cmp.Or(found.GoVersion, Unknown)}
+}
+
+// String is the build on one line, as --version prints it.
+func (i Info) String() string { return fmt.Sprintf("%s, commit %s, %s", i.Version, i.Commit, i.Go) }

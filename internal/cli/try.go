@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// TryDirectory returns why nothing could be written to a directory, or why it could not be made, before hours of work
+// are spent on what goes there. It leaves nothing behind. name is the flag that names the directory; an empty one is not
+// tried.
+func TryDirectory(name, dir string) error {
+	return tried(name, dir, func(absolute string) string { return absolute })
+}
+
+// TryBeside is TryDirectory for what is made beside the directory and renamed to it, as an artifact is.
+func TryBeside(name, dir string) error { return tried(name, dir, filepath.Dir) }
+
+func tried(name, dir string, where func(absolute string) string) error {
+	if dir == "" {
+		return nil
+	}
+	absolute, err := filepath.Abs(dir)
+	if err == nil {
+		err = tryBelow(where(absolute))
+	}
+	if err != nil {
+		return fmt.Errorf("--%s is %s, where nothing can be written: %w", name, dir, err)
+	}
+	return nil
+}
+
+// tryBelow makes a directory, and removes it, in the nearest one to dir that exists.
+func tryBelow(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
+		return tryBelow(filepath.Dir(dir))
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	made, err := os.MkdirTemp(dir, ".trial-*")
+	if err != nil {
+		return err
+	}
+	return os.Remove(made)
+}
+
+// TryFile returns why a file could not be written, before hours of work are spent on what goes there. A file that
+// exists stays as it is, and one that does not is not left behind. name is the flag that names the file; an empty one is
+// not tried.
+func TryFile(name, file string) error {
+	if file == "" {
+		return nil
+	}
+	_, before := os.Lstat(file)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err == nil {
+		err = f.Close()
+	}
+	if err == nil && errors.Is(before, fs.ErrNotExist) {
+		err = os.Remove(file)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s cannot be written: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,7 @@
+// Package durable writes files and directories so that they outlive a crash of the machine: a file is synced before
+// it gets its name, and a directory after its entries have changed.
+//
+//	err := disk.WriteFile(dir, "role.json", encode)   // whole and synced, or not there
+//	err = disk.SyncDir(dir)                           // its entries are durable
+//	err = disk.Rename(staging, dir)                   // and so is the new name
+package durable

@@ -1,0 +1,283 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+func TestTheMostPartitionsThatAMemberHasSeenAreSharedOut(t *testing.T) {
+	b := &balancer{}
+	b.saw(map[string]int{"arrivals": 4})
+	b.ask(time.Now(), time.Second)
+	seen, err := b.UserData()
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := func(id, data string) kafkago.GroupMember {
+		return kafkago.GroupMember{ID: id, Topics: []string{"arrivals"}, UserData: []byte(data)}
+	}
+	got := (&balancer{}).AssignGroups([]kafkago.GroupMember{member("a", string(seen)), member("b", `{"partitions":{"arrivals":3},"later":true}`),
+		member("c", `{"partitions":{"arrivals":2000000000}}`), member("d", "no view"), member("e", "")},
+		[]kafkago.Partition{{Topic: "arrivals", ID: 0}, {Topic: "arrivals", ID: 1}})
+	var all []int
+	for id, topics := range got {
+		if len(topics["arrivals"]) > 1 {
+			t.Errorf("%s has %v of 4 partitions for 5 members", id, topics["arrivals"])
+		}
+		all = append(all, topics["arrivals"]...)
+	}
+	slices.Sort(all)
+	if !slices.Equal(all, []int{0, 1, 2, 3}) || len(got) != 5 {
+		t.Errorf("%v are shared out among %d members", all, len(got))
+	}
+}
+
+func TestAskingAgainIsPaced(t *testing.T) {
+	b, now := &balancer{}, time.Unix(0, 0)
+	var pauses []time.Duration
+	last := now
+	for ; len(pauses) < 9; now = now.Add(time.Second) {
+		if b.ask(now, 5*time.Second) {
+			pauses = append(pauses, now.Sub(last))
+			last = now
+		}
+	}
+	want := []int{0, 5, 10, 20, 40, 80, 160, 300, 300}
+	for k, seconds := range want {
+		if pauses[k] != time.Duration(seconds)*time.Second {
+			t.Fatalf("asked after pauses of %v, want %v seconds", pauses, want)
+		}
+	}
+	b.complete()
+	if !b.ask(now, 5*time.Second) {
+		t.Error("not asked at once after an assignment that had all partitions")
+	}
+}
+
+// old makes the source a member as releases before the balancer were: it offers kafka-go's own ways only, or others.
+func (b *bench) old(s *Source, ways ...kafkago.GroupBalancer) *Source {
+	b.t.Helper()
+	config := s.groupConfig()
+	config.GroupBalancers = ways
+	var err error
+	if s.group, err = kafkago.NewConsumerGroup(config); err != nil {
+		b.t.Fatal(err)
+	}
+	return s
+}
+
+// worker is a source at work: it reads, commits and joins again.
+type worker struct {
+	*Source
+	watches bool // whether it looks for partitions that are assigned to nobody
+	mu      sync.Mutex
+	holds   []TopicPartition // in the current generation
+	read    []string
+	end     context.CancelFunc
+	ended   chan struct{}
+}
+
+func (b *bench) work(s *Source, watches bool) *worker {
+	ctx, end := context.WithCancel(context.WithoutCancel(b.t.Context()))
+	m := &worker{Source: s, watches: watches, ended: make(chan struct{})}
+	m.end = sync.OnceFunc(func() {
+		end()
+		<-m.ended
+	})
+	go func() {
+		defer close(m.ended)
+		defer s.Leave() //nolint:contextcheck // ctx has ended then
+		for {
+			g, err := s.Join(ctx)
+			if err == nil {
+				err = m.serve(ctx, g)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			if g == nil || g.End(ctx, err) != nil {
+				b.t.Errorf("a member has ended: %v", err)
+				return
+			}
+		}
+	}()
+	b.t.Cleanup(m.end)
+	return m
+}
+
+func (m *worker) serve(ctx context.Context, g *Generation) error {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(g.Rebalance(), stop)() //nolint:contextcheck // the generation's own
+	cursors, err := g.Cursors(reading)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.holds = g.Assigned()
+	m.mu.Unlock()
+	var wait sync.WaitGroup
+	if m.watches {
+		wait.Go(func() {
+			if g.Changed(reading) {
+				stop()
+			}
+		})
+	}
+	for _, c := range cursors {
+		wait.Go(func() {
+			for {
+				records, _, err := c.Await(reading)
+				if err != nil {
+					return
+				}
+				m.mu.Lock()
+				for _, r := range records {
+					m.read = append(m.read, string(r.Value))
+				}
+				m.mu.Unlock()
+				if len(records) > 0 && g.Commit(ctx, Offsets{c.Partition(): c.Next()}) != nil {
+					return
+				}
+			}
+		})
+	}
+	<-reading.Done()
+	wait.Wait()
+	return nil
+}
+
+// holding is how many partitions the member has.
+func (m *worker) holding() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.holds)
+}
+
+func (m *worker) has() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.read)
+}
+
+// until waits for a condition; the limit is for a test that hangs.
+func (b *bench) until(what string, condition func() bool) {
+	b.t.Helper()
+	for begin := time.Now(); !condition(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			b.t.Fatalf("waited a minute until %s", what)
+		}
+	}
+}
+
+// A member of an older release and one of this share a group, whoever comes first and leads it; the partitions go over
+// to the new one when the old one leaves, and back. Nothing is left out or read twice.
+func TestOldAndNewMembersShareAGroup(t *testing.T) {
+	for name, order := range map[string][2]bool{"old first": {true, false}, "new first": {false, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, 1)
+			sent := 0
+			send := func() {
+				for range 10 {
+					b.send("arrivals", fmt.Sprint("record ", sent))
+					sent++
+				}
+			}
+			start := func(old bool) *worker {
+				s := b.source(asIs)
+				if old {
+					b.old(s)
+				}
+				return b.work(s, true)
+			}
+			send()
+			first := start(order[0])
+			b.until("the first has both partitions", func() bool { return first.holding() == 2 })
+			second := start(order[1])
+			b.until("both have one", func() bool { return first.holding() == 1 && second.holding() == 1 })
+			send()
+			first.end()
+			b.until("the second has both", func() bool { return second.holding() == 2 })
+			third := start(order[0])
+			b.until("both have one", func() bool { return second.holding() == 1 && third.holding() == 1 })
+			send()
+			all := func() []string { return slices.Concat(first.has(), second.has(), third.has()) }
+			b.until("all is read", func() bool { return len(all()) >= sent })
+			second.end()
+			third.end()
+			read := all()
+			slices.Sort(read)
+			if len(slices.Compact(slices.Clone(read))) != sent || len(read) != sent {
+				t.Errorf("%d records were sent, and read: %v", sent, read)
+			}
+		})
+	}
+}
+
+// forgetful is range as a leader does it that has not heard of all partitions, until it has.
+type forgetful struct {
+	kafkago.RangeGroupBalancer
+	knows *atomic.Bool
+}
+
+// AssignGroups leaves all partitions out but the first.
+func (f forgetful) AssignGroups(members []kafkago.GroupMember, all []kafkago.Partition) kafkago.GroupMemberAssignments {
+	if !f.knows.Load() {
+		all = slices.DeleteFunc(slices.Clone(all), func(p kafkago.Partition) bool { return p.ID > 0 })
+	}
+	return f.RangeGroupBalancer.AssignGroups(members, all)
+}
+
+// A leader of an older release leaves partitions out. The other member, which does not lead, asks for them.
+func TestPartitionsThatAreAssignedToNobodyAreAskedFor(t *testing.T) {
+	b := newBench(t, 1)
+	var knows atomic.Bool
+	old := b.work(b.old(b.source(asIs), forgetful{knows: &knows}), false)
+	b.until("the old one leads", func() bool { return old.holding() == 1 })
+	mine := b.source(asIs)
+	b.work(mine, true)
+	asked := func() int {
+		mine.balancer.mu.Lock()
+		defer mine.balancer.mu.Unlock()
+		return mine.balancer.view.Asked
+	}
+	b.until("the new one has asked again", func() bool { return asked() >= 3 })
+	knows.Store(true)
+	b.until("all is assigned", func() bool {
+		info := b.kafka.Cluster.GroupInfo("g")
+		return len(info.Members) == 2 && info.NumAssigned() == 2
+	})
+}
+
+// Members that hear one after the other of new partitions do not have these shared out once for each of them.
+func TestPartitionsThatAreAssignedAlreadyAreNotAskedFor(t *testing.T) {
+	b := newBench(t, 1)
+	s := b.source(asIs)
+	g := b.joined(s)
+	defer s.Leave()
+	s.balancer.saw(map[string]int{"arrivals": 1}) // as if it had not heard of the second when it joined
+	changed := make(chan bool, 1)
+	go func() { changed <- g.Changed(t.Context()) }()
+	knows := func() int {
+		s.balancer.mu.Lock()
+		defer s.balancer.mu.Unlock()
+		return s.balancer.view.Partitions["arrivals"]
+	}
+	b.until("it has heard of it", func() bool { return knows() == 2 })
+	r, err := b.client.CreatePartitions(t.Context(), &kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "arrivals", Count: 3}}})
+	if err := cmp.Or(err, r.Errors["arrivals"]); err != nil {
+		t.Fatal(err)
+	}
+	if !<-changed || knows() != 3 {
+		t.Errorf("the partitions were to be shared out anew when it knew of %d, want 3", knows())
+	}
+}

@@ -1,0 +1,105 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// leaveTimeout bounds the wait for a coordinator that does not answer a member who leaves. The end of the session removes
+// the member then.
+const leaveTimeout = 5 * time.Second
+
+// Leave leaves the group and ends the last generation. Nothing of that may be under way any more.
+//
+// A join may be under way, which lasts until the group's other members have joined too. A member that has been in the
+// group has an id there, and leaves at once. A new one has no id before it has joined: Leave waits for that, for the
+// rebalance timeout at most.
+func (s *Source) Leave() {
+	if s.member != "" {
+		s.client.leave(s.opts.Group, s.member)
+	}
+	close(s.leaving)
+	switch {
+	case s.group == nil:
+		return
+	case s.joins && s.member != "":
+		s.lines.cut() // kafka-go's group would wait for the answer to its join before it ends
+	case s.joins:
+		s.settle()
+	}
+	_ = s.group.Close() // it returns nil
+}
+
+// settle waits until the join that is under way has succeeded or failed: kafka-go's group stays a member where it is
+// closed during a join and is then told to join again.
+func (s *Source) settle() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.RebalanceTimeout)
+	defer cancel()
+	for {
+		if _, err := s.group.Next(ctx); !errors.Is(err, kafkago.RebalanceInProgress) {
+			return
+		}
+	}
+}
+
+// leave takes a member out of a group. A failure is not worth a word: the end of the session removes the member, too.
+func (c *Client) leave(group, member string) {
+	client := kafkago.Client{Addr: c.addr, Transport: c.transport, Timeout: leaveTimeout}
+	_, _ = client.LeaveGroup(context.Background(), &kafkago.LeaveGroupRequest{GroupID: group,
+		Members: []kafkago.LeaveGroupRequestMember{{ID: member}}})
+}
+
+// lines are the connections of a group's member, which can be cut off. kafka-go's group ends no request before it is
+// answered.
+type lines struct {
+	mu   sync.Mutex
+	open map[*line]struct{} // nil after cut
+}
+
+// line is one connection.
+type line struct {
+	net.Conn
+	of *lines
+}
+
+func newLines() *lines { return &lines{open: make(map[*line]struct{})} }
+
+// dial opens a connection, unless the member was cut off.
+func (l *lines) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+	c := &line{conn, l}
+	l.open[c] = struct{}{}
+	return c, nil
+}
+
+// Close closes the connection.
+func (c *line) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.open, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// cut closes all connections, and those that are dialled later.
+func (l *lines) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		_ = c.Conn.Close()
+	}
+	l.open = nil
+}

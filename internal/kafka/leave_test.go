@@ -1,0 +1,132 @@
+package kafka
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// patient makes sessions so long that nobody falls out of a group by silence.
+func patient(o *SourceOptions) { o.SessionTimeout, o.RebalanceTimeout = 5*time.Minute, 5*time.Minute }
+
+// members is how many members the group has.
+func (b *bench) members() int {
+	if info := b.kafka.Cluster.GroupInfo("g"); info != nil {
+		return len(info.Members)
+	}
+	return 0
+}
+
+// interrupted joins, and gives up when the group has begun to rebalance for that; then it leaves. left is closed when
+// that has returned.
+func (b *bench) interrupted(s *Source, rebalance <-chan struct{}) (left chan struct{}) {
+	b.t.Helper()
+	ctx, cancel := context.WithCancel(b.t.Context())
+	joined := make(chan error)
+	go func() {
+		_, err := s.Join(ctx)
+		joined <- err
+	}()
+	<-rebalance
+	cancel()
+	if err := <-joined; err == nil {
+		b.t.Fatal("it has joined")
+	}
+	done := make(chan struct{})
+	go func() {
+		s.Leave()
+		close(done)
+	}()
+	return done
+}
+
+// A new member that is told to end while the group waits for the others leaves as soon as it is in.
+func TestLeavingInAFirstJoin(t *testing.T) {
+	b := newBench(t, 1)
+	slow := b.source(patient)
+	g := b.joined(slow)
+	left := b.interrupted(b.source(patient), g.Rebalance().Done())
+	if err := g.End(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	next := b.joined(slow)
+	<-left
+	for ; len(next.Assigned()) < 2; next = b.joined(slow) { // until it has heard that the other one is gone
+		<-next.Rebalance().Done()
+		if err := next.End(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := b.members(); n != 1 {
+		t.Errorf("%d members are in the group, want 1", n)
+	}
+	slow.Leave()
+}
+
+// A member that has been in the group leaves at once, also while the group waits for another one to join again.
+func TestLeavingInALaterJoin(t *testing.T) {
+	b := newBench(t, 1)
+	one, two := b.source(patient), b.source(patient)
+	first, second := b.together(one, two)
+	slow, fast := first, second
+	// The topic's partitions change for the fast one.
+	fast.source.balancer.saw(map[string]int{"arrivals": 3})
+	if err := fast.End(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	left := b.interrupted(fast.source, slow.Rebalance().Done())
+	<-left // the slow one has not ended its generation yet
+	if n := b.members(); n != 1 {
+		t.Errorf("%d members are in the group, want 1", n)
+	}
+	if err := slow.End(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if next := b.joined(slow.source); len(next.Assigned()) != 2 {
+		t.Errorf("assigned %v, want both partitions", next.Assigned())
+	}
+	slow.source.Leave()
+}
+
+// A member that is told to end while it waits for its assignment, and is then told to join again, leaves.
+func TestLeavingWhereAJoinIsCutOffByTheNext(t *testing.T) {
+	b := newBench(t, 1)
+	waits, ended := make(chan struct{}), make(chan struct{})
+	b.kafka.Cluster.ControlKey(int16(kmsg.SyncGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		close(waits)
+		b.kafka.Cluster.SleepControl(func() { <-ended })
+		refusal := r.ResponseKind().(*kmsg.SyncGroupResponse)
+		refusal.ErrorCode = kerr.RebalanceInProgress.Code
+		return refusal, nil, true
+	})
+	s := b.source(patient)
+	left := b.interrupted(s, waits)
+	time.Sleep(20 * time.Millisecond) // it is in Leave now; where it is not yet, the test asks for less
+	close(ended)
+	<-left
+	if n := b.members(); n != 0 {
+		t.Errorf("%d members are in the group, want none", n)
+	}
+}
+
+// A member whose join fails joins again under a new id. The group does not wait for the old one, until its session is over.
+func TestAFailedJoinLeavesNoMemberBehind(t *testing.T) {
+	b := newBench(t, 1)
+	s := b.source(patient)
+	g := b.joined(s)
+	b.kafka.Cluster.ControlKey(int16(kmsg.JoinGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		refusal := r.ResponseKind().(*kmsg.JoinGroupResponse)
+		refusal.ErrorCode = kerr.CoordinatorNotAvailable.Code
+		return refusal, nil, true
+	})
+	if err := g.End(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if next := b.joined(s); len(next.Assigned()) != 2 || b.members() != 1 {
+		t.Errorf("assigned %v as one of %d members, want both partitions and no other member", next.Assigned(), b.members())
+	}
+	s.Leave()
+}

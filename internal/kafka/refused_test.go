@@ -1,0 +1,379 @@
+package kafka
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"pgregory.net/rapid"
+)
+
+// set gives a topic a setting.
+func (b *bench) set(topic, name, value string) {
+	b.t.Helper()
+	admin, err := kgo.NewClient(kgo.SeedBrokers(b.kafka.Addrs()...))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer admin.Close()
+	req := kmsg.NewIncrementalAlterConfigsRequest()
+	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, topic
+	resource.Configs = []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: name, Value: &value}}
+	req.Resources = append(req.Resources, resource)
+	res, err := req.RequestWith(b.t.Context(), admin)
+	if err != nil || res.Resources[0].ErrorCode != 0 {
+		b.t.Fatalf("%s=%s: %v, %+v", name, value, err, res)
+	}
+}
+
+// judged has the brokers answer Produce requests of one batch as a function says; code 0 lets a batch pass.
+func (b *bench) judged(answer func(batch *kmsg.RecordBatch, partition *kmsg.ProduceResponseTopicPartition)) {
+	b.kafka.Cluster.ControlKey(int16(kmsg.Produce), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
+		b.kafka.Cluster.KeepControl()
+		req := kreq.(*kmsg.ProduceRequest)
+		if len(req.Topics) != 1 || len(req.Topics[0].Partitions) != 1 {
+			b.t.Errorf("a request of several batches: %+v", req)
+			return nil, nil, false
+		}
+		var batch kmsg.RecordBatch
+		if err := batch.ReadFrom(req.Topics[0].Partitions[0].Records); err != nil {
+			b.t.Error(err)
+		}
+		partition := kmsg.NewProduceResponseTopicPartition()
+		partition.Partition = req.Topics[0].Partitions[0].Partition
+		if answer(&batch, &partition); partition.ErrorCode == 0 {
+			return nil, nil, false
+		}
+		res := req.ResponseKind().(*kmsg.ProduceResponse)
+		topic := kmsg.NewProduceResponseTopic()
+		topic.Topic, topic.Partitions = req.Topics[0].Topic, []kmsg.ProduceResponseTopicPartition{partition}
+		res.Topics = append(res.Topics, topic)
+		return res, nil, true
+	})
+}
+
+// refusedBy publishes a parcel, commits it, and returns the places of what was refused.
+func refusedBy(t *testing.T, to publisher, p parcel) (places []int) {
+	t.Helper()
+	d, err := publish(t.Context(), to, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range d.Refused() {
+		if Judge(r.Err) != Content {
+			t.Errorf("record %d is refused by %v", r.Place, r.Err)
+		}
+		places = append(places, r.Place)
+	}
+	if err := d.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return places
+}
+
+// both runs a test with a sink, and with its transactions.
+func both(t *testing.T, test func(t *testing.T, b *bench, to publisher, by Committer)) {
+	for _, exact := range []bool{false, true} {
+		t.Run(fmt.Sprintf("exactly once %t", exact), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, 1)
+			if exact {
+				test(t, b, b.transactions(anybody, zero), anybody)
+			} else {
+				test(t, b, b.sink(), &commits{})
+			}
+		})
+	}
+}
+
+// holds fails unless n predictions are published, each once and those of a key in order; in a transaction offset is the
+// group's.
+func (b *bench) holds(to publisher, n int, offset int64) {
+	b.t.Helper()
+	if _, exact := to.(*Transactions); exact {
+		b.want(n, offset)
+	} else {
+		b.check(n)
+	}
+}
+
+func sinkOf(to publisher) *Sink {
+	if tx, is := to.(*Transactions); is {
+		return tx.sink
+	}
+	return to.(*Sink)
+}
+
+// large is a record that no topic of small batches takes.
+func large(n int) Record {
+	return Record{Key: []byte("key-0"), Value: append(fmt.Appendf(nil, "n%d ", n), bytes.Repeat([]byte("x"), 3000)...)}
+}
+
+// Batches that are too large are split until the topic takes them, and the next ones are filled less. Records that are
+// too large by themselves are left out; what follows them keeps its order, and in a transaction its sequences.
+func TestBatchesThatAreTooLargeAreSplit(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, b *bench, to publisher, by Committer) {
+		b.set("predictions", "max.message.bytes", "1500")
+		sinkOf(to).batchBytes = 20000 // several batches
+		p := parcel{records: numbered(0, 1000), by: by, next: Offsets{zero: 1000}}
+		p.records = slices.Insert(p.records, 10, large(10))
+		p.records = slices.Insert(p.records, 700, large(700), large(701))
+		if got := refusedBy(t, to, p); !slices.Equal(got, []int{10, 700, 701}) {
+			t.Errorf("refused are the records %v", got)
+		}
+		b.holds(to, 1000, 1000)
+		learned := sinkOf(to).limit("predictions")
+		if learned < 750 || learned > 1500 || sinkOf(to).limit("letters") != 20000 {
+			t.Errorf("batches are filled to %d, and for another topic to %d", learned, sinkOf(to).limit("letters"))
+		}
+		var refused atomic.Int32
+		b.judged(func(batch *kmsg.RecordBatch, _ *kmsg.ProduceResponseTopicPartition) {
+			if batch.Length+12 > 1500 {
+				refused.Add(1)
+			}
+		})
+		next := parcel{records: numbered(1000, 1100), by: by, next: Offsets{zero: 1100}}
+		if got := refusedBy(t, to, next); got != nil || refused.Load() > 0 {
+			t.Errorf("the next shipment: refused %v, %d batches too large", got, refused.Load())
+		}
+		b.holds(to, 1100, 1100)
+	})
+}
+
+// What is compressed is split by what it is before that.
+func TestCompressedBatchesAreSplit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 2)
+	b.compression = "zstd"
+	b.set("predictions", "max.message.bytes", "300")
+	if got := refusedBy(t, b.sink(), parcel{records: numbered(0, 500)}); got != nil {
+		t.Errorf("refused are the records %v", got)
+	}
+	b.check(500)
+}
+
+// A broker that names records has these left out; one that names none has the batch halved until one is left.
+func TestRecordsThatAreRefusedAreFound(t *testing.T) {
+	t.Parallel()
+	for _, named := range []bool{false, true} {
+		both(t, func(t *testing.T, b *bench, to publisher, by Committer) {
+			b.judged(func(batch *kmsg.RecordBatch, p *kmsg.ProduceResponseTopicPartition) {
+				for k, content := range contentsOf(batch) {
+					if !strings.Contains(content, "bad") {
+						continue
+					}
+					if p.ErrorCode = kerr.InvalidRecord.Code; named {
+						p.ErrorRecords = append(p.ErrorRecords, kmsg.ProduceResponseTopicPartitionErrorRecord{RelativeOffset: int32(k)})
+					}
+				}
+			})
+			p := parcel{records: numbered(0, 50), by: by, next: Offsets{zero: 50}}
+			for _, k := range []int{0, 7, 8, 49} {
+				p.records[k].Value = append(p.records[k].Value, "bad"...)
+			}
+			if got := refusedBy(t, to, p); !slices.Equal(got, []int{0, 7, 8, 49}) {
+				t.Errorf("refused are the records %v", got)
+			}
+			b.holds(to, 46, 50)
+			if got := refusedBy(t, to, parcel{records: numbered(50, 60), by: by, next: Offsets{zero: 60}}); got != nil {
+				t.Errorf("refused are the records %v", got)
+			}
+			b.holds(to, 56, 60)
+		})
+	}
+}
+
+// contentsOf are the keys and values of a batch that is not compressed, as they are encoded.
+func contentsOf(batch *kmsg.RecordBatch) (contents []string) {
+	own := recordBatch{buf: append(make([]byte, 4), batch.AppendTo(nil)...)} // behind its size
+	for at := headerBytes; at < len(own.buf); {
+		_, content, next := own.record(at)
+		contents, at = append(contents, string(content)), next
+	}
+	return contents
+}
+
+// More may be added to a delivery before it is committed: in a transaction all of it is seen, or nothing.
+func TestMoreIsAddedToADelivery(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, b *bench, to publisher, by Committer) {
+		sent, err := to.Publish(t.Context(), shipmentOf(t, to, "predictions", numbered(0, 10)), Offsets{zero: 10}, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sent.Add(t.Context(), shipmentOf(t, to, "letters", []Record{{Value: []byte("instead")}})); err != nil {
+			t.Fatal(err)
+		}
+		if err := sent.Add(t.Context(), shipmentOf(t, to, "predictions", numbered(10, 20))); err != nil {
+			t.Fatal(err)
+		}
+		if _, exact := to.(*Transactions); exact {
+			b.want(0, -1)
+		}
+		if err := sent.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if letters := b.committed("letters"); len(letters) != 1 || len(b.committed("predictions")) != 20 {
+			t.Errorf("%d letters and %d predictions", len(letters), len(b.committed("predictions")))
+		}
+		b.holds(to, 20, 10)
+	})
+}
+
+func shipmentOf(t *testing.T, to publisher, topic string, records []Record) *Shipment {
+	t.Helper()
+	sh := sinkOf(to).Shipment()
+	for i := range records {
+		if err := sh.Add(t.Context(), topic, &records[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sh
+}
+
+// What cannot be added aborts the transaction.
+func TestAFailureToAddAborts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 1)
+	tx := b.transactions(anybody, zero)
+	sent, err := tx.Publish(t.Context(), shipmentOf(t, tx, "predictions", numbered(0, 10)), Offsets{zero: 10}, anybody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "letters", Err: kerr.InvalidProducerEpoch})
+	letter := shipmentOf(t, tx, "letters", []Record{{Value: []byte("instead")}})
+	if err := sent.Add(t.Context(), letter); !errors.Is(err, ErrGeneration) {
+		t.Errorf("Add returned %v", err)
+	}
+	if err := sent.Commit(t.Context()); !errors.Is(err, ErrGeneration) {
+		t.Errorf("Commit returned %v", err)
+	}
+	b.begin(tx)
+	b.wantEnded()
+	b.want(0, -1)
+}
+
+// A batch is refused whose first attempt had no answer: it may be in the log. In a transaction nobody could tell the
+// sequences apart, so that is given up; without one it is split, and may be there twice.
+func TestARefusalAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	for _, exact := range []bool{false, true} {
+		b := newBench(t, 1)
+		wire := b.cutAfter(int16(kmsg.Produce), 1)
+		attempts := 0
+		b.judged(func(_ *kmsg.RecordBatch, p *kmsg.ProduceResponseTopicPartition) {
+			if attempts++; attempts == 2 {
+				p.ErrorCode = kerr.MessageTooLarge.Code
+			}
+		})
+		if !exact {
+			err := deliver(t.Context(), b.sink(), parcel{records: numbered(0, 50)})
+			if err != nil || wire.left.Load() > 0 || len(b.read("predictions", 0)) != 100 {
+				t.Errorf("at least once: %v, %d cuts are left, %d records", err, wire.left.Load(), len(b.read("predictions", 0)))
+			}
+			continue
+		}
+		tx := b.transactions(anybody, zero)
+		err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50))
+		if !errors.Is(err, ErrGeneration) || !errors.Is(err, kafkago.MessageSizeTooLarge) || wire.left.Load() > 0 {
+			t.Errorf("exactly once: %v, %d cuts are left", err, wire.left.Load())
+		}
+		b.wantEnded()
+		b.want(0, -1)
+		b.begin(tx)
+		if got := refusedBy(t, tx, batch(anybody, zero, 0, 50)); got != nil {
+			t.Errorf("refused are the records %v", got)
+		}
+		b.want(50, 50)
+	}
+}
+
+func TestSendSaysWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 1)
+	b.set("predictions", "max.message.bytes", "1500")
+	err := b.sink().Send(t.Context(), "predictions", append(numbered(0, 3), large(3)))
+	if Judge(err) != Content || !strings.Contains(err.Error(), "1 of 4 records are refused, the first of them is record 3: publishing to predictions") {
+		t.Errorf("Send returned %v", err)
+	}
+	b.check(3)
+}
+
+// Batches made anew hold the records of the one before, in order, each with its place.
+func TestRewrittenBatchesProperty(t *testing.T) {
+	t.Parallel()
+	text := rapid.SliceOfN(rapid.Byte(), 0, 200)
+	rapid.Check(t, func(r *rapid.T) {
+		b := newRecordBatch(nil)
+		var want []plainRecord
+		n := rapid.IntRange(1, 30).Draw(r, "records")
+		for k := range n {
+			p := plainRecord{Key: text.Draw(r, "key"), Value: text.Draw(r, "value"), Stamp: rapid.Int64Range(0, 1<<41).Draw(r, "time"),
+				Headers: []Header{{Key: "place", Value: fmt.Append(nil, k)}}}
+			want = append(want, p)
+			b.append(p.Key, p.Value, p.Headers, timeOf(p.Stamp))
+			b.places = append(b.places, int32(k))
+		}
+		limit := rapid.IntRange(1, 2*len(b.buf)).Draw(r, "limit")
+		check := func(parts []recordBatch, want []plainRecord, places []int32) {
+			got, at := []plainRecord{}, []int32{}
+			for i := range parts {
+				if len(parts[i].buf) > limit && parts[i].count > 1 && len(parts) > 1 {
+					r.Fatalf("a part has %d bytes of %d and %d records", len(parts[i].buf), limit, parts[i].count)
+				}
+				wire, err := parts[i].finish(0)
+				if err != nil {
+					r.Fatal(err)
+				}
+				got, at = append(got, decode(r, wire)...), append(at, parts[i].places...)
+			}
+			if diff := cmp.Diff(want, got); diff != "" || !slices.Equal(at, places) {
+				r.Fatalf("places %v, want %v; records (-want +got):\n%s", at, places, diff)
+			}
+		}
+		check(b.split(limit), want, b.places)
+		gone := int32(rapid.IntRange(0, n-1).Draw(r, "gone"))
+		limit = len(b.buf)
+		check(b.without([]int32{gone}), slices.Delete(slices.Clone(want), int(gone), int(gone)+1),
+			slices.Delete(slices.Clone(b.places), int(gone), int(gone)+1))
+		for k := range want {
+			want[k].Stamp = noTimestamp
+		}
+		check([]recordBatch{b.restamp(nil, 0)}, want, b.places)
+	})
+}
+
+// A record that is alone in its batch has the size that is said of it.
+func TestBatchBytesAreExact(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		rec := Record{Value: rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(r, "value")}
+		if rapid.Bool().Draw(r, "keyed") {
+			rec.Key = rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(r, "key")
+		}
+		for range rapid.IntRange(0, 200).Draw(r, "headers") {
+			rec.Headers = append(rec.Headers, Header{Key: "h", Value: []byte("0123456789")})
+		}
+		b := newRecordBatch(nil)
+		b.append(rec.Key, rec.Value, rec.Headers, timeOf(1<<40))
+		wire, err := b.finish(0)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if got := rec.BatchBytes(); got != len(wire)-4 { // without the size before it
+			r.Fatalf("BatchBytes is %d, the batch has %d bytes", got, len(wire)-4)
+		}
+	})
+}

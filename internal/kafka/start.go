@@ -1,0 +1,104 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// begin fills in where to start in partitions for which the group has no offset.
+//
+// SourceOptions.Start is for a topic for which the group has no offset at all. It is chosen once: the member with the
+// topic's first partition commits a position for every partition, in one request and before anything is read; the other
+// members wait for that. From then on a partition without an offset is one that was added later, and all that is in it
+// has come since: it is read from its beginning, no matter who ran when it was added.
+func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
+	for topic, own := range byTopic(maps.Keys(offsets)) {
+		missing := slices.DeleteFunc(slices.Clone(own), func(id int32) bool { return offsets[TopicPartition{topic, int(id)}] >= 0 })
+		var start Offsets
+		var err error
+		if len(missing) == len(own) && g.source.opts.Start != Earliest {
+			if start, err = g.start(ctx, topic, own); err != nil {
+				return err
+			}
+		}
+		for _, id := range missing {
+			at := TopicPartition{topic, int(id)}
+			if offset, committed := start[at]; committed && offset >= 0 {
+				offsets[at] = offset
+			} else if offsets[at], err = g.source.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
+				return err
+			}
+		}
+		g.source.begun[topic] = 0 // if its offsets are gone later, it was made anew
+	}
+	return nil
+}
+
+// start returns the group's offsets of all partitions of a topic, of which this member has own. If there is none it
+// chooses and commits them, or waits for the member who does.
+func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offsets, error) {
+	s := g.source
+	counts, err := s.client.countPartitions(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]TopicPartition, max(counts[topic], int(slices.Max(own))+1))
+	for id := range all {
+		all[id] = TopicPartition{topic, id}
+	}
+	outage := s.with.Outage(StageOffsets, "group", s.opts.Group)
+	outage.giveUp, outage.quiet = GenerationOver, quietStarts
+	for trouble := outage.Attempts(); ; {
+		// Not the stable ones: whether others are in a transaction says nothing of the start.
+		offsets, err := s.client.groupOffsets(ctx, s.opts.Group, all, false)
+		switch none := err == nil && slices.Max(slices.Collect(maps.Values(offsets))) < 0; {
+		case none && slices.Contains(own, 0):
+			return offsets, g.choose(ctx, offsets)
+		case none:
+			err = errNotStarted
+		case err == nil:
+			trouble.Over()
+			return offsets, nil
+		}
+		if err := trouble.Failed(ctx, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// quietStarts is how often a member asks whether the group's start is committed before it logs that it waits: for about
+// three seconds.
+const quietStarts = 6
+
+// errNotStarted is why a member waits before it reads a topic for which the group has no offset.
+var errNotStarted = errors.New("the member that reads the topic's first partition has not committed yet where the group starts")
+
+// choose fills in where the group starts in each partition, and commits that.
+func (g *Generation) choose(ctx context.Context, offsets Offsets) error {
+	for at := range offsets {
+		var err error
+		if offsets[at], err = g.source.first(ctx, at); err != nil {
+			return err
+		}
+	}
+	return g.Commit(ctx, offsets)
+}
+
+// first returns where the group starts in a partition. One that was made after Await began is read from its beginning.
+func (s *Source) first(ctx context.Context, at TopicPartition) (int64, error) {
+	if at.Partition >= s.begun[at.Topic] {
+		return s.client.boundary(ctx, at, kafkago.FirstOffset)
+	}
+	if s.opts.Start == AtTime {
+		offset, err := s.client.boundary(ctx, at, s.opts.StartTime.UnixMilli())
+		if err != nil || offset >= 0 {
+			return offset, err
+		}
+		// All records are older, or there are none.
+	}
+	return s.client.boundary(ctx, at, kafkago.LastOffset)
+}

@@ -1,0 +1,160 @@
+package kafka
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// topicID tells a topic from one of the same name that was made after it was deleted (KIP-516); zero: not known.
+type topicID [16]byte
+
+// Versions from which on brokers know topics by their ids: Kafka 2.8 and 3.1.
+const (
+	metadataWithIDs = 10
+	fetchByID       = 13
+)
+
+// topicIDs returns the ids of topics as the cluster knows them now, not as the transport's cache does. It is without topics
+// that do not exist. known is false where brokers are older than ids.
+func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string]topicID, known bool, err error) {
+	req := kmsg.NewPtrMetadataRequest()
+	for _, name := range topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = &name
+		req.Topics = append(req.Topics, t)
+	}
+	ctx, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	m, err := c.transport.RoundTrip(ctx, c.addr, &rawRequest{Request: req, clientID: c.dialer.ClientID, least: metadataWithIDs})
+	if err != nil {
+		return nil, false, fmt.Errorf("asking for the ids of %s: %w", strings.Join(topics, ", "), err)
+	}
+	answer, _ := m.(*rawAnswer).Response.(*kmsg.MetadataResponse)
+	if answer == nil {
+		return nil, false, nil
+	}
+	ids = make(map[string]topicID, len(topics))
+	for _, t := range answer.Topics {
+		if t.ErrorCode == 0 && t.Topic != nil && t.TopicID != (topicID{}) {
+			ids[*t.Topic] = t.TopicID
+		}
+	}
+	return ids, true, nil
+}
+
+// leaderEpoch returns the epoch of a partition's leader as the transport's cache has it; -1: not known.
+func (c *Client) leaderEpoch(ctx context.Context, at TopicPartition) int32 {
+	t, err := c.topic(ctx, at.Topic)
+	if err != nil {
+		return -1 // whoever asks the leader learns why
+	}
+	for i := range t.Partitions {
+		if p := &t.Partitions[i]; int(p.PartitionIndex) == at.Partition {
+			return p.LeaderEpoch
+		}
+	}
+	return -1
+}
+
+// epochEnd asks a partition's leader, in the epoch that it is thought to be in, where the records of an epoch end: what was
+// read beyond that is not in the log any more (KIP-320). -1: the leader does not know.
+func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch int32) (int64, error) {
+	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
+	req.ReplicaID = -1
+	p := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
+	p.Partition, p.CurrentLeaderEpoch, p.LeaderEpoch = int32(at.Partition), leader, epoch
+	t := kmsg.NewOffsetForLeaderEpochRequestTopic()
+	t.Topic, t.Partitions = at.Topic, append(t.Partitions, p)
+	req.Topics = append(req.Topics, t)
+	ctx, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	const consumersToo = 3 // Kafka 2.3; before that Describe on the topic did not do
+	m, err := c.transport.RoundTrip(ctx, c.addr, &rawRequest{Request: req, clientID: c.dialer.ClientID, least: consumersToo, leaderOf: &at})
+	if err != nil {
+		return 0, fmt.Errorf("asking where epoch %d of %s/%d ends: %w", epoch, at.Topic, at.Partition, err)
+	}
+	answer, _ := m.(*rawAnswer).Response.(*kmsg.OffsetForLeaderEpochResponse)
+	if answer == nil {
+		return -1, nil
+	}
+	for _, t := range answer.Topics {
+		for _, p := range t.Partitions {
+			switch {
+			case t.Topic != at.Topic || int(p.Partition) != at.Partition:
+			case p.ErrorCode != 0:
+				return 0, fmt.Errorf("asking where epoch %d of %s/%d ends: %w", epoch, at.Topic, at.Partition, kafkago.Error(p.ErrorCode))
+			default:
+				return p.EndOffset, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("asking where epoch %d of %s/%d ends: no answer", epoch, at.Topic, at.Partition)
+}
+
+// mark is what is committed beside an offset, so that whoever takes over sees whether it is of the topic that is there
+// now, and of the log.
+type mark struct {
+	topic topicID // zero: not known
+	epoch int32   // that of the record before the offset; -1: not known
+}
+
+// markPrefix begins the metadata of the offsets that Rivulet commits.
+const markPrefix = "rivulet topic="
+
+// metadata is how a mark's topic is written; empty where it is not known.
+func (m mark) metadata() string {
+	if m.topic == (topicID{}) {
+		return ""
+	}
+	return markPrefix + base64.RawURLEncoding.EncodeToString(m.topic[:])
+}
+
+// markOf reads what was committed. The epoch counts beside a topic only: other clients commit 0 for one that they do
+// not know.
+func markOf(metadata string, epoch int32) mark {
+	text, ours := strings.CutPrefix(metadata, markPrefix)
+	id, err := base64.RawURLEncoding.DecodeString(text)
+	if !ours || err != nil || len(id) != len(topicID{}) {
+		return mark{epoch: -1}
+	}
+	return mark{topic: topicID(id), epoch: epoch}
+}
+
+// epochs tells of one partition which epoch the record at an offset has.
+type epochs []epochStart
+
+type epochStart struct {
+	first int64
+	epoch int32
+}
+
+// mostEpochs is how many changes of leaders are remembered of what is not committed yet.
+const mostEpochs = 64
+
+// add notes that the records from an offset on are of an epoch.
+func (e epochs) add(first int64, epoch int32) epochs {
+	e = slices.DeleteFunc(e, func(s epochStart) bool { return s.first >= first }) // after a truncation
+	if len(e) > 0 && e[len(e)-1].epoch == epoch {
+		return e
+	}
+	if len(e) == mostEpochs {
+		e = slices.Delete(e, 0, 1)
+	}
+	return append(e, epochStart{first, epoch})
+}
+
+// of returns the epoch of the record before an offset; -1: not known.
+func (e epochs) of(next int64) int32 {
+	for _, s := range slices.Backward(e) {
+		if s.first < next {
+			return s.epoch
+		}
+	}
+	return -1
+}

@@ -1,0 +1,153 @@
+package kafka
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
+)
+
+func TestWhatIsCommittedBesideAnOffset(t *testing.T) {
+	m := mark{topic: someID, epoch: 7}
+	if got := markOf(m.metadata(), 7); got != m {
+		t.Errorf("read %+v, want %+v", got, m)
+	}
+	for _, text := range []string{"", "by hand", markPrefix, markPrefix + "short", strings.TrimPrefix(m.metadata(), markPrefix), m.metadata() + "x"} {
+		if got := markOf(text, 7); got != (mark{epoch: -1}) {
+			t.Errorf("%q means %+v, want nothing", text, got)
+		}
+	}
+}
+
+func TestEpochsOfOffsets(t *testing.T) {
+	var e epochs
+	for _, s := range []epochStart{{10, 1}, {20, 1}, {30, 4}, {50, 5}, {40, 6}} { // the last is after a truncation
+		e = e.add(s.first, s.epoch)
+	}
+	if diff := cmp.Diff(epochs{{10, 1}, {30, 4}, {40, 6}}, e, cmp.AllowUnexported(epochStart{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for next, want := range map[int64]int32{10: -1, 11: 1, 30: 1, 31: 4, 40: 4, 41: 6, 1000: 6} {
+		if got := e.of(next); got != want {
+			t.Errorf("before offset %d: epoch %d, want %d", next, got, want)
+		}
+	}
+	for i := range int64(1000) {
+		e = e.add(100+i, int32(i))
+	}
+	if len(e) != mostEpochs {
+		t.Errorf("%d epochs are remembered, want %d", len(e), mostEpochs)
+	}
+}
+
+// Brokers of before topic ids are read by name, and a warning says so once.
+func TestOlderBrokersAreReadByName(t *testing.T) {
+	for name, c := range map[string]struct {
+		versions *kversion.Versions
+		fetch    int16
+		ids      bool
+	}{"2.5": {kversion.V2_5_0(), 11, false}, "2.8": {kversion.V2_8_0(), 12, true}, "3.1": {kversion.V3_1_0(), 13, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "predictions"), kfake.MaxVersions(c.versions))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cluster.Close()
+			var versions []int16
+			cluster.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+				cluster.KeepControl()
+				versions = append(versions, r.GetVersion())
+				return nil, nil, false
+			})
+			client, err := Connect(Options{Brokers: cluster.ListenAddrs(), MetadataTTL: 100 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			sink, err := NewSink(client, "", Patience{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sink.Send(t.Context(), "predictions", []Record{{Value: []byte("a")}, {Value: []byte("b")}}); err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			s, err := NewSource(client, SourceOptions{Group: "g", Topics: []string{"predictions"}, FetchWait: 10 * time.Millisecond},
+				Patience{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Await(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			g, err := s.Join(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Leave()
+			for range 2 {
+				cursors, err := g.Cursors(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := values(t, cursors[0], 2); !slices.Equal(got, []string{"a", "b"}) {
+					t.Errorf("read %v", got)
+				}
+				if err := g.Commit(t.Context(), Offsets{{Topic: "predictions"}: 0}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := 1; (strings.Count(log.String(), "do not know topics by ids") == want) == c.ids {
+				t.Errorf("the log says\n%s", log.String())
+			}
+			if len(versions) == 0 || slices.ContainsFunc(versions, func(v int16) bool { return v != c.fetch }) {
+				t.Errorf("fetches of versions %v, want %d", versions, c.fetch)
+			}
+		})
+	}
+}
+
+// A follower goes on in a topic that was made anew, another reader says that it was.
+func TestReadersNoticeATopicThatWasMadeAnew(t *testing.T) {
+	b := newBench(t, 1)
+	b.send("predictions", "old", "older")
+	values, end := b.follower(ReaderOptions{Topic: "predictions"})
+	b.send("predictions", "before")
+	b.await("it is read", func() bool { return len(values()) == 1 })
+	stale := b.cursor(0)
+	if _, _, err := stale.fetch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.kafka.Cluster.DeleteTopic("predictions"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.kafka.Cluster.CreateTopic("predictions", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.send("predictions", "new")
+	b.await("the new topic is read", func() bool { return slices.Contains(values(), "new") })
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		_, _, err := stale.fetch(ctx)
+		if errors.Is(err, errRemade) {
+			break
+		}
+		if err == nil || ctx.Err() != nil {
+			t.Fatalf("another reader read on: %v", err)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// A journal writes the first shownLetters dead letters of each period of shownEvery, and counts the others.
+const (
+	shownLetters = 10
+	shownEvery   = time.Minute
+)
+
+// Journal writes what happens to batches to the log: at level debug a line a batch, at level warn a line a dead letter,
+// the first ten of a minute and then how many more there were, and a summary at the end. It is safe for concurrent use
+// and has no goroutine.
+type Journal struct {
+	consumer.NopObserver
+	log   *slog.Logger
+	clock consumer.Clock
+	begun time.Time
+
+	mu     sync.Mutex
+	totals totals
+	since  time.Time // when the period of dead letters began
+	shown  int       // dead letters that were logged in it
+	hidden map[string]int
+}
+
+// totals are what the summary says.
+type totals struct {
+	batches, records, predictions, deadLetters, degraded, generations, retries int
+}
+
+var _ consumer.Observer = (*Journal)(nil)
+
+// NewJournal returns a journal; a nil clock is the machine's.
+func NewJournal(log *slog.Logger, clock consumer.Clock) *Journal {
+	if clock == nil {
+		clock = consumer.SystemClock{}
+	}
+	return &Journal{log: log, clock: clock, begun: clock.Now(), hidden: map[string]int{}}
+}
+
+// Batch writes the line of a batch and those of its dead letters.
+func (j *Journal) Batch(s consumer.BatchStats) {
+	now := j.clock.Now()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	degraded := 0
+	for i := range s.Delivered.Predictions {
+		if s.Delivered.Predictions[i].Degraded {
+			degraded++
+		}
+	}
+	j.totals.batches++
+	j.totals.records += s.Records
+	j.totals.predictions += len(s.Delivered.Predictions)
+	j.totals.deadLetters += len(s.Delivered.DeadLetters)
+	j.totals.degraded += degraded
+	if j.log.Enabled(context.Background(), slog.LevelDebug) {
+		j.log.Debug("batch delivered", "batch", s.Name, "version", s.Version, "records", s.Records, "predictions", len(s.Delivered.Predictions),
+			"dead_letters", len(s.Delivered.DeadLetters), "degraded", degraded, "known_neighbours", s.Known, "unknown_neighbours", s.Unknown,
+			"took", s.Published.Sub(s.Started).Round(time.Microsecond))
+	}
+	if now.Sub(j.since) >= shownEvery {
+		j.sayHidden()
+		j.since, j.shown = now, 0
+	}
+	for i := range s.Delivered.DeadLetters {
+		j.deadLetter(&s.Delivered.DeadLetters[i])
+	}
+}
+
+// deadLetter writes the line of a dead letter, or counts it.
+func (j *Journal) deadLetter(d *event.DeadLetter) {
+	if j.shown == shownLetters {
+		j.hidden[d.Reason]++
+		return
+	}
+	j.shown++
+	j.log.Warn("dead letter", "id", fmt.Sprintf("%.80s", d.Key), "topic", d.Source.Topic, "partition", d.Source.Partition,
+		"offset", d.Source.Offset, "reason", d.Reason, "detail", d.Detail)
+}
+
+// sayHidden writes how many dead letters had no line of their own, by reason.
+func (j *Journal) sayHidden() {
+	if len(j.hidden) == 0 {
+		return
+	}
+	n := 0
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(j.hidden)) {
+		n += j.hidden[reason]
+		reasons = append(reasons, fmt.Sprintf("%s %d", reason, j.hidden[reason]))
+	}
+	j.log.Warn("more dead letters, which have no line of their own", "dead_letters", n, "reasons", strings.Join(reasons, ", "))
+	clear(j.hidden)
+}
+
+// Rebalance counts a generation of the group.
+func (j *Journal) Rebalance([]kafka.TopicPartition) {
+	j.mu.Lock()
+	j.totals.generations++
+	j.mu.Unlock()
+}
+
+// Retry counts a repeated attempt.
+func (j *Journal) Retry(string, error) {
+	j.mu.Lock()
+	j.totals.retries++
+	j.mu.Unlock()
+}
+
+// Summary writes the last line: what the consumer did since the journal was made, and with which error it ends, if it
+// is not nil.
+func (j *Journal) Summary(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sayHidden()
+	t := j.totals
+	counts := []any{"ran", j.clock.Now().Sub(j.begun).Round(time.Millisecond), "records", t.records, "predictions", t.predictions,
+		"dead_letters", t.deadLetters, "degraded", t.degraded, "batches", t.batches, "generations", t.generations, "retries", t.retries}
+	if err != nil {
+		j.log.Error("the consumer has ended with an error", append([]any{"error", err}, counts...)...)
+		return
+	}
+	j.log.Info("the consumer has ended", counts...)
+}

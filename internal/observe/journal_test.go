@@ -1,0 +1,96 @@
+package observe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/event"
+)
+
+func journal(level slog.Level) (*Journal, *fakeClock, *bytes.Buffer) {
+	var out bytes.Buffer
+	clock := &fakeClock{now: noon}
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	return NewJournal(log, clock), clock, &out
+}
+
+func letters(reason string, n int) consumer.BatchStats {
+	b := &event.Batch{}
+	for i := range n {
+		b.DeadLetters = append(b.DeadLetters, event.DeadLetter{Key: fmt.Append(nil, "node-", i), Reason: reason, Detail: "why",
+			Source: event.Source{Topic: "arrivals", Partition: 2, Offset: int64(i)}})
+	}
+	return consumer.BatchStats{Records: n, Delivered: b}
+}
+
+// Ten dead letters a minute have a line with id and reason; the others are counted, and said with the next minute or at
+// the end.
+func TestDeadLettersInTheLogAreLimited(t *testing.T) {
+	j, clock, out := journal(slog.LevelInfo)
+	j.Batch(letters(event.ReasonNotFinite, 8))
+	j.Batch(letters(event.ReasonUnparsable, 5))
+	j.Batch(letters(event.ReasonTooLarge, 1))
+	if got := strings.Count(out.String(), `msg="dead letter"`); got != 10 || strings.Count(out.String(), "\n") != 10 {
+		t.Errorf("%d lines of 14 dead letters, want 10:\n%s", got, out.String())
+	}
+	if want := `level=WARN msg="dead letter" id=node-7 topic=arrivals partition=2 offset=7 reason=not_finite detail=why`; !strings.Contains(out.String(), want) {
+		t.Errorf("%s\nis not in\n%s", want, out.String())
+	}
+	out.Reset()
+	clock.now = noon.Add(time.Minute)
+	j.Batch(letters(event.ReasonUnparsable, 1))
+	want := `level=WARN msg="more dead letters, which have no line of their own" dead_letters=4 reasons="too_large 1, unparsable 3"` + "\n" +
+		`level=WARN msg="dead letter" id=node-0 topic=arrivals partition=2 offset=0 reason=unparsable detail=why` + "\n"
+	if out.String() != want {
+		t.Errorf("a minute later:\n%s\nwant\n%s", out.String(), want)
+	}
+	j.Batch(letters(event.ReasonUnparsable, 11))
+	out.Reset()
+	j.Summary(nil)
+	if !strings.HasPrefix(out.String(), `level=WARN msg="more dead letters, which have no line of their own" dead_letters=2 reasons="unparsable 2"`) {
+		t.Errorf("at the end:\n%s", out.String())
+	}
+}
+
+// Another program's key cannot fill the log.
+func TestLongIDsAreCut(t *testing.T) {
+	j, _, out := journal(slog.LevelInfo)
+	s := letters(event.ReasonTooLarge, 1)
+	s.Delivered.DeadLetters[0].Key = bytes.Repeat([]byte("k"), 100_000)
+	j.Batch(s)
+	if out.Len() > 500 || !strings.Contains(out.String(), "id="+strings.Repeat("k", 80)+" ") {
+		t.Errorf("%d bytes: %.300s", out.Len(), out.String())
+	}
+}
+
+func TestABatchHasALineAtLevelDebug(t *testing.T) {
+	j, clock, out := journal(slog.LevelDebug)
+	j.Batch(aBatch())
+	want := `level=DEBUG msg="batch delivered" batch=b version=v1 records=4 predictions=3 dead_letters=1 degraded=1 known_neighbours=7 ` +
+		"unknown_neighbours=2 took=21ms\n"
+	if !strings.HasPrefix(out.String(), want) {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+	j.Rebalance(nil)
+	j.Retry(consumer.StageFetch, nil)
+	j.Retry(consumer.StageFetch, nil)
+	clock.now = noon.Add(90 * time.Second)
+	out.Reset()
+	j.Summary(errors.New("broken"))
+	want = `level=ERROR msg="the consumer has ended with an error" error=broken ran=1m30s records=4 predictions=3 dead_letters=1 degraded=1 ` +
+		"batches=1 generations=1 retries=2\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}

@@ -1,0 +1,81 @@
+package refresh
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/artifact/artifacttest"
+	"rivulet/internal/devstack"
+	"rivulet/internal/kafka"
+	"rivulet/serving"
+)
+
+// services has a Redis and no Kafka.
+type services struct{ url string }
+
+func (s services) Reader(string, string) (*kafka.Reader, func(), error) { panic("no Kafka") }
+
+func (s services) Redis() (redis.UniversalClient, string, error) {
+	o, err := redis.ParseURL(s.url)
+	if err != nil {
+		return nil, "", err
+	}
+	return redis.NewClient(o), "rivulet", nil
+}
+
+// Two refreshes compare with the same version at once: the one that ends first does not release it for the other, so
+// that nobody may remove it.
+func TestTwoRefreshesHoldAVersion(t *testing.T) {
+	t.Parallel()
+	server, err := devstack.StartRedis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	s := services{server.URL()}
+	client, prefix, err := s.Redis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	p, err := serving.NewPublisher(client, prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := artifacttest.Bundle(1, artifacttest.Size{})
+	if err := b.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Publish(t.Context(), b, serving.PublishOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	holders := func() int {
+		infos, err := p.Versions(t.Context())
+		if err != nil || len(infos) != 1 {
+			t.Fatal(infos, err)
+		}
+		return len(infos[0].Holders)
+	}
+	var releases []func()
+	for range 2 {
+		r := &Refresher{ToRedis: true, Services: s, Log: slog.New(slog.DiscardHandler)}
+		v, release, err := r.serving(t.Context())
+		if err != nil || v.ID() != b.Manifest.Version {
+			t.Fatal(v, err)
+		}
+		releases = append(releases, release)
+	}
+	if n := holders(); n != 2 {
+		t.Errorf("%d hold the version, want 2", n)
+	}
+	releases[0]()
+	if n := holders(); n != 1 {
+		t.Errorf("%d hold the version after the first has ended, want the second", n)
+	}
+	releases[1]()
+	if n := holders(); n != 0 {
+		t.Errorf("%d hold the version after both have ended", n)
+	}
+}

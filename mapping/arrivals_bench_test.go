@@ -1,0 +1,66 @@
+package mapping
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+)
+
+// BenchmarkArrivalMemory measures the memory in Redis of rows of arrivals, with four entries each and one in two
+// attached to another arrival, at the limit of rows and at a tenth of it.
+func BenchmarkArrivalMemory(b *testing.B) {
+	const most = 300_000
+	for _, n := range []int{most / 10, most} {
+		for _, kind := range idKinds {
+			b.Run(fmt.Sprintf("%s/rows=%d/max=%d", kind.name, n, most), func(b *testing.B) {
+				client, prefix := realRedis(b)
+				var taken, content float64
+				for k := 0; b.Loop(); k++ {
+					taken, content = arrivalMemory(b, client, fmt.Sprint(prefix, k), n, most, kind.make)
+				}
+				b.ReportMetric(taken, "B/row")
+				b.ReportMetric(content, "content-B/row")
+				b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}
+
+// arrivalMemory writes rows in batches of 256 and returns their memory, and the bytes of ids and encodings alone.
+func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n, most int, id func(i int) string) (taken, content float64) {
+	t.Helper()
+	m := drawn(n, id)
+	table := ArrivalTable{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}
+	before := usedMemory(t, client)
+	a, err := OpenArrivalRows(t.Context(), client, table, ArrivalOptions{TTL: 24 * time.Hour, MaxRows: most})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch []infer.Arrived
+	size := 0
+	for i, id := range m.IDs {
+		arrived := infer.Arrived{ID: id, Record: uint64(i) * 0x9e3779b97f4a7c15, Row: RowOf(m, i)}
+		if i%2 == 0 {
+			arrived.Attached = []int32{1}
+		}
+		size += len(id) + len(AppendArrived(nil, &arrived))
+		if batch = append(batch, arrived); len(batch) == 256 || i == n-1 {
+			if err := a.Keep(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+			batch = batch[:0]
+		}
+	}
+	if got := a.Stats(); got.Written != uint64(n) || got.Rows != int64(n) {
+		t.Fatalf("stats %+v, want %d rows", got, n)
+	}
+	taken = float64(usedMemory(t, client)-before) / float64(n)
+	if err := DeleteArrivalRows(t.Context(), client, table); err != nil {
+		t.Fatal(err)
+	}
+	return taken, float64(size) / float64(n)
+}

@@ -1,0 +1,242 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+)
+
+// rowOverhead is what a row counts for besides its content: its share of a bucket and of the bucket's key. Rows of ids
+// of up to 50 bytes take less.
+const rowOverhead = 64
+
+// Keep writes rows of arrivals. An id that has a row keeps it. Rows beyond MaxRows or MaxBytes are left out. Keep may be
+// called again with the same rows, with the same result. It returns [ErrVanished], and leaves no row behind, if the
+// version is no longer in Redis.
+func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived) error {
+	for len(arrived) > 0 {
+		chunk := a.encode(arrived)
+		if err := a.write(ctx, chunk); err != nil {
+			return fmt.Errorf("writing rows of %d arrivals: %w", len(chunk), final(err))
+		}
+		arrived = arrived[len(chunk):]
+	}
+	return nil
+}
+
+// kept is a row to write.
+type kept struct {
+	id     string
+	record []byte
+	bucket uint32
+}
+
+func (k *kept) size() int64 { return int64(len(k.id)+len(k.record)) + rowOverhead }
+
+// encode returns the rows of one round trip, from the first one on, with records.
+func (a *ArrivalRows) encode(arrived []infer.Arrived) (chunk []kept) {
+	for i, size := 0, int64(0); i < len(arrived) && i < idsPerPipeline && size < bytesPerPipeline; i++ {
+		id := arrived[i].ID
+		chunk = append(chunk, kept{id, AppendArrived(nil, &arrived[i]), bucketOf(id, a.buckets)})
+		size += chunk[i].size()
+	}
+	return chunk
+}
+
+// write writes rows under the epoch of Redis' time. An answer that it has become another one has them written again.
+func (a *ArrivalRows) write(ctx context.Context, rows []kept) error {
+	ctx, cancel := within(ctx, a.o.Limit)
+	defer cancel()
+	for {
+		epoch := a.epoch.Load()
+		var now int64
+		var err error
+		if a.ordered {
+			now, err = a.writeServer(ctx, rows, epoch)
+		} else {
+			now, err = a.writeCluster(ctx, rows, epoch)
+		}
+		a.epoch.Store(now)
+		if err != nil || now == epoch {
+			return err
+		}
+	}
+}
+
+// writeServer writes rows to one server and returns the epoch. Where that is not the one given, it has written
+// nothing.
+func (a *ArrivalRows) writeServer(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
+	keys := []string{a.table.Marker, a.table.count(epoch - 1), a.table.bytes(epoch - 1), a.table.count(epoch), a.table.bytes(epoch)}
+	args := []any{a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch), a.o.MaxRows, a.mostBytes(), rowOverhead}
+	place := map[uint32]int{}
+	for _, row := range rows {
+		at, known := place[row.bucket]
+		if !known {
+			keys = append(keys, a.table.bucket(row.bucket, epoch))
+			at = len(keys) // Lua counts from 1
+			place[row.bucket] = at
+		}
+		args = append(args, at, row.id, row.record)
+	}
+	answer, err := a.run(ctx, keepRows, keys, args)
+	if err != nil {
+		return epoch, err
+	}
+	var numbers [5]int64
+	for i := range numbers {
+		if numbers[i], err = strconv.ParseInt(answer[i+1], 10, 64); err != nil {
+			return epoch, fmt.Errorf("writing rows of arrivals: Redis answered %q: %w", answer, err)
+		}
+	}
+	switch answer[0] {
+	case "gone":
+		return epoch, fmt.Errorf("%w: marker %s is missing or another one", ErrVanished, a.table.Marker)
+	case "epoch":
+		return numbers[0], nil
+	}
+	a.account(numbers[1], numbers[2])
+	a.rows.Store(numbers[3])
+	a.bytes.Store(numbers[4])
+	return epoch, nil
+}
+
+func (a *ArrivalRows) mostBytes() int64 {
+	if a.o.MaxBytes == 0 {
+		return math.MaxInt64
+	}
+	return a.o.MaxBytes
+}
+
+// account counts rows that were written and rows that were refused.
+func (a *ArrivalRows) account(written, refused int64) {
+	a.written.Add(uint64(written))
+	a.refused.Add(uint64(refused))
+	a.sayFull(refused > 0)
+}
+
+// sayFull logs once that there is no room for more rows, and once that there is room again.
+func (a *ArrivalRows) sayFull(full bool) {
+	if a.full.Swap(full) == full {
+		return
+	}
+	if full {
+		a.o.Log.Warn("the rows of arrivals have reached their limit: further arrivals get none until some expire",
+			"rows", a.rows.Load(), "max_rows", a.o.MaxRows, "bytes", a.bytes.Load(), "max_bytes", a.o.MaxBytes)
+	} else {
+		a.o.Log.Info("arrivals get rows again", "rows", a.rows.Load(), "bytes", a.bytes.Load())
+	}
+}
+
+// writeCluster writes rows to the nodes of a cluster and returns the epoch of the marker's node after that. Where that
+// is not the one given, the rows were written under an epoch that is past, in which they are of no harm.
+//
+// The marker is on another node than most rows, so it is read after they were written: rows of a version that is gone
+// are removed again.
+func (a *ArrivalRows) writeCluster(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
+	rows = a.room(rows)
+	answers, err := a.sendBuckets(ctx, rows, epoch)
+	if err != nil {
+		return epoch, err
+	}
+	at, err := a.standing(ctx)
+	if errors.Is(err, ErrVanished) {
+		return epoch, errors.Join(err, a.withdraw(ctx, rows, epoch))
+	}
+	if err != nil {
+		return epoch, err
+	}
+	n, size := int64(0), int64(0)
+	for _, answer := range answers {
+		written, err := answer.Int64Slice()
+		if err != nil {
+			return epoch, err
+		}
+		for i := range written {
+			if written[i] == 1 {
+				n, size = n+1, size+answer.rows[i].size()
+			}
+		}
+	}
+	a.written.Add(uint64(n))
+	a.rows.Add(n)
+	a.bytes.Add(size)
+	if n > 0 {
+		err = a.counted(ctx, epoch, n, size)
+	}
+	return epochAt(at, a.ttl), err
+}
+
+// bucketAnswer is the answer to the rows that were sent to one bucket.
+type bucketAnswer struct {
+	*redis.Cmd
+	rows []kept
+}
+
+// sendBuckets writes rows, those of one bucket together.
+func (a *ArrivalRows) sendBuckets(ctx context.Context, rows []kept, epoch int64) (answers []bucketAnswer, err error) {
+	pipe := a.client.Pipeline()
+	for bucket, rows := range inBuckets(rows) {
+		args := []any{a.end(epoch)}
+		for _, row := range rows {
+			args = append(args, row.id, row.record)
+		}
+		answers = append(answers, bucketAnswer{keepBucket.Eval(ctx, pipe, []string{a.table.bucket(bucket, epoch)}, args...), rows})
+	}
+	_, err = pipe.Exec(ctx)
+	return answers, err
+}
+
+// room returns the rows for which there is room, by the counts of the last answer.
+func (a *ArrivalRows) room(rows []kept) []kept {
+	there, bytes, n := a.rows.Load(), a.bytes.Load(), 0
+	for n < len(rows) && there < int64(a.o.MaxRows) && bytes+rows[n].size() <= a.mostBytes() {
+		there, bytes, n = there+1, bytes+rows[n].size(), n+1
+	}
+	a.account(0, int64(len(rows)-n))
+	return rows[:n]
+}
+
+func inBuckets(rows []kept) map[uint32][]kept {
+	of := map[uint32][]kept{}
+	for _, row := range rows {
+		of[row.bucket] = append(of[row.bucket], row)
+	}
+	return of
+}
+
+// withdraw removes rows that were written too late.
+func (a *ArrivalRows) withdraw(ctx context.Context, rows []kept, epoch int64) error {
+	pipe := a.client.Pipeline()
+	for i := range rows {
+		pipe.HDel(ctx, a.table.bucket(rows[i].bucket, epoch), rows[i].id)
+	}
+	if _, err := pipe.Exec(ctx); err != nil && len(rows) > 0 {
+		return fmt.Errorf("removing them again: %w", err)
+	}
+	return nil
+}
+
+// counted adds to the counts of an epoch, on a cluster. Rows that a killed process did not count stay uncounted until
+// the epoch ends.
+func (a *ArrivalRows) counted(ctx context.Context, epoch, rows, bytes int64) error {
+	pipe := a.client.Pipeline()
+	for key, n := range map[string]int64{a.table.count(epoch): rows, a.table.bytes(epoch): bytes} {
+		pipe.IncrBy(ctx, key, n)
+		if a.ttl > 0 {
+			pipe.Do(ctx, "PEXPIREAT", key, a.end(epoch))
+		}
+	}
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
+// end returns when rows of an epoch expire, in ms of Redis' time; 0: never.
+func (a *ArrivalRows) end(epoch int64) int64 {
+	return (epoch + 2) * a.ttl.Milliseconds()
+}

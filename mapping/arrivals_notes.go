@@ -1,0 +1,174 @@
+package mapping
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+)
+
+// noteTTL is when notes expire that nobody removes, as their consumers are gone for good: a group that is down for
+// longer than this predicts what was in flight with the neighbours that are there then.
+const noteTTL = 7 * 24 * time.Hour
+
+// Note stores what arrivals are attached to, for whoever predicts the same records again. Where there is a note of a
+// record already, its attachment takes the place of the one given, and Earlier is set; a stored note that cannot be
+// decoded sets Lost. If a later generation of the group has written notes of the same place, and the notes' own is not
+// Confirmed, they are Overtaken. Notes of one call have one generation. Note may be called again with the same notes. It
+// returns [ErrVanished], and stores nothing, if the version is no longer in Redis.
+func (a *ArrivalRows) Note(ctx context.Context, notes []infer.Note) error {
+	for lo := 0; lo < len(notes); {
+		hi, err := a.note(ctx, notes, lo)
+		if err != nil {
+			return fmt.Errorf("writing notes of %d arrivals: %w", len(notes), final(err))
+		}
+		lo = hi
+	}
+	return nil
+}
+
+// note stores the notes of one round trip, from lo on, and returns where the next one begins.
+func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi int, err error) {
+	ctx, cancel := within(ctx, a.o.Limit)
+	defer cancel()
+	keys := []string{a.table.Marker, a.table.Notes}
+	args := []any{a.table.MarkerID, noteTTL.Milliseconds(), notes[lo].Generation, notes[lo].Confirmed}
+	place := map[string]int{}
+	arena := make([]byte, 0, 64*min(len(notes)-lo, idsPerPipeline))
+	for hi = lo; hi < len(notes) && hi-lo < idsPerPipeline && len(arena) < bytesPerPipeline; hi++ {
+		n := &notes[hi]
+		at, known := place[n.Place]
+		if !known {
+			keys = append(keys, a.table.notes(n.Place))
+			at = len(keys) // Lua counts from 1
+			place[n.Place] = at
+		}
+		begin := len(arena)
+		arena = AppendNote(arena, n) // where it grows and moves, earlier notes stay in its former memory
+		args = append(args, at, n.Offset, arena[begin:len(arena):len(arena)])
+	}
+	answer, err := a.run(ctx, noteAll, keys, args)
+	if err != nil {
+		return lo, err
+	}
+	if len(answer) == 1 && answer[0] == "overtaken" {
+		for i := range notes[lo:hi] {
+			notes[lo+i].Overtaken = true
+		}
+		return hi, nil
+	}
+	if len(answer) != 1+hi-lo {
+		return lo, fmt.Errorf("%w: marker %s is missing or another one", ErrVanished, a.table.Marker)
+	}
+	for k, stored := range answer[1:] {
+		if stored != "" {
+			a.recall(&notes[lo+k], []byte(stored))
+		}
+	}
+	return hi, nil
+}
+
+// recall takes the attachment of a stored note over.
+func (a *ArrivalRows) recall(n *infer.Note, stored []byte) {
+	earlier, err := DecodeNote(stored, a.table.Synthetic)
+	if err != nil {
+		a.damaged.Add(1)
+		a.o.Log.Error("a stored note of an arrival is damaged: its prediction is marked as degraded", "place", n.Place, "offset", n.Offset, "error", err)
+		n.Lost = true
+		return
+	}
+	n.Attached, n.Rows, n.Earlier = earlier.Attached, earlier.Rows, true
+}
+
+// Forget removes the notes of each place below an offset.
+func (a *ArrivalRows) Forget(ctx context.Context, below map[string]int64) error {
+	ctx, cancel := within(ctx, a.o.Limit)
+	defer cancel()
+	var keys []string
+	var args []any
+	for place, offset := range below {
+		keys, args = append(keys, a.table.notes(place)), append(args, offset)
+	}
+	if err := forgetNotes.Run(ctx, a.client, keys, args...).Err(); err != nil {
+		return fmt.Errorf("removing notes: %w", err)
+	}
+	return nil
+}
+
+// notes returns the key of the notes of a place.
+func (t *ArrivalTable) notes(place string) string { return t.Notes + ":" + place }
+
+// deleteNotes removes the notes of a version.
+func deleteNotes(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
+	keys, err := client.SMembers(ctx, table.Notes).Result()
+	if err != nil {
+		return err
+	}
+	return client.Unlink(ctx, append(keys, table.Notes)...).Err() // all are in one slot
+}
+
+// AppendNote appends the encoding of a note without its place and offset: the record's fingerprint in 8 bytes,
+// little-endian, the number of places at which it was attached, and of each the gap before it, the length of its row
+// (uvarints) and the row as [AppendRow] encodes it. Places must ascend.
+func AppendNote(dst []byte, n *infer.Note) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, n.Record)
+	dst = binary.AppendUvarint(dst, uint64(len(n.Attached)))
+	last := int32(-1)
+	var row []byte
+	for k, p := range n.Attached {
+		if p <= last {
+			panic(fmt.Sprintf("mapping: place %d after place %d", p, last))
+		}
+		row = AppendRow(row[:0], n.Rows[k])
+		dst = binary.AppendUvarint(dst, uint64(p-last-1))
+		dst = append(binary.AppendUvarint(dst, uint64(len(row))), row...)
+		last = p
+	}
+	return dst
+}
+
+// DecodeNote decodes the encoding of [AppendNote]; the caller sets place and offset. Allocations are bounded by
+// len(data).
+func DecodeNote(data []byte, synthetic int) (*infer.Note, error) {
+	if len(data) < 8 {
+		return nil, fmt.Errorf("note of %d bytes, want at least 8", len(data))
+	}
+	n := &infer.Note{Record: binary.LittleEndian.Uint64(data)}
+	count, rest, err := uvarint(data[8:])
+	if err != nil {
+		return nil, fmt.Errorf("note: number of places: %w", err)
+	}
+	last := int32(-1)
+	for p := range count {
+		var row infer.Row
+		if last, row, rest, err = attachedRow(last, rest, synthetic); err != nil {
+			return nil, fmt.Errorf("note: place %d: %w", p, err)
+		}
+		n.Attached, n.Rows = append(n.Attached, last), append(n.Rows, row)
+	}
+	if len(rest) > 0 {
+		return nil, fmt.Errorf("note: %d bytes after its end", len(rest))
+	}
+	return n, nil
+}
+
+// attachedRow reads the place after last, and its row.
+func attachedRow(last int32, data []byte, synthetic int) (place int32, row infer.Row, rest []byte, err error) {
+	if place, rest, err = placeAfter(last, data); err != nil {
+		return 0, row, nil, err
+	}
+	size, rest, err := uvarint(rest)
+	if err != nil {
+		return 0, row, nil, err
+	}
+	if size > uint64(len(rest)) {
+		return 0, row, nil, fmt.Errorf("row of %d bytes, %d are left", size, len(rest))
+	}
+	row, err = DecodeRow(rest[:size], synthetic)
+	row.Arrived = true
+	return place, row, rest[size:], err
+}

@@ -1,0 +1,186 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// standing returns the marker's id and Redis' time.
+//
+//	KEYS  marker
+//	->    id, "" if there is none; seconds; microseconds
+var standing = redis.NewScript(`
+local time = redis.call('TIME')
+return {redis.call('HGET', KEYS[1], 'id') or '', time[1], time[2]}
+`)
+
+// keepRows writes rows of arrivals, on one server. An id that has a row keeps it. Nothing is written if the marker is
+// another one, or if the epoch is not the one of Redis' time, which is then the answer.
+//
+//	KEYS  marker; counts of rows and of bytes of the epoch before, and of this one; buckets
+//	ARGV  marker's id, TTL in ms, epoch, ms at which its keys expire, most rows, most bytes, bytes that a row takes besides
+//	      its content; of each row: its bucket's place in KEYS, id, record
+//	->    outcome: gone, epoch or kept; the epoch; how many were written, how many refused; rows and bytes that are there
+var keepRows = redis.NewScript(`
+local function text(n) return string.format('%.0f', n) end
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone', '0', '0', '0', '0', '0'} end
+local time, ttl, epoch = redis.call('TIME'), tonumber(ARGV[2]), '0'
+if ttl > 0 then epoch = text(math.floor((time[1] * 1000 + math.floor(time[2] / 1000)) / ttl)) end
+if epoch ~= ARGV[3] then return {'epoch', epoch, '0', '0', '0', '0'} end
+local function sum(a, b) return (redis.call('GET', a) or 0) + (redis.call('GET', b) or 0) end
+local rows, bytes = sum(KEYS[2], KEYS[4]), sum(KEYS[3], KEYS[5])
+local rowsBefore, bytesBefore, refused, touched = rows, bytes, 0, {}
+for i = 8, #ARGV, 3 do
+  local key, id, record = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
+  local size = #id + #record + ARGV[7]
+  if redis.call('HEXISTS', key, id) == 0 then
+    if rows >= tonumber(ARGV[5]) or bytes + size > tonumber(ARGV[6]) then
+      refused = refused + 1
+    else
+      redis.call('HSET', key, id, record)
+      rows, bytes, touched[key] = rows + 1, bytes + size, true
+    end
+  end
+end
+if rows > rowsBefore then
+  redis.call('INCRBY', KEYS[4], text(rows - rowsBefore))
+  redis.call('INCRBY', KEYS[5], text(bytes - bytesBefore))
+  touched[KEYS[4]], touched[KEYS[5]] = true, true
+  if ttl > 0 then
+    for key in pairs(touched) do redis.call('PEXPIREAT', key, ARGV[4]) end
+  end
+end
+return {'kept', epoch, text(rows - rowsBefore), text(refused), text(rows), text(bytes)}
+`)
+
+// keepBucket writes rows of arrivals into one bucket, on a cluster. An id that has a row keeps it.
+//
+//	KEYS  bucket
+//	ARGV  ms at which it expires, 0 for never; of each row: id, record
+//	->    of each row: 1 if it was written
+var keepBucket = redis.NewScript(`
+local written = {}
+for i = 2, #ARGV, 2 do written[#written + 1] = redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
+if ARGV[1] ~= '0' then redis.call('PEXPIREAT', KEYS[1], ARGV[1]) end
+return written
+`)
+
+// noteAll stores notes. The note of a record that is there already stays; one of another record at the same offset, of
+// a topic that was deleted and made anew, is replaced. Notes begin with the record's fingerprint, in 8 bytes.
+//
+// Who was stopped while another member of the group took the place over may write no note any more: the other one has
+// removed the notes of what it committed. Beside the notes is the last generation that wrote some.
+//
+//	KEYS  marker, set of the keys of notes, keys of notes
+//	ARGV  marker's id, ms until the keys of notes expire, generation, 1 if that is confirmed; of each note: its key's
+//	      place in KEYS, offset, note
+//	->    gone; overtaken; or noted, and of each note the one that was there, "" if there was none
+var noteAll = redis.NewScript(`
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone'} end
+for i = 3, #KEYS do
+  local last = redis.call('HGET', KEYS[i], 'generation')
+  if last and tonumber(last) > tonumber(ARGV[3]) and ARGV[4] ~= '1' then return {'overtaken'} end
+end
+local answer = {'noted'}
+for i = 5, #ARGV, 3 do
+  local key, offset, note = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
+  local there = redis.call('HGET', key, offset)
+  if there and string.sub(there, 1, 8) == string.sub(note, 1, 8) then
+    answer[#answer + 1] = there
+  else
+    redis.call('HSET', key, offset, note)
+    answer[#answer + 1] = ''
+  end
+end
+for i = 3, #KEYS do
+  redis.call('HSET', KEYS[i], 'generation', ARGV[3])
+  redis.call('PEXPIRE', KEYS[i], ARGV[2])
+  redis.call('SADD', KEYS[2], KEYS[i])
+end
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return answer
+`)
+
+// forgetNotes removes notes below an offset.
+//
+//	KEYS  keys of notes
+//	ARGV  the offset of each
+var forgetNotes = redis.NewScript(`
+for i, key in ipairs(KEYS) do
+  local below, old = tonumber(ARGV[i]), {}
+  for _, offset in ipairs(redis.call('HKEYS', key)) do
+    if offset ~= 'generation' and tonumber(offset) < below then old[#old + 1] = offset end
+  end
+  for first = 1, #old, 1000 do
+    redis.call('HDEL', key, unpack(old, first, math.min(first + 999, #old)))
+  end
+end
+return 0
+`)
+
+// standing returns Redis' time if the version's marker stands, and else [ErrVanished].
+func (a *ArrivalRows) standing(ctx context.Context) (time.Time, error) {
+	id, now, err := parseStanding(standing.Run(ctx, a.client, []string{a.table.Marker}))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return now, checkID(id, a.table.Marker, a.table.MarkerID)
+}
+
+// askStanding is standing within a pipeline, where a script is sent whole.
+func askStanding(ctx context.Context, pipe redis.Pipeliner, marker string) *redis.Cmd {
+	return standing.Eval(ctx, pipe, []string{marker})
+}
+
+func parseStanding(cmd *redis.Cmd) (id string, now time.Time, err error) {
+	answer, err := cmd.StringSlice()
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	if len(answer) != 3 {
+		return "", time.Time{}, fmt.Errorf("Redis' time has %d parts, want 3", len(answer))
+	}
+	seconds, err := strconv.ParseInt(answer[1], 10, 64)
+	micros, otherErr := strconv.ParseInt(answer[2], 10, 64)
+	return answer[0], time.Unix(seconds, micros*1000), errors.Join(err, otherErr)
+}
+
+// run runs a script that writes, and waits for replicas where that was asked for.
+func (a *ArrivalRows) run(ctx context.Context, script *redis.Script, keys []string, args []any) ([]string, error) {
+	if a.o.Replicas == 0 {
+		return script.Run(ctx, a.client, keys, args...).StringSlice()
+	}
+	// WAIT is about what its own connection wrote, so it goes down the same pipeline, and the script is sent whole.
+	pipe := a.client.Pipeline()
+	answer, acknowledged := script.Eval(ctx, pipe, keys, args...), a.awaitReplicas(ctx, pipe)
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	values, err := answer.StringSlice()
+	if err != nil {
+		return nil, err
+	}
+	n, err := acknowledged.Int()
+	if err == nil && n < a.o.Replicas {
+		err = fmt.Errorf("%w: %d of %d", errFewReplicas, n, a.o.Replicas)
+	}
+	return values, err
+}
+
+// errFewReplicas means that too few replicas have confirmed a write in time. The write may be repeated.
+var errFewReplicas = errors.New("fewer replicas of Redis have confirmed the write than attach.replicas says")
+
+// awaitReplicas asks how many replicas have what was written before, and gives them half of the time that the answer
+// may take.
+func (a *ArrivalRows) awaitReplicas(ctx context.Context, pipe redis.Pipeliner) *redis.Cmd {
+	limit := time.Second
+	for _, bound := range []time.Duration{a.o.Limit, a.client.(*redis.Client).Options().ReadTimeout} {
+		if bound > 0 {
+			limit = min(limit, bound/2)
+		}
+	}
+	return pipe.Do(ctx, "WAIT", a.o.Replicas, limit.Milliseconds())
+}

@@ -1,0 +1,175 @@
+package mapping
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/infer"
+	"rivulet/internal/harness"
+)
+
+// logged is a guard and its log.
+func logged(o GuardOptions) (*Guard, *bytes.Buffer) {
+	log := &bytes.Buffer{}
+	o.Log = slog.New(slog.NewTextHandler(log, nil))
+	return NewGuard(o), log
+}
+
+// A damaged row costs its own id and no other, while Redis is waited for as well as where it degrades; it never opens
+// the breaker and is not cached.
+func TestADamagedRowIsUnread(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		m := numbered(100, 3)
+		table := stored(t, client, prefix, m)
+		key := table.key(table.bucket("7"))
+		good := client.HGet(t.Context(), key, "7").Val()
+		for _, o := range []GuardOptions{{}, {Degrade: true}, {Failures: 1, OpenFor: time.Hour}} {
+			client.HSet(t.Context(), key, "7", "\x01")
+			if err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2)); !errors.Is(err, ErrDamaged) ||
+				errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), `id "7": row of M: `) {
+				t.Fatalf("without a guard the error is %v, want one that names the id", err)
+			}
+			g, log := logged(o)
+			lookup := NewCached(g.Lookup(NewRedis(client, table)), 1<<20)
+			want := mustRows(t, FromArtifact(m), "8", "7", "nobody")
+			want[1] = infer.Row{Unread: true}
+			for range 3 {
+				if diff := cmp.Diff(want, mustRows(t, lookup, "8", "7", "nobody")); diff != "" {
+					t.Fatalf("rows (-want +got):\n%s", diff)
+				}
+			}
+			if got := g.Losses(); got != (LossStats{DamagedRows: 3}) {
+				t.Errorf("counts are %+v, want the row each time that it was asked for", got)
+			}
+			if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "id=7 ") || !strings.Contains(text, "publish") {
+				t.Errorf("logged %q, want one line with the id and what to do", text)
+			}
+			client.HSet(t.Context(), key, "7", good)
+			if diff := cmp.Diff(mustRows(t, FromArtifact(m), "7"), mustRows(t, lookup, "7")); diff != "" {
+				t.Errorf("a mended row (-want +got):\n%s", diff)
+			}
+		}
+	})
+}
+
+// A bucket that is missing while the version is complete was lost: its ids are not "unknown", on one server as on a
+// cluster. Where Redis is waited for the lookup fails; where it degrades, these ids alone are unread.
+func TestAnEvictedBucketIsNotUnknown(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		m := numbered(300, 3)
+		table := stored(t, client, prefix, m)
+		lost := table.bucket("7")
+		key := table.key(lost)
+		ids := append(slices.Clone(m.IDs), "nobody")
+		want := mustRows(t, FromArtifact(m), ids...)
+		unread := 0
+		for i, id := range ids {
+			if table.bucket(id) == lost {
+				want[i] = infer.Row{Unread: true}
+				unread++
+			}
+		}
+		row := client.HGetAll(t.Context(), key).Val()
+		client.Del(t.Context(), key)
+		waits, log := logged(GuardOptions{Failures: 1, OpenFor: time.Hour})
+		for range 2 {
+			err := waits.Lookup(NewRedis(client, table)).Rows(t.Context(), ids, make([]infer.Row, len(ids)))
+			if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), "bucket "+key+" is missing") || Refused(err) || Unavailable(err) {
+				t.Fatalf("error = %v, want one that names the bucket and is waited for", err)
+			}
+		}
+		if got := waits.Losses(); got != (LossStats{EvictedBuckets: 2}) || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), key) {
+			t.Errorf("counts are %+v, logged %q", got, log)
+		}
+		degrades, log := logged(GuardOptions{Degrade: true})
+		lookup := NewCached(degrades.Lookup(NewRedis(client, table)), 1<<20)
+		for range 2 {
+			if diff := cmp.Diff(want, mustRows(t, lookup, ids...)); diff != "" || unread < 2 {
+				t.Fatalf("rows, of which %d are lost (-want +got):\n%s", unread, diff)
+			}
+		}
+		if got := degrades.Losses(); got != (LossStats{EvictedBuckets: 2}) || strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("counts are %+v, logged %q", got, log)
+		}
+		client.HSet(t.Context(), key, row)
+		if diff := cmp.Diff(mustRows(t, FromArtifact(m), ids...), mustRows(t, lookup, ids...)); diff != "" {
+			t.Errorf("after the bucket was written again (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// trips is a hook that counts round trips and notes the most bytes of one.
+type trips struct {
+	redis.Hook
+	count, largest int
+}
+
+func (h *trips) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (h *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (h *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h.count++
+		bytes := 0
+		for _, cmd := range cmds {
+			for _, arg := range cmd.Args() {
+				if text, ok := arg.(string); ok {
+					bytes += len(text)
+				}
+			}
+		}
+		h.largest = max(h.largest, bytes)
+		return next(ctx, cmds)
+	}
+}
+
+// Arrivals may have edges to ids of 100 KiB: a round trip is cut by bytes, too, so that each is within its time limit.
+func TestLongIDsAreCutIntoRoundTrips(t *testing.T) {
+	harness.EachRedis(t, func(t *testing.T, at harness.RedisPlace) {
+		client, prefix := connectAt(t, at)
+		seen := &trips{}
+		client.AddHook(seen)
+		table := stored(t, client, prefix, numbered(100, 3))
+		filler := strings.Repeat("a", 100<<10)
+		ids := []string{"7"}
+		for i := range 120 {
+			ids = append(ids, filler+string(rune('a'+i/26))+string(rune('a'+i%26)))
+		}
+		*seen = trips{}
+		rows := mustRows(t, NewRedis(client, table).Within(2*time.Second), ids...)
+		if !rows[0].Known || rows[1].Known || rows[120].Known {
+			t.Error("a known id is unknown, or the other way round")
+		}
+		if most := idBytesPerPipeline + 100<<10; seen.largest > most || seen.count < 12 {
+			t.Errorf("%d round trips of up to %d bytes for 12 MiB of ids, want up to %d bytes", seen.count, seen.largest, most)
+		}
+	})
+}
+
+// Rows of long ids are written in round trips of about a MiB, too: one bucket is the least.
+func TestWritesAreCutByTheBytesOfIDs(t *testing.T) {
+	client, prefix := connectAt(t, harness.RedisPlace{URL: "redis://" + miniredis.RunT(t).Addr(), Prefix: "p"})
+	m := numbered(2000, 3)
+	filler := strings.Repeat("a", 4<<10)
+	for i := range m.IDs {
+		m.IDs[i] = filler + m.IDs[i]
+	}
+	seen := &trips{}
+	client.AddHook(seen)
+	table := stored(t, client, prefix, m)
+	if most := bytesPerPipeline + 100*len(m.IDs[0]); seen.largest > most || seen.count < 5 {
+		t.Errorf("%d round trips of up to %d bytes, want up to %d bytes", seen.count, seen.largest, most)
+	}
+	if mended, err := MendRows(t.Context(), client, table, m, func(int) error { return nil }); mended != 0 || err != nil {
+		t.Errorf("%d buckets of a whole table were mended, %v", mended, err)
+	}
+}

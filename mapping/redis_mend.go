@@ -1,0 +1,71 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/artifact"
+)
+
+// MendRows compares the rows in Redis with those of m, which were written there before, and writes buckets again that
+// differ: because they were evicted or damaged, or the server lost them. It returns how many those were. done is
+// called after each round trip with the number of rows that are right by then; its error ends the comparison.
+func MendRows(ctx context.Context, client redis.UniversalClient, table Table, m *artifact.Mapping, done func(rows int) error) (mended int, err error) {
+	w := rowWriter{table: table, m: m}
+	w.group()
+	for lo, n := 0, 1; lo < table.Buckets; {
+		hi := min(lo+n, table.Buckets)
+		answers, err := readBuckets(ctx, client, table, lo, hi)
+		if err != nil {
+			return mended, fmt.Errorf("reading mapping rows, buckets %d to %d of %d: %w", lo, hi-1, table.Buckets, err)
+		}
+		w.arena, w.ids = w.arena[:0], 0
+		for k, answer := range answers {
+			values := w.bucket(lo + k)
+			if sameRows(answer.Val(), values) {
+				continue
+			}
+			mended++
+			if err := replaceBucket(ctx, client, table.key(uint32(lo+k)), answer.Val(), values); err != nil {
+				return mended, fmt.Errorf("writing mapping rows, bucket %d of %d: %w", lo+k, table.Buckets, err)
+			}
+		}
+		n, lo = scan(hi-lo, len(w.arena)+w.ids), hi
+		if err := done(w.start[hi]); err != nil {
+			return mended, err
+		}
+	}
+	return mended, nil
+}
+
+// sameRows reports whether a bucket has these rows and no others: id, row, id, row, …
+func sameRows(found map[string]string, values []any) bool {
+	if len(found) != len(values)/2 {
+		return false
+	}
+	for k := 0; k < len(values); k += 2 {
+		if text, there := found[values[k].(string)]; !there || text != string(values[k+1].([]byte)) {
+			return false
+		}
+	}
+	return true
+}
+
+// replaceBucket writes all rows of a bucket, and removes what else was found there. Writing is one step, so readers never
+// see a part of a bucket.
+func replaceBucket(ctx context.Context, client redis.UniversalClient, key string, found map[string]string, values []any) error {
+	for k := 0; k < len(values); k += 2 {
+		delete(found, values[k].(string))
+	}
+	pipe := client.Pipeline()
+	pipe.HSet(ctx, key, values...)
+	if len(found) > 0 {
+		pipe.HDel(ctx, key, slices.Collect(maps.Keys(found))...)
+	}
+	_, err := pipe.Exec(ctx)
+	return err
+}

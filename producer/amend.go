@@ -1,0 +1,153 @@
+package producer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// try is a form in which something of a batch is published: a prediction, a dead letter as it is, or one in the place of
+// a prediction.
+type try struct {
+	place      int               // in the batch: its predictions, then its dead letters
+	prediction *event.Prediction // nil: it was a dead letter from the beginning
+	answered   event.Record      // the record of the prediction's arrival
+	letter     *event.DeadLetter // nil: it is still a prediction
+	keyed      bool              // it gets a key if it has none
+	limit      int               // of a dead letter: bytes of a batch with it alone
+	why        error             // why the prediction was refused
+
+	// What the record turned out to be.
+	keyless, bare bool
+	size          int // of a dead letter: bytes of a batch with it alone
+}
+
+// first is the form in which something of a batch is published at first.
+func (p *Producer) first(b *event.Batch, place int) try {
+	n := len(b.Predictions)
+	if place >= n {
+		return try{place: place, letter: &b.DeadLetters[place-n], keyed: p.keyedLetters.Load(), limit: kafka.BatchBytes}
+	}
+	t := try{place: place, prediction: &b.Predictions[place], keyed: p.keyedPredictions.Load()}
+	if place < len(b.Answered) {
+		t.answered = b.Answered[place]
+	}
+	return t
+}
+
+// amended is a delivery in which records were refused, and others published in their place.
+type amended struct {
+	kafka.Delivery
+	refused []kafka.Refused // by places in the batch
+}
+
+// Refused are the parts of the batch that are not on their topic.
+func (d *amended) Refused() []kafka.Refused { return d.refused }
+
+// amend publishes what was refused in other forms, until the brokers take each, or nothing is left to change: that is
+// dropped. The first shipment held the batch, in order.
+//
+//	a record without a key is refused    with a key, as the topic is compacted: the arrival's id, or its place
+//	a prediction is refused              a dead letter in its place
+//	a dead letter is refused             without more and more of what it repeats of its record, see trimmings
+func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *event.Batch) (kafka.Delivery, error) {
+	out := &amended{Delivery: sent}
+	var tries []try // what the last shipment held; nil: the batch
+	for refused := sent.Refused(); len(refused) > 0; refused = sent.Refused() {
+		s := p.opts.Sink.Shipment()
+		var again []try
+		for _, r := range refused {
+			t, err := p.tried(s, b, tries, r.Place)
+			if err != nil {
+				return nil, errors.Join(err, sent.Abort(ctx))
+			}
+			if !p.change(&t, r.Err) {
+				p.drop(out, &t, r.Err)
+				continue
+			}
+			if err := p.pack(ctx, s, &t); err != nil {
+				return nil, errors.Join(err, sent.Abort(ctx))
+			}
+			again = append(again, t)
+		}
+		if err := sent.Add(ctx, s); err != nil {
+			return nil, err
+		}
+		p.learn(out, again, sent.Refused())
+		tries = again
+	}
+	slices.SortFunc(out.refused, func(a, b kafka.Refused) int { return cmp.Compare(a.Place, b.Place) })
+	return out, nil
+}
+
+// tried is what stood at a place of the last shipment.
+func (p *Producer) tried(s *kafka.Shipment, b *event.Batch, tries []try, place int) (try, error) {
+	if tries != nil {
+		return tries[place], nil
+	}
+	t := p.first(b, place)
+	_, _, err := p.record(s, &t)
+	return t, err
+}
+
+// change gives what was refused another form. It reports whether there is one.
+func (p *Producer) change(t *try, err error) bool {
+	size := errors.Is(err, kafka.MessageTooLarge) || errors.Is(err, kafka.RecordListTooLarge)
+	switch {
+	case t.keyless && !t.keyed && errors.Is(err, kafka.InvalidRecord):
+		t.keyed = true
+	case t.letter == nil:
+		t.letter, t.why = instead(t, err), err
+		t.keyed, t.limit = p.keyedLetters.Load(), kafka.BatchBytes
+	case t.bare:
+		return false
+	case size:
+		t.limit = t.size - 1
+	default: // something in it is not liked: only what is not from its record may be
+		t.limit = 0
+	}
+	return true
+}
+
+// instead is the dead letter that takes a prediction's place.
+func instead(t *try, err error) *event.DeadLetter {
+	pr := t.prediction
+	return &event.DeadLetter{Key: pr.Key, Value: t.answered.Value, Headers: t.answered.Headers, Source: pr.Source,
+		IngestTime: pr.IngestTime, Reason: event.ReasonPredictionRefused,
+		Detail: fmt.Sprintf("the prediction of %.80q: %v", pr.ID, err)}
+}
+
+// drop gives up what no topic takes in any form.
+func (p *Producer) drop(out *amended, t *try, err error) {
+	out.refused = append(out.refused, kafka.Refused{Place: t.place, Err: err})
+	from := t.letter.Source
+	p.opts.Logger.Error("a dead letter is dropped: its topic takes it in no form", "topic", from.Topic,
+		"partition", from.Partition, "offset", from.Offset, "reason", t.letter.Reason, "error", err)
+}
+
+// learn notes what was published of the tries: predictions in whose place dead letters are, and topics that want keys.
+func (p *Producer) learn(out *amended, tries []try, refused []kafka.Refused) {
+	left := make(map[int]bool, len(refused))
+	for _, r := range refused {
+		left[r.Place] = true
+	}
+	for i := range tries {
+		t := &tries[i]
+		switch {
+		case left[i]:
+			continue
+		case t.letter != nil && t.prediction != nil:
+			out.refused = append(out.refused, kafka.Refused{Place: t.place, Err: t.why, Replaced: true})
+		}
+		if t.keyed && t.letter == nil {
+			p.keyedPredictions.Store(true)
+		} else if t.keyed {
+			p.keyedLetters.Store(true)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package serving
+
+// Option is a field of [Options] that an artifact can lack what is needed for.
+type Option string
+
+// The options.
+const (
+	OptionModel          Option = "model"
+	OptionAttachment     Option = "attachment"
+	OptionCalibration    Option = "calibration"
+	OptionRepresentation Option = "representation"
+	OptionCoverage       Option = "coverage"
+	OptionGrowth         Option = "growth"
+)
+
+// ChoiceError says that an artifact cannot be served as an option asks, though it could be served otherwise.
+type ChoiceError struct {
+	Option Option
+	err    error
+}
+
+// Error returns what the artifact has, and what was asked of it.
+func (e *ChoiceError) Error() string { return e.err.Error() }
+
+// Unwrap returns the reason.
+func (e *ChoiceError) Unwrap() error { return e.err }
+
+// because returns err as a [*ChoiceError], nil for nil.
+func (o Option) because(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &ChoiceError{o, err}
+}

@@ -1,0 +1,121 @@
+package serving
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/infer"
+	"rivulet/mapping"
+)
+
+// Redis loses parts of a complete version. A consumer that starts refuses the version, one that serves it finds out;
+// the same artifact published again mends it, and both go on by themselves.
+func TestPublishingAgainMends(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		for name, lose := range map[string]func(data string) error{
+			"bucket":      func(data string) error { return s.client.Del(t.Context(), data+":rows:3").Err() },
+			"damaged row": func(data string) error { return s.damage(t, data+":rows:3") },
+			"file":        func(data string) error { return s.client.Del(t.Context(), data+":blob:synthetic.safetensors:0").Err() },
+			"changed file": func(data string) error {
+				return s.client.SetRange(t.Context(), data+":blob:synthetic.safetensors:0", 99, "!").Err()
+			},
+			"foreign row": func(data string) error { return s.client.HSet(t.Context(), data+":rows:3", "nobody", "\x00").Err() },
+		} {
+			t.Run(name, func(t *testing.T) {
+				s.clear(t)
+				b := bundle(t, 1, "v1")
+				s.publish(t, b)
+				s.publish(t, b)
+				marker := keys{s.prefix}.complete("v1")
+				if s.client.HExists(t.Context(), marker, fieldMended).Val() {
+					t.Error("a whole version was mended")
+				}
+				serves, _ := newWatcherOf(t, s.client, s.prefix, "serves", 0)
+				mustServe(t, serves, "v1")
+				files := len(s.data(t, "v1"))
+				if err := lose(s.dataOf(t, "v1")); err != nil {
+					t.Fatal(err)
+				}
+				starts, log := newWatcherOf(t, s.client, s.prefix, "starts", 1<<20)
+				for range 2 {
+					if err := tick(t, starts); !errors.As(err, new(refusal)) || starts.Ready() {
+						t.Fatalf("a consumer that starts: error %v, want a refusal", err)
+					}
+				}
+				s.publish(t, b)
+				if got := len(s.data(t, "v1")); got != files {
+					t.Errorf("%d keys after it was mended, want %d", got, files)
+				}
+				log.take()
+				mustServe(t, starts, "v1")
+				if got := log.take(); len(got) != 2 || !strings.Contains(got[0], "serving version") {
+					t.Errorf("logged %q", got)
+				}
+				for _, w := range []*Watcher{starts, serves} {
+					mustAnswerLike(t, w.Current(), b)
+				}
+			})
+		}
+	})
+}
+
+// damage makes the first row of a bucket one that no codec reads.
+func (s *server) damage(t *testing.T, bucket string) error {
+	return s.client.HSet(t.Context(), bucket, s.client.HKeys(t.Context(), bucket).Val()[0], "\x01").Err()
+}
+
+// Eviction takes a bucket of a version that serves: its nodes are not "unknown", on one server as on a cluster. Where
+// Redis is waited for lookups fail, where it degrades these rows are unread, and a publication brings them back.
+func TestLostBucket(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		for _, degrade := range []bool{false, true} {
+			s.clear(t)
+			b := bundle(t, 1, "v1")
+			s.publish(t, b)
+			w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 0)
+			w.loader.guard = mapping.NewGuard(mapping.GuardOptions{Degrade: degrade})
+			mustServe(t, w, "v1")
+			bucket := s.dataOf(t, "v1") + ":rows:3"
+			lost := map[string]bool{}
+			for _, id := range s.client.HKeys(t.Context(), bucket).Val() {
+				lost[id] = true
+			}
+			if err := s.client.Del(t.Context(), bucket).Err(); err != nil || len(lost) == 0 {
+				t.Fatalf("%d rows in the bucket, %v", len(lost), err)
+			}
+			read := func() []infer.Row {
+				rows := make([]infer.Row, len(b.Mapping.IDs))
+				if err := w.Current().Rows(t.Context(), b.Mapping.IDs, rows); err != nil {
+					if !degrade && errors.Is(err, mapping.ErrVanished) {
+						return nil
+					}
+					t.Fatal(err)
+				}
+				return rows
+			}
+			got := read()
+			if (got != nil) != degrade {
+				t.Errorf("degrade %t: %d rows", degrade, len(got))
+			}
+			for i, row := range got {
+				if row.Unread != lost[b.Mapping.IDs[i]] || row.Known == row.Unread {
+					t.Fatalf("row %d, which is lost: %t, is %+v", i, lost[b.Mapping.IDs[i]], row)
+				}
+			}
+			if n := w.loader.guard.Losses().EvictedBuckets; n != 1 {
+				t.Errorf("degrade %t: %d buckets counted", degrade, n)
+			}
+			s.publish(t, b)
+			want := make([]infer.Row, len(b.Mapping.IDs))
+			if err := mapping.FromArtifact(b.Mapping).Rows(t.Context(), b.Mapping.IDs, want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, read()); diff != "" {
+				t.Errorf("degrade %t: rows after a publication (-want +got):\n%s", degrade, diff)
+			}
+		}
+	})
+}
