@@ -32,6 +32,7 @@ type arrival struct {
 type answer struct {
 	key, id        string
 	reason         string // of a dead letter; empty: a prediction
+	amended        bool   // it was published in another form, because brokers refused the first: later than others of its batch
 	version, batch string // of a prediction
 	said           string // the prediction's numbers, to the bit
 	alone          bool   // no arrival was a neighbour, so that the version alone decides what is said
@@ -249,7 +250,7 @@ func (l *ledger) answer(at place, a answer) {
 		return
 	}
 	e.first = &a
-	if a.key != "" { // arrivals without a key have no order
+	if a.key != "" && !a.amended { // arrivals without a key have no order
 		e.late = l.overtaken(at, &a)
 	}
 	l.close(e)

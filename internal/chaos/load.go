@@ -53,7 +53,14 @@ const (
 
 // sendNext sends the next arrival of the load; s.sending is held.
 func (s *stream) sendNext(ctx context.Context) {
-	m := s.world.arrivals[s.sent%len(s.world.arrivals)]
+	released := s.world.released.Load()
+	of := s.fresh.Load()
+	if of < released { // never sent before
+		s.fresh.Add(1)
+	} else {
+		of = int64(s.sent) % released
+	}
+	m := s.world.arrivals[of]
 	s.sent++
 	key := fmt.Appendf(nil, "key-%d", s.rng.IntN(keys))
 	if s.rng.Int64N(100) < s.shares.keyless.Load() {

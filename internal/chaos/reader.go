@@ -95,6 +95,7 @@ func (s *stream) parseAnswer(h headers, key, value []byte, now time.Time) (at pl
 		return at, a, fmt.Errorf("the source is of topic %q", topic)
 	}
 	a = answer{key: string(key), reason: h[event.HeaderReason], seen: now}
+	a.amended = h[event.HeaderTrimmed] != "" || a.reason == event.ReasonPredictionRefused
 	var ingested time.Time
 	if a.reason != "" {
 		ingested, err = time.Parse(time.RFC3339Nano, h[event.HeaderIngestTime])

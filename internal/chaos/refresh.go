@@ -116,6 +116,11 @@ func refreshed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	r.world.release()
+	merged := r.streams[at]
+	if err := harness.Await(ctx, patience, "new arrivals are sent", func() bool { return merged.fresh.Load() == r.world.released.Load() }); err != nil {
+		return 0, err
+	}
 	p, err := f.start()
 	if err != nil {
 		return 0, err

@@ -155,6 +155,7 @@ func (s *stream) refreshes(ctx, sending context.Context) (ended []time.Time, err
 			}
 			s.world.say("refresh %d: %d arrivals, %d joined, T has %d nodes", len(all), last.Merged.Arrivals, last.Merged.Joined, last.Nodes)
 			ended = append(ended, time.Now())
+			s.world.release() // for the next one
 			if err := f.learn(ctx); err != nil {
 				p.Kill()
 				return ended, err

@@ -70,7 +70,8 @@ type stream struct {
 
 	sending sync.Mutex // held to send nothing
 	sender  *kgo.Client
-	sent    int // arrivals
+	sent    int          // arrivals
+	fresh   atomic.Int64 // arrivals of the world that were sent, from the first
 
 	mu       sync.Mutex
 	lives    []time.Time   // when each life of the topic of arrivals began

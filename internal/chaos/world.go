@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,8 +32,9 @@ type world struct {
 	harness.Workshop
 	options
 	log       io.Writer
-	oldBin    string    // programs of another commit; empty: none
-	arrivals  []message // what is sent, again and again
+	oldBin    string       // programs of another commit; empty: none
+	arrivals  []message    // what is sent, again and again
+	released  atomic.Int64 // how many of arrivals are sent by now: the others are for refreshes to come
 	byID      map[string]message
 	features  int
 	artifacts []published
@@ -210,10 +212,21 @@ func (w *world) redisURL(addr string) string {
 	return fmt.Sprintf("url: \"redis://%s/0\"", addr)
 }
 
+// aRefresh is the number of arrivals that nobody has sent before and that are for one refresh, so that it has something to
+// merge. At first a quarter of all arrivals is kept for refreshes; in a soak, what is made beyond the number that is asked for.
+const aRefresh = 40
+
+// release lets the next arrivals be sent that are for a refresh.
+func (w *world) release() { w.released.Store(min(w.released.Load()+aRefresh, int64(len(w.arrivals)))) }
+
 // expect makes the arrivals, and notes each artifact's answers to them.
 func (w *world) expect(ctx context.Context) error {
 	if err := w.makeArrivals(ctx, w.ids); err != nil {
 		return err
+	}
+	w.released.Store(int64(len(w.arrivals) - len(w.arrivals)/4))
+	if w.ids > 0 {
+		w.released.Store(int64(w.ids))
 	}
 	for i, a := range w.artifacts {
 		if err := w.learn(ctx, a.version, w.Path("artifact-"+strconv.Itoa(i+1))); err != nil {
