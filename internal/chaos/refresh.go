@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"rivulet/artifact"
@@ -24,7 +22,7 @@ type refresher struct {
 	world *world
 	from  *stream
 	every time.Duration
-	said  lines
+	said  harness.Transcript
 }
 
 // rounds is what a refresh prints of a round.
@@ -34,24 +32,6 @@ type rounds struct {
 	Artifact  string
 	Version   string `json:"artifact_version"`
 	Published bool
-}
-
-// lines keeps what a process writes.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 func newRefresher(w *world, from *stream, every time.Duration) (*refresher, error) {
