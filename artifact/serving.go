@@ -95,6 +95,9 @@ func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
 		m.Files[name] = describe(data)
 	}
 	if m.Version == "" {
+		if files[manifestFile], err = encodeManifest(&m); err != nil {
+			return nil, nil, err
+		}
 		m.Version = NewVersion(m.Created, files)
 	}
 	if err := ValidVersion(m.Version); err != nil {
