@@ -117,7 +117,8 @@ func replicasMissing(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	most := map[string]string{setting: fmt.Sprint(len(r.world.brokers) - 1)}
 	which := rng.IntN(len(r.world.brokers))
 	probe := &kgo.Record{Key: []byte("k"), Value: []byte("probe")}
-	// After an earlier fault the brokers that stay may not be in sync yet: then a partition would have no leader at all.
+	// After an earlier fault the brokers that stay may not be in sync yet: then a partition would have
+	// no leader at all.
 	if err := r.eventuallyIn(ctx, "all replicas are in sync", func() bool { return r.world.inSync(ctx) }); err != nil {
 		return 0, err
 	}

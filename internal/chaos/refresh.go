@@ -40,14 +40,17 @@ func newRefresher(w *world, from *stream, every time.Duration) (*refresher, erro
 		brokers = append(brokers, fmt.Sprintf("%q", b))
 	}
 	f := &refresher{world: w, from: from, every: every}
-	return f, w.Write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%s]}\n%s", strings.Join(brokers, ", "), w.redisConfig()))
+	return f, w.Write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%s]}\n%s", strings.Join(brokers, ", "),
+		w.redisConfig()))
 }
 
 // start starts the program. Its standard error is among what it says.
 func (f *refresher) start() (*harness.Process, error) {
 	w := f.world
-	return w.Start(&f.said, "trainer", "refresh", "--config", w.Path("refresh.yaml"), "--json", "--from", "kafka:"+f.from.topic("arrivals"),
-		"--group", "refresh", "--data", w.Path("data"), "--data-out", w.Path("grown"), "--out", w.Path("refreshed"), "--publish",
+	return w.Start(&f.said, "trainer", "refresh", "--config", w.Path("refresh.yaml"), "--json", "--from",
+		"kafka:"+f.from.topic("arrivals"),
+		"--group", "refresh", "--data", w.Path("data"), "--data-out", w.Path("grown"), "--out", w.Path("refreshed"),
+		"--publish",
 		"--max-drop", "100", "--keep", "-1", "--every", f.every.String())
 }
 
@@ -81,7 +84,8 @@ func (f *refresher) learn(ctx context.Context) error {
 		if known {
 			continue
 		}
-		if err := errors.Join(f.world.learn(ctx, version, dir), f.world.noteComplete(ctx, version, false)); err != nil {
+		if err := errors.Join(f.world.learn(ctx, version, dir),
+			f.world.noteComplete(ctx, version, false)); err != nil {
 			return err
 		}
 	}
