@@ -26,8 +26,8 @@
 //
 // # The serving part
 //
-// A consumer needs all but the means and M, whose rows it looks up by id. [EncodeServing] gives that part as files
-// by name, those of the directory byte for byte, and [DecodeServing] reads them with the same checks.
+// A consumer needs all but the means and M, whose rows it looks up by id. [EncodeServing] returns that part
+// as files by name, byte for byte as they are in the directory, and [DecodeServing] reads them with the same checks.
 //
 // # Where things are
 //

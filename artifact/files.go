@@ -64,7 +64,8 @@ func syntheticTensors(b *Bundle) []tensor {
 		denseTensor("x", "X', N'×d, preprocessed features", b.Synthetic.X),
 		int32Tensor("y", "Y', N', class indices", b.Synthetic.Labels))
 	if mean := b.Preprocess.Mean; mean != nil {
-		tensors = append(tensors, float32Tensor("preprocess.mean", "d, subtracted from the features", mean, len(mean)))
+		tensors = append(tensors, float32Tensor("preprocess.mean", "d, subtracted from the features",
+			mean, len(mean)))
 	}
 	if std := b.Preprocess.Std; std != nil {
 		tensors = append(tensors, float32Tensor("preprocess.std", "d, the features are divided by it", std, len(std)))
@@ -114,7 +115,8 @@ func modelTensors(m Model) []tensor {
 			continue
 		}
 		for t, u := range of.tables.U {
-			tensors = append(tensors, denseTensor(fmt.Sprintf("%su%d", of.prefix, t), of.what+" of that step, N'×width", u))
+			tensors = append(tensors, denseTensor(fmt.Sprintf("%su%d", of.prefix, t),
+				of.what+" of that step, N'×width", u))
 		}
 		if c := of.tables.C; c != nil {
 			tensors = append(tensors, denseTensor(of.prefix+"c", "the way back i→j→i, N'×width", c))
@@ -147,9 +149,10 @@ func decodeModel(m *Model, s tensorSet, synthetic int) (err error) {
 }
 
 func isTable(name string) bool {
-	return slices.ContainsFunc([]string{tablesPrefix, labelsPrefix, errorsPrefix, featuresPrefix}, func(prefix string) bool {
-		return strings.HasPrefix(name, prefix)
-	})
+	return slices.ContainsFunc([]string{tablesPrefix, labelsPrefix, errorsPrefix, featuresPrefix},
+		func(prefix string) bool {
+			return strings.HasPrefix(name, prefix)
+		})
 }
 
 // decodeParams reads the weights in order of their names.

@@ -38,9 +38,9 @@ func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	return files, nil
 }
 
-// DecodeServing reads the files of [EncodeServing], with all checks of [Read] except those of M; Mapping and Means
-// are nil. A file that this build does not know may be missing, because later builds may leave it out of the
-// serving part. The error names the file, the field or tensor, and the reason.
+// DecodeServing reads the files that [EncodeServing] returns. It makes all checks of [Read] but the checks of M;
+// Mapping and Means are nil. A file that this build does not know may be missing, because later builds may leave it
+// out of the serving part. The error names the file, the field or tensor, and the reason.
 func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	for _, name := range []string{manifestFile, manifestSumFile} {
 		if _, ok := files[name]; !ok {
@@ -95,6 +95,9 @@ func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
 		m.Files[name] = describe(data)
 	}
 	if m.Version == "" {
+		if files[manifestFile], err = encodeManifest(&m); err != nil {
+			return nil, nil, err
+		}
 		m.Version = NewVersion(m.Created, files)
 	}
 	if err := ValidVersion(m.Version); err != nil {

@@ -21,7 +21,8 @@ func (b *Bundle) Validate() error {
 		return fmt.Errorf("%s: %w", syntheticFile, err)
 	}
 	if len(b.Models) != len(b.Manifest.Models) {
-		return fmt.Errorf("%s: models has %d entries for %d models", manifestFile, len(b.Manifest.Models), len(b.Models))
+		return fmt.Errorf("%s: models has %d entries for %d models", manifestFile, len(b.Manifest.Models),
+			len(b.Models))
 	}
 	for i := range b.Models {
 		if err := b.validateModel(&b.Models[i], &b.Manifest.Models[i]); err != nil {
@@ -162,7 +163,8 @@ func validateFeatures(m *Model, model infer.Model, n int) error {
 	case m.Features == nil:
 		return nil
 	case !model.Architecture.Linear():
-		return fmt.Errorf("tensor %q is there, only linear models as sgc have tables of features", featuresPrefix+"u0")
+		return fmt.Errorf("tensor %q is there, only linear models as sgc have tables of features",
+			featuresPrefix+"u0")
 	}
 	lone := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
 	return validateLike(m.Features, model.FeatureTables(lone, infer.Ready(graph.NewDense(1, model.Features()))),
@@ -248,7 +250,8 @@ func validateWeights(m *graph.CSR, rows, cols int) error {
 		cols, vals := m.Row(i)
 		for p, c := range cols {
 			if p > 0 && c <= cols[p-1] {
-				return fmt.Errorf("indices[%d] is %d after %d, want the columns of row %d to ascend", m.RowPtr[i]+p, c, cols[p-1], i)
+				return fmt.Errorf("indices[%d] is %d after %d, want the columns of row %d to ascend", m.RowPtr[i]+p, c,
+					cols[p-1], i)
 			}
 			if vals != nil && vals[p] < 0 {
 				return fmt.Errorf("data[%d] is %v (row %d, column %d), want 0 or more", m.RowPtr[i]+p, vals[p], i, c)

@@ -172,14 +172,27 @@ func TestNewVersion(t *testing.T) {
 		"name":     {"a": []byte("1"), "b/d": []byte("2")},
 		"boundary": {"a": []byte("1b/c"), "": []byte("2")},
 		"less":     {"a": []byte("1")},
+		"manifest": {"a": []byte("1"), "b/c": []byte("2"), "manifest.json": []byte("{}")},
 	} {
 		if artifact.NewVersion(created, other) == version {
 			t.Errorf("%s: other files give the same version", name)
 		}
 	}
-	files["manifest.json"] = []byte("{}")
-	if again := artifact.NewVersion(created, files); again != version {
-		t.Errorf("with a manifest the version is %q, without %q", again, version)
+}
+
+// Two bundles of one second whose tensors are equal and whose manifests differ have names of their own: otherwise the
+// second one could not be published beside the first.
+func TestManifestsOfOneSecondHaveTheirOwnNames(t *testing.T) {
+	first, second := artifacttest.Bundle(1, artifacttest.Size{}), artifacttest.Bundle(1, artifacttest.Size{})
+	first.Manifest.Version, second.Manifest.Version = "", ""
+	second.Manifest.Created = first.Manifest.Created.Truncate(time.Second).Add(time.Millisecond)
+	for _, b := range []*artifact.Bundle{first, second} {
+		if err := artifact.Write(filepath.Join(t.TempDir(), "a"), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first.Manifest.Version == second.Manifest.Version {
+		t.Errorf("both are %s", first.Manifest.Version)
 	}
 }
 

@@ -44,7 +44,8 @@ const (
 func (c Consumer) problems() []Problem {
 	var found []Problem
 	if c.Attach.TTL > 0 && c.Attach.TTL < time.Second {
-		found = append(found, Problem{Key: "attach.ttl", Value: c.Attach.TTL.String(), Reason: "want 0s or at least 1s"})
+		found = append(found, Problem{Key: "attach.ttl", Value: c.Attach.TTL.String(),
+			Reason: "want 0s or at least 1s"})
 	}
 	if c.Attach.Arrivals != On {
 		return found
@@ -54,7 +55,8 @@ func (c Consumer) problems() []Problem {
 			Reason: "rows of arrivals are shared through Redis, which is not used because artifact is set"})
 	}
 	if c.Attachment == "joint" {
-		found = append(found, Problem{Key: "attach.arrivals", Value: c.Attach.Arrivals, Reason: "needs frozen attachment, and attachment is joint"})
+		found = append(found, Problem{Key: "attach.arrivals", Value: c.Attach.Arrivals,
+			Reason: "needs frozen attachment, and attachment is joint"})
 	}
 	if c.Attach.Replicas > 0 && c.Redis.Cluster {
 		found = append(found, Problem{Key: "attach.replicas", Value: strconv.Itoa(c.Attach.Replicas),

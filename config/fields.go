@@ -46,7 +46,8 @@ func (s *schema) keys() []string {
 	return keys
 }
 
-// schemaOf reads a struct type. A wrong tag is a programming error and panics: any test that loads the struct finds it.
+// schemaOf reads a struct type. A wrong tag is a programming error and panics: any test that loads
+// the struct finds it.
 func schemaOf(t reflect.Type) *schema {
 	s := &schema{byKey: map[string]*field{}}
 	s.walk(t, "", nil)

@@ -49,7 +49,8 @@ func (f *field) placeholder() string {
 	return f.kind.name
 }
 
-// help returns the flag's usage text: its effect and the meaning of zero. pflag adds the placeholder and the default.
+// help returns the flag's usage text: its effect and the meaning of zero. pflag adds the placeholder
+// and the default.
 func (f *field) help() string {
 	var b strings.Builder
 	b.WriteString(f.usage)

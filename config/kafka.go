@@ -40,7 +40,7 @@ type Kafka struct {
 	Brokers
 	Group          string        `key:"group" default:"rivulet" check:"required" usage:"consumer group; its members share the partitions" zero:"refused"`
 	Topics         Topics        `key:"topics"`
-	StartOffset    string        `key:"start_offset" default:"earliest" check:"start" usage:"where a group begins that has no offset for the topic: earliest, latest, or a time as in RFC 3339, which stands for the first record not older. Partitions that are added later are read from their beginning. Brokers remove the offsets of a group that has had no member for offsets.retention.minutes (7 days); it then begins here again, with latest after all that came meanwhile"`
+	StartOffset    string        `key:"start_offset" default:"earliest" check:"start" usage:"where a group without an offset for the topic begins: earliest, latest, or a time (RFC 3339); later partitions are read whole. A group without members for offsets.retention.minutes (7 days) begins here again"`
 	SessionTimeout time.Duration `key:"session_timeout" default:"10s" min:"1s" max:"5m" usage:"silence after which the broker gives this member's partitions to others; heartbeats are sent three times as often"`
 	Fetch          Fetch         `key:"fetch"`
 	Compression    string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
@@ -110,7 +110,8 @@ func (t KafkaTLS) problems() []Problem {
 func (s KafkaSASL) problems() []Problem {
 	var found []Problem
 	if s.Mechanism == SASLNone {
-		for _, f := range []Problem{{Key: "username", Value: s.Username}, {Key: "password", Value: s.Password.String()},
+		for _, f := range []Problem{{Key: "username", Value: s.Username},
+			{Key: "password", Value: s.Password.String()},
 			{Key: "password_file", Value: s.PasswordFile}} {
 			if f.Value != "" {
 				f.Reason = "has no effect, because kafka.sasl.mechanism is none"
@@ -126,7 +127,8 @@ func (s KafkaSASL) problems() []Problem {
 		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file"})
 	}
 	if s.Password != "" && s.PasswordFile != "" {
-		found = append(found, Problem{Key: "password_file", Value: s.PasswordFile, Reason: "is set, and so is password"})
+		found = append(found, Problem{Key: "password_file", Value: s.PasswordFile,
+			Reason: "is set, and so is password"})
 	}
 	return found
 }
@@ -134,10 +136,12 @@ func (s KafkaSASL) problems() []Problem {
 func (t Topics) problems() []Problem {
 	var found []Problem
 	if t.Predictions == t.Arrivals {
-		found = append(found, Problem{Key: "predictions", Value: t.Predictions, Reason: "is the topic of arrivals too"})
+		found = append(found, Problem{Key: "predictions", Value: t.Predictions,
+			Reason: "is the topic of arrivals too"})
 	}
 	if t.DeadLetters == t.Arrivals || t.DeadLetters == t.Predictions {
-		found = append(found, Problem{Key: "dead_letters", Value: t.DeadLetters, Reason: "is the topic of arrivals or predictions too"})
+		found = append(found, Problem{Key: "dead_letters", Value: t.DeadLetters,
+			Reason: "is the topic of arrivals or predictions too"})
 	}
 	return found
 }

@@ -32,7 +32,8 @@ type RedisSentinel struct {
 	Password Secret `key:"password" default:"" usage:"password at the sentinels" zero:"none"`
 }
 
-// RedisTLS is for URLs that begin with rediss://. A server's certificate is verified, unless the URL says skip_verify.
+// RedisTLS is for URLs that begin with rediss://. A server's certificate is verified, unless the URL
+// says skip_verify.
 type RedisTLS struct {
 	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the servers' certificates" zero:"the system's"`
 	CertFile   string `key:"cert_file" default:"" usage:"PEM file of this client's certificate, intermediate ones after it; read again for each connection" zero:"no client certificate"`
@@ -96,7 +97,8 @@ func (r RedisServer) problems() []Problem {
 		complain("sentinel.master", "", "must not be empty if sentinel.username or sentinel.password is set")
 	}
 	if r.Retry.MaxBackoff < r.Retry.MinBackoff {
-		complain("retry.max_backoff", r.Retry.MaxBackoff.String(), fmt.Sprintf("less than min_backoff, %s", r.Retry.MinBackoff))
+		complain("retry.max_backoff", r.Retry.MaxBackoff.String(),
+			fmt.Sprintf("less than min_backoff, %s", r.Retry.MinBackoff))
 	}
 	return append(append(found, r.loginProblems()...), r.tlsProblems()...)
 }
@@ -106,13 +108,16 @@ func (r RedisServer) loginProblems() []Problem {
 	username, word := r.URL.Login()
 	password := word != ""
 	if r.Username != "" && username != "" {
-		found = append(found, Problem{Key: "username", Value: r.Username, Reason: "is set, and redis.url has a user too"})
+		found = append(found, Problem{Key: "username", Value: r.Username,
+			Reason: "is set, and redis.url has a user too"})
 	}
 	if r.Password != "" && password {
-		found = append(found, Problem{Key: "password", Value: r.Password.String(), Reason: "is set, and redis.url has a password too"})
+		found = append(found, Problem{Key: "password", Value: r.Password.String(),
+			Reason: "is set, and redis.url has a password too"})
 	}
 	if r.PasswordFile != "" && (r.Password != "" || password) {
-		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile, Reason: "is set, and so is a password"})
+		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile,
+			Reason: "is set, and so is a password"})
 	}
 	if r.Username != "" && r.Password == "" && r.PasswordFile == "" && !password {
 		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file: a user needs one"})

@@ -115,7 +115,8 @@ func checkRedisURL(u string) error {
 	default:
 		return errors.New("want a URL that begins with redis://, rediss:// or unix://")
 	}
-	// The client takes these for localhost: a URL without //, one without a host, and one that a # of the password ends.
+	// The client takes these for localhost: a URL without //, one without a host, and one that a # of
+	// the password ends.
 	odd := parsed.Opaque != "" || parsed.Fragment != "" || parsed.Scheme != "unix" && parsed.Hostname() == ""
 	if _, err := redis.ParseURL(u); err != nil || odd {
 		return errors.New("want redis://[user:password@]host:port[,host:port]/database; special characters of a password are percent-encoded")

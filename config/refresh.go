@@ -1,7 +1,7 @@
 package config
 
-// Refresh is the configuration of the trainer's refresh: the Kafka from which arrivals are read, the consumers' rules
-// for them, and the Redis to which versions are published.
+// Refresh is the configuration of the trainer's refresh: the Kafka from which arrivals are read, the consumers'
+// rules for them, and the Redis to which versions are published.
 type Refresh struct {
 	Kafka  Cluster     `key:"kafka"`
 	Redis  RedisServer `key:"redis"`

@@ -8,8 +8,8 @@ import (
 // Setting is a setting with its value as text, for people.
 type Setting struct{ Key, Value string }
 
-// Shown returns all settings of cfg, in the order of REFERENCE.md. No password is among them: a URL shows xxxxx instead,
-// and a secret only that there is one.
+// Shown returns all settings of cfg, in the order of REFERENCE.md. No password is among them: a URL shows xxxxx
+// instead, and a secret only that there is one.
 func Shown[T any](cfg T) []Setting {
 	var all []Setting
 	from := reflect.ValueOf(cfg)

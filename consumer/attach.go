@@ -22,8 +22,8 @@ type attachment struct {
 	reached  []int32 // memory of degrade
 }
 
-// linked counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã (also those
-// that only the other side listed), and the listed ids that are none of these.
+// linked counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã (also
+// those that only the other side listed), and the listed ids that are none of these.
 type linked struct{ known, arrivals, inBatch, unknown int }
 
 // attach assembles the batch that the model sees. What is an edge (docs/algorithm.md, section 1):
@@ -35,8 +35,8 @@ type linked struct{ known, arrivals, inBatch, unknown int }
 //     one has none there;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
 //
-// So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is in
-// ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
+// So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is
+// in ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
 func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neighbours, as *noted) {
 	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features())}
 	out.batch.Attach(as.rows, version.SyntheticNodes())
@@ -116,7 +116,8 @@ func (a *attachment) features(arrivals []*slot, d int) graph.Features {
 
 func (a *attachment) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
 	m := &a.sparse
-	*m = graph.CSR{Rows: len(arrivals), Cols: d, RowPtr: append(m.RowPtr[:0], 0), ColIdx: m.ColIdx[:0], Val: m.Val[:0]}
+	*m = graph.CSR{Rows: len(arrivals), Cols: d, RowPtr: append(m.RowPtr[:0], 0), ColIdx: m.ColIdx[:0],
+		Val: m.Val[:0]}
 	for _, s := range arrivals {
 		f := &s.arrival.Features
 		if f.Sparse {
@@ -138,11 +139,11 @@ func (a *attachment) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
 	return m
 }
 
-// degrade marks the arrivals whose predictions may be other ones than if all rows of M had been read. An arrival with
-// an unread neighbour may lack entries of r = aM and a part of D_i, and in a graph batch have an edge in ã that it
-// should not have; through ã that reaches its whole connected component. In joint attachment an arrival changes the
-// degrees of synthetic nodes, which all of the batch share. What is not marked is bit for bit what it would be. An
-// arrival whose note is lost is marked too: if it is predicted again, that may be with other neighbours.
+// degrade marks the arrivals whose predictions may be other ones than if all rows of M had been read. An arrival
+// with an unread neighbour may lack entries of r = aM and a part of D_i, and in a graph batch have an edge in ã that
+// it should not have; through ã that reaches its whole connected component. In joint attachment an arrival changes
+// the degrees of synthetic nodes, which all of the batch share. What is not marked is bit for bit what it would be.
+// An arrival whose note is lost is marked too: if it is predicted again, that may be with other neighbours.
 func (a *attachment) degrade(joint, unread bool, as *noted) {
 	a.degraded = zeroed(a.degraded, len(as.rows))
 	if !unread && !as.any {

@@ -31,8 +31,8 @@ func (b *batch) leaves() event.Batch {
 // enough that a few batches of the largest records do not cost their memory for ever.
 const maxKept = 32 << 20
 
-// shed waits until the rows are solved, and lets go of the records, and of all memory if that is unusually much. Nothing
-// of the batch is used afterwards.
+// shed waits until the rows are solved, and lets go of the records, and of all memory if that is unusually much.
+// Nothing of the batch is used afterwards.
 func (b *batch) shed() {
 	b.growth.solving.Wait()
 	if b.footprint() > maxKept {

@@ -32,9 +32,9 @@ type batcher struct {
 	filled int   // bytes of the batch that is being formed
 }
 
-// next forms a batch in the memory of buf: it closes when it has size records, when the next one would make it larger
-// than bytes, or when linger has passed since its first record was fetched and no more are waiting. A record that is
-// larger than bytes is a batch of its own. It has no records only where ctx ended before the first; a batch
+// next forms a batch in the memory of buf: it closes when it has size records, when the next one would make it
+// larger than bytes, or when linger has passed since its first record was fetched and no more are waiting. A record
+// that is larger than bytes is a batch of its own. It has no records only where ctx ended before the first; a batch
 // that is being formed then closes at once.
 func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	in := Intake{Records: buf[:0]}

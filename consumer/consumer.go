@@ -27,13 +27,15 @@ func New(opts Options) (*Consumer, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
-	c := &Consumer{opts: opts, wait: kafka.Patience{Clock: opts.Path.Clock, Observer: opts.Path.Observer, Logger: opts.Logger}}
+	c := &Consumer{opts: opts, wait: kafka.Patience{Clock: opts.Path.Clock, Observer: opts.Path.Observer,
+		Logger: opts.Logger}}
 	opts.Source.RecordBytes = opts.Path.Limits.RecordBytes // what is larger is not even unpacked
 	var err error
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err
 	}
-	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"), c.wait.Outage(StageRows).Named("rows of arrivals to be written")
+	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"),
+		c.wait.Outage(StageRows).Named("rows of arrivals to be written")
 	for range opts.Lanes {
 		path, err := NewPipeline(opts.Path)
 		if err != nil {
@@ -45,9 +47,9 @@ func New(opts Options) (*Consumer, error) {
 	return c, nil
 }
 
-// Run consumes until ctx ends, then drains: the batches in hand are published and committed, the group is left, and Run
-// returns nil. It waits until a version is there to serve and the topics exist before it joins the group. It returns an
-// error only for what does not mend by itself. Run may be called once.
+// Run consumes until ctx ends, then drains: the batches in hand are published and committed, the group is left, and
+// Run returns nil. It waits until a version is there to serve and the topics exist before it joins the group. It
+// returns an error only for what does not mend by itself. Run may be called once.
 func (c *Consumer) Run(ctx context.Context) error {
 	if err := c.ready(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -92,8 +94,9 @@ type Options struct {
 	Kafka  *kafka.Client
 	Source kafka.SourceOptions
 
-	// BatchSize is the most records in a batch; 0 means 256. BatchLinger is how long the first record of a batch waits for
-	// more since it was fetched; 0 means that a batch takes what is there. It is not waited for while records queue up.
+	// BatchSize is the most records in a batch; 0 means 256. BatchLinger is how long the first record of a
+	// batch waits for more since it was fetched; 0 means that a batch takes what is there. It is not waited
+	// for while records queue up.
 	BatchSize   int
 	BatchLinger time.Duration
 	// BatchBytes is the most bytes of keys, values and headers in a batch; 0 means no limit. A larger record is a batch
@@ -112,8 +115,8 @@ type Options struct {
 
 	// Path is the path of a record; its Observer and Clock are used throughout.
 	Path PipelineOptions
-	// Logger is told of generations of the group and of outages, of these when they begin, every 30 s while they go on, and
-	// when they end; nil means none. Batches log nothing.
+	// Logger is told of generations of the group and of outages, of these when they begin, every 30 s while they go on,
+	// and when they end; nil means none. Batches log nothing.
 	Logger *slog.Logger
 }
 

@@ -26,7 +26,8 @@ type Version interface {
 	Rows(ctx context.Context, ids []string, rows []infer.Row) error
 	// Predict returns raw logits and published probabilities, both n×C.
 	Predict(b *infer.Batch) (logits, probabilities *graph.Dense)
-	// Embed returns the layer before the classifier, n×width. It is asked only where [Output.Representation] is embedding.
+	// Embed returns the layer before the classifier, n×width. It is asked only where
+	// [Output.Representation] is embedding.
 	Embed(b *infer.Batch) *graph.Dense
 	// Joint tells that arrivals of a batch change one another's predictions also where no edge connects them.
 	Joint() bool
@@ -42,8 +43,8 @@ type Versions interface {
 
 // Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit the next
 // offsets to read, in the name of by. Publish may be called again with the same batch after an error. It keeps
-// nothing of the predictions and dead letters after it has returned. Refused of its delivery are by places in the batch,
-// the predictions before the dead letters; where one was replaced, it is by a dead letter.
+// nothing of the predictions and dead letters after it has returned. Refused of its delivery are by places in the
+// batch, the predictions before the dead letters; where one was replaced, it is by a dead letter.
 type Deliverer interface {
 	Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
 }

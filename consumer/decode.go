@@ -111,8 +111,8 @@ func (p *Pipeline) decodeOne(s *slot, d int) {
 // for a control character: what is longer might not fit into a record of the predictions.
 const maxNames = 128 << 10
 
-// tooLong names the first id, of the arrival or a neighbour, that is longer than limit; nil where there is none, or no
-// limit. Ids are sent to Redis and kept there.
+// tooLong names the first id, of the arrival or a neighbour, that is longer than limit; nil where there is none, or
+// no limit. Ids are sent to Redis and kept there.
 func tooLong(a *event.Arrival, limit int) *event.FieldError {
 	if limit == 0 {
 		return nil
@@ -128,9 +128,9 @@ func tooLong(a *event.Arrival, limit int) *event.FieldError {
 		Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(id), limit)}
 }
 
-// maxFeature is the largest magnitude of a feature that is predicted: the square of one is far from where float32
-// ends, so that a sum of them through a model is a number. An arrival beyond it would make NaN of its neighbours in a
-// graph batch, too.
+// maxFeature is the largest magnitude of a feature that is predicted: the square of one is far from where
+// float32 ends, so that a sum of them through a model is a number. An arrival beyond it would make NaN of its
+// neighbours in a graph batch, too.
 const maxFeature = 1e15
 
 // tooLarge names the first feature beyond maxFeature; nil where there is none.

@@ -21,8 +21,8 @@ func NewDecoder(codec event.Codec, limits Limits) *Decoder {
 }
 
 // Arrival returns the arrival of a record for a model of d raw features; it is valid until the next call. Its edges
-// are distinct and do not name itself, dropped is how many entries did not stay. An error, an [*event.FieldError], is
-// what a dead letter of the record would say.
+// are distinct and do not name itself, dropped is how many entries did not stay. An error, an [*event.FieldError],
+// is what a dead letter of the record would say.
 func (o *Decoder) Arrival(rec *kafka.Record, d int) (a *event.Arrival, dropped int, err error) {
 	o.slot.record, o.slot.bytes = rec, len(rec.Key)+len(rec.Value)
 	if o.path.decodeOne(&o.slot, d); o.slot.fault != nil {

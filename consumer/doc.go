@@ -29,23 +29,23 @@
 //	watcher: new partitions             the lane that
 //	grace: cuts the work off            is free)
 //
-// A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes the
-// batch down the path. So batches form in order, are computed side by side, and are delivered in order: before it is
-// published, a batch waits for the ticket before its own, and is given up if that one failed. Two lanes are the
-// default: while one waits for acknowledgements the other computes (BenchmarkStream: 1.7 times the nodes a second of
-// one lane, and no more with three).
+// A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes
+// the batch down the path. So batches form in order, are computed side by side, and are delivered in order: before
+// it is published, a batch waits for the ticket before its own, and is given up if that one failed. Two lanes are
+// the default: while one waits for acknowledgements the other computes (BenchmarkStream: 1.7 times the nodes a
+// second of one lane, and no more with three).
 //
-// serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing
-// outlives Run but connections of the Client, which belong to the caller.
+// serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group.
+// Nothing outlives Run but connections of the Client, which belong to the caller.
 //
 // # Memory
 //
-// Back-pressure is the unbuffered queue: a reader holds one chunk and fetches no more until that is taken. So at most
-// 64 MiB are waiting, as they came over the wire, whatever happens at the output.
+// Back-pressure is the unbuffered queue: a reader holds one chunk and fetches no more until that is taken. So at
+// most 64 MiB are waiting, as they came over the wire, whatever happens at the output.
 //
-// A batch has at most Options.BatchBytes of records, or one larger record. Decoded, a list of short ids is up to twenty
-// times its bytes. The memory of a batch is used again by the next one of its lane, but for what is unusually much
-// (maxKept); a dead letter's is let go of at once.
+// A batch has at most Options.BatchBytes of records, or one larger record. Decoded, a list of short ids is up to
+// twenty times its bytes. The memory of a batch is used again by the next one of its lane, but for what is unusually
+// much (maxKept); a dead letter's is let go of at once.
 //
 // # What is guaranteed
 //
@@ -65,8 +65,9 @@
 // Waited for, with growing pauses, one warning when it begins and one line when it is over: a first version, topics
 // that do not exist, brokers, coordinators, leaders, the row store. When the row store is down the batch in hand is
 // tried again from its records, with whatever version is current then. Run ends with an error for missing rights and
-// wrong passwords of Kafka, for missing rights at the row store, and for what the Deliverer returns, unless that ends
-// the generation only ([kafka.Judge]). A damaged row is neither: its id is unread, and the prediction marked as degraded. In the order of a stream's life:
+// wrong passwords of Kafka, for missing rights at the row store, and for what the Deliverer returns, unless that
+// ends the generation only ([kafka.Judge]). A damaged row is neither: its id is unread, and the prediction marked as
+// degraded. In the order of a stream's life:
 //
 //	broker unreachable, hung up,   waited for: a network comes back, a certificate is renewed. consumer check tells
 //	TLS refused                    which of them it is
@@ -87,10 +88,10 @@
 // # Arrivals as nodes
 //
 // With [PipelineOptions.Arrivals] each predicted arrival gets a row of M of its own, by which later ones attach to
-// it. The rows are solved beside the publication of the batch and written after it, before its offsets are committed:
-// at least once they delay no prediction of their batch, exactly once they are in its transaction's time, and no
-// committed arrival is without its row. A row is to be found, by every consumer of the version, from then on: the
-// batch that is under way at the same time does not see it. Then:
+// it. The rows are solved beside the publication of the batch and written after it, before its offsets are
+// committed: at least once they delay no prediction of their batch, exactly once they are in its transaction's time,
+// and no committed arrival is without its row. A row is to be found, by every consumer of the version, from then on:
+// the batch that is under way at the same time does not see it. Then:
 //
 //   - A node of T is never an arrival, and the first row of an id stays, whoever sends the id again. Arrivals whose prediction is
 //     degraded or no number get none.
@@ -105,7 +106,7 @@
 //
 // # Stopping
 //
-// Soft: the context of Run ends. A batch that is being formed closes, those under way are delivered and committed, the
-// group is left. Hard: after Options.DrainTimeout their contexts end too, and Run returns [ErrDrainTimeout]; what they
-// published and did not commit will be repeated.
+// Soft: the context of Run ends. A batch that is being formed closes, those under way are delivered and committed,
+// the group is left. Hard: after Options.DrainTimeout their contexts end too, and Run returns [ErrDrainTimeout];
+// what they published and did not commit will be repeated.
 package consumer

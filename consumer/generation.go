@@ -18,12 +18,12 @@ var (
 	errGrown = errors.New("the topics have other partitions than before")
 )
 
-// serve reads the partitions that a generation assigned, until ctx (drain) or the generation (rebalance) ends or
-// something fails. It returns when nothing of the generation is under way any more; the error is nil unless something
-// failed.
+// serve reads the partitions that a generation assigned, until ctx (drain) or the generation (rebalance)
+// ends or something fails. It returns when nothing of the generation is under way any more; the error is
+// nil unless something failed.
 //
-// Reading ends first. The work in hand ends by itself, or is cut off after a grace. What they leave uncommitted is read
-// again by the next owner of the partition.
+// Reading ends first. The work in hand ends by itself, or is cut off after a grace. What they leave uncommitted is
+// read again by the next owner of the partition.
 func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -92,7 +92,8 @@ func (c *Consumer) begun(g *kafka.Generation, cursors []*kafka.Cursor) {
 	}
 	slices.Sort(from)
 	member := g.Member()
-	c.opts.Logger.Info("joined the consumer group", "group", member.Group, "generation", member.Generation, "partitions", len(from),
+	c.opts.Logger.Info("joined the consumer group", "group", member.Group, "generation", member.Generation,
+		"partitions", len(from),
 		"read_from", strings.Join(from, " "))
 }
 
@@ -102,13 +103,15 @@ func (c *Consumer) over(ctx, reading context.Context, g *kafka.Generation, err e
 		return
 	}
 	member := g.Member()
-	c.opts.Logger.Info("a generation of the consumer group is over: its partitions are given back", "group", member.Group,
+	c.opts.Logger.Info("a generation of the consumer group is over: its partitions are given back", "group",
+		member.Group,
 		"generation", member.Generation, "reason", cmp.Or(err, context.Cause(reading)))
 }
 
 // notBegun is why a generation could not begin to read: err, unless that says only that reading has ended.
 func notBegun(reading context.Context, err error) error {
-	if cause := context.Cause(reading); cause != nil && (errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
+	if cause := context.Cause(reading); cause != nil && (errors.Is(err, cause) ||
+		errors.Is(err, context.Canceled)) {
 		return nil
 	}
 	return err
@@ -144,7 +147,8 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 		return nil
 	case <-reading.Done():
 	}
-	limit, err := c.source.RebalanceTimeout()/2, fmt.Errorf("%w: its last batch took too long", kafka.ErrGeneration)
+	limit, err := c.source.RebalanceTimeout()/2, fmt.Errorf("%w: its last batch took too long",
+		kafka.ErrGeneration)
 	if ctx.Err() != nil {
 		limit, err = c.opts.DrainTimeout, ErrDrainTimeout
 	}
@@ -174,7 +178,8 @@ func (c *Consumer) read(ctx context.Context, cursor *kafka.Cursor, queue chan<- 
 			continue
 		}
 		select {
-		case queue <- chunk{at: cursor.Partition(), records: records, next: cursor.Next(), fetched: c.opts.Path.Clock.Now()}:
+		case queue <- chunk{at: cursor.Partition(), records: records, next: cursor.Next(),
+			fetched: c.opts.Path.Clock.Now()}:
 		case <-ctx.Done():
 			return nil
 		}

@@ -34,7 +34,8 @@ type Growing interface {
 	ForgetNotes(ctx context.Context, below map[string]int64) error
 }
 
-// meeting says how an arrival that may get a row stands to the rows that are there. Without [PipelineOptions.Arrivals] it is zero.
+// meeting says how an arrival that may get a row stands to the rows that are there. Without
+// [PipelineOptions.Arrivals] it is zero.
 type meeting struct {
 	record64 uint64         // its record's fingerprint
 	original bool           // its id is a node of T, or that could not be read
@@ -58,14 +59,15 @@ type earlier struct {
 // errNotGrowing is an error in the wiring of a consumer.
 var errNotGrowing = errors.New("the version was loaded without what rows of arrivals are solved against")
 
-// meet asks for the rows of neighbours that are not in T among those of earlier arrivals, and for what is kept of the
-// batch's own. An arrival that was given its row before, by the same record, is met again: it sees the neighbours
-// that it saw then and no others, so that its prediction is the same. It returns the rows of all ids, those of
-// arrivals among them.
+// meet asks for the rows of neighbours that are not in T among those of earlier arrivals, and for what is kept of
+// the batch's own. An arrival that was given its row before, by the same record, is met again: it sees the
+// neighbours that it saw then and no others, so that its prediction is the same. It returns the rows of all ids,
+// those of arrivals among them.
 //
 // In a graph batch the arrivals of the batch itself are neighbours in ã, and no others. listed are the ids of
 // neighbours.
-func (p *Pipeline) meet(ctx context.Context, out *neighbours, version Growing, arrivals []*slot, listed []string) ([]infer.Row, error) {
+func (p *Pipeline) meet(ctx context.Context, out *neighbours, version Growing, arrivals []*slot,
+	listed []string) ([]infer.Row, error) {
 	m := &out.earlier
 	m.own = m.own[:0]
 	for _, s := range arrivals {
@@ -101,7 +103,8 @@ func (n *neighbours) addOwn(arrivals []*slot) {
 	}
 }
 
-// strangers sets what is asked for: the neighbours that are not in T, in a graph batch without those that stand in ã.
+// strangers sets what is asked for: the neighbours that are not in T, in a graph batch without those
+// that stand in ã.
 func (m *earlier) strangers(listed []string, original []infer.Row, mode Mode) {
 	if m.inBatch == nil {
 		m.inBatch = make(map[string]bool)
@@ -179,7 +182,8 @@ func (p *Pipeline) solve(out *growth, version Version, b *batch) {
 // grows reports whether arrival i is to get a row.
 func (b *batch) grows(i int) bool {
 	met := &b.neighbours.met[i]
-	return met.again == nil && !met.taken && !met.original && !b.attachment.degraded[i] && !b.predicted.withdrawn[i]
+	return met.again == nil && !met.taken && !met.original && !b.attachment.degraded[i] &&
+		!b.predicted.withdrawn[i]
 }
 
 // keep writes the rows of a batch's arrivals once they are solved. In a consumer it tries again until they are

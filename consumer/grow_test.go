@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 // growingVersion is a testVersion whose arrivals get rows, kept in a map that several may share.
 type growingVersion struct {
 	*testVersion
+	mu      sync.Mutex // over what is kept: lanes ask at once
 	grower  *infer.Grower
 	store   map[string]infer.Arrived
 	full    error // of KeepArrivals, while not nil
@@ -46,6 +48,8 @@ func (n *notebook) size() (size int) {
 }
 
 func (v *growingVersion) NoteArrivals(_ context.Context, notes []infer.Note) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if v.notes.closed != nil {
 		return v.notes.closed
 	}
@@ -73,6 +77,8 @@ func (v *growingVersion) NoteArrivals(_ context.Context, notes []infer.Note) err
 }
 
 func (v *growingVersion) ForgetNotes(_ context.Context, below map[string]int64) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	for place, next := range below {
 		maps.DeleteFunc(v.notes.notes[place], func(offset int64, _ infer.Note) bool { return offset < next })
 	}
@@ -88,6 +94,8 @@ func newGrowingVersion(store map[string]infer.Arrived) *growingVersion {
 }
 
 func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	for i, id := range ids {
 		rows[i] = v.store[id].Row
 	}
@@ -102,6 +110,8 @@ func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []in
 func (v *growingVersion) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
 
 func (v *growingVersion) KeepArrivals(_ context.Context, arrived []infer.Arrived) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if v.full != nil {
 		return v.full
 	}

@@ -8,8 +8,8 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// line is where the lanes of a generation stand: whoever holds the turn forms a batch, and hands the turn on with the
-// batch's ticket.
+// line is where the lanes of a generation stand: whoever holds the turn forms a batch, and hands the turn
+// on with the batch's ticket.
 type line struct {
 	batcher
 	turn chan *Ticket // of the batch before; nil for the first

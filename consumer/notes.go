@@ -9,8 +9,8 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// noted is what the arrivals of a batch are attached to, the same for whoever predicts their records again. It differs
-// from what was looked up where somebody else has begun to predict a record before.
+// noted is what the arrivals of a batch are attached to, the same for whoever predicts their records again. It
+// differs from what was looked up where somebody else has begun to predict a record before.
 type noted struct {
 	rows     [][]infer.Row // rows[i] are of the edges of arrival i, in their order
 	attached [][]int32     // attached[i] are the places in its edges of arrivals with rows, ascending
@@ -23,12 +23,13 @@ type noted struct {
 }
 
 // note has it noted, before anything is predicted, what each arrival of a node batch is attached to: which of its
-// neighbours are arrivals, and their rows. Only neighbours outside of T matter; the others' rows never change under one
-// version. A note is there until the record's offset is committed ([Pipeline.forget]).
+// neighbours are arrivals, and their rows. Only neighbours outside of T matter; the others' rows never change under
+// one version. A note is there until the record's offset is committed ([Pipeline.forget]).
 //
 // An arrival of which a row could not be read has no note: its prediction is degraded, and the next attempt may do
 // better.
-func (p *Pipeline) note(ctx context.Context, out *noted, version Version, in Intake, arrivals []*slot, n *neighbours) error {
+func (p *Pipeline) note(ctx context.Context, out *noted, version Version, in Intake, arrivals []*slot,
+	n *neighbours) error {
 	out.begin(n)
 	if !p.Notes || p.Mode != Node || in.Generation == nil {
 		return nil
@@ -61,9 +62,10 @@ func (n *noted) begin(found *neighbours) {
 	n.notes, n.of, n.arena = n.notes[:0], n.of[:0], n.arena[:0]
 }
 
-// store has the notes stored, or replaced by those that are there. A member that was stopped, and whose partitions
-// others have taken over meanwhile, would write notes of what those have committed: its generation is over. Where there
-// are notes of a later generation and the coordinator knows of none, the group was deleted and has begun to count anew.
+// store has the notes stored, or replaced by those that are there. A member that was stopped, and whose
+// partitions others have taken over meanwhile, would write notes of what those have committed: its generation
+// is over. Where there are notes of a later generation and the coordinator knows of none, the group was deleted
+// and has begun to count anew.
 func (n *noted) store(ctx context.Context, version Growing, by kafka.Committer) error {
 	if err := version.NoteArrivals(ctx, n.notes); err != nil {
 		return err
@@ -89,7 +91,8 @@ func (n *noted) write(by kafka.Member, arrivals []*slot, found *neighbours) {
 			continue
 		}
 		position := &s.record.Position
-		if of := (kafka.TopicPartition{Topic: position.Topic, Partition: position.Partition}); place == "" || of != at {
+		if of := (kafka.TopicPartition{Topic: position.Topic,
+			Partition: position.Partition}); place == "" || of != at {
 			at, place = of, notePlace(by.Group, of)
 		}
 		from := len(n.arena)
@@ -103,7 +106,8 @@ func (n *noted) write(by kafka.Member, arrivals []*slot, found *neighbours) {
 	}
 }
 
-// mayChange reports whether the next lookup of the same neighbours may find other rows, though all of these were read.
+// mayChange reports whether the next lookup of the same neighbours may find other rows, though all of
+// these were read.
 func mayChange(rows []infer.Row) bool {
 	outside := false
 	for i := range rows {

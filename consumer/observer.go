@@ -16,8 +16,8 @@ type Observer interface {
 	// DeadLetter is called for each record that was set aside, once its batch is delivered; reason is one of event's
 	// Reason constants.
 	DeadLetter(reason string)
-	// Dropped is called for each record that is neither on its topic nor a dead letter, as no topic takes it in any form,
-	// once its batch is delivered; reason is one of kafka's Refused constants.
+	// Dropped is called for each record that is neither on its topic nor a dead letter, as no topic takes it in any
+	// form, once its batch is delivered; reason is one of kafka's Refused constants.
 	Dropped(reason string)
 	// Lag is called after each fetch: lag is the partition's high-water mark less the offset that is read next, in
 	// records.
@@ -26,8 +26,8 @@ type Observer interface {
 	Rebalance(assigned []kafka.TopicPartition)
 	// Retry is called before each repeated attempt; stage is one of the Stage constants.
 	Retry(stage string, err error)
-	// Lost is called when records of the input are gone; reason is one of kafka.LostReasons, records how many they are as
-	// far as that is known.
+	// Lost is called when records of the input are gone; reason is one of kafka.LostReasons, records how many they
+	// are as far as that is known.
 	Lost(reason string, records int64)
 }
 

@@ -13,7 +13,8 @@ import (
 // ErrNoVersion is returned while no artifact has been loaded.
 var ErrNoVersion = errors.New("no version of the artifact is loaded yet")
 
-// ErrLookup is wrapped by an error of the row store. Nothing of the batch has left the process: it may be tried again.
+// ErrLookup is wrapped by an error of the row store. Nothing of the batch has left the process: it
+// may be tried again.
 var ErrLookup = errors.New("reading mapping rows")
 
 // PipelineOptions are the parts and settings of the path of a record.
@@ -45,8 +46,8 @@ type Pipeline struct {
 	keeping *kafka.Attempts // of writing rows of arrivals; nil: they are tried once
 }
 
-// NewPipeline returns a pipeline. It needs no Kafka: the caller of [Pipeline.Process] says where records come from, and
-// the Deliverer where predictions go.
+// NewPipeline returns a pipeline. It needs no Kafka: the caller of [Pipeline.Process] says where records come from,
+// and the Deliverer where predictions go.
 func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	if opts.Versions == nil || opts.Deliverer == nil {
 		return nil, errors.New("consumer: a pipeline needs Versions and a Deliverer")
@@ -75,11 +76,11 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	return &Pipeline{PipelineOptions: opts}, nil
 }
 
-// Process takes one batch from its records to the end of its delivery. This is the whole path of a record; what happens
-// around it (retries, the order of batches, drains) is in the callers.
+// Process takes one batch from its records to the end of its delivery. This is the whole path of a record; what
+// happens around it (retries, the order of batches, drains) is in the callers.
 //
-// After an error nothing or all of the batch may have been published, but its offsets are not committed by this call,
-// unless it is the commit that failed: then they may be.
+// After an error nothing or all of the batch may have been published, but its offsets are not committed by this
+// call, unless it is the commit that failed: then they may be.
 func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	version, err := p.current() // one version serves the whole batch
 	if err != nil {

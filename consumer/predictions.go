@@ -22,8 +22,8 @@ type predicted struct {
 // predict runs the model, and says in the wire's terms what it said of each arrival.
 //
 // Predictions that are no numbers are withdrawn and become dead letters: no codec could carry them, and the stream
-// would stop at them for good. It happens where features that are far beyond those of training overflow in the model;
-// in a graph batch neighbours of such an arrival go with it.
+// would stop at them for good. It happens where features that are far beyond those of training overflow in the
+// model; in a graph batch neighbours of such an arrival go with it.
 func (p *Pipeline) predict(out *predicted, version Version, name string, in *decoded, a *attachment) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
 	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
@@ -79,7 +79,8 @@ func (p *Pipeline) representation(version Version, b *infer.Batch, logits *graph
 
 // isNumber reports whether a prediction can be written.
 func isNumber(pr *event.Prediction) bool {
-	return finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) && allFinite(pr.Representation)
+	return finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) &&
+		allFinite(pr.Representation)
 }
 
 // finite is false for NaN and for both infinities.

@@ -56,12 +56,13 @@
 //	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, or as a one-hot list
 //	role.json       {"tr": […], "va": […], "te": […], "un": […]}: disjoint lists of node indices
 //
-// npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or float64:
-// they are rounded once, to float32. A node's id is its index in decimal, and so is the name of a class, unless the
-// lists node_ids.json and class_names.json are there, which Save adds if ids or names differ from the indices. Every
-// tr, va and te node needs a class; the class of an un node is dropped. Nodes in no role are allowed and left alone.
-// Other files of the layout (adj_train.npz) follow from these and are not read. merged.json is there if arrivals were
-// merged into the data: edges to ids that have not arrived yet, and nodes whose class came from a label ([Merged]).
+// npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or
+// float64: they are rounded once, to float32. A node's id is its index in decimal, and so is the name of a class,
+// unless the lists node_ids.json and class_names.json are there, which Save adds if ids or names differ from the
+// indices. Every tr, va and te node needs a class; the class of an un node is dropped. Nodes in no role are
+// allowed and left alone. Other files of the layout (adj_train.npz) follow from these and are not read.
+// merged.json is there if arrivals were merged into the data: edges to ids that have not arrived yet, and nodes
+// whose class came from a label ([Merged]).
 //
 // Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's
 // declared size against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's

@@ -57,7 +57,8 @@ func (g Generator) Validate() error {
 	case g.Classes < 1:
 		return fmt.Errorf("classes is %d, want ≥ 1", g.Classes)
 	case g.Communities < g.Classes || g.Communities > g.Nodes:
-		return fmt.Errorf("communities is %d, want between classes %d and nodes %d", g.Communities, g.Classes, g.Nodes)
+		return fmt.Errorf("communities is %d, want between classes %d and nodes %d", g.Communities,
+			g.Classes, g.Nodes)
 	case !(g.ClassSkew >= 0 && g.ClassSkew <= 10):
 		return fmt.Errorf("class skew is %v, want 0…10", g.ClassSkew)
 	case !(g.CommunityShare >= 0 && g.ClassShare >= 0 && g.RivalShare >= 0 &&
@@ -93,7 +94,8 @@ func (g Generator) validateFeatures() error {
 		}
 	case Dense:
 		if !(g.CommunityTopic >= 0 && g.ClassTopic >= 0) || math.IsInf(g.CommunityTopic+g.ClassTopic, 0) {
-			return fmt.Errorf("community topic %v and class topic %v, want finite amplitudes ≥ 0", g.CommunityTopic, g.ClassTopic)
+			return fmt.Errorf("community topic %v and class topic %v, want finite amplitudes ≥ 0", g.CommunityTopic,
+				g.ClassTopic)
 		}
 		if g.Words != 0 {
 			return fmt.Errorf("words is %v, but dense features have none: want 0", g.Words)

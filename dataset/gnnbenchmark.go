@@ -32,13 +32,14 @@ var gnnBenchmarkFormat = Format{
 			return nil, err
 		}
 		d := &Dataset{Name: strings.TrimSuffix(filepath.Base(file), ".npz")}
-		return d, readFile(filepath.Dir(file), filepath.Base(file), maxArrayBytes, func(f *os.File, size int64) error {
-			z, err := openArchive(f, size, maxArrayBytes)
-			if err != nil {
-				return err
-			}
-			return d.readGNNBenchmark(z, o)
-		})
+		return d, readFile(filepath.Dir(file), filepath.Base(file), maxArrayBytes,
+			func(f *os.File, size int64) error {
+				z, err := openArchive(f, size, maxArrayBytes)
+				if err != nil {
+					return err
+				}
+				return d.readGNNBenchmark(z, o)
+			})
 	},
 }
 

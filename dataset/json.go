@@ -89,7 +89,8 @@ func parseClass(raw json.RawMessage) (class, listed int, err error) {
 	}
 	switch {
 	case set > 1:
-		return 0, 0, fmt.Errorf("%d of %d classes are set: data with several classes a node is not supported", set, len(flags))
+		return 0, 0, fmt.Errorf("%d of %d classes are set: data with several classes a node is not supported",
+			set, len(flags))
 	case set == 0:
 		return 0, 0, fmt.Errorf("none of its %d classes is set", len(flags))
 	}

@@ -90,7 +90,8 @@ func openPickled(p *pickle.Array) (*array, error) {
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s), }\n", p.Type, order, shape)
 	header := append(append(npy.Magic[:], 1, 0), byte(len(dict)), byte(len(dict)>>8))
 	header = append(header, dict...)
-	return openArray(io.MultiReader(bytes.NewReader(header), strings.NewReader(p.Data)), int64(len(header)+len(p.Data)))
+	return openArray(io.MultiReader(bytes.NewReader(header), strings.NewReader(p.Data)),
+		int64(len(header)+len(p.Data)))
 }
 
 // peekHeaderSize checks the fixed front of the header (magic, version, length) and returns the size of the whole

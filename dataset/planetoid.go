@@ -54,7 +54,8 @@ func planetoidPrefix(path string) (string, error) {
 	case len(found) == 0:
 		return "", errors.New("there is no file ind.NAME.graph")
 	case len(found) > 1:
-		return "", fmt.Errorf("%w: give %s, or another, as the path", errSeveral, strings.TrimSuffix(found[0], ".graph"))
+		return "", fmt.Errorf("%w: give %s, or another, as the path", errSeveral,
+			strings.TrimSuffix(found[0], ".graph"))
 	}
 	return strings.TrimSuffix(found[0], ".graph"), nil
 }
@@ -218,7 +219,8 @@ func (p *planetoid) oneHot(pickled *pickle.Array, rows int) ([]int32, error) {
 		case v != 1:
 			return fmt.Errorf("row %d, column %d is %v, want 0 or 1", i, c, v)
 		case classes[i] >= 0:
-			return fmt.Errorf("row %d has classes %d and %d: data with several classes a node is not supported", i, classes[i], c)
+			return fmt.Errorf("row %d has classes %d and %d: data with several classes a node is not supported", i,
+				classes[i], c)
 		}
 		classes[i] = int32(c)
 		return nil

@@ -20,13 +20,14 @@ import (
 	"rivulet/internal/durable"
 )
 
-// Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is created
-// if it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of classes that are
-// not decimal indices go into two files beside the layout's own. Dense features are written as float64, which holds
-// every float32. Dense features that are a bag of words are refused, because the layout cannot express them.
+// Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is
+// created if it is missing; one that already holds a file of the layout is refused. Ids of nodes and names of
+// classes that are not decimal indices go into two files beside the layout's own. Dense features are written
+// as float64, which holds every float32. Dense features that are a bag of words are refused, because the
+// layout cannot express them.
 //
-// What arrivals have left open ([Merged]) goes into a third file. When Save returns, files and directories are durable:
-// they outlive a crash of the machine.
+// What arrivals have left open ([Merged]) goes into a third file. When Save returns, files and directories are
+// durable: they outlive a crash of the machine.
 func (d *Dataset) Save(dir string) error { return d.SaveOn(durable.Disk{}, dir) }
 
 // SaveOn is [Dataset.Save] on a disk.
@@ -56,7 +57,8 @@ func (d *Dataset) save(s saving) error {
 	if err := s.disk.MkdirAll(s.dir); err != nil {
 		return err
 	}
-	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile, mergedFile} {
+	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile,
+		mergedFile} {
 		if _, err := os.Lstat(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: %w", name, errors.Join(err, fs.ErrExist))
 		}

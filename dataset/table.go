@@ -143,7 +143,8 @@ func (t *Table) Dataset(name string, o OpenOptions) (*Dataset, error) {
 	if len(t.ids) == 0 {
 		return nil, errors.New("there are no nodes")
 	}
-	d := &Dataset{Name: name, IDs: t.ids, X: graph.Features{Dense: &graph.Dense{Rows: len(t.ids), Cols: t.width, Data: t.x}}}
+	d := &Dataset{Name: name, IDs: t.ids, X: graph.Features{Dense: &graph.Dense{Rows: len(t.ids), Cols: t.width,
+		Data: t.x}}}
 	t.index, t.places = nil, nil
 	d.Adj = undirected(d, t.edges, t.loops)
 	t.edges = nil

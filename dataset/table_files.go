@@ -123,7 +123,8 @@ func tableFiles(dir, table string, exts ...string) ([]string, error) {
 	}
 	var several []string
 	for _, shard := range shards {
-		if hasExt(shard.Name(), exts) && !strings.HasPrefix(shard.Name(), ".") && !strings.HasPrefix(shard.Name(), "_") {
+		if hasExt(shard.Name(), exts) && !strings.HasPrefix(shard.Name(), ".") &&
+			!strings.HasPrefix(shard.Name(), "_") {
 			several = append(several, filepath.Join(table, shard.Name()))
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Withhold returns the data with a share of the training nodes of each class, at random by seed, in no role: they are
-// left out of T with their edges, and can arrive later. One node of each class stays at least.
+// Withhold returns the data with a share of the training nodes of each class, at random by seed, in no role: they
+// are left out of T with their edges, and can arrive later. One node of each class stays at least.
 func (d *Dataset) Withhold(share float64, seed uint64) (*Dataset, error) {
 	if !(share >= 0 && share < 1) {
 		return nil, fmt.Errorf("the share of training nodes to withhold is %g, want 0 or more, and less than 1", share)

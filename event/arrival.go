@@ -56,7 +56,8 @@ func (f *Features) checkSparse(d int64) error {
 
 func (f *Features) checkPairs() error {
 	if len(f.Indices) != len(f.Values) {
-		return fieldErrorf(ReasonFeatureLength, "features.values", "%d values for %d indices", len(f.Values), len(f.Indices))
+		return fieldErrorf(ReasonFeatureLength, "features.values", "%d values for %d indices", len(f.Values),
+			len(f.Indices))
 	}
 	return nil
 }
@@ -101,8 +102,9 @@ func sortPairs(indices []int32, values []float32) {
 // (BenchmarkNormaliseEdges).
 const linearEdges = 32
 
-// NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md, section 1).
-// The first occurrence of an id stays, in the order given. It returns the number of dropped edges and reuses a.Edges.
+// NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md,
+// section 1). The first occurrence of an id stays, in the order given. It returns the number of dropped
+// edges and reuses a.Edges.
 func (a *Arrival) NormaliseEdges() (dropped int) {
 	kept := a.Edges[:0]
 	if len(a.Edges) <= linearEdges {

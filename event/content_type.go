@@ -41,7 +41,8 @@ func ForContentType(ct string) (Codec, bool) {
 	if err != nil {
 		return nil, false
 	}
-	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "utf8") {
+	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") &&
+		!strings.EqualFold(charset, "utf8") {
 		return nil, false
 	}
 	return forMediaType(mediaType)

@@ -16,8 +16,8 @@
 //
 // Both errors are a *[FieldError] with the reason, the path of the field and the value; a [DeadLetter] carries them,
 // and [DeadLetter.RecordHeaders] writes them as headers. A [Prediction] goes out by Codec.AppendPrediction with
-// [PredictionHeaders]. The caller checks the limit on a record's size first: a decoder's memory is bounded by a small
-// multiple of the record's size.
+// [PredictionHeaders]. The caller checks the limit on a record's size first: a decoder's memory is bounded by a
+// small multiple of the record's size.
 //
 // README.md is the public contract, field by field; [ArrivalSchema], [PredictionSchema] and the .proto files of
 // schema are the same for machines. Tests check all their promises on the example files in testdata, on README's
@@ -36,15 +36,15 @@
 //
 // # Memory
 //
-// Decoding into a used Arrival costs two allocations in either form: its id, and one string of which all edge ids are
-// parts. So an edge id that outlives its record, such as the key of a cache, should be cloned, or it keeps the whole
-// text in memory.
+// Decoding into a used Arrival costs two allocations in either form: its id, and one string of which all edge ids
+// are parts. So an edge id that outlives its record, such as the key of a cache, should be cloned, or it keeps
+// the whole text in memory.
 //
 // # Why jsontext
 //
-// The codec stands on github.com/go-json-experiment/json, the library that becomes encoding/json/v2. Decoding walks its
-// tokens, as a struct cannot say "string or number", "list or object" and NaN without reading twice; predictions have a
-// plain struct. CPU time of decoding the two arrivals of BenchmarkDecodeArrival, as ratios to this codec:
+// The codec stands on github.com/go-json-experiment/json, the library that becomes encoding/json/v2. Decoding walks
+// its tokens, as a struct cannot say "string or number", "list or object" and NaN without reading twice; predictions
+// have a plain struct. CPU time of decoding the two arrivals of BenchmarkDecodeArrival, as ratios to this codec:
 //
 //	                                            35 sparse features     500 dense
 //	this codec                                  1 (4.7 µs)             1 (30 µs)
@@ -59,9 +59,9 @@
 //
 // The faster three accept a name that occurs twice and broken UTF-8, two of them turning it into U+FFFD, which would
 // be another node's id; fastjson reads 2 in 10,000 float32 in their shortest form as a neighbouring value, but
-// replayed arrivals must have the same bits; sonic compiles machine code at run time against the runtime's internals.
-// They would save up to 3.5 µs of a sparse arrival and 22 µs of a dense one. One core decodes over 200,000 and 30,000
-// a second: not enough to give up strictness for, nor to keep a scanner of our own.
+// replayed arrivals must have the same bits; sonic compiles machine code at run time against the runtime's
+// internals. They would save up to 3.5 µs of a sparse arrival and 22 µs of a dense one. One core decodes over
+// 200,000 and 30,000 a second: not enough to give up strictness for, nor to keep a scanner of our own.
 //
 // # Why protowire
 //

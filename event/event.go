@@ -73,8 +73,8 @@ type Prediction struct {
 	Batch string
 	// Source is the arrival's place in Kafka.
 	Source Source
-	// ArrivalTime is Arrival.Time, IngestTime the record's timestamp, PredictedTime the time after the model had run. An
-	// IngestTime outside the years 1 to 9999, which a record may have by mistake, is not published.
+	// ArrivalTime is Arrival.Time, IngestTime the record's timestamp, PredictedTime the time after the model had run.
+	// An IngestTime outside the years 1 to 9999, which a record may have by mistake, is not published.
 	ArrivalTime, IngestTime, PredictedTime time.Time
 }
 
@@ -86,8 +86,8 @@ const (
 
 // DeadLetter is a record that can never be predicted, with the reason.
 type DeadLetter struct {
-	// Key, Value and Headers are the record's own, unchanged. One that is too large for its topic is published without some
-	// of them ([HeaderTrimmed]).
+	// Key, Value and Headers are the record's own, unchanged. One that is too large for its topic is published without
+	// some of them ([HeaderTrimmed]).
 	Key, Value []byte
 	Headers    []Header
 	Source     Source

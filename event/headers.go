@@ -35,10 +35,10 @@ func ContentTypeOf(headers []Header) string {
 	return ""
 }
 
-// RecordHeaders returns the headers of the dead-letter record: the record's own, then rivulet-reason, rivulet-detail
-// (cut at 1 KiB), rivulet-source-topic, -partition, -offset and, if it is known and in the years 1 to 9999,
-// rivulet-ingest-time. If a dead letter is fed in again and fails again, the new failure's headers replace the earlier
-// ones.
+// RecordHeaders returns the headers of the dead-letter record: the record's own, then rivulet-reason,
+// rivulet-detail (cut at 1 KiB), rivulet-source-topic, -partition, -offset and, if it is known and in the years 1
+// to 9999, rivulet-ingest-time. If a dead letter is fed in again and fails again, the new failure's headers
+// replace the earlier ones.
 func (d *DeadLetter) RecordHeaders() []Header {
 	headers := make([]Header, 0, len(d.Headers)+6)
 	for _, h := range d.Headers {
@@ -63,7 +63,8 @@ func (d *DeadLetter) RecordHeaders() []Header {
 
 func isDeadLetterHeader(key string) bool {
 	switch key {
-	case HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition, HeaderSourceOffset, HeaderIngestTime,
+	case HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition, HeaderSourceOffset,
+		HeaderIngestTime,
 		HeaderTrimmed, HeaderValueBytes:
 		return true
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSON is the Codec of "application/json": one object a record, described by [ArrivalSchema] and [PredictionSchema] and
-// by README.md. It is strict: UTF-8 throughout, no name twice in an object, nothing after the object. It may be used by
-// many goroutines at once.
+// JSON is the Codec of "application/json": one object a record, described by [ArrivalSchema] and [PredictionSchema]
+// and by README.md. It is strict: UTF-8 throughout, no name twice in an object, nothing after the object. It may be
+// used by many goroutines at once.
 type JSON struct{}
 
 var _ Codec = JSON{}
@@ -21,8 +21,8 @@ var _ Codec = JSON{}
 // ContentType returns "application/json".
 func (JSON) ContentType() string { return "application/json" }
 
-// maxScratch bounds the memory, in bytes, that a decoder keeps between records, so that one huge record does not cost
-// memory for ever.
+// maxScratch bounds the memory, in bytes, that a decoder keeps between records, so that one huge record does
+// not cost memory for ever.
 const maxScratch = 1 << 20
 
 // parseError turns an error of the JSON library into a *[FieldError].

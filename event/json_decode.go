@@ -112,7 +112,8 @@ func (d *arrivalDecoder) object(field string, member func(name string) error) er
 	return err
 }
 
-// knownName returns the name of a field as a constant, which costs no allocation, and "" for a field that is ignored.
+// knownName returns the name of a field as a constant, which costs no allocation, and "" for a field
+// that is ignored.
 func knownName(name []byte) string {
 	switch string(name) {
 	case "id":
@@ -298,7 +299,8 @@ func (d *arrivalDecoder) floats(values []float32, field string) ([]float32, erro
 		default:
 			return unwanted(element(field, i), number, "a number")
 		}
-		// A conversion in the call itself does not allocate. The number's grammar is checked, so only the range can be wrong.
+		// A conversion in the call itself does not allocate. The number's grammar is checked, so only the
+		// range can be wrong.
 		v, err := strconv.ParseFloat(string(number), 32)
 		if err != nil {
 			return fieldErrorf(ReasonNotFinite, element(field, i), "%s is beyond float32", cut(string(number)))

@@ -11,8 +11,8 @@ import (
 	json "github.com/go-json-experiment/json"
 )
 
-// predictionJSON is the wire form; the order of its fields is the order in the record. Pointers distinguish a missing
-// field from a 0; a wire form of its own keeps [Prediction] free of any one codec's tags.
+// predictionJSON is the wire form; the order of its fields is the order in the record. Pointers distinguish a
+// missing field from a 0; a wire form of its own keeps [Prediction] free of any one codec's tags.
 type predictionJSON struct {
 	ID             string              `json:"id"`
 	Class          *int                `json:"class"`
@@ -74,11 +74,11 @@ func (w *predictionWire) release() {
 	}
 }
 
-// AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, representation, batch
-// and times are left out if they are empty, abstained and degraded if they are false, arrival_neighbours if it is 0.
-// Numbers have the shortest form that reads back as the same float32; times are in UTC. NaN and infinity have no JSON
-// form and are an error, as is a time outside the years 1 to 9999; dst is then returned unchanged. Such an IngestTime
-// is left out.
+// AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, representation,
+// batch and times are left out if they are empty, abstained and degraded if they are false, arrival_neighbours if
+// it is 0. Numbers have the shortest form that reads back as the same float32; times are in UTC. NaN and infinity
+// have no JSON form and are an error, as is a time outside the years 1 to 9999; dst is then returned unchanged.
+// Such an IngestTime is left out.
 func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w := predictionWires.Get().(*predictionWire)
 	defer w.release()
@@ -136,7 +136,8 @@ func (p *Prediction) checkWritten() error {
 }
 
 func checkTimes(arrival, ingest, predicted time.Time) error {
-	return cmp.Or(checkYears(arrival, "arrival_time"), checkYears(ingest, "ingest_time"), checkYears(predicted, "predicted_time"))
+	return cmp.Or(checkYears(arrival, "arrival_time"), checkYears(ingest, "ingest_time"),
+		checkYears(predicted, "predicted_time"))
 }
 
 func checkKind(kind string) error {

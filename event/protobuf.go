@@ -15,9 +15,9 @@ import (
 )
 
 // Protobuf is the Codec of "application/x-protobuf": one message a record, of schema/arrival.proto or
-// schema/prediction.proto. It is as strict as [JSON]: UTF-8 throughout, numbers in range, no field twice that may occur
-// once; fields that it does not know are ignored. Errors name fields as in JSON ("features.values[3]"), and the
-// byte of the record. It may be used by many goroutines at once.
+// schema/prediction.proto. It is as strict as [JSON]: UTF-8 throughout, numbers in range, no field twice that may
+// occur once; fields that it does not know are ignored. Errors name fields as in JSON ("features.values[3]"), and
+// the byte of the record. It may be used by many goroutines at once.
 type Protobuf struct{}
 
 var _ Codec = Protobuf{}
@@ -79,9 +79,9 @@ type wireValue struct {
 }
 
 // walk calls each with every field of a message that is in fields, in the order of the message, and skips the
-// others. A known field of another wire type is an error, and so is a repeated field that may occur only once: readers
-// may differ in which one they use, and two concatenated records would become a mixture. at is the
-// message's place in the record. Nothing is allocated: a value is a part of data, whatever length it declares.
+// others. A known field of another wire type is an error, and so is a repeated field that may occur only once:
+// readers may differ in which one they use, and two concatenated records would become a mixture. at is the message's
+// place in the record. Nothing is allocated: a value is a part of data, whatever length it declares.
 func walk(data []byte, at int, fields []wireField, each func(v wireValue) error) error {
 	var seen uint64
 	for len(data) > 0 {
@@ -91,7 +91,8 @@ func walk(data []byte, at int, fields []wireField, each func(v wireValue) error)
 			return wireError(0, "", n, at)
 		}
 		if num > protowire.MaxValidNumber { // protowire accepts it
-			return fieldErrorf(ReasonUnparsable, "", "field %d: the largest number is %d (byte %d)", num, protowire.MaxValidNumber, at)
+			return fieldErrorf(ReasonUnparsable, "", "field %d: the largest number is %d (byte %d)", num,
+				protowire.MaxValidNumber, at)
 		}
 		data, at = data[n:], at+n
 		var field wireField
@@ -108,7 +109,8 @@ func walk(data []byte, at int, fields []wireField, each func(v wireValue) error)
 			continue
 		}
 		if !field.kind.takes(typ) {
-			return fieldErrorf(ReasonUnparsable, field.name, "%s, want %s (byte %d)", wireTypeName(typ), field.kind.want(), start)
+			return fieldErrorf(ReasonUnparsable, field.name, "%s, want %s (byte %d)", wireTypeName(typ),
+				field.kind.want(), start)
 		}
 		if bit := uint64(1) << num; field.kind.once() {
 			if seen&bit != 0 {
@@ -184,7 +186,8 @@ func inside(message string, err error) error {
 // text returns the bytes of a string.
 func (v wireValue) text(field string) ([]byte, error) {
 	if !utf8.Valid(v.bytes) {
-		return nil, fieldErrorf(ReasonUnparsable, field, "%s is not UTF-8", cut(strconv.Quote(string(v.bytes[:min(len(v.bytes), maxQuoted)]))))
+		return nil, fieldErrorf(ReasonUnparsable, field, "%s is not UTF-8",
+			cut(strconv.Quote(string(v.bytes[:min(len(v.bytes), maxQuoted)]))))
 	}
 	return v.bytes, nil
 }
@@ -206,7 +209,8 @@ func (v wireValue) floats(list []float32, field string) ([]float32, error) {
 	}
 	const width = 4
 	if len(v.bytes)%width != 0 {
-		return list, fieldErrorf(ReasonUnparsable, field, "%d bytes are no list of floats (byte %d)", len(v.bytes), v.at)
+		return list, fieldErrorf(ReasonUnparsable, field, "%d bytes are no list of floats (byte %d)",
+			len(v.bytes), v.at)
 	}
 	list = slices.Grow(list, len(v.bytes)/width)
 	for b := v.bytes; len(b) >= width; b = b[width:] {

@@ -30,7 +30,8 @@ var (
 		arrivalTime:   {"time", bytesField},
 	}
 	denseFields  = []wireField{denseValues: {"features", floatList}}
-	sparseFields = []wireField{sparseIndices: {"features.indices", varintList}, sparseValues: {"features.values", floatList}}
+	sparseFields = []wireField{sparseIndices: {"features.indices", varintList},
+		sparseValues: {"features.values", floatList}}
 )
 
 // DecodeArrival reads one Protobuf record into a. It overwrites all of a and reuses its slices; the strings are new,
@@ -151,7 +152,8 @@ func (v wireValue) indices(list []int32) ([]int32, error) {
 
 func appendIndex(list []int32, i uint64) ([]int32, error) {
 	if i > math.MaxInt32 {
-		return list, fieldErrorf(ReasonFeatureLength, element("features.indices", len(list)), "%d is outside 0…2147483647", i)
+		return list, fieldErrorf(ReasonFeatureLength, element("features.indices", len(list)),
+			"%d is outside 0…2147483647", i)
 	}
 	return append(list, int32(i)), nil
 }

@@ -56,8 +56,8 @@ func (Protobuf) DecodeLabel(data []byte, l *Label) error {
 	return l.check(hasClass, hasName)
 }
 
-// AppendLabel appends l as one message to dst, fields in the order of their numbers. What [Protobuf.DecodeLabel] would
-// refuse is an error, and so is a time outside the years 1 to 9999; dst is then returned as it was.
+// AppendLabel appends l as one message to dst, fields in the order of their numbers. What [Protobuf.DecodeLabel]
+// would refuse is an error, and so is a time outside the years 1 to 9999; dst is then returned as it was.
 func (Protobuf) AppendLabel(dst []byte, l *Label) ([]byte, error) {
 	w := wireWriter{buf: dst}
 	w.fail(l.checkWritten())

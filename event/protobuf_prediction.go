@@ -84,8 +84,8 @@ var representationKinds = []string{1: RepresentationLogits, 2: RepresentationEmb
 
 // AppendPrediction appends p as one message to dst. Fields are in the order of their numbers, and what is 0 or empty
 // is left out: the same prediction always gives the same bytes. NaN, infinity, text that is not UTF-8, a class, a
-// count or a partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors, and
-// dst is then returned unchanged; such an IngestTime is left out.
+// count or a partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors,
+// and dst is then returned unchanged; such an IngestTime is left out.
 func (Protobuf) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w := wireWriter{buf: dst}
 	w.id(predictionID, "id", p.ID)
@@ -175,8 +175,9 @@ func checkNumbers(values []float32, field string) error {
 	return nil
 }
 
-// DecodePrediction reads one Protobuf record into p, for readers of the predictions topic and for tests. It overwrites
-// all of p except Key, which is not part of the payload, and reuses the slices that the record fills. The error is a
+// DecodePrediction reads one Protobuf record into p, for readers of the predictions topic and for tests.
+// It overwrites all of p except Key, which is not part of the payload, and reuses the slices that the
+// record fills. The error is a
 // *[FieldError], then the content of p is undefined.
 func (Protobuf) DecodePrediction(data []byte, p *Prediction) error {
 	*p = Prediction{Key: p.Key, Top: p.Top[:0], Probabilities: p.Probabilities[:0], Logits: p.Logits[:0],

@@ -49,7 +49,8 @@ func (c Calibration) Validate() error {
 	case c.Kind == PropagateNone:
 		return nil
 	case c.Kind != PropagateLabels && c.Kind != PropagateErrors:
-		return fmt.Errorf("calibration.kind is %q, want %q, %q or %q", c.Kind, PropagateNone, PropagateLabels, PropagateErrors)
+		return fmt.Errorf("calibration.kind is %q, want %q, %q or %q", c.Kind, PropagateNone, PropagateLabels,
+			PropagateErrors)
 	case !(c.Alpha > 0 && c.Alpha < 1):
 		return fmt.Errorf("calibration.alpha is %v, want between 0 and 1", c.Alpha)
 	case !(c.Gamma >= 0) || math.IsInf(float64(c.Gamma), 0):

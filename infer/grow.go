@@ -59,17 +59,17 @@ type Arrived struct {
 	Attached []int32
 }
 
-// Note is what an arrival was attached to, beside nodes of T, when its record was first predicted. Arrivals get rows and
-// lose them; whoever predicts the record again attaches it to the rows of the note and no others, and gets the same
-// bits.
+// Note is what an arrival was attached to, beside nodes of T, when its record was first predicted. Arrivals
+// get rows and lose them; whoever predicts the record again attaches it to the rows of the note and no
+// others, and gets the same bits.
 type Note struct {
 	// Place names who read the record and from which partition, Offset where it stands there. Record tells it from
 	// every other.
 	Place  string
 	Offset int64
 	Record uint64
-	// Generation is that of the consumer group in which the record was read. Confirmed says that the group's coordinator
-	// has said that it still is the last one.
+	// Generation is that of the consumer group in which the record was read. Confirmed says that the group's
+	// coordinator has said that it still is the last one.
 	Generation int32
 	Confirmed  bool
 	// Attached are the places in its list of edges, in ascending order, whose neighbours were arrivals with rows, and

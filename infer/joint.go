@@ -217,7 +217,8 @@ func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, z
 // eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place
 // among them. The row is overwritten by the next one. Columns beyond width are not computed. Calls come from
 // several goroutines.
-func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense, f func(s *scratch, k int, node int32)) {
+func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense,
+	f func(s *scratch, k int, node int32)) {
 	rows, work := j.adj.Rows, (j.adj.NNZ()+j.r.NNZ())*width
 	if nearOnly {
 		rows, work = len(j.near), (j.adj.NNZ()/max(1, j.adj.Rows)*len(j.near)+j.r.NNZ())*width
@@ -236,7 +237,8 @@ func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense, f func(
 }
 
 // eachArrival calls f with the row of every arrival, as eachNode does.
-func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense, f func(s *scratch, i int)) {
+func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense,
+	f func(s *scratch, i int)) {
 	work := j.r.NNZ() * width
 	if j.at != nil {
 		work += j.at.NNZ() * width

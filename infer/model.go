@@ -330,7 +330,8 @@ func (p *params) sized(name string, r, c int) *graph.Dense {
 // chain checks that a layer reads as many columns as the one before it writes, and there is one.
 func (p *params) chain(name string, w *graph.Dense, beforeName string, before *graph.Dense) {
 	if p.err == nil && w.Rows != before.Cols {
-		p.err = fmt.Errorf("tensor %s is %s, want %d rows as %s is %s", name, shape(w), before.Cols, beforeName, shape(before))
+		p.err = fmt.Errorf("tensor %s is %s, want %d rows as %s is %s", name, shape(w), before.Cols, beforeName,
+			shape(before))
 	}
 }
 

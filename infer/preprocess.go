@@ -130,7 +130,8 @@ func (pr *Projection) Width() int { return len(pr.offset) }
 // features.
 func (pr *Projection) Apply(x graph.Features) *graph.Dense {
 	if x.Cols() != pr.weight.Rows {
-		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.weight.Rows, pr.Width()))
+		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.weight.Rows,
+			pr.Width()))
 	}
 	out := graph.NewDense(x.Rows(), pr.Width())
 	work := len(out.Data) * x.Cols()

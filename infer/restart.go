@@ -47,7 +47,8 @@ func (p *restart) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 }
 
 func (p *restart) frozen(t *Tables, project *Projection) Deployment {
-	return &frozenRestart{restart: p, project: project, tables: graph.Beside(slices.Insert(slices.Clone(t.U), 0, t.C)...)}
+	return &frozenRestart{restart: p, project: project, tables: graph.Beside(slices.Insert(slices.Clone(t.U),
+		0, t.C)...)}
 }
 
 type frozenRestart struct {

@@ -17,9 +17,9 @@ import (
 	"rivulet/infer"
 )
 
-// ArrivalTable names the place of the rows of M that arrivals were given under one version, beside the version's
-// [Table]. They are spread over buckets as T's rows are. Redis expires keys and not their fields, so each bucket is a
-// new hash every TTL:
+// ArrivalTable names the place of the rows of M that arrivals were given under one version, beside the
+// version's [Table]. They are spread over buckets as T's rows are. Redis expires keys and not their fields, so
+// each bucket is a new hash every TTL:
 //
 //	Keys                 hash    ttl_ms and buckets: the settings of the version's first consumer, which apply to all
 //	Keys:b:e             hash    bucket b of epoch e: id -> record; expires when epoch e+1 ends
@@ -29,8 +29,8 @@ import (
 //	Notes:place          hash    offset -> note (see [ArrivalRows.Note]); expires a week after the last one was written
 //
 // Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks
-// for an id in two hashes. Without a TTL there is only epoch 0, which does not expire. No machine's clock but that of
-// Redis counts; of a cluster it is that of the marker's node.
+// for an id in two hashes. Without a TTL there is only epoch 0, which does not expire. No machine's clock but that
+// of Redis counts; of a cluster it is that of the marker's node.
 type ArrivalTable struct {
 	// Keys is the beginning of all keys.
 	Keys string
@@ -112,7 +112,8 @@ type cachedArrival struct {
 
 // OpenArrivalRows agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
 // until the version is removed, and a warning is logged if o differs from them. The caller still owns client.
-func OpenArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable, o ArrivalOptions) (*ArrivalRows, error) {
+func OpenArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable,
+	o ArrivalOptions) (*ArrivalRows, error) {
 	if o.MaxRows < 1 || o.MaxBytes < 0 || o.TTL < 0 || o.Replicas < 0 {
 		panic(fmt.Sprintf("mapping: arrivals of at most %d rows and %d bytes for %s, on %d replicas",
 			o.MaxRows, o.MaxBytes, o.TTL, o.Replicas))
@@ -154,7 +155,8 @@ func (a *ArrivalRows) agree(ctx context.Context) error {
 		return damaged{fmt.Errorf("%s: %w", a.table.Keys, err)}
 	}
 	if a.ttl != a.o.TTL.Truncate(time.Millisecond) {
-		a.o.Log.Warn("rows of arrivals of this version expire by the TTL of its first consumer", "ttl", a.ttl, "configured", a.o.TTL)
+		a.o.Log.Warn("rows of arrivals of this version expire by the TTL of its first consumer", "ttl", a.ttl,
+			"configured", a.o.TTL)
 	}
 	a.epoch.Store(epochAt(now, a.ttl))
 	return nil
@@ -221,9 +223,9 @@ func (a *ArrivalRows) GiveUp(rows, notes int) {
 	a.unnoted.Add(uint64(notes))
 }
 
-// AppendArrived appends the encoding of an arrival without its id: the record's fingerprint in 8 bytes, little-endian,
-// the number of places at which it was attached and the gaps between them (uvarints), and the row as [AppendRow]
-// encodes it. Places must ascend.
+// AppendArrived appends the encoding of an arrival without its id: the record's fingerprint in 8 bytes,
+// little-endian, the number of places at which it was attached and the gaps between them (uvarints), and the row as
+// [AppendRow] encodes it. Places must ascend.
 func AppendArrived(dst []byte, a *infer.Arrived) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, a.Record)
 	dst = binary.AppendUvarint(dst, uint64(len(a.Attached)))
@@ -238,7 +240,8 @@ func AppendArrived(dst []byte, a *infer.Arrived) []byte {
 	return AppendRow(dst, a.Row)
 }
 
-// DecodeArrived decodes the encoding of [AppendArrived]; the caller sets the id. Allocations are bounded by len(data).
+// DecodeArrived decodes the encoding of [AppendArrived]; the caller sets the id. Allocations are
+// bounded by len(data).
 func DecodeArrived(data []byte, synthetic int) (*infer.Arrived, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("arrival of %d bytes, want at least 8", len(data))

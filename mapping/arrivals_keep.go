@@ -12,13 +12,13 @@ import (
 	"rivulet/infer"
 )
 
-// rowOverhead is what a row counts for besides its content: its share of a bucket and of the bucket's key. Rows of ids
-// of up to 50 bytes take less.
+// rowOverhead is what a row counts for besides its content: its share of a bucket and of the bucket's key. Rows of
+// ids of up to 50 bytes take less.
 const rowOverhead = 64
 
-// Keep writes rows of arrivals. An id that has a row keeps it. Rows beyond MaxRows or MaxBytes are left out. Keep may be
-// called again with the same rows, with the same result. It returns [ErrVanished], and leaves no row behind, if the
-// version is no longer in Redis.
+// Keep writes rows of arrivals. An id that has a row keeps it. Rows beyond MaxRows or MaxBytes are left out. Keep
+// may be called again with the same rows, with the same result. It returns [ErrVanished], and leaves no row behind,
+// if the version is no longer in Redis.
 func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived) error {
 	for len(arrived) > 0 {
 		chunk := a.encode(arrived)
@@ -72,8 +72,10 @@ func (a *ArrivalRows) write(ctx context.Context, rows []kept) error {
 // writeServer writes rows to one server and returns the epoch. Where that is not the one given, it has written
 // nothing.
 func (a *ArrivalRows) writeServer(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
-	keys := []string{a.table.Marker, a.table.count(epoch - 1), a.table.bytes(epoch - 1), a.table.count(epoch), a.table.bytes(epoch)}
-	args := []any{a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch), a.o.MaxRows, a.mostBytes(), rowOverhead}
+	keys := []string{a.table.Marker, a.table.count(epoch - 1), a.table.bytes(epoch - 1), a.table.count(epoch),
+		a.table.bytes(epoch)}
+	args := []any{a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch), a.o.MaxRows, a.mostBytes(),
+		rowOverhead}
 	place := map[uint32]int{}
 	for _, row := range rows {
 		at, known := place[row.bucket]
@@ -133,11 +135,11 @@ func (a *ArrivalRows) sayFull(full bool) {
 	}
 }
 
-// writeCluster writes rows to the nodes of a cluster and returns the epoch of the marker's node after that. Where that
-// is not the one given, the rows were written under an epoch that is past, in which they are of no harm.
+// writeCluster writes rows to the nodes of a cluster and returns the epoch of the marker's node after that. Where
+// that is not the one given, the rows were written under an epoch that is past, in which they are of no harm.
 //
-// The marker is on another node than most rows, so it is read after they were written: rows of a version that is gone
-// are removed again.
+// The marker is on another node than most rows, so it is read after they were written: rows of a version that
+// is gone are removed again.
 func (a *ArrivalRows) writeCluster(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
 	rows = a.room(rows)
 	answers, err := a.sendBuckets(ctx, rows, epoch)
@@ -179,14 +181,16 @@ type bucketAnswer struct {
 }
 
 // sendBuckets writes rows, those of one bucket together.
-func (a *ArrivalRows) sendBuckets(ctx context.Context, rows []kept, epoch int64) (answers []bucketAnswer, err error) {
+func (a *ArrivalRows) sendBuckets(ctx context.Context, rows []kept, epoch int64) (answers []bucketAnswer,
+	err error) {
 	pipe := a.client.Pipeline()
 	for bucket, rows := range inBuckets(rows) {
 		args := []any{a.end(epoch)}
 		for _, row := range rows {
 			args = append(args, row.id, row.record)
 		}
-		answers = append(answers, bucketAnswer{keepBucket.Eval(ctx, pipe, []string{a.table.bucket(bucket, epoch)}, args...), rows})
+		answers = append(answers, bucketAnswer{keepBucket.Eval(ctx, pipe, []string{a.table.bucket(bucket, epoch)},
+			args...), rows})
 	}
 	_, err = pipe.Exec(ctx)
 	return answers, err
@@ -222,8 +226,8 @@ func (a *ArrivalRows) withdraw(ctx context.Context, rows []kept, epoch int64) er
 	return nil
 }
 
-// counted adds to the counts of an epoch, on a cluster. Rows that a killed process did not count stay uncounted until
-// the epoch ends.
+// counted adds to the counts of an epoch, on a cluster. Rows that a killed process did not count stay
+// uncounted until the epoch ends.
 func (a *ArrivalRows) counted(ctx context.Context, epoch, rows, bytes int64) error {
 	pipe := a.client.Pipeline()
 	for key, n := range map[string]int64{a.table.count(epoch): rows, a.table.bytes(epoch): bytes} {

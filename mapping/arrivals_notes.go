@@ -17,9 +17,9 @@ const noteTTL = 7 * 24 * time.Hour
 
 // Note stores what arrivals are attached to, for whoever predicts the same records again. Where there is a note of a
 // record already, its attachment takes the place of the one given, and Earlier is set; a stored note that cannot be
-// decoded sets Lost. If a later generation of the group has written notes of the same place, and the notes' own is not
-// Confirmed, they are Overtaken. Notes of one call have one generation. Note may be called again with the same notes. It
-// returns [ErrVanished], and stores nothing, if the version is no longer in Redis.
+// decoded sets Lost. If a later generation of the group has written notes of the same place, and the notes' own is
+// not Confirmed, they are Overtaken. Notes of one call have one generation. Note may be called again with the same
+// notes. It returns [ErrVanished], and stores nothing, if the version is no longer in Redis.
 func (a *ArrivalRows) Note(ctx context.Context, notes []infer.Note) error {
 	for lo := 0; lo < len(notes); {
 		hi, err := a.note(ctx, notes, lo)
@@ -77,7 +77,8 @@ func (a *ArrivalRows) recall(n *infer.Note, stored []byte) {
 	earlier, err := DecodeNote(stored, a.table.Synthetic)
 	if err != nil {
 		a.damaged.Add(1)
-		a.o.Log.Error("a stored note of an arrival is damaged: its prediction is marked as degraded", "place", n.Place, "offset", n.Offset, "error", err)
+		a.o.Log.Error("a stored note of an arrival is damaged: its prediction is marked as degraded", "place",
+			n.Place, "offset", n.Offset, "error", err)
 		n.Lost = true
 		return
 	}

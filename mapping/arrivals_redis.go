@@ -20,7 +20,8 @@ import (
 //
 // Rows are those of the epochs that live by Redis' time at the moment of the answer: if that has moved on since the
 // answer before, Find asks again.
-func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
+func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, own []string,
+	seen []*infer.Arrived) error {
 	checkLengths(ids, rows)
 	if len(own) != len(seen) {
 		panic(fmt.Sprintf("mapping: %d arrivals looked up into %d", len(own), len(seen)))
@@ -41,7 +42,8 @@ func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, 
 
 // find is Find under one epoch. It returns the epoch of Redis' time; where that is another one, what was found does
 // not count.
-func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) (now int64, err error) {
+func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows []infer.Row, own []string,
+	seen []*infer.Arrived) (now int64, err error) {
 	epochs := living(epoch, a.ttl)
 	absent := a.cached(ids, rows, epochs[0])
 	all := make([]string, 0, len(absent)+len(own))
@@ -89,7 +91,8 @@ func (a *ArrivalRows) keep(id string, row infer.Row, epoch int64) {
 
 // read asks for ids in the epochs given, in one round trip, with the counts and, last, the marker and the time. It
 // returns the arrivals, the epoch of each, and the epoch of Redis' time.
-func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64, now int64, err error) {
+func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (got []*infer.Arrived, of []int64,
+	now int64, err error) {
 	ctx, cancel := within(ctx, a.o.Limit)
 	defer cancel()
 	order := byBucket(ids, a.buckets)
@@ -102,7 +105,8 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 			answers[e] = append(answers[e], pipe.HMGet(ctx, a.table.bucket(rest[0].bucket, epoch), fields...))
 			rest = rest[len(fields):]
 		}
-		rows, bytes = append(rows, pipe.Get(ctx, a.table.count(epoch))), append(bytes, pipe.Get(ctx, a.table.bytes(epoch)))
+		rows, bytes = append(rows, pipe.Get(ctx, a.table.count(epoch))),
+			append(bytes, pipe.Get(ctx, a.table.bytes(epoch)))
 	}
 	var last *redis.Cmd
 	if a.ordered {
@@ -134,7 +138,8 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 }
 
 // decode adds the arrivals of one epoch's answers to those of earlier epochs: the older row is the one to use.
-func (a *ArrivalRows) decode(ids []string, order []placed, answers []*redis.SliceCmd, epoch int64, got []*infer.Arrived, of []int64) error {
+func (a *ArrivalRows) decode(ids []string, order []placed, answers []*redis.SliceCmd, epoch int64,
+	got []*infer.Arrived, of []int64) error {
 	for _, answer := range answers {
 		values, err := answer.Result()
 		if err != nil {
@@ -149,7 +154,8 @@ func (a *ArrivalRows) decode(ids []string, order []placed, answers []*redis.Slic
 			}
 			if got[i], err = DecodeArrived([]byte(text), a.table.Synthetic); err != nil {
 				a.damaged.Add(1)
-				a.o.Log.Error("a stored row of an arrival is damaged: predictions that need it are marked as degraded", "id", ids[i], "error", err)
+				a.o.Log.Error("a stored row of an arrival is damaged: predictions that need it are marked as degraded",
+					"id", ids[i], "error", err)
 				got[i] = &infer.Arrived{Row: infer.Row{Unread: true}}
 			}
 			of[i] = epoch
@@ -189,8 +195,8 @@ func take(sum *atomic.Int64, counts []*redis.StringCmd) error {
 	return nil
 }
 
-// DeleteArrivalRows removes the rows and notes of arrivals of a version whose marker is gone. It may be interrupted and
-// called again.
+// DeleteArrivalRows removes the rows and notes of arrivals of a version whose marker is gone. It may be
+// interrupted and called again.
 func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
 	if err := deleteNotes(ctx, client, table); err != nil {
 		return fmt.Errorf("removing notes of arrivals: %w", err)

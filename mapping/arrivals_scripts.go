@@ -19,8 +19,8 @@ local time = redis.call('TIME')
 return {redis.call('HGET', KEYS[1], 'id') or '', time[1], time[2]}
 `)
 
-// keepRows writes rows of arrivals, on one server. An id that has a row keeps it. Nothing is written if the marker is
-// another one, or if the epoch is not the one of Redis' time, which is then the answer.
+// keepRows writes rows of arrivals, on one server. An id that has a row keeps it. Nothing is written if the marker
+// is another one, or if the epoch is not the one of Redis' time, which is then the answer.
 //
 //	KEYS  marker; counts of rows and of bytes of the epoch before, and of this one; buckets
 //	ARGV  marker's id, TTL in ms, epoch, ms at which its keys expire, most rows, most bytes, bytes that a row takes besides
@@ -70,11 +70,11 @@ if ARGV[1] ~= '0' then redis.call('PEXPIREAT', KEYS[1], ARGV[1]) end
 return written
 `)
 
-// noteAll stores notes. The note of a record that is there already stays; one of another record at the same offset, of
-// a topic that was deleted and made anew, is replaced. Notes begin with the record's fingerprint, in 8 bytes.
+// noteAll stores notes. The note of a record that is there already stays; one of another record at the same offset,
+// of a topic that was deleted and made anew, is replaced. Notes begin with the record's fingerprint, in 8 bytes.
 //
-// Who was stopped while another member of the group took the place over may write no note any more: the other one has
-// removed the notes of what it committed. Beside the notes is the last generation that wrote some.
+// Who was stopped while another member of the group took the place over may write no note any more: the other one
+// has removed the notes of what it committed. Beside the notes is the last generation that wrote some.
 //
 //	KEYS  marker, set of the keys of notes, keys of notes
 //	ARGV  marker's id, ms until the keys of notes expire, generation, 1 if that is confirmed; of each note: its key's
@@ -151,7 +151,8 @@ func parseStanding(cmd *redis.Cmd) (id string, now time.Time, err error) {
 }
 
 // run runs a script that writes, and waits for replicas where that was asked for.
-func (a *ArrivalRows) run(ctx context.Context, script *redis.Script, keys []string, args []any) ([]string, error) {
+func (a *ArrivalRows) run(ctx context.Context, script *redis.Script, keys []string,
+	args []any) ([]string, error) {
 	if a.o.Replicas == 0 {
 		return script.Run(ctx, a.client, keys, args...).StringSlice()
 	}

@@ -12,8 +12,8 @@ import (
 	"rivulet/infer"
 )
 
-// Cached is a [Lookup] that keeps rows of another one in memory, least useful rows out first. It belongs to one version
-// of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its own.
+// Cached is a [Lookup] that keeps rows of another one in memory, least useful rows out first. It belongs to one
+// version of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its own.
 //
 // It remembers rows, and also that an id is not in T: neither changes while the version lives, and most neighbours
 // outside T come again in a stream. Countless such ids cannot push out the rows in use, because the cache admits ids
@@ -25,8 +25,8 @@ type Cached struct {
 	hits, misses, unknown, unread atomic.Uint64
 }
 
-// NewCached caches inner's rows in about maxBytes, by an estimate of the memory of a row and its id. If maxBytes is 0
-// or less it caches nothing and only looks up repeated ids of one call once.
+// NewCached caches inner's rows in about maxBytes, by an estimate of the memory of a row and its id. If maxBytes is
+// 0 or less it caches nothing and only looks up repeated ids of one call once.
 func NewCached(inner Lookup, maxBytes int64) *Cached {
 	c := &Cached{inner: inner}
 	if maxBytes > 0 {
@@ -118,7 +118,8 @@ func (c *Cached) keep(ids []string, rows []infer.Row) {
 			unknown++
 		}
 		if c.rows != nil {
-			c.rows.Set(strings.Clone(ids[i]), infer.Row{Known: row.Known, Cols: slices.Clone(row.Cols), Vals: slices.Clone(row.Vals)})
+			c.rows.Set(strings.Clone(ids[i]), infer.Row{Known: row.Known, Cols: slices.Clone(row.Cols),
+				Vals: slices.Clone(row.Vals)})
 		}
 	}
 	c.unknown.Add(unknown)
@@ -137,7 +138,8 @@ type CacheStats struct {
 
 // Stats returns the counts.
 func (c *Cached) Stats() CacheStats {
-	s := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Unknown: c.unknown.Load(), Unread: c.unread.Load()}
+	s := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Unknown: c.unknown.Load(),
+		Unread: c.unread.Load()}
 	if c.rows != nil {
 		s.Entries = c.rows.EstimatedSize()
 		s.Bytes = int64(c.rows.WeightedSize())

@@ -9,9 +9,9 @@ import (
 	"rivulet/infer"
 )
 
-// AppendRow appends the encoding of a row of M to dst: the number of entries, the gaps between columns, the values (see
-// the package's documentation). A row without entries becomes one byte. Known is not written: every stored row is
-// known.
+// AppendRow appends the encoding of a row of M to dst: the number of entries, the gaps between columns, the
+// values (see the package's documentation). A row without entries becomes one byte. Known is not written:
+// every stored row is known.
 //
 // The row must have as many values as columns, and columns ≥ 0 that ascend; anything else is a programming error and
 // panics.
@@ -60,19 +60,22 @@ func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 			return infer.Row{}, fmt.Errorf("row of M: column of entry %d: %w", p, err)
 		}
 		if gap >= limit-next {
-			return infer.Row{}, fmt.Errorf("row of M: column of entry %d is %d columns past %d, of %d", p, gap, next, synthetic)
+			return infer.Row{}, fmt.Errorf("row of M: column of entry %d is %d columns past %d, of %d", p, gap,
+				next, synthetic)
 		}
 		row.Cols[p] = int32(next + gap)
 		next += gap + 1
 		rest = after
 	}
 	if len(rest) != 4*len(row.Vals) {
-		return infer.Row{}, fmt.Errorf("row of M: %d bytes of values for %d entries, want %d", len(rest), count, 4*count)
+		return infer.Row{}, fmt.Errorf("row of M: %d bytes of values for %d entries, want %d", len(rest),
+			count, 4*count)
 	}
 	for p := range row.Vals {
 		v := math.Float32frombits(binary.LittleEndian.Uint32(rest[4*p:]))
 		if !(v >= 0) || math.IsInf(float64(v), 0) {
-			return infer.Row{}, fmt.Errorf("row of M: value of entry %d (column %d) is %v, want finite and 0 or more", p, row.Cols[p], v)
+			return infer.Row{}, fmt.Errorf("row of M: value of entry %d (column %d) is %v, want finite and 0 or more", p,
+				row.Cols[p], v)
 		}
 		row.Vals[p] = v
 	}

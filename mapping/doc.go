@@ -11,17 +11,18 @@
 // A lookup belongs to one version of M, whose rows never change: that is why rows may be kept without an expiry, and
 // why a switch of versions makes new lookups. All of them give the same bits for the same artifact.
 //
-// A node of T whose row is empty is known; an id outside T is not. The first counts in an arrival's degree, the second
-// does not (infer.Batch), so both the encoding and the lookups keep them apart.
+// A node of T whose row is empty is known; an id outside T is not. The first counts in an arrival's degree, the
+// second does not (infer.Batch), so both the encoding and the lookups keep them apart.
 //
 // # While Redis is down
 //
-// A request is repeated with growing pauses ([RedisOptions]), within a limit of its own ([Redis.Within]). If lookups
-// fail one after another the [Guard] asks Redis nothing for a while. A setting decides about the batch: either its
-// lookup fails, and the caller waits and tries again, or it is answered from memory alone. A neighbour whose row is in
-// memory then counts as always: as known, even if the row is empty, or as not in T. Any other is Unread: infer.Attach
-// treats it as an id that is not in T, so it is neither in r = aM nor in D_i, which is 1 + the neighbours known from
-// memory + the degree in ã. This is the prediction that the arrival would get without these edges.
+// A request is repeated with growing pauses ([RedisOptions]), within a limit of its own ([Redis.Within]). If
+// lookups fail one after another the [Guard] asks Redis nothing for a while. A setting decides about the batch:
+// either its lookup fails, and the caller waits and tries again, or it is answered from memory alone. A
+// neighbour whose row is in memory then counts as always: as known, even if the row is empty, or as not in T.
+// Any other is Unread: infer.Attach treats it as an id that is not in T, so it is neither in r = aM nor in D_i,
+// which is 1 + the neighbours known from memory + the degree in ã. This is the prediction that the arrival
+// would get without these edges.
 //
 // # Errors
 //
@@ -38,9 +39,9 @@
 //
 // # Arrivals
 //
-// With growth on, each arrival gets a row of M (infer.Grower), and [ArrivalRows] stores these rows beside the rows of
-// T. They are stored in Redis, because other consumers attach to them, for a limited time and up to a limited number.
-// They are no [Lookup]: T is asked first, and a row of T takes precedence. The layout is at [ArrivalTable].
+// With growth on, each arrival gets a row of M (infer.Grower), and [ArrivalRows] stores these rows beside the rows
+// of T. They are stored in Redis, because other consumers attach to them, for a limited time and up to a limited
+// number. They are no [Lookup]: T is asked first, and a row of T takes precedence. The layout is at [ArrivalTable].
 //
 // These rows come and go, so a record that is predicted again would find others. [ArrivalRows.Note] stores what its
 // arrival was attached to, before it is predicted, and gives that to whoever comes second.
@@ -54,11 +55,11 @@
 //	value   count × float32   IEEE 754, little-endian, bit for bit as in the artifact
 //
 // uvarint is the one of encoding/binary (seven bits a byte, low bits first), always in its shortest form, so that a
-// row has one encoding. Columns ascend by construction. The empty row is the one byte 0, never nothing. With N' below
-// 16,384 a row of four entries takes 21 to 25 bytes:
+// row has one encoding. Columns ascend by construction. The empty row is the one byte 0, never nothing. With N'
+// below 16,384 a row of four entries takes 21 to 25 bytes:
 //
 //	02 03 00 0000003f 00000040    entries (3, 0.5) and (4, 2)
 //
-// [DecodeRow] refuses bytes that are cut, followed by more bytes, or not in the shortest form, a column of N' or above,
-// and a value that is negative, NaN or infinite.
+// [DecodeRow] refuses bytes that are cut, followed by more bytes, or not in the shortest form, a column of N' or
+// above, and a value that is negative, NaN or infinite.
 package mapping

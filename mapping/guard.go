@@ -31,9 +31,9 @@ type GuardOptions struct {
 // Guard stands before lookups in one Redis, of all versions: a circuit breaker, and if asked for, degraded answers
 // while Redis is down. It is safe for concurrent use and has no goroutine.
 //
-// A damaged row is no outage: it is answered as unread, whatever the options say, counted and logged, because waiting
-// would not mend it. A bucket that Redis lost is an outage of its ids alone: they are unread where Degrade is set, and
-// else the lookup fails, until the artifact is published again.
+// A damaged row is no outage: it is answered as unread, whatever the options say, counted and logged, because
+// waiting would not mend it. A bucket that Redis lost is an outage of its ids alone: they are unread where Degrade
+// is set, and else the lookup fails, until the artifact is published again.
 //
 // The breaker is closed at first. It opens after a number of failures in a row; lookups then fail at once, with the
 // last failure as the reason. After a while one lookup, and no other at the same time, tries whether Redis is back:

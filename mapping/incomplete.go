@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// incomplete is the error of a lookup that could not read some of its rows: Redis answered, but their bytes are damaged
-// or their bucket was lost. The other rows of the call are filled as always.
+// incomplete is the error of a lookup that could not read some of its rows: Redis answered, but their bytes are
+// damaged or their bucket was lost. The other rows of the call are filled as always.
 type incomplete struct {
 	damaged []damagedRow
 	evicted []evictedBucket
@@ -80,8 +80,8 @@ func shown(id string) string {
 	return strings.ToValidUTF8(id[:longest], "") + "…"
 }
 
-// LossStats counts what of M could not be used although Redis answered. A row or a bucket counts each time that it is
-// asked for and not there, so the counts grow until it is mended.
+// LossStats counts what of M could not be used although Redis answered. A row or a bucket counts each time that it
+// is asked for and not there, so the counts grow until it is mended.
 type LossStats struct {
 	DamagedRows    uint64 // rows whose bytes could not be decoded
 	EvictedBuckets uint64 // buckets that Redis lost while the version was complete

@@ -15,8 +15,8 @@ import (
 	"rivulet/infer"
 )
 
-// HashName is the function from an id to its bucket: XXH64 with seed 0 of the id's bytes, modulo the number of buckets.
-// A reader must refuse a table that was written with another function.
+// HashName is the function from an id to its bucket: XXH64 with seed 0 of the id's bytes, modulo the number of
+// buckets. A reader must refuse a table that was written with another function.
 const HashName = "xxh64"
 
 // ErrVanished means that the table of a lookup is no longer in Redis: its version was removed, or Redis lost it. Its
@@ -42,8 +42,8 @@ type Table struct {
 	Buckets int
 	// Synthetic is N', the number of columns of M.
 	Synthetic int
-	// Marker is the key of a hash that exists as long as the table is complete, with MarkerID in its field [MarkerField].
-	// It is put there after the last row and removed before the first one.
+	// Marker is the key of a hash that exists as long as the table is complete, with MarkerID in its field
+	// [MarkerField]. It is put there after the last row and removed before the first one.
 	Marker, MarkerID string
 }
 
@@ -128,9 +128,9 @@ func portion(ids []string, order []placed) int {
 	return len(order)
 }
 
-// Rows implements [Lookup]: one round trip for each 4096 ids or MiB of ids, with one HMGET a bucket, and a second one
-// where all ids of a bucket are without a row. It returns [ErrVanished] if the table is no longer the one for which
-// the lookup was made; then no row may be used.
+// Rows implements [Lookup]: one round trip for each 4096 ids or MiB of ids, with one HMGET a bucket, and a second
+// one where all ids of a bucket are without a row. It returns [ErrVanished] if the table is no longer the one for
+// which the lookup was made; then no row may be used.
 //
 // If rows are damaged, or buckets are missing although the version is complete, the error says so ([ErrDamaged],
 // [ErrVanished]), and all other rows are filled; a [Guard] goes on with these.
@@ -152,9 +152,10 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error 
 	return nil
 }
 
-// read fills the rows of one chunk. The marker is asked for after the rows: if it still stands, none of them had been
-// removed when it was read.
-func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []infer.Row) (missing incomplete, err error) {
+// read fills the rows of one chunk. The marker is asked for after the rows: if it still stands, none of them had
+// been removed when it was read.
+func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []infer.Row) (missing incomplete,
+	err error) {
 	ctx, cancel := within(ctx, r.limit)
 	defer cancel()
 	pipe := r.client.Pipeline()
@@ -194,7 +195,8 @@ func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []i
 		}
 		unknown = unknown || found < len(values)
 		if found == 0 {
-			empty = append(empty, evictedBucket{key: answer.Args()[1].(string), marker: r.table.Marker, at: positions(chunk[:len(values)])})
+			empty = append(empty, evictedBucket{key: answer.Args()[1].(string), marker: r.table.Marker,
+				at: positions(chunk[:len(values)])})
 		}
 		chunk = chunk[len(values):]
 	}

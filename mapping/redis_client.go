@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// RedisOptions say how to reach Redis: one server, a cluster, or the master that sentinels watch. If a field is zero,
-// the URL's query applies (read_timeout=1s, pool_size=32, …), and otherwise the default.
+// RedisOptions say how to reach Redis: one server, a cluster, or the master that sentinels watch. If a field is
+// zero, the URL's query applies (read_timeout=1s, pool_size=32, …), and otherwise the default.
 type RedisOptions struct {
 	// URL is redis://user:password@host:port/database, rediss://… with TLS, or unix:///path?db=0. It has no default.
 	URL string
@@ -87,7 +87,8 @@ func (o *RedisOptions) checkMode(options *redis.Options) error {
 	one := !o.Cluster && o.Sentinel.Master == ""
 	switch {
 	case o.Cluster && o.Sentinel.Master != "":
-		return fmt.Errorf("redis is a cluster, and has a master %q that sentinels watch: want one of the two", o.Sentinel.Master)
+		return fmt.Errorf("redis is a cluster, and has a master %q that sentinels watch: want one of the two",
+			o.Sentinel.Master)
 	case one && len(o.Hosts) > 0:
 		return fmt.Errorf("redis has %d hosts besides the one of its url, and is neither a cluster nor watched by sentinels", len(o.Hosts))
 	case !one && options.Network == "unix":
@@ -160,8 +161,8 @@ func choose[T comparable](field *T, chosen, byDefault T) {
 	}
 }
 
-// silence stops the client library from printing to standard error: it returns the same messages as errors, which are
-// handled there.
+// silence stops the client library from printing to standard error: it returns the same messages as
+// errors, which are handled there.
 var silence = sync.OnceFunc(func() { redis.SetLogger(quiet{}) })
 
 type quiet struct{}

@@ -17,10 +17,10 @@ const bucketsPerScan = 64
 // scan is how many buckets the next round trip reads, after one of n buckets with some bytes.
 func scan(n, bytes int) int { return max(1, min(bucketsPerScan, n*bytesPerPipeline/max(1, bytes))) }
 
-// Load reads the whole table into memory if it takes no more than about maxBytes, and returns nil if it takes more. A
-// table in memory knows without asking which ids are not in T; a stream has many of them. alive is called between round
-// trips; its error ends the reading. Load returns [ErrVanished] if the table is no longer the one for which the lookup
-// was made.
+// Load reads the whole table into memory if it takes no more than about maxBytes, and returns nil if it takes
+// more. A table in memory knows without asking which ids are not in T; a stream has many of them. alive is called
+// between round trips; its error ends the reading. Load returns [ErrVanished] if the table is no longer the one
+// for which the lookup was made.
 func (r *Redis) Load(ctx context.Context, maxBytes int64, alive func() error) (*Memory, error) {
 	m := &artifact.Mapping{Rows: &graph.CSR{Cols: r.table.Synthetic, RowPtr: []int{0}, Val: []float32{}}}
 	size := int64(0)
@@ -70,7 +70,8 @@ func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int
 }
 
 // readBuckets reads some buckets in one round trip.
-func readBuckets(ctx context.Context, client redis.UniversalClient, table Table, lo, hi int) ([]*redis.MapStringStringCmd, error) {
+func readBuckets(ctx context.Context, client redis.UniversalClient, table Table, lo,
+	hi int) ([]*redis.MapStringStringCmd, error) {
 	pipe := client.Pipeline()
 	answers := make([]*redis.MapStringStringCmd, 0, hi-lo)
 	for b := lo; b < hi; b++ {

@@ -11,10 +11,11 @@ import (
 	"rivulet/artifact"
 )
 
-// MendRows compares the rows in Redis with those of m, which were written there before, and writes buckets again that
-// differ: because they were evicted or damaged, or the server lost them. It returns how many those were. done is
-// called after each round trip with the number of rows that are right by then; its error ends the comparison.
-func MendRows(ctx context.Context, client redis.UniversalClient, table Table, m *artifact.Mapping, done func(rows int) error) (mended int, err error) {
+// MendRows compares the rows in Redis with those of m, which were written there before, and writes buckets again
+// that differ: because they were evicted or damaged, or the server lost them. It returns how many those were. done
+// is called after each round trip with the number of rows that are right by then; its error ends the comparison.
+func MendRows(ctx context.Context, client redis.UniversalClient, table Table, m *artifact.Mapping,
+	done func(rows int) error) (mended int, err error) {
 	w := rowWriter{table: table, m: m}
 	w.group()
 	for lo, n := 0, 1; lo < table.Buckets; {
@@ -55,9 +56,10 @@ func sameRows(found map[string]string, values []any) bool {
 	return true
 }
 
-// replaceBucket writes all rows of a bucket, and removes what else was found there. Writing is one step, so readers never
-// see a part of a bucket.
-func replaceBucket(ctx context.Context, client redis.UniversalClient, key string, found map[string]string, values []any) error {
+// replaceBucket writes all rows of a bucket, and removes what else was found there. Writing is one step, so readers
+// never see a part of a bucket.
+func replaceBucket(ctx context.Context, client redis.UniversalClient, key string, found map[string]string,
+	values []any) error {
 	for k := 0; k < len(values); k += 2 {
 		delete(found, values[k].(string))
 	}

@@ -11,16 +11,16 @@ import (
 )
 
 // RowsPerBucket is the average number of rows in a bucket. Redis packs hashes of up to 128 fields whose ids and rows
-// have up to 64 bytes (hash-max-listpack-entries, -value); around an average of 48 a bucket of more than 128 does not
-// happen (12 standard deviations), and a bucket's own key of some 90 bytes is 2 bytes a row. Reading a row walks
+// have up to 64 bytes (hash-max-listpack-entries, -value); around an average of 48 a bucket of more than 128 does
+// not happen (12 standard deviations), and a bucket's own key of some 90 bytes is 2 bytes a row. Reading a row walks
 // through its bucket, so more of them in one would save little and cost time.
 const RowsPerBucket = 48
 
 // MaxBuckets returns the largest number of buckets for n rows.
 func MaxBuckets(n int) int { return max(1, (n+RowsPerBucket-1)/RowsPerBucket) }
 
-// Buckets returns the number of buckets for the rows of these ids, such that none of them is empty: a missing bucket is
-// then a lost one. Unless the ids were made to fall into few buckets, this is [MaxBuckets].
+// Buckets returns the number of buckets for the rows of these ids, such that none of them is empty: a missing bucket
+// is then a lost one. Unless the ids were made to fall into few buckets, this is [MaxBuckets].
 func Buckets(ids []string) int {
 	for n := MaxBuckets(len(ids)); ; n = (n + 1) / 2 {
 		t := Table{Buckets: n}
@@ -37,7 +37,8 @@ func Buckets(ids []string) int {
 	}
 }
 
-// Bounds of one pipeline: of writes buckets and bytes of ids and rows, whichever is first; of counting and removing keys.
+// Bounds of one pipeline: of writes buckets and bytes of ids and rows, whichever is first; of
+// counting and removing keys.
 const (
 	bucketsPerPipeline = 256
 	bytesPerPipeline   = 1 << 20
@@ -50,7 +51,8 @@ const (
 //
 // Writing a bucket again is harmless, so a caller who was interrupted continues at the number of buckets of the last
 // call of done.
-func WriteRows(ctx context.Context, client redis.UniversalClient, table Table, m *artifact.Mapping, from int, done func(buckets, rows int) error) error {
+func WriteRows(ctx context.Context, client redis.UniversalClient, table Table, m *artifact.Mapping, from int,
+	done func(buckets, rows int) error) error {
 	w := rowWriter{table: table, m: m}
 	w.group()
 	for bucket := from; bucket < table.Buckets; {

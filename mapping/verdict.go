@@ -8,8 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Unavailable reports whether rows could not be read because Redis could not be reached, did not answer in time, or
-// answered that it cannot serve now. Other errors do not count: missing rights, a version that vanished, a damaged row.
+// Unavailable reports whether rows could not be read because Redis could not be reached, did not answer
+// in time, or answered that it cannot serve now. Other errors do not count: missing rights, a version
+// that vanished, a damaged row.
 func Unavailable(err error) bool {
 	var answer redis.Error
 	switch {
@@ -23,11 +24,12 @@ func Unavailable(err error) bool {
 
 // notNow lists the beginnings of answers of a server that cannot serve now. Redirections are among them, because one
 // may be left after the last retry.
-var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ", "ASK ", "max number of clients"}
+var notNow = []string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "MOVED ",
+	"ASK ", "max number of clients"}
 
-// Refused reports whether Redis refuses this client: rights are missing, user or password are wrong, or the client asks
-// for what this server does not have. Waiting does not help; somebody must change a setting or the server's ACL. A
-// client that was closed while it was needed counts, too.
+// Refused reports whether Redis refuses this client: rights are missing, user or password are wrong, or the client
+// asks for what this server does not have. Waiting does not help; somebody must change a setting or the server's
+// ACL. A client that was closed while it was needed counts, too.
 func Refused(err error) bool { return never(err) || startsWith(err, badLogin) }
 
 // never is Refused but for the login.
@@ -36,8 +38,10 @@ func never(err error) bool {
 }
 
 // notEver lists the beginnings of answers that no waiting changes, without a leading "ERR ".
-var notEver = []string{"NOPERM ", "ACL failure in script", "The user executing the script", "DENIED ", "CROSSSLOT ", "unknown command",
-	"DB index is out of range", "invalid DB index", "SELECT is not allowed", "This instance has cluster support disabled"}
+var notEver = []string{"NOPERM ", "ACL failure in script", "The user executing the script", "DENIED ",
+	"CROSSSLOT ", "unknown command",
+	"DB index is out of range", "invalid DB index", "SELECT is not allowed",
+	"This instance has cluster support disabled"}
 
 // otherType begins the answer if a key that belongs to a version is of another type: it was overwritten.
 var otherType = []string{"WRONGTYPE "}
@@ -58,9 +62,9 @@ func (r refused) Unwrap() error { return r.error }
 // Permanent reports that waiting for rows does not help.
 func (refused) Permanent() bool { return true }
 
-// final returns err, marked as permanent if Redis refuses what the client asks for, or an entry of growth is damaged. A
-// refused login is not marked: while a password is being changed, requests are tried again, and who looks after the
-// connection, the watcher of package serving, decides how long that may last.
+// final returns err, marked as permanent if Redis refuses what the client asks for, or an entry of growth is
+// damaged. A refused login is not marked: while a password is being changed, requests are tried again, and who looks
+// after the connection, the watcher of package serving, decides how long that may last.
 func final(err error) error {
 	if errors.Is(err, ErrDamaged) || never(err) || startsWith(err, otherType) {
 		return refused{err}
@@ -68,8 +72,8 @@ func final(err error) error {
 	return err
 }
 
-// Misdirected returns err, marked as a refusal ([Refused]) if a client that knows no cluster was sent to another node:
-// it does not follow, now or later.
+// Misdirected returns err, marked as a refusal ([Refused]) if a client that knows no cluster was sent to another
+// node: it does not follow, now or later.
 func Misdirected(client redis.UniversalClient, err error) error {
 	if _, one := client.(*redis.Client); one && startsWith(err, []string{"MOVED ", "ASK "}) {
 		return refused{err}
@@ -77,8 +81,8 @@ func Misdirected(client redis.UniversalClient, err error) error {
 	return err
 }
 
-// TakesNoWrites reports whether Redis answered that it takes no writes now: its memory is full, it cannot save to its disk, it
-// has too few replicas, or it is one itself. It may answer reads all the same.
+// TakesNoWrites reports whether Redis answered that it takes no writes now: its memory is full, it cannot save to
+// its disk, it has too few replicas, or it is one itself. It may answer reads all the same.
 func TakesNoWrites(err error) bool {
 	var answer redis.Error
 	if !errors.As(err, &answer) {

@@ -11,8 +11,8 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// try is a form in which something of a batch is published: a prediction, a dead letter as it is, or one in the place of
-// a prediction.
+// try is a form in which something of a batch is published: a prediction, a dead letter as it is, or one in
+// the place of a prediction.
 type try struct {
 	place      int               // in the batch: its predictions, then its dead letters
 	prediction *event.Prediction // nil: it was a dead letter from the beginning
@@ -31,7 +31,8 @@ type try struct {
 func (p *Producer) first(b *event.Batch, place int) try {
 	n := len(b.Predictions)
 	if place >= n {
-		return try{place: place, letter: &b.DeadLetters[place-n], keyed: p.keyedLetters.Load(), limit: kafka.BatchBytes}
+		return try{place: place, letter: &b.DeadLetters[place-n], keyed: p.keyedLetters.Load(),
+			limit: kafka.BatchBytes}
 	}
 	t := try{place: place, prediction: &b.Predictions[place], keyed: p.keyedPredictions.Load()}
 	if place < len(b.Answered) {
@@ -49,8 +50,8 @@ type amended struct {
 // Refused are the parts of the batch that are not on their topic.
 func (d *amended) Refused() []kafka.Refused { return d.refused }
 
-// amend publishes what was refused in other forms, until the brokers take each, or nothing is left to change: that is
-// dropped. The first shipment held the batch, in order.
+// amend publishes what was refused in other forms, until the brokers take each, or nothing is left to change: that
+// is dropped. The first shipment held the batch, in order.
 //
 //	a record without a key is refused    with a key, as the topic is compacted: the arrival's id, or its place
 //	a prediction is refused              a dead letter in its place
@@ -130,7 +131,8 @@ func (p *Producer) drop(out *amended, t *try, err error) {
 		"partition", from.Partition, "offset", from.Offset, "reason", t.letter.Reason, "error", err)
 }
 
-// learn notes what was published of the tries: predictions in whose place dead letters are, and topics that want keys.
+// learn notes what was published of the tries: predictions in whose place dead letters are, and
+// topics that want keys.
 func (p *Producer) learn(out *amended, tries []try, refused []kafka.Refused) {
 	left := make(map[int]bool, len(refused))
 	for _, r := range refused {

@@ -12,19 +12,19 @@
 //
 // # What the brokers refuse
 //
-// A record that a broker refuses for its content comes back from package kafka, when everything beside it is published.
-// It gets a key if that may be what is missing; a prediction then becomes a dead letter, a dead letter is trimmed part
-// by part, and what is refused even so is dropped: logged here, counted by the consumer. In a transaction all of this is
-// part of the transaction of its batch.
+// A record that a broker refuses for its content comes back from package kafka, when everything beside it is
+// published. It gets a key if that may be what is missing; a prediction then becomes a dead letter, a dead letter is
+// trimmed part by part, and what is refused even so is dropped: logged here, counted by the consumer. In a
+// transaction all of this is part of the transaction of its batch.
 //
 // # At least once
 //
-// [Producer.Publish] returns when all in-sync replicas have everything; the delivery's Commit then commits the offsets.
-// Whatever breaks in between repeats predictions and loses none.
+// [Producer.Publish] returns when all in-sync replicas have everything; the delivery's Commit then commits the
+// offsets. Whatever breaks in between repeats predictions and loses none.
 //
 // # Exactly once
 //
 // With [Options.Transactions] the records and the offsets of a batch are in one transaction, which Commit ends. Any
-// failure ends the generation: the consumer joins again, and reads on from the offsets, which say what was committed.
-// How that is done, and what keeps others out, is in the doc of package kafka.
+// failure ends the generation: the consumer joins again, and reads on from the offsets, which say what was
+// committed. How that is done, and what keeps others out, is in the doc of package kafka.
 package producer

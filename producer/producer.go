@@ -71,7 +71,8 @@ func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kaf
 // What the brokers refuse for its content is published in another form (amend.go). The delivery's Refused are those
 // that are not on their topic even so, by their places in the batch: its predictions, then its dead letters. In the
 // place of a prediction there may be a dead letter.
-func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
+func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets,
+	by kafka.Committer) (kafka.Delivery, error) {
 	s := p.opts.Sink.Shipment()
 	for place := range len(b.Predictions) + len(b.DeadLetters) {
 		t := p.first(&b, place)
@@ -115,7 +116,8 @@ func (p *Producer) prediction(s *kafka.Shipment, t *try) (r kafka.Record, err er
 	if s.Scratch, err = p.opts.Codec.AppendPrediction(s.Scratch[:0], pr); err != nil {
 		return r, fmt.Errorf("encoding the prediction of %.80q: %w", pr.ID, err)
 	}
-	r = kafka.Record{Key: pr.Key, Value: s.Scratch, Headers: event.PredictionHeaders(pr, p.opts.Codec.ContentType())}
+	r = kafka.Record{Key: pr.Key, Value: s.Scratch, Headers: event.PredictionHeaders(pr,
+		p.opts.Codec.ContentType())}
 	if r.Key == nil && t.keyed {
 		r.Key = []byte(pr.ID)
 	}

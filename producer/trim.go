@@ -12,9 +12,9 @@ import (
 // parts are what a dead letter repeats of its record.
 type parts struct{ headers, value, key, detail bool }
 
-// trimmings are the parts that a dead letter may be published without, in the order in which they are tried. Headers go
-// first: a record is small enough to have been read, so what makes its dead letter too large are the headers of a dead
-// letter, unless its topic takes less than that of arrivals.
+// trimmings are the parts that a dead letter may be published without, in the order in which they are tried. Headers
+// go first: a record is small enough to have been read, so what makes its dead letter too large are the headers of a
+// dead letter, unless its topic takes less than that of arrivals.
 var trimmings = []parts{
 	{},
 	{headers: true},
@@ -62,7 +62,8 @@ func (p parts) record(d *event.DeadLetter, keyed bool) kafka.Record {
 	}
 	r.Headers = letter.RecordHeaders()
 	if len(trimmed) > 0 {
-		r.Headers = append(r.Headers, event.Header{Key: event.HeaderTrimmed, Value: []byte(strings.Join(trimmed, ", "))})
+		r.Headers = append(r.Headers, event.Header{Key: event.HeaderTrimmed,
+			Value: []byte(strings.Join(trimmed, ", "))})
 	}
 	if p.value && len(d.Value) > 0 {
 		size := strconv.AppendInt(nil, int64(len(d.Value)), 10)

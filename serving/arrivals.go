@@ -29,8 +29,8 @@ type GrowthOptions struct {
 	Degrade bool
 }
 
-// cacheShare says how much memory rows of arrivals may take: this part of the memory for rows of M, and in addition to
-// it.
+// cacheShare says how much memory rows of arrivals may take: this part of the memory for rows of M,
+// and in addition to it.
 const cacheShare = 8
 
 // growing holds the parts of a version that give arrivals rows; all are nil if arrivals get none.
@@ -63,15 +63,18 @@ func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) (e
 		return nil
 	}
 	v.growing.guard, v.growing.degrade = l.guard, o.Degrade
-	v.growing.arrivals, err = mapping.OpenArrivalRows(ctx, l.client, l.keys.arrivals(v.ID(), p), mapping.ArrivalOptions{TTL: o.TTL, MaxRows: o.MaxRows,
-		MaxBytes: o.MaxBytes, Replicas: o.Replicas, CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit, Log: l.log})
+	v.growing.arrivals, err = mapping.OpenArrivalRows(ctx, l.client, l.keys.arrivals(v.ID(), p),
+		mapping.ArrivalOptions{TTL: o.TTL, MaxRows: o.MaxRows,
+			MaxBytes: o.MaxBytes, Replicas: o.Replicas, CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit,
+			Log: l.log})
 	return err
 }
 
 // FindArrivals fills rows[i] for each id ids[i] that is not in T but belongs to an arrival with a row; seen reports
 // which of the ids in own have a row. See [mapping.ArrivalRows.Find]. If the version may degrade and Redis cannot be
 // asked, all rows are Unread, those of seen among them.
-func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
+func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string,
+	seen []*infer.Arrived) error {
 	find := finding{v.arrivals, own, seen, new(bool)}
 	if err := v.guard.Lookup(find).Rows(ctx, ids, rows); err != nil {
 		return fmt.Errorf("version %s: %w", v.ID(), err)
@@ -98,8 +101,8 @@ func (f finding) Rows(ctx context.Context, ids []string, rows []infer.Row) error
 	return err
 }
 
-// NoteArrivals stores notes or reads those that are there, see [mapping.ArrivalRows.Note]. If the version may degrade
-// and Redis cannot be reached or takes no writes, the notes are Lost.
+// NoteArrivals stores notes or reads those that are there, see [mapping.ArrivalRows.Note]. If the version may
+// degrade and Redis cannot be reached or takes no writes, the notes are Lost.
 func (v *Version) NoteArrivals(ctx context.Context, notes []infer.Note) error {
 	err := v.arrivals.Note(ctx, notes)
 	if err == nil {
@@ -123,8 +126,8 @@ func (v *Version) ForgetNotes(ctx context.Context, below map[string]int64) error
 // Grow solves rows for the arrivals of a batch.
 func (v *Version) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
 
-// KeepArrivals writes rows of arrivals, see [mapping.ArrivalRows.Keep]. The arrivals get no rows if the version is no
-// longer in Redis, or if it may degrade and Redis cannot be reached or takes no writes.
+// KeepArrivals writes rows of arrivals, see [mapping.ArrivalRows.Keep]. The arrivals get no rows if the version is
+// no longer in Redis, or if it may degrade and Redis cannot be reached or takes no writes.
 func (v *Version) KeepArrivals(ctx context.Context, arrived []infer.Arrived) error {
 	err := v.arrivals.Keep(ctx, arrived)
 	switch {

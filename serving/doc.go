@@ -7,8 +7,8 @@
 //
 // # What is in Redis
 //
-// p is the prefix, v a version's name, g its serial number: each publication draws one, which is never used
-// again, also by a Redis that has lost everything in between, so that the data of two publications never have a key in
+// p is the prefix, v a version's name, g its serial number: each publication draws one, which is never used again,
+// also by a Redis that has lost everything in between, so that the data of two publications never have a key in
 // common, even under one name.
 //
 //	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
@@ -26,23 +26,23 @@
 //
 // meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256.
 // content is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a
-// hash tag: on a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files spread
-// over the nodes. No key but those of arrivals expires by itself; a Redis whose eviction policy removes keys without
-// an expiry (maxmemory-policy allkeys-…) is refused, by who publishes and by a consumer that starts.
+// hash tag: on a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files
+// spread over the nodes. No key but those of arrivals expires by itself; a Redis whose eviction policy removes keys
+// without an expiry (maxmemory-policy allkeys-…) is refused, by who publishes and by a consumer that starts.
 //
 // # A version's life
 //
 //	(nothing) --begin--> writing --finish--> complete --retire--> (in deleting) --UNLINK--> (nothing)
 //
 // Each arrow but the last is one script, so a version is never in two states. A publisher writes rows, then files,
-// counts both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the same
-// call goes on from the progress that the writing key holds; an artifact of the same name and other content is
+// counts both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the
+// same call goes on from the progress that the writing key holds; an artifact of the same name and other content is
 // refused. A publication of what is complete already compares all of it and writes again what is missing or damaged.
 //
-// Retiring takes the marker away first, and only if neither CURRENT nor a live heartbeat names the version. From then
-// on nobody can begin to use it, and a reader that still uses it finds out: every lookup of rows also reads the marker,
-// after the rows. If the marker is missing or belongs to another publication, the answer is [mapping.ErrVanished],
-// never "unknown".
+// Retiring takes the marker away first, and only if neither CURRENT nor a live heartbeat names the version. From
+// then on nobody can begin to use it, and a reader that still uses it finds out: every lookup of rows also reads the
+// marker, after the rows. If the marker is missing or belongs to another publication, the answer is
+// [mapping.ErrVanished], never "unknown".
 //
 // # Rows of arrivals
 //
@@ -55,6 +55,6 @@
 // # Who holds what
 //
 // A watcher holds the version that it serves, the one that it is loading, and every earlier one that a batch still
-// uses. It knows the earlier ones by weak pointers: a version is released once the garbage collector has found no other
-// reference to it. So keep a Version as long as a batch lasts and not longer.
+// uses. It knows the earlier ones by weak pointers: a version is released once the garbage collector has found no
+// other reference to it. So keep a Version as long as a batch lasts and not longer.
 package serving

@@ -121,7 +121,8 @@ func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, err
 			return nil, fmt.Errorf("%s: %w", at.key, err)
 		}
 		info := newInfo(name, at.state, found)
-		info.Begun, info.Published, info.LastServed = millis(f["begun_ms"]), millis(f["published_ms"]), millis(f["current_ms"])
+		info.Begun, info.Published, info.LastServed = millis(f["begun_ms"]), millis(f["published_ms"]),
+			millis(f["current_ms"])
 		return &info, nil
 	}
 	return nil, nil

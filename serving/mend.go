@@ -14,16 +14,18 @@ import (
 // fieldMended is the field of a marker that says when a complete version was mended last, in ms of Redis' clock.
 const fieldMended = "mended_ms"
 
-// mend writes again what a complete version has lost since it was published, by eviction or damage. Its rows and files
-// are those of the artifact, so consumers may go on using it meanwhile. The marker's field [fieldMended] tells those
-// that refused the version to look again.
-func (w *writing) mend(ctx context.Context, b *artifact.Bundle, files map[string][]byte, told func(done, total int)) error {
-	rows, err := mapping.MendRows(ctx, w.client, w.keys.table(w.version, w.publication), b.Mapping, func(rows int) error {
-		if told != nil {
-			told(rows, len(b.Mapping.IDs))
-		}
-		return w.hold(ctx)
-	})
+// mend writes again what a complete version has lost since it was published, by eviction or damage. Its rows and
+// files are those of the artifact, so consumers may go on using it meanwhile. The marker's field [fieldMended] tells
+// those that refused the version to look again.
+func (w *writing) mend(ctx context.Context, b *artifact.Bundle, files map[string][]byte,
+	told func(done, total int)) error {
+	rows, err := mapping.MendRows(ctx, w.client, w.keys.table(w.version, w.publication), b.Mapping,
+		func(rows int) error {
+			if told != nil {
+				told(rows, len(b.Mapping.IDs))
+			}
+			return w.hold(ctx)
+		})
 	if err != nil {
 		return err
 	}

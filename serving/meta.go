@@ -112,13 +112,15 @@ func parseMeta(text string) (m meta, err error) {
 	case m.Rows < 0 || m.Rows > math.MaxInt32:
 		return m, fmt.Errorf("meta.rows is %d, want 0 to %d", m.Rows, math.MaxInt32)
 	case m.Buckets < 1 || m.Buckets > mapping.MaxBuckets(m.Rows):
-		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows, mapping.MaxBuckets(m.Rows))
+		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows,
+			mapping.MaxBuckets(m.Rows))
 	case m.Synthetic < 1:
 		return m, fmt.Errorf("meta.synthetic is %d, want 1 or more", m.Synthetic)
 	}
 	for i, f := range m.Files {
 		if f.Parts < 0 || f.Parts > maxParts || f.Bytes < 0 {
-			return m, fmt.Errorf("meta.files[%d] (%s) has %d parts and %d bytes, want 0 to %d parts", i, f.Name, f.Parts, f.Bytes, maxParts)
+			return m, fmt.Errorf("meta.files[%d] (%s) has %d parts and %d bytes, want 0 to %d parts", i, f.Name, f.Parts,
+				f.Bytes, maxParts)
 		}
 	}
 	return m, nil

@@ -18,11 +18,12 @@ const (
 // Representation returns what predictions carry: "none", "logits" or "embedding".
 func (v *Version) Representation() string { return v.representation }
 
-// Embed returns the layer before the classifier of n attached arrivals, n×width, as [infer.Embedder] describes it. It
-// panics if the version was not made for embeddings.
+// Embed returns the layer before the classifier of n attached arrivals, n×width, as [infer.Embedder] describes it.
+// It panics if the version was not made for embeddings.
 func (v *Version) Embed(b *infer.Batch) *graph.Dense {
 	if v.embedder == nil {
-		panic(fmt.Sprintf("serving: version %s was made for representation %q and is asked for embeddings", v.ID(), v.representation))
+		panic(fmt.Sprintf("serving: version %s was made for representation %q and is asked for embeddings", v.ID(),
+			v.representation))
 	}
 	return v.embedder.Embeddings(b)
 }
@@ -30,8 +31,8 @@ func (v *Version) Embed(b *infer.Batch) *graph.Dense {
 // Threshold returns the probability of the predicted class below which a prediction abstains; 0: none abstains.
 func (v *Version) Threshold() float32 { return v.threshold }
 
-// Joint reports whether arrivals are attached jointly: the arrivals of one batch then change one another's predictions,
-// even if no edge connects them.
+// Joint reports whether arrivals are attached jointly: the arrivals of one batch then change one another's
+// predictions, even if no edge connects them.
 func (v *Version) Joint() bool { return v.attachment == artifact.AttachJoint }
 
 // prepare sets the representation of the deployed model.
@@ -45,7 +46,8 @@ func (v *Version) prepare(b *artifact.Bundle, made *artifact.Model, representati
 		v.representation = RepresentEmbedding
 		return v.deployEmbedder(b, made)
 	default:
-		return fmt.Errorf("representation is %q, want %q, %q or %q", representation, RepresentNone, RepresentLogits, RepresentEmbedding)
+		return fmt.Errorf("representation is %q, want %q, %q or %q", representation, RepresentNone, RepresentLogits,
+			RepresentEmbedding)
 	}
 	return nil
 }
@@ -59,7 +61,8 @@ func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error
 	}
 	if made.Features == nil {
 		return fmt.Errorf("representation is %q, and a frozen %s needs tables of features for it that the artifact lacks: "+
-			"train it with trainer train --representation, serve another of its models, or attach jointly", RepresentEmbedding, made.Name)
+			"train it with trainer train --representation, serve another of its models, or attach jointly",
+			RepresentEmbedding, made.Name)
 	}
 	model, err := infer.Build(made.Name, made.Params)
 	if err != nil {

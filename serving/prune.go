@@ -72,7 +72,8 @@ func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
 	}
 	field := pending(v.Version, v.Serial)
 	answer, err := retire.Run(ctx, p.client,
-		[]string{state, p.keys.current(), p.keys.holders(), p.keys.deleting(), p.keys.versions()}, v.Version, v.id, field).StringSlice()
+		[]string{state, p.keys.current(), p.keys.holders(), p.keys.deleting(), p.keys.versions()}, v.Version, v.id,
+		field).StringSlice()
 	switch {
 	case err != nil:
 		return fmt.Errorf("removing version %s: %w", v.Version, err)
@@ -82,7 +83,8 @@ func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
 		_, by := splitHolder(answer[1])
 		return fmt.Errorf("removing version %s: %w by %s", v.Version, ErrInUse, by)
 	case answer[0] == "changed":
-		return fmt.Errorf("removing version %s: %w: it was published, or removed, at the same time", v.Version, ErrInUse)
+		return fmt.Errorf("removing version %s: %w: it was published, or removed, at the same time",
+			v.Version, ErrInUse)
 	}
 	return p.erase(ctx, field, v.meta)
 }
@@ -115,10 +117,12 @@ func (p *Publisher) erase(ctx context.Context, field string, m meta) error {
 	if err != nil {
 		return fmt.Errorf("removing data: %w", err)
 	}
-	if err := mapping.DeleteRows(ctx, p.client, p.keys.table(version, publication{serial: serial, meta: m})); err != nil {
+	if err := mapping.DeleteRows(ctx, p.client, p.keys.table(version,
+		publication{serial: serial, meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
-	if err := mapping.DeleteArrivalRows(ctx, p.client, p.keys.arrivals(version, publication{serial: serial, meta: m})); err != nil {
+	if err := mapping.DeleteArrivalRows(ctx, p.client, p.keys.arrivals(version,
+		publication{serial: serial, meta: m})); err != nil {
 		return fmt.Errorf("removing version %s: %w", version, err)
 	}
 	pipe := p.client.Pipeline()

@@ -36,15 +36,16 @@ type PublishOptions struct {
 	Expect *string
 	// Progress, if set, is called after each round trip with the number of rows in Redis and of all rows.
 	Progress func(done, total int)
-	// Warn, if set, is called with what is not as it should be in Redis but does not keep the artifact from being published.
+	// Warn, if set, is called with what is not as it should be in Redis but does not keep the artifact
+	// from being published.
 	Warn func(text string)
-	// Keep is the number of older versions that stay for rolling back, those that were CURRENT last; 0 means one, below 0
-	// all of them.
+	// Keep is the number of older versions that stay for rolling back, those that were CURRENT last; 0 means
+	// one, below 0 all of them.
 	Keep int
 }
 
-// publisherHold is how long a publication counts as under way after its publisher's last sign of life. It is far longer
-// than a round trip with all its retries.
+// publisherHold is how long a publication counts as under way after its publisher's last sign of life. It is far
+// longer than a round trip with all its retries.
 const publisherHold = 10 * time.Minute
 
 // publisherName is the holder's name of a process that publishes a version.
@@ -58,7 +59,8 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("CURRENT is %s, expected %s: it was not set to %q", quoted(e.Found), quoted(e.Expected), e.Version)
+	return fmt.Sprintf("CURRENT is %s, expected %s: it was not set to %q", quoted(e.Found),
+		quoted(e.Expected), e.Version)
 }
 
 func quoted(version string) string {
@@ -71,11 +73,12 @@ func quoted(version string) string {
 // ErrIncomplete means that a version has no complete marker: it was never published completely, or has been removed.
 var ErrIncomplete = errors.New("the version has no complete marker")
 
-// Publish writes a sealed artifact under its version: rows of M first, then the other files, then the marker. It sets
-// CURRENT if that still names the expected version, and removes old versions that nobody uses. An interrupted
+// Publish writes a sealed artifact under its version: rows of M first, then the other files, then the marker. It
+// sets CURRENT if that still names the expected version, and removes old versions that nobody uses. An interrupted
 // publication is continued by the next call with the same artifact; a version that is complete is compared with the
-// artifact, mended where Redis lost or damaged parts of it, and made CURRENT. An artifact is refused if another one has its name. Publish returns a [*ConflictError] if somebody else moved CURRENT, and [mapping.ErrEvicts] if
-// Redis would remove what is published when its memory is full.
+// artifact, mended where Redis lost or damaged parts of it, and made CURRENT. An artifact is refused if another one
+// has its name. Publish returns a [*ConflictError] if somebody else moved CURRENT, and [mapping.ErrEvicts] if Redis
+// would remove what is published when its memory is full.
 func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
 	if err := p.publish(ctx, b, o); err != nil {
 		return fmt.Errorf("publishing version %s: %w", b.Manifest.Version, err)
@@ -152,8 +155,8 @@ func readCurrent(ctx context.Context, client redis.UniversalClient, k keys) (str
 	return current, nil
 }
 
-// SetCurrent makes a complete version CURRENT, to roll back or forward. It returns [ErrIncomplete] if the version has
-// no marker, and a [*ConflictError] if somebody else moved CURRENT at the same time.
+// SetCurrent makes a complete version CURRENT, to roll back or forward. It returns [ErrIncomplete] if the version
+// has no marker, and a [*ConflictError] if somebody else moved CURRENT at the same time.
 func (p *Publisher) SetCurrent(ctx context.Context, version string) error {
 	if err := artifact.ValidVersion(version); err != nil {
 		return fmt.Errorf("setting CURRENT: %w", err)
@@ -171,7 +174,8 @@ func (p *Publisher) move(ctx context.Context, version, expected string) error {
 		before = expected
 	}
 	answer, err := moveCurrent.Run(ctx, p.client,
-		[]string{p.keys.current(), p.keys.complete(version), p.keys.complete(before)}, version, expected).StringSlice()
+		[]string{p.keys.current(), p.keys.complete(version), p.keys.complete(before)}, version,
+		expected).StringSlice()
 	switch {
 	case err != nil:
 		return fmt.Errorf("setting %s: %w", p.keys.current(), err)
@@ -192,7 +196,8 @@ type writing struct {
 }
 
 // write writes a version up to its marker and continues where an earlier call stopped.
-func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[string][]byte, told func(done, total int)) error {
+func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[string][]byte,
+	told func(done, total int)) error {
 	w := &writing{Publisher: p, version: b.Manifest.Version}
 	complete, err := w.begin(ctx, b, files)
 	if err != nil {
@@ -210,22 +215,26 @@ func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[str
 	if err := w.verify(ctx); err != nil {
 		return err
 	}
-	ok, err := finish.Run(ctx, p.client, []string{p.keys.writing(w.version), p.keys.complete(w.version)}, w.id()).Bool()
+	ok, err := finish.Run(ctx, p.client, []string{p.keys.writing(w.version), p.keys.complete(w.version)},
+		w.id()).Bool()
 	if err != nil {
 		return fmt.Errorf("writing the complete marker: %w", err)
 	}
 	return w.stillOurs(ok)
 }
 
-// begin registers the publication or finds out where to continue, and reports whether the version is complete already.
-func (w *writing) begin(ctx context.Context, b *artifact.Bundle, files map[string][]byte) (complete bool, err error) {
+// begin registers the publication or finds out where to continue, and reports whether the version is
+// complete already.
+func (w *writing) begin(ctx context.Context, b *artifact.Bundle, files map[string][]byte) (complete bool,
+	err error) {
 	described, content := describe(b, files)
 	text, err := json.Marshal(described)
 	if err != nil {
 		return false, fmt.Errorf("encoding meta: %w", err)
 	}
 	answer, err := begin.Run(ctx, w.client,
-		[]string{w.keys.writing(w.version), w.keys.complete(w.version), w.keys.lastSerial(), w.keys.holders(), w.keys.versions()},
+		[]string{w.keys.writing(w.version), w.keys.complete(w.version), w.keys.lastSerial(), w.keys.holders(),
+			w.keys.versions()},
 		w.version, content, text, holder(w.version, publisherName), publisherHold.Milliseconds()).StringSlice()
 	if err != nil {
 		return false, fmt.Errorf("registering it: %w", err)
@@ -244,12 +253,13 @@ func (w *writing) begin(ctx context.Context, b *artifact.Bundle, files map[strin
 }
 
 func (w *writing) writeRows(ctx context.Context, m *artifact.Mapping, told func(done, total int)) error {
-	return mapping.WriteRows(ctx, w.client, w.keys.table(w.version, w.publication), m, w.progress, func(buckets, rows int) error {
-		if told != nil {
-			told(rows, len(m.IDs))
-		}
-		return w.advance(ctx, buckets)
-	})
+	return mapping.WriteRows(ctx, w.client, w.keys.table(w.version, w.publication), m, w.progress,
+		func(buckets, rows int) error {
+			if told != nil {
+				told(rows, len(m.IDs))
+			}
+			return w.advance(ctx, buckets)
+		})
 }
 
 func (w *writing) writeFiles(ctx context.Context, files map[string][]byte) error {
@@ -300,7 +310,8 @@ func (w *writing) count(ctx context.Context) error {
 		return err
 	}
 	if rows != w.meta.Rows {
-		return fmt.Errorf("Redis has %d mapping rows after %d were written: did it restart, or does it evict keys?", rows, w.meta.Rows)
+		return fmt.Errorf("Redis has %d mapping rows after %d were written: did it restart, or does it evict keys?",
+			rows, w.meta.Rows)
 	}
 	for _, f := range w.meta.Files {
 		size := int64(0)

@@ -3,8 +3,8 @@ package serving
 import "github.com/redis/go-redis/v9"
 
 // Every change of a version's state is one of these scripts, so that no two of them can interleave. All keys of a
-// script are control keys, which share a slot. Each script may run twice with the same arguments, because a client that
-// lost the answer asks again: the second run finds that the work is done and says so.
+// script are control keys, which share a slot. Each script may run twice with the same arguments, because a client
+// that lost the answer asks again: the second run finds that the work is done and says so.
 
 // nowMS sets now to Redis' own time, by which heartbeats lapse, so that consumers' clocks need not agree.
 const nowMS = `
@@ -107,8 +107,8 @@ end
 return ids
 `)
 
-// living returns the holders whose heartbeat has not lapsed, by the clock of the node that stores the heartbeats: other
-// nodes of a cluster may have other clocks.
+// living returns the holders whose heartbeat has not lapsed, by the clock of the node that stores the heartbeats:
+// other nodes of a cluster may have other clocks.
 //
 //	KEYS  holders
 //	->    their members

@@ -94,8 +94,8 @@ func (v *Version) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
 }
 
 // New makes a version of an artifact that package artifact has read and checked, and of the lookup of its rows. It
-// keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error that is
-// about an option is a [*ChoiceError], and names the artifact's choices.
+// keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error
+// that is about an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
 	v := &Version{manifest: b.Manifest, rows: rows}
 	made, err := v.choose(b, o)
@@ -144,7 +144,8 @@ func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error)
 	case artifact.AttachFrozen, artifact.AttachJoint:
 		v.attachment = o.Attachment
 	default:
-		return nil, OptionAttachment.because(fmt.Errorf("attachment is %q, want %q, %q or %q", o.Attachment, Auto, artifact.AttachFrozen,
+		return nil, OptionAttachment.because(fmt.Errorf("attachment is %q, want %q, %q or %q", o.Attachment, Auto,
+			artifact.AttachFrozen,
 			artifact.AttachJoint))
 	}
 	calibration, err := calibrate(&v.model, o.Calibration)
@@ -172,7 +173,8 @@ func calibrate(m *artifact.ModelInfo, kind string) (infer.Calibration, error) {
 		if len(m.Propagation) > 0 {
 			has = strings.Join(slices.Sorted(maps.Keys(m.Propagation)), ", ")
 		}
-		return infer.Calibration{}, fmt.Errorf("calibration is %q, the artifact has parameters of %s for model %s", kind, has, m.Name)
+		return infer.Calibration{}, fmt.Errorf("calibration is %q, the artifact has parameters of %s for model %s",
+			kind, has, m.Name)
 	}
 	c := infer.Calibration{Kind: kind, Temperature: p.Temperature, Alpha: p.Alpha, Gamma: p.Gamma}
 	return c, c.Validate()

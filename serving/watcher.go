@@ -35,7 +35,8 @@ type WatcherOptions struct {
 	HoldFor time.Duration
 	// CacheBytes is the approximate memory for rows of M of each version; 0 caches none.
 	CacheBytes int64
-	// LookupTimeout bounds one round trip for rows of M, its retries included; 0: only the client's own time-outs apply.
+	// LookupTimeout bounds one round trip for rows of M, its retries included; 0: only the client's own
+	// time-outs apply.
 	LookupTimeout time.Duration
 	// Guard guards all lookups of rows that are not in memory; nil: they are only passed on.
 	Guard *mapping.Guard
@@ -99,8 +100,8 @@ func NewWatcher(client redis.UniversalClient, o WatcherOptions) (*Watcher, error
 	}, nil
 }
 
-// Current returns the version to serve, nil before the first one has been loaded. Call it once a batch, and do not hold
-// the result longer than the batch lasts, because a version in use stays in Redis.
+// Current returns the version to serve, nil before the first one has been loaded. Call it once a batch, and do not
+// hold the result longer than the batch lasts, because a version in use stays in Redis.
 func (w *Watcher) Current() *Version { return w.current.Load() }
 
 // Ready reports whether there is a version to serve.
@@ -113,12 +114,13 @@ func (w *Watcher) Losses() mapping.LossStats { return w.o.Guard.Losses() }
 // [ErrNothingPublished] if CURRENT is not set, and another error if the version cannot be loaded.
 func (w *Watcher) Load(ctx context.Context) error { return w.poll(ctx) }
 
-// Run follows CURRENT until the context ends, then releases its versions and returns nil. Run it as long as batches are
-// served, so end it after the last one. If Redis cannot be reached or a version cannot be served, this is logged once,
-// and the current version goes on serving.
+// Run follows CURRENT until the context ends, then releases its versions and returns nil. Run it as long as batches
+// are served, so end it after the last one. If Redis cannot be reached or a version cannot be served, this is logged
+// once, and the current version goes on serving.
 //
-// It returns an error if Redis refuses this client ([mapping.Refused]): at once before there is a version to serve. Later
-// a password may be one that is being changed, so it returns the error after HoldFor, when its heartbeats have lapsed.
+// It returns an error if Redis refuses this client ([mapping.Refused]): at once before there is a version
+// to serve. Later a password may be one that is being changed, so it returns the error after HoldFor, when
+// its heartbeats have lapsed.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.leave(ctx)
 	for {
@@ -232,7 +234,8 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string) error {
 	return nil
 }
 
-// checkEviction refuses, before there is a version to serve, a Redis that would remove its rows. Later it only says so.
+// checkEviction refuses, before there is a version to serve, a Redis that would remove its rows.
+// Later it only says so.
 func (w *Watcher) checkEviction(ctx context.Context) error {
 	_, warning, err := mapping.CheckEviction(ctx, w.loader.client)
 	if errors.Is(err, mapping.ErrEvicts) && w.Current() != nil {
@@ -253,7 +256,8 @@ func (w *Watcher) logTaken(v, before *Version, warnings []string) {
 	if before != nil {
 		previous = before.ID()
 	}
-	w.o.Log.Info("serving version", "version", v.ID(), "previous", previous, "model", v.Model(), "attachment", v.Attachment(),
+	w.o.Log.Info("serving version", "version", v.ID(), "previous", previous, "model", v.Model(), "attachment",
+		v.Attachment(),
 		"calibration", v.Calibration().Kind, "synthetic_nodes", v.SyntheticNodes(), "rows", v.manifest.Mapping.Rows)
 }
 
@@ -279,7 +283,8 @@ func (w *Watcher) report(err error) {
 		serves = v.ID()
 	}
 	if trouble != "" {
-		w.o.Log.Warn("cannot follow CURRENT", "serving", serves, "reason", strings.ReplaceAll(err.Error(), "\n", "; "))
+		w.o.Log.Warn("cannot follow CURRENT", "serving", serves, "reason",
+			strings.ReplaceAll(err.Error(), "\n", "; "))
 	} else {
 		w.o.Log.Info("following CURRENT again", "serving", serves)
 	}

@@ -48,9 +48,11 @@ type calibration struct {
 func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calibration, error) {
 	support := p.on(t.support)
 	answer := eval.Run(plain(p.build()), support)
-	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{}, validation: answer.Accuracy(support)}
+	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{},
+		validation: answer.Accuracy(support)}
 	out.temperature = bestTemperature(answer.Logits, nil, 0, support.Labels)
-	out.confidence = t.confidence(infer.Calibration{Temperature: out.temperature}, answer.Logits, nil, support.Labels)
+	out.confidence = t.confidence(infer.Calibration{Temperature: out.temperature}, answer.Logits, nil,
+		support.Labels)
 	best := out.validation + propagationGain
 	for _, kind := range kinds {
 		chosen, err := t.choosePropagation(ctx, kind, p, answer, support)

@@ -110,8 +110,10 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, progress Pr
 	for _, m := range models {
 		out.onT = append(out.onT, m.Tables(c.original.Adj, c.inputs))
 	}
-	out.Condensed = &condense.Condensed{Attachment: artifact.AttachFrozen, M: c.mapping(out), Synthetic: artifact.Synthetic{
-		Adj: out.joined.Adjacency(c.original.Adj), X: c.x.Combine(out.joined.Membership()), Labels: out.joined.Labels}}
+	out.Condensed = &condense.Condensed{Attachment: artifact.AttachFrozen, M: c.mapping(out),
+		Synthetic: artifact.Synthetic{
+			Adj: out.joined.Adjacency(c.original.Adj), X: c.x.Combine(out.joined.Membership()),
+			Labels: out.joined.Labels}}
 	var err error
 	if out.fitter, err = tables.NewFitter(out.M, tables.MeetingWeights(c.original.Adj)); err != nil {
 		return nil, fmt.Errorf("condensing the graph: %w", err)
@@ -204,7 +206,8 @@ func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense
 // layers the clusters of their neighbours (docs/algorithm.md, section 5, step 5).
 func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *condense.Clusters,
 	progress Progress) (*fitted, error) {
-	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(), condense.MembershipMapping(joined),
+	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(),
+		condense.MembershipMapping(joined),
 		labelled.Labels, sizes(labelled), t.classes())
 	return t.chooseGNN(ctx, p, onS(), progress, "fitting "+name+" on the synthetic graph")
 }

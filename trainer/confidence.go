@@ -24,7 +24,8 @@ func (t *task) confidence(c infer.Calibration, logits, f []*graph.Dense, labels 
 	}
 	before := c
 	before.Temperature = 1
-	out := artifact.Confidence{ECE: artifact.CalibrationError{ValidationBefore: ece(before), ValidationAfter: ece(c)}}
+	out := artifact.Confidence{ECE: artifact.CalibrationError{ValidationBefore: ece(before),
+		ValidationAfter: ece(c)}}
 	answers := ranked(published(c, logits, f), labels)
 	for _, q := range coverages {
 		out.Curve = append(out.Curve, pointOf(answers, q))

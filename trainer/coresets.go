@@ -21,5 +21,6 @@ func coreset(choose chooser) maker {
 
 // material returns T in the form that the methods of package condense take.
 func (t *task) material() condense.Input {
-	return condense.Input{Adj: t.original.Adj, X: t.x, Points: t.points(), Labels: t.original.Labels, Share: t.share}
+	return condense.Input{Adj: t.original.Adj, X: t.x, Points: t.points(), Labels: t.original.Labels,
+		Share: t.share}
 }

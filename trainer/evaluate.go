@@ -36,7 +36,8 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 	var out []deployment
 	add := func(setting string, f *fitted, shared bool, p *placed) error {
 		c, err := t.calibrate(ctx, p, w.kinds)
-		out = append(out, rows(deployment{placed: p, setting: setting, sharedM: shared, weightDecay: f.weightDecay}, c)...)
+		out = append(out, rows(deployment{placed: p, setting: setting, sharedM: shared,
+			weightDecay: f.weightDecay}, c)...)
 		return err
 	}
 	for k, whole := range r.whole {
@@ -189,7 +190,8 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	r := eval.Result{Method: t.label, Model: d.model.Name(), Setting: d.setting, SharedM: d.sharedM,
 		Attachment: d.attachment, Batch: mode,
 		Calibration: d.calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.original.Adj.Rows),
-		Seeds: []uint64{t.options.Seed}, WeightDecay: d.weightDecay, WeightDecays: []float64{d.weightDecay}, KeptBytes: d.kept}
+		Seeds: []uint64{t.options.Seed}, WeightDecay: d.weightDecay, WeightDecays: []float64{d.weightDecay},
+		KeptBytes: d.kept}
 	if known, ok := t.whole.row(&r); ok {
 		return known
 	}

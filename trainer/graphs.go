@@ -33,7 +33,8 @@ func (j *joined) fit(ctx context.Context, name string, progress Progress) (*fitt
 }
 
 // fitOnGraph fits W_S on S as on any graph: docs/algorithm.md, section 3 with A', X' and Y' in place of A, X and Y.
-func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic, progress Progress) (*fitted, error) {
+func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic,
+	progress Progress) (*fitted, error) {
 	what := "fitting " + name + " on the synthetic graph"
 	if shape := t.shape(name); shape.Mix() != nil {
 		design := fit.Explicit{X: fit.Propagate(graph.Normalised(s.Adj), shape.Mix(), s.X)}
@@ -41,5 +42,6 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 			WeightDecays, progress, what)
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &infer.Preprocess{Kind: infer.None, Scale: 1})
-	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(), progress, what)
+	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(),
+		progress, what)
 }

@@ -34,7 +34,8 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 			Labels:  take(t.original.Labels, t.labelled),
 			Classes: t.classes()}, t.options.decays(), progress, what)
 	}
-	return t.chooseGNN(ctx, fit.OnOriginal(s, t.original.Adj, t.x, t.original.Labels, t.classes()), t.onT(), progress, what)
+	return t.chooseGNN(ctx, fit.OnOriginal(s, t.original.Adj, t.x, t.original.Labels, t.classes()), t.onT(),
+		progress, what)
 }
 
 // accept takes imported weights as W_O.

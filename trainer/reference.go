@@ -26,7 +26,8 @@ func (t *task) reference(r *recipe) artifact.Reference {
 	}
 	out.FeatureNorm, out.FeatureCount = featureHistograms(t.data.X.Take(t.data.Validation))
 	for k, p := range r.placed {
-		c, spread := infer.Calibration{Temperature: r.calibrations[k].temperature, Kind: infer.PropagateNone}, (*spreading)(nil)
+		c, spread := infer.Calibration{Temperature: r.calibrations[k].temperature, Kind: infer.PropagateNone},
+			(*spreading)(nil)
 		if chosen := r.calibrations[k].kinds[r.calibrations[k].kind]; chosen != nil {
 			c, spread = chosen.calibration(r.calibrations[k].kind), chosen.spreading
 		}

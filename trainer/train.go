@@ -26,7 +26,8 @@ type Outcome struct {
 // processors.
 //
 // An error names the option or the data that is wrong; ctx ends the run at the next step with its error.
-func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
+func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
+	progress Progress) (*Outcome, error) {
 	out, err := train(ctx, d, o, now, progress)
 	if err != nil {
 		return nil, fmt.Errorf("training on %s: %w", d.Name, err)
@@ -34,7 +35,8 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	return out, nil
 }
 
-func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
+func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
+	progress Progress) (*Outcome, error) {
 	t, err := newTask(d, o)
 	if err != nil {
 		return nil, err
@@ -67,7 +69,8 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds, Learned: r.served.parts().trace}, nil
+	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
+		Learned: r.served.parts().trace}, nil
 }
 
 // recipe holds the results of a run before its evaluation.
@@ -135,7 +138,8 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 	for k, p := range r.placed {
 		m := artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables}
 		kinds := r.calibrations[k].kinds
-		m.Labels, m.Errors = kinds[infer.PropagateLabels].spreading.tables, kinds[infer.PropagateErrors].spreading.tables
+		m.Labels, m.Errors = kinds[infer.PropagateLabels].spreading.tables,
+			kinds[infer.PropagateErrors].spreading.tables
 		if m.Tables == nil && infer.Freezable(p.model) == nil {
 			var err error
 			if m.Tables, err = r.served.tables(p.model); err != nil {

@@ -235,7 +235,8 @@ func preprocess(rng *rand.Rand, d int) infer.Preprocess {
 	case 0:
 		p = infer.Preprocess{Kind: infer.L2Center, Scale: 4.7, Mean: dense(rng, 1, d).Data}
 	case 1:
-		p = infer.Preprocess{Kind: infer.Standardize, Scale: 0.3, Mean: dense(rng, 1, d).Data, Std: make([]float32, d)}
+		p = infer.Preprocess{Kind: infer.Standardize, Scale: 0.3, Mean: dense(rng, 1, d).Data,
+			Std: make([]float32, d)}
 		for k := range p.Std {
 			p.Std[k] = 0.1 + rng.Float32()
 		}

@@ -19,7 +19,8 @@ import (
 )
 
 func demoCommand() *cobra.Command {
-	o := demo.Options{Train: trainer.Defaults(), Mode: config.ModeNode, Batch: 256, Linger: 5 * time.Millisecond, Partitions: 4}
+	o := demo.Options{Train: trainer.Defaults(), Mode: config.ModeNode, Batch: 256, Linger: 5 * time.Millisecond,
+		Partitions: 4}
 	o.Train.Means = false // nobody adds a model later
 	o.Train.Costs = false // the demo measures the stream
 	var asJSON, grow bool
@@ -105,7 +106,8 @@ func demoCommand() *cobra.Command {
 }
 
 // printed prints a report; missing arrivals are an error.
-func printed(cmd *cobra.Command, report interface{ Print(io.Writer) error }, asJSON bool, missing, arrivals int) error {
+func printed(cmd *cobra.Command, report interface{ Print(io.Writer) error }, asJSON bool, missing,
+	arrivals int) error {
 	var err error
 	if asJSON {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(report)

@@ -39,7 +39,8 @@ func generateCommand() *cobra.Command {
 		if err := d.Save(out); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, seed %d, in %s\n", preset, len(d.IDs), d.Adj.NNZ()/2, seed, out)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, seed %d, in %s\n", preset, len(d.IDs),
+			d.Adj.NNZ()/2, seed, out)
 		return nil
 	}
 	return cmd

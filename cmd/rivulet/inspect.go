@@ -34,11 +34,15 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	m := b.Manifest
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	row("artifact", "%s (format %d), %s by %s", m.Version, m.FormatVersion, m.Created.Format("2006-01-02 15:04:05 MST"), m.CreatedBy)
-	row("data", "%s: %d nodes, %d edges, %d features, %d classes", m.Data.Name, m.Data.Nodes, m.Data.Edges, m.Data.Features, len(m.Data.Classes))
+	row("artifact", "%s (format %d), %s by %s", m.Version, m.FormatVersion,
+		m.Created.Format("2006-01-02 15:04:05 MST"), m.CreatedBy)
+	row("data", "%s: %d nodes, %d edges, %d features, %d classes", m.Data.Name, m.Data.Nodes, m.Data.Edges,
+		m.Data.Features, len(m.Data.Classes))
 	row("fingerprint", "%s", m.Data.Fingerprint)
-	row("method", "%s, seed %d, preprocessing %s (scale %.4g)", m.Method, m.Seed, m.Preprocess.Kind, m.Preprocess.Scale)
-	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes, 100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
+	row("method", "%s, seed %d, preprocessing %s (scale %.4g)", m.Method, m.Seed, m.Preprocess.Kind,
+		m.Preprocess.Scale)
+	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes,
+		100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
 	row("M", "%s", sparsity(b))
 	row("classes", "%s", classes(b))
 	row("later models", "%s", later(&m))
@@ -48,7 +52,8 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		if model.Name == m.DefaultModel {
 			what = " (default)"
 		}
-		row("model", "%s%s: %s attachment, fitted on %s, weight decay %g", model.Name, what, model.Attachment, model.FittedOn, model.WeightDecay)
+		row("model", "%s%s: %s attachment, fitted on %s, weight decay %g", model.Name, what, model.Attachment,
+			model.FittedOn, model.WeightDecay)
 		row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
 		for _, c := range confidences(&model) {
 			row("", "%s", c)
@@ -87,12 +92,14 @@ func validation(r *artifact.Reference) string {
 // later says in words whether models can be added without the original graph.
 func later(m *artifact.Manifest) string {
 	if m.HasMeans() {
-		return "cluster means are kept: " + strings.Join(infer.Convolving(), ", ") + " of two layers can be added without the data set"
+		return "cluster means are kept: " + strings.Join(infer.Convolving(),
+			", ") + " of two layers can be added without the data set"
 	}
 	return "no cluster means are kept: adding a model needs the data set"
 }
 
-// confidences returns lines about the reliability of a model's probabilities, for each calibration that was measured.
+// confidences returns lines about the reliability of a model's probabilities, for each calibration
+// that was measured.
 func confidences(model *artifact.ModelInfo) []string {
 	var lines []string
 	add := func(kind string, c artifact.Confidence) {
@@ -100,16 +107,19 @@ func confidences(model *artifact.ModelInfo) []string {
 		for _, of := range []struct {
 			name          string
 			before, after *float64
-		}{{"validation", c.ECE.ValidationBefore, c.ECE.ValidationAfter}, {"test", c.ECE.TestBefore, c.ECE.TestAfter}} {
+		}{{"validation", c.ECE.ValidationBefore, c.ECE.ValidationAfter},
+			{"test", c.ECE.TestBefore, c.ECE.TestAfter}} {
 			if of.before != nil || of.after != nil {
-				parts = append(parts, fmt.Sprintf("calibration error on %s %s before, %s after", of.name, percent(of.before), percent(of.after)))
+				parts = append(parts, fmt.Sprintf("calibration error on %s %s before, %s after", of.name,
+					percent(of.before), percent(of.after)))
 			}
 		}
 		if c.Coverage > 0 {
 			parts = append(parts, fmt.Sprintf("threshold %.3f answers %.0f%%", c.Threshold, 100*c.Coverage))
 		}
 		if n := len(c.Curve); n > 0 {
-			parts = append(parts, fmt.Sprintf("accuracy %.2f%% at coverage %g, %.2f%% at %g", c.Curve[0].Accuracy, c.Curve[0].Coverage,
+			parts = append(parts, fmt.Sprintf("accuracy %.2f%% at coverage %g, %.2f%% at %g", c.Curve[0].Accuracy,
+				c.Curve[0].Coverage,
 				c.Curve[n-1].Accuracy, c.Curve[n-1].Coverage))
 		}
 		if parts != nil {

@@ -15,6 +15,7 @@ func root() *cobra.Command {
 		Use:   "rivulet",
 		Short: "Real-time predictions for nodes that were not there when the graph was trained",
 	}
-	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), predictCommand(), inspectCommand(), generateCommand())
+	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), predictCommand(), inspectCommand(),
+		generateCommand())
 	return cmd
 }

@@ -29,14 +29,17 @@ func predictCommand() *cobra.Command {
 	flags.StringVar(&cfg.Artifact, "artifact", "", "directory of the artifact (required)")
 	flags.StringVar(&choice.Model, "model", "", "model to serve, one of the artifact's; empty: its default")
 	flags.StringVar(&choice.Attachment, "attachment", serving.Auto, "auto, frozen or joint")
-	flags.StringVar(&choice.Calibration, "calibration", serving.Auto, "propagation after the model: auto, none, lp or ep")
-	flags.StringVar(&cfg.Batch.Mode, "mode", cfg.Batch.Mode, "node: each arrival on its own; graph: edges among the arrivals of a batch count too")
+	flags.StringVar(&choice.Calibration, "calibration", serving.Auto,
+		"propagation after the model: auto, none, lp or ep")
+	flags.StringVar(&cfg.Batch.Mode, "mode", cfg.Batch.Mode,
+		"node: each arrival on its own; graph: edges among the arrivals of a batch count too")
 	flags.IntVar(&cfg.Batch.Size, "batch", cfg.Batch.Size, "lines of a batch")
 	flags.IntVar(&cfg.Limits.Edges, "edges", cfg.Limits.Edges, "most edges of an arrival; 0: no limit")
 	flags.IntVar(&cfg.Output.TopK, "top-k", 0, "how many of the most probable classes a prediction lists")
 	flags.BoolVar(&cfg.Output.Probabilities, "probabilities", false, "add the probabilities of all classes")
 	flags.BoolVar(&cfg.Output.Logits, "logits", false, "add the model's raw output")
-	flags.StringVar(&choice.Representation, "representation", serving.RepresentNone, "add none, logits or embedding, the layer before the classifier")
+	flags.StringVar(&choice.Representation, "representation", serving.RepresentNone,
+		"add none, logits or embedding, the layer before the classifier")
 	flags.Float64Var(&choice.Coverage, "coverage", 0, "share of the arrivals to answer, others are marked as abstained; 0: none is marked")
 	_ = cmd.MarkFlagRequired("artifact")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -48,13 +51,14 @@ func predictCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		predicted, rejected, err := app.PredictLines(cmd.Context(), versions, cmd.InOrStdin(), cmd.OutOrStdout(), app.LineOptions{
-			Mode: consumer.Mode(cfg.Batch.Mode), Batch: cfg.Batch.Size, Limits: consumer.Limits{Edges: cfg.Limits.Edges},
-			Output: consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits,
-				Representation: choice.Representation},
-			Rejected: func(line int64, d *event.DeadLetter) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, d.Detail)
-			}})
+		predicted, rejected, err := app.PredictLines(cmd.Context(), versions, cmd.InOrStdin(), cmd.OutOrStdout(),
+			app.LineOptions{
+				Mode: consumer.Mode(cfg.Batch.Mode), Batch: cfg.Batch.Size, Limits: consumer.Limits{Edges: cfg.Limits.Edges},
+				Output: consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits,
+					Representation: choice.Representation},
+				Rejected: func(line int64, d *event.DeadLetter) {
+					fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, d.Detail)
+				}})
 		if err == nil && rejected > 0 {
 			err = fmt.Errorf("%d of %d lines could not be predicted", rejected, predicted+rejected)
 		}

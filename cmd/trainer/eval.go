@@ -44,13 +44,16 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	f := &studyFlags{o: trainer.StudyOptions{Run: trainer.Defaults()}}
 	flags := cmd.Flags()
 	f.data = dataflag.Register(flags, "", parquet.Format)
-	flags.StringSliceVar(&f.o.Methods, "methods", methods, "methods to measure, or all: "+strings.Join(trainer.Methods(), ", "))
+	flags.StringSliceVar(&f.o.Methods, "methods", methods,
+		"methods to measure, or all: "+strings.Join(trainer.Methods(), ", "))
 	runFlags(flags, &f.o.Run)
 	flags.Float64SliceVar(&f.o.Ratios, "ratios", nil, "synthetic nodes as shares of the original graph's")
 	flags.IntSliceVar(&f.o.Nodes, "nodes", nil, "numbers of synthetic nodes, instead of --ratios; neither: one automatic size")
 	flags.UintSliceVar(&f.seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
-	flags.StringSliceVar(&f.o.Calibrations, "calibrations", calibrations, "none, lp (label propagation) and ep (error propagation)")
-	flags.StringSliceVar(&f.o.Attachments, "attachments", nil, "attachments besides the one that each method is made for: joint, frozen")
+	flags.StringSliceVar(&f.o.Calibrations, "calibrations", calibrations,
+		"none, lp (label propagation) and ep (error propagation)")
+	flags.StringSliceVar(&f.o.Attachments, "attachments", nil,
+		"attachments besides the one that each method is made for: joint, frozen")
 	flags.BoolVar(&f.o.Ablations, "ablations", false, "measure learned also plain, without L_str, without L_ind and from a random M")
 	f.learn = newLearnFlags(flags)
 	cmd.MarkFlagsMutuallyExclusive("ratios", "nodes")
@@ -90,7 +93,8 @@ func evalCommand() *cobra.Command {
 		Example: "  trainer eval --data ../shared/data/cora --nodes 70 --methods solved,learned,vng,random --seeds 0,1,2\n" +
 			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json",
 	}
-	f := newStudyFlags(cmd, []string{trainer.MethodSolved}, []string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors})
+	f := newStudyFlags(cmd, []string{trainer.MethodSolved},
+		[]string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors})
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	flags.StringVar(&csvFile, "csv", "", "file to write the table to as CSV")
@@ -107,17 +111,20 @@ func evalCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := writeFiles(results, map[string]func(io.Writer, []eval.Result) error{csvFile: eval.WriteCSV, markdownFile: eval.WriteMarkdown}); err != nil {
+		if err := writeFiles(results, map[string]func(io.Writer, []eval.Result) error{csvFile: eval.WriteCSV,
+			markdownFile: eval.WriteMarkdown}); err != nil {
 			return err
 		}
 		if asJSON {
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(study{d.Name, d.Fingerprint(), strings.Join(os.Args, " "), f.o.Run.Batch, d.Classes,
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(study{d.Name, d.Fingerprint(), strings.Join(os.Args, " "),
+				f.o.Run.Batch, d.Classes,
 				cli.PeakBytes(), results})
 		}
 		if err := eval.WriteTable(cmd.OutOrStdout(), results); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seeds %v, batches of %d, %.0f MB at most\n", d.Name, f.o.Seeds, f.o.Run.Batch, float64(cli.PeakBytes())/1e6)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seeds %v, batches of %d, %.0f MB at most\n", d.Name, f.o.Seeds,
+			f.o.Run.Batch, float64(cli.PeakBytes())/1e6)
 		return err
 	}
 	return cmd

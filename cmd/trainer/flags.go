@@ -20,9 +20,11 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layers, of models that have some")
 	flags.IntVar(&o.Layers, "layers", o.Layers, "number of layers, of "+having(func(a *infer.Architecture) bool { return a.Most > a.Fewest })+"; 0: the fewest")
 	flags.IntVar(&o.Hops, "hops", o.Hops, "number of hops, of "+having(hasHops)+"; 0: the model's default")
-	flags.Float64SliceVar(&o.WeightDecays, "weight-decays", trainer.WeightDecays, "weight decays that validation chooses from, for each model fitted on the original graph")
+	flags.Float64SliceVar(&o.WeightDecays, "weight-decays", trainer.WeightDecays,
+		"weight decays that validation chooses from, for each model fitted on the original graph")
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
-	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
+	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess,
+		"features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
 }
@@ -48,7 +50,8 @@ func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
 	flags.BoolVar(&l.o.NoStructure, "no-structure", false, "learned: ablation without the structure loss L_str")
 	flags.BoolVar(&l.o.NoInductive, "no-inductive", false, "learned: ablation without the inductive loss L_ind")
 	flags.BoolVar(&l.plain, "plain", false, "learned: ablation without both")
-	flags.BoolVar(&l.o.RandomStart, "random-start", false, "learned: ablation in which M starts at random, not class-aware")
+	flags.BoolVar(&l.o.RandomStart, "random-start", false,
+		"learned: ablation in which M starts at random, not class-aware")
 	flags.BoolVar(&l.search, "search", false, "learned: choose λ, β, μ and δ on validation first")
 	flags.Float64SliceVar(&l.grid.Lambda, "search-lambda", l.grid.Lambda, "values of λ that --search tries")
 	flags.Float64SliceVar(&l.grid.Beta, "search-beta", l.grid.Beta, "values of β that --search tries")
@@ -62,13 +65,15 @@ func (l *learnFlags) checkpoint() {
 }
 
 // learnNames lists the flags that set a field of mcond.Options of the same meaning.
-var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "checkpoint", "no-structure", "no-inductive", "plain", "random-start"}
+var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "checkpoint", "no-structure",
+	"no-inductive", "plain", "random-start"}
 
 // apply puts the flags that were given into the options of a run on d. A flag that no method of the run reads is an
 // error.
 func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []string) error {
 	said := slices.DeleteFunc(slices.Clone(learnNames), func(name string) bool { return !l.flags.Changed(name) })
-	if len(said) > 0 && !slices.Contains(methods, trainer.MethodLearned) && !slices.Contains(methods, trainer.MethodGCond) {
+	if len(said) > 0 && !slices.Contains(methods, trainer.MethodLearned) &&
+		!slices.Contains(methods, trainer.MethodGCond) {
 		return fmt.Errorf("--%s is for method learned, not %s", said[0], strings.Join(methods, ", "))
 	}
 	if l.search {

@@ -60,7 +60,8 @@ func growCommand() *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(growth{d.Name, d.Fingerprint(), strings.Join(os.Args, " "), o.Batch, o.Run.Nodes, o.Run.Seed, results})
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(growth{d.Name, d.Fingerprint(), strings.Join(os.Args, " "),
+				o.Batch, o.Run.Nodes, o.Run.Seed, results})
 		}
 		if err := trainer.WriteGrowth(cmd.OutOrStdout(), results); err != nil {
 			return err

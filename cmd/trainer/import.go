@@ -97,7 +97,8 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.StringVar(&f.from, "artifact", "", "directory of an artifact to add the model to, instead of --data")
 	flags.BoolVar(&f.makeDefault, "default", false, "with --artifact: make the model the one that is served by default")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
-	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess, "preprocessing of the features in training: none, l1 (T.NormalizeFeatures), standardize or l2-center")
+	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess,
+		"preprocessing of the features in training: none, l1 (T.NormalizeFeatures), standardize or l2-center")
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(), ", "))
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
@@ -127,12 +128,14 @@ func having(has func(*infer.Architecture) bool) string {
 }
 
 // ofData lists the flags that say how a graph is condensed; with --artifact they have no meaning.
-var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method", "ratio", "nodes", "entries",
+var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method",
+	"ratio", "nodes", "entries",
 	"batch", "coverage", "means", "seed"}
 
 func (f *importFlags) check(flags *pflag.FlagSet) error {
 	if len(f.files) != len(f.models) {
-		return fmt.Errorf("--weights is given %d times and --model %d times, want a model for each file", len(f.files), len(f.models))
+		return fmt.Errorf("--weights is given %d times and --model %d times, want a model for each file",
+			len(f.files), len(f.models))
 	}
 	for name, has := range map[string]func(*infer.Architecture) bool{"alpha": hasAlpha, "hops": hasHops} {
 		reads := func(model string) bool { a, err := infer.Lookup(model); return err != nil || has(a) }
@@ -245,7 +248,8 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 		Seconds: time.Since(start).Seconds(), PeakBytes: cli.PeakBytes()}}
 	return f.print(w, r, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "not calibrated: without the data the temperature is 1, and no accuracy is measured\n"+
-			"models %s, default %s; artifact %s in %s\n", strings.Join(modelNames(b), ", "), b.Manifest.DefaultModel, b.Manifest.Version, f.out)
+			"models %s, default %s; artifact %s in %s\n", strings.Join(modelNames(b), ", "), b.Manifest.DefaultModel,
+			b.Manifest.Version, f.out)
 		return err
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"rivulet/internal/harness"
 )
 
-// stateDict writes a model's weights as PyTorch has them, [out, in], in a file of safetensors; names are those of
-// package infer with from replaced by to.
+// stateDict writes a model's weights to a safetensors file in PyTorch's shape, [out, in]. Tensors are named as in package
+// infer, with from replaced by to.
 func stateDict(t *testing.T, m artifact.Model, from, to string) string {
 	t.Helper()
 	header, data := map[string]any{}, []byte{}

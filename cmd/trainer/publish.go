@@ -68,7 +68,8 @@ func publishCommand() *cobra.Command {
 			if err := p.Publish(cmd.Context(), bundle, o); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT under prefix %s\n", bundle.Manifest.Version, cfg.Redis.Prefix)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is CURRENT under prefix %s\n", bundle.Manifest.Version,
+				cfg.Redis.Prefix)
 			return err
 		})
 	}
@@ -76,7 +77,8 @@ func publishCommand() *cobra.Command {
 }
 
 // withVersions makes a command of work on the versions in Redis.
-func withVersions(cmd *cobra.Command, work func(cmd *cobra.Command, args []string, p *serving.Publisher) error) *cobra.Command {
+func withVersions(cmd *cobra.Command, work func(cmd *cobra.Command, args []string,
+	p *serving.Publisher) error) *cobra.Command {
 	config.Flags[config.Versions](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := settings[config.Versions](cmd)
@@ -140,7 +142,8 @@ func withThoseThere(ctx context.Context, p *serving.Publisher, version string, e
 	if len(names) == 0 {
 		return fmt.Errorf("%w; no complete version is there, see trainer versions", err)
 	}
-	return fmt.Errorf("%w%s; complete versions are %s", err, spelling.DidYouMean(version, names), strings.Join(said, ", "))
+	return fmt.Errorf("%w%s; complete versions are %s", err, spelling.DidYouMean(version, names),
+		strings.Join(said, ", "))
 }
 
 func pruneCommand() *cobra.Command {

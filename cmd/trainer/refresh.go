@@ -74,14 +74,17 @@ func refreshCommand() *cobra.Command {
 	flags.BoolVar(&f.publish, "publish", false, "publish the artifact to Redis and point CURRENT at it")
 	flags.IntVar(&f.keep, "keep", 1, "older versions to keep for rolling back; -1: all")
 	flags.IntVar(&f.keepCopies, "keep-copies", 2, "newest graphs and artifacts of --every to keep on the disk, besides those in use; -1: all")
-	flags.IntVar(&f.waiting, "waiting", merge.DefaultWaiting, "edges to ids that have not arrived that are kept with the graph; 0: none")
-	flags.Float64Var(&f.maxDrop, "max-drop", trainer.MaxDrop, "points of accuracy on the validation nodes that the new artifact may be worse")
+	flags.IntVar(&f.waiting, "waiting", merge.DefaultWaiting,
+		"edges to ids that have not arrived that are kept with the graph; 0: none")
+	flags.Float64Var(&f.maxDrop, "max-drop", trainer.MaxDrop,
+		"points of accuracy on the validation nodes that the new artifact may be worse")
 	flags.DurationVar(&f.every, "every", 0, "refresh again this long after the last one ended; 0: once")
 	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
 	runFlags(flags, &f.run)
 	sizeFlags(cmd, &f.run)
 	flags.Float64Var(&f.run.Coverage, "coverage", 0, "share of arrivals to answer; 0: none are marked as abstained")
-	flags.BoolVar(&f.run.Representation, "representation", false, "add the tables by which a frozen sgc publishes embeddings")
+	flags.BoolVar(&f.run.Representation, "representation", false,
+		"add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&f.run.Means, "means", f.run.Means, "add cluster means")
 	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a refresh and nothing else to standard output")
@@ -167,7 +170,8 @@ func (f *refreshFlags) sources() (arrivals, labels refresh.Source, err error) {
 }
 
 // refresher returns the refresher that flags and settings ask for.
-func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progress trainer.Progress, log *slog.Logger) (*refresh.Refresher, error) {
+func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progress trainer.Progress,
+	log *slog.Logger) (*refresh.Refresher, error) {
 	arrivals, labels, err := f.sources()
 	if err != nil {
 		return nil, err
@@ -194,7 +198,8 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 	}
 	said := o
 	o = was
-	o.WeightDecays, o.Representation, o.Batch, o.Costs = said.WeightDecays, said.Representation, said.Batch, said.Costs
+	o.WeightDecays, o.Representation, o.Batch, o.Costs = said.WeightDecays, said.Representation,
+		said.Batch, said.Costs
 	for name, set := range map[string]func(){
 		"models": func() { o.Models = said.Models }, "hidden": func() { o.Hidden = said.Hidden }, "entries": func() { o.Entries = said.Entries },
 		"preprocess": func() { o.Preprocess = said.Preprocess }, "coverage": func() { o.Coverage = said.Coverage },
@@ -219,8 +224,9 @@ func (f *refreshFlags) report(w io.Writer, o *refresh.Report) error {
 	return o.Print(w)
 }
 
-// once makes an artifact and publishes it. If --data-out holds the graph of these arrivals already, because an earlier
-// run was killed after it had stored it, it only publishes and commits. A report that is nil says that nothing was done.
+// once makes an artifact and publishes it. If --data-out holds the graph of these arrivals already, because
+// an earlier run was killed after it had stored it, it only publishes and commits. A report that is nil
+// says that nothing was done.
 func (f *refreshFlags) once(ctx context.Context, r *refresh.Refresher) (*refresh.Report, error) {
 	if !refresh.Stored(f.dataOut) {
 		return r.Next(ctx, f.out, f.dataOut)
@@ -238,7 +244,8 @@ func (f *refreshFlags) once(ctx context.Context, r *refresh.Refresher) (*refresh
 
 // repeat refreshes repeatedly until ctx ends, from the newest graph below --data-out on. A refresh that fails is
 // logged; the next one does what it has left undone, or reads the same arrivals.
-func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock consumer.Clock, report func(*refresh.Report) error) error {
+func (f *refreshFlags) repeat(ctx context.Context, r *refresh.Refresher, clock consumer.Clock,
+	report func(*refresh.Report) error) error {
 	given := r.Graph.Dir
 	copies := &refresh.Copies{Artifacts: f.out, Graphs: f.dataOut, Keep: f.keepCopies, Disk: r.Disk}
 	unlock, err := copies.Lock()
@@ -291,7 +298,8 @@ func (f *refreshFlags) resume(r *refresh.Refresher, copies *refresh.Copies) erro
 	if r.Current != "" {
 		r.Current = graph.Artifact()
 	}
-	r.Log.Info("going on from an earlier refresh", "graph", graph.Dir, "artifact", graph.State.Version, "nodes", len(graph.Data.Train)+len(graph.Data.Unlabelled))
+	r.Log.Info("going on from an earlier refresh", "graph", graph.Dir, "artifact", graph.State.Version, "nodes",
+		len(graph.Data.Train)+len(graph.Data.Unlabelled))
 	return nil
 }
 

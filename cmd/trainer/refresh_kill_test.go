@@ -21,7 +21,7 @@ import (
 	"rivulet/trainer"
 )
 
-// steps are those of a round at which a process is killed, in order.
+// steps lists the steps of a round, in order. A process is killed at each.
 var steps = []string{"read", "merge", "train", "artifact", "graph begins", "graph is synced", "graph has its name", "rows are published", "marked as published", "commit"}
 
 // killed is a refresh in a process that kills itself.
@@ -104,8 +104,9 @@ func TestKilledProcess(t *testing.T) {
 	t.Fatalf("it outlived step %q: %v\n%s", at, err, w.log.String())
 }
 
-// A refresh is killed with SIGKILL at each step, and started again: the graph is byte for byte that of one which was
-// not interrupted, CURRENT names its artifact, each version is complete, and the offsets are those of the graph.
+// A refresh is killed with SIGKILL at each step, and started again: the graph equals the graph of an
+// uninterrupted refresh byte for byte, CURRENT names its artifact, each version is complete, and the group's offsets equal
+// the offsets in the graph.
 func TestRefreshKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -28,8 +28,8 @@ import (
 	"rivulet/trainer/merge"
 )
 
-// world is what a supervised refresh runs in: data, a broker, a Redis that serves a first artifact, and the flags that
-// it is started with again and again.
+// world surrounds a refresh that a supervisor starts again and again with the same flags: data, a broker, and a Redis
+// that serves a first artifact.
 type world struct {
 	t        *testing.T
 	dir      string
@@ -68,7 +68,7 @@ func (w *world) line(more string) string {
 	return "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + w.broker.Addr() + " --publish --redis " + w.redis.URL() + " " + more
 }
 
-// flags are those of README's command.
+// flags returns the flags of README's command.
 func (w *world) flags() *refreshFlags {
 	f := &refreshFlags{from: "kafka:arrivals", labels: "kafka:labels", group: "refresh", out: w.dir + "/out", dataOut: w.dir + "/grown",
 		every: time.Hour, maxDrop: 5, keep: 1, keepCopies: 2, waiting: merge.DefaultWaiting, publish: true, flags: refreshCommand().Flags(), run: trainer.Defaults()}
@@ -118,7 +118,7 @@ func (w *world) life(f *refreshFlags, rounds int) (all []*refresh.Report) {
 }
 
 // The command of README, started again by a supervisor, goes on from the graph of the process before it: nothing is
-// forgotten, and the accuracy before is that of what serves.
+// forgotten, and the report's accuracy before is the accuracy of the version that serves.
 func TestRefreshEveryIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

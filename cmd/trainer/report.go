@@ -54,7 +54,8 @@ func reportCommand() *cobra.Command {
 		Example: "  trainer report --data ../shared/data/cora --nodes 35,70 --methods solved,learned,vng,random --out out/cora.html\n" +
 			"  trainer eval --preset small --json > out/small.json && trainer report --results out/small.json --out out/small.html",
 	}
-	f.studyFlags = newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodLearned}, []string{infer.PropagateNone})
+	f.studyFlags = newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodLearned},
+		[]string{infer.PropagateNone})
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "file to write the page to (required)")
 	flags.StringVar(&f.title, "title", "", "title of the page; empty: the name of the data")
@@ -81,7 +82,8 @@ func reportCommand() *cobra.Command {
 		if err := os.WriteFile(f.out, text.Bytes(), 0o644); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rows of results, %.1f MB\n", f.out, len(p.Results), float64(text.Len())/1e6)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rows of results, %.1f MB\n", f.out, len(p.Results),
+			float64(text.Len())/1e6)
 		return err
 	}
 	return cmd
@@ -106,7 +108,8 @@ func (f *reportFlags) check(flags *pflag.FlagSet) error {
 		f.parts = nil
 	}
 	if f.results != "" && flags.Changed("methods") {
-		return fmt.Errorf("both --results %s and --methods %s are given, want one", f.results, strings.Join(f.o.Methods, ","))
+		return fmt.Errorf("both --results %s and --methods %s are given, want one", f.results,
+			strings.Join(f.o.Methods, ","))
 	}
 	if slices.Equal(f.parts, []string{partNone}) {
 		f.parts = nil
@@ -121,7 +124,8 @@ func (f *reportFlags) check(flags *pflag.FlagSet) error {
 
 // page measures the figures of the page.
 func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Page, error) {
-	p := &page.Page{Title: f.title, Command: strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " ")}
+	p := &page.Page{Title: f.title, Command: strings.Join(append([]string{filepath.Base(os.Args[0])},
+		os.Args[1:]...), " ")}
 	if f.results != "" {
 		if err := readResults(f.results, p); err != nil {
 			return nil, fmt.Errorf("reading --results: %w", err)
@@ -133,7 +137,8 @@ func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Pag
 			return nil, err
 		}
 		if f.results != "" && p.Data.Fingerprint != d.Fingerprint() {
-			return nil, fmt.Errorf("--results %s are of data with fingerprint %q, the data set has %q", f.results, p.Data.Fingerprint, d.Fingerprint())
+			return nil, fmt.Errorf("--results %s are of data with fingerprint %q, the data set has %q", f.results,
+				p.Data.Fingerprint, d.Fingerprint())
 		}
 		p.Options = append(p.Options, optionsOf(flags)...)
 		describe(p, d)

@@ -57,7 +57,8 @@ func (s *sweeps) start(d *dataset.Dataset, o trainer.StudyOptions, lines *cli.Li
 
 // keep keeps the traces that the page shows, if a study makes them anyway.
 func (s *sweeps) keep(run trainer.Options, l *trainer.Learned) {
-	first := run.Seed == s.one.Seeds[0] && (len(s.one.Nodes) == 0 || run.Nodes == s.one.Nodes[0]) && (len(s.one.Ratios) == 0 || run.Ratio == s.one.Ratios[0])
+	first := run.Seed == s.one.Seeds[0] && (len(s.one.Nodes) == 0 || run.Nodes == s.one.Nodes[0]) &&
+		(len(s.one.Ratios) == 0 || run.Ratio == s.one.Ratios[0])
 	plain := !l.Options.NoStructure && !l.Options.NoInductive
 	asked := s.one.Run.Learn != nil && (s.one.Run.Learn.NoStructure || s.one.Run.Learn.NoInductive)
 	if run.Method == trainer.MethodLearned && first && (plain || asked) && s.traces[l.Options.RandomStart] == nil {
@@ -111,8 +112,10 @@ func (s *sweeps) draw(p *page.Page) {
 		return
 	}
 	r, classes := l.Result, len(s.set.Classes)
-	p.Learned = &page.Learned{Seed: l.Options.Seed, SyntheticNodes: len(r.Labels), Gra: r.Losses.Gra, Str: r.Losses.Str, Tra: r.Losses.Tra, Ind: r.Losses.Ind}
-	p.Heat = &page.Heat{Before: trainer.ClassMap(r.Start, l.Labels, r.Labels, classes), After: trainer.ClassMap(r.Mapping, l.Labels, r.Labels, classes)}
+	p.Learned = &page.Learned{Seed: l.Options.Seed, SyntheticNodes: len(r.Labels), Gra: r.Losses.Gra,
+		Str: r.Losses.Str, Tra: r.Losses.Tra, Ind: r.Losses.Ind}
+	p.Heat = &page.Heat{Before: trainer.ClassMap(r.Start, l.Labels, r.Labels, classes),
+		After: trainer.ClassMap(r.Mapping, l.Labels, r.Labels, classes)}
 	p.Sparsity = append([]page.Sparsity{overDelta(r)}, p.Sparsity...)
 	if len(s.traces) < 2 {
 		return
@@ -130,7 +133,8 @@ func overDelta(r *mcond.Result) page.Sparsity {
 		Nodes: r.Mapping.Rows, SyntheticNodes: r.Mapping.Cols}
 	for _, t := range r.Thresholds {
 		if t.Mu == r.Mu {
-			out.Points = append(out.Points, page.SparsityPoint{Value: t.Delta, Entries: t.EntriesM, Accuracy: eval.Spread{Mean: t.Accuracy / settings}})
+			out.Points = append(out.Points, page.SparsityPoint{Value: t.Delta, Entries: t.EntriesM,
+				Accuracy: eval.Spread{Mean: t.Accuracy / settings}})
 		}
 	}
 	slices.SortFunc(out.Points, func(a, b page.SparsityPoint) int { return cmp.Compare(a.Value, b.Value) })
@@ -139,7 +143,8 @@ func overDelta(r *mcond.Result) page.Sparsity {
 
 // sparsity draws the accuracy of the method solved at each k.
 func (s *sweeps) sparsity(ctx context.Context, p *page.Page) error {
-	out := page.Sparsity{Method: trainer.MethodSolved, Parameter: "k", Of: "O→S on the test nodes, graph batches", Nodes: p.Data.Nodes}
+	out := page.Sparsity{Method: trainer.MethodSolved, Parameter: "k", Of: "O→S on the test nodes, graph batches",
+		Nodes: p.Data.Nodes}
 	for i, k := range s.k {
 		o := s.one
 		o.Methods, o.Run.Entries, o.Run.Learn, o.Run.Search = []string{trainer.MethodSolved}, k, nil, nil
@@ -184,7 +189,8 @@ func (s *sweeps) sensitivity(ctx context.Context, p *page.Page) error {
 			lambda, beta := sweep.at(v)
 			rows := known[[2]float64{lambda, beta}]
 			if rows == nil {
-				s.progress.Note(fmt.Sprintf("method learned, λ = %g, β = %g (%d of %d)", lambda, beta, i+1, len(sweep.values)))
+				s.progress.Note(fmt.Sprintf("method learned, λ = %g, β = %g (%d of %d)", lambda, beta, i+1,
+					len(sweep.values)))
 				var err error
 				if rows, err = s.run(ctx, func(o *mcond.Options) { o.Lambda, o.Beta, o.Rounds = lambda, beta, s.rounds }); err != nil {
 					return err

@@ -65,13 +65,15 @@ func trainCommand() *cobra.Command {
 	flags := cmd.Flags()
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
-	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(), ", ")+"; gcond and cached are for eval only")
+	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(),
+		", ")+"; gcond and cached are for eval only")
 	runFlags(flags, &o)
 	sizeFlags(cmd, &o)
 	learn := newLearnFlags(flags)
 	learn.checkpoint()
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
-	flags.BoolVar(&o.Representation, "representation", o.Representation, "add the tables by which a frozen sgc publishes embeddings")
+	flags.BoolVar(&o.Representation, "representation", o.Representation,
+		"add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which trainer import adds a model without the data")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
@@ -81,7 +83,8 @@ func trainCommand() *cobra.Command {
 			return err
 		}
 		// Before the work begins.
-		if err := errors.Join(artifact.CheckTarget(out), cli.TryBeside("out", out), cli.TryFile("checkpoint", learn.o.Checkpoint)); err != nil {
+		if err := errors.Join(artifact.CheckTarget(out), cli.TryBeside("out", out),
+			cli.TryFile("checkpoint", learn.o.Checkpoint)); err != nil {
 			return err
 		}
 		d, err := data.Open("")
@@ -98,7 +101,8 @@ func trainCommand() *cobra.Command {
 		if err := artifact.Write(out, outcome.Bundle); err != nil {
 			return err
 		}
-		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results, newLearned(outcome.Learned)}
+		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results,
+			newLearned(outcome.Learned)}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 		}
@@ -120,11 +124,13 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 		for _, p := range l.Search {
 			fmt.Fprintf(w, "searched: λ %g, β %g: %.2f with μ %g, δ %g\n", p.Lambda, p.Beta, p.Accuracy, p.Mu, p.Delta)
 		}
-		fmt.Fprintf(w, "learned: λ %g, β %g, best of %d rounds %d with %.2f, μ %g, δ %g\n", l.Lambda, l.Beta, l.Rounds, l.BestRound, l.Accuracy, l.Mu, l.Delta)
+		fmt.Fprintf(w, "learned: λ %g, β %g, best of %d rounds %d with %.2f, μ %g, δ %g\n", l.Lambda, l.Beta,
+			l.Rounds, l.BestRound, l.Accuracy, l.Mu, l.Delta)
 	}
 	if err := eval.WriteTable(w, r.Results); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds, float64(r.PeakBytes)/1e6, r.Version, r.Artifact)
+	_, err := fmt.Fprintf(w, "trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds,
+		float64(r.PeakBytes)/1e6, r.Version, r.Artifact)
 	return err
 }

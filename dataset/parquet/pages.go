@@ -96,7 +96,8 @@ func (c *pageCheck) page(in *metadata) error {
 		return fmt.Errorf("its header: %w", err)
 	}
 	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
-	values := int64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues))
+	values := int64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues,
+		h.DictionaryPageHeader.V.NumValues))
 	switch {
 	case h.DataPageHeader.Valid != (h.Type == format.DataPage) ||
 		h.DataPageHeaderV2.Valid != (h.Type == format.DataPageV2) ||
@@ -149,7 +150,8 @@ func (c *pageCheck) dataV1(h *format.DataPageHeader, body []byte, values int64) 
 		most     int
 		encoding format.Encoding
 	}{
-		{c.column.MaxRepetitionLevel(), h.RepetitionLevelEncoding}, {c.column.MaxDefinitionLevel(), h.DefinitionLevelEncoding},
+		{c.column.MaxRepetitionLevel(), h.RepetitionLevelEncoding},
+		{c.column.MaxDefinitionLevel(), h.DefinitionLevelEncoding},
 	} {
 		if level.most == 0 {
 			continue
@@ -202,7 +204,8 @@ func (c *pageCheck) decompress(body []byte, declared int64) (out []byte, err err
 		out = body
 	case format.Snappy:
 		if n, err := snappy.DecodedLen(body); err != nil || int64(n) != declared {
-			return nil, fmt.Errorf("snappy declares %d bytes, the page %d: %w", n, declared, cmp.Or(err, snappy.ErrCorrupt))
+			return nil, fmt.Errorf("snappy declares %d bytes, the page %d: %w", n, declared,
+				cmp.Or(err, snappy.ErrCorrupt))
 		}
 		out, err = snappy.Decode(nil, body)
 	case format.Gzip:

@@ -12,7 +12,8 @@ import (
 
 // Format reads a directory of Parquet tables; the package documentation lists their columns.
 var Format = dataset.TablesFormat("parquet",
-	"a directory with nodes.parquet and edges.parquet, or directories nodes and edges of such files", read, ".parquet")
+	"a directory with nodes.parquet and edges.parquet, or directories nodes and edges of such files",
+	read, ".parquet")
 
 func read(f *os.File, name string, size int64, use func(dataset.TableFile) error) error {
 	return guarded(func() error {

@@ -49,7 +49,8 @@ func (t *table) leaf(name string, list bool) (*parquet.Column, error) {
 	for !c.Leaf() {
 		inner := c.Columns()
 		if len(inner) != 1 {
-			return nil, fmt.Errorf("column %s: it has %d columns of its own, want a value or a list of values", name, len(inner))
+			return nil, fmt.Errorf("column %s: it has %d columns of its own, want a value or a list of values",
+				name, len(inner))
 		}
 		c = inner[0]
 	}

@@ -34,7 +34,8 @@ type stage struct {
 func newBasis(gram []float64, n, k int) *basis {
 	b := &basis{gram: gram, least: make([]float64, n), n: n, stages: make([]stage, k+1)}
 	for p := range b.stages {
-		b.stages[p] = stage{lower: make([]float64, p), v: make([]float64, n), left: make([]float64, n), r: make([]float64, n)}
+		b.stages[p] = stage{lower: make([]float64, p), v: make([]float64, n), left: make([]float64, n),
+			r: make([]float64, n)}
 	}
 	for i := range n {
 		b.stages[0].left[i], b.least[i] = gram[i*n+i], dependent*gram[i*n+i]
@@ -73,7 +74,8 @@ func (b *basis) push(col int32) {
 
 	copy(s.v, b.gram[int(col)*b.n:int(col+1)*b.n])
 	for q, l := range s.lower[:last] {
-		blas64.Axpy(-l, blas64.Vector{N: b.n, Inc: 1, Data: b.stages[q+1].v}, blas64.Vector{N: b.n, Inc: 1, Data: s.v})
+		blas64.Axpy(-l, blas64.Vector{N: b.n, Inc: 1, Data: b.stages[q+1].v},
+			blas64.Vector{N: b.n, Inc: 1, Data: s.v})
 	}
 	v := s.v
 	left, r, leftBefore, rBefore := s.left[:len(v)], s.r[:len(v)], before.left[:len(v)], before.r[:len(v)]

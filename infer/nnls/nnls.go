@@ -71,7 +71,8 @@ func (s *Solver) Rows(targets *graph.Dense) *graph.CSR {
 // entries and NaN.
 func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 	if s.dictionary.Cols != targets.Cols {
-		panic(fmt.Sprintf("nnls: dictionary %d×%d, targets %d×%d", s.n, s.dictionary.Cols, targets.Rows, targets.Cols))
+		panic(fmt.Sprintf("nnls: dictionary %d×%d, targets %d×%d", s.n, s.dictionary.Cols, targets.Rows,
+			targets.Cols))
 	}
 	n, k := targets.Rows, s.k
 	cols, vals, length := make([]int32, n*k), make([]float32, n*k), make([]int, n) // row j at j·k

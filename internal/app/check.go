@@ -36,7 +36,8 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	}
 	k := check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, ClientID: cfg.Kafka.ClientID, TLS: secure, Login: who,
 		Username: cfg.Kafka.SASL.Username, Principal: principal(cfg.Kafka.Brokers, secure), Group: cfg.Kafka.Group,
-		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions, cfg.Kafka.Topics.DeadLetters},
+		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions,
+			cfg.Kafka.Topics.DeadLetters},
 		Timeout: checkTimeout}
 	if cfg.Labels.Topic != "" {
 		k.Read = append(k.Read, cfg.Labels.Topic)
@@ -79,12 +80,14 @@ func checkPinned(cfg config.Consumer) check.Result {
 	what := "artifact " + cfg.Artifact
 	from, err := pinned(cfg.Artifact, choice(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
-		return check.Result{State: check.Failed, What: what, Found: err.Error(), Do: cmp.Or(advice(err), "correct artifact, or train it anew")}
+		return check.Result{State: check.Failed, What: what, Found: err.Error(),
+			Do: cmp.Or(advice(err), "correct artifact, or train it anew")}
 	}
 	return check.Result{State: check.OK, What: what, Found: served(from.source.Current())}
 }
 
-// advice says what to do about an artifact that cannot be served as the settings ask, "" if err is about something else.
+// advice says what to do about an artifact that cannot be served as the settings ask, "" if err is
+// about something else.
 func advice(err error) string {
 	var choice *serving.ChoiceError
 	if !errors.As(err, &choice) {
@@ -139,6 +142,7 @@ func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
 }
 
 func served(v *serving.Version) string {
-	return fmt.Sprintf("%s can be served: model %s, attachment %s, %d synthetic nodes, %d rows of M", v.ID(), v.Model(), v.Attachment(),
+	return fmt.Sprintf("%s can be served: model %s, attachment %s, %d synthetic nodes, %d rows of M", v.ID(),
+		v.Model(), v.Attachment(),
 		v.SyntheticNodes(), v.Manifest().Mapping.Rows)
 }

@@ -31,7 +31,8 @@ func ConnectRedis(s config.RedisServer) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	if strings.HasPrefix(url, "rediss:") {
-		if o.TLS, err = (tlsFiles{"redis.tls", s.TLS.CAFile, s.TLS.CertFile, s.TLS.KeyFile, s.TLS.ServerName}).read(); err != nil {
+		if o.TLS, err = (tlsFiles{"redis.tls", s.TLS.CAFile, s.TLS.CertFile, s.TLS.KeyFile,
+			s.TLS.ServerName}).read(); err != nil {
 			return nil, err
 		}
 	}
@@ -52,8 +53,8 @@ func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) er
 	return advised(work(p), trainerACL)
 }
 
-// redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can be
-// renewed while the process runs; nil where the URL says it all.
+// redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can
+// be renewed while the process runs; nil where the URL says it all.
 func redisLogin(s config.RedisServer) (func() (username, password string, err error), error) {
 	if s.Username == "" && s.Password == "" && s.PasswordFile == "" {
 		return nil, nil // the URL's

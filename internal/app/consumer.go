@@ -40,7 +40,8 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 	err := runConsumer(ctx, cfg, log, journal, also)
 	drained()
 	if errors.Is(err, consumer.ErrDrainTimeout) { // the rest only says what was cut off
-		err = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again", consumer.ErrDrainTimeout, cfg.Shutdown.DrainTimeout)
+		err = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again",
+			consumer.ErrDrainTimeout, cfg.Shutdown.DrainTimeout)
 	}
 	journal.Summary(err)
 	return err
@@ -60,7 +61,8 @@ func announceDrain(ctx context.Context, limit time.Duration, log *slog.Logger) (
 	}
 }
 
-func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, journal *observe.Journal, also consumer.Observer) error {
+func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, journal *observe.Journal,
+	also consumer.Observer) error {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var from versions
@@ -140,7 +142,8 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 }
 
 // newConsumer wires the path of a record.
-func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger, observer consumer.Observer) (*consumer.Consumer, *kafka.Client, error) {
+func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger,
+	observer consumer.Observer) (*consumer.Consumer, *kafka.Client, error) {
 	in, err := codec("input.format", cfg.Input.Format)
 	if err != nil {
 		return nil, nil, err
@@ -189,7 +192,8 @@ func newProducer(cfg config.Consumer, client *kafka.Client, wait kafka.Patience)
 	o := producer.Options{Sink: sink, Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Codec: out,
 		Logger: wait.Logger}
 	if cfg.Delivery == config.ExactlyOnce {
-		o.Transactions, err = sink.Transactions(cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group), cfg.Kafka.TransactionTimeout)
+		o.Transactions, err = sink.Transactions(cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group),
+			cfg.Kafka.TransactionTimeout)
 		if err != nil {
 			return nil, err
 		}

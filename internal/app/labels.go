@@ -20,10 +20,12 @@ type labelSink interface {
 	RetryLabels()
 }
 
-// followLabels reads the topic of labels until ctx ends. Predictions do not need labels, so whatever the brokers refuse,
-// missing rights too, is tried again and does not end the consumer; labels that come before that succeeds are left out. It
-// returns an error only for settings that cannot be used. started, if not nil, is called when reading begins.
-func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to labelSink, started func()) error {
+// followLabels reads the topic of labels until ctx ends. Predictions do not need labels, so whatever the brokers
+// refuse, missing rights too, is tried again and does not end the consumer; labels that come before that
+// succeeds are left out. It returns an error only for settings that cannot be used. started, if not nil, is
+// called when reading begins.
+func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to labelSink,
+	started func()) error {
 	wait := kafka.Patience{Observer: labelRetries{to}, Logger: log}
 	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, wait)

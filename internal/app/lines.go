@@ -24,10 +24,11 @@ type LineOptions struct {
 	Rejected func(line int64, d *event.DeadLetter)
 }
 
-// PredictLines reads arrivals as JSON lines and writes predictions as JSON lines, in order, on the same path that the
-// consumer takes. It returns how many lines were predicted and how many were rejected. Empty lines are passed over. ctx
-// ends it also while r gives nothing; what was predicted until an error is written.
-func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w io.Writer, o LineOptions) (predicted, rejected int, err error) {
+// PredictLines reads arrivals as JSON lines and writes predictions as JSON lines, in order, on the same path that
+// the consumer takes. It returns how many lines were predicted and how many were rejected. Empty lines are passed
+// over. ctx ends it also while r gives nothing; what was predicted until an error is written.
+func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w io.Writer,
+	o LineOptions) (predicted, rejected int, err error) {
 	out := &lineWriter{w: bufio.NewWriter(w), rejected: o.Rejected}
 	defer func() { err = errors.Join(err, out.w.Flush()) }()
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: out, Mode: o.Mode,
@@ -67,8 +68,8 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 	}
 }
 
-// interruptible is a reader whose Read ends with ctx. The read that is under way then, of a terminal or a pipe, cannot be
-// ended: its goroutine stays until something comes, and what comes is nobody's.
+// interruptible is a reader whose Read ends with ctx. The read that is under way then, of a terminal or a pipe,
+// cannot be ended: its goroutine stays until something comes, and what comes is nobody's.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader
@@ -103,7 +104,8 @@ type lineWriter struct {
 }
 
 // Publish writes the predictions of a batch; there is nothing to commit.
-func (l *lineWriter) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
+func (l *lineWriter) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
+	_ kafka.Committer) (kafka.Delivery, error) {
 	for i := range b.DeadLetters {
 		l.dead++
 		if l.rejected != nil {

@@ -100,14 +100,16 @@ func choice(cfg config.Consumer) serving.Options {
 	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
 		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage,
 		Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
-			MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas, Degrade: cfg.Redis.Outage == config.Degrade}}
+			MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas,
+			Degrade: cfg.Redis.Outage == config.Degrade}}
 }
 
 var _ consumer.Growing = (*serving.Version)(nil)
 
 // output returns the fields of predictions that the settings ask for.
 func output(cfg config.Output) consumer.Output {
-	return consumer.Output{TopK: cfg.TopK, Probabilities: cfg.Probabilities, Logits: cfg.Logits, Representation: cfg.Representation}
+	return consumer.Output{TopK: cfg.TopK, Probabilities: cfg.Probabilities, Logits: cfg.Logits,
+		Representation: cfg.Representation}
 }
 
 // follower makes the watcher of a consumer.

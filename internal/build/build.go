@@ -1,6 +1,6 @@
-// Package build says which build of Rivulet this process is: its version, the commit and the Go version. They are what
-// the Go toolchain wrote into the program, unless the linker was told otherwise, as deploy/Dockerfile does, which builds
-// without the repository's history:
+// Package build says which build of Rivulet this process is: its version, the commit and the Go version. They are
+// what the Go toolchain wrote into the program, unless the linker was told otherwise, as deploy/Dockerfile does,
+// which builds without the repository's history:
 //
 //	go build -ldflags "-X rivulet/internal/build.version=1.4.0 -X rivulet/internal/build.commit=3f9c1a2b" ./cmd/...
 package build
@@ -43,7 +43,8 @@ func read(found *debug.BuildInfo, version, commit string) Info {
 	if revision != "" && settings["vcs.modified"] == "true" {
 		revision += "+dirty"
 	}
-	return Info{cmp.Or(version, found.Main.Version, Unknown), cmp.Or(commit, revision, Unknown), cmp.Or(found.GoVersion, Unknown)}
+	return Info{cmp.Or(version, found.Main.Version, Unknown), cmp.Or(commit, revision, Unknown),
+		cmp.Or(found.GoVersion, Unknown)}
 }
 
 // String is the build on one line, as --version prints it.

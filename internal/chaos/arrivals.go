@@ -19,8 +19,9 @@ type message struct {
 	value []byte
 }
 
-// makeArrivals makes arrivals of the data set's test nodes, several of each where more are wanted: under new ids, so that
-// a refresh may merge them, with edges to nodes of T, to other arrivals, and to those that are sent just before and after.
+// makeArrivals makes arrivals of the data set's test nodes, several of each where more are wanted: under new
+// ids, so that a refresh may merge them, with edges to nodes of T, to other arrivals, and to those that are
+// sent just before and after.
 func (w *world) makeArrivals(ctx context.Context, wanted int) error {
 	lines, err := w.Output(ctx, nil, "rivulet", "replay", "--data", w.Path("data"), "--out", "-")
 	if err != nil {

@@ -1,8 +1,8 @@
 // Command chaos shows the outcome of arrivals when something breaks: consumers, brokers, Redis, the network between
 // them, topics, clocks, records and artifacts. It runs the real programs as processes, on a real Kafka
-// (tools/kafka/kafka.sh) and a real Redis (redis-server) that it starts itself, breaks them by a schedule that depends on
-// a seed, and compares every answer with the arrivals. It ends with status 1 if a promise was broken, or if a fault had no
-// effect.
+// (tools/kafka/kafka.sh) and a real Redis (redis-server) that it starts itself, breaks them by a schedule that
+// depends on a seed, and compares every answer with the arrivals. It ends with status 1 if a promise was broken, or
+// if a fault had no effect.
 //
 //	go run ./internal/chaos -seed 1 -time 10m faults    # a table, in Markdown
 //	go run ./internal/chaos -time 30m soak              # memory and goroutines at a steady rate
@@ -10,11 +10,11 @@
 // # The streams
 //
 // Four streams run side by side, of two consumers each: delivery at_least_once and exactly_once, both with
-// redis.outage wait and degrade. Two of them grow (attach.arrivals), one has graph batches, and the arrivals of each are
-// compressed by another codec. Each has topics and a group of its own; they share the brokers, Redis and the
+// redis.outage wait and degrade. Two of them grow (attach.arrivals), one has graph batches, and the arrivals of each
+// are compressed by another codec. Each has topics and a group of its own; they share the brokers, Redis and the
 // artifacts. A sender writes arrivals at a steady rate, past the proxies; a reader, which sees committed records
-// only, reads arrivals, predictions and dead letters. Rows of arrivals live for a shorter time than an arrival takes to
-// come again, so that neighbours come and go all the time.
+// only, reads arrivals, predictions and dead letters. Rows of arrivals live for a shorter time than an arrival takes
+// to come again, so that neighbours come and go all the time.
 //
 //	main.go      flags              world.go     binaries, artifacts, services    arrivals.go  what is sent, and what is to be said of it
 //	stream.go    one stream         load.go      its sender                       reader.go    its readers
@@ -28,15 +28,15 @@
 //
 // Networks that can be cut and listened to, Redis servers and Kafka brokers are in internal/harness.
 //
-// Consumer i of every stream reaches Kafka and Redis through proxies of its own, so that it can be cut off alone. For
-// Kafka each broker has a listener for each of these proxies, which tells clients to come through it.
+// Consumer i of every stream reaches Kafka and Redis through proxies of its own, so that it can be cut off alone.
+// For Kafka each broker has a listener for each of these proxies, which tells clients to come through it.
 //
 // # Windows
 //
-// A fault has a window: it begins with all earlier arrivals answered, and lasts until all sent before the fault
-// was over are answered. An error counts for the window in which the arrival was sent. Each fault sees for itself that it
-// took effect (a member is gone from its group, another broker leads, a topic refuses a record), else the run ends
-// with an error. Only among three at once it need not: one may prevent the other.
+// A fault has a window: it begins with all earlier arrivals answered, and lasts until all sent before the fault was
+// over are answered. An error counts for the window in which the arrival was sent. Each fault sees for itself that
+// it took effect (a member is gone from its group, another broker leads, a topic refuses a record), else the run
+// ends with an error. Only among three at once it need not: one may prevent the other.
 //
 // # What is checked
 //
@@ -60,11 +60,11 @@
 // # Moments of a delivery
 //
 // A trap in the proxies kills a consumer at a moment: when it has sent a batch's predictions, which are held back
-// (between the note of what they are attached to and publishing), when the broker has acknowledged them, which is held
-// back (between publishing and the rows of arrivals), and when it commits, which is held back (between the rows and the
-// commit). With -repeats N the run goes on until so many repetitions of each kind were compared, in streams at least once
-// that grow.
+// (between the note of what they are attached to and publishing), when the broker has acknowledged them, which is
+// held back (between publishing and the rows of arrivals), and when it commits, which is held back (between the
+// rows and the commit). With -repeats N the run goes on until so many repetitions of each kind were compared, in
+// streams at least once that grow.
 //
-// The longest stall is the longest that an arrival of the window waited, from the time at which it was given to Kafka's
-// client to the time at which its answer was read. An outage of the brokers is part of it.
+// The longest stall is the longest that an arrival of the window waited, from the time at which it was given to
+// Kafka's client to the time at which its answer was read. An outage of the brokers is part of it.
 package main

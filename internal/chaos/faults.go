@@ -14,8 +14,8 @@ import (
 	"rivulet/internal/harness"
 )
 
-// fault breaks something, sees that it took effect, and repairs it. It returns the number of blows: how often batches in
-// flight may have been answered without being committed.
+// fault breaks something, sees that it took effect, and repairs it. It returns the number of blows: how often
+// batches in flight may have been answered without being committed.
 type fault struct {
 	name  string
 	redis bool // it is about Redis, so that redis.outage tells its effect
@@ -82,7 +82,8 @@ var faults = []fault{
 }
 
 // several deals some faults at once.
-var several = fault{name: "three of these at once", deal: func(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+var several = fault{name: "three of these at once", deal: func(ctx context.Context, r *run,
+	rng *rand.Rand) (int, error) {
 	type dealt struct {
 		blows int
 		err   error
@@ -108,8 +109,8 @@ var several = fault{name: "three of these at once", deal: func(ctx context.Conte
 	return blows, err
 }}
 
-// took returns an error that says how a fault had no effect. Among several at once it need not have one: what it does
-// may be broken already.
+// took returns an error that says how a fault had no effect. Among several at once it need not have one: what it
+// does may be broken already.
 func (r *run) took(so bool, format string, args ...any) error {
 	if so || !r.calm {
 		return nil
@@ -141,7 +142,8 @@ func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	const times = 2
 	for range times {
 		err := r.each(rng.IntN(2), func(m *member) error { return errors.Join(r.kill(m), m.start()) })
-		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 500*time.Millisecond, 3*time.Second))); err != nil {
+		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 500*time.Millisecond,
+			3*time.Second))); err != nil {
 			return 0, err
 		}
 	}
@@ -149,7 +151,8 @@ func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 }
 
 func killAll(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	err := errors.Join(r.each(0, r.kill), r.each(1, r.kill), harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)))
+	err := errors.Join(r.each(0, r.kill), r.each(1, r.kill),
+		harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)))
 	return 1, errors.Join(err, r.each(0, (*member).start), r.each(1, (*member).start))
 }
 

@@ -57,7 +57,8 @@ func swap(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			err = w.publish(ctx, which)
 		}
 		current, _ := w.store.Get(ctx, "{"+prefix+"}:current").Result()
-		err = errors.Join(err, r.took(current == w.artifacts[which].version, "CURRENT is %q, want %s", current, w.artifacts[which].version))
+		err = errors.Join(err, r.took(current == w.artifacts[which].version, "CURRENT is %q, want %s", current,
+			w.artifacts[which].version))
 		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 0, time.Second))); err != nil {
 			return 0, err
 		}

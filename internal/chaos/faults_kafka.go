@@ -117,9 +117,30 @@ func replicasMissing(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	most := map[string]string{setting: fmt.Sprint(len(r.world.brokers) - 1)}
 	which := rng.IntN(len(r.world.brokers))
 	probe := &kgo.Record{Key: []byte("k"), Value: []byte("probe")}
+	// After an earlier fault the brokers that stay may not be in sync yet: then a partition would have
+	// no leader at all.
+	if err := r.eventuallyIn(ctx, "all replicas are in sync", func() bool { return r.world.inSync(ctx) }); err != nil {
+		return 0, err
+	}
 	return 2, r.without(ctx, "kill", r.world.brokers[which:which+1], func() error {
 		return r.configured(ctx, all, most, probe, kerr.NotEnoughReplicas, func() error {
 			return harness.Sleep(ctx, between(rng, 3*time.Second, 10*time.Second))
 		})
 	})
+}
+
+// inSync reports whether each partition of every topic has a leader and all of its replicas in sync.
+func (w *world) inSync(ctx context.Context) bool {
+	topics, err := w.kafka.ListTopicsWithInternal(ctx)
+	if err != nil {
+		return false
+	}
+	for _, topic := range topics {
+		for _, p := range topic.Partitions {
+			if p.Err != nil || p.Leader < 0 || len(p.ISR) < len(p.Replicas) {
+				return false
+			}
+		}
+	}
+	return true
 }

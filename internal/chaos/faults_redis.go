@@ -82,7 +82,8 @@ func (r *run) counting(ctx context.Context, fault func() error) error {
 		return err == nil || errors.Is(err, redis.Nil)
 	})
 	r.lostByRedis(max(0, acknowledged-kept))
-	return errors.Join(err, r.took(acknowledged > 0, "nothing was counted"), r.world.store.Del(ctx, countKey).Err())
+	return errors.Join(err, r.took(acknowledged > 0, "nothing was counted"),
+		r.world.store.Del(ctx, countKey).Err())
 }
 
 // countKey is a key of this program's own.

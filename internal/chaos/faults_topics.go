@@ -30,8 +30,8 @@ func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	})
 }
 
-// stopped stops the consumers of a stream for a moment, shorter than their sessions, pauses its load when all that was
-// sent is in the ledger, and does something.
+// stopped stops the consumers of a stream for a moment, shorter than their sessions, pauses its load when all that
+// was sent is in the ledger, and does something.
 func (r *run) stopped(ctx context.Context, s *stream, do func() error) error {
 	for _, m := range s.members {
 		if err := m.signal(syscall.SIGSTOP); err != nil {
@@ -72,7 +72,8 @@ func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) erro
 	}
 	upTo := kadm.Offsets{}
 	ends.Each(func(o kadm.ListedOffset) {
-		upTo.Add(kadm.Offset{Topic: topic, Partition: o.Partition, At: max(0, o.Offset-rng.Int64N(10)), LeaderEpoch: -1})
+		upTo.Add(kadm.Offset{Topic: topic, Partition: o.Partition, At: max(0, o.Offset-rng.Int64N(10)),
+			LeaderEpoch: -1})
 	})
 	deleted, err := r.world.kafka.DeleteRecords(ctx, upTo)
 	if err = errors.Join(err, deleted.Error()); err != nil {
@@ -85,8 +86,8 @@ func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) erro
 	return r.took(gone > 0, "%s: the records that were deleted were answered already", topic)
 }
 
-// topicMadeAnew deletes topics of arrivals and makes them anew, twice. The second time the consumers see nothing until
-// the new topic has more records than the old one had.
+// topicMadeAnew deletes topics of arrivals and makes them anew, twice. The second time the consumers see nothing
+// until the new topic has more records than the old one had.
 func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	for _, s := range r.streams {
 		if s.merged {
@@ -162,7 +163,8 @@ func (s *stream) newLife(ctx context.Context) error {
 	}
 	err = harness.Await(ctx, patience, topic+" has another id", func() bool {
 		now, err := k.ListTopics(ctx, topic)
-		return err == nil && now[topic].Err == nil && len(now[topic].Partitions) == n && now[topic].ID != before[topic].ID
+		return err == nil && now[topic].Err == nil && len(now[topic].Partitions) == n &&
+			now[topic].ID != before[topic].ID
 	})
 	return errors.Join(err, s.connect(), s.readArrivals()) //nolint:contextcheck // it reads until it is stopped
 }

@@ -20,10 +20,10 @@ type grouped struct {
 // groupsChecked is how many graph batches are predicted again at the end.
 const groupsChecked = 100
 
-// checkGroups predicts graph batches of exactly_once streams again, without any service: each arrival must get the same
-// bits. A prediction depends on its connected component alone, so that a batch's arrivals without neighbours in it need
-// not be there. Batches of several partitions are left out, because their order is not known, and those of two arrivals
-// with one id.
+// checkGroups predicts graph batches of exactly_once streams again, without any service: each arrival must get the
+// same bits. A prediction depends on its connected component alone, so that a batch's arrivals without neighbours in
+// it need not be there. Batches of several partitions are left out, because their order is not known, and those of
+// two arrivals with one id.
 func (r *run) checkGroups(ctx context.Context) error {
 	for _, s := range r.streams {
 		if s.mode != "graph" || !s.ledger.exactlyOnce {

@@ -56,7 +56,8 @@ func sizes(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 // keyless has the topics of answers be compacted, which take no records without a key, and sends arrivals without
 // one.
 func keyless(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	return 0, r.configured(ctx, map[string]string{"cleanup.policy": "compact"}, map[string]string{"cleanup.policy": "delete"},
+	return 0, r.configured(ctx, map[string]string{"cleanup.policy": "compact"},
+		map[string]string{"cleanup.policy": "delete"},
 		&kgo.Record{Value: []byte("no key")}, kerr.InvalidRecord, func() error {
 			for _, s := range r.streams {
 				s.shares.keyless.Store(40)
@@ -71,11 +72,14 @@ func keyless(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		})
 }
 
-// smallMessages has the topics of answers take small batches only: of some predictions, and of dead letters that are cut.
+// smallMessages has the topics of answers take small batches only: of some predictions, and of dead
+// letters that are cut.
 func smallMessages(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	small := 4096 + rng.IntN(4096)
-	return 0, r.configured(ctx, map[string]string{"max.message.bytes": fmt.Sprint(small)}, map[string]string{"max.message.bytes": fmt.Sprint(brokerLimit)},
-		&kgo.Record{Key: []byte("k"), Value: bytes.Repeat([]byte("large "), small/4)}, kerr.MessageTooLarge, func() error {
+	return 0, r.configured(ctx, map[string]string{"max.message.bytes": fmt.Sprint(small)},
+		map[string]string{"max.message.bytes": fmt.Sprint(brokerLimit)},
+		&kgo.Record{Key: []byte("k"), Value: bytes.Repeat([]byte("large "), small/4)}, kerr.MessageTooLarge,
+		func() error {
 			for _, s := range r.streams {
 				s.shares.poisoned.Store(10)
 				s.burst(ctx, 10*batchSize)
@@ -93,7 +97,8 @@ const headerProbe = "chaos-probe"
 
 // configured sets settings of the topics of answers, waits until they refuse a probe for the right reason, does
 // something, and sets the settings back.
-func (r *run) configured(ctx context.Context, during, after map[string]string, probe *kgo.Record, refusal error, do func() error) (err error) {
+func (r *run) configured(ctx context.Context, during, after map[string]string, probe *kgo.Record, refusal error,
+	do func() error) (err error) {
 	k := r.world.kafka
 	var topics []string
 	for _, s := range r.streams {
@@ -112,14 +117,15 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 	defer prober.Close()
 	for _, topic := range topics {
 		var last error
-		err := harness.Await(ctx, 30*time.Second, fmt.Sprintf("%s refuses a record: %v", topic, refusal), func() bool {
-			one := *probe
-			one.Topic, one.Headers = topic, []kgo.RecordHeader{{Key: headerProbe, Value: []byte("1")}}
-			within, cancel := context.WithTimeout(ctx, 5*time.Second)
-			defer cancel()
-			last = prober.ProduceSync(within, &one).FirstErr()
-			return errors.Is(last, refusal)
-		})
+		err := harness.Await(ctx, 30*time.Second, fmt.Sprintf("%s refuses a record: %v", topic, refusal),
+			func() bool {
+				one := *probe
+				one.Topic, one.Headers = topic, []kgo.RecordHeader{{Key: headerProbe, Value: []byte("1")}}
+				within, cancel := context.WithTimeout(ctx, 5*time.Second)
+				defer cancel()
+				last = prober.ProduceSync(within, &one).FirstErr()
+				return errors.Is(last, refusal)
+			})
 		if err = r.took(err == nil, "%v; the last attempt: %v", err, last); err != nil {
 			return err
 		}
@@ -133,8 +139,10 @@ func bombs(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	return 0, r.measured(ctx, func() error {
 		for _, s := range r.streams {
 			size := (64 + rng.IntN(64)) << 20
-			bomber, err := kgo.NewClient(kgo.SeedBrokers(r.world.kafka.Addrs...), kgo.ProducerBatchCompression(kgo.ZstdCompression()),
-				kgo.BrokerMaxWriteBytes(256<<20), kgo.ProducerBatchMaxBytes(200<<20), kgo.ProducerLinger(200*time.Millisecond))
+			bomber, err := kgo.NewClient(kgo.SeedBrokers(r.world.kafka.Addrs...),
+				kgo.ProducerBatchCompression(kgo.ZstdCompression()),
+				kgo.BrokerMaxWriteBytes(256<<20), kgo.ProducerBatchMaxBytes(200<<20),
+				kgo.ProducerLinger(200*time.Millisecond))
 			if err != nil {
 				return err
 			}
@@ -146,7 +154,8 @@ func bombs(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			err = s.sendBatch(ctx, bomber, batch)
 			bomber.Close()
 			if err == nil {
-				err = r.took(batch[2].Offset == batch[0].Offset+2 && batch[1].Attrs.CompressionType() == 4, "the bomb is not in one batch, or not packed")
+				err = r.took(batch[2].Offset == batch[0].Offset+2 &&
+					batch[1].Attrs.CompressionType() == 4, "the bomb is not in one batch, or not packed")
 			}
 			if err != nil {
 				return fmt.Errorf("%s: a batch that unpacks to %d MiB: %w", s.name, size>>20, err)
@@ -156,8 +165,8 @@ func bombs(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	})
 }
 
-// manyHeaders sends poison with so many headers that the record is as large as the brokers take: with a dead letter's
-// own headers it is larger.
+// manyHeaders sends poison with so many headers that the record is as large as the brokers take: with a dead
+// letter's own headers it is larger.
 func manyHeaders(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	return 0, r.measured(ctx, func() error {
 		for _, s := range r.streams {
@@ -171,7 +180,8 @@ func manyHeaders(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 				for range n {
 					p.headers = append(p.headers, kgo.RecordHeader{Key: "h", Value: []byte("0123456789")})
 				}
-				if err = s.sendBatch(ctx, sender, []*kgo.Record{s.record([]byte("bad"), "", p)}); !errors.Is(err, kerr.MessageTooLarge) {
+				if err = s.sendBatch(ctx, sender, []*kgo.Record{s.record([]byte("bad"), "", p)}); !errors.Is(err,
+					kerr.MessageTooLarge) {
 					break
 				}
 			}
@@ -200,8 +210,8 @@ func (s *stream) sendBatch(ctx context.Context, by *kgo.Client, records []*kgo.R
 // memoryGrowth is how much memory a consumer may need beyond what it has, in bytes.
 const memoryGrowth = 64 << 20
 
-// measured does something, waits until the streams have answered it, and compares the peak of each consumer's resident
-// memory with what it was.
+// measured does something, waits until the streams have answered it, and compares the peak of each consumer's
+// resident memory with what it was.
 func (r *run) measured(ctx context.Context, do func() error) error {
 	before := map[int]int64{} // by process
 	for _, s := range r.streams {
@@ -234,7 +244,8 @@ func (r *run) measured(ctx context.Context, do func() error) error {
 			id := s.members[which].id()
 			peak, err := peakMemory(id)
 			if was, same := before[id]; same && err == nil && peak > was+memoryGrowth {
-				r.fail(fmt.Errorf("%s: %s: %d MiB of memory became %d MiB at most, %d more may be", r.dealt[len(r.dealt)-1].fault.name,
+				r.fail(fmt.Errorf("%s: %s: %d MiB of memory became %d MiB at most, %d more may be",
+					r.dealt[len(r.dealt)-1].fault.name,
 					s.client(which), was>>20, peak>>20, int64(memoryGrowth)>>20))
 			}
 		}

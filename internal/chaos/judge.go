@@ -26,7 +26,8 @@ func (t *tally) add(other tally) {
 // judge returns at the end of a stream the outcomes of its arrivals, by window. mayRepeat returns how many of a
 // window's may be answered more than once in at_least_once, where so many generations predicted them; complete holds
 // the time at which each version was first complete.
-func (l *ledger) judge(mayRepeat func(w window, generations int) int, complete map[string]time.Time) (map[window]tally, []string) {
+func (l *ledger) judge(mayRepeat func(w window, generations int) int,
+	complete map[string]time.Time) (map[window]tally, []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.judgeUnknown(complete)
@@ -110,7 +111,8 @@ func (l *ledger) count(t *tally, at place, e *entry) {
 		l.violated("%v: dead letter for %q, want %q (empty: a prediction)", at, e.first.reason, e.arrival.reason)
 	}
 	if !sameKey(at, e) || e.first.reason == "" && e.first.id != e.arrival.id {
-		l.violated("%v: the answer is of key %q and id %q, want %q and %q", at, e.first.key, e.first.id, e.arrival.key, e.arrival.id)
+		l.violated("%v: the answer is of key %q and id %q, want %q and %q", at, e.first.key, e.first.id,
+			e.arrival.key, e.arrival.id)
 	}
 }
 
@@ -119,7 +121,8 @@ func (l *ledger) count(t *tally, at place, e *entry) {
 func sameKey(at place, e *entry) bool {
 	key := e.first.key
 	if e.arrival.key == "" {
-		return key == "" || key == e.arrival.id || strings.HasSuffix(key, fmt.Sprintf("/%d/%d", at.partition, at.offset))
+		return key == "" || key == e.arrival.id || strings.HasSuffix(key,
+			fmt.Sprintf("/%d/%d", at.partition, at.offset))
 	}
 	return key == e.arrival.key
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// place is the place of an arrival: the life of its topic, which begins anew when the topic is deleted and made again,
-// and where it is in the topic.
+// place is the place of an arrival: the life of its topic, which begins anew when the topic is deleted and made
+// again, and where it is in the topic.
 type place struct {
 	life, partition int
 	offset          int64
@@ -89,8 +89,8 @@ type unknown struct {
 	hash        uint64
 }
 
-// ledger compares the answers of one stream with its arrivals. Arrivals and answers may come in any order, but those of
-// one key in theirs.
+// ledger compares the answers of one stream with its arrivals. Arrivals and answers may come in any order, but
+// those of one key in theirs.
 type ledger struct {
 	exactlyOnce, degrades bool
 	expected              expectation
@@ -136,13 +136,14 @@ func plusOne(counts [2]int, second bool) [2]int {
 	return counts
 }
 
-// answered reports whether all arrivals up to a window are read and answered, or gone: the ones sent before its fault
-// was over, or all.
+// answered reports whether all arrivals up to a window are read and answered, or gone: the ones sent before
+// its fault was over, or all.
 func (l *ledger) answered(w window, all bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for of, given := range l.given {
-		if closed := l.closed[of]; of <= w && closed[0] < given[0] || (of < w || of == w && all) && closed[1] < given[1] {
+		if closed := l.closed[of]; of <= w && closed[0] < given[0] || (of < w || of == w && all) &&
+			closed[1] < given[1] {
 			return false
 		}
 	}
@@ -213,8 +214,8 @@ func (l *ledger) arrived(at place, a arrival) {
 	l.close(e)
 }
 
-// removed records that the arrivals of a partition before an offset are no longer in the log, and returns how many of
-// them had no answer.
+// removed records that the arrivals of a partition before an offset are no longer in the log, and returns how
+// many of them had no answer.
 func (l *ledger) removed(life, partition int, before int64) (unanswered int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -336,8 +337,8 @@ func (l *ledger) compare(at place, e *entry, said words, text string) {
 	}
 }
 
-// killed records what a consumer that was killed at a moment had to say of an arrival. In exactly_once nobody sees it,
-// and the arrival may meet other neighbours when it is predicted again.
+// killed records what a consumer that was killed at a moment had to say of an arrival. In exactly_once nobody sees
+// it, and the arrival may meet other neighbours when it is predicted again.
 func (l *ledger) killed(m moment, at place, a answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

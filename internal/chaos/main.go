@@ -54,7 +54,8 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	command := map[string]func(context.Context, *world, options) error{"faults": faultsCommand, "soak": soakCommand}[flag.Arg(0)]
+	command := map[string]func(context.Context, *world, options) error{"faults": faultsCommand,
+		"soak": soakCommand}[flag.Arg(0)]
 	if flag.NArg() != 1 || command == nil || o.rate < 1 || o.brokers < 1 || o.brokers == 2 {
 		flag.Usage()
 		os.Exit(2)
@@ -154,11 +155,13 @@ func (r *run) report(ctx context.Context, o options) error {
 		}
 	}
 	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, %d predictions that were "+
-		"marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams), commit(), len(r.dealt)-1, total.arrivals, degraded, letters)
+		"marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams), commit(),
+		len(r.dealt)-1, total.arrivals, degraded, letters)
 	printTable(os.Stdout, rows(r.dealt, r.world.kinds(), judged))
 	fmt.Println()
 	for m, n := range r.repeats() {
-		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n", moment(m), n)
+		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n",
+			moment(m), n)
 	}
 	return err
 }

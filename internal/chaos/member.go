@@ -43,7 +43,8 @@ func (m *member) start() error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	p, err := harness.StartIn([]string{"CHAOS_CLOCK=" + m.clock}, log, filepath.Join(cmp.Or(m.bin, m.workshop.Bin), "consumer"), "--config", m.config)
+	p, err := harness.StartIn([]string{"CHAOS_CLOCK=" + m.clock}, log,
+		filepath.Join(cmp.Or(m.bin, m.workshop.Bin), "consumer"), "--config", m.config)
 	if err != nil {
 		return err
 	}

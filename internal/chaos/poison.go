@@ -57,7 +57,8 @@ var poisons = []func(rng *rand.Rand, features int) poison{
 		return poison{value: []byte(`<arrival/>`), contentType: "application/xml", reason: event.ReasonContentType}
 	},
 	func(rng *rand.Rand, _ int) poison { // Protobuf that declares more than it has
-		return poison{value: []byte{0x0a, byte(2 + rng.IntN(100)), 'x'}, contentType: "application/x-protobuf", reason: event.ReasonUnparsable}
+		return poison{value: []byte{0x0a, byte(2 + rng.IntN(100)), 'x'}, contentType: "application/x-protobuf",
+			reason: event.ReasonUnparsable}
 	},
 	func(*rand.Rand, int) poison { // more edges than limits.edges
 		value := []byte(`{"id":"x","features":{"indices":[0]},"edges":[1`)

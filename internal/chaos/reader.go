@@ -42,7 +42,8 @@ func (s *stream) follow(note func(*kgo.Record, time.Time) error, topics ...strin
 		if err := note(r, time.Now()); err != nil {
 			s.failed <- fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, r.Offset, err)
 		}
-	}, kgo.SeedBrokers(s.world.kafka.Addrs...), kgo.ConsumeTopics(topics...), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+	}, kgo.SeedBrokers(s.world.kafka.Addrs...), kgo.ConsumeTopics(topics...),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.MetadataMinAge(200*time.Millisecond), kgo.MetadataMaxAge(time.Second))
 }
 
@@ -72,8 +73,10 @@ func (s *stream) noteArrival(life int, r *kgo.Record) {
 		s.codecs[codec]++
 		s.mu.Unlock()
 	}
-	s.ledger.arrived(place{life, int(r.Partition), r.Offset}, arrival{key: string(r.Key), id: h[headerID], reason: h[headerReason],
-		window: window(h.number(headerWindow)), settled: h[headerSettled] == "true", sent: time.Unix(0, h.number(headerSent))})
+	s.ledger.arrived(place{life, int(r.Partition), r.Offset},
+		arrival{key: string(r.Key), id: h[headerID], reason: h[headerReason],
+			window: window(h.number(headerWindow)), settled: h[headerSettled] == "true",
+			sent: time.Unix(0, h.number(headerSent))})
 }
 
 // noteAnswer records a prediction or a dead letter into the ledger.

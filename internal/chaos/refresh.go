@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"rivulet/artifact"
@@ -24,7 +22,7 @@ type refresher struct {
 	world *world
 	from  *stream
 	every time.Duration
-	said  lines
+	said  harness.Transcript
 }
 
 // rounds is what a refresh prints of a round.
@@ -36,38 +34,23 @@ type rounds struct {
 	Published bool
 }
 
-// lines keeps what a process writes.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 func newRefresher(w *world, from *stream, every time.Duration) (*refresher, error) {
 	var brokers []string
 	for _, b := range w.kafka.Addrs {
 		brokers = append(brokers, fmt.Sprintf("%q", b))
 	}
 	f := &refresher{world: w, from: from, every: every}
-	return f, w.Write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%s]}\n%s", strings.Join(brokers, ", "), w.redisConfig()))
+	return f, w.Write("refresh.yaml", fmt.Sprintf("kafka: {brokers: [%s]}\n%s", strings.Join(brokers, ", "),
+		w.redisConfig()))
 }
 
 // start starts the program. Its standard error is among what it says.
 func (f *refresher) start() (*harness.Process, error) {
 	w := f.world
-	return w.Start(&f.said, "trainer", "refresh", "--config", w.Path("refresh.yaml"), "--json", "--from", "kafka:"+f.from.topic("arrivals"),
-		"--group", "refresh", "--data", w.Path("data"), "--data-out", w.Path("grown"), "--out", w.Path("refreshed"), "--publish",
+	return w.Start(&f.said, "trainer", "refresh", "--config", w.Path("refresh.yaml"), "--json", "--from",
+		"kafka:"+f.from.topic("arrivals"),
+		"--group", "refresh", "--data", w.Path("data"), "--data-out", w.Path("grown"), "--out", w.Path("refreshed"),
+		"--publish",
 		"--max-drop", "100", "--keep", "-1", "--every", f.every.String())
 }
 
@@ -101,7 +84,8 @@ func (f *refresher) learn(ctx context.Context) error {
 		if known {
 			continue
 		}
-		if err := errors.Join(f.world.learn(ctx, version, dir), f.world.noteComplete(ctx, version, false)); err != nil {
+		if err := errors.Join(f.world.learn(ctx, version, dir),
+			f.world.noteComplete(ctx, version, false)); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,8 @@ func schedule(rng *rand.Rand, all []fault) func() fault {
 	}
 }
 
-// possible returns the faults that a world can have and whose names contain one of some words, with bars between them.
+// possible returns the faults that a world can have and whose names contain one of some words, with
+// bars between them.
 func possible(w *world, only string) (all []fault) {
 	words := strings.Split(only, "|")
 	for _, f := range append(append([]fault{}, faults...), several) {
@@ -113,7 +114,8 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 
 // forceRepeats kills consumers at each moment until enough repetitions were compared.
 func (r *run) forceRepeats(deal func(fault) error) error {
-	for m, part := range []string{"between note and publish", "between publish and rows", "between rows and commit"} {
+	for m, part := range []string{"between note and publish", "between publish and rows",
+		"between rows and commit"} {
 		for tries := 0; r.repeats()[m] < r.world.repeats; tries++ {
 			if tries == 100 {
 				return fmt.Errorf("%v: %d repetitions were compared, want %d", moment(m), r.repeats()[m], r.world.repeats)
@@ -166,7 +168,8 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 	if err := r.settle(ctx, w); err != nil {
 		return err
 	}
-	r.world.say("  over after %v, answered %v later", over.Sub(begin).Round(time.Millisecond), time.Since(over).Round(time.Millisecond))
+	r.world.say("  over after %v, answered %v later", over.Sub(begin).Round(time.Millisecond),
+		time.Since(over).Round(time.Millisecond))
 	return nil
 }
 

@@ -43,9 +43,9 @@ type sample struct {
 	values []float64
 }
 
-// soakCommand sends arrivals at a steady rate to one consumer with growth, while a refresh takes over every sixth of the
-// time, and compares the means of resident memory, heap and goroutines in three equal parts of the time after the second
-// refresh, each as long as one or more of the pauses between refreshes.
+// soakCommand sends arrivals at a steady rate to one consumer with growth, while a refresh takes over every sixth of
+// the time, and compares the means of resident memory, heap and goroutines in three equal parts of the time after
+// the second refresh, each as long as one or more of the pauses between refreshes.
 func soakCommand(ctx context.Context, w *world, o options) error {
 	failed := make(chan error)
 	trouble := collect(w, failed)
@@ -67,7 +67,8 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 	}
 	t := tallies[0]
 	fmt.Printf("Soak of %v at %d arrivals a second of %d ids, with growth and %d refreshes, commit %s: %d arrivals, %d lost, %d duplicated, "+
-		"%d out of order, %d of different bits, longest stall %.1f s.\n\n", o.length, o.rate, len(w.arrivals), len(refreshes), commit(), t.arrivals,
+		"%d out of order, %d of different bits, longest stall %.1f s.\n\n", o.length, o.rate, len(w.arrivals),
+		len(refreshes), commit(), t.arrivals,
 		t.lost, t.duplicated, t.outOfOrder, t.different, t.stall.Seconds())
 	values, cutErr := compared(samples, refreshes, o.length/soakRefreshes)
 	if cutErr != nil {
@@ -153,7 +154,8 @@ func (s *stream) refreshes(ctx, sending context.Context) (ended []time.Time, err
 				p.Kill()
 				return ended, fmt.Errorf("a refresh has not published: %+v\n%s", last, f.said.String())
 			}
-			s.world.say("refresh %d: %d arrivals, %d joined, T has %d nodes", len(all), last.Merged.Arrivals, last.Merged.Joined, last.Nodes)
+			s.world.say("refresh %d: %d arrivals, %d joined, T has %d nodes", len(all), last.Merged.Arrivals,
+				last.Merged.Joined, last.Nodes)
 			ended = append(ended, time.Now())
 			s.world.release() // for the next one
 			if err := f.learn(ctx); err != nil {

@@ -92,7 +92,8 @@ func newStream(ctx context.Context, w *world, k kind, seed uint64, failed chan<-
 	s := &stream{kind: k, world: w, name: strings.ReplaceAll(k.delivery, "_", "-") + "-" + k.outage, failed: failed,
 		rng: rand.New(rand.NewPCG(w.seed, seed)), codecs: map[uint8]int{}}
 	s.ledger = newLedger(k.delivery == "exactly_once", k.outage == "degrade", w.expected)
-	topics := map[string]int{s.topic("arrivals"): partitions, s.topic("predictions"): partitions, s.topic("letters"): 1}
+	topics := map[string]int{s.topic("arrivals"): partitions, s.topic("predictions"): partitions,
+		s.topic("letters"): 1}
 	if err := w.kafka.MakeTopics(ctx, topics); err != nil {
 		return nil, err
 	}
@@ -111,8 +112,10 @@ func newStream(ctx context.Context, w *world, k kind, seed uint64, failed chan<-
 
 // connect makes the client that sends.
 func (s *stream) connect() (err error) {
-	s.sender, err = kgo.NewClient(kgo.SeedBrokers(s.world.kafka.Addrs...), kgo.MaxBufferedRecords(1<<20), kgo.ProducerLinger(0),
-		kgo.ProducerBatchCompression(s.codec), kgo.MetadataMinAge(200*time.Millisecond), kgo.MetadataMaxAge(time.Second),
+	s.sender, err = kgo.NewClient(kgo.SeedBrokers(s.world.kafka.Addrs...), kgo.MaxBufferedRecords(1<<20),
+		kgo.ProducerLinger(0),
+		kgo.ProducerBatchCompression(s.codec), kgo.MetadataMinAge(200*time.Millisecond),
+		kgo.MetadataMaxAge(time.Second),
 		kgo.UnknownTopicRetries(-1)) // the topics are new
 	return err
 }

@@ -63,7 +63,8 @@ func printTable(out io.Writer, all []row) {
 		fmt.Fprintf(out, "| %s | %d |", r.name, r.times)
 		for _, delivery := range []string{"at_least_once", "exactly_once"} {
 			t := r.by[delivery]
-			fmt.Fprintf(out, " %d | %d | %d | %d | %d | %.1f s |", t.arrivals, t.lost, t.duplicated, t.outOfOrder, t.different, t.stall.Round(100*time.Millisecond).Seconds())
+			fmt.Fprintf(out, " %d | %d | %d | %d | %d | %.1f s |", t.arrivals, t.lost, t.duplicated, t.outOfOrder,
+				t.different, t.stall.Round(100*time.Millisecond).Seconds())
 		}
 		fmt.Fprintf(out, " %d |\n", r.lost)
 	}

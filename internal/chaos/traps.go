@@ -14,8 +14,8 @@ import (
 // inJoin is the moment at which a consumer asks to join its group; it is no moment of a delivery.
 const inJoin moment = -1
 
-// traps stand in the proxies between consumers and Kafka. A trap waits for a moment, which it knows by the requests of
-// one consumer:
+// traps stand in the proxies between consumers and Kafka. A trap waits for a moment, which it knows by the
+// requests of one consumer:
 //
 //	note–publish   a Produce request with predictions; it is not passed on
 //	publish–rows   the response to it; it is not passed on, so that the consumer does not go on to the rows
@@ -26,8 +26,8 @@ type traps struct {
 	armed map[string]*trap // by client id
 }
 
-// trap kills a consumer at a moment. Batches are delivered one after the other, so the predictions that were published
-// since the last commit are those of the batch in hand.
+// trap kills a consumer at a moment. Batches are delivered one after the other, so the predictions that were
+// published since the last commit are those of the batch in hand.
 type trap struct {
 	stream *stream
 	member *member

@@ -108,8 +108,8 @@ func (w *world) startServices(ctx context.Context) (err error) {
 	return w.startRedis(ctx)
 }
 
-// startRedis starts a Redis, or two with a sentinel, which writes its data to a file: what was acknowledged is there when
-// the process is killed.
+// startRedis starts a Redis, or two with a sentinel, which writes its data to a file: what was acknowledged is there
+// when the process is killed.
 func (w *world) startRedis(ctx context.Context) (err error) {
 	if err := os.MkdirAll(w.Path("redis"), 0o700); err != nil {
 		return err
@@ -188,7 +188,8 @@ func (w *world) train(ctx context.Context) error {
 		w.features = bundle.Manifest.Data.Features
 		a := published{version: bundle.Manifest.Version, config: w.Path("publish-" + seed + ".yaml")}
 		w.artifacts = append(w.artifacts, a)
-		if err := w.Write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %q\n%s", dir, w.redisConfig())); err != nil {
+		if err := w.Write("publish-"+seed+".yaml", fmt.Sprintf("artifact: %q\n%s", dir,
+			w.redisConfig())); err != nil {
 			return err
 		}
 	}
@@ -212,8 +213,9 @@ func (w *world) redisURL(addr string) string {
 	return fmt.Sprintf("url: \"redis://%s/0\"", addr)
 }
 
-// aRefresh is the number of arrivals that nobody has sent before and that are for one refresh, so that it has something to
-// merge. At first a quarter of all arrivals is kept for refreshes; in a soak, what is made beyond the number that is asked for.
+// aRefresh is the number of arrivals that nobody has sent before and that are for one refresh, so that it has
+// something to merge. At first a quarter of all arrivals is kept for refreshes; in a soak, what is made beyond the
+// number that is asked for.
 const aRefresh = 40
 
 // release lets the next arrivals be sent that are for a refresh.
@@ -282,15 +284,16 @@ func (w *world) publish(ctx context.Context, which int) error {
 
 // activate points CURRENT at a version, or publishes it if it is no longer in Redis.
 func (w *world) activate(ctx context.Context, which int) error {
-	_, err := w.Output(ctx, nil, "trainer", "activate", w.artifacts[which].version, "--config", w.Path("versions.yaml"))
+	_, err := w.Output(ctx, nil, "trainer", "activate", w.artifacts[which].version, "--config",
+		w.Path("versions.yaml"))
 	if err != nil {
 		return w.publish(ctx, which)
 	}
 	return nil
 }
 
-// erase removes all keys of a version, the marker first: a row that is gone while the marker stands is an unknown id on
-// a single Redis, which cannot tell the two apart.
+// erase removes all keys of a version, the marker first: a row that is gone while the marker stands is an unknown id
+// on a single Redis, which cannot tell the two apart.
 func (w *world) erase(ctx context.Context, version string) error {
 	for _, pattern := range []string{"{" + prefix + "}:" + version + ":*", prefix + ":" + version + ":*"} {
 		if err := harness.Erase(ctx, w.store, pattern); err != nil {

@@ -100,7 +100,8 @@ func (k *Kafka) login(ctx context.Context, s *connection, addr string) *problem 
 	case errors.As(err, &code):
 		return notOffered(name, code, offered)
 	case err != nil:
-		return &problem{"it breaks off when asked to log in with " + name + ": " + err.Error(), "use a listener with SASL"}
+		return &problem{"it breaks off when asked to log in with " + name + ": " + err.Error(),
+			"use a listener with SASL"}
 	}
 	if err := s.Authenticate(ctx, addr, k.Login); err != nil {
 		if kafka.Judge(err) == kafka.Permanent {
@@ -123,9 +124,11 @@ func (k *Kafka) describe(_ context.Context, s *connection, _ string) *problem {
 	case err == nil:
 		return nil
 	case k.Login == nil && isClosed(err):
-		return &problem{"it closes the connection of a client that has not logged in", "set kafka.sasl.mechanism, username and password"}
+		return &problem{"it closes the connection of a client that has not logged in",
+			"set kafka.sasl.mechanism, username and password"}
 	case isTimeout(err):
-		return &problem{fmt.Sprintf("it does not describe its cluster within %v", k.Timeout), "look at the broker's log and load"}
+		return &problem{fmt.Sprintf("it does not describe its cluster within %v", k.Timeout),
+			"look at the broker's log and load"}
 	}
 	return &problem{"it does not describe its cluster: " + err.Error(), "look at the broker's log"}
 }

@@ -10,6 +10,6 @@
 //	explain.go  what went wrong in a step, and what to do
 //	redis.go    the checks of Redis and of the version it holds
 //
-// The connections are made step by step and not by the client that the consumer uses: that one hides in which step it
-// failed, and in the background tries again. Nothing is written to Kafka, and no member joins the group.
+// The connections are made step by step and not by the client that the consumer uses: that one hides in which step
+// it failed, and in the background tries again. Nothing is written to Kafka, and no member joins the group.
 package check

@@ -17,7 +17,8 @@ import (
 
 // isClosed tells that the other side hung up.
 func isClosed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 func isTimeout(err error) bool {
@@ -31,32 +32,39 @@ func unreachable(addr string, err error, limit time.Duration) *problem {
 	var unknown *net.DNSError
 	switch {
 	case errors.As(err, &unknown) && unknown.IsNotFound:
-		return &problem{fmt.Sprintf("unreachable: no address is known for the name %s", host), "correct the name, or make it known to this host"}
+		return &problem{fmt.Sprintf("unreachable: no address is known for the name %s", host),
+			"correct the name, or make it known to this host"}
 	case errors.As(err, &unknown):
-		return &problem{fmt.Sprintf("unreachable: the name %s cannot be resolved: %s", host, unknown.Err), "look at this host's DNS"}
+		return &problem{fmt.Sprintf("unreachable: the name %s cannot be resolved: %s", host, unknown.Err),
+			"look at this host's DNS"}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &problem{"unreachable: the connection is refused, nothing listens there", "start it, or correct the address"}
+		return &problem{"unreachable: the connection is refused, nothing listens there",
+			"start it, or correct the address"}
 	case isTimeout(err):
-		return &problem{fmt.Sprintf("unreachable: no answer within %v", limit), "look for a firewall or a wrong address"}
+		return &problem{fmt.Sprintf("unreachable: no answer within %v", limit),
+			"look for a firewall or a wrong address"}
 	}
 	return &problem{"unreachable: " + err.Error(), "correct the address, or look at the network"}
 }
 
-// certificate explains what is wrong with the certificate of a server; nil where err is about something else. Settings
-// are named with their prefix, as "kafka.tls.".
+// certificate explains what is wrong with the certificate of a server; nil where err is about something else.
+// Settings are named with their prefix, as "kafka.tls.".
 func certificate(err error) *problem {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &unknown):
-		return &problem{fmt.Sprintf("TLS: its certificate is signed by %q, which is not trusted here", issuer(unknown.Cert)),
+		return &problem{fmt.Sprintf("TLS: its certificate is signed by %q, which is not trusted here",
+			issuer(unknown.Cert)),
 			"set %sca_file to the certificate of that authority, if it is the right one"}
 	case errors.As(err, &name):
-		return &problem{fmt.Sprintf("TLS: its certificate is for %s and not for %s", strings.Join(names(name.Certificate), ", "), name.Host),
+		return &problem{fmt.Sprintf("TLS: its certificate is for %s and not for %s",
+			strings.Join(names(name.Certificate), ", "), name.Host),
 			"connect by a name that is in the certificate, or set %sserver_name to one"}
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return &problem{fmt.Sprintf("TLS: its certificate is valid from %s to %s, and not now", invalid.Cert.NotBefore.UTC().Format(time.RFC3339),
+		return &problem{fmt.Sprintf("TLS: its certificate is valid from %s to %s, and not now",
+			invalid.Cert.NotBefore.UTC().Format(time.RFC3339),
 			invalid.Cert.NotAfter.UTC().Format(time.RFC3339)), "renew the certificate, or set this host's clock"}
 	case errors.As(err, &invalid):
 		return &problem{"TLS: its certificate is not acceptable: " + invalid.Error(), "have it made anew"}
@@ -98,10 +106,12 @@ func (k *Kafka) handshakeFailed(ctx context.Context, addr string, err error) *pr
 		return k.alerted(reason)
 	}
 	if k.speaksKafka(ctx, addr) {
-		return &problem{"it speaks plaintext on this port, and kafka.tls.enabled is true", "use the port of its TLS listener, or set kafka.tls.enabled to false"}
+		return &problem{"it speaks plaintext on this port, and kafka.tls.enabled is true",
+			"use the port of its TLS listener, or set kafka.tls.enabled to false"}
 	}
 	if isTimeout(err) {
-		return &problem{fmt.Sprintf("TLS: no answer within %v", k.Timeout), "look whether this is a Kafka broker's port"}
+		return &problem{fmt.Sprintf("TLS: no answer within %v", k.Timeout),
+			"look whether this is a Kafka broker's port"}
 	}
 	return &problem{"TLS: " + err.Error(), "look whether this is the port of a TLS listener"}
 }
@@ -110,12 +120,14 @@ func (k *Kafka) handshakeFailed(ctx context.Context, addr string, err error) *pr
 func (k *Kafka) alerted(reason string) *problem {
 	switch {
 	case k.TLS.GetClientCertificate == nil && strings.Contains(reason, "certificate"):
-		return &problem{fmt.Sprintf("TLS: it wants a client certificate (%q)", reason), "set kafka.tls.cert_file and kafka.tls.key_file"}
+		return &problem{fmt.Sprintf("TLS: it wants a client certificate (%q)", reason),
+			"set kafka.tls.cert_file and kafka.tls.key_file"}
 	case strings.Contains(reason, "certificate"):
 		return &problem{fmt.Sprintf("TLS: it refuses this client's certificate (%q)", reason),
 			"set kafka.tls.cert_file to one that is signed by an authority of the broker's trust store, and is valid"}
 	}
-	return &problem{fmt.Sprintf("TLS: it refuses the handshake (%q)", reason), "look at the broker's ssl.enabled.protocols and ssl.cipher.suites"}
+	return &problem{fmt.Sprintf("TLS: it refuses the handshake (%q)", reason),
+		"look at the broker's ssl.enabled.protocols and ssl.cipher.suites"}
 }
 
 // noVersions explains why the first request to a broker has no answer.
@@ -129,9 +141,11 @@ func (k *Kafka) noVersions(ctx context.Context, addr string, err error) *problem
 	case isClosed(err):
 		return &problem{"it closes the connection at the first request", "look whether this is a Kafka broker's port"}
 	case isTimeout(err):
-		return &problem{fmt.Sprintf("it takes the connection and answers nothing within %v", k.Timeout), "look whether this is a Kafka broker's port, and whether the broker hangs"}
+		return &problem{fmt.Sprintf("it takes the connection and answers nothing within %v", k.Timeout),
+			"look whether this is a Kafka broker's port, and whether the broker hangs"}
 	}
-	return &problem{"it does not answer as a Kafka broker: " + err.Error(), "look whether this is a Kafka broker's port"}
+	return &problem{"it does not answer as a Kafka broker: " + err.Error(),
+		"look whether this is a Kafka broker's port"}
 }
 
 // speaksTLS tries a handshake on a connection of its own.
@@ -143,7 +157,8 @@ func (k *Kafka) speaksTLS(ctx context.Context, addr string) bool {
 	defer func() { _ = raw.Close() }()
 	_ = raw.SetDeadline(time.Now().Add(k.Timeout))
 	// It only shows what the port speaks: nothing is sent over it, and it is closed at once.
-	err = tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}).HandshakeContext(ctx)
+	err = tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS12,
+		InsecureSkipVerify: true}).HandshakeContext(ctx)
 	return err == nil || alert(err) != ""
 }
 
@@ -167,11 +182,13 @@ func notOffered(mechanism string, code kafka.Error, offered []string) *problem {
 		return &problem{"nobody logs in on this port, and kafka.sasl.mechanism is " + strings.ToLower(mechanism),
 			"use the port of its SASL listener, or set kafka.sasl.mechanism to none"}
 	}
-	return &problem{"it refuses to begin a login with " + mechanism + ": " + code.Error(), "look at the broker's log"}
+	return &problem{"it refuses to begin a login with " + mechanism + ": " + code.Error(),
+		"look at the broker's log"}
 }
 
 // refused explains why a login failed.
 func (k *Kafka) refused(mechanism, reason string) *problem {
-	return &problem{fmt.Sprintf("wrong password or unknown user: it refuses %s's login with %s (%s)", k.Username, mechanism, reason),
+	return &problem{fmt.Sprintf("wrong password or unknown user: it refuses %s's login with %s (%s)", k.Username,
+		mechanism, reason),
 		"correct kafka.sasl.username and its password; this is not about ACLs"}
 }

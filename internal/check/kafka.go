@@ -76,7 +76,8 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 	report(k.coordinator(ctx, k.group(), first, connections))
 	if k.TransactionalID != "" {
 		for _, topic := range k.Read {
-			report(k.coordinator(ctx, k.transactions(kafka.TransactionalIDFor(k.TransactionalID, topic, 0)), first, connections))
+			report(k.coordinator(ctx, k.transactions(kafka.TransactionalIDFor(k.TransactionalID, topic, 0)), first,
+				connections))
 		}
 	}
 }
@@ -114,26 +115,31 @@ func (k *Kafka) topic(c *kafka.Cluster, name string, op operation) Result {
 	allow := fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation Describe --operation %s --topic %s", k.Principal, op.name, name)
 	switch {
 	case errors.Is(t.Err, kafka.TopicAuthorizationFailed):
-		return result(what, "", &problem{fmt.Sprintf("missing ACL: %s may not see it (whether it exists is not told)", k.Principal), allow})
+		return result(what, "", &problem{fmt.Sprintf("missing ACL: %s may not see it (whether it exists is not told)",
+			k.Principal), allow})
 	case errors.Is(t.Err, kafka.UnknownTopicOrPartition):
-		return result(what, "", &problem{"it does not exist", "kafka-topics.sh --create --topic " + name + "; the consumer waits for it"})
+		return result(what, "", &problem{"it does not exist",
+			"kafka-topics.sh --create --topic " + name + "; the consumer waits for it"})
 	case t.Err != nil && !errors.Is(t.Err, kafka.LeaderNotAvailable):
 		return result(what, "", &problem{t.Err.Error(), "look at the broker's log"})
 	case len(t.Leaderless) > 0 || t.Partitions == 0:
-		return result(what, "", &problem{fmt.Sprintf("of %d partitions, %v have no leader", t.Partitions, t.Leaderless), "bring the brokers back that hold them"})
+		return result(what, "", &problem{fmt.Sprintf("of %d partitions, %v have no leader", t.Partitions,
+			t.Leaderless), "bring the brokers back that hold them"})
 	}
 	found := fmt.Sprintf("%d partitions, may be %s", t.Partitions, op.verb)
 	switch {
 	case t.Operations <= 0:
-		found = fmt.Sprintf("%d partitions; whether it may be %s is not told by this broker, Kafka 2.3 or newer does", t.Partitions, op.verb)
+		found = fmt.Sprintf("%d partitions; whether it may be %s is not told by this broker, Kafka 2.3 or newer does",
+			t.Partitions, op.verb)
 	case t.Operations&(1<<op.code) == 0:
-		return result(what, "", &problem{fmt.Sprintf("missing ACL: it may not be %s by %s", op.verb, k.Principal), allow})
+		return result(what, "", &problem{fmt.Sprintf("missing ACL: it may not be %s by %s", op.verb,
+			k.Principal), allow})
 	}
 	return result(what, found, nil)
 }
 
-// patience is how often a coordinator that is not ready is asked again: the first group of a cluster has to wait until
-// Kafka has made the topic of offsets.
+// patience is how often a coordinator that is not ready is asked again: the first group of a cluster has to wait
+// until Kafka has made the topic of offsets.
 const patience = 20
 
 // coordinated is something that has a coordinator.
@@ -146,7 +152,8 @@ type coordinated struct {
 }
 
 func (k *Kafka) group() coordinated {
-	return coordinated{kafka.Group(k.Group), "kafka group " + k.Group, "Read", "--group " + k.Group, "may be joined"}
+	return coordinated{kafka.Group(k.Group), "kafka group " + k.Group, "Read", "--group " + k.Group,
+		"may be joined"}
 }
 
 func (k *Kafka) transactions(id string) coordinated {
@@ -155,7 +162,8 @@ func (k *Kafka) transactions(id string) coordinated {
 }
 
 // coordinator judges what has one.
-func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *connection, connections map[string]*connection) Result {
+func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *connection,
+	connections map[string]*connection) Result {
 	for try := 1; ; try++ {
 		at, p, err := c.ask(first, connections)
 		var code kafka.Error
@@ -166,20 +174,25 @@ func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *connectio
 			return result(c.what, c.may+", coordinator "+at, nil)
 		case errors.Is(err, kafka.GroupAuthorizationFailed), errors.Is(err, kafka.TransactionalIDAuthorizationFailed):
 			return result(c.what, "", &problem{fmt.Sprintf("missing ACL: %s may not use it", k.Principal),
-				fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation %s %s", k.Principal, c.operation, c.resource)})
-		case errors.Is(err, kafka.CoordinatorNotAvailable), errors.Is(err, kafka.CoordinatorLoadInProgress), errors.Is(err, kafka.NotCoordinator):
+				fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation %s %s", k.Principal, c.operation,
+					c.resource)})
+		case errors.Is(err, kafka.CoordinatorNotAvailable), errors.Is(err, kafka.CoordinatorLoadInProgress),
+			errors.Is(err, kafka.NotCoordinator):
 			if try < patience && pause(ctx, 250*time.Millisecond) {
 				continue
 			}
 			errors.As(err, &code)
-			return result(c.what, "", &problem{"it has no coordinator: " + code.Title(), "look at the brokers' logs, and at the topics __consumer_offsets and __transaction_state"})
+			return result(c.what, "", &problem{"it has no coordinator: " + code.Title(),
+				"look at the brokers' logs, and at the topics __consumer_offsets and __transaction_state"})
 		}
 		return result(c.what, "", &problem{"its coordinator answers: " + err.Error(), "look at the broker's log"})
 	}
 }
 
-// ask asks the coordinator, and returns the code that it answers with, nil if this client may use what it coordinates.
-func (c *coordinated) ask(first *connection, connections map[string]*connection) (at string, p *problem, refused error) {
+// ask asks the coordinator, and returns the code that it answers with, nil if this client may use
+// what it coordinates.
+func (c *coordinated) ask(first *connection, connections map[string]*connection) (at string, p *problem,
+	refused error) {
 	var code kafka.Error
 	at, err := first.Coordinator(c.Coordinated)
 	switch {

@@ -7,8 +7,8 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// AdviseKafka adds what to do to an error by which the brokers refuse a consumer for good; it returns any other error
-// unchanged. principal is whom ACLs name, as "User:rivulet".
+// AdviseKafka adds what to do to an error by which the brokers refuse a consumer for good; it returns any other
+// error unchanged. principal is whom ACLs name, as "User:rivulet".
 func AdviseKafka(err error, principal string) error {
 	var code kafka.Error
 	if !errors.As(err, &code) {

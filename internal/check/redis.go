@@ -17,8 +17,8 @@ type Redis struct {
 	Address string // for messages, without a password
 	// Memory says what Redis does when its memory is full; it fails if that would cost rows.
 	Memory func(ctx context.Context) (found string, err error)
-	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is. Its error may say
-	// what to do, by a method Advice() string.
+	// Load reads the version that CURRENT names and all that is needed to serve it, and says what it is. Its error may
+	// say what to do, by a method Advice() string.
 	Load func(ctx context.Context) (found string, err error)
 	// Advice returns what to do about an error by which Redis refuses this client, "" about any other.
 	Advice func(err error) string
@@ -86,7 +86,8 @@ func (r *Redis) explain(err error) *problem {
 	case has("NOPERM"):
 		return &problem{"missing ACL: " + text, r.Advice(err)}
 	case has("first record does not look like a TLS handshake"):
-		return &problem{"it speaks plaintext on this port, and TLS was tried", "write redis:// for rediss://, or use its TLS port"}
+		return &problem{"it speaks plaintext on this port, and TLS was tried",
+			"write redis:// for rediss://, or use its TLS port"}
 	case errors.As(err, &unknown), errors.As(err, &dial) && dial.Op == "dial":
 		return unreachable(r.Address, err, r.Timeout)
 	case isTimeout(err):

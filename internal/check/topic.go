@@ -20,13 +20,14 @@ const (
 // defaultMessageBytes is Kafka's default of max.message.bytes.
 const defaultMessageBytes = 1048588
 
-// settings adds to a result what the settings of the topic mean. Only what keeps all records out is a failure; the rest
-// is advice.
+// settings adds to a result what the settings of the topic mean. Only what keeps all records out is a
+// failure; the rest is advice.
 func (k *Kafka) settings(first *connection, name string, r Result) Result {
 	found, err := first.Settings(name, maxMessageBytes, cleanupPolicy, minInsync)
 	switch {
 	case errors.Is(err, kafka.TopicAuthorizationFailed):
-		r.Found += fmt.Sprintf("; %s may not read its settings (DescribeConfigs), which only this check would", k.Principal)
+		r.Found += fmt.Sprintf("; %s may not read its settings (DescribeConfigs), which only this check would",
+			k.Principal)
 		return r
 	case err != nil:
 		r.Found += "; its settings cannot be read: " + err.Error()
@@ -60,7 +61,8 @@ func judge(r Result, name string, replicas int, found map[string]string) Result 
 		says = append(says, fmt.Sprintf("%s %d of %d", minInsync, least, replicas))
 		switch {
 		case least > replicas:
-			return Result{Failed, r.What, fmt.Sprintf("nothing can be written: %s is %d, and it has %d replicas", minInsync, least, replicas),
+			return Result{Failed, r.What, fmt.Sprintf("nothing can be written: %s is %d, and it has %d replicas",
+				minInsync, least, replicas),
 				alter(fmt.Sprintf("%s=%d", minInsync, replicas)) + ", or give it more replicas"}
 		case least == 1 && replicas > 1:
 			advice = append(advice, "what one broker has acknowledged is lost with it: "+alter(minInsync+"=2"))

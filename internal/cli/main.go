@@ -18,9 +18,9 @@ import (
 )
 
 // Main runs a command until it ends, with a context that ends on SIGINT or SIGTERM; a second signal has its default
-// effect. An error is printed with the program's name. The exit status is 0 after success, which a consumer's drain is;
-// 1 after an error; and where a signal broke the command off 128 and the signal's number, so 130 for Ctrl-C. An error may
-// say what was kept of the work, by a method Kept() string.
+// effect. An error is printed with the program's name. The exit status is 0 after success, which a consumer's drain
+// is; 1 after an error; and where a signal broke the command off 128 and the signal's number, so 130 for Ctrl-C. An
+// error may say what was kept of the work, by a method Kept() string.
 func Main(cmd *cobra.Command) { os.Exit(run(cmd, os.Stderr)) }
 
 // run is Main without the end of the process.
@@ -79,8 +79,8 @@ func (i interruption) status() int {
 	return 1
 }
 
-// brokenOff returns the signal that ended the context, if err says only that. Some libraries keep the text of an error
-// alone.
+// brokenOff returns the signal that ended the context, if err says only that. Some libraries keep the
+// text of an error alone.
 func brokenOff(ctx context.Context, err error) (by interruption, ok bool) {
 	if !errors.As(context.Cause(ctx), &by) {
 		return by, false

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// TryDirectory returns why nothing could be written to a directory, or why it could not be made, before hours of work
-// are spent on what goes there. It leaves nothing behind. name is the flag that names the directory; an empty one is not
-// tried.
+// TryDirectory returns why nothing could be written to a directory, or why it could not be made, before hours
+// of work are spent on what goes there. It leaves nothing behind. name is the flag that names the directory;
+// an empty one is not tried.
 func TryDirectory(name, dir string) error {
 	return tried(name, dir, func(absolute string) string { return absolute })
 }
@@ -50,9 +50,9 @@ func tryBelow(dir string) error {
 	return os.Remove(made)
 }
 
-// TryFile returns why a file could not be written, before hours of work are spent on what goes there. A file that
-// exists stays as it is, and one that does not is not left behind. name is the flag that names the file; an empty one is
-// not tried.
+// TryFile returns why a file could not be written, before hours of work are spent on what goes there. A file
+// that exists stays as it is, and one that does not is not left behind. name is the flag that names the file;
+// an empty one is not tried.
 func TryFile(name, file string) error {
 	if file == "" {
 		return nil

@@ -33,7 +33,8 @@ func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) e
 // settle waits until all arrivals are predicted or dead, and the labels of predictions have been compared with
 // them, or until nothing has moved for patience, and shows the progress. While all arrivals sent so far are
 // settled, nothing needs to move.
-func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *cli.Lines, line func() string) error {
+func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lines *cli.Lines,
+	line func() string) error {
 	defer lines.Done()
 	before, moved := -1, t.now()
 	return t.wait(ctx, func() bool {
@@ -84,7 +85,8 @@ func (s *stages) shares(took time.Duration) Shares {
 		return Shares{}
 	}
 	part := func(d time.Duration) float64 { return float64(d) / all }
-	r := Shares{Decode: part(s.decode), Lookup: part(s.lookup), Infer: part(s.attach + s.infer), Publish: part(s.publish)}
+	r := Shares{Decode: part(s.decode), Lookup: part(s.lookup), Infer: part(s.attach + s.infer),
+		Publish: part(s.publish)}
 	r.Rest = 1 - r.Decode - r.Lookup - r.Infer - r.Publish
 	return r
 }

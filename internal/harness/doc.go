@@ -1,5 +1,5 @@
-// Package harness holds what tests of whole programs share, and internal/chaos, which is such a test as a program. It
-// knows nothing of this module but event.
+// Package harness holds what tests of whole programs share, and internal/chaos, which is such a test as a program.
+// It knows nothing of this module but event.
 //
 //	command.go         a command line, run in the test's own process
 //	process.go         programs as processes: build, start, signal, drain, kill

@@ -92,7 +92,8 @@ func (k *Kafka) Bury(ctx context.Context, group, client string) error {
 
 // Follow passes records to note, one after the other, until stop is called.
 func Follow(note func(*kgo.Record), options ...kgo.Opt) (stop func(), err error) {
-	reader, err := kgo.NewClient(append([]kgo.Opt{kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100 * time.Millisecond)}, options...)...)
+	reader, err := kgo.NewClient(append([]kgo.Opt{kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(100 * time.Millisecond)}, options...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -43,12 +43,14 @@ func (b Broker) Do(ctx context.Context, command string) error {
 		return err
 	}
 	var variables []string
-	for name, value := range map[string]string{"KAFKA_NODES": words(b.Cluster), "KAFKA_PROXIES": words(b.Proxies), "KAFKA_HEAP": b.Heap} {
+	for name, value := range map[string]string{"KAFKA_NODES": words(b.Cluster), "KAFKA_PROXIES": words(b.Proxies),
+		"KAFKA_HEAP": b.Heap} {
 		if value != "" {
 			variables = append(variables, name+"="+value)
 		}
 	}
-	_, err = OutputIn(ctx, variables, nil, filepath.Join(root, "tools", "kafka", "kafka.sh"), command, b.Dir, strconv.Itoa(b.Port))
+	_, err = OutputIn(ctx, variables, nil, filepath.Join(root, "tools", "kafka", "kafka.sh"), command, b.Dir,
+		strconv.Itoa(b.Port))
 	return err
 }
 
@@ -65,7 +67,8 @@ type Brokers []Broker
 func NewBrokers(dir string, ports []int, proxies [][]int, heap string) Brokers {
 	all := make(Brokers, len(ports))
 	for i, port := range ports {
-		all[i] = Broker{Dir: filepath.Join(dir, strconv.Itoa(i+1)), Port: port, Cluster: ports, Proxies: proxies[i], Heap: heap}
+		all[i] = Broker{Dir: filepath.Join(dir, strconv.Itoa(i+1)), Port: port, Cluster: ports,
+			Proxies: proxies[i], Heap: heap}
 	}
 	return all
 }

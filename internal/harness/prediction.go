@@ -12,7 +12,8 @@ import (
 // by the same version are left out: batch, times, and the arrival's place.
 func Says(p *event.Prediction) string {
 	return fmt.Sprintf("class %d %s, probability %08x, neighbours: %d known, %d arrivals, %d in the batch, %d unknown, probabilities%s, logits%s, by %s",
-		p.Class, p.ClassName, math.Float32bits(p.Probability), p.Known, p.Arrivals, p.InBatch, p.Unknown, Bits(p.Probabilities), Bits(p.Logits), p.Artifact)
+		p.Class, p.ClassName, math.Float32bits(p.Probability), p.Known, p.Arrivals, p.InBatch, p.Unknown,
+		Bits(p.Probabilities), Bits(p.Logits), p.Artifact)
 }
 
 // Bits returns the bits of numbers, as text.

@@ -17,17 +17,20 @@ import (
 
 // Build builds all programs of this module into a directory, with further flags of go build.
 func Build(ctx context.Context, dir string, flags ...string) error {
-	_, err := Output(ctx, nil, "go", slices.Concat([]string{"build"}, flags, []string{"-o", dir + string(filepath.Separator), "rivulet/cmd/..."})...)
+	_, err := Output(ctx, nil, "go", slices.Concat([]string{"build"}, flags,
+		[]string{"-o", dir + string(filepath.Separator), "rivulet/cmd/..."})...)
 	return err
 }
 
-// Output runs a program to its end and returns what it wrote to standard output. An error contains its standard error.
+// Output runs a program to its end and returns what it wrote to standard output. An error contains
+// its standard error.
 func Output(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
 	return OutputIn(ctx, nil, stdin, program, args...)
 }
 
 // OutputIn is [Output] with variables, NAME=value each, beside those of this process.
-func OutputIn(ctx context.Context, variables []string, stdin io.Reader, program string, args ...string) ([]byte, error) {
+func OutputIn(ctx context.Context, variables []string, stdin io.Reader, program string,
+	args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, trouble bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &trouble
@@ -91,8 +94,8 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Drain ends the process as an orchestrator does, by SIGTERM. It is an error if it does not end by itself with status
-// 0 in time.
+// Drain ends the process as an orchestrator does, by SIGTERM. It is an error if it does not end by
+// itself with status 0 in time.
 func (p *Process) Drain(limit time.Duration) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err

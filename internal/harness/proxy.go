@@ -164,8 +164,8 @@ type bytewise struct{ proxy *Proxy }
 func (b bytewise) ToServer(to io.Writer, from io.Reader) { b.copy(to, from) }
 func (b bytewise) ToClient(to io.Writer, from io.Reader) { b.copy(to, from) }
 
-// copy carries bytes one way. Bytes that were read before the proxy fell silent are written afterwards, as in a network
-// that loses packets for a while.
+// copy carries bytes one way. Bytes that were read before the proxy fell silent are written afterwards, as in a
+// network that loses packets for a while.
 func (b bytewise) copy(to io.Writer, from io.Reader) {
 	buf := make([]byte, 32<<10)
 	for {

@@ -58,7 +58,8 @@ func LaunchRedis(program, dir string, args ...string) (*Redis, error) {
 		if port, err = freePort(); err != nil {
 			return nil, err
 		}
-		s := &Redis{Addr: net.JoinHostPort("127.0.0.1", port), Dir: dir, Program: program, Args: redisArgs(dir, port, args)}
+		s := &Redis{Addr: net.JoinHostPort("127.0.0.1", port), Dir: dir, Program: program,
+			Args: redisArgs(dir, port, args)}
 		if err = s.Start(); err == nil {
 			return s, nil
 		}
@@ -67,7 +68,8 @@ func LaunchRedis(program, dir string, args ...string) (*Redis, error) {
 }
 
 func redisArgs(dir, port string, more []string) []string {
-	args := []string{"--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir, "--logfile", filepath.Join(dir, "redis.log")}
+	args := []string{"--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir, "--logfile",
+		filepath.Join(dir, "redis.log")}
 	if !slices.Contains(more, "{port}") {
 		return append(append(args, more...), "--port", port)
 	}

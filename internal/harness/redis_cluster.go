@@ -37,7 +37,8 @@ func NewCluster(masters, others int) (*Cluster, error) {
 		}
 		var s *Redis
 		if err == nil {
-			s, err = LaunchRedis(os.Getenv(redisVariable), node, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "1500")
+			s, err = LaunchRedis(os.Getenv(redisVariable), node, "--cluster-enabled", "yes", "--cluster-port", bus,
+				"--cluster-node-timeout", "1500")
 		}
 		if err != nil {
 			c.Close()
@@ -78,7 +79,8 @@ func (c *Cluster) await() error {
 		if err := await(fmt.Sprintf("node %d of the cluster", i), func() (bool, error) {
 			info, err := s.Do("CLUSTER", "INFO")
 			text := fmt.Sprint(info)
-			return strings.Contains(text, "cluster_state:ok") && strings.Contains(text, fmt.Sprintf("cluster_known_nodes:%d", len(c.Nodes))), err
+			return strings.Contains(text, "cluster_state:ok") &&
+				strings.Contains(text, fmt.Sprintf("cluster_known_nodes:%d", len(c.Nodes))), err
 		}); err != nil {
 			return err
 		}

@@ -67,8 +67,8 @@ func (w *Watched) awaitReplica() error {
 	})
 }
 
-// Failover kills the master at once, whatever the replica has of its data, waits until the sentinel has made a master of
-// the replica, and starts the old master, which becomes the replica.
+// Failover kills the master at once, whatever the replica has of its data, waits until the sentinel has made a
+// master of the replica, and starts the old master, which becomes the replica.
 func (w *Watched) Failover() error {
 	master, err := w.Sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "rivulet")
 	if err != nil {

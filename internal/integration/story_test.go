@@ -1,13 +1,11 @@
 package integration
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -80,7 +78,7 @@ type story struct {
 	kafka    *devstack.Kafka
 	redis    *devstack.Redis
 	consumer *harness.Process
-	log      lines
+	log      harness.Transcript
 	bundle   *artifact.Bundle // published last
 	versions []string
 	beats    chan struct{} // a heartbeat came
@@ -223,22 +221,4 @@ func (s *story) told() string {
 		text = v.what.ReplaceAllString(text, v.as)
 	}
 	return text
-}
-
-// lines is what a process writes, which may be read meanwhile.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

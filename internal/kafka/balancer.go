@@ -11,12 +11,12 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// balancer shares out the partitions of a topic among the members of a group in consecutive ranges, as kafka-go's range
-// does. That one knows only the partitions that the leader's broker knows; here each member says in its user data how
-// many it has seen, and the most that any member has seen is shared out.
+// balancer shares out the partitions of a topic among the members of a group in consecutive ranges, as kafka-go's
+// range does. That one knows only the partitions that the leader's broker knows; here each member says in its user
+// data how many it has seen, and the most that any member has seen is shared out.
 //
-// Members offer range as well. A group in which one of them knows no other way, as a member of an older release, agrees
-// on that; when the last one has left, it agrees on this.
+// Members offer range as well. A group in which one of them knows no other way, as a member of an older release,
+// agrees on that; when the last one has left, it agrees on this.
 type balancer struct {
 	mu   sync.Mutex
 	view view
@@ -50,7 +50,8 @@ func (b *balancer) UserData() ([]byte, error) {
 }
 
 // AssignGroups shares out the partitions, of which the leader's broker has named known.
-func (*balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Partition) kafkago.GroupMemberAssignments {
+func (*balancer) AssignGroups(members []kafkago.GroupMember,
+	known []kafkago.Partition) kafkago.GroupMemberAssignments {
 	counts := make(map[string]int)
 	for _, p := range known {
 		counts[p.Topic] = max(counts[p.Topic], p.ID+1)
@@ -75,13 +76,14 @@ func (*balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Par
 	return kafkago.RangeGroupBalancer{}.AssignGroups(members, all)
 }
 
-// balancers are the ways to share out partitions that a member offers, the preferred one first. The others are those of
-// older releases, and must stay for as long as one may meet these in a group.
+// balancers are the ways to share out partitions that a member offers, the preferred one first. The others are those
+// of older releases, and must stay for as long as one may meet these in a group.
 func (b *balancer) balancers() []kafkago.GroupBalancer {
 	return []kafkago.GroupBalancer{b, kafkago.RangeGroupBalancer{}, kafkago.RoundRobinGroupBalancer{}}
 }
 
-// saw notes how many partitions the topics have. It reports whether they had others before, and whether one had more.
+// saw notes how many partitions the topics have. It reports whether they had others before, and
+// whether one had more.
 func (b *balancer) saw(counts map[string]int) (others, fewer bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,8 +95,8 @@ func (b *balancer) saw(counts map[string]int) (others, fewer bool) {
 	return others, fewer
 }
 
-// ask reports whether it is time to ask for partitions that the assignment lacks, and then notes that this is done. The
-// first time is at once; the pauses double from first to longestAskPause.
+// ask reports whether it is time to ask for partitions that the assignment lacks, and then notes that this is done.
+// The first time is at once; the pauses double from first to longestAskPause.
 func (b *balancer) ask(now time.Time, first time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +108,8 @@ func (b *balancer) ask(now time.Time, first time.Duration) bool {
 	return true
 }
 
-// longestAskPause is the longest that a member waits before it asks again for partitions that nobody has been assigned.
+// longestAskPause is the longest that a member waits before it asks again for partitions that nobody
+// has been assigned.
 const longestAskPause = 5 * time.Minute
 
 // complete notes that the assignment has all partitions.
@@ -126,7 +129,8 @@ func (c *Client) unassigned(ctx context.Context, group string, counts map[string
 	case err != nil:
 		return nil, fmt.Errorf("reading the assignment of group %s: %w", group, err)
 	case len(answer.Groups) != 1:
-		return nil, fmt.Errorf("reading the assignment of group %s: %d groups in the answer", group, len(answer.Groups))
+		return nil, fmt.Errorf("reading the assignment of group %s: %d groups in the answer", group,
+			len(answer.Groups))
 	case answer.Groups[0].Error != nil:
 		return nil, fmt.Errorf("reading the assignment of group %s: %w", group, answer.Groups[0].Error)
 	case answer.Groups[0].GroupState != "Stable":

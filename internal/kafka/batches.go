@@ -15,16 +15,16 @@ const (
 	control       = 1 << 5
 )
 
-// pieceBytes is how much of an answer is unpacked at once: records of at least this size together, or the last ones. What
-// follows stays packed until the records before it have been taken.
+// pieceBytes is how much of an answer is unpacked at once: records of at least this size together, or the last ones.
+// What follows stays packed until the records before it have been taken.
 const pieceBytes = 4 << 20
 
 // errCut is returned for an answer without one whole batch. Brokers do not give such.
 var errCut = errors.New("the broker's answer holds no whole record batch")
 
 // batches are the record batches of a fetch's answer, which are unpacked as they are read. Memory is taken for
-// pieceBytes and one record, whatever they unpack to; a record larger than the limit, or a batch whose records cannot
-// be told apart, is one record with its [Damage].
+// pieceBytes and one record, whatever they unpack to; a record larger than the limit, or a batch whose records
+// cannot be told apart, is one record with its [Damage].
 type batches struct {
 	at    TopicPartition
 	limit int    // of a record's key and value together, 1 to inHand
@@ -108,7 +108,8 @@ const (
 	atBody   = headerBytes - 4
 )
 
-// begin begins the next batch, or passes over it and moves next behind it. A batch that cannot be read is one record.
+// begin begins the next batch, or passes over it and moves next behind it. A batch that cannot be
+// read is one record.
 func (b *batches) begin(next *int64) (damage *Record, err error) {
 	if len(b.rest) <= atMagic {
 		return nil, b.cut()
@@ -206,8 +207,8 @@ func (b *batches) distrust(next int64) {
 	b.header.last = max(next, min(b.header.last, b.end-1))
 }
 
-// damaged returns the record that stands for those from an offset to the end of the batch, and the offset after them. It
-// has no Damage where all have been read.
+// damaged returns the record that stands for those from an offset to the end of the batch, and the offset after
+// them. It has no Damage where all have been read.
 func (b *batches) damaged(next int64, why error) (Record, int64) {
 	last := b.header.last
 	if last < next {
@@ -252,8 +253,9 @@ func (b *batches) record() (rec Record, size int, err error) {
 	return rec, len(data) + len(rec.Headers)*headerMemory, nil
 }
 
-// large looks at the beginning of a record that is longer than the limit. It fits if its key and value do not take
-// more than the limit and all of it not more than inHand; otherwise large passes over it and returns one without a value.
+// large looks at the beginning of a record that is longer than the limit. It fits if its key and value do
+// not take more than the limit and all of it not more than inHand; otherwise large passes over it and
+// returns one without a value.
 func (b *batches) large(length int64) (rec Record, fits bool, err error) {
 	prefix, err := b.under.peek(int(min(length, longPrefix)))
 	if err != nil {
@@ -313,8 +315,8 @@ type fields struct {
 	record Record // what begin has read
 }
 
-// begin reads what is before the key, and returns the lengths of key and value, -1 for null. It leaves the key's bytes
-// to be read.
+// begin reads what is before the key, and returns the lengths of key and value, -1 for null. It leaves
+// the key's bytes to be read.
 func (f *fields) begin(b *batches) (key, value int64) {
 	f.broken = len(f.data) == 0
 	if f.broken {
@@ -328,7 +330,8 @@ func (f *fields) begin(b *batches) (key, value int64) {
 	if offset < b.header.first || offset > b.header.last {
 		f.broken = true
 	}
-	f.record = Record{Time: time.UnixMilli(stamp), Position: Position{Topic: b.at.Topic, Partition: b.at.Partition, Offset: offset}}
+	f.record = Record{Time: time.UnixMilli(stamp), Position: Position{Topic: b.at.Topic, Partition: b.at.Partition,
+		Offset: offset}}
 	key = f.varint()
 	if at := max(key, 0); at <= int64(len(f.data)) {
 		behind := fields{data: f.data[at:]}

@@ -76,7 +76,8 @@ func Connect(o Options) (*Client, error) {
 	pool := &kafkago.Transport{ClientID: o.ClientID, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL, IdleTimeout: idleTimeout,
 		MetadataTopics: o.Topics, TLS: o.TLS, SASL: mechanism}
 	return &Client{brokers: o.Brokers, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool,
-		dialer: &kafkago.Dialer{ClientID: o.ClientID, Timeout: dialTimeout, DualStack: true, TLS: o.TLS, SASLMechanism: mechanism}}, nil
+		dialer: &kafkago.Dialer{ClientID: o.ClientID, Timeout: dialTimeout, DualStack: true, TLS: o.TLS,
+			SASLMechanism: mechanism}}, nil
 }
 
 // Close closes the connections that are not in use.
@@ -103,7 +104,8 @@ func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) 
 	case ScramSHA512:
 		algorithm = scram.SHA512
 	default:
-		return nil, nil, wiring(fmt.Sprintf("SASL mechanism is %q, want %s, %s or %s", e.Name(), Plain, ScramSHA256, ScramSHA512))
+		return nil, nil, wiring(fmt.Sprintf("SASL mechanism is %q, want %s, %s or %s", e.Name(), Plain, ScramSHA256,
+			ScramSHA512))
 	}
 	m, err := scram.Mechanism(algorithm, username, password)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package kafka is the door to Kafka: the only package that imports kafka-go, and all that works around it. It knows no
-// graph, and imports nothing of this module.
+// Package kafka is the door to Kafka: the only package that imports kafka-go, and all that works around it. It knows
+// no graph, and imports nothing of this module.
 //
 //	connect.go      a Client: connections, TLS, logins      probe.go         a connection taken step by step, for checks
 //	record.go       records, offsets, members               errors.go        what an error asks for
@@ -26,22 +26,23 @@
 // # Reading
 //
 // A [Source] is a member of a consumer group. [Source.Join] returns one [Generation] after the other; each gives a
-// [Cursor] for every assigned partition, and commits offsets in its name: the broker refuses those of an earlier one.
-// When a rebalance begins the group waits for [Generation.End], so that what was read can still be committed.
+// [Cursor] for every assigned partition, and commits offsets in its name: the broker refuses those of an earlier
+// one. When a rebalance begins the group waits for [Generation.End], so that what was read can still be committed.
 //
-// What a record batch unpacks to is not bounded by its size, so a [Cursor] unpacks it piece by piece: a few MiB of records and
-// one record at a time are in memory, for each partition. A record larger than SourceOptions.RecordBytes is given without
-// its value, with its [Damage]; so is one in the place of all records of a batch that cannot be told apart: its checksum is
-// wrong, its compression unknown or broken, or it unpacks to more than a GiB and to more than 64 times its size.
-// Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka 0.11 hold, are not read
-// any more: each of their messages is one such record.
+// What a record batch unpacks to is not bounded by its size, so a [Cursor] unpacks it piece by piece: a few MiB of
+// records and one record at a time are in memory, for each partition. A record larger than SourceOptions.RecordBytes
+// is given without its value, with its [Damage]; so is one in the place of all records of a batch that cannot be
+// told apart: its checksum is wrong, its compression unknown or broken, or it unpacks to more than a GiB and to more
+// than 64 times its size. Reading goes on after it. Message formats 0 and 1, which only logs from before Kafka 0.11
+// hold, are not read any more: each of their messages is one such record.
 //
-// Offsets mean something in one log only. Where brokers know topics by their ids (Kafka 2.8; in fetches, 3.1), the id and the
-// leader's epoch of the record before are committed beside each offset. Of a topic that was made anew, the old offsets
-// are not used: the generation ends, and the next begins at the new topic's beginning. A leader that is new is asked where
-// the records of the epoch that was read end in its log (KIP-320), and so is the leader where an offset is out of range: if
-// that is before the position, reading goes back there; if nobody knows, to the earliest. What is gone is logged,
-// and an [Observer] is told. Older brokers are asked by name, and a warning says so once.
+// Offsets mean something in one log only. Where brokers know topics by their ids (Kafka 2.8; in fetches, 3.1),
+// the id and the leader's epoch of the record before are committed beside each offset. Of a topic that was made
+// anew, the old offsets are not used: the generation ends, and the next begins at the new topic's beginning. A
+// leader that is new is asked where the records of the epoch that was read end in its log (KIP-320), and so is
+// the leader where an offset is out of range: if that is before the position, reading goes back there; if nobody
+// knows, to the earliest. What is gone is logged, and an [Observer] is told. Older brokers are asked by name,
+// and a warning says so once.
 //
 // A [Reader] reads a topic outside of any group's generations: to where it ends now, or following it.
 //
@@ -54,8 +55,8 @@
 //	AddPartitionsToTxn ─▶ Produce ─────────────────────────────┐
 //	                      AddOffsetsToTxn ─▶ TxnOffsetCommit ──┴─▶ EndTxn
 //
-// A reader with isolation.level=read_committed sees each record once; one that reads uncommitted records sees those of
-// aborted transactions too. Three things keep others out (KIP-98, KIP-447):
+// A reader with isolation.level=read_committed sees each record once; one that reads uncommitted records sees those
+// of aborted transactions too. Three things keep others out (KIP-98, KIP-447):
 //
 //   - Transactional ids. Every partition that is read has one, id:topic:partition. A member writes under that of its first
 //     partition, and at the beginning of a generation opens those of all its partitions ([Transactions.Begin]). That ends at
@@ -70,10 +71,10 @@
 // Requests are repeated while that helps: each does the same when it is done twice, and record batches carry
 // sequences by which brokers know them. A commit whose answer is lost is asked for again, until it is known, before
 // anything else; and after any lost answer the next transaction gets a new epoch, so that nothing that is still on
-// its way is taken for a part of it. Coordinators that load or move, and transactions that are still being completed,
-// are waited for; the codes are looked for in the results of single partitions too. The price is four small requests
-// a shipment, and that read-committed readers wait for its end. Brokers must be of version 2.5 or newer, and the user
-// needs Write and Describe on the transactional ids (a prefix).
+// its way is taken for a part of it. Coordinators that load or move, and transactions that are still being
+// completed, are waited for; the codes are looked for in the results of single partitions too. The price is four
+// small requests a shipment, and that read-committed readers wait for its end. Brokers must be of version 2.5 or
+// newer, and the user needs Write and Describe on the transactional ids (a prefix).
 //
 // A record goes to the partition that the Java client's default partitioner would choose for its key (murmur2), so
 // the records of one key keep their order: a partition has one request under way at a time, and nothing overtakes a
@@ -83,12 +84,12 @@
 // # Errors
 //
 // [Judge] classifies all of them. Retriable: brokers, leaders, coordinators and topics are waited for by [Attempts],
-// with growing pauses, until the context ends; one line in the log says when that begins and one when it is over, and
-// an [Observer] is told of each attempt. GenerationOver: the member joins again, opens its transactional ids again,
-// and reads on from the offsets, which say what was committed. Permanent: missing rights, wrong passwords, a mistake
-// in the wiring; nobody waits for them. An error that is none of Kafka's says that it is permanent by a method
-// Permanent() bool. Content: a broker refuses a record batch for what is in it, by one of the codes that errors.go
-// lists. A sink then
+// with growing pauses, until the context ends; one line in the log says when that begins and one when it is over,
+// and an [Observer] is told of each attempt. GenerationOver: the member joins again, opens its transactional ids
+// again, and reads on from the offsets, which say what was committed. Permanent: missing rights, wrong passwords, a
+// mistake in the wiring; nobody waits for them. An error that is none of Kafka's says that it is permanent by a
+// method Permanent() bool. Content: a broker refuses a record batch for what is in it, by one of the codes that
+// errors.go lists. A sink then
 //
 //   - splits a batch that is too large for its topic, and fills the next ones less (the topic's max.message.bytes is not
 //     asked for: that is a right of its own),

@@ -7,8 +7,8 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// ErrGeneration is wrapped by errors that end a generation of the consumer group, and not the consumer: what it has not
-// committed is read again under the next one.
+// ErrGeneration is wrapped by errors that end a generation of the consumer group, and not the consumer: what it has
+// not committed is read again under the next one.
 var ErrGeneration = errors.New("the generation of the consumer group is over")
 
 // Verdict says what an error asks for.
@@ -23,13 +23,14 @@ const (
 	GenerationOver
 	// Permanent errors come back at every attempt: missing rights, wrong passwords.
 	Permanent
-	// Content errors concern what is in a record: its size, its key, its timestamp. They come back for that record and for
-	// no other. A [Sink] changes its batch, or leaves the record out and says so ([Refused]).
+	// Content errors concern what is in a record: its size, its key, its timestamp. They come back for that record and
+	// for no other. A [Sink] changes its batch, or leaves the record out and says so ([Refused]).
 	Content
 )
 
 // contentCodes are those of Content errors.
-var contentCodes = []kafkago.Error{kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge, kafkago.InvalidRecord,
+var contentCodes = []kafkago.Error{kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge,
+	kafkago.InvalidRecord,
 	kafkago.InvalidTimestamp}
 
 // Judge classifies an error; nil is not to be judged. What is no answer of a broker is retriable, unless it says of
@@ -43,9 +44,11 @@ func Judge(err error) Verdict {
 	if errors.As(err, &code) {
 		switch code {
 		case kafkago.TopicAuthorizationFailed, kafkago.GroupAuthorizationFailed, kafkago.ClusterAuthorizationFailed,
-			kafkago.TransactionalIDAuthorizationFailed, kafkago.SASLAuthenticationFailed, kafkago.UnsupportedSASLMechanism,
+			kafkago.TransactionalIDAuthorizationFailed, kafkago.SASLAuthenticationFailed,
+			kafkago.UnsupportedSASLMechanism,
 			kafkago.IllegalSASLState, kafkago.SecurityDisabled,
-			kafkago.InvalidTopic, kafkago.InvalidGroupId, kafkago.InvalidSessionTimeout, kafkago.InconsistentGroupProtocol,
+			kafkago.InvalidTopic, kafkago.InvalidGroupId, kafkago.InvalidSessionTimeout,
+			kafkago.InconsistentGroupProtocol,
 			kafkago.InvalidTransactionTimeout, kafkago.OffsetMetadataTooLarge,
 			kafkago.UnsupportedVersion, kafkago.UnsupportedForMessageFormat, kafkago.UnsupportedCompressionType,
 			kafkago.InvalidRequiredAcks:

@@ -36,12 +36,13 @@ type Cursor struct {
 	names    map[string]string
 }
 
-// alwaysRead is how large a record may be, key and value together, to be read whatever the limit is: its dead letter has
-// room for its value then.
+// alwaysRead is how large a record may be, key and value together, to be read whatever the limit is: its dead letter
+// has room for its value then.
 const alwaysRead = 1 << 20
 
 // cursor returns a cursor. largest is the largest record that it reads, key and value together; 0 means inHand.
-func (c *Client) cursor(at TopicPartition, offset int64, maxBytes, largest int, wait time.Duration, p Patience) *Cursor {
+func (c *Client) cursor(at TopicPartition, offset int64, maxBytes, largest int, wait time.Duration,
+	p Patience) *Cursor {
 	if largest <= 0 || largest > inHand {
 		largest = inHand
 	}
@@ -70,8 +71,8 @@ func (c *Cursor) Partition() TopicPartition { return c.at }
 func (c *Cursor) Next() int64 { return c.next }
 
 // Await returns records from Next on, maybe none, and moves Next behind them; lag is how many records are left. They
-// take a few MiB and one record beside what came over the wire, however they were packed; what cannot be read has its
-// Damage. It waits for brokers. It returns an error for what does not mend by itself, or when ctx has ended.
+// take a few MiB and one record beside what came over the wire, however they were packed; what cannot be read has
+// its Damage. It waits for brokers. It returns an error for what does not mend by itself, or when ctx has ended.
 func (c *Cursor) Await(ctx context.Context) (records []Record, lag int64, err error) {
 	for {
 		if records, lag, err = c.fetch(ctx); err == nil {
@@ -134,10 +135,11 @@ func (c *Cursor) request(ctx context.Context) error {
 		ReplicaID: -1, SessionID: 0, SessionEpoch: -1,
 		MaxWaitTime: int32(c.wait.Milliseconds()), MinBytes: 1, MaxBytes: int32(c.maxBytes),
 		IsolationLevel: int8(kafkago.ReadCommitted),
-		Topics: []fetchTopic{{Topic: c.at.Topic, IDHigh: int64(get.Uint64(c.id[:])), IDLow: int64(get.Uint64(c.id[8:])), Partitions: []fetchPartition{{
-			Partition: int32(c.at.Partition), CurrentLeaderEpoch: leader, LastFetchedEpoch: -1, LogStartOffset: -1,
-			FetchOffset: c.next, PartitionMaxBytes: int32(c.maxBytes),
-		}}}},
+		Topics: []fetchTopic{{Topic: c.at.Topic, IDHigh: int64(get.Uint64(c.id[:])),
+			IDLow: int64(get.Uint64(c.id[8:])), Partitions: []fetchPartition{{
+				Partition: int32(c.at.Partition), CurrentLeaderEpoch: leader, LastFetchedEpoch: -1, LogStartOffset: -1,
+				FetchOffset: c.next, PartitionMaxBytes: int32(c.maxBytes),
+			}}}},
 	})
 	if err != nil {
 		return err
@@ -163,8 +165,8 @@ func newAborted(list []abortedTransaction) *aborted {
 	return &aborted{ahead: list, open: make(map[int64]bool)}
 }
 
-// skip reports whether a batch is to be passed over: control batches, and those of aborted transactions. Batches come in
-// the order of their offsets.
+// skip reports whether a batch is to be passed over: control batches, and those of aborted transactions. Batches
+// come in the order of their offsets.
 func (a *aborted) skip(h header) bool {
 	a.reach(h.first)
 	if h.attributes&control != 0 {

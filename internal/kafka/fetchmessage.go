@@ -6,8 +6,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// fetchRequest is Fetch, versions 11 to 13 (Kafka 2.3, 2.7 and 3.1, which names topics by their ids). The record batches of its answer are bytes: kafka-go's own
-// message unpacks them at once, whatever they come to.
+// fetchRequest is Fetch, versions 11 to 13 (Kafka 2.3, 2.7 and 3.1, which names topics by their ids). The record
+// batches of its answer are bytes: kafka-go's own message unpacks them at once, whatever they come to.
 //
 // In a process that imports this package the message takes the place of the library's own, which would fail.
 type fetchRequest struct {

@@ -47,7 +47,8 @@ func (g *Generation) Assigned() []TopicPartition {
 
 // Commit stores the next offsets to read. The broker refuses it once a newer generation has begun.
 func (g *Generation) Commit(ctx context.Context, next Offsets) error {
-	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), next, g.coordinator.Load()-1)
+	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), next,
+		g.coordinator.Load()-1)
 	g.coordinator.Store(coordinator + 1)
 	if err != nil {
 		return fmt.Errorf("%w: generation %d: %w", ErrGeneration, g.joined.ID, err)
@@ -58,7 +59,8 @@ func (g *Generation) Commit(ctx context.Context, next Offsets) error {
 // Current asks the coordinator, as a heartbeat does, whether this is still the group's generation.
 func (g *Generation) Current(ctx context.Context) error {
 	client := kafkago.Client{Addr: g.source.client.addr, Transport: g.source.client.transport, Timeout: hung}
-	answer, err := client.Heartbeat(ctx, &kafkago.HeartbeatRequest{GroupID: g.joined.GroupID, GenerationID: g.joined.ID, MemberID: g.joined.MemberID})
+	answer, err := client.Heartbeat(ctx, &kafkago.HeartbeatRequest{GroupID: g.joined.GroupID,
+		GenerationID: g.joined.ID, MemberID: g.joined.MemberID})
 	if err == nil {
 		err = answer.Error
 	}
@@ -86,7 +88,8 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 			share := max(bufferBytes/(2*max(1, len(places))), 64<<10)
 			s.memory.last = make(map[TopicPartition]*Cursor, len(places))
 			for at, p := range places {
-				c := s.client.cursor(at, p.offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes, s.opts.FetchWait, s.with)
+				c := s.client.cursor(at, p.offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes,
+					s.opts.FetchWait, s.with)
 				c.ofGroup(g.trail, p.mark.epoch)
 				s.memory.last[at] = c
 			}
@@ -98,10 +101,10 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	}
 }
 
-// Changed waits until the members have to share out the partitions anew: a topic has partitions that nobody was assigned,
-// or fewer than before, or was deleted and is there again: the offsets of a deleted topic say nothing of the new one. It
-// reports false if ctx ends before that. While a topic is missing it waits: joining anew would have kafka-go create the
-// topic where the brokers allow that.
+// Changed waits until the members have to share out the partitions anew: a topic has partitions that nobody was
+// assigned, or fewer than before, or was deleted and is there again: the offsets of a deleted topic say nothing of
+// the new one. It reports false if ctx ends before that. While a topic is missing it waits: joining anew would have
+// kafka-go create the topic where the brokers allow that.
 func (g *Generation) Changed(ctx context.Context) bool {
 	s := g.source
 	for missing, complete := false, false; ; {
@@ -138,8 +141,8 @@ func (g *Generation) Changed(ctx context.Context) bool {
 }
 
 // End lets the group go on to its next generation, when nothing of this one is under way any more. cause is why it
-// ended, nil for a rebalance; a failure is waited over first, so that a member that fails at once does not join again
-// and again. It returns an error if ctx has ended; the generation is then ended by [Source.Leave].
+// ended, nil for a rebalance; a failure is waited over first, so that a member that fails at once does not join
+// again and again. It returns an error if ctx has ended; the generation is then ended by [Source.Leave].
 func (g *Generation) End(ctx context.Context, cause error) error {
 	if cause != nil {
 		if err := g.source.joining.Failed(ctx, cause); err != nil {

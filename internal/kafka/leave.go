@@ -10,15 +10,15 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// leaveTimeout bounds the wait for a coordinator that does not answer a member who leaves. The end of the session removes
-// the member then.
+// leaveTimeout bounds the wait for a coordinator that does not answer a member who leaves. The end of the
+// session removes the member then.
 const leaveTimeout = 5 * time.Second
 
 // Leave leaves the group and ends the last generation. Nothing of that may be under way any more.
 //
-// A join may be under way, which lasts until the group's other members have joined too. A member that has been in the
-// group has an id there, and leaves at once. A new one has no id before it has joined: Leave waits for that, for the
-// rebalance timeout at most.
+// A join may be under way, which lasts until the group's other members have joined too. A member that has been in
+// the group has an id there, and leaves at once. A new one has no id before it has joined: Leave waits for that, for
+// the rebalance timeout at most.
 func (s *Source) Leave() {
 	if s.member != "" {
 		s.client.leave(s.opts.Group, s.member)
@@ -47,7 +47,8 @@ func (s *Source) settle() {
 	}
 }
 
-// leave takes a member out of a group. A failure is not worth a word: the end of the session removes the member, too.
+// leave takes a member out of a group. A failure is not worth a word: the end of the session removes
+// the member, too.
 func (c *Client) leave(group, member string) {
 	client := kafkago.Client{Addr: c.addr, Transport: c.transport, Timeout: leaveTimeout}
 	_, _ = client.LeaveGroup(context.Background(), &kafkago.LeaveGroupRequest{GroupID: group,

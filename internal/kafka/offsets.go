@@ -11,7 +11,8 @@ import (
 )
 
 // groupOffsets returns the offsets of what positions does.
-func (c *Client) groupOffsets(ctx context.Context, group string, partitions []TopicPartition, stable bool) (Offsets, error) {
+func (c *Client) groupOffsets(ctx context.Context, group string, partitions []TopicPartition,
+	stable bool) (Offsets, error) {
 	stored, err := c.positions(ctx, group, partitions, stable)
 	offsets := make(Offsets, len(stored))
 	for at, p := range stored {
@@ -20,9 +21,11 @@ func (c *Client) groupOffsets(ctx context.Context, group string, partitions []To
 	return offsets, err
 }
 
-// positions returns what the group stored for partitions, negative offsets where that is nothing. If stable is set, an
-// error says that a transaction is about to change them; else what open transactions are about to change is left out.
-func (c *Client) positions(ctx context.Context, group string, partitions []TopicPartition, stable bool) (map[TopicPartition]place, error) {
+// positions returns what the group stored for partitions, negative offsets where that is nothing. If
+// stable is set, an error says that a transaction is about to change them; else what open transactions are
+// about to change is left out.
+func (c *Client) positions(ctx context.Context, group string, partitions []TopicPartition,
+	stable bool) (map[TopicPartition]place, error) {
 	offsets := make(map[TopicPartition]place)
 	if len(partitions) == 0 {
 		return offsets, nil
@@ -43,14 +46,17 @@ func (c *Client) positions(ctx context.Context, group string, partitions []Topic
 	for _, t := range m.(*stableOffsets).Topics {
 		for _, p := range t.Partitions {
 			if p.ErrorCode != 0 {
-				return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", group, t.Name, p.Partition, kafkago.Error(p.ErrorCode))
+				return nil, fmt.Errorf("reading the offset of group %s for %s/%d: %w", group, t.Name, p.Partition,
+					kafkago.Error(p.ErrorCode))
 			}
-			offsets[TopicPartition{t.Name, int(p.Partition)}] = place{p.Offset, markOf(p.Metadata, p.LeaderEpoch), p.Metadata}
+			offsets[TopicPartition{t.Name, int(p.Partition)}] = place{p.Offset,
+				markOf(p.Metadata, p.LeaderEpoch), p.Metadata}
 		}
 	}
 	for _, at := range partitions {
 		if _, answered := offsets[at]; !answered {
-			return nil, fmt.Errorf("reading the offsets of group %s: %s/%d is missing from the answer", group, at.Topic, at.Partition)
+			return nil, fmt.Errorf("reading the offsets of group %s: %s/%d is missing from the answer", group, at.Topic,
+				at.Partition)
 		}
 	}
 	return offsets, nil
@@ -79,7 +85,8 @@ func (c *Client) boundary(ctx context.Context, at TopicPartition, which int64) (
 			switch {
 			case t.Topic != at.Topic || int(p.Partition) != at.Partition:
 			case p.ErrorCode != 0:
-				return 0, fmt.Errorf("asking for the range of %s/%d: %w", at.Topic, at.Partition, kafkago.Error(p.ErrorCode))
+				return 0, fmt.Errorf("asking for the range of %s/%d: %w", at.Topic, at.Partition,
+					kafkago.Error(p.ErrorCode))
 			default:
 				return p.Offset, nil
 			}

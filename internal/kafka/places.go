@@ -35,8 +35,9 @@ func (m *memory) learn(ids map[string]topicID) {
 	}
 }
 
-// places returns where to begin each assigned partition: at the group's offset, or as SourceOptions.Start says. An offset
-// of a topic that was deleted says nothing of the one that has its name now, which is read from its beginning.
+// places returns where to begin each assigned partition: at the group's offset, or as
+// SourceOptions.Start says. An offset of a topic that was deleted says nothing of the one that has its
+// name now, which is read from its beginning.
 func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, error) {
 	s := g.source
 	ids, known, err := s.client.topicIDs(ctx, s.opts.Topics...)
@@ -84,8 +85,8 @@ func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, erro
 	return places, nil
 }
 
-// stale reports whether what the group stored for a partition, under a topic's id if it is known, is of a topic that was
-// deleted since.
+// stale reports whether what the group stored for a partition, under a topic's id if it is known, is of a
+// topic that was deleted since.
 func (m *memory) stale(at TopicPartition, stored, now topicID) bool {
 	if now == (topicID{}) {
 		return false

@@ -31,7 +31,8 @@ var errRemade = errors.New("the topic was deleted and made anew")
 // makes sense now.
 func (c *Cursor) settle(ctx context.Context, err error) error {
 	switch {
-	case errors.Is(err, unknownTopicID), errors.Is(err, inconsistentTopicID), errors.Is(err, kafkago.UnknownTopicOrPartition):
+	case errors.Is(err, unknownTopicID), errors.Is(err, inconsistentTopicID),
+		errors.Is(err, kafkago.UnknownTopicOrPartition):
 		if learnt, failed := c.remade(ctx); failed != nil || learnt {
 			return failed
 		}
@@ -44,9 +45,9 @@ func (c *Cursor) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// remade looks whether the topic is another one than the cursor reads, and reports whether the cursor has learnt of one:
-// the first, or, if it follows, one that was made anew, which it reads from the beginning. For others that is an
-// error, which ends the generation of a group: what it still commits is of the old topic.
+// remade looks whether the topic is another one than the cursor reads, and reports whether the cursor has learnt of
+// one: the first, or, if it follows, one that was made anew, which it reads from the beginning. For others that is
+// an error, which ends the generation of a group: what it still commits is of the old topic.
 func (c *Cursor) remade(ctx context.Context) (learnt bool, err error) {
 	ids, known, err := c.client.topicIDs(ctx, c.at.Topic)
 	if err != nil || !known {

@@ -31,7 +31,8 @@ type Probe struct {
 	limit time.Duration
 }
 
-// NewProbe speaks over a connection, which is the probe's from then on. limit is the time that each request may take.
+// NewProbe speaks over a connection, which is the probe's from then on. limit is the time that each
+// request may take.
 func NewProbe(conn net.Conn, clientID string, limit time.Duration) *Probe {
 	return &Probe{protocol.NewConn(conn, clientID), limit}
 }
@@ -61,8 +62,8 @@ func (p *Probe) Versions() error {
 		key := protocol.ApiKey(a.ApiKey)
 		versions[key] = key.SelectVersion(a.MinVersion, a.MaxVersion)
 	}
-	// From version 1 on kafka-go takes the throttle time of an answer for its error, and its version 4 has strings of the
-	// old form, which name another group.
+	// From version 1 on kafka-go takes the throttle time of an answer for its error, and its version 4 has strings of
+	// the old form, which name another group.
 	versions[protocol.Heartbeat] = 0
 	p.conn.SetVersions(versions)
 	return nil
@@ -139,7 +140,8 @@ func (p *Probe) Describe(topics []string) (*Cluster, error) {
 		c.Brokers = append(c.Brokers, Broker{b.NodeID, address(b.Host, b.Port)})
 	}
 	for _, t := range m.(*metadata.Response).Topics {
-		topic := Topic{Name: t.Name, Err: failure(t.ErrorCode), Partitions: len(t.Partitions), Operations: t.TopicAuthorizedOperations}
+		topic := Topic{Name: t.Name, Err: failure(t.ErrorCode), Partitions: len(t.Partitions),
+			Operations: t.TopicAuthorizedOperations}
 		for i, p := range t.Partitions {
 			if i == 0 || len(p.ReplicaNodes) < topic.Replicas {
 				topic.Replicas = len(p.ReplicaNodes)
@@ -153,8 +155,8 @@ func (p *Probe) Describe(topics []string) (*Cluster, error) {
 	return c, nil
 }
 
-// Settings asks for some settings of a topic, by their names; one that the broker does not know is missing. The error
-// is the broker's code where this client may not read them (DescribeConfigs).
+// Settings asks for some settings of a topic, by their names; one that the broker does not know is missing. The
+// error is the broker's code where this client may not read them (DescribeConfigs).
 func (p *Probe) Settings(topic string, names ...string) (map[string]string, error) {
 	const ofTopic = 2 // the type of resource
 	m, err := p.ask(&describeconfigs.Request{Resources: []describeconfigs.RequestResource{{ResourceType: ofTopic, ResourceName: topic,
@@ -191,13 +193,16 @@ type Coordinated struct {
 // Group is a consumer group. It is probed with a heartbeat of a member that does not exist.
 func Group(id string) Coordinated {
 	return Coordinated{key: id, kind: 0, probe: &heartbeat.Request{GroupID: id, GenerationID: -1, MemberID: "nobody"},
-		judged: []kafkago.Error{kafkago.UnknownMemberId, kafkago.GroupIdNotFound, kafkago.IllegalGeneration, kafkago.RebalanceInProgress}}
+		judged: []kafkago.Error{kafkago.UnknownMemberId, kafkago.GroupIdNotFound, kafkago.IllegalGeneration,
+			kafkago.RebalanceInProgress}}
 }
 
-// TransactionalID is a transactional id. It is probed with the end of a transaction of a producer that does not exist.
+// TransactionalID is a transactional id. It is probed with the end of a transaction of a producer
+// that does not exist.
 func TransactionalID(id string) Coordinated {
 	return Coordinated{key: id, kind: 1, probe: &endtxn.Request{TransactionalID: id, ProducerID: -1, ProducerEpoch: -1},
-		judged: []kafkago.Error{kafkago.InvalidProducerIDMapping, kafkago.InvalidProducerEpoch, kafkago.InvalidTransactionState}}
+		judged: []kafkago.Error{kafkago.InvalidProducerIDMapping, kafkago.InvalidProducerEpoch,
+			kafkago.InvalidTransactionState}}
 }
 
 // Coordinator returns the address of the coordinator.

@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// rawRequest is a request that kafka-go does not know, or not in the version that is needed: kmsg writes it and reads its
-// answer. It is for what is asked for rarely: the broker's versions are asked for each time.
+// rawRequest is a request that kafka-go does not know, or not in the version that is needed: kmsg writes it and
+// reads its answer. It is for what is asked for rarely: the broker's versions are asked for each time.
 type rawRequest struct {
 	kmsg.Request
 	clientID string

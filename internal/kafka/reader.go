@@ -13,8 +13,8 @@ import (
 // ReaderOptions are a [Reader]'s. Zero values mean the defaults of [SourceOptions].
 type ReaderOptions struct {
 	Topic string
-	// Group, where not empty, is whose offsets [Reader.Group] reads and [Reader.Commit] stores. It must be of nobody who
-	// consumes: no generation fences it.
+	// Group, where not empty, is whose offsets [Reader.Group] reads and [Reader.Commit] stores. It must be of nobody
+	// who consumes: no generation fences it.
 	Group      string
 	FetchBytes int
 	FetchWait  time.Duration
@@ -32,15 +32,16 @@ func NewReader(c *Client, o ReaderOptions, p Patience) (*Reader, error) {
 	if o.Topic == "" {
 		return nil, errors.New("kafka: no topic to read")
 	}
-	if err := errors.Join(fill("FetchBytes", &o.FetchBytes, defaultFetchBytes), fill("FetchWait", &o.FetchWait, defaultFetchWait)); err != nil {
+	if err := errors.Join(fill("FetchBytes", &o.FetchBytes, defaultFetchBytes),
+		fill("FetchWait", &o.FetchWait, defaultFetchWait)); err != nil {
 		return nil, err
 	}
 	return &Reader{client: c, opts: o, with: p.complete()}, nil
 }
 
-// ToEnd reads from given offsets, or the earliest one of a partition that has none among them, to where each partition
-// ended when ToEnd was called, and gives every record to take, partition by partition in the order of offsets. It
-// returns the next offsets to read. The first error ends it: of brokers, ctx or take.
+// ToEnd reads from given offsets, or the earliest one of a partition that has none among them, to where each
+// partition ended when ToEnd was called, and gives every record to take, partition by partition in the order of
+// offsets. It returns the next offsets to read. The first error ends it: of brokers, ctx or take.
 func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) error) (Offsets, error) {
 	ids, _, err := r.client.topicIDs(ctx, r.opts.Topic)
 	if err != nil {
@@ -91,7 +92,8 @@ func (r *Reader) Commit(ctx context.Context, next Offsets) error {
 	if r.opts.Group == "" {
 		return errors.New("kafka: committing without a group")
 	}
-	if _, err := r.client.commitMarked(ctx, Member{Group: r.opts.Group, Generation: -1, note: readerNote}, next, -1); err != nil {
+	if _, err := r.client.commitMarked(ctx, Member{Group: r.opts.Group, Generation: -1, note: readerNote}, next,
+		-1); err != nil {
 		return fmt.Errorf("committing offsets of group %s: %w", r.opts.Group, err)
 	}
 	return nil

@@ -61,8 +61,8 @@ type Member struct {
 type Committer interface {
 	// Commit stores the next offsets to read. It fails with [ErrGeneration] when a newer generation has taken over.
 	Commit(ctx context.Context, next Offsets) error
-	// Current asks the coordinator whether the generation is still the group's last one, and returns [ErrGeneration] if it
-	// is not, or cannot be asked.
+	// Current asks the coordinator whether the generation is still the group's last one, and returns [ErrGeneration] if
+	// it is not, or cannot be asked.
 	Current(ctx context.Context) error
 	// Member says in whose name offsets are committed that are part of a transaction.
 	Member() Member

@@ -11,8 +11,8 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// Layout of a record set of one v2 batch (KIP-98), with its 4-byte size before it. Lengths and the checksum are filled
-// in at the end.
+// Layout of a record set of one v2 batch (KIP-98), with its 4-byte size before it. Lengths and the checksum
+// are filled in at the end.
 const (
 	offsetSize            = 0
 	offsetBatchLength     = 4 + 8
@@ -57,8 +57,8 @@ func newRecordBatch(buf []byte) recordBatch {
 	return b
 }
 
-// sign makes the batch part of its producer's transaction. The sequence is that of its first record: brokers take what
-// follows on what they have, and no batch twice.
+// sign makes the batch part of its producer's transaction. The sequence is that of its first record: brokers take
+// what follows on what they have, and no batch twice.
 func (b *recordBatch) sign(producer int64, epoch int16, sequence int32) {
 	put := binary.BigEndian
 	put.PutUint64(b.buf[offsetProducerID:], uint64(producer))
@@ -143,8 +143,8 @@ func recordLen(content int) int {
 	return varintLen(int64(body)) + body
 }
 
-// BatchBytes is the size of a record batch that holds only this record, before compression, as brokers hold it against
-// the topic's max.message.bytes.
+// BatchBytes is the size of a record batch that holds only this record, before compression, as brokers hold it
+// against the topic's max.message.bytes.
 func (r *Record) BatchBytes() int {
 	body := 1 + varintLen(0) + varintLen(0) + contentLen(r.Key, r.Value, r.Headers)
 	return headerBytes - 4 + varintLen(int64(body)) + body

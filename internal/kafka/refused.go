@@ -10,8 +10,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol/produce"
 )
 
-// Refused is a record that was not published, for its content: it is larger than its topic takes, or a broker did not
-// take it for another reason. The records beside it were published.
+// Refused is a record that was not published, for its content: it is larger than its topic takes, or a broker did
+// not take it for another reason. The records beside it were published.
 type Refused struct {
 	// Place is the record's place in what was to be published, from 0.
 	Place int
@@ -65,7 +65,8 @@ func (r *rejection) err(at TopicPartition, number int32, size int) error {
 	if text = strings.TrimSpace(text); text == "" {
 		text = "the broker does not say more"
 	}
-	return fmt.Errorf("publishing to %s: partition %d, in a batch of %d bytes: %w (%s)", at.Topic, at.Partition, size,
+	return fmt.Errorf("publishing to %s: partition %d, in a batch of %d bytes: %w (%s)", at.Topic,
+		at.Partition, size,
 		r.code, text)
 }
 
@@ -137,7 +138,8 @@ func (s *Sink) learnLimit(topic string, limit int) {
 	defer s.mu.Unlock()
 	if known, ok := s.limits[topic]; !ok || limit < known {
 		s.limits[topic] = limit
-		s.log.Info("a topic refused a record batch for its size, batches for it are smaller from now on", "topic", topic,
+		s.log.Info("a topic refused a record batch for its size, batches for it are smaller from now on",
+			"topic", topic,
 			"refused_bytes", 2*limit, "filled_to_bytes", limit)
 	}
 }

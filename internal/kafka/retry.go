@@ -41,7 +41,8 @@ func sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	}
 }
 
-// Observer is told of attempts that failed and will be repeated, and of records that are gone. Several goroutines may call it.
+// Observer is told of attempts that failed and will be repeated, and of records that are gone.
+// Several goroutines may call it.
 type Observer interface {
 	Retry(stage string, err error)
 	// Lost is called when records of the input are gone; reason is one of LostReasons, records how many they are as far
@@ -75,8 +76,8 @@ const remindEvery = 30 * time.Second
 // clock and tells nobody.
 type Patience struct {
 	Clock Clock
-	// Observer is told of each attempt that will be repeated, Logger of each outage: when it begins, every 30 s while it
-	// goes on, and when it ends.
+	// Observer is told of each attempt that will be repeated, Logger of each outage: when it begins, every 30 s while
+	// it goes on, and when it ends.
 	Observer Observer
 	Logger   *slog.Logger
 }
@@ -121,7 +122,8 @@ func (o *Outage) Named(name string) *Outage {
 // Attempts are those of one goroutine.
 func (o *Outage) Attempts() *Attempts { return &Attempts{outage: o} }
 
-// Attempts are the tries of one goroutine until it succeeds. It may go on with the next thing of the stage afterwards.
+// Attempts are the tries of one goroutine until it succeeds. It may go on with the next thing of the
+// stage afterwards.
 type Attempts struct {
 	outage *Outage
 	failed int
@@ -201,6 +203,7 @@ func (o *Outage) end(well bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.waiting--; o.waiting == 0 && well {
-		o.with.Logger.Info("no longer waiting for "+o.name, "after", o.with.Clock.Now().Sub(o.since).Round(time.Millisecond))
+		o.with.Logger.Info("no longer waiting for "+o.name, "after",
+			o.with.Clock.Now().Sub(o.since).Round(time.Millisecond))
 	}
 }

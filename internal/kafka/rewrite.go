@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// record takes apart the record that begins at a position of the batch: its timestamp, its content, and where the next
-// one begins.
+// record takes apart the record that begins at a position of the batch: its timestamp, its content, and
+// where the next one begins.
 func (b *recordBatch) record(at int) (stamp int64, content []byte, next int) {
 	length, n := binary.Varint(b.buf[at:])
 	next = at + n + int(length)

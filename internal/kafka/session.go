@@ -31,8 +31,8 @@ type session struct {
 	// next is the sequence of the next record of a partition. Sequences begin at 0 with each epoch. One is used up when
 	// the broker has its record: a batch that is refused leaves its own to those that come in its place.
 	next map[TopicPartition]int32
-	// unclear says that a request of the transaction had no answer. It may still be on its way, and must not be taken for
-	// one of the next transaction.
+	// unclear says that a request of the transaction had no answer. It may still be on its way, and must not be taken
+	// for one of the next transaction.
 	unclear atomic.Bool
 }
 
@@ -48,7 +48,8 @@ func (s *session) init(ctx context.Context) error {
 	m, err := s.do(ctx, "opening", &initproducerid.Request{TransactionalID: s.id, TransactionTimeoutMs: int32(s.timeout.Milliseconds()),
 		ProducerID: s.producer, ProducerEpoch: s.epoch})
 	if errors.Is(err, kafkago.InvalidTransactionTimeout) {
-		return fmt.Errorf("a transaction timeout of %v is more than the brokers' transaction.max.timeout.ms: %w", s.timeout, err)
+		return fmt.Errorf("a transaction timeout of %v is more than the brokers' transaction.max.timeout.ms: %w",
+			s.timeout, err)
 	}
 	if err != nil {
 		return err
@@ -62,7 +63,8 @@ func (s *session) init(ctx context.Context) error {
 // after is the sequence behind those of n records. After 2³¹-1 comes 0.
 func after(first, n int32) int32 { return int32((int64(first) + int64(n)) & math.MaxInt32) }
 
-// addPartitions begins the transaction, or goes on with it: the coordinator will write the transaction's end to them.
+// addPartitions begins the transaction, or goes on with it: the coordinator will write the
+// transaction's end to them.
 func (s *session) addPartitions(ctx context.Context, partitions []TopicPartition) error {
 	req := &addpartitionstotxn.Request{TransactionalID: s.id, ProducerID: s.producer, ProducerEpoch: s.epoch}
 	for topic, ids := range byTopic(slices.Values(partitions)) {
@@ -102,7 +104,8 @@ func (s *session) end(ctx context.Context, commit bool) error {
 	if commit {
 		what = "committing"
 	}
-	_, err := s.do(ctx, what, &endtxn.Request{TransactionalID: s.id, ProducerID: s.producer, ProducerEpoch: s.epoch, Committed: commit})
+	_, err := s.do(ctx, what, &endtxn.Request{TransactionalID: s.id, ProducerID: s.producer,
+		ProducerEpoch: s.epoch, Committed: commit})
 	return err
 }
 
@@ -178,8 +181,8 @@ type answers struct {
 	worst   error
 }
 
-// add notes one answer. An error that ends the attempts counts for more than one that does not, and that for more than
-// "not attempted".
+// add notes one answer. An error that ends the attempts counts for more than one that does not, and that for
+// more than "not attempted".
 func (a *answers) add(topic string, id int32, code int16) {
 	a.missing--
 	if code == 0 {

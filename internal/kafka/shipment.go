@@ -14,7 +14,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
 )
 
-// Shipment holds records that are published together: for each partition its record batches in order. Its memory is used again.
+// Shipment holds records that are published together: for each partition its record batches in order.
+// Its memory is used again.
 type Shipment struct {
 	// Scratch is memory for the encoding of values.
 	Scratch []byte
@@ -45,8 +46,8 @@ type load struct {
 // current is the first batch that is not written.
 func (l *load) current() *recordBatch { return &l.batches[l.written] }
 
-// Shipment returns an empty shipment. It goes back to the pool only when everything was acknowledged: after an error a
-// connection may still be reading its memory.
+// Shipment returns an empty shipment. It goes back to the pool only when everything was acknowledged: after an error
+// a connection may still be reading its memory.
 func (s *Sink) Shipment() *Shipment {
 	sh := s.scratch.Get().(*Shipment)
 	for _, l := range sh.loads {
@@ -142,9 +143,9 @@ func (s *Sink) seal(sh *Shipment, l *load) error {
 	return nil
 }
 
-// ship writes a shipment, one request a leader at a time, and returns when all in-sync replicas have it. What failed is
-// repeated before anything behind it in the same partition; what is refused for its content is changed, or left out and
-// returned.
+// ship writes a shipment, one request a leader at a time, and returns when all in-sync replicas have it. What
+// failed is repeated before anything behind it in the same partition; what is refused for its content is changed,
+// or left out and returned.
 func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refused, err error) {
 	attempts := s.outage.Attempts()
 	for left := sh.loads; len(left) > 0; left = unwritten(left) {
@@ -249,16 +250,16 @@ func (s *Sink) write(ctx context.Context, sh *Shipment, loads []*load) error {
 	return worst(errs)
 }
 
-// ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection, so
-// it is well beyond what a slow one takes.
+// ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection,
+// so it is well beyond what a slow one takes.
 func (s *Sink) ask(ctx context.Context, req kafkago.Request) (kafkago.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout+10*time.Second)
 	defer cancel()
 	return s.client.transport.RoundTrip(ctx, s.client.addr, req)
 }
 
-// settle goes on to the next batch where the broker has the current one, also where it says that it had it already: the
-// answer to the attempt before was lost.
+// settle goes on to the next batch where the broker has the current one, also where it says that it had it already:
+// the answer to the attempt before was lost.
 func (s *Sink) settle(sh *Shipment, l *load, answer *produce.ResponsePartition) error {
 	if answer == nil {
 		l.unsure = true

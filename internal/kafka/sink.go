@@ -12,9 +12,9 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// BatchBytes is the size to which record batches are filled, before compression. A record that is larger makes one by
-// itself, which brokers may refuse: the topics' max.message.bytes is 1 MiB by Kafka's default. Batches for a topic that
-// refuses larger ones are smaller.
+// BatchBytes is the size to which record batches are filled, before compression. A record that is larger makes one
+// by itself, which brokers may refuse: the topics' max.message.bytes is 1 MiB by Kafka's default. Batches for a
+// topic that refuses larger ones are smaller.
 const BatchBytes = 900 << 10
 
 // requestTimeout is how long the brokers may take to replicate a request.
@@ -54,9 +54,9 @@ func NewSink(c *Client, compression string, p Patience) (*Sink, error) {
 	return s, nil
 }
 
-// Send appends records to a topic. It returns when all in-sync replicas have them. An error that [Judge] calls Content
-// says that a record was refused; the others were appended. Timestamps that the topic does not take are replaced, with a
-// warning.
+// Send appends records to a topic. It returns when all in-sync replicas have them. An error that [Judge] calls
+// Content says that a record was refused; the others were appended. Timestamps that the topic does not take are
+// replaced, with a warning.
 func (s *Sink) Send(ctx context.Context, topic string, records []Record) error {
 	sh := s.Shipment()
 	for i := range records {
@@ -66,7 +66,8 @@ func (s *Sink) Send(ctx context.Context, topic string, records []Record) error {
 	}
 	refused, err := s.post(ctx, sh)
 	if err == nil && len(refused) > 0 {
-		err = fmt.Errorf("%d of %d records are refused, the first of them is record %d: %w", len(refused), len(records),
+		err = fmt.Errorf("%d of %d records are refused, the first of them is record %d: %w", len(refused),
+			len(records),
 			refused[0].Place, refused[0].Err)
 	}
 	return err

@@ -25,17 +25,17 @@ type SourceOptions struct {
 	// Group is the consumer group, Topics what it reads.
 	Group  string
 	Topics []string
-	// Start is for topics for which the group has no committed offset; empty means Earliest, and AtTime wants StartTime. A
-	// partition without one beside others that have one is new, and read from its beginning. A partition
-	// whose log begins after the committed offset, or ends or divides before it, is read from there, and an Observer is
-	// told.
+	// Start is for topics for which the group has no committed offset; empty means Earliest, and AtTime wants
+	// StartTime. A partition without one beside others that have one is new, and read from its beginning. A
+	// partition whose log begins after the committed offset, or ends or divides before it, is read from
+	// there, and an Observer is told.
 	Start     Start
 	StartTime time.Time
 
 	// FetchBytes is the most that one fetch brings; 0 means 1 MiB.
 	FetchBytes int
-	// RecordBytes is the largest record that is read, key and value together; a larger one has its Damage instead. 0, and
-	// more than 64 MiB, means 64 MiB; less than 1 MiB means that.
+	// RecordBytes is the largest record that is read, key and value together; a larger one has its Damage instead. 0,
+	// and more than 64 MiB, means 64 MiB; less than 1 MiB means that.
 	RecordBytes int
 	// FetchWait is how long the broker holds a fetch open while there is nothing; 0 means 500 ms. It delays no record.
 	FetchWait time.Duration
@@ -73,9 +73,11 @@ func (o *SourceOptions) complete() error {
 	if o.StartTime.IsZero() != (o.Start != AtTime) {
 		return fmt.Errorf("kafka: StartTime is %v and start %q: one goes with %q", o.StartTime, o.Start, AtTime)
 	}
-	return errors.Join(fill("FetchBytes", &o.FetchBytes, defaultFetchBytes), fill("FetchWait", &o.FetchWait, defaultFetchWait),
+	return errors.Join(fill("FetchBytes", &o.FetchBytes, defaultFetchBytes),
+		fill("FetchWait", &o.FetchWait, defaultFetchWait),
 		fill("SessionTimeout", &o.SessionTimeout, 30*time.Second), fill("Heartbeat", &o.Heartbeat, 3*time.Second),
-		fill("RebalanceTimeout", &o.RebalanceTimeout, 30*time.Second), fill("WatchInterval", &o.WatchInterval, defaultWatchInterval))
+		fill("RebalanceTimeout", &o.RebalanceTimeout, 30*time.Second),
+		fill("WatchInterval", &o.WatchInterval, defaultWatchInterval))
 }
 
 // bufferBytes bounds what cursors have fetched and nobody has taken, over all partitions of a source, as it comes
@@ -104,8 +106,8 @@ type Source struct {
 	joining *Attempts
 	// balancer knows how many partitions each topic has, as this member has last seen it.
 	balancer *balancer
-	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read whole.
-	// It is 0 for a topic for which a generation has found or chosen a start.
+	// begun is how many partitions each topic had when Await first saw the cluster: those that came later are read
+	// whole. It is 0 for a topic for which a generation has found or chosen a start.
 	begun  map[string]int
 	memory memory
 }
@@ -158,8 +160,8 @@ func (s *Source) Await(ctx context.Context) error {
 	}
 }
 
-// Join joins the group, or joins it again after a generation has ended, and returns the next generation. It waits for
-// brokers and coordinators. It returns an error for what does not mend by itself, or when ctx has ended.
+// Join joins the group, or joins it again after a generation has ended, and returns the next generation. It waits
+// for brokers and coordinators. It returns an error for what does not mend by itself, or when ctx has ended.
 func (s *Source) Join(ctx context.Context) (*Generation, error) {
 	if s.group == nil {
 		var err error
@@ -189,8 +191,8 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 	}
 }
 
-// begin keeps a generation of kafka-go's from ending: its group waits for the function that is started here before it
-// joins again.
+// begin keeps a generation of kafka-go's from ending: its group waits for the function that is started
+// here before it joins again.
 func (s *Source) begin(joined *kafkago.Generation) *Generation {
 	s.member, s.joins = joined.MemberID, false
 	g := &Generation{source: s, joined: joined, over: make(chan struct{}), trail: new(trail)}

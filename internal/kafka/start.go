@@ -11,10 +11,10 @@ import (
 
 // begin fills in where to start in partitions for which the group has no offset.
 //
-// SourceOptions.Start is for a topic for which the group has no offset at all. It is chosen once: the member with the
-// topic's first partition commits a position for every partition, in one request and before anything is read; the other
-// members wait for that. From then on a partition without an offset is one that was added later, and all that is in it
-// has come since: it is read from its beginning, no matter who ran when it was added.
+// SourceOptions.Start is for a topic for which the group has no offset at all. It is chosen once: the member with
+// the topic's first partition commits a position for every partition, in one request and before anything is read;
+// the other members wait for that. From then on a partition without an offset is one that was added later, and all
+// that is in it has come since: it is read from its beginning, no matter who ran when it was added.
 func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
 	for topic, own := range byTopic(maps.Keys(offsets)) {
 		missing := slices.DeleteFunc(slices.Clone(own), func(id int32) bool { return offsets[TopicPartition{topic, int(id)}] >= 0 })
@@ -70,8 +70,8 @@ func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offs
 	}
 }
 
-// quietStarts is how often a member asks whether the group's start is committed before it logs that it waits: for about
-// three seconds.
+// quietStarts is how often a member asks whether the group's start is committed before it logs that it
+// waits: for about three seconds.
 const quietStarts = 6
 
 // errNotStarted is why a member waits before it reads a topic for which the group has no offset.
@@ -88,7 +88,8 @@ func (g *Generation) choose(ctx context.Context, offsets Offsets) error {
 	return g.Commit(ctx, offsets)
 }
 
-// first returns where the group starts in a partition. One that was made after Await began is read from its beginning.
+// first returns where the group starts in a partition. One that was made after Await began is read
+// from its beginning.
 func (s *Source) first(ctx context.Context, at TopicPartition) (int64, error) {
 	if at.Partition >= s.begun[at.Topic] {
 		return s.client.boundary(ctx, at, kafkago.FirstOffset)

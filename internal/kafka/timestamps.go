@@ -25,8 +25,8 @@ type span struct {
 var said = regexp.MustCompile(`within \[(-?\d+), ?(-?\d+)\]`)
 
 // readSpan reads what a broker said; nil where it did not say it. The limits are the broker's time less
-// message.timestamp.before.max.ms, and that time plus message.timestamp.after.max.ms. One of the two that is not set is
-// the largest number there is, which gives the broker's time away.
+// message.timestamp.before.max.ms, and that time plus message.timestamp.after.max.ms. One of the two that is not set
+// is the largest number there is, which gives the broker's time away.
 func readSpan(text string, now time.Time) *span {
 	found := said.FindStringSubmatch(text)
 	if found == nil {
@@ -57,8 +57,8 @@ func readSpan(text string, now time.Time) *span {
 // margin keeps timestamps off the lower limit, which moves on while a record is on its way.
 const margin = int64(time.Minute / time.Millisecond)
 
-// fit returns the timestamp if it is within the span, passed milliseconds after that was said; otherwise the broker's
-// time, or the nearest that is allowed where that is not known.
+// fit returns the timestamp if it is within the span, passed milliseconds after that was said; otherwise the
+// broker's time, or the nearest that is allowed where that is not known.
 func (s *span) fit(stamp, passed int64) int64 {
 	low, high := s.low+passed, s.high+passed
 	switch {
@@ -89,8 +89,8 @@ func (s *Sink) now() time.Time {
 // warnEvery is how often a wrong clock is worth a line in the log.
 const warnEvery = time.Hour
 
-// learnClock takes note of what a broker said in a refusal, and warns of the difference. It returns nil where it said
-// nothing of use.
+// learnClock takes note of what a broker said in a refusal, and warns of the difference. It returns nil
+// where it said nothing of use.
 func (s *Sink) learnClock(at TopicPartition, r *rejection) *span {
 	now := s.clock.Now()
 	allowed := readSpan(strings.Join(append([]string{r.message}, r.messages...), " "), now)

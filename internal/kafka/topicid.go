@@ -20,9 +20,10 @@ const (
 	fetchByID       = 13
 )
 
-// topicIDs returns the ids of topics as the cluster knows them now, not as the transport's cache does. It is without topics
-// that do not exist. known is false where brokers are older than ids.
-func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string]topicID, known bool, err error) {
+// topicIDs returns the ids of topics as the cluster knows them now, not as the transport's cache does. It is without
+// topics that do not exist. known is false where brokers are older than ids.
+func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string]topicID, known bool,
+	err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	for _, name := range topics {
 		t := kmsg.NewMetadataRequestTopic()
@@ -31,7 +32,8 @@ func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string
 	}
 	ctx, cancel := context.WithTimeout(ctx, hung)
 	defer cancel()
-	m, err := c.transport.RoundTrip(ctx, c.addr, &rawRequest{Request: req, clientID: c.dialer.ClientID, least: metadataWithIDs})
+	m, err := c.transport.RoundTrip(ctx, c.addr, &rawRequest{Request: req, clientID: c.dialer.ClientID,
+		least: metadataWithIDs})
 	if err != nil {
 		return nil, false, fmt.Errorf("asking for the ids of %s: %w", strings.Join(topics, ", "), err)
 	}
@@ -62,8 +64,8 @@ func (c *Client) leaderEpoch(ctx context.Context, at TopicPartition) int32 {
 	return -1
 }
 
-// epochEnd asks a partition's leader, in the epoch that it is thought to be in, where the records of an epoch end: what was
-// read beyond that is not in the log any more (KIP-320). -1: the leader does not know.
+// epochEnd asks a partition's leader, in the epoch that it is thought to be in, where the records of an epoch end:
+// what was read beyond that is not in the log any more (KIP-320). -1: the leader does not know.
 func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch int32) (int64, error) {
 	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
 	req.ReplicaID = -1
@@ -75,7 +77,8 @@ func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch 
 	ctx, cancel := context.WithTimeout(ctx, hung)
 	defer cancel()
 	const consumersToo = 3 // Kafka 2.3; before that Describe on the topic did not do
-	m, err := c.transport.RoundTrip(ctx, c.addr, &rawRequest{Request: req, clientID: c.dialer.ClientID, least: consumersToo, leaderOf: &at})
+	m, err := c.transport.RoundTrip(ctx, c.addr, &rawRequest{Request: req, clientID: c.dialer.ClientID,
+		least: consumersToo, leaderOf: &at})
 	if err != nil {
 		return 0, fmt.Errorf("asking where epoch %d of %s/%d ends: %w", epoch, at.Topic, at.Partition, err)
 	}
@@ -88,7 +91,8 @@ func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch 
 			switch {
 			case t.Topic != at.Topic || int(p.Partition) != at.Partition:
 			case p.ErrorCode != 0:
-				return 0, fmt.Errorf("asking where epoch %d of %s/%d ends: %w", epoch, at.Topic, at.Partition, kafkago.Error(p.ErrorCode))
+				return 0, fmt.Errorf("asking where epoch %d of %s/%d ends: %w", epoch, at.Topic, at.Partition,
+					kafkago.Error(p.ErrorCode))
 			default:
 				return p.EndOffset, nil
 			}
@@ -97,8 +101,8 @@ func (c *Client) epochEnd(ctx context.Context, at TopicPartition, leader, epoch 
 	return 0, fmt.Errorf("asking where epoch %d of %s/%d ends: no answer", epoch, at.Topic, at.Partition)
 }
 
-// mark is what is committed beside an offset, so that whoever takes over sees whether it is of the topic that is there
-// now, and of the log.
+// mark is what is committed beside an offset, so that whoever takes over sees whether it is of the topic that is
+// there now, and of the log.
 type mark struct {
 	topic topicID // zero: not known
 	epoch int32   // that of the record before the offset; -1: not known

@@ -66,8 +66,8 @@ func (t *trail) mark(at TopicPartition, next int64) mark {
 // commitTimeout is how long a coordinator may take to store offsets.
 const commitTimeout = 10 * time.Second
 
-// commitMarked stores offsets with their marks for a member of a group. coordinator is a broker's id, or -1: it is asked
-// for first, and returned.
+// commitMarked stores offsets with their marks for a member of a group. coordinator is a broker's id, or -1: it is
+// asked for first, and returned.
 func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coordinator int32) (int32, error) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
@@ -81,7 +81,8 @@ func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coor
 		}
 		coordinator = m.(*findcoordinator.Response).NodeID
 	}
-	req := &offsetcommit.Request{GroupID: by.Group, GenerationID: by.Generation, MemberID: by.ID, RetentionTimeMs: -1}
+	req := &offsetcommit.Request{GroupID: by.Group, GenerationID: by.Generation, MemberID: by.ID,
+		RetentionTimeMs: -1}
 	for topic, ids := range byTopic(maps.Keys(next)) {
 		t := offsetcommit.RequestTopic{Name: topic}
 		for _, id := range ids {
@@ -92,7 +93,8 @@ func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coor
 		}
 		req.Topics = append(req.Topics, t)
 	}
-	m, err := c.transport.RoundTrip(ctx, c.addr, &commitTo{Request: req, broker: coordinator, clientID: c.dialer.ClientID})
+	m, err := c.transport.RoundTrip(ctx, c.addr, &commitTo{Request: req, broker: coordinator,
+		clientID: c.dialer.ClientID})
 	if err != nil {
 		return -1, err
 	}

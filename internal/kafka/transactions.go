@@ -14,11 +14,11 @@ import (
 // DefaultTransactionTimeout is the transaction timeout where nothing is said.
 const DefaultTransactionTimeout = time.Minute
 
-// Transactions publishes shipments exactly once, each in a transaction of its own. It serves one member of a consumer
-// group, and one shipment at a time: while a delivery is neither committed nor aborted, no other one is published. To
-// wait for its end would be to wait for ever where it was forgotten, and to abort it would lose it, as the offsets of
-// the next one are beyond its own. So the next one is refused with [ErrGeneration], and the next Begin ends whatever
-// is open.
+// Transactions publishes shipments exactly once, each in a transaction of its own. It serves one member of a
+// consumer group, and one shipment at a time: while a delivery is neither committed nor aborted, no other one is
+// published. To wait for its end would be to wait for ever where it was forgotten, and to abort it would lose it, as
+// the offsets of the next one are beyond its own. So the next one is refused with [ErrGeneration], and the next
+// Begin ends whatever is open.
 type Transactions struct {
 	sink    *Sink
 	id      string
@@ -31,9 +31,9 @@ type Transactions struct {
 }
 
 // Transactions returns what publishes in transactions. id begins the transactional ids: those of the partitions that
-// are read, as [TransactionalIDFor] says. All members of a group have the same; different groups, different ones. timeout is
-// how long a transaction may be open before the brokers abort it; 0 means DefaultTransactionTimeout. It must not be
-// over the brokers' transaction.max.timeout.ms (15 minutes by Kafka's default).
+// are read, as [TransactionalIDFor] says. All members of a group have the same; different groups, different ones.
+// timeout is how long a transaction may be open before the brokers abort it; 0 means DefaultTransactionTimeout. It
+// must not be over the brokers' transaction.max.timeout.ms (15 minutes by Kafka's default).
 func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, error) {
 	if id == "" {
 		return nil, errors.New("kafka: transactions need an ID")
@@ -87,8 +87,8 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 
 // Publish writes a shipment, and offsets, into a transaction; the delivery's Commit or Abort ends that. After an
 // error of any of the three, and after an abort, the generation is over: whether the shipment was delivered is seen
-// by reading the group's offsets, once the next Begin for its partitions has ended the transaction. The shipment must
-// not be used any more.
+// by reading the group's offsets, once the next Begin for its partitions has ended the transaction. The shipment
+// must not be used any more.
 func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Sent, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -217,8 +217,8 @@ func (d *transaction) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Abort ends the transaction without anything in it. Nothing is published after it before the next Begin: the offsets
-// of later shipments are beyond those of this one.
+// Abort ends the transaction without anything in it. Nothing is published after it before the next Begin: the
+// offsets of later shipments are beyond those of this one.
 func (d *transaction) Abort(ctx context.Context) error {
 	t := d.of
 	t.mu.Lock()

@@ -18,15 +18,16 @@ import (
 // harm, or for another kind of consumer.
 const inHand = 64 << 20
 
-// A batch that unpacks to more than endless bytes, and to more than endlessRatio times its packed size, is given up: it
-// would hold up its partition for seconds. JSON packs about 20:1.
+// A batch that unpacks to more than endless bytes, and to more than endlessRatio times its packed size, is given up:
+// it would hold up its partition for seconds. JSON packs about 20:1.
 const (
 	endless      = 1 << 30
 	endlessRatio = 64
 )
 
 // errEndless is returned for a batch that goes on and on.
-var errEndless = fmt.Errorf("they unpack to more than %d MiB and to more than %d times their size", endless>>20, endlessRatio)
+var errEndless = fmt.Errorf("they unpack to more than %d MiB and to more than %d times their size", endless>>20,
+	endlessRatio)
 
 // unpack returns the bytes of a batch's records as a stream that takes little memory, however much it brings.
 func unpack(codec int16, packed []byte) (io.ReadCloser, error) {
@@ -42,7 +43,8 @@ func unpack(codec int16, packed []byte) (io.ReadCloser, error) {
 	}
 }
 
-// zstdStream is a decoder that goes back to its pool. kafka-go's takes windows of 512 MiB, which 20 bytes can ask for.
+// zstdStream is a decoder that goes back to its pool. kafka-go's takes windows of 512 MiB, which 20
+// bytes can ask for.
 type zstdStream struct{ *zstd.Decoder }
 
 var zstdDecoders sync.Pool // *zstd.Decoder
@@ -51,7 +53,8 @@ func newZstdStream(packed []byte) (io.ReadCloser, error) {
 	if d, _ := zstdDecoders.Get().(*zstd.Decoder); d != nil {
 		return zstdStream{d}, d.Reset(bytes.NewReader(packed))
 	}
-	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(inHand))
+	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxWindow(inHand))
 	return zstdStream{d}, err
 }
 
@@ -62,8 +65,8 @@ func (z zstdStream) Close() error {
 	return err
 }
 
-// snappyBlocks unpacks snappy: one block, or blocks with their lengths before them as snappy-java writes them. kafka-go's
-// reader makes room for whatever length a block claims.
+// snappyBlocks unpacks snappy: one block, or blocks with their lengths before them as snappy-java writes them.
+// kafka-go's reader makes room for whatever length a block claims.
 type snappyBlocks struct {
 	packed []byte
 	framed bool

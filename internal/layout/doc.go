@@ -1,5 +1,5 @@
-// Package layout holds no code. Its test reads every Go file of the module and checks the directions in which packages
-// import one another:
+// Package layout holds no code. Its test reads every Go file of the module and checks the directions in which
+// packages import one another:
 //
 //	graph <- infer <- artifact <- mapping <- serving      the artifact's way into a consumer
 //	graph <- infer <- artifact, dataset <- trainer        the way to an artifact; it never sees serving
@@ -10,11 +10,11 @@
 //	config <- internal/app                                settings become running parts
 //	internal/refresh, internal/replay                     run by commands and the demo; they see no settings
 //
-// Wiring is for cmd and internal/demo, a command's body, alone: config, internal/app, internal/devstack, internal/cli,
-// internal/refresh and internal/replay are imported by them, and config by internal/app.
+// Wiring is for cmd and internal/demo, a command's body, alone: config, internal/app, internal/devstack,
+// internal/cli, internal/refresh and internal/replay are imported by them, and config by internal/app.
 //
-// The path of a record has rules of its own: two functions on one screen, no functions handed down, a line on the map
-// for each file.
+// The path of a record has rules of its own: two functions on one screen, no functions handed down, a line
+// on the map for each file.
 //
 // internal/reference, the slow oracle, internal/harness, internal/chaos and the other helpers of tests are for tests
 // only.

@@ -20,18 +20,19 @@ func arrivalsCollector(stats func() (mapping.ArrivalStats, bool)) prometheus.Col
 	damaged := desc("_damaged_total", "Stored rows and notes of arrivals that could not be decoded.")
 	lost := desc("_lost_total", "Rows of arrivals that were given up because Redis did not take them: redis.outage is degrade, or the version is gone.")
 	unnoted := desc("_unnoted_total", "Notes of arrivals that were given up because Redis did not take them (redis.outage: degrade); these predictions are marked as degraded.")
-	return collectorFunc{[]*prometheus.Desc{rows, bytes, written, refused, found, damaged, lost, unnoted}, func(ch chan<- prometheus.Metric) {
-		s, ok := stats()
-		if !ok {
-			return
-		}
-		ch <- prometheus.MustNewConstMetric(rows, prometheus.GaugeValue, float64(s.Rows))
-		ch <- prometheus.MustNewConstMetric(written, prometheus.CounterValue, float64(s.Written))
-		ch <- prometheus.MustNewConstMetric(refused, prometheus.CounterValue, float64(s.Refused))
-		ch <- prometheus.MustNewConstMetric(found, prometheus.CounterValue, float64(s.Found))
-		ch <- prometheus.MustNewConstMetric(bytes, prometheus.GaugeValue, float64(s.Bytes))
-		ch <- prometheus.MustNewConstMetric(damaged, prometheus.CounterValue, float64(s.Damaged))
-		ch <- prometheus.MustNewConstMetric(lost, prometheus.CounterValue, float64(s.Lost))
-		ch <- prometheus.MustNewConstMetric(unnoted, prometheus.CounterValue, float64(s.Unnoted))
-	}}
+	return collectorFunc{[]*prometheus.Desc{rows, bytes, written, refused, found, damaged, lost, unnoted},
+		func(ch chan<- prometheus.Metric) {
+			s, ok := stats()
+			if !ok {
+				return
+			}
+			ch <- prometheus.MustNewConstMetric(rows, prometheus.GaugeValue, float64(s.Rows))
+			ch <- prometheus.MustNewConstMetric(written, prometheus.CounterValue, float64(s.Written))
+			ch <- prometheus.MustNewConstMetric(refused, prometheus.CounterValue, float64(s.Refused))
+			ch <- prometheus.MustNewConstMetric(found, prometheus.CounterValue, float64(s.Found))
+			ch <- prometheus.MustNewConstMetric(bytes, prometheus.GaugeValue, float64(s.Bytes))
+			ch <- prometheus.MustNewConstMetric(damaged, prometheus.CounterValue, float64(s.Damaged))
+			ch <- prometheus.MustNewConstMetric(lost, prometheus.CounterValue, float64(s.Lost))
+			ch <- prometheus.MustNewConstMetric(unnoted, prometheus.CounterValue, float64(s.Unnoted))
+		}}
 }

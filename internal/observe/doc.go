@@ -55,17 +55,17 @@
 //	rivulet_build_info{version,revision,go_version}      1
 //
 // The figures of the window say how far the stream is from the data of training. They belong to the version that
-// serves and begin anew with each. A distance is the total variation, ½ Σ|p−q|, from the validation nodes at training
-// (the artifact's reference): 0 for the same distribution, 1 for one that has nothing in common with it. Of n
-// predictions it is about √(bins/(2πn)) by chance, with ten bins 0.02 of a full window, so a window of less than 512
-// says little. An artifact without a reference has none.
+// serves and begin anew with each. A distance is the total variation, ½ Σ|p−q|, from the validation nodes at
+// training (the artifact's reference): 0 for the same distribution, 1 for one that has nothing in common with it. Of
+// n predictions it is about √(bins/(2πn)) by chance, with ten bins 0.02 of a full window, so a window of less than
+// 512 says little. An artifact without a reference has none.
 //
-// Every member reads all labels and compares them with its own predictions: right and wrong add up over members, while
-// a label for another member's prediction becomes unmatched here, once labels.remember further labels have come. A
-// label that comes before its prediction waits for it, and only the first label of a prediction counts.
+// Every member reads all labels and compares them with its own predictions: right and wrong add up over members,
+// while a label for another member's prediction becomes unmatched here, once labels.remember further labels have
+// come. A label that comes before its prediction waits for it, and only the first label of a prediction counts.
 //
-// The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus expects
-// of counters that restart.
+// The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus
+// expects of counters that restart.
 //
 // A loop that reads, retries or delivers is alive: an outage of Kafka or Redis does not fail /healthz. A consumer
 // that has no partition has nothing to do and is alive, too.

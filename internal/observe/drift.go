@@ -9,7 +9,8 @@ import (
 	"rivulet/consumer"
 )
 
-// Reference holds the figures with which a stream is compared: an artifact's own and those of the model that is served.
+// Reference holds the figures with which a stream is compared: an artifact's own and those of the
+// model that is served.
 type Reference struct {
 	artifact.Reference
 	Model string
@@ -45,8 +46,8 @@ func newDrift(reference func(version string) (Reference, bool)) *drift {
 	return &drift{reference: reference}
 }
 
-// batch counts a delivered batch. A batch of another version begins the window anew, because its reference is another
-// one.
+// batch counts a delivered batch. A batch of another version begins the window anew, because its
+// reference is another one.
 func (d *drift) batch(s *consumer.BatchStats) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,33 +127,34 @@ func (d *drift) collector() prometheus.Collector {
 	features := desc("feature_distance_ratio", "Total variation distance of the arrivals' features from training's validation nodes, 0 to 1.", "feature")
 	was := desc("reference_confidence", "Mean probability of the predicted class at training.")
 	wasUnknown := desc("reference_unknown_neighbours_ratio", "Share of unknown neighbours at training.")
-	return collectorFunc{[]*prometheus.Desc{size, confidence, unknown, classes, features, was, wasUnknown}, func(ch chan<- prometheus.Metric) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		gauge := func(of *prometheus.Desc, v float64, labels ...string) {
-			ch <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, v, labels...)
-		}
-		all := d.sum()
-		gauge(size, float64(all.predictions))
-		if all.predictions > 0 {
-			gauge(confidence, all.confidence/float64(all.predictions))
-		}
-		if all.neighbours > 0 {
-			gauge(unknown, float64(all.unknown)/float64(all.neighbours))
-		}
-		if !d.known {
-			return
-		}
-		gauge(wasUnknown, d.against.UnknownNeighbours)
-		if all.arrivals > 0 {
-			gauge(features, artifact.TotalVariation(d.against.FeatureNorm.Shares, all.norms), "norm")
-			gauge(features, artifact.TotalVariation(d.against.FeatureCount.Shares, all.nonZeros), "non_zeros")
-		}
-		if model, ok := d.against.Models[d.against.Model]; ok {
-			gauge(was, model.Confidence)
-			if all.predictions > 0 {
-				gauge(classes, artifact.TotalVariation(model.Classes, all.classes))
+	return collectorFunc{[]*prometheus.Desc{size, confidence, unknown, classes, features, was, wasUnknown},
+		func(ch chan<- prometheus.Metric) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			gauge := func(of *prometheus.Desc, v float64, labels ...string) {
+				ch <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, v, labels...)
 			}
-		}
-	}}
+			all := d.sum()
+			gauge(size, float64(all.predictions))
+			if all.predictions > 0 {
+				gauge(confidence, all.confidence/float64(all.predictions))
+			}
+			if all.neighbours > 0 {
+				gauge(unknown, float64(all.unknown)/float64(all.neighbours))
+			}
+			if !d.known {
+				return
+			}
+			gauge(wasUnknown, d.against.UnknownNeighbours)
+			if all.arrivals > 0 {
+				gauge(features, artifact.TotalVariation(d.against.FeatureNorm.Shares, all.norms), "norm")
+				gauge(features, artifact.TotalVariation(d.against.FeatureCount.Shares, all.nonZeros), "non_zeros")
+			}
+			if model, ok := d.against.Models[d.against.Model]; ok {
+				gauge(was, model.Confidence)
+				if all.predictions > 0 {
+					gauge(classes, artifact.TotalVariation(model.Classes, all.classes))
+				}
+			}
+		}}
 }

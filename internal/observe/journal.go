@@ -21,9 +21,9 @@ const (
 	shownEvery   = time.Minute
 )
 
-// Journal writes what happens to batches to the log: at level debug a line a batch, at level warn a line a dead letter,
-// the first ten of a minute and then how many more there were, and a summary at the end. It is safe for concurrent use
-// and has no goroutine.
+// Journal writes what happens to batches to the log: at level debug a line a batch, at level warn a line a dead
+// letter, the first ten of a minute and then how many more there were, and a summary at the end. It is safe for
+// concurrent use and has no goroutine.
 type Journal struct {
 	consumer.NopObserver
 	log   *slog.Logger
@@ -69,8 +69,10 @@ func (j *Journal) Batch(s consumer.BatchStats) {
 	j.totals.deadLetters += len(s.Delivered.DeadLetters)
 	j.totals.degraded += degraded
 	if j.log.Enabled(context.Background(), slog.LevelDebug) {
-		j.log.Debug("batch delivered", "batch", s.Name, "version", s.Version, "records", s.Records, "predictions", len(s.Delivered.Predictions),
-			"dead_letters", len(s.Delivered.DeadLetters), "degraded", degraded, "known_neighbours", s.Known, "unknown_neighbours", s.Unknown,
+		j.log.Debug("batch delivered", "batch", s.Name, "version", s.Version, "records", s.Records, "predictions",
+			len(s.Delivered.Predictions),
+			"dead_letters", len(s.Delivered.DeadLetters), "degraded", degraded, "known_neighbours", s.Known,
+			"unknown_neighbours", s.Unknown,
 			"took", s.Published.Sub(s.Started).Round(time.Microsecond))
 	}
 	if now.Sub(j.since) >= shownEvery {
@@ -89,7 +91,8 @@ func (j *Journal) deadLetter(d *event.DeadLetter) {
 		return
 	}
 	j.shown++
-	j.log.Warn("dead letter", "id", fmt.Sprintf("%.80s", d.Key), "topic", d.Source.Topic, "partition", d.Source.Partition,
+	j.log.Warn("dead letter", "id", fmt.Sprintf("%.80s", d.Key), "topic", d.Source.Topic, "partition",
+		d.Source.Partition,
 		"offset", d.Source.Offset, "reason", d.Reason, "detail", d.Detail)
 }
 
@@ -104,7 +107,8 @@ func (j *Journal) sayHidden() {
 		n += j.hidden[reason]
 		reasons = append(reasons, fmt.Sprintf("%s %d", reason, j.hidden[reason]))
 	}
-	j.log.Warn("more dead letters, which have no line of their own", "dead_letters", n, "reasons", strings.Join(reasons, ", "))
+	j.log.Warn("more dead letters, which have no line of their own", "dead_letters", n, "reasons",
+		strings.Join(reasons, ", "))
 	clear(j.hidden)
 }
 
@@ -122,15 +126,17 @@ func (j *Journal) Retry(string, error) {
 	j.mu.Unlock()
 }
 
-// Summary writes the last line: what the consumer did since the journal was made, and with which error it ends, if it
-// is not nil.
+// Summary writes the last line: what the consumer did since the journal was made, and with which error
+// it ends, if it is not nil.
 func (j *Journal) Summary(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.sayHidden()
 	t := j.totals
-	counts := []any{"ran", j.clock.Now().Sub(j.begun).Round(time.Millisecond), "records", t.records, "predictions", t.predictions,
-		"dead_letters", t.deadLetters, "degraded", t.degraded, "batches", t.batches, "generations", t.generations, "retries", t.retries}
+	counts := []any{"ran", j.clock.Now().Sub(j.begun).Round(time.Millisecond), "records", t.records, "predictions",
+		t.predictions,
+		"dead_letters", t.deadLetters, "degraded", t.degraded, "batches", t.batches, "generations", t.generations,
+		"retries", t.retries}
 	if err != nil {
 		j.log.Error("the consumer has ended with an error", append([]any{"error", err}, counts...)...)
 		return

@@ -20,7 +20,8 @@ var (
 	// stageBuckets go from 50 µs to 3 s by doubling.
 	stageBuckets = prometheus.ExponentialBuckets(50e-6, 2, 17)
 	// endToEndBuckets are dense around the latencies of a stream with 5 ms of linger.
-	endToEndBuckets = []float64{.001, .002, .005, .01, .015, .02, .025, .05, .075, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+	endToEndBuckets = []float64{.001, .002, .005, .01, .015, .02, .025, .05, .075, .1, .25, .5, 1, 2.5, 5, 10,
+		30, 60, 300}
 	// batchBuckets go from 1 to 16384 records by doubling.
 	batchBuckets = prometheus.ExponentialBuckets(1, 2, 15)
 )
@@ -45,7 +46,8 @@ type metrics struct {
 }
 
 // stageNames are the values of the label stage. The last three are observed of batches that solve rows.
-var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "note", "solve", "keep"}
+var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "note",
+	"solve", "keep"}
 
 func newMetrics(opts Options, ready func() error) *metrics {
 	registry := prometheus.NewRegistry()
@@ -75,7 +77,8 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		return f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
 	}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
-		return f.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
+		return f.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help,
+			Buckets: buckets})
 	}
 	neighbours := counters("neighbours_total", "Neighbours of arrivals that were predicted, by kind.", "kind")
 	stages := f.NewHistogramVec(prometheus.HistogramOpts{
@@ -131,7 +134,8 @@ func (m *metrics) startAtZero() {
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
 		m.drops.WithLabelValues(reason)
 	}
-	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup, consumer.StageOffsets,
+	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup,
+		consumer.StageOffsets,
 		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StagePublish} {
 		m.retries.WithLabelValues(stage)
 	}
@@ -152,7 +156,8 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 
-	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Note, s.Solve, s.Keep}
+	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Note,
+		s.Solve, s.Keep}
 	observed := len(took)
 	if s.Solve == 0 {
 		observed -= 3
@@ -238,7 +243,8 @@ func (c byClass) Collect(ch chan<- prometheus.Metric) {
 }
 
 func artifactInfo(version func() string) prometheus.Collector {
-	desc := prometheus.NewDesc(namespace+"_artifact_info", "The version of the artifact that is served; always 1.", []string{"version"}, nil)
+	desc := prometheus.NewDesc(namespace+"_artifact_info", "The version of the artifact that is served; always 1.",
+		[]string{"version"}, nil)
 	return collectorFunc{[]*prometheus.Desc{desc}, func(ch chan<- prometheus.Metric) {
 		if v := version(); v != "" {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, 1, v)

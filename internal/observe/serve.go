@@ -22,7 +22,8 @@ const (
 // Handler serves /metrics, /healthz and /readyz.
 func (o *Observer) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.metrics.registry, promhttp.HandlerOpts{Registry: o.metrics.registry}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.metrics.registry,
+		promhttp.HandlerOpts{Registry: o.metrics.registry}))
 	mux.HandleFunc("GET /healthz", probe(o.health.alive))
 	mux.HandleFunc("GET /readyz", probe(o.health.ready))
 	return mux

@@ -55,7 +55,8 @@ func (c *Copies) Lock() (unlock func(), err error) {
 	for _, parent := range []string{c.Artifacts, c.Graphs} {
 		entries, err := list(parent)
 		for _, e := range entries {
-			if name, _, found := strings.Cut(strings.TrimPrefix(e.Name(), "."), partial); found && nameLooks.MatchString(name) {
+			if name, _, found := strings.Cut(strings.TrimPrefix(e.Name(), "."), partial); found &&
+				nameLooks.MatchString(name) {
 				err = errors.Join(err, c.Disk.RemoveAll(filepath.Join(parent, e.Name())))
 			}
 		}
@@ -153,7 +154,8 @@ func (c *Copies) Prune(used []string, version func(name string) bool) (removed [
 }
 
 // pruneArtifacts removes artifacts of rounds that are not kept, except the newest that are not older than oldest.
-func (c *Copies) pruneArtifacts(kept map[string]bool, oldest string, used []string, version func(name string) bool) (removed []string, err error) {
+func (c *Copies) pruneArtifacts(kept map[string]bool, oldest string, used []string,
+	version func(name string) bool) (removed []string, err error) {
 	entries, err := list(c.Artifacts)
 	if err != nil {
 		return nil, err

@@ -9,9 +9,9 @@
 //
 // # What outlives the process
 //
-// A [Graph] on the disk is a data set with a file refresh.json: how far it has read the stream, and which artifact was
-// trained on it. It appears with one rename, after all of it is synced, so it is complete or not there. The steps of a
-// round, and what the next start does if the process dies after one of them:
+// A [Graph] on the disk is a data set with a file refresh.json: how far it has read the stream, and which artifact
+// was trained on it. It appears with one rename, after all of it is synced, so it is complete or not there. The
+// steps of a round, and what the next start does if the process dies after one of them:
 //
 //	read, merge, train        nothing has changed: the same arrivals are read again
 //	the artifact is written   the same; [Copies.Prune] removes the artifact later
@@ -21,8 +21,9 @@
 //	                          has rolled back is not published again
 //	offsets are committed     the round is over; old copies are removed
 //
-// The graph's own offsets say where to read on. The group's are a copy of them, for whoever watches its lag: they may
-// be behind the graph's, never ahead, and are committed with a note by which consumers' offsets can be told from them.
+// The graph's own offsets say where to read on. The group's are a copy of them, for whoever watches its
+// lag: they may be behind the graph's, never ahead, and are committed with a note by which consumers'
+// offsets can be told from them.
 //
 //	refresh.go  the round                    source.go   arrivals and labels    serving.go  the version that serves now
 //	finish.go   what a round has left over   begin.go    where to read on       report.go   the report of a round

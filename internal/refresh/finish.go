@@ -10,9 +10,9 @@ import (
 	"rivulet/trainer"
 )
 
-// finish does what an earlier round, which died or failed, has left undone: it publishes the artifact of the graph to
-// go on from, and commits the graph's offsets. The report is nil if there was nothing left to do. If the artifact is
-// gone, the next round trains anew.
+// finish does what an earlier round, which died or failed, has left undone: it publishes the artifact of the graph
+// to go on from, and commits the graph's offsets. The report is nil if there was nothing left to do. If the artifact
+// is gone, the next round trains anew.
 func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 	g := r.Graph
 	if g.Dir == "" || g.State.Version == "" {
@@ -25,7 +25,8 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 			err = fmt.Errorf("it has version %s, want %s", b.Manifest.Version, g.State.Version)
 		}
 		if err != nil {
-			r.Log.Warn("the artifact of the newest graph was never published, and is gone: another one is trained", "graph", g.Dir, "error", err)
+			r.Log.Warn("the artifact of the newest graph was never published, and is gone: another one is trained",
+				"graph", g.Dir, "error", err)
 			r.anew = true
 			return nil, nil
 		}
@@ -35,7 +36,8 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 		if err := r.publishAgain(ctx, o); err != nil {
 			return report, err
 		}
-		r.Log.Info("published what an earlier refresh had left unpublished", "version", b.Manifest.Version, "graph", g.Dir)
+		r.Log.Info("published what an earlier refresh had left unpublished", "version", b.Manifest.Version,
+			"graph", g.Dir)
 	}
 	committed, err := r.commitBehind(ctx)
 	if report == nil && committed {

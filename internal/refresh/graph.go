@@ -42,8 +42,8 @@ type Graph struct {
 	Published bool // its artifact has been published
 }
 
-// NewGraph returns the graph of a data set in a directory (empty: it is stored nowhere), with the state that is stored
-// beside it. A state that belongs to another data set is an error.
+// NewGraph returns the graph of a data set in a directory (empty: it is stored nowhere), with the state that is
+// stored beside it. A state that belongs to another data set is an error.
 func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
 	fingerprint := d.Fingerprint()
 	g := &Graph{Dir: dir, Data: d, State: State{Name: d.Name, Base: fingerprint, Data: fingerprint}}
@@ -85,8 +85,8 @@ func readState(dir string) (s *State, found bool, err error) {
 	return s, true, nil
 }
 
-// Resume returns the graph to go on from: the newest one in dirs, or g itself if none of them is newer. dirs without a
-// complete graph are passed over; a graph that did not begin with the same data set as g is an error.
+// Resume returns the graph to go on from: the newest one in dirs, or g itself if none of them is newer. dirs without
+// a complete graph are passed over; a graph that did not begin with the same data set as g is an error.
 func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 	newest, at := g.State, ""
 	for _, dir := range dirs {
@@ -128,7 +128,8 @@ func Stored(dir string) bool { return dir != "" && exists(filepath.Join(dir, sta
 func CheckTarget(dir string) error {
 	entries, err := list(dir)
 	if err == nil && len(entries) > 0 {
-		err = fmt.Errorf("storing the graph: %s is not empty (it has %s): choose another directory or remove it", dir, entries[0].Name())
+		err = fmt.Errorf("storing the graph: %s is not empty (it has %s): choose another directory or remove it", dir,
+			entries[0].Name())
 	}
 	return err
 }

@@ -49,7 +49,8 @@ type Refresher struct {
 	ToRedis bool // publish the artifact
 	Keep    int  // older versions to keep for rolling back; below 0: all
 	MaxDrop float64
-	// Options returns the options of the training, given the manifest of the artifact to compare with; nil: there is none.
+	// Options returns the options of the training, given the manifest of the artifact to compare with;
+	// nil: there is none.
 	Options func(current *artifact.Manifest) (trainer.Options, error)
 
 	Progress trainer.Progress
@@ -73,9 +74,9 @@ type Round struct {
 	next   kafka.Offsets // offsets of the group
 }
 
-// Next is a whole round: it finishes what an earlier one has left undone, makes an artifact in the directory out, and
-// publishes it with the graph in the directory dataOut; empty: the graph is not stored. The report describes the steps
-// that were done; nil: none was. The error of an end of ctx is a [*Stopped].
+// Next is a whole round: it finishes what an earlier one has left undone, makes an artifact in the directory out,
+// and publishes it with the graph in the directory dataOut; empty: the graph is not stored. The report describes the
+// steps that were done; nil: none was. The error of an end of ctx is a [*Stopped].
 func (r *Refresher) Next(ctx context.Context, out, dataOut string) (*Report, error) {
 	finished, err := r.Finish(ctx)
 	refused := errors.As(err, new(*Refused)) // with new arrivals it may become better
@@ -98,16 +99,17 @@ func (r *Refresher) Next(ctx context.Context, out, dataOut string) (*Report, err
 	return &round.Report, r.stopped(ctx, &round.Report, failed)
 }
 
-// Finish does what an earlier round has left undone, and reads nothing. The report is nil if there was nothing to do.
+// Finish does what an earlier round has left undone, and reads nothing. The report is nil if there
+// was nothing to do.
 func (r *Refresher) Finish(ctx context.Context) (*Report, error) {
 	r.doing = "finishing the last refresh"
 	report, err := r.finish(ctx)
 	return report, r.stopped(ctx, report, err)
 }
 
-// Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written.
-// The round of an error describes the steps before it; nil: nothing was read. An artifact that is too much worse is a
-// [*Refused].
+// Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not
+// written. The round of an error describes the steps before it; nil: nothing was read. An artifact that is too
+// much worse is a [*Refused].
 func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	m := merge.New(r.Graph.Data)
 	m.MaxWaiting = r.Waiting
@@ -117,7 +119,8 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 		return nil, err
 	}
 	grown, merged := m.Dataset()
-	round := &Round{grown: grown, next: next, Report: Report{Merged: merged, Nodes: len(grown.Train) + len(grown.Unlabelled), Gone: r.gone}}
+	round := &Round{grown: grown, next: next, Report: Report{Merged: merged,
+		Nodes: len(grown.Train) + len(grown.Unlabelled), Gone: r.gone}}
 	if !merged.Changed() && !r.anew {
 		return round, nil
 	}
@@ -198,20 +201,23 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 	}
 	o.Report.Accuracy, o.Report.Was = &c.Validation, c.Before
 	if c.Worse(r.MaxDrop) {
-		return &Refused{Version: o.Report.Version, Before: o.Report.Before, Accuracy: c.Validation, Was: *c.Before, MaxDrop: r.MaxDrop}
+		return &Refused{Version: o.Report.Version, Before: o.Report.Before, Accuracy: c.Validation, Was: *c.Before,
+			MaxDrop: r.MaxDrop}
 	}
 	return nil
 }
 
-// Publish stores the graph in the directory dataOut, if that is not empty, makes the artifact CURRENT if ToRedis, and
-// last commits the group's offsets. If the round had nothing new, it only stores and commits how far it has read.
+// Publish stores the graph in the directory dataOut, if that is not empty, makes the artifact CURRENT if
+// ToRedis, and last commits the group's offsets. If the round had nothing new, it only stores and
+// commits how far it has read.
 func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err error) {
 	if o.Bundle == nil {
 		return r.readOn(ctx, o)
 	}
 	g := &Graph{Data: o.grown, State: r.Graph.State}
 	g.State.Round++
-	g.State.Version, g.State.Artifact, g.State.Topic, g.State.Next = o.Report.Version, "", r.Arrivals.Topic, partitions(o.next)
+	g.State.Version, g.State.Artifact, g.State.Topic, g.State.Next = o.Report.Version, "", r.Arrivals.Topic,
+		partitions(o.next)
 	if dataOut != "" {
 		r.doing, g.Dir = "storing the graph", dataOut
 		if g.State.Artifact, err = relative(dataOut, o.Report.Artifact); err != nil {
@@ -242,7 +248,8 @@ func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err 
 // readOn stores and commits that there was nothing new up to some offsets; a graph that is stored nowhere knows
 // nothing of offsets.
 func (r *Refresher) readOn(ctx context.Context, o *Round) (err error) {
-	if r.Graph.Dir == "" || r.Graph.State.Version == "" || r.Arrivals.Group == "" || maps.Equal(partitions(o.next), r.Graph.State.Next) {
+	if r.Graph.Dir == "" || r.Graph.State.Version == "" || r.Arrivals.Group == "" ||
+		maps.Equal(partitions(o.next), r.Graph.State.Next) {
 		return nil
 	}
 	r.doing = "committing offsets"

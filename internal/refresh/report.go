@@ -30,7 +30,8 @@ func (o *Report) add(finished *Report) {
 	if o.Version != "" {
 		return
 	}
-	o.Version, o.Artifact, o.Data, o.Published, o.Committed = finished.Version, finished.Artifact, finished.Data, finished.Published, finished.Committed
+	o.Version, o.Artifact, o.Data, o.Published, o.Committed = finished.Version, finished.Artifact, finished.Data,
+		finished.Published, finished.Committed
 	o.Before, o.Accuracy, o.Was = finished.Before, finished.Accuracy, finished.Was
 }
 
@@ -43,7 +44,8 @@ func (o *Report) left() string {
 		return fmt.Sprintf("the artifact is in %s, the graph with its arrivals was not stored, and nothing was published or committed; "+
 			"the next refresh reads the same arrivals again", o.Artifact)
 	}
-	graph, published, next := "the graph with its arrivals was not stored", "it is not published", "reads the same arrivals again"
+	graph, published, next := "the graph with its arrivals was not stored", "it is not published",
+		"reads the same arrivals again"
 	if o.Data != "" {
 		graph, next = "the graph with its arrivals is in "+o.Data, "goes on from there"
 	}

@@ -47,12 +47,12 @@ func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release fu
 	}, nil
 }
 
-// holderName returns the name by which Redis knows who holds a version. No two refreshes have the same one, or the first
-// that ends would release the other's version.
+// holderName returns the name by which Redis knows who holds a version. No two refreshes have the same one, or the
+// first that ends would release the other's version.
 func holderName() string { return "refresh-" + rand.Text() }
 
-// inUse returns a function that reports whether CURRENT or the heartbeat of a process names a version of the artifacts
-// in Redis; without ToRedis none is named.
+// inUse returns a function that reports whether CURRENT or the heartbeat of a process names a version of the
+// artifacts in Redis; without ToRedis none is named.
 func (r *Refresher) inUse(ctx context.Context) (func(version string) bool, error) {
 	if !r.ToRedis {
 		return func(string) bool { return false }, nil
@@ -93,7 +93,8 @@ func (r *Refresher) Prune(ctx context.Context, c *Copies, others ...string) (rem
 
 // current returns the version that CURRENT names, nil if it names none, and keeps it from being removed until let is
 // called.
-func (r *Refresher) current(ctx context.Context, client redis.UniversalClient, prefix string) (v *serving.Version, let func(), err error) {
+func (r *Refresher) current(ctx context.Context, client redis.UniversalClient,
+	prefix string) (v *serving.Version, let func(), err error) {
 	p, err := serving.NewPublisher(client, prefix)
 	if err != nil {
 		return nil, nil, err

@@ -105,7 +105,8 @@ func (r *Refresher) records(ctx context.Context, s Source, take func(*kafka.Reco
 		}
 	}
 	return t.ToEnd(ctx, from, func(rec kafka.Record) error {
-		if s.Until != nil && rec.Position.Offset >= s.Until[kafka.TopicPartition{Topic: rec.Position.Topic, Partition: rec.Position.Partition}] {
+		if s.Until != nil && rec.Position.Offset >= s.Until[kafka.TopicPartition{Topic: rec.Position.Topic,
+			Partition: rec.Position.Partition}] {
 			return nil
 		}
 		take(&rec)

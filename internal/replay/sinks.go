@@ -69,7 +69,8 @@ func NewTopic(client *kafka.Client, topic, compression string, log *slog.Logger)
 	return t, nil
 }
 
-// In chooses the form in which arrivals are written from now on; at first it is JSON. The content-type header says it.
+// In chooses the form in which arrivals are written from now on; at first it is JSON. The
+// content-type header says it.
 func (t *Topic) In(codec event.Codec) {
 	t.codec, t.headers = codec, []event.Header{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}
 }

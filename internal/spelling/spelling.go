@@ -3,8 +3,8 @@ package spelling
 
 import "github.com/agnivade/levenshtein"
 
-// Closest returns the first of the words that differ least from a word that is none of them, "" if all differ too much:
-// by more than two letters, or a fifth of the word where that is more.
+// Closest returns the first of the words that differ least from a word that is none of them, "" if all differ too
+// much: by more than two letters, or a fifth of the word where that is more.
 func Closest(word string, words []string) string {
 	best, least := "", max(2, len(word)/5)+1
 	for _, w := range words {

@@ -60,13 +60,15 @@ func (c *Clusters) Join(points *graph.Dense, predicted []int32) *Clusters {
 	for class, nodes := range loose {
 		first := slices.Index(c.Labels, class)
 		if first < 0 {
-			panic(fmt.Sprintf("condense: node %d is predicted to be of class %d, which has no clusters", nodes[0], class))
+			panic(fmt.Sprintf("condense: node %d is predicted to be of class %d, which has no clusters",
+				nodes[0], class))
 		}
 		last := first + 1
 		for last < len(c.Labels) && c.Labels[last] == class {
 			last++
 		}
-		own := &graph.Dense{Rows: last - first, Cols: centres.Cols, Data: centres.Data[first*centres.Cols : last*centres.Cols]}
+		own := &graph.Dense{Rows: last - first, Cols: centres.Cols,
+			Data: centres.Data[first*centres.Cols : last*centres.Cols]}
 		of, at := make([]int32, len(nodes)), points.Take(nodes)
 		nearest(at, squaredNorms(at), own, of, make([]float32, len(nodes)))
 		for k, i := range nodes {

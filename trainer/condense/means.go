@@ -41,7 +41,8 @@ func Means(adj *graph.CSR, x *features.Factored, c *Clusters, w []float32) *arti
 
 // scaleColumns is g·diag(v).
 func scaleColumns(g *graph.CSR, v []float32) *graph.CSR {
-	out := &graph.CSR{Rows: g.Rows, Cols: g.Cols, RowPtr: g.RowPtr, ColIdx: g.ColIdx, Val: make([]float32, len(g.Val))}
+	out := &graph.CSR{Rows: g.Rows, Cols: g.Cols, RowPtr: g.RowPtr, ColIdx: g.ColIdx,
+		Val: make([]float32, len(g.Val))}
 	for p, j := range g.ColIdx {
 		out.Val[p] = g.Val[p] * v[j]
 	}

@@ -147,19 +147,23 @@ func WriteCSV(w io.Writer, results []Result) error {
 	for _, s := range spreads {
 		head = append(head, s+"_mean", s+"_std")
 	}
-	head = append(head, "weight_decay", "weight_decays", "ms_per_batch", "ms_per_batch_kept", "ms_per_batch_neighbourhood",
+	head = append(head, "weight_decay", "weight_decays", "ms_per_batch", "ms_per_batch_kept",
+		"ms_per_batch_neighbourhood",
 		"propagation_ms_per_batch", "inference_bytes", "kept_bytes", "train_seconds")
 	if err := out.Write(head); err != nil {
 		return err
 	}
 	for _, r := range results {
-		record := []string{r.Method, r.Model, r.Setting, strconv.FormatBool(r.SharedM), r.Attachment, r.Batch, r.Calibration,
+		record := []string{r.Method, r.Model, r.Setting, strconv.FormatBool(r.SharedM), r.Attachment, r.Batch,
+			r.Calibration,
 			strconv.Itoa(r.SyntheticNodes), number(r.Ratio), strings.Trim(fmt.Sprint(r.Seeds), "[]")}
 		for _, s := range []Spread{r.Accuracy, r.MacroF1, r.Agreement, r.ChangedByBatching, r.ECE, r.ECEBefore} {
 			record = append(record, number(s.Mean), number(s.Std))
 		}
-		record = append(record, number(r.WeightDecay), strings.Trim(fmt.Sprint(r.WeightDecays), "[]"), number(r.MsPerBatch),
-			number(r.MsPerBatchKept), number(r.MsPerBatchNear), number(r.PropagationMs), strconv.FormatInt(r.InferenceBytes, 10),
+		record = append(record, number(r.WeightDecay), strings.Trim(fmt.Sprint(r.WeightDecays), "[]"),
+			number(r.MsPerBatch),
+			number(r.MsPerBatchKept), number(r.MsPerBatchNear), number(r.PropagationMs),
+			strconv.FormatInt(r.InferenceBytes, 10),
 			strconv.FormatInt(r.KeptBytes, 10), number(r.TrainSeconds))
 		if err := out.Write(record); err != nil {
 			return err

@@ -60,7 +60,8 @@ type Propagated struct {
 
 // Design returns pre(X) by its products, propagated by operators P_1 … P_k from the first to the last.
 func (f *Factored) Design(hops ...*graph.CSR) *Propagated {
-	p := &Propagated{raw: Explicit{f.Raw.Dense}, factor: f.Factor, offset: f.Offset, ones: make([]float32, f.Raw.Rows())}
+	p := &Propagated{raw: Explicit{f.Raw.Dense}, factor: f.Factor, offset: f.Offset,
+		ones: make([]float32, f.Raw.Rows())}
 	if x := f.Raw.Sparse; x != nil {
 		p.raw = Sparse{x, sync.OnceValue(x.Transpose)}
 	}

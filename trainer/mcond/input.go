@@ -180,6 +180,7 @@ func (p *prepared) targets(r *relay[float32], want *matrix[float32], ind *induct
 	}
 	batch := *p.in.Support
 	batch.X = graph.Features{Dense: ind.zb.dense()}
-	joint := model.Joint(p.in.Adj, infer.Ready(z.dense()), &infer.Preprocess{Kind: infer.None, Scale: 1}).Logits(&batch)
+	joint := model.Joint(p.in.Adj, infer.Ready(z.dense()),
+		&infer.Preprocess{Kind: infer.None, Scale: 1}).Logits(&batch)
 	copy(ind.want.data, joint.Data)
 }

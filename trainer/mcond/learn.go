@@ -10,8 +10,9 @@ import (
 	"rivulet/trainer/descent"
 )
 
-// Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a step, with
-// its error; a run with a checkpoint finishes the round under way first and writes it, and its error is an [*Interrupted].
+// Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a
+// step, with its error; a run with a checkpoint finishes the round under way first and writes it, and its
+// error is an [*Interrupted].
 func Learn(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, true, progress)
 }
@@ -117,7 +118,8 @@ func newLearner(p *prepared, o *Options, mapped bool) *learner {
 	}
 	l.raw = l.startM()
 	l.adamM = descent.NewAdam[float32](len(l.raw.data))
-	l.norm, l.tra, l.dm = newNormaliser[float32](n, m), newTransductive[float32](n, classes), newMatrix[float32](n, m)
+	l.norm, l.tra, l.dm = newNormaliser[float32](n, m), newTransductive[float32](n, classes),
+		newMatrix[float32](n, m)
 	if !o.NoStructure {
 		l.structure = newStructure[float32](m, classes)
 	}
@@ -190,7 +192,8 @@ func (l *learner) stepM() {
 	l.norm.forward(l.raw)
 	l.losses.Tra = append(l.losses.Tra, l.tra.loss(l.norm.out, l.h, l.dm))
 	if l.ind != nil {
-		l.losses.Ind = append(l.losses.Ind, l.ind.loss(l.norm.out, l.s.adj(), l.zs, l.relay.b, float32(l.o.Beta), l.dm))
+		l.losses.Ind = append(l.losses.Ind, l.ind.loss(l.norm.out, l.s.adj(), l.zs, l.relay.b,
+			float32(l.o.Beta), l.dm))
 	}
 	l.norm.backward(l.raw, l.dm)
 	l.adamM.Step(l.raw.data, l.dm.data, rateM, 0)

@@ -13,7 +13,8 @@ import (
 // with the data if nothing changed. The report counts since [New].
 func (m *Merger) Dataset() (*dataset.Dataset, Report) {
 	r := m.report
-	r.Refused, r.UnknownClass, r.LabelRefused = maps.Clone(r.Refused), maps.Clone(r.UnknownClass), maps.Clone(r.LabelRefused)
+	r.Refused, r.UnknownClass, r.LabelRefused = maps.Clone(r.Refused), maps.Clone(r.UnknownClass),
+		maps.Clone(r.LabelRefused)
 	g := &growth{from: m, index: maps.Clone(m.index), source: make([]*event.Arrival, len(m.data.IDs))}
 	g.d = &dataset.Dataset{Name: m.data.Name, IDs: slices.Clone(m.data.IDs), Labels: slices.Clone(m.data.Labels), Classes: m.data.Classes,
 		Validation: m.data.Validation, Test: m.data.Test, BagOfWords: m.data.BagOfWords, Notes: m.data.Notes}

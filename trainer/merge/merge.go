@@ -20,8 +20,8 @@ const (
 	inHeldOut // validation or test
 )
 
-// DefaultWaiting is how many edges wait for ids that have not arrived, unless [Merger.MaxWaiting] says something else;
-// in memory one takes some 50 bytes and its id.
+// DefaultWaiting is how many edges wait for ids that have not arrived, unless [Merger.MaxWaiting] says something
+// else; in memory one takes some 50 bytes and its id.
 const DefaultWaiting = 1_000_000
 
 // Merger gathers arrivals and labels for one data set. It is used by one goroutine at a time.
@@ -88,7 +88,8 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 		return nil
 	}
 	kept := event.Arrival{ID: strings.Clone(a.ID), Time: a.Time, Edges: make([]string, len(a.Edges)),
-		Features: event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices), Values: slices.Clone(a.Features.Values)}}
+		Features: event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices),
+			Values: slices.Clone(a.Features.Values)}}
 	for e, id := range a.Edges {
 		kept.Edges[e] = strings.Clone(id) // edges of one arrival are parts of one string
 	}

@@ -48,14 +48,20 @@ func (r *Report) Print(w io.Writer) error {
 			fmt.Fprintf(t, "%s\t%s\n", name, strings.Join(parts, ", "))
 		}
 	}
-	list("left out", some(r.InT, "in T already"), some(r.HeldOut, "validation or test nodes"), some(r.Again, "arrived again"), counts(r.Refused))
-	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.UnknownEdges, "to unknown ids"), some(r.DroppedEdges, "to oneself or repeated"))
+	list("left out", some(r.InT, "in T already"), some(r.HeldOut, "validation or test nodes"),
+		some(r.Again, "arrived again"), counts(r.Refused))
+	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.UnknownEdges, "to unknown ids"),
+		some(r.DroppedEdges, "to oneself or repeated"))
 	if r.WaitedEdges+r.WaitingEdges+r.ForgottenEdges > 0 {
-		list("edges to ids not yet arrived", some(r.WaitedEdges, "found theirs"), some(r.WaitingEdges, "wait"), some(r.ForgottenEdges, "forgotten"))
+		list("edges to ids not yet arrived", some(r.WaitedEdges, "found theirs"), some(r.WaitingEdges, "wait"),
+			some(r.ForgottenEdges, "forgotten"))
 	}
 	if r.Labels > 0 || len(r.LabelRefused) > 0 {
-		list("labels", fmt.Sprintf("%d read", r.Labels), some(r.NewLabels, "of unlabelled nodes of T"), some(r.Relabelled, "changed a class that came from a label"), some(r.LabelConflict, "against the class in T"),
-			some(r.LabelHeldOut, "of validation or test nodes"), some(r.LabelUnknown, "of unknown ids"), counts(r.LabelRefused))
+		list("labels", fmt.Sprintf("%d read", r.Labels), some(r.NewLabels, "of unlabelled nodes of T"),
+			some(r.Relabelled, "changed a class that came from a label"),
+			some(r.LabelConflict, "against the class in T"),
+			some(r.LabelHeldOut, "of validation or test nodes"), some(r.LabelUnknown, "of unknown ids"),
+			counts(r.LabelRefused))
 	}
 	list("labels of unknown classes", counts(r.UnknownClass))
 	return t.Flush()

@@ -19,7 +19,8 @@ func (p *Page) cost() section {
 			}
 			id := fmt.Sprintf("cost-%d", len(s.Groups))
 			g := group{Title: fmt.Sprintf("%s, %s batches", model, batch)}
-			time := bars{id: id + "-time", title: "Time, " + g.Title, x: axis{label: p.perBatch()}, bars: p.timeBars(rows)}
+			time := bars{id: id + "-time", title: "Time, " + g.Title, x: axis{label: p.perBatch()},
+				bars: p.timeBars(rows)}
 			memory := bars{id: id + "-memory", title: "Memory, " + g.Title,
 				x: axis{label: "inference memory", text: roundBytes}, bars: p.memoryBars(rows)}
 			for _, b := range []*bars{&time, &memory} {
@@ -138,15 +139,18 @@ func (p *Page) timesLess(title string, rows []*eval.Result) *table {
 		if r.Setting == eval.OtoO {
 			t.Rows = append(t.Rows, []string{p.costName(r) + ", full graph", positive(r.MsPerBatch, significant), "1",
 				factor(r.MsPerBatchNear, r.MsPerBatch), positive(bytes, bytesText), "1"})
-			t.Rows = append(t.Rows, []string{p.costName(r) + ", full graph, XW kept", positive(r.MsPerBatchKept, significant),
+			t.Rows = append(t.Rows, []string{p.costName(r) + ", full graph, XW kept",
+				positive(r.MsPerBatchKept, significant),
 				factor(r.MsPerBatch, r.MsPerBatchKept), factor(r.MsPerBatchNear, r.MsPerBatchKept), "–", "–"})
-			t.Rows = append(t.Rows, []string{p.costName(r) + ", two-hop neighbourhood", positive(r.MsPerBatchNear, significant),
+			t.Rows = append(t.Rows, []string{p.costName(r) + ", two-hop neighbourhood",
+				positive(r.MsPerBatchNear, significant),
 				factor(r.MsPerBatch, r.MsPerBatchNear), "1", "–", "–"})
 			continue
 		}
 		t.Rows = append(t.Rows, []string{p.costName(r), positive(r.MsPerBatch, significant),
 			factor(whole.MsPerBatch, r.MsPerBatch),
-			factor(whole.MsPerBatchNear, r.MsPerBatch), positive(bytes, bytesText), factor(float64(whole.InferenceBytes), bytes)})
+			factor(whole.MsPerBatchNear, r.MsPerBatch), positive(bytes, bytesText),
+			factor(float64(whole.InferenceBytes), bytes)})
 	}
 	return t
 }

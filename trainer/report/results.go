@@ -42,7 +42,8 @@ func (p *Page) results() section {
 		{"kept besides", func(r *eval.Result) string { return positive(float64(r.KeptBytes), bytesText) }},
 		{"training s", func(r *eval.Result) string { return positive(r.TrainSeconds, significant) }},
 	}
-	s.Tables = append(s.Tables, rowTable("Predictions on the test nodes", rows, quality), rowTable("Cost", rows, cost))
+	s.Tables = append(s.Tables, rowTable("Predictions on the test nodes", rows, quality),
+		rowTable("Cost", rows, cost))
 	return s
 }
 

@@ -64,7 +64,8 @@ func Write(w io.Writer, p *Page) error {
 }
 
 func (p *Page) sections() []section {
-	return []section{p.results(), p.losses(), p.ratio(), p.sparsity(), p.sensitivity(), p.mapping(), p.starts(), p.cost(),
+	return []section{p.results(), p.losses(), p.ratio(), p.sparsity(), p.sensitivity(), p.mapping(),
+		p.starts(), p.cost(),
 		p.confusion(), p.reliability()}
 }
 

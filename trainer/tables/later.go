@@ -24,7 +24,8 @@ func Later(m infer.Model, means *artifact.Means) (*infer.Tables, error) {
 	}
 	if !m.Architecture.Convolves() || len(m.Layers) != 2 {
 		return nil, fmt.Errorf("model %s has no tables without the original graph: it propagates more often than the cluster means, "+
-			"which are for two layers of %s; give the data set as well", m.Name(), strings.Join(infer.Convolving(), ", "))
+			"which are for two layers of %s; give the data set as well", m.Name(),
+			strings.Join(infer.Convolving(), ", "))
 	}
 	of, ok := means.Operators[m.Architecture.Operator.Name]
 	if !ok {

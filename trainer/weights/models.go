@@ -103,7 +103,8 @@ func (s State) assemble(arch *infer.Architecture, want Wanted) (*Imported, error
 				return nil, err
 			}
 			param := arch.Tensor(k, t)
-			params, out.Sources = append(params, infer.Param{Name: param, Value: value}), append(out.Sources, Source{param, from})
+			params, out.Sources = append(params, infer.Param{Name: param, Value: value}),
+				append(out.Sources, Source{param, from})
 		}
 		width = next
 	}
@@ -114,7 +115,8 @@ func (s State) assemble(arch *infer.Architecture, want Wanted) (*Imported, error
 
 // weight is a tensor of a layer from in columns to out, a matrix transposed. A bias that is missing is 0 and comes
 // from nowhere.
-func (s State) weight(name string, bias bool, in, out int, want Wanted) (value *graph.Dense, from string, err error) {
+func (s State) weight(name string, bias bool, in, out int, want Wanted) (value *graph.Dense, from string,
+	err error) {
 	switch {
 	case !bias:
 		values, err := s.shaped(name, want, out, in)

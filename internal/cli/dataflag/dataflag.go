@@ -27,9 +27,9 @@ type Data struct {
 	more []dataset.Format
 }
 
-// Register adds --data, --format, --split-seed, --preset, --preset-nodes and --preset-seed. fallback is the preset to
-// use if neither --data nor --preset is given; empty means that one of them must be. more are formats beside those of
-// package dataset: a command that can read Parquet adds it here.
+// Register adds --data, --format, --split-seed, --preset, --preset-nodes and --preset-seed. fallback is the preset
+// to use if neither --data nor --preset is given; empty means that one of them must be. more are formats beside
+// those of package dataset: a command that can read Parquet adds it here.
 func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Data {
 	d := &Data{Notes: os.Stderr, more: more}
 	meaning := "one of the two is required"
@@ -37,7 +37,8 @@ func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Da
 		meaning = "neither: preset " + fallback
 	}
 	flags.StringVar(&d.Dir, "data", "", "directory or file of a data set; or --preset; "+meaning)
-	flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(), ", ")+"; empty: recognised by its files")
+	flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(),
+		", ")+"; empty: recognised by its files")
 	flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data without one")
 	flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(dataset.Presets(), ", "))
 	flags.IntVar(&d.Nodes, "preset-nodes", 0, "nodes of the generated graph, edges and roles in proportion; 0: the preset's own")
