@@ -1,10 +1,14 @@
 package artifact
 
-import "maps"
+import (
+	"maps"
+
+	"rivulet/internal/durable"
+)
 
 // WriteFaulty is Write on a disk whose operations fail where fault says so.
 func WriteFaulty(dir string, b *Bundle, fault func(operation, path string) error) error {
-	return disk{fault: fault}.write(dir, b)
+	return write(durable.Disk{Fault: fault}, dir, b)
 }
 
 // EncodeAll are the files that Write writes.

@@ -110,6 +110,7 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 	defer func() { err = errors.Join(err, k.Configure(context.WithoutCancel(ctx), after, topics...)) }()
 	prober, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.DisableIdempotentWrite(),
+		kgo.MetadataMinAge(100*time.Millisecond),
 		kgo.RecordRetries(0)) // an idempotent one would go on for as long as replicas are missing
 	if err != nil {
 		return err

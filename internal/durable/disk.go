@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -99,7 +100,47 @@ func (d Disk) SyncDir(dir string) error {
 	})
 }
 
-// Rename renames a file or directory and makes the new name durable. An empty directory in its place is replaced.
+// Partial is in the name of a directory that [Disk.Install] fills, after a dot and the name that it will have.
+const Partial = ".partial-"
+
+// Install makes a directory and its parents: fill writes one under a hidden name beside it, which is then renamed. At
+// every moment dir is unchanged or complete, even after a crash of the machine, which may leave the hidden one behind, as
+// .NAME.partial-*; it can be removed. dir must not exist yet or be empty; fill makes the directory that it is given,
+// and what it writes must be durable when it returns.
+func (d Disk) Install(dir string, fill func(dir string) error) (err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	parent, hidden := filepath.Dir(dir), "."+filepath.Base(dir)+Partial
+	if err := d.MkdirAll(parent); err != nil {
+		return err
+	}
+	var staging string
+	err = d.try("mkdir", filepath.Join(parent, hidden), func() (err error) {
+		staging, err = os.MkdirTemp(parent, hidden+"*")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		left := d.RemoveAll(staging)
+		if err != nil { // if dir is in place, a failed removal of the directory beside it is no error
+			err = errors.Join(err, left)
+		}
+	}()
+	whole := filepath.Join(staging, filepath.Base(dir)) // MkdirTemp's own is closed to other users
+	if err := fill(whole); err != nil {
+		return err
+	}
+	err = d.try("remove", dir, func() error { return os.Remove(dir) }) // an empty directory, or nothing
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("taking the place of an empty directory (if that is a mount, name a directory below it): %w", err)
+	}
+	return d.Rename(whole, dir)
+}
+
+// Rename renames a file or directory and makes the new name durable.
 func (d Disk) Rename(from, to string) error {
 	if err := d.try("rename", to, func() error { return os.Rename(from, to) }); err != nil {
 		return err

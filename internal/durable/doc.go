@@ -3,5 +3,6 @@
 //
 //	err := disk.WriteFile(dir, "role.json", encode)   // whole and synced, or not there
 //	err = disk.SyncDir(dir)                           // its entries are durable
-//	err = disk.Rename(staging, dir)                   // and so is the new name
+//	err = disk.Rename(old, dir)                       // and so is the new name
+//	err = disk.Install(dir, fill)                     // a directory with all its files, or none
 package durable

@@ -28,7 +28,7 @@ var only = []struct {
 	{"graph/gemm", []string{"graph"}},
 	{"infer", []string{"graph", "infer/nnls"}},
 	{"infer/nnls", []string{"graph"}},
-	{"artifact", []string{"graph", "infer"}},
+	{"artifact", []string{"graph", "infer", "internal/durable"}},
 	{"mapping", []string{"graph", "infer", "artifact"}},
 	{"serving", []string{"graph", "infer", "artifact", "mapping"}},
 	{"event", nil},

@@ -32,9 +32,6 @@ const nameForm = "20060102T150405.000Z"
 
 var nameLooks = regexp.MustCompile(`^\d{8}T\d{6}\.\d{3}Z$`)
 
-// partial is in the names of directories that are being written or removed, after a dot and the name.
-const partial = ".partial-"
-
 // Lock keeps other processes from the same copies until unlock is called, and removes what crashes have left half
 // written or half removed.
 func (c *Copies) Lock() (unlock func(), err error) {
@@ -55,7 +52,7 @@ func (c *Copies) Lock() (unlock func(), err error) {
 	for _, parent := range []string{c.Artifacts, c.Graphs} {
 		entries, err := list(parent)
 		for _, e := range entries {
-			if name, _, found := strings.Cut(strings.TrimPrefix(e.Name(), "."), partial); found &&
+			if name, _, found := strings.Cut(strings.TrimPrefix(e.Name(), "."), durable.Partial); found &&
 				nameLooks.MatchString(name) {
 				err = errors.Join(err, c.Disk.RemoveAll(filepath.Join(parent, e.Name())))
 			}
@@ -189,7 +186,7 @@ func versionOf(dir string) string {
 
 // remove takes a directory its name away before it removes it: no half of it can be taken for a whole.
 func (c *Copies) remove(dir string) error {
-	away := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+partial+"old")
+	away := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+durable.Partial+"old")
 	if err := c.Disk.Rename(dir, away); err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func TestCopiesAreLocked(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	c := &Copies{Artifacts: filepath.Join(root, "out"), Graphs: filepath.Join(root, "grown")}
-	half := filepath.Join(c.Graphs, ".20260301T120000.000Z"+partial+"123")
+	half := filepath.Join(c.Graphs, ".20260301T120000.000Z"+durable.Partial+"123")
 	if err := os.MkdirAll(half, 0o777); err != nil {
 		t.Fatal(err)
 	}

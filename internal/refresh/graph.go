@@ -163,24 +163,13 @@ func (s *State) offsets() kafka.Offsets {
 // save stores the graph in g.Dir, which must not exist or be empty. When it returns, the graph and its name are
 // durable.
 func (g *Graph) save(disk durable.Disk) error {
-	parent := filepath.Dir(g.Dir)
-	if err := disk.MkdirAll(parent); err != nil {
-		return err
-	}
-	staging, err := os.MkdirTemp(parent, "."+filepath.Base(g.Dir)+partial+"*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(staging) }() // it is not there any more if all went well
-	whole := filepath.Join(staging, "graph")     // MkdirTemp's own is closed to other users
-	if err := g.Data.SaveOn(disk, whole); err != nil {
-		return err
-	}
-	g.State.Data = g.Data.Fingerprint()
-	if err := writeJSON(disk, whole, stateFile, &g.State); err != nil {
-		return err
-	}
-	return disk.Rename(whole, g.Dir)
+	return disk.Install(g.Dir, func(dir string) error {
+		if err := g.Data.SaveOn(disk, dir); err != nil {
+			return err
+		}
+		g.State.Data = g.Data.Fingerprint()
+		return writeJSON(disk, dir, stateFile, &g.State)
+	})
 }
 
 // advance stores that the graph has all arrivals before other offsets, too.
