@@ -7,9 +7,6 @@ import (
 	"runtime"
 	"testing"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
-
 	"rivulet/graph"
 )
 
@@ -96,55 +93,6 @@ func TestWrongShapesPanic(t *testing.T) {
 		}
 	}()
 	Add(graph.NewDense(2, 2), 1, Of(graph.NewDense(2, 3)), Of(graph.NewDense(2, 2)))
-}
-
-// The shapes of a fit on a graph of Reddit's shape: an SGC's product and adjoint, a hidden layer of 256.
-func BenchmarkGemm(b *testing.B) {
-	rng := rand.New(rand.NewPCG(3, 0))
-	for _, s := range []struct {
-		name    string
-		m, k, n int
-		ta, tb  bool
-	}{
-		{"forward", 40000, 602, 41, false, false},
-		{"adjoint", 602, 40000, 41, true, false},
-		{"hidden", 20000, 602, 256, false, false},
-		{"hidden-adjoint", 602, 20000, 256, true, false},
-		{"classes7", 40000, 500, 7, false, false},
-		{"square", 1024, 1024, 1024, false, false},
-	} {
-		x, y := views(rng, s.m, s.k, s.n, s.ta, s.tb)
-		dst := graph.NewDense(s.m, s.n)
-		flops := 2 * float64(s.m) * float64(s.k) * float64(s.n)
-		rate := func(b *testing.B) { b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s") }
-		b.Run(s.name+"/gemm", func(b *testing.B) {
-			for b.Loop() {
-				Add(dst, 1, x, y)
-			}
-			rate(b)
-		})
-		b.Run(s.name+"/gonum", func(b *testing.B) {
-			for b.Loop() {
-				blas32.Gemm(tran(s.ta), tran(s.tb), 1, general(x, s.ta), general(y, s.tb), 1,
-					blas32.General{Rows: s.m, Cols: s.n, Stride: s.n, Data: dst.Data})
-			}
-			rate(b)
-		})
-	}
-}
-
-func tran(t bool) blas.Transpose {
-	if t {
-		return blas.Trans
-	}
-	return blas.NoTrans
-}
-
-func general(v View, t bool) blas32.General {
-	if t {
-		v = v.T()
-	}
-	return blas32.General{Rows: v.Rows, Cols: v.Cols, Stride: v.RowStride, Data: v.Data}
 }
 
 func ExampleMul() {
