@@ -4,7 +4,9 @@
     GOMAXPROCS=1 go test -run '^$' -bench Kernels ./graph/gemm
 
 prints a line for each shape: what a second of the clock did, and what a CPU second of this process did. NumPy says
-on which library it runs: numpy.show_config(), or, where that is a system's libblas, the file that it is linked to.
+on which library it runs: numpy.show_config(), or, where that is a system's libblas, the file that it is linked to. An
+OpenBLAS that is older than the processor may take kernels for SSE: OPENBLAS_VERBOSE=2 prints which, and
+OPENBLAS_CORETYPE=SkylakeX or Haswell chooses those for AVX-512 or AVX2.
 """
 
 import resource
