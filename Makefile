@@ -16,7 +16,7 @@ REPEATS  ?= 200
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt fuzz bench integration chaos soak demo demos cold reference ci nightly
+.PHONY: help build test race lint fmt fuzz bench integration chaos soak demo demos cold processors reference ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -66,6 +66,12 @@ cold: ## the programs from empty caches: how long somebody waits who has just cl
 	@set -e; dir=$$(mktemp -d); trap 'chmod -R u+w $$dir; rm -rf $$dir' EXIT; \
 	  time -p env GOCACHE=$$dir/build GOMODCACHE=$$dir/modules $(GO) build -o $$dir/bin/ ./cmd/...
 
+processors: ## the kernels on processors that this machine is not: arm64, and amd64 with AVX2, without FMA, without vectors (qemu-user)
+	GOARCH=arm64 $(GO) test -count=1 -exec qemu-aarch64 ./graph/... ./infer
+	for cpu in Haswell Haswell,-fma Nehalem; do \
+	  $(GO) test -count=1 -exec "qemu-x86_64 -cpu $$cpu" ./graph/... || exit 1; \
+	done
+
 demo: ## the main job, on services embedded in the process
 	$(GO) run ./cmd/rivulet demo
 
@@ -79,6 +85,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	.ci/run
 	$(MAKE) cold demos
 	RIVULET_DATA=$(DATA) $(GO) test -race -count=1 -timeout 60m ./...
+	$(MAKE) processors
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m
 	$(MAKE) soak SOAK=30m

@@ -2,11 +2,7 @@
 
 package graph
 
-import (
-	"fmt"
-
-	"golang.org/x/sys/cpu"
-)
+import "golang.org/x/sys/cpu"
 
 //go:noescape
 func addRows1(y, x *float32, stride int, cols *int32, vals *float32, step, n int, mask *[8]int32)
@@ -65,8 +61,8 @@ func addTile2(y *float32, ystride int, x *float32, xstride int, w *float32, wstr
 //go:noescape
 func addTile3(y *float32, ystride int, x *float32, xstride int, w *float32, wstride, n, mask int)
 
-// stretch is the largest number of vectors to which a kernel adds.
-const stretch = 8
+// Columns of the narrowest sum that a kernel takes.
+const narrowest = 1
 
 // masks[k] selects the leading k of eight columns.
 var masks = func() (masks [9][8]int32) {
@@ -88,37 +84,6 @@ var vectors = func() int {
 	}
 	return 0
 }()
-
-var one float32 = 1
-
-// addRowsFast does the work of [AddRows] if the processor has vectors, and reports whether it did.
-func addRowsFast(y []float32, cols []int32, vals []float32, x *Dense) bool {
-	if vectors == 0 || len(y) == 0 || len(cols) == 0 {
-		return false
-	}
-	for _, c := range cols { // the kernels check nothing
-		if uint(c) >= uint(x.Rows) {
-			panic(fmt.Sprintf("graph: row %d of a matrix of %d×%d", c, x.Rows, x.Cols))
-		}
-	}
-	_ = x.Data[:x.Rows*x.Cols]
-	if len(y) > x.Cols {
-		panic(fmt.Sprintf("graph: sum of rows of %d columns into %d", x.Cols, len(y)))
-	}
-	factors, step := &one, 0
-	if vals != nil {
-		factors, step = &vals[:len(cols)][0], 4
-	}
-	// In stretches of about the same number of vectors: the sums of a short one would wait for each other.
-	todo, stride := (len(y)+vectors-1)/vectors, 4*x.Cols
-	for left, at := (todo+stretch-1)/stretch, 0; left > 0; left-- {
-		v := (todo + left - 1) / left
-		end := min(at+v*vectors, len(y))
-		add(v, &y[at], &x.Data[at], stride, &cols[0], factors, step, len(cols), end-at-(v-1)*vectors)
-		at, todo = end, todo-v
-	}
-	return true
-}
 
 // add calls the kernel for v vectors of which the last has the given number of columns. It is not a table of
 // functions, because the compiler would then assume that y escapes.

@@ -40,9 +40,13 @@ func Add(dst *graph.Dense, alpha float32, a, b View) {
 	if a.Rows == 0 || a.Cols == 0 || b.Cols == 0 {
 		return
 	}
-	use := chooseKernel(b.Cols)
+	if a.Cols >= tall && a.Rows*b.Cols <= maxSums {
+		addTall(dst, alpha, a, b)
+		return
+	}
+	use := chooseKernel(a.Rows, b.Cols)
 	tiles := (a.Rows + use.rows - 1) / use.rows
-	parts := min(tiles, 2*runtime.GOMAXPROCS(0)) // few: each packs all of B
+	parts := max(1, min(tiles/8, 2*runtime.GOMAXPROCS(0))) // few: each packs all of B
 	graph.ParallelRows(parts, a.Rows*a.Cols*b.Cols, func(lo, hi int) {
 		w := workspaces.Get().(*workspace)
 		defer workspaces.Put(w)
@@ -79,25 +83,40 @@ type workspace struct {
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
+// packedValues is the size of as many packed blocks of B as are multiplied with a few rows of A before the next
+// rows are read: they stay in the second cache, and a row of A is read from its beginning to its end.
+const packedValues = 1 << 17
+
 // add computes rows lo to hi of dst.
 func (w *workspace) add(dst *graph.Dense, alpha float32, a, b View, use kernel, lo, hi int) {
-	panels := (b.Cols + use.cols - 1) / use.cols
-	if need := panels * use.cols * depth; cap(w.packed) < need {
+	width := (b.Cols + use.cols - 1) / use.cols * use.cols
+	step := depth * max(1, packedValues/(width*depth))
+	if need := width * min(step, a.Cols); cap(w.packed) < need {
 		w.packed = make([]float32, need)
 	}
-	for at := 0; at < a.Cols; at += depth {
-		k := min(depth, a.Cols-at)
-		packed := w.packed[:panels*use.cols*k]
-		pack(packed, alpha, b, at, k, use.cols)
+	for at := 0; at < a.Cols; at += step {
+		end := min(at+step, a.Cols)
+		packed := w.packed[:width*(end-at)]
+		for from := at; from < end; from += depth {
+			k := min(depth, end-from)
+			pack(packed[(from-at)*width:][:k*width], alpha, b, from, k, use.cols)
+		}
 		for i := lo; i < hi; i += use.rows {
-			rows, from, arow, acol := min(use.rows, hi-i), a.Data[i*a.RowStride+at*a.ColStride:], a.RowStride, a.ColStride
-			if rows < use.rows {
-				from, arow, acol = w.lastRows(from, a, rows, k, use.rows), k, 1
-			}
-			for p := range panels {
-				w.addTile(dst, use, i, rows, p*use.cols, from, arow, acol, packed[p*use.cols*k:], k)
+			for from := at; from < end; from += depth {
+				w.addRows(dst, a, use, i, min(use.rows, hi-i), from, packed[(from-at)*width:], min(depth, end-from))
 			}
 		}
+	}
+}
+
+// addRows adds the products of a tile's rows of A, values from to from+k, and a packed block of B.
+func (w *workspace) addRows(dst *graph.Dense, a View, use kernel, i, rows, from int, packed []float32, k int) {
+	left, arow, acol := a.Data[i*a.RowStride+from*a.ColStride:], a.RowStride, a.ColStride
+	if rows < use.rows {
+		left, arow, acol = w.lastRows(left, a, rows, k, use.rows), k, 1
+	}
+	for j := 0; j < dst.Cols; j += use.cols {
+		w.addTile(dst, use, i, rows, j, left, arow, acol, packed[j*k:], k)
 	}
 }
 
@@ -134,13 +153,12 @@ func (w *workspace) lastRows(a []float32, v View, rows, k, want int) []float32 {
 }
 
 // pack copies alpha times rows at to at+k of B, panel after panel of width columns, a row of a panel contiguous, zeros behind
-// the last column.
+// the last column. A row of B is read to its end before the next one.
 func pack(out []float32, alpha float32, b View, at, k, width int) {
-	for j := 0; j < b.Cols; j += width {
-		cols := min(width, b.Cols-j)
-		for r := range k {
-			row := out[:width]
-			out = out[width:]
+	for r := range k {
+		for j := 0; j < b.Cols; j += width {
+			cols := min(width, b.Cols-j)
+			row := out[j*k+r*width:][:width]
 			from := b.Data[(at+r)*b.RowStride+j*b.ColStride:]
 			if b.ColStride == 1 && alpha == 1 {
 				copy(row[:cols], from[:cols])

@@ -7,9 +7,6 @@ import (
 	"runtime"
 	"testing"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
-
 	"rivulet/graph"
 )
 
@@ -42,23 +39,41 @@ func TestAddAgainstFloat64(t *testing.T) {
 		for _, n := range []int{1, 7, 15, 16, 17, 32, 33, 41, 48, 49, 64, 100} {
 			for _, k := range []int{1, 2, 255, 256, 257, 600} {
 				ta, tb := rng.IntN(2) == 1, rng.IntN(2) == 1
-				a, b := views(rng, m, k, n, ta, tb)
-				dst := random(rng, m, n)
-				before := dst.Clone()
-				alpha := []float32{1, -0.5}[rng.IntN(2)]
-				Add(dst, alpha, a, b)
-				for i := range m {
-					for j := range n {
-						want, scale := float64(before.Row(i)[j]), 1.0
-						for p := range k {
-							x := float64(alpha) * at(a, i, p) * at(b, p, j)
-							want, scale = want+x, scale+math.Abs(x)
-						}
-						if got := float64(dst.Row(i)[j]); math.Abs(got-want) > 1e-6*scale {
-							t.Fatalf("%d×%d·%d×%d (transposed %t, %t): element %d, %d is %v, want %v", m, k, k, n, ta, tb, i, j, got, want)
-						}
-					}
-				}
+				checkAdd(t, rng, m, k, n, ta, tb)
+			}
+		}
+	}
+}
+
+// Products that are split by k, with the longer side of the result in both places.
+func TestTallAgainstFloat64(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 0))
+	for _, k := range []int{tall, tall + 1, 5000} {
+		for _, shape := range [][2]int{{1, 1}, {50, 7}, {7, 50}, {13, 13}} {
+			for _, ta := range []bool{false, true} {
+				checkAdd(t, rng, shape[0], k, shape[1], ta, rng.IntN(2) == 1)
+			}
+		}
+	}
+}
+
+// checkAdd compares a product that is added to a matrix with the same in float64.
+func checkAdd(t *testing.T, rng *rand.Rand, m, k, n int, ta, tb bool) {
+	t.Helper()
+	a, b := views(rng, m, k, n, ta, tb)
+	dst := random(rng, m, n)
+	before := dst.Clone()
+	alpha := []float32{1, -0.5}[rng.IntN(2)]
+	Add(dst, alpha, a, b)
+	for i := range m {
+		for j := range n {
+			want, scale := float64(before.Row(i)[j]), 1.0
+			for p := range k {
+				x := float64(alpha) * at(a, i, p) * at(b, p, j)
+				want, scale = want+x, scale+math.Abs(x)
+			}
+			if got := float64(dst.Row(i)[j]); math.Abs(got-want) > 1e-6*scale {
+				t.Fatalf("%d×%d·%d×%d (transposed %t, %t): element %d, %d is %v, want %v", m, k, k, n, ta, tb, i, j, got, want)
 			}
 		}
 	}
@@ -70,12 +85,15 @@ func TestBitsDoNotDependOnTheSplit(t *testing.T) {
 	const m, k, n = 530, 700, 41
 	a, b := views(rng, m, k, n, true, false)
 	want := Mul(a, b)
+	longA, longB := views(rng, m, tall+700, n, true, false)
+	wantLong := Mul(longA, longB)
 	old := runtime.GOMAXPROCS(1)
-	one := Mul(a, b)
+	one, oneLong := Mul(a, b), Mul(longA, longB)
 	runtime.GOMAXPROCS(old)
 	for i, v := range want.Data {
-		if v != one.Data[i] {
-			t.Fatalf("element %d is %v with %d goroutines and %v with one", i, v, old, one.Data[i])
+		if v != one.Data[i] || wantLong.Data[i] != oneLong.Data[i] {
+			t.Fatalf("element %d is %v and %v with %d goroutines, %v and %v with one",
+				i, v, wantLong.Data[i], old, one.Data[i], oneLong.Data[i])
 		}
 	}
 	for _, use := range kernels() {
@@ -96,55 +114,6 @@ func TestWrongShapesPanic(t *testing.T) {
 		}
 	}()
 	Add(graph.NewDense(2, 2), 1, Of(graph.NewDense(2, 3)), Of(graph.NewDense(2, 2)))
-}
-
-// The shapes of a fit on a graph of Reddit's shape: an SGC's product and adjoint, a hidden layer of 256.
-func BenchmarkGemm(b *testing.B) {
-	rng := rand.New(rand.NewPCG(3, 0))
-	for _, s := range []struct {
-		name    string
-		m, k, n int
-		ta, tb  bool
-	}{
-		{"forward", 40000, 602, 41, false, false},
-		{"adjoint", 602, 40000, 41, true, false},
-		{"hidden", 20000, 602, 256, false, false},
-		{"hidden-adjoint", 602, 20000, 256, true, false},
-		{"classes7", 40000, 500, 7, false, false},
-		{"square", 1024, 1024, 1024, false, false},
-	} {
-		x, y := views(rng, s.m, s.k, s.n, s.ta, s.tb)
-		dst := graph.NewDense(s.m, s.n)
-		flops := 2 * float64(s.m) * float64(s.k) * float64(s.n)
-		rate := func(b *testing.B) { b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s") }
-		b.Run(s.name+"/gemm", func(b *testing.B) {
-			for b.Loop() {
-				Add(dst, 1, x, y)
-			}
-			rate(b)
-		})
-		b.Run(s.name+"/gonum", func(b *testing.B) {
-			for b.Loop() {
-				blas32.Gemm(tran(s.ta), tran(s.tb), 1, general(x, s.ta), general(y, s.tb), 1,
-					blas32.General{Rows: s.m, Cols: s.n, Stride: s.n, Data: dst.Data})
-			}
-			rate(b)
-		})
-	}
-}
-
-func tran(t bool) blas.Transpose {
-	if t {
-		return blas.Trans
-	}
-	return blas.NoTrans
-}
-
-func general(v View, t bool) blas32.General {
-	if t {
-		v = v.T()
-	}
-	return blas32.General{Rows: v.Rows, Cols: v.Cols, Stride: v.RowStride, Data: v.Data}
 }
 
 func ExampleMul() {

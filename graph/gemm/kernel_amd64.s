@@ -24,11 +24,13 @@
 	LEAQ (R11)(AX*1), R12; \
 	LEAQ (R12)(AX*1), R13
 
+// VXORPS on Z registers would need AVX512DQ beside AVX512F, which is all that is asked of a processor.
+
 #define ZERO4(a, b, c, d) \
-	VXORPS a, a, a; \
-	VXORPS b, b, b; \
-	VXORPS c, c, c; \
-	VXORPS d, d, d
+	VPXORD a, a, a; \
+	VPXORD b, b, b; \
+	VPXORD c, c, c; \
+	VPXORD d, d, d
 
 // ROW multiplies a value of A by 16, 32 or 48 values of B.
 
@@ -195,6 +197,12 @@ loop:
 	VZEROUPPER
 	RET
 
+#define ZEROHALF4(a, b, c, d) \
+	VXORPS a, a, a; \
+	VXORPS b, b, b; \
+	VXORPS c, c, c; \
+	VXORPS d, d, d
+
 #define HALF(x, s, t) \
 	VBROADCASTSS x, Y14; \
 	VFMADD231PS Y14, Y12, s; \
@@ -210,9 +218,9 @@ loop:
 // func add6x16(c *float32, cstride int, a *float32, arow, acol int, b *float32, k int)
 TEXT ·add6x16(SB), NOSPLIT, $0-56
 	ARGUMENTS
-	ZERO4(Y0, Y1, Y2, Y3)
-	ZERO4(Y4, Y5, Y6, Y7)
-	ZERO4(Y8, Y9, Y10, Y11)
+	ZEROHALF4(Y0, Y1, Y2, Y3)
+	ZEROHALF4(Y4, Y5, Y6, Y7)
+	ZEROHALF4(Y8, Y9, Y10, Y11)
 
 loop:
 	VMOVUPS (SI), Y12

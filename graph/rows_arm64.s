@@ -1,0 +1,115 @@
+//go:build arm64 && !purego
+
+#include "textflag.h"
+
+// addRowsV adds Σ_p vals[p]·x[cols[p]] to the columns of V vectors of y, four columns each, in the order of p. All
+// but the last lie one behind the other from y on; the last begins at the byte last of y, and may overlap the one
+// before it: columns that are in both are computed twice, with the same bits. y stays in registers. Products and
+// sums are rounded one by one (no fused multiply-add): the bits are those of Axpy.
+//
+// R0 y, R1 x, R2 bytes from row to row of x, R3 cols, R4 vals, R5 bytes from factor to factor, R6 rows left, R7 last.
+// Sums are in V0-V7, a row of x in V16-V23, the factor in V24.
+
+// Go's assembler does not know these two: FMUL Vd.4S, Vn.4S, Vm.4S and FADD Vd.4S, Vn.4S, Vm.4S, in Go's order of
+// operands, by the numbers of the registers.
+
+#define FMUL4(m, n, d) WORD $(0x6E20DC00 | (m)<<16 | (n)<<5 | (d))
+#define FADD4(m, n, d) WORD $(0x4E20D400 | (m)<<16 | (n)<<5 | (d))
+
+#define ARGUMENTS \
+	MOVD y+0(FP), R0; \
+	MOVD x+8(FP), R1; \
+	MOVD stride+16(FP), R2; \
+	MOVD cols+24(FP), R3; \
+	MOVD vals+32(FP), R4; \
+	MOVD step+40(FP), R5; \
+	MOVD n+48(FP), R6; \
+	MOVD last+56(FP), R7
+
+// The next row of x, and where its last vector begins.
+
+#define ROW \
+	MOVW.P 4(R3), R8; \
+	MADD R2, R1, R8, R9; \
+	ADD R7, R9, R10; \
+	VLD1R.P (R4)(R5), [V24.S4]
+
+// For all vectors but the last, each with those before it.
+
+#define LOAD1
+#define LOAD2 FMOVQ (R0), F0
+#define LOAD3 LOAD2; FMOVQ 16(R0), F1
+#define LOAD4 LOAD3; FMOVQ 32(R0), F2
+#define LOAD5 LOAD4; FMOVQ 48(R0), F3
+#define LOAD6 LOAD5; FMOVQ 64(R0), F4
+#define LOAD7 LOAD6; FMOVQ 80(R0), F5
+#define LOAD8 LOAD7; FMOVQ 96(R0), F6
+
+#define ADD1
+#define ADD2 FMOVQ (R9), F16; FMUL4(16, 24, 16); FADD4(16, 0, 0)
+#define ADD3 ADD2; FMOVQ 16(R9), F17; FMUL4(17, 24, 17); FADD4(17, 1, 1)
+#define ADD4 ADD3; FMOVQ 32(R9), F18; FMUL4(18, 24, 18); FADD4(18, 2, 2)
+#define ADD5 ADD4; FMOVQ 48(R9), F19; FMUL4(19, 24, 19); FADD4(19, 3, 3)
+#define ADD6 ADD5; FMOVQ 64(R9), F20; FMUL4(20, 24, 20); FADD4(20, 4, 4)
+#define ADD7 ADD6; FMOVQ 80(R9), F21; FMUL4(21, 24, 21); FADD4(21, 5, 5)
+#define ADD8 ADD7; FMOVQ 96(R9), F22; FMUL4(22, 24, 22); FADD4(22, 6, 6)
+
+#define STORE1
+#define STORE2 FMOVQ F0, (R0)
+#define STORE3 STORE2; FMOVQ F1, 16(R0)
+#define STORE4 STORE3; FMOVQ F2, 32(R0)
+#define STORE5 STORE4; FMOVQ F3, 48(R0)
+#define STORE6 STORE5; FMOVQ F4, 64(R0)
+#define STORE7 STORE6; FMOVQ F5, 80(R0)
+#define STORE8 STORE7; FMOVQ F6, 96(R0)
+
+// The last vector's sums are in F7. It is read before any is written.
+
+#define KERNEL(load, add, store) \
+	ARGUMENTS; \
+	ADD R7, R0, R11; \
+	load; \
+	FMOVQ (R11), F7; \
+loop: \
+	ROW; \
+	add; \
+	FMOVQ (R10), F23; \
+	FMUL4(23, 24, 23); \
+	FADD4(23, 7, 7); \
+	SUBS $1, R6, R6; \
+	BNE loop; \
+	store; \
+	FMOVQ F7, (R11); \
+	RET
+
+// func addRows1(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
+TEXT ·addRows1(SB), NOSPLIT, $0-64
+	KERNEL(LOAD1, ADD1, STORE1)
+
+// func addRows2(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
+TEXT ·addRows2(SB), NOSPLIT, $0-64
+	KERNEL(LOAD2, ADD2, STORE2)
+
+// func addRows3(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
+TEXT ·addRows3(SB), NOSPLIT, $0-64
+	KERNEL(LOAD3, ADD3, STORE3)
+
+// func addRows4(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
+TEXT ·addRows4(SB), NOSPLIT, $0-64
+	KERNEL(LOAD4, ADD4, STORE4)
+
+// func addRows5(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
+TEXT ·addRows5(SB), NOSPLIT, $0-64
+	KERNEL(LOAD5, ADD5, STORE5)
+
+// func addRows6(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
+TEXT ·addRows6(SB), NOSPLIT, $0-64
+	KERNEL(LOAD6, ADD6, STORE6)
+
+// func addRows7(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
+TEXT ·addRows7(SB), NOSPLIT, $0-64
+	KERNEL(LOAD7, ADD7, STORE7)
+
+// func addRows8(y, x *float32, stride int, cols *int32, vals *float32, step, n, last int)
+TEXT ·addRows8(SB), NOSPLIT, $0-64
+	KERNEL(LOAD8, ADD8, STORE8)
