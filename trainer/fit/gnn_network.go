@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/graph/gemm"
 	"rivulet/infer"
 )
 
@@ -234,7 +235,7 @@ func (c *convolution) weights() (neighbours, self, bias *param) { return c.wn, c
 func (c *convolution) forward(hidden *graph.Dense) *graph.Dense {
 	out := graph.Mul(c.hop, Explicit{X: hidden}.Forward(c.wn.value))
 	if c.ws != nil {
-		graph.Add(out.Data, Explicit{X: hidden}.Forward(c.ws.value).Data)
+		gemm.Add(out, 1, gemm.Of(hidden), gemm.Of(c.ws.value))
 	}
 	return out.AddRow(c.b.value.Data)
 }
@@ -242,11 +243,11 @@ func (c *convolution) forward(hidden *graph.Dense) *graph.Dense {
 func (c *convolution) backward(hidden, g *graph.Dense) *graph.Dense {
 	c.b.grad = columnSums(g)
 	through := graph.Mul(c.hopT, g)
-	c.wn.grad = matrix{x: through}.adjoint(hidden).Transposed()
+	c.wn.grad = Explicit{X: hidden}.Adjoint(through)
 	back := timesTransposed(through, c.wn.value)
 	if c.ws != nil {
-		c.ws.grad = matrix{x: g}.adjoint(hidden).Transposed()
-		graph.Add(back.Data, timesTransposed(g, c.ws.value).Data)
+		c.ws.grad = Explicit{X: hidden}.Adjoint(g)
+		gemm.Add(back, 1, gemm.Of(g), gemm.Of(c.ws.value).T())
 	}
 	return back
 }
@@ -278,9 +279,11 @@ func (r *pageRank) forward(hidden *graph.Dense) *graph.Dense {
 	z, next := start.Clone(), graph.NewDense(start.Rows, start.Cols)
 	for range r.hops {
 		graph.MulTo(next, r.hop, z)
-		for k := range next.Data {
-			next.Data[k] = (1-r.alpha)*next.Data[k] + r.alpha*start.Data[k]
-		}
+		r.each(next, func(lo, hi int) {
+			for k := lo; k < hi; k++ {
+				next.Data[k] = (1-r.alpha)*next.Data[k] + r.alpha*start.Data[k]
+			}
+		})
 		z, next = next, z
 	}
 	return z
@@ -290,18 +293,22 @@ func (r *pageRank) backward(hidden, g *graph.Dense) *graph.Dense {
 	sum := graph.NewDense(g.Rows, g.Cols) // becomes ∂L/∂z⁰
 	next := graph.NewDense(g.Rows, g.Cols)
 	for range r.hops {
-		graph.Axpy(sum.Data, r.alpha, g.Data)
 		graph.MulTo(next, r.hopT, g)
-		for k := range next.Data {
-			next.Data[k] *= 1 - r.alpha
-		}
+		r.each(next, func(lo, hi int) {
+			graph.Axpy(sum.Data[lo:hi], r.alpha, g.Data[lo:hi])
+			for k := lo; k < hi; k++ {
+				next.Data[k] *= 1 - r.alpha
+			}
+		})
 		g, next = next, g
 	}
 	graph.Add(sum.Data, g.Data)
 	r.b.grad = columnSums(sum)
-	r.w.grad = matrix{x: sum}.adjoint(hidden).Transposed()
+	r.w.grad = Explicit{X: hidden}.Adjoint(sum)
 	return timesTransposed(sum, r.w.value)
 }
 
-// timesTransposed is g·wᵀ, n×h, for g n×C and w h×C.
-func timesTransposed(g, w *graph.Dense) *graph.Dense { return matrix{x: g}.forward(w.Transposed()) }
+// each calls f on ranges that cover the entries of z.
+func (r *pageRank) each(z *graph.Dense, f func(lo, hi int)) {
+	graph.ParallelRows(len(z.Data), len(z.Data), f)
+}

@@ -128,9 +128,9 @@ func checkProducts(t *rapid.T, name string, f Design, want reference.Matrix) {
 }
 
 // What is dropped is entries of X̃, the same ones forwards and backwards, before P and with the centre left alone; two
-// inputs of one X and seed lose the same ones. On features so wide that products go by panels.
+// inputs of one X and seed lose the same ones. Of so many rows that products go by blocks.
 func TestSection3DropoutIsOfEntries(t *testing.T) {
-	const n, d, rate = 9, 2*panel + 17, 0.4
+	const n, d, rate = 2*blockRows + 9, 7, 0.4
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		rng := rand.New(rand.NewPCG(seed, 0))
