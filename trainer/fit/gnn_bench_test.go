@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -54,9 +55,9 @@ func benchmarkEpoch(b *testing.B, p *GNNProblem) {
 	epoch := uint64(0)
 	for b.Loop() {
 		epoch++
-		logits := net.forward(o, epoch)
+		logits := net.forward(context.Background(), o, epoch)
 		y.loss(logits)
-		net.backward(logits)
+		net.backward(context.Background(), logits)
 		for _, w := range net.params() {
 			w.step(o.LearningRate, o.WeightDecay)
 		}

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -135,11 +136,36 @@ func (n *network) model(copied bool) infer.Model {
 	return m
 }
 
-// forward returns the logits in an epoch: what is dropped is drawn anew in each.
-func (n *network) forward(o GNNOptions, epoch uint64) *graph.Dense {
+// begin sets the weights to those of a model, the inverse of model; one of another shape panics.
+func (n *network) begin(m infer.Model) {
+	if m.Architecture != n.arch || len(m.Layers) != 1+len(n.later) {
+		panic(fmt.Sprintf("fit: %s of %d layers to begin a %s of %d", m.Name(), len(m.Layers), n.arch.Name,
+			1+len(n.later)))
+	}
+	params := n.params()
+	for _, l := range m.Layers {
+		for _, w := range []*graph.Dense{l.Neighbours, l.Self, {Rows: 1, Cols: len(l.Bias), Data: l.Bias}} {
+			if w == nil {
+				continue
+			}
+			if to := params[0].value; to.Rows != w.Rows || to.Cols != w.Cols {
+				panic(fmt.Sprintf("fit: weights of %d×%d to begin %d×%d", w.Rows, w.Cols, to.Rows, to.Cols))
+			}
+			copy(params[0].value.Data, w.Data)
+			params = params[1:]
+		}
+	}
+}
+
+// forward returns the logits in an epoch: what is dropped is drawn anew in each. It ends early, with nil, if ctx has
+// ended.
+func (n *network) forward(ctx context.Context, o GNNOptions, epoch uint64) *graph.Dense {
 	n.dropped = n.dropped[:0]
 	var p *graph.Dense
 	for b, f := range n.inputs {
+		if ctx.Err() != nil {
+			return nil
+		}
 		d := f
 		if o.InputDropout > 0 {
 			d = drop(f, o.InputDropout, stream(o.Seed, epoch, streamInputs)) // blocks of one X lose the same entries
@@ -155,6 +181,9 @@ func (n *network) forward(o GNNOptions, epoch uint64) *graph.Dense {
 	n.hidden = n.hidden[:0]
 	b := n.b1.value.Data
 	for k, l := range n.later {
+		if ctx.Err() != nil {
+			return nil
+		}
 		m := newMask(o.Dropout, stream(o.Seed, epoch, streamHidden+uint64(k)))
 		a := activate(p, b, m)
 		n.hidden, n.scale = append(n.hidden, a), m.scale
@@ -186,9 +215,12 @@ func activate(p *graph.Dense, b []float32, m mask) *graph.Dense {
 	return p
 }
 
-// backward takes ∂L/∂logits of the last forward pass and sets every gradient.
-func (n *network) backward(g *graph.Dense) {
+// backward takes ∂L/∂logits of the last forward pass and sets every gradient, or some of them if ctx ends.
+func (n *network) backward(ctx context.Context, g *graph.Dense) {
 	for k, l := range slices.Backward(n.later) {
+		if ctx.Err() != nil {
+			return
+		}
 		hidden := n.hidden[k]
 		g = l.backward(hidden, g) // ∂L/∂a, becomes ∂L/∂p
 		graph.ParallelRows(g.Rows, 2*len(g.Data), func(lo, hi int) {
@@ -201,6 +233,9 @@ func (n *network) backward(g *graph.Dense) {
 	}
 	n.b1.grad = columnSums(g)
 	for b, d := range n.dropped {
+		if ctx.Err() != nil {
+			return
+		}
 		n.w1[b].grad = d.Adjoint(g)
 	}
 }

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer"
@@ -109,6 +110,24 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, c
 	all := NewInputs(x)
 	p.Propagated, p.Self = all.Through(op), all
 	return p
+}
+
+// OnOriginalKept is [OnOriginal] with P·pre(X) computed once instead of in every epoch, which takes N×d numbers and
+// saves the two widest hops of an epoch. A fit that drops out features drops entries of the sums then, and not
+// entries before they are summed up: so it is for a fit with an InputDropout of 0, and for an architecture whose
+// first layer reads the node itself through P only ([ReadsHopsOnly]); others panic.
+func OnOriginalKept(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, classes int) GNNProblem {
+	if !ReadsHopsOnly(s) {
+		panic(fmt.Sprintf("fit: %s reads pre(X) besides P·pre(X)", s.Model))
+	}
+	op := OperatorOf(s.architecture().Operator, adj)
+	return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, Propagated: Explicit{X: x.Combine(op)}}
+}
+
+// ReadsHopsOnly reports whether all that the first layer reads is P·pre(X).
+func ReadsHopsOnly(s Shape) bool {
+	a := s.architecture()
+	return a.Convolves() && !slices.ContainsFunc(a.Tensors, func(t infer.Tensor) bool { return t.Self != 0 })
 }
 
 // reached are the nodes and those that their rows of op read, in order.
