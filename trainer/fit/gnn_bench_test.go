@@ -38,19 +38,24 @@ func redditShape(nodes int) (adj *graph.CSR, x *features.Factored, labels []int3
 
 // One step of a fit at Reddit's shape, a quarter and in full, as [BenchmarkEpoch].
 func BenchmarkEpochOfReddit(b *testing.B) {
-	for _, nodes := range []int{38358, 153431} {
+	for size, nodes := range map[string]int{"quarter": 38358, "full": 153431} {
 		adj, x, labels := redditShape(nodes)
 		for _, model := range []string{modelGCN, modelSAGE, modelAPPNP, modelCheby} {
-			b.Run(model+"/"+map[bool]string{true: "full", false: "quarter"}[nodes == 153431], func(b *testing.B) {
+			b.Run(model+"/"+size, func(b *testing.B) {
 				p := OnOriginal(Shape{Model: model, Hidden: 256, Alpha: 0.1, Hops: 10}, adj, x, labels, 41)
-				benchmarkEpoch(b, &p)
+				benchmarkEpoch(b, &p, 0.5)
 			})
 		}
+		b.Run("gcn, sums kept/"+size, func(b *testing.B) {
+			p := OnOriginalKept(NewShape(modelGCN, 256), adj, x, labels, 41)
+			benchmarkEpoch(b, &p, 0)
+		})
 	}
 }
 
-func benchmarkEpoch(b *testing.B, p *GNNProblem) {
+func benchmarkEpoch(b *testing.B, p *GNNProblem, inputDropout float64) {
 	o := DefaultGNNOptions(1e-4, 1)
+	o.InputDropout = inputDropout
 	net, y := build(p, 1), newTargets(p)
 	epoch := uint64(0)
 	for b.Loop() {

@@ -77,7 +77,7 @@ func BenchmarkEpoch(b *testing.B) {
 			b.Run(name+"/"+model, func(b *testing.B) {
 				w := realWorld(b, name)
 				p := w.problem(model)
-				benchmarkEpoch(b, &p)
+				benchmarkEpoch(b, &p, 0.5)
 			})
 		}
 	}
