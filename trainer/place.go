@@ -132,7 +132,7 @@ func jointPropagation(kind string, adj *graph.CSR, labels []int32, classes int, 
 }
 
 // jointSweep prepares propagation on a graph at all α at once.
-func jointSweep(adj *graph.CSR, labels []int32, classes int) func(kind string, d infer.Deployment) (infer.Sweeper, error) {
+func jointSweep(adj *graph.CSR, labels []int32, classes int) func(string, infer.Deployment) (infer.Sweeper, error) {
 	return func(kind string, d infer.Deployment) (infer.Sweeper, error) {
 		return jointPropagation(kind, adj, labels, classes, d, 1), nil
 	}
