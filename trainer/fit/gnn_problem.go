@@ -121,7 +121,23 @@ func OnOriginalKept(s Shape, adj *graph.CSR, x *features.Factored, labels []int3
 		panic(fmt.Sprintf("fit: %s reads pre(X) besides P·pre(X)", s.Model))
 	}
 	op := OperatorOf(s.architecture().Operator, adj)
-	return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, Propagated: Explicit{X: x.Combine(op)}}
+	return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, Propagated: Explicit{X: sums(op, x)}}
+}
+
+// sums is P·pre(X).
+func sums(op *graph.CSR, x *features.Factored) *graph.Dense {
+	if x.Raw.Sparse != nil {
+		return x.Combine(op)
+	}
+	out, ones := graph.Mul(op, x.Raw.Dense), op.RowSums() // P1: what the offset is taken away times
+	graph.ParallelRows(out.Rows, len(out.Data), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			for k, v := range out.Row(i) {
+				out.Row(i)[k] = v*x.Factor[k] - ones[i]*x.Offset[k]
+			}
+		}
+	})
+	return out
 }
 
 // ReadsHopsOnly reports whether all that the first layer reads is P·pre(X).
