@@ -111,6 +111,20 @@ func TestSection6PropagationAgainstOracle(t *testing.T) {
 				near(t, side+" frozen, normalised", infer.FrozenPropagation(own, alpha, true).Propagate(b), NormaliseRows(want), oracleTol)
 				want = NormaliseRows(JointPropagation(oracleAdj, seeds, ob, alpha))
 				near(t, side+" joint labels", infer.JointLabels(adj, classes(labels), c, alpha).Propagate(b), want, oracleTol)
+
+				alphas := []float32{0.1, alpha, 0.9} // on one sequence of hops
+				hops := infer.PropagationTables(adj, dense(seeds), 1)
+				frozen := infer.FrozenSweep(hops, false).Sweep([]*infer.Batch{b, b}, alphas)
+				joint := infer.JointLabels(adj, classes(labels), c, 1).Sweep([]*infer.Batch{b, b}, alphas)
+				for k, a := range alphas {
+					exact := PropagationTables(oracleAdj, seeds, float64(a))
+					for step, u := range hops.Restarted(a).U {
+						near(t, fmt.Sprintf("%s table %d of the hops, α = %g", side, step, a), u, exact.U[step], oracleTol)
+					}
+					near(t, side+" frozen sweep", frozen[k][1], FrozenPropagation(exact, ob, float64(a)), oracleTol)
+					want := NormaliseRows(JointPropagation(oracleAdj, seeds, ob, float64(a)))
+					near(t, side+" joint sweep", joint[k][1], want, oracleTol)
+				}
 			}
 		}
 	})

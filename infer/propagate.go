@@ -16,6 +16,18 @@ type Propagation interface {
 	Propagate(b *Batch) *graph.Dense
 }
 
+// Sweeper is a propagation before its α is chosen.
+type Sweeper interface {
+	// Sweep returns F of each batch at each α: for every α a list, for every batch n×C.
+	Sweep(batches []*Batch, alphas []float32) [][]*graph.Dense
+}
+
+// JointPropagation is a propagation on the graph with the batch in it: at its own α, and at any.
+type JointPropagation interface {
+	Propagation
+	Sweeper
+}
+
 // LabelSeeds are F0 of label propagation: one-hot rows of the labelled nodes, 0 where the label is negative.
 func LabelSeeds(labels []int32, classes int) *graph.Dense {
 	f0 := graph.NewDense(len(labels), classes)
@@ -52,10 +64,34 @@ func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
 //
 //	F̃^{t+1}_j = α n_j(Σ_k B_jk F^t_k/√D_k + n_j F̃^t_j) + (1−α)F0_j,  F̃⁰ = F0,  table t = n_j F̃^t_j,  n_j = (D_j+1)^-½
 //
-// with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone.
+// with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone. Those of α = 1 are the hops of F0, of which
+// [Tables.Restarted] makes those of any α.
 func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
 	checkGraph(adj, f0.Rows, "seeds")
 	return restartTables(adj, f0, alpha, PropagationSteps)
+}
+
+// Restarted are the tables of a propagation for one α, of its hops (α = 1) on T or S. With V^s = Â^s F0 it is F^t =
+// (1−α) Σ_{s<t} α^s V^s + α^t V^t, so that of tables hop_s
+//
+//	table t = (1−α) Σ_{s<t} α^s hop_s + α^t hop_t
+//
+// which differs from [PropagationTables] by rounding. Whatever is linear in the tables can be done to the hops.
+func (t *Tables) Restarted(alpha float32) *Tables { return &Tables{U: restarted(t.U, alpha)} }
+
+// restarted returns (1−α) Σ_{s<t} α^s hops_s + α^t hops_t for every t.
+func restarted(hops []*graph.Dense, alpha float32) []*graph.Dense {
+	out := make([]*graph.Dense, len(hops))
+	before, power := graph.NewDense(hops[0].Rows, hops[0].Cols), float32(1) // Σ_{s<t} α^s hops_s and α^t
+	for t, hop := range hops {
+		out[t] = before.Clone()
+		for k := range out[t].Data {
+			out[t].Data[k] = (1-alpha)*out[t].Data[k] + power*hop.Data[k]
+		}
+		graph.Axpy(before.Data, power, hop.Data)
+		power *= alpha
+	}
+	return out
 }
 
 // restartTables are the tables of F ← keep·Â F + (1−keep) F0, one a step: LP, EP and APPNP.
@@ -96,6 +132,25 @@ func FrozenPropagation(t *Tables, alpha float32, normalise bool) Propagation {
 	return &frozenPropagation{tables: graph.Beside(t.U...), steps: len(t.U), alpha: alpha, normalise: normalise}
 }
 
+// FrozenSweep is [FrozenPropagation] at any α, on the hops of T or S.
+func FrozenSweep(hops *Tables, normalise bool) Sweeper { return &frozenSweep{hops, normalise} }
+
+type frozenSweep struct {
+	hops      *Tables
+	normalise bool
+}
+
+func (s *frozenSweep) Sweep(batches []*Batch, alphas []float32) [][]*graph.Dense {
+	out := make([][]*graph.Dense, len(alphas))
+	for k, alpha := range alphas {
+		p := FrozenPropagation(s.hops.Restarted(alpha), alpha, s.normalise)
+		for _, b := range batches {
+			out[k] = append(out[k], p.Propagate(b))
+		}
+	}
+	return out
+}
+
 type frozenPropagation struct {
 	tables    *graph.Dense // m×(steps·C)
 	steps     int
@@ -128,7 +183,7 @@ func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
 }
 
 // JointLabels deploys label propagation on the graph with the batch in it.
-func JointLabels(adj *graph.CSR, labels []int32, classes int, alpha float32) Propagation {
+func JointLabels(adj *graph.CSR, labels []int32, classes int, alpha float32) JointPropagation {
 	checkGraph(adj, len(labels), "labels")
 	f0 := LabelSeeds(labels, classes)
 	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, normalise: true, seeds: func(*Batch) *graph.Dense { return f0 }}
@@ -142,7 +197,7 @@ type NodeLogits interface {
 
 // JointErrors deploys error propagation on the graph with the batch in it; the errors are those of model in that
 // graph.
-func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) Propagation {
+func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) JointPropagation {
 	checkGraph(adj, len(labels), "labels")
 	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, seeds: func(b *Batch) *graph.Dense {
 		return ErrorSeeds(labels, model.GraphLogits(b))
@@ -157,6 +212,36 @@ type jointPropagation struct {
 }
 
 func (p *jointPropagation) Nodes() int { return p.host.adj.Rows }
+
+// Sweep is what Propagate gives at each α, to rounding, for the price of one: F of the arrivals is that of the hops
+// V^s = Â^s F0 on the graph with the batch in it, as in [Tables.Restarted].
+func (p *jointPropagation) Sweep(batches []*Batch, alphas []float32) [][]*graph.Dense {
+	out := make([][]*graph.Dense, len(alphas))
+	for _, b := range batches {
+		hops := p.hops(b)
+		for k, alpha := range alphas {
+			all := restarted(hops, alpha)
+			f := all[len(all)-1]
+			if p.normalise {
+				normaliseRows(f)
+			}
+			out[k] = append(out[k], f)
+		}
+	}
+	return out
+}
+
+// hops returns the arrivals' rows of V^0 … V^steps.
+func (p *jointPropagation) hops(b *Batch) []*graph.Dense {
+	b.check(p.Nodes())
+	on, g := p.host.join(b), p.seeds(b)
+	out := []*graph.Dense{graph.NewDense(b.Len(), g.Cols)}
+	for t := range PropagationSteps {
+		out = append(out, on.arrivals(g.Cols, g, false, out[t]))
+		g = on.nodes(false, g.Cols, g, out[t])
+	}
+	return out
+}
 
 func (p *jointPropagation) Propagate(b *Batch) *graph.Dense {
 	b.check(p.Nodes())

@@ -68,33 +68,36 @@ func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calib
 }
 
 // choosePropagation returns the α and γ of the highest accuracy on the support nodes; at equal accuracy the
-// smallest γ.
+// smallest γ. All α are tried on one sequence of hops.
 func (t *task) choosePropagation(ctx context.Context, kind string, p *placed, answer *eval.Answer,
 	support *eval.Set) (*propagation, error) {
-	var best *propagation
-	var of []*graph.Dense // F of the best α
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	deployed := p.build()
-	for _, alpha := range alphas {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		s, err := p.spread(kind, alpha)
-		if err != nil {
-			return nil, err
-		}
-		run := s.build(deployed)
-		var f []*graph.Dense
-		for _, b := range support.Batches {
-			f = append(f, run.Propagate(b))
-		}
+	sweeper, err := p.sweep(kind, deployed)
+	if err != nil {
+		return nil, err
+	}
+	var best *propagation
+	swept := sweeper.Sweep(support.Batches, alphas)
+	for k, alpha := range alphas {
 		for _, gamma := range gammas {
 			c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
-			accuracy := mixedAccuracy(c, answer.Logits, f, support.Labels)
+			accuracy := mixedAccuracy(c, answer.Logits, swept[k], support.Labels)
 			if best == nil || accuracy > best.validation {
 				info := artifact.PropagationInfo{Alpha: alpha, Gamma: gamma, Temperature: 1}
-				best, of = &propagation{info, s, accuracy}, f
+				best = &propagation{info: info, validation: accuracy}
 			}
 		}
+	}
+	if best.spreading, err = p.spread(kind, best.info.Alpha); err != nil {
+		return nil, err
+	}
+	var of []*graph.Dense // F as it is served, which differs from the sweep's by rounding
+	run := best.spreading.build(deployed)
+	for _, b := range support.Batches {
+		of = append(of, run.Propagate(b))
 	}
 	best.info.Temperature = bestTemperature(answer.Logits, of, best.info.Gamma, support.Labels)
 	best.info.Confidence = t.confidence(best.calibration(kind), answer.Logits, of, support.Labels)

@@ -209,7 +209,7 @@ func (t *task) fitLayered(ctx context.Context, name string, labelled, joined *co
 	p := fit.OnSynthetic(t.shape(name), t.original.Adj, t.x, labelled.Membership(),
 		condense.MembershipMapping(joined),
 		labelled.Labels, sizes(labelled), t.classes())
-	return t.chooseGNN(ctx, p, onS(), progress, "fitting "+name+" on the synthetic graph")
+	return t.chooseGNN(ctx, p, onS(), t.ground(), progress, "fitting "+name+" on the synthetic graph")
 }
 
 // sizes returns the numbers of nodes of each cluster, as weights.

@@ -178,12 +178,18 @@ const regroupSeed = 1
 
 // changed returns the share of the regrouped nodes whose class differs from that in the usual batches, in percent.
 func (g *regrouped) changed(d deployment, classes []int32) float64 {
-	predictor := d.predictor(d.calibration, d.spreading)
-	if d.near != nil && d.spreading == nil { // the same bits, sooner
-		predictor.Model = d.near()
-	}
-	answer := eval.Run(predictor, d.on(g.set))
+	answer := eval.Run(d.sooner(d.predictor(d.calibration, d.spreading)), d.on(g.set))
 	return 100 - eval.Equal(answer.Class, take(classes, g.order))
+}
+
+// sooner returns a predictor of the same bits that computes no more of T than a batch reaches, if there is one.
+func (d *deployment) sooner(p *infer.Predictor) *infer.Predictor {
+	if d.near == nil || d.spreading != nil {
+		return p
+	}
+	out := *p
+	out.Model = d.near()
+	return &out
 }
 
 func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result {
@@ -197,7 +203,7 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	}
 	set := d.on(t.test[mode])
 	predictor := d.predictor(d.calibration, d.spreading)
-	answer := eval.Run(predictor, set)
+	answer := eval.Run(d.sooner(predictor), set)
 	if r.Setting == eval.OtoO && d.attachment == artifact.AttachJoint && d.spreading == nil {
 		t.whole.keepClasses(&r, answer.Class)
 	}

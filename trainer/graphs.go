@@ -43,5 +43,5 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 	}
 	ready := features.Factor(graph.Features{Dense: s.X}, &infer.Preprocess{Kind: infer.None, Scale: 1})
 	return t.chooseGNN(ctx, fit.OnOriginal(t.shape(name), s.Adj, ready, s.Labels, t.classes()), onS(),
-		progress, what)
+		t.ground(), progress, what)
 }

@@ -54,10 +54,12 @@ func (t *task) learn(ctx context.Context, by learner, in mcond.Input, what strin
 	if err != nil {
 		return nil, err
 	}
+	progress.Step(what, 0, o.Rounds)
 	result, err := by(ctx, in, o, lossProgress(progress, what))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	progress.Step(what, o.Rounds, o.Rounds) // perhaps sooner
 	out := t.onGraph(t.condensedOf(&result.Snapshot))
 	out.trace = &Learned{Options: o, Points: points, Result: result, Labels: t.original.Labels}
 	return out, nil
@@ -133,10 +135,11 @@ func (t *task) condensedOf(s *mcond.Snapshot) *condense.Condensed {
 // lossProgress reports the losses and the best accuracy of a round with the number of rounds.
 func lossProgress(progress Progress, what string) func(mcond.Event) {
 	return func(e mcond.Event) {
-		if notes, ok := progress.(Noting); ok {
-			notes.Note(roundNote(e))
+		if watching, ok := progress.(Watching); ok {
+			watching.Now(roundNote(e))
+		} else if e.Round < e.Rounds {
+			progress.Step(what, e.Round, e.Rounds)
 		}
-		progress.Step(what, e.Round, e.Rounds)
 	}
 }
 

@@ -34,8 +34,7 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 			Labels:  take(t.original.Labels, t.labelled),
 			Classes: t.classes()}, t.options.decays(), progress, what)
 	}
-	return t.chooseGNN(ctx, fit.OnOriginal(s, t.original.Adj, t.x, t.original.Labels, t.classes()), t.onT(),
-		progress, what)
+	return t.fitLayeredOnT(ctx, s, progress, what)
 }
 
 // accept takes imported weights as W_O.
@@ -109,46 +108,6 @@ func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, deca
 	return choose(what, progress, trials)
 }
 
-// dropouts holds the shares of the hidden layer and of the features that a fit of a two-layer model leaves out.
-type dropouts struct{ hidden, input float64 }
-
-// search holds the candidates for a two-layer model, and how often validation is measured.
-type search struct {
-	decays          []float64
-	dropouts        []dropouts
-	every, patience int // as in fit.GNNOptions
-}
-
-// onT returns the search for W_O.
-func (t *task) onT() search {
-	return search{t.options.decays(), []dropouts{{0.5, 0.5}}, 10, 5}
-}
-
-// onS returns the search for W_S. The few nodes of S are means: dropping out parts of their features costs 1 to 2
-// points. The best dropout of the hidden layer differs by set: GraphSAGE does best with 0.8 on cora and with 0.2 on
-// amazon_photo, by 2 points each.
-func onS() search {
-	return search{[]float64{1e-2, 1e-3, 1e-4}, []dropouts{{0.2, 0}, {0.5, 0}, {0.8, 0}}, 20, 4}
-}
-
-// chooseGNN fits a two-layer model with each weight decay and dropout of a search; validation chooses the best
-// epoch, too.
-func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, progress Progress,
-	what string) (*fitted, error) {
-	var trials []trial
-	for _, decay := range among.decays {
-		for _, d := range among.dropouts {
-			o := fit.DefaultGNNOptions(decay, t.options.Seed)
-			o.Dropout, o.InputDropout, o.Every, o.Patience = d.hidden, d.input, among.every, among.patience
-			trials = append(trials, trial{decay, func() (infer.Model, float64, error) {
-				model, trace, err := fit.GNN(ctx, p, o, t.validate)
-				return model, trace.Best.Accuracy, err
-			}})
-		}
-	}
-	return choose(what, progress, trials)
-}
-
 // trial is a fit with hyperparameters among which validation chooses.
 type trial struct {
 	decay float64
@@ -174,7 +133,7 @@ func choose(what string, progress Progress, trials []trial) (*fitted, error) {
 
 // validate returns the accuracy of a model on the judging support nodes, joined to T, in percent.
 func (t *task) validate(m infer.Model) (float64, error) {
-	return accuracyOn(plain(t.onOriginal(m)), t.judges), nil
+	return accuracyOn(plain(m.Neighbourhood(t.original.Adj, t.inputs, t.pre)), t.judges), nil
 }
 
 // accuracyOn returns the accuracy of a predictor on a set, in percent.

@@ -26,6 +26,8 @@ type placed struct {
 	near func() infer.Deployment
 	// spread prepares label or error propagation at one α.
 	spread func(kind string, alpha float32) (*spreading, error)
+	// sweep prepares it at all α at once, for d, the deployed model.
+	sweep func(kind string, d infer.Deployment) (infer.Sweeper, error)
 }
 
 // spreading is a propagation before it is deployed.
@@ -62,6 +64,7 @@ func (t *task) jointOnT(m infer.Model) *placed {
 	p.spread = func(kind string, alpha float32) (*spreading, error) {
 		return jointSpreading(kind, t.original.Adj, t.original.Labels, t.classes(), alpha), nil
 	}
+	p.sweep = jointSweep(t.original.Adj, t.original.Labels, t.classes())
 	return p
 }
 
@@ -73,6 +76,7 @@ func (t *task) jointOnS(c *made, m infer.Model) *placed {
 	p.spread = func(kind string, alpha float32) (*spreading, error) {
 		return jointSpreading(kind, s.Adj, s.Labels, t.classes(), alpha), nil
 	}
+	p.sweep = jointSweep(s.Adj, s.Labels, t.classes())
 	return p
 }
 
@@ -91,6 +95,10 @@ func (t *task) frozen(c condensed, m infer.Model) (*placed, error) {
 	p.spread = func(kind string, alpha float32) (*spreading, error) {
 		of, err := c.propagation(kind, m, alpha)
 		return frozenSpreading(kind, of, alpha), err
+	}
+	p.sweep = func(kind string, _ infer.Deployment) (infer.Sweeper, error) {
+		hops, err := c.propagation(kind, m, 1)
+		return infer.FrozenSweep(hops, kind == infer.PropagateLabels), err
 	}
 	return p, nil
 }
@@ -111,11 +119,23 @@ func (t *task) place(c condensed, m infer.Model, attachment string) (*placed, er
 
 func jointSpreading(kind string, adj *graph.CSR, labels []int32, classes int, alpha float32) *spreading {
 	return &spreading{build: func(d infer.Deployment) infer.Propagation {
-		if kind == infer.PropagateLabels {
-			return infer.JointLabels(copied(adj), labels, classes, alpha)
-		}
-		return infer.JointErrors(copied(adj), labels, d.(infer.NodeLogits), alpha)
+		return jointPropagation(kind, copied(adj), labels, classes, d, alpha)
 	}}
+}
+
+func jointPropagation(kind string, adj *graph.CSR, labels []int32, classes int, d infer.Deployment,
+	alpha float32) infer.JointPropagation {
+	if kind == infer.PropagateLabels {
+		return infer.JointLabels(adj, labels, classes, alpha)
+	}
+	return infer.JointErrors(adj, labels, d.(infer.NodeLogits), alpha)
+}
+
+// jointSweep prepares propagation on a graph at all α at once.
+func jointSweep(adj *graph.CSR, labels []int32, classes int) func(string, infer.Deployment) (infer.Sweeper, error) {
+	return func(kind string, d infer.Deployment) (infer.Sweeper, error) {
+		return jointPropagation(kind, adj, labels, classes, d, 1), nil
+	}
 }
 
 func frozenSpreading(kind string, tables *infer.Tables, alpha float32) *spreading {

@@ -30,6 +30,8 @@ type task struct {
 	label    string             // the method's name in results
 	whole    *whole
 	seconds  float64 // wall clock of getting ready
+	// sampledFrom is the number of nodes above which models with hidden layers are compared on a sample of T.
+	sampledFrom int
 	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T.
 	// judges are the support nodes by which fits are chosen: all, or some at even distances if there are many.
 	support *eval.Set
@@ -54,7 +56,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	}
 	start := time.Now()
 	m, _ := methodOf(o.Method)
-	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole()}
+	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole(),
+		sampledFrom: sampledFrom}
 	for i, y := range t.original.Labels {
 		if y >= 0 {
 			t.labelled = append(t.labelled, int32(i))
@@ -148,6 +151,7 @@ const (
 	purposeClusters
 	purposeOrders
 	purposeRows
+	purposeNodes
 )
 
 // rng returns a separate random stream for each purpose, so that one more draw in one place moves nothing

@@ -49,13 +49,16 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 		return nil, err
 	}
 	start := time.Now()
-	for _, p := range r.placed {
+	const what = "choosing calibration and propagation"
+	for k, p := range r.placed {
+		progress.Step(what, k, len(r.placed))
 		c, err := t.calibrate(ctx, p, propagationKinds)
 		if err != nil {
 			return nil, err
 		}
 		r.calibrations = append(r.calibrations, c)
 	}
+	progress.Step(what, len(r.placed), len(r.placed))
 	r.seconds += time.Since(start).Seconds()
 	deployments, err := t.deployments(ctx, r, wanted{}, progress)
 	if err != nil {

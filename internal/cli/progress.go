@@ -8,19 +8,25 @@ import (
 	"time"
 )
 
-// every is the pause between two updates of a line.
-const every = 100 * time.Millisecond
+// Pauses between two updates of a line: on a terminal, where the next one takes its place, and in a log, where each
+// stays.
+const (
+	every       = 100 * time.Millisecond
+	everyLogged = 10 * time.Second
+)
 
 // Lines writes stages to W. It is used by one goroutine at a time.
 type Lines struct {
 	W io.Writer
-	// Terminal says that W understands a carriage return; elsewhere only finished stages are written.
+	// Terminal says that W understands a carriage return. Elsewhere a line is written when a stage ends, and every
+	// ten seconds on the way.
 	Terminal bool
 
 	what    string
 	started time.Time
 	shown   time.Time
 	width   int
+	clock   func() time.Time // nil: time.Now
 }
 
 // Stderr returns Lines that write to standard error, with carriage returns if it is a terminal.
@@ -29,25 +35,54 @@ func Stderr() *Lines {
 	return &Lines{W: os.Stderr, Terminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
 }
 
+func (l *Lines) now() time.Time {
+	if l.clock != nil {
+		return l.clock()
+	}
+	return time.Now()
+}
+
 // Step shows that done of total parts of a stage are done. A stage ends with done == total, or when another begins.
 func (l *Lines) Step(what string, done, total int) {
-	now := time.Now()
+	now := l.now()
 	if what != l.what {
 		l.what, l.started, l.shown = what, now, time.Time{}
-	}
-	if done < total {
-		if l.Terminal && now.Sub(l.shown) >= every {
-			l.shown = now
-			l.write(fmt.Sprintf("  %s %d/%d", what, done, total))
+		if !l.Terminal {
+			l.shown = now // a stage that ends soon needs one line
 		}
+	}
+	took := now.Sub(l.started)
+	if done < total {
+		text := fmt.Sprintf("%s %d/%d", what, done, total)
+		if done > 0 {
+			text += fmt.Sprintf(", about %.0f s left", (took / time.Duration(done) * time.Duration(total-done)).Seconds())
+		}
+		l.Now(text)
 		return
 	}
-	l.write(fmt.Sprintf("  %-40s %6.2f s", what, now.Sub(l.started).Seconds()))
+	l.write(fmt.Sprintf("  %-40s %6.2f s", what, took.Seconds()))
 	fmt.Fprintln(l.W)
 	l.width, l.what = 0, ""
 }
 
-// Note writes a line about the stage under way: over the last one if W is a terminal, else as a line of its own.
+// Now writes a line about the stage under way, unless the last one is too recent: over the last one if W is a
+// terminal, else as a line of its own.
+func (l *Lines) Now(text string) {
+	now, pause := l.now(), everyLogged
+	if l.Terminal {
+		pause = every
+	}
+	if now.Sub(l.shown) < pause {
+		return
+	}
+	l.shown = now
+	l.write("  " + text)
+	if !l.Terminal {
+		fmt.Fprintln(l.W)
+	}
+}
+
+// Note writes a line about the stage to come: over the last one if W is a terminal, else as a line of its own.
 func (l *Lines) Note(text string) {
 	if l.Terminal {
 		l.write("  " + text)

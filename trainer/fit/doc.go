@@ -24,7 +24,10 @@
 // layer reads cluster means of PX and X, and every later one P' = cluster means of P·I. Backward passes are written
 // by hand, each beside its forward pass, and held to finite differences. Dropout leaves out entries of sparse
 // features before they are centred, as is usual, and of dense features after: a sparse X is never made dense, and
-// dropout then saves half of the products.
+// dropout then saves half of its products. Dense products are package gemm's. Without dropout of the features P·pre(X)
+// can be kept ([OnOriginalKept]), where it is all that the first layer reads.
+//
+// A fit tells of every epoch ([GNNOptions].Report), and ends between two products when its context does.
 //
 // Where what is:
 //

@@ -34,6 +34,11 @@ type GNNOptions struct {
 	Every        int     // epochs from one validation to the next; at least 1
 	Patience     int     // validations without a better one after which the fit ends; at least 1
 	Seed         uint64  // of the start and of dropout
+	// Start are the weights to begin with, of a model of the problem's shape; nil: they are drawn.
+	Start infer.Model
+	// Report is told of every epoch: a checkpoint with the accuracy of the last validation, which is not a number
+	// before the first. nil: nobody is.
+	Report func(Checkpoint)
 }
 
 // DefaultGNNOptions are those of docs/algorithm.md, section 3, for a weight decay.
@@ -85,7 +90,8 @@ type Trace struct {
 // until it returns. The same problem and options give the same weights, whatever the processors.
 //
 // It ends with an error where the problem's model is not known, no node has a label, an option is out of range,
-// validate fails, the loss is no longer a number, or ctx ends. Inputs, Hop and labels of different sizes are a
+// validate fails, the loss is no longer a number, or ctx ends, which is looked at between the products of an epoch.
+// Inputs, Hop and labels of different sizes are a
 // programming error and panic.
 func GNN(ctx context.Context, p GNNProblem, o GNNOptions,
 	validate func(infer.Model) (accuracy float64, err error)) (infer.Model, Trace, error) {
@@ -106,6 +112,9 @@ func GNN(ctx context.Context, p GNNProblem, o GNNOptions,
 		return nil, trace, fmt.Errorf("fitting %s: no node has a label and a weight", p.Model)
 	}
 	n := newNetwork(&p, arch, rand.New(rand.NewPCG(o.Seed, streamStart)))
+	if o.Start != nil {
+		n.begin(o.Start)
+	}
 	model, trace, err := descend(ctx, n, targets, o, validate)
 	if err != nil {
 		return nil, trace, fmt.Errorf("fitting %s with weight decay %g: %w", p.Model, o.WeightDecay, err)
@@ -125,43 +134,54 @@ func descend(ctx context.Context, n *network, y *targets, o GNNOptions,
 	validate func(infer.Model) (float64, error)) (infer.Model, Trace, error) {
 	var trace Trace
 	var best infer.Model
-	for epoch := 1; epoch <= o.Epochs; epoch++ {
-		if err := ctx.Err(); err != nil {
+	at := Checkpoint{Accuracy: math.NaN()}
+	for at.Epoch < o.Epochs {
+		at.Epoch++
+		var err error
+		if at.Loss, err = n.epoch(ctx, y, o, at.Epoch); err != nil {
 			return nil, trace, err
 		}
-		logits := n.forward(o, uint64(epoch))
-		loss := y.loss(logits) // logits become the gradient
-		if math.IsNaN(loss) || math.IsInf(loss, 0) {
-			return nil, trace, fmt.Errorf("epoch %d: the loss became %v", epoch, loss)
+		if at.Epoch%o.Every == 0 || at.Epoch == o.Epochs {
+			if at.Accuracy, err = validate(n.model(false)); err != nil {
+				return nil, trace, fmt.Errorf("epoch %d: validating: %w", at.Epoch, err)
+			}
+			if math.IsNaN(at.Accuracy) {
+				return nil, trace, errors.New("validation gives an accuracy that is not a number")
+			}
+			trace.Checkpoints = append(trace.Checkpoints, at)
+			if best == nil || at.Accuracy > trace.Best.Accuracy {
+				best, trace.Best = n.model(true), at
+			}
 		}
-		n.backward(logits)
-		checks := epoch%o.Every == 0 || epoch == o.Epochs
-		if checks {
-			loss += o.WeightDecay * n.squares()
+		if o.Report != nil {
+			o.Report(at)
 		}
-		for _, p := range n.params() {
-			p.step(o.LearningRate, o.WeightDecay)
-		}
-		if !checks {
-			continue
-		}
-		accuracy, err := validate(n.model(false))
-		if err != nil {
-			return nil, trace, fmt.Errorf("epoch %d: validating: %w", epoch, err)
-		}
-		if math.IsNaN(accuracy) {
-			return nil, trace, errors.New("validation gives an accuracy that is not a number")
-		}
-		at := Checkpoint{epoch, loss, accuracy}
-		trace.Checkpoints = append(trace.Checkpoints, at)
-		if best == nil || accuracy > trace.Best.Accuracy {
-			best, trace.Best = n.model(true), at
-		}
-		if epoch-trace.Best.Epoch >= o.Patience*o.Every {
+		if best != nil && at.Epoch-trace.Best.Epoch >= o.Patience*o.Every {
 			break
 		}
 	}
 	return best, trace, nil
+}
+
+// epoch takes a step and returns the loss before it, weight decay included.
+func (n *network) epoch(ctx context.Context, y *targets, o GNNOptions, epoch int) (float64, error) {
+	logits := n.forward(ctx, o, uint64(epoch))
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	loss := y.loss(logits) // logits become the gradient
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return 0, fmt.Errorf("epoch %d: the loss became %v", epoch, loss)
+	}
+	n.backward(ctx, logits)
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	loss += o.WeightDecay * n.squares()
+	for _, p := range n.params() {
+		p.step(o.LearningRate, o.WeightDecay)
+	}
+	return loss, nil
 }
 
 // targets are the labelled nodes with their shares of the loss.

@@ -21,7 +21,7 @@ func drop(f Design, rate float64, seed uint64) Design {
 	case *features.Propagated:
 		return f.Over(drop(f.Raw(), rate, seed))
 	case Explicit:
-		return droppedRows{matrix{f.X, &m}}
+		return droppedRows{masked{f.X, m}}
 	case features.Sparse:
 		return droppedEntries{m.drop(f.X)}
 	}
@@ -29,15 +29,15 @@ func drop(f Design, rate float64, seed uint64) Design {
 }
 
 // droppedRows are explicit rows of which entries are left out.
-type droppedRows struct{ matrix }
+type droppedRows struct{ masked }
 
 func (d droppedRows) Dims() (rows, columns int)           { return d.x.Rows, d.x.Cols }
 func (d droppedRows) Forward(w *graph.Dense) *graph.Dense { return d.forward(w) }
 func (d droppedRows) Adjoint(g *graph.Dense) *graph.Dense { return d.adjoint(g) }
 
-// droppedEntries are sparse rows that serve for an epoch: they are not worth a transpose.
+// droppedEntries are sparse rows that serve for an epoch.
 type droppedEntries struct{ x *graph.CSR }
 
 func (d droppedEntries) Dims() (rows, columns int)           { return d.x.Rows, d.x.Cols }
 func (d droppedEntries) Forward(w *graph.Dense) *graph.Dense { return graph.Mul(d.x, w) }
-func (d droppedEntries) Adjoint(g *graph.Dense) *graph.Dense { return wideMulT(d.x, g) }
+func (d droppedEntries) Adjoint(g *graph.Dense) *graph.Dense { return graph.Mul(d.x.Transpose(), g) }

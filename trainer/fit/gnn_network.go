@@ -1,12 +1,14 @@
 package fit
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/graph/gemm"
 	"rivulet/infer"
 )
 
@@ -134,11 +136,36 @@ func (n *network) model(copied bool) infer.Model {
 	return m
 }
 
-// forward returns the logits in an epoch: what is dropped is drawn anew in each.
-func (n *network) forward(o GNNOptions, epoch uint64) *graph.Dense {
+// begin sets the weights to those of a model, the inverse of model; one of another shape panics.
+func (n *network) begin(m infer.Model) {
+	if m.Architecture != n.arch || len(m.Layers) != 1+len(n.later) {
+		panic(fmt.Sprintf("fit: %s of %d layers to begin a %s of %d", m.Name(), len(m.Layers), n.arch.Name,
+			1+len(n.later)))
+	}
+	params := n.params()
+	for _, l := range m.Layers {
+		for _, w := range []*graph.Dense{l.Neighbours, l.Self, {Rows: 1, Cols: len(l.Bias), Data: l.Bias}} {
+			if w == nil {
+				continue
+			}
+			if to := params[0].value; to.Rows != w.Rows || to.Cols != w.Cols {
+				panic(fmt.Sprintf("fit: weights of %d×%d to begin %d×%d", w.Rows, w.Cols, to.Rows, to.Cols))
+			}
+			copy(params[0].value.Data, w.Data)
+			params = params[1:]
+		}
+	}
+}
+
+// forward returns the logits in an epoch: what is dropped is drawn anew in each. It ends early, with nil, if ctx has
+// ended.
+func (n *network) forward(ctx context.Context, o GNNOptions, epoch uint64) *graph.Dense {
 	n.dropped = n.dropped[:0]
 	var p *graph.Dense
 	for b, f := range n.inputs {
+		if ctx.Err() != nil {
+			return nil
+		}
 		d := f
 		if o.InputDropout > 0 {
 			d = drop(f, o.InputDropout, stream(o.Seed, epoch, streamInputs)) // blocks of one X lose the same entries
@@ -154,6 +181,9 @@ func (n *network) forward(o GNNOptions, epoch uint64) *graph.Dense {
 	n.hidden = n.hidden[:0]
 	b := n.b1.value.Data
 	for k, l := range n.later {
+		if ctx.Err() != nil {
+			return nil
+		}
 		m := newMask(o.Dropout, stream(o.Seed, epoch, streamHidden+uint64(k)))
 		a := activate(p, b, m)
 		n.hidden, n.scale = append(n.hidden, a), m.scale
@@ -185,9 +215,12 @@ func activate(p *graph.Dense, b []float32, m mask) *graph.Dense {
 	return p
 }
 
-// backward takes ∂L/∂logits of the last forward pass and sets every gradient.
-func (n *network) backward(g *graph.Dense) {
+// backward takes ∂L/∂logits of the last forward pass and sets every gradient, or some of them if ctx ends.
+func (n *network) backward(ctx context.Context, g *graph.Dense) {
 	for k, l := range slices.Backward(n.later) {
+		if ctx.Err() != nil {
+			return
+		}
 		hidden := n.hidden[k]
 		g = l.backward(hidden, g) // ∂L/∂a, becomes ∂L/∂p
 		graph.ParallelRows(g.Rows, 2*len(g.Data), func(lo, hi int) {
@@ -200,6 +233,9 @@ func (n *network) backward(g *graph.Dense) {
 	}
 	n.b1.grad = columnSums(g)
 	for b, d := range n.dropped {
+		if ctx.Err() != nil {
+			return
+		}
 		n.w1[b].grad = d.Adjoint(g)
 	}
 }
@@ -234,7 +270,7 @@ func (c *convolution) weights() (neighbours, self, bias *param) { return c.wn, c
 func (c *convolution) forward(hidden *graph.Dense) *graph.Dense {
 	out := graph.Mul(c.hop, Explicit{X: hidden}.Forward(c.wn.value))
 	if c.ws != nil {
-		graph.Add(out.Data, Explicit{X: hidden}.Forward(c.ws.value).Data)
+		gemm.Add(out, 1, gemm.Of(hidden), gemm.Of(c.ws.value))
 	}
 	return out.AddRow(c.b.value.Data)
 }
@@ -242,11 +278,11 @@ func (c *convolution) forward(hidden *graph.Dense) *graph.Dense {
 func (c *convolution) backward(hidden, g *graph.Dense) *graph.Dense {
 	c.b.grad = columnSums(g)
 	through := graph.Mul(c.hopT, g)
-	c.wn.grad = matrix{x: through}.adjoint(hidden).Transposed()
+	c.wn.grad = Explicit{X: hidden}.Adjoint(through)
 	back := timesTransposed(through, c.wn.value)
 	if c.ws != nil {
-		c.ws.grad = matrix{x: g}.adjoint(hidden).Transposed()
-		graph.Add(back.Data, timesTransposed(g, c.ws.value).Data)
+		c.ws.grad = Explicit{X: hidden}.Adjoint(g)
+		gemm.Add(back, 1, gemm.Of(g), gemm.Of(c.ws.value).T())
 	}
 	return back
 }
@@ -278,9 +314,11 @@ func (r *pageRank) forward(hidden *graph.Dense) *graph.Dense {
 	z, next := start.Clone(), graph.NewDense(start.Rows, start.Cols)
 	for range r.hops {
 		graph.MulTo(next, r.hop, z)
-		for k := range next.Data {
-			next.Data[k] = (1-r.alpha)*next.Data[k] + r.alpha*start.Data[k]
-		}
+		r.each(next, func(lo, hi int) {
+			for k := lo; k < hi; k++ {
+				next.Data[k] = (1-r.alpha)*next.Data[k] + r.alpha*start.Data[k]
+			}
+		})
 		z, next = next, z
 	}
 	return z
@@ -290,18 +328,22 @@ func (r *pageRank) backward(hidden, g *graph.Dense) *graph.Dense {
 	sum := graph.NewDense(g.Rows, g.Cols) // becomes ∂L/∂z⁰
 	next := graph.NewDense(g.Rows, g.Cols)
 	for range r.hops {
-		graph.Axpy(sum.Data, r.alpha, g.Data)
 		graph.MulTo(next, r.hopT, g)
-		for k := range next.Data {
-			next.Data[k] *= 1 - r.alpha
-		}
+		r.each(next, func(lo, hi int) {
+			graph.Axpy(sum.Data[lo:hi], r.alpha, g.Data[lo:hi])
+			for k := lo; k < hi; k++ {
+				next.Data[k] *= 1 - r.alpha
+			}
+		})
 		g, next = next, g
 	}
 	graph.Add(sum.Data, g.Data)
 	r.b.grad = columnSums(sum)
-	r.w.grad = matrix{x: sum}.adjoint(hidden).Transposed()
+	r.w.grad = Explicit{X: hidden}.Adjoint(sum)
 	return timesTransposed(sum, r.w.value)
 }
 
-// timesTransposed is g·wᵀ, n×h, for g n×C and w h×C.
-func timesTransposed(g, w *graph.Dense) *graph.Dense { return matrix{x: g}.forward(w.Transposed()) }
+// each calls f on ranges that cover the entries of z.
+func (r *pageRank) each(z *graph.Dense, f func(lo, hi int)) {
+	graph.ParallelRows(len(z.Data), len(z.Data), f)
+}

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer"
@@ -109,6 +110,40 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, c
 	all := NewInputs(x)
 	p.Propagated, p.Self = all.Through(op), all
 	return p
+}
+
+// OnOriginalKept is [OnOriginal] with P·pre(X) computed once instead of in every epoch, which takes N×d numbers and
+// saves the two widest hops of an epoch. A fit that drops out features drops entries of the sums then, and not
+// entries before they are summed up: so it is for a fit with an InputDropout of 0, and for an architecture whose
+// first layer reads the node itself through P only ([ReadsHopsOnly]); others panic.
+func OnOriginalKept(s Shape, adj *graph.CSR, x *features.Factored, labels []int32, classes int) GNNProblem {
+	if !ReadsHopsOnly(s) {
+		panic(fmt.Sprintf("fit: %s reads pre(X) besides P·pre(X)", s.Model))
+	}
+	op := OperatorOf(s.architecture().Operator, adj)
+	return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, Propagated: Explicit{X: sums(op, x)}}
+}
+
+// sums is P·pre(X).
+func sums(op *graph.CSR, x *features.Factored) *graph.Dense {
+	if x.Raw.Sparse != nil {
+		return x.Combine(op)
+	}
+	out, ones := graph.Mul(op, x.Raw.Dense), op.RowSums() // P1: what the offset is taken away times
+	graph.ParallelRows(out.Rows, len(out.Data), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			for k, v := range out.Row(i) {
+				out.Row(i)[k] = v*x.Factor[k] - ones[i]*x.Offset[k]
+			}
+		}
+	})
+	return out
+}
+
+// ReadsHopsOnly reports whether all that the first layer reads is P·pre(X).
+func ReadsHopsOnly(s Shape) bool {
+	a := s.architecture()
+	return a.Convolves() && !slices.ContainsFunc(a.Tensors, func(t infer.Tensor) bool { return t.Self != 0 })
 }
 
 // reached are the nodes and those that their rows of op read, in order.

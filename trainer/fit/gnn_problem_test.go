@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -128,9 +129,9 @@ func checkProducts(t *rapid.T, name string, f Design, want reference.Matrix) {
 }
 
 // What is dropped is entries of X̃, the same ones forwards and backwards, before P and with the centre left alone; two
-// inputs of one X and seed lose the same ones. On features so wide that products go by panels.
+// inputs of one X and seed lose the same ones. Of so many rows that products go by blocks.
 func TestSection3DropoutIsOfEntries(t *testing.T) {
-	const n, d, rate = 9, 2*panel + 17, 0.4
+	const n, d, rate = 2*blockRows + 9, 7, 0.4
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -200,7 +201,7 @@ func TestSection3NetworkIsTheJointModel(t *testing.T) {
 				labels := make([]int32, n)
 				p := OnOriginal(shape(model, 5), convert.Pattern(adj), x, labels, 3)
 				net := build(&p, 4)
-				logits := net.forward(GNNOptions{}, 1)
+				logits := net.forward(context.Background(), GNNOptions{}, 1)
 
 				rest := make([]int32, n-1)
 				for i := range rest {
@@ -237,13 +238,13 @@ func TestFewLabelsNeedFewNodes(t *testing.T) {
 			all := GNNProblem{Shape: Shape{Model: shape.Model, Layers: shape.Layers, Hidden: 5, Alpha: 0.2, Hops: 3}, Classes: 2, Labels: labels, Hop: op,
 				Propagated: NewInputs(x).Through(op), Self: NewInputs(x)}
 			a, b := build(&few, 6), build(&all, 6)
-			la, lb := a.forward(GNNOptions{}, 1), b.forward(GNNOptions{}, 1)
+			la, lb := a.forward(context.Background(), GNNOptions{}, 1), b.forward(context.Background(), GNNOptions{}, 1)
 			smaller = smaller || la.Rows < lb.Rows
 			if x, y := newTargets(&few).loss(la), newTargets(&all).loss(lb); math.Abs(x-y) > 1e-4 {
 				t.Fatalf("%s: loss %v, of all nodes %v", model, x, y)
 			}
-			a.backward(la)
-			b.backward(lb)
+			a.backward(context.Background(), la)
+			b.backward(context.Background(), lb)
 			for k, v := range a.params() {
 				if gap := convert.Gap(convert.Matrix(v.grad), convert.Matrix(b.params()[k].grad)); gap > 1e-3 {
 					t.Fatalf("%s: gradient %d is off by %g", model, k, gap)

@@ -1,45 +1,9 @@
 package fit
 
 import (
-	"runtime"
-
-	"gonum.org/v1/gonum/blas/blas32"
-
 	"rivulet/graph"
+	"rivulet/graph/gemm"
 )
-
-// The first layer is as wide as the hidden layer, and its products are what a fit takes its time for. All of them
-// add multiples of rows of that width: those that gather rows by package graph's kernel, those that scatter by
-// gonum's. Each row of a result is added up in one order, whatever the split.
-
-// saxpy adds a·x to y.
-func saxpy(a float32, x, y []float32) {
-	blas32.Implementation().Saxpy(len(y), a, x, 1, y, 1)
-}
-
-// wideMulT returns mᵀ·g without a transpose: each goroutine adds to rows of the result of its own. m must have
-// values.
-func wideMulT(m *graph.CSR, g *graph.Dense) *graph.Dense {
-	out := graph.NewDense(m.Cols, g.Cols)
-	byColumns(m.Cols, m.NNZ()*g.Cols, func(lo, hi int) {
-		for i := range m.Rows {
-			row := g.Row(i)
-			cols, vals := m.Row(i)
-			for p, c := range cols {
-				if int(c) >= lo && int(c) < hi {
-					saxpy(vals[p], row, out.Row(int(c)))
-				}
-			}
-		}
-	})
-	return out
-}
-
-// byColumns splits n columns among the processors: few ranges, because every one of them looks at every row.
-func byColumns(n, work int, f func(lo, hi int)) {
-	ranges := min(n, 2*runtime.GOMAXPROCS(0))
-	graph.ParallelRows(ranges, work, func(lo, hi int) { f(lo*n/ranges, hi*n/ranges) })
-}
 
 // mask drops each entry of a matrix independently; which, follows from the seed and the entry's index alone.
 type mask struct {
@@ -90,61 +54,63 @@ func (m mask) drop(x *graph.CSR) *graph.CSR {
 	return out
 }
 
-// matrix is an explicit matrix of which a mask may leave entries out; the masked one is never stored.
-type matrix struct {
+// masked is an explicit matrix of which a mask leaves entries out. It is stored a block of rows at a time, so that
+// its products are those of package gemm and take little memory.
+type masked struct {
 	x    *graph.Dense
-	mask *mask // nil: all of x
+	mask mask
 }
 
-// kept appends the columns lo…hi of row i that stay, and their values.
-func (m matrix) kept(cols []int32, vals []float32, i, lo, hi int) ([]int32, []float32) {
-	cols, vals = cols[:hi-lo], vals[:hi-lo]
-	row := m.x.Row(i)[lo:hi]
-	if m.mask == nil {
-		for k := range row {
-			cols[k] = int32(lo + k)
+// blockRows is the number of rows of a block: as much as stays in a processor's cache, and enough for all cores.
+const blockRows = 2048
+
+// blocks calls f with every block of rows, from row lo on, in order. f must not keep it.
+func (m masked) blocks(f func(lo int, block *graph.Dense)) {
+	cols := m.x.Cols
+	buffer := make([]float32, min(blockRows, m.x.Rows)*cols)
+	for lo := 0; lo < m.x.Rows; lo += blockRows {
+		rows := min(blockRows, m.x.Rows-lo)
+		block := &graph.Dense{Rows: rows, Cols: cols, Data: buffer[:rows*cols]}
+		graph.ParallelRows(rows, 4*rows*cols, func(from, to int) {
+			m.mask.dropTo(block.Data[from*cols:to*cols], m.x.Data[(lo+from)*cols:(lo+to)*cols], (lo+from)*cols)
+		})
+		f(lo, block)
+	}
+}
+
+// dropTo sets dst to the entries x that stay, scaled, and 0 for the others; at is the index of the first.
+func (m mask) dropTo(dst, x []float32, at int) {
+	draw := m.draw(at)
+	for k, v := range x {
+		if (at+k)&3 == 0 {
+			draw = m.draw(at + k)
 		}
-		copy(vals, row)
-		return cols, vals
+		dst[k] = v * m.scale * float32(m.bit(draw, at+k)) // not by a branch that cannot be predicted
 	}
-	n, at := 0, i*m.x.Cols+lo
-	for k, v := range row {
-		cols[n], vals[n] = int32(lo+k), v*m.mask.scale
-		n += m.mask.keeps(at + k)
-	}
-	return cols[:n], vals[:n]
 }
 
-// panel is the number of rows of W that a pass over the rows of X meets, so that they stay in the processor's
-// cache.
-const panel = 128
+// rows is a view of n rows of m from row lo on.
+func rows(m *graph.Dense, lo, n int) *graph.Dense {
+	return &graph.Dense{Rows: n, Cols: m.Cols, Data: m.Data[lo*m.Cols : (lo+n)*m.Cols]}
+}
 
 // forward returns X·W.
-func (m matrix) forward(w *graph.Dense) *graph.Dense {
+func (m masked) forward(w *graph.Dense) *graph.Dense {
 	out := graph.NewDense(m.x.Rows, w.Cols)
-	graph.ParallelRows(m.x.Rows, m.x.Rows*m.x.Cols*w.Cols, func(lo, hi int) {
-		colBuf, valBuf := make([]int32, panel), make([]float32, panel)
-		for first := 0; first < m.x.Cols; first += panel {
-			for i := lo; i < hi; i++ {
-				cols, vals := m.kept(colBuf, valBuf, i, first, min(first+panel, m.x.Cols))
-				graph.AddRows(out.Row(i), cols, vals, w)
-			}
-		}
+	m.blocks(func(lo int, block *graph.Dense) {
+		gemm.Add(rows(out, lo, block.Rows), 1, gemm.Of(block), gemm.Of(w))
 	})
 	return out
 }
 
 // adjoint returns Xᵀ·G.
-func (m matrix) adjoint(g *graph.Dense) *graph.Dense {
+func (m masked) adjoint(g *graph.Dense) *graph.Dense {
 	out := graph.NewDense(m.x.Cols, g.Cols)
-	byColumns(m.x.Cols, m.x.Rows*m.x.Cols*g.Cols, func(lo, hi int) {
-		colBuf, valBuf := make([]int32, hi-lo), make([]float32, hi-lo)
-		for i := range m.x.Rows {
-			cols, vals := m.kept(colBuf, valBuf, i, lo, hi)
-			for p, k := range cols {
-				saxpy(vals[p], g.Row(i), out.Row(int(k)))
-			}
-		}
+	m.blocks(func(lo int, block *graph.Dense) {
+		gemm.Add(out, 1, gemm.Of(block).T(), gemm.Of(rows(g, lo, block.Rows)))
 	})
 	return out
 }
+
+// timesTransposed is g·wᵀ, n×h, for g n×C and w h×C.
+func timesTransposed(g, w *graph.Dense) *graph.Dense { return gemm.Mul(gemm.Of(g), gemm.Of(w).T()) }

@@ -76,20 +76,8 @@ func BenchmarkEpoch(b *testing.B) {
 		for _, model := range models {
 			b.Run(name+"/"+model, func(b *testing.B) {
 				w := realWorld(b, name)
-				p, o := w.problem(model), DefaultGNNOptions(1e-4, 1)
-				net, y := build(&p, 1), newTargets(&p)
-				epoch := uint64(0)
-				for b.Loop() {
-					epoch++
-					logits := net.forward(o, epoch)
-					y.loss(logits)
-					net.backward(logits)
-					for _, w := range net.params() {
-						w.step(o.LearningRate, o.WeightDecay)
-					}
-				}
-				b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/epoch")
-				b.ReportMetric(0, "ns/op")
+				p := w.problem(model)
+				benchmarkEpoch(b, &p, 0.5)
 			})
 		}
 	}

@@ -159,14 +159,14 @@ func TestSection3GradientsAgainstFiniteDifferences(t *testing.T) {
 				for _, v := range n.params() {
 					w = append(w, convert.Matrix(v.value))
 				}
-				logits := n.forward(o, 3)
+				logits := n.forward(context.Background(), o, 3)
 				if gap := convert.Gap(convert.Matrix(logits), want.logits(w)); gap > 1e-4 {
 					t.Fatalf("logits are off by %g", gap)
 				}
 				if got := newTargets(&p).loss(logits); math.Abs(got-want.loss(w)) > 1e-4*max(1, got) {
 					t.Fatalf("loss %v, want %v", got, want.loss(w))
 				}
-				n.backward(logits)
+				n.backward(context.Background(), logits)
 				for k, v := range n.params() {
 					if gap := convert.Gap(convert.Matrix(v.grad), want.numerical(w, k)); gap > 1e-3 {
 						t.Fatalf("gradient of parameter %d is off by %g", k, gap)
@@ -388,5 +388,66 @@ func TestFitPassesErrorsOn(t *testing.T) {
 	_, _, err := GNN(ctx, p, o, func(m infer.Model) (float64, error) { calls++; cancel(); return right(m) })
 	if !errors.Is(err, context.Canceled) || calls != 1 {
 		t.Errorf("error %v after %d validations, want that of the context after 1", err, calls)
+	}
+}
+
+// Weights that a fit begins with are those of the model, whatever was drawn; what it returns begins where they end.
+func TestStartIsWhereAFitBegins(t *testing.T) {
+	for _, model := range models {
+		p := tiny(rand.New(rand.NewPCG(3, 0)), model)
+		from := build(&p, 7)
+		var first infer.Model
+		o := GNNOptions{LearningRate: 1e-12, Epochs: 1, Every: 1, Patience: 1, Seed: 9, Start: from.model(true)}
+		m, _, err := GNN(t.Context(), p, o, func(m infer.Model) (float64, error) { first = m; return 1, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, w := range m.Params() {
+			if gap := convert.Gap(convert.Matrix(w.Value), convert.Matrix(from.model(true).Params()[k].Value)); gap > 1e-6 {
+				t.Errorf("%s: %s is off by %g", model, w.Name, gap)
+			}
+		}
+		if first.Name() != m.Name() {
+			t.Errorf("%s: validated %s", model, first.Name())
+		}
+	}
+}
+
+// A report of each epoch, with the accuracy of the last validation.
+func TestEveryEpochIsReported(t *testing.T) {
+	p := tiny(rand.New(rand.NewPCG(4, 0)), modelGCN)
+	var seen []Checkpoint
+	validated := 0.0
+	o := DefaultGNNOptions(1e-3, 1)
+	o.Epochs, o.Every, o.Report = 5, 2, func(c Checkpoint) { seen = append(seen, c) }
+	_, trace, err := GNN(t.Context(), p, o, func(infer.Model) (float64, error) { validated++; return validated, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != 5 || !math.IsNaN(seen[0].Accuracy) || seen[2].Accuracy != 1 || seen[4].Accuracy != 3 {
+		t.Errorf("reported %+v", seen)
+	}
+	for _, c := range trace.Checkpoints {
+		if seen[c.Epoch-1] != c {
+			t.Errorf("epoch %d was reported as %+v, and is %+v", c.Epoch, seen[c.Epoch-1], c)
+		}
+	}
+}
+
+// P·pre(X) computed once gives the products of that which is computed in every epoch.
+func TestKeptSumsAreTheirProducts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		adj, x, pre, _, _ := original(t)
+		labels := make([]int32, len(adj))
+		p := OnOriginalKept(shape(modelGCN, 4), convert.Pattern(adj), x, labels, 2)
+		checkProducts(t, "kept", p.Propagated, operator(modelGCN, adj).Mul(pre))
+		if gap := convert.Gap(convert.FromCSR(p.Hop), operator(modelGCN, adj)); gap > 1e-6 {
+			t.Fatalf("P is off by %g", gap)
+		}
+	})
+	for _, model := range []string{modelSAGE, modelCheby, modelAPPNP} {
+		if ReadsHopsOnly(shape(model, 4)) {
+			t.Errorf("%s reads the node itself", model)
+		}
 	}
 }

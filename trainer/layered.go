@@ -1,0 +1,176 @@
+package trainer
+
+import (
+	"context"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/features"
+	"rivulet/trainer/fit"
+)
+
+// dropouts holds the shares of the hidden layers and of the features that a fit of a model with hidden layers leaves
+// out.
+type dropouts struct{ hidden, input float64 }
+
+// search holds the candidates for a model with hidden layers, and how often validation is measured.
+type search struct {
+	decays          []float64
+	dropouts        []dropouts
+	every, patience int // as in fit.GNNOptions
+	start           infer.Model
+}
+
+// onT returns the search for W_O.
+func (t *task) onT() search {
+	return search{decays: t.options.decays(), dropouts: []dropouts{{0.5, 0.5}}, every: 10, patience: 5}
+}
+
+// onS returns the search for W_S. The few nodes of S are means: dropping out parts of their features costs 1 to 2
+// points. The best dropout of the hidden layer differs by set: GraphSAGE does best with 0.8 on cora and with 0.2 on
+// amazon_photo, by 2 points each.
+func onS() search {
+	return search{decays: []float64{1e-2, 1e-3, 1e-4}, dropouts: []dropouts{{0.2, 0}, {0.5, 0}, {0.8, 0}},
+		every: 20, patience: 4}
+}
+
+// ground is what models with hidden layers are compared on: T, or a sample of it, with the judging support nodes
+// attached.
+type ground struct {
+	adj    *graph.CSR
+	labels []int32
+	x      *features.Factored // pre(X)
+	inputs infer.Inputs       // the same, seen through weights
+	pre    *infer.Preprocess
+	judges *eval.Set
+}
+
+// wholeGround is T itself.
+func (t *task) wholeGround() *ground {
+	return &ground{t.original.Adj, t.original.Labels, t.x, t.inputs, t.pre, t.judges}
+}
+
+// sampledNodes is the number of nodes of T on which models with hidden layers are compared where T has more than
+// sampledFrom: with more nodes the accuracies of all weight decays change alike, and each costs as much more.
+const (
+	sampledNodes = 1 << 14
+	sampledFrom  = 4 * sampledNodes
+)
+
+// ground returns the ground for comparisons: T, or where T is large the graph that a sample of its nodes induces,
+// with as much of the judges' edges as lead there. It follows from the data and the seed.
+func (t *task) ground() *ground {
+	n := t.original.Adj.Rows
+	if n <= t.sampledFrom {
+		return t.wholeGround()
+	}
+	nodes, index := make([]int32, t.sampledFrom/4), make([]int32, n)
+	for k, i := range t.rng(purposeNodes).Perm(n)[:len(nodes)] {
+		nodes[k] = int32(i)
+	}
+	slices.Sort(nodes)
+	for i := range index {
+		index[i] = -1
+	}
+	for k, i := range nodes {
+		index[i] = int32(k)
+	}
+	g := &ground{adj: t.original.Adj.Submatrix(nodes, index, len(nodes)), labels: take(t.original.Labels, nodes),
+		x:      &features.Factored{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset},
+		inputs: t.pre.Raw(t.original.X.Take(nodes)), pre: t.pre, judges: &eval.Set{Labels: t.judges.Labels}}
+	for _, b := range t.judges.Batches {
+		g.judges.Batches = append(g.judges.Batches, attachedTo(b, index, len(nodes)))
+	}
+	return g
+}
+
+// attachedTo returns a batch on T with the edges to the nodes that index numbers, attached to these.
+func attachedTo(b *infer.Batch, index []int32, nodes int) *infer.Batch {
+	all := make([]int32, b.R.Rows)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	out := &infer.Batch{X: b.X, R: b.R.Submatrix(all, index, nodes), Adj: b.Adj, Known: make([]int32, b.R.Rows)}
+	for i := range out.Known {
+		out.Known[i] = int32(out.R.RowLen(i))
+	}
+	return out
+}
+
+// validate returns the accuracy of a model on the judges, joined to the ground, in percent. Only what the judges of
+// a batch reach is computed.
+func (g *ground) validate(ctx context.Context, m infer.Model) (float64, error) {
+	deployed := plain(m.Neighbourhood(g.adj, g.inputs, g.pre))
+	right, n := 0, 0
+	for k, labels := range g.judges.Labels {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		_, p := deployed.Predict(g.judges.Batches[k])
+		for i, y := range labels {
+			if infer.ArgMax(p.Row(i)) == int(y) {
+				right++
+			}
+			n++
+		}
+	}
+	return 100 * float64(right) / float64(max(1, n)), nil
+}
+
+// wideDegree is the mean number of neighbours from which dropout of the features is left out where the first layer
+// reads sums over neighbours only: there it is averaged away but for a noise that costs accuracy.
+const wideDegree = 32
+
+// fitLayeredOnT fits W_O of a model with hidden layers. Where T is large the weight decay is chosen on a sample, and
+// one fit on all of T goes on from the weights that were chosen there.
+func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress, what string) (*fitted, error) {
+	whole, g, among := t.wholeGround(), t.ground(), t.onT()
+	if len(g.labels) == len(whole.labels) {
+		return t.chooseGNN(ctx, whole.problem(s, t.classes()), among, whole, progress, what)
+	}
+	pose := (*ground).problem
+	if fit.ReadsHopsOnly(s) && t.original.X.Sparse == nil && t.original.Adj.NNZ() >= wideDegree*len(whole.labels) {
+		among.dropouts, pose = []dropouts{{0.5, 0}}, (*ground).kept
+	}
+	best, err := t.chooseGNN(ctx, pose(g, s, t.classes()), among, g, progress, what+", a sample")
+	if err != nil {
+		return nil, err
+	}
+	among.decays, among.start = []float64{best.weightDecay}, best.model
+	return t.chooseGNN(ctx, pose(whole, s, t.classes()), among, whole, progress, what+", all nodes")
+}
+
+// problem poses the fit of a model on the ground.
+func (g *ground) problem(s fit.Shape, classes int) fit.GNNProblem {
+	return fit.OnOriginal(s, g.adj, g.x, g.labels, classes)
+}
+
+// kept poses the same with P·pre(X) computed once.
+func (g *ground) kept(s fit.Shape, classes int) fit.GNNProblem {
+	return fit.OnOriginalKept(s, g.adj, g.x, g.labels, classes)
+}
+
+// chooseGNN fits a model with hidden layers with each weight decay and dropout of a search; validation on a ground
+// chooses the best epoch, too.
+func (t *task) chooseGNN(ctx context.Context, p fit.GNNProblem, among search, on *ground, progress Progress,
+	what string) (*fitted, error) {
+	var trials []trial
+	w := newWatch(progress, p.Model, len(among.decays)*len(among.dropouts))
+	for _, decay := range among.decays {
+		for _, d := range among.dropouts {
+			o := fit.DefaultGNNOptions(decay, t.options.Seed)
+			o.Dropout, o.InputDropout, o.Every, o.Patience = d.hidden, d.input, among.every, among.patience
+			o.Start = among.start
+			trials = append(trials, trial{decay, func() (infer.Model, float64, error) {
+				o.Report = w.fit(o)
+				model, trace, err := fit.GNN(ctx, p, o, func(m infer.Model) (float64, error) {
+					return on.validate(ctx, m)
+				})
+				return model, trace.Best.Accuracy, err
+			}})
+		}
+	}
+	return choose(what, progress, trials)
+}

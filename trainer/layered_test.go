@@ -1,0 +1,181 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/fit"
+)
+
+// lines keeps what a run shows.
+type lines struct {
+	steps, now []string
+	onNow      func()
+}
+
+func (l *lines) Step(what string, done, total int) {
+	if done == total {
+		l.steps = append(l.steps, what)
+	}
+}
+
+func (l *lines) Now(line string) {
+	l.now = append(l.now, line)
+	if l.onNow != nil {
+		l.onNow()
+	}
+}
+
+// layeredTask is a task with one GCN of a few units.
+func layeredTask(t *testing.T) *task {
+	t.Helper()
+	o := Defaults()
+	o.Models, o.Hidden, o.WeightDecays = []string{"gcn"}, 8, []float64{1e-1, 1e-3}
+	k, err := newTask(small(t, dataset.Dense), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// Neighbourhood gives the accuracy of the model joined to all of T.
+func TestValidationByNeighbourhoodIsThatOfT(t *testing.T) {
+	k := layeredTask(t)
+	f, err := k.fitOriginal(t.Context(), "gcn", Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := k.wholeGround().validate(t.Context(), f.model)
+	if want := accuracyOn(plain(k.onOriginal(f.model)), k.judges); err != nil || got != want || got != f.validation {
+		t.Errorf("accuracy %v (%v), on all of T %v, of the fit %v", got, err, want, f.validation)
+	}
+}
+
+// Above the bound the ground is the graph that a quarter of the bound of T's nodes induces, and the judges are joined
+// to it alone; the same every time.
+func TestGroundOfALargeT(t *testing.T) {
+	k := layeredTask(t)
+	n := k.original.Adj.Rows
+	if k.ground().adj != k.original.Adj {
+		t.Fatal("the ground of a small T is not T")
+	}
+	k.sampledFrom = n - 1
+	g, again := k.ground(), k.ground()
+	size := (n - 1) / 4
+	if g.adj.Rows != size || g.x.Raw.Rows() != size || len(g.labels) != size {
+		t.Fatalf("%d nodes, %d rows, %d labels of %d, want %d", g.adj.Rows, g.x.Raw.Rows(), len(g.labels), n, size)
+	}
+	if !slices.Equal(g.adj.ColIdx, again.adj.ColIdx) {
+		t.Error("another ground for the same data and options")
+	}
+	nodes := sampleOf(k, size)
+	for a, i := range nodes {
+		for b, j := range nodes {
+			if has(g.adj, a, b) != has(k.original.Adj, int(i), int(j)) {
+				t.Fatalf("edge %d–%d differs between the sample and T", i, j)
+			}
+		}
+		if g.labels[a] != k.original.Labels[i] {
+			t.Fatalf("label of node %d is %d", i, g.labels[a])
+		}
+	}
+	for b, batch := range g.judges.Batches {
+		whole := k.judges.Batches[b]
+		for r := range batch.R.Rows {
+			for a, i := range nodes {
+				if has(batch.R, r, a) != has(whole.R, r, int(i)) {
+					t.Fatalf("judge %d and node %d are joined in one of the sample and T", r, i)
+				}
+			}
+			if int(batch.Known[r]) != batch.R.RowLen(r) {
+				t.Fatalf("judge %d has %d neighbours and says %d", r, batch.R.RowLen(r), batch.Known[r])
+			}
+		}
+	}
+}
+
+// sampleOf draws the nodes of a sample again.
+func sampleOf(k *task, size int) []int32 {
+	var nodes []int32
+	for _, i := range k.rng(purposeNodes).Perm(k.original.Adj.Rows)[:size] {
+		nodes = append(nodes, int32(i))
+	}
+	slices.Sort(nodes)
+	return nodes
+}
+
+func has(m *graph.CSR, i, j int) bool {
+	cols, _ := m.Row(i)
+	return slices.Contains(cols, int32(j))
+}
+
+// On a large T the decays are compared on the sample and one is fitted on all nodes, to a model that is about as good.
+func TestALargeTIsFittedOnce(t *testing.T) {
+	k := layeredTask(t)
+	small, err := k.fitOriginal(t.Context(), "gcn", Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.sampledFrom = k.original.Adj.Rows - 1
+	var shown lines
+	large, err := k.fitOriginal(t.Context(), "gcn", &shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"fitting gcn on the original graph, a sample", "fitting gcn on the original graph, all nodes"}
+	if !slices.Equal(shown.steps, want) {
+		t.Errorf("stages %q, want %q", shown.steps, want)
+	}
+	if large.validation < small.validation-5 {
+		t.Errorf("validation %.1f, with all decays on all of T %.1f", large.validation, small.validation)
+	}
+	accuracy, err := k.wholeGround().validate(t.Context(), large.model)
+	if err != nil || accuracy != large.validation {
+		t.Errorf("validation %v, the model has %v (%v)", large.validation, accuracy, err)
+	}
+}
+
+// Every epoch has a line with all that is known of it, and the context ends a fit at once.
+func TestEpochsAreShownAndCanBeEnded(t *testing.T) {
+	k := layeredTask(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	shown := &lines{}
+	shown.onNow = func() {
+		if len(shown.now) == 12 {
+			cancel()
+		}
+	}
+	_, err := k.fitOriginal(ctx, "gcn", shown)
+	if !errors.Is(err, context.Canceled) || len(shown.now) != 12 {
+		t.Fatalf("%v after %d epochs, want the context's error after 12", err, len(shown.now))
+	}
+	if line := shown.now[0]; !strings.HasPrefix(line, "gcn, weight decay 0.1, epoch 1 of 300, loss ") || strings.Contains(line, "validation") {
+		t.Errorf("first line %q", line)
+	}
+	for _, part := range []string{"epoch 12 of 300", ", validation ", ", at most ", " s left"} {
+		if !strings.Contains(shown.now[11], part) {
+			t.Errorf("twelfth line %q has no %q", shown.now[11], part)
+		}
+	}
+}
+
+// A validation ends between two batches.
+func TestValidationEndsWithItsContext(t *testing.T) {
+	k := layeredTask(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	shape := fit.NewShape("gcn", 8)
+	p := fit.OnOriginal(shape, k.original.Adj, k.x, k.original.Labels, k.classes())
+	_, _, err := fit.GNN(t.Context(), p, fit.DefaultGNNOptions(1e-3, 1), func(m infer.Model) (float64, error) {
+		return k.wholeGround().validate(ctx, m)
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want the context's", err)
+	}
+}
