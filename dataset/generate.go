@@ -333,8 +333,15 @@ func newSymmetric(n int, edges [][2]int32) *graph.CSR {
 		put(e[0], e[1])
 		put(e[1], e[0])
 	}
-	for i := range n {
-		slices.Sort(m.ColIdx[m.RowPtr[i]:m.RowPtr[i+1]])
-	}
+	sortRows(m)
 	return m
+}
+
+// sortRows puts the columns of a pattern in order.
+func sortRows(m *graph.CSR) {
+	graph.ParallelRows(m.Rows, m.NNZ(), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			slices.Sort(m.ColIdx[m.RowPtr[i]:m.RowPtr[i+1]])
+		}
+	})
 }

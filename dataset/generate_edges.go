@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 
 	"rivulet/graph"
@@ -13,7 +14,7 @@ func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 	cumulative := g.drawWeights(r)
 	pick := func(lo, hi int) int { return pickBetween(cumulative, lo, hi, r) }
 	edges := make([][2]int32, 0, g.Edges)
-	present := make(map[uint64]struct{}, g.Edges)
+	present := newPairs(g.Edges)
 	for failed := 0; len(edges) < g.Edges; {
 		p := pick(0, g.Nodes)
 		k := b.community[p]
@@ -33,16 +34,39 @@ func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 		default:
 			q = pick(0, g.Nodes)
 		}
-		pair := uint64(min(p, q))<<32 | uint64(max(p, q))
-		if _, twice := present[pair]; twice || p == q {
+		if p == q || !present.add(p, q) {
 			failed++
 			continue
 		}
 		failed = 0
-		present[pair] = struct{}{}
 		edges = append(edges, [2]int32{b.node[p], b.node[q]})
 	}
 	return newSymmetric(g.Nodes, edges)
+}
+
+// pairs is a set of pairs of different positions: a hash table of known size, a third of the memory and of the time
+// of a map.
+type pairs struct {
+	slots []uint64 // 0: free
+	shift int
+}
+
+func newPairs(most int) *pairs {
+	width := bits.Len(uint(4 * (most + 1) / 3)) // at most three quarters full
+	return &pairs{slots: make([]uint64, 1<<width), shift: 64 - width}
+}
+
+// add reports whether the pair is new, and keeps it. p and q differ, so that no pair is 0.
+func (s *pairs) add(p, q int) bool {
+	pair := uint64(min(p, q))<<32 | uint64(max(p, q))
+	at := pair * 0x9e3779b97f4a7c15 >> s.shift // Knuth's multiplicative hashing by the golden ratio
+	for ; s.slots[at] != 0; at = (at + 1) & uint64(len(s.slots)-1) {
+		if s.slots[at] == pair {
+			return false
+		}
+	}
+	s.slots[at] = pair
+	return true
 }
 
 // patience is the number of draws in a row that may fail before an edge is taken from any pair.

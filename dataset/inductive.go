@@ -17,7 +17,8 @@ type Original struct {
 	Labels []int32        // N: class index, -1 on unlabelled nodes
 }
 
-// Original cuts T out of the data set. Only the ids' text shares memory with it.
+// Original cuts T out of the data set. It shares the ids' text with it, and the features if the nodes of T come first
+// ([Dataset.OriginalFirst]).
 func (d *Dataset) Original() *Original {
 	o := &Original{Nodes: slices.Concat(d.Train, d.Unlabelled), Index: make([]int32, d.Nodes())}
 	slices.Sort(o.Nodes)
@@ -35,7 +36,11 @@ func (d *Dataset) Original() *Original {
 		o.Labels[o.Index[i]] = -1
 	}
 	o.Adj = d.Adj.Submatrix(o.Nodes, o.Index, len(o.Nodes))
-	o.X = d.X.Take(o.Nodes)
+	if leading(o.Nodes) {
+		o.X = first(d.X, len(o.Nodes))
+	} else {
+		o.X = d.X.Take(o.Nodes)
+	}
 	return o
 }
 

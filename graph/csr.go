@@ -214,7 +214,23 @@ func (m *CSR) Submatrix(rows []int32, index []int32, cols int) *CSR {
 		}
 	}
 	out := &CSR{Rows: len(rows), Cols: cols, RowPtr: make([]int, len(rows)+1)}
+	nnz := 0
 	for k, i := range rows {
+		rc, _ := m.Row(int(i))
+		for _, c := range rc {
+			if index[c] >= 0 {
+				nnz++
+			}
+		}
+		out.RowPtr[k+1] = nnz
+	}
+	if nnz > 0 {
+		out.ColIdx = make([]int32, 0, nnz)
+	}
+	if m.Val != nil {
+		out.Val = make([]float32, 0, nnz)
+	}
+	for _, i := range rows {
 		rc, rv := m.Row(int(i))
 		for p, c := range rc {
 			if j := index[c]; j >= 0 {
@@ -224,10 +240,6 @@ func (m *CSR) Submatrix(rows []int32, index []int32, cols int) *CSR {
 				}
 			}
 		}
-		out.RowPtr[k+1] = len(out.ColIdx)
-	}
-	if m.Val != nil && out.Val == nil {
-		out.Val = []float32{}
 	}
 	return out
 }

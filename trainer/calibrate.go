@@ -47,7 +47,7 @@ type calibration struct {
 // calibrate makes the choices on the support nodes, attached to the graph of the model.
 func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calibration, error) {
 	support := p.on(t.support)
-	answer := eval.Run(plain(p.build()), support)
+	answer := eval.Run(plain(p.quickest()), support)
 	out := &calibration{kind: infer.PropagateNone, kinds: map[string]*propagation{},
 		validation: answer.Accuracy(support)}
 	out.temperature = bestTemperature(answer.Logits, nil, 0, support.Labels)

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
+	"rivulet/graph/gemm"
 	"rivulet/infer"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/fit"
@@ -29,6 +30,9 @@ func (t *task) points() *graph.Dense {
 		for k := range basis.Data {
 			basis.Data[k] = float32(rng.NormFloat64() / math.Sqrt(projectedColumns))
 		}
+	}
+	if t.twoHops != nil {
+		return gemm.Mul(gemm.Of(t.twoHops), gemm.Of(basis))
 	}
 	return graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(basis)))
 }
@@ -66,13 +70,18 @@ type clustering struct {
 	*task
 	points   *graph.Dense
 	labelled *condense.Clusters            // of the labelled nodes alone
+	means    *graph.Dense                  // of Â²·pre(X) in them, N'×d, where that is at hand while S is made
 	mapping  func(c *clustered) *graph.CSR // makes M of clusters
 	relay    *fitted                       // W_S of SGC, once it is asked for
 }
 
 func (t *task) newClustering(mapping func(c *clustered) *graph.CSR) *clustering {
-	points := t.points()
-	return &clustering{task: t, points: points, labelled: t.cluster(points), mapping: mapping}
+	c := &clustering{task: t, points: t.points(), mapping: mapping}
+	c.labelled = t.cluster(c.points)
+	if t.twoHops != nil {
+		c.means = graph.Mul(c.labelled.Membership(), t.twoHops)
+	}
+	return c
 }
 
 // clusters returns the method that makes S of clusters and M by a mapping.
@@ -175,7 +184,7 @@ func (c *clustered) renew(ctx context.Context, small *fitted, progress Progress)
 // fit fits W_S; it uses no model that was fitted on T.
 func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*fitted, error) {
 	if c.relay == nil {
-		relay, err := c.fitSynthetic(ctx, modelSGC, c.labelled, progress)
+		relay, err := c.fitLinear(ctx, modelSGC, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -185,19 +194,31 @@ func (c *clustering) fit(ctx context.Context, name string, progress Progress) (*
 		return c.relay, nil
 	}
 	if c.shape(name).Mix() != nil {
-		return c.fitSynthetic(ctx, name, c.labelled, progress)
+		return c.fitLinear(ctx, name, progress)
 	}
 	return c.fitLayered(ctx, name, c.labelled, c.join(c.labelled, c.points, c.relay.model), progress)
+}
+
+// fitLinear fits W_S of a linear model.
+func (c *clustering) fitLinear(ctx context.Context, name string, progress Progress) (*fitted, error) {
+	means := c.means
+	if means == nil || !slices.Equal(c.shape(name).Mix(), twoHops) {
+		means = c.propagatedMeans(name, c.labelled)
+	}
+	return c.fitSynthetic(ctx, name, c.labelled, means, progress)
+}
+
+// propagatedMeans returns the means over clusters of the features that a linear model propagates, N'×d.
+func (t *task) propagatedMeans(name string, labelled *condense.Clusters) *graph.Dense {
+	return fit.Propagated(t.hat, t.shape(name).Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
 }
 
 // fitSynthetic fits W_S of a linear model: on the cluster means of its propagated features, weighted by the
 // labelled nodes of each cluster. The means are over the labelled nodes only: with the unlabelled ones, whose class
 // is a guess, W_S loses a point (cora).
-func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters,
+func (t *task) fitSynthetic(ctx context.Context, name string, labelled *condense.Clusters, means *graph.Dense,
 	progress Progress) (*fitted, error) {
-	s := t.shape(name)
-	means := fit.Propagated(t.hat, s.Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
-	return t.chooseLinear(ctx, s, fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels,
+	return t.chooseLinear(ctx, t.shape(name), fit.Problem{Design: fit.Explicit{X: means}, Labels: labelled.Labels,
 		Weights: sizes(labelled), Classes: t.classes()},
 		WeightDecays, progress, "fitting "+name+" on the synthetic graph")
 }

@@ -29,7 +29,7 @@ func TestSection2DepthOnCora(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := k.test[NodeBatch]
+		all := k.test()[NodeBatch]
 		onT := whole.model.Tables(k.original.Adj, k.inputs)
 		frozen := eval.Run(plain(whole.model.Frozen(onT, k.pre)), all)
 		joint := whole.model.Joint(k.original.Adj, k.inputs, k.pre)

@@ -178,18 +178,16 @@ const regroupSeed = 1
 
 // changed returns the share of the regrouped nodes whose class differs from that in the usual batches, in percent.
 func (g *regrouped) changed(d deployment, classes []int32) float64 {
-	answer := eval.Run(d.sooner(d.predictor(d.calibration, d.spreading)), d.on(g.set))
+	answer := eval.Run(d.quick(), d.on(g.set))
 	return 100 - eval.Equal(answer.Class, take(classes, g.order))
 }
 
-// sooner returns a predictor of the same bits that computes no more of T than a batch reaches, if there is one.
-func (d *deployment) sooner(p *infer.Predictor) *infer.Predictor {
-	if d.near == nil || d.spreading != nil {
-		return p
+// quick returns a predictor with the same bits as predictor's, sooner where nothing has to know all logits.
+func (d *deployment) quick() *infer.Predictor {
+	if d.spreading != nil {
+		return d.predictor(d.calibration, d.spreading)
 	}
-	out := *p
-	out.Model = d.near()
-	return &out
+	return &infer.Predictor{Model: d.quickest(), Calibration: d.calibration}
 }
 
 func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result {
@@ -201,9 +199,9 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	if known, ok := t.whole.row(&r); ok {
 		return known
 	}
-	set := d.on(t.test[mode])
-	predictor := d.predictor(d.calibration, d.spreading)
-	answer := eval.Run(d.sooner(predictor), set)
+	set := d.on(t.test()[mode])
+	predictor := d.quick()
+	answer := eval.Run(predictor, set)
 	if r.Setting == eval.OtoO && d.attachment == artifact.AttachJoint && d.spreading == nil {
 		t.whole.keepClasses(&r, answer.Class)
 	}
@@ -220,14 +218,15 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 		of.Mean = value
 	}
 	if t.options.Costs {
-		d.costs(&r, predictor, set)
+		d.costs(&r, set)
 	}
 	t.whole.keepRow(r)
 	return r
 }
 
 // costs measures the time of a batch and the memory of inference.
-func (d *deployment) costs(r *eval.Result, predictor *infer.Predictor, set *eval.Set) {
+func (d *deployment) costs(r *eval.Result, set *eval.Set) {
+	predictor := d.predictor(d.calibration, d.spreading)
 	r.MsPerBatch = eval.Time(predictor, set)
 	if d.pass != nil {
 		whole := *predictor

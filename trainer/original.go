@@ -20,6 +20,7 @@ type fitted struct {
 	weightDecay float64
 	validation  float64 // accuracy of the joint model on the support nodes, percent
 	seconds     float64 // wall clock of the fit, all weight decays
+	sampled     bool    // the weight decay was chosen on a sample of the rows, which depends on the seed
 }
 
 // fitOriginal fits W_O of a model on T, or takes the imported one.
@@ -30,11 +31,24 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	what := "fitting " + name + " on the original graph"
 	s := t.shape(name)
 	if weights := s.Mix(); weights != nil {
-		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewPropagated(t.hat, weights, t.x, t.labelled),
-			Labels:  take(t.original.Labels, t.labelled),
+		return t.chooseLinear(ctx, s, fit.Problem{Design: t.design(weights), Labels: take(t.original.Labels, t.labelled),
 			Classes: t.classes()}, t.options.decays(), progress, what)
 	}
 	return t.fitLayeredOnT(ctx, s, progress, what)
+}
+
+// twoHops are the weights of an SGC of two hops.
+var twoHops = []float32{0, 0, 1}
+
+// design returns the labelled rows of Σ_t w_t Â^t·pre(X) for the weights w.
+func (t *task) design(weights []float32) fit.Design {
+	switch {
+	case t.twoHops == nil || !slices.Equal(weights, twoHops):
+		return fit.NewPropagated(t.hat, weights, t.x, t.labelled)
+	case len(t.labelled) == t.twoHops.Rows:
+		return fit.Explicit{X: t.twoHops}
+	}
+	return fit.Explicit{X: t.twoHops.Take(t.labelled)}
 }
 
 // accept takes imported weights as W_O.
@@ -66,22 +80,22 @@ func (t *task) shape(name string) fit.Shape {
 // alike.
 const sampledRows = 1 << 14
 
-// chooseLinear fits one linear model for each weight decay of a list and keeps the best on the support nodes,
-// deployed jointly on T. If there are many rows it chooses on a sample of them, and continues from there with all
-// rows.
+// chooseLinear fits one linear model roughly for each weight decay of a list, chooses the best on the support nodes,
+// deployed jointly on T, and fits it to the end. If there are many rows it chooses on a sample of them; the last fit
+// is on all rows.
 func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64,
 	progress Progress, what string) (*fitted, error) {
 	p, sampled := all.Sample(sampledRows, t.rng(purposeRows))
 	best, err := t.chooseDecay(ctx, s, p, decays, progress, what)
-	if err != nil || !sampled {
-		return best, err
+	if err != nil {
+		return nil, err
 	}
 	progress.Step(what+", all rows", 0, 1)
-	layer, err := fit.SGC(ctx, all, best.weightDecay, &best.model.Layers[0])
+	layer, err := fit.SGC(ctx, all, best.weightDecay, fit.Final, &best.model.Layers[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	best.model = s.Linear(layer)
+	best.model, best.sampled = s.Linear(layer), sampled
 	if best.validation, err = t.validate(best.model); err != nil {
 		return nil, err
 	}
@@ -95,7 +109,7 @@ func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, deca
 	trials := make([]trial, len(decays))
 	for k, decay := range decays {
 		trials[k] = trial{decay, func() (infer.Model, float64, error) {
-			layer, err := fit.SGC(ctx, p, decay, start)
+			layer, err := fit.SGC(ctx, p, decay, fit.Rough, start)
 			if err != nil {
 				return nil, 0, err
 			}

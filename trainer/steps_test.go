@@ -37,7 +37,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	var start *infer.Layer
 	var accuracies []float64
 	for _, decay := range WeightDecays {
-		if start, err = fit.SGC(t.Context(), problem, decay, start); err != nil {
+		if start, err = fit.SGC(t.Context(), problem, decay, fit.Final, start); err != nil {
 			t.Fatal(err)
 		}
 		accuracies = append(accuracies, eval.Run(plain(k.onOriginal(k.shape(modelSGC).Linear(start))), k.support).Accuracy(k.support))
@@ -55,7 +55,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 func TestSection5SyntheticWeights(t *testing.T) {
 	k := smallTask(t, partly(small(t, dataset.BagOfWords)))
 	clusters := k.cluster(k.points())
-	small, err := k.fitSynthetic(t.Context(), modelSGC, clusters, Silent{})
+	small, err := k.fitSynthetic(t.Context(), modelSGC, clusters, k.propagatedMeans(modelSGC, clusters), Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestSection5SyntheticWeights(t *testing.T) {
 		t.Fatal("all clusters have one size: the case shows nothing")
 	}
 	problem := fit.Problem{Design: fit.Explicit{X: convert.Dense(means)}, Labels: clusters.Labels, Weights: weights, Classes: k.classes()}
-	want, err := fit.SGC(t.Context(), problem, small.weightDecay, nil)
+	want, err := fit.SGC(t.Context(), problem, small.weightDecay, fit.Final, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	r := recipeOf(t, k)
 	c := mustCalibrate(t, k, r.placed[0])
 	r.calibrations = []*calibration{c}
-	b, err := k.bundle(r, nil, created)
+	b, err := k.bundle(r, nil, "sha256:0", created)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		batch := k.test[GraphBatch].On(through.M).Batches[0]
+		batch := k.test()[GraphBatch].On(through.M).Batches[0]
 		want := small.model.Frozen(of, k.pre).Logits(batch)
 		if got := d.build().Logits(batch); cmp.Diff(want, got) != "" {
 			t.Errorf("S→S, shared M %v: other logits", d.sharedM)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"rivulet/dataset"
@@ -24,6 +25,7 @@ type task struct {
 	pre      *infer.Preprocess
 	x        *features.Factored // pre(X) of T
 	inputs   infer.Inputs       // the same, seen through weights
+	twoHops  *graph.Dense       // Â²·pre(X) of T, N×d, of dense features while W_O and S are made; nil elsewhere
 	labelled []int32            // nodes of T that have a class
 	share    []int              // synthetic nodes of each class, N' in all
 	nodes    int                // N'
@@ -33,10 +35,11 @@ type task struct {
 	// sampledFrom is the number of nodes above which models with hidden layers are compared on a sample of T.
 	sampledFrom int
 	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T.
-	// judges are the support nodes by which fits are chosen: all, or some at even distances if there are many.
+	// judges are the support nodes by which fits are chosen: all, or some at even distances if there are many. test is
+	// made when it is first asked for.
 	support *eval.Set
 	judges  *eval.Set
-	test    map[string]*eval.Set
+	test    func() map[string]*eval.Set
 }
 
 // Modes of a batch.
@@ -47,6 +50,8 @@ const (
 
 var modes = []string{GraphBatch, NodeBatch}
 
+// newTask makes a data set ready. It holds the data in another order ([dataset.Dataset.OriginalFirst]) and not d, whose
+// memory is free if the caller does not hold it either.
 func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -55,6 +60,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
 	start := time.Now()
+	d = d.OriginalFirst()
 	m, _ := methodOf(o.Method)
 	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole(),
 		sampledFrom: sampledFrom}
@@ -68,20 +74,20 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	}
 	t.hat = graph.Normalised(t.original.Adj)
 	var err error
-	if t.pre, err = features.Fit(o.Preprocess, t.original.X, d.BagOfWords, t.hat); err != nil {
+	if t.pre, t.twoHops, err = features.FitTwoHops(o.Preprocess, t.original.X, d.BagOfWords, t.hat); err != nil {
 		return nil, fmt.Errorf("fitting the preprocessing: %w", err)
 	}
 	if len(o.Weights) > 0 {
-		t.pre.Scale = 1
+		t.pre.Scale, t.twoHops = 1, nil
 	}
 	t.x = features.Factor(t.original.X, t.pre)
 	t.inputs = t.pre.Raw(t.original.X)
 	t.support = t.set(d.Validation, GraphBatch)
 	t.judges = t.set(evenly(d.Validation, judgingNodes), GraphBatch)
-	t.test = map[string]*eval.Set{}
-	for _, mode := range modes {
-		t.test[mode] = t.set(d.Test, mode)
-	}
+	t.test = sync.OnceValue(func() map[string]*eval.Set {
+		whole := t.set(d.Test, GraphBatch)
+		return map[string]*eval.Set{GraphBatch: whole, NodeBatch: apart(whole)}
+	})
 	t.seconds = time.Since(start).Seconds()
 	return t, nil
 }
@@ -133,6 +139,15 @@ func (t *task) divide() error {
 // set cuts nodes of the data set into batches on T.
 func (t *task) set(nodes []int32, mode string) *eval.Set {
 	return attach(t.data, t.original, dataset.Batches(nodes, t.options.Batch), mode == GraphBatch)
+}
+
+// apart returns graph batches as node batches, of the same features and edges to T.
+func apart(s *eval.Set) *eval.Set {
+	out := &eval.Set{Labels: s.Labels}
+	for _, b := range s.Batches {
+		out.Batches = append(out.Batches, &infer.Batch{X: b.X, R: b.R, Known: b.Known})
+	}
+	return out
 }
 
 // attach joins batches of nodes (dataset indices) to T.

@@ -28,15 +28,17 @@ type Outcome struct {
 // An error names the option or the data that is wrong; ctx ends the run at the next step with its error.
 func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	progress Progress) (*Outcome, error) {
+	name := d.Name // d itself is not held while training: see newTask
 	out, err := train(ctx, d, o, now, progress)
 	if err != nil {
-		return nil, fmt.Errorf("training on %s: %w", d.Name, err)
+		return nil, fmt.Errorf("training on %s: %w", name, err)
 	}
 	return out, nil
 }
 
 func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	progress Progress) (*Outcome, error) {
+	fingerprint := d.Fingerprint()
 	t, err := newTask(d, o)
 	if err != nil {
 		return nil, err
@@ -48,6 +50,7 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	if err != nil {
 		return nil, err
 	}
+	t.twoHops = nil
 	start := time.Now()
 	const what = "choosing calibration and propagation"
 	for k, p := range r.placed {
@@ -68,7 +71,7 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	if err != nil {
 		return nil, err
 	}
-	bundle, err := t.bundle(r, results, now)
+	bundle, err := t.bundle(r, results, fingerprint, now)
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +128,10 @@ func models(all []*fitted) []infer.Model {
 }
 
 // bundle returns the artifact of all models' W_O on S.
-func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifact.Bundle, error) {
+func (t *task) bundle(r *recipe, results []eval.Result, fingerprint string,
+	now time.Time) (*artifact.Bundle, error) {
 	b := &artifact.Bundle{
-		Manifest:   t.manifest(r, results, now),
+		Manifest:   t.manifest(r, results, fingerprint, now),
 		Preprocess: *t.pre,
 		Synthetic:  r.served.parts().Synthetic,
 		Mapping:    &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.parts().M},
@@ -160,11 +164,11 @@ func (t *task) bundle(r *recipe, results []eval.Result, now time.Time) (*artifac
 	return b, nil
 }
 
-func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifact.Manifest {
+func (t *task) manifest(r *recipe, results []eval.Result, fingerprint string, now time.Time) artifact.Manifest {
 	rows := r.served.parts().M
 	m := artifact.Manifest{
 		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: t.label, Seed: t.options.Seed,
-		Data: artifact.Data{Name: t.data.Name, Fingerprint: t.data.Fingerprint(), Nodes: t.original.Adj.Rows,
+		Data: artifact.Data{Name: t.data.Name, Fingerprint: fingerprint, Nodes: t.original.Adj.Rows,
 			Edges: t.original.Adj.NNZ() / 2, Features: t.original.X.Cols(), Classes: t.data.Classes},
 		SyntheticNodes: t.nodes,
 		Mapping:        artifact.MappingInfo{Rows: rows.Rows, Entries: rows.NNZ(), MaxPerRow: longestRow(rows)},

@@ -19,11 +19,12 @@ func newWhole() *whole {
 	return &whole{fits: map[string]*fitted{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{}}
 }
 
-// seeded returns the part that is valid for another seed: a linear model's fit is convex and has no randomness.
+// seeded returns the part that is valid for another seed: a linear model's fit is convex and has no randomness but
+// the sample of the rows, if there are many.
 func (w *whole) seeded() *whole {
 	out := newWhole()
 	for name, f := range w.fits {
-		if f.model.Architecture.Linear() {
+		if f.model.Architecture.Linear() && !f.sampled {
 			out.fits[name] = f
 		}
 	}

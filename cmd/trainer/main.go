@@ -2,12 +2,24 @@
 package main
 
 import (
+	"os"
+	"runtime/debug"
+
 	"github.com/spf13/cobra"
 
 	"rivulet/internal/cli"
 )
 
-func main() { cli.Main(root()) }
+// collectAt is the growth of the heap in percent at which garbage is collected, unless GOGC says otherwise. The heap
+// is a few large matrices without pointers, which are cheap to collect often and expensive to hold twice.
+const collectAt = 25
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
+	cli.Main(root())
+}
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{

@@ -32,12 +32,7 @@ const depth = 256
 // Add adds alpha·A·B to dst, shapes m×k · k×n → m×n; B is scaled before it is multiplied. Wrong shapes panic. dst
 // must not share memory with A or B.
 func Add(dst *graph.Dense, alpha float32, a, b View) {
-	if a.Cols != b.Rows || dst.Rows != a.Rows || dst.Cols != b.Cols {
-		panic(fmt.Sprintf("gemm: %d×%d · %d×%d into %d×%d", a.Rows, a.Cols, b.Rows, b.Cols, dst.Rows, dst.Cols))
-	}
-	a.check()
-	b.check()
-	if a.Rows == 0 || a.Cols == 0 || b.Cols == 0 {
+	if !checked(dst, a, b) {
 		return
 	}
 	if a.Cols >= tall && a.Rows*b.Cols <= maxSums {
@@ -52,6 +47,26 @@ func Add(dst *graph.Dense, alpha float32, a, b View) {
 		defer workspaces.Put(w)
 		w.add(dst, alpha, a, b, use, lo*tiles/parts*use.rows, min(hi*tiles/parts*use.rows, a.Rows))
 	})
+}
+
+// AddAlone does the work of [Add] on the calling goroutine alone, for callers that are parallel themselves.
+func AddAlone(dst *graph.Dense, alpha float32, a, b View) {
+	if !checked(dst, a, b) {
+		return
+	}
+	w := workspaces.Get().(*workspace)
+	defer workspaces.Put(w)
+	w.add(dst, alpha, a, b, chooseKernel(a.Rows, b.Cols), 0, a.Rows)
+}
+
+// checked panics if shapes do not fit, and reports whether there is something to add.
+func checked(dst *graph.Dense, a, b View) bool {
+	if a.Cols != b.Rows || dst.Rows != a.Rows || dst.Cols != b.Cols {
+		panic(fmt.Sprintf("gemm: %d×%d · %d×%d into %d×%d", a.Rows, a.Cols, b.Rows, b.Cols, dst.Rows, dst.Cols))
+	}
+	a.check()
+	b.check()
+	return a.Rows > 0 && a.Cols > 0 && b.Cols > 0
 }
 
 // check panics if an element is outside the memory: the kernels do not look.

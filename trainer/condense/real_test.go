@@ -70,7 +70,7 @@ func (c *cora) fit(t *testing.T, hat *graph.CSR, classes int) {
 		}
 	}
 	p := fit.Problem{Design: fit.NewPropagated(hat, []float32{0, 0, 1}, c.in.X, rows), Labels: labels, Classes: classes}
-	layer, err := fit.SGC(t.Context(), p, 1e-2, nil)
+	layer, err := fit.SGC(t.Context(), p, 1e-2, fit.Final, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

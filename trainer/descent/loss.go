@@ -27,6 +27,27 @@ func CrossEntropy[F Number](row []F, y int) float64 {
 	return math.Log(sum) - target
 }
 
+// SoftmaxLoss returns CrossEntropy(row, y) and leaves by times its gradient in row, in float32 but for exponentials
+// and the result.
+func SoftmaxLoss(row []float32, y int, by float32) float64 {
+	top := row[0]
+	for _, v := range row {
+		top = max(top, v)
+	}
+	target, sum := row[y]-top, float32(0)
+	for c, v := range row {
+		e := float32(math.Exp(float64(v - top)))
+		row[c] = e
+		sum += e
+	}
+	share := by / sum
+	for c := range row {
+		row[c] *= share
+	}
+	row[y] -= by
+	return math.Log(float64(sum)) - float64(target)
+}
+
 // lossRows is the number of rows whose losses one goroutine sums up: sums of sums, in one order for any number of
 // goroutines.
 const lossRows = 2048
@@ -46,11 +67,9 @@ func WeightedLoss(logits *graph.Dense, labels []int32, weight func(i int) float6
 					clear(row)
 					continue
 				}
-				losses[chunk] += by * CrossEntropy(row, int(labels[i]))
-				share := float32(by / scale)
-				for c := range row {
-					row[c] *= share
-					sums[c] += float64(row[c])
+				losses[chunk] += by * SoftmaxLoss(row, int(labels[i]), float32(by/scale))
+				for c, v := range row {
+					sums[c] += float64(v)
 				}
 			}
 		}

@@ -115,31 +115,62 @@ func scaleToSum(row []float32) {
 // Block returns columns lo…hi of pre(X), N×(hi−lo).
 func (f *Factored) Block(lo, hi int) *graph.Dense {
 	out := graph.NewDense(f.Raw.Rows(), hi-lo)
-	for i := range out.Rows {
-		row := out.Row(i)
-		if f.Raw.Sparse != nil {
-			cols, vals := f.Raw.Sparse.Row(i)
-			for p, c := range cols {
-				if int(c) >= lo && int(c) < hi {
-					row[int(c)-lo] += value(vals, p)
-				}
-			}
-		} else {
-			copy(row, f.Raw.Dense.Row(i)[lo:hi])
-		}
-		for k := range row {
-			row[k] = row[k]*f.Factor[lo+k] - f.Offset[lo+k]
-		}
-	}
+	f.block(out, lo)
 	return out
 }
 
-// Blocks visits pre(X) by blocks of columns: f is called with the first column and an N×width block.
-func (f *Factored) Blocks(width int, visit func(lo int, block *graph.Dense)) {
-	d := f.Raw.Cols()
-	for lo := 0; lo < d; lo += width {
-		visit(lo, f.Block(lo, min(lo+width, d)))
+// block sets out, N×width, to the columns of pre(X) from lo on.
+func (f *Factored) block(out *graph.Dense, lo int) {
+	graph.ParallelRows(out.Rows, len(out.Data), func(from, to int) {
+		for i := from; i < to; i++ {
+			f.blockRow(out.Row(i), i, lo)
+		}
+	})
+}
+
+func (f *Factored) blockRow(row []float32, i, lo int) {
+	hi := lo + len(row)
+	if f.Raw.Sparse != nil {
+		clear(row)
+		cols, vals := f.Raw.Sparse.Row(i)
+		for p, c := range cols {
+			if int(c) >= lo && int(c) < hi {
+				row[int(c)-lo] += value(vals, p)
+			}
+		}
+	} else {
+		copy(row, f.Raw.Dense.Row(i)[lo:hi])
 	}
+	for k := range row {
+		row[k] = row[k]*f.Factor[lo+k] - f.Offset[lo+k]
+	}
+}
+
+// Blocks visits pre(X) by blocks of columns: visit is called with the first column and an N×width block, whose memory
+// is the next block's.
+func (f *Factored) Blocks(width int, visit func(lo int, block *graph.Dense)) {
+	n, d := f.Raw.Rows(), f.Raw.Cols()
+	memory := make([]float32, n*min(width, d))
+	for lo := 0; lo < d; lo += width {
+		block := &graph.Dense{Rows: n, Cols: min(width, d-lo)}
+		block.Data = memory[:n*block.Cols]
+		f.block(block, lo)
+		visit(lo, block)
+	}
+}
+
+// TwoHops visits Â²·pre(X) as Blocks does pre(X), with hat = Â.
+func (f *Factored) TwoHops(hat *graph.CSR, visit func(lo int, block *graph.Dense)) {
+	var between graph.Dense
+	f.Blocks(blockWidth, func(lo int, block *graph.Dense) {
+		if between.Data == nil {
+			between.Data = make([]float32, len(block.Data))
+		}
+		between.Rows, between.Cols, between.Data = block.Rows, block.Cols, between.Data[:len(block.Data)]
+		graph.MulTo(&between, hat, block)
+		graph.MulTo(block, hat, &between)
+		visit(lo, block)
+	})
 }
 
 // Combine returns G·pre(X), groups×d, for G groups×N: with the rows of G averaging over clusters these are cluster

@@ -31,8 +31,21 @@ func Check(kind string) error {
 // Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, l1,
 // standardize or none; bagOfWords decides for auto. l1 is for features of 0 or more.
 func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, error) {
+	pre, _, err := fitted(kind, x, bagOfWords, hat, false)
+	return pre, err
+}
+
+// FitTwoHops does the work of [Fit] and returns what it computes on the way, too: Â²·pre(X), N×d, where X is dense
+// and the preprocessing is not none; nil elsewhere.
+func FitTwoHops(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, *graph.Dense,
+	error) {
+	return fitted(kind, x, bagOfWords, hat, x.Sparse == nil)
+}
+
+func fitted(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR, keep bool) (*infer.Preprocess,
+	*graph.Dense, error) {
 	if err := Check(kind); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if kind == Auto {
 		kind = infer.Standardize
@@ -43,22 +56,33 @@ func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer
 	pre := &infer.Preprocess{Kind: kind, Scale: 1}
 	switch kind {
 	case infer.None:
-		return pre, nil
+		return pre, nil, nil
 	case infer.L2Center:
 		pre.Mean, _ = moments(unitRows(x))
 	case infer.L1:
 		if err := checkNotNegative(x); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	case infer.Standardize:
 		pre.Mean, pre.Std = moments(x)
 	}
-	norm := propagatedNorm(Factor(x, pre), hat)
+	var kept *graph.Dense
+	if keep {
+		kept = graph.NewDense(x.Rows(), x.Cols())
+	}
+	norm := propagatedNorm(Factor(x, pre), hat, kept)
 	if norm == 0 {
-		return nil, fmt.Errorf("preprocess %q: the propagated features of the original graph do not vary", kind)
+		return nil, nil, fmt.Errorf("preprocess %q: the propagated features of the original graph do not vary", kind)
 	}
 	pre.Scale = float32(targetNorm / norm)
-	return pre, nil
+	if keep {
+		graph.ParallelRows(kept.Rows, len(kept.Data), func(lo, hi int) {
+			for k := lo * kept.Cols; k < hi*kept.Cols; k++ {
+				kept.Data[k] *= pre.Scale
+			}
+		})
+	}
+	return pre, kept, nil
 }
 
 // checkNotNegative returns an error that names the first value below 0, with which rows do not sum to their L1
@@ -78,12 +102,18 @@ func checkNotNegative(x graph.Features) (err error) {
 // rounding is the share of the mean row's norm below which the rest after centring counts as rounding.
 const rounding = 1e-6
 
-// propagatedNorm returns the RMS norm of the rows of Â²·pre(X), 0 if they are zero except for rounding.
-func propagatedNorm(f *Factored, hat *graph.CSR) float64 {
+// propagatedNorm returns the RMS norm of the rows of Â²·pre(X), 0 if they are zero except for rounding. The rows
+// themselves are left in kept, N×d, unless that is nil.
+func propagatedNorm(f *Factored, hat *graph.CSR, kept *graph.Dense) float64 {
 	squares, centre := 0.0, 0.0
-	f.Blocks(blockWidth, func(_ int, block *graph.Dense) {
-		for _, v := range graph.Mul(hat, graph.Mul(hat, block)).Data {
-			squares += float64(v) * float64(v)
+	f.TwoHops(hat, func(lo int, block *graph.Dense) {
+		for i := range block.Rows {
+			for _, v := range block.Row(i) {
+				squares += float64(v) * float64(v)
+			}
+			if kept != nil {
+				copy(kept.Row(i)[lo:], block.Row(i))
+			}
 		}
 	})
 	for _, v := range f.Offset {

@@ -223,7 +223,7 @@ func TestSection3FitIsStationary(t *testing.T) {
 	var start *infer.Layer
 	for _, wd := range []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5} {
 		for name, from := range map[string]*infer.Layer{"zeros": nil, "the last": start} {
-			m, err := SGC(t.Context(), p, wd, from)
+			m, err := SGC(t.Context(), p, wd, Final, from)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func TestSection3FitIsStationary(t *testing.T) {
 func TestSection3FitAgainstGradientDescent(t *testing.T) {
 	const wd = 1e-2
 	f, p := classification(rand.New(rand.NewPCG(8, 0)), 15, 2, 3)
-	m, err := SGC(t.Context(), p, wd, nil)
+	m, err := SGC(t.Context(), p, wd, Final, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,11 +270,11 @@ func TestWeightsAreRepetition(t *testing.T) {
 		}
 	}
 	repeated.Design = Explicit{X: convert.Dense(rows)}
-	a, err := SGC(t.Context(), p, 1e-2, nil)
+	a, err := SGC(t.Context(), p, 1e-2, Final, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := SGC(t.Context(), repeated, 1e-2, nil)
+	b, err := SGC(t.Context(), repeated, 1e-2, Final, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestWeightsAreRepetition(t *testing.T) {
 // The bias is free: under a crushing weight decay W is 0 and the classes get their shares.
 func TestSection3BiasIsFree(t *testing.T) {
 	f := convert.Normal(rand.New(rand.NewPCG(10, 0)), 8, 3, 1)
-	m, err := SGC(t.Context(), Problem{Design: Explicit{X: convert.Dense(f)}, Labels: []int32{0, 0, 0, 0, 0, 0, 1, 1}, Classes: 2}, 1e4, nil)
+	m, err := SGC(t.Context(), Problem{Design: Explicit{X: convert.Dense(f)}, Labels: []int32{0, 0, 0, 0, 0, 0, 1, 1}, Classes: 2}, 1e4, Final, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestFitEndsWithItsContext(t *testing.T) {
 	_, p := classification(rand.New(rand.NewPCG(11, 0)), 12, 3, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := SGC(ctx, p, 1e-2, nil); !errors.Is(err, context.Canceled) {
+	if _, err := SGC(ctx, p, 1e-2, Final, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want that of the context", err)
 	}
 }

@@ -48,18 +48,24 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 	return out, true
 }
 
-// Limits of the L-BFGS fit. The objective is smooth and its gradient is float32 at heart, so a relative change of
-// the loss below lossTolerance over patience iterations is as far as it goes.
+// Limits of the L-BFGS fit.
 const (
 	maxIterations = 300
-	lossTolerance = 1e-6
 	patience      = 5
 	history       = 15
 )
 
-// SGC fits W and b for one weight decay. start is where to begin (a fit with a larger weight decay), nil for zeros.
-// It ends early, with an error, where ctx does.
-func SGC(ctx context.Context, p Problem, weightDecay float64, start *infer.Layer) (*infer.Layer, error) {
+// Tolerances: a fit ends where patience iterations lower the loss by less than this share of it.
+const (
+	// Final is for weights that are kept. The gradient is float32 at heart: with less they change and get no better.
+	Final = 1e-6
+	// Rough is for the comparison of weight decays.
+	Rough = 1e-4
+)
+
+// SGC fits W and b for one weight decay. start is where to begin (a fit with a larger weight decay, or of fewer rows),
+// nil for zeros. It ends early, with an error, where ctx does.
+func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64, start *infer.Layer) (*infer.Layer, error) {
 	n, d := p.Design.Dims()
 	if len(p.Labels) != n || (p.Weights != nil && len(p.Weights) != n) {
 		panic(fmt.Sprintf("fit: %d rows, %d labels, %d weights", n, len(p.Labels), len(p.Weights)))
@@ -75,7 +81,7 @@ func SGC(ctx context.Context, p Problem, weightDecay float64, start *infer.Layer
 	result, err := optimize.Minimize(problem, x0, &optimize.Settings{
 		MajorIterations:   maxIterations,
 		GradientThreshold: 1e-6,
-		Converger:         &optimize.FunctionConverge{Relative: lossTolerance, Absolute: 1e-9, Iterations: patience},
+		Converger:         &optimize.FunctionConverge{Relative: tolerance, Absolute: 1e-9, Iterations: patience},
 	}, &optimize.LBFGS{Store: history})
 	// A line search that cannot improve in float32 has arrived; anything else is an error.
 	if err != nil && (result == nil || !stalled(err)) {
@@ -97,7 +103,8 @@ type objective struct {
 	Problem
 	features    int
 	weightDecay float64
-	total       float64 // Σω
+	total       float64  // Σω
+	rows        *softmax // of a design whose rows are at hand; nil of others
 	at          []float64
 	value       float64
 	grad        []float64
@@ -108,6 +115,13 @@ func newObjective(p Problem, weightDecay float64) *objective {
 	o := &objective{Problem: p, features: d, weightDecay: weightDecay, grad: make([]float64, (d+1)*p.Classes)}
 	for i := range p.Labels {
 		o.total += o.weight(i)
+	}
+	if design, ok := p.Design.(Explicit); ok {
+		share := make([]float32, len(p.Labels))
+		for i := range share {
+			share[i] = float32(o.weight(i) / o.total)
+		}
+		o.rows = newSoftmax(&p, design.X, share)
 	}
 	return o
 }
@@ -129,12 +143,25 @@ func (o *objective) gradient(grad, x []float64) {
 	copy(grad, o.grad)
 }
 
-// evaluate computes CE and its gradient Fᵀ(ω∘(softmax − onehot))/Σω.
+// evaluate computes CE + wd·‖W‖² and its gradient.
 func (o *objective) evaluate(x []float64) {
-	if equal(x, o.at) {
+	if slices.Equal(x, o.at) {
 		return
 	}
 	o.at = append(o.at[:0], x...)
+	if o.rows != nil {
+		o.value = o.rows.evaluate(x, o.grad)
+	} else {
+		o.value = o.products(x)
+	}
+	for k, w := range x[:o.features*o.Classes] {
+		o.value += o.weightDecay * w * w
+		o.grad[k] += 2 * o.weightDecay * w
+	}
+}
+
+// products computes CE and its gradient Fᵀ(ω∘(softmax − onehot))/Σω by the products of a design.
+func (o *objective) products(x []float64) float64 {
 	model := o.unpack(x)
 	logits := o.Design.Forward(model.Self)
 	graph.ParallelRows(logits.Rows, len(logits.Data), func(lo, hi int) {
@@ -142,27 +169,13 @@ func (o *objective) evaluate(x []float64) {
 			graph.Add(logits.Row(i), model.Bias)
 		}
 	})
-	bias := make([]float64, o.Classes)
+	bias := o.grad[len(x)-o.Classes:]
+	clear(bias)
 	loss := descent.WeightedLoss(logits, o.Labels, o.weight, o.total, bias)
-	o.value = loss / o.total
-	weights := len(x) - o.Classes
 	for k, v := range o.Design.Adjoint(logits).Data {
-		o.value += o.weightDecay * x[k] * x[k]
-		o.grad[k] = float64(v) + 2*o.weightDecay*x[k]
+		o.grad[k] = float64(v)
 	}
-	copy(o.grad[weights:], bias)
-}
-
-func equal(a, b []float64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
+	return loss / o.total
 }
 
 // pack and unpack: W row-major, then b.
