@@ -1,3 +1,5 @@
+//go:build unix
+
 package consumer
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sys/unix"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
@@ -161,7 +164,7 @@ func BenchmarkGrowth(b *testing.B) {
 				path[k] = pipeline(b, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: Node, Observer: seen[k],
 					Arrivals: k > 0, Notes: k == 2})
 			}
-			var took [3]time.Duration
+			var took, used [3]time.Duration
 			n := 0
 			for b.Loop() {
 				records := [3][]kafka.Record{1: g.arrivals(b, benchBatch, share), 2: g.arrivals(b, benchBatch, share)}
@@ -169,22 +172,37 @@ func BenchmarkGrowth(b *testing.B) {
 				for k := range path {
 					k = (k + n) % 3
 					in := Intake{Name: "b", Records: records[k], Generation: nobody, Offsets: kafka.Offsets{{Topic: arrivalsTopic}: benchBatch}}
-					begin := time.Now()
+					begin, before := time.Now(), cpuTime(b)
 					if err := path[k].Process(b.Context(), in); err != nil {
 						b.Fatal(err)
 					}
 					took[k] += time.Since(begin)
+					used[k] += cpuTime(b) - before
 				}
 				n++
 			}
 			nodes := n * benchBatch
 			g.report(b, nodes, took[0], took[1], seen[0], seen[1])
+			for k, name := range []string{"off", "on", "noted"} {
+				b.ReportMetric(float64(used[k].Nanoseconds())/float64(nodes)/1e3, name+"-core-µs/node")
+			}
 			b.ReportMetric(float64(nodes)/took[2].Seconds(), "noted-nodes/s")
 			b.ReportMetric(took[1].Seconds()/took[2].Seconds(), "noted/on")
 			b.ReportMetric(float64(seen[2].sum.Note.Nanoseconds())/float64(nodes)/1e3, "note-µs/node")
 			b.ReportMetric(float64(seen[2].sum.Commit.Nanoseconds())/float64(nodes)/1e3, "forget-µs/node")
 		})
 	}
+}
+
+// cpuTime returns the time that all threads of the process have run. It is steadier than the time that passes where
+// a machine does other work too, and leaves out that of Redis, if that is another process.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // BenchmarkGrowthStream is the same over the embedded broker with two lanes, of which one writes rows while the other
