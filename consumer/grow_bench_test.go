@@ -29,10 +29,10 @@ import (
 	"rivulet/trainer"
 )
 
-// growthBench is a version in Redis, the one that RIVULET_TEST_REDIS names or else an embedded one, as consumers have
-// it that give arrivals rows and that do not. It is trained, as how long a row is solved for depends on what is
-// solved: on a generated graph of a tenth of the nodes of preset flickr, with its degrees, features and classes and
-// N' = 223.
+// growthBench is a version in Redis, the one that RIVULET_TEST_REDIS names or else an embedded one, as consumers
+// have it that give arrivals rows and that do not. It is trained, as how long a row is solved for depends on
+// what is solved: on a generated graph of a tenth of the nodes of preset flickr, with its degrees, features and
+// classes and N' = 223.
 type growthBench struct {
 	off, on Version
 	data    *dataset.Dataset
@@ -115,8 +115,8 @@ func (g *growthBench) train(b *testing.B) *artifact.Bundle {
 	return outcome.Bundle
 }
 
-// arrivals are n that nobody has seen, with the features of a test node and its edges to T, of which the given share
-// goes to arrivals of the last few batches instead.
+// arrivals are n that nobody has seen, with the features of a test node and its edges to T, of which the given
+// share goes to arrivals of the last few batches instead.
 func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.Record) {
 	b.Helper()
 	for i := range n {
@@ -138,7 +138,8 @@ func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.
 	return out
 }
 
-// report says what growth costs: nodes a second without and with it, their ratio, and the stages that it adds to.
+// report says what growth costs: nodes a second without and with it, their ratio, and the stages that it adds
+// to.
 func (g *growthBench) report(b *testing.B, nodes int, off, on time.Duration, without, with *shares) {
 	b.Helper()
 	b.ReportMetric(float64(nodes)/off.Seconds(), "off-nodes/s")
@@ -151,8 +152,8 @@ func (g *growthBench) report(b *testing.B, nodes int, off, on time.Duration, wit
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkGrowth is the path of a record without Kafka, batches with growth off, on, and on with notes in turn. The
-// latter two have arrivals of their own, as one that was given its row is not solved again.
+// BenchmarkGrowth is the path of a record without Kafka, batches with growth off, on, and on with notes in turn.
+// The latter two have arrivals of their own, as one that was given its row is not solved again.
 func BenchmarkGrowth(b *testing.B) {
 	g := newGrowthBench(b)
 	for _, share := range []float64{0, 0.5} {
@@ -194,8 +195,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// cpuTime returns the time that all threads of the process have run. It is steadier than the time that passes where
-// a machine does other work too, and leaves out that of Redis, if that is another process.
+// cpuTime returns the time that all threads of the process have run. It is steadier than the time that passes
+// where a machine does other work too, and leaves out that of Redis, if that is another process.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used unix.Rusage
@@ -205,8 +206,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// BenchmarkGrowthStream is the same over the embedded broker with two lanes, of which one writes rows while the other
-// predicts.
+// BenchmarkGrowthStream is the same over the embedded broker with two lanes, of which one writes rows while the
+// other predicts.
 func BenchmarkGrowthStream(b *testing.B) {
 	const nodes = 10_000
 	g := newGrowthBench(b)

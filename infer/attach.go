@@ -7,8 +7,8 @@ import (
 	"rivulet/graph"
 )
 
-// Attacher attaches batches, each in the memory of the one before, which is no longer to be used then. It serves one
-// at a time. The zero value is ready.
+// Attacher attaches batches, each in the memory of the one before, which is no longer to be used then. It serves
+// one at a time. The zero value is ready.
 type Attacher struct {
 	full          graph.Dense
 	sparse        graph.CSR
@@ -46,9 +46,9 @@ func (a *Attacher) Attach(b *Batch, neighbours [][]Row, synthetic int) {
 	b.R, b.Known = a.attach(neighbours, synthetic)
 }
 
-// Attach sets the edges to S of arrivals whose distinct neighbours have these rows of M: r = aM (n×N', paper's Eq.
-// 11), in Full where about all columns are met in most rows, as on a small S where arrivals have many neighbours,
-// and in R else; and Known. r is that of the function of this name, bit for bit.
+// Attach sets the edges to S of arrivals whose distinct neighbours have these rows of M: r = aM (n×N', paper's
+// Eq. 11), in Full where about all columns are met in most rows, as on a small S where arrivals have many
+// neighbours, and in R else; and Known. r is that of the function of this name, bit for bit.
 func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
 	new(Attacher).Attach(b, neighbours, synthetic)
 }
@@ -174,7 +174,8 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// columns is a set of column numbers, a bit each: adding to it never branches, and it is read in ascending order.
+// columns is a set of column numbers, a bit each: adding to it never branches, and it is read in ascending
+// order.
 type columns []uint64
 
 func newColumns(n int) columns { return make(columns, (n+63)/64) }

@@ -76,7 +76,8 @@ func TestAttachNothing(t *testing.T) {
 	}
 }
 
-// A batch that is attached in the memory of others has the bits that it has by itself, whichever forms those were in.
+// A batch that is attached in the memory of others has the bits that it has by itself, whichever forms those
+// were in.
 func TestAttacherOfManyBatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 0))
 	var attacher infer.Attacher

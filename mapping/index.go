@@ -6,8 +6,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// index finds the numbers of ids: a table of hashes with open addressing, and the ids' bytes one after the other. It
-// takes 19 to 30 bytes an id beside the id itself, none of which the garbage collector looks at.
+// index finds the numbers of ids: a table of hashes with open addressing, and the ids' bytes one after the
+// other. It takes 19 to 30 bytes an id beside the id itself, none of which the garbage collector looks at.
 type index struct {
 	slots []uint64 // upper half of the hash | number + 1; 0 is free. A power of two of them, at most ¾ in use
 	begin []int    // len(ids)+1: where an id begins in text
@@ -42,7 +42,8 @@ func (x *index) is(number int, id string) bool {
 	return string(x.text[x.begin[number]:x.begin[number+1]]) == id
 }
 
-// together is how many ids are looked up side by side: the processor fetches their slots from memory at the same time.
+// together is how many ids are looked up side by side: the processor fetches their slots from memory at the same
+// time.
 const together = 16
 
 // find sets numbers[i] to the number of ids[i], −1 where it has none.

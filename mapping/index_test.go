@@ -56,8 +56,8 @@ func TestIndexOfManyIDs(t *testing.T) {
 	}
 }
 
-// BenchmarkMemory looks up the neighbours of a batch in an index, beside a map of strings, and measures their memory
-// beyond the ids' bytes.
+// BenchmarkMemory looks up the neighbours of a batch in an index, beside a map of strings, and measures their
+// memory beyond the ids' bytes.
 func BenchmarkMemory(b *testing.B) {
 	const n, batch = 153_431, 5_000
 	for _, kind := range idKinds {

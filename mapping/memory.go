@@ -10,8 +10,8 @@ import (
 	"rivulet/infer"
 )
 
-// Memory is a [Lookup] over an M in memory: from an artifact's directory, or read from Redis as a whole. Its rows
-// have the same bits as those of a store of the same artifact. It is safe for concurrent use.
+// Memory is a [Lookup] over an M in memory: from an artifact's directory, or read from Redis as a whole. Its
+// rows have the same bits as those of a store of the same artifact. It is safe for concurrent use.
 type Memory struct {
 	index *index // row of M by id
 	rows  *graph.CSR
@@ -21,8 +21,8 @@ type Memory struct {
 	asked, unknown atomic.Uint64
 }
 
-// memoryOverhead is the memory of a row beyond its id and entries: its place in the index, 19 to 30 bytes, and the row's
-// pointer (BenchmarkMemory).
+// memoryOverhead is the memory of a row beyond its id and entries: its place in the index, 19 to 30 bytes, and
+// the row's pointer (BenchmarkMemory).
 const memoryOverhead = 38
 
 func memoryBytes(id string, entries int) int64 { return int64(memoryOverhead + len(id) + 8*entries) }

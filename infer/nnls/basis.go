@@ -8,10 +8,11 @@ const dependent = 1e-9
 // kept is how many supports a row keeps, beside as many as one more support has columns.
 const kept = 48
 
-// basis is the Cholesky factor of G on a support that grows column by column, and what the support leaves of every
-// other column and of the target: adding a column, and finding the best one to add, costs one pass over N'. The
-// supports of a row are a tree, so that what two of them have in common at their beginning is computed once. What is
-// left of the columns is computed when it is first asked for: of most supports that are tried it never is.
+// basis is the Cholesky factor of G on a support that grows column by column, and what the support leaves of
+// every other column and of the target: adding a column, and finding the best one to add, costs one pass over
+// N'. The supports of a row are a tree, so that what two of them have in common at their beginning is computed
+// once. What is left of the columns is computed when it is first asked for: of most supports that are tried it
+// never is.
 type basis struct {
 	gram    []float64 // N'×stride
 	least   []float64 // stride: of left, less is rounding
@@ -24,8 +25,8 @@ type basis struct {
 	turn    int      // place of the next one
 }
 
-// stage is a support of p columns. With e_p the part of its last column that is orthogonal to those before, at unit
-// length:
+// stage is a support of p columns. With e_p the part of its last column that is orthogonal to those before, at
+// unit length:
 type stage struct {
 	col         int32     // the last column
 	next, first *stage    // another support with the same columns but for the last; one that has a column more
@@ -38,8 +39,8 @@ type stage struct {
 }
 
 func newBasis(s *Solver) *basis {
-	b := &basis{gram: s.gram, least: make([]float64, s.stride), n: s.n, stride: s.stride, stages: make([]stage, 1+kept+s.k),
-		path: make([]*stage, 1, s.k+1)}
+	b := &basis{gram: s.gram, least: make([]float64, s.stride), n: s.n, stride: s.stride,
+		stages: make([]stage, 1+kept+s.k), path: make([]*stage, 1, s.k+1)}
 	root := &b.stages[0]
 	root.filled, root.left, root.r = true, make([]float64, s.stride), make([]float64, s.stride)
 	for i := range s.n {
@@ -114,9 +115,9 @@ func (b *basis) fill() {
 	}
 }
 
-// best is the column outside of the support and not in out whose addition lowers the loss most; -1 where none does.
-// With r its product with what the support leaves of t, the loss falls by ½r²/‖c⊥‖², c⊥ the part of the column that
-// is orthogonal to the support: exact as long as no weight of the support becomes negative.
+// best is the column outside of the support and not in out whose addition lowers the loss most; -1 where none
+// does. With r its product with what the support leaves of t, the loss falls by ½r²/‖c⊥‖², c⊥ the part of the
+// column that is orthogonal to the support: exact as long as no weight of the support becomes negative.
 func (b *basis) best(out []int32) int32 {
 	b.fill()
 	s := b.path[len(b.path)-1]
@@ -135,8 +136,9 @@ func (b *basis) best(out []int32) int32 {
 	return at
 }
 
-// hint returns a little less than what the best of the columns saves that were found last: with it, few blocks hold a
-// column that saves more than those before. The difference is far above rounding, so that best finds the same column.
+// hint returns a little less than what the best of the columns saves that were found last: with it, few blocks
+// hold a column that saves more than those before. The difference is far above rounding, so that best finds the
+// same column.
 func (b *basis) hint(s *stage, out []int32) (most float64) {
 	for _, i := range b.winners {
 		if i < 0 || s.r[i] <= 0 || s.left[i] <= b.least[i] || contains(out, i) {
@@ -167,8 +169,8 @@ func contains[T int | int32](list []T, c T) bool {
 	return false
 }
 
-// weights solves on the support without regard to signs: it fills m, a value a column, and returns whether all are
-// positive, so that they are the non-negative solution too, and the loss ½ mᵀGm − bᵀm.
+// weights solves on the support without regard to signs: it fills m, a value a column, and returns whether all
+// are positive, so that they are the non-negative solution too, and the loss ½ mᵀGm − bᵀm.
 func (b *basis) weights(m []float64) (positive bool, loss float64) {
 	positive = true
 	stages := b.path[1:]

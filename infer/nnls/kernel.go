@@ -3,15 +3,15 @@ package nnls
 import "math"
 
 // lanes is the number of columns that a kernel takes at once. Vectors over the columns of a dictionary have a
-// multiple of it, with zeros at the end. Kernels add and multiply element by element, each result rounded: the bits
-// do not depend on whether the processor has vectors.
+// multiple of it, with zeros at the end. Kernels add and multiply element by element, each result rounded: the
+// bits do not depend on whether the processor has vectors.
 const lanes = 8
 
 // padded is the length of a vector over n columns.
 func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
 
-// productsPlain sets to = across·t, where across (len(t)×len(to)) are the dictionary's columns one after the other.
-// Products of two float32 are exact, and are added in the order of t.
+// productsPlain sets to = across·t, where across (len(t)×len(to)) are the dictionary's columns one after the
+// other. Products of two float32 are exact, and are added in the order of t.
 func productsPlain(to []float64, across, t []float32) {
 	clear(to)
 	for j, x := range t {
@@ -21,7 +21,8 @@ func productsPlain(to []float64, across, t []float32) {
 	}
 }
 
-// projectPlain fills s, whose last column has this row of G, after the supports before it: path, from the empty one on.
+// projectPlain fills s, whose last column has this row of G, after the supports before it: path, from the empty
+// one on.
 func projectPlain(s *stage, path []*stage, gram []float64) {
 	v, last := s.v, len(path)-1
 	copy(v, gram)
@@ -41,7 +42,8 @@ func projectPlain(s *stage, path []*stage, gram []float64) {
 	}
 }
 
-// risingPlain is the first of the blocks from a column on that holds one with r·|r| > most·left, len(r) if none does.
+// risingPlain is the first of the blocks from a column on that holds one with r·|r| > most·left, len(r) if none
+// does.
 func risingPlain(r, left []float64, most float64, from int) int {
 	left = left[:len(r)]
 	for i := from; i < len(r); i++ {

@@ -3,8 +3,8 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// The kernels of kernel.go for eight columns at once. Products and sums are rounded one by one, as in plain Go. Vectors have a
-// multiple of 64 bytes.
+// The kernels of kernel.go for eight columns at once. Products and sums are rounded one by one, as in plain Go.
+// Vectors have a multiple of 64 bytes.
 
 // func productsAVX2(to *float64, across, t *float32, rows, bytes int)
 //
@@ -51,8 +51,8 @@ row:
 
 // func projectAVX2(s, before *stage, earlier **stage, n int, gram *float64, inverse float64, bytes int)
 //
-// earlier are n+1 supports, of which the first, the empty one, is left out. DI, R8 and R9 are v, left and r of s, R10 and R11
-// left and r before, R12 gram, R13 bytes; AX is the place in bytes. Y15 is inverse, Y14 y.
+// earlier are n+1 supports, of which the first, the empty one, is left out. DI, R8 and R9 are v, left and r of
+// s, R10 and R11 left and r before, R12 gram, R13 bytes; AX is the place in bytes. Y15 is inverse, Y14 y.
 TEXT ·projectAVX2(SB), NOSPLIT, $0-56
 	MOVQ         s+0(FP), BX
 	MOVQ         before+8(FP), DX

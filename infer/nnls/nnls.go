@@ -8,15 +8,15 @@ import (
 	"rivulet/graph"
 )
 
-// Up to taken entries are exchanged at once. exchanges bounds the successful exchanges of a row, which rarely has
-// ten.
+// Up to taken entries are exchanged at once. exchanges bounds the successful exchanges of a row, which rarely
+// has ten.
 const (
 	taken     = 2
 	exchanges = 50
 )
 
-// One more entry must save entryGain of ‖t‖², an exchange exchangeGain of the squared distance that is left: less
-// is rounding, or not worth its time.
+// One more entry must save entryGain of ‖t‖², an exchange exchangeGain of the squared distance that is left:
+// less is rounding, or not worth its time.
 const (
 	entryGain    = 1e-7
 	exchangeGain = 1e-4
@@ -29,8 +29,8 @@ func Rows(dictionary, targets *graph.Dense, k int) *graph.CSR {
 	return NewSolver(dictionary, k).Rows(targets)
 }
 
-// Solver solves rows against one dictionary (N'×p), of which it keeps a copy and the Gram matrix, N'² numbers of 8
-// bytes. It is never changed by a row and is safe for concurrent use.
+// Solver solves rows against one dictionary (N'×p), of which it keeps a copy and the Gram matrix, N'² numbers of
+// 8 bytes. It is never changed by a row and is safe for concurrent use.
 type Solver struct {
 	across []float32 // p×stride: the dictionary's columns, one after the other
 	gram   []float64 // N'×stride, D Dᵀ
@@ -46,7 +46,8 @@ func NewSolver(dictionary *graph.Dense, k int) *Solver {
 		panic(fmt.Sprintf("nnls: dictionary %d×%d, k = %d", dictionary.Rows, dictionary.Cols, k))
 	}
 	n, p, stride := dictionary.Rows, dictionary.Cols, padded(dictionary.Rows)
-	s := &Solver{across: make([]float32, p*stride), gram: make([]float64, n*stride), n: n, p: p, stride: stride, k: min(k, n)}
+	s := &Solver{across: make([]float32, p*stride), gram: make([]float64, n*stride), n: n, p: p,
+		stride: stride, k: min(k, n)}
 	for i := range n {
 		for j, v := range dictionary.Row(i) {
 			s.across[j*stride+i] = v
@@ -69,9 +70,9 @@ func (s *Solver) Rows(targets *graph.Dense) *graph.CSR {
 	return m
 }
 
-// Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 where t is met, 1 where nothing
-// of it is; 0 for a target of zeros. A target that is not finite, or whose weights would not be, gets a row without
-// entries and NaN.
+// Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 where t is met, 1 where
+// nothing of it is; 0 for a target of zeros. A target that is not finite, or whose weights would not be, gets a
+// row without entries and NaN.
 func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 	if s.p != targets.Cols {
 		panic(fmt.Sprintf("nnls: dictionary %d×%d, targets %d×%d", s.n, s.p, targets.Rows, targets.Cols))
@@ -178,8 +179,8 @@ func (w *worker) begin(t []float32) (norm float64) {
 	return squared(t)
 }
 
-// grow adds columns to an answer until it has k or none saves enough, none of out first. A refit may drop columns,
-// so it can take more than k steps; each lowers the loss, so it ends.
+// grow adds columns to an answer until it has k or none saves enough, none of out first. A refit may drop
+// columns, so it can take more than k steps; each lowers the loss, so it ends.
 func (w *worker) grow(a *answer, norm float64, out []int32) {
 	for len(a.cols) < w.k {
 		w.basis.set(a.cols)
