@@ -13,6 +13,7 @@ type attachment struct {
 	counts   []linked    // of each arrival
 	degraded []bool      // of each arrival: its prediction may be another one than if all rows had been read
 
+	attacher infer.Attacher
 	listed   []int32          // of each arrival: entries of its edge list that are in ã
 	standing map[string]int32 // id -> the arrival that has it in ã
 	pairs    []uint64         // entries of ã, row in the upper half
@@ -39,7 +40,7 @@ type linked struct{ known, arrivals, inBatch, unknown int }
 // in ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
 func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neighbours, as *noted) {
 	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features())}
-	out.batch.Attach(as.rows, version.SyntheticNodes())
+	out.attacher.Attach(&out.batch, as.rows, version.SyntheticNodes())
 	out.listed = zeroed(out.listed, len(in.arrivals))
 	if p.Mode == Graph {
 		out.batch.Adj = out.among(in.arrivals, as.rows)

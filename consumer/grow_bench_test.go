@@ -1,3 +1,5 @@
+//go:build unix
+
 package consumer
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sys/unix"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
@@ -26,10 +29,10 @@ import (
 	"rivulet/trainer"
 )
 
-// growthBench is a version in Redis, the one that RIVULET_TEST_REDIS names or else an embedded one, as consumers have
-// it that give arrivals rows and that do not. It is trained, as how long a row is solved for depends on what is
-// solved: on a generated graph of a tenth of the nodes of preset flickr, with its degrees, features and classes and
-// N' = 223.
+// growthBench is a version in Redis, the one that RIVULET_TEST_REDIS names or else an embedded one, as consumers
+// have it that give arrivals rows and that do not. It is trained, as how long a row is solved for depends on
+// what is solved: on a generated graph of a tenth of the nodes of preset flickr, with its degrees, features and
+// classes and N' = 223.
 type growthBench struct {
 	off, on Version
 	data    *dataset.Dataset
@@ -112,8 +115,8 @@ func (g *growthBench) train(b *testing.B) *artifact.Bundle {
 	return outcome.Bundle
 }
 
-// arrivals are n that nobody has seen, with the features of a test node and its edges to T, of which the given share
-// goes to arrivals of the last few batches instead.
+// arrivals are n that nobody has seen, with the features of a test node and its edges to T, of which the given
+// share goes to arrivals of the last few batches instead.
 func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.Record) {
 	b.Helper()
 	for i := range n {
@@ -135,7 +138,8 @@ func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.
 	return out
 }
 
-// report says what growth costs: nodes a second without and with it, their ratio, and the stages that it adds to.
+// report says what growth costs: nodes a second without and with it, their ratio, and the stages that it adds
+// to.
 func (g *growthBench) report(b *testing.B, nodes int, off, on time.Duration, without, with *shares) {
 	b.Helper()
 	b.ReportMetric(float64(nodes)/off.Seconds(), "off-nodes/s")
@@ -148,8 +152,8 @@ func (g *growthBench) report(b *testing.B, nodes int, off, on time.Duration, wit
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkGrowth is the path of a record without Kafka, batches with growth off, on, and on with notes in turn. The
-// latter two have arrivals of their own, as one that was given its row is not solved again.
+// BenchmarkGrowth is the path of a record without Kafka, batches with growth off, on, and on with notes in turn.
+// The latter two have arrivals of their own, as one that was given its row is not solved again.
 func BenchmarkGrowth(b *testing.B) {
 	g := newGrowthBench(b)
 	for _, share := range []float64{0, 0.5} {
@@ -161,7 +165,7 @@ func BenchmarkGrowth(b *testing.B) {
 				path[k] = pipeline(b, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: Node, Observer: seen[k],
 					Arrivals: k > 0, Notes: k == 2})
 			}
-			var took [3]time.Duration
+			var took, used [3]time.Duration
 			n := 0
 			for b.Loop() {
 				records := [3][]kafka.Record{1: g.arrivals(b, benchBatch, share), 2: g.arrivals(b, benchBatch, share)}
@@ -169,16 +173,20 @@ func BenchmarkGrowth(b *testing.B) {
 				for k := range path {
 					k = (k + n) % 3
 					in := Intake{Name: "b", Records: records[k], Generation: nobody, Offsets: kafka.Offsets{{Topic: arrivalsTopic}: benchBatch}}
-					begin := time.Now()
+					begin, before := time.Now(), cpuTime(b)
 					if err := path[k].Process(b.Context(), in); err != nil {
 						b.Fatal(err)
 					}
 					took[k] += time.Since(begin)
+					used[k] += cpuTime(b) - before
 				}
 				n++
 			}
 			nodes := n * benchBatch
 			g.report(b, nodes, took[0], took[1], seen[0], seen[1])
+			for k, name := range []string{"off", "on", "noted"} {
+				b.ReportMetric(float64(used[k].Nanoseconds())/float64(nodes)/1e3, name+"-core-µs/node")
+			}
 			b.ReportMetric(float64(nodes)/took[2].Seconds(), "noted-nodes/s")
 			b.ReportMetric(took[1].Seconds()/took[2].Seconds(), "noted/on")
 			b.ReportMetric(float64(seen[2].sum.Note.Nanoseconds())/float64(nodes)/1e3, "note-µs/node")
@@ -187,8 +195,19 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkGrowthStream is the same over the embedded broker with two lanes, of which one writes rows while the other
-// predicts.
+// cpuTime returns the time that all threads of the process have run. It is steadier than the time that passes
+// where a machine does other work too, and leaves out that of Redis, if that is another process.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// BenchmarkGrowthStream is the same over the embedded broker with two lanes, of which one writes rows while the
+// other predicts.
 func BenchmarkGrowthStream(b *testing.B) {
 	const nodes = 10_000
 	g := newGrowthBench(b)

@@ -2,21 +2,55 @@ package infer
 
 import (
 	"math/bits"
+	"sync"
 
 	"rivulet/graph"
 )
 
-// Attach sets the edges to S of arrivals whose distinct neighbours have these rows of M: r = aM (n×N', paper's Eq.
-// 11), in Full where about all columns are met in most rows, as on a small S where arrivals have many neighbours,
-// and in R else; and Known. r is that of the function of this name, bit for bit.
-func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
+// Attacher attaches batches, each in the memory of the one before, which is no longer to be used then. It serves
+// one at a time. The zero value is ready.
+type Attacher struct {
+	full          graph.Dense
+	sparse        graph.CSR
+	begin, length []int
+	known         []int32
+	spare         sync.Pool // *sums
+}
+
+// sums are the sums of a row under way: sums of all columns, which are 0 but in the set.
+type sums struct {
+	set  columns
+	vals []float32
+}
+
+// Size returns how much memory the next batch finds, in bytes.
+func (a *Attacher) Size() int {
+	return 4*(cap(a.full.Data)+cap(a.sparse.ColIdx)+cap(a.sparse.Val)+cap(a.known)) + 8*(cap(a.begin)+cap(a.length))
+}
+
+func (a *Attacher) sums(synthetic int) *sums {
+	if s, ok := a.spare.Get().(*sums); ok && len(s.vals) == synthetic {
+		return s
+	}
+	return &sums{newColumns(synthetic), make([]float32, synthetic)}
+}
+
+// Attach sets the edges to S of arrivals as [Batch.Attach] does.
+func (a *Attacher) Attach(b *Batch, neighbours [][]Row, synthetic int) {
 	if meetMost(neighbours, synthetic) {
 		b.R = nil
-		b.Full, b.Known = attachFull(neighbours, synthetic)
+		b.Full, b.Known = a.attachFull(neighbours, synthetic)
 		return
 	}
 	b.Full = nil
-	b.R, b.Known = Attach(neighbours, synthetic)
+	b.R, b.Known = a.attach(neighbours, synthetic)
+}
+
+// Attach sets the edges to S of arrivals whose distinct neighbours have these rows of M: r = aM (n×N', paper's
+// Eq. 11), in Full where about all columns are met in most rows, as on a small S where arrivals have many
+// neighbours, and in R else; and Known. r is that of the function of this name, bit for bit.
+func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
+	new(Attacher).Attach(b, neighbours, synthetic)
 }
 
 // meetMost tells whether arrivals have about as many entries of M as S has nodes, or more. Of many arrivals some
@@ -35,13 +69,17 @@ func meetMost(neighbours [][]Row, synthetic int) bool {
 	return 4*met >= 3*room && room > 0
 }
 
-// attachFull is Attach in full.
-func attachFull(neighbours [][]Row, synthetic int) (r *graph.Dense, known []int32) {
+// attachFull is attach in full.
+func (a *Attacher) attachFull(neighbours [][]Row, synthetic int) (r *graph.Dense, known []int32) {
 	n := len(neighbours)
-	r, known = graph.NewDense(n, synthetic), make([]int32, n)
+	a.full = graph.Dense{Rows: n, Cols: synthetic, Data: sized(a.full.Data, n*synthetic)}
+	a.known = sized(a.known, n)
+	r, known = &a.full, a.known
 	graph.ParallelRows(n, attachWork*n*synthetic, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			sums := r.Row(i)
+			clear(sums)
+			known[i] = 0
 			for k := range neighbours[i] {
 				row := &neighbours[i][k]
 				if !row.Known {
@@ -62,18 +100,25 @@ func attachFull(neighbours [][]Row, synthetic int) (r *graph.Dense, known []int3
 // arrival's distinct neighbours; unknown neighbours are skipped. A row of r has ascending columns; its sums are
 // taken in the order of the neighbours, so that they depend on the arrival alone.
 func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
+	return new(Attacher).attach(neighbours, synthetic)
+}
+
+// attach is the function Attach, in the memory of the batch before.
+func (a *Attacher) attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 	n := len(neighbours)
-	known = make([]int32, n)
+	a.known, a.begin, a.length = sized(a.known, n), sized(a.begin, n+1), sized(a.length, n)
 	// Where each row of r may begin: r is a fraction of what is added up, where arrivals have many neighbours.
-	begin, length := make([]int, n+1), make([]int, n)
+	known, begin, length := a.known, a.begin, a.length
+	begin[0] = 0
 	met := 0
 	for _, rows := range neighbours {
 		met += len(rows)
 	}
 	graph.ParallelRows(n, met, func(lo, hi int) {
-		set := newColumns(synthetic)
+		s := a.sums(synthetic)
 		for i := lo; i < hi; i++ {
 			entries := 0
+			known[i] = 0
 			for k := range neighbours[i] {
 				if row := &neighbours[i][k]; row.Known {
 					known[i]++
@@ -81,25 +126,29 @@ func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 				}
 			}
 			if entries > synthetic/2 { // many are equal
-				entries = set.count(neighbours[i])
+				entries = s.set.count(neighbours[i])
 			}
 			begin[i+1] = entries
 		}
+		a.spare.Put(s)
 	})
 	for i := range n {
 		begin[i+1] += begin[i]
 	}
-	r = &graph.CSR{Rows: n, Cols: synthetic, ColIdx: make([]int32, begin[n]), Val: make([]float32, begin[n])}
+	a.sparse = graph.CSR{Rows: n, Cols: synthetic, ColIdx: sized(a.sparse.ColIdx, begin[n]),
+		Val: sized(a.sparse.Val, begin[n])}
+	r = &a.sparse
 	graph.ParallelRows(n, attachWork*begin[n], func(lo, hi int) {
-		set, sums := newColumns(synthetic), make([]float32, synthetic)
+		s := a.sums(synthetic)
 		for i := lo; i < hi; i++ {
 			for k := range neighbours[i] {
 				if row := &neighbours[i][k]; row.Known {
-					set.add(row.Cols, row.Vals, sums)
+					s.set.add(row.Cols, row.Vals, s.vals)
 				}
 			}
-			length[i] = set.take(r.ColIdx[begin[i]:begin[i+1]], r.Val[begin[i]:begin[i+1]], sums)
+			length[i] = s.set.take(r.ColIdx[begin[i]:begin[i+1]], r.Val[begin[i]:begin[i+1]], s.vals)
 		}
+		a.spare.Put(s)
 	})
 	end := 0 // rows move up to where the one before ends
 	for i, n := range length {
@@ -117,7 +166,16 @@ func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
 // attachWork is what an entry costs to attach, in multiply-adds of a product.
 const attachWork = 8
 
-// columns is a set of column numbers, a bit each: adding to it never branches, and it is read in ascending order.
+// sized returns memory for n values, which it does not set; never nil.
+func sized[T any](s []T, n int) []T {
+	if s == nil || cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// columns is a set of column numbers, a bit each: adding to it never branches, and it is read in ascending
+// order.
 type columns []uint64
 
 func newColumns(n int) columns { return make(columns, (n+63)/64) }

@@ -75,3 +75,48 @@ func TestAttachNothing(t *testing.T) {
 		t.Errorf("r %d×%d with %d degrees, %v", r.Rows, r.Cols, len(known), err)
 	}
 }
+
+// A batch that is attached in the memory of others has the bits that it has by itself, whichever forms those
+// were in.
+func TestAttacherOfManyBatches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 0))
+	var attacher infer.Attacher
+	for range 40 {
+		synthetic := 1 + rng.IntN(90)
+		neighbours := make([][]infer.Row, rng.IntN(60))
+		for i := range neighbours {
+			for range rng.IntN(1 + rng.IntN(40)) {
+				row := infer.Row{Known: rng.IntN(5) > 0}
+				for c := rng.IntN(20); row.Known && c < synthetic; c += 1 + rng.IntN(20) {
+					row.Cols, row.Vals = append(row.Cols, int32(c)), append(row.Vals, rng.Float32())
+				}
+				neighbours[i] = append(neighbours[i], row)
+			}
+		}
+		var want, got infer.Batch
+		want.Attach(neighbours, synthetic)
+		attacher.Attach(&got, neighbours, synthetic)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%d arrivals on %d nodes (-alone +in memory of others):\n%s", len(neighbours), synthetic, diff)
+		}
+	}
+}
+
+// Once its memory has grown, an Attacher leaves no garbage that grows with the batch.
+func TestAttacherAllocatesNothing(t *testing.T) {
+	for name, entries := range map[string]int{"sparse": 2, "full": 40} {
+		neighbours := make([][]infer.Row, 20) // too few for a second goroutine
+		for i := range neighbours {
+			row := infer.Row{Known: true, Vals: make([]float32, entries)}
+			for c := range int32(entries) {
+				row.Cols = append(row.Cols, c)
+			}
+			neighbours[i] = []infer.Row{row}
+		}
+		var attacher infer.Attacher
+		var b infer.Batch
+		if got := testing.AllocsPerRun(50, func() { attacher.Attach(&b, neighbours, 41) }); got > 4 {
+			t.Errorf("%s: %v allocations a batch, want those of two passes over the rows, at most 4", name, got)
+		}
+	}
+}

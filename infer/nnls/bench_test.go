@@ -62,9 +62,7 @@ func descents(dictionary, targets *graph.Dense, k int) *graph.CSR {
 	s := NewSolver(dictionary, k)
 	w := s.worker()
 	return assemble(targets.Rows, s.n, func(j int) []graph.Edge {
-		for i := range w.b {
-			w.b[i] = dot(dictionary.Row(i), targets.Row(j))
-		}
+		w.begin(targets.Row(j))
 		row := w.descend(k)
 		for e := range row {
 			row[e].Row = int32(j)
@@ -84,7 +82,7 @@ func assemble(rows, cols int, of func(j int) []graph.Edge) *graph.CSR {
 func (w *worker) descend(k int) []graph.Edge {
 	const sweeps = 30
 	m := make([]float64, w.n)
-	residual := slices.Clone(w.b) // b − G m
+	residual := slices.Clone(w.b[:w.n]) // b − G m
 	allowed := make([]int, w.n)
 	for i := range allowed {
 		allowed[i] = i
@@ -92,7 +90,7 @@ func (w *worker) descend(k int) []graph.Edge {
 	for {
 		for range sweeps {
 			for _, i := range allowed {
-				d := w.gram[i*w.n+i]
+				d := w.gram[i*w.stride+i]
 				if d == 0 {
 					continue
 				}
@@ -105,7 +103,7 @@ func (w *worker) descend(k int) []graph.Edge {
 			break
 		}
 		slices.SortFunc(allowed, func(a, b int) int {
-			switch weightA, weightB := m[a]*m[a]*w.gram[a*w.n+a], m[b]*m[b]*w.gram[b*w.n+b]; {
+			switch weightA, weightB := m[a]*m[a]*w.gram[a*w.stride+a], m[b]*m[b]*w.gram[b*w.stride+b]; {
 			case weightA > weightB:
 				return -1
 			case weightA < weightB:
@@ -134,7 +132,7 @@ func (w *worker) move(m, residual []float64, i int, to float64) {
 		return
 	}
 	m[i] = to
-	for j, g := range w.gram[i*w.n : (i+1)*w.n] {
+	for j, g := range w.gram[i*w.stride : i*w.stride+w.n] {
 		residual[j] -= step * g
 	}
 }

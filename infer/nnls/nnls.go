@@ -5,20 +5,18 @@ import (
 	"math"
 	"sync"
 
-	"gonum.org/v1/gonum/blas/blas32"
-
 	"rivulet/graph"
 )
 
-// Up to taken entries are exchanged at once. exchanges bounds the successful exchanges of a row, which rarely has
-// ten.
+// Up to taken entries are exchanged at once. exchanges bounds the successful exchanges of a row, which rarely
+// has ten.
 const (
 	taken     = 2
 	exchanges = 50
 )
 
-// One more entry must save entryGain of ‖t‖², an exchange exchangeGain of the squared distance that is left: less
-// is rounding, or not worth its time.
+// One more entry must save entryGain of ‖t‖², an exchange exchangeGain of the squared distance that is left:
+// less is rounding, or not worth its time.
 const (
 	entryGain    = 1e-7
 	exchangeGain = 1e-4
@@ -31,13 +29,15 @@ func Rows(dictionary, targets *graph.Dense, k int) *graph.CSR {
 	return NewSolver(dictionary, k).Rows(targets)
 }
 
-// Solver solves rows against one dictionary (N'×p), of which it keeps the Gram matrix, N'² numbers of 8 bytes, and
-// uses the memory. It is never changed by a row and is safe for concurrent use.
+// Solver solves rows against one dictionary (N'×p), of which it keeps a copy and the Gram matrix, N'² numbers of
+// 8 bytes. It is never changed by a row and is safe for concurrent use.
 type Solver struct {
-	dictionary *graph.Dense
-	gram       []float64 // N'×N', D Dᵀ
-	n, k       int
-	spare      sync.Pool // *worker
+	across []float32 // p×stride: the dictionary's columns, one after the other
+	gram   []float64 // N'×stride, D Dᵀ
+	n, p   int
+	stride int // N', up to a multiple of lanes
+	k      int
+	spare  sync.Pool // *worker
 }
 
 // NewSolver computes the Gram matrix. k ≥ 1 is the number of entries that a row may have.
@@ -45,13 +45,17 @@ func NewSolver(dictionary *graph.Dense, k int) *Solver {
 	if k < 1 {
 		panic(fmt.Sprintf("nnls: dictionary %d×%d, k = %d", dictionary.Rows, dictionary.Cols, k))
 	}
-	n := dictionary.Rows
-	s := &Solver{dictionary: dictionary, gram: make([]float64, n*n), n: n, k: min(k, n)}
-	graph.ParallelRows(n, n*n*dictionary.Cols, func(lo, hi int) {
+	n, p, stride := dictionary.Rows, dictionary.Cols, padded(dictionary.Rows)
+	s := &Solver{across: make([]float32, p*stride), gram: make([]float64, n*stride), n: n, p: p,
+		stride: stride, k: min(k, n)}
+	for i := range n {
+		for j, v := range dictionary.Row(i) {
+			s.across[j*stride+i] = v
+		}
+	}
+	graph.ParallelRows(n, n*n*p, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			for j := range n {
-				s.gram[i*n+j] = dot(dictionary.Row(i), dictionary.Row(j))
-			}
+			products(s.gram[i*stride:(i+1)*stride], s.across, dictionary.Row(i))
 		}
 	})
 	return s
@@ -66,18 +70,17 @@ func (s *Solver) Rows(targets *graph.Dense) *graph.CSR {
 	return m
 }
 
-// Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 where t is met, 1 where nothing
-// of it is; 0 for a target of zeros. A target that is not finite, or whose weights would not be, gets a row without
-// entries and NaN.
+// Solve is Rows, and for each row the share of ‖t‖² that its combination leaves: 0 where t is met, 1 where
+// nothing of it is; 0 for a target of zeros. A target that is not finite, or whose weights would not be, gets a
+// row without entries and NaN.
 func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
-	if s.dictionary.Cols != targets.Cols {
-		panic(fmt.Sprintf("nnls: dictionary %d×%d, targets %d×%d", s.n, s.dictionary.Cols, targets.Rows,
-			targets.Cols))
+	if s.p != targets.Cols {
+		panic(fmt.Sprintf("nnls: dictionary %d×%d, targets %d×%d", s.n, s.p, targets.Rows, targets.Cols))
 	}
 	n, k := targets.Rows, s.k
 	cols, vals, length := make([]int32, n*k), make([]float32, n*k), make([]int, n) // row j at j·k
 	left = make([]float32, n)
-	graph.ParallelRows(n, n*s.n*(s.dictionary.Cols+8*k*k), func(lo, hi int) {
+	graph.ParallelRows(n, n*s.n*(s.p+8*k*k), func(lo, hi int) {
 		w := s.worker()
 		defer s.spare.Put(w)
 		for j := lo; j < hi; j++ {
@@ -100,10 +103,12 @@ func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 	return m, left
 }
 
-// dot adds in float64, one pair of rows at a time: the bits do not depend on how rows are put together, as they
-// would in a product of matrices.
-func dot(x, y []float32) float64 {
-	return blas32.DDot(blas32.Vector{N: len(x), Inc: 1, Data: x}, blas32.Vector{N: len(y), Inc: 1, Data: y})
+// squared is ‖t‖².
+func squared(t []float32) (sum float64) {
+	for _, v := range t {
+		sum += float64(v) * float64(v)
+	}
+	return sum
 }
 
 // worker is one row's memory at a time.
@@ -144,21 +149,17 @@ func (s *Solver) worker() *worker {
 		return w
 	}
 	empty := func() answer { return answer{cols: make([]int32, 0, s.k), m: make([]float64, 0, s.k)} }
-	return &worker{Solver: s, b: make([]float64, s.n), basis: newBasis(s.gram, s.n, s.k), small: newActive(s.k),
+	return &worker{Solver: s, basis: newBasis(s), small: newActive(s.k),
 		best: empty(), try: empty(), next: empty(), out: make([]int32, 0, taken), places: make([]int, 0, taken)}
 }
 
 // solve finds the best answer of one row and returns the share of ‖t‖² that it leaves.
 func (w *worker) solve(t []float32) float32 {
-	for i := range w.b {
-		w.b[i] = dot(w.dictionary.Row(i), t)
-	}
-	norm := dot(t, t)
+	norm := w.begin(t)
 	w.best = answer{cols: w.best.cols[:0], m: w.best.m[:0]}
 	if norm-norm != 0 {
 		return float32(math.NaN())
 	}
-	w.basis.begin(w.b)
 	w.grow(&w.best, norm, nil)
 	for range exchanges {
 		if !w.exchange(norm) {
@@ -171,8 +172,15 @@ func (w *worker) solve(t []float32) float32 {
 	return float32(min(1, max(0, 1+2*w.best.loss/norm)))
 }
 
-// grow adds columns to an answer until it has k or none saves enough, none of out first. A refit may drop columns,
-// so it can take more than k steps; each lowers the loss, so it ends.
+// begin takes a new target and returns ‖t‖².
+func (w *worker) begin(t []float32) (norm float64) {
+	w.b = w.basis.begin()
+	products(w.b, w.across, t)
+	return squared(t)
+}
+
+// grow adds columns to an answer until it has k or none saves enough, none of out first. A refit may drop
+// columns, so it can take more than k steps; each lowers the loss, so it ends.
 func (w *worker) grow(a *answer, norm float64, out []int32) {
 	for len(a.cols) < w.k {
 		w.basis.set(a.cols)
@@ -249,7 +257,7 @@ func (w *worker) fit(to *answer, cols []int32) {
 	for i, c := range cols {
 		w.small.b[i] = w.b[c]
 		for j, other := range cols {
-			w.small.g[i*n+j] = w.gram[int(c)*w.n+int(other)]
+			w.small.g[i*n+j] = w.gram[int(c)*w.stride+int(other)]
 		}
 	}
 	weights := w.small.solve(n)

@@ -151,11 +151,7 @@ func matchingPursuit(d reference.Matrix, target []float64, k int) float64 {
 
 // pursuitAlone is the squared distance that the pursuit reaches without exchanges.
 func (w *worker) pursuitAlone(target []float32) float64 {
-	for i := range w.b {
-		w.b[i] = dot(w.dictionary.Row(i), target)
-	}
-	norm := dot(target, target)
-	w.basis.begin(w.b)
+	norm := w.begin(target)
 	w.best = answer{cols: w.best.cols[:0], m: w.best.m[:0]}
 	w.grow(&w.best, norm, nil)
 	return norm + 2*w.best.loss
