@@ -102,7 +102,8 @@ func sortPairs(indices []int32, values []float32) {
 // (BenchmarkNormaliseEdges).
 const linearEdges = 32
 
-// distinctEdges is NormaliseEdges for up to linearEdges edges: ids are compared only where their tails are the same.
+// distinctEdges is NormaliseEdges for up to linearEdges edges: ids are compared only where their tails are the
+// same.
 func (a *Arrival) distinctEdges() []string {
 	var tails [linearEdges]uint64 // of the kept ones
 	kept := a.Edges[:0]

@@ -32,8 +32,8 @@ func decodeTokens(data []byte, a *Arrival) error {
 var arrivalDecoders = sync.Pool{New: func() any { return &arrivalDecoder{dec: new(jsontext.Decoder)} }}
 
 // arrivalDecoder walks the tokens of one record straight into the Arrival, if the record is not as plain as
-// [arrivalScanner] wants it, and says what is wrong with one that is refused. Values come from the library checked for
-// grammar and UTF-8 as parts of the record's bytes; only the fields of the Arrival are copied.
+// [arrivalScanner] wants it, and says what is wrong with one that is refused. Values come from the library
+// checked for grammar and UTF-8 as parts of the record's bytes; only the fields of the Arrival are copied.
 type arrivalDecoder struct {
 	data []byte // the record, not to be written to
 	buf  bytes.Buffer

@@ -9,10 +9,10 @@ import (
 )
 
 // arrivalScanner reads an arrival in its plain form: the fields of the contract only, each once, text without
-// escapes. It is what producers write, and reading it in one pass takes a fraction of what the tokens of the library
-// take. The scanner refuses nothing itself. It gives up where a record is not plain or not right, and then
-// [arrivalDecoder] reads it from the beginning and decides; so both need not agree on what is wrong, only on what is
-// right (TestPlainIsDecoded, FuzzDecodeArrival).
+// escapes. It is what producers write, and reading it in one pass takes a fraction of what the tokens of the
+// library take. The scanner refuses nothing itself. It gives up where a record is not plain or not right, and
+// then [arrivalDecoder] reads it from the beginning and decides; so both need not agree on what is wrong, only
+// on what is right (TestPlainIsDecoded, FuzzDecodeArrival).
 type arrivalScanner struct {
 	data []byte
 	at   int    // the next byte
@@ -124,8 +124,8 @@ func (s *arrivalScanner) next(c byte) bool {
 	return true
 }
 
-// more reports whether a list, whose bracket has been read, goes on with an element. first is true before its first
-// one. ok is false where neither an element nor the end comes.
+// more reports whether a list, whose bracket has been read, goes on with an element. first is true before its
+// first one. ok is false where neither an element nor the end comes.
 func (s *arrivalScanner) more(first bool) (goesOn, ok bool) {
 	switch c := s.peek(); {
 	case c == ']':
@@ -339,8 +339,8 @@ func digits(v uint64, d []byte, i int) (uint64, int) {
 	return v, i
 }
 
-// exponent reads what is behind an e, and returns the place behind it; −1 where that is no exponent of up to four
-// digits.
+// exponent reads what is behind an e, and returns the place behind it; −1 where that is no exponent of up to
+// four digits.
 func exponent(d []byte, i int) (e, next int) {
 	negative := false
 	if i < len(d) && (d[i] == '+' || d[i] == '-') {
@@ -361,13 +361,13 @@ func exponent(d []byte, i int) (e, next int) {
 }
 
 // powers of ten that float64 holds exactly.
-var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-	1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// float returns the float32 next to the number, and false where that takes more than one operation of float64. One
-// such operation on exact numbers is rounded once (Clinger, "How to Read Floating Point Numbers Accurately", 1990),
-// and rounding its result to float32 gives what rounding the number itself would, unless it lies halfway between two
-// float32: then the first rounding may have brought it there.
+// float returns the float32 next to the number, and false where that takes more than one operation of float64.
+// One such operation on exact numbers is rounded once (Clinger, "How to Read Floating Point Numbers Accurately",
+// 1990), and rounding its result to float32 gives what rounding the number itself would, unless it lies halfway
+// between two float32: then the first rounding may have brought it there.
 func (n number) float() (v float32, exact bool) {
 	if n.inexact || n.digits >= 1<<53 || n.exponent > 22 || n.exponent < -22 {
 		return 0, false

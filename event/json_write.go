@@ -9,8 +9,8 @@ import (
 )
 
 // predictionWriter writes a prediction field by field, in the order and with the bytes that the library gives a
-// [predictionJSON] (TestPredictionsAreWrittenAsByTheLibrary). It refuses nothing itself: where something cannot be
-// written it has failed, and the library says why.
+// [predictionJSON] (TestPredictionsAreWrittenAsByTheLibrary). It refuses nothing itself: where something cannot
+// be written it has failed, and the library says why.
 type predictionWriter struct {
 	buf    []byte
 	failed bool
@@ -87,8 +87,8 @@ func (w *predictionWriter) integer(before string, v int64) {
 	w.buf = strconv.AppendInt(append(w.buf, before...), v, 10)
 }
 
-// number writes a finite float in the shortest form that reads back as the same float32: as ECMAScript writes its
-// numbers, with an exponent below 10⁻⁶ and from 10²¹ on.
+// number writes a finite float in the shortest form that reads back as the same float32: as ECMAScript writes
+// its numbers, with an exponent below 10⁻⁶ and from 10²¹ on.
 func (w *predictionWriter) number(before string, v float32) {
 	w.failed = w.failed || v-v != 0
 	w.buf = append(w.buf, before...)
