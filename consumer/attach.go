@@ -9,9 +9,10 @@ import (
 
 // attachment holds the batch as the model sees it, and the counts of each arrival's neighbours.
 type attachment struct {
-	batch    infer.Batch // what the model sees
-	counts   []linked    // of each arrival
-	degraded []bool      // of each arrival: its prediction may be another one than if all rows had been read
+	batch    infer.Batch  // what the model sees
+	memory   infer.Memory // of what is computed of it
+	counts   []linked     // of each arrival
+	degraded []bool       // of each arrival: its prediction may be another one than if all rows had been read
 
 	attacher infer.Attacher
 	listed   []int32          // of each arrival: entries of its edge list that are in ã
@@ -39,7 +40,7 @@ type linked struct{ known, arrivals, inBatch, unknown int }
 // So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, whatever it is: it is
 // in ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
 func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neighbours, as *noted) {
-	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features())}
+	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
 	out.attacher.Attach(&out.batch, as.rows, version.SyntheticNodes())
 	out.listed = zeroed(out.listed, len(in.arrivals))
 	if p.Mode == Graph {

@@ -102,17 +102,44 @@ func sortPairs(indices []int32, values []float32) {
 // (BenchmarkNormaliseEdges).
 const linearEdges = 32
 
+// distinctEdges is NormaliseEdges for up to linearEdges edges: ids are compared only where their tails are the
+// same.
+func (a *Arrival) distinctEdges() []string {
+	var tails [linearEdges]uint64 // of the kept ones
+	kept := a.Edges[:0]
+next:
+	for _, id := range a.Edges {
+		if id == a.ID {
+			continue
+		}
+		t := tail(id)
+		for k, other := range tails[:len(kept)] {
+			if other == t && kept[k] == id {
+				continue next
+			}
+		}
+		tails[len(kept)] = t
+		kept = append(kept, id)
+	}
+	return kept
+}
+
+// tail is a number made of an id's last eight bytes, where ids of one kind differ most, and its length.
+func tail(id string) uint64 {
+	var t uint64
+	for k := max(0, len(id)-8); k < len(id); k++ {
+		t = t<<8 | uint64(id[k])
+	}
+	return t ^ uint64(len(id))<<56
+}
+
 // NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md,
 // section 1). The first occurrence of an id stays, in the order given. It returns the number of dropped
 // edges and reuses a.Edges.
 func (a *Arrival) NormaliseEdges() (dropped int) {
 	kept := a.Edges[:0]
 	if len(a.Edges) <= linearEdges {
-		for _, id := range a.Edges {
-			if id != a.ID && !slices.Contains(kept, id) {
-				kept = append(kept, id)
-			}
-		}
+		kept = a.distinctEdges()
 	} else {
 		seen := make(map[string]struct{}, len(a.Edges))
 		for _, id := range a.Edges {

@@ -65,14 +65,15 @@ func TestNormaliseEdges(t *testing.T) {
 		// Few names make repetitions likely; the two lengths cover the scan and the map.
 		n := rapid.SampledFrom([]int{0, 1, 5, linearEdges, linearEdges + 1, 4 * linearEdges}).Draw(t, "edges")
 		names := rapid.SampledFrom([]int{1, 3, 1000}).Draw(t, "names")
+		tail := rapid.SampledFrom([]string{"", "-of-one-tail"}).Draw(t, "tail")
 		edges := make([]string, n)
 		for i := range edges {
-			edges[i] = fmt.Sprint(rapid.IntRange(0, names).Draw(t, "id"))
+			edges[i] = fmt.Sprint(rapid.IntRange(0, names).Draw(t, "id"), tail)
 		}
-		a := Arrival{ID: "0", Edges: slices.Clone(edges)}
+		a := Arrival{ID: "0" + tail, Edges: slices.Clone(edges)}
 		var want []string
 		for i, id := range edges {
-			if id != "0" && !slices.Contains(edges[:i], id) {
+			if id != a.ID && !slices.Contains(edges[:i], id) {
 				want = append(want, id)
 			}
 		}

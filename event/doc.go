@@ -14,10 +14,10 @@
 //		dropped = arrival.NormaliseEdges()      // distinct, without the arrival itself
 //	}
 //
-// Both errors are a *[FieldError] with the reason, the path of the field and the value; a [DeadLetter] carries them,
-// and [DeadLetter.RecordHeaders] writes them as headers. A [Prediction] goes out by Codec.AppendPrediction with
-// [PredictionHeaders]. The caller checks the limit on a record's size first: a decoder's memory is bounded by a
-// small multiple of the record's size.
+// Both errors are a *[FieldError] with the reason, the path of the field and the value; a [DeadLetter] carries
+// them, and [DeadLetter.RecordHeaders] writes them as headers. A [Prediction] goes out by Codec.AppendPrediction
+// with [AppendPredictionHeaders]. The caller checks the limit on a record's size first: a decoder's memory is
+// bounded by a small multiple of the record's size.
 //
 // README.md is the public contract, field by field; [ArrivalSchema], [PredictionSchema] and the .proto files of
 // schema are the same for machines. Tests check all their promises on the example files in testdata, on README's
@@ -40,28 +40,31 @@
 // are parts. So an edge id that outlives its record, such as the key of a cache, should be cloned, or it keeps
 // the whole text in memory.
 //
-// # Why jsontext
+// # Why jsontext, and a scanner before it
 //
-// The codec stands on github.com/go-json-experiment/json, the library that becomes encoding/json/v2. Decoding walks
-// its tokens, as a struct cannot say "string or number", "list or object" and NaN without reading twice; predictions
-// have a plain struct. CPU time of decoding the two arrivals of BenchmarkDecodeArrival, as ratios to this codec:
+// The codec stands on github.com/go-json-experiment/json, the library that becomes encoding/json/v2. Decoding
+// walks its tokens, as a struct cannot say "string or number", "list or object" and NaN without reading twice;
+// predictions have a plain struct. The tokens were the largest part of what an arrival cost the consumer, so a
+// scanner of our own (json_scan.go) reads arrivals that are plain, which is all that producers usually write:
+// the fields of the contract in any order, without escapes. It never refuses: what it cannot read is walked by
+// tokens from the beginning, so that the library alone says what is right. Predictions are written the other way
+// round (json_write.go): by hand, and by the library where something cannot be written, for its error. Tests
+// hold both ways together by property and by fuzzing. CPU time on one core, and as ratios to the tokens:
 //
 //	                                            35 sparse features     500 dense
-//	this codec                                  1 (4.7 µs)             1 (30 µs)
+//	this codec, plain                           0.40 (3.3 µs)          0.33 (17 µs)
+//	this codec, by tokens                       1 (8 µs)               1 (51 µs)
 //	encoding/json, raw messages, read twice     3.6                    3.5
-//	go-json-experiment/json, the same           1.6                    1.3
 //	segmentio/encoding/json, the same           0.85                   0.97
 //	bytedance/sonic, the same                   0.86                   0.65
 //	segmentio, fixed struct without unions      0.51                   0.74
 //	bytedance/sonic, fixed struct               0.26                   0.31
 //	valyala/fastjson                            0.37                   0.26
-//	a scanner that checks nothing, strconv      0.47                   0.64
 //
-// The faster three accept a name that occurs twice and broken UTF-8, two of them turning it into U+FFFD, which would
-// be another node's id; fastjson reads 2 in 10,000 float32 in their shortest form as a neighbouring value, but
-// replayed arrivals must have the same bits; sonic compiles machine code at run time against the runtime's
-// internals. They would save up to 3.5 µs of a sparse arrival and 22 µs of a dense one. One core decodes over
-// 200,000 and 30,000 a second: not enough to give up strictness for, nor to keep a scanner of our own.
+// The last three accept a name that occurs twice and broken UTF-8, two of them turning it into U+FFFD, which
+// would be another node's id; fastjson reads 2 in 10,000 float32 in their shortest form as a neighbouring value,
+// but replayed arrivals must have the same bits; sonic compiles machine code at run time against the runtime's
+// internals.
 //
 // # Why protowire
 //
@@ -74,7 +77,7 @@
 // decoding the arrivals of BenchmarkDecodeArrival and of writing the full prediction of BenchmarkAppendPrediction:
 //
 //	                                            35 sparse features     500 dense     prediction
-//	JSON                                        1                      1             1
+//	JSON, by the library                        1                      1             1
 //	Protobuf, this codec                        0.17                   0.04          0.2
 //	Protobuf, generated code, then copied       0.3                    0.06
 //	bytes of a record, Protobuf to JSON         0.57                   0.40          0.28

@@ -71,14 +71,30 @@ func isDeadLetterHeader(key string) bool {
 	return false
 }
 
-// PredictionHeaders returns the headers of a prediction's record, so that a reader can route and deduplicate without
-// parsing the payload: content-type, rivulet-artifact, rivulet-source-topic, -partition and -offset.
-func PredictionHeaders(p *Prediction, contentType string) []Header {
-	headers := make([]Header, 0, 5)
-	headers = append(headers,
-		Header{HeaderContentType, []byte(contentType)},
-		Header{HeaderArtifact, []byte(p.Artifact)})
-	return appendSource(headers, p.Source)
+// predictionHeaders are the names of a prediction's headers, in their order.
+var predictionHeaders = [...]string{HeaderContentType, HeaderArtifact, HeaderSourceTopic, HeaderSourcePartition,
+	HeaderSourceOffset}
+
+// AppendPredictionHeaders appends the headers of a prediction's record to dst, so that a reader can route and
+// deduplicate without parsing the payload: content-type, rivulet-artifact, rivulet-source-topic, -partition and
+// -offset. Their values are appended to text, and parts of it.
+func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentType string) ([]Header, []byte) {
+	begin, ends := len(text), [len(predictionHeaders)]int{}
+	text = append(text, contentType...)
+	ends[0] = len(text)
+	text = append(text, p.Artifact...)
+	ends[1] = len(text)
+	text = append(text, p.Source.Topic...)
+	ends[2] = len(text)
+	text = strconv.AppendInt(text, int64(p.Source.Partition), 10)
+	ends[3] = len(text)
+	text = strconv.AppendInt(text, p.Source.Offset, 10)
+	ends[4] = len(text)
+	for k, name := range predictionHeaders {
+		dst = append(dst, Header{name, text[begin:ends[k]:ends[k]]})
+		begin = ends[k]
+	}
+	return dst, text
 }
 
 func appendSource(headers []Header, s Source) []Header {

@@ -82,8 +82,12 @@ func TestPredictionHeaders(t *testing.T) {
 		{"rivulet-source-partition", []byte("4")},
 		{"rivulet-source-offset", []byte("1152921504606846976")},
 	}
-	if diff := cmp.Diff(want, PredictionHeaders(&p, JSON{}.ContentType())); diff != "" {
+	got, text := AppendPredictionHeaders(nil, []byte("before "), &p, JSON{}.ContentType())
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	if !strings.HasPrefix(string(text), "before application/json") {
+		t.Errorf("the text is %q", text)
 	}
 }
 

@@ -16,6 +16,14 @@ import (
 // ids of earlier records stay valid. The ids of a.Edges are parts of one string of the whole record: a caller that
 // keeps a single one for long should clone it. The error is a *[FieldError]; then the content of a is undefined.
 func (JSON) DecodeArrival(data []byte, a *Arrival) error {
+	if scanPlain(data, a) {
+		return nil
+	}
+	return decodeTokens(data, a)
+}
+
+// decodeTokens is DecodeArrival for records of any form.
+func decodeTokens(data []byte, a *Arrival) error {
 	d := arrivalDecoders.Get().(*arrivalDecoder)
 	defer d.release()
 	return d.decode(data, a)
@@ -23,8 +31,9 @@ func (JSON) DecodeArrival(data []byte, a *Arrival) error {
 
 var arrivalDecoders = sync.Pool{New: func() any { return &arrivalDecoder{dec: new(jsontext.Decoder)} }}
 
-// arrivalDecoder walks the tokens of one record straight into the Arrival. Values come from the library checked for
-// grammar and UTF-8 as parts of the record's bytes; only the fields of the Arrival are copied.
+// arrivalDecoder walks the tokens of one record straight into the Arrival, if the record is not as plain as
+// [arrivalScanner] wants it, and says what is wrong with one that is refused. Values come from the library
+// checked for grammar and UTF-8 as parts of the record's bytes; only the fields of the Arrival are copied.
 type arrivalDecoder struct {
 	data []byte // the record, not to be written to
 	buf  bytes.Buffer

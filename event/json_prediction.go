@@ -80,6 +80,23 @@ func (w *predictionWire) release() {
 // have no JSON form and are an error, as is a time outside the years 1 to 9999; dst is then returned unchanged.
 // Such an IngestTime is left out.
 func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
+	w := predictionWriter{buf: dst}
+	if w.prediction(p); !w.failed {
+		return w.buf, nil
+	}
+	return dst, fmt.Errorf("encoding prediction of %s: %w", cut(strconv.Quote(p.ID)), p.whyNot())
+}
+
+// whyNot is why a prediction cannot be written.
+func (p *Prediction) whyNot() error {
+	if _, err := p.marshal(nil); err != nil {
+		return err
+	}
+	return p.checkWritten()
+}
+
+// marshal appends the JSON that the library makes of a prediction.
+func (p *Prediction) marshal(dst []byte) ([]byte, error) {
 	w := predictionWires.Get().(*predictionWire)
 	defer w.release()
 	for _, s := range p.Top {
@@ -113,13 +130,7 @@ func (JSON) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	}
 	w.buf = *bytes.NewBuffer(dst)
 	err := json.MarshalWrite(&w.buf, &w.fields)
-	if err == nil {
-		err = p.checkWritten()
-	}
-	if err != nil {
-		return dst, fmt.Errorf("encoding prediction of %s: %w", cut(strconv.Quote(p.ID)), err)
-	}
-	return w.buf.Bytes(), nil
+	return w.buf.Bytes(), err
 }
 
 // checkWritten refuses a prediction that the wire form could hold but a reader would refuse.

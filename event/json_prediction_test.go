@@ -160,6 +160,18 @@ func TestPredictionRoundTrip(t *testing.T) {
 	})
 }
 
+// The library, which names what cannot be written, would write the same bytes.
+func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPrediction(t)
+		got, err := (JSON{}).AppendPrediction(nil, &p)
+		want, wantErr := p.marshal(nil)
+		if err != nil || wantErr != nil || string(got) != string(want) {
+			t.Fatalf("written as\n%s (%v), by the library as\n%s (%v)", got, err, want, wantErr)
+		}
+	})
+}
+
 // One codec serves all goroutines; the race detector watches the pooled memory.
 func TestJSONConcurrently(t *testing.T) {
 	var wg sync.WaitGroup

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 )
 
@@ -84,7 +83,9 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 		return
 	}
 	if nonZeros(x.Row(lo)) < x.Cols-x.Cols/4 { // one row stands for all: either way gives the same
-		nz := NewNonZeros(x.Cols)
+		nz := nonZeroRows.Get().(*NonZeros)
+		defer nonZeroRows.Put(nz)
+		nz.grow(x.Cols)
 		for i := lo; i < hi; i++ {
 			nz.Set(x.Row(i))
 			nz.AddTo(dst.Row(i), w)
@@ -105,8 +106,21 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	}
 }
 
-// numbers returns 0…n-1.
+// nonZeroRows are used again by products of rows with few of them.
+var nonZeroRows = sync.Pool{New: func() any { return new(NonZeros) }}
+
+// few are the column numbers of products that are not very wide.
+var few = numbered(4096)
+
+// numbers returns 0…n-1, which must not be written to.
 func numbers(n int) []int32 {
+	if n <= len(few) {
+		return few[:n]
+	}
+	return numbered(n)
+}
+
+func numbered(n int) []int32 {
 	all := make([]int32, n)
 	for k := range all {
 		all[k] = int32(k)
@@ -135,6 +149,13 @@ type NonZeros struct {
 // NewNonZeros makes room for rows of the given width.
 func NewNonZeros(width int) *NonZeros {
 	return &NonZeros{cols: make([]int32, width), vals: make([]float32, width)}
+}
+
+// grow makes room for rows of a width.
+func (z *NonZeros) grow(width int) {
+	if len(z.cols) < width {
+		*z = *NewNonZeros(width)
+	}
 }
 
 // Set stores the non-zeros of x. Every value is written, and the next one overwrites it if it was 0: no branch to
@@ -183,33 +204,4 @@ func Add(y, x []float32) {
 	for i := range y {
 		y[i] += x[i]
 	}
-}
-
-// parallelWork is the number of multiply-adds below which one goroutine is faster than several.
-const parallelWork = 1 << 16
-
-// ParallelRows calls f on disjoint ranges that cover 0…n, on several goroutines if work (multiply-adds in all) is
-// worth it, and waits for them.
-func ParallelRows(n, work int, f func(lo, hi int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if workers < 2 || work < parallelWork {
-		f(0, n)
-		return
-	}
-	// More pieces than workers, so that rows of uneven length even out.
-	pieces := min(n, workers*8)
-	next := make(chan int, pieces)
-	for p := range pieces {
-		next <- p
-	}
-	close(next)
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for p := range next {
-				f(p*n/pieces, (p+1)*n/pieces)
-			}
-		})
-	}
-	wg.Wait()
 }

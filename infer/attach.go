@@ -23,8 +23,8 @@ type sums struct {
 	vals []float32
 }
 
-// Size returns how much memory the next batch finds, in bytes.
-func (a *Attacher) Size() int {
+// Bytes returns how much memory is kept for the next batch.
+func (a *Attacher) Bytes() int {
 	return 4*(cap(a.full.Data)+cap(a.sparse.ColIdx)+cap(a.sparse.Val)+cap(a.known)) + 8*(cap(a.begin)+cap(a.length))
 }
 

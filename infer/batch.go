@@ -27,6 +27,9 @@ type Batch struct {
 	Full  *graph.Dense   // n×m: r where most of it is not zero; else nil
 	Known []int32        // n: number of distinct known neighbours, also where M's rows are empty
 	Adj   *graph.CSR     // n×n ã, symmetric 0/1 with zero diagonal; nil in a node batch
+
+	// Memory holds what is computed of the batch in frozen attachment; nil: it is allocated.
+	Memory *Memory
 }
 
 // Len is the number of arrivals n.
@@ -43,7 +46,7 @@ func (b *Batch) degree(i int) float32 {
 
 // invSqrtDegrees returns (extra + deg_i)^-½: q_i = D_i^-½ for extra = 1, that of one neighbour more for 2.
 func (b *Batch) invSqrtDegrees(extra float64) []float32 {
-	q := make([]float32, b.Len())
+	q := b.floats(b.Len())
 	for i := range q {
 		q[i] = float32(1 / math.Sqrt(extra+float64(b.degree(i))))
 	}

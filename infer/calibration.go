@@ -64,44 +64,61 @@ const expWork = 16
 
 // Probabilities returns n×C; f may be nil where Kind is none.
 func (c Calibration) Probabilities(logits, f *graph.Dense) *graph.Dense {
+	return new(calibrating).run(c, logits, f, graph.NewDense(logits.Rows, logits.Cols))
+}
+
+// calibrating is a batch that gets its probabilities.
+type calibrating struct {
+	Calibration
+	logits, f, out *graph.Dense
+}
+
+// run returns out, all of which it sets.
+func (p *calibrating) run(c Calibration, logits, f, out *graph.Dense) *graph.Dense {
 	if f != nil && (f.Rows != logits.Rows || f.Cols != logits.Cols) {
 		panic(fmt.Sprintf("infer: logits of %s with a propagation of %s", shape(logits), shape(f)))
 	}
-	out := graph.NewDense(logits.Rows, logits.Cols)
-	graph.ParallelRows(out.Rows, expWork*len(out.Data), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			row := out.Row(i)
-			Softmax(row, logits.Row(i), c.Temperature)
-			if f == nil {
-				continue
-			}
-			graph.Axpy(row, c.Gamma, f.Row(i))
-			for k := range row {
-				row[k] = max(row[k], 0)
-			}
-		}
-	})
-	if f != nil {
-		normaliseRows(out)
-	}
+	*p = calibrating{c, logits, f, out}
+	graph.Parallel(out.Rows, expWork*len(out.Data), p)
+	*p = calibrating{}
 	return out
+}
+
+// Rows sets the probabilities of arrivals lo to hi.
+func (p *calibrating) Rows(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		row := p.out.Row(i)
+		Softmax(row, p.logits.Row(i), p.Temperature)
+		if p.f == nil {
+			continue
+		}
+		graph.Axpy(row, p.Gamma, p.f.Row(i))
+		for k := range row {
+			row[k] = max(row[k], 0)
+		}
+		normalise(row)
+	}
 }
 
 // normaliseRows brings every row to sum 1. A row whose sum is not positive carries no labels and becomes 0: all
 // labels out of reach, or the small negative weights that tables of S can have.
 func normaliseRows(m *graph.Dense) {
 	for i := range m.Rows {
-		row := m.Row(i)
-		sum := float32(0)
-		for _, v := range row {
-			sum += v
-		}
-		if sum <= 0 {
-			clear(row)
-			continue
-		}
-		for k := range row {
-			row[k] /= sum
-		}
+		normalise(m.Row(i))
+	}
+}
+
+// normalise is normaliseRows of one row.
+func normalise(row []float32) {
+	sum := float32(0)
+	for _, v := range row {
+		sum += v
+	}
+	if sum <= 0 {
+		clear(row)
+		return
+	}
+	for k := range row {
+		row[k] /= sum
 	}
 }

@@ -228,8 +228,8 @@ func takeColumns(m *graph.Dense, lo, hi int) *graph.Dense {
 // walk takes a batch through the hidden layers.
 func (f *frozenConvolution) walk(b *Batch, see look) *arriving {
 	b.check(f.Nodes())
-	a := &arriving{Batch: b, f: f, see: see, in: make([]float32, b.Len()), out: make([]float32, b.Len()),
-		z: f.project.Apply(b.X)}
+	a := &arriving{Batch: b, f: f, see: see, in: b.floats(b.Len()), out: b.floats(b.Len()),
+		z: b.project(f.project)}
 	for i := range a.in {
 		a.in[i], a.out[i] = f.at(float64(b.degree(i)))
 	}
@@ -257,7 +257,7 @@ func (a *arriving) enter(looks bool) {
 	if a.ends {
 		width = hidden // of u0 all
 	} else {
-		a.rest = graph.NewDense(a.Len(), width-2*hidden)
+		a.rest = a.dense(a.Len(), width-2*hidden)
 	}
 	a.onward = f.back() - hidden
 	graph.ParallelRows(a.Len(), a.stored()*width+a.work(), func(lo, hi int) {
@@ -279,9 +279,9 @@ func (a *arriving) begin(looks bool) int {
 	if a.ends = looks && a.n+2 == len(layers); a.ends {
 		return width
 	}
-	a.next, a.backs = graph.NewDense(a.Len(), layers[a.n+1].w.Cols), nil
+	a.next, a.backs = a.dense(a.Len(), layers[a.n+1].w.Cols), nil
 	if layers[a.n+1].relus {
-		a.backs = graph.NewDense(a.Len(), width)
+		a.backs = a.dense(a.Len(), width)
 	}
 	return width
 }

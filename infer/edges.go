@@ -1,6 +1,11 @@
 package infer
 
-import "rivulet/graph"
+import (
+	"slices"
+	"sync"
+
+	"rivulet/graph"
+)
 
 // What models read of a batch's edges to the graph, in either form.
 
@@ -29,11 +34,25 @@ func (b *Batch) Sparse() *graph.CSR {
 
 // read returns a·tables, n×cols of tables (m×cols).
 func (b *Batch) read(tables *graph.Dense) *graph.Dense {
+	out := b.dense(b.Len(), tables.Cols)
 	if b.Full != nil {
-		return graph.MulDense(b.Full, tables)
+		graph.ParallelRows(out.Rows, len(b.Full.Data)*out.Cols, func(lo, hi int) {
+			graph.AddProduct(out, b.Full, tables, lo, hi)
+		})
+		return out
 	}
-	return graph.Mul(b.R, tables)
+	graph.MulTo(out, b.R, tables)
+	return out
 }
+
+// project returns the projection of the batch's features.
+func (b *Batch) project(p *Projection) *graph.Dense {
+	out := b.dense(b.Len(), p.Width())
+	graph.ParallelRows(out.Rows, p.work(b.X), func(lo, hi int) { p.rows(out, b.X, lo, hi) })
+	return out
+}
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
 
 // readBlock is how many rows are read together of full edges: a few times those that a kernel takes at once.
 const readBlock = 16
@@ -41,26 +60,33 @@ const readBlock = 16
 // eachRead calls f with the leading width columns of a·tables for each of the arrivals lo to hi, in order. read is
 // f's until it returns.
 func (b *Batch) eachRead(lo, hi int, tables *graph.Dense, width int, f func(i int, read []float32)) {
+	s := rooms.Get().(*room)
+	defer rooms.Put(s)
+	block := 1
+	if b.Full != nil {
+		block = min(readBlock, hi-lo)
+	}
+	read := &s.read
+	read.Cols, read.Data = width, slices.Grow(read.Data[:0], block*width)[:block*width]
 	if b.Full == nil {
-		read := make([]float32, width)
 		for i := lo; i < hi; i++ {
-			clear(read)
+			clear(read.Data)
 			cols, vals := b.R.Row(i)
-			graph.AddRows(read, cols, vals, tables)
-			f(i, read)
+			graph.AddRows(read.Data, cols, vals, tables)
+			f(i, read.Data)
 		}
 		return
 	}
 	m := b.Full.Cols
-	read := graph.NewDense(min(readBlock, hi-lo), width)
 	for ; lo < hi; lo += read.Rows {
-		read.Rows = min(readBlock, hi-lo)
+		read.Rows = min(block, hi-lo)
 		read.Data = read.Data[:read.Rows*width]
 		clear(read.Data)
-		rows := &graph.Dense{Rows: read.Rows, Cols: m, Data: b.Full.Data[lo*m : (lo+read.Rows)*m]}
-		graph.AddProduct(read, rows, tables, 0, read.Rows)
+		s.rows = graph.Dense{Rows: read.Rows, Cols: m, Data: b.Full.Data[lo*m : (lo+read.Rows)*m]}
+		graph.AddProduct(read, &s.rows, tables, 0, read.Rows)
 		for k := range read.Rows {
 			f(lo+k, read.Row(k))
 		}
 	}
+	s.rows = graph.Dense{}
 }

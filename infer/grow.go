@@ -84,10 +84,12 @@ type Note struct {
 // Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit,
 // in a graph batch on the arrival's connected component, as predictions do.
 func (g *Grower) Grow(b *Batch) *Grown {
+	apart := *b // rows are solved while predictions are published, which are in the batch's memory
+	apart.Memory = nil
 	blocks := make([]*graph.Dense, len(g.models))
 	for k := range g.models {
 		m := &g.models[k]
-		blocks[k] = m.Messages.Of(m.Frozen.ArrivedTables(b))
+		blocks[k] = m.Messages.Of(m.Frozen.ArrivedTables(&apart))
 	}
 	if len(blocks) == 0 {
 		panic(fmt.Sprintf("infer: rows for %d arrivals without a model", b.Len()))

@@ -104,29 +104,58 @@ func (f *frozenMixture) Nodes() int { return f.tables.Rows }
 func (f *frozenMixture) Logits(b *Batch) *graph.Dense {
 	b.check(f.Nodes())
 	n, classes := b.Len(), len(f.bias)
-	z, q := f.project.Apply(b.X), b.invSqrtDegrees(1)
-	out := graph.NewDense(n, classes)
-	work := b.stored()*f.tables.Cols + 4*n*classes
-	if b.Adj == nil { // nobody else reads an arrival's hops
-		graph.ParallelRows(n, work, func(lo, hi int) {
-			m, sum := mixing{frozenMixture: f, kept: make([]float32, f.room())}, make([]float32, classes)
-			b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
-				m.q, m.z, m.out = q[i], z.Row(i), out.Row(i)
-				b.spreadRow(sum, i, q, z, 0)
-				m.begin(read, sum)
-				for t := 1; t < f.hops; t++ {
-					for k, v := range m.kept[(t-1)*classes : t*classes] {
-						sum[k] = m.q * v
-					}
-					m.step(t, sum)
-				}
-				m.end()
-			})
-		})
+	work := f.project.work(b.X) + b.stored()*f.tables.Cols + 4*n*classes
+	if b.Adj == nil {
+		p := &b.memory().nodes
+		*p = nodePass{f: f, b: b, z: b.dense(n, classes), out: b.dense(n, classes), q: b.invSqrtDegrees(1)}
+		graph.Parallel(n, work, p)
+		out := p.out
+		*p = nodePass{}
 		return out
 	}
-	work += b.Adj.NNZ() * classes
-	hops := graph.NewDense(n, f.room())
+	return f.among(b, work)
+}
+
+// nodePass is a node batch on its way through the model: nobody else reads an arrival's hops, so that a few
+// arrivals go all the way while what they read is in the processor's caches.
+type nodePass struct {
+	f      *frozenMixture
+	b      *Batch
+	z, out *graph.Dense // n×C
+	q      []float32
+}
+
+// Rows takes arrivals lo to hi through the model.
+func (p *nodePass) Rows(lo, hi int) {
+	f := p.f
+	f.project.rows(p.z, p.b.X, lo, hi)
+	classes := len(f.bias)
+	s := rooms.Get().(*room)
+	kept := s.floats(f.room() + classes)
+	sum := kept[f.room():]
+	m := mixing{frozenMixture: f, kept: kept[:f.room()]}
+	p.b.eachRead(lo, hi, f.tables, f.tables.Cols, func(i int, read []float32) {
+		m.q, m.z, m.out = p.q[i], p.z.Row(i), p.out.Row(i)
+		p.b.spreadRow(sum, i, p.q, p.z, 0)
+		m.begin(read, sum)
+		for t := 1; t < f.hops; t++ {
+			for k, v := range m.kept[(t-1)*classes : t*classes] {
+				sum[k] = m.q * v
+			}
+			m.step(t, sum)
+		}
+		m.end()
+	})
+	rooms.Put(s)
+}
+
+// among is Logits of a graph batch: each hop is a pass over the batch, as it reads the neighbours' hops before.
+func (f *frozenMixture) among(b *Batch, work int) *graph.Dense {
+	n, classes := b.Len(), len(f.bias)
+	z, q, out := b.dense(n, classes), b.invSqrtDegrees(1), b.dense(n, classes)
+	graph.ParallelRows(n, work, func(lo, hi int) { f.project.rows(z, b.X, lo, hi) })
+	work = b.stored()*f.tables.Cols + (4*n+b.Adj.NNZ())*classes
+	hops := b.dense(n, f.room())
 	for t := range f.hops {
 		graph.ParallelRows(n, work, func(lo, hi int) {
 			m, sum := mixing{frozenMixture: f}, make([]float32, classes)

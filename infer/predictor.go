@@ -14,8 +14,8 @@ type Predictor struct {
 	Calibration Calibration
 }
 
-// Predict returns the raw logits and the published probabilities, both n×C. A calibration that names a propagation
-// without one to run, or the reverse, is a programming error and panics.
+// Predict returns the raw logits and the published probabilities, both n×C, which may be in the batch's memory.
+// A calibration that names a propagation without one to run, or the reverse, is a programming error and panics.
 func (p *Predictor) Predict(b *Batch) (logits, probabilities *graph.Dense) {
 	kind := p.Calibration.Kind
 	if wants := kind == PropagateLabels || kind == PropagateErrors; wants != (p.Propagation != nil) {
@@ -26,7 +26,7 @@ func (p *Predictor) Predict(b *Batch) (logits, probabilities *graph.Dense) {
 	if p.Propagation != nil {
 		f = p.Propagation.Propagate(b)
 	}
-	return logits, p.Calibration.Probabilities(logits, f)
+	return logits, b.memory().calibrating.run(p.Calibration, logits, f, b.dense(logits.Rows, logits.Cols))
 }
 
 // ArgMax is the column of the largest value of a row; of equal values the first.

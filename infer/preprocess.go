@@ -129,35 +129,43 @@ func (pr *Projection) Width() int { return len(pr.offset) }
 // bits of the sparse row with the same non-zeros in ascending columns. A column that a sparse row has twice is two
 // features.
 func (pr *Projection) Apply(x graph.Features) *graph.Dense {
+	out := graph.NewDense(x.Rows(), pr.Width())
+	work := pr.work(x)
+	graph.ParallelRows(out.Rows, work, func(lo, hi int) { pr.rows(out, x, lo, hi) })
+	return out
+}
+
+// work is what the projection of x costs, in multiply-adds.
+func (pr *Projection) work(x graph.Features) int {
 	if x.Cols() != pr.weight.Rows {
 		panic(fmt.Sprintf("infer: features of %d×%d for weights of %d×%d", x.Rows(), x.Cols(), pr.weight.Rows,
 			pr.Width()))
 	}
-	out := graph.NewDense(x.Rows(), pr.Width())
-	work := len(out.Data) * x.Cols()
 	if x.Sparse != nil {
-		work = x.Sparse.NNZ() * out.Cols
+		return x.Sparse.NNZ() * pr.Width()
 	}
-	graph.ParallelRows(out.Rows, work, func(lo, hi int) {
-		if x.Sparse != nil {
-			for i := lo; i < hi; i++ {
-				cols, vals := x.Sparse.Row(i)
-				pr.row(out.Row(i), cols, vals)
-			}
-			return
-		}
-		if pr.diagonal {
-			for i := lo; i < hi; i++ {
-				addDiagonal(out.Row(i), nil, x.Dense.Row(i), pr.weight.Data)
-			}
-		} else {
-			graph.AddProduct(out, x.Dense, pr.weight, lo, hi)
-		}
+	return x.Rows() * x.Cols() * pr.Width()
+}
+
+// rows adds rows lo to hi of Apply to those of out.
+func (pr *Projection) rows(out *graph.Dense, x graph.Features, lo, hi int) {
+	if x.Sparse != nil {
 		for i := lo; i < hi; i++ {
-			pr.finish(out.Row(i), pr.divisor(nil, x.Dense.Row(i)))
+			cols, vals := x.Sparse.Row(i)
+			pr.row(out.Row(i), cols, vals)
 		}
-	})
-	return out
+		return
+	}
+	if pr.diagonal {
+		for i := lo; i < hi; i++ {
+			addDiagonal(out.Row(i), nil, x.Dense.Row(i), pr.weight.Data)
+		}
+	} else {
+		graph.AddProduct(out, x.Dense, pr.weight, lo, hi)
+	}
+	for i := lo; i < hi; i++ {
+		pr.finish(out.Row(i), pr.divisor(nil, x.Dense.Row(i)))
+	}
 }
 
 // row computes one row from its non-zeros; vals nil means ones. Stored zeros add 0 and change no bit.

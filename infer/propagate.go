@@ -165,7 +165,7 @@ func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
 	read := b.read(p.tables)
 	q := b.invSqrtDegrees(1)
 	classes := p.tables.Cols / p.steps
-	f, next := graph.NewDense(b.Len(), classes), graph.NewDense(b.Len(), classes)
+	f, next := b.dense(b.Len(), classes), b.dense(b.Len(), classes)
 	for t := range p.steps {
 		b.spread(next, q, f)
 		for i := range next.Rows {

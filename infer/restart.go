@@ -82,10 +82,12 @@ type walk struct {
 }
 
 func (f *frozenRestart) arrive(b *Batch) *walk {
-	first := f.enter(f.project.Apply(b.X))
+	first := f.enter(b.project(f.project))
 	n, classes := b.Len(), len(f.b2)
-	return &walk{frozenRestart: f, batch: b, first: first, h: first.Clone(), before: graph.NewDense(n, classes),
-		spare: graph.NewDense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees(1)}
+	h := b.dense(n, classes)
+	copy(h.Data, first.Data)
+	return &walk{frozenRestart: f, batch: b, first: first, h: h, before: b.dense(n, classes),
+		spare: b.dense(n, classes), read: b.read(f.tables), q: b.invSqrtDegrees(1)}
 }
 
 // reads gives what arrival i has of the tables at this hop: back, the factor of h^{t−1} in what it gets from its

@@ -116,8 +116,10 @@ func (p *Producer) prediction(s *kafka.Shipment, t *try) (r kafka.Record, err er
 	if s.Scratch, err = p.opts.Codec.AppendPrediction(s.Scratch[:0], pr); err != nil {
 		return r, fmt.Errorf("encoding the prediction of %.80q: %w", pr.ID, err)
 	}
-	r = kafka.Record{Key: pr.Key, Value: s.Scratch, Headers: event.PredictionHeaders(pr,
-		p.opts.Codec.ContentType())}
+	value := len(s.Scratch)
+	s.Headers, s.Scratch = event.AppendPredictionHeaders(s.Headers[:0], s.Scratch, pr,
+		p.opts.Codec.ContentType())
+	r = kafka.Record{Key: pr.Key, Value: s.Scratch[:value:value], Headers: s.Headers}
 	if r.Key == nil && t.keyed {
 		r.Key = []byte(pr.ID)
 	}

@@ -17,8 +17,9 @@ import (
 // Shipment holds records that are published together: for each partition its record batches in order.
 // Its memory is used again.
 type Shipment struct {
-	// Scratch is memory for the encoding of values.
+	// Scratch and Headers are memory for the encoding of a record.
 	Scratch []byte
+	Headers []Header
 
 	sink  *Sink
 	now   time.Time

@@ -1,0 +1,391 @@
+package event
+
+import (
+	"math"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// arrivalScanner reads an arrival in its plain form: the fields of the contract only, each once, text without
+// escapes. It is what producers write, and reading it in one pass takes a fraction of what the tokens of the
+// library take. The scanner refuses nothing itself. It gives up where a record is not plain or not right, and
+// then [arrivalDecoder] reads it from the beginning and decides; so both need not agree on what is wrong, only
+// on what is right (TestPlainIsDecoded, FuzzDecodeArrival).
+type arrivalScanner struct {
+	data []byte
+	at   int    // the next byte
+	ids  []span // of the edges
+}
+
+// span is data[from:to].
+type span struct{ from, to int }
+
+var arrivalScanners = sync.Pool{New: func() any { return new(arrivalScanner) }}
+
+// scanPlain reads a record into a and reports whether it could. If not, the content of a is undefined.
+func scanPlain(data []byte, a *Arrival) bool {
+	s := arrivalScanners.Get().(*arrivalScanner)
+	s.data, s.at = data, 0
+	ok := s.arrival(a)
+	s.data = nil
+	if cap(s.ids) <= maxScratch/16 {
+		arrivalScanners.Put(s)
+	}
+	return ok
+}
+
+// Bits for the members of an object that have been met.
+const (
+	metID = 1 << iota
+	metFeatures
+	metEdges
+	metTime
+	metIndices
+	metValues
+)
+
+func (s *arrivalScanner) arrival(a *Arrival) bool {
+	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
+	met, ok := s.object(func(name []byte) (field int, ok bool) {
+		switch string(name) {
+		case "id":
+			id, ok := s.id()
+			a.ID = string(s.data[id.from:id.to])
+			return metID, ok
+		case "features":
+			return metFeatures, s.features(&a.Features)
+		case "edges":
+			a.Edges, ok = s.edges(a.Edges)
+			return metEdges, ok
+		case "time":
+			a.Time, ok = s.time()
+			return metTime, ok
+		}
+		return 0, false
+	})
+	s.space()
+	return ok && met&metID != 0 && met&metFeatures != 0 && s.at == len(s.data)
+}
+
+// object calls member with the name of each member; member reads its value and returns the field's bit. object
+// returns the bits of all.
+func (s *arrivalScanner) object(member func(name []byte) (field int, ok bool)) (met int, ok bool) {
+	if !s.next('{') {
+		return 0, false
+	}
+	for !s.next('}') {
+		if met != 0 && !s.next(',') {
+			return 0, false
+		}
+		name, ok := s.text()
+		if !ok || !s.next(':') {
+			return 0, false
+		}
+		field, ok := member(s.data[name.from:name.to])
+		if !ok || met&field != 0 {
+			return 0, false
+		}
+		met |= field
+	}
+	return met, true
+}
+
+// space passes over white space.
+func (s *arrivalScanner) space() {
+	for s.at < len(s.data) {
+		switch s.data[s.at] {
+		case ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+// peek returns the next byte that is no white space, 0 at the end.
+func (s *arrivalScanner) peek() byte {
+	if s.at < len(s.data) && s.data[s.at] > ' ' {
+		return s.data[s.at]
+	}
+	if s.space(); s.at < len(s.data) {
+		return s.data[s.at]
+	}
+	return 0
+}
+
+// next passes over c, if it is what comes next.
+func (s *arrivalScanner) next(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// more reports whether a list, whose bracket has been read, goes on with an element. first is true before its
+// first one. ok is false where neither an element nor the end comes.
+func (s *arrivalScanner) more(first bool) (goesOn, ok bool) {
+	switch c := s.peek(); {
+	case c == ']':
+		s.at++
+		return false, true
+	case first:
+		return true, true
+	case c == ',':
+		s.at++
+		return true, s.peek() != ']'
+	}
+	return false, false
+}
+
+// text reads a string without escapes and returns what is between its quotes.
+func (s *arrivalScanner) text() (span, bool) {
+	if !s.next('"') {
+		return span{}, false
+	}
+	from, ascii := s.at, true
+	for i, c := range s.data[from:] {
+		switch {
+		case c == '"':
+			s.at = from + i + 1
+			return span{from, from + i}, ascii || utf8.Valid(s.data[from:from+i])
+		case c == '\\' || c < ' ':
+			return span{}, false
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return span{}, false
+}
+
+// id reads a string that is not empty, or an integer.
+func (s *arrivalScanner) id() (span, bool) {
+	if s.peek() == '"' {
+		id, ok := s.text()
+		return id, ok && id.from < id.to
+	}
+	from := s.at
+	n, ok := s.number()
+	id := span{from, s.at}
+	return id, ok && n.whole && !(n.negative && n.digits == 0)
+}
+
+func (s *arrivalScanner) edges(edges []string) ([]string, bool) {
+	if !s.next('[') {
+		return edges, false
+	}
+	s.ids = s.ids[:0]
+	from := s.at
+	for {
+		goesOn, ok := s.more(len(s.ids) == 0)
+		if !ok {
+			return edges, false
+		}
+		if !goesOn {
+			break
+		}
+		id, ok := s.id()
+		if !ok {
+			return edges, false
+		}
+		s.ids = append(s.ids, id)
+	}
+	all := string(s.data[from:s.at])
+	for _, id := range s.ids {
+		edges = append(edges, all[id.from-from:id.to-from])
+	}
+	return edges, true
+}
+
+func (s *arrivalScanner) time() (t time.Time, ok bool) {
+	text, ok := s.text()
+	if !ok || t.UnmarshalText(s.data[text.from:text.to]) != nil || !inYears(t) {
+		return t, false
+	}
+	return t.UTC(), true
+}
+
+func (s *arrivalScanner) features(f *Features) (ok bool) {
+	if s.peek() == '[' {
+		values, ok := s.floats(f.Values[:0])
+		*f = Features{Values: values}
+		return ok
+	}
+	f.Sparse = true
+	met, ok := s.object(func(name []byte) (field int, ok bool) {
+		switch string(name) {
+		case "indices":
+			f.Indices, ok = s.indices(f.Indices[:0])
+			return metIndices, ok
+		case "values":
+			f.Values, ok = s.floats(f.Values[:0])
+			return metValues, ok
+		}
+		return 0, false
+	})
+	if !ok || met&metIndices == 0 {
+		return false
+	}
+	if met&metValues == 0 {
+		f.Values = f.Values[:0]
+		for range f.Indices {
+			f.Values = append(f.Values, 1)
+		}
+	}
+	return f.checkPairs() == nil && f.order() == nil
+}
+
+func (s *arrivalScanner) indices(list []int32) ([]int32, bool) {
+	if !s.next('[') {
+		return list, false
+	}
+	for {
+		goesOn, ok := s.more(len(list) == 0)
+		if !ok || !goesOn {
+			return list, ok
+		}
+		n, ok := s.number()
+		if !ok || !n.whole || n.negative || n.digits > math.MaxInt32 || n.inexact {
+			return list, false
+		}
+		list = append(list, int32(n.digits))
+	}
+}
+
+func (s *arrivalScanner) floats(list []float32) ([]float32, bool) {
+	if !s.next('[') {
+		return list, false
+	}
+	for {
+		goesOn, ok := s.more(len(list) == 0)
+		if !ok || !goesOn {
+			return list, ok
+		}
+		from := s.at
+		n, ok := s.number()
+		if !ok {
+			return list, false
+		}
+		v, exact := n.float()
+		if !exact {
+			parsed, err := strconv.ParseFloat(string(s.data[from:s.at]), 32)
+			if err != nil {
+				return list, false
+			}
+			v = float32(parsed)
+		}
+		list = append(list, v)
+	}
+}
+
+// number is a number of JSON's grammar, ±digits·10^exponent.
+type number struct {
+	negative, whole bool // whole: neither fraction nor exponent
+	inexact         bool // digits or exponent do not hold all of it
+	digits          uint64
+	exponent        int
+}
+
+// number reads a number up to what may stand behind one. Its first byte has been peeked at.
+func (s *arrivalScanner) number() (n number, ok bool) {
+	d, i := s.data, s.at
+	if i < len(d) && d[i] == '-' {
+		n.negative = true
+		i++
+	}
+	first := i
+	n.digits, i = digits(0, d, i)
+	if i == first || d[first] == '0' && i > first+1 {
+		return n, false
+	}
+	count := i - first
+	n.whole = true
+	if i < len(d) && d[i] == '.' {
+		point := i + 1
+		if n.digits, i = digits(n.digits, d, point); i == point {
+			return n, false
+		}
+		n.whole, n.exponent = false, point-i
+		count += i - point
+	}
+	n.inexact = count > 19 // 10^19 - 1 fits into 64 bits
+	if i < len(d) && d[i]|0x20 == 'e' {
+		e, next := exponent(d, i+1)
+		if next < 0 {
+			return n, false
+		}
+		n.whole, n.exponent, i = false, n.exponent+e, next
+	}
+	s.at = i
+	return n, i < len(d) && behindNumber(d[i])
+}
+
+// behindNumber reports whether c may stand behind a number.
+func behindNumber(c byte) bool {
+	switch c {
+	case ',', ']', '}', ' ', '\t', '\r', '\n':
+		return true
+	}
+	return false
+}
+
+// digits reads digits, behind those that v has already, and returns the place behind them.
+func digits(v uint64, d []byte, i int) (uint64, int) {
+	for ; i < len(d) && d[i]-'0' <= 9; i++ {
+		v = 10*v + uint64(d[i]-'0')
+	}
+	return v, i
+}
+
+// exponent reads what is behind an e, and returns the place behind it; −1 where that is no exponent of up to
+// four digits.
+func exponent(d []byte, i int) (e, next int) {
+	negative := false
+	if i < len(d) && (d[i] == '+' || d[i] == '-') {
+		negative = d[i] == '-'
+		i++
+	}
+	first := i
+	for ; i < len(d) && d[i]-'0' <= 9 && i < first+5; i++ {
+		e = 10*e + int(d[i]-'0')
+	}
+	if i == first || i == first+5 {
+		return 0, -1
+	}
+	if negative {
+		e = -e
+	}
+	return e, i
+}
+
+// powers of ten that float64 holds exactly.
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+// float returns the float32 next to the number, and false where that takes more than one operation of float64.
+// One such operation on exact numbers is rounded once (Clinger, "How to Read Floating Point Numbers Accurately",
+// 1990), and rounding its result to float32 gives what rounding the number itself would, unless it lies halfway
+// between two float32: then the first rounding may have brought it there.
+func (n number) float() (v float32, exact bool) {
+	if n.inexact || n.digits >= 1<<53 || n.exponent > 22 || n.exponent < -22 {
+		return 0, false
+	}
+	f := float64(n.digits)
+	if n.exponent < 0 {
+		f /= powers[-n.exponent]
+	} else {
+		f *= powers[n.exponent]
+	}
+	const dropped, halfway = 1<<29 - 1, 1 << 28 // of the significand's 52 bits float32 has 23
+	switch {
+	case f == 0:
+	case f < 0x1p-126 || f > math.MaxFloat32 || math.Float64bits(f)&dropped == halfway:
+		return 0, false
+	}
+	if n.negative {
+		f = math.Copysign(f, -1)
+	}
+	return float32(f), true
+}

@@ -1,0 +1,119 @@
+package event
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// requireSameReading: what the scanner reads, the tokens of the library give too, to the bit.
+func requireSameReading(t failer, record []byte) (plain bool) {
+	t.Helper()
+	scanned, walked := dirtyArrival(), dirtyArrival()
+	if !scanPlain(record, &scanned) {
+		return false
+	}
+	if err := decodeTokens(record, &walked); err != nil {
+		t.Fatalf("%q is read as %+v, but %v", record, scanned, err)
+	}
+	requireSameArrival(t, &walked, &scanned)
+	return true
+}
+
+// What AppendArrival writes of ordinary ids is plain, also with white space between its tokens.
+func TestPlainIsDecoded(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		a := drawArrival(r)
+		a.ID = "ünïcode-" + strconv.Itoa(rapid.IntRange(0, 9).Draw(r, "id"))
+		for i := range a.Edges {
+			a.Edges[i] = fmt.Sprint("n", i)
+		}
+		record, err := JSON{}.AppendArrival(nil, &a)
+		if err != nil {
+			r.Fatal(err)
+		}
+		var spaced []byte
+		for _, c := range record {
+			if bytes.IndexByte([]byte(`{}[],`), c) < 0 {
+				spaced = append(spaced, c)
+				continue
+			}
+			space := rapid.SampledFrom([]string{"", " ", "\n\t", "\r "})
+			spaced = append(spaced, space.Draw(r, "before")...)
+			spaced = append(append(spaced, c), space.Draw(r, "after")...)
+		}
+		for _, record := range [][]byte{record, spaced} {
+			if !requireSameReading(r, record) {
+				r.Fatalf("%q is not plain", record)
+			}
+		}
+	})
+}
+
+// Records that have been damaged, or that are not plain: the scanner gives up, or reads what the tokens give.
+func TestDamagedIsLeftToTheTokens(t *testing.T) {
+	bytesOf := []byte(`{}[]",:\ -+.0179eEnul` + "\n\x00\x1f\x80\xff")
+	rapid.Check(t, func(r *rapid.T) {
+		a := drawArrival(r)
+		record, err := JSON{}.AppendArrival(nil, &a)
+		if err != nil {
+			r.Fatal(err)
+		}
+		for range rapid.IntRange(1, 3).Draw(r, "damages") {
+			at := rapid.IntRange(0, len(record)-1).Draw(r, "at")
+			with := rapid.SliceOfN(rapid.SampledFrom(bytesOf), 0, 2).Draw(r, "with")
+			record = append(append(bytes.Clone(record[:at]), with...), record[at+1:]...)
+		}
+		requireSameReading(r, record)
+	})
+}
+
+func FuzzScanArrival(f *testing.F) {
+	addExamples(f, "arrival-*.json", "bad-arrival-*.json")
+	f.Fuzz(func(t *testing.T, record []byte) { requireSameReading(t, record) })
+}
+
+// A number that is read by one operation of float64 has the bits that strconv gives it.
+func TestNumbersAreRoundedOnce(t *testing.T) {
+	check := func(t failer, text string) {
+		t.Helper()
+		s := arrivalScanner{data: []byte(text + ",")}
+		n, ok := s.number()
+		if !ok {
+			t.Fatalf("%s is not read", text)
+		}
+		want, err := strconv.ParseFloat(text, 32)
+		if got, exact := n.float(); exact && (err != nil || math.Float32bits(got) != math.Float32bits(float32(want))) {
+			t.Fatalf("%s is %v, want %v (%v)", text, got, want, err)
+		}
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		v := math.Float32frombits(rapid.Uint32Range(0, 0x7f7fffff).Draw(r, "bits"))
+		halfway := (float64(v) + float64(math.Nextafter32(v, math.MaxFloat32))) / 2
+		for _, digits := range []int{-1, 6, 9, 15, 16, 17} {
+			for _, form := range []byte("eg") {
+				check(r, strconv.FormatFloat(float64(v), form, digits, 32))
+				check(r, strconv.FormatFloat(halfway, form, digits, 64))
+			}
+		}
+		check(r, fmt.Sprintf("%d.%de%d", rapid.Uint32().Draw(r, "whole"), rapid.Uint32().Draw(r, "fraction"),
+			rapid.IntRange(-60, 40).Draw(r, "exponent")))
+	})
+	for _, text := range []string{"0", "-0", "-0.0e-7", "16777217", "16777219", "9007199791611905", "3.4028235677973366e38",
+		"3.4028236e38", "1.17549435e-38", "1e-46", "123456789012345678901234567890"} {
+		check(t, text)
+	}
+}
+
+// The record of the benchmark, and with it of the figures in doc.go, is plain.
+func TestBenchmarkIsPlain(t *testing.T) {
+	for _, sparse := range []bool{true, false} {
+		if !requireSameReading(t, benchArrival(JSON{}, sparse)) {
+			t.Errorf("sparse %v: not plain", sparse)
+		}
+	}
+}

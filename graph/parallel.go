@@ -1,0 +1,82 @@
+package graph
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// parallelWork is the number of multiply-adds below which one goroutine is faster than several.
+const parallelWork = 1 << 16
+
+// Job is work on rows. Calls with disjoint ranges may be under way at once.
+type Job interface {
+	Rows(lo, hi int)
+}
+
+// ParallelRows calls f on disjoint ranges that cover 0…n, on several goroutines if work (multiply-adds in all)
+// is worth it, and waits for them.
+func ParallelRows(n, work int, f func(lo, hi int)) { Parallel(n, work, rowsFunc(f)) }
+
+type rowsFunc func(lo, hi int)
+
+// Rows calls the function.
+func (f rowsFunc) Rows(lo, hi int) { f(lo, hi) }
+
+// Parallel is ParallelRows for a job, and allocates nothing if the job is in memory that is used again.
+func Parallel(n, work int, j Job) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if workers < 2 || work < parallelWork {
+		j.Rows(0, n)
+		return
+	}
+	s := splits.Get().(*split)
+	// More pieces than workers, so that rows of uneven length even out; of several tiles each, if there are many
+	// rows.
+	s.job, s.n, s.piece = j, n, (n+8*workers-1)/(8*workers)
+	if s.piece > 2*pieceRows {
+		s.piece = (s.piece + pieceRows - 1) / pieceRows * pieceRows
+	}
+	s.next.Store(0)
+	s.helpers.Add(workers - 1)
+	for range workers - 1 {
+		go s.help()
+	}
+	s.work()
+	s.helpers.Wait()
+	s.job = nil
+	splits.Put(s)
+}
+
+// pieceRows divides the rows of a piece, where these are many: kernels take so many rows at once, or a part of
+// them.
+const pieceRows = 8
+
+// split is a job under way on several goroutines: the caller's and its helpers'.
+type split struct {
+	job      Job
+	n, piece int
+	next     atomic.Int64 // the first row that nobody has taken
+	helpers  sync.WaitGroup
+	help     func() // work, then leave helpers; made once
+}
+
+var splits = sync.Pool{New: func() any {
+	s := new(split)
+	s.help = func() {
+		defer s.helpers.Done()
+		s.work()
+	}
+	return s
+}}
+
+// work takes pieces until there are none.
+func (s *split) work() {
+	for {
+		lo := int(s.next.Add(int64(s.piece))) - s.piece
+		if lo >= s.n {
+			return
+		}
+		s.job.Rows(lo, min(lo+s.piece, s.n))
+	}
+}

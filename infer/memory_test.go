@@ -1,0 +1,97 @@
+package infer_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// A steady node batch of the models that are one layer allocates nothing from its features to its probabilities,
+// with or without a propagation's tables, sparse or dense, on few or all columns of S.
+func TestASteadyBatchAllocatesNothing(t *testing.T) {
+	batch, p := flickr(100)
+	p = &infer.Predictor{Model: p.Model, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 2}}
+	rng := rand.New(rand.NewPCG(9, 0))
+	full := &infer.Batch{X: graph.Features{Dense: randomDense(rng, 100, benchFeatures)},
+		Full: randomDense(rng, 100, benchSynthetic), Known: batch.Known}
+	for name, b := range map[string]*infer.Batch{"sparse": batch, "full": full} {
+		var memory infer.Memory
+		if allocated := testing.AllocsPerRun(20, func() {
+			b.Memory = memory.Again()
+			p.Predict(b)
+		}); allocated != 0 {
+			t.Errorf("%s: %v allocations a batch", name, allocated)
+		}
+	}
+}
+
+// Other frozen models allocate what their passes over the batch need to begin, and nothing for each arrival.
+func TestABatchTwiceAsLongAllocatesNoMore(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, m := range benchModels(16) {
+		var bytes [2]uint64
+		for k, n := range []int{100, 200} {
+			b, with := flickr(n)
+			p := &infer.Predictor{Model: m.frozen, Propagation: with.Propagation, Calibration: with.Calibration}
+			var memory infer.Memory
+			run := func() {
+				b.Memory = memory.Again()
+				p.Predict(b)
+			}
+			run()
+			run()
+			bytes[k] = leastAllocated(run)
+		}
+		if few := uint64(16 << 10); bytes[1] > bytes[0]+few {
+			t.Errorf("%s: %d bytes for 100 arrivals, %d for 200", m.name, bytes[0], bytes[1])
+		}
+	}
+}
+
+// leastAllocated returns the fewest bytes that one of some runs allocates: pools are emptied now and then.
+func leastAllocated(run func()) uint64 {
+	least := ^uint64(0)
+	for range 10 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		run()
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	return least
+}
+
+// Memory that other batches have used, larger and smaller ones, changes no bit of a prediction.
+func TestMemoryOfAnotherBatchChangesNothing(t *testing.T) {
+	var memory infer.Memory
+	for _, m := range benchModels(16) {
+		for _, n := range []int{40, 7, 90, 40} {
+			b, with := flickr(n)
+			p := &infer.Predictor{Model: m.frozen, Propagation: with.Propagation, Calibration: with.Calibration}
+			for _, adj := range []*graph.CSR{nil, chain(n)} {
+				b.Adj, b.Memory = adj, nil
+				logits, probabilities := p.Predict(b)
+				b.Memory = memory.Again()
+				again, probably := p.Predict(b)
+				if !slices.Equal(logits.Data, again.Data) || !slices.Equal(probabilities.Data, probably.Data) {
+					t.Errorf("%s: %d arrivals are predicted otherwise in memory that was used", m.name, n)
+				}
+			}
+		}
+	}
+}
+
+// chain is ã of arrivals in a row.
+func chain(n int) *graph.CSR {
+	var edges []graph.Edge
+	for i := range int32(n - 1) {
+		edges = append(edges, graph.Edge{Row: i, Col: i + 1, Val: 1}, graph.Edge{Row: i + 1, Col: i, Val: 1})
+	}
+	adj := graph.NewCSR(n, n, edges)
+	adj.DropOnes()
+	return adj
+}
