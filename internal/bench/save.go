@@ -11,7 +11,7 @@ import (
 )
 
 // savedArrivals is how many arrivals [Save] writes.
-const savedArrivals = 2_000
+const savedArrivals = 4_000
 
 // Save writes what core measures, for other programs: the artifact of the first shape and models that are named, into
 // dir/artifact, and arrivals of that shape, as JSON lines, into dir/arrivals.jsonl.
