@@ -193,8 +193,11 @@ func TestInTurnGivesEachSideItsRounds(t *testing.T) {
 	if m := got[1].median(); m < 1e-3 {
 		t.Errorf("a run that sleeps for a millisecond takes %g s", m)
 	}
-	if r := ratio(&got[1], &got[0]); r < 2 {
+	if r, _ := ratios(&got[1], &got[0]); r < 2 {
 		t.Errorf("the ratio to nothing is %g", r)
+	}
+	if q := quotients([]float64{6, 1}, []float64{2, 4}); !slices.Equal(q, []float64{3, 0.25}) {
+		t.Errorf("quotients %v", q)
 	}
 }
 

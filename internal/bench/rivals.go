@@ -59,7 +59,7 @@ func (b *run) compared(name string, size int, sides []side) {
 	t := inTurn(b.Time, sides)
 	for s := range sides {
 		figures := perBatch(&t[s], size)
-		figures["times "+sides[0].name] = ratio(&t[s], &t[0])
+		figures["times S"], figures["CPU times S"] = ratios(&t[s], &t[0])
 		b.report.add(Rivals, name+"/"+sides[s].name, t[s].runs, figures)
 	}
 }

@@ -208,18 +208,11 @@ func (b *run) drained(ctx context.Context, s *streams, name, in string, f *form)
 		b.report.add(Stream, name+"drained/"+way, drainRounds, map[string]float64{"nodes/s": median(rates[way]), "B/node": median(bytes[way]),
 			"CPU-s/Mnode": median(cpu[way]) * 1e6})
 	}
-	b.share(name+"consumer-of-passthrough", rates[wayConsumer], rates[wayPassthrough])
-	b.share(name+"passthrough-of-franz-go", rates[wayPassthrough], rates[wayLoop])
-	return nil
-}
-
-// share reports a ratio of two ways as the median of the rounds' ratios.
-func (b *run) share(name string, a, of []float64) {
-	var all []float64
-	for r := range a {
-		all = append(all, a[r]/of[r])
+	for _, pair := range [][2]string{{wayConsumer, wayPassthrough}, {wayPassthrough, wayLoop}} {
+		b.report.add(Stream, name+pair[0]+"-of-"+pair[1], drainRounds, map[string]float64{
+			"share": median(quotients(rates[pair[0]], rates[pair[1]])), "CPU share": median(quotients(cpu[pair[1]], cpu[pair[0]]))})
 	}
-	b.report.add(Stream, name, len(all), map[string]float64{"share": median(all)})
+	return nil
 }
 
 // loaded measures the most that the consumer takes while arrivals are sent by this process, and latencies at shares

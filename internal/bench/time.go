@@ -100,13 +100,18 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// ratio returns how many times as long a took as b, by the median of the rounds.
-func ratio(a, b *timing) float64 {
-	var all [rounds]float64
-	for r := range all {
-		all[r] = a.seconds[r] / b.seconds[r]
+// ratios returns how many times as long a took as b, and how many times the CPU seconds, by the medians of the rounds.
+func ratios(a, b *timing) (wall, cpu float64) {
+	return median(quotients(a.seconds[:], b.seconds[:])), median(quotients(a.cpu[:], b.cpu[:]))
+}
+
+// quotients returns a[k]/b[k].
+func quotients(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for k := range out {
+		out[k] = a[k] / b[k]
 	}
-	return median(all[:])
+	return out
 }
 
 // median returns the middle one of some numbers, the lower of two middle ones; 0 if there are none.

@@ -35,7 +35,8 @@ class Artifact:
         self.nodes, self.classes = self.manifest["synthetic_nodes"], len(self.manifest["data"]["classes"])
         s = load_file(directory / "synthetic.safetensors")
         n = self.nodes
-        self.adj = torch.sparse_csr_tensor(*(torch.from_numpy(s["adj." + k]) for k in ("indptr", "indices", "data")), size=(n, n)).to_dense()
+        self.adj = torch.sparse_csr_tensor(torch.from_numpy(s["adj.indptr"]).long(), torch.from_numpy(s["adj.indices"]).long(),
+                                           torch.from_numpy(s["adj.data"]), size=(n, n)).to_dense()
         self.x = torch.from_numpy(s["x"])
         self.mean = torch.from_numpy(s["preprocess.mean"]) if "preprocess.mean" in s else None
         self.std = torch.from_numpy(s["preprocess.std"]) if "preprocess.std" in s else None
