@@ -46,7 +46,7 @@ func (s *streams) passthrough(ctx context.Context, j *journey, m *meter) (err er
 	if err := source.Await(ctx); err != nil {
 		return ended(ctx, err)
 	}
-	defer source.Leave()
+	defer source.Leave() //nolint:contextcheck // it leaves after ctx has ended
 	g, err := source.Join(ctx)
 	if err != nil {
 		return ended(ctx, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,7 +97,7 @@ func place(unit string) int {
 // short is a number with three digits that say something, or all of those before the point.
 func short(v float64) string {
 	switch {
-	case v != v:
+	case math.IsNaN(v):
 		return "NaN"
 	case v >= 100 || v == 0:
 		return strconv.FormatFloat(v, 'f', 0, 64)
