@@ -16,7 +16,7 @@ REPEATS  ?= 200
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt fuzz bench integration chaos soak demo demos cold processors reference ci nightly
+.PHONY: help build test race lint fmt fuzz bench benchcheck integration chaos soak demo demos cold processors reference ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ fuzz: ## each fuzz target for FUZZTIME
 
 bench: ## the benchmarks, in the users' units
 	$(GO) test -run '^$$' -bench . ./...
+
+benchcheck: ## ratios of serving to its rivals in one run, never times: fails where one is below its bound (docs/performance.md)
+	$(GO) run ./cmd/rivulet bench --check
 
 integration: ## what talks to Redis and Kafka: the database REDIS, written to, and a real Kafka, run in the directory KAFKA
 	tools/kafka/kafka.sh start $(KAFKA)

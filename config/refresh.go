@@ -13,3 +13,9 @@ type Refresh struct {
 type Cluster struct {
 	Brokers
 }
+
+// Bench is the configuration of the benchmarks' services.
+type Bench struct {
+	Kafka Cluster     `key:"kafka"`
+	Redis RedisServer `key:"redis"`
+}

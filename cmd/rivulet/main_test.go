@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/internal/cli"
 	"rivulet/internal/harness"
 )
 
@@ -30,6 +32,15 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`--mode is graph, and --grow compares node batches`:        "demo --grow --mode graph",
 		`if any flags in the group [grow artifact] are set`:        "demo --grow --artifact x",
 		`if any flags in the group [grow labels] are set`:          "demo --grow --labels",
+		`--only has "all", want some of kernels, core`:             "bench --only core,all",
+		`--shapes: the shape is "cora", want one of pubmed`:        "bench --shapes cora",
+		`--models: `:                                     "bench --models mlp",
+		`--time is 0s, want more than 0`:                 "bench --time 0s",
+		`--format is "xml", want table or benchmark`:     "bench --format xml",
+		`--services is "mine", want embedded or given`:   "bench --services mine",
+		`--redis.url is for --services given`:            "bench --redis.url redis://localhost:1",
+		`--save wants one shape`:                         "bench --save out",
+		`if any flags in the group [check time] are set`: "bench --check --time 1s",
 	} {
 		if _, err := harness.Execute(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
@@ -75,5 +86,31 @@ func TestWithheldNodesAreSent(t *testing.T) {
 	if _, err := harness.Execute(root(), "replay", "--preset", "small", "--nodes", "withheld", "--out", "-"); err == nil ||
 		!strings.Contains(err.Error(), "generate --withhold") {
 		t.Errorf("nothing is withheld: error %v", err)
+	}
+}
+
+// asProgram is set where the test binary stands for the program: bench starts devstack as a process of its own.
+const asProgram = "RIVULET_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		cli.Main(root())
+	}
+	os.Exit(m.Run())
+}
+
+// The embedded services of a benchmark are a process of their own, and end with it.
+func TestBenchOnServicesOfItsOwn(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	out, err := harness.Execute(root(), strings.Fields("bench --only rows,stream --shapes pubmed --time 1ms --json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report struct {
+		Machine struct{ Cores int }
+		Rows    []struct{ Section, Name string }
+	}
+	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Machine.Cores < 1 || len(report.Rows) != 4+2*10 {
+		t.Errorf("%v: %s", err, out)
 	}
 }

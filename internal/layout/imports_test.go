@@ -65,12 +65,13 @@ var users = []struct {
 	packages string
 	by       []string
 }{
-	{"config", []string{"cmd/…", "internal/app", "internal/demo"}},
-	{"internal/app", []string{"cmd/…", "internal/demo"}},
+	{"config", []string{"cmd/…", "internal/app", "internal/demo", "internal/bench"}},
+	{"internal/app", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
-	{"internal/cli/…", []string{"cmd/…", "internal/demo"}},
+	{"internal/cli/…", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/refresh", []string{"cmd/…", "internal/demo"}},
-	{"internal/replay", []string{"cmd/…", "internal/demo"}},
+	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench"}},
+	{"internal/bench", []string{"cmd/rivulet"}}, // it brings a second Kafka client, which only compares
 	{"dataset/parquet", []string{"cmd/trainer"}}, // it brings a large library
 	{"trainer/report", []string{"cmd/trainer"}},  // and so does this
 	{"cmd/…", nil},
@@ -85,8 +86,8 @@ var never = []struct {
 	packages string
 	reach    []string
 }{
-	{"cmd/consumer", []string{"dataset", "trainer/…", "internal/devstack", "internal/demo"}},
-	{"cmd/trainer", []string{"internal/devstack", "internal/demo"}},
+	{"cmd/consumer", []string{"dataset", "trainer/…", "internal/devstack", "internal/demo", "internal/bench"}},
+	{"cmd/trainer", []string{"internal/devstack", "internal/demo", "internal/bench"}},
 	{"trainer/…", []string{"serving", "mapping", "consumer", "producer"}},
 	{"consumer", []string{"serving", "producer", "artifact", "mapping"}},
 }

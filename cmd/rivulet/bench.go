@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rivulet/config"
+	"rivulet/internal/bench"
+	"rivulet/internal/cli"
+)
+
+// Values of --services.
+const (
+	embedded = "embedded"
+	given    = "given"
+)
+
+// benchFlags say what is measured, on which services, and how it is printed.
+type benchFlags struct {
+	bench.Options
+	services, format string
+	save             string
+	asJSON, check    bool
+}
+
+func benchCommand() *cobra.Command {
+	f := &benchFlags{Options: bench.Options{Time: 200 * time.Millisecond}}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure what serving costs on this machine, beside its rivals",
+		Long: "bench measures on graphs and artifacts of random numbers, in the shapes of Pubmed, Flickr and Reddit:\n" +
+			"  kernels  dense products by themselves: the row-stable one that serves, the fast one that trains, a plain loop\n" +
+			"  core     node batches of 1, 10, 100 and 1000, from rows of M in memory to probabilities, for each model\n" +
+			"  rivals   the same arrivals on the original graph: its own frozen tables (cached), joined to it and computed for\n" +
+			"           the neighbourhood, and for the whole of it (Whole); both with their first weights multiplied beforehand\n" +
+			"  rows     rows of M from memory, and from Redis behind a cache that has 0, 50 and 90% of them\n" +
+			"  stream   the consumer in this process, in JSON and Protobuf, beside a passthrough (the same fetch, and the same\n" +
+			"           predictions published without making them) and a plain loop of franz-go: a topic drained by each in turn,\n" +
+			"           then latencies from when an arrival is due to published, while this process sends 50 and 80% of the most\n" +
+			"Sides that are compared run in turn, and figures are medians. CPU and bytes are of this process; broker and Redis\n" +
+			"run in another one (--services embedded) or are yours (given): topics, groups and keys with names of their own are\n" +
+			"made there, and removed afterwards. docs/performance.md says what the figures mean.",
+		Args: cobra.NoArgs,
+		Example: "  rivulet bench\n  rivulet bench --only core,rivals --shapes reddit --models sgc,gcn --time 2s\n" +
+			"  rivulet bench --only stream --services given --kafka.brokers localhost:9092 --redis.url redis://localhost:6379/15\n" +
+			"  rivulet bench --only core --format benchmark > new.txt   # benchstat old.txt new.txt",
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.Only, "only", nil, "sections to measure: "+strings.Join(bench.Sections, ", ")+" (default all)")
+	flags.StringSliceVar(&f.Shapes, "shapes", nil, "shapes: pubmed, flickr, reddit (default all; rows and stream take the first, or flickr)")
+	flags.StringSliceVar(&f.Models, "models", nil, "models of core and rivals (default all, rivals sgc and gcn)")
+	flags.DurationVar(&f.Time, "time", f.Time, "how long each figure is measured; streams have arrivals in proportion, 200,000 a second of it")
+	flags.StringVar(&f.services, "services", embedded, "embedded: a broker and a Redis in a process that bench starts; given: those of --kafka.brokers and --redis.url, plaintext")
+	flags.StringVar(&f.format, "format", "table", "table, or benchmark: lines that benchstat reads")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
+	flags.BoolVar(&f.check, "check", false, "measure only ratios that have bounds, in less than a minute, and fail where one is below its bound (make benchcheck)")
+	flags.StringVar(&f.save, "save", "", "measure nothing, and write the artifact and arrivals of the one shape of --shapes to this directory, for tools/peer")
+	config.Flags[config.Bench](flags)
+	cmd.MarkFlagsMutuallyExclusive("json", "format")
+	for _, other := range []string{"only", "shapes", "models", "time", "save"} {
+		cmd.MarkFlagsMutuallyExclusive("check", other)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.valid(cmd.Flags()); err != nil {
+			return err
+		}
+		if f.save != "" {
+			return bench.Save(cmd.Context(), f.Options, f.save)
+		}
+		f.Progress = cli.Stderr()
+		f.Services = func(ctx context.Context) (*bench.Services, error) { return f.open(ctx, cmd) }
+		measure := bench.Run
+		if f.check {
+			measure = bench.Check
+		}
+		report, err := measure(cmd.Context(), f.Options)
+		if report == nil {
+			return err
+		}
+		return errors.Join(f.print(cmd, report), err)
+	}
+	return cmd
+}
+
+func (f *benchFlags) valid(flags *pflag.FlagSet) error {
+	if f.format != "table" && f.format != "benchmark" {
+		return fmt.Errorf("--format is %q, want table or benchmark", f.format)
+	}
+	if f.services != embedded && f.services != given {
+		return fmt.Errorf("--services is %q, want %s or %s", f.services, embedded, given)
+	}
+	var unused string
+	flags.Visit(func(flag *pflag.Flag) {
+		if strings.HasPrefix(flag.Name, "kafka.") || strings.HasPrefix(flag.Name, "redis.") {
+			unused = flag.Name
+		}
+	})
+	if f.services == embedded && unused != "" {
+		return fmt.Errorf("--%s is for --services %s", unused, given)
+	}
+	if f.save != "" && len(f.Shapes) != 1 {
+		return errors.New("--save wants one shape: --shapes pubmed, flickr or reddit")
+	}
+	return f.Validate()
+}
+
+// open starts the services, or says where the given ones are.
+func (f *benchFlags) open(ctx context.Context, cmd *cobra.Command) (*bench.Services, error) {
+	if f.services == embedded {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		return bench.Embedded(ctx, program)
+	}
+	cfg, err := config.Load[config.Bench](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	return bench.Given(cfg.Kafka.Brokers, cfg.Redis)
+}
+
+func (f *benchFlags) print(cmd *cobra.Command, r *bench.Report) error {
+	switch {
+	case f.asJSON:
+		return r.WriteJSON(cmd.OutOrStdout())
+	case f.format == "benchmark":
+		return r.WriteBenchmarks(cmd.OutOrStdout())
+	}
+	return r.Print(cmd.OutOrStdout())
+}

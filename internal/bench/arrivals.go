@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"rivulet/event"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// arrivals are n drawn ones: their features, and which nodes of T they have edges to.
+type arrivals struct {
+	x          graph.Features
+	neighbours [][]int32
+}
+
+// arrivals draws n.
+func (s *Shape) arrivals(rng *rand.Rand, n int) *arrivals {
+	a := &arrivals{neighbours: make([][]int32, n)}
+	if s.Words == 0 {
+		a.x.Dense = dense(rng, n, s.Features, 1)
+	} else {
+		x := &graph.CSR{Rows: n, Cols: s.Features, RowPtr: make([]int, n+1)}
+		for i := range n {
+			x.ColIdx = distinct(rng, x.ColIdx, s.Words, s.Features)
+			x.RowPtr[i+1] = len(x.ColIdx)
+		}
+		x.Val = make([]float32, len(x.ColIdx))
+		for p := range x.Val {
+			x.Val[p] = 1
+		}
+		a.x.Sparse = x
+	}
+	for i := range a.neighbours {
+		for range s.Edges {
+			a.neighbours[i] = append(a.neighbours[i], s.endpoint(rng))
+		}
+		slices.Sort(a.neighbours[i])
+		a.neighbours[i] = slices.Compact(a.neighbours[i])
+	}
+	return a
+}
+
+// attached is the arrivals as a node batch on S, by their neighbours' rows of M.
+func (a *arrivals) attached(rows [][]infer.Row, synthetic int) *infer.Batch {
+	b := &infer.Batch{X: a.x}
+	b.Attach(rows, synthetic)
+	return b
+}
+
+// rows are the rows of M of the arrivals' neighbours. They share M's memory.
+func (a *arrivals) rows(m *graph.CSR) [][]infer.Row {
+	out := make([][]infer.Row, len(a.neighbours))
+	for i, of := range a.neighbours {
+		for _, node := range of {
+			cols, vals := m.Row(int(node))
+			out[i] = append(out[i], infer.Row{Known: true, Cols: cols, Vals: vals})
+		}
+	}
+	return out
+}
+
+// onOriginal is the arrivals as a node batch on T.
+func (a *arrivals) onOriginal(nodes int) *infer.Batch {
+	n := len(a.neighbours)
+	b := &infer.Batch{X: a.x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)}, Known: make([]int32, n)}
+	for i, of := range a.neighbours {
+		b.R.ColIdx = append(b.R.ColIdx, of...)
+		b.R.RowPtr[i+1] = len(b.R.ColIdx)
+		b.Known[i] = int32(len(of))
+	}
+	return b
+}
+
+// len is the number of arrivals.
+func (a *arrivals) len() int { return len(a.neighbours) }
+
+// events draws n arrivals as they come over the wire, numbered from 0 on.
+func (s *Shape) events(n int) []event.Arrival {
+	a := s.arrivals(s.rng("stream"), n)
+	out := make([]event.Arrival, a.len())
+	for i := range out {
+		e := &out[i]
+		e.ID, e.Time = fmt.Sprintf("arrival-%d", i), time.UnixMilli(1_800_000_000_000)
+		if a.x.Sparse != nil {
+			e.Features.Sparse = true
+			e.Features.Indices, e.Features.Values = a.x.Sparse.Row(i)
+		} else {
+			e.Features.Values = a.x.Dense.Row(i)
+		}
+		for _, node := range a.neighbours[i] {
+			e.Edges = append(e.Edges, id(int(node)))
+		}
+		for k := range s.Strangers {
+			e.Edges = append(e.Edges, fmt.Sprintf("stranger-%d", i*7+k))
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rivulet/infer"
+	"rivulet/internal/cli"
+)
+
+// Sections of a run, in their order.
+const (
+	Kernels = "kernels"
+	Core    = "core"
+	Rivals  = "rivals"
+	Rows    = "rows"
+	Stream  = "stream"
+)
+
+// Sections are all of them.
+var Sections = []string{Kernels, Core, Rivals, Rows, Stream}
+
+// Options say what is measured.
+type Options struct {
+	Only   []string // sections; none: all
+	Shapes []string // by name; none: all. The section stream has flickr's unless one is named
+	Models []string // by name; none: all that have a frozen form
+	// Time is how long each figure is measured. Streams are drained and paced in proportion to it.
+	Time time.Duration
+	// Services returns where Kafka and Redis are; it is called by the sections that need them.
+	Services func(ctx context.Context) (*Services, error)
+	Progress *cli.Lines
+	// unloaded leaves out the streams that are paced.
+	unloaded bool
+}
+
+// Validate names what no run can be asked for.
+func (o *Options) Validate() error {
+	if o.Time <= 0 {
+		return fmt.Errorf("--time is %s, want more than 0", o.Time)
+	}
+	for _, name := range o.Only {
+		if !slices.Contains(Sections, name) {
+			return fmt.Errorf("--only has %q, want some of %s", name, strings.Join(Sections, ", "))
+		}
+	}
+	if _, err := o.architectures(); err != nil {
+		return err
+	}
+	_, err := o.shapes()
+	return err
+}
+
+// ShapeNamed returns a shape by its name.
+func ShapeNamed(name string) (Shape, error) {
+	var names []string
+	for _, s := range Shapes() {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return Shape{}, fmt.Errorf("the shape is %q, want one of %s", name, strings.Join(names, ", "))
+}
+
+func (o *Options) shapes() ([]Shape, error) {
+	if len(o.Shapes) == 0 {
+		return Shapes(), nil
+	}
+	var out []Shape
+	for _, name := range o.Shapes {
+		s, err := ShapeNamed(name)
+		if err != nil {
+			return nil, fmt.Errorf("--shapes: %w", err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (o *Options) architectures() ([]*infer.Architecture, error) {
+	if len(o.Models) == 0 {
+		return infer.Architectures(), nil
+	}
+	var out []*infer.Architecture
+	for _, name := range o.Models {
+		a, err := infer.Lookup(name)
+		if err != nil {
+			return nil, fmt.Errorf("--models: %w", err)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// Run measures the sections that are asked for.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	shapes, _ := o.shapes() // they were checked
+	models, _ := o.architectures()
+	report := &Report{Machine: ThisMachine(), Seconds: o.Time.Seconds()}
+	b := &run{Options: o, report: report, shapes: shapes, models: models}
+	if len(o.Only) == 0 {
+		b.Only = Sections
+	}
+	for _, section := range []struct {
+		name    string
+		measure func(context.Context) error
+	}{{Kernels, b.kernels}, {Core, b.core}, {Rivals, b.rivals}, {Rows, b.rows}, {Stream, b.stream}} {
+		if !slices.Contains(b.Only, section.name) {
+			continue
+		}
+		if err := section.measure(ctx); err != nil {
+			return nil, fmt.Errorf("measuring %s: %w", section.name, err)
+		}
+	}
+	o.Progress.Done()
+	return report, nil
+}
+
+// run is a run under way.
+type run struct {
+	Options
+	report *Report
+	shapes []Shape
+	models []*infer.Architecture
+}
+
+// batchSizes are those of the sections core and, the first and the last of them, rivals.
+var batchSizes = []int{1, 10, 100, 1000}
+
+// inputs is how many different batches of a size a figure goes through, so that each is new to the processor's caches
+// as a stream's are, within reason.
+func inputs(size int) int { return max(8, min(256, 20_000/size)) }

@@ -1,0 +1,32 @@
+// Package bench measures what Rivulet costs and what its rivals cost, in one run on one machine: the command
+// rivulet bench. docs/performance.md says how to repeat each figure and what its limit on paper is.
+//
+//	bench.go        the sections in order, and what a run is asked to measure
+//	shape.go        the shapes: how large the graphs of Pubmed, Flickr and Reddit are; models and artifacts of random
+//	                numbers in these shapes
+//	arrivals.go     arrivals of a shape, as batches and as records
+//	original.go     T of a shape, on which the rivals run
+//	time.go         sides measured in turn, and the medians of their rounds
+//	kernels.go      dense products by themselves
+//	core.go         rows of M to probabilities, for batches × shapes × models
+//	rivals.go       the same arrivals on the original graph: Whole, its neighbourhood, T's own tables
+//	rows.go         rows of M from memory, and from Redis behind a cache
+//	services.go     a broker and a Redis in a process of their own, or those that are given
+//	topics.go       topics, made for one run and deleted after it
+//	stream.go       the section stream: streams drained in turn, then paced ones
+//	consume.go      the consumer on its way, as production runs it
+//	passthrough.go  the same fetch and the same bytes published, and no prediction in between
+//	loop.go         a plain loop of another Kafka client, beside which the passthrough is held
+//	meter.go        what a stream is measured by: nodes/s, latencies, bytes, CPU seconds
+//	report.go       the table, the JSON object, the Go benchmark format
+//	check.go        bounds of ratios, for make benchcheck
+//	machine.go      processor, cores, Go, commit
+//	save.go         a shape's artifact and arrivals, for tools/peer
+//
+// Numbers are random: what is measured takes the same time whatever they are. Sizes are what counts, and those are
+// of the data sets that the shapes are named after. The generator of package dataset and a training would give the
+// same sizes for minutes of work.
+//
+// Sides that are compared run in turn, a slice of time each, again and again; a figure is the median of its rounds,
+// and a ratio the median of the rounds' ratios, so that what else the machine does meets both sides.
+package bench

@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// meter is what one stream is measured by. It is the consumer's observer, and the other ways tell it the same.
+type meter struct {
+	consumer.NopObserver
+	want    int
+	reached func()        // called once, when want arrivals are delivered
+	joined  chan struct{} // closed when partitions are assigned
+	keep    func(*event.Prediction)
+
+	mu          sync.Mutex
+	start       time.Time // of the stream that is sent; zero: it was there before
+	pace        float64   // arrivals a second by which they are due; 0: no latencies are taken
+	begun, last *spent
+	delivered   int
+	letters     int
+	late        []time.Duration // of each arrival, from when it was due until published
+}
+
+func newMeter(want int) *meter { return &meter{want: want, joined: make(chan struct{})} }
+
+// Rebalance is called when the group has assigned partitions: the clock begins.
+func (m *meter) Rebalance(assigned []kafka.TopicPartition) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(assigned) > 0 && m.begun == nil {
+		m.begun = stamp()
+		close(m.joined)
+	}
+}
+
+// Batch is called when a batch is published and committed.
+func (m *meter) Batch(s consumer.BatchStats) {
+	if m.keep != nil {
+		for i := range s.Delivered.Predictions {
+			m.keep(&s.Delivered.Predictions[i])
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range s.Delivered.Predictions {
+		m.publishedAt(s.Delivered.Predictions[i].ID, s.Published)
+	}
+	m.letters += len(s.Delivered.DeadLetters)
+	m.count(s.Records)
+}
+
+// published tells of records by their keys.
+func (m *meter) published(keys [][]byte, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pace > 0 {
+		for _, key := range keys {
+			m.publishedAt(string(key), at)
+		}
+	}
+	m.count(len(keys))
+}
+
+// publishedAt takes the latency of an arrival, whose number in the stream ends its id.
+func (m *meter) publishedAt(id string, at time.Time) {
+	if m.pace == 0 {
+		return
+	}
+	number := id[strings.LastIndexByte(id, '-')+1:]
+	if k, err := strconv.Atoi(number); err == nil {
+		m.late = append(m.late, at.Sub(m.start.Add(time.Duration(float64(k)/m.pace*float64(time.Second)))))
+	}
+}
+
+func (m *meter) count(n int) {
+	before := m.delivered
+	if m.delivered += n; before < m.want && m.delivered >= m.want {
+		m.last = stamp()
+		m.reached()
+	}
+}
+
+// progress returns how many arrivals are delivered.
+func (m *meter) progress() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.delivered
+}
+
+// paced begins a stream whose arrivals are due at a pace; 0: as soon as they can be.
+func (m *meter) paced(start time.Time, pace float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.start, m.pace, m.begun = start, pace, stamp()
+}
+
+// total is what the process used from the beginning to the last arrival.
+func (m *meter) total() spent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last.since(*m.begun)
+}
+
+// rate returns arrivals a second.
+func (m *meter) rate() float64 { return float64(m.want) / m.total().wall.Seconds() }
+
+func stamp() *spent {
+	at := now()
+	return &at
+}
+
+// quantiles returns quantiles of the latencies in milliseconds.
+func (m *meter) quantiles(of ...float64) []float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	slices.Sort(m.late)
+	out := make([]float64, len(of))
+	for k, q := range of {
+		if n := len(m.late); n > 0 {
+			out[k] = m.late[min(n-1, int(q*float64(n)))].Seconds() * 1e3
+		}
+	}
+	return out
+}

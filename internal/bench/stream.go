@@ -1,0 +1,337 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"rivulet/config"
+	"rivulet/event"
+	"rivulet/infer"
+	"rivulet/internal/app"
+	"rivulet/internal/kafka"
+	"rivulet/internal/replay"
+	"rivulet/serving"
+)
+
+// Ways for a stream to pass from the arrivals' topic to the predictions'.
+const (
+	wayConsumer    = "consumer"
+	wayPassthrough = "passthrough"
+	wayLoop        = "franz-go"
+)
+
+// drainRounds is how often each way drains a topic, in turn with the others.
+const drainRounds = 3
+
+// loads are shares of the most that the consumer takes while arrivals are being sent.
+var loads = []float64{0.5, 0.8}
+
+// window is how many arrivals are under way at once where as many are sent as are taken.
+const window = 4096
+
+// streams holds what the streams of a run share.
+type streams struct {
+	services *Services
+	redis    config.RedisServer // with the prefix of the run
+	topics   *topics
+	client   *kafka.Client
+	sink     *kafka.Sink
+}
+
+// form is a wire form, with arrivals and their answers in it.
+type form struct {
+	name    string
+	codec   event.Codec
+	records []kafka.Record // arrivals, without times
+	answers map[string]answer
+}
+
+// journey is one stream on one way.
+type journey struct {
+	form             *form
+	in, out, letters string
+	group            string
+}
+
+// stream measures the consumer, the passthrough and the plain loop on the same arrivals: draining a topic, and
+// consumer and passthrough at shares of the consumer's most.
+func (b *run) stream(ctx context.Context) error {
+	shape, err := b.streamShape()
+	if err != nil {
+		return err
+	}
+	sgc, err := infer.Lookup("sgc")
+	if err != nil {
+		return err
+	}
+	bundle, err := shape.Bundle([]*infer.Architecture{sgc})
+	if err != nil {
+		return err
+	}
+	all := shape.events(max(2_000, int(200_000*b.Time.Seconds())))
+	return b.onServices(ctx, func(s *streams) error {
+		err := app.WithPublisher(s.redis, func(p *serving.Publisher) error { return p.Publish(ctx, bundle, serving.PublishOptions{}) })
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"json", "protobuf"} {
+			f, err := newForm(name, all)
+			if err != nil {
+				return err
+			}
+			if err := b.streamIn(ctx, s, shape.Name, f); err != nil {
+				return fmt.Errorf("in %s: %w", name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// streamShape is the one shape of the section: flickr unless another is asked for.
+func (b *run) streamShape() (*Shape, error) {
+	name := "flickr"
+	if len(b.Shapes) > 0 {
+		name = b.Shapes[0]
+	}
+	s, err := ShapeNamed(name)
+	return &s, err
+}
+
+// onServices opens the services for work, and lets go of them.
+func (b *run) onServices(ctx context.Context, work func(*streams) error) (err error) {
+	services, err := b.Services(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, services.Close()) }()
+	return services.withKeys(ctx, func(server config.RedisServer, _ redis.UniversalClient) (err error) {
+		s := &streams{services: services, redis: server}
+		if s.topics, err = openTopics(services.Kafka); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.topics.close(ctx)) }()
+		if s.client, err = app.ConnectKafka(services.Kafka); err != nil {
+			return err
+		}
+		defer s.client.Close()
+		if s.sink, err = kafka.NewSink(s.client, "", kafka.Patience{}); err != nil {
+			return err
+		}
+		return work(s)
+	})
+}
+
+// newForm encodes arrivals.
+func newForm(name string, all []event.Arrival) (*form, error) {
+	codec, ok := event.ForFormat(name)
+	if !ok {
+		return nil, fmt.Errorf("there is no form %s", name)
+	}
+	f := &form{name: name, codec: codec, records: make([]kafka.Record, len(all)), answers: make(map[string]answer, len(all))}
+	headers := []kafka.Header{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}
+	for i := range all {
+		value, err := codec.AppendArrival(nil, &all[i])
+		if err != nil {
+			return nil, err
+		}
+		f.records[i] = kafka.Record{Key: []byte(all[i].ID), Value: value, Headers: headers}
+	}
+	return f, nil
+}
+
+// streamIn measures one wire form.
+func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *form) error {
+	name := shape + "/" + f.name + "/"
+	in, err := s.topics.topic(ctx, "arrivals")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.topics.drop(context.WithoutCancel(ctx), in) }()
+	for part := range slices.Chunk(f.records, 1000) {
+		if err := s.sink.Send(ctx, in, part); err != nil {
+			return err
+		}
+	}
+	b.Progress.Live("stream " + name + "drained")
+	if err := s.learnAnswers(ctx, in, f); err != nil {
+		return err
+	}
+	if err := b.drained(ctx, s, name, in, f); err != nil {
+		return err
+	}
+	if b.unloaded {
+		return nil
+	}
+	return b.loaded(ctx, s, name, f)
+}
+
+// learnAnswers lets the consumer answer all arrivals once, and keeps what it publishes.
+func (s *streams) learnAnswers(ctx context.Context, in string, f *form) error {
+	m := newMeter(len(f.records))
+	var failed error
+	m.keep = func(p *event.Prediction) {
+		value, err := f.codec.AppendPrediction(nil, p)
+		if err != nil {
+			failed = err
+		}
+		f.answers[p.ID] = answer{value, event.PredictionHeaders(p, f.codec.ContentType())}
+	}
+	if err := s.travel(ctx, wayConsumer, &journey{form: f, in: in}, m, nil); err != nil {
+		return err
+	}
+	if failed == nil && len(f.answers) != len(f.records) {
+		failed = fmt.Errorf("%d of %d arrivals were predicted", len(f.answers), len(f.records))
+	}
+	return failed
+}
+
+// drained lets each way drain the same topic, in turn.
+func (b *run) drained(ctx context.Context, s *streams, name, in string, f *form) error {
+	ways := []string{wayConsumer, wayPassthrough, wayLoop}
+	rates, bytes, cpu := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
+	n := float64(len(f.records))
+	for range drainRounds {
+		for _, way := range ways {
+			m := newMeter(len(f.records))
+			if err := s.travel(ctx, way, &journey{form: f, in: in}, m, nil); err != nil {
+				return err
+			}
+			rates[way], bytes[way], cpu[way] = append(rates[way], m.rate()), append(bytes[way], float64(m.total().bytes)/n), append(cpu[way], m.total().cpu.Seconds()/n)
+		}
+	}
+	for _, way := range ways {
+		b.report.add(Stream, name+"drained/"+way, drainRounds, map[string]float64{"nodes/s": median(rates[way]), "B/node": median(bytes[way]),
+			"CPU-s/Mnode": median(cpu[way]) * 1e6})
+	}
+	for _, pair := range [][2]string{{wayConsumer, wayPassthrough}, {wayPassthrough, wayLoop}} {
+		b.report.add(Stream, name+pair[0]+"-of-"+pair[1], drainRounds, map[string]float64{
+			"share": median(quotients(rates[pair[0]], rates[pair[1]])), "CPU share": median(quotients(cpu[pair[1]], cpu[pair[0]]))})
+	}
+	return nil
+}
+
+// loaded measures the most that the consumer takes while arrivals are sent by this process, and latencies at shares
+// of that.
+func (b *run) loaded(ctx context.Context, s *streams, name string, f *form) error {
+	b.Progress.Live("stream " + name + "sent")
+	most := newMeter(len(f.records))
+	if err := s.sent(ctx, wayConsumer, f, most, 0); err != nil {
+		return err
+	}
+	b.report.add(Stream, name+"sent/most", 1, map[string]float64{"nodes/s": most.rate()})
+	for _, load := range loads {
+		pace := load * most.rate()
+		n := min(len(f.records), max(1_000, int(pace*10*b.Time.Seconds())))
+		for _, way := range []string{wayConsumer, wayPassthrough} {
+			m := newMeter(n)
+			if err := s.sent(ctx, way, f, m, pace); err != nil {
+				return err
+			}
+			q := m.quantiles(0.5, 0.99, 0.999)
+			b.report.add(Stream, fmt.Sprintf("%ssent/%.0f%%/%s", name, 100*load, way), n,
+				map[string]float64{"nodes/s": m.rate(), "p50-ms": q[0], "p99-ms": q[1], "p99.9-ms": q[2]})
+		}
+	}
+	return nil
+}
+
+// sent lets a way answer arrivals while they are sent.
+func (s *streams) sent(ctx context.Context, way string, f *form, m *meter, pace float64) error {
+	in, err := s.topics.topic(ctx, "paced")
+	if err != nil {
+		return err
+	}
+	err = s.travel(ctx, way, &journey{form: f, in: in}, m, &sender{sink: s.sink, topic: in, form: f, meter: m, pace: pace})
+	return errors.Join(err, s.topics.drop(context.WithoutCancel(ctx), in))
+}
+
+// patience is how long a stream may take.
+const patience = 2 * time.Minute
+
+// travel takes a stream along a way until all of it is delivered; by sends it meanwhile, nil where it is there.
+func (s *streams) travel(ctx context.Context, way string, j *journey, m *meter, by *sender) (err error) {
+	for purpose, name := range map[string]*string{"predictions": &j.out, "letters": &j.letters} {
+		if *name, err = s.topics.topic(ctx, purpose); err != nil {
+			return err
+		}
+	}
+	defer func() { err = errors.Join(err, s.topics.drop(context.WithoutCancel(ctx), j.out, j.letters)) }()
+	j.group = s.topics.group()
+	limited, late := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not all arrivals were delivered within %s", patience))
+	defer late()
+	traveling, arrive := context.WithCancel(limited)
+	defer arrive()
+	m.reached = arrive
+	sending := make(chan error, 1)
+	if by == nil {
+		sending <- nil
+	} else {
+		go func() {
+			err := by.run(traveling)
+			if err != nil {
+				arrive()
+			}
+			sending <- err
+		}()
+	}
+	switch way {
+	case wayConsumer:
+		err = s.consume(traveling, j, m)
+	case wayPassthrough:
+		err = s.passthrough(traveling, j, m)
+	default:
+		err = s.loop(traveling, j, m)
+	}
+	arrive()
+	err = errors.Join(err, <-sending, context.Cause(limited))
+	if err == nil && m.letters > 0 {
+		err = fmt.Errorf("%d arrivals became dead letters", m.letters)
+	}
+	return err
+}
+
+// sender sends the arrivals of a form once partitions are assigned.
+type sender struct {
+	sink  *kafka.Sink
+	topic string
+	form  *form
+	meter *meter
+	pace  float64 // arrivals a second; 0: as many as keep window of them under way
+	sentN int
+}
+
+func (s *sender) run(ctx context.Context) error {
+	select {
+	case <-s.meter.joined:
+	case <-ctx.Done():
+		return nil
+	}
+	s.meter.paced(time.Now(), s.pace)
+	stream := replay.Stream{Name: s.topic, Len: s.meter.want, Arrival: func(k int, at time.Time) event.Arrival {
+		return event.Arrival{ID: string(s.form.records[k].Key), Time: at}
+	}}
+	_, err := replay.Replay(ctx, stream, s, replay.Options{Rate: s.pace, Chunk: 250})
+	return ended(ctx, err)
+}
+
+// Send sends the next arrivals of the stream, whose encoding is known.
+func (s *sender) Send(ctx context.Context, due []event.Arrival) error {
+	for s.pace == 0 && s.sentN-s.meter.progress() > window-len(due) {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Microsecond):
+		}
+	}
+	records := slices.Clone(s.form.records[s.sentN : s.sentN+len(due)])
+	for i := range records {
+		records[i].Time = due[i].Time
+	}
+	s.sentN += len(due)
+	return s.sink.Send(ctx, s.topic, records)
+}
