@@ -200,6 +200,8 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	answer := eval.Run(predictor, set)
 	if r.Setting == eval.OtoO && d.attachment == artifact.AttachJoint && d.spreading == nil {
 		t.whole.keepClasses(&r, answer.Class)
+	} else {
+		r.VersusWhole = eval.Pair(answer.Class, t.whole.classes(&r), set)
 	}
 	r.Confusion = answer.Confusion(set, t.classes())
 	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels, nil)
@@ -214,14 +216,14 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 		of.Mean = value
 	}
 	if t.options.Costs {
-		d.costs(&r, predictor, set)
+		d.costs(&r, predictor, set, t.held(d.placed))
 	}
 	t.whole.keepRow(r)
 	return r
 }
 
 // costs measures the time of a batch and the memory of inference.
-func (d *deployment) costs(r *eval.Result, predictor *infer.Predictor, set *eval.Set) {
+func (d *deployment) costs(r *eval.Result, predictor *infer.Predictor, set *eval.Set, keep held) {
 	r.MsPerBatch = eval.Time(predictor, set)
 	if d.pass != nil {
 		whole := *predictor
@@ -231,6 +233,7 @@ func (d *deployment) costs(r *eval.Result, predictor *infer.Predictor, set *eval
 	if d.spreading != nil {
 		r.PropagationMs = eval.Time(alonePropagation{predictor.Propagation}, set)
 	}
+	r.HeldBytes, r.StoredBytes = keep.held, keep.stored
 	r.InferenceBytes = eval.Memory(func() eval.Predictor { return d.predictor(d.calibration, d.spreading) }, set)
 	if d.near != nil && d.spreading == nil {
 		r.MsPerBatchNear = eval.Time(plain(d.near()), set)

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/mapping"
 	"rivulet/trainer"
 	"rivulet/trainer/mcond"
 )
@@ -27,6 +28,7 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 		"features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
+	o.Keeper = mapping.Footprint{}
 }
 
 // learnFlags holds the flags of the method learned (and gcond), which change mcond.Defaults.
