@@ -75,6 +75,9 @@ func joinedPairs(rows []Result) *Paired {
 		values = append(values, r.VersusWhole.P)
 	}
 	out.P = Combined(values)
+	if len(slices.Compact(slices.Clone(out.Better))) == 1 && len(slices.Compact(slices.Clone(out.Worse))) == 1 {
+		out.P = values[0] // no seed changes anything: it is one test
+	}
 	return out
 }
 

@@ -63,6 +63,9 @@ func TestPairsOverSeeds(t *testing.T) {
 		math.Abs(got.P-2*McNemar(1, 7)) > 1e-12 || got.Counts() != "11:16" || got.Value() != "0.078" {
 		t.Errorf("%+v, %s, %s", got, got.Counts(), got.Value())
 	}
+	if got := OverSeeds([]Result{row(1, 7), row(1, 7)})[0].VersusWhole; got.P != McNemar(1, 7) {
+		t.Errorf("one test with two seeds has p = %v, want %v", got.P, McNemar(1, 7))
+	}
 	got = OverSeeds([]Result{row(1, 7), {}})[0].VersusWhole
 	if got != nil || got.Counts() != "-" || got.Value() != "-" {
 		t.Errorf("a comparison of a seed without one: %+v", got)
