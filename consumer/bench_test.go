@@ -85,16 +85,19 @@ func (v *benchVersion) Predict(b *infer.Batch) (logits, probabilities *graph.Den
 }
 
 // benchArrivals are n encoded arrivals.
-func benchArrivals(b *testing.B, n int) (out []kafka.Record) {
+func benchArrivals(b *testing.B, n int) []kafka.Record { return benchArrivalsOf(b, n, benchNodes) }
+
+// benchArrivalsOf are n encoded arrivals at a T of so many nodes.
+func benchArrivalsOf(b *testing.B, n, nodes int) (out []kafka.Record) {
 	b.Helper()
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range n {
-		a := event.Arrival{ID: fmt.Sprint(benchNodes + i), Features: event.Features{Sparse: true}, Time: time.UnixMilli(1_700_000_000_000)}
+		a := event.Arrival{ID: fmt.Sprint(nodes + i), Features: event.Features{Sparse: true}, Time: time.UnixMilli(1_700_000_000_000)}
 		for c := r.Int32N(14); c < benchFeatures && len(a.Features.Indices) < benchNonzeros; c += 1 + r.Int32N(27) {
 			a.Features.Indices, a.Features.Values = append(a.Features.Indices, c), append(a.Features.Values, r.Float32())
 		}
 		for range benchEdges {
-			a.Edges = append(a.Edges, fmt.Sprint(r.IntN(benchNodes)))
+			a.Edges = append(a.Edges, fmt.Sprint(r.IntN(nodes)))
 		}
 		value, err := event.JSON{}.AppendArrival(nil, &a)
 		if err != nil {

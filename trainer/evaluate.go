@@ -204,6 +204,8 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	answer := eval.Run(predictor, set)
 	if r.Setting == eval.OtoO && d.attachment == artifact.AttachJoint && d.spreading == nil {
 		t.whole.keepClasses(&r, answer.Class)
+	} else {
+		r.VersusWhole = eval.Pair(answer.Class, t.whole.classes(&r), set)
 	}
 	r.Confusion = answer.Confusion(set, t.classes())
 	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels, nil)
@@ -218,14 +220,14 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 		of.Mean = value
 	}
 	if t.options.Costs {
-		d.costs(&r, set)
+		d.costs(&r, set, t.held(d.placed))
 	}
 	t.whole.keepRow(r)
 	return r
 }
 
 // costs measures the time of a batch and the memory of inference.
-func (d *deployment) costs(r *eval.Result, set *eval.Set) {
+func (d *deployment) costs(r *eval.Result, set *eval.Set, keep held) {
 	predictor := d.predictor(d.calibration, d.spreading)
 	r.MsPerBatch = eval.Time(predictor, set)
 	if d.pass != nil {
@@ -236,6 +238,7 @@ func (d *deployment) costs(r *eval.Result, set *eval.Set) {
 	if d.spreading != nil {
 		r.PropagationMs = eval.Time(alonePropagation{predictor.Propagation}, set)
 	}
+	r.HeldBytes, r.StoredBytes = keep.held, keep.stored
 	r.InferenceBytes = eval.Memory(func() eval.Predictor { return d.predictor(d.calibration, d.spreading) }, set)
 	if d.near != nil && d.spreading == nil {
 		r.MsPerBatchNear = eval.Time(plain(d.near()), set)

@@ -121,6 +121,7 @@ func TestSection8Study(t *testing.T) {
 		if !slices.Equal(r.Seeds, []uint64{3, 4}) || len(r.WeightDecays) != 2 || r.TrainSeconds <= 0 || r.MacroF1.Mean <= 0 {
 			t.Errorf("row %+v", r)
 		}
+		comparedWithWhole(t, &r, len(d.Test), results)
 		if r.Setting != eval.OtoO {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/trainer/features"
 	"rivulet/trainer/mcond"
@@ -46,6 +47,8 @@ type Options struct {
 	// Costs has evaluation measure time and memory of inference, too. It takes about as long as the rest of
 	// evaluation.
 	Costs bool
+	// Keeper says how much memory M takes where it is served, of costs; nil: that is not measured.
+	Keeper Keeper
 	// Weights are models to use as W_O, by name, instead of fitting them. They must be for the data's features and
 	// classes, and for features with the scale of Preprocess alone: the global scale is 1 then.
 	Weights map[string]infer.Model
@@ -62,6 +65,14 @@ type Options struct {
 	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of
 	// S without T; for methods with clusters.
 	Means bool
+}
+
+// Keeper measures the memory of M, ids included, in bytes.
+type Keeper interface {
+	// Held returns the memory of M in a consumer. Nothing else may allocate meanwhile.
+	Held(m *artifact.Mapping) int64
+	// Stored returns the memory of M in Redis.
+	Stored(m *artifact.Mapping) int64
 }
 
 // Defaults returns the default options of a run.

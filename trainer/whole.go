@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"rivulet/graph"
 	"rivulet/trainer/eval"
 )
 
@@ -13,10 +14,12 @@ type whole struct {
 	fits    map[string]*fitted
 	rows    map[eval.Key]eval.Result
 	answers map[eval.Key][]int32
+	held    map[*graph.CSR]held // memory of each M
 }
 
 func newWhole() *whole {
-	return &whole{fits: map[string]*fitted{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{}}
+	return &whole{fits: map[string]*fitted{}, rows: map[eval.Key]eval.Result{}, answers: map[eval.Key][]int32{},
+		held: map[*graph.CSR]held{}}
 }
 
 // seeded returns the part that is valid for another seed: a linear model's fit is convex and has no randomness but

@@ -88,12 +88,12 @@ func evalCommand() *cobra.Command {
 		Short: "Measure methods and models on the test nodes: accuracy, time, memory",
 		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep} on the test nodes, over\n" +
 			"seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed over the full graph and over the\n" +
-			"batch's two-hop neighbourhood.",
+			"batch's two-hop neighbourhood. cached are T's own tables, the strongest rival of a condensed graph.",
 		Args: cobra.NoArgs,
 		Example: "  trainer eval --data ../shared/data/cora --nodes 70 --methods solved,learned,vng,random --seeds 0,1,2\n" +
 			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json",
 	}
-	f := newStudyFlags(cmd, []string{trainer.MethodSolved},
+	f := newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodCached},
 		[]string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors})
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
@@ -123,8 +123,8 @@ func evalCommand() *cobra.Command {
 		if err := eval.WriteTable(cmd.OutOrStdout(), results); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seeds %v, batches of %d, %.0f MB at most\n", d.Name, f.o.Seeds,
-			f.o.Run.Batch, float64(cli.PeakBytes())/1e6)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s, seeds %v, batches of %d, %.0f MB at most\n", eval.Legend, d.Name,
+			f.o.Seeds, f.o.Run.Batch, float64(cli.PeakBytes())/1e6)
 		return err
 	}
 	return cmd

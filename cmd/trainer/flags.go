@@ -10,6 +10,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/mapping"
 	"rivulet/trainer"
 	"rivulet/trainer/mcond"
 )
@@ -27,6 +28,7 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 		"features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
+	o.Keeper = mapping.Footprint{}
 }
 
 // learnFlags holds the flags of the method learned (and gcond), which change mcond.Defaults.
@@ -44,8 +46,8 @@ func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
 	flags.IntVar(&l.o.Rounds, "rounds", o.Rounds, "learned, gcond: outer rounds, each with a relay of its own")
 	flags.Float64Var(&l.o.Lambda, "lambda", o.Lambda, "learned: weight λ of the structure loss")
 	flags.Float64Var(&l.o.Beta, "beta", o.Beta, "learned: weight β of the inductive loss")
-	flags.Float64SliceVar(&l.o.Mu, "mu", o.Mu, "learned, gcond: thresholds μ of A' that validation chooses from")
-	flags.Float64SliceVar(&l.o.Delta, "delta", o.Delta, "learned: thresholds δ of M that validation chooses from")
+	flags.Float64SliceVar(&l.o.Mu, "mu", o.Mu, "learned, gcond: thresholds μ of A', in units of 1/N', that validation chooses from")
+	flags.Float64SliceVar(&l.o.Delta, "delta", o.Delta, "learned: thresholds δ of M, in units of 1/N', that validation chooses from")
 	flags.IntVar(&l.o.Patience, "patience", o.Patience, "learned, gcond: evaluations in a row without a better one that end the run; 0: none do")
 	flags.BoolVar(&l.o.NoStructure, "no-structure", false, "learned: ablation without the structure loss L_str")
 	flags.BoolVar(&l.o.NoInductive, "no-inductive", false, "learned: ablation without the inductive loss L_ind")

@@ -112,7 +112,7 @@ func TestTrainLearned(t *testing.T) {
 	}
 	checkpoint := filepath.Join(t.TempDir(), "run.ckpt")
 	for range 2 { // the second goes on from the end of the first
-		out, err := run("--method learned --rounds 2 --plain --delta 0.05 --search --search-lambda 0,1 --search-beta 10 --search-rounds 1 --json --checkpoint " + checkpoint)
+		out, err := run("--method learned --rounds 2 --plain --delta 0.6 --search --search-lambda 0,1 --search-beta 10 --search-rounds 1 --json --checkpoint " + checkpoint)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestTrainLearned(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &got); err != nil {
 			t.Fatal(err)
 		}
-		if l := got.Learned; l.Rounds != 2 || l.Delta != 0.05 || len(l.Search) != 2 || got.Results[1].Method != "learned plain" || got.Results[1].Attachment != "joint" {
+		if l := got.Learned; l.Rounds != 2 || l.Delta != 0.6 || len(l.Search) != 2 || got.Results[1].Method != "learned plain" || got.Results[1].Attachment != "joint" {
 			t.Errorf("learned %+v, %+v", l, got.Results[1])
 		}
 	}

@@ -54,7 +54,7 @@ func reportCommand() *cobra.Command {
 		Example: "  trainer report --data ../shared/data/cora --nodes 35,70 --methods solved,learned,vng,random --out out/cora.html\n" +
 			"  trainer eval --preset small --json > out/small.json && trainer report --results out/small.json --out out/small.html",
 	}
-	f.studyFlags = newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodLearned},
+	f.studyFlags = newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodLearned, trainer.MethodCached},
 		[]string{infer.PropagateNone})
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "file to write the page to (required)")

@@ -49,7 +49,7 @@ func TestReportOfData(t *testing.T) {
 			t.Errorf("section %s is not drawn", id)
 		}
 	}
-	for _, want := range []string{"L_gra", "L_tra, random start", "δ = 0.05", "k = 2", "β = 100", "before temperature",
+	for _, want := range []string{"L_gra", "L_tra, random start", "δ = 2", "k = 2", "β = 100", "before temperature",
 		"<b>solved,learned</b>", "<b>10</b>", "<dd>sha256:"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)

@@ -130,7 +130,7 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 	if err := eval.WriteTable(w, r.Results); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds,
+	_, err := fmt.Fprintf(w, eval.Legend+"trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds,
 		float64(r.PeakBytes)/1e6, r.Version, r.Artifact)
 	return err
 }

@@ -179,7 +179,8 @@ func (s *streams) learnAnswers(ctx context.Context, in string, f *form) error {
 		if err != nil {
 			failed = err
 		}
-		f.answers[p.ID] = answer{value, event.PredictionHeaders(p, f.codec.ContentType())}
+		headers, _ := event.AppendPredictionHeaders(nil, nil, p, f.codec.ContentType())
+		f.answers[p.ID] = answer{value, headers}
 	}
 	if err := s.travel(ctx, wayConsumer, &journey{form: f, in: in}, m, nil); err != nil {
 		return err

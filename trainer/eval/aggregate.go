@@ -43,12 +43,15 @@ func joined(rows []Result) Result {
 	out.PropagationMs = mean(func(r *Result) float64 { return r.PropagationMs })
 	out.TrainSeconds = mean(func(r *Result) float64 { return r.TrainSeconds })
 	out.InferenceBytes = int64(mean(func(r *Result) float64 { return float64(r.InferenceBytes) }))
+	out.HeldBytes = int64(mean(func(r *Result) float64 { return float64(r.HeldBytes) }))
+	out.StoredBytes = int64(mean(func(r *Result) float64 { return float64(r.StoredBytes) }))
 	out.KeptBytes = int64(mean(func(r *Result) float64 { return float64(r.KeptBytes) }))
 	out.Seeds, out.WeightDecays = nil, nil
 	for _, r := range rows {
 		out.Seeds = append(out.Seeds, r.Seeds...)
 		out.WeightDecays = append(out.WeightDecays, r.WeightDecays...)
 	}
+	out.VersusWhole = joinedPairs(rows)
 	out.WeightDecay = mostFrequent(out.WeightDecays)
 	out.Confusion = summed(rows)
 	out.Reliability = pooled(rows, func(r *Result) []Bin { return r.Reliability })

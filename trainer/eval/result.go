@@ -26,6 +26,8 @@ type Result struct {
 	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in
 	// the same batches.
 	Agreement Spread `json:"agreement"`
+	// VersusWhole compares the row with Whole node by node; nil for Whole itself.
+	VersusWhole *Paired `json:"versus_whole,omitempty"`
 	// ChangedByBatching is the share of predictions that change if arrivals come shuffled in batches of a
 	// tenth of the size.
 	ChangedByBatching Spread `json:"changed_by_batching"`
@@ -45,9 +47,14 @@ type Result struct {
 	MsPerBatchKept float64 `json:"ms_per_batch_kept,omitempty"`
 	MsPerBatchNear float64 `json:"ms_per_batch_neighbourhood,omitempty"`
 	PropagationMs  float64 `json:"propagation_ms_per_batch,omitempty"`
-	// InferenceBytes is the result of [Memory]. KeptBytes is the memory for T's nodes that does not count there: eight
-	// bytes an entry of M, or for the method cached the messages themselves.
+	// InferenceBytes is the result of [Memory]: without anything for T's nodes where the model is on S. HeldBytes
+	// is M besides, as a consumer holds it in memory with its ids, StoredBytes M as Redis holds it; both 0 if they
+	// were not measured. For T's own tables (frozen on T) they are the ids as held with M plus the tables, and the
+	// bytes of ids and tables alone, as there is no form of them in Redis. KeptBytes is the least for either: eight
+	// bytes an entry of M, or the tables.
 	InferenceBytes int64 `json:"inference_bytes"`
+	HeldBytes      int64 `json:"held_bytes,omitempty"`
+	StoredBytes    int64 `json:"stored_bytes,omitempty"`
 	KeptBytes      int64 `json:"kept_bytes,omitempty"`
 	// TrainSeconds is the wall-clock time of the training behind the row, without evaluation.
 	TrainSeconds float64 `json:"train_seconds"`

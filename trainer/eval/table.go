@@ -44,6 +44,10 @@ func both(l *line, of func(r *Result) Spread) string {
 	return fmt.Sprintf("%.1f/%.1f", of(&l.graph).Mean, of(&l.node).Mean)
 }
 
+func versus(l *line, of func(p *Paired) string) string {
+	return of(l.graph.VersusWhole) + "/" + of(l.node.VersusWhole)
+}
+
 // spread returns a mean, with the deviation if there are several seeds.
 func spread(s Spread, seeds int) string {
 	if seeds > 1 {
@@ -59,8 +63,15 @@ func setting(r *Result) string {
 	return r.Setting
 }
 
-// msText returns milliseconds with the digits that matter; nothing for 0.
-// bytesText returns "-" for bytes that were not measured.
+// with returns the memory of inference and more; "-" if it was not measured.
+func (r *Result) with(more int64) string {
+	if r.InferenceBytes == 0 {
+		return "-"
+	}
+	return bytesText(r.InferenceBytes + more)
+}
+
+// bytesText returns megabytes; "-" for bytes that were not measured.
 func bytesText(n int64) string {
 	if n == 0 {
 		return "-"
@@ -68,6 +79,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.2f", float64(n)/1e6)
 }
 
+// msText returns milliseconds with the digits that matter; "-" for 0.
 func msText(ms float64) string {
 	switch {
 	case ms == 0:
@@ -92,6 +104,8 @@ var columns = []column{
 	{"node %", func(l *line) string { return spread(l.node.Accuracy, len(l.node.Seeds)) }},
 	{"macro F1", func(l *line) string { return both(l, func(r *Result) Spread { return r.MacroF1 }) }},
 	{"as Whole %", func(l *line) string { return both(l, func(r *Result) Spread { return r.Agreement }) }},
+	{"gain:loss", func(l *line) string { return versus(l, (*Paired).Counts) }},
+	{"p", func(l *line) string { return versus(l, (*Paired).Value) }},
 	{"rebatched %", func(l *line) string { return both(l, func(r *Result) Spread { return r.ChangedByBatching }) }},
 	{"ECE", func(l *line) string { return both(l, func(r *Result) Spread { return r.ECE }) }},
 	{"ms/batch", func(l *line) string { return msText(l.graph.MsPerBatch) }},
@@ -99,11 +113,26 @@ var columns = []column{
 	{"2-hop ms", func(l *line) string { return msText(l.graph.MsPerBatchNear) }},
 	{"LP/EP ms", func(l *line) string { return msText(l.graph.PropagationMs) }},
 	{"MB", func(l *line) string { return bytesText(l.graph.InferenceBytes) }},
-	{"MB of M", func(l *line) string { return fmt.Sprintf("%.2f", float64(l.graph.KeptBytes)/1e6) }},
+	{"MB+M", func(l *line) string { return l.graph.with(l.graph.HeldBytes) }},
+	{"MB+M+Redis", func(l *line) string { return l.graph.with(l.graph.HeldBytes + l.graph.StoredBytes) }},
 	{"train s", func(l *line) string { return fmt.Sprintf("%.1f", l.graph.TrainSeconds) }},
 }
 
-// WriteTable writes results for a terminal, a line for each deployment; "rebatched" is ChangedByBatching.
+// Legend says how the columns of the tables are to be read.
+const Legend = `Two figures in a cell are of graph and of node batches; ms and MB are of graph batches.
+as Whole    share of predictions equal to Whole's (O->O, joint), in the same batches
+gain:loss   nodes that are right here and wrong in Whole, and the other way round: means over seeds
+p           McNemar's mid-p of these counts, two-sided: small where the difference to Whole is no accident; of
+            several seeds, which see the same nodes, twice the median
+rebatched   share of predictions that change in shuffled batches of a tenth of the size
+kept ms     Whole with XW of the first layer kept between batches; 2-hop ms: the same over the batch's two-hop
+            neighbourhood alone
+MB          graph, tables, weights and what a batch allocates, on S without M; +M: and M as a consumer holds it, with
+            its ids; +Redis: and what Redis holds of M. Frozen on T (cached) the tables of T's nodes stand for M.
+            Whole is counted without ids
+`
+
+// WriteTable writes results for a terminal, a line for each deployment; [Legend] explains its columns.
 func WriteTable(w io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, c := range columns {
@@ -149,7 +178,8 @@ func WriteCSV(w io.Writer, results []Result) error {
 	}
 	head = append(head, "weight_decay", "weight_decays", "ms_per_batch", "ms_per_batch_kept",
 		"ms_per_batch_neighbourhood",
-		"propagation_ms_per_batch", "inference_bytes", "kept_bytes", "train_seconds")
+		"propagation_ms_per_batch", "inference_bytes", "held_bytes", "stored_bytes", "kept_bytes", "train_seconds",
+		"gain", "loss", "p")
 	if err := out.Write(head); err != nil {
 		return err
 	}
@@ -163,8 +193,9 @@ func WriteCSV(w io.Writer, results []Result) error {
 		record = append(record, number(r.WeightDecay), strings.Trim(fmt.Sprint(r.WeightDecays), "[]"),
 			number(r.MsPerBatch),
 			number(r.MsPerBatchKept), number(r.MsPerBatchNear), number(r.PropagationMs),
-			strconv.FormatInt(r.InferenceBytes, 10),
-			strconv.FormatInt(r.KeptBytes, 10), number(r.TrainSeconds))
+			strconv.FormatInt(r.InferenceBytes, 10), strconv.FormatInt(r.HeldBytes, 10),
+			strconv.FormatInt(r.StoredBytes, 10), strconv.FormatInt(r.KeptBytes, 10), number(r.TrainSeconds))
+		record = append(record, r.VersusWhole.record()...)
 		if err := out.Write(record); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func TestAnEvaluationIsTheLastWhenItsContextEnds(t *testing.T) {
 	for endAt := 1; endAt <= 5; endAt++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		f := &counting{Explicit: Explicit{X: x}, endAt: endAt, end: cancel}
-		_, err := SGC(ctx, Problem{Design: f, Labels: labels, Classes: 3}, 1e-4, nil)
+		_, err := SGC(ctx, Problem{Design: f, Labels: labels, Classes: 3}, 1e-4, Final, nil)
 		if !errors.Is(err, context.Canceled) || f.forward != endAt || f.adjoint > endAt {
 			t.Errorf("%v after %d evaluations, want the context's error after %d", err, f.forward, endAt)
 		}

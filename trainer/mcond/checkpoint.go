@@ -32,7 +32,7 @@ import (
 // gives the bits of an uninterrupted one.
 const (
 	checkpointMagic   = "rivulet mcond\n"
-	checkpointVersion = 1
+	checkpointVersion = 2 // 1: thresholds were not in units of 1/N'
 )
 
 // header holds the fingerprint of the run and the lengths of the parts.

@@ -26,7 +26,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 	flipped := append([]byte(nil), good...)
 	flipped[len(good)/2] ^= 1
 	newer := append([]byte(nil), good...)
-	binary.LittleEndian.PutUint16(newer[len(checkpointMagic):], 2)
+	binary.LittleEndian.PutUint16(newer[len(checkpointMagic):], checkpointVersion+1)
 	longHeader := append([]byte(nil), body...)
 	binary.LittleEndian.PutUint32(longHeader[len(checkpointMagic)+2:], 1<<31)
 	for name, c := range map[string]struct {
@@ -37,7 +37,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 		"another file":    {[]byte(strings.Repeat("x", 400)), "not a checkpoint"},
 		"cut":             {good[:len(good)-100], "checksum"},
 		"a bit":           {flipped, "checksum"},
-		"newer":           {newer, "its format is 2, this program reads 1"},
+		"newer":           {newer, "its format is 3, this program reads 2"},
 		"too short":       {sealed(body[:len(body)-4]), "do not fit"},
 		"too long":        {sealed(append(body[:len(body):len(body)], 0, 0, 0, 0)), "4 bytes too many"},
 		"header's length": {sealed(longHeader), "more than it has"},

@@ -29,7 +29,7 @@ type Input struct {
 // Snapshot is a synthetic graph as for deployment. Snapshots that differ only in δ share Adj and X.
 type Snapshot struct {
 	Round     int          // outer rounds done
-	Mu, Delta float64      // the thresholds that were applied
+	Mu, Delta float64      // the thresholds that were applied, in units of 1/N'
 	Adj       *graph.CSR   // A', N'×N'
 	X         *graph.Dense // X', N'×d, preprocessed
 	Labels    []int32      // Y', N', ascending

@@ -296,7 +296,7 @@ func TestWithoutSupportAndValidation(t *testing.T) {
 	if len(r.Losses.Ind) > 0 || !math.IsNaN(r.Accuracy) || len(r.Evaluations)+len(r.Thresholds) > 0 {
 		t.Errorf("%d values of L_ind, accuracy %v, %d evaluations, %d thresholds", len(r.Losses.Ind), r.Accuracy, len(r.Evaluations), len(r.Thresholds))
 	}
-	if r.Round != 6 || r.Mu != 0.01 || r.Delta != 0.01 {
+	if r.Round != 6 || r.Mu != 0.5 || r.Delta != 0.5 {
 		t.Errorf("round %d, μ %v, δ %v; want the last round and the first thresholds", r.Round, r.Mu, r.Delta)
 	}
 }

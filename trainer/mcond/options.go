@@ -41,8 +41,9 @@ type Options struct {
 	NoStructure, NoInductive bool
 	// RandomStart starts M uniform in [0, 1) instead of class-aware.
 	RandomStart bool
-	// Mu and Delta are the thresholds to choose from: entries of A' below μ, of M below δ are dropped. The first of
-	// each is used by evaluations during the run. At least one each, none negative.
+	// Mu and Delta are the thresholds to choose from, in units of 1/N', the entries of a row that is spread evenly:
+	// entries of A' below μ/N', of M below δ/N' are dropped. The first of each is used by evaluations during the run.
+	// At least one each, none negative.
 	Mu, Delta []float64
 	// Seed of everything random.
 	Seed uint64
@@ -71,7 +72,7 @@ const fewLabels = 500
 // All features in place of 512 directions cost 5 points of S→S on amazon_photo.
 func Defaults(labelled int) Options {
 	o := Options{Rounds: 30, RelaySteps: 5, Lambda: 0.1, Beta: 100, RateX: 0.01, Components: 512,
-		Mu: []float64{0.01, 0, 0.1}, Delta: []float64{0.01, 0, 0.05, 0.1}}
+		Mu: []float64{0.5, 0, 5}, Delta: []float64{0.5, 0, 2, 5}}
 	if labelled < fewLabels {
 		o.RateX, o.RelaySteps, o.Components = 0.003, 10, 128
 	}

@@ -276,17 +276,17 @@ func TestBasisOfLowRank(t *testing.T) {
 	}
 }
 
-// Thresholds drop entries below them and rescale nothing; among equal accuracies the sparsest wins.
+// Thresholds drop entries below their N'-th part and rescale nothing; among equal accuracies the sparsest wins.
 func TestSparsify(t *testing.T) {
 	w := newWorld(t)
 	w.in.Validate = func(s *Snapshot) (float64, error) {
-		if s.Mu == 0.1 {
+		if s.Mu == 0.7 {
 			return 1, nil
 		}
 		return 2, nil
 	}
 	o := small()
-	o.Mu, o.Delta = []float64{0, 0.015, 0.1}, []float64{0, 0.05, 0.1, 0.14}
+	o.Mu, o.Delta = []float64{0, 0.1, 0.7}, []float64{0, 0.35, 0.7, 1}
 	r := mustLearn(t, w, o)
 	fewest := r.Adj.NNZ() + r.M.NNZ()
 	for _, c := range r.Thresholds {
@@ -294,19 +294,19 @@ func TestSparsify(t *testing.T) {
 			t.Errorf("chose %d entries by μ = %v, δ = %v; %+v has fewer", fewest, r.Mu, r.Delta, c)
 		}
 	}
-	if r.Mu == 0.1 || r.Accuracy != 2 || len(r.Thresholds) != 12 {
+	if r.Mu == 0.7 || r.Accuracy != 2 || len(r.Thresholds) != 12 {
 		t.Errorf("chose μ = %v, δ = %v at %v of %d", r.Mu, r.Delta, r.Accuracy, len(r.Thresholds))
 	}
-	left := 0
+	left, least := 0, r.Delta/float64(r.Mapping.Cols)
 	for i := range r.Mapping.Rows {
 		cols, vals := r.M.Row(i)
 		for p, c := range cols {
-			if vals[p] != r.Mapping.Row(i)[c] || float64(vals[p]) < r.Delta {
+			if vals[p] != r.Mapping.Row(i)[c] || float64(vals[p]) < least {
 				t.Fatalf("M[%d,%d] is %v, before thresholds %v", i, c, vals[p], r.Mapping.Row(i)[c])
 			}
 		}
 		for _, v := range r.Mapping.Row(i) {
-			if v > 0 && float64(v) >= r.Delta {
+			if v > 0 && float64(v) >= least {
 				left++
 			}
 		}

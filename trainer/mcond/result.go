@@ -22,7 +22,7 @@ type Evaluation struct {
 
 // Threshold is the accuracy of the best round under a pair of thresholds.
 type Threshold struct {
-	Mu, Delta          float64
+	Mu, Delta          float64 // in units of 1/N'
 	Accuracy           float64
 	EntriesA, EntriesM int // entries of A' and of M that are left
 }

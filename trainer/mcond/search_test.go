@@ -10,7 +10,7 @@ import (
 func TestSearch(t *testing.T) {
 	w := newWorld(t)
 	o := small()
-	o.Mu, o.Delta, o.Checkpoint = []float64{0}, []float64{0, 0.2}, "never written"
+	o.Mu, o.Delta, o.Checkpoint = []float64{0}, []float64{0, 1.5}, "never written"
 	g := Grid{Lambda: []float64{0, 1}, Beta: []float64{0, 100}, Rounds: 2}
 	points := 0
 	found, err := Search(t.Context(), w.in, o, g, func(done, total int) {

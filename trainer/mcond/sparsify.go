@@ -7,12 +7,14 @@ import (
 	"rivulet/graph"
 )
 
-// sparse drops the entries of m below threshold, and zeros; the other entries are not rescaled.
+// sparse drops the entries of m (A' or M, both with N' columns) below threshold/N', and zeros; the other entries are
+// not rescaled. A row of M that is spread evenly has entries of 1/N', so that a threshold means the same for every N'.
 func sparse(m *matrix[float32], threshold float64) *graph.CSR {
 	out := &graph.CSR{Rows: m.rows, Cols: m.cols, RowPtr: make([]int, m.rows+1), Val: []float32{}}
+	least := threshold / float64(max(1, m.cols))
 	for i := range m.rows {
 		for k, v := range m.row(i) {
-			if v > 0 && float64(v) >= threshold {
+			if v > 0 && float64(v) >= least {
 				out.ColIdx = append(out.ColIdx, int32(k))
 				out.Val = append(out.Val, v)
 			}

@@ -220,6 +220,9 @@ func TestValuesAreTheInput(t *testing.T) {
 		{"losses", "td", "0.125"}, {"losses", "td", "8"},
 		{"confusion", "td", "4711"}, {"confusion", "td", "1234"},
 		{"cost", "td", "38.2"}, {"cost", "td", "267×"}, // 213.4/0.8
+		{"results", "td", "31:23"}, {"results", "td", "0.043"},
+		{"cost", "td", "4.30 MB"}, {"cost", "td", "95.8×"}, // 412/(3 + 1.3) with M in the consumer
+		{"cost", "td", "4.70 MB"}, {"cost", "td", "87.7×"}, // and 0.4 in Redis
 		{"ratio", "td", "93.46 ± 0.34"},
 	} {
 		if !tree.byID(want.section).has(want.element, want.text) {

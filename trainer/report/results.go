@@ -23,11 +23,14 @@ func (p *Page) results() section {
 	}
 	rows := p.rowsOnce()
 	s.Text = []string{"O is the original graph T, S the synthetic graph; O→S reads: fitted on T, deployed on S. Whole is O→O. Graph batches " +
-		"keep the edges among arrivals, node batches drop them. A figure after ± is the sample deviation over seeds."}
+		"keep the edges among arrivals, node batches drop them. A figure after ± is the sample deviation over seeds. Gained:lost are the nodes that a row has right and " +
+		"Whole has wrong, and the other way round, in the mean over seeds; p is McNemar's mid-p of them, two-sided, of several seeds twice their median."}
 	quality := []column{
 		{"accuracy %", func(r *eval.Result) string { return percents(r.Accuracy) }},
 		{"macro F1 %", func(r *eval.Result) string { return percents(r.MacroF1) }},
 		{"equal to Whole %", func(r *eval.Result) string { return measured(r.Agreement) }},
+		{"gained:lost against Whole", func(r *eval.Result) string { return dash(r.VersusWhole.Counts()) }},
+		{"p", func(r *eval.Result) string { return dash(r.VersusWhole.Value()) }},
 		{"changed by batching %", func(r *eval.Result) string { return percents(r.ChangedByBatching) }},
 		{"calibration error % before", func(r *eval.Result) string { return percents(r.ECEBefore) }},
 		{"after temperature", func(r *eval.Result) string { return percents(r.ECE) }},
@@ -39,7 +42,9 @@ func (p *Page) results() section {
 		{"two-hop neighbourhood only", func(r *eval.Result) string { return positive(r.MsPerBatchNear, significant) }},
 		{"propagation alone", func(r *eval.Result) string { return positive(r.PropagationMs, significant) }},
 		{"inference memory", func(r *eval.Result) string { return positive(float64(r.InferenceBytes), bytesText) }},
-		{"kept besides", func(r *eval.Result) string { return positive(float64(r.KeptBytes), bytesText) }},
+		{"with M in the consumer", func(r *eval.Result) string { return positive(withM(r), bytesText) }},
+		{"and M in Redis", func(r *eval.Result) string { return positive(withRedis(r), bytesText) }},
+		{"least for T's nodes", func(r *eval.Result) string { return positive(float64(r.KeptBytes), bytesText) }},
 		{"training s", func(r *eval.Result) string { return positive(r.TrainSeconds, significant) }},
 	}
 	s.Tables = append(s.Tables, rowTable("Predictions on the test nodes", rows, quality),
@@ -167,6 +172,14 @@ func measured(s eval.Spread) string {
 		return "–"
 	}
 	return percents(s)
+}
+
+// dash returns a text of package eval with this page's sign for what was not measured.
+func dash(text string) string {
+	if text == "-" {
+		return "–"
+	}
+	return text
 }
 
 func positive(v float64, text func(float64) string) string {

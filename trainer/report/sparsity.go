@@ -30,7 +30,7 @@ func (p *Page) sparsity() section {
 	c.description = "Accuracy by the share of entries of M that are not zero, a point for each threshold or number of entries a row. The numbers are in the table below."
 	f := c.figure()
 	f.Values = t
-	s.Text = []string{"Sparsity is the share of M's N×N' entries that are 0; to the left M is sparser. δ drops the entries of the learned M below it; k is the most entries a row " +
+	s.Text = []string{"Sparsity is the share of M's N×N' entries that are 0; to the left M is sparser. δ drops the entries of the learned M below δ/N'; k is the most entries a row " +
 		"of the solved M may have."}
 	s.Groups = []group{{Figures: []figure{f}}}
 	return s

@@ -1,0 +1,32 @@
+package mapping
+
+import (
+	"testing"
+)
+
+// Held counts ids and entries, and little more than the estimate by which the consumer decides whether M fits.
+func TestFootprintHeld(t *testing.T) {
+	m := drawn(50_000, idKinds[1].make)
+	held, estimated := Footprint{}.Held(m), FromArtifact(m).bytes
+	least := int64(8 * m.Rows.NNZ())
+	for _, id := range m.IDs {
+		least += int64(len(id))
+	}
+	if held < least || float64(held) < 0.6*float64(estimated) || float64(held) > 1.4*float64(estimated) {
+		t.Errorf("%d bytes, of which ids and entries are %d; estimated are %d", held, least, estimated)
+	}
+}
+
+// Redis says how much its memory grows by. Nothing else should use the Redis of the test at the same time.
+func TestFootprintStored(t *testing.T) {
+	client, prefix := realRedis(t)
+	for _, kind := range idKinds {
+		const n = 100_000
+		taken, _ := rowMemory(t, client, prefix+kind.name+":", n, kind.make)
+		counted := float64(Footprint{}.Stored(drawn(n, kind.make))) / n
+		t.Logf("%s: %.1f B a row, counted %.1f", kind.name, taken, counted)
+		if counted < 0.9*taken || counted > 1.1*taken {
+			t.Errorf("%s: a row takes %.1f B in Redis, counted are %.1f", kind.name, taken, counted)
+		}
+	}
+}
