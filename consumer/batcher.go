@@ -117,7 +117,7 @@ func (b *batcher) moreBy(ctx context.Context, deadline time.Time) bool {
 		return true
 	default:
 	}
-	left := deadline.Sub(b.clock.Now())
+	left := min(deadline.Sub(b.clock.Now()), b.linger) // a clock that was stepped back makes no batch wait longer
 	if left <= 0 {
 		return false
 	}

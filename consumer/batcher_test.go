@@ -46,6 +46,21 @@ func TestBatchClosesWhenItIsFull(t *testing.T) {
 	})
 }
 
+// The clock is stepped back by hours while a batch is being formed: it waits no longer than linger for all that.
+func TestABatchOutlivesAStepOfTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := make(chan chunk, 1)
+		c := chunkOf(0, 0, 1)
+		c.fetched = time.Now().Round(0).Add(2 * time.Hour)
+		queue <- c
+		begin := time.Now()
+		in := newBatcher(queue, 2, time.Second).next(t.Context(), nil)
+		if waited := time.Since(begin); len(in.Records) != 1 || waited != time.Second {
+			t.Errorf("a batch of %d after %v, want 1 after a second", len(in.Records), waited)
+		}
+	})
+}
+
 // A batch closes before the record that would make it too large; one that is larger by itself is a batch of its own.
 func TestABatchHasALimitOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
