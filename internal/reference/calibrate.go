@@ -15,3 +15,16 @@ func Softmax(logits []float64, temperature float64) []float64 {
 	}
 	return Each(p, func(v float64) float64 { return v / sum })
 }
+
+// CrossEntropy returns −log of the softmax of y, also where that is too small for a float64.
+func CrossEntropy(logits []float64, y int) float64 {
+	top := math.Inf(-1)
+	for _, v := range logits {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for _, v := range logits {
+		sum += math.Exp(v - top)
+	}
+	return math.Log(sum) + top - logits[y]
+}

@@ -27,7 +27,7 @@ func loss(f reference.Matrix, p Problem, wd float64, x []float64) float64 {
 		if p.Weights != nil {
 			weight = float64(p.Weights[i])
 		}
-		sum -= weight * math.Log(reference.Softmax(row, 1)[p.Labels[i]])
+		sum += weight * reference.CrossEntropy(row, int(p.Labels[i]))
 		total += weight
 	}
 	value := sum / total

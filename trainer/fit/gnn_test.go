@@ -138,7 +138,7 @@ func (o oracle) loss(w []reference.Matrix) float64 {
 	sum, total := 0.0, 0.0
 	for i, row := range o.logits(w) {
 		if y := o.problem.Labels[i]; y >= 0 {
-			sum -= float64(o.problem.Weights[i]) * math.Log(reference.Softmax(row, 1)[y])
+			sum += float64(o.problem.Weights[i]) * reference.CrossEntropy(row, int(y))
 			total += float64(o.problem.Weights[i])
 		}
 	}
