@@ -34,8 +34,8 @@ func TestSection2DepthOnCora(t *testing.T) {
 		frozen := eval.Run(plain(whole.model.Frozen(onT, k.pre)), all)
 		joint := whole.model.Joint(k.original.Adj, k.inputs, k.pre)
 		var alone []int32
-		for _, i := range d.Test {
-			one := joint.Logits(d.Attach(k.original, []int32{i}, false))
+		for _, i := range k.data.Test {
+			one := joint.Logits(k.data.Attach(k.original, []int32{i}, false))
 			alone = append(alone, int32(infer.ArgMax(one.Row(0))))
 		}
 		differ := 100 - eval.Equal(frozen.Class, alone)
