@@ -14,6 +14,7 @@
 //	batches.go      an answer's records, piece by piece     unpack.go        what was packed, as a stream
 //	fetchmessage.go Fetch with record batches as bytes      rawrequest.go    what kafka-go cannot ask
 //	position.go     a log that is not the one that was read topicid.go       ids of topics, epochs of leaders
+//	heartbeat.go    whether a generation is the group's
 //	places.go       where a generation begins               trail.go         what it commits beside offsets
 //
 //	sink.go         a Sink: at least once                   transactions.go  exactly once
@@ -123,6 +124,8 @@
 //     before it asks. consumer.TestTopicsAreNotCreatedButWaitedFor, consumer.TestADeletedTopicIsWaitedForAndReadAnew.
 //   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). stable.go describes that one
 //     to the library. TestStableOffsetsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
+//   - Client.Heartbeat reads the two fields of the answer in the wrong order and finds no error in any. heartbeat.go
+//     describes the message as it is. TestAnEndedGenerationCommitsNothing.
 //   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control batches
 //     end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave out the records of
 //     aborted transactions (1332). fetchmessage.go asks for the batches' bytes in the place of the library's message, by

@@ -56,20 +56,6 @@ func (g *Generation) Commit(ctx context.Context, next Offsets) error {
 	return nil
 }
 
-// Current asks the coordinator, as a heartbeat does, whether this is still the group's generation.
-func (g *Generation) Current(ctx context.Context) error {
-	client := kafkago.Client{Addr: g.source.client.addr, Transport: g.source.client.transport, Timeout: hung}
-	answer, err := client.Heartbeat(ctx, &kafkago.HeartbeatRequest{GroupID: g.joined.GroupID,
-		GenerationID: g.joined.ID, MemberID: g.joined.MemberID})
-	if err == nil {
-		err = answer.Error
-	}
-	if err != nil {
-		return fmt.Errorf("%w: generation %d: %w", ErrGeneration, g.joined.ID, err)
-	}
-	return nil
-}
-
 // Cursors returns a cursor for each assigned partition: at the group's offset or, where it has none, as
 // SourceOptions.Start says. It waits for brokers. It returns an error for what does not mend by itself or ends the
 // generation, or when ctx has ended.

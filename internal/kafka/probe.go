@@ -16,7 +16,6 @@ import (
 	"github.com/segmentio/kafka-go/protocol/describeconfigs"
 	"github.com/segmentio/kafka-go/protocol/endtxn"
 	"github.com/segmentio/kafka-go/protocol/findcoordinator"
-	"github.com/segmentio/kafka-go/protocol/heartbeat"
 	"github.com/segmentio/kafka-go/protocol/metadata"
 	"github.com/segmentio/kafka-go/protocol/saslauthenticate"
 	"github.com/segmentio/kafka-go/protocol/saslhandshake"
@@ -192,7 +191,7 @@ type Coordinated struct {
 
 // Group is a consumer group. It is probed with a heartbeat of a member that does not exist.
 func Group(id string) Coordinated {
-	return Coordinated{key: id, kind: 0, probe: &heartbeat.Request{GroupID: id, GenerationID: -1, MemberID: "nobody"},
+	return Coordinated{key: id, kind: 0, probe: &heartbeat{GroupID: id, GenerationID: -1, MemberID: "nobody"},
 		judged: []kafkago.Error{kafkago.UnknownMemberId, kafkago.GroupIdNotFound, kafkago.IllegalGeneration,
 			kafkago.RebalanceInProgress}}
 }
@@ -224,7 +223,7 @@ func (p *Probe) MayUse(of Coordinated) error {
 	}
 	var code kafkago.Error
 	switch answer := m.(type) {
-	case *heartbeat.Response:
+	case *beaten:
 		code = kafkago.Error(answer.ErrorCode)
 	case *endtxn.Response:
 		code = kafkago.Error(answer.ErrorCode)

@@ -73,7 +73,7 @@ func TestAnEndedGenerationCommitsNothing(t *testing.T) {
 	if !slices.Equal(values, []string{"a", "b"}) || len(old.Assigned()) != 2 {
 		t.Fatalf("read %v of %v", values, old.Assigned())
 	}
-	if err := old.Commit(t.Context(), next); err != nil {
+	if err := errors.Join(old.Current(t.Context()), old.Commit(t.Context(), next)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -94,11 +94,16 @@ func TestAnEndedGenerationCommitsNothing(t *testing.T) {
 	if len(mine.Assigned()) != 1 || len(other.Assigned()) != 1 || mine.Assigned()[0] == other.Assigned()[0] {
 		t.Errorf("assigned %v and %v", mine.Assigned(), other.Assigned())
 	}
-	if err := old.Commit(t.Context(), next); !errors.Is(err, ErrGeneration) {
-		t.Errorf("the old generation commits: %v", err)
-	}
-	if err := other.Commit(t.Context(), next); err != nil {
-		t.Errorf("the new one does not: %v", err)
+	for what, do := range map[string]func(*Generation) error{
+		"commits":    func(g *Generation) error { return g.Commit(t.Context(), next) },
+		"is current": func(g *Generation) error { return g.Current(t.Context()) },
+	} {
+		if err := do(old); !errors.Is(err, ErrGeneration) {
+			t.Errorf("the old generation %s: %v", what, err)
+		}
+		if err := do(other); err != nil {
+			t.Errorf("the new one not: %s: %v", what, err)
+		}
 	}
 	second.Leave()
 	first.Leave()
