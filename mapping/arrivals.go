@@ -25,12 +25,14 @@ import (
 //	Keys:b:e             hash    bucket b of epoch e: id -> record; expires when epoch e+1 ends
 //	Keys:count:e         string  rows written in epoch e; expires with them
 //	Keys:count:bytes:e   string  their bytes ([ArrivalOptions].MaxBytes); expires with them
-//	Notes                set     the keys of notes
 //	Notes:place          hash    offset -> note (see [ArrivalRows.Note]); expires a week after the last one was written
 //
 // Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks
 // for an id in two hashes. Without a TTL there is only epoch 0, which does not expire. No machine's clock but that
 // of Redis counts; of a cluster it is that of the marker's node.
+//
+// Notes are of records in flight and outlive the version's rows: a version that was removed and is published
+// again has the same content, and a record that it has predicted before is predicted again with its note.
 type ArrivalTable struct {
 	// Keys is the beginning of all keys.
 	Keys string

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/infer"
 )
 
@@ -35,7 +33,7 @@ func (a *ArrivalRows) Note(ctx context.Context, notes []infer.Note) error {
 func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi int, err error) {
 	ctx, cancel := within(ctx, a.o.Limit)
 	defer cancel()
-	keys := []string{a.table.Marker, a.table.Notes}
+	keys := []string{a.table.Marker}
 	args := []any{a.table.MarkerID, noteTTL.Milliseconds(), notes[lo].Generation, notes[lo].Confirmed}
 	place := map[string]int{}
 	arena := make([]byte, 0, 64*min(len(notes)-lo, idsPerPipeline))
@@ -102,15 +100,6 @@ func (a *ArrivalRows) Forget(ctx context.Context, below map[string]int64) error 
 
 // notes returns the key of the notes of a place.
 func (t *ArrivalTable) notes(place string) string { return t.Notes + ":" + place }
-
-// deleteNotes removes the notes of a version.
-func deleteNotes(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
-	keys, err := client.SMembers(ctx, table.Notes).Result()
-	if err != nil {
-		return err
-	}
-	return client.Unlink(ctx, append(keys, table.Notes)...).Err() // all are in one slot
-}
 
 // AppendNote appends the encoding of a note without its place and offset: the record's fingerprint in 8 bytes,
 // little-endian, the number of places at which it was attached, and of each the gap before it, the length of its row

@@ -195,12 +195,9 @@ func take(sum *atomic.Int64, counts []*redis.StringCmd) error {
 	return nil
 }
 
-// DeleteArrivalRows removes the rows and notes of arrivals of a version whose marker is gone. It may be
-// interrupted and called again.
+// DeleteArrivalRows removes the rows of arrivals of a version whose marker is gone. Notes stay, see [ArrivalTable].
+// It may be interrupted and called again.
 func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
-	if err := deleteNotes(ctx, client, table); err != nil {
-		return fmt.Errorf("removing notes of arrivals: %w", err)
-	}
 	agreed, err := client.HMGet(ctx, table.Keys, fieldTTL, fieldBuckets).Result()
 	if err != nil {
 		return fmt.Errorf("removing rows of arrivals: %w", err)

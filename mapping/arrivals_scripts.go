@@ -76,13 +76,13 @@ return written
 // Who was stopped while another member of the group took the place over may write no note any more: the other one
 // has removed the notes of what it committed. Beside the notes is the last generation that wrote some.
 //
-//	KEYS  marker, set of the keys of notes, keys of notes
+//	KEYS  marker, keys of notes
 //	ARGV  marker's id, ms until the keys of notes expire, generation, 1 if that is confirmed; of each note: its key's
 //	      place in KEYS, offset, note
 //	->    gone; overtaken; or noted, and of each note the one that was there, "" if there was none
 var noteAll = redis.NewScript(`
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone'} end
-for i = 3, #KEYS do
+for i = 2, #KEYS do
   local last = redis.call('HGET', KEYS[i], 'generation')
   if last and tonumber(last) > tonumber(ARGV[3]) and ARGV[4] ~= '1' then return {'overtaken'} end
 end
@@ -97,12 +97,10 @@ for i = 5, #ARGV, 3 do
     answer[#answer + 1] = ''
   end
 end
-for i = 3, #KEYS do
+for i = 2, #KEYS do
   redis.call('HSET', KEYS[i], 'generation', ARGV[3])
   redis.call('PEXPIRE', KEYS[i], ARGV[2])
-  redis.call('SADD', KEYS[2], KEYS[i])
 end
-redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return answer
 `)
 

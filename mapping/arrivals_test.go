@@ -284,15 +284,21 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+"*")...); len(left) > 0 {
+		if left := keysOf(t, client, w.table.Keys+"*"); len(left) > 0 {
 			t.Errorf("%d keys are left: %s", len(left), left[:1])
 		}
 		// Who was stopped for long comes too late: nothing of a version that is gone is written, or it is removed again.
 		late := a.Keep(t.Context(), []infer.Arrived{arrivedAs("late", 1, 1)})
-		noted := a.Note(t.Context(), []infer.Note{{Place: "g:t:0"}})
-		left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+"*")...)
+		noted := a.Note(t.Context(), []infer.Note{{Place: "g:t:0", Offset: 1}, {Place: "g:t:2"}})
+		left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+":g:t:2")...)
 		if !errors.Is(late, ErrVanished) || !errors.Is(noted, ErrVanished) || len(left) > 0 {
 			t.Errorf("rows: %v; a note: %v; keys left: %v", late, noted, left)
+		}
+		// What was in flight when the version went has its note if the version comes back.
+		client.HSet(t.Context(), w.table.Marker, MarkerField, w.table.MarkerID)
+		again := []infer.Note{{Place: "g:t:0"}, {Place: "g:t:0", Offset: 1}, {Place: "g:t:1"}}
+		if err := w.open(t, time.Hour, 1000).Note(t.Context(), again); err != nil || !again[0].Earlier || again[1].Earlier || !again[2].Earlier {
+			t.Errorf("notes of a version that came back: %+v, %v", again, err)
 		}
 	})
 }

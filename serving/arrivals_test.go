@@ -83,14 +83,30 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		if err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known || w.Current().ID() != "v2" {
 			t.Errorf("version %s begins with a row of v1: %+v, %v", w.Current().ID(), rows[0], err)
 		}
+		inFlight := func() []infer.Note { return []infer.Note{{Place: "g:t:0", Offset: 5, Record: 1}} }
+		if err := one.NoteArrivals(t.Context(), inFlight()); err != nil {
+			t.Fatal(err)
+		}
 		s.lapse(t, "v1")
 		if err := s.publisher(t).Remove(t.Context(), "v1"); err != nil {
 			t.Fatal(err)
 		}
 		for _, key := range s.keys(t) {
-			if strings.Contains(key, ":v1:") {
+			if strings.Contains(key, ":v1:") && !strings.Contains(key, ":v1:notes:") {
 				t.Errorf("%s is left of v1", key)
 			}
+		}
+
+		s.publish(t, b)
+		if err := tick(t, w); err != nil {
+			t.Fatal(err)
+		}
+		notes, rows := inFlight(), make([]infer.Row, 1)
+		if err := w.Current().NoteArrivals(t.Context(), notes); err != nil || w.Current().ID() != "v1" || !notes[0].Earlier {
+			t.Errorf("a record that was in flight when its version was removed and published again has no note: %+v, %v", notes[0], err)
+		}
+		if err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known {
+			t.Errorf("the version begins again with a row of before: %+v, %v", rows[0], err)
 		}
 	})
 }

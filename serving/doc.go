@@ -13,11 +13,11 @@
 //
 //	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
 //	p:v:g:arrivals…  hash    rows of M of arrivals, which do expire (mapping.ArrivalTable)
-//	{p}:v:g:notes…   hash    what arrivals in flight were attached to, which do expire (mapping.ArrivalTable)
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, begun_ms, published_ms, current_ms,
 //	                         mended_ms
+//	{p}:v:notes:content…  hash  what arrivals in flight were attached to, which do expire (mapping.ArrivalTable)
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock
@@ -50,7 +50,8 @@
 // beside its rows of M. A new version begins without any: arrivals that are not in its T have a row again after they
 // have come again, or when a refresh has put them into T. Rows of an old version are removed with it, or expire
 // before, and none is written to a version that is gone. Notes of what arrivals were attached to stand among the
-// control keys, so that one script reads the marker and writes them on a cluster too.
+// control keys, so that one script reads the marker and writes them on a cluster too. They have no serial number: if a
+// version was removed and is published again, a record that it has predicted before has its note.
 //
 // # Who holds what
 //

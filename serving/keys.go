@@ -64,7 +64,7 @@ func (k keys) arrivals(version string, p publication) mapping.ArrivalTable {
 		Synthetic: p.meta.Synthetic,
 		Marker:    k.complete(version),
 		MarkerID:  p.id(),
-		Notes:     k.control(version + ":" + strconv.FormatInt(p.serial, 10) + ":notes"),
+		Notes:     k.control(version + ":notes:" + p.content),
 	}
 }
 

@@ -118,7 +118,8 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 	defer prober.Close()
 	for _, topic := range topics {
 		var last error
-		err := harness.Await(ctx, 30*time.Second, fmt.Sprintf("%s refuses a record: %v", topic, refusal),
+		// If the broker that was killed was the controller too, its partitions have another leader only later.
+		err := harness.Await(ctx, 2*time.Minute, fmt.Sprintf("%s refuses a record: %v", topic, refusal),
 			func() bool {
 				one := *probe
 				one.Topic, one.Headers = topic, []kgo.RecordHeader{{Key: headerProbe, Value: []byte("1")}}

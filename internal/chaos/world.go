@@ -292,10 +292,12 @@ func (w *world) activate(ctx context.Context, which int) error {
 	return nil
 }
 
-// erase removes all keys of a version, the marker first: a row that is gone while the marker stands is an unknown id
-// on a single Redis, which cannot tell the two apart.
+// erase removes a version as trainer prune does, at once and though consumers use it. The marker goes first: a row that
+// is gone while the marker stands is an unknown id on a single Redis, which cannot tell the two apart. Notes of
+// records in flight stay.
 func (w *world) erase(ctx context.Context, version string) error {
-	for _, pattern := range []string{"{" + prefix + "}:" + version + ":*", prefix + ":" + version + ":*"} {
+	control := "{" + prefix + "}:" + version
+	for _, pattern := range []string{control + ":complete", control + ":writing", prefix + ":" + version + ":*"} {
 		if err := harness.Erase(ctx, w.store, pattern); err != nil {
 			return err
 		}

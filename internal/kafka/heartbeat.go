@@ -7,9 +7,9 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// heartbeat is Heartbeat, versions 0 and 1. kafka-go's own message has the two fields of the answer in the wrong order, so
-// that it takes every error for a throttle of as many milliseconds: a member that is no longer in the group would
-// be told that all is well. In a process that imports this package the message takes its place.
+// heartbeat is Heartbeat, versions 0 and 1. kafka-go's own message has the two fields of the answer in the wrong
+// order, so that it takes every error for a throttle of as many milliseconds: a member that is no longer in the
+// group would be told that all is well. In a process that imports this package, this message replaces it.
 type heartbeat struct {
 	GroupID      string `kafka:"min=v0,max=v1"`
 	GenerationID int32  `kafka:"min=v0,max=v1"`
