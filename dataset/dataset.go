@@ -1,15 +1,20 @@
 package dataset
 
-import "rivulet/graph"
+import (
+	"rivulet/graph"
+	"rivulet/schema"
+)
 
 // Dataset is a whole graph with its roles, as it was read or generated.
 type Dataset struct {
-	Name    string
-	IDs     []string       // external id of each node, distinct
-	Adj     *graph.CSR     // n×n symmetric 0/1 (Val nil), no self-loops, columns ascending
-	X       graph.Features // n×d raw
-	Labels  []int32        // class index, -1 if unknown
-	Classes []string       // class names by index
+	Name string
+	IDs  []string       // external id of each node, distinct
+	Adj  *graph.CSR     // n×n symmetric 0/1 (Val nil), no self-loops, columns ascending
+	X    graph.Features // n×d raw
+	// Columns are the named features that X is to be made of by a schema; nil if the features have positions only.
+	Columns []schema.Column
+	Labels  []int32  // class index, -1 if unknown
+	Classes []string // class names by index
 
 	Train, Unlabelled, Validation, Test []int32 // node indices, ascending, disjoint
 	// BagOfWords says that features are counts or flags (sparse feats.npz, Planetoid) and not dense; it decides about

@@ -1,6 +1,10 @@
 package event
 
-import "time"
+import (
+	"time"
+
+	"rivulet/schema"
+)
 
 // Arrival is a node that was not in the graph when the model was trained.
 type Arrival struct {
@@ -22,6 +26,9 @@ type Features struct {
 	Values  []float32
 	// Sparse distinguishes an all-zero sparse row (no indices) from a dense row of length 0.
 	Sparse bool
+	// Named are the features by their names in place of positions, each name once; nil if the row is positional. The
+	// artifact's schema makes numbers of them.
+	Named []schema.Field
 }
 
 // Source is the place from which a record was read.

@@ -1,0 +1,80 @@
+package schema
+
+import "time"
+
+// ValueType is the type of one value, as a table or an arrival gives it.
+type ValueType uint8
+
+const (
+	Missing ValueType = iota // absent, null, or an empty cell
+	Number
+	Bool
+	Text
+	Vector // floats of a fixed length
+	Time
+)
+
+func (t ValueType) String() string {
+	return [...]string{"missing", "number", "bool", "string", "vector", "time"}[t]
+}
+
+// Value is the value of one feature of one node. The zero value is missing.
+type Value struct {
+	Type   ValueType
+	Number float64 // of a Number; 1 or 0 of a Bool
+	Text   string
+	Vector []float32
+	Time   time.Time
+}
+
+// Field is a named value of an arrival.
+type Field struct {
+	Name  string
+	Value Value
+}
+
+// Column is one column of a table of nodes, with a value for each node in their order.
+type Column struct {
+	Name string
+	Type ValueType // of all values that are not missing
+	// Missing has an element for each node, or is nil if no value is missing.
+	Missing []bool
+
+	// The values, according to Type; the others are nil. Those that are missing are zero.
+	Numbers []float64
+	Bools   []bool
+	Texts   []string
+	Vectors [][]float32
+	Times   []time.Time
+
+	// Categorical says that the table itself declares the values to be categories.
+	Categorical bool
+}
+
+// Len returns the number of nodes.
+func (c *Column) Len() int {
+	return max(len(c.Numbers), len(c.Bools), len(c.Texts), len(c.Vectors), len(c.Times))
+}
+
+// At returns the value of a node.
+func (c *Column) At(i int) Value {
+	if c.Missing != nil && c.Missing[i] {
+		return Value{}
+	}
+	v := Value{Type: c.Type}
+	switch c.Type {
+	case Number:
+		v.Number = c.Numbers[i]
+	case Bool:
+		if c.Bools[i] {
+			v.Number = 1
+		}
+	case Text:
+		v.Text = c.Texts[i]
+	case Vector:
+		v.Vector = c.Vectors[i]
+	case Time:
+		v.Time = c.Times[i]
+	}
+	return v
+}
