@@ -108,24 +108,12 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 		return err
 	}
 	defer func() { err = errors.Join(err, k.Configure(context.WithoutCancel(ctx), after, topics...)) }()
-	prober, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit),
-		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.DisableIdempotentWrite(),
-		kgo.MetadataMinAge(100*time.Millisecond),
-		kgo.RecordRetries(0)) // an idempotent one would go on for as long as replicas are missing
-	if err != nil {
-		return err
-	}
-	defer prober.Close()
 	for _, topic := range topics {
 		var last error
 		// If the broker that was killed was the controller too, its partitions have another leader only later.
 		err := harness.Await(ctx, 2*time.Minute, fmt.Sprintf("%s refuses a record: %v", topic, refusal),
 			func() bool {
-				one := *probe
-				one.Topic, one.Headers = topic, []kgo.RecordHeader{{Key: headerProbe, Value: []byte("1")}}
-				within, cancel := context.WithTimeout(ctx, 5*time.Second)
-				defer cancel()
-				last = prober.ProduceSync(within, &one).FirstErr()
+				last = r.probe(ctx, topic, *probe)
 				return errors.Is(last, refusal)
 			})
 		if err = r.took(err == nil, "%v; the last attempt: %v", err, last); err != nil {
@@ -133,6 +121,21 @@ func (r *run) configured(ctx context.Context, during, after map[string]string, p
 		}
 	}
 	return do()
+}
+
+// probe sends one record to a topic, by a client of its own: one that has seen the leader die may ask that broker
+// again for minutes. An idempotent client would go on for as long as replicas are missing.
+func (r *run) probe(ctx context.Context, topic string, one kgo.Record) error {
+	prober, err := kgo.NewClient(kgo.SeedBrokers(r.world.kafka.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit),
+		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.DisableIdempotentWrite(), kgo.RecordRetries(0))
+	if err != nil {
+		return err
+	}
+	defer prober.Close()
+	one.Topic, one.Headers = topic, []kgo.RecordHeader{{Key: headerProbe, Value: []byte("1")}}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return prober.ProduceSync(ctx, &one).FirstErr()
 }
 
 // bombs sends batches of records that are small as they are sent and large when they are unpacked, between arrivals
