@@ -66,7 +66,8 @@ func (a *arrivals) rows(m *graph.CSR) [][]infer.Row {
 // onOriginal is the arrivals as a node batch on T.
 func (a *arrivals) onOriginal(nodes int) *infer.Batch {
 	n := len(a.neighbours)
-	b := &infer.Batch{X: a.x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)}, Known: make([]int32, n)}
+	b := &infer.Batch{X: a.x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)},
+		Known: make([]int32, n)}
 	for i, of := range a.neighbours {
 		b.R.ColIdx = append(b.R.ColIdx, of...)
 		b.R.RowPtr[i+1] = len(b.R.ColIdx)

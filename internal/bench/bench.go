@@ -134,6 +134,6 @@ type run struct {
 // batchSizes are those of the sections core and, the first and the last of them, rivals.
 var batchSizes = []int{1, 10, 100, 1000}
 
-// inputs is how many different batches of a size a figure goes through, so that each is new to the processor's caches
-// as a stream's are, within reason.
+// inputs is how many different batches of a size a figure goes through, so that each is new to the processor's
+// caches as a stream's are, within reason.
 func inputs(size int) int { return max(8, min(256, 20_000/size)) }

@@ -19,7 +19,8 @@ import (
 
 // small is a shape that takes no time.
 func small(words int) Shape {
-	return Shape{Name: "small", Original: 300, Entries: 2_000, Synthetic: 20, Features: 30, Classes: 4, Words: words, Edges: 5, Strangers: 2}
+	return Shape{Name: "small", Original: 300, Entries: 2_000, Synthetic: 20, Features: 30, Classes: 4,
+		Words: words, Edges: 5, Strangers: 2}
 }
 
 // smallRun is a run on a shape, and its report.
@@ -81,7 +82,8 @@ func TestTheOriginalGraphIsSymmetric(t *testing.T) {
 	for i := range m.Rows {
 		a, _ := m.Row(i)
 		b, _ := back.Row(i)
-		if !slices.Equal(a, b) || slices.Contains(a, int32(i)) || !slices.IsSorted(a) || len(slices.Compact(slices.Clone(a))) != len(a) {
+		if !slices.Equal(a, b) || slices.Contains(a, int32(i)) || !slices.IsSorted(a) ||
+			len(slices.Compact(slices.Clone(a))) != len(a) {
 			t.Fatalf("row %d is %v, column %v", i, a, b)
 		}
 	}
@@ -94,15 +96,16 @@ func TestArrivalsAsTheyComeOverTheWire(t *testing.T) {
 			if err := e.Check(shape.Features, 100); err != nil {
 				t.Errorf("arrival %d: %v", i, err)
 			}
-			if n := len(e.Edges); n < 1+shape.Strangers || n > shape.Edges+shape.Strangers || e.Features.Sparse != (words > 0) {
+			if n := len(e.Edges); n < 1+shape.Strangers || n > shape.Edges+shape.Strangers ||
+				e.Features.Sparse != (words > 0) {
 				t.Errorf("arrival %d: %+v", i, e)
 			}
 		}
 	}
 }
 
-// What is compared answers the same: the neighbourhood as the whole graph does, and one arrival of a model of two
-// layers on T's tables as joined to T, but for what frozen attachment leaves out.
+// What is compared answers the same: the neighbourhood as the whole graph does, and one arrival of a model of
+// two layers on T's tables as joined to T, but for what frozen attachment leaves out.
 func TestRivalsAnswerTheSameArrivals(t *testing.T) {
 	shape := small(0)
 	models := []string{"sgc", "gcn", "sage"}
@@ -146,8 +149,10 @@ func TestCoreAndRivalsHaveARowForEachCase(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"small/1000x30x4/row-stable", "small/1000x30x256/plain", "small/sgc/batch=1/frozen", "small/gcn/batch=1000/joint", "small/sgc/batch=10/frozen",
-		"small/sgc/batch=1/Whole", "small/gcn/batch=1000/cached", "small/gcn/batch=1000/neighbourhood", "small/sgc/batch=1000/S"}
+	want := []string{"small/1000x30x4/row-stable", "small/1000x30x256/plain", "small/sgc/batch=1/frozen",
+		"small/gcn/batch=1000/joint", "small/sgc/batch=10/frozen",
+		"small/sgc/batch=1/Whole", "small/gcn/batch=1000/cached", "small/gcn/batch=1000/neighbourhood",
+		"small/sgc/batch=1000/S"}
 	got := names(b.report)
 	for _, name := range want {
 		if !slices.Contains(got, name) {
@@ -211,7 +216,8 @@ func TestMedian(t *testing.T) {
 }
 
 func TestTheFormsOfAReport(t *testing.T) {
-	r := &Report{Machine: Machine{CPU: "A processor", Vectors: []string{"avx2"}, Cores: 2, OS: "linux", Arch: "amd64", Go: "go1", Commit: "abc"}, Seconds: 0.2}
+	r := &Report{Machine: Machine{CPU: "A processor", Vectors: []string{"avx2"}, Cores: 2, OS: "linux",
+		Arch: "amd64", Go: "go1", Commit: "abc"}, Seconds: 0.2}
 	r.add(Core, "flickr/sgc/batch=10/frozen", 12, map[string]float64{"nodes/s": 123456.7, "µs/batch": 81})
 	r.add(Rivals, "flickr/sgc/batch=10/Whole", 5, map[string]float64{"times S": 17.25, "µs/batch": 0.5})
 	var text, object, lines bytes.Buffer
@@ -225,7 +231,8 @@ func TestTheFormsOfAReport(t *testing.T) {
 		t.Errorf("the table is\n%s", &text)
 	}
 	var back Report
-	if err := json.Unmarshal(object.Bytes(), &back); err != nil || len(back.Rows) != 2 || back.Rows[0].Figures["nodes/s"] != 123456.7 || back.Machine.Cores != 2 {
+	if err := json.Unmarshal(object.Bytes(), &back); err != nil || len(back.Rows) != 2 ||
+		back.Rows[0].Figures["nodes/s"] != 123456.7 || back.Machine.Cores != 2 {
 		t.Errorf("the object is %s (%v)", &object, err)
 	}
 	if want := "BenchmarkRivals/flickr/sgc/batch=10/Whole-2 5 0.5 µs/batch 17.25 times-S\n"; !strings.HasSuffix(lines.String(), want) ||
@@ -244,13 +251,16 @@ func TestJudge(t *testing.T) {
 	if err := Judge(r, enough); err != nil {
 		t.Errorf("ratios at and above their bounds: %v", err)
 	}
-	err := Judge(r, append(enough, Bound{Rivals, "a", "times S", 12}, Bound{Stream, "b", "share", 0.25}, Bound{Stream, "c", "share", 0.1},
+	err := Judge(r, append(enough, Bound{Rivals, "a", "times S", 12}, Bound{Stream, "b", "share", 0.25},
+		Bound{Stream, "c", "share", 0.1},
 		Bound{Rivals, "a", "share", 1}, Bound{Core, "d", "share", 1}))
 	if err == nil {
 		t.Fatal("five ratios are below their bounds, and nothing is said")
 	}
-	want := []string{"rivals a, times S: 9.00, want at least 12.0: it is 25% below", "stream b, share: 0.2, want at least 0.25: it is 20% below",
-		"stream c, share: NaN, want at least 0.1: it is NaN% below", "rivals a, share: it was not measured, want at least 1.00",
+	want := []string{"rivals a, times S: 9.00, want at least 12.0: it is 25% below",
+		"stream b, share: 0.2, want at least 0.25: it is 20% below",
+		"stream c, share: NaN, want at least 0.1: it is NaN% below",
+		"rivals a, share: it was not measured, want at least 1.00",
 		"core d, share: it was not measured, want at least 1.00"}
 	if got := strings.Split(err.Error(), "\n"); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -260,7 +270,8 @@ func TestJudge(t *testing.T) {
 // What is saved for other programs is what core measures.
 func TestSave(t *testing.T) {
 	dir := t.TempDir()
-	if err := Save(t.Context(), Options{Shapes: []string{"pubmed"}, Models: []string{"sgc"}, Time: 1}, dir); err != nil {
+	if err := Save(t.Context(), Options{Shapes: []string{"pubmed"}, Models: []string{"sgc"}, Time: 1},
+		dir); err != nil {
 		t.Fatal(err)
 	}
 	b, err := artifact.Read(dir + "/artifact")

@@ -16,9 +16,9 @@ type Bound struct {
 // String names the ratio.
 func (b Bound) String() string { return fmt.Sprintf("%s %s, %s", b.Section, b.Name, b.Unit) }
 
-// Bounds are those of [Check]. They are of CPU time, which what else runs on a machine changes least: where it had
-// twenty times more to do than it could, shares of CPU time moved by a third and shares of the clock by a factor of
-// three. Each bound is at most about half of the least that was measured there.
+// Bounds are those of [Check]. They are of CPU time, which what else runs on a machine changes least: where it
+// had twenty times more to do than it could, shares of CPU time moved by a third and shares of the clock by a
+// factor of three. Each bound is at most about half of the least that was measured there.
 func Bounds() []Bound {
 	return []Bound{
 		{Kernels, "flickr/1000x500x256/row-stable", "plain's CPU", 3},
@@ -38,7 +38,8 @@ func Bounds() []Bound {
 // Check measures the ratios that have bounds: no absolute time is among them. The report is there also where the
 // error says that a ratio is below its bound.
 func Check(ctx context.Context, o Options) (*Report, error) {
-	o.Only, o.Shapes, o.Models, o.Time = []string{Kernels, Rivals, Stream}, []string{"flickr"}, []string{"sgc", "gcn"}, 100*time.Millisecond
+	o.Only, o.Shapes, o.Models, o.Time = []string{Kernels, Rivals, Stream}, []string{"flickr"},
+		[]string{"sgc", "gcn"}, 100*time.Millisecond
 	o.unloaded = true
 	report, err := Run(ctx, o)
 	if err != nil {
@@ -56,7 +57,8 @@ func Judge(r *Report, bounds []Bound) error {
 		case !ok:
 			failed = append(failed, fmt.Errorf("%s: it was not measured, want at least %s", b, short(b.Least)))
 		case !(got >= b.Least): // NaN too
-			failed = append(failed, fmt.Errorf("%s: %s, want at least %s: it is %.0f%% below", b, short(got), short(b.Least), 100*(1-got/b.Least)))
+			failed = append(failed, fmt.Errorf("%s: %s, want at least %s: it is %.0f%% below", b, short(got),
+				short(b.Least), 100*(1-got/b.Least)))
 		}
 	}
 	return errors.Join(failed...)

@@ -11,8 +11,8 @@ import (
 	"rivulet/serving"
 )
 
-// core measures node batches from the rows of M of their neighbours, in memory, to probabilities: frozen, and the
-// smallest and the largest of them joint, in turn.
+// core measures node batches from the rows of M of their neighbours, in memory, to probabilities: frozen, and
+// the smallest and the largest of them joint, in turn.
 func (b *run) core(ctx context.Context) error {
 	for k := range b.shapes {
 		shape := &b.shapes[k]
@@ -50,7 +50,8 @@ func (b *run) core(ctx context.Context) error {
 
 // served is an artifact ready to serve one of its models, with M in memory.
 func served(bundle *artifact.Bundle, model, attachment string) (*serving.Version, error) {
-	v, _, err := serving.New(bundle, mapping.FromArtifact(bundle.Mapping), serving.Options{Model: model, Attachment: attachment})
+	v, _, err := serving.New(bundle, mapping.FromArtifact(bundle.Mapping),
+		serving.Options{Model: model, Attachment: attachment})
 	return v, err
 }
 
@@ -78,6 +79,7 @@ func (s *Shape) batches(rng *rand.Rand, size int) []*arrivals {
 
 // perBatch are the figures of a side that predicts batches of a size.
 func perBatch(t *timing, size int) map[string]float64 {
-	return map[string]float64{"µs/batch": t.median() * 1e6, "nodes/s": float64(size) / t.median(), "B/node": t.allocated() / float64(size),
+	return map[string]float64{"µs/batch": t.median() * 1e6, "nodes/s": float64(size) / t.median(),
+		"B/node":      t.allocated() / float64(size),
 		"CPU-s/Mnode": t.cpuEach() / float64(size) * 1e6}
 }

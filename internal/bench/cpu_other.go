@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time that the Go runtime knows of. It is brought up to date by garbage collections only.
+// cpuTime returns the CPU time that the Go runtime knows of. It is brought up to date by garbage
+// collections only.
 func cpuTime() time.Duration {
 	sample := []metrics.Sample{{Name: "/cpu/classes/user:cpu-seconds"}}
 	metrics.Read(sample)

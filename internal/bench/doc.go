@@ -23,10 +23,10 @@
 //	machine.go      processor, cores, Go, commit
 //	save.go         a shape's artifact and arrivals, for tools/peer
 //
-// Numbers are random: what is measured takes the same time whatever they are. Sizes are what counts, and those are
-// of the data sets that the shapes are named after. The generator of package dataset and a training would give the
-// same sizes for minutes of work.
+// Numbers are random: what is measured takes the same time whatever they are. Sizes are what counts, and those
+// are of the data sets that the shapes are named after. The generator of package dataset and a training would
+// give the same sizes for minutes of work.
 //
-// Sides that are compared run in turn, a slice of time each, again and again; a figure is the median of its rounds,
-// and a ratio the median of the rounds' ratios, so that what else the machine does meets both sides.
+// Sides that are compared run in turn, a slice of time each, again and again; a figure is the median of its
+// rounds, and a ratio the median of the rounds' ratios, so that what else the machine does meets both sides.
 package bench

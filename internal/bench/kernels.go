@@ -8,8 +8,8 @@ import (
 	"rivulet/graph/gemm"
 )
 
-// kernels measures the dense products by themselves: x·W of 1000 arrivals in the first matrix of each shape's sgc and
-// gcn, by the row-stable kernel that serves, by the fast one that trains, and by a plain loop in Go.
+// kernels measures the dense products by themselves: x·W of 1000 arrivals in the first matrix of each shape's
+// sgc and gcn, by the row-stable kernel that serves, by the fast one that trains, and by a plain loop in Go.
 func (b *run) kernels(ctx context.Context) error {
 	const n = 1000
 	for k := range b.shapes {
@@ -31,7 +31,8 @@ func (b *run) kernels(ctx context.Context) error {
 			for s := range sides {
 				wall, cpu := ratios(&t[2], &t[s])
 				b.report.add(Kernels, name+"/"+sides[s].name, t[s].runs, map[string]float64{"µs/batch": t[s].median() * 1e6,
-					"GFLOP/s": 2 * n * float64(shape.Features) * float64(width) / t[s].median() / 1e9, "plain's time": wall, "plain's CPU": cpu})
+					"GFLOP/s": 2 * n * float64(shape.Features) * float64(width) / t[s].median() / 1e9, "plain's time": wall,
+					"plain's CPU": cpu})
 			}
 		}
 	}

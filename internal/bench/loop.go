@@ -9,12 +9,13 @@ import (
 	"rivulet/internal/kafka"
 )
 
-// loop is the plainest program that does what the passthrough does, with the client franz-go: poll up to a batch,
-// produce the answers, wait for them, commit. It uses nothing of this module's way to Kafka, and so says whether that
-// way is a good one.
+// loop is the plainest program that does what the passthrough does, with the client franz-go: poll up to a
+// batch, produce the answers, wait for them, commit. It uses nothing of this module's way to Kafka, and so says
+// whether that way is a good one.
 func (s *streams) loop(ctx context.Context, j *journey, m *meter) error {
 	cfg := s.settings(j)
-	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(j.in), kgo.ConsumerGroup(j.group),
+	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(j.in),
+		kgo.ConsumerGroup(j.group),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(), kgo.DefaultProduceTopic(j.out),
 		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(0),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, assigned map[string][]int32) {

@@ -25,7 +25,8 @@ type Machine struct {
 // ThisMachine describes the machine and the build.
 func ThisMachine() Machine {
 	b := build.Read()
-	m := Machine{CPU: "unknown processor", Vectors: []string{}, Cores: runtime.GOMAXPROCS(0), OS: runtime.GOOS, Arch: runtime.GOARCH, Go: b.Go, Commit: b.Commit}
+	m := Machine{CPU: "unknown processor", Vectors: []string{}, Cores: runtime.GOMAXPROCS(0), OS: runtime.GOOS,
+		Arch: runtime.GOARCH, Go: b.Go, Commit: b.Commit}
 	f, err := os.Open("/proc/cpuinfo") // on Linux
 	if err != nil {
 		return m
@@ -54,5 +55,6 @@ func (m Machine) String() string {
 	if len(m.Vectors) > 0 {
 		vectors = strings.Join(m.Vectors, ", ")
 	}
-	return fmt.Sprintf("%s (%s), %d cores, %s/%s, %s, commit %s", m.CPU, vectors, m.Cores, m.OS, m.Arch, m.Go, m.Commit)
+	return fmt.Sprintf("%s (%s), %d cores, %s/%s, %s, commit %s", m.CPU, vectors, m.Cores, m.OS, m.Arch,
+		m.Go, m.Commit)
 }

@@ -13,8 +13,8 @@ func (s *Shape) endpoint(rng *rand.Rand) int32 {
 	return int32(u * u * float64(s.Original))
 }
 
-// original draws T's adjacency matrix, a symmetric pattern without a diagonal: about Entries, as edges that are drawn
-// twice count once.
+// original draws T's adjacency matrix, a symmetric pattern without a diagonal: about Entries, as edges that
+// are drawn twice count once.
 func (s *Shape) original() *graph.CSR {
 	rng := s.rng("original")
 	from, to := make([]int32, 0, s.Entries), make([]int32, 0, s.Entries)
@@ -54,9 +54,9 @@ func withoutRepeats(m *graph.CSR) *graph.CSR {
 	return m
 }
 
-// drawnInputs stand for T's preprocessed features: what comes out of a first weight matrix is drawn, rather than the
-// features, which would take Original·Features numbers. The rivals multiply by that matrix once, before the first
-// batch, so that no figure has it.
+// drawnInputs stand for T's preprocessed features: what comes out of a first weight matrix is drawn, rather than
+// the features, which would take Original·Features numbers. The rivals multiply by that matrix once, before the
+// first batch, so that no figure has it.
 type drawnInputs struct{ shape *Shape }
 
 // Project returns N×h.

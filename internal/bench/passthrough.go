@@ -25,8 +25,9 @@ type fetched struct {
 	next    int64
 }
 
-// passthrough fetches as the consumer does, publishes for each arrival the prediction that the consumer published for
-// it, in batches of the same size and linger, and commits. What it takes is Kafka's part of a stream.
+// passthrough fetches as the consumer does, publishes for each arrival the prediction that the
+// consumer published for it, in batches of the same size and linger, and commits. What it takes is
+// Kafka's part of a stream.
 func (s *streams) passthrough(ctx context.Context, j *journey, m *meter) (err error) {
 	cfg := s.settings(j)
 	client, err := app.ConnectKafka(cfg.Kafka.Brokers, j.in, j.out)
@@ -119,7 +120,8 @@ func (p *forwarder) forward(ctx context.Context) error {
 			return fmt.Errorf("there is no prediction of %.80q", r.Key)
 		}
 		keys[i] = r.Key
-		if err := shipment.Add(ctx, p.out, &kafka.Record{Key: r.Key, Value: known.value, Headers: known.headers}); err != nil {
+		if err := shipment.Add(ctx, p.out, &kafka.Record{Key: r.Key, Value: known.value,
+			Headers: known.headers}); err != nil {
 			return err
 		}
 	}
@@ -148,8 +150,8 @@ type intake struct {
 	offsets kafka.Offsets
 }
 
-// next forms a batch: it closes when it is full, or when linger has passed since its first record came and no more
-// are waiting. It reports false if ctx ended before the first.
+// next forms a batch: it closes when it is full, or when linger has passed since its first record came and no
+// more are waiting. It reports false if ctx ended before the first.
 func (in *intake) next(ctx context.Context) bool {
 	in.batch, in.offsets = in.batch[:0], kafka.Offsets{}
 	for len(in.rest.records) == 0 {

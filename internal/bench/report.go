@@ -31,7 +31,8 @@ func (r *Report) add(section, name string, runs int, figures map[string]float64)
 }
 
 // units are all units of figures in the order of columns. Units that are not here come last.
-var units = []string{"nodes/s", "rows/s", "µs/batch", "µs/row", "GFLOP/s", "p50-ms", "p99-ms", "p99.9-ms", "B/node", "B/row", "CPU-s/Mnode", "times S", "CPU times S", "plain's time", "plain's CPU", "share", "CPU share"}
+var units = []string{"nodes/s", "rows/s", "µs/batch", "µs/row", "GFLOP/s", "p50-ms", "p99-ms", "p99.9-ms",
+	"B/node", "B/row", "CPU-s/Mnode", "times S", "CPU times S", "plain's time", "plain's CPU", "share", "CPU share"}
 
 // Print writes a line on the machine and a table for each section, as text.
 func (r *Report) Print(w io.Writer) error {
@@ -116,15 +117,18 @@ func (r *Report) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode
 // (golang.org/x/proposal/14313).
 func (r *Report) WriteBenchmarks(w io.Writer) error {
 	m := r.Machine
-	_, err := fmt.Fprintf(w, "goos: %s\ngoarch: %s\npkg: rivulet/internal/bench\ncpu: %s\ncommit: %s\n", m.OS, m.Arch, m.CPU, m.Commit)
+	_, err := fmt.Fprintf(w, "goos: %s\ngoarch: %s\npkg: rivulet/internal/bench\ncpu: %s\ncommit: %s\n", m.OS,
+		m.Arch, m.CPU, m.Commit)
 	for _, row := range r.Rows {
 		if err != nil {
 			return err
 		}
 		var line strings.Builder
-		fmt.Fprintf(&line, "Benchmark%s%s/%s-%d %d", strings.ToUpper(row.Section[:1]), row.Section[1:], row.Name, m.Cores, row.Runs)
+		fmt.Fprintf(&line, "Benchmark%s%s/%s-%d %d", strings.ToUpper(row.Section[:1]), row.Section[1:], row.Name,
+			m.Cores, row.Runs)
 		for _, unit := range columnsOf([]Row{row}) {
-			fmt.Fprintf(&line, " %s %s", strconv.FormatFloat(row.Figures[unit], 'g', 6, 64), strings.ReplaceAll(unit, " ", "-"))
+			fmt.Fprintf(&line, " %s %s", strconv.FormatFloat(row.Figures[unit], 'g', 6, 64),
+				strings.ReplaceAll(unit, " ", "-"))
 		}
 		_, err = fmt.Fprintln(w, line.String())
 	}

@@ -18,7 +18,8 @@ const (
 	whole       = "Whole"         // joined to T, the whole of it
 )
 
-// rivals measures S and its rivals in turn. Whole and neighbourhood have their first weights multiplied beforehand.
+// rivals measures S and its rivals in turn. Whole and neighbourhood have their first weights
+// multiplied beforehand.
 func (b *run) rivals(ctx context.Context) error {
 	models := b.models
 	if len(b.Models) == 0 {
@@ -87,7 +88,8 @@ func newRivalry(shape *Shape, bundle *artifact.Bundle, adj *graph.CSR, a *infer.
 	r := &rivalry{shape: shape, bundle: bundle, model: a.Name}
 	calibration := infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}
 	for _, on := range []rival{{cached, infer.Predictor{Model: m.Frozen(m.Tables(adj, inputs), &pre)}},
-		{near, infer.Predictor{Model: m.Neighbourhood(adj, inputs, &pre)}}, {whole, infer.Predictor{Model: m.Joint(adj, inputs, &pre)}}} {
+		{near, infer.Predictor{Model: m.Neighbourhood(adj, inputs, &pre)}},
+		{whole, infer.Predictor{Model: m.Joint(adj, inputs, &pre)}}} {
 		on.by.Calibration = calibration
 		r.on = append(r.on, on)
 	}

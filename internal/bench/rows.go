@@ -12,7 +12,8 @@ import (
 	"rivulet/mapping"
 )
 
-// lookedUp is the number of distinct ids that are looked up at once: those of a batch of 256 in the shape of flickr.
+// lookedUp is the number of distinct ids that are looked up at once: those of a batch of 256 in
+// the shape of flickr.
 const lookedUp = 2_560
 
 // rows measures lookups of rows of M: from memory, and from Redis behind a cache that has a share of them.
@@ -37,7 +38,8 @@ func (b *run) rows(ctx context.Context) error {
 		l := &lookups{ctx: ctx, ids: shape.idBatches(m)}
 		sides := []side{l.of("memory", mapping.FromArtifact(m))}
 		for _, percent := range []int{0, 50, 90} {
-			sides = append(sides, l.behindCache(fmt.Sprintf("redis/hits=%d%%", percent), mapping.NewRedis(client, table), percent))
+			sides = append(sides, l.behindCache(fmt.Sprintf("redis/hits=%d%%", percent),
+				mapping.NewRedis(client, table), percent))
 		}
 		for s, t := range inTurn(b.Time, sides) {
 			b.report.add(Rows, shape.Name+"/"+sides[s].name, t.runs, map[string]float64{"rows/s": lookedUp / t.median(),
@@ -48,8 +50,10 @@ func (b *run) rows(ctx context.Context) error {
 }
 
 // stored writes M as a publication does.
-func stored(ctx context.Context, client redis.UniversalClient, prefix string, m *artifact.Mapping) (mapping.Table, error) {
-	table := mapping.Table{Keys: prefix + ":rows:", Buckets: mapping.Buckets(m.IDs), Synthetic: m.Rows.Cols, Marker: prefix + ":complete", MarkerID: "1:bench"}
+func stored(ctx context.Context, client redis.UniversalClient, prefix string,
+	m *artifact.Mapping) (mapping.Table, error) {
+	table := mapping.Table{Keys: prefix + ":rows:", Buckets: mapping.Buckets(m.IDs), Synthetic: m.Rows.Cols,
+		Marker: prefix + ":complete", MarkerID: "1:bench"}
 	if err := mapping.WriteRows(ctx, client, table, m, 0, func(int, int) error { return ctx.Err() }); err != nil {
 		return table, err
 	}

@@ -25,8 +25,8 @@ type Services struct {
 	child *exec.Cmd // nil where they are given
 }
 
-// Given are services that somebody else runs. Brokers must speak plaintext and take clients without a login: the plain
-// loop of section stream has no other way to them.
+// Given are services that somebody else runs. Brokers must speak plaintext and take clients without a login: the
+// plain loop of section stream has no other way to them.
 func Given(kafka config.Brokers, redis config.RedisServer) (*Services, error) {
 	if kafka.TLS.Enabled || kafka.SASL.Mechanism != config.SASLNone {
 		return nil, errors.New("kafka.tls or kafka.sasl is set, and the benchmark speaks plaintext to brokers")
@@ -40,7 +40,8 @@ var announced = regexp.MustCompile(`^embedded (?:Kafka broker on ([^,]+),|Redis 
 // Embedded starts an embedded broker and Redis in a process of their own, so that what they cost is not in the
 // figures of this one. program is the program rivulet.
 func Embedded(ctx context.Context, program string) (*Services, error) {
-	child := exec.CommandContext(context.WithoutCancel(ctx), program, "devstack", "--kafka", "127.0.0.1:0", "--redis", "127.0.0.1:0")
+	child := exec.CommandContext(context.WithoutCancel(ctx), program, "devstack", "--kafka", "127.0.0.1:0",
+		"--redis", "127.0.0.1:0")
 	child.Stderr = os.Stderr
 	said, err := child.StdoutPipe()
 	if err == nil {
@@ -81,7 +82,8 @@ func (s *Services) Close() error {
 }
 
 // withKeys gives work the Redis of the services under a prefix of its own, whose keys are removed afterwards.
-func (s *Services) withKeys(ctx context.Context, work func(server config.RedisServer, client redis.UniversalClient) error) error {
+func (s *Services) withKeys(ctx context.Context, work func(server config.RedisServer,
+	client redis.UniversalClient) error) error {
 	server := s.Redis
 	server.Prefix = fmt.Sprintf("%s-bench-%d", s.Redis.Prefix, time.Now().UnixNano())
 	client, err := app.ConnectRedis(server)

@@ -132,7 +132,8 @@ func newForm(name string, all []event.Arrival) (*form, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no form %s", name)
 	}
-	f := &form{name: name, codec: codec, records: make([]kafka.Record, len(all)), answers: make(map[string]answer, len(all))}
+	f := &form{name: name, codec: codec, records: make([]kafka.Record, len(all)),
+		answers: make(map[string]answer, len(all))}
 	headers := []kafka.Header{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}
 	for i := range all {
 		value, err := codec.AppendArrival(nil, &all[i])
@@ -202,22 +203,25 @@ func (b *run) drained(ctx context.Context, s *streams, name, in string, f *form)
 			if err := s.travel(ctx, way, &journey{form: f, in: in}, m, nil); err != nil {
 				return err
 			}
-			rates[way], bytes[way], cpu[way] = append(rates[way], m.rate()), append(bytes[way], float64(m.total().bytes)/n), append(cpu[way], m.total().cpu.Seconds()/n)
+			rates[way], bytes[way], cpu[way] = append(rates[way], m.rate()),
+				append(bytes[way], float64(m.total().bytes)/n), append(cpu[way], m.total().cpu.Seconds()/n)
 		}
 	}
 	for _, way := range ways {
-		b.report.add(Stream, name+"drained/"+way, drainRounds, map[string]float64{"nodes/s": median(rates[way]), "B/node": median(bytes[way]),
-			"CPU-s/Mnode": median(cpu[way]) * 1e6})
+		b.report.add(Stream, name+"drained/"+way, drainRounds,
+			map[string]float64{"nodes/s": median(rates[way]), "B/node": median(bytes[way]),
+				"CPU-s/Mnode": median(cpu[way]) * 1e6})
 	}
 	for _, pair := range [][2]string{{wayConsumer, wayPassthrough}, {wayPassthrough, wayLoop}} {
 		b.report.add(Stream, name+pair[0]+"-of-"+pair[1], drainRounds, map[string]float64{
-			"share": median(quotients(rates[pair[0]], rates[pair[1]])), "CPU share": median(quotients(cpu[pair[1]], cpu[pair[0]]))})
+			"share":     median(quotients(rates[pair[0]], rates[pair[1]])),
+			"CPU share": median(quotients(cpu[pair[1]], cpu[pair[0]]))})
 	}
 	return nil
 }
 
-// loaded measures the most that the consumer takes while arrivals are sent by this process, and latencies at shares
-// of that.
+// loaded measures the most that the consumer takes while arrivals are sent by this process, and
+// latencies at shares of that.
 func (b *run) loaded(ctx context.Context, s *streams, name string, f *form) error {
 	b.Progress.Live("stream " + name + "sent")
 	most := newMeter(len(f.records))
@@ -247,7 +251,8 @@ func (s *streams) sent(ctx context.Context, way string, f *form, m *meter, pace 
 	if err != nil {
 		return err
 	}
-	err = s.travel(ctx, way, &journey{form: f, in: in}, m, &sender{sink: s.sink, topic: in, form: f, meter: m, pace: pace})
+	err = s.travel(ctx, way, &journey{form: f, in: in}, m,
+		&sender{sink: s.sink, topic: in, form: f, meter: m, pace: pace})
 	return errors.Join(err, s.topics.drop(context.WithoutCancel(ctx), in))
 }
 
@@ -263,7 +268,8 @@ func (s *streams) travel(ctx context.Context, way string, j *journey, m *meter, 
 	}
 	defer func() { err = errors.Join(err, s.topics.drop(context.WithoutCancel(ctx), j.out, j.letters)) }()
 	j.group = s.topics.group()
-	limited, late := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not all arrivals were delivered within %s", patience))
+	limited, late := context.WithTimeoutCause(ctx, patience,
+		fmt.Errorf("not all arrivals were delivered within %s", patience))
 	defer late()
 	traveling, arrive := context.WithCancel(limited)
 	defer arrive()

@@ -60,7 +60,8 @@ func TestStreamsOnGivenServices(t *testing.T) {
 	}
 	got := names(report)
 	for _, form := range []string{"json", "protobuf"} {
-		for _, name := range []string{"drained/consumer", "drained/passthrough", "drained/franz-go", "consumer-of-passthrough", "passthrough-of-franz-go", "sent/most",
+		for _, name := range []string{"drained/consumer", "drained/passthrough", "drained/franz-go",
+			"consumer-of-passthrough", "passthrough-of-franz-go", "sent/most",
 			"sent/50%/consumer", "sent/50%/passthrough", "sent/80%/consumer", "sent/80%/passthrough"} {
 			if name = "pubmed/" + form + "/" + name; !slices.Contains(got, name) {
 				t.Errorf("%s is not among %q", name, got)

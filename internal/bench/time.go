@@ -29,8 +29,8 @@ func (t *timing) median() float64    { return median(t.seconds[:]) }
 func (t *timing) allocated() float64 { return median(t.bytes[:]) }
 func (t *timing) cpuEach() float64   { return median(t.cpu[:]) }
 
-// inTurn runs all sides in turn, each for about as long as budget, of which each round has its part, and at least
-// once a round.
+// inTurn runs all sides in turn, each for about as long as budget, of which each round has its part,
+// and at least once a round.
 func inTurn(budget time.Duration, sides []side) []timing {
 	out, at := make([]timing, len(sides)), make([]turn, len(sides))
 	for s := range sides { // caches, pools, pages
@@ -57,7 +57,8 @@ func inTurn(budget time.Duration, sides []side) []timing {
 	return out
 }
 
-// shortest is the least that is measured at once, so that reading the clock and the heap costs nothing beside it.
+// shortest is the least that is measured at once, so that reading the clock and the heap costs
+// nothing beside it.
 const shortest = 200 * time.Microsecond
 
 // turn is where a side stands: its next input, and how many runs are measured at once.
@@ -100,7 +101,8 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// ratios returns how many times as long a took as b, and how many times the CPU seconds, by the medians of the rounds.
+// ratios returns how many times as long a took as b, and how many times the CPU seconds, by the
+// medians of the rounds.
 func ratios(a, b *timing) (wall, cpu float64) {
 	return median(quotients(a.seconds[:], b.seconds[:])), median(quotients(a.cpu[:], b.cpu[:]))
 }
