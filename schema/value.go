@@ -5,6 +5,7 @@ import "time"
 // ValueType is the type of one value, as a table or an arrival gives it.
 type ValueType uint8
 
+// The types of values.
 const (
 	Missing ValueType = iota // absent, null, or an empty cell
 	Number
