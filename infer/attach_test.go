@@ -101,22 +101,3 @@ func TestAttacherOfManyBatches(t *testing.T) {
 		}
 	}
 }
-
-// Once its memory has grown, an Attacher leaves no garbage that grows with the batch.
-func TestAttacherAllocatesNothing(t *testing.T) {
-	for name, entries := range map[string]int{"sparse": 2, "full": 40} {
-		neighbours := make([][]infer.Row, 20) // too few for a second goroutine
-		for i := range neighbours {
-			row := infer.Row{Known: true, Vals: make([]float32, entries)}
-			for c := range int32(entries) {
-				row.Cols = append(row.Cols, c)
-			}
-			neighbours[i] = []infer.Row{row}
-		}
-		var attacher infer.Attacher
-		var b infer.Batch
-		if got := testing.AllocsPerRun(50, func() { attacher.Attach(&b, neighbours, 41) }); got > 4 {
-			t.Errorf("%s: %v allocations a batch, want those of two passes over the rows, at most 4", name, got)
-		}
-	}
-}
