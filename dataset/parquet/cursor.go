@@ -22,6 +22,7 @@ type cursor struct {
 	name string
 	most int // definition level of a value that is not null
 	list bool
+	null bool // elements of the list can be null
 	read func(parquet.Value, *dataset.Cell) // a value that is not null
 
 	values  parquet.ColumnChunkValueReader
@@ -156,7 +157,7 @@ func (c *cursor) cell(to *dataset.Cell) error {
 // cells reads a list of numbers that begins with v.
 func (c *cursor) cells(v parquet.Value, to *dataset.Cell) error {
 	// A list that is null or empty has one value, which is null at a lower level.
-	if v.IsNull() && v.DefinitionLevel() < c.most-1 {
+	if v.IsNull() && (!c.null || v.DefinitionLevel() < c.most-1) {
 		return nil
 	}
 	c.numbers = c.numbers[:0]
