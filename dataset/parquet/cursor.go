@@ -22,7 +22,7 @@ type cursor struct {
 	name string
 	most int // definition level of a value that is not null
 	list bool
-	null bool // elements of the list can be null
+	null bool                               // elements of the list can be null
 	read func(parquet.Value, *dataset.Cell) // a value that is not null
 
 	values  parquet.ColumnChunkValueReader

@@ -23,6 +23,9 @@ type Data struct {
 	Nodes  int // of the preset; 0: the preset's own number
 	Seed   uint64
 
+	// Faults, if there are any, collect what is wrong with tables instead of the first error.
+	Faults *dataset.Faults
+
 	Notes io.Writer // gets the data set's notes, a line each; standard error by default
 
 	more []dataset.Format
@@ -94,7 +97,7 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 }
 
 func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
-	o := dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more, Tables: d.Tables}
+	o := dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more, Tables: d.Tables, Faults: d.Faults}
 	if tables {
 		set, err = d.readTables(o)
 	} else {
