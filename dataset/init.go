@@ -143,7 +143,7 @@ func (f *Found) commas(columns []*survey) {
 
 // describe returns a line for people; used is empty for a feature.
 func (f *Found) describe(c *survey, used string) string {
-	what := ""
+	what, missing := "", max(c.nulls, c.words)
 	switch kind, err := c.columnType(); {
 	case slices.Contains(f.Tables.Drop, c.name):
 		what = "dropped"
@@ -159,12 +159,15 @@ func (f *Found) describe(c *survey, used string) string {
 		what = "number"
 	default:
 		what = kind.String()
-		if kind == schema.Text {
-			what = "text"
+		switch kind {
+		case schema.Text:
+			what, missing = "text", c.nulls
+		case schema.Vector:
+			what = "list"
 		}
 	}
 	line := fmt.Sprintf("%s: %s", c.name, what)
-	if missing := max(c.nulls, c.words); missing > 0 {
+	if missing > 0 {
 		line += fmt.Sprintf("; %d of %d missing", missing, c.rows)
 	}
 	if n := len(c.distinct); n > 0 && n < fewDistinct {

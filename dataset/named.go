@@ -188,7 +188,10 @@ func (t *Table) readEdges(edges tableSource, ends []*survey) (ignored []string, 
 			}
 			if len(cells) > 2 {
 				if err := t.weight(&cells[2]); err != nil {
-					return fmt.Errorf("column %s: %w", names[plan.weight], err)
+					err = fault{weighted, fmt.Errorf("column %s: %w", names[plan.weight], err)}
+					if err := t.faults.take(err, at); err != nil {
+						return err
+					}
 				}
 			}
 			return t.faults.take(t.AddEdge(i, j), at)
@@ -208,12 +211,10 @@ func (t *Table) weight(c *Cell) error {
 	case t.o.DropWeights:
 		t.weights++
 		return nil
-	case t.faults != nil:
-		return t.faults.take(fault{weighted, errors.New("a weight is not 1")}, Place{})
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("it is %v, want 1: weighted graphs are not supported; drop the weights to read each as 1", w)
+	return fmt.Errorf("it is %v, want 1: weighted graphs are not supported; --drop-weights (drop_weights: true) reads each as 1", w)
 }
 
 // columnBuilder collects a feature's values.

@@ -169,7 +169,7 @@ func TestNamedRefuses(t *testing.T) {
 		{"nothing to drop", row("c,1,x,A,test"), "", Tables{Drop: []string{"town"}}, []string{"no column town"}},
 		{"unknown type", row("c,1,x,A,test"), "", Tables{Types: map[string]string{"age": "int"}}, []string{`column age is "int"`}},
 		{"unknown role", row("c,1,x,A,test"), "", Tables{SplitValues: map[string]string{"0": "dev"}}, []string{`"dev"`}},
-		{"weight", row("c,1,x,A,test"), "source,target,weight\na,b,1\nc,d,0.5\n", Tables{}, []string{"follows.csv: line 3", "column weight", "0.5", "drop the weights"}},
+		{"weight", row("c,1,x,A,test"), "source,target,weight\na,b,1\nc,d,0.5\n", Tables{}, []string{"follows.csv: line 3", "column weight", "0.5", "drop_weights"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.edges == "" {

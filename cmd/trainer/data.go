@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -79,10 +80,10 @@ func writeTables(file string, found *dataset.Found) error {
 	text := &bytes.Buffer{}
 	fmt.Fprintln(text, "# Two tables and what their columns mean; trainer --help lists the same as flags. Columns of nodes:")
 	for _, column := range found.Columns {
-		fmt.Fprintf(text, "#   %q\n", column)
+		fmt.Fprintf(text, "#   %s\n", strings.Join(strings.Fields(column), " "))
 	}
 	for _, guess := range found.Guesses {
-		fmt.Fprintf(text, "# Guessed: %q\n", guess)
+		fmt.Fprintf(text, "# Guessed: %s\n", strings.Join(strings.Fields(guess), " "))
 	}
 	if err := yaml.NewEncoder(text).Encode(t); err != nil {
 		return err
