@@ -236,7 +236,8 @@ func TestReadmeIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := []string{
-		ReasonUnparsable, ReasonContentType, ReasonFeatureLength, ReasonNotFinite, ReasonTooManyEdges, ReasonTooLarge,
+		ReasonUnparsable, ReasonContentType, ReasonFeatureLength, ReasonNotFinite, ReasonTooManyEdges, ReasonTooLarge, ReasonFeatureUnknown,
+		ReasonFeatureType, ReasonFeatureMissing, ReasonSchema, HeaderSchema, "named",
 		HeaderContentType, HeaderArtifact, HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition,
 		HeaderSourceOffset, HeaderIngestTime, "indices", "values", "partition", "offset",
 	}
