@@ -24,6 +24,15 @@ func (t Tables) planNodes(names []string, positional bool) (nodeColumns, error) 
 	if err := distinctNames(names); err != nil {
 		return c, err
 	}
+	if positional {
+		c.list = slices.Index(names, "features")
+	}
+	for _, name := range names {
+		if c.list < 0 && isIndex(name) && name != t.ID && !slices.Contains(t.Drop, name) {
+			return c, fmt.Errorf("column %q is the row number that pandas writes, and no feature: write the table with index=False, or drop the column; "+
+				"if the index holds the ids, name it: df.rename_axis(\"id\").reset_index()", name)
+		}
+	}
 	var err error
 	if c.id, err = find(names, t.ID, "id", true); err != nil {
 		return c, err
@@ -33,9 +42,6 @@ func (t Tables) planNodes(names []string, positional bool) (nodeColumns, error) 
 	}
 	if c.split, err = find(names, t.Split, "split", false); err != nil {
 		return c, err
-	}
-	if positional {
-		c.list = slices.Index(names, "features")
 	}
 	for _, name := range slices.Concat(t.Drop, slices.Sorted(maps.Keys(t.Types))) {
 		if !slices.Contains(names, name) {
@@ -47,9 +53,6 @@ func (t Tables) planNodes(names []string, positional bool) (nodeColumns, error) 
 		case i == c.id || i == c.label || i == c.split || i == c.list:
 		case c.list >= 0 || slices.Contains(t.Drop, name):
 			c.ignored = append(c.ignored, name)
-		case isIndex(name):
-			return c, fmt.Errorf("column %q is the row number that pandas writes, and no feature: write the table with index=False, or drop the column; "+
-				"if the index holds the ids, name it: df.rename_axis(\"id\").reset_index()", name)
 		default:
 			c.features = append(c.features, i)
 		}

@@ -91,8 +91,12 @@ func demoCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		features := len(d.Columns)
+		if d.Columns == nil {
+			features = d.X.Cols()
+		}
 		fmt.Fprintf(os.Stderr, "%s: %d nodes, %d edges, %d features, %d classes; embedded Kafka and Redis\n",
-			d.Name, len(d.IDs), d.Adj.NNZ()/2, d.X.Cols(), len(d.Classes))
+			d.Name, len(d.IDs), d.Adj.NNZ()/2, features, len(d.Classes))
 		if grow {
 			report, err := demo.Grow(cmd.Context(), d, o)
 			if err != nil {

@@ -187,6 +187,9 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 	if err != nil {
 		return err
 	}
+	if d.Columns != nil && d.X.Dense == nil && d.X.Sparse == nil {
+		return fmt.Errorf("the features of %s have names, and a model's weights are for positions: import reads tables whose features are all numbers", d.Name)
+	}
 	models, err := f.read(d.X.Cols(), len(d.Classes))
 	if err != nil {
 		return err
