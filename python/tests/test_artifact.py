@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rivulet_mcond import ArtifactError, _safetensors, open_artifact
+from rivulet_mcond import Arrival, ArtifactError, Named, Predictor, _safetensors, open_artifact
 
 from .conftest import Set
 
@@ -113,3 +113,38 @@ def test_tensor_files() -> None:
     ):
         with pytest.raises(ValueError, match=r"tensor a|header"):
             _safetensors.load(wrong)
+
+
+def test_format_2_with_a_schema(copy: pathlib.Path) -> None:
+    """A part of format 2 is read where it is required; one that is not known is refused."""
+    a = open_artifact(copy)
+    assert a.schema is None
+    features = [{"name": f"f{k}", "kind": "number", "missing": "zero", "mean": [0]} for k in range(a.features)]
+
+    def add(
+        manifest: dict[str, object], of: list[object] = features, parts: tuple[str, ...] = ("schema.json",)
+    ) -> None:  # type: ignore[assignment]
+        text = json.dumps({"schema_version": 1, "seed": 1, "features": of}, separators=(",", ":")).encode()
+        (copy / "schema.json").write_bytes(text)
+        manifest.update(format_version=2, requires=list(parts))
+        manifest["files"]["schema.json"] = {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}  # type: ignore[index]
+
+    seal(copy, add)
+    with_schema = open_artifact(copy)
+    assert with_schema.schema is not None
+    assert with_schema.schema.names() == [f"f{k}" for k in range(a.features)]
+    rows = np.random.default_rng(3).normal(size=(5, a.features)).astype(np.float32)
+    by_position = Predictor(a).predict([Arrival(str(i), row) for i, row in enumerate(rows)])
+    by_name = Predictor(with_schema).predict(
+        [
+            Arrival(str(i), Named({f"f{k}": float(v) for k, v in reversed(list(enumerate(row)))}))
+            for i, row in enumerate(rows)
+        ]
+    )
+    assert np.array_equal(by_name.probabilities, by_position.probabilities)
+    seal(copy, lambda m: add(m, features[:-1]))  # type: ignore[arg-type]
+    with pytest.raises(ArtifactError, match="positions, the manifest says"):
+        open_artifact(copy)
+    seal(copy, lambda m: add(m, features, ("schema.json", "weights.json")))  # type: ignore[arg-type]
+    with pytest.raises(ArtifactError, match=r"requires weights\.json"):
+        open_artifact(copy)

@@ -100,7 +100,7 @@ def test_what_does_not_fit(trained: Trained) -> None:
     for features, reason in (
         (Dense([1.0]), "feature_length"),
         (Sparse([artifact.features]), "feature_length"),
-        (Named({"age": 3}), "unparsable"),
+        (Named({"age": 3}), "schema"),
     ):
         with pytest.raises(ArrivalError, match="arrival x: features") as caught:
             predictor.predict([Arrival("x", features)])

@@ -10,6 +10,7 @@ The core needs NumPy alone. Modules with needs of their own: `frames` (pandas), 
 from .arrivals import Arrival, ArrivalError, Dense, Features, Named, Sparse
 from .artifact import Artifact, ArtifactError, open_artifact
 from .predict import Predictions, Predictor
+from .schema import Schema, SchemaError
 
 __all__ = [
     "Arrival",
@@ -21,6 +22,8 @@ __all__ = [
     "Named",
     "Predictions",
     "Predictor",
+    "Schema",
+    "SchemaError",
     "Sparse",
     "open_artifact",
 ]

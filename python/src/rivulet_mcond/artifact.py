@@ -14,9 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _safetensors
+from .schema import Schema, SchemaError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Newest format that this package reads."""
+
+PARTS = ("schema.json",)
+"""Parts of format 2 that this package knows."""
 
 Tensors = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -88,6 +92,8 @@ class Artifact:
     preprocess: Preprocess
     mapping: NodeMapping = field(repr=False)
     models: Mapping[str, StoredModel] = field(repr=False)
+    schema: Schema | None = None
+    """How named features become positions; None: the artifact takes features by position only."""
 
     @property
     def version(self) -> str:
@@ -153,6 +159,9 @@ def _manifest(root: pathlib.Path) -> dict[str, Any]:
             f"format_version is {manifest['format_version']}, this package reads up to {FORMAT_VERSION}: "
             "update readers before trainers"
         )
+    for part in manifest.get("requires", []):
+        if part not in PARTS:
+            raise ArtifactError(f"the artifact requires {part}, which this package does not know: update it")
     return manifest
 
 
@@ -213,7 +222,22 @@ def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[s
         preprocess=_preprocess(manifest["preprocess"], s, d),
         mapping=NodeMapping(m.sparse("", rows, nodes, "data"), m.ids(rows)),
         models=models,
+        schema=_schema(manifest, contents, d),
     )
+
+
+def _schema(manifest: Mapping[str, Any], contents: Mapping[str, bytes], d: int) -> Schema | None:
+    if "schema.json" not in manifest.get("requires", []):
+        return None
+    if "schema.json" not in contents:
+        raise ArtifactError("schema.json: required, but the manifest does not list it")
+    try:
+        schema = Schema(contents["schema.json"])
+    except SchemaError as error:
+        raise ArtifactError(str(error)) from error
+    if schema.width != d:
+        raise ArtifactError(f"schema.json: {schema.width} positions, the manifest says {d}")
+    return schema
 
 
 def _preprocess(said: Mapping[str, Any], s: _Reader, d: int) -> Preprocess:

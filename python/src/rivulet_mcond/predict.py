@@ -148,9 +148,11 @@ class Predictor:
         try:
             arrival.check(self.artifact.features)
             x = arrival.features
+            if isinstance(x, Named) and self.artifact.schema is not None:
+                return self.artifact.schema.sparse(x.values)
             if isinstance(x, Named):
                 raise ArrivalError(
-                    "unparsable", "features.named", "the artifact has no schema: send features by position"
+                    "schema", "features.named", "the artifact has no schema: send features by position"
                 )
             if isinstance(x, Dense):
                 at = np.flatnonzero(x.values)
