@@ -16,11 +16,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The directory of trainer and rivulet: RIVULET_BIN, or built of the checkout."""
-    if "RIVULET_BIN" in os.environ:
-        return pathlib.Path(os.environ["RIVULET_BIN"]).resolve()
+    """The directory of trainer and rivulet: RIVULET_TEST_BIN, or built of the checkout."""
+    if "RIVULET_TEST_BIN" in os.environ:
+        return pathlib.Path(os.environ["RIVULET_TEST_BIN"]).resolve()
     if shutil.which("go") is None:
-        pytest.skip("neither RIVULET_BIN nor Go to build the programs with")
+        pytest.skip("neither RIVULET_TEST_BIN nor Go to build the programs with")
     out = tmp_path_factory.mktemp("bin")
     subprocess.run(["go", "build", "-o", f"{out}/", "./cmd/trainer", "./cmd/rivulet"], cwd=ROOT, check=True)
     return out
@@ -78,8 +78,8 @@ def trained(programs: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) ->
                     pytest.skip(f"{directory} is not there: RIVULET_DATA names the directory of the real graphs")
                 source = ["--data", str(directory.resolve())]
             work = (
-                pathlib.Path(os.environ["RIVULET_ARTIFACTS"]) / name
-                if "RIVULET_ARTIFACTS" in os.environ
+                pathlib.Path(os.environ["RIVULET_TEST_ARTIFACTS"]) / name
+                if "RIVULET_TEST_ARTIFACTS" in os.environ
                 else None
             )
             if work is not None:

@@ -39,7 +39,9 @@ def test_every_model_on_a_generated_graph(trained: Trained, model: str, calibrat
     compare(trained("small", MODELS), model, calibration)
 
 
-@pytest.mark.skipif("RIVULET_COMPARE" not in os.environ, reason="minutes of training: RIVULET_COMPARE=1")
+@pytest.mark.skipif(
+    "RIVULET_TEST_COMPARE" not in os.environ, reason="minutes of training: RIVULET_TEST_COMPARE=1"
+)
 @pytest.mark.parametrize("calibration", ["none", "lp", "ep"])
 @pytest.mark.parametrize("model", MODELS.split(","))
 @pytest.mark.parametrize("name", ["cora", "amazon_photo", "coauthor_cs"])
