@@ -18,8 +18,8 @@ What is written (`go doc rivulet/dataset` has the layout):
                     too
 
 Nodes in no mask are left without a role instead by --no-unlabelled. Masks of several splits (n x k) need
---split. What had to be changed is said; what cannot be written (edge weights other than 1, several labels a node,
-masks that overlap, NaN) is an error that names the attribute and the place.
+--split. What had to be changed is said; what cannot be written (edge weights other than 1, several labels a
+node, masks that overlap, NaN) is an error that names the attribute and the place.
 """
 
 from __future__ import annotations
