@@ -1,78 +1,109 @@
 package dataset
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// NodeColumns holds the index of each column of a table of nodes; -1 if there is none.
-type NodeColumns struct {
-	ID, Label, Split int
-	List             int   // the column features; -1: Features are columns of their own
-	Features         []int // every other column; nil if there is a List
-	Ignored          []string
+// nodeColumns holds the index of each column of a table of nodes; -1 if there is none.
+type nodeColumns struct {
+	id, label, split int
+	list             int   // the column features, of a table whose features have positions; -1: they are columns of their own
+	features         []int // every other column; nil if there is a list
+	ignored          []string
 }
 
-// PlanNodes finds the columns id, label, split and features by name. Without a column features every column beside
-// the first three is a feature, in the order of the table; with it they are ignored. Only id and some features are
-// required.
-func PlanNodes(names []string) (NodeColumns, error) {
+// planNodes finds the columns of nodes by name. With positional, a column features holds all of a node's features,
+// and then others are ignored; otherwise every column that has no other meaning and is not dropped is a feature.
+// Only the split may be missing, unless it is named.
+func (t Tables) planNodes(names []string, positional bool) (nodeColumns, error) {
+	c := nodeColumns{list: -1}
 	if err := distinctNames(names); err != nil {
-		return NodeColumns{}, err
+		return c, err
 	}
-	c := NodeColumns{
-		ID:    slices.Index(names, "id"),
-		Label: slices.Index(names, "label"),
-		Split: slices.Index(names, "split"),
-		List:  slices.Index(names, "features"),
+	if positional {
+		c.list = slices.Index(names, "features")
 	}
-	if c.ID < 0 {
-		return c, fmt.Errorf("no column id among %s", listed(names))
+	for _, name := range names {
+		if c.list < 0 && isIndex(name) && name != t.ID && !slices.Contains(t.Drop, name) {
+			return c, fmt.Errorf("column %q is the row number that pandas writes, and no feature: write the table with index=False, or drop the column; "+
+				"if the index holds the ids, name it: df.rename_axis(\"id\").reset_index()", name)
+		}
 	}
-	if c.Label < 0 {
-		return c, fmt.Errorf("no column label among %s", listed(names))
+	var err error
+	if c.id, err = find(names, t.ID, "id", true); err != nil {
+		return c, err
+	}
+	if c.label, err = find(names, t.Label, "label", true); err != nil {
+		return c, err
+	}
+	if c.split, err = find(names, t.Split, "split", false); err != nil {
+		return c, err
+	}
+	for _, name := range slices.Concat(t.Drop, slices.Sorted(maps.Keys(t.Types))) {
+		if !slices.Contains(names, name) {
+			return c, fmt.Errorf("no column %.100s, which is said to be dropped or of a type, among %s", name, listed(names))
+		}
 	}
 	for i, name := range names {
 		switch {
-		case i == c.ID || i == c.Label || i == c.Split || i == c.List:
-		case c.List >= 0:
-			c.Ignored = append(c.Ignored, name)
+		case i == c.id || i == c.label || i == c.split || i == c.list:
+		case c.list >= 0 || slices.Contains(t.Drop, name):
+			c.ignored = append(c.ignored, name)
 		default:
-			c.Features = append(c.Features, i)
+			c.features = append(c.features, i)
 		}
 	}
-	if c.List < 0 && len(c.Features) == 0 {
+	if c.list < 0 && len(c.features) == 0 {
 		return c, fmt.Errorf("no features among %s: want a column features or a column for each", listed(names))
 	}
 	return c, nil
 }
 
-// EdgeColumns holds the index of each column of a table of edges; -1 if there is none.
-type EdgeColumns struct {
-	Source, Target, Weight int
-	Ignored                []string
+// find returns the index of the column that is named, or else of the usual one.
+func find(names []string, said, usual string, required bool) (int, error) {
+	name := cmp.Or(said, usual)
+	i := slices.Index(names, name)
+	if i < 0 && (required || said != "") {
+		return i, fmt.Errorf("no column %.100s among %s: say which column is the %s", name, listed(names), usual)
+	}
+	return i, nil
 }
 
-// PlanEdges finds the columns source, target and weight by name. Others are ignored.
-func PlanEdges(names []string) (EdgeColumns, error) {
+// isIndex reports whether pandas gives this name to a column that holds the numbers of rows: to_csv, read_csv of
+// such a file, and to_parquet.
+func isIndex(name string) bool {
+	return name == "" || strings.HasPrefix(name, "Unnamed: ") || strings.HasPrefix(name, "__index_level_")
+}
+
+// edgeColumns holds the index of each column of a table of edges; -1 if there is none.
+type edgeColumns struct {
+	source, target, weight int
+	ignored                []string
+}
+
+// planEdges finds the columns of edges by name. Others are ignored.
+func (t Tables) planEdges(names []string) (edgeColumns, error) {
+	var c edgeColumns
 	if err := distinctNames(names); err != nil {
-		return EdgeColumns{}, err
+		return c, err
 	}
-	c := EdgeColumns{
-		Source: slices.Index(names, "source"),
-		Target: slices.Index(names, "target"),
-		Weight: slices.Index(names, "weight"),
+	var err error
+	if c.source, err = find(names, t.Source, "source", true); err != nil {
+		return c, err
 	}
-	if c.Source < 0 || c.Target < 0 {
-		return c, fmt.Errorf("want columns source and target among %s", listed(names))
+	if c.target, err = find(names, t.Target, "target", true); err != nil {
+		return c, err
+	}
+	if c.weight, err = find(names, t.Weight, "weight", false); err != nil {
+		return c, err
 	}
 	for i, name := range names {
-		if i != c.Source && i != c.Target && i != c.Weight {
-			c.Ignored = append(c.Ignored, name)
+		if i != c.source && i != c.target && i != c.weight {
+			c.ignored = append(c.ignored, name)
 		}
 	}
 	return c, nil
@@ -98,24 +129,6 @@ func distinctNames(names []string) error {
 	return nil
 }
 
-// ParseValue reads one feature from text. Empty text, NaN, infinities and values beyond float32 are errors.
-func ParseValue(text string) (float32, error) {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return 0, errors.New("a feature is empty")
-	}
-	v, err := strconv.ParseFloat(text, 32)
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%.40q is beyond the range of float32", text)
-	case err != nil:
-		return 0, fmt.Errorf("%.40q is not a number", text)
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, fmt.Errorf("%.40q is not a finite number", text)
-	}
-	return float32(v), nil
-}
-
 // AppendValues reads a list of features from text: numbers between spaces, semicolons or commas, with or without
 // square brackets around them.
 func AppendValues(dst []float32, text string) ([]float32, error) {
@@ -128,22 +141,14 @@ func AppendValues(dst []float32, text string) ([]float32, error) {
 	}
 	place := 0
 	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;,", r) }) {
-		v, err := ParseValue(field)
+		v, err := parseNumber(field, false)
 		if err != nil {
 			return dst, fmt.Errorf("[%d]: %w", place, err)
 		}
-		dst = append(dst, v)
+		dst = append(dst, float32(v))
 		place++
 	}
 	return dst, nil
-}
-
-// CheckWeight refuses an edge with a weight other than 1.
-func CheckWeight(v float64) error {
-	if v != 1 {
-		return fmt.Errorf("it is %v, want 1: weighted graphs are not supported", v)
-	}
-	return nil
 }
 
 // noteIgnored notes, once a table, which columns were ignored.

@@ -2,37 +2,43 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 )
 
-var csvExts = []string{".csv", ".csv.gz"}
+var csvExts = []string{".csv", ".csv.gz", ".csv.zst"}
 
 var csvFormat = TablesFormat(CSV,
-	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz or not",
+	"a directory with nodes.csv and edges.csv, or directories nodes and edges of such files, .gz, .zst or neither",
 	csvDefaults.open, csvExts...)
 
 // csvLimits bounds the memory that a file can make the reader use.
 type csvLimits struct {
 	record       int64 // bytes of one record
-	inflated     int64 // bytes that any gzip file may hold
+	inflated     int64 // bytes that any compressed file may hold
 	inflateRatio int64 // and how many more for each of its own bytes
 }
 
 var csvDefaults = csvLimits{record: 64 << 20, inflated: 64 << 20, inflateRatio: 200}
 
 // open reads the header of a file and lets use read the rest.
-func (l csvLimits) open(f *os.File, name string, size int64, use func(TableFile) error) error {
-	t, err := l.table(f, name, size)
+func (l csvLimits) open(f *os.File, name string, size int64, form TextForm, use func(TableFile) error) error {
+	t, err := l.table(f, name, size, form)
 	if err != nil {
 		return err
 	}
+	defer t.text.close()
 	return use(t)
 }
 
@@ -44,13 +50,16 @@ type csvTable struct {
 	names []string
 }
 
-func (l csvLimits) table(f io.Reader, name string, size int64) (*csvTable, error) {
-	text, err := l.text(f, name, size)
+func (l csvLimits) table(f io.Reader, name string, size int64, form TextForm) (*csvTable, error) {
+	text, err := l.text(f, name, size, form.Encoding)
 	if err != nil {
 		return nil, err
 	}
 	t := &csvTable{file: name, text: text, in: csv.NewReader(text)}
 	t.in.ReuseRecord = true
+	if t.in.Comma, err = text.separator(form.Separator); err != nil {
+		return nil, err
+	}
 	header, err := t.in.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("it is empty, without even a line of column names")
@@ -59,32 +68,57 @@ func (l csvLimits) table(f io.Reader, name string, size int64) (*csvTable, error
 		return nil, err
 	}
 	for _, column := range header {
+		if !utf8.ValidString(column) {
+			return nil, fmt.Errorf("line 1: column name %.40q is not UTF-8: name the file's encoding, such as latin1", column)
+		}
 		t.names = append(t.names, strings.TrimSpace(column))
 	}
 	return t, nil
 }
 
-// text returns the text of a file, inflated if it is gzip, without a byte order mark.
-func (l csvLimits) text(f io.Reader, name string, size int64) (*recordReader, error) {
-	r := &recordReader{src: bufio.NewReaderSize(f, 1<<16), most: l.record, left: l.record}
-	if strings.HasSuffix(name, ".gz") {
+// encodings maps the names of encodings beside UTF-8.
+var encodings = map[string]encoding.Encoding{"latin1": charmap.ISO8859_1, "windows-1252": charmap.Windows1252}
+
+// text returns the text of a file in UTF-8, inflated if it is compressed, without a byte order mark.
+func (l csvLimits) text(f io.Reader, name string, size int64, from string) (*recordReader, error) {
+	r := &recordReader{src: bufio.NewReaderSize(f, 1<<16), most: l.record, left: l.record, close: func() {}}
+	limit := l.inflated + l.inflateRatio*size
+	switch {
+	case strings.HasSuffix(name, ".gz"):
 		z, err := gzip.NewReader(r.src)
 		if err != nil {
 			return nil, fmt.Errorf("not a gzip file: %w", err)
 		}
-		limit := l.inflated + l.inflateRatio*size
 		r.src = bufio.NewReaderSize(&inflated{z, limit, limit}, 1<<16)
+	case strings.HasSuffix(name, ".zst"):
+		z, err := zstd.NewReader(r.src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return nil, fmt.Errorf("not a zstd file: %w", err)
+		}
+		r.src, r.close = bufio.NewReaderSize(&inflated{z, limit, limit}, 1<<16), z.Close
 	}
-	if mark, err := r.src.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" {
+	mark, _ := r.src.Peek(3) // an error comes again with the first line
+	switch of, known := encodings[from]; {
+	case bytes.HasPrefix(mark, []byte("\xff\xfe")) || bytes.HasPrefix(mark, []byte("\xfe\xff")):
+		return nil, errors.New("it is UTF-16: write it as UTF-8")
+	case string(mark) == "\xef\xbb\xbf":
 		_, _ = r.src.Discard(3) // they are in the buffer
+	case known:
+		r.src = bufio.NewReaderSize(of.NewDecoder().Reader(r.src), 1<<16)
+	case from != "" && from != "utf-8":
+		return nil, fmt.Errorf("encoding is %.40q, want utf-8, latin1 or windows-1252", from)
 	}
 	return r, nil
 }
 
 func (t *csvTable) Columns() []string { return t.names }
 
-// eachRecord calls use with each record, whose strings are valid until the next.
-func (t *csvTable) eachRecord(use func(record []string, line int) error) error {
+// Categorical reports false: text has no types.
+func (t *csvTable) Categorical(int) bool { return false }
+
+// Each calls use with the cells of each record, which are raw text.
+func (t *csvTable) Each(columns []int, use func(cells []Cell, at Place) error) error {
+	cells := make([]Cell, len(columns))
 	for {
 		t.text.startRecord()
 		record, err := t.in.Read()
@@ -94,53 +128,14 @@ func (t *csvTable) eachRecord(use func(record []string, line int) error) error {
 		if err != nil {
 			return err // names line and column
 		}
+		for k, column := range columns {
+			cells[k] = Cell{Kind: Raw, Text: record[column]}
+		}
 		line, _ := t.in.FieldPos(0)
-		if err := use(record, line); err != nil {
+		if err := use(cells, Place{t.file, "line", line}); err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
 		}
 	}
-}
-
-func (t *csvTable) Nodes(p NodeColumns, to *Table) error {
-	cell := func(record []string, column int) string {
-		if column < 0 {
-			return ""
-		}
-		return record[column]
-	}
-	var x []float32
-	return t.eachRecord(func(record []string, line int) (err error) {
-		x = x[:0]
-		if p.List >= 0 {
-			if x, err = AppendValues(x, record[p.List]); err != nil {
-				return fmt.Errorf("column features: %w", err)
-			}
-		}
-		for _, column := range p.Features {
-			v, err := ParseValue(record[column])
-			if err != nil {
-				return fmt.Errorf("column %s: %w", t.names[column], err)
-			}
-			x = append(x, v)
-		}
-		n := NodeRow{record[p.ID], x, cell(record, p.Label), strings.TrimSpace(cell(record, p.Split))}
-		return to.AddNode(n, Place{t.file, "line", line})
-	})
-}
-
-func (t *csvTable) Edges(p EdgeColumns, to *Table) error {
-	return t.eachRecord(func(record []string, _ int) error {
-		if p.Weight >= 0 {
-			w, err := strconv.ParseFloat(strings.TrimSpace(record[p.Weight]), 64)
-			if err != nil {
-				return fmt.Errorf("column weight: %.40q is not a number", record[p.Weight])
-			}
-			if err := CheckWeight(w); err != nil {
-				return fmt.Errorf("column weight: %w", err)
-			}
-		}
-		return to.AddEdge(record[p.Source], record[p.Target])
-	})
 }
 
 // recordReader bounds the bytes of one record: a quote that never closes would make encoding/csv hold the whole
@@ -148,6 +143,30 @@ func (t *csvTable) Edges(p EdgeColumns, to *Table) error {
 type recordReader struct {
 	src        *bufio.Reader
 	most, left int64
+	close      func() // frees the decompressor
+}
+
+// separator returns what stands between cells: what is said, or the mark that the first line has most of.
+func (r *recordReader) separator(said string) (rune, error) {
+	const marks = ",;\t|"
+	switch {
+	case said == "":
+	case said == "tab" || said == `\t`:
+		return '\t', nil
+	case len(said) == 1 && !strings.ContainsAny(said, "\"\r\n"):
+		return rune(said[0]), nil
+	default:
+		return 0, fmt.Errorf("separator is %.40q, want one character such as ; or tab", said)
+	}
+	line, _ := r.src.Peek(1 << 16) // the shorter line of a file that ends, too
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	found, count := ',', 0
+	for _, mark := range marks {
+		if n := bytes.Count(line, []byte(string(mark))); n > count {
+			found, count = mark, n
+		}
+	}
+	return found, nil
 }
 
 // startRecord resets the limit for the next record. Bytes that the csv reader has buffered ahead count for the
@@ -163,7 +182,7 @@ func (r *recordReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inflated ends with an error if a gzip file holds more than its limit.
+// inflated ends with an error if a compressed file holds more than its limit.
 type inflated struct {
 	src         io.Reader
 	limit, left int64
@@ -171,7 +190,7 @@ type inflated struct {
 
 func (r *inflated) Read(p []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, fmt.Errorf("the gzip file holds more than %d bytes, which is more than its size allows", r.limit)
+		return 0, fmt.Errorf("the compressed file holds more than %d bytes, which is more than its size allows", r.limit)
 	}
 	n, err := r.src.Read(p[:min(int64(len(p)), r.left)])
 	r.left -= int64(n)

@@ -10,6 +10,7 @@
 //	gnn-benchmark   one file .npz with adj_…, attr_… and labels
 //	csv             tables of nodes and edges
 //	parquet         the same tables; package dataset/parquet, a program must ask for it
+//	tables          a file data.yaml that names such tables, and says what their columns mean ([Tables])
 //
 // Whatever the format, errors name the file and the place in it, no more is allocated than the file's own bytes can
 // hold, and the result keeps every promise of [Dataset]. Formats that people write by hand are read tolerantly if
@@ -19,7 +20,8 @@
 // # Tables
 //
 // The csv format is a directory with nodes.csv and edges.csv, or directories nodes and edges with any number of
-// such files of one header, read by name; each may be gzip (.csv.gz, at most 64 MiB and 200 times its size).
+// such files of one header, read by name; each may be compressed (.csv.gz, .csv.zst, at most 64 MiB and 200 times its
+// size).
 //
 //	id,age,income,label,split          source,target
 //	anna,31,52e3,buyer,train           anna,bob
@@ -35,7 +37,15 @@
 //	others     every other column of nodes is one feature, in their order. With a column features others are ignored
 //	source, target   ids of nodes, in either direction; a column weight is allowed and must be 1; others are ignored
 //
-// Features of tables are dense. Names of columns are as written here, in any order.
+// Names of columns are as written here, in any order, unless [Tables] say others.
+//
+// If all features are numbers, and [Tables] say nothing, they have positions: X is dense. Otherwise they have names
+// and types: Columns, of which a schema makes X. The files are then read twice. The first time finds the type of each
+// column by all of its values: number, bool, time or list if every value that is not missing is one, else text.
+// Columns that are mostly of one type are refused with the place of the first value that is not; so are decimal
+// commas and ambiguous dates, unless [Tables] say how to read them. Ids, labels and splits that a program has read as
+// floats (17.0, 1e+05) are the integers that they were. A node without label and split is then unlabelled. Columns
+// that hold the row numbers of pandas are refused. docs/data.md has a table of all of it.
 //
 // # Planetoid and gnn-benchmark
 // A Planetoid set has its public split: the nodes of y train, the next 500 validate, the nodes of test.index test,
@@ -53,7 +63,7 @@
 //	adj_full.npz    n×n SciPy CSR, CSC or COO, symmetric, every entry 1, no self-loops
 //	feats.npz       n×d SciPy CSR, CSC or COO: a bag of words, or
 //	feats.npy       n×d dense array, C or Fortran order; exactly one of the two
-//	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, or as a one-hot list
+//	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, a text, or a one-hot list
 //	role.json       {"tr": […], "va": […], "te": […], "un": […]}: disjoint lists of node indices
 //
 // npz entries may be deflated or stored. Indices are of any integer type, values bool, integers, float32 or
@@ -69,7 +79,7 @@
 // length; shape × item size against the rest of the entry. The number of rows of a COO or CSC matrix, which is the
 // length of no array, is checked against the file's size. Then the content must end exactly there, with the right
 // checksum. Everything that a [Dataset] promises is checked: CSR structure, ranges, duplicates, symmetry,
-// self-loops, weights, NaN and infinities, class numbers without gaps, roles. An error names the file, the array in
+// self-loops, weights, NaN and infinities, classes, roles. An error names the file, the array in
 // it and the reason:
 //
 //	loading data set ../cora: adj_full.npz: array indices: 2 self-loops, the first at node 7: remove them, a model adds its own

@@ -8,9 +8,10 @@ import (
 	"math"
 
 	"rivulet/graph"
+	"rivulet/schema"
 )
 
-// Fingerprint returns "sha256:" and 64 hexadecimal digits over graph, features, labels, classes, roles, ids and
+// Fingerprint returns "sha256:" and 64 hexadecimal digits over graph, features (Columns if they have names, else X), labels, classes, roles, ids and
 // [Merged]: two data sets have the same one exactly if they differ in their names only. It does not depend on the
 // machine, nor on the form in which the files were stored (item sizes, compression, order of columns).
 func (d *Dataset) Fingerprint() string {
@@ -20,10 +21,13 @@ func (d *Dataset) Fingerprint() string {
 	f.texts(d.Classes)
 	f.csr(d.Adj)
 	f.flag(d.BagOfWords)
-	f.flag(d.X.Sparse != nil)
-	if d.X.Sparse != nil {
+	f.flag(d.Columns == nil && d.X.Sparse != nil)
+	switch {
+	case d.Columns != nil:
+		f.columns(d.Columns)
+	case d.X.Sparse != nil:
 		f.csr(d.X.Sparse)
-	} else {
+	default:
 		f.size(d.X.Dense.Rows)
 		f.size(d.X.Dense.Cols)
 		f.values(d.X.Dense.Data)
@@ -46,8 +50,10 @@ func (f fingerprint) u32(v uint32) {
 	f.w.Write(binary.LittleEndian.AppendUint32(f.w.AvailableBuffer(), v))
 }
 
-func (f fingerprint) size(n int) {
-	f.w.Write(binary.LittleEndian.AppendUint64(f.w.AvailableBuffer(), uint64(n)))
+func (f fingerprint) size(n int) { f.u64(uint64(n)) }
+
+func (f fingerprint) u64(v uint64) {
+	f.w.Write(binary.LittleEndian.AppendUint64(f.w.AvailableBuffer(), v))
 }
 
 func (f fingerprint) flag(v bool) {
@@ -95,6 +101,32 @@ func (f fingerprint) csr(m *graph.CSR) {
 	f.size(m.NNZ())
 	for range m.NNZ() {
 		f.u32(math.Float32bits(1))
+	}
+}
+
+// columns writes the values of columns as they are, before a schema.
+func (f fingerprint) columns(columns []schema.Column) {
+	f.size(len(columns))
+	for i := range columns {
+		c := &columns[i]
+		f.texts([]string{c.Name})
+		f.u32(uint32(c.Type))
+		f.flag(c.Categorical)
+		for k := range c.Len() {
+			v := c.At(k)
+			f.u32(uint32(v.Type))
+			switch v.Type {
+			case schema.Number, schema.Bool:
+				f.u64(math.Float64bits(v.Number))
+			case schema.Text:
+				f.texts([]string{v.Text})
+			case schema.Vector:
+				f.values(v.Vector)
+			case schema.Time:
+				f.u64(uint64(v.Time.Unix()))
+				f.u32(uint32(v.Time.Nanosecond()))
+			}
+		}
 	}
 }
 

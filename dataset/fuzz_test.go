@@ -103,8 +103,8 @@ func FuzzClassMap(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := checkContiguous(labels, classes); err != nil || classes > 6 {
-			t.Fatalf("%d classes of %v: %v", classes, labels, err)
+		if err := checkContiguous(labels, len(classes)); err != nil || len(classes) > 6 {
+			t.Fatalf("classes %q of %v: %v", classes, labels, err)
 		}
 	})
 }

@@ -36,9 +36,11 @@ func (d *Dataset) Original() *Original {
 		o.Labels[o.Index[i]] = -1
 	}
 	o.Adj = d.Adj.Submatrix(o.Nodes, o.Index, len(o.Nodes))
-	if leading(o.Nodes) {
+	switch {
+	case d.Columns != nil: // X is made by a schema
+	case leading(o.Nodes):
 		o.X = first(d.X, len(o.Nodes))
-	} else {
+	default:
 		o.X = d.X.Take(o.Nodes)
 	}
 	return o

@@ -5,19 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 )
 
-// readClassMap reads class_map.json: node index as a string -> class, an int or a one-hot list. Nodes that it does
-// not name, or maps to null, get -1. Each class of 0…C-1 must occur.
-func readClassMap(r io.Reader, nodes int) (labels []int32, classes int, err error) {
-	labels = make([]int32, nodes)
-	for i := range labels {
-		labels[i] = -1
-	}
+// readClassMap reads class_map.json: node index as a string -> class, an int, a text or a one-hot list. Nodes that it
+// does not name, or maps to null, get -1. Classes are numbered in the order of their names, as those of tables are;
+// classes of no node are left out.
+func readClassMap(r io.Reader, nodes int) (labels []int32, classes []string, err error) {
+	names := make([]string, nodes)
 	seen := make([]bool, nodes)
-	width := -1 // length of one-hot lists; 0: classes are ints
+	form := ""
 	err = eachMember(r, func(dec *json.Decoder, key string) error {
 		node, err := strconv.Atoi(key)
 		if err != nil || node < 0 || node >= nodes {
@@ -31,77 +30,91 @@ func readClassMap(r io.Reader, nodes int) (labels []int32, classes int, err erro
 		if err := dec.Decode(&raw); err != nil {
 			return fmt.Errorf("node %d: %w", node, whole(err))
 		}
-		class, listed, err := parseClass(raw)
+		class, as, err := parseClass(raw)
 		if err != nil {
 			return fmt.Errorf("node %d: %w", node, err)
 		}
-		if class < 0 {
+		if class == "" {
 			return nil
 		}
-		if width >= 0 && listed != width {
-			return fmt.Errorf("node %d: class given as %s, others as %s", node, classForm(listed), classForm(width))
+		if form != "" && as != form {
+			return fmt.Errorf("node %d: class given as %s, others as %s", node, as, form)
 		}
-		width = listed
-		if class >= nodes {
-			return fmt.Errorf("node %d: class %d, but %d nodes cannot fill the classes below it", node, class, nodes)
-		}
-		labels[node] = int32(class)
+		form = as
+		names[node] = class
 		return nil
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	classes = int(slices.Max(append([]int32{-1}, labels...))) + 1
-	classes = max(classes, width)
-	if err := checkContiguous(labels, classes); err != nil {
-		return nil, 0, err
+	labels, classes = numbered(names)
+	if len(classes) == 0 {
+		return nil, nil, errors.New("no node has a class")
 	}
 	return labels, classes, nil
 }
 
-// parseClass returns the class of one node, -1 for null, and the length of its one-hot list, 0 for an int.
-func parseClass(raw json.RawMessage) (class, listed int, err error) {
-	if string(raw) == "null" {
-		return -1, 0, nil
-	}
-	if raw[0] != '[' {
-		class, err := strconv.Atoi(string(raw))
-		if err != nil || class < 0 {
-			return 0, 0, fmt.Errorf("class %.40s is not an integer ≥ 0", raw)
+// numbered returns the classes of names, in the order of [byValue], and the class of each node, -1 for an empty name.
+func numbered(names []string) (labels []int32, classes []string) {
+	index := map[string]int32{}
+	for _, name := range names {
+		if name != "" {
+			index[name] = 0
 		}
-		return class, 0, nil
+	}
+	classes = slices.Collect(maps.Keys(index))
+	slices.SortFunc(classes, byValue(classes))
+	for c, name := range classes {
+		index[name] = int32(c)
+	}
+	index[""] = -1
+	labels = make([]int32, len(names))
+	for i, name := range names {
+		labels[i] = index[name]
+	}
+	return labels, classes
+}
+
+// parseClass returns the name of the class of one node, empty for null, and the form in which it is given.
+func parseClass(raw json.RawMessage) (class, form string, err error) {
+	switch {
+	case string(raw) == "null":
+		return "", "", nil
+	case raw[0] == '"':
+		if err := json.Unmarshal(raw, &class); err != nil || class == "" {
+			return "", "", fmt.Errorf("class %.40s is no name", raw)
+		}
+		return class, "a text", nil
+	case raw[0] != '[':
+		c, err := strconv.Atoi(string(raw))
+		if err != nil || c < 0 {
+			return "", "", fmt.Errorf("class %.40s is not an integer ≥ 0", raw)
+		}
+		return strconv.Itoa(c), "an int", nil
 	}
 	var flags []float64
 	if err := json.Unmarshal(raw, &flags); err != nil {
-		return 0, 0, fmt.Errorf("class list %.40s: %w", raw, err)
+		return "", "", fmt.Errorf("class list %.40s: %w", raw, err)
 	}
-	class = -1
 	set := 0
 	for c, v := range flags {
 		switch v {
 		case 0:
 		case 1:
-			class = c
+			class = strconv.Itoa(c)
 			set++
 		default:
-			return 0, 0, fmt.Errorf("class list has %v at [%d], want 0 or 1", v, c)
+			return "", "", fmt.Errorf("class list has %v at [%d], want 0 or 1", v, c)
 		}
 	}
 	switch {
 	case set > 1:
-		return 0, 0, fmt.Errorf("%d of %d classes are set: data with several classes a node is not supported",
+		return "", "", fmt.Errorf("%d of %d classes are set: data with several classes a node is not supported",
 			set, len(flags))
 	case set == 0:
-		return 0, 0, fmt.Errorf("none of its %d classes is set", len(flags))
+		return "", "", fmt.Errorf("none of its %d classes is set", len(flags))
 	}
-	return class, len(flags), nil
-}
-
-func classForm(listed int) string {
-	if listed == 0 {
-		return "an int"
-	}
-	return fmt.Sprintf("a list of %d", listed)
+	return class, fmt.Sprintf("a list of %d", len(flags)), nil
 }
 
 func checkContiguous(labels []int32, classes int) error {

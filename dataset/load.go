@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"rivulet/graph"
 )
@@ -54,7 +56,7 @@ func load(dir string) (*Dataset, error) {
 	if d.IDs, err = loadNames(dir, idsFile, d.Nodes()); err != nil {
 		return nil, err
 	}
-	if d.Classes, err = loadNames(dir, namesFile, len(d.Classes)); err != nil {
+	if err := d.loadClassNames(dir); err != nil {
 		return nil, err
 	}
 	if d.Merged, err = loadMerged(dir, d); err != nil {
@@ -150,9 +152,34 @@ func (d *Dataset) loadClasses(dir string) error {
 		for _, i := range d.Unlabelled {
 			labels[i] = -1
 		}
-		d.Labels, d.Classes = labels, decimals(classes)
+		d.Labels, d.Classes = labels, classes
 		return nil
 	})
+}
+
+// loadClassNames names the classes by class_names.json, if it is there, in which class c of class_map.json is at [c].
+func (d *Dataset) loadClassNames(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, namesFile)); missing(err) {
+		if !slices.Equal(d.Classes, decimals(len(d.Classes))) {
+			d.note("Classes are numbered from 0, in this order: %s.", strings.Join(most(d.Classes), ", "))
+		}
+		return nil
+	}
+	numbers := make([]int, len(d.Classes))
+	for k, class := range d.Classes {
+		var err error
+		if numbers[k], err = strconv.Atoi(class); err != nil {
+			return fmt.Errorf("%s: it is for classes that are numbers, and %s has names itself", namesFile, classesFile)
+		}
+	}
+	names, err := loadNames(dir, namesFile, slices.Max(numbers)+1)
+	if err != nil {
+		return err
+	}
+	for k, c := range numbers {
+		d.Classes[k] = names[c]
+	}
+	return nil
 }
 
 // readFile opens a file of the data set, refuses one beyond limit bytes, and names it in every error.

@@ -26,6 +26,8 @@ type Format struct {
 	Found func(path string) bool
 	// Read reads and checks the whole data set. It keeps every promise of Dataset's fields.
 	Read func(path string, o OpenOptions) (*Dataset, error)
+
+	tables *tableFormat // nil of a format that is no tables
 }
 
 // OpenOptions say how [Open] reads a data set.
@@ -35,13 +37,18 @@ type OpenOptions struct {
 	SplitSeed uint64
 	// More lists formats beside this package's own.
 	More []Format
+	// Tables say what the columns of tables mean; other formats refuse them, but for DropWeights.
+	Tables Tables
+	// Faults, if there are any, collect the faults of tables, which are then no errors.
+	Faults *Faults
 }
 
 // Formats returns the formats that [Open] knows without OpenOptions.More.
 func Formats() []Format {
 	return []Format{
-		{GraphSAINT, "a directory with " + adjFile, hasFile(adjFile), func(path string, _ OpenOptions) (*Dataset, error) { return load(path) }},
-		planetoidFormat, gnnBenchmarkFormat, csvFormat,
+		{Name: GraphSAINT, Looks: "a directory with " + adjFile, Found: hasFile(adjFile),
+			Read: func(path string, _ OpenOptions) (*Dataset, error) { return load(path) }},
+		planetoidFormat, gnnBenchmarkFormat, csvFormat, tablesFormat(),
 	}
 }
 
@@ -56,6 +63,9 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 	f, err := o.format(path)
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)
+	}
+	if f.tables == nil && f.Name != describedTables && (!o.Tables.IsZero() || o.Tables.DropWeights) {
+		return nil, fmt.Errorf("loading data set %s (%s): what is said about columns is for tables", path, f.Name)
 	}
 	d, err := f.Read(path, o)
 	if err != nil {
@@ -81,6 +91,9 @@ func (o OpenOptions) format(path string) (Format, error) {
 	for _, f := range known {
 		looked = append(looked, f.Name+": "+f.Looks)
 		if f.Found(path) {
+			if f.Name == describedTables { // it says which tables
+				return f, nil
+			}
 			found = append(found, f)
 		}
 	}

@@ -35,7 +35,7 @@ func (d *Dataset) checkRoles() error {
 		nodes []int32
 	}{{"train", d.Train}, {"val", d.Validation}, {"test", d.Test}} {
 		if len(role.nodes) == 0 {
-			return fmt.Errorf("no node of split %s", role.name)
+			return fault{roleless, fmt.Errorf("no node of split %s", role.name)}
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,7 +32,10 @@ type NodeRow struct {
 // Table builds a data set from rows of nodes and, after them, of edges; all table formats share it. Methods return
 // errors with the column but without the place of the row, which the caller knows.
 type Table struct {
-	splits bool // the nodes have a column split
+	o      Tables
+	splits bool    // the nodes have a column split
+	named  bool    // features are columns beside the table
+	faults *Faults // nil: faults are errors
 
 	ids    []string
 	index  map[string]int32
@@ -44,16 +46,17 @@ type Table struct {
 	width  int
 	names  map[string]string // one copy of each label
 
-	edges [][2]int32
-	loops int // self-loops dropped
+	edges   [][2]int32
+	loops   int // self-loops dropped
+	weights int // weights other than 1 that were dropped
 }
 
 // maxFeatureBytes bounds the features of a table, as maxArrayBytes bounds an array.
 const maxFeatureBytes = maxArrayBytes
 
-// NewTable returns an empty table. hasSplit says whether the nodes have a column split.
-func NewTable(hasSplit bool) *Table {
-	return &Table{splits: hasSplit, index: map[string]int32{}, names: map[string]string{}}
+// NewTable returns an empty table whose nodes have no column split.
+func NewTable(o Tables) *Table {
+	return &Table{o: o, index: map[string]int32{}, names: map[string]string{}}
 }
 
 // Nodes returns the number of nodes so far.
@@ -70,23 +73,24 @@ var splitNames = map[string]string{
 
 // AddNode takes the next node. Ids are distinct and not empty; all nodes have as many features as the first; split
 // is train, val, test or unlabelled, or one of their other names (tr, training; va, valid, validation; te; un,
-// unlabeled), or empty or none for a node in no role; train, val and test nodes need a label.
+// unlabeled), or a value that Tables.SplitValues maps to one of these, or empty or none for a node in no role; train,
+// val and test nodes need a label. In a table with named features a node without label and split is unlabelled.
 func (t *Table) AddNode(n NodeRow, at Place) error {
 	if n.ID == "" {
-		return errors.New("column id: it is empty")
+		return fault{unnamed, fmt.Errorf("column %s: it is empty", t.o.id())}
 	}
 	if !utf8.ValidString(n.ID) || !utf8.ValidString(n.Label) {
 		return fmt.Errorf("id %.100q or label %.100q is not UTF-8", n.ID, n.Label)
 	}
 	if first, twice := t.index[n.ID]; twice {
-		return fmt.Errorf("column id: %.100q is already the id of %s", n.ID, t.places[first])
+		return fault{repeated, fmt.Errorf("column %s: %.100q is already the id of %s", t.o.id(), n.ID, t.places[first])}
 	}
 	if len(t.ids) == math.MaxInt32 {
 		return fmt.Errorf("more than %d nodes", math.MaxInt32)
 	}
 	if len(t.ids) == 0 {
 		t.width = len(n.Features)
-		if t.width == 0 {
+		if t.width == 0 && !t.named {
 			return errors.New("the nodes have no features")
 		}
 	}
@@ -96,12 +100,9 @@ func (t *Table) AddNode(n NodeRow, at Place) error {
 	if int64(len(t.x)+t.width) > maxFeatureBytes/4 {
 		return fmt.Errorf("features of more than the allowed %d bytes", int64(maxFeatureBytes))
 	}
-	split, ok := splitNames[strings.ToLower(n.Split)]
-	if !ok {
-		return fmt.Errorf("column split: %.100q is not one of train, val, test, unlabelled", n.Split)
-	}
-	if n.Label == "" && split != "" && split != "unlabelled" {
-		return fmt.Errorf("column label: it is empty, but a %s node needs one", split)
+	split, err := t.role(n)
+	if err != nil {
+		return err
 	}
 	label, known := t.names[n.Label]
 	if !known {
@@ -118,16 +119,40 @@ func (t *Table) AddNode(n NodeRow, at Place) error {
 	return nil
 }
 
+// role returns the canonical name of a node's role, empty for none.
+func (t *Table) role(n NodeRow) (string, error) {
+	said, mapped := t.o.SplitValues[n.Split]
+	if !mapped {
+		if said = n.Split; t.o.SplitValues != nil && said != "" {
+			return "", fault{splitless, fmt.Errorf("column %s: %.100q is none of the values that are said to stand for a role",
+				cmp.Or(t.o.Split, "split"), n.Split)}
+		}
+	}
+	split, ok := splitNames[strings.ToLower(said)]
+	switch {
+	case !ok:
+		return "", fault{splitless, fmt.Errorf("column %s: %.100q is not one of train, val, test, unlabelled: say which values stand for these",
+			cmp.Or(t.o.Split, "split"), n.Split)}
+	case n.Label == "" && split != "" && split != "unlabelled":
+		return "", fault{unlabelled, fmt.Errorf("column %s: it is empty, but a %s node needs one", cmp.Or(t.o.Label, "label"), split)}
+	case t.named && n.Label == "" && n.Split == "":
+		return "unlabelled", nil
+	}
+	return split, nil
+}
+
+func (t Tables) id() string { return cmp.Or(t.ID, "id") }
+
 // AddEdge takes an edge between two nodes that were added before. It has no direction: the other direction and
 // repetitions are merged with it. Self-loops are dropped and counted.
 func (t *Table) AddEdge(source, target string) error {
 	i, ok := t.index[source]
 	if !ok {
-		return fmt.Errorf("column source: %.100q is not the id of a node", source)
+		return t.dangling(cmp.Or(t.o.Source, "source"), source)
 	}
 	j, ok := t.index[target]
 	if !ok {
-		return fmt.Errorf("column target: %.100q is not the id of a node", target)
+		return t.dangling(cmp.Or(t.o.Target, "target"), target)
 	}
 	if i == j {
 		t.loops++
@@ -137,17 +162,35 @@ func (t *Table) AddEdge(source, target string) error {
 	return nil
 }
 
+// dangling returns the error of an edge to an id that no node has.
+func (t *Table) dangling(column, id string) error {
+	hint := ""
+	if v, err := strconv.ParseFloat(id, 64); err == nil {
+		for _, other := range []string{strconv.FormatFloat(v, 'f', -1, 64), strconv.FormatFloat(v, 'f', 1, 64)} {
+			if _, ok := t.index[other]; ok {
+				hint = fmt.Sprintf(", but %q is: write the ids of both tables in one form, as integers or text", other)
+			}
+		}
+	}
+	return fault{dangling, fmt.Errorf("column %s: %.100q is not the id of a node%s", column, id, hint)}
+}
+
 // Dataset returns the data set of the rows. Its classes are the labels, in numerical order if all are integers,
 // else in the order of their bytes; labels of unlabelled nodes are dropped first.
 func (t *Table) Dataset(name string, o OpenOptions) (*Dataset, error) {
 	if len(t.ids) == 0 {
 		return nil, errors.New("there are no nodes")
 	}
-	d := &Dataset{Name: name, IDs: t.ids, X: graph.Features{Dense: &graph.Dense{Rows: len(t.ids), Cols: t.width,
-		Data: t.x}}}
+	d := &Dataset{Name: name, IDs: t.ids}
+	if !t.named {
+		d.X.Dense = &graph.Dense{Rows: len(t.ids), Cols: t.width, Data: t.x}
+	}
 	t.index, t.places = nil, nil
 	d.Adj = undirected(d, t.edges, t.loops)
 	t.edges = nil
+	if t.weights > 0 {
+		d.note("Weights of edges were dropped: %d were not 1.", t.weights)
+	}
 	if err := t.classes(d); err != nil {
 		return nil, err
 	}
@@ -166,34 +209,21 @@ func (t *Table) Dataset(name string, o OpenOptions) (*Dataset, error) {
 			d.Unlabelled = append(d.Unlabelled, int32(i))
 		}
 	}
-	return d, d.checkRoles()
+	if withheld := len(d.Withheld()); t.named && withheld > 0 {
+		d.note("%d nodes have a label and no split: they are in no role, and left out.", withheld)
+	}
+	return d, t.faults.take(d.checkRoles(), Place{})
 }
 
 func (t *Table) classes(d *Dataset) error {
-	seen := map[string]int32{}
-	for i, label := range t.labels {
+	for i := range t.labels {
 		if t.split[i] == "unlabelled" {
 			t.labels[i] = ""
-		} else if label != "" {
-			seen[label] = 0
 		}
 	}
-	if len(seen) == 0 {
-		return errors.New("column label: no node has a label")
-	}
-	for label := range seen {
-		d.Classes = append(d.Classes, label)
-	}
-	slices.SortFunc(d.Classes, byValue(d.Classes))
-	for c, label := range d.Classes {
-		seen[label] = int32(c)
-	}
-	d.Labels = make([]int32, len(t.labels))
-	for i, label := range t.labels {
-		d.Labels[i] = -1
-		if label != "" {
-			d.Labels[i] = seen[label]
-		}
+	d.Labels, d.Classes = numbered(t.labels)
+	if len(d.Classes) == 0 {
+		return fmt.Errorf("column %s: no node has a label", cmp.Or(t.o.Label, "label"))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,15 +9,24 @@ import (
 	"strings"
 )
 
-// TableFile is an open file of nodes or edges. Nodes and Edges add all rows; their errors name row and column.
+// TableFile is an open file of nodes or edges.
 type TableFile interface {
+	// Columns returns the names of the columns.
 	Columns() []string
-	Nodes(NodeColumns, *Table) error
-	Edges(EdgeColumns, *Table) error
+	// Categorical reports whether the file declares that the values of a column are categories.
+	Categorical(column int) bool
+	// Each calls use with the cells of the given columns of each row. Its errors name the row.
+	Each(columns []int, use func(cells []Cell, at Place) error) error
 }
 
 // TableOpener opens a file of a table, lets use take it, and closes it. Its errors need not name the file.
-type TableOpener func(f *os.File, name string, size int64, use func(TableFile) error) error
+type TableOpener func(f *os.File, name string, size int64, form TextForm, use func(TableFile) error) error
+
+// tableFormat is a form of tables.
+type tableFormat struct {
+	exts []string // with their dot
+	open TableOpener
+}
 
 // TablesFormat returns the format of directories with tables nodes and edges in files of these extensions, each
 // with its dot.
@@ -29,11 +39,22 @@ func TablesFormat(name, looks string, open TableOpener, exts ...string) Format {
 			_, errEdges := tableFiles(dir, "edges", exts...)
 			return errNodes == nil && errEdges == nil
 		},
-		Read: func(dir string, o OpenOptions) (*Dataset, error) { return readTables(dir, o, open, exts...) },
+		Read:   func(dir string, o OpenOptions) (*Dataset, error) { return readDirectory(dir, o, open, exts...) },
+		tables: &tableFormat{exts, open},
 	}
 }
 
-func readTables(dir string, o OpenOptions, open TableOpener, exts ...string) (*Dataset, error) {
+// tableSource is the files of one table, which have the same columns in the same order.
+type tableSource struct {
+	dir   string // that the names of files are relative to, in errors too
+	files []string
+	open  TableOpener
+	form  TextForm
+}
+
+// readDirectory reads tables that lie where the convention says. If all features are numbers, and nothing is said
+// about columns, they have positions; otherwise names.
+func readDirectory(dir string, o OpenOptions, open TableOpener, exts ...string) (*Dataset, error) {
 	nodeFiles, err := tableFiles(dir, "nodes", exts...)
 	if err != nil {
 		return nil, err
@@ -42,61 +63,33 @@ func readTables(dir string, o OpenOptions, open TableOpener, exts ...string) (*D
 	if err != nil {
 		return nil, err
 	}
-	t, ignoredNodes, err := readNodes(dir, nodeFiles, open)
-	if err != nil {
-		return nil, err
-	}
-	var edges EdgeColumns
-	err = eachTableFile(dir, edgeFiles, open, func(f TableFile) (err error) {
-		if edges, err = PlanEdges(f.Columns()); err != nil {
-			return err
-		}
-		return f.Edges(edges, t)
-	})
-	if err != nil {
-		return nil, err
-	}
 	name, err := nameOf(dir)
 	if err != nil {
 		return nil, err
 	}
-	d, err := t.Dataset(name, o)
-	if err != nil {
+	if err := o.Tables.validate(); err != nil {
 		return nil, err
 	}
-	d.noteIgnored("nodes", ignoredNodes)
-	d.noteIgnored("edges", edges.Ignored)
-	return d, nil
-}
-
-func readNodes(dir string, files []string, open TableOpener) (t *Table, ignored []string, err error) {
-	err = eachTableFile(dir, files, open, func(f TableFile) error {
-		columns, err := PlanNodes(f.Columns())
-		if err != nil {
-			return err
+	nodes, edges := tableSource{dir, nodeFiles, open, o.Tables.TextForm}, tableSource{dir, edgeFiles, open, o.Tables.TextForm}
+	if o.Tables.IsZero() && o.Faults == nil {
+		d, err := readPositional(name, nodes, edges, o)
+		if !errors.Is(err, errNoNumber) {
+			return d, err
 		}
-		if t == nil {
-			t = NewTable(columns.Split >= 0)
-		}
-		ignored = columns.Ignored
-		return f.Nodes(columns, t)
-	})
-	if err == nil && t.Nodes() == 0 {
-		err = fmt.Errorf("%s: there are no nodes", files[len(files)-1])
 	}
-	return t, ignored, err
+	return readNamed(name, nodes, edges, o)
 }
 
-// eachTableFile opens the files of one table, which have the same columns in the same order. Errors name the file.
-func eachTableFile(dir string, files []string, open TableOpener, use func(TableFile) error) error {
+// each opens the files. Errors name the file.
+func (s tableSource) each(use func(TableFile) error) error {
 	var first []string
-	for _, name := range files {
-		err := readFile(dir, name, maxArrayBytes, func(f *os.File, size int64) error {
-			return open(f, name, size, func(t TableFile) error {
+	for _, name := range s.files {
+		err := readFile(s.dir, name, maxArrayBytes, func(f *os.File, size int64) error {
+			return s.open(f, name, size, s.form, func(t TableFile) error {
 				if first == nil {
 					first = slices.Clone(t.Columns())
 				} else if !slices.Equal(t.Columns(), first) {
-					return fmt.Errorf("columns %s, want %s as in %s", listed(t.Columns()), listed(first), files[0])
+					return fmt.Errorf("columns %s, want %s as in %s", listed(t.Columns()), listed(first), s.files[0])
 				}
 				return use(t)
 			})
@@ -117,16 +110,12 @@ func tableFiles(dir, table string, exts ...string) ([]string, error) {
 			single = append(single, table+ext)
 		}
 	}
-	shards, err := os.ReadDir(filepath.Join(dir, table))
+	several, err := shards(filepath.Join(dir, table), exts)
 	if err != nil && !missing(err) {
 		return nil, err
 	}
-	var several []string
-	for _, shard := range shards {
-		if hasExt(shard.Name(), exts) && !strings.HasPrefix(shard.Name(), ".") &&
-			!strings.HasPrefix(shard.Name(), "_") {
-			several = append(several, filepath.Join(table, shard.Name()))
-		}
+	for k, shard := range several {
+		several[k] = filepath.Join(table, filepath.Base(shard))
 	}
 	switch {
 	case len(single) > 1:
@@ -138,6 +127,21 @@ func tableFiles(dir, table string, exts ...string) ([]string, error) {
 			strings.Join(exts, " nor "+table), table)
 	}
 	return append(single, several...), nil
+}
+
+// shards lists the files of a directory that have one of the extensions, by name.
+func shards(dir string, exts []string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, entry := range entries {
+		if name := entry.Name(); hasExt(name, exts) && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_") {
+			files = append(files, filepath.Join(dir, name))
+		}
+	}
+	return files, nil
 }
 
 func hasExt(name string, exts []string) bool {

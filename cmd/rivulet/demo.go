@@ -11,6 +11,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/config"
+	"rivulet/dataset/parquet"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/demo"
@@ -42,7 +43,6 @@ func demoCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	const fallback = "small"
-	data := dataflag.Register(flags, fallback)
 	flags.StringVar(&from, "artifact", "", "directory of an artifact of the same data, to serve instead of training one")
 	flags.StringVar(&o.Model, "model", "", "model of --artifact to serve; empty: its default")
 	flags.StringVar(&o.Mode, "mode", o.Mode, "node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
@@ -56,10 +56,11 @@ func demoCommand() *cobra.Command {
 		"calibration that the consumer measures with them")
 	flags.IntVar(&o.Partitions, "partitions", o.Partitions, "partitions of the topics")
 	flags.IntVar(&o.Train.Nodes, "nodes", 0, "synthetic nodes; 0: by --ratio")
+	data := dataflag.Register(flags, fallback, parquet.Format)
 	flags.Float64Var(&o.Train.Ratio, "ratio", 0, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class if the labels allow it")
 	flags.Uint64Var(&o.Train.Seed, "seed", 0, "seed of the training, and of the stream of --grow")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
-	cmd.MarkFlagsMutuallyExclusive("ratio", "nodes", "artifact")
+	cmd.MarkFlagsMutuallyExclusive("ratio", "artifact")
 	cmd.MarkFlagsMutuallyExclusive("seed", "artifact")
 	cmd.MarkFlagsMutuallyExclusive("grow", "artifact")
 	cmd.MarkFlagsMutuallyExclusive("grow", "labels")
@@ -69,6 +70,9 @@ func demoCommand() *cobra.Command {
 		}
 		if grow && o.Mode != config.ModeNode {
 			return fmt.Errorf("--mode is %s, and --grow compares node batches", o.Mode)
+		}
+		if dataflag.Own(flags) && from != "" {
+			return fmt.Errorf("--nodes is %d, which is for a training, and --artifact is given", o.Train.Nodes)
 		}
 		if o.Model != "" && from == "" {
 			return fmt.Errorf("--model is %s, which is for --artifact", o.Model)
@@ -87,8 +91,12 @@ func demoCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		features := len(d.Columns)
+		if d.Columns == nil {
+			features = d.X.Cols()
+		}
 		fmt.Fprintf(os.Stderr, "%s: %d nodes, %d edges, %d features, %d classes; embedded Kafka and Redis\n",
-			d.Name, len(d.IDs), d.Adj.NNZ()/2, d.X.Cols(), len(d.Classes))
+			d.Name, len(d.IDs), d.Adj.NNZ()/2, features, len(d.Classes))
 		if grow {
 			report, err := demo.Grow(cmd.Context(), d, o)
 			if err != nil {

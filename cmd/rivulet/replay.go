@@ -12,6 +12,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/dataset"
+	"rivulet/dataset/parquet"
 	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
@@ -41,8 +42,8 @@ func replayCommand() *cobra.Command {
 			"  rivulet replay --data out/data --nodes withheld --labels labels",
 	}
 	flags := cmd.Flags()
-	data := dataflag.Register(flags, "")
 	flags.StringVar(&f.nodes, "nodes", "test", "which nodes: test, or withheld: those in no role that have a class")
+	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&f.out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
 	flags.StringVar(&f.labels, "labels", "", "topic (with --out, file) to which the nodes' classes are written after the arrivals; empty: none")
 	flags.StringVar(&f.format, "record-format", "json", "form of the records in Kafka, json or protobuf; lines are JSON")

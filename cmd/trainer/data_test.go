@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,5 +32,53 @@ func TestDataCommandsReadParquet(t *testing.T) {
 	_, err := harness.Execute(root(), "train", "--data", "../../dataset/parquet/testdata/lists", "--format", "csv", "--out", out)
 	if err == nil || !strings.Contains(err.Error(), "neither nodes.csv") {
 		t.Errorf("--format csv on Parquet files: error %v", err)
+	}
+}
+
+// init writes what check and train read; check says what is wrong, and what gives the label away.
+func TestDataInitAndCheck(t *testing.T) {
+	dir := t.TempDir()
+	nodes := &strings.Builder{}
+	nodes.WriteString("user_id,plan,age,left_on,churned,fold\n")
+	edges := &strings.Builder{}
+	edges.WriteString("follower,followee,weight\n")
+	for i := range 120 {
+		left := ""
+		if i%2 == 1 {
+			left = "2026-01-02"
+		}
+		age := strconv.Itoa(20 + i%7*(1+i%2))
+		if i%10 == 3 {
+			age = ""
+		}
+		fmt.Fprintf(nodes, "u%d,%s,%s,%s,%s,%d\n", i, []string{"gold", "free", "basic"}[i%3], age, left, []string{"no", "yes"}[i%2], i/2%3)
+		fmt.Fprintf(edges, "u%d,u%d,2\n", i, (i+2)%120)
+	}
+	for name, text := range map[string]string{"users.csv": nodes.String(), "follows.csv": edges.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := harness.Execute(root(), "data", "init", dir)
+	if err != nil || !strings.Contains(out, "split_values") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := harness.Execute(root(), "data", "init", dir); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("init over a file: %v", err)
+	}
+	out, err = harness.Execute(root(), "data", "check", "--data", dir)
+	if err == nil || !strings.Contains(out, "120 edges with a weight other than 1; the first: "+dir) || !strings.Contains(out, "left_on, most frequent class of each of 32 intervals   SUSPECT") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, err = harness.Execute(root(), "data", "check", "--data", dir, "--drop-weights", "--drop", "left_on")
+	if err != nil || !strings.Contains(out, "users: ") && !strings.Contains(out, "120 nodes, 120 edges, 2 classes; 0 nodes have no edge") || strings.Contains(out, "left_on") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	artifact := filepath.Join(dir, "model")
+	if out, err = harness.Execute(root(), "train", "--data", dir, "--drop-weights", "--drop", "left_on", "--nodes", "10", "--costs=false", "--out", artifact); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(artifact, "schema.json")); err != nil {
+		t.Error(err)
 	}
 }

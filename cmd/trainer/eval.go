@@ -43,12 +43,12 @@ type studyFlags struct {
 func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFlags {
 	f := &studyFlags{o: trainer.StudyOptions{Run: trainer.Defaults()}}
 	flags := cmd.Flags()
-	f.data = dataflag.Register(flags, "", parquet.Format)
 	flags.StringSliceVar(&f.o.Methods, "methods", methods,
 		"methods to measure, or all: "+strings.Join(trainer.Methods(), ", "))
 	runFlags(flags, &f.o.Run)
 	flags.Float64SliceVar(&f.o.Ratios, "ratios", nil, "synthetic nodes as shares of the original graph's")
 	flags.IntSliceVar(&f.o.Nodes, "nodes", nil, "numbers of synthetic nodes, instead of --ratios; neither: one automatic size")
+	f.data = dataflag.Register(flags, "", parquet.Format)
 	flags.UintSliceVar(&f.seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
 	flags.StringSliceVar(&f.o.Calibrations, "calibrations", calibrations,
 		"none, lp (label propagation) and ep (error propagation)")
@@ -56,7 +56,6 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 		"attachments besides the one that each method is made for: joint, frozen")
 	flags.BoolVar(&f.o.Ablations, "ablations", false, "measure learned also plain, without L_str, without L_ind and from a random M")
 	f.learn = newLearnFlags(flags)
-	cmd.MarkFlagsMutuallyExclusive("ratios", "nodes")
 	return f
 }
 

@@ -38,10 +38,10 @@ func growCommand() *cobra.Command {
 		Example: "  trainer grow --data ../shared/data/cora --nodes 70 --models sgc,gcn",
 	}
 	flags := cmd.Flags()
-	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&o.Run.Method, "method", o.Run.Method, "method to condense by: solved or cluster")
 	runFlags(flags, &o.Run)
 	sizeFlags(cmd, &o.Run)
+	data := dataflag.Register(flags, "", parquet.Format)
 	flags.Uint64Var(&o.Run.Seed, "seed", o.Run.Seed, "seed of everything random, the orders too")
 	flags.Float64SliceVar(&o.Shares, "shares", o.Shares, "shares of the test nodes that arrive first")
 	flags.IntVar(&o.Orders, "orders", o.Orders, "random orders; figures are means over them")

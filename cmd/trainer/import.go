@@ -89,7 +89,6 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags := cmd.Flags()
 	o := &f.options
 	o.Preprocess = infer.None
-	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringArrayVar(&f.files, "weights", nil, "safetensors file of a state_dict (required); may be given again, each with its --model")
 	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(infer.Names(), ", "))
 	flags.Float32Var(&f.alpha, "alpha", 0, "α of "+having(hasAlpha)+", which is no tensor; 0: the model's default")
@@ -106,6 +105,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which import adds another model without the data")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	sizeFlags(cmd, o)
+	data := dataflag.Register(flags, "", parquet.Format)
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	for _, name := range []string{"weights", "model", "out"} {
 		_ = cmd.MarkFlagRequired(name)
@@ -150,7 +150,7 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 		return errors.New("--default is for --artifact; of a new artifact the first model is the default")
 	}
 	if f.from != "" {
-		for _, name := range ofData {
+		for _, name := range slices.Concat(ofData, dataflag.TableFlags) {
 			if flags.Changed(name) {
 				return fmt.Errorf("--%s is given with --artifact, which is condensed already", name)
 			}
@@ -186,6 +186,9 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 	d, err := data.Open("")
 	if err != nil {
 		return err
+	}
+	if d.Columns != nil && d.X.Dense == nil && d.X.Sparse == nil {
+		return fmt.Errorf("the features of %s have names, and a model's weights are for positions: import reads tables whose features are all numbers", d.Name)
 	}
 	models, err := f.read(d.X.Cols(), len(d.Classes))
 	if err != nil {

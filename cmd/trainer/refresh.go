@@ -64,7 +64,6 @@ func refreshCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.flags = flags
-	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&f.from, "from", "", "arrivals: a file of JSON lines, or kafka: and a topic (required)")
 	flags.StringVar(&f.labels, "labels", "", "labels: a file of JSON lines, or kafka: and a topic, which is always read whole; empty: none")
 	flags.StringVar(&f.group, "group", "", "group of this refresh's own: only arrivals are read that the graph does not have, and its offsets show how far; empty: all are read")
@@ -82,6 +81,7 @@ func refreshCommand() *cobra.Command {
 	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
 	runFlags(flags, &f.run)
 	sizeFlags(cmd, &f.run)
+	data := dataflag.Register(flags, "", parquet.Format)
 	flags.Float64Var(&f.run.Coverage, "coverage", 0, "share of arrivals to answer; 0: none are marked as abstained")
 	flags.BoolVar(&f.run.Representation, "representation", false,
 		"add the tables by which a frozen sgc publishes embeddings")
@@ -206,7 +206,7 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 		"means": func() { o.Means = said.Means }, "seed": func() { o.Seed = said.Seed },
 		"ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 }, "nodes": func() { o.Nodes, o.Ratio = said.Nodes, 0 },
 	} {
-		if f.flags.Changed(name) {
+		if f.flags.Changed(name) && (name != "nodes" || dataflag.Own(f.flags)) {
 			set()
 		}
 	}

@@ -63,13 +63,13 @@ func trainCommand() *cobra.Command {
 			"  trainer train --data ../shared/data/cora --nodes 70 --method learned --search --checkpoint out/cora.ckpt --out out/cora",
 	}
 	flags := cmd.Flags()
-	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(),
 		", ")+"; gcond and cached are for eval only")
 	runFlags(flags, &o)
 	named := registerSchema(flags, &o)
 	sizeFlags(cmd, &o)
+	data := dataflag.Register(flags, "", parquet.Format)
 	learn := newLearnFlags(flags)
 	learn.checkpoint()
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals to answer; the less certain ones are marked as abstained; 0: none")

@@ -6,8 +6,9 @@
 // The tables are those of the CSV format (see package dataset): nodes.parquet and edges.parquet, or directories
 // nodes and edges of such files.
 //
-//	nodes   id          string or integer
-//	        features    list of numbers; or every other column is one feature, of a number or bool
+//	nodes   id          string or integer, or a float of integer value
+//	        features    list of numbers; or every other column is one feature: a number or bool; with names also a
+//	                    string, date, timestamp or list of numbers, null (or NaN) where it is missing
 //	        label       string, integer, bool, or a float of integer value; null (or NaN): none
 //	        split       string; null: no role
 //	edges   source, target   as id

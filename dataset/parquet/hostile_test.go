@@ -26,20 +26,11 @@ func readAll(content []byte, l limits) error {
 			return err
 		}
 		defer f.close()
-		if columns, err := dataset.PlanEdges(f.names); err == nil {
-			t := dataset.NewTable(true)
-			for _, id := range []string{"anna", "b,ob", "7", "eve", "zoë"} {
-				if err := t.AddNode(dataset.NodeRow{ID: id, Features: []float32{1}}, dataset.Place{}); err != nil {
-					return err
-				}
-			}
-			return f.Edges(columns, t)
+		var all []int
+		for i := range f.names {
+			all = append(all, i)
 		}
-		columns, err := dataset.PlanNodes(f.names)
-		if err != nil {
-			return err
-		}
-		return f.Nodes(columns, dataset.NewTable(true))
+		return f.Each(all, func([]dataset.Cell, dataset.Place) error { return nil })
 	})
 }
 

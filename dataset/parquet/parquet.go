@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -15,7 +16,10 @@ var Format = dataset.TablesFormat("parquet",
 	"a directory with nodes.parquet and edges.parquet, or directories nodes and edges of such files",
 	read, ".parquet")
 
-func read(f *os.File, name string, size int64, use func(dataset.TableFile) error) error {
+func read(f *os.File, name string, size int64, form dataset.TextForm, use func(dataset.TableFile) error) error {
+	if form != (dataset.TextForm{}) {
+		return errors.New("separator and encoding are for files of text, which Parquet is not")
+	}
 	return guarded(func() error {
 		t, err := openTable(f, name, size, defaults)
 		if err != nil {

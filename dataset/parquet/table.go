@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,8 @@ type table struct {
 	check *pageCheck
 	names []string // of columns
 	row   int64    // the last one that was begun; the first is 1
+
+	categories map[string]bool
 }
 
 func openTable(r io.ReaderAt, name string, size int64, l limits) (*table, error) {
@@ -31,7 +34,7 @@ func openTable(r io.ReaderAt, name string, size int64, l limits) (*table, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &table{name: name, file: f, check: check}
+	t := &table{name: name, file: f, check: check, categories: pandasCategories(f)}
 	for _, c := range f.Root().Columns() {
 		t.names = append(t.names, c.Name())
 	}
@@ -43,63 +46,58 @@ func (t *table) close() { t.check.close() }
 // Columns returns the names of the columns of the outermost level.
 func (t *table) Columns() []string { return t.names }
 
+// Categorical reports whether pandas says so in its metadata.
+func (t *table) Categorical(column int) bool { return t.categories[t.names[column]] }
+
 // leaf returns the column of values of an outermost column, or of the elements of its list.
-func (t *table) leaf(name string, list bool) (*parquet.Column, error) {
+func (t *table) leaf(name string) (*parquet.Column, error) {
 	c := t.file.Root().Column(name)
 	for !c.Leaf() {
 		inner := c.Columns()
 		if len(inner) != 1 {
-			return nil, fmt.Errorf("column %s: it has %d columns of its own, want a value or a list of values",
+			return nil, fmt.Errorf("column %s: it has %d columns of its own, want a value or a list of values: drop it",
 				name, len(inner))
 		}
 		c = inner[0]
 	}
-	switch depth := c.MaxRepetitionLevel(); {
-	case depth > 0 && !list:
-		return nil, fmt.Errorf("column %s: it holds lists, want one value a row", name)
-	case list && depth != 1:
-		return nil, fmt.Errorf("column %s: want a list of numbers in each row", name)
+	if c.MaxRepetitionLevel() > 1 {
+		return nil, fmt.Errorf("column %s: it holds lists of lists, want a value or a list of values: drop it", name)
 	}
 	return c, nil
 }
 
-// open returns a cursor on a column of a row group; an index of -1 gives none.
-func (t *table) open(group, index int, list bool, cursors *[]*cursor) (*cursor, error) {
-	if index < 0 {
-		return nil, nil
-	}
+// open returns a cursor on a column of a row group.
+func (t *table) open(group, index int) (*cursor, error) {
 	name := t.names[index]
-	column, err := t.leaf(name, list)
+	column, err := t.leaf(name)
 	if err != nil {
 		return nil, err
+	}
+	read, err := reader(column)
+	if err != nil {
+		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
 	rows := t.file.RowGroups()[group]
 	meta := &t.file.Metadata().RowGroups[group].Columns[column.Index()].MetaData
 	if err := t.check.chunk(column, meta, rows.NumRows()); err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
-	c := &cursor{name: name, most: column.MaxDefinitionLevel(), decimal: isDecimal(column),
-		values: parquet.NewColumnChunkValueReader(rows.ColumnChunks()[column.Index()])}
-	*cursors = append(*cursors, c)
-	return c, nil
+	return &cursor{name: name, most: column.MaxDefinitionLevel(), list: column.MaxRepetitionLevel() == 1, null: column.Optional(), read: read,
+		values: parquet.NewColumnChunkValueReader(rows.ColumnChunks()[column.Index()])}, nil
 }
 
-// opener opens a column by its index among the names, -1 for none.
-type opener func(index int, list bool) (*cursor, error)
-
-// planner opens the columns of a row group and returns a function that reads one row of them.
-type planner func(open opener) (row func() error, err error)
-
-func (t *table) eachGroup(plan planner) error {
+// Each calls use with the cells of each row.
+func (t *table) Each(columns []int, use func(cells []dataset.Cell, at dataset.Place) error) error {
+	t.row = 0
 	for group := range t.file.RowGroups() {
-		if err := t.eachRow(group, plan); err != nil {
+		if err := t.eachRow(group, columns, use); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *table) eachRow(group int, plan planner) error {
+func (t *table) eachRow(group int, columns []int, use func([]dataset.Cell, dataset.Place) error) error {
 	t.check.group()
 	var cursors []*cursor
 	defer func() {
@@ -107,13 +105,22 @@ func (t *table) eachRow(group int, plan planner) error {
 			c.close()
 		}
 	}()
-	row, err := plan(func(index int, list bool) (*cursor, error) { return t.open(group, index, list, &cursors) })
-	if err != nil {
-		return err
+	for _, index := range columns {
+		c, err := t.open(group, index)
+		if err != nil {
+			return err
+		}
+		cursors = append(cursors, c)
 	}
+	cells := make([]dataset.Cell, len(columns))
 	for range t.file.RowGroups()[group].NumRows() {
 		t.row++
-		if err := row(); err != nil {
+		for k, c := range cursors {
+			if err := c.cell(&cells[k]); err != nil {
+				return fmt.Errorf("row %d: column %s: %w", t.row, c.name, err)
+			}
+		}
+		if err := use(cells, dataset.Place{File: t.name, Unit: "row", Row: int(t.row)}); err != nil {
 			return fmt.Errorf("row %d: %w", t.row, err)
 		}
 	}
@@ -127,84 +134,24 @@ func (t *table) eachRow(group int, plan planner) error {
 	return nil
 }
 
-// Nodes adds every row.
-func (t *table) Nodes(p dataset.NodeColumns, to *dataset.Table) error {
-	return t.eachGroup(func(open opener) (func() error, error) {
-		id, errID := open(p.ID, false)
-		label, errLabel := open(p.Label, false)
-		split, errSplit := open(p.Split, false)
-		list, errList := open(p.List, true)
-		features := make([]*cursor, len(p.Features))
-		err := errors.Join(errID, errLabel, errSplit, errList)
-		for k, index := range p.Features {
-			if err == nil {
-				features[k], err = open(index, false)
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		var x []float32
-		return func() (err error) {
-			n := dataset.NodeRow{}
-			if n.ID, err = id.text(); err != nil {
-				return err
-			}
-			if n.Label, err = label.label(); err != nil {
-				return err
-			}
-			if split != nil {
-				if n.Split, err = split.label(); err != nil {
-					return err
-				}
-			}
-			if x, err = appendFeatures(x[:0], list, features); err != nil {
-				return err
-			}
-			n.Features = x
-			return to.AddNode(n, dataset.Place{File: t.name, Unit: "row", Row: int(t.row)})
-		}, nil
-	})
-}
-
-func appendFeatures(x []float32, list *cursor, features []*cursor) (_ []float32, err error) {
-	if list != nil {
-		return list.numbers(x)
+// pandasCategories returns the columns that pandas says to be categories, in the file's metadata.
+func pandasCategories(f *parquet.File) map[string]bool {
+	text, ok := f.Lookup("pandas")
+	if !ok {
+		return nil
 	}
-	for _, f := range features {
-		v, err := f.feature()
-		if err != nil {
-			return x, err
-		}
-		x = append(x, v)
+	var said struct {
+		Columns []struct {
+			Field string `json:"field_name"`
+			Type  string `json:"pandas_type"`
+		} `json:"columns"`
 	}
-	return x, nil
-}
-
-// Edges adds every row.
-func (t *table) Edges(p dataset.EdgeColumns, to *dataset.Table) error {
-	return t.eachGroup(func(open opener) (func() error, error) {
-		source, errSource := open(p.Source, false)
-		target, errTarget := open(p.Target, false)
-		weight, errWeight := open(p.Weight, false)
-		if err := errors.Join(errSource, errTarget, errWeight); err != nil {
-			return nil, err
-		}
-		return func() error {
-			i, err := source.text()
-			if err != nil {
-				return err
-			}
-			j, err := target.text()
-			if err != nil {
-				return err
-			}
-			if weight != nil {
-				if err := weight.one(); err != nil {
-					return err
-				}
-			}
-			return to.AddEdge(i, j)
-		}, nil
-	})
+	if json.Unmarshal([]byte(text), &said) != nil {
+		return nil // it is a hint
+	}
+	categories := map[string]bool{}
+	for _, c := range said.Columns {
+		categories[c.Field] = c.Type == "categorical"
+	}
+	return categories
 }

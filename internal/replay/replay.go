@@ -7,6 +7,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/schema"
 )
 
 // Sink takes arrivals, in order.
@@ -147,6 +148,15 @@ func sleep(ctx context.Context, d time.Duration) error {
 // Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory.
 func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
 	a := event.Arrival{ID: d.IDs[node], Edges: d.Neighbours(node), Time: at}
+	if d.Columns != nil {
+		a.Features.Named = make([]schema.Field, 0, len(d.Columns))
+		for i := range d.Columns {
+			if v := d.Columns[i].At(int(node)); v.Type != schema.Missing {
+				a.Features.Named = append(a.Features.Named, schema.Field{Name: d.Columns[i].Name, Value: v})
+			}
+		}
+		return a
+	}
 	if d.X.Sparse == nil {
 		a.Features.Values = d.X.Dense.Row(int(node))
 		return a

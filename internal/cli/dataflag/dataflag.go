@@ -17,32 +17,38 @@ import (
 type Data struct {
 	Dir, Format string
 	SplitSeed   uint64
+	Tables      dataset.Tables
 
 	Preset string
 	Nodes  int // of the preset; 0: the preset's own number
 	Seed   uint64
+
+	// Faults, if there are any, collect what is wrong with tables instead of the first error.
+	Faults *dataset.Faults
 
 	Notes io.Writer // gets the data set's notes, a line each; standard error by default
 
 	more []dataset.Format
 }
 
-// Register adds --data, --format, --split-seed, --preset, --preset-nodes and --preset-seed. fallback is the preset
+// Register adds --data, --format, --split-seed, --preset, --preset-nodes, --preset-seed and the flags of tables. A
+// command with a flag --nodes of its own registers that before. fallback is the preset
 // to use if neither --data nor --preset is given; empty means that one of them must be. more are formats beside
 // those of package dataset: a command that can read Parquet adds it here.
 func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Data {
 	d := &Data{Notes: os.Stderr, more: more}
-	meaning := "one of the two is required"
+	meaning := "one of them is required"
 	if fallback != "" {
 		meaning = "neither: preset " + fallback
 	}
-	flags.StringVar(&d.Dir, "data", "", "directory or file of a data set; or --preset; "+meaning)
+	flags.StringVar(&d.Dir, "data", "", "directory or file of a data set; or --nodes and --edges, or --preset; "+meaning)
 	flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(),
 		", ")+"; empty: recognised by its files")
 	flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data without one")
 	flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(dataset.Presets(), ", "))
 	flags.IntVar(&d.Nodes, "preset-nodes", 0, "nodes of the generated graph, edges and roles in proportion; 0: the preset's own")
 	flags.Uint64Var(&d.Seed, "preset-seed", 1, "seed of the generated graph")
+	d.registerTables(flags)
 	return d
 }
 
@@ -57,20 +63,25 @@ func (d *Data) formats() []string {
 // Open reads or generates the data set.
 func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 	preset := d.Preset
-	if preset == "" && d.Dir == "" {
+	tables := d.Tables.Nodes != "" || d.Tables.Edges != ""
+	if preset == "" && d.Dir == "" && !tables {
 		preset = fallback
 	}
 	switch {
+	case tables && (d.Dir != "" || d.Preset != ""):
+		return nil, errors.New("tables --nodes and --edges are given beside --data or --preset, want one data set")
 	case d.Dir != "" && d.Preset != "":
 		return nil, fmt.Errorf("both --data %s and --preset %s are given, want one", d.Dir, d.Preset)
 	case d.Dir != "" && d.Nodes != 0:
 		return nil, fmt.Errorf("--preset-nodes is %d, but --data %s is not a preset", d.Nodes, d.Dir)
-	case d.Dir == "" && d.Format != "":
+	case d.Dir == "" && !tables && !d.Tables.IsZero():
+		return nil, errors.New("a flag says what columns of tables mean, but neither --nodes and --edges nor --data is given")
+	case d.Dir == "" && !tables && d.Format != "":
 		return nil, fmt.Errorf("--format is %s, but no --data is given", d.Format)
-	case d.Dir != "":
-		return d.read()
+	case d.Dir != "" || tables:
+		return d.read(tables)
 	case preset == "":
-		return nil, errors.New("no data set: give --data DIR or --preset NAME")
+		return nil, errors.New("no data set: give --data DIR, tables --nodes and --edges, or --preset NAME")
 	}
 	g, ok := dataset.Preset(preset)
 	if !ok {
@@ -85,8 +96,13 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 	return dataset.Generate(g, d.Seed)
 }
 
-func (d *Data) read() (*dataset.Dataset, error) {
-	set, err := dataset.Open(d.Dir, dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more})
+func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
+	o := dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more, Tables: d.Tables, Faults: d.Faults}
+	if tables {
+		set, err = d.readTables(o)
+	} else {
+		set, err = dataset.Open(d.Dir, o)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -100,3 +100,56 @@ func TestMoreFormats(t *testing.T) {
 		t.Errorf("%v, %v", set, err)
 	}
 }
+
+// --nodes and --edges name two tables, and other flags their columns; a command's own --nodes keeps its values.
+func TestTables(t *testing.T) {
+	dir := table(t)
+	columns := " --id id --label x --drop label --types id=text --split-seed 2"
+	d, notes := parse(t, "--nodes "+dir+"/nodes.csv --edges "+dir+"/edges.csv --drop label --label x")
+	if _, err := d.Open("small"); err == nil || !strings.Contains(err.Error(), "no features among") {
+		t.Errorf("no column is left: error %v\n%s", err, notes)
+	}
+	d, notes = parse(t, "--nodes "+dir+"/nodes.csv --edges "+dir+"/edges.csv --types x=category")
+	set, err := d.Open("small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Name != "nodes" || len(set.Columns) != 1 || !set.Columns[0].Categorical || !strings.Contains(notes.String(), "Features by name: x (category).") {
+		t.Errorf("%+v\n%s", set.Columns, notes)
+	}
+
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	size := flags.Int("nodes", 0, "synthetic nodes")
+	d = Register(flags, "")
+	if err := flags.Parse([]string{"--nodes", "70"}); err != nil || *size != 70 || d.Tables.Nodes != "" || !Own(flags) {
+		t.Errorf("%d nodes, table %q: %v", *size, d.Tables.Nodes, err)
+	}
+	flags = pflag.NewFlagSet("test", pflag.ContinueOnError)
+	size = flags.Int("nodes", 5, "synthetic nodes")
+	d = Register(flags, "")
+	if err := flags.Parse([]string{"--nodes", "users.csv"}); err != nil || *size != 5 || d.Tables.Nodes != "users.csv" || Own(flags) {
+		t.Errorf("%d nodes, table %q: %v", *size, d.Tables.Nodes, err)
+	}
+	for line, want := range map[string]string{
+		"--nodes a.csv --nodes b.csv": "two tables of nodes",
+		"--nodes users":               "invalid syntax",
+	} {
+		if err := flags.Parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", line, err, want)
+		}
+	}
+	for line, want := range map[string]string{
+		"--nodes a.csv":                                               "without --edges",
+		"--edges a.csv":                                               "without a table --nodes",
+		"--nodes a.csv --edges b.csv --data c":                        "want one data set",
+		"--nodes a.csv --edges b.csv --format csv":                    "follows from its name",
+		"--preset small" + columns:                                    "what columns of tables mean",
+		"--nodes a.txt --edges " + dir + "/edges.csv":                 "a.txt",
+		"--nodes " + dir + "/nodes.csv --edges " + dir + "/x.parquet": "x.parquet",
+	} {
+		d, _ := parse(t, line)
+		if _, err := d.Open(""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", line, err, want)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"rivulet/dataset"
+	"rivulet/dataset/parquet"
+	"rivulet/internal/cli/dataflag"
+)
+
+func dataCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "data",
+		Short: "Describe the tables of a data set, and check them",
+	}
+	cmd.AddCommand(dataInitCommand(), dataCheckCommand())
+	return cmd
+}
+
+func dataInitCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write data.yaml: which tables there are, and what their columns mean",
+		Long: "init looks for a table of nodes and one of edges in a directory, or takes those of --nodes and --edges, and writes\n" +
+			"DIR/data.yaml with what it finds. What it guesses it says; flags say it instead. Correct the file by hand, and give\n" +
+			"its directory as --data.",
+		Args:    cobra.MaximumNArgs(1),
+		Example: "  trainer data init out/shop\n  trainer data init . --nodes users.parquet --edges follows.parquet --label churned",
+	}
+	data := dataflag.Register(cmd.Flags(), "", parquet.Format)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		dir := "."
+		if len(args) > 0 {
+			dir = args[0]
+		}
+		if data.Dir != "" || data.Preset != "" {
+			return errors.New("init takes a directory as its argument, and tables by --nodes and --edges; --data and --preset are for check")
+		}
+		found, err := dataset.FindTables(dir, dataset.OpenOptions{Tables: data.Tables, More: []dataset.Format{parquet.Format}})
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(dir, dataset.TablesFile)
+		if err := writeTables(file, found); err != nil {
+			return err
+		}
+		out := cmd.OutOrStdout()
+		for _, guess := range found.Guesses {
+			fmt.Fprintln(out, guess)
+		}
+		_, err = fmt.Fprintf(out, "%s is written: look through it, then  trainer data check --data %s\n", file, dir)
+		return err
+	}
+	return cmd
+}
+
+// writeTables writes settings with what is known of the columns as comments. A file that exists is refused.
+func writeTables(file string, found *dataset.Found) error {
+	t := found.Tables
+	for _, path := range []*string{&t.Nodes, &t.Edges} {
+		absolute, errPath := filepath.Abs(*path)
+		dir, errDir := filepath.Abs(filepath.Dir(file))
+		if err := errors.Join(errPath, errDir); err != nil {
+			return err
+		}
+		if relative, err := filepath.Rel(dir, absolute); err == nil {
+			*path = relative
+		}
+	}
+	text := &bytes.Buffer{}
+	fmt.Fprintln(text, "# Two tables and what their columns mean; trainer --help lists the same as flags. Columns of nodes:")
+	for _, column := range found.Columns {
+		fmt.Fprintf(text, "#   %s\n", strings.Join(strings.Fields(column), " "))
+	}
+	for _, guess := range found.Guesses {
+		fmt.Fprintf(text, "# Guessed: %s\n", strings.Join(strings.Fields(guess), " "))
+	}
+	if err := yaml.NewEncoder(text).Encode(t); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text.Bytes())
+	return errors.Join(err, f.Close())
+}
+
+func dataCheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check --data DIR",
+		Short: "Count what is in a data set, what is wrong with it, and what gives its labels away",
+		Long: "check reads a data set as train does and goes on where train would stop: it counts every kind of fault of tables. It\n" +
+			"shows how many nodes of each class each role has, and measures how well simple rules tell the class from one column, the\n" +
+			"id, the order of the rows or the edges alone: half of the labelled nodes, at random, teach the rule, the other half measure\n" +
+			"it. A rule that makes at most a twentieth of the errors of always saying the most frequent class is a suspect: such a\n" +
+			"column often holds what became known with the label. check fails if train would.",
+		Args:    cobra.NoArgs,
+		Example: "  trainer data check --data out/shop",
+	}
+	data := dataflag.Register(cmd.Flags(), "", parquet.Format)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		data.Faults = &dataset.Faults{}
+		d, err := data.Open("")
+		if err != nil {
+			return err
+		}
+		if err := printCheck(cmd.OutOrStdout(), d, data.Faults, data.SplitSeed); err != nil {
+			return err
+		}
+		if n := len(data.Faults.Kinds); n > 0 {
+			return fmt.Errorf("train refuses these tables: they have %d kinds of faults", n)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// most rules that are shown, of those that are no suspects.
+const shownRules = 8
+
+func printCheck(w io.Writer, d *dataset.Dataset, faults *dataset.Faults, seed uint64) error {
+	fmt.Fprintf(w, "%s: %d nodes, %d edges, %d classes; %d nodes have no edge\n", d.Name, d.Nodes(), d.Adj.NNZ()/2, len(d.Classes), d.Isolated())
+	for _, kind := range faults.Kinds {
+		fmt.Fprintf(w, "fault: %d %s; the first: %s\n", faults.Counts[kind], kind, faults.First[kind])
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "class\ttrain\tval\ttest\t")
+	for c, name := range d.Classes {
+		fmt.Fprintf(table, "%s\t", name)
+		for _, nodes := range [][]int32{d.Train, d.Validation, d.Test} {
+			n := 0
+			for _, i := range nodes {
+				if int(d.Labels[i]) == c {
+					n++
+				}
+			}
+			fmt.Fprintf(table, "%d (%.1f%%)\t", n, 100*float64(n)/float64(max(len(nodes), 1)))
+		}
+		fmt.Fprintln(table)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d nodes are unlabelled, %d have a class and no role\nOne rule alone, right on held-out nodes (seed %d):\n",
+		len(d.Unlabelled), len(d.Withheld()), seed)
+	for k, p := range d.Leaks(seed) {
+		mark := ""
+		if p.Suspect() {
+			mark = "   SUSPECT: it all but tells the label"
+		} else if k >= shownRules {
+			break
+		}
+		fmt.Fprintf(w, "  %5.1f%%, where the most frequent class has %.1f%%: %s, %s%s\n", p.Accuracy, p.Majority, p.Name, p.Rule, mark)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"rivulet/schema"
+)
+
+// CellKind says how a file gives a value.
+type CellKind uint8
+
+const (
+	Null  CellKind = iota
+	Raw            // text of a file without types, such as CSV: its meaning follows from the whole column
+	Text           // text of a file with types: stays text whatever it looks like
+	Int            // an integer
+	Float          // a number
+	Bool           // true or false
+	Time           // a date, or a time
+	List           // numbers
+)
+
+// Cell is one value of a row of a table. Text and List are valid until the next row.
+type Cell struct {
+	Kind  CellKind
+	Text  string
+	Int   int64 // of Int; 1 or 0 of Bool
+	Float float64
+	Time  time.Time
+	List  []float32
+}
+
+// missingWords stand for a missing value in columns of numbers, bools, times and lists. pandas writes and reads them.
+var missingWords = map[string]bool{
+	"": true, "nan": true, "NaN": true, "NA": true, "N/A": true, "n/a": true, "#N/A": true, "null": true, "NULL": true,
+	"None": true, "<NA>": true, "NaT": true, "-nan": true, "-NaN": true,
+}
+
+// missingTexts stand for a missing value in columns of text. NA and None may be names there.
+var missingTexts = map[string]bool{"": true, "nan": true, "NaN": true, "<NA>": true, "NaT": true}
+
+// missing reports whether the cell has no value, as one of a column of this type.
+func (c *Cell) missing(t schema.ValueType) bool {
+	switch c.Kind {
+	case Null:
+		return true
+	case Float:
+		return math.IsNaN(c.Float)
+	case Text:
+		return c.Text == ""
+	case Raw:
+		if t == schema.Text {
+			return missingTexts[strings.TrimSpace(c.Text)]
+		}
+		return missingWords[strings.TrimSpace(c.Text)]
+	}
+	return false
+}
+
+// String returns the cell's text for errors.
+func (c *Cell) String() string {
+	switch c.Kind {
+	case Raw, Text:
+		return fmt.Sprintf("%.40q", c.Text)
+	case Int:
+		return strconv.FormatInt(c.Int, 10)
+	case Float:
+		return strconv.FormatFloat(c.Float, 'g', -1, 64)
+	case Bool:
+		return strconv.FormatBool(c.Int != 0)
+	case Time:
+		return c.Time.Format(time.RFC3339Nano)
+	case List:
+		return fmt.Sprintf("a list of %d numbers", len(c.List))
+	}
+	return "null"
+}
+
+// number returns the cell's value as a finite number within the range of float32. With commas a comma divides the
+// fraction.
+func (c *Cell) number(commas bool) (float64, error) {
+	switch c.Kind {
+	case Int, Bool:
+		return float64(c.Int), nil
+	case Float:
+		_, err := Float32(c.Float)
+		if err != nil {
+			err = fmt.Errorf("it is %w", err)
+		}
+		return c.Float, err
+	case Raw, Text:
+		return parseNumber(strings.TrimSpace(c.Text), commas)
+	}
+	return 0, fmt.Errorf("%s is not a number", c)
+}
+
+// Number returns the number of a cell that is no text.
+func (c *Cell) Number() (float64, error) {
+	if c.Kind == Raw || c.Kind == Text {
+		return 0, fmt.Errorf("%s is not a number", c)
+	}
+	return c.number(false)
+}
+
+func parseNumber(text string, commas bool) (float64, error) {
+	plain := text
+	if commas {
+		plain = strings.Replace(text, ",", ".", 1)
+	}
+	v, err := strconv.ParseFloat(plain, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange) || err == nil && !math.IsInf(v, 0) && math.IsInf(float64(float32(v)), 0):
+		return 0, fmt.Errorf("%.40q is beyond the range of float32", text)
+	case err != nil || commas && strings.Contains(text, "."):
+		return 0, fmt.Errorf("%.40q is not a number", text)
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("%.40q is not a finite number", text)
+	}
+	return v, nil
+}
+
+// bool returns the value of a bool, of the words true and false, or of 1 and 0.
+func (c *Cell) bool() (bool, error) {
+	switch c.Kind {
+	case Int, Bool:
+		if c.Int == 0 || c.Int == 1 {
+			return c.Int == 1, nil
+		}
+	case Float:
+		if c.Float == 0 || c.Float == 1 {
+			return c.Float == 1, nil
+		}
+	case Raw, Text:
+		switch strings.ToLower(strings.TrimSpace(c.Text)) {
+		case "true", "1", "1.0":
+			return true, nil
+		case "false", "0", "0.0":
+			return false, nil
+		}
+	}
+	return false, fmt.Errorf("%s is not true or false", c)
+}
+
+// timeLayouts are the forms of dates and times that mean the same everywhere. Go reads fractions of seconds after each.
+var timeLayouts = []string{
+	"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00",
+	"2006-01-02 15:04:05-0700", "2006-01-02T15:04:05-0700", "2006-01-02 15:04", "2006-01-02T15:04",
+	"2006-01-02 15:04:05 UTC", "2006-01-02 15:04Z07:00", "2006-01-02T15:04Z07:00",
+}
+
+// parseTime reads a date or time. zoned reports whether the text has a zone; without one it is UTC.
+func parseTime(text string) (t time.Time, zoned bool, err error) {
+	if len(text) >= len("2006-01-02") && text[4] == '-' && text[7] == '-' {
+		for k, layout := range timeLayouts {
+			if t, err = time.Parse(layout, text); err == nil {
+				return t.UTC(), k > 2 && k != 7 && k != 8, nil
+			}
+		}
+	}
+	return t, false, fmt.Errorf("%.40q is not a date or time such as 2026-11-21 or 2026-11-21T09:30:00+01:00", text)
+}
+
+func (c *Cell) time() (time.Time, error) {
+	switch c.Kind {
+	case Time:
+		return c.Time.UTC(), nil
+	case Raw, Text:
+		t, _, err := parseTime(strings.TrimSpace(c.Text))
+		return t, err
+	}
+	return time.Time{}, fmt.Errorf("%s is not a date or time", c)
+}
+
+// appendList appends the numbers of a list.
+func (c *Cell) appendList(x []float32) ([]float32, error) {
+	switch c.Kind {
+	case List:
+		return append(x, c.List...), nil
+	case Raw, Text:
+		return AppendValues(x, c.Text)
+	}
+	return x, fmt.Errorf("%s is not a list of numbers", c)
+}
+
+// text returns the cell's value as text. Integers that are given as floats lose their fraction: pandas makes floats
+// of integers beside missing values. Bools are true and false. Raw text is returned as it is.
+func (c *Cell) text() (string, error) {
+	switch c.Kind {
+	case Raw, Text:
+		if !utf8.ValidString(c.Text) {
+			return "", fmt.Errorf("%.40q is not UTF-8: name the file's encoding, such as latin1", c.Text)
+		}
+		return c.Text, nil
+	case Float:
+		return decimal(c.Float)
+	case Int, Bool, Time:
+		return c.String(), nil
+	}
+	return "", fmt.Errorf("it is %s, want text or a number", c)
+}
+
+// exactIntegers is the largest number below which a float64 holds every integer.
+const exactIntegers = 1 << 53
+
+// decimal returns an integer that is given as a float.
+func decimal(v float64) (string, error) {
+	switch {
+	case v != math.Trunc(v) || math.IsInf(v, 0):
+		return "", fmt.Errorf("%v is no integer, which a name must be if it is a number", v)
+	case math.Abs(v) > exactIntegers:
+		return "", fmt.Errorf("%v has lost digits: an integer of more than 15 digits was read as a float; read it as text (dtype=str)", v)
+	}
+	return strconv.FormatInt(int64(v), 10), nil
+}

@@ -1,0 +1,104 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/graph"
+)
+
+// Faults are counted, and reading goes on.
+func TestFaults(t *testing.T) {
+	nodes := "id,x,label,split\na,p,A,train\na,p,A,train\n,p,A,train\nb,q,B,val\nc,q,,test\nd,q,A,dev\ne,p,A,test\n"
+	edges := "source,target,weight\na,b,1\na,zoe,1\nb,e,0.5\n"
+	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte(edges)})
+	faults := &Faults{}
+	d, err := Open(dir, OpenOptions{Faults: faults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{repeated, unnamed, unlabelled, splitless, dangling, weighted}, faults.Kinds); diff != "" || d.Nodes() != 3 || d.Adj.NNZ() != 4 {
+		t.Errorf("%d nodes, %d edges, faults (-want +got):\n%s", d.Nodes(), d.Adj.NNZ()/2, diff)
+	}
+	for kind, want := range map[string]string{repeated: "nodes.csv line 3", dangling: "edges.csv line 3: column target", weighted: "edges.csv line 4: column weight: it is 0.5"} {
+		if faults.Counts[kind] != 1 || !strings.HasPrefix(faults.First[kind], want) {
+			t.Errorf("%d %s: %s, want %s", faults.Counts[kind], kind, faults.First[kind], want)
+		}
+	}
+}
+
+// Rules find the columns that give the label away, and no others.
+func TestLeaks(t *testing.T) {
+	var nodes strings.Builder
+	nodes.WriteString("id,closed,score,plan,noise,label\n")
+	for i := range 600 {
+		label, other := i%2, i/2%2
+		closed := ""
+		if label == 1 {
+			closed = "2026-01-02"
+		}
+		fmt.Fprintf(&nodes, "%s%d,%s,%d,%c,%d,%d\n", []string{"bot", "human"}[label], i, closed, 1000*label+i%7, 'a'+rune(label*3+i%3), other, label)
+	}
+	d := mustOpenTexts(t, nodes.String(), "source,target\n", Tables{})
+	var suspects []string
+	for _, p := range d.Leaks(1) {
+		if p.Suspect() {
+			suspects = append(suspects, p.Name)
+		}
+		if p.Name == "(edges alone)" && p.Accuracy != p.Majority {
+			t.Errorf("without edges: %+v", p)
+		}
+	}
+	slices.Sort(suspects)
+	if diff := cmp.Diff([]string{"(id)", "closed", "plan", "score"}, suspects); diff != "" {
+		t.Errorf("suspects (-want +got):\n%s", diff)
+	}
+	// Edges within the classes tell them, and so does the order of the rows.
+	labels := make([]int32, 200)
+	var edges [][2]int32
+	for i := range int32(200) {
+		labels[i] = i / 100
+		for step := int32(1); step < 8; step++ {
+			edges = append(edges, [2]int32{i, i/100*100 + (i+step)%100})
+		}
+	}
+	d = &Dataset{IDs: decimals(200), Adj: newSymmetric(200, edges), Labels: labels, Classes: decimals(2),
+		X: graph.Features{Dense: &graph.Dense{Rows: 200, Cols: 1, Data: make([]float32, 200)}}}
+	d.Adj.SortRows()
+	for _, p := range d.Leaks(1) {
+		if want := p.Name != "feature 0"; p.Suspect() != want {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// FindTables says what it guesses, and writes settings with which the tables are read.
+func TestFindTables(t *testing.T) {
+	nodes := strings.ReplaceAll(strings.ReplaceAll(strings.Replace(users, "user_id", "Unnamed: 0,user_id", 1), "\nu", "\n0,u"), "31.5", "\"31,5\"")
+	dir := writeTree(t, map[string][]byte{"users.csv": []byte(nodes), "follows.csv": []byte("follower,followee,weight\nu1,u2,3\nu3,u4,1\n")})
+	found, err := FindTables(dir, OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := usersTables
+	want.Nodes, want.Edges, want.Weight, want.Drop, want.Decimal = dir+"/users.csv", dir+"/follows.csv", "weight", []string{"Unnamed: 0"}, ","
+	if diff := cmp.Diff(want, found.Tables, cmp.AllowUnexported(Tables{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	guesses := strings.Join(found.Guesses, "\n")
+	for _, word := range []string{"split_values", "id: user_id", "drop Unnamed: 0", "drop_weights", "decimal"} {
+		if !strings.Contains(guesses, word) {
+			t.Errorf("guesses lack %s:\n%s", word, guesses)
+		}
+	}
+	if columns := strings.Join(found.Columns, "\n"); !strings.Contains(columns, "joined: time; 1 of 4 missing") || !strings.Contains(columns, "age: number; 1 of 4 missing") {
+		t.Errorf("columns:\n%s", columns)
+	}
+	if _, err := FindTables(t.TempDir(), OpenOptions{}); err == nil || !strings.Contains(err.Error(), "--nodes") {
+		t.Errorf("an empty directory: %v", err)
+	}
+}

@@ -1,0 +1,286 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"rivulet/schema"
+)
+
+// The forms in which text can be read, in the order in which they are tried.
+const (
+	asNumber = iota
+	asCommas // a number with a decimal comma
+	asBool
+	asTime
+	asDate // a date whose form does not say which part is the month
+	asList
+	asText
+	forms
+)
+
+var formNames = [forms]string{"a number", "a number with a decimal comma", "true or false", "a date or time",
+	"a date in another form", "a list of numbers", "text"}
+
+// survey is what is known of a column's values before they are kept.
+type survey struct {
+	name        string
+	rows        int
+	nulls       int // missing values, whatever the type
+	words       int // raw text that is missing unless the column is text
+	kinds       [List + 1]int
+	forms       [forms]int
+	first       [forms]sighting // the first value of each form
+	floats      int             // numbers that are written as floats
+	fractions   int             // numbers that are no integers
+	infinite    *sighting       // the first one
+	zones       int             // times with a zone
+	distinct    map[string]int  // of text and numbers, as long as they are few
+	categorical bool            // the file says so
+	sample      []string        // the first values
+}
+
+type sighting struct {
+	at   Place
+	text string
+}
+
+// fewDistinct bounds the values that a survey keeps.
+const fewDistinct = 1 << 10
+
+// see takes one value. commas says that the file writes decimal commas.
+func (s *survey) see(c *Cell, at Place, commas bool) {
+	s.rows++
+	switch c.Kind {
+	case Null:
+		s.nulls++
+		return
+	case Text:
+		if c.Text == "" {
+			s.nulls++
+			return
+		}
+		s.count(c.Text)
+	case Int:
+		s.count(strconv.FormatInt(c.Int, 10))
+	case Float:
+		s.float(c.Float, at)
+		if math.IsNaN(c.Float) {
+			return
+		}
+	case Raw:
+		s.raw(strings.TrimSpace(c.Text), at, commas)
+		return
+	}
+	s.kinds[c.Kind]++
+	s.keepSample(c.String())
+}
+
+// keepSample keeps the first values, which are shown to people.
+func (s *survey) keepSample(text string) {
+	if len(s.sample) < 3 {
+		s.sample = append(s.sample, strings.Clone(text))
+	}
+}
+
+func (s *survey) count(text string) {
+	if len(s.distinct) < fewDistinct {
+		if s.distinct == nil {
+			s.distinct = map[string]int{}
+		}
+		if _, known := s.distinct[text]; !known {
+			text = strings.Clone(text)
+		}
+		s.distinct[text]++
+	}
+}
+
+func (s *survey) float(v float64, at Place) {
+	switch {
+	case math.IsNaN(v):
+		s.nulls++
+		return
+	case math.IsInf(v, 0):
+		if s.infinite == nil {
+			s.infinite = &sighting{at, strconv.FormatFloat(v, 'g', -1, 64)}
+		}
+	case v != math.Trunc(v):
+		s.fractions++
+	}
+	s.floats++
+}
+
+func (s *survey) raw(text string, at Place, commas bool) {
+	if missingWords[text] {
+		s.words++
+		if missingTexts[text] {
+			s.nulls++
+		}
+		return
+	}
+	s.kinds[Raw]++
+	s.count(text)
+	s.keepSample(text)
+	form := s.form(text, at, commas)
+	if s.forms[form]++; s.forms[form] == 1 {
+		s.first[form] = sighting{at, strings.Clone(text)}
+	}
+}
+
+var (
+	decimalComma  = regexp.MustCompile(`^[+-]?\d{1,3}([. ]?\d{3})*,\d+$|^[+-]?\d*,\d+$`)
+	ambiguousDate = regexp.MustCompile(`^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([ T].*)?$`)
+)
+
+func (s *survey) form(text string, at Place, commas bool) int {
+	if v, err := parseNumber(text, commas); err == nil {
+		s.float(v, at)
+		if strings.Trim(text, "+-0123456789") == "" {
+			s.floats--
+		}
+		return asNumber
+	}
+	switch first := text[0]; {
+	case strings.EqualFold(text, "true") || strings.EqualFold(text, "false"):
+		return asBool
+	case first == '[':
+		if _, err := AppendValues(nil, text); err == nil {
+			return asList
+		}
+	case strings.HasPrefix(strings.ToLower(strings.TrimLeft(text, "+-")), "inf"):
+		if v, err := strconv.ParseFloat(text, 64); err == nil {
+			s.float(v, at)
+			return asNumber
+		}
+	case first >= '0' && first <= '9' || first == '-' || first == '+' || first == ',':
+		if _, zoned, err := parseTime(text); err == nil {
+			if zoned {
+				s.zones++
+			}
+			return asTime
+		}
+		if ambiguousDate.MatchString(text) {
+			return asDate
+		}
+		if decimalComma.MatchString(text) {
+			return asCommas
+		}
+	}
+	return asText
+}
+
+// errNoValues says that a column has no value at all.
+var errNoValues = errors.New("it has no value")
+
+// columnType returns the type of a column's values: what the file says, or what all of them can be read as. Text
+// among values most of which are numbers, times or the like is an error, and so are numbers with decimal commas and
+// dates that can be read in two ways.
+func (s *survey) columnType() (schema.ValueType, error) {
+	for kind, of := range map[CellKind]schema.ValueType{Text: schema.Text, Int: schema.Number, Float: schema.Number,
+		Bool: schema.Bool, Time: schema.Time, List: schema.Vector} {
+		if s.kinds[kind] > 0 {
+			return of, s.finite(of)
+		}
+	}
+	known := s.kinds[Raw]
+	if known == 0 {
+		return schema.Missing, errNoValues
+	}
+	for form, of := range map[int]schema.ValueType{asNumber: schema.Number, asBool: schema.Bool, asTime: schema.Time, asList: schema.Vector} {
+		if s.forms[form] == known {
+			return of, s.finite(of)
+		}
+	}
+	return schema.Text, s.mixed(known)
+}
+
+func (s *survey) finite(t schema.ValueType) error {
+	if t == schema.Number && s.infinite != nil {
+		return fmt.Errorf("%s: column %s: %s is not a finite number", s.infinite.at, s.name, s.infinite.text)
+	}
+	return nil
+}
+
+// mixed returns an error unless values of several forms are text.
+func (s *survey) mixed(known int) error {
+	if all := s.forms[asCommas] + s.forms[asNumber]; s.forms[asCommas] > 0 && all == known {
+		f := s.first[asCommas]
+		return fmt.Errorf("%s: column %s: %.40q is a number with a decimal comma: say that commas divide fractions (decimal), "+
+			"or that the column is text (types)", f.at, s.name, f.text)
+	}
+	if 2*s.forms[asDate] >= known {
+		f := s.first[asDate]
+		return fmt.Errorf("%s: column %s: %.40q can be read as several dates: write dates as 2026-11-21, or say that the column "+
+			"is text (types)", f.at, s.name, f.text)
+	}
+	for _, form := range []int{asNumber, asBool, asTime, asList} {
+		if 2*s.forms[form] < known {
+			continue
+		}
+		odd := s.odd(form)
+		return fmt.Errorf("%s: column %s: %.40q is not %s, though %d of the column's %d values are: correct it, leave it empty, "+
+			"or say that the column is text (types)", odd.at, s.name, odd.text, formNames[form], s.forms[form], known)
+	}
+	return nil
+}
+
+// odd returns the first value that is not of a form.
+func (s *survey) odd(form int) sighting {
+	var odd sighting
+	for other := range forms {
+		if f := s.first[other]; other != form && s.forms[other] > 0 && (odd.text == "" || f.at.Row < odd.at.Row && f.at.File == odd.at.File) {
+			odd = f
+		}
+	}
+	return odd
+}
+
+// integersAsFloats reports whether the column's values are names that some program has read as floats: numbers
+// without fractions, some of which are written 17.0 or 1e+05.
+func (s *survey) integersAsFloats() bool {
+	return s.kinds[Raw] > 0 && s.forms[asNumber] == s.kinds[Raw] && s.floats > 0 && s.fractions == 0 && s.infinite == nil
+}
+
+// numeric reports whether all values are numbers.
+func (s *survey) numeric() bool {
+	return s.kinds[Text] == 0 && s.forms[asNumber] == s.kinds[Raw]
+}
+
+// names returns the function that reads the column's values as names of nodes, classes or roles.
+func (s *survey) names() func(*Cell) (string, error) {
+	switch {
+	case s.integersAsFloats():
+		return func(c *Cell) (string, error) {
+			text := strings.TrimSpace(c.Text)
+			if missingWords[text] {
+				return "", nil
+			}
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return "", err
+			}
+			return decimal(v)
+		}
+	case s.kinds[Raw] > 0 && s.forms[asBool] == s.kinds[Raw]:
+		return func(c *Cell) (string, error) {
+			text := strings.TrimSpace(c.Text)
+			if missingWords[text] {
+				return "", nil
+			}
+			return strings.ToLower(text), nil
+		}
+	}
+	return name
+}
+
+// name reads a name as it is written; missing values are empty.
+func name(c *Cell) (string, error) {
+	if c.missing(schema.Text) {
+		return "", nil
+	}
+	return c.text()
+}

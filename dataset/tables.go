@@ -1,0 +1,232 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"rivulet/schema"
+)
+
+// TablesFile is the name of the file that says where a data set's tables are and what their columns mean.
+const TablesFile = "data.yaml"
+
+// Tables say where a table of nodes and a table of edges are, and what their columns mean. The zero value is the
+// convention of the csv format. In a file its keys are those of the yaml tags, and paths are relative to the file.
+type Tables struct {
+	// Nodes and Edges are files, or directories of files of one header; .csv, .csv.gz, .csv.zst, or .parquet.
+	Nodes string `yaml:"nodes,omitempty"`
+	Edges string `yaml:"edges,omitempty"`
+
+	// ID, Label and Split are columns of nodes. Empty: id, label, and split if there is one.
+	ID    string `yaml:"id,omitempty"`
+	Label string `yaml:"label,omitempty"`
+	Split string `yaml:"split,omitempty"`
+	// SplitValues are the roles that the values of Split stand for: train, val, test, unlabelled or none. Empty: these
+	// names and their other forms.
+	SplitValues map[string]string `yaml:"split_values,omitempty"`
+	// Drop lists columns of nodes that are no features.
+	Drop []string `yaml:"drop,omitempty"`
+	// Types says how the values of a column are read: number, bool, category, text, time or list. Without it the type
+	// follows from the values.
+	Types map[string]string `yaml:"types,omitempty"`
+
+	// Source, Target and Weight are columns of edges. Empty: source, target, and weight if there is one.
+	Source string `yaml:"source,omitempty"`
+	Target string `yaml:"target,omitempty"`
+	Weight string `yaml:"weight,omitempty"`
+	// DropWeights reads every weight of an edge as 1. Otherwise one that is not 1 is an error.
+	DropWeights bool `yaml:"drop_weights,omitempty"`
+
+	TextForm `yaml:",inline"`
+	// Decimal divides the fraction of a number in text: "." or ",". Empty: ".".
+	Decimal string `yaml:"decimal,omitempty"`
+}
+
+// TextForm says how files of text are written. Other files refuse it.
+type TextForm struct {
+	// Separator stands between the cells of a line. Empty: a comma, semicolon, tab or bar, whichever the first line has
+	// most of.
+	Separator string `yaml:"separator,omitempty"`
+	// Encoding is utf-8, latin1 or windows-1252. Empty: utf-8.
+	Encoding string `yaml:"encoding,omitempty"`
+}
+
+// columnTypes are the types of columns by the names that Tables.Types gives them.
+var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": schema.Bool, "category": schema.Text,
+	"text": schema.Text, "time": schema.Time, "list": schema.Vector}
+
+// IsZero reports whether nothing is said, so that the convention holds. DropWeights changes no column's meaning.
+func (t Tables) IsZero() bool {
+	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.SplitValues == nil &&
+		t.Drop == nil && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
+		t.TextForm == TextForm{} && t.Decimal == ""
+}
+
+// Over returns t with what is not said in it taken from another.
+func (t Tables) Over(base Tables) Tables {
+	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
+		{&t.Label, &base.Label}, {&t.Split, &base.Split}, {&t.Source, &base.Source}, {&t.Target, &base.Target},
+		{&t.Weight, &base.Weight}, {&t.Separator, &base.Separator}, {&t.Encoding, &base.Encoding}, {&t.Decimal, &base.Decimal}} {
+		if *field.of == "" {
+			*field.of = *field.from
+		}
+	}
+	if t.SplitValues == nil {
+		t.SplitValues = base.SplitValues
+	}
+	if t.Drop == nil {
+		t.Drop = base.Drop
+	}
+	types := maps.Clone(base.Types)
+	if types == nil {
+		types = t.Types
+	} else {
+		maps.Copy(types, t.Types)
+	}
+	t.Types = types
+	t.DropWeights = t.DropWeights || base.DropWeights
+	return t
+}
+
+func (t Tables) validate() error {
+	for value, role := range t.SplitValues {
+		if _, ok := splitNames[role]; !ok {
+			return fmt.Errorf("split values: %.100q stands for %.100q, want train, val, test, unlabelled or none", value, role)
+		}
+	}
+	for column, name := range t.Types {
+		if _, ok := columnTypes[name]; !ok {
+			return fmt.Errorf("types: column %.100s is %.100q, want number, bool, category, text, time or list", column, name)
+		}
+	}
+	if t.Decimal != "" && t.Decimal != "." && t.Decimal != "," {
+		return fmt.Errorf("decimal is %.20q, want a point or a comma", t.Decimal)
+	}
+	return nil
+}
+
+// ReadTables reads a file of Tables.
+func ReadTables(file string) (Tables, error) {
+	content, err := os.Open(file)
+	if err != nil {
+		return Tables{}, err
+	}
+	defer content.Close()
+	t, err := decodeTables(io.LimitReader(content, maxTablesBytes))
+	if err != nil {
+		return Tables{}, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, path := range []*string{&t.Nodes, &t.Edges} {
+		if !filepath.IsAbs(*path) {
+			*path = filepath.Join(filepath.Dir(file), *path)
+		}
+	}
+	return t, nil
+}
+
+// maxTablesBytes bounds a file of Tables.
+const maxTablesBytes = 1 << 20
+
+func decodeTables(r io.Reader) (t Tables, err error) {
+	in := yaml.NewDecoder(r)
+	in.KnownFields(true)
+	if err := in.Decode(&t); err != nil && !errors.Is(err, io.EOF) {
+		return Tables{}, err
+	}
+	if t.Nodes == "" || t.Edges == "" {
+		return Tables{}, errors.New("want nodes and edges: the files of the two tables")
+	}
+	return t, t.validate()
+}
+
+// describedTables is the name of the format of tables that a file data.yaml describes.
+const describedTables = "tables"
+
+func tablesFormat() Format {
+	return Format{
+		Name:  describedTables,
+		Looks: "a file " + TablesFile + ", or a directory with it, which trainer data init writes",
+		Found: func(path string) bool {
+			return hasFile(TablesFile)(path) || isYAML(path) && hasFile(filepath.Base(path))(filepath.Dir(path))
+		},
+		Read: readDescribed,
+	}
+}
+
+func readDescribed(path string, o OpenOptions) (*Dataset, error) {
+	file := path
+	if !isYAML(path) {
+		file = filepath.Join(path, TablesFile)
+	}
+	t, err := ReadTables(file)
+	if err != nil {
+		return nil, err
+	}
+	o.Tables = o.Tables.Over(t)
+	name, err := nameOf(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	return o.readTables(name)
+}
+
+func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
+
+// OpenTables reads the tables that o.Tables names. The data set has named features: Columns, and no X.
+func OpenTables(o OpenOptions) (*Dataset, error) {
+	if o.Tables.Nodes == "" || o.Tables.Edges == "" {
+		return nil, errors.New("want a table of nodes and a table of edges")
+	}
+	base := filepath.Base(o.Tables.Nodes)
+	name, _, _ := strings.Cut(base, ".")
+	d, err := o.readTables(name)
+	if err != nil {
+		return nil, fmt.Errorf("loading tables: %w", err)
+	}
+	return d, nil
+}
+
+func (o OpenOptions) readTables(name string) (*Dataset, error) {
+	nodes, errNodes := o.source(o.Tables.Nodes)
+	edges, errEdges := o.source(o.Tables.Edges)
+	if err := errors.Join(errNodes, errEdges, o.Tables.validate()); err != nil {
+		return nil, err
+	}
+	return readNamed(name, nodes, edges, o)
+}
+
+// source finds the files of one table.
+func (o OpenOptions) source(path string) (tableSource, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return tableSource{}, err
+	}
+	var known []string
+	for _, f := range append(Formats(), o.More...) {
+		if f.tables == nil {
+			continue
+		}
+		known = append(known, f.tables.exts...)
+		s := tableSource{files: []string{path}, open: f.tables.open, form: o.Tables.TextForm}
+		if !info.IsDir() && hasExt(path, f.tables.exts) {
+			return s, nil
+		}
+		if info.IsDir() {
+			if s.files, err = shards(path, f.tables.exts); err != nil || len(s.files) > 0 {
+				return s, err
+			}
+		}
+	}
+	if hasExt(path, []string{".parquet"}) {
+		return tableSource{}, fmt.Errorf("%s is Parquet, which this program does not read", path)
+	}
+	return tableSource{}, fmt.Errorf("%s is no table, and no directory of tables, whose names end in %s", path, strings.Join(known, ", "))
+}

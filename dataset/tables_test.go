@@ -1,0 +1,273 @@
+package dataset
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"rivulet/schema"
+)
+
+// openTexts reads two tables as if --nodes and --edges named them.
+func openTexts(t *testing.T, nodes, edges string, o Tables) (*Dataset, error) {
+	t.Helper()
+	dir := writeTree(t, map[string][]byte{"users.csv": []byte(nodes), "follows.csv": []byte(edges)})
+	o.Nodes, o.Edges = dir+"/users.csv", dir+"/follows.csv"
+	return OpenTables(OpenOptions{Tables: o})
+}
+
+func mustOpenTexts(t *testing.T, nodes, edges string, o Tables) *Dataset {
+	t.Helper()
+	d, err := openTexts(t, nodes, edges, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+const (
+	users = "user_id,plan,active,joined,age,v,churned,fold\n" +
+		"u1,gold,True,2026-01-02 03:04:05+01:00,31.5,\"[1, 2]\",yes,0\n" +
+		"u2,,False,2026-01-03,,\"[3 4]\",no,1\n" +
+		"u3,NA,,NaT,-2,,yes,2\n" +
+		"u4,gold,True,2026-01-04T05:06:07Z,1e3,\"[5;6]\",,\n"
+	follows = "follower,followee\nu1,u2\nu3,u4\n"
+)
+
+var usersTables = Tables{ID: "user_id", Label: "churned", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"},
+	Source: "follower", Target: "followee"}
+
+func usersColumns() []schema.Column {
+	at := func(text string) time.Time {
+		moment, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			panic(err)
+		}
+		return moment
+	}
+	return []schema.Column{
+		{Name: "plan", Type: schema.Text, Missing: []bool{false, true, false, false}, Texts: []string{"gold", "", "NA", "gold"}},
+		{Name: "active", Type: schema.Bool, Missing: []bool{false, false, true, false}, Bools: []bool{true, false, false, true}},
+		{Name: "joined", Type: schema.Time, Missing: []bool{false, false, true, false},
+			Times: []time.Time{at("2026-01-02T02:04:05Z"), at("2026-01-03T00:00:00Z"), {}, at("2026-01-04T05:06:07Z")}},
+		{Name: "age", Type: schema.Number, Missing: []bool{false, true, false, false}, Numbers: []float64{31.5, 0, -2, 1000}},
+		{Name: "v", Type: schema.Vector, Missing: []bool{false, false, true, false}, Vectors: [][]float32{{1, 2}, {3, 4}, nil, {5, 6}}},
+	}
+}
+
+// Columns get the types that their values have; a node without label and split is unlabelled.
+func TestNamedColumns(t *testing.T) {
+	d := mustOpenTexts(t, users, follows, usersTables)
+	if diff := cmp.Diff(usersColumns(), d.Columns); diff != "" {
+		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([][]int32{{0}, {1}, {2}, {3}, {1, 0, 1, -1}}, [][]int32{d.Train, d.Validation, d.Test, d.Unlabelled, d.Labels}); diff != "" {
+		t.Errorf("roles and labels (-want +got):\n%s", diff)
+	}
+	if d.Name != "users" || d.X.Dense != nil || d.X.Sparse != nil || d.Adj.NNZ() != 4 {
+		t.Errorf("%+v", d)
+	}
+	want := "Features by name: plan (text, 1 missing), active (bool, 1 missing), joined (time, UTC where no zone is given, 1 missing), " +
+		"age (number, 1 missing), v (list of 2, 1 missing)."
+	if diff := cmp.Diff([]string{want}, d.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+// The same rows in other forms give the same columns, and so does data.yaml.
+func TestFormsOfText(t *testing.T) {
+	semicolons := strings.NewReplacer(",", ";", "\"[1, 2]\"", "[1 2]", "31.5", "31,5").Replace(strings.ReplaceAll(users, "[1, 2]", "[1 2]"))
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := func(extra string) []byte {
+		return []byte("nodes: n.csv\nedges: e.csv\nid: user_id\nlabel: churned\nsplit: fold\nsplit_values: {0: train, 1: val, 2: test}\n" +
+			"source: follower\ntarget: followee\n" + extra)
+	}
+	for name, files := range map[string]map[string][]byte{
+		"data.yaml":       {"n.csv": []byte(users), "e.csv": []byte(follows), "data.yaml": described("")},
+		"decimal commas":  {"n.csv": []byte(semicolons), "e.csv": []byte(follows), "data.yaml": described("decimal: \",\"\n")},
+		"CR LF":           {"n.csv": []byte(strings.ReplaceAll(users, "\n", "\r\n")), "e.csv": []byte(follows), "data.yaml": described("")},
+		"byte order mark": {"n.csv": []byte("\xef\xbb\xbf" + users), "e.csv": []byte(follows), "data.yaml": described("encoding: latin1\n")},
+		"tabs": {"n.csv": []byte(strings.ReplaceAll(strings.ReplaceAll(users, "[1, 2]", "[1 2]"), ",", "\t")), "e.csv": []byte(follows),
+			"data.yaml": described("")},
+		"compressed": {"n/a.csv.zst": encoder.EncodeAll([]byte(users), nil), "e.csv.gz": gzipped(t, follows),
+			"data.yaml": []byte(strings.NewReplacer("n.csv", "n", "e.csv", "e.csv.gz").Replace(string(described(""))))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := writeTree(t, files)
+			for _, path := range []string{dir, dir + "/data.yaml"} {
+				d, err := Open(path, OpenOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(usersColumns(), d.Columns); diff != "" || d.Name != "path" {
+					t.Errorf("%s (-want +got):\n%s", d.Name, diff)
+				}
+			}
+		})
+	}
+}
+
+// Ids, labels and splits that were read as floats are the integers that they were.
+func TestIntegersReadAsFloats(t *testing.T) {
+	nodes := "id,x,label,split\n1,a,1.0,0.0\n17,b,3.0,1.0\n100000,c,3.0,2.0\n5,d,,\n"
+	d := mustOpenTexts(t, nodes, "source,target\n1.0,17.0\n1e+05,5.0\n", Tables{SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}})
+	if diff := cmp.Diff([]string{"1", "17", "100000", "5"}, d.IDs); diff != "" || d.Adj.NNZ() != 4 {
+		t.Errorf("%d edges, ids (-want +got):\n%s", d.Adj.NNZ()/2, diff)
+	}
+	if diff := cmp.Diff([]string{"1", "3"}, d.Classes); diff != "" {
+		t.Errorf("classes (-want +got):\n%s", diff)
+	}
+	floats := mustOpenTexts(t, strings.NewReplacer("\n1,", "\n1.0,", "\n17,", "\n17.0,", "\n5,", "\n5.0,", "100000", "1e+05").Replace(nodes),
+		"source,target\n1,17\n100000,5\n", Tables{SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}})
+	if floats.Fingerprint() != d.Fingerprint() {
+		t.Errorf("ids %q and %q give two data sets", floats.IDs, d.IDs)
+	}
+	if _, err := openTexts(t, "id,x,label\n1,a,A\n", "source,target\n9.007199254740994e+15,1\n", Tables{}); err == nil || !strings.Contains(err.Error(), "lost digits") {
+		t.Errorf("an id that lost digits: %v", err)
+	}
+	// Text that only looks like a number now and then stays as it is.
+	if d := mustOpenTexts(t, "id,x,label\n1e5,a,A\nabc,b,B\n007,c,A\nd,d,B\n", "source,target\n1e5,007\n", Tables{}); d.IDs[0] != "1e5" || d.IDs[2] != "007" {
+		t.Errorf("ids %q", d.IDs)
+	}
+}
+
+func TestNamedRefuses(t *testing.T) {
+	row := func(cells string) string {
+		return "id,age,city,label,split\na,1,x,A,train\nb,2,y,B,val\n" + cells + "\nd,4,y,B,test\n"
+	}
+	for _, c := range []struct {
+		name, nodes, edges string
+		o                  Tables
+		want               []string
+	}{
+		{"index", ",id,age,label\n0,a,1,A\n", "", Tables{}, []string{`column ""`, "row number that pandas writes", "index=False"}},
+		{"index read again", "Unnamed: 0,id,age,label\n0,a,1,A\n", "", Tables{}, []string{`"Unnamed: 0"`, "index=False"}},
+		{"index of Parquet", "__index_level_0__,id,age,label\n0,a,1,A\n", "", Tables{}, []string{`"__index_level_0__"`, "index=False"}},
+		{"headers twice", "id,age,age,label\na,1,2,A\n", "", Tables{}, []string{`two columns are named "age"`}},
+		{"a word among numbers", row("c,old,y,A,test"), "", Tables{}, []string{"users.csv line 4: column age", `"old" is not a number`, "3 of the column's 4 values"}},
+		{"infinity", row("c,inf,y,A,test"), "", Tables{}, []string{"users.csv line 4: column age", "Inf is not a finite number"}},
+		{"beyond float32", row("c,1e39,y,A,test"), "", Tables{Types: map[string]string{"age": "number"}}, []string{"users.csv: line 4: column age", "float32"}},
+		{"decimal commas", "id;age;label\na;1,5;A\nb;2;B\n", "", Tables{}, []string{"line 2: column age", `"1,5"`, "decimal"}},
+		{"ambiguous dates", "id,day,label\na,01/02/2026,A\nb,03/02/2026,B\n", "", Tables{}, []string{"line 2: column day", "01/02/2026", "several dates"}},
+		{"Latin-1", row("c,1,caf\xe9,A,test"), "", Tables{}, []string{"line 4", "column city", "not UTF-8", "latin1"}},
+		{"Latin-1 header", "id,caf\xe9,label\n", "", Tables{}, []string{"line 1", "not UTF-8"}},
+		{"UTF-16", "\xff\xfei\x00d\x00", "", Tables{}, []string{"UTF-16"}},
+		{"lengths of lists", "id,v,label\na,[1 2],A\nb,[1],B\n", "", Tables{}, []string{"line 3", "column v", "1 values, want 2", "line 2"}},
+		{"label missing", row("c,1,x,,test"), "", Tables{}, []string{"line 4", "column label", "test node needs one"}},
+		{"label missing as NaN", row("c,1,x,NaN,train"), "", Tables{}, []string{"line 4", "column label", "train node needs one"}},
+		{"split value", row("c,1,x,A,5"), "", Tables{}, []string{"line 4", "column split", `"5"`, "say which values"}},
+		{"split value of a map", row("c,1,x,A,5"), "", Tables{SplitValues: map[string]string{"train": "train", "val": "val"}}, []string{"line 4", "column split", `"5"`}},
+		{"dangling", row("c,1,x,A,test"), "source,target\na,zoe\n", Tables{}, []string{"follows.csv: line 2", "column target", `"zoe" is not the id`}},
+		{"no such column", row("c,1,x,A,test"), "", Tables{Label: "churned"}, []string{"no column churned", `"city"`}},
+		{"nothing to drop", row("c,1,x,A,test"), "", Tables{Drop: []string{"town"}}, []string{"no column town"}},
+		{"unknown type", row("c,1,x,A,test"), "", Tables{Types: map[string]string{"age": "int"}}, []string{`column age is "int"`}},
+		{"unknown role", row("c,1,x,A,test"), "", Tables{SplitValues: map[string]string{"0": "dev"}}, []string{`"dev"`}},
+		{"weight", row("c,1,x,A,test"), "source,target,weight\na,b,1\nc,d,0.5\n", Tables{}, []string{"follows.csv: line 3", "column weight", "0.5", "drop_weights"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.edges == "" {
+				c.edges = "source,target\n"
+			}
+			_, err := openTexts(t, c.nodes, c.edges, c.o)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, word := range c.want {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("error lacks %q: %v", word, err)
+				}
+			}
+		})
+	}
+}
+
+// What is said about columns decides over what they look like.
+func TestSaidTypes(t *testing.T) {
+	nodes := "id,zip,note,n,Unnamed: 0,label\na,01,1,1,0,A\nb,02,2,0,1,B\nc,03,x,1,2,A\nd,04,\xe9,0,3,B\n"
+	d := mustOpenTexts(t, nodes, "source,target,weight\na,b,2\nc,d,\n", Tables{Types: map[string]string{"zip": "category", "note": "text", "n": "bool"},
+		Drop: []string{"Unnamed: 0"}, DropWeights: true, TextForm: TextForm{Encoding: "latin1"}})
+	want := []schema.Column{
+		{Name: "zip", Type: schema.Text, Categorical: true, Texts: []string{"01", "02", "03", "04"}},
+		{Name: "note", Type: schema.Text, Texts: []string{"1", "2", "x", "é"}},
+		{Name: "n", Type: schema.Bool, Bools: []bool{true, false, true, false}},
+	}
+	if diff := cmp.Diff(want, d.Columns); diff != "" {
+		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+	notes := strings.Join(d.Notes, "\n")
+	for _, word := range []string{"Weights of edges were dropped: 2 were not 1.", `nodes that were ignored: ["Unnamed: 0"]`, "zip (category)"} {
+		if !strings.Contains(notes, word) {
+			t.Errorf("notes lack %q:\n%s", word, notes)
+		}
+	}
+}
+
+// A directory by convention has features by position if all are numbers, and names otherwise.
+func TestDirectoryOfNames(t *testing.T) {
+	files := map[string][]byte{"nodes.csv": []byte(csvNodes), "edges.csv": []byte(csvEdges)}
+	positional, err := Open(writeTree(t, files), OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := csvSet().Fingerprint(); positional.Columns != nil || positional.Fingerprint() != want {
+		t.Errorf("fingerprint %s, want %s", positional.Fingerprint(), want)
+	}
+	named := maps.Clone(files)
+	named["nodes.csv"] = []byte(strings.Replace(csvNodes, "1.7", "", 1))
+	d, err := Open(writeTree(t, named), OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Columns) != 2 || !d.Columns[1].Missing[0] || d.X.Dense != nil {
+		t.Errorf("%+v", d)
+	}
+	other := *d
+	other.Columns = append([]schema.Column{}, d.Columns...)
+	other.Columns[0].Name = "years"
+	if other.Fingerprint() == d.Fingerprint() || d.Fingerprint() == positional.Fingerprint() {
+		t.Error("columns do not count for the fingerprint")
+	}
+}
+
+func TestTablesFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                            "want nodes and edges",
+		"nodes: a.csv\nedge: b.csv\n": "field edge not found",
+		"nodes: a.csv\nedges: b.csv\ntypes: {a: int}\n": `"int"`,
+		"nodes: [": "yaml",
+	} {
+		if _, err := decodeTables(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+	over := Tables{Label: "y", Types: map[string]string{"a": "text"}}.Over(Tables{Label: "x", ID: "i", Types: map[string]string{"a": "number", "b": "bool"}})
+	if diff := cmp.Diff(Tables{Label: "y", ID: "i", Types: map[string]string{"a": "text", "b": "bool"}}, over); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Classes of class_map.json may begin at 1, have gaps, or be text: classes are numbered anew, and keep their names.
+func TestClassMapsOfOtherNumbers(t *testing.T) {
+	for text, want := range map[string][]string{
+		`{"0":1,"1":2,"2":1,"3":2,"4":2,"5":1}`:                         {"1", "2"},
+		`{"0":7,"1":40,"2":7,"3":40,"4":7,"5":7}`:                       {"7", "40"},
+		`{"0":"cat","1":"dog","2":"cat","3":"dog","4":"cat","5":"cat"}`: {"cat", "dog"},
+		`{"0":[0,1,0],"1":[0,0,1],"2":[0,1,0],"3":[0,0,1],"4":null}`:    {"1", "2"},
+		`{"0":0,"1":1,"2":0}`:                                           {"0", "1"},
+	} {
+		labels, classes, err := readClassMap(strings.NewReader(text), 6)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, classes); diff != "" || labels[0] != 0 || labels[1] != 1 {
+			t.Errorf("%s: labels %v, classes (-want +got):\n%s", text, labels, diff)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package dataflag
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"rivulet/dataset"
+)
+
+// registerTables adds the flags of tables. A command's own --nodes, which comes before, takes a table beside its own
+// values.
+func (d *Data) registerTables(flags *pflag.FlagSet) {
+	t := &d.Tables
+	const meaning = "table of nodes: a .csv (.gz, .zst) or .parquet file, or a directory (its path with a slash) of such files; with --edges, instead of --data"
+	if own := flags.Lookup("nodes"); own != nil {
+		own.Value = &orTable{Value: own.Value, path: &t.Nodes}
+		own.Usage += "; or a " + meaning + " (the flag may be given twice, for both)"
+	} else {
+		flags.StringVar(&t.Nodes, "nodes", "", meaning)
+	}
+	flags.StringVar(&t.Edges, "edges", "", "table of edges, with --nodes")
+	flags.StringVar(&t.ID, "id", "", "tables: column of a node's id; empty: id")
+	flags.StringVar(&t.Label, "label", "", "tables: column of its class; empty: label")
+	flags.StringVar(&t.Split, "split", "", "tables: column of its role; empty: split, if there is one")
+	flags.StringToStringVar(&t.SplitValues, "split-values", nil, "tables: what the values of --split stand for, such as 0=train,1=val,2=test; also unlabelled, none")
+	flags.StringVar(&t.Source, "source", "", "tables: column of an edge's one end; empty: source")
+	flags.StringVar(&t.Target, "target", "", "tables: column of its other end; empty: target")
+	flags.StringVar(&t.Weight, "weight", "", "tables: column of its weight, which must be 1; empty: weight, if there is one")
+	flags.BoolVar(&t.DropWeights, "drop-weights", false, "tables: read any weight of an edge as 1, and say how many were not")
+	flags.StringSliceVar(&t.Drop, "drop", nil, "tables: columns of nodes that are no features")
+	flags.StringToStringVar(&t.Types, "types", nil, "tables: how columns are read, such as zip=category: number, bool, category, text, time, list; others by their values")
+	flags.StringVar(&t.Separator, "separator", "", "CSV: what stands between cells, such as ; or tab; empty: as in the first line")
+	flags.StringVar(&t.Decimal, "decimal", "", "CSV: the mark before a number's fraction; empty: a point")
+	flags.StringVar(&t.Encoding, "encoding", "", "CSV: utf-8, latin1 or windows-1252; empty: utf-8")
+}
+
+// orTable is a flag of a command that takes the path of a table, too: a text with a dot or a slash.
+type orTable struct {
+	pflag.Value
+	path *string
+	own  bool // a value of the flag's own was given
+}
+
+func (o *orTable) Set(text string) error {
+	if !strings.ContainsAny(text, "./\\") {
+		o.own = true
+		return o.Value.Set(text)
+	}
+	if *o.path != "" {
+		return fmt.Errorf("two tables of nodes are given, %s and %s: want one", *o.path, text)
+	}
+	*o.path = text
+	return nil
+}
+
+// Own reports whether a command's own flag --nodes was given a value of its own, not only a table.
+func Own(flags *pflag.FlagSet) bool {
+	value, ok := flags.Lookup("nodes").Value.(*orTable)
+	return ok && value.own
+}
+
+// TableFlags lists the flags of tables, except --nodes.
+var TableFlags = []string{"edges", "id", "label", "split", "split-values", "source", "target", "weight", "drop-weights",
+	"drop", "types", "separator", "decimal", "encoding"}
+
+// readTables reads the tables that flags name.
+func (d *Data) readTables(o dataset.OpenOptions) (*dataset.Dataset, error) {
+	switch {
+	case d.Tables.Edges == "":
+		return nil, fmt.Errorf("--nodes %s is given without --edges: want both tables", d.Tables.Nodes)
+	case d.Tables.Nodes == "":
+		return nil, fmt.Errorf("--edges %s is given without a table --nodes: want both tables", d.Tables.Edges)
+	case d.Format != "":
+		return nil, fmt.Errorf("--format is %s, and the form of a table follows from its name", d.Format)
+	}
+	return dataset.OpenTables(o)
+}
