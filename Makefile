@@ -16,7 +16,7 @@ REPEATS  ?= 200
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt fuzz bench benchcheck integration chaos soak demo demos cold processors reference ci nightly
+.PHONY: help build test race lint fmt fuzz bench benchcheck integration chaos soak demo demos cold processors reference python examples ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -81,6 +81,17 @@ demo: ## the main job, on services embedded in the process
 reference: ## config/REFERENCE.md from the structs
 	$(GO) test ./config -run TestReference -update
 
+python: ## the Python package against rivulet predict on the graphs of DATA, its notebook and its use of PyTorch, in a venv of its own
+	python3 -m venv out/venv
+	out/venv/bin/pip install -q './python[kafka,pandas,pyg,test]' nbmake ipykernel
+	$(GO) build -o out/venv/programs/ ./cmd/...
+	RIVULET_DATA=$(abspath $(DATA)) RIVULET_TEST_COMPARE=1 RIVULET_TEST_BIN=$(CURDIR)/out/venv/programs \
+	  out/venv/bin/python -m pytest -q python/tests
+	PATH=$(CURDIR)/out/venv/programs:$(CURDIR)/out/venv/bin:$$PATH out/venv/bin/python -m pytest -q --nbmake python/notebooks
+
+examples: ## the examples of Python, Go and Java, each run against rivulet devstack; the jar of kafka-clients comes from Maven Central
+	examples/test.sh
+
 ci: ## all that is checked before a merge
 	.ci/run
 
@@ -89,6 +100,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	$(MAKE) cold demos
 	RIVULET_DATA=$(DATA) $(GO) test -race -count=1 -timeout 60m ./...
 	$(MAKE) processors
+	$(MAKE) python examples
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m
 	$(MAKE) soak SOAK=30m

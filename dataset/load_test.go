@@ -355,7 +355,7 @@ func TestSciPyFiles(t *testing.T) {
 	}
 }
 
-// TestPyTorchGeometric reads what tools/export_pyg.py made of a Data object (tools/export_pyg_test.py --fixtures).
+// TestPyTorchGeometric reads what rivulet_mcond.export made of a Data object (python/tests/pyg/test_export.py --fixtures).
 func TestPyTorchGeometric(t *testing.T) {
 	for name, x := range map[string]graph.Features{
 		"dense": {Dense: &graph.Dense{Rows: 5, Cols: 3, Data: []float32{1.5, 0, 0, 0, -2, 0, 0, 0, 0, 0.25, 0, 3, 0, 1, 0}}},

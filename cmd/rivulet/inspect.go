@@ -15,7 +15,8 @@ import (
 )
 
 func inspectCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:     "inspect DIR",
 		Short:   "Show an artifact in a page: sizes, metrics, M's sparsity, classes",
 		Args:    cobra.ExactArgs(1),
@@ -25,9 +26,14 @@ func inspectCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return inspectJSON(cmd.OutOrStdout(), b)
+			}
 			return inspect(cmd.OutOrStdout(), b)
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object; the fields are in artifact/FORMAT.md")
+	return cmd
 }
 
 func inspect(w io.Writer, b *artifact.Bundle) error {

@@ -91,11 +91,16 @@ func withVersions(cmd *cobra.Command, work func(cmd *cobra.Command, args []strin
 }
 
 func versionsCommand() *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{Use: "versions", Short: "List the versions in Redis", Args: cobra.NoArgs}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON list; the fields are in docs/operate.md")
 	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {
 		infos, err := p.Versions(cmd.Context())
 		if err != nil {
 			return err
+		}
+		if asJSON {
+			return writeVersions(cmd.OutOrStdout(), infos)
 		}
 		return printVersions(cmd.OutOrStdout(), infos)
 	})

@@ -14,7 +14,7 @@ import (
 	"rivulet/infer"
 )
 
-// The files of testdata are written by tools/train_pyg_test.py --fixtures: state_dicts of small models of 6 features, 5
+// The files of testdata are written by python/tests/pyg/test_train.py --fixtures: state_dicts of small models of 6 features, 5
 // hidden units and 3 classes, and what PyTorch Geometric answers with them on one graph.
 var wanted = Wanted{Features: 6, Classes: 3}
 

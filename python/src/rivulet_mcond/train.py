@@ -1,27 +1,32 @@
-#!/usr/bin/env python3
-"""Train a PyTorch Geometric model on a data set in the GraphSAINT layout, and write its state_dict for `trainer import`.
+"""Train a PyTorch Geometric model on a data set in the GraphSAINT layout, for `trainer import`.
 
-    python tools/train_pyg.py DIRECTORY model.safetensors --model gcn
-    python tools/train_pyg.py DIRECTORY model.safetensors --model sage --normalize
+    python -m rivulet_mcond.train DIRECTORY model.safetensors --model gcn
+    python -m rivulet_mcond.train DIRECTORY model.safetensors --model sage --normalize
 
-DIRECTORY is what tools/export_pyg.py writes and `trainer train --data` reads. The protocol is the inductive one: the model
-is fitted on the original graph alone, the subgraph on the nodes of tr and un, with the labels of tr. The nodes of va are
-attached to it to choose the epoch, those of te to measure accuracy, in batches of --batch nodes that the graph does not know
-otherwise: with the edges among them (graph) and without (node). `trainer import` measures O->O in the same way.
+DIRECTORY is what rivulet_mcond.export writes and `trainer train --data` reads; the model's state_dict is
+written. The protocol is the inductive one: the model is fitted on the original graph alone, the subgraph on
+the nodes of tr and un, with the labels of tr. The nodes of va are attached to it to choose the epoch, those
+of te to measure accuracy, in batches of --batch nodes that the graph does not know otherwise: with the edges
+among them (graph) and without (node). `trainer import` measures O->O in the same way.
 
 --normalize is T.NormalizeFeatures, rows over their sum; import such a model with `--preprocess l1`.
 """
+
+from __future__ import annotations
+
 import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
-from torch import nn
+from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import APPNP, GCN, ChebConv, GraphSAGE, SGConv
 from torch_geometric.transforms import NormalizeFeatures
@@ -31,25 +36,33 @@ class TrainError(ValueError):
     """The data or the options do not fit."""
 
 
-class APPNPNet(nn.Module):
-    def __init__(self, features, hidden, classes, dropout):
+class APPNPNet(nn.Module):  # type: ignore[misc]
+    """A perceptron whose answers are spread with a restart."""
+
+    def __init__(self, features: int, hidden: int, classes: int, dropout: float) -> None:
+        """Make its layers."""
         super().__init__()
         self.lin1, self.lin2 = nn.Linear(features, hidden), nn.Linear(hidden, classes)
         self.propagation = APPNP(K=10, alpha=0.1)
         self.dropout = dropout
 
-    def forward(self, x, edge_index):
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Return logits, n x classes."""
         x = F.dropout(self.lin1(x).relu(), self.dropout, self.training)
         return self.propagation(self.lin2(x), edge_index)
 
 
-class ChebNet(nn.Module):
-    def __init__(self, features, hidden, classes, dropout):
+class ChebNet(nn.Module):  # type: ignore[misc]
+    """Two Chebyshev convolutions."""
+
+    def __init__(self, features: int, hidden: int, classes: int, dropout: float) -> None:
+        """Make its layers."""
         super().__init__()
         self.conv1, self.conv2 = ChebConv(features, hidden, K=2), ChebConv(hidden, classes, K=2)
         self.dropout = dropout
 
-    def forward(self, x, edge_index):
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Return logits, n x classes."""
         x = F.dropout(self.conv1(x, edge_index).relu(), self.dropout, self.training)
         return self.conv2(x, edge_index)
 
@@ -63,9 +76,12 @@ MODELS = {
 }
 
 
-def read(directory, normalize=False):
+def read(directory: str, normalize: bool = False) -> Any:
     """The data set as Data with x, y (-1: unknown), edge_index and the nodes of each role: tr, un, va, te."""
-    path = lambda name: os.path.join(directory, name)
+
+    def path(name: str) -> str:
+        return os.path.join(directory, name)
+
     adj = sp.load_npz(path("adj_full.npz")).tocoo()
     if os.path.exists(path("feats.npz")):
         x = sp.load_npz(path("feats.npz")).toarray()
@@ -90,8 +106,8 @@ def read(directory, normalize=False):
     return NormalizeFeatures()(data) if normalize else data
 
 
-def attached(data, arrivals, among):
-    """The original graph (nodes of tr, then of un) with arrivals after it: x and edge_index. among keeps their own edges."""
+def attached(data: Any, arrivals: Tensor, among: bool) -> tuple[Tensor, Tensor]:
+    """Return x and edge_index of the original graph and arrivals. among keeps the edges among these."""
     nodes = torch.cat([data.tr, data.un, arrivals])
     row = torch.full((data.num_nodes,), -1)
     row[nodes] = torch.arange(len(nodes))
@@ -102,24 +118,35 @@ def attached(data, arrivals, among):
     return data.x[nodes], edges
 
 
-@torch.no_grad()
-def predict(model, data, nodes, batch=1000, among=True):
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def predict(model: Any, data: Any, nodes: Tensor, batch: int = 1000, among: bool = True) -> Tensor:
     """Logits of nodes that arrive in batches of so many; 0: all at once."""
     model.eval()
     out = []
     for part in torch.split(nodes, batch or len(nodes)):
-        out.append(model(*attached(data, part, among))[-len(part):])
+        out.append(model(*attached(data, part, among))[-len(part) :])
     return torch.cat(out)
 
 
-def accuracy(model, data, nodes, batch=1000, among=True):
+def accuracy(model: Any, data: Any, nodes: Tensor, batch: int = 1000, among: bool = True) -> float:
     """Percent of the nodes that are predicted right."""
     right = predict(model, data, nodes, batch, among).argmax(1) == data.y[nodes]
-    return 100 * right.double().mean().item()
+    return float(100 * right.double().mean().item())
 
 
-def train(data, name, hidden=256, dropout=0.5, lr=0.01, weight_decay=5e-4, epochs=200, every=5, seed=0, say=lambda line: None):
-    """Fit a model on the original graph. Every so many epochs it is measured on va; the best is kept, of equals the first."""
+def train(
+    data: Any,
+    name: str,
+    hidden: int = 256,
+    dropout: float = 0.5,
+    lr: float = 0.01,
+    weight_decay: float = 5e-4,
+    epochs: int = 200,
+    every: int = 5,
+    seed: int = 0,
+    say: Callable[[str], object] = lambda line: None,
+) -> Any:
+    """Fit a model on the original graph; of its measurements on va the best is kept, of equals the first."""
     torch.manual_seed(seed)
     model = MODELS[name](data.x.shape[1], hidden, int(data.y.max()) + 1, dropout)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr, weight_decay=weight_decay)
@@ -128,7 +155,7 @@ def train(data, name, hidden=256, dropout=0.5, lr=0.01, weight_decay=5e-4, epoch
     for epoch in range(epochs):
         model.train()
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(x, edges)[:len(data.tr)], data.y[data.tr])
+        loss = F.cross_entropy(model(x, edges)[: len(data.tr)], data.y[data.tr])
         loss.backward()
         optimizer.step()
         if (epoch + 1) % every != 0 and epoch + 1 != epochs:
@@ -141,7 +168,8 @@ def train(data, name, hidden=256, dropout=0.5, lr=0.01, weight_decay=5e-4, epoch
     return model
 
 
-def main():
+def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", help="directory in the GraphSAINT layout")
     parser.add_argument("out", help="safetensors file to write")
@@ -161,17 +189,29 @@ def main():
         if os.path.exists(args.out):
             raise TrainError(f"{args.out} is there already")
         data = read(args.data, args.normalize)
-        model = train(data, args.model, args.hidden, args.dropout, args.lr, args.weight_decay, args.epochs, args.every, args.seed,
-                      say=lambda line: print(line, file=sys.stderr))
+        model = train(
+            data,
+            args.model,
+            args.hidden,
+            args.dropout,
+            args.lr,
+            args.weight_decay,
+            args.epochs,
+            args.every,
+            args.seed,
+            say=lambda line: print(line, file=sys.stderr),
+        )
         save_file(model.state_dict(), args.out)
     except (TrainError, OSError) as error:
-        sys.exit(f"train_pyg: {error}")
+        sys.exit(f"rivulet_mcond.train: {error}")
     figures = {mode: accuracy(model, data, data.te, args.batch, mode == "graph") for mode in ("graph", "node")}
     if args.json:
         print(json.dumps({"model": args.model, "seed": args.seed, "batch": args.batch, "accuracy": figures}))
     else:
-        print(f"{args.model} on {len(data.te)} test nodes: {figures['graph']:.2f}% in graph batches, "
-              f"{figures['node']:.2f}% in node batches")
+        print(
+            f"{args.model} on {len(data.te)} test nodes: {figures['graph']:.2f}% in graph batches, "
+            f"{figures['node']:.2f}% in node batches"
+        )
 
 
 if __name__ == "__main__":

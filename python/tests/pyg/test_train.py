@@ -1,8 +1,9 @@
-"""Tests of train_pyg.py: python tools/train_pyg_test.py, where PyTorch, PyTorch Geometric, safetensors and SciPy are installed.
+"""Tests of rivulet_mcond.train: python python/tests/pyg/test_train.py, where the extra pyg is installed.
 
 With --fixtures it writes those of package trainer/weights to trainer/weights/testdata instead: state_dicts as users name
 them, in every precision, and what PyTorch Geometric answers with them.
 """
+
 import json
 import os
 import shutil
@@ -21,8 +22,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import APPNP, GCN, ChebConv, GCNConv, GraphSAGE, SAGEConv, SGConv
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-from train_pyg import MODELS, TrainError, accuracy, attached, predict, read, train  # noqa: E402
+from rivulet_mcond.train import MODELS, TrainError, accuracy, attached, predict, read, train  # noqa: E402
 
 ROLES = {"tr": [5, 0, 3], "un": [1], "va": [4, 2], "te": [7, 6]}
 EDGES = [(0, 1), (0, 3), (1, 5), (2, 4), (2, 5), (3, 5), (4, 0), (6, 0), (6, 7), (7, 3), (7, 4)]
@@ -37,7 +37,10 @@ def write(out, roles=ROLES, classes=None):
     y = np.arange(8) % 2
     sp.save_npz(os.path.join(out, "adj_full.npz"), sp.csr_matrix(adj))
     np.save(os.path.join(out, "feats.npy"), np.stack([3 * y, 3 - 3 * y, np.ones(8)], 1).astype(np.float32))
-    for name, value in (("class_map.json", classes or {str(i): int(c) for i, c in enumerate(y)}), ("role.json", roles)):
+    for name, value in (
+        ("class_map.json", classes or {str(i): int(c) for i, c in enumerate(y)}),
+        ("role.json", roles),
+    ):
         with open(os.path.join(out, name), "w") as f:
             json.dump(value, f)
     return out
@@ -49,7 +52,15 @@ def cliques():
     edge_index = torch.tensor([(i, j) for i in range(12) for j in range(12) if i != j and y[i] == y[j]]).t()
     nodes = lambda *within: torch.tensor([6 * c + k for c in (0, 1) for k in within])
     none = torch.tensor([], dtype=torch.long)
-    return Data(x=F.one_hot(y).float(), y=y, edge_index=edge_index, tr=nodes(0, 1), un=none, va=nodes(2, 3), te=nodes(4, 5))
+    return Data(
+        x=F.one_hot(y).float(),
+        y=y,
+        edge_index=edge_index,
+        tr=nodes(0, 1),
+        un=none,
+        va=nodes(2, 3),
+        te=nodes(4, 5),
+    )
 
 
 class Train(unittest.TestCase):
@@ -77,9 +88,11 @@ class Train(unittest.TestCase):
     def test_batches(self):
         data = read(write(self.path("data")))
         model = train(data, "gcn", hidden=4, epochs=2).eval()
-        alone = torch.cat([predict(model, data, data.te[k:k + 1], 0) for k in range(2)])
+        alone = torch.cat([predict(model, data, data.te[k : k + 1], 0) for k in range(2)])
         torch.testing.assert_close(predict(model, data, data.te, 1), alone)
-        self.assertFalse(torch.allclose(predict(model, data, data.te, 0), alone), "the edge between the two counts")
+        self.assertFalse(
+            torch.allclose(predict(model, data, data.te, 0), alone), "the edge between the two counts"
+        )
 
     def test_normalize(self):
         x = read(write(self.path("data")), normalize=True).x
@@ -106,7 +119,7 @@ class Train(unittest.TestCase):
 
     def test_command(self):
         data, out = write(self.path("data")), self.path("model.safetensors")
-        command = [sys.executable, os.path.join(HERE, "train_pyg.py"), data]
+        command = [sys.executable, "-m", "rivulet_mcond.train", data]
         run = lambda *args: subprocess.run([*command, *args], capture_output=True, text=True)
         done = run(out, "--model", "sage", "--hidden", "4", "--epochs", "40", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -152,7 +165,11 @@ def fixtures(out):
         "gcn_pyg": (GCN(6, 5, 2, 3), "", torch.float32),
         "gcn_words": (Named({"entry": GCNConv(6, 5), "answer": GCNConv(5, 3)}), "module.", torch.float64),
         "sage_pyg": (GraphSAGE(6, 5, 2, 3), "model.", torch.bfloat16),
-        "sage_no_bias": (Named({"gnn1": SAGEConv(6, 5, bias=False), "gnn2": SAGEConv(5, 3, bias=False)}), "", torch.float32),
+        "sage_no_bias": (
+            Named({"gnn1": SAGEConv(6, 5, bias=False), "gnn2": SAGEConv(5, 3, bias=False)}),
+            "",
+            torch.float32,
+        ),
         "sgc_pyg": (SGConv(6, 3, K=2), "", torch.float16),
         "sgc_named": (Named({"conv1": SGConv(6, 3, K=2)}), "_orig_mod.", torch.float32),
         "appnp_named": (Named({"lin1": nn.Linear(6, 5), "lin2": nn.Linear(5, 3)}, spread()), "", torch.float32),
@@ -169,7 +186,10 @@ def fixtures(out):
                 nn.init.normal_(parameter)
         state = {key: value.to(dtype) for key, value in model.state_dict().items()}
         model.load_state_dict({key: value.float() for key, value in state.items()})
-        save_file({prefix + key: value.contiguous() for key, value in state.items()}, os.path.join(out, name + ".safetensors"))
+        save_file(
+            {prefix + key: value.contiguous() for key, value in state.items()},
+            os.path.join(out, name + ".safetensors"),
+        )
         with torch.no_grad():
             answers[name] = model(x, edge_index)
     save_file(answers, os.path.join(out, "answers.safetensors"))
@@ -177,7 +197,7 @@ def fixtures(out):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--fixtures"]:
-        testdata = os.path.join(HERE, "..", "trainer", "weights", "testdata")
+        testdata = os.path.join(HERE, "..", "..", "..", "trainer", "weights", "testdata")
         shutil.rmtree(testdata, ignore_errors=True)
         fixtures(testdata)
     else:

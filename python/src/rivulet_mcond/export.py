@@ -1,46 +1,62 @@
-#!/usr/bin/env python3
 """Write a PyTorch Geometric Data object in the GraphSAINT layout that `trainer train --data` reads.
 
-    python tools/export_pyg.py data.pt DIRECTORY
-    python tools/export_pyg.py data.pt DIRECTORY --sparse
+    python -m rivulet_mcond.export data.pt DIRECTORY
+    python -m rivulet_mcond.export data.pt DIRECTORY --sparse
 
 or from Python, with any Data that has edge_index, x, y and the three masks:
 
-    from export_pyg import export
+    from rivulet_mcond.export import export
     export(Planetoid("/tmp/cora", "Cora")[0], "cora")
 
 What is written (`go doc rivulet/dataset` has the layout):
 
     adj_full.npz    edge_index made symmetric, without self-loops and repetitions, every entry 1
-    feats.npy       x; or feats.npz, where x is sparse or --sparse is given: the features are then a bag of words, and
-                    `--preprocess auto` treats them as such
+    feats.npy       x; or feats.npz, where x is sparse or --sparse is given: the features are then a bag of
+                    words, and `--preprocess auto` treats them as such
     class_map.json  y of the nodes in a mask; of others where y >= 0
-    role.json       tr, va, te from the masks; un: the nodes in no mask, which belong to the original graph all the same
+    role.json       tr, va, te from the masks; un: the nodes in no mask, which belong to the original graph,
+                    too
 
-Nodes in no mask are left without a role instead by --no-unlabelled. Masks of several splits (n x k) need --split. What had
-to be changed is said; what cannot be written (edge weights other than 1, several labels a node, masks that overlap, NaN) is
-an error that names the attribute and the place.
+Nodes in no mask are left without a role instead by --no-unlabelled. Masks of several splits (n x k) need
+--split. What had to be changed is said; what cannot be written (edge weights other than 1, several labels a
+node, masks that overlap, NaN) is an error that names the attribute and the place.
 """
+
+from __future__ import annotations
+
 import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+
+Say: TypeAlias = Callable[[str], object]
 
 
 class ExportError(ValueError):
     """The data do not fit the layout."""
 
 
-def export(data, out, sparse=False, split=None, unlabelled=True, say=lambda line: print(line, file=sys.stderr)):
+def export(
+    data: Any,
+    out: str,
+    sparse: bool = False,
+    split: int | None = None,
+    unlabelled: bool = True,
+    say: Say = lambda line: print(line, file=sys.stderr),
+) -> None:
     """Write data to the directory out, which must not have a file of the layout. say gets what was changed."""
     n = _nodes(data)
     x = _features(data, n)
     adj = _adjacency(data, n, say)
-    masks = {role: _mask(data, name, n, split) for role, name in
-             (("tr", "train_mask"), ("va", "val_mask"), ("te", "test_mask"))}
+    masks = {
+        role: _mask(data, name, n, split)
+        for role, name in (("tr", "train_mask"), ("va", "val_mask"), ("te", "test_mask"))
+    }
     roles = _roles(masks, n, unlabelled)
     classes = _classes(data, n, roles, say)
 
@@ -57,26 +73,28 @@ def export(data, out, sparse=False, split=None, unlabelled=True, say=lambda line
         json.dump(classes, f)
     with open(os.path.join(out, "role.json"), "w") as f:
         json.dump(roles, f)
-    say(f"{out}: {n} nodes, {adj.nnz // 2} edges, {x.shape[1]} features, "
-        + ", ".join(f"{len(nodes)} {role}" for role, nodes in roles.items()))
+    say(
+        f"{out}: {n} nodes, {adj.nnz // 2} edges, {x.shape[1]} features, "
+        + ", ".join(f"{len(nodes)} {role}" for role, nodes in roles.items())
+    )
 
 
-def _attribute(data, name):
+def _attribute(data: Any, name: str) -> Any:
     value = getattr(data, name, None)
     if value is None:
         raise ExportError(f"data has no {name}")
     return value
 
 
-def _numpy(tensor):
+def _numpy(tensor: Any) -> Any:
     return tensor.detach().cpu().numpy()
 
 
-def _nodes(data):
+def _nodes(data: Any) -> int:
     return int(_attribute(data, "x").shape[0])
 
 
-def _features(data, n):
+def _features(data: Any, n: int) -> Any:
     x = data.x
     if x.dim() != 2:
         raise ExportError(f"x has shape {tuple(x.shape)}, want nodes x features")
@@ -92,19 +110,21 @@ def _features(data, n):
     return x
 
 
-def _finite(values, place):
+def _finite(values: Any, place: Callable[[Any], str]) -> None:
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise ExportError(f"{place(wrong[0])} is {values[wrong[0]]}")
 
 
-def _adjacency(data, n, say):
+def _adjacency(data: Any, n: int, say: Say) -> Any:
     edge_index = _numpy(_attribute(data, "edge_index"))
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise ExportError(f"edge_index has shape {edge_index.shape}, want 2 x edges")
     outside = np.flatnonzero((edge_index < 0).any(0) | (edge_index >= n).any(0))
     if len(outside):
-        raise ExportError(f"edge_index[:, {outside[0]}] is {edge_index[:, outside[0]].tolist()}, outside 0...{n - 1}")
+        raise ExportError(
+            f"edge_index[:, {outside[0]}] is {edge_index[:, outside[0]].tolist()}, outside 0...{n - 1}"
+        )
     for name in ("edge_weight", "edge_attr"):
         weight = getattr(data, name, None)
         if weight is None:
@@ -114,7 +134,9 @@ def _adjacency(data, n, say):
             say(f"{name} of shape {weight.shape} was left out: edges have no features here")
         elif (weight.reshape(-1) != 1).any():
             k = int(np.flatnonzero(weight.reshape(-1) != 1)[0])
-            raise ExportError(f"{name}[{k}] is {weight.reshape(-1)[k]}, want 1: weighted graphs are not supported")
+            raise ExportError(
+                f"{name}[{k}] is {weight.reshape(-1)[k]}, want 1: weighted graphs are not supported"
+            )
     source, target = edge_index
     loops = source == target
     if loops.any():
@@ -132,7 +154,7 @@ def _adjacency(data, n, say):
     return adj
 
 
-def _mask(data, name, n, split):
+def _mask(data: Any, name: str, n: int, split: int | None) -> Any:
     mask = _numpy(_attribute(data, name))
     if mask.ndim == 2:
         if split is None:
@@ -147,7 +169,7 @@ def _mask(data, name, n, split):
     return mask
 
 
-def _roles(masks, n, unlabelled):
+def _roles(masks: dict[str, Any], n: int, unlabelled: bool) -> dict[str, list[int]]:
     owner = np.full(n, "", dtype=object)
     for role, mask in masks.items():
         twice = np.flatnonzero(mask & (owner != ""))
@@ -161,7 +183,7 @@ def _roles(masks, n, unlabelled):
     return roles
 
 
-def _classes(data, n, roles, say):
+def _classes(data: Any, n: int, roles: dict[str, list[int]], say: Say) -> dict[str, int]:
     y = _numpy(_attribute(data, "y"))
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -180,37 +202,48 @@ def _classes(data, n, roles, say):
     return {str(i): int(y[i]) for i in known}
 
 
-def load(path):
+def load(path: str) -> Any:
     """Read a Data object from a file of torch.save, or one of a list or tuple that holds nothing else."""
     import torch
+
     try:
         data = torch.load(path, map_location="cpu", weights_only=False)
     except TypeError:  # before PyTorch 1.13 there was no such argument
         data = torch.load(path, map_location="cpu")
     if isinstance(data, (list, tuple)) and len(data) == 1:
         data = data[0]
-    if isinstance(data, tuple) and isinstance(data[0], dict):  # InMemoryDataset's processed file: (dict, slices, class)
+    if isinstance(data, tuple) and isinstance(
+        data[0], dict
+    ):  # InMemoryDataset's processed file: (dict, slices, class)
         from torch_geometric.data import Data
+
         data = Data.from_dict(data[0])
     if not hasattr(data, "edge_index"):
         raise ExportError(f"{path} holds {type(data).__name__}, want a Data object")
     return data
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
-                                     epilog="torch.load runs what a file says: read files of people you trust.")
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="torch.load runs what a file says: read files of people you trust.",
+    )
     parser.add_argument("data", help="file of torch.save(data)")
     parser.add_argument("out", help="directory to write")
     parser.add_argument("--sparse", action="store_true", help="write dense x as a bag of words, feats.npz")
     parser.add_argument("--split", type=int, help="column of masks that have several, from 0")
-    parser.add_argument("--no-unlabelled", dest="unlabelled", action="store_false",
-                        help="leave nodes in no mask without a role, instead of as unlabelled nodes of the original graph")
+    parser.add_argument(
+        "--no-unlabelled",
+        dest="unlabelled",
+        action="store_false",
+        help="leave nodes in no mask without a role, instead of as unlabelled nodes of the original graph",
+    )
     args = parser.parse_args()
     try:
         export(load(args.data), args.out, sparse=args.sparse, split=args.split, unlabelled=args.unlabelled)
     except (ExportError, OSError) as error:
-        sys.exit(f"export_pyg: {error}")
+        sys.exit(f"rivulet_mcond.export: {error}")
 
 
 if __name__ == "__main__":

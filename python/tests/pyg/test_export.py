@@ -1,7 +1,8 @@
-"""Tests of export_pyg.py: python tools/export_pyg_test.py, where PyTorch, PyTorch Geometric and SciPy are installed.
+"""Tests of rivulet_mcond.export: python python/tests/pyg/test_export.py, where the extra pyg is installed.
 
 With --fixtures it writes those of Go's TestPyTorchGeometric to dataset/testdata/pyg instead.
 """
+
 import json
 import os
 import shutil
@@ -16,16 +17,21 @@ import torch
 from torch_geometric.data import Data
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-from export_pyg import ExportError, export, load  # noqa: E402
+from rivulet_mcond.export import ExportError, export, load  # noqa: E402
 
 
 def ring(**change):
     """The ring 0-1-2-3-4-0 with the chord 0-2: some edges in one direction, one twice, a self-loop; node 4 in no mask."""
     edges = [(0, 1), (1, 0), (1, 2), (2, 3), (3, 4), (0, 4), (0, 2), (0, 2), (3, 3)]
     mask = lambda *nodes: torch.tensor([i in nodes for i in range(5)])
-    values = dict(x=torch.tensor([[1.5, 0, 0], [0, -2, 0], [0, 0, 0], [0.25, 0, 3], [0, 1, 0]]), y=torch.tensor([0, 1, 0, 1, 0]),
-                  edge_index=torch.tensor(edges).t(), train_mask=mask(0, 3), val_mask=mask(1), test_mask=mask(2))
+    values = dict(
+        x=torch.tensor([[1.5, 0, 0], [0, -2, 0], [0, 0, 0], [0.25, 0, 3], [0, 1, 0]]),
+        y=torch.tensor([0, 1, 0, 1, 0]),
+        edge_index=torch.tensor(edges).t(),
+        train_mask=mask(0, 3),
+        val_mask=mask(1),
+        test_mask=mask(2),
+    )
     return Data(**{**values, **change})
 
 
@@ -57,8 +63,12 @@ class Export(unittest.TestCase):
         np.testing.assert_array_equal(np.load(os.path.join(out, "feats.npy")), ring().x.numpy())
         self.assertEqual(self.roles(out), {"tr": [0, 3], "va": [1], "te": [2], "un": [4]})
         self.assertEqual(self.json(out, "class_map.json"), {"0": 0, "1": 1, "2": 0, "3": 1, "4": 0})
-        for part in ("1 self-loops were dropped", "1 repeated edges were merged", "5 edges that stood in one direction",
-                     "5 nodes, 6 edges, 3 features, 2 tr, 1 va, 1 te, 1 un"):
+        for part in (
+            "1 self-loops were dropped",
+            "1 repeated edges were merged",
+            "5 edges that stood in one direction",
+            "5 nodes, 6 edges, 3 features, 2 tr, 1 va, 1 te, 1 un",
+        ):
             self.assertTrue(any(part in line for line in self.said), f"{part}: {self.said}")
 
     def test_sparse_features(self):
@@ -73,7 +83,10 @@ class Export(unittest.TestCase):
         self.assertNotIn("un", self.roles(self.export(ring(), unlabelled=False)))
 
     def test_one_of_several_splits(self):
-        masks = {name: torch.stack([~ring()[name], ring()[name]], 1) for name in ("train_mask", "val_mask", "test_mask")}
+        masks = {
+            name: torch.stack([~ring()[name], ring()[name]], 1)
+            for name in ("train_mask", "val_mask", "test_mask")
+        }
         self.assertEqual(self.roles(self.export(ring(**masks), split=1))["tr"], [0, 3])
 
     def test_classes_are_renumbered(self):
@@ -114,19 +127,21 @@ class Export(unittest.TestCase):
         for held in (ring(), [ring()], (ring().to_dict(), None, Data)):
             torch.save(held, file)
             self.assertEqual(load(file).edge_index.shape, (2, 9))
-        run = lambda *args: subprocess.run([sys.executable, os.path.join(HERE, "export_pyg.py"), *args], capture_output=True, text=True)
+        run = lambda *args: subprocess.run(
+            [sys.executable, "-m", "rivulet_mcond.export", *args], capture_output=True, text=True
+        )
         self.assertEqual(run(file, out).returncode, 0)
         self.assertEqual(self.roles(out)["te"], [2])
         again = run(file, out)
         self.assertEqual(again.returncode, 1)
-        self.assertIn("export_pyg: ", again.stderr)
+        self.assertIn("rivulet_mcond.export: ", again.stderr)
         torch.save([1, 2], file)
         self.assertIn("holds list, want a Data object", run(file, out).stderr)
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--fixtures"]:
-        fixtures = os.path.join(HERE, "..", "dataset", "testdata", "pyg")
+        fixtures = os.path.join(HERE, "..", "..", "..", "dataset", "testdata", "pyg")
         shutil.rmtree(fixtures, ignore_errors=True)
         export(ring(), os.path.join(fixtures, "dense"))
         export(ring(x=ring().x.to_sparse()), os.path.join(fixtures, "sparse"))

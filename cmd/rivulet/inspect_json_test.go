@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/internal/harness"
+)
+
+// The names of inspect --json are an interface: a test that fails here would break somebody's script.
+func TestInspectAsJSON(t *testing.T) {
+	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Classes: 3})
+	dir := write(t, b)
+	want, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := harness.Execute(root(), "inspect", "--json", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]json.RawMessage
+	var got inspected
+	for _, v := range []any{&fields, &got} {
+		if err := json.Unmarshal([]byte(out), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := []string{"embeddings", "file_bytes", "later_models", "manifest", "rows_by_entries", "synthetic_by_class", "synthetic_edges"}
+	if keys := slices.Sorted(maps.Keys(fields)); !slices.Equal(keys, names) {
+		t.Errorf("fields %v, want %v", keys, names)
+	}
+	byClass := 0
+	for _, n := range got.SyntheticByClass {
+		byClass += n
+	}
+	rows, entries := 0, 0
+	for k, n := range got.RowsByEntries {
+		rows, entries = rows+n, entries+k*n
+	}
+	switch {
+	case got.Manifest.Version != want.Manifest.Version, got.Manifest.Files["mapping.safetensors"] != want.Manifest.Files["mapping.safetensors"]:
+		t.Errorf("manifest %+v", got.Manifest)
+	case byClass != 6, len(got.SyntheticByClass) != 3:
+		t.Errorf("synthetic_by_class %v", got.SyntheticByClass)
+	case rows != 30, entries != want.Mapping.Rows.NNZ():
+		t.Errorf("rows_by_entries %v", got.RowsByEntries)
+	case got.SyntheticEdges != want.Synthetic.Adj.NNZ()/2, got.FileBytes <= 0, len(got.Embeddings) != len(want.Models):
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,36 @@
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/** Prints predictions as they come: java Feed.java BROKERS COUNT. */
+public final class Feed {
+    /** The first fields, which come in this order (event/README.md). Your own feed has a JSON library. */
+    private static final Pattern FIELDS = Pattern.compile(
+            "^\\{\"id\":\"((?:[^\"\\\\]|\\\\.)*)\",\"class\":(\\d+),(?:\"class_name\":\"(?:[^\"\\\\]|\\\\.)*\",)?\"probability\":([^,}]+)");
+
+    public static void main(String[] args) {
+        int left = Integer.parseInt(args[1]);
+        Map<String, Object> settings = Map.of("bootstrap.servers", args[0], "group.id", "feed-java",
+                "auto.offset.reset", "earliest", "isolation.level", "read_committed", "enable.auto.commit", false,
+                "max.poll.records", left);
+        try (var consumer = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.subscribe(List.of("predictions"));
+            while (left > 0) {
+                for (var record : consumer.poll(Duration.ofSeconds(1))) {
+                    Matcher m = FIELDS.matcher(new String(record.value(), StandardCharsets.UTF_8));
+                    if (!m.find()) {
+                        throw new IllegalStateException("no prediction at offset " + record.offset());
+                    }
+                    System.out.println(m.group(1) + " " + m.group(2) + " " + m.group(3));
+                    left--;
+                }
+                consumer.commitSync(); // of what was printed: after a crash some come again
+            }
+        }
+    }
+}

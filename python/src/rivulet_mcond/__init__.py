@@ -1,0 +1,29 @@
+"""Rivulet from Python: arrivals and predictions on the stream, and artifacts with prediction in NumPy.
+
+    artifact = open_artifact("out/artifact")
+    Predictor(artifact).predict([Arrival("p17", Sparse([3, 41]), edges=["p4", "p9"])]).to_frame()
+
+The core needs NumPy alone. Modules with needs of their own: `frames` (pandas), `kafka` (confluent-kafka),
+`export` and `train` (PyTorch Geometric). python/README.md is the manual.
+"""
+
+from .arrivals import Arrival, ArrivalError, Dense, Features, Named, Sparse
+from .artifact import Artifact, ArtifactError, open_artifact
+from .predict import Predictions, Predictor
+from .schema import Schema, SchemaError
+
+__all__ = [
+    "Arrival",
+    "ArrivalError",
+    "Artifact",
+    "ArtifactError",
+    "Dense",
+    "Features",
+    "Named",
+    "Predictions",
+    "Predictor",
+    "Schema",
+    "SchemaError",
+    "Sparse",
+    "open_artifact",
+]

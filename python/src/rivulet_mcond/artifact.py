@@ -1,0 +1,331 @@
+"""Artifacts: the directory that `trainer train` writes, read and checked as artifact/FORMAT.md says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _safetensors
+from .schema import Schema, SchemaError
+
+FORMAT_VERSION = 2
+"""Newest format that this package reads."""
+
+PARTS = ("schema.json",)
+"""Parts of format 2 that this package knows."""
+
+Tensors = Mapping[str, NDArray[Any]]
+Floats = NDArray[np.float64]
+
+
+class ArtifactError(ValueError):
+    """The directory is no artifact, is damaged, or is of a format that this package does not know."""
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """A sparse matrix by rows: row i has values[k] at indices[k], k from indptr[i] to indptr[i+1]."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float32]
+    columns: int
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.indptr) - 1
+
+    def row(self, i: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return columns and values of a row."""
+        part = slice(self.indptr[i], self.indptr[i + 1])
+        return self.indices[part], self.values[part]
+
+
+@dataclass(frozen=True)
+class NodeMapping:
+    """M, N×N': for each node of the original graph its weights on the synthetic nodes."""
+
+    rows: SparseRows
+    row_of: Mapping[str, int]
+    """The row of a node's id."""
+
+
+@dataclass(frozen=True)
+class Preprocess:
+    """What turns raw features x into the model's: see `preprocess.kind` in artifact/FORMAT.md."""
+
+    kind: str
+    scale: float
+    mean: Floats | None
+    std: Floats | None
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """One model of an artifact: what the manifest says of it, and the tensors of its file."""
+
+    name: str
+    info: Mapping[str, Any]
+    tensors: Tensors
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """An artifact in memory. The arrays are read-only."""
+
+    directory: pathlib.Path
+    manifest: Mapping[str, Any]
+    x: NDArray[np.float32]
+    """X', N'×d: features of the synthetic nodes, preprocessed."""
+    labels: NDArray[np.int32]
+    """Y', N': classes of the synthetic nodes."""
+    adjacency: SparseRows
+    """A', N'×N'."""
+    preprocess: Preprocess
+    mapping: NodeMapping = field(repr=False)
+    models: Mapping[str, StoredModel] = field(repr=False)
+    schema: Schema | None = None
+    """How named features become positions; None: the artifact takes features by position only."""
+
+    @property
+    def version(self) -> str:
+        """Name of the artifact, as in predictions."""
+        return str(self.manifest["version"])
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes, by index."""
+        return list(self.manifest["data"]["classes"])
+
+    @property
+    def features(self) -> int:
+        """Number of raw features, d."""
+        return int(self.manifest["data"]["features"])
+
+    @property
+    def synthetic_nodes(self) -> int:
+        """Number of synthetic nodes, N'."""
+        return int(self.manifest["synthetic_nodes"])
+
+
+def open_artifact(directory: str | os.PathLike[str]) -> Artifact:
+    """Read and check the artifact in a directory.
+
+    Sizes and SHA-256 of all files are compared with the manifest, as are shapes and types of all tensors that
+    are used. Raises ArtifactError, naming the directory, the file, the field or tensor, and the reason.
+    """
+    root = pathlib.Path(directory)
+    try:
+        return _open(root)
+    except (ArtifactError, OSError) as error:
+        raise ArtifactError(f"reading artifact {root}: {error}") from error
+
+
+def _open(root: pathlib.Path) -> Artifact:
+    manifest = _manifest(root)
+    contents = _files(root, manifest)
+    try:
+        return _decode(root, manifest, contents)
+    except (KeyError, TypeError) as error:
+        raise ArtifactError(f"manifest.json: a field is missing or of the wrong type: {error}") from error
+
+
+def _manifest(root: pathlib.Path) -> dict[str, Any]:
+    for name in ("manifest.json", "manifest.sha256"):
+        if not (root / name).is_file():
+            raise ArtifactError(f"{name} is missing: not an artifact, or one that was not completed")
+    text = (root / "manifest.json").read_bytes()
+    said = (root / "manifest.sha256").read_text().split()
+    if not said or said[0] != hashlib.sha256(text).hexdigest():
+        raise ArtifactError(
+            "manifest.json does not have the SHA-256 of manifest.sha256: it was changed or damaged"
+        )
+    try:
+        manifest = json.loads(text)
+    except ValueError as error:
+        raise ArtifactError(f"manifest.json: {error}") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("format_version"), int):
+        raise ArtifactError("manifest.json: format_version is missing")
+    if not 1 <= manifest["format_version"] <= FORMAT_VERSION:
+        raise ArtifactError(
+            f"format_version is {manifest['format_version']}, this package reads up to {FORMAT_VERSION}: "
+            "update readers before trainers"
+        )
+    for part in manifest.get("requires", []):
+        if part not in PARTS:
+            raise ArtifactError(f"the artifact requires {part}, which this package does not know: update it")
+    return manifest
+
+
+def _files(root: pathlib.Path, manifest: Mapping[str, Any]) -> dict[str, bytes]:
+    listed = manifest.get("files")
+    if not isinstance(listed, dict):
+        raise ArtifactError("manifest.json: files is missing")
+    for name in _names(root):
+        if name not in listed and name not in ("manifest.json", "manifest.sha256"):
+            raise ArtifactError(f"{name}: the manifest does not list it")
+    return {name: _file(root, name, listed[name]) for name in sorted(listed)}
+
+
+def _names(root: pathlib.Path) -> list[str]:
+    names = []
+    for directory, below, files in os.walk(root):
+        below[:] = [name for name in below if not name.startswith(".")]
+        here = pathlib.Path(directory).relative_to(root)
+        names += [(here / name).as_posix() for name in files if not name.startswith(".")]
+    return names
+
+
+def _file(root: pathlib.Path, name: str, want: Any) -> bytes:
+    parts = pathlib.PurePosixPath(name)
+    if parts.is_absolute() or ".." in parts.parts:
+        raise ArtifactError(f"{name}: leads out of the artifact")
+    if not isinstance(want, dict) or not (root / name).is_file():
+        raise ArtifactError(f"{name}: missing, the manifest lists it")
+    data = (root / name).read_bytes()
+    if len(data) != want.get("bytes"):
+        raise ArtifactError(f"{name}: {len(data)} bytes, the manifest says {want.get('bytes')}")
+    if hashlib.sha256(data).hexdigest() != want.get("sha256"):
+        raise ArtifactError(f"{name}: its SHA-256 is not that of the manifest: it was changed or damaged")
+    return data
+
+
+def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Artifact:
+    nodes, d, rows = manifest["synthetic_nodes"], manifest["data"]["features"], manifest["mapping"]["rows"]
+    s = _Reader("synthetic.safetensors", contents)
+    x, labels = s.floats("x", (nodes, d)), s.integers("y", (nodes,), np.int32)
+    if np.any((labels < 0) | (labels >= len(manifest["data"]["classes"]))):
+        raise ArtifactError("synthetic.safetensors: y has a class that the manifest does not name")
+    m = _Reader("mapping.safetensors", contents)
+    models = {}
+    for info in manifest["models"]:
+        name = f"models/{info['name']}.safetensors"
+        models[info["name"]] = StoredModel(info["name"], info, _Reader(name, contents).finite())
+    if manifest["default_model"] not in models:
+        raise ArtifactError(
+            f"manifest.json: default_model is {manifest['default_model']}, which is no model of it"
+        )
+    return Artifact(
+        directory=root,
+        manifest=manifest,
+        x=x,
+        labels=labels,
+        adjacency=s.sparse("adj.", nodes, nodes, "data"),
+        preprocess=_preprocess(manifest["preprocess"], s, d),
+        mapping=NodeMapping(m.sparse("", rows, nodes, "data"), m.ids(rows)),
+        models=models,
+        schema=_schema(manifest, contents, d),
+    )
+
+
+def _schema(manifest: Mapping[str, Any], contents: Mapping[str, bytes], d: int) -> Schema | None:
+    if "schema.json" not in manifest.get("requires", []):
+        return None
+    if "schema.json" not in contents:
+        raise ArtifactError("schema.json: required, but the manifest does not list it")
+    try:
+        schema = Schema(contents["schema.json"])
+    except SchemaError as error:
+        raise ArtifactError(str(error)) from error
+    if schema.width != d:
+        raise ArtifactError(f"schema.json: {schema.width} positions, the manifest says {d}")
+    return schema
+
+
+def _preprocess(said: Mapping[str, Any], s: _Reader, d: int) -> Preprocess:
+    kind, scale = said["kind"], float(np.float32(said["scale"]))
+    if kind not in ("none", "l1", "l2-center", "standardize"):
+        raise ArtifactError(f"manifest.json: preprocess.kind is {kind!r}, which is not known")
+    centres = kind in ("l2-center", "standardize")
+    mean = s.floats("preprocess.mean", (d,)).astype(np.float64) if centres else None
+    std = s.floats("preprocess.std", (d,)).astype(np.float64) if kind == "standardize" else None
+    if not 0 < scale < np.inf or (std is not None and np.any(std <= 0)):
+        raise ArtifactError("preprocess: scale and std must be positive")
+    return Preprocess(kind, scale, mean, std)
+
+
+class _Reader:
+    """The tensors of one file, with checks whose errors name the file and the tensor."""
+
+    def __init__(self, name: str, contents: Mapping[str, bytes]) -> None:
+        self.name = name
+        if name not in contents:
+            raise ArtifactError(f"{name}: the manifest does not list it")
+        try:
+            self.tensors = _safetensors.load(contents[name])
+        except ValueError as error:
+            raise ArtifactError(f"{name}: {error}") from None
+
+    def fail(self, tensor: str, reason: str) -> ArtifactError:
+        return ArtifactError(f"{self.name}: tensor {tensor}: {reason}")
+
+    def get(self, tensor: str, shape: tuple[int, ...] | None) -> NDArray[Any]:
+        if tensor not in self.tensors:
+            raise self.fail(tensor, "missing")
+        got = self.tensors[tensor]
+        if shape is not None and got.shape != shape:
+            raise self.fail(tensor, f"shape {got.shape}, want {shape}")
+        return got
+
+    def floats(self, tensor: str, shape: tuple[int, ...] | None) -> NDArray[np.float32]:
+        got = self.get(tensor, shape)
+        if got.dtype.kind != "f":
+            raise self.fail(tensor, f"of {got.dtype}, want floats")
+        if not np.isfinite(got).all():
+            raise self.fail(tensor, "has values that are not finite")
+        return got.astype(np.float32, copy=False)
+
+    def integers(self, tensor: str, shape: tuple[int, ...] | None, dtype: type) -> NDArray[Any]:
+        got = self.get(tensor, shape)
+        if got.dtype.kind != "i":
+            raise self.fail(tensor, f"of {got.dtype}, want integers")
+        out: NDArray[Any] = got.astype(dtype, copy=False)
+        if not np.array_equal(out, got):
+            raise self.fail(tensor, f"has values beyond {np.dtype(dtype)}")
+        return out
+
+    def finite(self) -> Tensors:
+        """Return all tensors, of which every one is of floats."""
+        return {name: self.floats(name, None) for name in self.tensors}
+
+    def sparse(self, prefix: str, rows: int, columns: int, values: str) -> SparseRows:
+        """Return a matrix whose rows have ascending columns and values of 0 or more."""
+        indptr = self.integers(prefix + "indptr", (rows + 1,), np.int64)
+        entries = int(indptr[-1])
+        if indptr[0] != 0 or np.any(np.diff(indptr) < 0):
+            raise self.fail(prefix + "indptr", "does not ascend from 0")
+        indices = self.integers(prefix + "indices", (entries,), np.int32)
+        data = self.floats(prefix + values, (entries,))
+        if np.any((indices < 0) | (indices >= columns)):
+            raise self.fail(prefix + "indices", f"has columns outside 0…{columns - 1}")
+        if entries > 1:
+            begins = np.zeros(entries + 1, bool)
+            begins[indptr] = True
+            if np.any((np.diff(indices) <= 0) & ~begins[1:-1]):
+                raise self.fail(prefix + "indices", "does not ascend within a row")
+        if np.any(data < 0):
+            raise self.fail(prefix + values, "has weights below 0")
+        return SparseRows(indptr, indices, data, columns)
+
+    def ids(self, rows: int) -> dict[str, int]:
+        """Return the row of each id."""
+        offsets = self.integers("ids.offsets", (rows + 1,), np.int64)
+        text = self.get("ids.bytes", None).tobytes()
+        if offsets[0] != 0 or np.any(np.diff(offsets) <= 0) or offsets[-1] != len(text):
+            raise self.fail("ids.offsets", "does not divide ids.bytes into ids that are not empty")
+        ends = offsets.tolist()
+        try:
+            row_of = {text[ends[i] : ends[i + 1]].decode(): i for i in range(rows)}
+        except UnicodeDecodeError as error:
+            raise self.fail("ids.bytes", str(error)) from None
+        if len(row_of) != rows:
+            raise self.fail("ids.bytes", "has an id twice")
+        return row_of

@@ -1,0 +1,116 @@
+"""Arrivals of tables and of PyTorch Geometric's Data; predictions as a table."""
+
+from __future__ import annotations
+
+import json
+import types
+
+import numpy as np
+import pytest
+
+from rivulet_mcond import ArrivalError
+
+from .conftest import ROOT
+
+pd = pytest.importorskip("pandas")
+frames = pytest.importorskip("rivulet_mcond.frames")
+
+
+def users() -> pd.DataFrame:  # type: ignore[valid-type]
+    return pd.DataFrame(
+        {
+            "user_id": ["u1", "u2"],
+            "age": [31, np.nan],
+            "member": [True, False],
+            "city": pd.Categorical(["Köln", None]),
+            "joined": pd.to_datetime(["2026-01-02T03:04:05Z", None]),
+            "follows": [["u2", "u9"], None],
+        }
+    )
+
+
+def test_features_by_name() -> None:
+    one, other = frames.arrivals_from_frame(users(), id="user_id", edges="follows")
+    assert json.loads(one.to_json()) == {
+        "id": "u1",
+        "features": {"named": {"age": 31, "member": True, "city": "Köln", "joined": "2026-01-02T03:04:05Z"}},
+        "edges": ["u2", "u9"],
+    }
+    assert json.loads(other.to_json()) == {
+        "id": "u2",
+        "features": {"named": {"age": None, "member": False, "city": None, "joined": None}},
+    }
+
+
+def test_features_by_position() -> None:
+    table = pd.DataFrame(
+        {"id": [7, 8], "a": [0, 2], "b": [1.5, 0], "at": pd.to_datetime(["2026-01-01T00:00Z"] * 2)}
+    )
+    near = frames.edges_from_frame(pd.DataFrame({"s": [7, 7, 9], "t": [8, 9, 7]}), source="s", target="t")
+    dense = frames.arrivals_from_frame(table, id="id", form="dense", edges=near, time="at")
+    assert json.loads(dense[0].to_json()) == {
+        "id": "7", "features": [0, 1.5], "edges": ["8", "9"], "time": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    sparse = frames.arrivals_from_frame(table, id="id", form="sparse", features=["b", "a"])
+    assert json.loads(sparse[1].to_json()) == {"id": "8", "features": {"indices": [1], "values": [2]}}
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "match"),
+    [
+        ({"user_id": [1.0, 2.0]}, {}, "row 0: id: 1.0"),
+        ({"Unnamed: 0": [0, 1]}, {}, "index=False"),
+        (
+            {"joined": pd.to_datetime(["2026-01-01", "2026-01-02"])},
+            {},
+            "row 0: features.named.joined: .*no time zone",
+        ),
+        ({"age": [1, np.inf]}, {}, "row 1: features.named.age"),
+        ({}, {"form": "dense", "features": ["age"]}, "row 1: age: missing"),
+        ({}, {"form": "dense", "features": ["city"]}, "row 0: city: 'Köln' is no number"),
+    ],
+)
+def test_what_is_refused(change: dict[str, object], options: dict[str, object], match: str) -> None:
+    with pytest.raises(ArrivalError, match=match):
+        frames.arrivals_from_frame(users().assign(**change), id="user_id", edges="follows", **options)
+
+
+def test_columns_that_occur_twice() -> None:
+    with pytest.raises(ArrivalError, match="'a'"):
+        frames.arrivals_from_frame(pd.DataFrame([[1, 2, 3]], columns=["id", "a", "a"]), id="id")
+
+
+def test_data() -> None:
+    data = types.SimpleNamespace(
+        x=np.array([[1, 0], [0, 2], [3, 3]], np.float32), edge_index=np.array([[0, 2, 0], [1, 0, 1]])
+    )
+    dense = frames.arrivals_from_data(data, [0, 2])
+    assert [json.loads(a.to_json()) for a in dense] == [
+        {"id": "0", "features": [1, 0], "edges": ["1", "2"]},
+        {"id": "2", "features": [3, 3], "edges": ["0"]},
+    ]
+    mask = np.array([False, True, False])
+    (sparse,) = frames.arrivals_from_data(data, mask, form="sparse", ids=["a", "b", "c"])
+    assert json.loads(sparse.to_json()) == {
+        "id": "b",
+        "features": {"indices": [1], "values": [2]},
+        "edges": ["a"],
+    }
+    (named,) = frames.arrivals_from_data(data, mask, form="named", names=["p", "q"])
+    assert json.loads(named.to_json())["features"] == {"named": {"p": 0, "q": 2}}
+    with pytest.raises(ValueError, match="names must name the 2 columns"):
+        frames.arrivals_from_data(data, mask, form="named", names=["p"])
+
+
+def test_predictions() -> None:
+    examples = sorted((ROOT / "event" / "testdata").glob("prediction-*.json"))
+    assert examples
+    frame = frames.predictions_frame(path.read_bytes() for path in examples)
+    assert len(frame) == len(examples)
+    for path, row in zip(examples, frame.to_dict("records"), strict=True):
+        said = json.loads(path.read_bytes())
+        assert row["id"] == said["id"] and row["class"] == said["class"]
+        assert row["source_offset"] == said["source"]["offset"]
+        if "predicted_time" in said:
+            assert row["predicted_time"] == pd.Timestamp(said["predicted_time"])
+    assert str(frame["predicted_time"].dtype).endswith("UTC]")

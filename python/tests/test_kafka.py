@@ -1,0 +1,120 @@
+"""Arrivals sent and predictions read, by way of `rivulet devstack` and the consumer."""
+
+from __future__ import annotations
+
+import pathlib
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from rivulet_mcond import Arrival, Predictor, open_artifact
+
+from .conftest import Set
+
+pytest.importorskip("confluent_kafka")
+pytest.importorskip("pandas")
+kafka = pytest.importorskip("rivulet_mcond.kafka")
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "devstack ended"
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise TimeoutError("devstack does not answer")
+
+
+@pytest.fixture(scope="module")
+def stack(
+    trained: Callable[[str, str], Set], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Set]]:
+    """A broker, and a consumer that serves the artifact of the generated graph."""
+    of = trained("small", "sgc,ssgc,gcn,sage,appnp,cheby")
+    consumer = of.programs / "consumer"
+    if not consumer.exists():
+        root = pathlib.Path(__file__).resolve().parents[2]
+        subprocess.run(["go", "build", "-o", str(consumer), "./cmd/consumer"], cwd=root, check=True)
+    port = free_port()
+    broker = f"127.0.0.1:{port}"
+    log = (tmp_path_factory.mktemp("log") / "log").open("wb")
+    processes = [
+        subprocess.Popen(
+            [str(of.programs / "rivulet"), "devstack", "--kafka", broker, "--redis", ""], stderr=log
+        )
+    ]
+    try:
+        wait_for(port, processes[0])
+        settings = ["--artifact", str(of.artifact), "--kafka.brokers", broker, "--http.listen", ""]
+        processes.append(subprocess.Popen([str(consumer), *settings], stderr=log))
+        yield broker, of
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(30)
+
+
+def test_what_is_sent_is_predicted(stack: tuple[str, Set]) -> None:
+    broker, of = stack
+    arrivals = of.arrivals[:100]
+    assert kafka.send(arrivals, broker) == len(arrivals)
+    frame = kafka.read_predictions(broker, count=len(arrivals), timeout=120)
+    assert sorted(frame["id"]) == sorted(a.id for a in arrivals)
+    here = Predictor(open_artifact(of.artifact)).predict(arrivals).to_frame().set_index("id")
+    there = frame.set_index("id").loc[here.index]
+    assert np.abs(here["probability"] - there["probability"]).max() < 1e-5
+    assert (here["known_neighbours"] == there["known_neighbours"]).all()
+    again = kafka.read_predictions(broker, timeout=60)
+    assert len(again) == len(arrivals)
+    assert set(again["source_topic"]) == {"arrivals"}
+    for said, _ in zip(kafka.follow_predictions(broker, group="feed"), range(3), strict=False):
+        assert said["artifact"] == frame["artifact"][0]
+
+
+def test_headers_and_key(stack: tuple[str, Set]) -> None:
+    """The consumer is asked what it got: a dead letter keeps key, value and headers."""
+    broker, _ = stack
+    wrong = Arrival("too-short", [1.0])
+    with kafka.Sender(broker, schema_hash="ab12") as sender:
+        sender.send(wrong)
+    consumer = kafka._consumer(broker, "dead-letters", True, {})
+    try:
+        consumer.subscribe(["arrivals.dead-letters"])
+        deadline = time.monotonic() + 60
+        message = None
+        while message is None or message.error() is not None:
+            assert time.monotonic() < deadline
+            message = consumer.poll(1)
+    finally:
+        consumer.close()
+    headers = dict(message.headers())
+    assert message.key() == b"too-short"
+    assert message.value() == wrong.to_json()
+    assert headers["content-type"] == b"application/json"
+    assert headers["rivulet-schema"] == b"ab12"
+    assert "rivulet-reason" in headers
+
+
+def test_what_cannot_be_sent(stack: tuple[str, Set]) -> None:
+    broker, _ = stack
+    sender = kafka.Sender(
+        broker, config={"message.timeout.ms": 2000, "allow.auto.create.topics": False}, topic="none"
+    )
+    sender.send(Arrival("x", [1.0]))
+    with pytest.raises(kafka.SendError, match="arrival x"):
+        sender.flush(30)
+    with pytest.raises(TimeoutError, match="0 predictions of labels were read"):
+        kafka.read_predictions(broker, "labels", count=1, timeout=1)
