@@ -31,6 +31,8 @@ type Options struct {
 	// Coverage is the share of arrivals to be answered, as measured on the validation nodes: predictions with a
 	// probability below the threshold for this share abstain. 0: none abstains.
 	Coverage float64
+	// Explain says whether predictions carry their strongest reasons, which only frozen models have.
+	Explain bool
 	// Growth says whether arrivals get rows of M, so that later ones can attach to them.
 	Growth GrowthOptions
 }
@@ -108,6 +110,9 @@ func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string
 	}
 	if err == nil {
 		err = OptionCoverage.because(v.abstain(o.Coverage))
+	}
+	if err == nil {
+		err = OptionExplain.because(v.prepareExplain(o.Explain))
 	}
 	if err == nil {
 		err = OptionGrowth.because(v.prepareGrowth(b, o.Growth))
