@@ -16,7 +16,7 @@ type Explained struct {
 	Rows       []infer.Row // theirs
 	Among      []string    // ids of the batch's arrivals, by their place
 	Classes    []string    // names by index
-	Features   []string    // names by position; nil where they have none
+	Names      []string    // of the features by position; nil where they have none
 }
 
 // Explain takes a batch the way of [Pipeline.Process] up to its predictions, and explains each in full. Nothing is
@@ -58,7 +58,7 @@ func (p *Pipeline) explanations(version Explaining, b *batch) []Explained {
 			continue
 		}
 		out = append(out, Explained{Prediction: &b.predicted.predictions[len(out)], Edges: s.arrival.Edges,
-			Rows: b.noted.rows[i], Among: among, Classes: version.Classes(), Features: version.FeatureNames(),
+			Rows: b.noted.rows[i], Among: among, Classes: version.Classes(), Names: version.FeatureNames(),
 			Explanation: version.Explain(&b.attachment.batch, b.noted.rows, i, logits.Row(i), probabilities.Row(i))})
 	}
 	return out

@@ -52,6 +52,9 @@ func (w *explanationJSON) check() error {
 	if w.RunnerUp != nil && *w.RunnerUp < 0 {
 		return fieldErrorf(ReasonUnparsable, "explanation.runner_up", "%d is below 0", *w.RunnerUp)
 	}
+	if w.Reasons == nil {
+		return fieldErrorf(ReasonUnparsable, "explanation.reasons", "is missing")
+	}
 	return w.event().check()
 }
 
