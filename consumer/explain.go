@@ -63,4 +63,3 @@ func (p *Pipeline) explanations(version Explaining, b *batch) []Explained {
 	}
 	return out
 }
-
