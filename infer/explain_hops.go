@@ -12,7 +12,7 @@ func (f *frozenMixture) reach() int                         { return f.hops }
 //	logit = Σ_t g_{t+1}[q a·u_t + q² Σ_m (a·c^m)∘h^{t−m} + q ã(q h^t)] + g_0 z + b
 func (f *frozenMixture) linearise(p *place, classes []int, out []linear) {
 	last, width, q := f.hops, len(f.bias), p.q(0)
-	g := make([]float64, last+1)
+	g := p.floats(last + 1)
 	for t := last; t >= 0; t-- {
 		g[t] = float64(f.all[t])
 		if t < last {
@@ -52,7 +52,7 @@ func (p *place) hops(f *frozenMixture, class int) [][]float64 {
 	width, last := len(f.bias), f.hops
 	h := make([][]float64, len(p.members))
 	for m := range h {
-		h[m] = append(make([]float64, 0, last), p.column(m, class))
+		h[m] = append(p.floats(last)[:0], p.column(m, class))
 	}
 	for t := range last - 1 { // to h^{t+1}
 		for m := range p.members {
@@ -83,7 +83,7 @@ func (f *frozenRestart) reach() int                         { return f.net.Hops 
 //	logit = (1−α) Σ_t g_{t+1}[q a·u_t + (1−α)q²(a·c)h^{t−1} + q ã(q h^t)] + (g_0 + α Σ_{t>0} g_t) h⁰
 func (f *frozenRestart) linearise(p *place, classes []int, out []linear) {
 	last, width, q, keep := f.net.Hops, len(f.b2), p.q(0), float64(1-f.net.Alpha)
-	g, own := make([]float64, last+1), 0.0
+	g, own := p.floats(last+1), 0.0
 	g[last] = 1
 	for t := last - 1; t >= 0; t-- {
 		g[t] = keep * q * q * g[t+1]
@@ -134,7 +134,7 @@ func (f *frozenRestart) states(p *place, hidden [][]float64, class int) [][]floa
 		for unit, v := range hidden[m] {
 			first += v * float64(f.w2.Row(unit)[class])
 		}
-		h[m], back[m] = append(make([]float64, 0, last), first), p.read(m, f.tables, 0, 1)[0]
+		h[m], back[m] = append(p.floats(last)[:0], first), p.read(m, f.tables, 0, 1)[0]
 	}
 	for t := range last - 1 { // to h^{t+1}
 		for m := range p.members {

@@ -150,6 +150,19 @@ type place struct {
 	project *Projection
 	members []member // the arrival first, then others from near to far
 	index   map[int32]int
+	memory  []float64 // what floats gives, from the beginning
+	used    int
+}
+
+// floats returns n zeros, which are the place's until the next arrival begins.
+func (p *place) floats(n int) []float64 {
+	if p.used+n > len(p.memory) {
+		p.memory, p.used = make([]float64, 2*len(p.memory)+n), 0
+	}
+	out := p.memory[p.used : p.used+n : p.used+n]
+	p.used += n
+	clear(out)
+	return out
 }
 
 // member is an arrival in a place.
@@ -160,7 +173,7 @@ type member struct {
 }
 
 func (p *place) begin(b *Batch, rows [][]Row, i, reach int, project *Projection) {
-	p.b, p.rows, p.project, p.members = b, rows, project, p.members[:0]
+	p.b, p.rows, p.project, p.members, p.used = b, rows, project, p.members[:0], 0
 	clear(p.index)
 	p.join(i, 0)
 	if b.Adj == nil {
@@ -240,7 +253,7 @@ func (p *place) column(m, c int) float64 {
 
 // projected is a member's whole row of x·W, less its centring.
 func (p *place) projected(m int) []float64 {
-	of, out := &p.members[m], make([]float64, p.project.Width())
+	of, out := &p.members[m], p.floats(p.project.Width())
 	for k, f := range of.cols {
 		for c, w := range p.project.weight.Row(int(f))[:len(out)] {
 			out[c] += of.vals[k] * float64(w)
@@ -254,7 +267,7 @@ func (p *place) projected(m int) []float64 {
 
 // read is a·tables of a member, columns lo to hi.
 func (p *place) read(m int, tables *graph.Dense, lo, hi int) []float64 {
-	out := make([]float64, hi-lo)
+	out := p.floats(hi - lo)
 	for k := range p.rows[p.members[m].i] {
 		row := &p.rows[p.members[m].i][k]
 		if !row.Known {
