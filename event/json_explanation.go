@@ -85,16 +85,16 @@ func (w *predictionWriter) explanation(e *Explanation) {
 		before = `,"reasons":[`
 	}
 	w.buf = append(w.buf, before...)
-	before = `{"kind":`
+	before = `{"kind":"`
 	for k := range e.Reasons {
 		r := &e.Reasons[k]
-		w.text(before, r.Kind)
+		w.buf = append(append(append(w.buf, before...), r.Kind...), '"') // one of three words, as checkWritten has seen
 		w.textIfAny(`,"name":`, r.Name)
 		w.textIfAny(`,"id":`, r.ID)
 		w.number(`,"share":`, r.Share)
 		w.number(`,"margin":`, r.Margin)
 		w.buf = append(w.buf, '}')
-		before = `,{"kind":`
+		before = `,{"kind":"`
 	}
 	w.buf = append(w.buf, "]}"...)
 }

@@ -42,36 +42,44 @@ func (p *Predictor) Strongest(dst []Reason, n int, b *Batch, rows [][]Row, i, cl
 	other := runnerUp(logits, class)
 	s.begin(model, b, rows, i, class, other)
 	s.place.b, s.place.rows = nil, nil // the pool keeps no batch
-	from := len(dst)
+	of := strongest{list: dst, from: len(dst), n: n}
 	for at := range s.cols {
-		dst = insert(dst, from, n, Reason{ReasonFeature, int(s.cols[at]), s.feature(at)})
+		of.add(ReasonFeature, int(s.cols[at]), s.feature(at))
 	}
 	for at := range rows[i] {
-		dst = insert(dst, from, n, Reason{ReasonNeighbour, at, s.neighbour(&rows[i][at])})
+		of.add(ReasonNeighbour, at, s.neighbour(&rows[i][at]))
 	}
 	if b.Adj != nil {
 		among, _ := b.Adj.Row(i)
 		for at, j := range among {
-			dst = insert(dst, from, n, Reason{ReasonArrival, int(j), s.arrival(at)})
+			of.add(ReasonArrival, int(j), s.arrival(at))
 		}
 	}
-	return dst, other
+	return of.list, other
 }
 
-// insert puts a reason in its place among the n largest from a place on. A share of 0 is no
-// reason, nor is one that float32 cannot hold.
-func insert(dst []Reason, from, n int, r Reason) []Reason {
-	size := math.Abs(r.Share.Margin)
-	if !(size > 0 && max(size, math.Abs(r.Share.Class)) <= math.MaxFloat32) || n <= 0 || len(dst)-from == n && !(size > math.Abs(dst[len(dst)-1].Share.Margin)) {
-		return dst
+// strongest are the n largest of the reasons that were added, in the list from a place on.
+type strongest struct {
+	list    []Reason
+	from, n int
+	least   float64 // what a reason must be larger than: the smallest of n, 0 while there are fewer
+}
+
+// add puts a reason in its place. A share of 0 is no reason, nor is one that float32 cannot hold.
+func (l *strongest) add(kind string, at int, share Figure) {
+	size := math.Abs(share.Margin)
+	if !(size > l.least) || l.n <= 0 || max(size, math.Abs(share.Class)) > math.MaxFloat32 {
+		return
 	}
-	if len(dst)-from < n {
-		dst = append(dst, r)
+	if len(l.list)-l.from < l.n {
+		l.list = append(l.list, Reason{})
 	}
-	at := len(dst) - 1
-	for ; at > from && size > math.Abs(dst[at-1].Share.Margin); at-- {
-		dst[at] = dst[at-1]
+	to := len(l.list) - 1
+	for ; to > l.from && size > math.Abs(l.list[to-1].Share.Margin); to-- {
+		l.list[to] = l.list[to-1]
 	}
-	dst[at] = r
-	return dst
+	l.list[to] = Reason{kind, at, share}
+	if len(l.list)-l.from == l.n {
+		l.least = math.Abs(l.list[len(l.list)-1].Share.Margin)
+	}
 }
