@@ -3,6 +3,7 @@ package artifact
 import (
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/schema"
 )
 
 // Bundle is an artifact in memory: everything that a consumer needs to serve, and M.
@@ -13,7 +14,9 @@ type Bundle struct {
 	Models     []Model  // in the order of Manifest.Models
 	Mapping    *Mapping // nil in the serving part, whose rows of M are in Redis
 	Growth     *Growth  // nil where the artifact has nothing to solve rows of arrivals against
-	Means      *Means   // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
+	// Schema makes rows of features of named values; nil where features have positions only.
+	Schema *schema.Schema
+	Means  *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
 }
 
 // Synthetic is S = (A', X', Y').

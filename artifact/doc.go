@@ -6,6 +6,7 @@
 //	models/NAME.safetensors          a model's weights and its tables of S
 //	mapping.safetensors              M N×N' and the ids of its rows
 //	growth.safetensors               optional: what rows of M of arrivals are solved against
+//	schema.json                      optional, a part of format 2: rows of features of named values
 //	means.safetensors                optional: cluster means of T, for a model that comes later
 //
 // FORMAT.md describes the format for other programs; the tensor files open with safetensors.numpy.load_file.
@@ -40,6 +41,7 @@
 //	safetensors.go           the container: header and data, nothing of their meaning
 //	tensors.go               typed arrays in and out of it
 //	foreign.go               safetensors files of other programs, as arrays of float32
+//	parts.go                 the parts that a reader of format 2 must know
 //	files.go                 which tensors are in which file
 //	validate.go              what must hold for the bundle as a whole
 //	serving.go               bundle ↔ files by name

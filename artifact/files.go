@@ -18,6 +18,7 @@ const (
 	mappingFile     = "mapping.safetensors"
 	growthFile      = "growth.safetensors" // optional
 	meansFile       = "means.safetensors"  // optional
+	schemaFile      = "schema.json"        // optional, a part that a reader must know
 )
 
 // modelFile returns the name of the file with the weights and tables of one model.
@@ -54,6 +55,13 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		files[name] = data
+	}
+	if b.Schema != nil {
+		data, err := b.Schema.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", schemaFile, err)
+		}
+		files[schemaFile] = data
 	}
 	return files, nil
 }
@@ -266,6 +274,8 @@ func decodeIDs(s tensorSet, rows int) ([]string, error) {
 func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	var decode func(tensorSet) error
 	switch {
+	case name == schemaFile:
+		return b.decodeSchema(data)
 	case name == syntheticFile:
 		decode = func(s tensorSet) error { return decodeSynthetic(b, s) }
 	case name == mappingFile:

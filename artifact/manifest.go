@@ -2,8 +2,9 @@ package artifact
 
 import "time"
 
-// FormatVersion is the newest format that this build reads, and the one that it writes.
-const FormatVersion = 1
+// FormatVersion is the newest format that this build reads. It writes 2 where the artifact has a part that a reader must
+// know, and else 1.
+const FormatVersion = 2
 
 // Manifest describes an artifact (manifest.json).
 type Manifest struct {
@@ -22,7 +23,8 @@ type Manifest struct {
 	DefaultModel   string          `json:"default_model"`
 	Metrics        []Metric        `json:"metrics"`
 	Reference      Reference       `json:"reference,omitzero"`
-	Files          map[string]File `json:"files"` // by name relative to the directory
+	Requires       []string        `json:"requires,omitempty"` // parts of format 2 without which the rest would be misread
+	Files          map[string]File `json:"files"`              // by name relative to the directory
 }
 
 // Data describes the data that the artifact was trained on.

@@ -133,7 +133,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{`"seed": 1`, `"seed": -1`, "seed"},
 		{`"seed": 1`, `"seed": 1, "seed": 2`, `duplicate object member name "seed"`},
 		{`"format_version": 1`, `"format_version": 0`, "format_version is 0, want 1 or more"},
-		{`"format_version": 1`, `"format_version": 7`, "format_version is 7, this build reads up to 1: use a newer build"},
+		{`"format_version": 1`, `"format_version": 7`, "format_version is 7, this build reads up to 2: use a newer build, and update consumers before trainers"},
 		{`"format_version": 1`, `"format_version": "1"`, "format_version"},
 		{`20261121T053540Z-1b6773b5`, `a b`, `version "a b" is not`},
 		{`2026-11-21T05:35:40Z`, `yesterday`, "created"},

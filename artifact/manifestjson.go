@@ -69,7 +69,7 @@ func manifestSum(text []byte) []byte {
 	return fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(text), manifestFile)
 }
 
-var errNewer = errors.New("use a newer build")
+var errNewer = errors.New("use a newer build, and update consumers before trainers")
 
 // checkFormat checks the format version only.
 func checkFormat(data []byte) error {
@@ -339,5 +339,5 @@ func (m *Manifest) validateFiles() error {
 			return fmt.Errorf("files does not list %q", name)
 		}
 	}
-	return nil
+	return m.validateParts()
 }

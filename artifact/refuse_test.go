@@ -141,14 +141,14 @@ func TestReadRefusesLinkOut(t *testing.T) {
 func TestNewerFormat(t *testing.T) {
 	files := allFiles(t, 1)
 	text := string(files["manifest.json"])
-	text = strings.Replace(text, `"format_version": 1`, `"format_version": 2`, 1)
+	text = strings.Replace(text, `"format_version": 1`, `"format_version": 3`, 1)
 	files["manifest.json"] = []byte(strings.Replace(text, `"method"`, `"recipe"`, 1)) // is told before what is missing
 	for _, resign := range []bool{false, true} {                                      // and before what is damaged
 		if resign {
 			artifact.Resign(files)
 		}
 		_, err := artifact.DecodeAll(files)
-		wantError(t, err, "manifest.json: format_version is 2, this build reads up to 1")
+		wantError(t, err, "manifest.json: format_version is 3, this build reads up to 2")
 	}
 }
 

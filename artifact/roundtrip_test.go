@@ -122,7 +122,7 @@ func TestWriteFiles(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
 		t.Errorf("files differ (-want +got):\n%s", diff)
 	}
-	if b.Manifest.FormatVersion != artifact.FormatVersion || len(b.Manifest.Files) != 3 {
+	if b.Manifest.FormatVersion != 1 || len(b.Manifest.Files) != 3 {
 		t.Errorf("Write left format version %d and %d files in the bundle's manifest", b.Manifest.FormatVersion, len(b.Manifest.Files))
 	}
 	if !strings.HasPrefix(b.Manifest.Version, "20261121T053540Z-") {

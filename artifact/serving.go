@@ -83,7 +83,7 @@ func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
 		return nil, nil, err
 	}
 	m := b.Manifest
-	m.FormatVersion = FormatVersion
+	m.FormatVersion, m.Requires = b.format()
 	m.Created = m.Created.UTC()
 	m.Files = make(map[string]File, len(files)+2)
 	for _, name := range []string{mappingFile, meansFile} { // set if M and the means are elsewhere

@@ -44,6 +44,10 @@ func (b *Bundle) Validate() error {
 			return fmt.Errorf("%s: %w", meansFile, err)
 		}
 	}
+	if b.Schema != nil && b.Schema.Width() != b.Manifest.Data.Features {
+		return fmt.Errorf("%s: features have %d positions, data.features is %d", schemaFile, b.Schema.Width(),
+			b.Manifest.Data.Features)
+	}
 	return nil
 }
 

@@ -33,6 +33,7 @@ type Consumer struct {
 // Values of [Consumer.Attachment], [Consumer.Calibration], [Consumer.Delivery] and [Batch.Mode] on which wiring
 // branches.
 const (
+	Ignore      = "ignore"       // names of features that the artifact's schema does not have are passed over
 	ExactlyOnce = "exactly_once" // predictions, dead letters and offsets are one transaction
 
 	Auto      = "auto"  // chosen by the artifact
@@ -97,6 +98,8 @@ type Limits struct {
 // Input says how arrivals are read.
 type Input struct {
 	Format string `key:"format" default:"json" oneof:"json|protobuf" usage:"form of arrivals whose record has no content-type header"`
+
+	UnknownFeatures string `key:"unknown_features" default:"dead_letter" oneof:"dead_letter|ignore" usage:"what becomes of an arrival with a feature whose name the artifact's schema does not have"`
 }
 
 // Output sets the form of predictions and their optional fields.

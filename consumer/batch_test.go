@@ -44,7 +44,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	b := &p.batch
 	var then [5]string
 	for k, stage := range []func(){
-		func() { p.decode(&b.decoded, in.Records, v.Features()) },
+		func() { p.decode(&b.decoded, in.Records, p.model(v)) },
 		func() {
 			if err := p.lookup(t.Context(), &b.neighbours, v, &b.decoded); err != nil {
 				t.Fatal(err)

@@ -22,14 +22,15 @@ type decoded struct {
 type slot struct {
 	record  *kafka.Record
 	arrival event.Arrival
-	bytes   int // of key and value
-	dropped int // entries of the edge list that named the arrival itself or a neighbour twice
+	bytes   int  // of key and value
+	other   bool // its features are by name, under the hash of another schema
+	dropped int  // entries of the edge list that named the arrival itself or a neighbour twice
 	fault   *event.FieldError
 }
 
-// decode turns records into arrivals that a model of d features can take, and the rest into dead letters. Large
+// decode turns records into arrivals that a model can take, and the rest into dead letters. Large
 // batches are decoded on several processors.
-func (p *Pipeline) decode(out *decoded, records []kafka.Record, d int) {
+func (p *Pipeline) decode(out *decoded, records []kafka.Record, by model) {
 	out.slots, out.bytes = sized(out.slots, len(records)), 0
 	for i := range records {
 		s := &out.slots[i]
@@ -40,7 +41,7 @@ func (p *Pipeline) decode(out *decoded, records []kafka.Record, d int) {
 	graph.ParallelRows(len(records), 4*out.bytes, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			s := &out.slots[i]
-			if p.decodeOne(s, d); s.fault != nil {
+			if p.decodeOne(s, by); s.fault != nil {
 				s.arrival = event.Arrival{} // which may be many times the record: a list of ids takes 16 bytes for each "1,"
 			}
 		}
@@ -62,8 +63,8 @@ func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 }
 
 // decodeOne fills s from its record: an arrival that the model can take, or a fault.
-func (p *Pipeline) decodeOne(s *slot, d int) {
-	s.fault, s.dropped = nil, 0
+func (p *Pipeline) decodeOne(s *slot, by model) {
+	s.fault, s.dropped, s.other = nil, 0, false
 	if d := s.record.Damage; d != nil {
 		s.fault = &event.FieldError{Reason: event.ReasonUnparsable, Detail: d.Detail}
 		if d.TooLarge {
@@ -89,7 +90,11 @@ func (p *Pipeline) decodeOne(s *slot, d int) {
 		s.fault = asFault(err)
 		return
 	}
-	if err := s.arrival.Check(d, p.Limits.Edges); err != nil {
+	if err := by.name(s); err != nil {
+		s.fault = asFault(err)
+		return
+	}
+	if err := s.arrival.Check(by.features, p.Limits.Edges); err != nil {
 		s.fault = asFault(err)
 		return
 	}

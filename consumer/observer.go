@@ -56,6 +56,8 @@ type BatchStats struct {
 	Isolated int
 	// Dropped is the number of entries of edge lists that named the arrival itself or a neighbour twice.
 	Dropped int
+	// OtherSchema is the number of arrivals with features by name under the hash of another schema than the version's.
+	OtherSchema int
 	// Lookups is the number of distinct ids whose rows of M were asked for.
 	Lookups int
 	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of

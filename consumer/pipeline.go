@@ -32,6 +32,8 @@ type PipelineOptions struct {
 	Notes bool
 	// Codec decodes records that have no content-type header; nil means JSON.
 	Codec event.Codec
+	// IgnoreUnknown passes over features whose names the version's schema does not have; else they are dead letters.
+	IgnoreUnknown bool
 	// Observer may be nil.
 	Observer Observer
 	// Clock may be nil: the machine's.
@@ -94,7 +96,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
 
 	// Bytes to arrivals; what cannot become one is a dead letter with the reason.
-	p.decode(&b.decoded, in.Records, version.Features())
+	p.decode(&b.decoded, in.Records, p.model(version))
 	watch.lap(&stats.Decode)
 
 	// The rows of M of all neighbours, each distinct id once.
@@ -179,6 +181,9 @@ func (p *Pipeline) report(stats BatchStats, b *batch, out *event.Batch) {
 	for i, s := range b.decoded.arrivals {
 		c := &b.attachment.counts[i]
 		stats.Dropped += s.dropped
+		if s.other {
+			stats.OtherSchema++
+		}
 		stats.Known += c.known
 		stats.Arrivals += c.arrivals
 		stats.InBatch += c.inBatch

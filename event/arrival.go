@@ -13,7 +13,8 @@ import (
 //   - [ReasonTooManyEdges]: there are more than maxEdges edges, counted before [Arrival.NormaliseEdges], so that
 //     repeated ids count each time. maxEdges 0 sets no limit.
 //
-// It does not allocate unless it fails.
+// Features by name are checked as the row that a schema has made of them ([Features.Encode]); before that they are a
+// row of no values. It does not allocate unless it fails.
 func (a *Arrival) Check(d, maxEdges int) error {
 	if err := a.Features.check(d); err != nil {
 		return err

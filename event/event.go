@@ -134,12 +134,16 @@ type DeadLetter struct {
 
 // Reasons of dead letters.
 const (
-	ReasonUnparsable    = "unparsable"     // not a record of the declared content-type, or a required field is missing
-	ReasonContentType   = "content_type"   // the content-type header names no codec
-	ReasonFeatureLength = "feature_length" // the number of features, or an index, does not fit the model
-	ReasonNotFinite     = "not_finite"     // a feature is NaN or infinite
-	ReasonTooManyEdges  = "too_many_edges" // more edges than limits.edges
-	ReasonTooLarge      = "too_large"      // the record is larger than limits.record_bytes, its key and id than 128 KiB, or an id than limits.id_bytes
+	ReasonUnparsable     = "unparsable"      // not a record of the declared content-type, or a required field is missing
+	ReasonContentType    = "content_type"    // the content-type header names no codec
+	ReasonFeatureLength  = "feature_length"  // the number of features, or an index, does not fit the model
+	ReasonNotFinite      = "not_finite"      // a feature is NaN or infinite
+	ReasonFeatureUnknown = "feature_unknown" // the schema has no feature of the name
+	ReasonFeatureType    = "feature_type"    // a named value is of a type that the feature is not made of
+	ReasonFeatureMissing = "feature_missing" // a named value is missing, and the schema refuses that
+	ReasonSchema         = "schema"          // features and schema do not belong together
+	ReasonTooManyEdges   = "too_many_edges"  // more edges than limits.edges
+	ReasonTooLarge       = "too_large"       // the record is larger than limits.record_bytes, its key and id than 128 KiB, or an id than limits.id_bytes
 	// The brokers refuse the prediction: it is larger than its topic takes, or they name another reason.
 	ReasonPredictionRefused = "prediction_refused"
 )

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -10,12 +11,17 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"rivulet/event/eventpb"
+	"rivulet/schema"
 )
 
 // The generated types are an oracle for the codec: each reads the other's records.
 
 func generatedArrival(a *Arrival) *eventpb.Arrival {
 	g := &eventpb.Arrival{Id: a.ID, Edges: a.Edges, Time: generatedTime(a.Time)}
+	if a.Features.Named != nil {
+		g.Features = &eventpb.Arrival_Named{Named: generatedNamed(a.Features.Named)}
+		return g
+	}
 	if !a.Features.Sparse {
 		g.Features = &eventpb.Arrival_Dense{Dense: &eventpb.DenseFeatures{Values: a.Features.Values}}
 		return g
@@ -34,6 +40,9 @@ func arrivalOf(g *eventpb.Arrival) Arrival {
 	a := Arrival{ID: g.GetId(), Edges: g.GetEdges(), Features: Features{Values: g.GetDense().GetValues()}}
 	if g.GetTime() != nil {
 		a.Time = g.GetTime().AsTime()
+	}
+	if n := g.GetNamed(); n != nil {
+		a.Features = Features{Named: namedOf(n)}
 	}
 	if s := g.GetSparse(); s != nil {
 		a.Features = Features{Sparse: true, Values: s.GetValues()}
@@ -131,4 +140,50 @@ func later() []byte {
 	group = append(group, textField(1, "\xff is no text here")...)
 	return record(intField(100, -1), textField(101, "later"), protowire.AppendFixed64(protowire.AppendTag(nil, 102, protowire.Fixed64Type), 7),
 		protowire.AppendTag(group, 103, protowire.EndGroupType), unpackedFloat(104, 1))
+}
+
+func generatedNamed(fields []schema.Field) *eventpb.NamedFeatures {
+	out := &eventpb.NamedFeatures{Values: map[string]*eventpb.FeatureValue{}}
+	for _, f := range fields {
+		v := &eventpb.FeatureValue{}
+		switch f.Value.Type {
+		case schema.Number:
+			v.Value = &eventpb.FeatureValue_Number{Number: f.Value.Number}
+		case schema.Bool:
+			v.Value = &eventpb.FeatureValue_Bool{Bool: f.Value.Number != 0}
+		case schema.Text:
+			v.Value = &eventpb.FeatureValue_Text{Text: f.Value.Text}
+		case schema.Vector:
+			v.Value = &eventpb.FeatureValue_Vector{Vector: &eventpb.FeatureVector{Values: f.Value.Vector}}
+		case schema.Time:
+			v.Value = &eventpb.FeatureValue_Time{Time: generatedTime(f.Value.Time)}
+		}
+		out.Values[f.Name] = v
+	}
+	return out
+}
+
+// namedOf returns the fields of a message by name.
+func namedOf(g *eventpb.NamedFeatures) []schema.Field {
+	out := []schema.Field{}
+	for _, name := range slices.Sorted(maps.Keys(g.GetValues())) {
+		f := schema.Field{Name: name}
+		switch v := g.GetValues()[name].GetValue().(type) {
+		case *eventpb.FeatureValue_Number:
+			f.Value = schema.Value{Type: schema.Number, Number: v.Number}
+		case *eventpb.FeatureValue_Bool:
+			f.Value = schema.Value{Type: schema.Bool}
+			if v.Bool {
+				f.Value.Number = 1
+			}
+		case *eventpb.FeatureValue_Text:
+			f.Value = schema.Value{Type: schema.Text, Text: v.Text}
+		case *eventpb.FeatureValue_Vector:
+			f.Value = schema.Value{Type: schema.Vector, Vector: v.Vector.GetValues()}
+		case *eventpb.FeatureValue_Time:
+			f.Value = schema.Value{Type: schema.Time, Time: v.Time.AsTime()}
+		}
+		out = append(out, f)
+	}
+	return out
 }

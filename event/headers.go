@@ -10,6 +10,7 @@ import (
 // Names of the record headers that Rivulet reads (content-type) and writes.
 const (
 	HeaderContentType     = "content-type"
+	HeaderSchema          = "rivulet-schema"           // of an arrival: hash of the schema that its producer knows
 	HeaderArtifact        = "rivulet-artifact"         // version of the artifact that made the prediction
 	HeaderReason          = "rivulet-reason"           // one of the Reason constants
 	HeaderDetail          = "rivulet-detail"           // the field and the value, for a person
@@ -26,9 +27,14 @@ const maxDetail = 1024
 
 // ContentTypeOf returns the value of the content-type header, empty if there is none. Of several the last one is
 // used, because a later header amends an earlier one.
-func ContentTypeOf(headers []Header) string {
+func ContentTypeOf(headers []Header) string { return lastOf(headers, HeaderContentType) }
+
+// SchemaOf returns the value of the rivulet-schema header in the same way.
+func SchemaOf(headers []Header) string { return lastOf(headers, HeaderSchema) }
+
+func lastOf(headers []Header, name string) string {
 	for _, h := range slices.Backward(headers) {
-		if strings.EqualFold(h.Key, HeaderContentType) {
+		if strings.EqualFold(h.Key, name) {
 			return string(h.Value)
 		}
 	}

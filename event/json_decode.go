@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"rivulet/schema"
 )
 
 // DecodeArrival reads one JSON record into a. It overwrites all of a and reuses its slices; the strings are new, so
@@ -141,6 +143,8 @@ func knownName(name []byte) string {
 		return "indices"
 	case "values":
 		return "values"
+	case "named":
+		return "named"
 	}
 	return ""
 }
@@ -257,12 +261,13 @@ func (d *arrivalDecoder) features(f *Features) error {
 	case '{':
 		return d.sparse(f)
 	}
-	return d.wrongKind("features", "an array, or an object with indices and values")
+	return d.wrongKind("features", "an array, or an object with indices and values, or with named")
 }
 
 func (d *arrivalDecoder) sparse(f *Features) error {
 	f.Sparse = true
 	var hasIndices, hasValues bool
+	var named []schema.Field
 	err := d.object("features", func(name string) (err error) {
 		switch name {
 		case "indices":
@@ -273,6 +278,8 @@ func (d *arrivalDecoder) sparse(f *Features) error {
 				hasValues = true
 				f.Values, err = d.floats(f.Values[:0], "features.values")
 			}
+		case "named":
+			named, err = d.named(f)
 		default:
 			err = d.dec.SkipValue()
 		}
@@ -281,6 +288,11 @@ func (d *arrivalDecoder) sparse(f *Features) error {
 	switch {
 	case err != nil:
 		return err
+	case named != nil && (hasIndices || hasValues):
+		return fieldErrorf(ReasonUnparsable, "features", "has named beside indices or values, want one of the two")
+	case named != nil:
+		f.becomeNamed(named)
+		return nil
 	case !hasIndices:
 		return fieldErrorf(ReasonUnparsable, "features.indices", "is missing")
 	case !hasValues:
@@ -289,6 +301,7 @@ func (d *arrivalDecoder) sparse(f *Features) error {
 			f.Values = append(f.Values, 1)
 		}
 	}
+	f.Named = nil
 	if err := f.checkPairs(); err != nil {
 		return err
 	}
@@ -323,15 +336,15 @@ func (d *arrivalDecoder) floats(values []float32, field string) ([]float32, erro
 // notFinite checks the text at which the parser stopped in a list of features: JSON has no NaN and no infinity, but
 // Python writes NaN, Infinity and -Infinity, and C writes nan and inf. Its error says more than "invalid character".
 func (d *arrivalDecoder) notFinite(err error, field string, i int) error {
-	rest := bytes.TrimLeft(d.data[d.dec.InputOffset():], ", \t\r\n")
-	end := bytes.IndexAny(rest, ",] \t\r\n")
+	rest := bytes.TrimLeft(d.data[d.dec.InputOffset():], ",: \t\r\n")
+	end := bytes.IndexAny(rest, ",]} \t\r\n")
 	if end < 0 || end > len("-Infinity") {
 		return err
 	}
 	literal := string(rest[:end])
 	switch strings.ToLower(strings.TrimLeft(literal, "+-")) {
 	case "nan", "inf", "infinity":
-		return fieldErrorf(ReasonNotFinite, element(field, i), "%s, features must be finite", literal)
+		return fieldErrorf(ReasonNotFinite, place(field, i), "%s, features must be finite", literal)
 	}
 	return err
 }

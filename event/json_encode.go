@@ -60,6 +60,9 @@ func appendID(dst []byte, id, field string, i int) ([]byte, error) {
 }
 
 func appendFeatures(dst []byte, f *Features) ([]byte, error) {
+	if f.Named != nil {
+		return appendNamed(dst, f.Named)
+	}
 	if !f.Sparse {
 		if err := checkFinite(f.Values, "features"); err != nil {
 			return dst, err

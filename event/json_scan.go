@@ -44,6 +44,7 @@ const (
 	metTime
 	metIndices
 	metValues
+	metNamed
 )
 
 func (s *arrivalScanner) arrival(a *Arrival) bool {
@@ -222,10 +223,17 @@ func (s *arrivalScanner) features(f *Features) (ok bool) {
 		case "values":
 			f.Values, ok = s.floats(f.Values[:0])
 			return metValues, ok
+		case "named":
+			return metNamed, s.named(f)
 		}
 		return 0, false
 	})
-	if !ok || met&metIndices == 0 {
+	if ok && met == metNamed {
+		f.becomeNamed(f.Named)
+		return true
+	}
+	f.Named = nil
+	if !ok || met&metNamed != 0 || met&metIndices == 0 {
 		return false
 	}
 	if met&metValues == 0 {

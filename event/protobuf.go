@@ -32,6 +32,7 @@ const (
 	unknownField wireKind = iota
 	varintField           // an integer, a bool or an enum; at most once
 	floatField            // a float; at most once
+	doubleField           // a double; at most once
 	bytesField            // a string or a message; at most once
 	bytesList             // strings or messages, one each
 	varintList            // integers, packed or one each
@@ -45,6 +46,8 @@ func (k wireKind) takes(t protowire.Type) bool {
 		return t == protowire.VarintType
 	case floatField:
 		return t == protowire.Fixed32Type
+	case doubleField:
+		return t == protowire.Fixed64Type
 	case varintList:
 		return t == protowire.VarintType || t == protowire.BytesType
 	case floatList:
@@ -57,7 +60,7 @@ func (k wireKind) once() bool { return k <= bytesField }
 
 // want returns the kind in words, for errors.
 func (k wireKind) want() string {
-	return [...]string{"", "an integer", "a float", bytesName, bytesName, "integers", "floats"}[k]
+	return [...]string{"", "an integer", "a float", "a double", bytesName, bytesName, "integers", "floats"}[k]
 }
 
 // bytesName names the values of the wire type that strings, messages and packed lists share.
@@ -135,6 +138,8 @@ func consume(data []byte, num protowire.Number, typ protowire.Type) (v wireValue
 		var bits uint32
 		bits, n = protowire.ConsumeFixed32(data)
 		v.bits = uint64(bits)
+	case protowire.Fixed64Type:
+		v.bits, n = protowire.ConsumeFixed64(data)
 	case protowire.BytesType:
 		v.bytes, n = protowire.ConsumeBytes(data)
 		v.packed = true

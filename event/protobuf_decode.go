@@ -15,6 +15,7 @@ const (
 	arrivalSparse = 3
 	arrivalEdges  = 4
 	arrivalTime   = 5
+	arrivalNamed  = 6
 
 	denseValues   = 1
 	sparseIndices = 1
@@ -28,6 +29,7 @@ var (
 		arrivalSparse: {"features", bytesField},
 		arrivalEdges:  {"edges", bytesList},
 		arrivalTime:   {"time", bytesField},
+		arrivalNamed:  {"features", bytesField},
 	}
 	denseFields  = []wireField{denseValues: {"features", floatList}}
 	sparseFields = []wireField{sparseIndices: {"features.indices", varintList},
@@ -49,7 +51,7 @@ func (Protobuf) DecodeArrival(data []byte, a *Arrival) error {
 		switch v.num {
 		case arrivalID:
 			a.ID, err = wireID(v)
-		case arrivalDense, arrivalSparse:
+		case arrivalDense, arrivalSparse, arrivalNamed:
 			if hasFeatures {
 				return fieldErrorf(ReasonUnparsable, "features", "is given twice (byte %d)", v.at)
 			}
@@ -82,10 +84,13 @@ func wireID(v wireValue) (string, error) {
 	return string(id), err
 }
 
-// read reads DenseFeatures or SparseFeatures.
+// read reads DenseFeatures, SparseFeatures or NamedFeatures.
 func (f *Features) read(v wireValue) error {
-	if v.num == arrivalSparse {
+	switch v.num {
+	case arrivalSparse:
 		return f.readSparse(v)
+	case arrivalNamed:
+		return f.readNamed(v)
 	}
 	values := f.Values[:0]
 	err := walk(v.bytes, v.at, denseFields, func(v wireValue) (err error) {
@@ -100,7 +105,7 @@ func (f *Features) read(v wireValue) error {
 }
 
 func (f *Features) readSparse(v wireValue) error {
-	f.Sparse, f.Indices, f.Values = true, f.Indices[:0], f.Values[:0]
+	f.Sparse, f.Indices, f.Values, f.Named = true, f.Indices[:0], f.Values[:0], nil
 	err := walk(v.bytes, v.at, sparseFields, func(v wireValue) (err error) {
 		if v.num == sparseIndices {
 			f.Indices, err = v.indices(f.Indices)

@@ -19,7 +19,9 @@ import (
 func (Protobuf) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 	w := wireWriter{buf: dst}
 	w.id(arrivalID, "id", a.ID)
-	w.features(&a.Features)
+	if a.Features.Named == nil { // else it comes behind the time, by its number
+		w.features(&a.Features)
+	}
 	for i, id := range a.Edges {
 		if id == "" || !utf8.ValidString(id) { // the path of an element costs an allocation
 			w.id(arrivalEdges, element("edges", i), id)
@@ -28,6 +30,9 @@ func (Protobuf) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 		w.buf = protowire.AppendString(protowire.AppendTag(w.buf, arrivalEdges, protowire.BytesType), id)
 	}
 	w.time(arrivalTime, "time", a.Time)
+	if a.Features.Named != nil {
+		w.named(a.Features.Named)
+	}
 	if w.err != nil {
 		return dst, fmt.Errorf("encoding arrival %s: %w", cut(strconv.Quote(a.ID)), w.err)
 	}

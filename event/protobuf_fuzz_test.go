@@ -2,6 +2,8 @@ package event
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -10,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"rivulet/event/eventpb"
+	"rivulet/schema"
 )
 
 // As FuzzDecodeArrival; and the generated code reads the same arrival.
@@ -40,6 +43,7 @@ func FuzzDecodeProtobufArrival(f *testing.F) {
 		if err := want.Features.order(); err != nil {
 			t.Fatal(err)
 		}
+		slices.SortFunc(a.Features.Named, func(x, y schema.Field) int { return strings.Compare(x.Name, y.Name) })
 		requireSameArrival(t, &want, &a)
 		written, err := (Protobuf{}).AppendArrival(nil, &a)
 		if err != nil {

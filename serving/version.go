@@ -11,6 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/mapping"
+	"rivulet/schema"
 )
 
 // Auto leaves a choice of [Options] to the artifact.
@@ -46,6 +47,7 @@ type Version struct {
 	representation string
 	embedder       infer.Embedder // nil unless representation is "embedding"
 	threshold      float32
+	schema         *schema.Schema // nil: features have positions only
 	rows           mapping.Lookup
 	growing
 }
@@ -70,6 +72,9 @@ func (v *Version) Classes() []string { return v.manifest.Data.Classes }
 
 // Features returns d, the number of raw features of an arrival.
 func (v *Version) Features() int { return v.manifest.Data.Features }
+
+// Schema returns what makes rows of features by name; nil if the artifact has none.
+func (v *Version) Schema() *schema.Schema { return v.schema }
 
 // SyntheticNodes returns N', the number of columns of M.
 func (v *Version) SyntheticNodes() int { return v.manifest.SyntheticNodes }
@@ -99,7 +104,7 @@ func (v *Version) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
 // keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error
 // that is about an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
-	v := &Version{manifest: b.Manifest, rows: rows}
+	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema}
 	made, err := v.choose(b, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving artifact %s: %w", v.ID(), err)

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/schema"
 	"rivulet/trainer/features"
 	"rivulet/trainer/mcond"
 )
@@ -27,6 +28,11 @@ type Options struct {
 	Ratio float64
 	// Preprocess is auto, l1, l2-center, standardize or none.
 	Preprocess string
+	// Schema are the choices of a schema that is fitted on the columns of a data set which has some.
+	Schema schema.FitOptions
+	// Keep is a schema to use in place of one that is fitted; nil: none. Features without columns must be of its
+	// positions.
+	Keep *schema.Schema
 	// Models are the architectures to fit, condense and serve through one M; the first is the artifact's default.
 	Models []string
 	// Hidden is the width of the hidden layers of models that have some; at least 1.

@@ -10,6 +10,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/schema"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
@@ -18,6 +19,7 @@ import (
 // task is a data set made ready for training: T, its preprocessing, the support nodes and the test nodes.
 type task struct {
 	options  Options
+	schema   *schema.Schema // of named features; nil if they have positions only
 	method   method
 	data     *dataset.Dataset
 	original *dataset.Original
@@ -60,9 +62,13 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
 	start := time.Now()
+	d, s, err := named(d, o)
+	if err != nil {
+		return nil, err
+	}
 	d = d.OriginalFirst()
 	m, _ := methodOf(o.Method)
-	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole(),
+	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole(), schema: s,
 		sampledFrom: sampledFrom}
 	for i, y := range t.original.Labels {
 		if y >= 0 {
@@ -73,8 +79,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		return nil, err
 	}
 	t.hat = graph.Normalised(t.original.Adj)
-	var err error
-	if t.pre, t.twoHops, err = features.FitTwoHops(o.Preprocess, t.original.X, d.BagOfWords, t.hat); err != nil {
+	if t.pre, t.twoHops, err = features.FitTwoHops(o.Preprocess, t.original.X, d.BagOfWords, t.schema, t.hat); err != nil {
 		return nil, fmt.Errorf("fitting the preprocessing: %w", err)
 	}
 	if len(o.Weights) > 0 {

@@ -38,6 +38,11 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 
 func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	progress Progress) (*Outcome, error) {
+	d, s, err := named(d, o)
+	if err != nil {
+		return nil, err
+	}
+	o.Keep = s // X is of its positions
 	fingerprint := d.Fingerprint()
 	t, err := newTask(d, o)
 	if err != nil {
@@ -134,6 +139,7 @@ func (t *task) bundle(r *recipe, results []eval.Result, fingerprint string,
 		Manifest:   t.manifest(r, results, fingerprint, now),
 		Preprocess: *t.pre,
 		Synthetic:  r.served.parts().Synthetic,
+		Schema:     t.schema,
 		Mapping:    &artifact.Mapping{IDs: t.original.IDs, Rows: r.served.parts().M},
 	}
 	if c, ok := r.served.(keeping); ok {

@@ -41,6 +41,9 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	row("fingerprint", "%s", m.Data.Fingerprint)
 	row("method", "%s, seed %d, preprocessing %s (scale %.4g)", m.Method, m.Seed, m.Preprocess.Kind,
 		m.Preprocess.Scale)
+	for _, line := range describeSchema(b.Schema) {
+		row(line[0], "%s", line[1])
+	}
 	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes,
 		100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
 	row("M", "%s", sparsity(b))

@@ -40,6 +40,7 @@ type Arrival struct {
 	//
 	//	*Arrival_Dense
 	//	*Arrival_Sparse
+	//	*Arrival_Named
 	Features isArrival_Features `protobuf_oneof:"features"`
 	// Ids of the neighbours: nodes of the graph, other arrivals, or ids that nobody knows. Undirected and unweighted;
 	// repeated ids and the node itself do not count.
@@ -112,6 +113,15 @@ func (x *Arrival) GetSparse() *SparseFeatures {
 	return nil
 }
 
+func (x *Arrival) GetNamed() *NamedFeatures {
+	if x != nil {
+		if x, ok := x.Features.(*Arrival_Named); ok {
+			return x.Named
+		}
+	}
+	return nil
+}
+
 func (x *Arrival) GetEdges() []string {
 	if x != nil {
 		return x.Edges
@@ -138,9 +148,15 @@ type Arrival_Sparse struct {
 	Sparse *SparseFeatures `protobuf:"bytes,3,opt,name=sparse,proto3,oneof"`
 }
 
+type Arrival_Named struct {
+	Named *NamedFeatures `protobuf:"bytes,6,opt,name=named,proto3,oneof"`
+}
+
 func (*Arrival_Dense) isArrival_Features() {}
 
 func (*Arrival_Sparse) isArrival_Features() {}
+
+func (*Arrival_Named) isArrival_Features() {}
 
 // DenseFeatures are all d features.
 type DenseFeatures struct {
@@ -243,15 +259,242 @@ func (x *SparseFeatures) GetValues() []float32 {
 	return nil
 }
 
+// NamedFeatures are features by the names that the artifact's schema has, in any order.
+type NamedFeatures struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Each name once. One that is absent is missing.
+	Values        map[string]*FeatureValue `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NamedFeatures) Reset() {
+	*x = NamedFeatures{}
+	mi := &file_event_schema_arrival_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NamedFeatures) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NamedFeatures) ProtoMessage() {}
+
+func (x *NamedFeatures) ProtoReflect() protoreflect.Message {
+	mi := &file_event_schema_arrival_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NamedFeatures.ProtoReflect.Descriptor instead.
+func (*NamedFeatures) Descriptor() ([]byte, []int) {
+	return file_event_schema_arrival_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *NamedFeatures) GetValues() map[string]*FeatureValue {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+// FeatureValue is the value of one named feature.
+type FeatureValue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// None: null, the value is missing.
+	//
+	// Types that are valid to be assigned to Value:
+	//
+	//	*FeatureValue_Number
+	//	*FeatureValue_Bool
+	//	*FeatureValue_Text
+	//	*FeatureValue_Vector
+	//	*FeatureValue_Time
+	Value         isFeatureValue_Value `protobuf_oneof:"value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FeatureValue) Reset() {
+	*x = FeatureValue{}
+	mi := &file_event_schema_arrival_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FeatureValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FeatureValue) ProtoMessage() {}
+
+func (x *FeatureValue) ProtoReflect() protoreflect.Message {
+	mi := &file_event_schema_arrival_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FeatureValue.ProtoReflect.Descriptor instead.
+func (*FeatureValue) Descriptor() ([]byte, []int) {
+	return file_event_schema_arrival_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FeatureValue) GetValue() isFeatureValue_Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *FeatureValue) GetNumber() float64 {
+	if x != nil {
+		if x, ok := x.Value.(*FeatureValue_Number); ok {
+			return x.Number
+		}
+	}
+	return 0
+}
+
+func (x *FeatureValue) GetBool() bool {
+	if x != nil {
+		if x, ok := x.Value.(*FeatureValue_Bool); ok {
+			return x.Bool
+		}
+	}
+	return false
+}
+
+func (x *FeatureValue) GetText() string {
+	if x != nil {
+		if x, ok := x.Value.(*FeatureValue_Text); ok {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func (x *FeatureValue) GetVector() *FeatureVector {
+	if x != nil {
+		if x, ok := x.Value.(*FeatureValue_Vector); ok {
+			return x.Vector
+		}
+	}
+	return nil
+}
+
+func (x *FeatureValue) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		if x, ok := x.Value.(*FeatureValue_Time); ok {
+			return x.Time
+		}
+	}
+	return nil
+}
+
+type isFeatureValue_Value interface {
+	isFeatureValue_Value()
+}
+
+type FeatureValue_Number struct {
+	// Finite.
+	Number float64 `protobuf:"fixed64,1,opt,name=number,proto3,oneof"`
+}
+
+type FeatureValue_Bool struct {
+	Bool bool `protobuf:"varint,2,opt,name=bool,proto3,oneof"`
+}
+
+type FeatureValue_Text struct {
+	Text string `protobuf:"bytes,3,opt,name=text,proto3,oneof"`
+}
+
+type FeatureValue_Vector struct {
+	Vector *FeatureVector `protobuf:"bytes,4,opt,name=vector,proto3,oneof"`
+}
+
+type FeatureValue_Time struct {
+	Time *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3,oneof"`
+}
+
+func (*FeatureValue_Number) isFeatureValue_Value() {}
+
+func (*FeatureValue_Bool) isFeatureValue_Value() {}
+
+func (*FeatureValue_Text) isFeatureValue_Value() {}
+
+func (*FeatureValue_Vector) isFeatureValue_Value() {}
+
+func (*FeatureValue_Time) isFeatureValue_Value() {}
+
+// FeatureVector is a list of numbers, such as an embedding.
+type FeatureVector struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Finite.
+	Values        []float32 `protobuf:"fixed32,1,rep,packed,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FeatureVector) Reset() {
+	*x = FeatureVector{}
+	mi := &file_event_schema_arrival_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FeatureVector) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FeatureVector) ProtoMessage() {}
+
+func (x *FeatureVector) ProtoReflect() protoreflect.Message {
+	mi := &file_event_schema_arrival_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FeatureVector.ProtoReflect.Descriptor instead.
+func (*FeatureVector) Descriptor() ([]byte, []int) {
+	return file_event_schema_arrival_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *FeatureVector) GetValues() []float32 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 var File_event_schema_arrival_proto protoreflect.FileDescriptor
 
 const file_event_schema_arrival_proto_rawDesc = "" +
 	"\n" +
-	"\x1aevent/schema/arrival.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe0\x01\n" +
+	"\x1aevent/schema/arrival.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x99\x02\n" +
 	"\aArrival\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x05dense\x18\x02 \x01(\v2\x1f.rivulet.event.v1.DenseFeaturesH\x00R\x05dense\x12:\n" +
-	"\x06sparse\x18\x03 \x01(\v2 .rivulet.event.v1.SparseFeaturesH\x00R\x06sparse\x12\x14\n" +
+	"\x06sparse\x18\x03 \x01(\v2 .rivulet.event.v1.SparseFeaturesH\x00R\x06sparse\x127\n" +
+	"\x05named\x18\x06 \x01(\v2\x1f.rivulet.event.v1.NamedFeaturesH\x00R\x05named\x12\x14\n" +
 	"\x05edges\x18\x04 \x03(\tR\x05edges\x12.\n" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\n" +
 	"\n" +
@@ -260,7 +503,21 @@ const file_event_schema_arrival_proto_rawDesc = "" +
 	"\x06values\x18\x01 \x03(\x02R\x06values\"B\n" +
 	"\x0eSparseFeatures\x12\x18\n" +
 	"\aindices\x18\x01 \x03(\rR\aindices\x12\x16\n" +
-	"\x06values\x18\x02 \x03(\x02R\x06valuesB\x17Z\x15rivulet/event/eventpbb\x06proto3"
+	"\x06values\x18\x02 \x03(\x02R\x06values\"\xaf\x01\n" +
+	"\rNamedFeatures\x12C\n" +
+	"\x06values\x18\x01 \x03(\v2+.rivulet.event.v1.NamedFeatures.ValuesEntryR\x06values\x1aY\n" +
+	"\vValuesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x124\n" +
+	"\x05value\x18\x02 \x01(\v2\x1e.rivulet.event.v1.FeatureValueR\x05value:\x028\x01\"\xca\x01\n" +
+	"\fFeatureValue\x12\x18\n" +
+	"\x06number\x18\x01 \x01(\x01H\x00R\x06number\x12\x14\n" +
+	"\x04bool\x18\x02 \x01(\bH\x00R\x04bool\x12\x14\n" +
+	"\x04text\x18\x03 \x01(\tH\x00R\x04text\x129\n" +
+	"\x06vector\x18\x04 \x01(\v2\x1f.rivulet.event.v1.FeatureVectorH\x00R\x06vector\x120\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x04timeB\a\n" +
+	"\x05value\"'\n" +
+	"\rFeatureVector\x12\x16\n" +
+	"\x06values\x18\x01 \x03(\x02R\x06valuesB\x17Z\x15rivulet/event/eventpbb\x06proto3"
 
 var (
 	file_event_schema_arrival_proto_rawDescOnce sync.Once
@@ -274,22 +531,31 @@ func file_event_schema_arrival_proto_rawDescGZIP() []byte {
 	return file_event_schema_arrival_proto_rawDescData
 }
 
-var file_event_schema_arrival_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_event_schema_arrival_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_event_schema_arrival_proto_goTypes = []any{
 	(*Arrival)(nil),               // 0: rivulet.event.v1.Arrival
 	(*DenseFeatures)(nil),         // 1: rivulet.event.v1.DenseFeatures
 	(*SparseFeatures)(nil),        // 2: rivulet.event.v1.SparseFeatures
-	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
+	(*NamedFeatures)(nil),         // 3: rivulet.event.v1.NamedFeatures
+	(*FeatureValue)(nil),          // 4: rivulet.event.v1.FeatureValue
+	(*FeatureVector)(nil),         // 5: rivulet.event.v1.FeatureVector
+	nil,                           // 6: rivulet.event.v1.NamedFeatures.ValuesEntry
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
 }
 var file_event_schema_arrival_proto_depIdxs = []int32{
 	1, // 0: rivulet.event.v1.Arrival.dense:type_name -> rivulet.event.v1.DenseFeatures
 	2, // 1: rivulet.event.v1.Arrival.sparse:type_name -> rivulet.event.v1.SparseFeatures
-	3, // 2: rivulet.event.v1.Arrival.time:type_name -> google.protobuf.Timestamp
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	3, // 2: rivulet.event.v1.Arrival.named:type_name -> rivulet.event.v1.NamedFeatures
+	7, // 3: rivulet.event.v1.Arrival.time:type_name -> google.protobuf.Timestamp
+	6, // 4: rivulet.event.v1.NamedFeatures.values:type_name -> rivulet.event.v1.NamedFeatures.ValuesEntry
+	5, // 5: rivulet.event.v1.FeatureValue.vector:type_name -> rivulet.event.v1.FeatureVector
+	7, // 6: rivulet.event.v1.FeatureValue.time:type_name -> google.protobuf.Timestamp
+	4, // 7: rivulet.event.v1.NamedFeatures.ValuesEntry.value:type_name -> rivulet.event.v1.FeatureValue
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_event_schema_arrival_proto_init() }
@@ -300,6 +566,14 @@ func file_event_schema_arrival_proto_init() {
 	file_event_schema_arrival_proto_msgTypes[0].OneofWrappers = []any{
 		(*Arrival_Dense)(nil),
 		(*Arrival_Sparse)(nil),
+		(*Arrival_Named)(nil),
+	}
+	file_event_schema_arrival_proto_msgTypes[4].OneofWrappers = []any{
+		(*FeatureValue_Number)(nil),
+		(*FeatureValue_Bool)(nil),
+		(*FeatureValue_Text)(nil),
+		(*FeatureValue_Vector)(nil),
+		(*FeatureValue_Time)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -307,7 +581,7 @@ func file_event_schema_arrival_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_event_schema_arrival_proto_rawDesc), len(file_event_schema_arrival_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -30,7 +30,7 @@ var (
 type metrics struct {
 	registry *prometheus.Registry
 
-	arrivals, bytes, isolated, dropped, lookups, rebalances, abstained, degraded prometheus.Counter
+	arrivals, bytes, isolated, dropped, otherSchema, lookups, rebalances, abstained, degraded prometheus.Counter
 
 	predictions, deadLetters, drops, retries, lost *prometheus.CounterVec
 
@@ -101,6 +101,7 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written."),
 		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
+		otherSchema: counter("other_schema_records_total", "Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
 		drops:       counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.", "reason"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
 		lost:        counters("lost_records_total", "Records of the input that are gone, by reason, as far as their number is known.", "reason"),
@@ -153,6 +154,7 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.unknown.Add(float64(s.Unknown))
 	m.isolated.Add(float64(s.Isolated))
 	m.dropped.Add(float64(s.Dropped))
+	m.otherSchema.Add(float64(s.OtherSchema))
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 

@@ -6,6 +6,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/schema"
 )
 
 // Auto lets the data choose: l2-center for bags of words, standardize for dense features.
@@ -31,19 +32,21 @@ func Check(kind string) error {
 // Fit learns a preprocessing from the raw features of T's nodes (N×d) and Â (N×N). kind is auto, l2-center, l1,
 // standardize or none; bagOfWords decides for auto. l1 is for features of 0 or more.
 func Fit(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, error) {
-	pre, _, err := fitted(kind, x, bagOfWords, hat, false)
+	pre, _, err := fitted(kind, x, bagOfWords, nil, hat, false)
 	return pre, err
 }
 
 // FitTwoHops does the work of [Fit] and returns what it computes on the way, too: Â²·pre(X), N×d, where X is dense
 // and the preprocessing is not none; nil elsewhere.
-func FitTwoHops(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR) (*infer.Preprocess, *graph.Dense,
-	error) {
-	return fitted(kind, x, bagOfWords, hat, x.Sparse == nil)
+//
+// Features of a schema, if it is not nil, are standardised feature by feature ([blockDeviations]); auto chooses that.
+func FitTwoHops(kind string, x graph.Features, bagOfWords bool, s *schema.Schema, hat *graph.CSR) (*infer.Preprocess,
+	*graph.Dense, error) {
+	return fitted(kind, x, bagOfWords && s == nil, s, hat, x.Sparse == nil)
 }
 
-func fitted(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR, keep bool) (*infer.Preprocess,
-	*graph.Dense, error) {
+func fitted(kind string, x graph.Features, bagOfWords bool, s *schema.Schema, hat *graph.CSR,
+	keep bool) (*infer.Preprocess, *graph.Dense, error) {
 	if err := Check(kind); err != nil {
 		return nil, nil, err
 	}
@@ -65,6 +68,10 @@ func fitted(kind string, x graph.Features, bagOfWords bool, hat *graph.CSR, keep
 		}
 	case infer.Standardize:
 		pre.Mean, pre.Std = moments(x)
+		if s != nil {
+			_, variance := variances(x)
+			blockDeviations(pre.Std, variance, s)
+		}
 	}
 	var kept *graph.Dense
 	if keep {
@@ -128,6 +135,18 @@ func propagatedNorm(f *Factored, hat *graph.CSR, kept *graph.Dense) float64 {
 
 // moments returns the mean and the deviation of every column; a deviation of 0 becomes 1.
 func moments(x graph.Features) (mean, std []float32) {
+	mean, variance := variances(x)
+	std = make([]float32, len(mean))
+	for c, v := range variance {
+		if std[c] = 1; v > 0 {
+			std[c] = float32(math.Sqrt(v))
+		}
+	}
+	return mean, std
+}
+
+// variances returns the mean and the variance of every column.
+func variances(x graph.Features) (mean []float32, variance []float64) {
 	d, n := x.Cols(), float64(x.Rows())
 	sum, squares := make([]float64, d), make([]float64, d)
 	for i := range x.Rows() {
@@ -136,16 +155,14 @@ func moments(x graph.Features) (mean, std []float32) {
 			squares[c] += float64(v) * float64(v)
 		})
 	}
-	mean, std = make([]float32, d), make([]float32, d)
+	mean, variance = make([]float32, d), make([]float64, d)
 	for c := range d {
 		m := sum[c] / n
 		mean[c] = float32(m)
 		// The naive variance cancels if the deviation is tiny compared with the mean; below float32's resolution it is 0.
-		variance := squares[c]/n - m*m
-		if variance <= 1e-12*squares[c]/n {
-			variance = 1
+		if v := squares[c]/n - m*m; v > 1e-12*squares[c]/n {
+			variance[c] = v
 		}
-		std[c] = float32(math.Sqrt(variance))
 	}
-	return mean, std
+	return mean, variance
 }

@@ -1,0 +1,61 @@
+package artifact
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"rivulet/schema"
+)
+
+// Parts of format 2. A file that a reader may ignore is no such part: it stands in Manifest.Files and is left alone by
+// whoever does not know it. A part is a file without which the rest would be misread. Manifest.Requires names those that
+// an artifact has, and a reader refuses one that it does not know.
+
+// knownParts are the parts that this build reads.
+var knownParts = []string{schemaFile}
+
+// format returns the oldest format whose readers read the bundle rightly, and the parts that they must know.
+func (b *Bundle) format() (version int, requires []string) {
+	if b.Schema != nil {
+		requires = append(requires, schemaFile)
+	}
+	if len(requires) > 0 {
+		return FormatVersion, requires
+	}
+	return 1, nil
+}
+
+// validateParts checks that the build knows what the artifact requires, and that it is there and nothing else of it.
+func (m *Manifest) validateParts() error {
+	for k, name := range m.Requires {
+		_, there := m.Files[name]
+		switch {
+		case !slices.Contains(knownParts, name):
+			return fmt.Errorf("requires[%d] is %q, which this build does not know: %w", k, name, errNewer)
+		case slices.Contains(m.Requires[:k], name):
+			return fmt.Errorf("requires[%d] is %q, which is there twice", k, name)
+		case !there:
+			return fmt.Errorf("requires[%d] is %q, which files does not list", k, name)
+		case m.FormatVersion < 2:
+			return fmt.Errorf("requires[%d] is %q in format_version %d, want 2", k, name, m.FormatVersion)
+		}
+	}
+	for _, name := range knownParts {
+		if _, there := m.Files[name]; there && !slices.Contains(m.Requires, name) {
+			return fmt.Errorf("files lists %q, which requires does not name", name)
+		}
+	}
+	if m.FormatVersion >= 2 && len(m.Requires) == 0 {
+		return errors.New("requires is missing, which format_version 2 has")
+	}
+	return nil
+}
+
+// decodeSchema reads schema.json.
+func (b *Bundle) decodeSchema(data []byte) (err error) {
+	if b.Schema, err = schema.Parse(data); err != nil {
+		return fmt.Errorf("%s: %w", schemaFile, err)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package consumer
+
+import (
+	"rivulet/event"
+	"rivulet/schema"
+)
+
+// Naming is what a [Version] that may have named features is, too.
+type Naming interface {
+	// Schema makes rows of features by name; nil where the version has none.
+	Schema() *schema.Schema
+}
+
+// model is what decoding needs of the version that predicts.
+type model struct {
+	features int            // d
+	schema   *schema.Schema // nil: features have positions only
+}
+
+func (p *Pipeline) model(version Version) model {
+	m := model{features: version.Features()}
+	if named, ok := version.(Naming); ok {
+		m.schema = named.Schema()
+	}
+	if m.schema != nil && p.IgnoreUnknown {
+		m.schema = m.schema.IgnoringUnknown()
+	}
+	return m
+}
+
+// name makes the row of features by name, and compares the hash of the producer's schema. It returns an
+// *[event.FieldError] where they cannot be used.
+func (m model) name(s *slot) error {
+	hash, has := event.SchemaOf(s.record.Headers), ""
+	if m.schema != nil {
+		has = m.schema.Hash()
+	}
+	switch named := s.arrival.Features.Named != nil; {
+	case named && m.schema == nil:
+		return &event.FieldError{Reason: event.ReasonSchema, Field: "features.named",
+			Detail: "the artifact has no schema, it takes features by position"}
+	case named:
+		s.other = hash != "" && hash != has
+		return s.arrival.Features.Encode(m.schema)
+	case hash != "" && hash != has:
+		return &event.FieldError{Reason: event.ReasonSchema, Field: event.HeaderSchema,
+			Detail: "features are by position of another schema than the artifact's: send them by name, or by the artifact's positions"}
+	}
+	return nil
+}

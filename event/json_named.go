@@ -1,0 +1,198 @@
+package event
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rivulet/schema"
+)
+
+// named reads the object of named features in its plain form.
+func (s *arrivalScanner) named(f *Features) bool {
+	list := emptyNamed(f)
+	if !s.next('{') {
+		return false
+	}
+	for !s.next('}') {
+		if len(list) > 0 && !s.next(',') {
+			return false
+		}
+		name, ok := s.text()
+		if !ok || !s.next(':') {
+			return false
+		}
+		field := earlier(list, len(list))
+		field.Name = textOf(s.data[name.from:name.to], field.Name)
+		if field.Value, ok = s.namedValue(field.Value); !ok {
+			return false
+		}
+		list = append(list, field)
+	}
+	f.Named = list
+	return repeated(list) < 0
+}
+
+// namedValue reads one value; old is one whose memory may be used again.
+func (s *arrivalScanner) namedValue(old schema.Value) (schema.Value, bool) {
+	switch s.peek() {
+	case '"':
+		text, ok := s.text()
+		return schema.Value{Type: schema.Text, Text: textOf(s.data[text.from:text.to], old.Text)}, ok
+	case '[':
+		vector, ok := s.floats(old.Vector[:0])
+		return schema.Value{Type: schema.Vector, Vector: vector}, ok
+	case 't':
+		return schema.Value{Type: schema.Bool, Number: 1}, s.word("true")
+	case 'f':
+		return schema.Value{Type: schema.Bool}, s.word("false")
+	case 'n':
+		return schema.Value{}, s.word("null")
+	}
+	from := s.at
+	n, ok := s.number()
+	if !ok {
+		return schema.Value{}, false
+	}
+	v, exact := n.double()
+	if !exact {
+		var err error
+		if v, err = strconv.ParseFloat(string(s.data[from:s.at]), 64); err != nil {
+			return schema.Value{}, false
+		}
+	}
+	return schema.Value{Type: schema.Number, Number: v}, true
+}
+
+// word passes over a literal.
+func (s *arrivalScanner) word(word string) bool {
+	if len(s.data)-s.at < len(word) || string(s.data[s.at:s.at+len(word)]) != word {
+		return false
+	}
+	s.at += len(word)
+	return true
+}
+
+// double returns the float64 next to the number, and false where that takes more than one operation on numbers that
+// float64 holds exactly.
+func (n number) double() (v float64, exact bool) {
+	if n.inexact || n.digits >= 1<<53 || n.exponent > 22 || n.exponent < -22 {
+		return 0, false
+	}
+	v = float64(n.digits)
+	if n.exponent < 0 {
+		v /= powers[-n.exponent]
+	} else {
+		v *= powers[n.exponent]
+	}
+	if n.negative {
+		v = -v
+	}
+	return v, true
+}
+
+// named reads the object of named features from the library's tokens, which refuse a name that is there twice.
+func (d *arrivalDecoder) named(f *Features) ([]schema.Field, error) {
+	if d.dec.PeekKind() != '{' {
+		return nil, d.wrongKind("features.named", "an object")
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	list := emptyNamed(f)
+	for d.dec.PeekKind() != '}' {
+		quoted, err := d.dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		if d.name, err = jsontext.AppendUnquote(d.name[:0], quoted); err != nil {
+			return nil, err
+		}
+		field := schema.Field{Name: string(d.name)}
+		if field.Value, err = d.namedValue(namedField(field.Name)); err != nil {
+			return nil, err
+		}
+		list = append(list, field)
+	}
+	_, err := d.dec.ReadToken()
+	return list, err
+}
+
+func (d *arrivalDecoder) namedValue(path string) (v schema.Value, err error) {
+	if d.dec.PeekKind() == '[' {
+		v.Type = schema.Vector
+		v.Vector, err = d.floats(nil, path)
+		return v, err
+	}
+	value, err := d.dec.ReadValue()
+	if err != nil {
+		return v, d.notFinite(err, path, -1)
+	}
+	switch value.Kind() {
+	case 'n':
+		return v, nil
+	case 't', 'f':
+		v.Type = schema.Bool
+		if value.Kind() == 't' {
+			v.Number = 1
+		}
+		return v, nil
+	case '"':
+		v.Type = schema.Text
+		d.name, err = jsontext.AppendUnquote(d.name[:0], value)
+		v.Text = string(d.name)
+		return v, err
+	case '0':
+		v.Type = schema.Number
+		if v.Number, err = strconv.ParseFloat(string(value), 64); err != nil {
+			return v, fieldErrorf(ReasonNotFinite, path, "%s is beyond float64", cut(string(value)))
+		}
+		return v, nil
+	}
+	return v, unwanted(path, value, "a number, a string, true, false, a list of numbers or null")
+}
+
+// appendNamed writes named features in their order; times become RFC 3339.
+func appendNamed(dst []byte, fields []schema.Field) ([]byte, error) {
+	if err := checkNamed(fields); err != nil {
+		return dst, err
+	}
+	dst = append(dst, `{"named":{`...)
+	for i := range fields {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = jsontext.AppendQuote(dst, fields[i].Name); err != nil {
+			return dst, fieldErrorf(ReasonUnparsable, "features.named", "%s is not UTF-8", cut(strconv.Quote(fields[i].Name)))
+		}
+		if dst, err = appendNamedValue(append(dst, ':'), &fields[i]); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, "}}"...), nil
+}
+
+func appendNamedValue(dst []byte, f *schema.Field) ([]byte, error) {
+	switch v := f.Value; v.Type {
+	case schema.Number:
+		return strconv.AppendFloat(dst, v.Number, 'g', -1, 64), nil
+	case schema.Bool:
+		return strconv.AppendBool(dst, v.Number != 0), nil
+	case schema.Text:
+		out, err := jsontext.AppendQuote(dst, v.Text)
+		if err != nil {
+			return dst, fieldErrorf(ReasonUnparsable, namedField(f.Name), "%s is not UTF-8", cut(strconv.Quote(v.Text)))
+		}
+		return out, nil
+	case schema.Vector:
+		return appendFloats(dst, v.Vector), nil
+	case schema.Time:
+		if err := checkYears(v.Time, namedField(f.Name)); err != nil {
+			return dst, err
+		}
+		return append(v.Time.UTC().AppendFormat(append(dst, '"'), time.RFC3339Nano), '"'), nil
+	}
+	return append(dst, "null"...), nil
+}

@@ -1,0 +1,234 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Encode sets dst, of [Schema.Width] numbers, to the row of a node with these fields, in any order. A field that is
+// absent is missing, as one that is null. The error is an *[Error]; dst is undefined then. Nothing is allocated unless
+// it fails.
+func (s *Schema) Encode(dst []float32, fields []Field) error {
+	if len(dst) != s.width {
+		panic(fmt.Sprintf("schema: a row of %d numbers for %d positions", len(dst), s.width))
+	}
+	clear(dst)
+	r := row{dense: dst}
+	return s.encode(&r, fields)
+}
+
+// AppendSparse appends the row of a node as ascending positions and the numbers there, most of which are not 0.
+func (s *Schema) AppendSparse(indices []int32, values []float32, fields []Field) ([]int32, []float32, error) {
+	r := row{indices: indices, values: values}
+	err := s.encode(&r, fields)
+	return r.indices, r.values, err
+}
+
+// row is a row that is being made, dense or sparse.
+type row struct {
+	dense   []float32
+	indices []int32
+	values  []float32
+}
+
+// put sets a position. Positions ascend.
+func (r *row) put(position int, v float32) {
+	switch {
+	case r.dense != nil:
+		r.dense[position] = v
+	case v != 0:
+		r.indices, r.values = append(r.indices, int32(position)), append(r.values, v)
+	}
+}
+
+// absent is the slot of a feature without a field.
+const absent = -1
+
+var slotMemory = sync.Pool{New: func() any { return new([]int32) }}
+
+func (s *Schema) encode(r *row, fields []Field) error {
+	memory := slotMemory.Get().(*[]int32)
+	defer slotMemory.Put(memory)
+	n := len(s.features) + len(s.unused)
+	if cap(*memory) < n {
+		*memory = make([]int32, n)
+	}
+	slots := (*memory)[:n]
+	if err := s.assign(slots, fields); err != nil {
+		return err
+	}
+	for k := range s.features {
+		f := &s.features[k]
+		missing, err := s.feature(r, f, value(slots, k, fields), slots, fields)
+		if err != nil {
+			return err
+		}
+		if missing {
+			if err := f.missing(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// value returns the field in a slot.
+func value(slots []int32, k int, fields []Field) Value {
+	if slots[k] == absent {
+		return Value{}
+	}
+	return fields[slots[k]].Value
+}
+
+// assign sets the field of each slot. Fields in the order of the schema need no look-up.
+func (s *Schema) assign(slots []int32, fields []Field) error {
+	for k := range slots {
+		slots[k] = absent
+	}
+	for i := range fields {
+		name, slot := fields[i].Name, i
+		if i >= len(s.features) || s.features[i].Name != name {
+			var known bool
+			if slot, known = s.slots[name]; !known {
+				if s.tolerant {
+					continue
+				}
+				return faultf(Unknown, name, "the schema has no such feature")
+			}
+		}
+		if slots[slot] != absent {
+			return faultf(Repeated, name, "is given twice")
+		}
+		slots[slot] = int32(i)
+	}
+	return nil
+}
+
+// feature puts the numbers of a value, or reports that it is missing.
+func (s *Schema) feature(r *row, f *Feature, v Value, slots []int32, fields []Field) (missing bool, err error) {
+	if v.Type == Missing {
+		return true, nil
+	}
+	switch f.Kind {
+	case KindNumber, KindBool:
+		x, err := f.number(v)
+		r.put(f.start, float32(x))
+		return false, err
+	case KindCategory:
+		k, err := f.slot(v)
+		r.put(f.start+k, 1)
+		return false, err
+	case KindText:
+		if v.Type != Text {
+			return false, f.wrongType(v, "a string")
+		}
+		f.words(r, v.Text, seedHash(s.seed))
+		return false, nil
+	case KindVector:
+		elements, err := f.vector(v)
+		for k, x := range elements {
+			r.put(f.start+k, x)
+		}
+		return false, err
+	}
+	t, err := f.moment(v)
+	if err != nil {
+		return false, err
+	}
+	if f.Kind == KindTime {
+		for k, name := range f.Parts {
+			r.put(f.start+k, float32(part(t, name)))
+		}
+		return false, nil
+	}
+	until := f.Until
+	if f.until >= 0 {
+		other := value(slots, f.until, fields)
+		if other.Type == Missing {
+			return true, nil
+		}
+		if until, err = (&Feature{Name: f.UntilFeature}).moment(other); err != nil {
+			return false, err
+		}
+	}
+	r.put(f.start, float32(days(t, until)))
+	return false, nil
+}
+
+// missing puts the numbers of a value that is missing.
+func (f *Feature) missing(r *row) error {
+	switch f.Missing {
+	case RuleRefuse:
+		return faultf(Refused, f.Name, "is missing, the schema refuses that")
+	case RuleZero:
+		return nil
+	}
+	for k, m := range f.Mean {
+		r.put(f.start+k, float32(m))
+	}
+	if f.Missing == RuleColumn {
+		r.put(f.start+f.values(), 1)
+	}
+	return nil
+}
+
+// words puts the counts of hashed words over their L2 norm.
+func (f *Feature) words(r *row, text string, start uint64) {
+	if r.dense != nil {
+		f.denseWords(r.dense[f.start:f.start+f.Buckets], text, start)
+		return
+	}
+	first := len(r.indices)
+	for {
+		bucket, rest, ok := nextWord(text, start, f.Buckets)
+		if !ok {
+			break
+		}
+		r.indices, text = append(r.indices, int32(f.start+bucket)), rest
+	}
+	if first == len(r.indices) {
+		return
+	}
+	// Runs of equal positions become one with their count.
+	slices.Sort(r.indices[first:])
+	kept, squares := first, 0.0
+	for k := first; k < len(r.indices); {
+		run := k
+		for k < len(r.indices) && r.indices[k] == r.indices[run] {
+			k++
+		}
+		r.indices[kept], r.values = r.indices[run], append(r.values, float32(k-run))
+		squares += float64(k-run) * float64(k-run)
+		kept++
+	}
+	r.indices = r.indices[:kept]
+	scale(r.values[len(r.values)-(kept-first):], squares)
+}
+
+func (f *Feature) denseWords(counts []float32, text string, start uint64) {
+	for {
+		bucket, rest, ok := nextWord(text, start, f.Buckets)
+		if !ok {
+			break
+		}
+		counts[bucket]++
+		text = rest
+	}
+	squares := 0.0
+	for _, c := range counts {
+		squares += float64(c) * float64(c)
+	}
+	scale(counts, squares)
+}
+
+// scale divides counts by their L2 norm.
+func scale(counts []float32, squares float64) {
+	if squares == 0 {
+		return
+	}
+	by := norm(squares)
+	for k := range counts {
+		counts[k] /= by
+	}
+}

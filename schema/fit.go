@@ -1,0 +1,275 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// FitOptions are the choices of a fit. The zero value leaves all of them to the data.
+type FitOptions struct {
+	Kinds   map[string]string // kind of a column by its name, see [ParseKind]; else it is chosen
+	Missing map[string]Rule   // rule for a column's missing values; else it is chosen
+	// MinCount is the number of nodes that a category must have to get a position of its own; 0 is [DefaultMinCount].
+	MinCount int
+	Buckets  int      // positions of hashed words where the kind does not say; 0 is [DefaultBuckets]
+	Seed     uint64   // of hashed words
+	Drop     []string // columns that are not to be features
+}
+
+// Defaults of [FitOptions].
+const (
+	DefaultMinCount = 5
+	DefaultBuckets  = 256
+)
+
+// Fit returns a schema of the columns, with categories, means and dates of some of their rows: the original nodes. It
+// chooses a kind for a column that Kinds does not name: of numbers and bools their own; of text that is all dates, and
+// of times, the age up to the latest; of text that repeats itself categories, of text with several words words. A
+// column that is constant, or looks like an id, becomes no feature, and Unused says why. A rule for missing values
+// that is not chosen is column where some are missing, else mean where the kind has one, else zero. An error names the
+// column, and the value.
+func Fit(columns []Column, rows []int32, o FitOptions) (*Schema, error) {
+	if err := o.check(columns, rows); err != nil {
+		return nil, err
+	}
+	d := document{Version: formatVersion, Seed: o.Seed}
+	for k := range columns {
+		c := &columns[k]
+		if slices.Contains(o.Drop, c.Name) {
+			d.Unused = append(d.Unused, Unused{c.Name, "dropped"})
+			continue
+		}
+		f, reason, err := o.feature(c, rows)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("column %q: %w", c.Name, err)
+		case reason != "":
+			d.Unused = append(d.Unused, Unused{c.Name, reason})
+		default:
+			d.Features = append(d.Features, *f)
+		}
+	}
+	if len(d.Features) == 0 {
+		return nil, errors.New("no column can be a feature")
+	}
+	if err := d.average(columns, rows); err != nil {
+		return nil, err
+	}
+	return build(d)
+}
+
+// check refuses options for columns that are not there, and columns that are a table's row numbers.
+func (o *FitOptions) check(columns []Column, rows []int32) error {
+	names := map[string]bool{}
+	for k := range columns {
+		switch name := columns[k].Name; {
+		case name == "" || name == "Unnamed: 0" || name == "__index_level_0__":
+			return fmt.Errorf("column %q is pandas' row number and no feature: write the table with index=False, or drop it",
+				name)
+		case names[name]:
+			return fmt.Errorf("column %q is there twice", name)
+		default:
+			names[name] = true
+		}
+	}
+	for _, of := range [][]string{o.Drop, slices.Sorted(maps.Keys(o.Kinds)), slices.Sorted(maps.Keys(o.Missing))} {
+		for _, name := range of {
+			if !names[name] {
+				return fmt.Errorf("there is no column %q", name)
+			}
+			if _, kind := o.Kinds[name]; kind && slices.Contains(o.Drop, name) {
+				return fmt.Errorf("column %q is dropped and has a kind", name)
+			}
+		}
+	}
+	switch {
+	case len(rows) == 0:
+		return errors.New("no nodes to fit a schema on")
+	case o.MinCount < 0:
+		return fmt.Errorf("the least count of a category is %d, want 0 (%d) or more", o.MinCount, DefaultMinCount)
+	case o.Buckets < 0 || o.Buckets > maxWidth:
+		return fmt.Errorf("the number of buckets is %d, want 0 (%d) to %d", o.Buckets, DefaultBuckets, maxWidth)
+	}
+	return nil
+}
+
+// feature returns the feature of a column, or the reason why it is none.
+func (o *FitOptions) feature(c *Column, rows []int32) (f *Feature, reason string, err error) {
+	spec, missing := Spec{}, count(c, rows)
+	if text, chosen := o.Kinds[c.Name]; chosen {
+		if spec, err = ParseKind(text); err != nil {
+			return nil, "", err
+		}
+	} else if spec, reason = automatic(c, rows, missing); reason != "" {
+		return nil, reason, nil
+	}
+	if missing == len(rows) {
+		return nil, "", errors.New("all values of the original nodes are missing")
+	}
+	f = &Feature{Name: c.Name, Kind: spec.Kind, Missing: o.Missing[c.Name], Parts: spec.Parts, Until: spec.Until,
+		UntilFeature: spec.UntilColumn, Buckets: spec.Buckets}
+	if err := o.learn(f, c, rows); err != nil {
+		if _, chosen := o.Kinds[c.Name]; !chosen && f.Kind == KindCategory {
+			return nil, err.Error(), nil
+		}
+		return nil, "", err
+	}
+	if f.Missing == "" {
+		switch {
+		case missing > 0:
+			f.Missing = RuleColumn
+		case f.Kind == KindCategory || f.Kind == KindText:
+			f.Missing = RuleZero
+		default:
+			f.Missing = RuleMean
+		}
+	}
+	return f, "", f.validate()
+}
+
+// count returns how many values are missing.
+func count(c *Column, rows []int32) (missing int) {
+	for _, i := range rows {
+		if c.Missing != nil && c.Missing[i] {
+			missing++
+		}
+	}
+	return missing
+}
+
+// learn sets what the kind needs, all but the means.
+func (o *FitOptions) learn(f *Feature, c *Column, rows []int32) (err error) {
+	width := 1
+	switch f.Kind {
+	case KindCategory:
+		f.Categories, err = o.categories(c, rows)
+		return err
+	case KindText:
+		if f.Buckets == 0 {
+			f.Buckets = o.Buckets
+		}
+		if f.Buckets == 0 {
+			f.Buckets = DefaultBuckets
+		}
+		return nil
+	case KindTime:
+		if len(f.Parts) == 0 {
+			f.Parts = []string{PartYear, PartMonth, PartDay, PartWeekday, PartHour}
+		}
+		width = len(f.Parts)
+	case KindAge:
+		if f.Until.IsZero() && f.UntilFeature == "" {
+			f.Until, err = latest(c, rows)
+		}
+	case KindVector:
+		for _, i := range rows {
+			if v := c.At(int(i)); v.Type == Vector {
+				width = len(v.Vector)
+				break
+			}
+		}
+	}
+	f.Mean = make([]float64, width)
+	return err
+}
+
+// categories returns the values that at least MinCount rows have, sorted.
+func (o *FitOptions) categories(c *Column, rows []int32) ([]string, error) {
+	least := o.MinCount
+	if least == 0 {
+		least = DefaultMinCount
+	}
+	counts := map[string]int{}
+	for _, i := range rows {
+		switch v := c.At(int(i)); v.Type {
+		case Missing:
+		case Text:
+			counts[v.Text]++
+		case Number, Bool:
+			counts[string(appendCategory(nil, v))]++
+		default:
+			return nil, fmt.Errorf("%s, which is no category", v.describe())
+		}
+	}
+	most := 0
+	for _, n := range counts {
+		most = max(most, n)
+	}
+	if most < least {
+		return nil, fmt.Errorf("no value is there %d times, the most frequent one %d times: choose a smaller least count, "+
+			"another kind, or drop it", least, most)
+	}
+	maps.DeleteFunc(counts, func(_ string, n int) bool { return n < least })
+	return slices.Sorted(maps.Keys(counts)), nil
+}
+
+// latest returns the latest time of a column.
+func latest(c *Column, rows []int32) (time.Time, error) {
+	var out time.Time
+	f := Feature{Name: c.Name, Kind: KindAge}
+	for _, i := range rows {
+		v := c.At(int(i))
+		if v.Type == Missing {
+			continue
+		}
+		t, err := f.moment(v)
+		if err != nil {
+			return out, err
+		}
+		if out.IsZero() || t.After(out) {
+			out = t
+		}
+	}
+	return out, nil
+}
+
+// average sets the means over the rows whose values are not missing.
+func (d *document) average(columns []Column, rows []int32) error {
+	plain := *d
+	plain.Features = slices.Clone(d.Features)
+	for k := range plain.Features {
+		plain.Features[k].Missing = RuleZero
+	}
+	s, err := build(plain)
+	if err != nil {
+		return err
+	}
+	used, _, err := s.pick(columns)
+	if err != nil {
+		return err
+	}
+	fields, counts := make([]Field, len(used)), make([]float64, len(d.Features))
+	sums := make([]float64, s.width)
+	one := row{dense: make([]float32, s.width)}
+	slots := make([]int32, len(s.features)+len(s.unused))
+	for _, i := range rows {
+		for k, c := range used {
+			fields[k] = Field{c.Name, c.At(int(i))}
+		}
+		if err := s.assign(slots, fields); err != nil {
+			return fmt.Errorf("node %d: %w", i, err)
+		}
+		clear(one.dense)
+		for k := range s.features {
+			missing, err := s.feature(&one, &s.features[k], value(slots, k, fields), slots, fields)
+			if err != nil {
+				return fmt.Errorf("node %d: %w", i, err)
+			}
+			if !missing {
+				counts[k]++
+			}
+		}
+		for p, x := range one.dense {
+			sums[p] += float64(x)
+		}
+	}
+	for k := range d.Features {
+		for p := range d.Features[k].Mean {
+			d.Features[k].Mean[p] = sums[s.features[k].start+p] / max(1, counts[k])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package schema
+
+const race = true // sync.Pool drops values at random

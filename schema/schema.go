@@ -1,0 +1,268 @@
+package schema
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+)
+
+// formatVersion is the version of schema.json.
+const formatVersion = 1
+
+// maxWidth bounds the positions of a schema.
+const maxWidth = 1 << 24
+
+// Schema is an ordered list of features. It is immutable and may be used by many goroutines at once.
+type Schema struct {
+	features []Feature
+	unused   []Unused
+	seed     uint64
+	width    int
+	sparse   bool           // rows have mostly zeros
+	slots    map[string]int // of features and unused columns by name; those of unused columns follow
+	text     []byte         // the canonical JSON
+	hash     string
+	tolerant bool
+}
+
+// Unused is a column of the table that is no feature. An arrival may give it; it has no influence.
+type Unused struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// document is schema.json.
+type document struct {
+	Version  int       `json:"schema_version"`
+	Seed     uint64    `json:"seed"` // of hashed words
+	Features []Feature `json:"features"`
+	Unused   []Unused  `json:"unused,omitempty"`
+}
+
+// Parse reads schema.json. An error names the field and the value. A field that this build does not know is refused,
+// as it may change what positions mean.
+func Parse(data []byte) (*Schema, error) {
+	var d document
+	if err := json.Unmarshal(data, &d, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("reading a schema: %w", err)
+	}
+	if d.Version != formatVersion {
+		return nil, fmt.Errorf("schema_version is %d, this build reads %d", d.Version, formatVersion)
+	}
+	return build(d)
+}
+
+// build checks a schema and prepares it for use.
+func build(d document) (*Schema, error) {
+	s := &Schema{features: d.Features, unused: d.Unused, seed: d.Seed, slots: map[string]int{}}
+	if len(s.features) == 0 {
+		return nil, errors.New("features is empty, want at least one")
+	}
+	for k := range s.features {
+		f := &s.features[k]
+		if err := s.add(f, k); err != nil {
+			return nil, fmt.Errorf("features[%d].%w", k, err)
+		}
+	}
+	for k, u := range s.unused {
+		if err := s.name(u.Name, len(s.features)+k); err != nil {
+			return nil, fmt.Errorf("unused[%d].%w", k, err)
+		}
+	}
+	for k := range s.features {
+		f := &s.features[k]
+		if f.until = -1; f.UntilFeature == "" {
+			continue
+		}
+		slot, ok := s.slots[f.UntilFeature]
+		if !ok {
+			return nil, fmt.Errorf("features[%d].until_feature is %q, which is no feature and no unused column", k,
+				f.UntilFeature)
+		}
+		f.until = slot
+	}
+	s.sparse = s.entries()*4 <= s.width
+	return s, s.seal()
+}
+
+// seal sets the canonical JSON and its hash.
+func (s *Schema) seal() error {
+	text, err := json.Marshal(document{formatVersion, s.seed, s.features, s.unused}, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("writing a schema: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	s.text, s.hash = text, hex.EncodeToString(sum[:])
+	return nil
+}
+
+// name gives a name its slot.
+func (s *Schema) name(name string, slot int) error {
+	if name == "" || !utf8.ValidString(name) {
+		return fmt.Errorf("name is %q, want a name in UTF-8", name)
+	}
+	if _, twice := s.slots[name]; twice {
+		return fmt.Errorf("name is %q, which is there twice", name)
+	}
+	s.slots[name] = slot
+	return nil
+}
+
+// add checks feature k and gives it its positions.
+func (s *Schema) add(f *Feature, k int) error {
+	if err := s.name(f.Name, k); err != nil {
+		return err
+	}
+	if _, err := ParseRule(string(f.Missing)); err != nil {
+		return err
+	}
+	if err := f.validate(); err != nil {
+		return err
+	}
+	f.start = s.width
+	if f.Width() > maxWidth-s.width {
+		return fmt.Errorf("name is %q, with which there are more than %d positions", f.Name, maxWidth)
+	}
+	s.width += f.Width()
+	return nil
+}
+
+// validate checks what belongs to the kind, and that nothing else is there.
+func (f *Feature) validate() error {
+	var allowed Feature // what belongs to the kind
+	means := 0
+	switch f.Kind {
+	case KindNumber, KindBool:
+		means = 1
+	case KindCategory:
+		if f.Missing == RuleMean {
+			return fmt.Errorf("missing is %q, a category has no mean", f.Missing)
+		}
+		allowed = Feature{Categories: f.Categories}
+		if err := f.index(); err != nil {
+			return err
+		}
+	case KindText:
+		if f.Missing == RuleMean {
+			return fmt.Errorf("missing is %q, a text has no mean", f.Missing)
+		}
+		allowed = Feature{Buckets: f.Buckets}
+		if f.Buckets < 1 || f.Buckets > maxWidth {
+			return fmt.Errorf("buckets is %d, want 1 to %d", f.Buckets, maxWidth)
+		}
+	case KindTime:
+		means, allowed = len(f.Parts), Feature{Parts: f.Parts}
+		if err := checkParts(f.Parts); err != nil {
+			return err
+		}
+	case KindAge:
+		means, allowed = 1, Feature{Until: f.Until, UntilFeature: f.UntilFeature}
+		if f.Until.IsZero() == (f.UntilFeature == "") {
+			return fmt.Errorf("until is %v and until_feature %q, want one of the two", f.Until, f.UntilFeature)
+		}
+		f.Until = f.Until.UTC()
+	case KindVector:
+		means = max(1, len(f.Mean))
+	default:
+		return fmt.Errorf("kind is %q, want number, bool, category, text, time, age or vector", f.Kind)
+	}
+	return f.validateRest(&allowed, means)
+}
+
+// validateRest checks the number of means, and that only what is allowed is set.
+func (f *Feature) validateRest(allowed *Feature, means int) error {
+	if len(f.Mean) != means {
+		return fmt.Errorf("mean has %d values, want %d", len(f.Mean), means)
+	}
+	for k, m := range f.Mean {
+		if !(math.Abs(m) <= math.MaxFloat32) {
+			return fmt.Errorf("mean[%d] is %v, want a number that float32 holds", k, m)
+		}
+	}
+	switch {
+	case len(f.Categories) != len(allowed.Categories):
+		return fmt.Errorf("categories has %d values, a %s has none", len(f.Categories), f.Kind)
+	case f.Buckets != allowed.Buckets:
+		return fmt.Errorf("buckets is %d, a %s has none", f.Buckets, f.Kind)
+	case len(f.Parts) != len(allowed.Parts):
+		return fmt.Errorf("parts is %q, a %s has none", strings.Join(f.Parts, "+"), f.Kind)
+	case !f.Until.Equal(allowed.Until) || f.UntilFeature != allowed.UntilFeature:
+		return fmt.Errorf("until is %v and until_feature %q, a %s has neither", f.Until, f.UntilFeature, f.Kind)
+	}
+	return nil
+}
+
+// index makes the look-up of categories.
+func (f *Feature) index() error {
+	f.category = make(map[string]int, len(f.Categories))
+	for k, c := range f.Categories {
+		if _, twice := f.category[c]; twice {
+			return fmt.Errorf("categories[%d] is %q, which is there twice", k, c)
+		}
+		f.category[c] = k
+	}
+	return nil
+}
+
+// textEntries is about how many distinct words a text has.
+const textEntries = 16
+
+// entries is about how many numbers of a row are not 0.
+func (s *Schema) entries() int {
+	n := 0
+	for k := range s.features {
+		f := &s.features[k]
+		switch f.Kind {
+		case KindCategory:
+			n++
+		case KindText:
+			n += min(f.Buckets, textEntries)
+		default:
+			n += f.Width()
+		}
+	}
+	return n
+}
+
+// Features returns the features in the order of their positions. The caller must not change them.
+func (s *Schema) Features() []Feature { return s.features }
+
+// Unused returns the columns of the table that are no features.
+func (s *Schema) Unused() []Unused { return s.unused }
+
+// Width returns the number of positions, d.
+func (s *Schema) Width() int { return s.width }
+
+// Sparse reports whether rows have so few numbers that are not 0 that they are kept as sparse rows.
+func (s *Schema) Sparse() bool { return s.sparse }
+
+// Names returns the names of all positions, such as "country=DE".
+func (s *Schema) Names() []string {
+	names := make([]string, 0, s.width)
+	for k := range s.features {
+		for p := range s.features[k].Width() {
+			names = append(names, s.features[k].position(p))
+		}
+	}
+	return names
+}
+
+// MarshalJSON returns the canonical JSON, the content of schema.json: the same bytes for the same schema.
+func (s *Schema) MarshalJSON() ([]byte, error) { return slices.Clone(s.text), nil }
+
+// Hash returns the SHA-256 of the canonical JSON, in hexadecimal digits.
+func (s *Schema) Hash() string { return s.hash }
+
+// IgnoringUnknown returns the same schema, which passes over fields whose names it does not have.
+func (s *Schema) IgnoringUnknown() *Schema {
+	out := *s
+	out.tolerant = true
+	return &out
+}

@@ -1,0 +1,43 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/schema"
+)
+
+// named returns a data set with X made of its columns, and the schema that made it: the one to keep, or one fitted on
+// the original nodes. A data set without columns stays, and has the schema to keep if X is of its positions.
+func named(d *dataset.Dataset, o Options) (*dataset.Dataset, *schema.Schema, error) {
+	s := o.Keep
+	if d.Columns == nil {
+		if s != nil && d.X.Cols() != s.Width() {
+			return nil, nil, fmt.Errorf("features have %d positions, the schema to keep has %d", d.X.Cols(), s.Width())
+		}
+		return d, s, nil
+	}
+	if s == nil {
+		original := slices.Concat(d.Train, d.Unlabelled)
+		slices.Sort(original)
+		var err error
+		if s, err = schema.Fit(d.Columns, original, o.Schema); err != nil {
+			return nil, nil, fmt.Errorf("fitting the schema: %w", err)
+		}
+	}
+	rows, err := s.EncodeColumns(d.Columns)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making rows of the columns: %w", err)
+	}
+	out := *d
+	out.Columns, out.BagOfWords = nil, false
+	out.X = graph.Features{}
+	if rows.Dense != nil {
+		out.X.Dense = &graph.Dense{Rows: rows.N, Cols: rows.Width, Data: rows.Dense}
+	} else {
+		out.X.Sparse = &graph.CSR{Rows: rows.N, Cols: rows.Width, RowPtr: rows.RowPtr, ColIdx: rows.ColIdx, Val: rows.Val}
+	}
+	return &out, s, nil
+}
