@@ -18,8 +18,8 @@ func (v *Version) Strongest(dst []infer.Reason, n int, b *infer.Batch, rows [][]
 	return v.predictor.Strongest(dst, n, b, rows, i, class, logits)
 }
 
-// FeatureNames returns the names of the features by position; nil: they have none.
-func (v *Version) FeatureNames() []string { return nil }
+// FeatureNames returns the names of the features by position, as the schema has them; nil: there is none.
+func (v *Version) FeatureNames() []string { return v.names }
 
 // prepareExplain refuses a model whose predictions have no shares.
 func (v *Version) prepareExplain(wanted bool) error {

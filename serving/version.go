@@ -48,6 +48,7 @@ type Version struct {
 	embedder       infer.Embedder // nil unless representation is "embedding"
 	threshold      float32
 	schema         *schema.Schema // nil: features have positions only
+	names          []string       // of the features by position; nil without a schema
 	rows           mapping.Lookup
 	growing
 }
@@ -105,6 +106,9 @@ func (v *Version) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
 // that is about an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
 	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema}
+	if b.Schema != nil {
+		v.names = b.Schema.Names()
+	}
 	made, err := v.choose(b, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving artifact %s: %w", v.ID(), err)

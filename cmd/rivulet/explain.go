@@ -24,8 +24,8 @@ func explainCommand() *cobra.Command {
 		Use:   "explain --artifact DIR < arrivals.jsonl",
 		Short: "Say why arrivals get their classes: what each feature and each neighbour does to the logit",
 		Long: "explain takes arrivals as JSON lines the way of predict and takes each prediction apart: the share of every feature and\n" +
-			"neighbour in the logit, and what the logit loses without it, the arrival's degree included (docs/explain.md). A line that\n" +
-			"cannot be predicted is reported on standard error with the reason, and the exit status is 1.",
+			"neighbour in the logit, and what the logit loses without it, the arrival's degree included but the norm of its features\n" +
+			"held (docs/explain.md). A line that cannot be predicted is reported on standard error with the reason, and the exit status is 1.",
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
@@ -87,7 +87,7 @@ func (t textExplanations) Explanation(e *consumer.Explained) error {
 		fmt.Fprintln(t.w, line)
 	}
 	table := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "share\tof the lead\twithout it\tof the lead\t  what\t")
+	fmt.Fprintln(table, "share\tof the lead\twithout it\tof the lead\t  what")
 	if e.Shares {
 		line(table, e.Bias, nil, "bias")
 		line(table, e.Centring, nil, "centring")
@@ -105,7 +105,7 @@ func (t textExplanations) Explanation(e *consumer.Explained) error {
 		fmt.Fprintln(t.w, "joint attachment has no shares, only what is lost without something")
 	}
 	if e.NotRemoved > 0 {
-		fmt.Fprintf(t.w, "%d smaller terms were not tried without\n", e.NotRemoved)
+		fmt.Fprintf(t.w, "%d smaller terms were not removed one by one\n", e.NotRemoved)
 	}
 	_, err := fmt.Fprintln(t.w)
 	return err
@@ -129,7 +129,7 @@ func line(w io.Writer, share infer.Figure, term *infer.Term, what string) {
 	if term != nil && term.Removed {
 		without = fmt.Sprintf("%+.4f\t%+.4f", term.Without.Class, term.Without.Margin)
 	}
-	fmt.Fprintf(w, "%+.4f\t%+.4f\t%s\t  %s\t\n", share.Class, share.Margin, without, what)
+	fmt.Fprintf(w, "%+.4f\t%+.4f\t%s\t  %s\n", share.Class, share.Margin, without, what)
 }
 
 // neighbourText names a neighbour, and the synthetic nodes that carry its share.
