@@ -35,6 +35,18 @@ type Version interface {
 	Threshold() float32
 }
 
+// Explaining is a version that tells why it predicts what it does.
+type Explaining interface {
+	Version
+	// Strongest appends the n largest shares of a prediction to dst, and returns the class that it is compared with.
+	Strongest(dst []infer.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
+		logits []float32) ([]infer.Reason, int)
+	// Explain takes a prediction apart in full.
+	Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *infer.Explanation
+	// FeatureNames are the names of the d features by position; nil where they have none.
+	FeatureNames() []string
+}
+
 // Versions gives the version to serve. It is asked once a batch, so that a batch is served by one version only.
 type Versions interface {
 	// Current is nil (the interface, not a nil pointer in it) until the first version has been loaded.
@@ -108,4 +120,8 @@ type Output struct {
 	// Representation names the numbers that a feed computes with instead of a class: event.RepresentationLogits,
 	// event.RepresentationEmbedding, for which the versions must have been loaded, or none ("none" or empty).
 	Representation string
+	// Explain is how many of its strongest reasons a prediction lists, for which the versions must be [Explaining]; 0:
+	// none. ExplainIDs adds the neighbours' ids to them.
+	Explain    int
+	ExplainIDs bool
 }

@@ -66,6 +66,9 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 		return nil, fmt.Errorf("consumer: representation is %q, want %q, %q or %q", opts.Output.Representation,
 			RepresentationNone, event.RepresentationLogits, event.RepresentationEmbedding)
 	}
+	if opts.Output.Explain < 0 {
+		return nil, fmt.Errorf("consumer: %d reasons a prediction, want 0 or more", opts.Output.Explain)
+	}
 	if opts.Codec == nil {
 		opts.Codec = event.JSON{}
 	}
@@ -113,7 +116,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	watch.lap(&stats.Attach)
 
 	// Forward, propagate, calibrate; then what is published of it.
-	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
+	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment, b.noted.rows)
 	watch.lap(&stats.Infer)
 
 	// Rows of M for the arrivals, solved beside what follows.
@@ -152,6 +155,9 @@ func (p *Pipeline) current() (Version, error) {
 	}
 	if _, growing := version.(Growing); p.Arrivals && !growing {
 		return nil, errNotGrowing
+	}
+	if _, explaining := version.(Explaining); p.Output.Explain > 0 && !explaining {
+		return nil, errNotExplaining
 	}
 	return version, nil
 }

@@ -16,7 +16,8 @@ type predicted struct {
 	withdrawn   []bool             // of each arrival: its prediction is no number
 	deadLetters []event.DeadLetter // of those
 
-	order []int32 // classes, to be sorted by probability
+	order   []int32 // classes, to be sorted by probability
+	reasons reasons
 }
 
 // predict runs the model, and says in the wire's terms what it said of each arrival.
@@ -24,7 +25,8 @@ type predicted struct {
 // Predictions that are no numbers are withdrawn and become dead letters: no codec could carry them, and the stream
 // would stop at them for good. It happens where features that are far beyond those of training overflow in the
 // model; in a graph batch neighbours of such an arrival go with it.
-func (p *Pipeline) predict(out *predicted, version Version, name string, in *decoded, a *attachment) {
+func (p *Pipeline) predict(out *predicted, version Version, name string, in *decoded, a *attachment,
+	rows [][]infer.Row) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
 	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
 	if len(in.arrivals) == 0 {
@@ -33,6 +35,7 @@ func (p *Pipeline) predict(out *predicted, version Version, name string, in *dec
 	logits, probabilities := version.Predict(&a.batch) // n×C
 	now := p.Clock.Now()
 	representation := p.representation(version, &a.batch, logits)
+	reasons := p.reasons(&out.reasons, version, in, a, rows, logits, probabilities)
 	classes, id, threshold := version.Classes(), version.ID(), version.Threshold()
 	n := 0
 	for i, s := range in.arrivals {
@@ -54,6 +57,9 @@ func (p *Pipeline) predict(out *predicted, version Version, name string, in *dec
 		}
 		if representation != nil {
 			pr.Representation, pr.RepresentationKind = representation.Row(i), p.Output.Representation
+		}
+		if reasons != nil {
+			pr.Explanation = &reasons[i]
 		}
 		if out.withdrawn[i] = !isNumber(pr); out.withdrawn[i] {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,

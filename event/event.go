@@ -71,6 +71,8 @@ type Prediction struct {
 	// with an empty kind, unless asked for.
 	Representation     []float32
 	RepresentationKind string
+	// Explanation are the strongest reasons for the class; nil unless asked for.
+	Explanation *Explanation
 	// Known counts the neighbours that are nodes of the original graph, Arrivals the neighbours that arrived before
 	// and have rows of M InBatch the arrivals of the same graph batch, Unknown all others.
 	Known, Arrivals, InBatch, Unknown int
@@ -89,6 +91,31 @@ type Prediction struct {
 const (
 	RepresentationLogits    = "logits"    // the model's raw output, C values
 	RepresentationEmbedding = "embedding" // the layer before the classifier; for SGC the propagated features
+)
+
+// Explanation says why a prediction has its class and not another one, in shares of raw logits.
+type Explanation struct {
+	// RunnerUp is the class that Margin is against: of the others the one with the largest logit. −1: there is none.
+	RunnerUp int
+	// Reasons are the largest ones, of the largest margin first.
+	Reasons []Reason
+}
+
+// Reason is something that a prediction was made of: a feature, a neighbour, or an arrival of the same graph batch.
+type Reason struct {
+	Kind string // one of the kinds below
+	// Name is the feature's, or its position where features have no names. ID is that of the neighbour or arrival; empty
+	// unless asked for.
+	Name, ID string
+	// Share is what it adds to the class's logit, Margin what it adds to the lead over the runner-up.
+	Share, Margin float32
+}
+
+// Kinds of [Reason].
+const (
+	KindFeature   = "feature"
+	KindNeighbour = "neighbour" // a node of the original graph, or an arrival that has become a node
+	KindArrival   = "arrival"   // another arrival of the same graph batch
 )
 
 // DeadLetter is a record that can never be predicted, with the reason.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"rivulet/event/eventpb"
@@ -71,6 +72,16 @@ func generatedPrediction(p *Prediction) *eventpb.Prediction {
 		kind := map[string]eventpb.Representation_Kind{RepresentationLogits: eventpb.Representation_KIND_LOGITS,
 			RepresentationEmbedding: eventpb.Representation_KIND_EMBEDDING}[p.RepresentationKind]
 		g.Representation = &eventpb.Representation{Kind: kind, Values: p.Representation}
+	}
+	if e := p.Explanation; e != nil {
+		g.Explanation = &eventpb.Explanation{}
+		if e.RunnerUp >= 0 {
+			g.Explanation.RunnerUp = proto.Uint32(uint32(e.RunnerUp))
+		}
+		for _, r := range e.Reasons {
+			g.Explanation.Reasons = append(g.Explanation.Reasons, &eventpb.Reason{Kind: eventpb.Reason_Kind(slices.Index(reasonKinds, r.Kind)),
+				Name: r.Name, Id: r.ID, Share: r.Share, Margin: r.Margin})
+		}
 	}
 	return g
 }

@@ -115,5 +115,13 @@ func drawPrediction(t *rapid.T) Prediction {
 	if p.Representation = rapid.SliceOfN(finite(), 0, 9).Draw(t, "representation"); len(p.Representation) > 0 {
 		p.RepresentationKind = rapid.SampledFrom([]string{RepresentationLogits, RepresentationEmbedding}).Draw(t, "kind")
 	}
+	if rapid.Bool().Draw(t, "explained") {
+		reason := rapid.Custom(func(t *rapid.T) Reason {
+			return Reason{rapid.SampledFrom([]string{KindFeature, KindNeighbour, KindArrival}).Draw(t, "kind"), optional.Draw(t, "name"),
+				optional.Draw(t, "id"), finite().Draw(t, "share"), finite().Draw(t, "margin")}
+		})
+		p.Explanation = &Explanation{RunnerUp: rapid.IntRange(-1, 9).Draw(t, "runner-up"),
+			Reasons: nilIfEmpty(rapid.SliceOfN(reason, 0, 3).Draw(t, "reasons"))}
+	}
 	return p
 }

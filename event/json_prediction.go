@@ -24,6 +24,7 @@ type predictionJSON struct {
 	Probabilities  []float32           `json:"probabilities,omitempty"`
 	Logits         []float32           `json:"logits,omitempty"`
 	Representation *representationJSON `json:"representation,omitzero"`
+	Explanation    *explanationJSON    `json:"explanation,omitzero"`
 	Artifact       *string             `json:"artifact"`
 	Batch          string              `json:"batch,omitzero"`
 	Known          *int                `json:"known_neighbours"`
@@ -128,6 +129,7 @@ func (p *Prediction) marshal(dst []byte) ([]byte, error) {
 		w.repr = representationJSON{Kind: p.RepresentationKind, Values: p.Representation}
 		w.fields.Representation = &w.repr
 	}
+	w.fields.Explanation = p.Explanation.json()
 	w.buf = *bytes.NewBuffer(dst)
 	err := json.MarshalWrite(&w.buf, &w.fields)
 	return w.buf.Bytes(), err
@@ -142,6 +144,9 @@ func (p *Prediction) checkWritten() error {
 		if err := checkKind(p.RepresentationKind); err != nil {
 			return err
 		}
+	}
+	if err := p.Explanation.check(); err != nil {
+		return err
 	}
 	return checkTimes(p.ArrivalTime, time.Time{}, p.PredictedTime)
 }
@@ -231,6 +236,9 @@ func (w *predictionJSON) check() error {
 			return err
 		}
 	}
+	if err := w.Explanation.check(); err != nil {
+		return err
+	}
 	return checkTimes(w.ArrivalTime, w.IngestTime, w.PredictedTime)
 }
 
@@ -265,6 +273,7 @@ func (w *predictionJSON) store(p *Prediction) {
 	if r := w.Representation; r != nil {
 		p.Representation, p.RepresentationKind = r.Values, r.Kind
 	}
+	p.Explanation = w.Explanation.event()
 }
 
 func nilIfEmpty[T any](list []T) []T {

@@ -19,6 +19,8 @@ func fullPrediction() Prediction {
 		Top:           []Score{{2, "Theory", 0.7}, {0, "", 0.2}},
 		Probabilities: []float32{0.2, 0.1, 0.7}, Logits: []float32{-1, 1e-9, float32(1) / 3},
 		Representation: []float32{0.5, -0.1}, RepresentationKind: RepresentationEmbedding, Abstained: true, Degraded: true,
+		Explanation: &Explanation{RunnerUp: 1, Reasons: []Reason{{KindFeature, "country=DE", "", 1.5, 2.25},
+			{KindNeighbour, "", "p4", -0.5, 0.75}, {KindArrival, "", "", 0, 1e-9}}},
 		Known: 3, Arrivals: 4, InBatch: 2, Unknown: 1, Artifact: "v7", Batch: "b-1",
 		Source:        Source{"arrivals", 4, 1 << 60},
 		ArrivalTime:   time.Date(2026, 3, 1, 13, 0, 0, 0, cet),
@@ -38,7 +40,10 @@ func TestAppendPrediction(t *testing.T) {
 			`{"id":"p1","class":2,"class_name":"Theory","probability":0.7,"abstained":true,"degraded":true,` +
 				`"top":[{"class":2,"name":"Theory","probability":0.7},{"class":0,"probability":0.2}],` +
 				`"probabilities":[0.2,0.1,0.7],"logits":[-1,1e-9,0.33333334],` +
-				`"representation":{"kind":"embedding","values":[0.5,-0.1]},"artifact":"v7","batch":"b-1",` +
+				`"representation":{"kind":"embedding","values":[0.5,-0.1]},` +
+				`"explanation":{"runner_up":1,"reasons":[{"kind":"feature","name":"country=DE","share":1.5,"margin":2.25},` +
+				`{"kind":"neighbour","id":"p4","share":-0.5,"margin":0.75},{"kind":"arrival","share":0,"margin":1e-9}]},` +
+				`"artifact":"v7","batch":"b-1",` +
 				`"known_neighbours":3,"arrival_neighbours":4,"batch_neighbours":2,"unknown_neighbours":1,` +
 				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
 				`"arrival_time":"2026-03-01T12:00:00Z","ingest_time":"2026-03-01T12:00:00.25Z",` +
@@ -79,6 +84,8 @@ func TestAppendPredictionError(t *testing.T) {
 		"top probability NaN": {func(p *Prediction) { p.Top[0].Probability = nan }, `/top/0/probability`},
 		"representation NaN":  {func(p *Prediction) { p.Representation[1] = nan }, `/representation/values/1`},
 		"representation kind": {func(p *Prediction) { p.RepresentationKind = "" }, `representation.kind: "", want "logits" or "embedding"`},
+		"reason's kind":       {func(p *Prediction) { p.Explanation.Reasons[1].Kind = "x" }, `explanation.reasons[1].kind: "x", want "feature"`},
+		"reason's share NaN":  {func(p *Prediction) { p.Explanation.Reasons[0].Share = nan }, `/explanation/reasons/0/share`},
 		"year":                {func(p *Prediction) { p.PredictedTime = p.PredictedTime.AddDate(9000, 0, 0) }, `/predicted_time`},
 		"year 0":              {func(p *Prediction) { p.ArrivalTime = p.ArrivalTime.AddDate(-2026, 0, 0) }, `arrival_time: 0000-03-01`},
 	} {

@@ -32,6 +32,7 @@ func (w *predictionWriter) prediction(p *Prediction) {
 		w.numbers(`,"values":`, p.Representation)
 		w.buf = append(w.buf, '}')
 	}
+	w.explanation(p.Explanation)
 	w.text(`,"artifact":`, p.Artifact)
 	w.textIfAny(`,"batch":`, p.Batch)
 	w.integer(`,"known_neighbours":`, int64(p.Known))

@@ -32,6 +32,7 @@ const (
 	predictionPredictedTime  = 18
 	predictionDegraded       = 19
 	predictionArrivals       = 20
+	predictionExplanation    = 21
 
 	scoreClass       = 1
 	scoreName        = 2
@@ -67,6 +68,7 @@ var (
 		predictionPredictedTime:  {"predicted_time", bytesField},
 		predictionDegraded:       {"degraded", varintField},
 		predictionArrivals:       {"arrival_neighbours", varintField},
+		predictionExplanation:    {"explanation", bytesField},
 	}
 	scoreFields = []wireField{
 		scoreClass: {"class", varintField}, scoreName: {"name", bytesField}, scoreProbability: {"probability", floatField},
@@ -118,6 +120,7 @@ func (Protobuf) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 		w.integer(predictionDegraded, "degraded", 1, 0, 1)
 	}
 	w.index(predictionArrivals, "arrival_neighbours", p.Arrivals)
+	w.explanation(p.Explanation)
 	if w.err != nil {
 		return dst, fmt.Errorf("encoding prediction of %s: %w", cut(strconv.Quote(p.ID)), w.err)
 	}
@@ -237,6 +240,8 @@ func (p *Prediction) read(v wireValue) (err error) {
 		p.Known, err = v.index(field)
 	case predictionArrivals:
 		p.Arrivals, err = v.index(field)
+	case predictionExplanation:
+		p.Explanation, err = readExplanation(v)
 	case predictionInBatch:
 		p.InBatch, err = v.index(field)
 	case predictionUnknown:

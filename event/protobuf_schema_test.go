@@ -25,6 +25,8 @@ func TestWireTablesAreTheSchema(t *testing.T) {
 		{&eventpb.Prediction{}, predictionFields, ""},
 		{&eventpb.Score{}, scoreFields, ""},
 		{&eventpb.Representation{}, representationFields, ""},
+		{&eventpb.Explanation{}, explanationFields, ""},
+		{&eventpb.Reason{}, reasonFields, ""},
 		{&eventpb.Source{}, sourceFields, ""},
 		{&eventpb.Label{}, labelFields, ""},
 		{&timestamppb.Timestamp{}, timestampFields, ""},
@@ -39,11 +41,17 @@ func TestWireTablesAreTheSchema(t *testing.T) {
 			t.Errorf("%s (-schema +codec):\n%s", descriptor.FullName(), diff)
 		}
 	}
-	kinds := eventpb.Representation_KIND_UNSPECIFIED.Descriptor().Values()
-	if kinds.Len() != len(representationKinds) {
-		t.Fatalf("the schema has %d kinds, the codec %d", kinds.Len(), len(representationKinds))
+	checkKinds(t, eventpb.Representation_KIND_UNSPECIFIED.Descriptor().Values(), representationKinds)
+	checkKinds(t, eventpb.Reason_KIND_UNSPECIFIED.Descriptor().Values(), reasonKinds)
+}
+
+// checkKinds holds the words of the codec to an enum of the schema.
+func checkKinds(t *testing.T, kinds protoreflect.EnumValueDescriptors, words []string) {
+	t.Helper()
+	if kinds.Len() != len(words) {
+		t.Fatalf("the schema has %d kinds, the codec %d", kinds.Len(), len(words))
 	}
-	for i, kind := range representationKinds[1:] {
+	for i, kind := range words[1:] {
 		if got := kinds.ByNumber(protoreflect.EnumNumber(i + 1)); string(got.Name()) != "KIND_"+strings.ToUpper(kind) {
 			t.Errorf("kind %d is %s in the schema and %s in the codec", i+1, got.Name(), kind)
 		}

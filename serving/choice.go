@@ -11,6 +11,7 @@ const (
 	OptionRepresentation Option = "representation"
 	OptionCoverage       Option = "coverage"
 	OptionGrowth         Option = "growth"
+	OptionExplain        Option = "explain"
 )
 
 // ChoiceError says that an artifact cannot be served as an option asks, though it could be served otherwise.

@@ -32,6 +32,8 @@ type Options struct {
 	// Coverage is the share of arrivals to be answered, as measured on the validation nodes: predictions with a
 	// probability below the threshold for this share abstain. 0: none abstains.
 	Coverage float64
+	// Explain says whether predictions carry their strongest reasons, which only frozen models have.
+	Explain bool
 	// Growth says whether arrivals get rows of M, so that later ones can attach to them.
 	Growth GrowthOptions
 }
@@ -46,6 +48,7 @@ type Version struct {
 	embedder       infer.Embedder // nil unless representation is "embedding"
 	threshold      float32
 	schema         *schema.Schema // nil: features have positions only
+	names          []string       // of the features by position; nil without a schema
 	rows           mapping.Lookup
 	growing
 }
@@ -103,6 +106,9 @@ func (v *Version) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
 // that is about an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
 	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema}
+	if b.Schema != nil {
+		v.names = b.Schema.Names()
+	}
 	made, err := v.choose(b, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving artifact %s: %w", v.ID(), err)
@@ -113,6 +119,9 @@ func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string
 	}
 	if err == nil {
 		err = OptionCoverage.because(v.abstain(o.Coverage))
+	}
+	if err == nil {
+		err = OptionExplain.because(v.prepareExplain(o.Explain))
 	}
 	if err == nil {
 		err = OptionGrowth.because(v.prepareGrowth(b, o.Growth))

@@ -76,6 +76,60 @@ func (Representation_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_event_schema_prediction_proto_rawDescGZIP(), []int{2, 0}
 }
 
+type Reason_Kind int32
+
+const (
+	Reason_KIND_UNSPECIFIED Reason_Kind = 0
+	Reason_KIND_FEATURE     Reason_Kind = 1
+	// A node of the original graph, or an arrival that has become a node.
+	Reason_KIND_NEIGHBOUR Reason_Kind = 2
+	// Another arrival of the same graph batch.
+	Reason_KIND_ARRIVAL Reason_Kind = 3
+)
+
+// Enum value maps for Reason_Kind.
+var (
+	Reason_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "KIND_FEATURE",
+		2: "KIND_NEIGHBOUR",
+		3: "KIND_ARRIVAL",
+	}
+	Reason_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"KIND_FEATURE":     1,
+		"KIND_NEIGHBOUR":   2,
+		"KIND_ARRIVAL":     3,
+	}
+)
+
+func (x Reason_Kind) Enum() *Reason_Kind {
+	p := new(Reason_Kind)
+	*p = x
+	return p
+}
+
+func (x Reason_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Reason_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_event_schema_prediction_proto_enumTypes[1].Descriptor()
+}
+
+func (Reason_Kind) Type() protoreflect.EnumType {
+	return &file_event_schema_prediction_proto_enumTypes[1]
+}
+
+func (x Reason_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Reason_Kind.Descriptor instead.
+func (Reason_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{4, 0}
+}
+
 // Prediction is what Rivulet says of one arrival.
 type Prediction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -121,8 +175,10 @@ type Prediction struct {
 	Degraded bool `protobuf:"varint,19,opt,name=degraded,proto3" json:"degraded,omitempty"`
 	// Neighbours that arrived before and have become nodes to attach to (attach.arrivals: on).
 	ArrivalNeighbours uint32 `protobuf:"varint,20,opt,name=arrival_neighbours,json=arrivalNeighbours,proto3" json:"arrival_neighbours,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The strongest reasons for the class; only where output.explain is above 0.
+	Explanation   *Explanation `protobuf:"bytes,21,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Prediction) Reset() {
@@ -295,6 +351,13 @@ func (x *Prediction) GetArrivalNeighbours() uint32 {
 	return 0
 }
 
+func (x *Prediction) GetExplanation() *Explanation {
+	if x != nil {
+		return x.Explanation
+	}
+	return nil
+}
+
 // Score is one class with its probability.
 type Score struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -411,6 +474,144 @@ func (x *Representation) GetValues() []float32 {
 	return nil
 }
 
+// Explanation says why a prediction has its class and not another one, in shares of raw logits.
+type Explanation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The class that margins are against: of the others the one with the largest logit. Not there where the model has one
+	// class.
+	RunnerUp *uint32 `protobuf:"varint,1,opt,name=runner_up,json=runnerUp,proto3,oneof" json:"runner_up,omitempty"`
+	// The largest margin first.
+	Reasons       []*Reason `protobuf:"bytes,2,rep,name=reasons,proto3" json:"reasons,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Explanation) Reset() {
+	*x = Explanation{}
+	mi := &file_event_schema_prediction_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Explanation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Explanation) ProtoMessage() {}
+
+func (x *Explanation) ProtoReflect() protoreflect.Message {
+	mi := &file_event_schema_prediction_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
+func (*Explanation) Descriptor() ([]byte, []int) {
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Explanation) GetRunnerUp() uint32 {
+	if x != nil && x.RunnerUp != nil {
+		return *x.RunnerUp
+	}
+	return 0
+}
+
+func (x *Explanation) GetReasons() []*Reason {
+	if x != nil {
+		return x.Reasons
+	}
+	return nil
+}
+
+// Reason is something that a prediction was made of.
+type Reason struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Never KIND_UNSPECIFIED.
+	Kind Reason_Kind `protobuf:"varint,1,opt,name=kind,proto3,enum=rivulet.event.v1.Reason_Kind" json:"kind,omitempty"`
+	// The feature's, or its position where features have no names.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// That of the neighbour or arrival; only with output.explain_ids.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// What it adds to the class's logit.
+	Share float32 `protobuf:"fixed32,4,opt,name=share,proto3" json:"share,omitempty"`
+	// What it adds to the lead over the runner-up.
+	Margin        float32 `protobuf:"fixed32,5,opt,name=margin,proto3" json:"margin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reason) Reset() {
+	*x = Reason{}
+	mi := &file_event_schema_prediction_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reason) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reason) ProtoMessage() {}
+
+func (x *Reason) ProtoReflect() protoreflect.Message {
+	mi := &file_event_schema_prediction_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reason.ProtoReflect.Descriptor instead.
+func (*Reason) Descriptor() ([]byte, []int) {
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Reason) GetKind() Reason_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return Reason_KIND_UNSPECIFIED
+}
+
+func (x *Reason) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Reason) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Reason) GetShare() float32 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *Reason) GetMargin() float32 {
+	if x != nil {
+		return x.Margin
+	}
+	return 0
+}
+
 // Source is a place in Kafka.
 type Source struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -423,7 +624,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_event_schema_prediction_proto_msgTypes[3]
+	mi := &file_event_schema_prediction_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -435,7 +636,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_event_schema_prediction_proto_msgTypes[3]
+	mi := &file_event_schema_prediction_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -448,7 +649,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_event_schema_prediction_proto_rawDescGZIP(), []int{3}
+	return file_event_schema_prediction_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Source) GetTopic() string {
@@ -476,7 +677,7 @@ var File_event_schema_prediction_proto protoreflect.FileDescriptor
 
 const file_event_schema_prediction_proto_rawDesc = "" +
 	"\n" +
-	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x06\n" +
+	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\x06\n" +
 	"\n" +
 	"Prediction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -501,7 +702,8 @@ const file_event_schema_prediction_proto_rawDesc = "" +
 	"ingestTime\x12A\n" +
 	"\x0epredicted_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\rpredictedTime\x12\x1a\n" +
 	"\bdegraded\x18\x13 \x01(\bR\bdegraded\x12-\n" +
-	"\x12arrival_neighbours\x18\x14 \x01(\rR\x11arrivalNeighbours\"S\n" +
+	"\x12arrival_neighbours\x18\x14 \x01(\rR\x11arrivalNeighbours\x12?\n" +
+	"\vexplanation\x18\x15 \x01(\v2\x1d.rivulet.event.v1.ExplanationR\vexplanation\"S\n" +
 	"\x05Score\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\rR\x05class\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -512,7 +714,23 @@ const file_event_schema_prediction_proto_rawDesc = "" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vKIND_LOGITS\x10\x01\x12\x12\n" +
-	"\x0eKIND_EMBEDDING\x10\x02\"T\n" +
+	"\x0eKIND_EMBEDDING\x10\x02\"q\n" +
+	"\vExplanation\x12 \n" +
+	"\trunner_up\x18\x01 \x01(\rH\x00R\brunnerUp\x88\x01\x01\x122\n" +
+	"\areasons\x18\x02 \x03(\v2\x18.rivulet.event.v1.ReasonR\areasonsB\f\n" +
+	"\n" +
+	"_runner_up\"\xe3\x01\n" +
+	"\x06Reason\x121\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1d.rivulet.event.v1.Reason.KindR\x04kind\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x12\x14\n" +
+	"\x05share\x18\x04 \x01(\x02R\x05share\x12\x16\n" +
+	"\x06margin\x18\x05 \x01(\x02R\x06margin\"T\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fKIND_FEATURE\x10\x01\x12\x12\n" +
+	"\x0eKIND_NEIGHBOUR\x10\x02\x12\x10\n" +
+	"\fKIND_ARRIVAL\x10\x03\"T\n" +
 	"\x06Source\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x1c\n" +
 	"\tpartition\x18\x02 \x01(\x05R\tpartition\x12\x16\n" +
@@ -530,29 +748,35 @@ func file_event_schema_prediction_proto_rawDescGZIP() []byte {
 	return file_event_schema_prediction_proto_rawDescData
 }
 
-var file_event_schema_prediction_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_event_schema_prediction_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_event_schema_prediction_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_event_schema_prediction_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_event_schema_prediction_proto_goTypes = []any{
 	(Representation_Kind)(0),      // 0: rivulet.event.v1.Representation.Kind
-	(*Prediction)(nil),            // 1: rivulet.event.v1.Prediction
-	(*Score)(nil),                 // 2: rivulet.event.v1.Score
-	(*Representation)(nil),        // 3: rivulet.event.v1.Representation
-	(*Source)(nil),                // 4: rivulet.event.v1.Source
-	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(Reason_Kind)(0),              // 1: rivulet.event.v1.Reason.Kind
+	(*Prediction)(nil),            // 2: rivulet.event.v1.Prediction
+	(*Score)(nil),                 // 3: rivulet.event.v1.Score
+	(*Representation)(nil),        // 4: rivulet.event.v1.Representation
+	(*Explanation)(nil),           // 5: rivulet.event.v1.Explanation
+	(*Reason)(nil),                // 6: rivulet.event.v1.Reason
+	(*Source)(nil),                // 7: rivulet.event.v1.Source
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_event_schema_prediction_proto_depIdxs = []int32{
-	2, // 0: rivulet.event.v1.Prediction.top:type_name -> rivulet.event.v1.Score
-	3, // 1: rivulet.event.v1.Prediction.representation:type_name -> rivulet.event.v1.Representation
-	4, // 2: rivulet.event.v1.Prediction.source:type_name -> rivulet.event.v1.Source
-	5, // 3: rivulet.event.v1.Prediction.arrival_time:type_name -> google.protobuf.Timestamp
-	5, // 4: rivulet.event.v1.Prediction.ingest_time:type_name -> google.protobuf.Timestamp
-	5, // 5: rivulet.event.v1.Prediction.predicted_time:type_name -> google.protobuf.Timestamp
-	0, // 6: rivulet.event.v1.Representation.kind:type_name -> rivulet.event.v1.Representation.Kind
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	3,  // 0: rivulet.event.v1.Prediction.top:type_name -> rivulet.event.v1.Score
+	4,  // 1: rivulet.event.v1.Prediction.representation:type_name -> rivulet.event.v1.Representation
+	7,  // 2: rivulet.event.v1.Prediction.source:type_name -> rivulet.event.v1.Source
+	8,  // 3: rivulet.event.v1.Prediction.arrival_time:type_name -> google.protobuf.Timestamp
+	8,  // 4: rivulet.event.v1.Prediction.ingest_time:type_name -> google.protobuf.Timestamp
+	8,  // 5: rivulet.event.v1.Prediction.predicted_time:type_name -> google.protobuf.Timestamp
+	5,  // 6: rivulet.event.v1.Prediction.explanation:type_name -> rivulet.event.v1.Explanation
+	0,  // 7: rivulet.event.v1.Representation.kind:type_name -> rivulet.event.v1.Representation.Kind
+	6,  // 8: rivulet.event.v1.Explanation.reasons:type_name -> rivulet.event.v1.Reason
+	1,  // 9: rivulet.event.v1.Reason.kind:type_name -> rivulet.event.v1.Reason.Kind
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_event_schema_prediction_proto_init() }
@@ -560,13 +784,14 @@ func file_event_schema_prediction_proto_init() {
 	if File_event_schema_prediction_proto != nil {
 		return
 	}
+	file_event_schema_prediction_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_event_schema_prediction_proto_rawDesc), len(file_event_schema_prediction_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   4,
+			NumEnums:      2,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

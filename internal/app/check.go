@@ -100,6 +100,8 @@ func advice(err error) string {
 		return "set output.representation to none or logits, or make an artifact that has them: trainer train --representation"
 	case serving.OptionCoverage:
 		return "set output.coverage to 0 or within the curve, or make an artifact that has a curve: trainer train"
+	case serving.OptionExplain:
+		return "set output.explain to 0, or attachment to auto or frozen"
 	case serving.OptionGrowth:
 		return "set attach.arrivals to off, or make an artifact whose arrivals can be given rows: trainer train"
 	}

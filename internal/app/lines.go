@@ -36,6 +36,16 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 	if err != nil {
 		return 0, 0, err
 	}
+	err = eachBatch(ctx, r, o.Batch, func(name string, records []kafka.Record) error {
+		return pipeline.Process(ctx, consumer.Intake{Name: name, Records: records})
+	})
+	return out.predicted, out.dead, err
+}
+
+// eachBatch reads lines and calls process with so many of them as records, whose offsets are the lines' numbers. The
+// records are process's until it returns.
+func eachBatch(ctx context.Context, r io.Reader, size int,
+	process func(name string, records []kafka.Record) error) error {
 	in := bufio.NewReaderSize(&interruptible{ctx: ctx, r: r}, 1<<20)
 	var records []kafka.Record
 	flush := func(line int64) error {
@@ -45,25 +55,25 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := pipeline.Process(ctx, consumer.Intake{Name: fmt.Sprintf("lines-%d", line), Records: records})
+		err := process(fmt.Sprintf("lines-%d", line), records)
 		records = records[:0]
 		return err
 	}
 	for line := int64(1); ; line++ {
 		text, readErr := in.ReadBytes('\n')
 		if readErr != nil && readErr != io.EOF {
-			return out.predicted, out.dead, fmt.Errorf("reading line %d: %w", line, readErr)
+			return fmt.Errorf("reading line %d: %w", line, readErr)
 		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			records = append(records, kafka.Record{Value: text, Position: kafka.Position{Offset: line}})
 		}
-		if len(records) == o.Batch || readErr == io.EOF {
+		if len(records) == size || readErr == io.EOF {
 			if err := flush(line); err != nil {
-				return out.predicted, out.dead, fmt.Errorf("predicting up to line %d: %w", line, err)
+				return fmt.Errorf("predicting up to line %d: %w", line, err)
 			}
 		}
 		if readErr == io.EOF {
-			return out.predicted, out.dead, nil
+			return nil
 		}
 	}
 }

@@ -98,18 +98,21 @@ func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, err
 // choice returns the model, attachment and outputs that the settings choose.
 func choice(cfg config.Consumer) serving.Options {
 	return serving.Options{Model: cfg.Model, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
-		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage,
+		Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage, Explain: cfg.Output.Explain > 0,
 		Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
 			MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas,
 			Degrade: cfg.Redis.Outage == config.Degrade}}
 }
 
-var _ consumer.Growing = (*serving.Version)(nil)
+var (
+	_ consumer.Growing    = (*serving.Version)(nil)
+	_ consumer.Explaining = (*serving.Version)(nil)
+)
 
 // output returns the fields of predictions that the settings ask for.
 func output(cfg config.Output) consumer.Output {
 	return consumer.Output{TopK: cfg.TopK, Probabilities: cfg.Probabilities, Logits: cfg.Logits,
-		Representation: cfg.Representation}
+		Representation: cfg.Representation, Explain: cfg.Explain, ExplainIDs: cfg.ExplainIDs}
 }
 
 // follower makes the watcher of a consumer.

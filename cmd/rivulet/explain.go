@@ -1,0 +1,167 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/infer"
+	"rivulet/internal/app"
+	"rivulet/serving"
+)
+
+func explainCommand() *cobra.Command {
+	cfg := config.Default[config.Consumer]()
+	cmd := &cobra.Command{
+		Use:   "explain --artifact DIR < arrivals.jsonl",
+		Short: "Say why arrivals get their classes: what each feature and each neighbour does to the logit",
+		Long: "explain takes arrivals as JSON lines the way of predict and takes each prediction apart: the share of every feature and\n" +
+			"neighbour in the logit, and what the logit loses without it, the arrival's degree included but the norm of its features\n" +
+			"held (docs/explain.md). A line that cannot be predicted is reported on standard error with the reason, and the exit status is 1.",
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	var choice serving.Options
+	var asJSON bool
+	var most int
+	flags.StringVar(&cfg.Artifact, "artifact", "", "directory of the artifact (required)")
+	flags.StringVar(&choice.Model, "model", "", "model to serve, one of the artifact's; empty: its default")
+	flags.StringVar(&choice.Attachment, "attachment", serving.Auto, "auto, frozen or joint")
+	flags.StringVar(&choice.Calibration, "calibration", serving.Auto,
+		"propagation after the model: auto, none, lp or ep")
+	flags.StringVar(&cfg.Batch.Mode, "mode", cfg.Batch.Mode,
+		"node: each arrival on its own; graph: edges among the arrivals of a batch count too")
+	flags.IntVar(&cfg.Batch.Size, "batch", cfg.Batch.Size, "lines of a batch")
+	flags.IntVar(&cfg.Limits.Edges, "edges", cfg.Limits.Edges, "most edges of an arrival; 0: no limit")
+	flags.BoolVar(&asJSON, "json", false, "one JSON object a line, with all terms")
+	flags.IntVar(&most, "most", 10, "how many features and how many neighbours the text lists; the rest is summed up")
+	_ = cmd.MarkFlagRequired("artifact")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if cfg.Batch.Size < 1 {
+			return fmt.Errorf("--batch is %d, want at least 1", cfg.Batch.Size)
+		}
+		versions, err := app.Pinned(cfg.Artifact, choice, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		if err != nil {
+			return err
+		}
+		var out app.ExplanationWriter = textExplanations{cmd.OutOrStdout(), most}
+		if asJSON {
+			out = jsonExplanations{json.NewEncoder(cmd.OutOrStdout())}
+		}
+		explained, rejected, err := app.ExplainLines(cmd.Context(), versions, cmd.InOrStdin(), out,
+			app.LineOptions{Mode: consumer.Mode(cfg.Batch.Mode), Batch: cfg.Batch.Size,
+				Limits: consumer.Limits{Edges: cfg.Limits.Edges},
+				Rejected: func(line int64, d *event.DeadLetter) {
+					fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, d.Detail)
+				}})
+		if err == nil && rejected > 0 {
+			err = fmt.Errorf("%d of %d lines could not be explained", rejected, explained+rejected)
+		}
+		return err
+	}
+	return cmd
+}
+
+// textExplanations writes explanations for people.
+type textExplanations struct {
+	w    io.Writer
+	most int
+}
+
+// Explanation writes one of them.
+func (t textExplanations) Explanation(e *consumer.Explained) error {
+	fmt.Fprintf(t.w, "%s: %s", e.Prediction.ID, className(e, e.Class))
+	if e.RunnerUp >= 0 {
+		fmt.Fprintf(t.w, ", ahead of %s by %.4f", className(e, e.RunnerUp), e.Logit.Margin)
+	}
+	fmt.Fprintf(t.w, "; probability %.4f, logit %.4f\n", e.Published, e.Logit.Class)
+	if line := e.String(); line != "" {
+		fmt.Fprintln(t.w, line)
+	}
+	table := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "share\tof the lead\twithout it\tof the lead\t  what")
+	if e.Shares {
+		line(table, e.Bias, nil, "bias")
+		line(table, e.Centring, nil, "centring")
+	}
+	t.terms(table, e, e.Features, "feature", func(term *infer.Term) string { return "feature " + featureName(e, term.At) })
+	t.terms(table, e, e.Neighbours, "neighbour", func(term *infer.Term) string { return neighbourText(e, term) })
+	t.terms(table, e, e.Batch, "arrival", func(term *infer.Term) string { return "arrival " + e.Among[term.At] })
+	if e.Shares {
+		line(table, e.Sum(), nil, "sum of the shares")
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if !e.Shares {
+		fmt.Fprintln(t.w, "joint attachment has no shares, only what is lost without something")
+	}
+	if e.NotRemoved > 0 {
+		fmt.Fprintf(t.w, "%d smaller terms were not removed one by one\n", e.NotRemoved)
+	}
+	_, err := fmt.Fprintln(t.w)
+	return err
+}
+
+// terms writes the largest terms of a kind, and the rest in a line.
+func (t textExplanations) terms(w io.Writer, e *consumer.Explained, terms []infer.Term, kind string,
+	name func(*infer.Term) string) {
+	for k := range terms[:min(t.most, len(terms))] {
+		line(w, terms[k].Share, &terms[k], name(&terms[k]))
+	}
+	if len(terms) > t.most {
+		rest := infer.Explanation{Features: terms[t.most:]}
+		line(w, rest.Sum(), nil, fmt.Sprintf("%d other %ss", len(terms)-t.most, kind))
+	}
+}
+
+// line writes a figure and, where there is one, what its removal does.
+func line(w io.Writer, share infer.Figure, term *infer.Term, what string) {
+	without := "\t"
+	if term != nil && term.Removed {
+		without = fmt.Sprintf("%+.4f\t%+.4f", term.Without.Class, term.Without.Margin)
+	}
+	fmt.Fprintf(w, "%+.4f\t%+.4f\t%s\t  %s\n", share.Class, share.Margin, without, what)
+}
+
+// neighbourText names a neighbour, and the synthetic nodes that carry its share.
+func neighbourText(e *consumer.Explained, term *infer.Term) string {
+	text := "neighbour " + e.Edges[term.At]
+	switch row := &e.Rows[term.At]; {
+	case row.Unread:
+		text += " (could not be looked up)"
+	case !row.Known:
+		text += " (unknown)"
+	case len(row.Cols) == 0:
+		text += " (counts in the degree only)"
+	case row.Arrived:
+		text += " (arrived earlier)"
+	}
+	for k, through := range term.Through {
+		before := ", "
+		if k == 0 {
+			before = " through synthetic node "
+		}
+		text += fmt.Sprintf("%s%d: %+.4f", before, through.Node, through.Share.Margin)
+	}
+	return text
+}
+
+func className(e *consumer.Explained, class int) string {
+	return fmt.Sprintf("class %d (%s)", class, e.Classes[class])
+}
+
+func featureName(e *consumer.Explained, at int) string {
+	if e.Names != nil {
+		return e.Names[at]
+	}
+	return fmt.Sprint(at)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/internal/harness"
+)
+
+// An explanation names class, terms, synthetic nodes and what is unknown, as text and as JSON with the same figures,
+// and a line that is no arrival is reported.
+func TestExplainAsTextAndAsJSON(t *testing.T) {
+	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 4, Classes: 3})
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	in := fmt.Sprintf(`{"id":"a","features":[1,0,2,3],"edges":["%s","nobody"]}`+"\n{\n", b.Mapping.IDs[0])
+	run := func(args ...string) string {
+		command := root()
+		command.SetIn(strings.NewReader(in))
+		out, err := harness.Execute(command, append([]string{"explain", "--artifact", dir, "--mode", "node"}, args...)...)
+		if err == nil || !strings.Contains(err.Error(), "1 of 2 lines could not be explained") {
+			t.Fatalf("error %v", err)
+		}
+		return out
+	}
+	text := run()
+	for _, want := range []string{"a: class ", ", ahead of class ", "bias", "feature 0", "feature 2", "sum of the shares",
+		"neighbour " + b.Mapping.IDs[0], "neighbour nobody (unknown)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, text)
+		}
+	}
+	var e explainedJSON
+	line, _, _ := strings.Cut(run("--json"), "\n")
+	if err := json.Unmarshal([]byte(line), &e); err != nil {
+		t.Fatal(err)
+	}
+	sum := e.Bias.Class + e.Centring.Class
+	for _, terms := range [][]termJSON{e.Features, e.Neighbours, e.BatchArrivals} {
+		for _, term := range terms {
+			sum += term.Share.Class
+		}
+	}
+	if e.ID != "a" || len(e.Features) != 3 || len(e.Neighbours) != 2 || math.Abs(sum-e.Logit.Class) > 1e-5 ||
+		!strings.Contains(text, fmt.Sprintf("logit %.4f", e.Logit.Class)) {
+		t.Errorf("%+v, shares add up to %v; the text is\n%s", e, sum, text)
+	}
+}

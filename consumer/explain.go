@@ -1,0 +1,65 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+
+	"rivulet/event"
+	"rivulet/infer"
+)
+
+// Explained is an arrival with its prediction and the reasons for it.
+type Explained struct {
+	*infer.Explanation
+	Prediction *event.Prediction
+	Edges      []string    // the arrival's neighbours, by their place
+	Rows       []infer.Row // theirs
+	Among      []string    // ids of the batch's arrivals, by their place
+	Classes    []string    // names by index
+	Names      []string    // of the features by position; nil where they have none
+}
+
+// Explain takes a batch the way of [Pipeline.Process] up to its predictions, and explains each in full. Nothing is
+// delivered, and no row of an arrival is written. What it returns is the caller's until the pipeline's next batch.
+// The version must be [Explaining].
+func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]Explained, []event.DeadLetter, error) {
+	version, err := p.current()
+	if err != nil {
+		return nil, nil, err
+	}
+	explaining, ok := version.(Explaining)
+	if !ok {
+		return nil, nil, errNotExplaining
+	}
+	b := &p.batch
+	p.decode(&b.decoded, in.Records, p.model(version))
+	if err := p.lookup(ctx, &b.neighbours, version, &b.decoded); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrLookup, err)
+	}
+	b.noted.begin(&b.neighbours)
+	p.attach(&b.attachment, version, &b.decoded, &b.neighbours, &b.noted)
+	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment, b.noted.rows)
+	return p.explanations(explaining, b), b.leaves().DeadLetters, nil
+}
+
+// explanations are those of a batch's predictions, in their order.
+func (p *Pipeline) explanations(version Explaining, b *batch) []Explained {
+	if len(b.decoded.arrivals) == 0 {
+		return nil
+	}
+	among := make([]string, len(b.decoded.arrivals))
+	for i, s := range b.decoded.arrivals {
+		among[i] = s.arrival.ID
+	}
+	logits, probabilities := version.Predict(&b.attachment.batch)
+	var out []Explained
+	for i, s := range b.decoded.arrivals {
+		if b.predicted.withdrawn[i] {
+			continue
+		}
+		out = append(out, Explained{Prediction: &b.predicted.predictions[len(out)], Edges: s.arrival.Edges,
+			Rows: b.noted.rows[i], Among: among, Classes: version.Classes(), Names: version.FeatureNames(),
+			Explanation: version.Explain(&b.attachment.batch, b.noted.rows, i, logits.Row(i), probabilities.Row(i))})
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package consumer
+
+import (
+	"errors"
+	"strconv"
+
+	"rivulet/event"
+	"rivulet/graph"
+	"rivulet/infer"
+)
+
+// errNotExplaining is an error in the wiring of a consumer.
+var errNotExplaining = errors.New("the version cannot say why it predicts what it does")
+
+// reasons is the memory of a batch's strongest reasons.
+type reasons struct {
+	explanations []event.Explanation // of each arrival
+	wire         []event.Reason      // theirs
+	found        []infer.Reason      // the same as infer gives them, Output.Explain places for each arrival
+	labels       map[int]string      // of features without names
+}
+
+// reasons returns the strongest reasons for the class of each arrival; nil where none are asked for.
+func (p *Pipeline) reasons(out *reasons, version Version, in *decoded, a *attachment, rows [][]infer.Row,
+	logits, probabilities *graph.Dense) []event.Explanation {
+	most, n := p.Output.Explain, len(in.arrivals)
+	if most == 0 {
+		return nil
+	}
+	explaining := version.(Explaining)
+	out.found = sized(out.found, n*most)
+	out.explanations, out.wire = zeroed(out.explanations, n), zeroed(out.wire, n*most)
+	graph.ParallelRows(n, n*explainWork, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			found, other := explaining.Strongest(out.found[i*most:i*most:(i+1)*most], most, &a.batch, rows, i,
+				infer.ArgMax(probabilities.Row(i)), logits.Row(i))
+			out.explanations[i] = event.Explanation{RunnerUp: other, Reasons: out.wire[i*most : i*most+len(found)]}
+		}
+	})
+	names := explaining.FeatureNames()
+	for i := range out.explanations {
+		list := out.explanations[i].Reasons
+		for k := range list {
+			list[k] = p.reason(out, names, in, i, &out.found[i*most+k])
+		}
+	}
+	return out.explanations
+}
+
+// explainWork is about what an arrival's reasons cost, in multiply-adds of a product.
+const explainWork = 1 << 14
+
+// reason says in the wire's terms what infer found of arrival i.
+func (p *Pipeline) reason(out *reasons, names []string, in *decoded, i int, r *infer.Reason) event.Reason {
+	wire := event.Reason{Kind: r.Kind, Share: float32(r.Share.Class), Margin: float32(r.Share.Margin)}
+	switch {
+	case r.Kind == infer.ReasonFeature && names != nil:
+		wire.Name = names[r.At]
+	case r.Kind == infer.ReasonFeature:
+		wire.Name = out.label(r.At)
+	case !p.Output.ExplainIDs:
+	case r.Kind == infer.ReasonNeighbour:
+		wire.ID = in.arrivals[i].arrival.Edges[r.At]
+	default:
+		wire.ID = in.arrivals[r.At].arrival.ID
+	}
+	return wire
+}
+
+// label is the name of a feature that has none: its position.
+func (r *reasons) label(at int) string {
+	text, ok := r.labels[at]
+	if !ok {
+		if r.labels == nil {
+			r.labels = make(map[int]string)
+		}
+		text = strconv.Itoa(at)
+		r.labels[at] = text
+	}
+	return text
+}

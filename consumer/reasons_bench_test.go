@@ -1,0 +1,67 @@
+package consumer
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"rivulet/event"
+	"rivulet/infer"
+	"rivulet/internal/kafka"
+)
+
+func (v *benchVersion) Strongest(dst []infer.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,
+	logits []float32) ([]infer.Reason, int) {
+	return v.predictor.Strongest(dst, n, b, rows, i, class, logits)
+}
+
+func (v *benchVersion) Explain(b *infer.Batch, rows [][]infer.Row, i int, logits, probabilities []float32) *infer.Explanation {
+	return v.predictor.Explain(b, rows, i, logits, probabilities)
+}
+
+func (v *benchVersion) FeatureNames() []string { return nil }
+
+// encoding is a Deliverer that writes predictions as they are published, and keeps none.
+type encoding struct {
+	discard
+	buf []byte
+}
+
+func (e *encoding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
+	e.buf = e.buf[:0]
+	for i := range b.Predictions {
+		var err error
+		if e.buf, err = (event.JSON{}).AppendPrediction(e.buf, &b.Predictions[i]); err != nil {
+			return nil, err
+		}
+	}
+	return e.discard.Publish(ctx, b, next, by)
+}
+
+// The path without Kafka, its predictions without reasons and with three: alternating batches, as a ratio.
+func BenchmarkReasons(b *testing.B) {
+	v := newBenchVersion()
+	in := benchArrivals(b, benchBatch)
+	var pipelines [2]*Pipeline
+	for k, reasons := range []int{0, 3} {
+		p, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &encoding{}, Mode: Node, Output: Output{Explain: reasons}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		pipelines[k] = p
+	}
+	var took [2]time.Duration
+	for b.Loop() {
+		for k, p := range pipelines {
+			began := time.Now()
+			if err := p.Process(b.Context(), Intake{Name: "b", Records: in}); err != nil {
+				b.Fatal(err)
+			}
+			took[k] += time.Since(began)
+		}
+	}
+	nodes := float64(b.N * benchBatch)
+	b.ReportMetric(nodes/took[0].Seconds(), "plain-nodes/s")
+	b.ReportMetric(nodes/took[1].Seconds(), "explained-nodes/s")
+	b.ReportMetric(took[0].Seconds()/took[1].Seconds(), "ratio")
+}
