@@ -40,6 +40,7 @@ const (
 	StageFetch   = kafka.StageFetch   // reading a partition
 	StageLookup  = "lookup"           // reading rows of M
 	StageRows    = "rows"             // writing rows of arrivals
+	StageSchemas = "schemas"          // asking the registry for schemas
 	StagePublish = kafka.StagePublish // writing predictions and dead letters; reported by the wiring, from the producer
 )
 
@@ -56,6 +57,9 @@ type BatchStats struct {
 	Isolated int
 	// Dropped is the number of entries of edge lists that named the arrival itself or a neighbour twice.
 	Dropped int
+	// Skipped says of each record that is no arrival, and no dead letter, why it was passed over. It may be read during
+	// the call only.
+	Skipped []event.Skip
 	// Lookups is the number of distinct ids whose rows of M were asked for.
 	Lookups int
 	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of

@@ -30,8 +30,8 @@ type PipelineOptions struct {
 	// Notes has node batches note what their arrivals are attached to, so that records that are predicted again get the
 	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
 	Notes bool
-	// Codec decodes records that have no content-type header; nil means JSON.
-	Codec event.Codec
+	// Forms are the forms that records may have.
+	Forms event.Forms
 	// Observer may be nil.
 	Observer Observer
 	// Clock may be nil: the machine's.
@@ -63,9 +63,6 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	default:
 		return nil, fmt.Errorf("consumer: representation is %q, want %q, %q or %q", opts.Output.Representation,
 			RepresentationNone, event.RepresentationLogits, event.RepresentationEmbedding)
-	}
-	if opts.Codec == nil {
-		opts.Codec = event.JSON{}
 	}
 	if opts.Observer == nil {
 		opts.Observer = NopObserver{}
@@ -181,7 +178,7 @@ func (p *Pipeline) report(stats BatchStats, b *batch, out *event.Batch) {
 			stats.Isolated++
 		}
 	}
-	stats.Bytes, stats.Lookups = b.decoded.bytes, len(b.neighbours.ids)
+	stats.Bytes, stats.Lookups, stats.Skipped = b.decoded.bytes, len(b.neighbours.ids), b.decoded.skipped
 	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
 	stats.Measures, stats.Delivered = measure(b.decoded.arrivals), out
 	p.Observer.Batch(stats)

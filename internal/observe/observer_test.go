@@ -263,6 +263,7 @@ rivulet_retries_total{stage="lookup"} 0
 rivulet_retries_total{stage="offsets"} 0
 rivulet_retries_total{stage="publish"} 0
 rivulet_retries_total{stage="rows"} 0
+rivulet_retries_total{stage="schemas"} 0
 rivulet_retries_total{stage="topics"} 0
 rivulet_retries_total{stage="version"} 0
 # HELP rivulet_row_lookups_total Distinct ids per micro-batch whose rows of M were asked for.
