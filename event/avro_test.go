@@ -270,7 +270,7 @@ func hostile(t testing.TB) map[string]func() error {
 		"nulls as JSON":        func() error { _, err := nulls.AppendJSON(nil, many); return err },
 		"deep":                 func() error { return deep.DecodeArrival(bytes.Repeat([]byte{2}, 1<<20), &a) },
 		"deep as JSON":         func() error { _, err := deep.AppendJSON(nil, bytes.Repeat([]byte{2}, 1<<20)); return err },
-		"empty records":        func() error { return parse(doubling + `]}`).DecodeArrival(many, &a) },
+		"empty records":        func() error { return parse(doubling+`]}`).DecodeArrival(many, &a) },
 		"gigabytes of text":    func() error { return (Avro{}).DecodeArrival(many, &a) },
 		"gigabytes of edges":   func() error { return (Avro{}).DecodeArrival(append([]byte{2, 'n', 0, 0}, many...), &a) },
 		"gigabytes of names":   func() error { return (Avro{}).DecodeArrival(append([]byte{2, 'n', 4}, many...), &a) },

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -116,22 +118,22 @@ func TestMappingRefuses(t *testing.T) {
 		headers []Header
 		field   string
 	}{
-		`{"op":"x","after":{}}`:                 {debezium, nil, "op"},
-		`{"after":{}}`:                          {debezium, nil, "op"},
-		`{"op":"c","after":null}`:               {debezium, nil, "after"},
-		`{"op":"c","after":{"id":"a"}}`:         {debezium, nil, "features"},
-		`{"op":"c"`:                             {debezium, nil, ""},
-		`{"op":"c","after":1} {}`:               {debezium, nil, ""},
-		`{"data":{}}`:                           {cloud, structured, "specversion"},
-		`{"specversion":"1.0"}`:                 {cloud, structured, "data"},
-		`{"specversion":"1.0","data_base64":1}`: {cloud, structured, ""},
-		`{"specversion":"1.0","data_base64":"?"}`:               {cloud, structured, "data_base64"},
-		`{"id":"a","features":[],"time":1.5}`:                   {MappingOptions{TimeUnit: "s"}, nil, "time"},
-		`{"id":"a","features":[],"time":99999999999999999}`:     {MappingOptions{TimeUnit: "s"}, nil, "time"},
-		`{"id":"a","features":[1],"k":{}}`:                      {MappingOptions{Key: "/k"}, nil, "key"},
-		`{"id":"a","id":"b","features":[1]}`:                    {MappingOptions{Key: "/k"}, nil, "id"},
-		`[{"id":"a","features":[1]}]`:                           {MappingOptions{ID: "/0/id"}, nil, "features"},
-		`{"id":"a","features":[1],"time":"2026-03-01"}`:         {MappingOptions{Key: "/k"}, nil, "time"},
+		`{"op":"x","after":{}}`:                             {debezium, nil, "op"},
+		`{"after":{}}`:                                      {debezium, nil, "op"},
+		`{"op":"c","after":null}`:                           {debezium, nil, "after"},
+		`{"op":"c","after":{"id":"a"}}`:                     {debezium, nil, "features"},
+		`{"op":"c"`:                                         {debezium, nil, ""},
+		`{"op":"c","after":1} {}`:                           {debezium, nil, ""},
+		`{"data":{}}`:                                       {cloud, structured, "specversion"},
+		`{"specversion":"1.0"}`:                             {cloud, structured, "data"},
+		`{"specversion":"1.0","data_base64":1}`:             {cloud, structured, ""},
+		`{"specversion":"1.0","data_base64":"?"}`:           {cloud, structured, "data_base64"},
+		`{"id":"a","features":[],"time":1.5}`:               {MappingOptions{TimeUnit: "s"}, nil, "time"},
+		`{"id":"a","features":[],"time":99999999999999999}`: {MappingOptions{TimeUnit: "s"}, nil, "time"},
+		`{"id":"a","features":[1],"k":{}}`:                  {MappingOptions{Key: "/k"}, nil, "key"},
+		`{"id":"a","id":"b","features":[1]}`:                {MappingOptions{Key: "/k"}, nil, "id"},
+		`[{"id":"a","features":[1]}]`:                       {MappingOptions{ID: "/0/id"}, nil, "features"},
+		`{"id":"a","features":[1],"time":"2026-03-01"}`:     {MappingOptions{Key: "/k"}, nil, "time"},
 		`{"specversion":"1.0","time":"yesterday","data":` + `{"id":"a","features":[1]}}`: {cloud, structured, "time"},
 	} {
 		forms := Forms{Mapping: mapping(t, tc.options)}
@@ -244,4 +246,38 @@ func FuzzMapping(f *testing.F) {
 		}
 		requireIDs(t, append([]string{a.ID}, a.Edges...))
 	})
+}
+
+var mappedFence = regexp.MustCompile("(?ms)^```json (mapping|debezium|cloudevents)\n(.*?)^```$")
+
+// The README's examples of mappings are all of the same arrival.
+func TestReadmeMappings(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, match := range mappedFence.FindAllSubmatch(readme, -1) {
+		o, headers, want := MappingOptions{Preset: string(match[1])}, []Header(nil), timed(mapped, mappedAt)
+		switch o.Preset {
+		case "mapping":
+			o = MappingOptions{ID: "/user/uid", Features: "/vector", Edges: "/follows", Time: "/at", TimeUnit: "ms", Key: "/user/region"}
+			want = keyed(want, "south")
+		case PresetDebezium:
+			want = mapped
+		case PresetCloudEvents:
+			headers = header("content-type", "application/cloudevents+json")
+		}
+		forms := Forms{Mapping: mapping(t, o)}
+		var got Arrival
+		if err := forms.Arrival(headers, match[2], &got); err != nil {
+			t.Errorf("%s: %v", match[1], err)
+		} else if diff := cmp.Diff(want, got, sameBits); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", match[1], diff)
+		}
+		seen++
+	}
+	if seen != 3 {
+		t.Errorf("%d examples, want 3", seen)
+	}
 }

@@ -80,7 +80,7 @@ func principal(b config.Brokers, secure *tls.Config) string {
 	return "User:ANONYMOUS"
 }
 
-// checkRegistry asks the registry for the types of its schemas, and for the one of predictions where that must be
+// checkRegistry asks the registry for its subjects, and for the schema of predictions where that must be
 // there. It registers nothing.
 func checkRegistry(ctx context.Context, cfg config.Consumer) check.Result {
 	what := "schema registry " + strings.Join(cfg.Registry.URLs, ", ")

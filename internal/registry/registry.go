@@ -272,8 +272,8 @@ func NoAnswer(err error) bool {
 	return false
 }
 
-// Ping asks the registry for something that costs nothing.
+// Ping asks the registry for the names of its subjects.
 func (r *Registry) Ping(ctx context.Context) error {
-	_, err := r.client.SupportedTypes(ctx)
+	_, err := r.client.Subjects(ctx)
 	return err
 }
