@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -53,6 +54,14 @@ type avroWriter struct {
 func (w *avroWriter) fail(err error) {
 	if w.err == nil {
 		w.err = err
+	}
+}
+
+// name says which field the error is about.
+func (w *avroWriter) name(field string) {
+	var fault *FieldError
+	if errors.As(w.err, &fault) {
+		fault.Field = field
 	}
 }
 
@@ -126,10 +135,13 @@ func (Avro) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 	w := avroWriter{buf: dst}
 	w.id("id", a.ID)
 	w.features(&a.Features)
-	if len(a.Edges) > 0 {
+	if len(a.Edges) > 0 && w.err == nil {
 		w.long(int64(len(a.Edges)))
 		for i, id := range a.Edges {
-			w.id(element("edges", i), id)
+			if w.id("edges", id); w.err != nil {
+				w.name(element("edges", i))
+				break
+			}
 		}
 	}
 	w.long(0)
@@ -171,10 +183,13 @@ func (w *avroWriter) features(f *Features) {
 func (w *avroWriter) sparse(f *Features) {
 	w.fail(f.checkPairs())
 	w.long(avroSparse)
-	if len(f.Indices) > 0 {
+	if len(f.Indices) > 0 && w.err == nil {
 		w.long(int64(len(f.Indices)))
 		for k, i := range f.Indices {
-			w.integer(element("features.indices", k), int64(i), 0, math.MaxInt32)
+			if w.integer("features.indices", int64(i), 0, math.MaxInt32); w.err != nil {
+				w.name(element("features.indices", k))
+				break
+			}
 		}
 	}
 	w.long(0)
