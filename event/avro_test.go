@@ -376,3 +376,28 @@ func FuzzAvroSchema(f *testing.F) {
 		}
 	})
 }
+
+func TestAvroDoesNotWriteWhatCannotBeRead(t *testing.T) {
+	good := Features{Values: []float32{1}}
+	for field, a := range map[string]Arrival{
+		"id":                  {Features: good, Edges: []string{""}},
+		"edges[1]":            {ID: "n", Features: good, Edges: []string{"a", ""}},
+		"features[1]":         {ID: "n", Features: Features{Values: []float32{1, float32(math.NaN())}}},
+		"features.indices[0]": {ID: "n", Features: Features{Sparse: true, Indices: []int32{-1}, Values: []float32{1}}},
+		"features.values":     {ID: "n", Features: Features{Sparse: true, Indices: []int32{1}}},
+		"time":                {ID: "n", Features: good, Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"features.named.a":    {ID: "n", Features: Features{Named: []schema.Field{{Name: "a"}, {Name: "a"}}}},
+	} {
+		out, err := Avro{}.AppendArrival([]byte("x"), &a)
+		var fault *FieldError
+		if !errors.As(err, &fault) || fault.Field != field || string(out) != "x" {
+			t.Errorf("%s: %q, %v", field, out, err)
+		}
+	}
+	if _, err := (Avro{}).AppendPrediction(nil, &Prediction{ID: "n", Class: -1}); err == nil {
+		t.Error("a prediction of class -1 is written")
+	}
+	if _, err := (Avro{}).AppendLabel(nil, &Label{ID: "n", Class: ByName}); err == nil {
+		t.Error("a label without a class is written")
+	}
+}
