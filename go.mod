@@ -41,7 +41,12 @@ require (
 
 require github.com/twmb/franz-go/pkg/kadm v1.19.0
 
-require github.com/gofrs/flock v0.13.1
+require (
+	github.com/gofrs/flock v0.13.1
+	github.com/twmb/avro v1.9.0
+)
+
+require github.com/twmb/franz-go/pkg/sr v1.8.0
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

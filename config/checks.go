@@ -14,14 +14,16 @@ type check func(value any) error
 
 // checks holds the checks by the names that tags use.
 var checks = map[string]check{
-	"share":     func(v any) error { return checkShare(v.(float64)) },
-	"required":  func(v any) error { return checkRequired(v.(string)) },
-	"listen":    func(v any) error { return checkListen(v.(string)) },
-	"addresses": func(v any) error { return checkAddresses(v.([]string)) },
-	"topic":     func(v any) error { return checkTopic(v.(string)) },
-	"prefix":    func(v any) error { return checkPrefix(v.(string)) },
-	"start":     func(v any) error { return checkStart(v.(string)) },
-	"redis":     func(v any) error { return v.(RedisURL).check() },
+	"share":      func(v any) error { return checkShare(v.(float64)) },
+	"required":   func(v any) error { return checkRequired(v.(string)) },
+	"listen":     func(v any) error { return checkListen(v.(string)) },
+	"addresses":  func(v any) error { return checkAddresses(v.([]string)) },
+	"topic":      func(v any) error { return checkTopic(v.(string)) },
+	"prefix":     func(v any) error { return checkPrefix(v.(string)) },
+	"start":      func(v any) error { return checkStart(v.(string)) },
+	"registries": func(v any) error { return checkRegistries(v.([]string)) },
+	"pointer":    func(v any) error { return checkPointer(v.(string)) },
+	"redis":      func(v any) error { return v.(RedisURL).check() },
 }
 
 func checkShare(x float64) error {

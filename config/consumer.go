@@ -23,6 +23,7 @@ type Consumer struct {
 	Cache    Cache    `key:"cache"`
 	Limits   Limits   `key:"limits"`
 	Input    Input    `key:"input"`
+	Registry Registry `key:"registry"`
 	Output   Output   `key:"output"`
 	Labels   Labels   `key:"labels"`
 	HTTP     HTTP     `key:"http"`
@@ -47,6 +48,11 @@ func (c Consumer) problems() []Problem {
 	if c.Attach.TTL > 0 && c.Attach.TTL < time.Second {
 		found = append(found, Problem{Key: "attach.ttl", Value: c.Attach.TTL.String(),
 			Reason: "want 0s or at least 1s"})
+	}
+	found = append(found, registryProblems(c.Input, c.Registry)...)
+	if c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0 {
+		found = append(found, Problem{Key: "output.registry", Value: c.Output.Registry,
+			Reason: "needs a registry, and registry.urls is empty"})
 	}
 	if c.Attach.Arrivals != On {
 		return found
@@ -97,14 +103,16 @@ type Limits struct {
 
 // Input says how arrivals are read.
 type Input struct {
-	Format string `key:"format" default:"json" oneof:"json|protobuf" usage:"form of arrivals whose record has no content-type header"`
+	Format  string  `key:"format" default:"json" oneof:"json|protobuf|avro|confluent" usage:"form of arrivals whose record has no content-type header; confluent: each begins with a byte 0 and the id of its schema. Where there is a registry, a record that begins with a byte 0 is taken for one in any case"`
+	Mapping Mapping `key:"mapping"`
 
 	UnknownFeatures string `key:"unknown_features" default:"dead_letter" oneof:"dead_letter|ignore" usage:"what becomes of an arrival with a feature whose name the artifact's schema does not have"`
 }
 
 // Output sets the form of predictions and their optional fields.
 type Output struct {
-	Format string `key:"format" default:"json" oneof:"json|protobuf" usage:"form of predictions; their content-type header says it"`
+	Format   string `key:"format" default:"json" oneof:"json|protobuf|avro" usage:"form of predictions; their content-type header says it"`
+	Registry string `key:"registry" default:"none" oneof:"none|lookup|register" usage:"lookup: predictions have the Confluent wire format, with the schema that the registry has for the subject TOPIC-value; register: the same, and the schema is registered where it is missing"`
 
 	TopK          int  `key:"top_k" default:"0" min:"0" unit:"classes" usage:"how many of the most probable classes a prediction lists" zero:"no list; a number above that of the classes lists all"`
 	Probabilities bool `key:"probabilities" default:"false" usage:"add the probabilities of all classes"`

@@ -60,8 +60,9 @@ func TestDefaults(t *testing.T) {
 		Batch:    Batch{ModeNode, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000, 1 << 10},
-		Input:    Input{Format: "json", UnknownFeatures: "dead_letter"},
-		Output:   Output{Format: "json", Representation: "none"},
+		Input:    Input{Format: "json", Mapping: Mapping{Preset: "none", TimeUnit: "none"}, UnknownFeatures: "dead_letter"},
+		Registry: Registry{Timeout: 5 * time.Second},
+		Output:   Output{Format: "json", Registry: "none", Representation: "none"},
 		HTTP:     HTTP{":9464"},
 		Shutdown: Shutdown{30 * time.Second},
 		Log:      Log{"info", "text"},
@@ -104,7 +105,7 @@ cache: {}
 	want.Kafka.Group = "from-environment"
 	want.Kafka.Topics.DeadLetters = "dead"
 	want.Batch = Batch{ModeGraph, 30, 8 << 20, 5 * time.Millisecond}
-	want.Output = Output{Format: "protobuf", Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}
+	want.Output = Output{Format: "protobuf", Registry: "none", Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}
 	want.Cache.Bytes = 1 << 30
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -252,7 +253,9 @@ func TestChecks(t *testing.T) {
 		{"--redis.outage=panic", false},
 		{"--artifact=", true},
 		{"--input.format=protobuf", true},
-		{"--input.format=avro", false},
+		{"--input.format=xml", false}, {"--input.format=confluent", false}, {"--input.mapping.id=user", false},
+		{"--input.mapping.id=/user/id", true}, {"--registry.urls=localhost:8081", false}, {"--registry.urls=http://u:p@h", false},
+		{"--registry.urls=https://h:8081/apis/ccompat/v7", true}, {"--output.registry=lookup", false}, {"--registry.username=u", false},
 		{"--output.format=", false},
 		{"--output.coverage=1", true},
 		{"--output.coverage=0.5", true},

@@ -3,11 +3,14 @@ package config
 // Refresh is the configuration of the trainer's refresh: the Kafka from which arrivals are read, the consumers'
 // rules for them, and the Redis to which versions are published.
 type Refresh struct {
-	Kafka  Cluster     `key:"kafka"`
-	Redis  RedisServer `key:"redis"`
-	Limits Limits      `key:"limits"`
-	Input  Input       `key:"input"`
+	Kafka    Cluster     `key:"kafka"`
+	Redis    RedisServer `key:"redis"`
+	Limits   Limits      `key:"limits"`
+	Input    Input       `key:"input"`
+	Registry Registry    `key:"registry"`
 }
+
+func (r Refresh) problems() []Problem { return registryProblems(r.Input, r.Registry) }
 
 // Cluster is the configuration of Kafka for a reader of topics.
 type Cluster struct {

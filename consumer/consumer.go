@@ -20,6 +20,8 @@ type Consumer struct {
 	wait   kafka.Patience
 	source *kafka.Source
 	lanes  []*lane
+	// schemas is the outage of the registry, in which each partition waits by itself.
+	schemas *kafka.Outage
 }
 
 // New checks the options. It opens no connection and starts nothing.
@@ -34,6 +36,7 @@ func New(opts Options) (*Consumer, error) {
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err
 	}
+	c.schemas = registryOutage(c.wait)
 	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"),
 		c.wait.Outage(StageRows).Named("rows of arrivals to be written")
 	for range opts.Lanes {
@@ -109,6 +112,9 @@ type Options struct {
 
 	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.
 	DrainTimeout time.Duration
+
+	// Registry knows the schemas of records in the Confluent wire format, and is that of Path.Forms; nil: there is none.
+	Registry Registry
 
 	// Fencer, where not nil, is told of each generation before anything of it is read.
 	Fencer Fencer

@@ -12,7 +12,8 @@ import (
 // decoded holds the arrivals and the dead letters of a batch's records.
 type decoded struct {
 	arrivals    []*slot            // what a model can take, in the order of the records
-	deadLetters []event.DeadLetter // the rest
+	deadLetters []event.DeadLetter // what cannot be predicted
+	skipped     []event.Skip       // what is no arrival, and nothing is wrong with it
 	bytes       int                // of all keys and values
 
 	slots []slot // of each record
@@ -26,6 +27,15 @@ type slot struct {
 	other   bool // its features are by name, under the hash of another schema
 	dropped int  // entries of the edge list that named the arrival itself or a neighbour twice
 	fault   *event.FieldError
+	skip    event.Skip // why the record is passed over; empty if it is not
+}
+
+// key is the key under which the prediction is published.
+func (s *slot) key() []byte {
+	if s.arrival.Key != nil {
+		return s.arrival.Key
+	}
+	return s.record.Key
 }
 
 // decode turns records into arrivals that a model can take, and the rest into dead letters. Large
@@ -41,16 +51,19 @@ func (p *Pipeline) decode(out *decoded, records []kafka.Record, by model) {
 	graph.ParallelRows(len(records), 4*out.bytes, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			s := &out.slots[i]
-			if p.decodeOne(s, by); s.fault != nil {
+			if p.decodeOne(s, by); s.fault != nil || s.skip != "" {
 				s.arrival = event.Arrival{} // which may be many times the record: a list of ids takes 16 bytes for each "1,"
 			}
 		}
 	})
-	out.arrivals, out.deadLetters = out.arrivals[:0], out.deadLetters[:0]
+	out.arrivals, out.deadLetters, out.skipped = out.arrivals[:0], out.deadLetters[:0], out.skipped[:0]
 	for i := range out.slots {
-		if s := &out.slots[i]; s.fault == nil {
+		switch s := &out.slots[i]; {
+		case s.skip != "":
+			out.skipped = append(out.skipped, s.skip)
+		case s.fault == nil:
 			out.arrivals = append(out.arrivals, s)
-		} else {
+		default:
 			out.deadLetters = append(out.deadLetters, s.deadLetter(s.fault.Reason, s.fault.Error()))
 		}
 	}
@@ -64,7 +77,7 @@ func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 
 // decodeOne fills s from its record: an arrival that the model can take, or a fault.
 func (p *Pipeline) decodeOne(s *slot, by model) {
-	s.fault, s.dropped, s.other = nil, 0, false
+	s.fault, s.skip, s.dropped, s.other = nil, "", 0, false
 	if d := s.record.Damage; d != nil {
 		s.fault = &event.FieldError{Reason: event.ReasonUnparsable, Detail: d.Detail}
 		if d.TooLarge {
@@ -77,17 +90,10 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 			Detail: fmt.Sprintf("key and value have %d bytes, limits.record_bytes is %d", s.bytes, limit)}
 		return
 	}
-	codec := p.Codec
-	if ct := event.ContentTypeOf(s.record.Headers); ct != "" {
-		var ok bool
-		if codec, ok = event.ForContentType(ct); !ok {
-			s.fault = &event.FieldError{Reason: event.ReasonContentType, Field: event.HeaderContentType,
-				Detail: fmt.Sprintf("%.80q names no codec", ct)}
-			return
+	if err := p.Forms.Arrival(s.record.Headers, s.record.Value, &s.arrival); err != nil {
+		if !errors.As(err, &s.skip) {
+			s.fault = asFault(err)
 		}
-	}
-	if err := codec.DecodeArrival(s.record.Value, &s.arrival); err != nil {
-		s.fault = asFault(err)
 		return
 	}
 	if err := by.name(s); err != nil {
@@ -98,7 +104,7 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 		s.fault = asFault(err)
 		return
 	}
-	if key, id := len(s.record.Key), len(s.arrival.ID); key+id > maxNames {
+	if key, id := len(s.key()), len(s.arrival.ID); key+id > maxNames {
 		s.fault = &event.FieldError{Reason: event.ReasonTooLarge, Field: "id",
 			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at most %d", id, key, maxNames)}
 		return

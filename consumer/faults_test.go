@@ -273,7 +273,7 @@ func TestTheLongestNamesArePublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := s.options(seen)
-	o.Path.Codec = event.Protobuf{}
+	o.Path.Forms.Default = event.Protobuf{}
 	stop := s.start(o)
 	s.wait("it is committed", func() bool { return s.committed() == 1 })
 	if err := stop(); err != nil {

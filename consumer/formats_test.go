@@ -18,7 +18,7 @@ func TestFormsOfArrivals(t *testing.T) {
 		return []event.Header{{Key: event.HeaderContentType, Value: []byte(ct)}}
 	}
 	for name, tc := range map[string]struct {
-		standard event.Codec // PipelineOptions.Codec
+		standard event.Codec // of PipelineOptions.Forms
 		written  []event.Codec
 		headers  []string // empty: none
 	}{
@@ -40,7 +40,7 @@ func TestFormsOfArrivals(t *testing.T) {
 				}
 			}
 			out := &kept{}
-			p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Graph, Codec: tc.standard})
+			p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Graph, Forms: event.Forms{Default: tc.standard}})
 			if err := p.Process(t.Context(), in); err != nil {
 				t.Fatal(err)
 			}

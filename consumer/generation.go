@@ -165,6 +165,7 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 // read hands over what one partition brings, until ctx ends. It holds at most one chunk; the next is fetched while
 // that one waits. It returns an error only for what does not mend by itself.
 func (c *Consumer) read(ctx context.Context, cursor *kafka.Cursor, queue chan<- chunk) error {
+	schemas := Schemas{&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts()}
 	for {
 		records, lag, err := cursor.Await(ctx)
 		if ctx.Err() != nil {
@@ -176,6 +177,10 @@ func (c *Consumer) read(ctx context.Context, cursor *kafka.Cursor, queue chan<- 
 		c.opts.Path.Observer.Lag(cursor.Partition(), lag)
 		if len(records) == 0 {
 			continue
+		}
+		// While the registry is away this partition waits, and no other. Only the end of ctx is an error.
+		if schemas.Await(ctx, records...) != nil {
+			return nil
 		}
 		select {
 		case queue <- chunk{at: cursor.Partition(), records: records, next: cursor.Next(),

@@ -40,6 +40,7 @@ const (
 	StageFetch   = kafka.StageFetch   // reading a partition
 	StageLookup  = "lookup"           // reading rows of M
 	StageRows    = "rows"             // writing rows of arrivals
+	StageSchemas = "schemas"          // asking the registry for schemas
 	StagePublish = kafka.StagePublish // writing predictions and dead letters; reported by the wiring, from the producer
 )
 
@@ -58,6 +59,9 @@ type BatchStats struct {
 	Dropped int
 	// OtherSchema is the number of arrivals with features by name under the hash of another schema than the version's.
 	OtherSchema int
+	// Skipped says of each record that is no arrival, and no dead letter, why it was passed over. It may be read during
+	// the call only.
+	Skipped []event.Skip
 	// Lookups is the number of distinct ids whose rows of M were asked for.
 	Lookups int
 	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of

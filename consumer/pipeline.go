@@ -30,8 +30,8 @@ type PipelineOptions struct {
 	// Notes has node batches note what their arrivals are attached to, so that records that are predicted again get the
 	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
 	Notes bool
-	// Codec decodes records that have no content-type header; nil means JSON.
-	Codec event.Codec
+	// Forms are the forms that records may have.
+	Forms event.Forms
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else they are dead letters.
 	IgnoreUnknown bool
 	// Observer may be nil.
@@ -68,9 +68,6 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	}
 	if opts.Output.Explain < 0 {
 		return nil, fmt.Errorf("consumer: %d reasons a prediction, want 0 or more", opts.Output.Explain)
-	}
-	if opts.Codec == nil {
-		opts.Codec = event.JSON{}
 	}
 	if opts.Observer == nil {
 		opts.Observer = NopObserver{}
@@ -192,7 +189,7 @@ func (p *Pipeline) report(stats BatchStats, b *batch, out *event.Batch) {
 			stats.Isolated++
 		}
 	}
-	stats.Bytes, stats.Lookups = b.decoded.bytes, len(b.neighbours.ids)
+	stats.Bytes, stats.Lookups, stats.Skipped = b.decoded.bytes, len(b.neighbours.ids), b.decoded.skipped
 	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
 	stats.Measures, stats.Delivered = measure(b.decoded.arrivals), out
 	p.Observer.Batch(stats)

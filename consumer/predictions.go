@@ -42,7 +42,7 @@ func (p *Pipeline) predict(out *predicted, version Version, name string, in *dec
 		pr, row, c := &out.predictions[n], probabilities.Row(i), a.counts[i]
 		best := infer.ArgMax(row)
 		*pr = event.Prediction{
-			ID: s.arrival.ID, Key: s.record.Key,
+			ID: s.arrival.ID, Key: s.key(),
 			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold, Degraded: a.degraded[i],
 			Top:   p.top(out, pr.Top[:0], row, classes),
 			Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,

@@ -52,7 +52,7 @@ func (generatedCodec) DecodeArrival(data []byte, a *Arrival) error {
 var benchCodecs = []struct {
 	name  string
 	codec Codec
-}{{"json", JSON{}}, {"protobuf", Protobuf{}}, {"generated", generatedCodec{}}}
+}{{"json", JSON{}}, {"protobuf", Protobuf{}}, {"avro", Avro{}}, {"generated", generatedCodec{}}}
 
 func BenchmarkDecodeArrival(b *testing.B) {
 	for name, sparse := range map[string]bool{"sparse35": true, "dense500": false} {
@@ -75,7 +75,7 @@ func BenchmarkDecodeArrival(b *testing.B) {
 
 func BenchmarkAppendArrival(b *testing.B) {
 	for name, sparse := range map[string]bool{"sparse35": true, "dense500": false} {
-		for _, form := range benchCodecs[:2] {
+		for _, form := range benchCodecs[:3] {
 			b.Run(name+"/"+form.name, func(b *testing.B) {
 				var a Arrival
 				if err := form.codec.DecodeArrival(benchArrival(form.codec, sparse), &a); err != nil {
@@ -100,7 +100,7 @@ func BenchmarkAppendPrediction(b *testing.B) {
 	plain := full
 	plain.Top, plain.Probabilities, plain.Logits, plain.Representation = nil, nil, nil, nil
 	for name, p := range map[string]*Prediction{"full": &full, "plain": &plain} {
-		for _, form := range benchCodecs[:2] {
+		for _, form := range benchCodecs[:3] {
 			b.Run(name+"/"+form.name, func(b *testing.B) {
 				var out []byte
 				var err error
@@ -119,7 +119,7 @@ func BenchmarkAppendPrediction(b *testing.B) {
 
 func BenchmarkDecodePrediction(b *testing.B) {
 	full := fullPrediction()
-	for _, form := range benchCodecs[:2] {
+	for _, form := range benchCodecs[:3] {
 		b.Run(form.name, func(b *testing.B) {
 			data, err := form.codec.AppendPrediction(nil, &full)
 			if err != nil {

@@ -16,9 +16,10 @@ type form struct {
 var forms = []form{
 	{name: "json", codec: JSON{}},
 	{name: "protobuf", codec: Protobuf{}, aliases: []string{"application/protobuf"}},
+	{name: "avro", codec: Avro{}, aliases: []string{"avro/binary"}},
 }
 
-// ForFormat returns the codec of a setting's value, "json" or "protobuf", and false if none has this name.
+// ForFormat returns the codec of a setting's value, "json", "protobuf" or "avro", and false if none has this name.
 func ForFormat(name string) (Codec, bool) {
 	for _, f := range forms {
 		if f.name == name {

@@ -17,6 +17,8 @@ type Arrival struct {
 	Edges []string
 	// Time is the time at which the node was created; zero if the producer does not give it.
 	Time time.Time
+	// Key is the key under which the prediction is published, where a [Mapping] found one; nil: the record's.
+	Key []byte
 }
 
 // Features is one row of raw features. A dense row has Indices nil and all d values; a sparse row has ascending,

@@ -107,7 +107,7 @@ func requireFieldError(t *testing.T, err error) {
 // requirePredictable fails if no prediction of the arrival could be published: its record would stop the stream.
 func requirePredictable(t *testing.T, a *Arrival) {
 	t.Helper()
-	for _, codec := range []Codec{JSON{}, Protobuf{}} {
+	for _, codec := range []Codec{JSON{}, Protobuf{}, Avro{}} {
 		written, err := codec.AppendPrediction(nil, &Prediction{ID: a.ID, ArrivalTime: a.Time})
 		if err != nil {
 			t.Fatalf("decoded, but its prediction has no %s: %v", codec.ContentType(), err)

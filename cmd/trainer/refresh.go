@@ -16,7 +16,6 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/dataset/parquet"
-	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
@@ -176,9 +175,12 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	if err != nil {
 		return nil, err
 	}
-	codec, _ := event.ForFormat(cfg.Input.Format) // the settings were checked
+	forms, known, err := app.Forms(cfg.Input, cfg.Registry)
+	if err != nil {
+		return nil, err
+	}
 	return &refresh.Refresher{Graph: given, Arrivals: arrivals, Labels: labels, Current: f.current, ToRedis: f.publish, Keep: f.keep,
-		Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log}, Codec: codec, Limits: app.Limits(cfg.Limits),
+		Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log}, Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits),
 		Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, nil
 }
 

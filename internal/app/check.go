@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,6 +47,9 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		k.TransactionalID = cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group)
 	}
 	k.Run(ctx, count)
+	if len(cfg.Registry.URLs) > 0 {
+		count(checkRegistry(ctx, cfg))
+	}
 	if cfg.Artifact != "" {
 		count(checkPinned(cfg))
 		return made, failed, ctx.Err()
@@ -74,6 +78,37 @@ func principal(b config.Brokers, secure *tls.Config) string {
 		}
 	}
 	return "User:ANONYMOUS"
+}
+
+// checkRegistry asks the registry for its subjects, and for the schema of predictions where that must be
+// there. It registers nothing.
+func checkRegistry(ctx context.Context, cfg config.Consumer) check.Result {
+	what := "schema registry " + strings.Join(cfg.Registry.URLs, ", ")
+	failed := func(err error) check.Result {
+		return check.Result{State: check.Failed, What: what, Found: err.Error(),
+			Do: "look at registry.urls, registry.username and registry.tls, and whether the registry runs"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	schemas, err := openRegistry(cfg.Registry)
+	if err != nil {
+		return failed(err)
+	}
+	if err := schemas.Ping(ctx); err != nil {
+		return failed(err)
+	}
+	if cfg.Output.Registry != config.RegistryLookup {
+		return check.Result{State: check.OK, What: what, Found: "it answers"}
+	}
+	_, framed, err := outputCodec(cfg)
+	if err == nil {
+		err = framed.Resolve(ctx)
+	}
+	if err != nil {
+		return check.Result{State: check.Failed, What: what, Found: err.Error(),
+			Do: "register the schema, or set output.registry to register"}
+	}
+	return check.Result{State: check.OK, What: what, Found: "it answers, and has the schema of predictions"}
 }
 
 func checkPinned(cfg config.Consumer) check.Result {

@@ -1,10 +1,104 @@
 package app
 
 import (
+	"context"
 	"fmt"
 
+	"rivulet/config"
+	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/kafka"
+	"rivulet/internal/registry"
 )
+
+// Forms are the forms that records of arrivals and labels have by these settings. The registry is nil where there is
+// none; it opens no connection yet.
+func Forms(in config.Input, r config.Registry) (forms event.Forms, known consumer.Registry, err error) {
+	forms.Confluent = in.Format == config.Confluent
+	if !forms.Confluent {
+		if forms.Default, err = codec("input.format", in.Format); err != nil {
+			return forms, nil, err
+		}
+	}
+	if forms.Mapping, err = event.NewMapping(event.MappingOptions(in.Mapping)); err != nil {
+		return forms, nil, fmt.Errorf("input.mapping.%w", err)
+	}
+	schemas, err := openRegistry(r)
+	if err != nil || schemas == nil {
+		return forms, nil, err
+	}
+	forms.Schemas = schemas
+	return forms, schemas, nil
+}
+
+// openRegistry returns the registry that settings name, nil where they name none.
+func openRegistry(r config.Registry) (*registry.Registry, error) {
+	if len(r.URLs) == 0 {
+		return nil, nil
+	}
+	o := registry.Options{URLs: r.URLs, Timeout: r.Timeout}
+	if r.Secure() {
+		var err error
+		o.TLS, err = tlsFiles{"registry.tls", r.TLS.CAFile, r.TLS.CertFile, r.TLS.KeyFile, r.TLS.ServerName}.read()
+		if err != nil {
+			return nil, err
+		}
+	}
+	if r.Username != "" {
+		who := registryLogin{r}
+		if _, _, err := who.Credentials(); err != nil {
+			return nil, err
+		}
+		o.Login = who
+	}
+	return registry.New(o)
+}
+
+// registryLogin is the login that settings name. The file of a password is read for each request, so that it can be
+// renewed while the process runs.
+type registryLogin struct{ settings config.Registry }
+
+// Credentials reads the password.
+func (l registryLogin) Credentials() (username, password string, err error) {
+	if l.settings.PasswordFile == "" {
+		return l.settings.Username, l.settings.Password.Reveal(), nil
+	}
+	password, err = readPassword("registry.password_file", l.settings.PasswordFile)
+	return l.settings.Username, password, err
+}
+
+// outputCodec is the form of predictions. framed is the same where it needs the registry, else nil: then nothing may
+// be published before the registry has said the schema's id.
+func outputCodec(cfg config.Consumer) (out event.Codec, framed *registry.Output, err error) {
+	if cfg.Output.Registry == config.RegistryNone {
+		out, err = codec("output.format", cfg.Output.Format)
+		return out, nil, err
+	}
+	schemas, err := openRegistry(cfg.Registry)
+	if err != nil {
+		return nil, nil, err
+	}
+	framed, err = schemas.Output(cfg.Output.Format, cfg.Kafka.Topics.Predictions,
+		cfg.Output.Registry == config.RegistryRegister)
+	return framed, framed, err
+}
+
+// resolveOutput waits until the registry has said under which schema predictions are published.
+func resolveOutput(ctx context.Context, framed *registry.Output, wait kafka.Patience) error {
+	if framed == nil {
+		return nil
+	}
+	for tries := wait.Outage(consumer.StageSchemas).Named("the schema registry").Attempts(); ; {
+		err := framed.Resolve(ctx)
+		if err == nil {
+			tries.Over()
+			return nil
+		}
+		if err := tries.Failed(ctx, err); err != nil {
+			return err
+		}
+	}
+}
 
 // codec is the wire form that a setting names.
 func codec(setting, format string) (event.Codec, error) {

@@ -11,6 +11,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/event"
 	"rivulet/internal/build"
 	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
@@ -108,7 +109,16 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 		insider.Inside(observer, from.name)
 		following = insider.FollowsLabels
 	}
-	c, client, err := newConsumer(cfg, from, log, both(both(observer, journal), also))
+	forms, known, err := Forms(cfg.Input, cfg.Registry)
+	if err != nil {
+		return err
+	}
+	out, framed, err := outputCodec(cfg)
+	if err != nil {
+		return err
+	}
+	told := both(both(observer, journal), also)
+	c, client, err := newConsumer(cfg, wire{from, forms, known, out}, log, told)
 	if err != nil {
 		return err
 	}
@@ -129,31 +139,39 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	}
 	if cfg.Labels.Topic != "" {
 		background.start(ctx, func(ctx context.Context) error {
-			err := followLabels(ctx, cfg, log, observer, following)
+			err := followLabels(ctx, cfg, forms.OfLabels(), known, log, observer, following)
 			if err != nil {
 				cancel(err)
 			}
 			return err
 		})
 	}
-	err = adviseKafka(c.Run(running), cfg.Kafka.Brokers)
+	if err = resolveOutput(running, framed, kafka.Patience{Observer: told, Logger: log}); err == nil {
+		err = adviseKafka(c.Run(running), cfg.Kafka.Brokers)
+	} else if ctx.Err() != nil { // a stop while the registry was away
+		err = nil
+	}
 	background.end()
 	return advised(errors.Join(err, background.failed), consumerACL)
 }
 
+// wire is what a consumer reads and writes, beside its settings.
+type wire struct {
+	versions consumer.Versions
+	forms    event.Forms
+	registry consumer.Registry // of forms; nil: there is none
+	out      event.Codec
+}
+
 // newConsumer wires the path of a record.
-func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger,
+func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 	observer consumer.Observer) (*consumer.Consumer, *kafka.Client, error) {
-	in, err := codec("input.format", cfg.Input.Format)
-	if err != nil {
-		return nil, nil, err
-	}
 	topics := cfg.Kafka.Topics
 	client, err := ConnectKafka(cfg.Kafka.Brokers, topics.Arrivals, topics.Predictions, topics.DeadLetters)
 	if err != nil {
 		return nil, nil, err
 	}
-	deliver, err := newProducer(cfg, client, kafka.Patience{Observer: observer, Logger: log})
+	deliver, err := newProducer(cfg, client, w.out, kafka.Patience{Observer: observer, Logger: log})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,12 +185,12 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger,
 			StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 			SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3},
 		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
-		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver,
-		Path: consumer.PipelineOptions{Versions: from, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
+		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver, Registry: w.registry,
+		Path: consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
 			Notes:         cfg.Attach.Arrivals == config.On && cfg.Delivery != config.ExactlyOnce,
 			Limits:        Limits(cfg.Limits),
 			Output:        output(cfg.Output),
-			Codec:         in,
+			Forms:         w.forms,
 			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
 			Observer:      observer},
 		Logger: log,
@@ -181,11 +199,8 @@ func newConsumer(cfg config.Consumer, from consumer.Versions, log *slog.Logger,
 }
 
 // newProducer wires what delivers batches.
-func newProducer(cfg config.Consumer, client *kafka.Client, wait kafka.Patience) (*producer.Producer, error) {
-	out, err := codec("output.format", cfg.Output.Format)
-	if err != nil {
-		return nil, err
-	}
+func newProducer(cfg config.Consumer, client *kafka.Client, out event.Codec,
+	wait kafka.Patience) (*producer.Producer, error) {
 	sink, err := kafka.NewSink(client, cfg.Kafka.Compression, wait)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"rivulet/config"
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
@@ -24,8 +25,8 @@ type labelSink interface {
 // refuse, missing rights too, is tried again and does not end the consumer; labels that come before that
 // succeeds are left out. It returns an error only for settings that cannot be used. started, if not nil, is
 // called when reading begins.
-func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to labelSink,
-	started func()) error {
+func followLabels(ctx context.Context, cfg config.Consumer, forms *event.Forms, known consumer.Registry,
+	log *slog.Logger, to labelSink, started func()) error {
 	wait := kafka.Patience{Observer: labelRetries{to}, Logger: log}
 	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, wait)
@@ -36,10 +37,13 @@ func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to
 	if started != nil {
 		started = sync.OnceFunc(started)
 	}
+	schemas := consumer.NewSchemas(forms, known, wait)
 	for refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts(); ; {
 		err := r.Follow(ctx, started, func(rec kafka.Record) {
 			refused.Over()
-			takeLabel(rec, to)
+			if schemas.Await(ctx, rec) == nil {
+				takeLabel(rec, forms, to)
+			}
 		})
 		if err == nil || refused.Failed(ctx, patiently{err}) != nil {
 			return nil //nolint:nilerr // ctx has ended
@@ -48,10 +52,9 @@ func followLabels(ctx context.Context, cfg config.Consumer, log *slog.Logger, to
 }
 
 // takeLabel gives a record to to.
-func takeLabel(rec kafka.Record, to labelSink) {
+func takeLabel(rec kafka.Record, forms *event.Forms, to labelSink) {
 	var l event.Label
-	codec, ok := event.ForContentType(event.ContentTypeOf(rec.Headers))
-	if !ok || codec.DecodeLabel(rec.Value, &l) != nil {
+	if forms.Label(rec.Headers, rec.Value, &l) != nil {
 		to.RefuseLabel()
 		return
 	}

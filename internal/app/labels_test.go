@@ -56,7 +56,9 @@ func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
 			defer stop()
 			to, ended := counted{make(heard, 1000), make(chan struct{}, 1000)}, make(chan error, 1)
 			var logged bytes.Buffer
-			go func() { ended <- followLabels(ctx, cfg, slog.New(slog.NewTextHandler(&logged, nil)), to, nil) }()
+			go func() {
+				ended <- followLabels(ctx, cfg, &event.Forms{}, nil, slog.New(slog.NewTextHandler(&logged, nil)), to, nil)
+			}()
 			for range 3 {
 				select {
 				case <-to.failures:
@@ -115,7 +117,9 @@ func TestFollowLabels(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	got, ended := make(heard, 1000), make(chan error, 1)
 	var logged bytes.Buffer
-	go func() { ended <- followLabels(ctx, cfg, slog.New(slog.NewTextHandler(&logged, nil)), got, nil) }()
+	go func() {
+		ended <- followLabels(ctx, cfg, &event.Forms{}, nil, slog.New(slog.NewTextHandler(&logged, nil)), got, nil)
+	}()
 	for begun := false; !begun; { // the end of a partition is where reading began
 		send(`{"id":"begin","class":1}`, `{"id":"begin","class":1}`)
 		select {

@@ -17,6 +17,7 @@
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
 //	rivulet_dropped_records_total{reason}                records that no topic takes in any form: too_large, invalid_record,
 //	                                                     invalid_timestamp; the log names their places
+//	rivulet_skipped_records_total{kind}                  records that are no arrivals and nothing is wrong with: delete, tombstone, other
 //	rivulet_batch_records                                records of a micro-batch (histogram)
 //	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, publish, commit,
 //	                                                     and where arrivals get rows in note and keep, and in solve beside wait
@@ -40,7 +41,8 @@
 //	                                                     rows solved, and the sum of the shares of messages that they leave out
 //	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
 //	rivulet_rebalances_total, rivulet_assigned_partitions
-//	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch, lookup, rows, publish, labels
+//	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch, lookup, rows, schemas,
+//	                                                     publish, labels
 //	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0
 //	rivulet_lost_records_total{reason}                   records of the input that are gone: retention, truncation, recreated
 //	rivulet_window_predictions                           number of predictions in the window: the last 3840 to 4096

@@ -32,7 +32,7 @@ type metrics struct {
 
 	arrivals, bytes, isolated, dropped, otherSchema, lookups, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, deadLetters, drops, retries, lost *prometheus.CounterVec
+	predictions, deadLetters, drops, skipped, retries, lost *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -103,6 +103,7 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		otherSchema: counter("other_schema_records_total", "Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
 		drops:       counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.", "reason"),
+		skipped:     counters("skipped_records_total", "Records that are no arrivals and nothing is wrong with, by kind.", "kind"),
 		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
 		lost:        counters("lost_records_total", "Records of the input that are gone, by reason, as far as their number is known.", "reason"),
 		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
@@ -135,9 +136,12 @@ func (m *metrics) startAtZero() {
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
 		m.drops.WithLabelValues(reason)
 	}
+	for _, kind := range event.Skips {
+		m.skipped.WithLabelValues(string(kind))
+	}
 	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup,
 		consumer.StageOffsets,
-		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StagePublish} {
+		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StageSchemas, consumer.StagePublish} {
 		m.retries.WithLabelValues(stage)
 	}
 	for _, reason := range kafka.LostReasons {
@@ -158,6 +162,9 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.lookups.Add(float64(s.Lookups))
 	m.batchRecords.Observe(float64(s.Records))
 
+	for _, kind := range s.Skipped {
+		m.skipped.WithLabelValues(string(kind)).Inc()
+	}
 	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Note,
 		s.Solve, s.Keep}
 	observed := len(took)

@@ -263,11 +263,17 @@ rivulet_retries_total{stage="lookup"} 0
 rivulet_retries_total{stage="offsets"} 0
 rivulet_retries_total{stage="publish"} 0
 rivulet_retries_total{stage="rows"} 0
+rivulet_retries_total{stage="schemas"} 0
 rivulet_retries_total{stage="topics"} 0
 rivulet_retries_total{stage="version"} 0
 # HELP rivulet_row_lookups_total Distinct ids per micro-batch whose rows of M were asked for.
 # TYPE rivulet_row_lookups_total counter
 rivulet_row_lookups_total 6
+# HELP rivulet_skipped_records_total Records that are no arrivals and nothing is wrong with, by kind.
+# TYPE rivulet_skipped_records_total counter
+rivulet_skipped_records_total{kind="delete"} 0
+rivulet_skipped_records_total{kind="other"} 0
+rivulet_skipped_records_total{kind="tombstone"} 0
 `
 	names := rivuletMetrics(t, o)
 	names = slices.DeleteFunc(names, func(n string) bool {

@@ -46,11 +46,14 @@ func ParseSource(text string) (Source, error) {
 
 // read passes all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
 func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offsets, err error) {
-	decoder, features := consumer.NewDecoder(r.Codec, r.Limits), r.Graph.Data.X.Cols()
+	decoder, features := consumer.NewDecoder(r.Forms, r.Limits), r.Graph.Data.X.Cols()
 	var unread error // why the schema could not be read
 	asked := false
 	next, err = r.records(ctx, r.Arrivals, func(rec *kafka.Record) {
 		a, dropped, err := decoder.Arrival(rec, features)
+		if errors.As(err, new(event.Skip)) {
+			return
+		}
 		if !asked && byName(err) { // the schema is read for the first arrival that needs it
 			var s *schema.Schema
 			asked = true
@@ -73,29 +76,15 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 	}
 	r.doing = "reading labels"
 	var l event.Label
+	labels := r.Forms.OfLabels()
 	_, err = r.records(ctx, r.Labels, func(rec *kafka.Record) {
-		codec, err := codecOf(rec)
-		if err == nil {
-			err = codec.DecodeLabel(rec.Value, &l)
-		}
-		if err != nil {
+		if err := labels.Label(rec.Headers, rec.Value, &l); err != nil {
 			m.RefuseLabel(err)
 			return
 		}
 		m.Label(&l)
 	})
 	return next, err
-}
-
-// codecOf returns the codec of a label.
-func codecOf(rec *kafka.Record) (event.Codec, error) {
-	contentType := event.ContentTypeOf(rec.Headers)
-	codec, ok := event.ForContentType(contentType)
-	if !ok {
-		return nil, &event.FieldError{Reason: event.ReasonContentType, Field: event.HeaderContentType,
-			Detail: fmt.Sprintf("%.80q names no codec", contentType)}
-	}
-	return codec, nil
 }
 
 // inJSON is the header of the records that the lines of a file stand for.
@@ -111,6 +100,7 @@ func (r *Refresher) records(ctx context.Context, s Source, take func(*kafka.Reco
 		return nil, err
 	}
 	defer end()
+	schemas := consumer.NewSchemas(&r.Forms, r.Registry, kafka.Patience{Logger: r.Log})
 	var from kafka.Offsets
 	if s.Group != "" {
 		if from, err = r.begin(ctx, t); err != nil {
@@ -121,6 +111,9 @@ func (r *Refresher) records(ctx context.Context, s Source, take func(*kafka.Reco
 		if s.Until != nil && rec.Position.Offset >= s.Until[kafka.TopicPartition{Topic: rec.Position.Topic,
 			Partition: rec.Position.Partition}] {
 			return nil
+		}
+		if err := schemas.Await(ctx, rec); err != nil {
+			return err
 		}
 		take(&rec)
 		return nil

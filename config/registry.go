@@ -1,0 +1,132 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Registry sets the Schema Registry of records in the Confluent wire format.
+type Registry struct {
+	URLs         []string      `key:"urls" default:"" check:"registries" usage:"addresses of the Schema Registry, http:// or https://, also with a path such as Apicurio's /apis/ccompat/v7; the next is tried where one cannot be reached. Redirects are not followed" zero:"none: records in the Confluent wire format are dead letters"`
+	Timeout      time.Duration `key:"timeout" default:"5s" min:"10ms" max:"5m" usage:"limit of a request to the registry"`
+	Username     string        `key:"username" default:"" usage:"name to log in to the registry with (basic authentication), in clear where the address is http" zero:"nobody logs in"`
+	Password     Secret        `key:"password" default:"" usage:"password to log in with" zero:"read from password_file"`
+	PasswordFile string        `key:"password_file" default:"" usage:"file with the password, read again for each request; a line break at its end is left out" zero:"password is used"`
+	TLS          RegistryTLS   `key:"tls"`
+}
+
+// RegistryTLS is for addresses that begin with https://. A registry's certificate is always verified.
+type RegistryTLS struct {
+	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the registry's certificate" zero:"the system's"`
+	CertFile   string `key:"cert_file" default:"" usage:"PEM file of this client's certificate, intermediate ones after it; read again for each connection" zero:"no client certificate"`
+	KeyFile    string `key:"key_file" default:"" usage:"PEM file of the client certificate's private key; read again for each connection" zero:"no client certificate"`
+	ServerName string `key:"server_name" default:"" usage:"name that the registry's certificate must have" zero:"the host of its address"`
+}
+
+// Secure reports whether an address is https.
+func (r Registry) Secure() bool {
+	for _, address := range r.URLs {
+		if strings.HasPrefix(address, "https://") {
+			return true
+		}
+	}
+	return false
+}
+
+func (r Registry) problems() []Problem {
+	var found []Problem
+	for _, f := range []Problem{{Key: "password", Value: r.Password.String()}, {Key: "password_file", Value: r.PasswordFile}} {
+		if f.Value != "" && r.Username == "" {
+			f.Reason = "has no effect, because username is empty"
+			found = append(found, f)
+		}
+	}
+	switch {
+	case r.Username == "":
+	case len(r.URLs) == 0:
+		found = append(found, Problem{Key: "username", Value: r.Username, Reason: "has no effect, because urls is empty"})
+	case r.Password == "" && r.PasswordFile == "":
+		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file"})
+	case r.Password != "" && r.PasswordFile != "":
+		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile, Reason: "is set, and so is password"})
+	}
+	t := r.TLS
+	for _, f := range []Problem{{Key: "tls.ca_file", Value: t.CAFile}, {Key: "tls.cert_file", Value: t.CertFile},
+		{Key: "tls.key_file", Value: t.KeyFile}, {Key: "tls.server_name", Value: t.ServerName}} {
+		if f.Value != "" && !r.Secure() {
+			f.Reason = "has no effect, because no address of urls begins with https://"
+			found = append(found, f)
+		}
+	}
+	if (t.CertFile == "") != (t.KeyFile == "") {
+		found = append(found, Problem{Key: "tls.cert_file", Value: t.CertFile, Reason: "cert_file and key_file go together"})
+	}
+	return found
+}
+
+// checkRegistries checks the addresses of a registry.
+func checkRegistries(addresses []string) error {
+	for _, a := range addresses {
+		u, err := url.Parse(a)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			return errors.New("want addresses such as https://registry:8081")
+		case u.User != nil:
+			return errors.New("want no login in an address: there are username and password for it")
+		case u.RawQuery != "" || u.Fragment != "":
+			return fmt.Errorf("%q: want no query and no fragment", u.Redacted())
+		}
+	}
+	return nil
+}
+
+// Mapping says where an arrival is in a record of another shape. Its pointers are JSON pointers (RFC 6901) below what
+// the preset unwraps; # is the whole of it. They hold for JSON, and for what a registry has a schema of.
+type Mapping struct {
+	Preset   string `key:"preset" default:"none" oneof:"none|debezium|cloudevents" usage:"what records are wrapped in: debezium (changes c, r and u have the arrival in after; deletes and tombstones are counted and passed over) or cloudevents (binary, or structured with the arrival in data; the event's time where the arrival has none)"`
+	ID       string `key:"id" default:"" check:"pointer" usage:"where the id is" zero:"/id"`
+	Features string `key:"features" default:"" check:"pointer" usage:"where the features are, in a form that an arrival may have" zero:"/features"`
+	Named    string `key:"named" default:"" check:"pointer" usage:"where an object is whose members are the features by their names, instead of input.mapping.features" zero:"features are where input.mapping.features says"`
+	Edges    string `key:"edges" default:"" check:"pointer" usage:"where the list of the neighbours' ids is" zero:"/edges"`
+	Time     string `key:"time" default:"" check:"pointer" usage:"where the time is" zero:"/time"`
+	TimeUnit string `key:"time_unit" default:"none" oneof:"none|s|ms|us|ns" usage:"unit of a time that is a number since 1970; none: it is text as in RFC 3339"`
+	Key      string `key:"key" default:"" check:"pointer" usage:"where the key is under which the prediction is published, a string or a number" zero:"the record's own key"`
+}
+
+func (m Mapping) problems() []Problem {
+	if m.Features != "" && m.Named != "" {
+		return []Problem{{Key: "named", Value: m.Named, Reason: "features is set too: want one of them"}}
+	}
+	return nil
+}
+
+// checkPointer accepts a JSON pointer, # for the whole document, and nothing for the default.
+func checkPointer(pointer string) error {
+	if pointer == "" || pointer == "#" {
+		return nil
+	}
+	rest := strings.ReplaceAll(strings.ReplaceAll(pointer, "~0", ""), "~1", "")
+	if !strings.HasPrefix(pointer, "/") || strings.Contains(rest, "~") {
+		return errors.New("want a JSON pointer (RFC 6901) such as /after/user_id, in which ~0 stands for ~ and ~1 for /, or # for the whole")
+	}
+	return nil
+}
+
+// Values of [Input.Format] and [Output.Registry] on which wiring branches.
+const (
+	Confluent        = "confluent" // each record names its schema
+	RegistryNone     = "none"      // plain records
+	RegistryLookup   = "lookup"    // the schema must be there
+	RegistryRegister = "register"  // the schema is registered where it is missing
+)
+
+// registryProblems are of settings that need a registry where there is none.
+func registryProblems(in Input, r Registry) []Problem {
+	if in.Format == Confluent && len(r.URLs) == 0 {
+		return []Problem{{Key: "input.format", Value: in.Format, Reason: "needs a registry, and registry.urls is empty"}}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package consumer
+
+import (
+	"context"
+
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// Registry is where the schemas of the Confluent wire format are asked for.
+type Registry interface {
+	event.Schemas
+	// Learn asks for the schema of an id, unless the answer is known already. An answer may be that there is none. An
+	// error means that there was no answer: it is to be tried again.
+	Learn(ctx context.Context, id uint32) error
+}
+
+// Schemas waits until the registry has said which schemas records were written with. Each partition has its own, so
+// that none waits for another's.
+type Schemas struct {
+	forms    *event.Forms
+	registry Registry // nil where there is none
+	attempts *kafka.Attempts
+}
+
+// registryOutage is what all partitions wait for.
+func registryOutage(wait kafka.Patience) *kafka.Outage {
+	return wait.Outage(StageSchemas).Named("the schema registry")
+}
+
+// NewSchemas returns what one goroutine waits with. registry may be nil; then there is nothing to wait for.
+func NewSchemas(forms *event.Forms, registry Registry, wait kafka.Patience) *Schemas {
+	return &Schemas{forms, registry, registryOutage(wait).Attempts()}
+}
+
+// Await returns nil once the schemas of all records are known, or known not to exist. It waits for a registry that
+// cannot be reached; the error is that of ctx.
+func (s *Schemas) Await(ctx context.Context, records ...kafka.Record) error {
+	if s.registry == nil {
+		return nil
+	}
+	var last uint32
+	for i := range records {
+		id, names := s.forms.SchemaID(records[i].Headers, records[i].Value)
+		if !names || i > 0 && id == last {
+			continue
+		}
+		if err := s.learn(ctx, id); err != nil {
+			return err
+		}
+		last = id
+	}
+	return nil
+}
+
+func (s *Schemas) learn(ctx context.Context, id uint32) error {
+	for {
+		err := s.registry.Learn(ctx, id)
+		if err == nil {
+			s.attempts.Over()
+			return nil
+		}
+		if err := s.attempts.Failed(ctx, err); err != nil {
+			return err
+		}
+	}
+}

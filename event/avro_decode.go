@@ -1,0 +1,439 @@
+package event
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"time"
+
+	"rivulet/schema"
+)
+
+// DecodeArrival reads one record that was written with the schema into a, as [Protobuf.DecodeArrival] does: it
+// overwrites all of a, reuses its slices, and the ids of a.Edges are parts of one string. The error is a
+// *[FieldError]; then the content of a is undefined.
+func (s *AvroSchema) DecodeArrival(data []byte, a *Arrival) error {
+	if s.arrival == nil {
+		return fieldErrorf(ReasonUnparsable, "", "the schema is of a %s, want a record", s.root.word())
+	}
+	e := wireEdgesPool.Get().(*wireEdges)
+	defer e.release()
+	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
+	r := newAvroReader(s, data)
+	hasFeatures := false
+	for i, role := range s.arrival {
+		t, err := s.root.fields[i].typ, error(nil)
+		switch role {
+		case avroID:
+			a.ID, err = r.id(t, "id")
+		case avroFeatures:
+			hasFeatures = true
+			err = r.features(t, &a.Features)
+		case avroEdges:
+			err = r.edges(t, e)
+		case avroTime:
+			a.Time, err = r.time(t)
+		default:
+			err = r.skip(t, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.ID == "":
+		return fieldErrorf(ReasonUnparsable, "id", "is missing")
+	case !hasFeatures:
+		return fieldErrorf(ReasonUnparsable, "features", "is missing")
+	}
+	a.Edges = e.appendTo(a.Edges)
+	return r.end()
+}
+
+// DecodeLabel reads one record that was written with the schema into l, as [Protobuf.DecodeLabel] does.
+func (s *AvroSchema) DecodeLabel(data []byte, l *Label) error {
+	*l = Label{Class: ByName}
+	if s.label == nil {
+		return fieldErrorf(ReasonUnparsable, "", "the schema is of a %s, want a record", s.root.word())
+	}
+	r := newAvroReader(s, data)
+	var hasClass, hasName bool
+	for i, role := range s.label {
+		t, err := s.root.fields[i].typ, error(nil)
+		switch role {
+		case avroID:
+			l.ID, err = r.id(t, "id")
+		case avroClass:
+			hasClass, err = r.class(t, l)
+		case avroClassName:
+			hasName, err = r.className(t, l)
+		case avroTime:
+			l.Time, err = r.time(t)
+		default:
+			err = r.skip(t, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := l.check(hasClass, hasName); err != nil {
+		return err
+	}
+	return r.end()
+}
+
+func (r *avroReader) class(t *avroType, l *Label) (given bool, err error) {
+	if t, err = r.resolve(t, "class"); err != nil || t.kind == avroNull {
+		return false, err
+	}
+	if t.kind != avroInt && t.kind != avroLong {
+		return false, avroUnwanted(t, "class", "an integer; a name goes into class_name")
+	}
+	c, err := r.integer(t, "class")
+	if err == nil && (c < 0 || c > math.MaxInt32) {
+		err = fieldErrorf(ReasonUnparsable, "class", "%d is outside 0…%d", c, math.MaxInt32)
+	}
+	l.Class = int(c)
+	return true, err
+}
+
+func (r *avroReader) className(t *avroType, l *Label) (given bool, err error) {
+	if t, err = r.resolve(t, "class_name"); err != nil || t.kind == avroNull {
+		return false, err
+	}
+	if t.kind == avroEnum {
+		l.ClassName, err = r.symbol(t, "class_name")
+		return true, err
+	}
+	text, err := r.text(t, "class_name")
+	l.ClassName = string(text)
+	return true, err
+}
+
+func avroUnwanted(t *avroType, field, want string) error {
+	return fieldErrorf(ReasonUnparsable, field, "the schema has %s, want %s", t.word(), want)
+}
+
+// text reads a string in UTF-8; the bytes are a part of the record.
+func (r *avroReader) text(t *avroType, field string) ([]byte, error) {
+	if !t.isText() {
+		return nil, avroUnwanted(t, field, "a string")
+	}
+	b, err := r.bytes(t, field)
+	if err != nil {
+		return nil, err
+	}
+	return wireValue{bytes: b}.text(field)
+}
+
+// id reads an id: a string, or an integer by its digits.
+func (r *avroReader) id(t *avroType, field string) (string, error) {
+	t, err := r.resolve(t, field)
+	if err != nil {
+		return "", err
+	}
+	switch t.kind {
+	case avroNull:
+		return "", fieldErrorf(ReasonUnparsable, field, "is null")
+	case avroInt, avroLong:
+		v, err := r.integer(t, field)
+		return strconv.FormatInt(v, 10), err
+	}
+	b, err := r.text(t, field)
+	if err == nil && len(b) == 0 {
+		err = fieldErrorf(ReasonUnparsable, field, "is empty")
+	}
+	return string(b), err
+}
+
+// edges reads a list of ids, or null for none.
+func (r *avroReader) edges(t *avroType, e *wireEdges) (err error) {
+	if t, err = r.resolve(t, "edges"); err != nil || t.kind == avroNull {
+		return err
+	}
+	if t.kind != avroArray {
+		return avroUnwanted(t, "edges", "an array of ids")
+	}
+	for {
+		n, _, err := r.block("edges")
+		if err != nil || n == 0 {
+			return err
+		}
+		for range n {
+			if err := r.edge(t.items, e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (r *avroReader) edge(t *avroType, e *wireEdges) error {
+	if t.kind == avroString { // as Rivulet's own schema has it
+		b, err := r.bytes(t, "edges")
+		if err != nil {
+			return err
+		}
+		return e.add(wireValue{bytes: b})
+	}
+	id, err := r.id(t, element("edges", len(e.ends)))
+	if err != nil {
+		return err
+	}
+	return e.add(wireValue{bytes: []byte(id)})
+}
+
+// time reads when something was, zero for null.
+func (r *avroReader) time(t *avroType) (time.Time, error) {
+	t, err := r.resolve(t, "time")
+	if err != nil || t.kind == avroNull {
+		return time.Time{}, err
+	}
+	return r.moment(t, "time")
+}
+
+// features reads a list of numbers, a record with indices, or named features: a map, a record whose field named has
+// them, or a record each of whose fields is one.
+func (r *avroReader) features(t *avroType, f *Features) (err error) {
+	if t, err = r.resolve(t, "features"); err != nil {
+		return err
+	}
+	values := f.Values[:0]
+	switch {
+	case t.kind == avroArray:
+		values, err = r.floats(t, values, "features")
+		*f = Features{Values: values}
+		return err
+	case t.kind == avroRecord && t.indices >= 0:
+		return r.sparse(t, f)
+	case t.kind == avroRecord || t.kind == avroMap:
+		*f = Features{Values: values}
+		f.Named, err = r.namedFeatures(t)
+		return err
+	case t.kind == avroNull:
+		return fieldErrorf(ReasonUnparsable, "features", "is null")
+	}
+	return avroUnwanted(t, "features", "an array of numbers, a record or a map")
+}
+
+// floats reads an array of numbers. Null among them is not finite, as in JSON.
+func (r *avroReader) floats(t *avroType, values []float32, field string) ([]float32, error) {
+	first := len(values)
+	for {
+		n, _, err := r.block(field)
+		if err != nil {
+			return values, err
+		}
+		if n == 0 {
+			return values, checkFinite(values[first:], field)
+		}
+		if t.items.kind == avroFloat {
+			b, err := r.take(4*int64(n), field)
+			if err != nil {
+				return values, err
+			}
+			for ; len(b) >= 4; b = b[4:] {
+				values = append(values, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+			}
+			continue
+		}
+		for range n {
+			v, err := r.float(t.items, field, len(values))
+			if err != nil {
+				return values, err
+			}
+			values = append(values, v)
+		}
+	}
+}
+
+// float reads element i of an array of numbers.
+func (r *avroReader) float(t *avroType, field string, i int) (float32, error) {
+	t, err := r.resolve(t, field)
+	switch {
+	case err != nil:
+		return 0, err
+	case t.kind == avroNull:
+		return 0, fieldErrorf(ReasonNotFinite, element(field, i), "null, features must be finite numbers")
+	case !t.isNumber():
+		return 0, avroUnwanted(t, element(field, i), "a number")
+	}
+	v, err := r.number(t, field)
+	if err == nil && v-v == 0 && math.Abs(v) > math.MaxFloat32 && math.IsInf(float64(float32(v)), 0) {
+		err = fieldErrorf(ReasonNotFinite, element(field, i), "%v is beyond float32", v)
+	}
+	return float32(v), err
+}
+
+func (r *avroReader) sparse(t *avroType, f *Features) error {
+	f.Sparse, f.Named, f.Indices, f.Values = true, nil, f.Indices[:0], f.Values[:0]
+	hasValues := false
+	for i := range t.fields {
+		typ, err := t.fields[i].typ, error(nil)
+		switch i {
+		case t.indices:
+			f.Indices, err = r.indices(typ, f.Indices)
+		case t.values:
+			if typ, err = r.resolve(typ, "features.values"); err != nil || typ.kind == avroNull {
+				break
+			}
+			if typ.kind != avroArray {
+				return avroUnwanted(typ, "features.values", "an array of numbers")
+			}
+			hasValues = true
+			f.Values, err = r.floats(typ, f.Values, "features.values")
+		default:
+			err = r.skip(typ, 1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !hasValues {
+		for range f.Indices {
+			f.Values = append(f.Values, 1)
+		}
+	}
+	if err := f.checkPairs(); err != nil {
+		return err
+	}
+	return f.order()
+}
+
+func (r *avroReader) indices(t *avroType, list []int32) ([]int32, error) {
+	const field = "features.indices"
+	if t.kind != avroArray || t.items.kind != avroInt && t.items.kind != avroLong {
+		return list, avroUnwanted(t, field, "an array of integers")
+	}
+	for {
+		n, _, err := r.block(field)
+		if err != nil || n == 0 {
+			return list, err
+		}
+		for range n {
+			v, err := r.long(field)
+			if err != nil {
+				return list, err
+			}
+			if v < 0 || v > math.MaxInt32 {
+				return list, fieldErrorf(ReasonFeatureLength, element(field, len(list)), "%d is outside 0…2147483647", v)
+			}
+			list = append(list, int32(v))
+		}
+	}
+}
+
+// namedFeatures reads features by their names, each once.
+func (r *avroReader) namedFeatures(t *avroType) (fields []schema.Field, err error) {
+	if t.kind == avroRecord {
+		fields = make([]schema.Field, 0, len(t.fields))
+		for i, f := range t.fields {
+			if i == t.named {
+				inner, err := r.resolve(f.typ, "features.named")
+				if err != nil {
+					return nil, err
+				}
+				if inner.kind != avroMap && (inner.kind != avroRecord || inner == t) {
+					return nil, avroUnwanted(inner, "features.named", "a map or a record")
+				}
+				if fields, err = r.namedFeatures(inner); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			if t.named >= 0 { // beside named there is nothing that is known
+				if err := r.skip(f.typ, 1); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			v, err := r.namedValue(f.typ, f.name)
+			if err != nil {
+				return nil, err
+			}
+			fields = append(fields, schema.Field{Name: f.name, Value: v})
+		}
+		return fields, nil
+	}
+	return r.namedMap(t)
+}
+
+func (r *avroReader) namedMap(t *avroType) ([]schema.Field, error) {
+	fields, seen := []schema.Field{}, map[string]bool{}
+	for {
+		n, _, err := r.block("features.named")
+		if err != nil || n == 0 {
+			return fields, err
+		}
+		for range n {
+			key, err := r.text(&avroText, "features.named")
+			if err != nil {
+				return nil, err
+			}
+			name := string(key)
+			if seen[name] {
+				return nil, fieldErrorf(ReasonUnparsable, namedField(name), "is given twice")
+			}
+			seen[name] = true
+			v, err := r.namedValue(t.items, name)
+			if err != nil {
+				return nil, err
+			}
+			fields = append(fields, schema.Field{Name: name, Value: v})
+		}
+	}
+}
+
+// namedValue reads the value of one named feature.
+func (r *avroReader) namedValue(t *avroType, name string) (v schema.Value, err error) {
+	field := "features.named"
+	if err = r.spend(1, field); err != nil {
+		return v, named(name, err)
+	}
+	if t, err = r.resolve(t, field); err != nil {
+		return v, named(name, err)
+	}
+	switch {
+	case t.kind == avroNull:
+		return v, nil
+	case t.kind == avroBoolean:
+		v.Type = schema.Bool
+		yes, err := r.boolean(field)
+		if yes {
+			v.Number = 1
+		}
+		return v, err
+	case t.unit() > 0:
+		v.Type = schema.Time
+		v.Time, err = r.moment(t, field)
+	case t.isNumber():
+		v.Type = schema.Number
+		if v.Number, err = r.number(t, field); err == nil && v.Number-v.Number != 0 {
+			err = fieldErrorf(ReasonNotFinite, field, "%v, features must be finite", v.Number)
+		}
+	case t.kind == avroEnum:
+		v.Type = schema.Text
+		v.Text, err = r.symbol(t, field)
+	case t.isText():
+		var b []byte
+		v.Type = schema.Text
+		b, err = r.text(t, field)
+		v.Text = string(b)
+	case t.kind == avroArray:
+		v.Type = schema.Vector
+		v.Vector, err = r.floats(t, []float32{}, field)
+	default:
+		err = avroUnwanted(t, field, "a number, a boolean, a string, an array of numbers, a timestamp or null")
+	}
+	if err != nil {
+		return v, named(name, err)
+	}
+	return v, nil
+}
+
+// named puts the name of a feature into the field of an error.
+func named(name string, err error) error {
+	if f, is := err.(*FieldError); is { //nolint:errorlint // made here, and not wrapped
+		f.Field = namedField(name) + f.Field[len("features.named"):]
+	}
+	return err
+}

@@ -1,0 +1,308 @@
+package event
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/twmb/avro"
+)
+
+// maxAvroDepth bounds how deep values lie in one another: a type may contain itself.
+const maxAvroDepth = 64
+
+// avroReader reads the values of one record by the writer's schema. It believes no count: nothing is allocated for
+// more than what has been read, and a record has no more values than its bytes and its schema allow.
+type avroReader struct {
+	data []byte
+	at   int
+	// left is how many values may still be read: those that take no bytes are counted, too.
+	left int
+}
+
+func newAvroReader(s *AvroSchema, data []byte) avroReader {
+	return avroReader{data: data, left: 4*len(data) + 8*s.types + 64}
+}
+
+// short says that the record ends too early.
+func (r *avroReader) short(field string) error {
+	return fieldErrorf(ReasonUnparsable, field, "the record ends inside of it (byte %d)", r.at)
+}
+
+// spend counts a value.
+func (r *avroReader) spend(n int, field string) error {
+	if r.left -= n; r.left < 0 {
+		return fieldErrorf(ReasonUnparsable, field, "more values than the record has bytes for (byte %d)", r.at)
+	}
+	return nil
+}
+
+// long reads a zig-zag integer of up to 64 bits.
+func (r *avroReader) long(field string) (int64, error) {
+	u, n := binary.Uvarint(r.data[r.at:])
+	switch {
+	case n == 0:
+		return 0, r.short(field)
+	case n < 0:
+		return 0, fieldErrorf(ReasonUnparsable, field, "an integer of more than 64 bits (byte %d)", r.at)
+	}
+	r.at += n
+	return int64(u>>1) ^ -int64(u&1), nil
+}
+
+// int reads an integer of 32 bits, or of 64 where t is a long.
+func (r *avroReader) integer(t *avroType, field string) (int64, error) {
+	v, err := r.long(field)
+	if err == nil && t.kind == avroInt && (v < math.MinInt32 || v > math.MaxInt32) {
+		err = fieldErrorf(ReasonUnparsable, field, "%d is no int of 32 bits (byte %d)", v, r.at)
+	}
+	return v, err
+}
+
+// take returns the next n bytes, which are a part of the record.
+func (r *avroReader) take(n int64, field string) ([]byte, error) {
+	if n < 0 || n > int64(len(r.data)-r.at) {
+		return nil, r.short(field)
+	}
+	b := r.data[r.at : r.at+int(n)]
+	r.at += int(n)
+	return b, nil
+}
+
+// bytes reads the bytes of a string, bytes or a fixed.
+func (r *avroReader) bytes(t *avroType, field string) ([]byte, error) {
+	if t.kind == avroFixed {
+		return r.take(int64(t.size), field)
+	}
+	n, err := r.long(field)
+	if err != nil {
+		return nil, err
+	}
+	return r.take(n, field)
+}
+
+// boolean reads true or false.
+func (r *avroReader) boolean(field string) (bool, error) {
+	b, err := r.take(1, field)
+	if err != nil {
+		return false, err
+	}
+	if b[0] > 1 {
+		return false, fieldErrorf(ReasonUnparsable, field, "%d, want 0 or 1 (byte %d)", b[0], r.at-1)
+	}
+	return b[0] == 1, nil
+}
+
+// symbol reads the word of an enum.
+func (r *avroReader) symbol(t *avroType, field string) (string, error) {
+	i, err := r.long(field)
+	if err != nil {
+		return "", err
+	}
+	if i < 0 || i >= int64(len(t.symbols)) {
+		return "", fieldErrorf(ReasonUnparsable, field, "%d is no symbol of the enum, which has %d", i, len(t.symbols))
+	}
+	return t.symbols[i], nil
+}
+
+// resolve returns the type of the next value: the branch that a union has taken.
+func (r *avroReader) resolve(t *avroType, field string) (*avroType, error) {
+	for depth := 0; t.kind == avroUnion; depth++ {
+		i, err := r.long(field)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 || i >= int64(len(t.branches)) || depth == maxAvroDepth {
+			return nil, fieldErrorf(ReasonUnparsable, field, "%d is no branch of the union, which has %d (byte %d)", i,
+				len(t.branches), r.at)
+		}
+		t = t.branches[i]
+	}
+	return t, nil
+}
+
+// block reads the count of the next block of an array or a map, 0 at its end. size is its length in bytes where the
+// writer says it, else -1.
+func (r *avroReader) block(field string) (count int, size int64, err error) {
+	n, err := r.long(field)
+	if err != nil || n == 0 {
+		return 0, -1, err
+	}
+	size = -1
+	if n < 0 {
+		if size, err = r.long(field); err != nil {
+			return 0, -1, err
+		}
+		if size < 0 || size > int64(len(r.data)-r.at) {
+			return 0, -1, r.short(field)
+		}
+		n = -n
+	}
+	if n < 0 || n > int64(r.left) {
+		return 0, -1, fieldErrorf(ReasonUnparsable, field, "%d values in a record of %d bytes (byte %d)", n, len(r.data),
+			r.at)
+	}
+	return int(n), size, nil
+}
+
+// number reads a number as float64.
+func (r *avroReader) number(t *avroType, field string) (float64, error) {
+	switch t.kind {
+	case avroFloat:
+		b, err := r.take(4, field)
+		if err != nil {
+			return 0, err
+		}
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), nil
+	case avroDouble:
+		b, err := r.take(8, field)
+		if err != nil {
+			return 0, err
+		}
+		return math.Float64frombits(binary.LittleEndian.Uint64(b)), nil
+	case avroInt, avroLong:
+		v, err := r.integer(t, field)
+		return float64(v), err
+	}
+	b, err := r.bytes(t, field) // a decimal
+	if err != nil {
+		return 0, err
+	}
+	v, _ := avro.RatFromBytes(b, t.scale).Float64()
+	return v, nil
+}
+
+// isNumber reports whether number can read the type.
+func (t *avroType) isNumber() bool {
+	switch t.kind {
+	case avroFloat, avroDouble, avroInt, avroLong:
+		return true
+	case avroBytes, avroFixed:
+		return t.logical == "decimal"
+	}
+	return false
+}
+
+// isText reports whether a value of the type is read as text.
+func (t *avroType) isText() bool {
+	return t.kind == avroString || (t.kind == avroBytes || t.kind == avroFixed) && t.logical == ""
+}
+
+// units are the nanoseconds of one unit of the logical types that are times.
+var avroUnits = map[string]int64{"date": 86400e9, "timestamp-millis": 1e6, "timestamp-micros": 1e3,
+	"timestamp-nanos": 1, "local-timestamp-millis": 1e6, "local-timestamp-micros": 1e3, "local-timestamp-nanos": 1}
+
+// unit returns the nanoseconds of one unit of a time, 0 where the type is none.
+func (t *avroType) unit() int64 {
+	if t.kind != avroInt && t.kind != avroLong {
+		return 0
+	}
+	return avroUnits[t.logical]
+}
+
+// moment reads a time of the years 1 to 9999. A string is one as in RFC 3339.
+func (r *avroReader) moment(t *avroType, field string) (at time.Time, err error) {
+	switch unit := t.unit(); {
+	case unit > 0:
+		v, err := r.integer(t, field)
+		if err != nil {
+			return at, err
+		}
+		at = unixTime(v, unit)
+	case t.kind == avroString:
+		b, err := r.bytes(t, field)
+		if err != nil {
+			return at, err
+		}
+		if at.UnmarshalText(b) != nil {
+			return at, fieldErrorf(ReasonUnparsable, field, "%s, want an RFC 3339 string", cut(strconv.Quote(string(b[:min(len(b), maxQuoted)]))))
+		}
+		at = at.UTC()
+	default:
+		return at, fieldErrorf(ReasonUnparsable, field, "the schema has %s %s, want a timestamp", t.word(), t.logical)
+	}
+	return at, checkYears(at, field)
+}
+
+// unixTime is the time v units of so many nanoseconds after 1970, in UTC.
+func unixTime(v, unit int64) time.Time {
+	if unit >= 1e9 {
+		seconds := unit / 1e9
+		if v > math.MaxInt64/seconds/4 || v < math.MinInt64/seconds/4 {
+			return time.Unix(math.MaxInt64/4, 0).UTC() // far outside of the years that can be written
+		}
+		return time.Unix(v*seconds, 0).UTC()
+	}
+	each := int64(1e9) / unit // units of a second
+	seconds, rest := v/each, v%each
+	return time.Unix(seconds, rest*unit).UTC()
+}
+
+// skip passes over a value.
+func (r *avroReader) skip(t *avroType, depth int) (err error) {
+	if depth > maxAvroDepth {
+		return fieldErrorf(ReasonUnparsable, "", "values lie deeper in one another than %d (byte %d)", maxAvroDepth, r.at)
+	}
+	if err = r.spend(1, ""); err != nil {
+		return err
+	}
+	if t, err = r.resolve(t, ""); err != nil {
+		return err
+	}
+	switch t.kind {
+	case avroBoolean:
+		_, err = r.take(1, "")
+	case avroInt, avroLong, avroEnum:
+		_, err = r.long("")
+	case avroFloat:
+		_, err = r.take(4, "")
+	case avroDouble:
+		_, err = r.take(8, "")
+	case avroBytes, avroString, avroFixed:
+		_, err = r.bytes(t, "")
+	case avroRecord:
+		for i := range t.fields {
+			if err = r.skip(t.fields[i].typ, depth+1); err != nil {
+				return err
+			}
+		}
+	case avroArray, avroMap:
+		err = r.skipBlocks(t, depth)
+	}
+	return err
+}
+
+func (r *avroReader) skipBlocks(t *avroType, depth int) error {
+	for {
+		n, size, err := r.block("")
+		if err != nil || n == 0 {
+			return err
+		}
+		if size >= 0 {
+			r.at += int(size)
+			continue
+		}
+		for range n {
+			if t.kind == avroMap {
+				if _, err := r.bytes(&avroText, ""); err != nil {
+					return err
+				}
+			}
+			if err := r.skip(t.items, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// avroText is the type of the keys of maps.
+var avroText = avroType{kind: avroString}
+
+// end refuses what comes after the record.
+func (r *avroReader) end() error {
+	if r.at < len(r.data) {
+		return fieldErrorf(ReasonUnparsable, "", "the record goes on after its %d bytes", r.at)
+	}
+	return nil
+}

@@ -1,0 +1,403 @@
+package event
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/avro"
+	"pgregory.net/rapid"
+
+	"rivulet/schema"
+)
+
+func drawValue(t *rapid.T) schema.Value {
+	switch rapid.IntRange(0, 5).Draw(t, "type") {
+	case 0:
+		return schema.Value{}
+	case 1:
+		return schema.Value{Type: schema.Number, Number: float64(finite().Draw(t, "number"))}
+	case 2:
+		return schema.Value{Type: schema.Bool, Number: float64(rapid.IntRange(0, 1).Draw(t, "bool"))}
+	case 3:
+		return schema.Value{Type: schema.Text, Text: rapid.Just("").Draw(t, "empty") + text().Draw(t, "text")}
+	case 4:
+		return schema.Value{Type: schema.Vector, Vector: rapid.SliceOf(finite()).Draw(t, "vector")}
+	}
+	return schema.Value{Type: schema.Time, Time: moment().Draw(t, "time").Truncate(time.Microsecond)}
+}
+
+// drawAvro draws an arrival that Avro can hold: its times have microseconds, and its features may have names.
+func drawAvro(t *rapid.T) Arrival {
+	a := drawArrival(t)
+	a.Time = a.Time.Truncate(time.Microsecond)
+	if rapid.IntRange(0, 2).Draw(t, "named") == 0 {
+		a.Features = Features{Named: []schema.Field{}}
+		for _, name := range rapid.SliceOfNDistinct(text(), 0, 5, rapid.ID).Draw(t, "names") {
+			a.Features.Named = append(a.Features.Named, schema.Field{Name: name, Value: drawValue(t)})
+		}
+	}
+	return a
+}
+
+func TestAvroArrivalRoundTrip(t *testing.T) {
+	library := avro.MustParse(ArrivalAvro)
+	rapid.Check(t, func(t *rapid.T) {
+		want, got := drawAvro(t), Arrival{Edges: []string{"old"}, Features: Features{Indices: []int32{3}, Sparse: true}}
+		data, err := Avro{}.AppendArrival([]byte("before"), &want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = data[len("before"):]
+		if err := (Avro{}).DecodeArrival(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		requireSameArrival(t, &want, &got)
+		// The library reads the same bytes, and writes them again.
+		var tree any
+		rest, err := library.Decode(data, &tree, avro.TaggedUnions())
+		if err != nil || len(rest) > 0 || tree.(map[string]any)["id"] != want.ID {
+			t.Fatalf("the library reads %v, %d bytes over: %v", tree, len(rest), err)
+		}
+		again, err := library.Encode(tree)
+		var twice Arrival
+		if err == nil {
+			err = (Avro{}).DecodeArrival(again, &twice)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		byName := func(a, b schema.Field) int { return strings.Compare(a.Name, b.Name) } // the library's maps have no order
+		slices.SortFunc(want.Features.Named, byName)
+		slices.SortFunc(twice.Features.Named, byName)
+		requireSameArrival(t, &want, &twice)
+	})
+}
+
+func TestAvroPredictionAndLabelRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want, got := drawPrediction(t), Prediction{Top: []Score{{}}}
+		data, err := Avro{}.AppendPrediction(nil, &want)
+		if err == nil {
+			err = (Avro{}).DecodePrediction(data, &got) // by the library
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.ArrivalTime = want.ArrivalTime.Truncate(time.Microsecond)
+		want.IngestTime = want.IngestTime.Truncate(time.Microsecond)
+		want.PredictedTime = want.PredictedTime.Truncate(time.Microsecond)
+		if diff := cmp.Diff(want, got, sameBits); diff != "" {
+			t.Fatal(diff)
+		}
+		l := Label{ID: want.ID, Class: want.Class}
+		if want.ClassName != "" {
+			l.Class, l.ClassName = ByName, want.ClassName
+		}
+		l.Time = want.ArrivalTime
+		var read Label
+		if data, err = (Avro{}).AppendLabel(nil, &l); err == nil {
+			err = (Avro{}).DecodeLabel(data, &read)
+		}
+		if err != nil || read != l {
+			t.Fatalf("%+v, want %+v: %v", read, l, err)
+		}
+	})
+}
+
+// Every example of the other forms can be written and read in Avro.
+func TestAvroOfTheExamples(t *testing.T) {
+	for name, record := range examples(t, "arrival-*.json") {
+		var want, got Arrival
+		err := JSON{}.DecodeArrival(record, &want)
+		var data []byte
+		if err == nil {
+			data, err = Avro{}.AppendArrival(nil, &want)
+		}
+		if err == nil {
+			err = (Avro{}).DecodeArrival(data, &got)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want.Time = want.Time.Truncate(time.Microsecond)
+		requireSameArrival(t, &want, &got)
+	}
+}
+
+// written encodes a value by a writer's schema with the library.
+func written(t testing.TB, text string, value any) (*AvroSchema, []byte) {
+	t.Helper()
+	data, err := avro.MustParse(text).Encode(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ParseAvro(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, data
+}
+
+const clickSchema = `{"type":"record","name":"Click","namespace":"shop","fields":[`
+
+// Writers have schemas of their own: other types, other orders, more fields, fewer fields, other names.
+func TestAvroOfOtherWriters(t *testing.T) {
+	dense := Features{Values: []float32{1, 2.5}}
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		schema string
+		value  any
+		want   Arrival
+	}{
+		"other order and more fields": {clickSchema + `
+			{"name":"tree","type":{"type":"record","name":"Tree","fields":[{"name":"l","type":["null","Tree"]},{"name":"r","type":["null","shop.Tree"]}]}},
+			{"name":"tags","type":{"type":"map","values":{"type":"array","items":"bytes"}}},
+			{"name":"features","type":{"type":"array","items":"double"}},{"name":"kind","type":{"type":"enum","name":"K","symbols":["A","B"]}},
+			{"name":"hash","type":{"type":"fixed","name":"H","size":3}},{"name":"id","type":"string"}]}`,
+			map[string]any{"tree": map[string]any{"l": map[string]any{"l": nil, "r": nil}, "r": nil},
+				"tags": map[string]any{"x": []any{[]byte("y"), []byte("")}}, "features": []float64{1, 2.5}, "kind": "B", "hash": []byte("abc"), "id": "n"},
+			Arrival{ID: "n", Features: dense}},
+		"integers for ids, an alias, a date": {clickSchema + `
+			{"name":"node_id","type":"long"},{"name":"features","type":["null",{"type":"array","items":["null","float"]}]},
+			{"name":"neighbours","type":["null",{"type":"array","items":["int","string"]}]},{"name":"time","type":{"type":"int","logicalType":"date"}}]}`,
+			map[string]any{"node_id": int64(-17), "features": []any{float32(1), float32(2.5)}, "neighbours": []any{int32(4), "b"}, "time": day},
+			Arrival{ID: "-17", Features: dense, Edges: []string{"4", "b"}, Time: day}},
+		"the name goes before its alias": {clickSchema + `
+			{"name":"node_id","type":"string"},{"name":"id","type":"string"},{"name":"features","type":{"type":"array","items":"int"}}]}`,
+			map[string]any{"node_id": "other", "id": "own", "features": []int{3}}, Arrival{ID: "own", Features: Features{Values: []float32{3}}}},
+		"a map for named features": {clickSchema + `
+			{"name":"id","type":"string"},{"name":"features","type":{"type":"map","values":"long"}},{"name":"time","type":"string"}]}`,
+			map[string]any{"id": "n", "features": map[string]any{"age": int64(41)}, "time": "2026-03-01T00:00:00Z"},
+			Arrival{ID: "n", Time: day, Features: Features{Named: []schema.Field{{Name: "age", Value: schema.Value{Type: schema.Number, Number: 41}}}}}},
+		"a record for named features": {clickSchema + `
+			{"name":"id","type":"string"},{"name":"features","type":{"type":"record","name":"F","fields":[{"name":"age","type":["null","int"]},
+			{"name":"paid","type":"boolean"},{"name":"plan","type":{"type":"enum","name":"P","symbols":["free","pro"]}},
+			{"name":"since","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"v","type":{"type":"array","items":"float"}}]}}]}`,
+			map[string]any{"id": "n", "features": map[string]any{"age": nil, "paid": true, "plan": "pro", "since": day, "v": []float32{1}}},
+			Arrival{ID: "n", Features: Features{Named: []schema.Field{{Name: "age"}, {Name: "paid", Value: schema.Value{Type: schema.Bool, Number: 1}},
+				{Name: "plan", Value: schema.Value{Type: schema.Text, Text: "pro"}}, {Name: "since", Value: schema.Value{Type: schema.Time, Time: day}},
+				{Name: "v", Value: schema.Value{Type: schema.Vector, Vector: []float32{1}}}}}}},
+	} {
+		s, data := written(t, tc.schema, tc.value)
+		var got Arrival
+		if err := s.DecodeArrival(data, &got); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(tc.want, got, sameBits); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		text, err := s.AppendJSON(nil, data)
+		if err != nil || !bytes.HasPrefix(text, []byte("{")) {
+			t.Errorf("%s as JSON: %s, %v", name, text, err)
+		}
+	}
+}
+
+// A block of an array may say its length in bytes; fields that nobody needs are then passed over at once.
+func TestAvroBlocksWithTheirLength(t *testing.T) {
+	s, err := ParseAvro(clickSchema + `{"name":"more","type":{"type":"array","items":"string"}},{"name":"id","type":"string"},
+		{"name":"features","type":{"type":"array","items":"float"}}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := []byte{3, 8, 2, 'a', 2, 'b', 0, 2, 'n', 1, 8, 0, 0, 128, 63, 0} // -2 strings of 4 bytes; -1 float of 4 bytes
+	var got Arrival
+	if err := s.DecodeArrival(data, &got); err != nil || got.ID != "n" || !slices.Equal(got.Features.Values, []float32{1}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAvroRefuses(t *testing.T) {
+	good, err := Avro{}.AppendArrival(nil, &Arrival{ID: "n", Features: Features{Values: []float32{1, 2}}, Edges: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a Arrival
+	for n := range good { // every beginning of a record
+		if err := (Avro{}).DecodeArrival(good[:n], &a); err == nil {
+			t.Errorf("the first %d bytes are read as %+v", n, a)
+		}
+	}
+	nan := bytes.Replace(good, []byte{0, 0, 128, 63}, []byte{0, 0, 192, 127}, 1)
+	for name, tc := range map[string]struct {
+		data   []byte
+		reason string
+	}{
+		"something after it": {append(slices.Clone(good), 0), ReasonUnparsable},
+		"NaN":                {nan, ReasonNotFinite},
+		"no branch":          {[]byte{2, 'n', 6}, ReasonUnparsable},
+		"an empty id":        {[]byte{0, 0, 0, 0, 0}, ReasonUnparsable},
+		"2⁶² features":       {[]byte{2, 'n', 0, 254, 255, 255, 255, 255, 255, 255, 255, 127}, ReasonUnparsable},
+		"a long of 11 bytes": {bytes.Repeat([]byte{255}, 20), ReasonUnparsable},
+	} {
+		var field *FieldError
+		if err := (Avro{}).DecodeArrival(tc.data, &a); !errors.As(err, &field) || field.Reason != tc.reason {
+			t.Errorf("%s: %v, want %s", name, err, tc.reason)
+		}
+	}
+	for _, text := range []string{"", "{", `"nothing"`, `{"type":"record","name":"R","fields":[{"name":"x","type":"Y"}]}`} {
+		if _, err := ParseAvro(text); err == nil {
+			t.Errorf("%q is taken for a schema", text)
+		}
+	}
+}
+
+// hostile are records that say they have far more than they do.
+func hostile(t testing.TB) map[string]func() error {
+	parse := func(text string) *AvroSchema {
+		s, err := ParseAvro(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	nulls := parse(clickSchema + `{"name":"x","type":{"type":"array","items":"null"}}]}`)
+	deep := parse(`{"type":"record","name":"D","fields":[{"name":"d","type":["null","D"]}]}`)
+	doubling := clickSchema + `{"name":"x","type":{"type":"array","items":{"type":"record","name":"A0","fields":[]}}}`
+	many := []byte{254, 255, 255, 255, 255, 255, 255, 255, 127}
+	var a Arrival
+	return map[string]func() error{
+		"nulls without an end": func() error { return nulls.DecodeArrival(many, &a) },
+		"nulls as JSON":        func() error { _, err := nulls.AppendJSON(nil, many); return err },
+		"deep":                 func() error { return deep.DecodeArrival(bytes.Repeat([]byte{2}, 1<<20), &a) },
+		"deep as JSON":         func() error { _, err := deep.AppendJSON(nil, bytes.Repeat([]byte{2}, 1<<20)); return err },
+		"empty records":        func() error { return parse(doubling+`]}`).DecodeArrival(many, &a) },
+		"gigabytes of text":    func() error { return (Avro{}).DecodeArrival(many, &a) },
+		"gigabytes of edges":   func() error { return (Avro{}).DecodeArrival(append([]byte{2, 'n', 0, 0}, many...), &a) },
+		"gigabytes of names":   func() error { return (Avro{}).DecodeArrival(append([]byte{2, 'n', 4}, many...), &a) },
+		"gigabytes of indices": func() error { return (Avro{}).DecodeArrival(append([]byte{2, 'n', 2}, many...), &a) },
+	}
+}
+
+func TestAvroAllocatesByItsBytes(t *testing.T) {
+	for name, decode := range hostile(t) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := decode()
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 8<<20 {
+			t.Errorf("%s: %d bytes allocated", name, got)
+		}
+	}
+}
+
+func TestAvroNumbersBeyondFloat32(t *testing.T) {
+	s, data := written(t, clickSchema+`{"name":"id","type":"string"},{"name":"features","type":{"type":"array","items":"double"}}]}`,
+		map[string]any{"id": "n", "features": []float64{1, math.MaxFloat64}})
+	var field *FieldError
+	if err := s.DecodeArrival(data, new(Arrival)); !errors.As(err, &field) || field.Reason != ReasonNotFinite ||
+		field.Field != "features[1]" {
+		t.Errorf("%v", err)
+	}
+}
+
+// A schema may name types of others, which the registry has under subjects of their own.
+func TestAvroReferences(t *testing.T) {
+	const node = `{"type":"record","name":"Node","namespace":"g","fields":[{"name":"n","type":"int"}]}`
+	const click = `{"type":"record","name":"Click","namespace":"g","fields":[{"name":"by","type":"Node"},{"name":"id","type":"string"},
+		{"name":"too","type":["null","g.Node"]},{"name":"features","type":{"type":"array","items":"float"}}]}`
+	s, err := ParseAvro(click, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a Arrival
+	if err := s.DecodeArrival([]byte{8, 2, 'n', 2, 6, 0}, &a); err != nil || a.ID != "n" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if _, err := ParseAvro(click); err == nil {
+		t.Error("a type that is not defined is taken")
+	}
+}
+
+func FuzzAvroArrival(f *testing.F) {
+	for _, data := range examples(f, "arrival-*.json") {
+		var a Arrival
+		if (JSON{}).DecodeArrival(data, &a) == nil {
+			written, _ := Avro{}.AppendArrival(nil, &a)
+			f.Add(written)
+		}
+	}
+	f.Add([]byte{2, 'n', 4, 2, 6, 'a', 'g', 'e', 2, 0, 0, 0, 0, 0, 0, 240, 63, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var a, again Arrival
+		err := Avro{}.DecodeArrival(data, &a)
+		text, jsonErr := ownArrival.AppendJSON(nil, data)
+		if err != nil {
+			requireFieldError(t, err)
+			return
+		}
+		if jsonErr != nil {
+			t.Fatalf("%x is an arrival, and has no JSON form: %v", data, jsonErr)
+		}
+		_ = text
+		written, err := Avro{}.AppendArrival(nil, &a)
+		if err == nil {
+			err = (Avro{}).DecodeArrival(written, &again)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		requireSameArrival(t, &a, &again)
+	})
+}
+
+// FuzzAvroSchema reads records by schemas of others.
+func FuzzAvroSchema(f *testing.F) {
+	f.Add(ArrivalAvro, []byte{2, 'n', 0, 0, 0, 0})
+	f.Add(LabelAvro, []byte{2, 'n', 2, 2, 0, 0})
+	f.Add(clickSchema+`{"name":"id","type":"long"},{"name":"features","type":{"type":"map","values":["null","double"]}}]}`, []byte{2, 2, 2, 'a', 0, 0})
+	f.Fuzz(func(t *testing.T, text string, data []byte) {
+		s, err := ParseAvro(text)
+		if err != nil {
+			return
+		}
+		var a Arrival
+		var l Label
+		if err := s.DecodeArrival(data, &a); err != nil {
+			requireFieldError(t, err)
+		}
+		if err := s.DecodeLabel(data, &l); err != nil {
+			requireFieldError(t, err)
+		}
+		if _, err := s.AppendJSON(nil, data); err != nil {
+			requireFieldError(t, err)
+		}
+	})
+}
+
+func TestAvroDoesNotWriteWhatCannotBeRead(t *testing.T) {
+	good := Features{Values: []float32{1}}
+	for field, a := range map[string]Arrival{
+		"id":                  {Features: good, Edges: []string{""}},
+		"edges[1]":            {ID: "n", Features: good, Edges: []string{"a", ""}},
+		"features[1]":         {ID: "n", Features: Features{Values: []float32{1, float32(math.NaN())}}},
+		"features.indices[0]": {ID: "n", Features: Features{Sparse: true, Indices: []int32{-1}, Values: []float32{1}}},
+		"features.values":     {ID: "n", Features: Features{Sparse: true, Indices: []int32{1}}},
+		"time":                {ID: "n", Features: good, Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"features.named.a":    {ID: "n", Features: Features{Named: []schema.Field{{Name: "a"}, {Name: "a"}}}},
+	} {
+		out, err := Avro{}.AppendArrival([]byte("x"), &a)
+		var fault *FieldError
+		if !errors.As(err, &fault) || fault.Field != field || string(out) != "x" {
+			t.Errorf("%s: %q, %v", field, out, err)
+		}
+	}
+	if _, err := (Avro{}).AppendPrediction(nil, &Prediction{ID: "n", Class: -1}); err == nil {
+		t.Error("a prediction of class -1 is written")
+	}
+	if _, err := (Avro{}).AppendLabel(nil, &Label{ID: "n", Class: ByName}); err == nil {
+		t.Error("a label without a class is written")
+	}
+}

@@ -1,0 +1,86 @@
+package event
+
+import (
+	"encoding/base64"
+	"mime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// isStructured reports whether a record is a CloudEvent in structured mode, with its attributes and its data in one
+// JSON object.
+func isStructured(contentType string) bool {
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	return err == nil && mediaType == "application/cloudevents+json"
+}
+
+var cloudWants = []want{{"", []string{"specversion"}}, {"", []string{"data"}}, {"", []string{"data_base64"}},
+	{"", []string{"datacontenttype"}}, {"", []string{"time"}}}
+
+// structured reads a CloudEvent in structured mode.
+func (f *Forms) structured(data []byte, a *Arrival) error {
+	var found [5][]byte
+	if err := find(data, cloudWants, found[:]); err != nil {
+		return err
+	}
+	version, inline, encoded := found[0], found[1], found[2]
+	var err error
+	switch {
+	case version == nil:
+		return fieldErrorf(ReasonUnparsable, "specversion", "is missing: the record is no CloudEvent")
+	case inline != nil && encoded != nil:
+		return fieldErrorf(ReasonUnparsable, "data", "is there, and so is data_base64")
+	case inline != nil:
+		err = f.Mapping.read(inline, a)
+	case encoded != nil:
+		var payload []byte
+		if payload, err = base64.StdEncoding.DecodeString(unquoted(encoded)); err != nil {
+			return fieldErrorf(ReasonUnparsable, "data_base64", "%s", err)
+		}
+		err = f.plain(unquoted(found[3]), payload, a)
+	default:
+		return fieldErrorf(ReasonUnparsable, "data", "is missing")
+	}
+	if err != nil {
+		return err
+	}
+	return eventTime(unquoted(found[4]), a)
+}
+
+// unquoted returns the text of a JSON string, "" of anything else.
+func unquoted(value jsontext.Value) string {
+	if len(value) == 0 || value.Kind() != '"' {
+		return ""
+	}
+	text, err := jsontext.AppendUnquote(nil, value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// eventTime gives an arrival that does not say its time that of its event.
+func eventTime(text string, a *Arrival) error {
+	if text == "" || !a.Time.IsZero() {
+		return nil
+	}
+	var t time.Time
+	if t.UnmarshalText([]byte(text)) != nil || !inYears(t) {
+		return fieldErrorf(ReasonUnparsable, "time", "%s of the event, want an RFC 3339 string", cut(text))
+	}
+	a.Time = t.UTC()
+	return nil
+}
+
+// headerText returns the value of a header, empty where there is none. Of several the last one counts.
+func headerText(headers []Header, name string) string {
+	for _, h := range slices.Backward(headers) {
+		if strings.EqualFold(h.Key, name) {
+			return string(h.Value)
+		}
+	}
+	return ""
+}

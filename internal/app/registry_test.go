@@ -1,0 +1,217 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
+
+	"rivulet/config"
+	"rivulet/event"
+	"rivulet/internal/devstack"
+	"rivulet/internal/harness"
+	"rivulet/internal/registry"
+)
+
+// outage is a registry in this process that can be away.
+type outage struct {
+	*srfake.Registry
+	down atomic.Bool
+}
+
+func newOutage(t *testing.T) *outage {
+	o := &outage{Registry: srfake.New()}
+	t.Cleanup(o.Close)
+	o.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+		if o.down.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return o.down.Load()
+	})
+	return o
+}
+
+// brokersOf are those of a real broker, if RIVULET_TEST_KAFKA_DIR names the directory of one, else of the embedded one.
+func brokersOf(t *testing.T) []string {
+	t.Helper()
+	if dir := os.Getenv("RIVULET_TEST_KAFKA_DIR"); dir != "" {
+		port, err := os.ReadFile(filepath.Join(dir, "port"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []string{"127.0.0.1:" + strings.TrimSpace(string(port))}
+	}
+	k, err := devstack.StartKafka(devstack.KafkaOptions{Brokers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(k.Close)
+	return k.Addrs()
+}
+
+// The registry is stopped in mid-stream, the consumer is replaced by one that knows no schema, and records of a new
+// schema come: nothing is lost, nothing is a dead letter, and the order of each key stays.
+func TestRegistryAwayInMidStream(t *testing.T) {
+	server, brokers := newOutage(t), brokersOf(t)
+	cfg, ids := pinnedConfig(t, brokers...)
+	suffix := fmt.Sprint("-", time.Now().UnixNano())
+	cfg.Kafka.Group += suffix
+	cfg.Kafka.Topics = config.Topics{Arrivals: "in" + suffix, Predictions: "out" + suffix, DeadLetters: "dead" + suffix}
+	cfg.Input.Format, cfg.Registry.URLs = config.Confluent, []string{server.URL()}
+	cfg.Output.Format, cfg.Output.Registry = "avro", config.RegistryRegister
+	k, err := harness.NewKafka(brokers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	topics := cfg.Kafka.Topics
+	if err := k.MakeTopics(t.Context(), map[string]int{topics.Arrivals: 3, topics.Predictions: 3, topics.DeadLetters: 1}); err != nil {
+		t.Fatal(err)
+	}
+	size := func(topic string) (n int64) {
+		ends, err := k.ListEndOffsets(t.Context(), topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range ends[topic] {
+			n += p.Offset
+		}
+		return n
+	}
+	first, _, err := server.RegisterSchema(topics.Arrivals+"-value", sr.Schema{Schema: event.ArrivalAvro})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The second version has another field, which has a default.
+	second, _, err := server.RegisterSchema(topics.Arrivals+"-value", sr.Schema{Schema: strings.Replace(event.ArrivalAvro, `"fields": [`,
+		`"fields": [{"name": "region", "type": ["null", "string"], "default": null},`, 1)})
+	if err != nil || second == first {
+		t.Fatalf("schema %d after %d: %v", second, first, err)
+	}
+	sent := 0
+	send := func(schema, n int) {
+		t.Helper()
+		for range n {
+			a := event.Arrival{ID: fmt.Sprint("new-", sent), Features: event.Features{Values: []float32{1, 2, 3}}, Edges: ids[sent%len(ids):]}
+			value := event.AppendConfluentHead(nil, uint32(schema))
+			if schema == second {
+				value = append(value, 0) // region is null
+			}
+			if value, err = (event.Avro{}).AppendArrival(value, &a); err != nil {
+				t.Fatal(err)
+			}
+			r := &kgo.Record{Topic: topics.Arrivals, Key: fmt.Append(nil, "key-", sent%7), Value: value}
+			if err := k.Raw.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+			sent++
+		}
+	}
+	end := run(t, cfg)
+	send(first, 100)
+	await(t, func() bool { return size(topics.Predictions) == 100 })
+	server.down.Store(true)
+	send(first, 50) // whose schema is known
+	await(t, func() bool { return size(topics.Predictions) == 150 })
+	send(second, 100)
+	send(first, 50)
+	if err := end(); err != nil { // while partitions wait
+		t.Fatal(err)
+	}
+	if n := size(topics.Predictions); n > 300 {
+		t.Fatalf("%d predictions", n)
+	}
+	end = run(t, cfg) // with a cold cache; it waits for the schema of its output first
+	send(second, 50)
+	time.Sleep(time.Second)
+	if n := size(topics.Predictions); n != 150 {
+		t.Errorf("%d predictions while the registry is away, want 150", n)
+	}
+	server.down.Store(false)
+	await(t, func() bool { return size(topics.Predictions) >= int64(sent) })
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if n := size(topics.DeadLetters); n != 0 {
+		t.Errorf("%d dead letters", n)
+	}
+	checkOrder(t, brokers, topics.Predictions, sent)
+}
+
+// checkOrder reads all predictions: each arrival once or more, each key in the order of its arrivals.
+func checkOrder(t *testing.T, brokers []string, topic string, sent int) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics(topic))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ids, last := map[string]bool{}, map[string]int{}
+	for read := 0; read < sent; {
+		fetches := client.PollFetches(t.Context())
+		if err := fetches.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range fetches.Records() {
+			read++
+			var p event.Prediction
+			if err := (event.Avro{}).DecodePrediction(r.Value[len(event.AppendConfluentHead(nil, 0)):], &p); err != nil {
+				t.Fatal(err)
+			}
+			var n int
+			if _, err := fmt.Sscanf(p.ID, "new-%d", &n); err != nil {
+				t.Fatal(err)
+			}
+			if before, is := last[string(r.Key)]; is && n < before {
+				t.Errorf("%s: arrival %d after %d", r.Key, n, before)
+			}
+			ids[p.ID], last[string(r.Key)] = true, n
+			if ct := event.ContentTypeOf(headersOf(r)); ct != event.ConfluentContentType("avro") {
+				t.Errorf("content-type %q", ct)
+			}
+		}
+	}
+	t.Logf("%d arrivals, lost %d, keys %d", sent, sent-len(ids), len(last))
+	if len(ids) != sent {
+		t.Errorf("%d of %d arrivals are predicted", len(ids), sent)
+	}
+}
+
+func headersOf(r *kgo.Record) (headers []event.Header) {
+	for _, h := range r.Headers {
+		headers = append(headers, event.Header{Key: h.Key, Value: h.Value})
+	}
+	return headers
+}
+
+// What consumer check says of a registry.
+func TestCheckOfTheRegistry(t *testing.T) {
+	server := newOutage(t)
+	cfg := config.Default[config.Consumer]()
+	cfg.Registry.URLs, cfg.Registry.Username, cfg.Registry.Password = []string{server.URL()}, "me", "geheim"
+	if r := checkRegistry(t.Context(), cfg); r.State != "ok" {
+		t.Errorf("%s", r)
+	}
+	cfg.Output.Registry = config.RegistryLookup
+	if r := checkRegistry(t.Context(), cfg); r.State == "ok" || !strings.Contains(r.Do, "register") {
+		t.Errorf("%s", r)
+	}
+	server.down.Store(true)
+	if r := checkRegistry(t.Context(), cfg); r.State == "ok" || strings.Contains(r.String(), "geheim") {
+		t.Errorf("%s", r)
+	}
+	var known *registry.Registry
+	cfg.Registry.PasswordFile, cfg.Registry.Password = filepath.Join(t.TempDir(), "none"), ""
+	known, err := openRegistry(cfg.Registry)
+	if err == nil || !strings.Contains(err.Error(), "registry.password_file") {
+		t.Errorf("%v, %v", known, err)
+	}
+}

@@ -1,0 +1,279 @@
+package registry
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sr"
+
+	"rivulet/event"
+)
+
+// Options say where the registry is and who asks it.
+type Options struct {
+	// URLs are the addresses of the registry, http or https; the next is tried where one cannot be reached.
+	URLs []string
+	// TLS is for https; nil means the system's certificate authorities.
+	TLS *tls.Config
+	// Login gives the name and the password for each request; nil: there is no login.
+	Login Login
+	// Timeout bounds each request; 0 means 5 s.
+	Timeout time.Duration
+	// Now is the clock by which answers are forgotten; nil means the machine's.
+	Now func() time.Time
+}
+
+// Login is HTTP's basic authentication.
+type Login interface {
+	Credentials() (username, password string, err error)
+}
+
+// Bounds.
+const (
+	maxAnswer = 8 << 20     // bytes of an answer
+	atOnce    = 4           // look-ups under way
+	forget    = time.Minute // after which a bad id is asked for again
+	maxBad    = 4096        // bad ids that are remembered, at least
+)
+
+// Registry knows the schemas that have been asked for. Many goroutines may use it.
+type Registry struct {
+	client  *sr.Client
+	timeout time.Duration
+	now     func() time.Time
+	turns   chan struct{}
+
+	mu   sync.RWMutex
+	good map[uint32]event.Written
+	// bad ids, those of late first: when late is full it becomes early.
+	late, early map[uint32]bad
+}
+
+// bad is an id whose records cannot be read.
+type bad struct {
+	why   *event.FieldError
+	until time.Time
+}
+
+// New returns a registry. It opens no connection.
+func New(o Options) (*Registry, error) {
+	if o.Timeout == 0 {
+		o.Timeout = 5 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = o.TLS
+	opts := []sr.ClientOpt{sr.URLs(o.URLs...), sr.UserAgent("rivulet"), sr.HTTPClient(&http.Client{
+		Transport: bounded{transport}, Timeout: o.Timeout,
+		// A login goes to no other address.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	})}
+	if o.Login != nil {
+		opts = append(opts, sr.PreReq(func(req *http.Request) error {
+			username, password, err := o.Login.Credentials()
+			req.SetBasicAuth(username, password)
+			return err
+		}))
+	}
+	client, err := sr.NewClient(opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Registry{client: client, timeout: o.Timeout, now: o.Now, turns: make(chan struct{}, atOnce),
+		good: map[uint32]event.Written{}, late: map[uint32]bad{}, early: map[uint32]bad{}}, nil
+}
+
+// bounded refuses answers that are too long.
+type bounded struct{ http.RoundTripper }
+
+// RoundTrip sends a request.
+func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(req)
+	if err == nil {
+		resp.Body = &boundedBody{resp.Body, maxAnswer}
+	}
+	return resp, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+// Read reads on, up to the bound.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, fmt.Errorf("the registry's answer has more than %d bytes", maxAnswer)
+	}
+	return n, err
+}
+
+// Schema returns the decoder of what was written with a schema, which [Registry.Learn] has asked for.
+func (r *Registry) Schema(id uint32) (event.Written, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if w := r.good[id]; w != nil {
+		return w, nil
+	}
+	if b, is := r.bad(id); is {
+		return nil, b.why
+	}
+	return nil, unknown(id) // it was bad, and of so many that it is forgotten
+}
+
+func (r *Registry) bad(id uint32) (bad, bool) {
+	b, is := r.late[id]
+	if !is {
+		b, is = r.early[id]
+	}
+	return b, is
+}
+
+func unknown(id uint32) *event.FieldError {
+	return &event.FieldError{Reason: event.ReasonUnparsable, Detail: fmt.Sprintf("the registry has no schema %d", id)}
+}
+
+// known reports whether there is an answer for an id.
+func (r *Registry) known(id uint32) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.good[id] != nil {
+		return true
+	}
+	b, is := r.bad(id)
+	return is && r.now().Before(b.until)
+}
+
+// Learn asks for a schema, unless the answer is known. An error means that there was no answer.
+func (r *Registry) Learn(ctx context.Context, id uint32) error {
+	if r.known(id) {
+		return nil
+	}
+	select {
+	case r.turns <- struct{}{}:
+		defer func() { <-r.turns }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if r.known(id) { // somebody else has asked
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	written, err := r.ask(ctx, int(id))
+	var why *event.FieldError
+	switch {
+	case err == nil:
+		r.mu.Lock()
+		r.good[id] = written
+		r.mu.Unlock()
+	case errors.As(err, &why):
+		r.remember(id, why)
+	default:
+		return fmt.Errorf("asking for schema %d: %w", id, err)
+	}
+	return nil
+}
+
+func (r *Registry) remember(id uint32, why *event.FieldError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.late) >= maxBad {
+		r.early, r.late = r.late, map[uint32]bad{}
+	}
+	r.late[id] = bad{why, r.now().Add(forget)}
+}
+
+// ask looks a schema up. A *[event.FieldError] is an answer: there is none, or none that can be read.
+func (r *Registry) ask(ctx context.Context, id int) (event.Written, error) {
+	s, err := r.client.SchemaByID(ctx, id)
+	if err != nil {
+		if NoAnswer(err) {
+			return nil, err
+		}
+		return nil, unknown(uint32(id))
+	}
+	references, err := r.references(ctx, s.References)
+	if err != nil {
+		return nil, err
+	}
+	written, err := compile(ctx, s, references)
+	if err != nil {
+		return nil, &event.FieldError{Reason: event.ReasonUnparsable,
+			Detail: fmt.Sprintf("schema %d cannot be read: %v", id, err)}
+	}
+	return written, nil
+}
+
+// reference is a schema that another one names.
+type reference struct{ name, text string }
+
+// maxReferences bounds the schemas that one schema needs.
+const maxReferences = 100
+
+// references looks up what a schema names, each after what it names itself.
+func (r *Registry) references(ctx context.Context, of []sr.SchemaReference) ([]reference, error) {
+	var found []reference
+	seen := map[string]bool{}
+	var follow func(list []sr.SchemaReference) error
+	follow = func(list []sr.SchemaReference) error {
+		for _, ref := range list {
+			if seen[ref.Name] {
+				continue
+			}
+			if seen[ref.Name] = true; len(seen) > maxReferences {
+				return &event.FieldError{Reason: event.ReasonUnparsable,
+					Detail: fmt.Sprintf("the schema needs more than %d others", maxReferences)}
+			}
+			s, err := r.client.SchemaByVersion(ctx, ref.Subject, ref.Version)
+			if err != nil {
+				if NoAnswer(err) {
+					return err
+				}
+				return &event.FieldError{Reason: event.ReasonUnparsable,
+					Detail: fmt.Sprintf("the registry has not version %d of %.80q, which a schema names", ref.Version, ref.Subject)}
+			}
+			if err := follow(s.References); err != nil {
+				return err
+			}
+			found = append(found, reference{ref.Name, s.Schema.Schema})
+		}
+		return nil
+	}
+	return found, follow(of)
+}
+
+// NoAnswer reports whether an error of a request says nothing about what was asked for: the registry cannot be
+// reached, is not well, refuses the login, or redirects.
+func NoAnswer(err error) bool {
+	var answer *sr.ResponseError
+	if !errors.As(err, &answer) {
+		return true
+	}
+	switch code := answer.StatusCode; {
+	case code >= 500, code < 400:
+		return true
+	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
+		return true
+	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusProxyAuthRequired:
+		return true
+	case code == http.StatusNotFound: // a proxy's page is no answer of the registry
+		return answer.ErrorCode == 0
+	}
+	return false
+}
+
+// Ping asks the registry for the names of its subjects.
+func (r *Registry) Ping(ctx context.Context) error {
+	_, err := r.client.Subjects(ctx)
+	return err
+}

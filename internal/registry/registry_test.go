@@ -1,0 +1,290 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"crypto/tls"
+	"crypto/x509"
+
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
+
+	"rivulet/event"
+)
+
+var arrival = event.Arrival{ID: "n", Features: event.Features{Values: []float32{1, 2.5}}, Edges: []string{"a"}}
+
+// fake is a registry in this process, and what asks it.
+func fake(t *testing.T, o Options) (*srfake.Registry, *Registry, *atomic.Int64) {
+	t.Helper()
+	server, asked := srfake.New(), new(atomic.Int64)
+	t.Cleanup(server.Close)
+	server.Intercept(func(http.ResponseWriter, *http.Request) bool { asked.Add(1); return false })
+	o.URLs = []string{server.URL()}
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, r, asked
+}
+
+func learn(t *testing.T, r *Registry, id int) {
+	t.Helper()
+	if err := r.Learn(t.Context(), uint32(id)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func register(t *testing.T, server *srfake.Registry, subject string, s sr.Schema) int {
+	t.Helper()
+	id, _, err := server.RegisterSchema(subject, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// read reads a payload by a schema, as a consumer does.
+func read(t *testing.T, r *Registry, id int, payload []byte) (a event.Arrival, err error) {
+	t.Helper()
+	forms := event.Forms{Schemas: r}
+	record := append(event.AppendConfluentHead(nil, uint32(id)), payload...)
+	if named, names := forms.SchemaID(nil, record); !names || named != uint32(id) {
+		t.Fatalf("the record names %d, %v", named, names)
+	}
+	learn(t, r, id)
+	err = forms.Arrival(nil, record, &a)
+	return a, err
+}
+
+func same(t *testing.T, got event.Arrival, err error) {
+	t.Helper()
+	if err != nil || got.ID != arrival.ID || len(got.Features.Values) != 2 || got.Features.Values[1] != 2.5 || len(got.Edges) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+const foreign = `syntax = "proto3"; package shop; import "common.proto"; import "google/protobuf/timestamp.proto";
+message Other { string x = 1; message Click { string id = 7; repeated double features = 2; repeated string edges = 3; Unit unit = 4;
+  google.protobuf.Timestamp time = 5; } }`
+
+func TestSchemas(t *testing.T) {
+	server, r, asked := fake(t, Options{})
+	ours, err := event.Avro{}.AppendArrival(nil, &arrival)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := register(t, server, "arrivals-value", sr.Schema{Schema: event.ArrivalAvro})
+	got, err := read(t, r, id, ours)
+	same(t, got, err)
+	before := asked.Load()
+	got, err = read(t, r, id, ours)
+	if same(t, got, err); asked.Load() != before {
+		t.Error("the same schema is asked for again")
+	}
+
+	inJSON, _ := event.JSON{}.AppendArrival(nil, &arrival)
+	got, err = read(t, r, register(t, server, "json-value", sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON}), inJSON)
+	same(t, got, err)
+
+	register(t, server, "common", sr.Schema{Schema: `syntax = "proto3"; package shop; message Unit { int32 u = 1; }`, Type: sr.TypeProtobuf})
+	id = register(t, server, "clicks-value", sr.Schema{Schema: foreign, Type: sr.TypeProtobuf,
+		References: []sr.SchemaReference{{Name: "common.proto", Subject: "common", Version: 1}}})
+	// Message 0 of message 0: [0, 0]. id = 7; features 1 and 2.5; edges a.
+	click := []byte{0x3a, 1, 'n', 0x12, 16, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0x04, 0x40, 0x1a, 1, 'a'}
+	got, err = read(t, r, id, append([]byte{4, 0, 0}, click...))
+	same(t, got, err)
+	if _, err := read(t, r, id, append([]byte{4, 0, 2}, click...)); err == nil {
+		t.Error("message index 1 is not there, and was read")
+	}
+	if _, err := read(t, r, id, append([]byte{0}, click...)); err == nil {
+		t.Error("a message without an id is an arrival")
+	}
+
+	node := `{"type":"record","name":"Node","namespace":"g","fields":[{"name":"n","type":"int"}]}`
+	register(t, server, "node", sr.Schema{Schema: node})
+	id = register(t, server, "named-value", sr.Schema{Schema: `{"type":"record","name":"C","fields":[{"name":"by","type":"g.Node"},{"name":"id","type":"string"},
+		{"name":"features","type":{"type":"array","items":"double"}}]}`, References: []sr.SchemaReference{{Name: "g.Node", Subject: "node", Version: 1}}})
+	if got, err = read(t, r, id, []byte{8, 2, 'n', 0}); err != nil || got.ID != "n" {
+		t.Errorf("a schema with a reference: %+v, %v", got, err)
+	}
+}
+
+// An id without a schema is remembered for a minute, and of many ids not all.
+func TestUnknownIDs(t *testing.T) {
+	at := time.Unix(0, 0)
+	_, r, asked := fake(t, Options{Now: func() time.Time { return at }})
+	for range 3 {
+		if _, err := read(t, r, 99, []byte{0}); err == nil || !strings.Contains(err.Error(), "no schema 99") {
+			t.Errorf("%v", err)
+		}
+	}
+	if asked.Load() != 1 {
+		t.Errorf("asked %d times, want once", asked.Load())
+	}
+	at = at.Add(forget)
+	if _, err := read(t, r, 99, []byte{0}); err == nil || asked.Load() != 2 {
+		t.Errorf("%v, asked %d times after a minute, want twice", err, asked.Load())
+	}
+	for id := range uint32(3 * maxBad) {
+		r.remember(1000+id, unknown(id))
+	}
+	if kept := len(r.late) + len(r.early); kept > 2*maxBad {
+		t.Errorf("%d bad ids are remembered", kept)
+	}
+	var fault *event.FieldError
+	if _, err := r.Schema(99); !errors.As(err, &fault) || fault.Reason != event.ReasonUnparsable {
+		t.Errorf("a forgotten id: %v", err)
+	}
+}
+
+func TestASchemaThatCannotBeRead(t *testing.T) {
+	server, r, _ := fake(t, Options{})
+	server.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+		_, _ = w.Write([]byte(`{"schema":"{"}`))
+		return true
+	})
+	if _, err := read(t, r, 7, []byte{0}); err == nil || !strings.Contains(err.Error(), "schema 7 cannot be read") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnOutageIsNoAnswer(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"500":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"503":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
+		"429":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
+		"401":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) },
+		"a proxy's 404":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
+		"a time-out":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"no JSON":         func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"a longer answer": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte(" "), maxAnswer+1)) },
+		"a broken off body": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "9")
+			_, _ = w.Write([]byte("{"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(answer)
+			defer server.Close()
+			r, err := New(Options{URLs: []string{server.URL}, Timeout: 100 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Learn(t.Context(), 1); err == nil || r.known(1) {
+				t.Errorf("%v, known %v, want an error and nothing learnt", err, r.known(1))
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, r, _ := fake(t, Options{})
+	if err := r.Learn(ctx, 1); err == nil {
+		t.Error("learnt after the end of the context")
+	}
+}
+
+// login is a name and a password.
+type login struct{}
+
+func (login) Credentials() (string, string, error) { return "me", "geheim", nil }
+
+// A redirect is not followed: the login would go to another address.
+func TestNoLoginLeavesTheRegistry(t *testing.T) {
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	var seen atomic.Int64
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if name, password, ok := req.BasicAuth(); ok && name == "me" && password == "geheim" {
+			seen.Add(1)
+		}
+		http.Redirect(w, req, other.URL+req.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	if r, err := New(Options{URLs: []string{server.URL}, Login: login{}}); err != nil || r.Learn(t.Context(), 1) == nil || seen.Load() > 0 {
+		t.Fatalf("a certificate that nobody signed is taken: %v", err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	r, err := New(Options{URLs: []string{server.URL}, Login: login{}, TLS: &tls.Config{RootCAs: pool}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Learn(t.Context(), 1)
+	if err == nil || strings.Contains(err.Error(), "geheim") || seen.Load() != 1 || elsewhere.Load() != 0 {
+		t.Errorf("%v; %d requests with the login, %d elsewhere", err, seen.Load(), elsewhere.Load())
+	}
+}
+
+func TestOutput(t *testing.T) {
+	for _, form := range []string{"avro", "protobuf", "json"} {
+		server, r, _ := fake(t, Options{})
+		looked, err := r.Output(form, "predictions", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var permanent Permanent
+		if err := looked.Resolve(t.Context()); !errors.As(err, &permanent) {
+			t.Errorf("%s: a schema that nobody registered: %v, want a permanent error", form, err)
+		}
+		made, err := r.Output(form, "predictions", true)
+		if err == nil {
+			err = made.Resolve(t.Context())
+		}
+		if err == nil {
+			err = looked.Resolve(t.Context())
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		if !server.SubjectExists("predictions-value") {
+			t.Errorf("%s: the subject is not predictions-value", form)
+		}
+		want := event.Prediction{ID: "n", Class: 3, Probability: 0.5, Artifact: "v1", Source: event.Source{Topic: "a"}}
+		data, err := looked.AppendPrediction(nil, &want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := made.AppendPrediction(nil, &want); !bytes.Equal(again, data) || data[0] != 0 {
+			t.Errorf("%s: % x and % x", form, data, again)
+		}
+		payload := data[len(event.AppendConfluentHead(nil, 0))+len(looked.index):]
+		var got event.Prediction
+		if err := looked.DecodePrediction(payload, &got); err != nil || got.Class != 3 || got.ID != "n" {
+			t.Errorf("%s: %+v, %v", form, got, err)
+		}
+		if want := "application/vnd.confluent." + form; looked.ContentType() != want {
+			t.Errorf("content-type %q, want %q", looked.ContentType(), want)
+		}
+	}
+}
+
+func FuzzProtobufOfOthers(f *testing.F) {
+	written, err := parseProtobuf(context.Background(), strings.Replace(strings.Replace(foreign, `import "common.proto";`, "", 1), "Unit unit = 4;", "Click in = 4;", 1), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{4, 0, 0, 0x3a, 1, 'n'})
+	f.Add([]byte{0, 10, 1, 'x'})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var a event.Arrival
+		var l event.Label
+		_, jsonErr := written.AppendJSON(nil, data)
+		for _, err := range []error{written.DecodeArrival(data, &a), written.DecodeLabel(data, &l), jsonErr} {
+			var fault *event.FieldError
+			if err != nil && (!errors.As(err, &fault) || fault.Reason == "") {
+				t.Fatalf("%v is no FieldError", err)
+			}
+		}
+	})
+}

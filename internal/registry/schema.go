@@ -1,0 +1,167 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bufbuild/protocompile"
+	"github.com/twmb/franz-go/pkg/sr"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"rivulet/event"
+)
+
+// compile makes the decoder of a schema.
+func compile(ctx context.Context, s sr.Schema, references []reference) (event.Written, error) {
+	switch s.Type {
+	case sr.TypeAvro:
+		texts := make([]string, len(references))
+		for i := range references {
+			texts[i] = references[i].text
+		}
+		return event.ParseAvro(s.Schema, texts...)
+	case sr.TypeJSON:
+		return plain{}, nil
+	case sr.TypeProtobuf:
+		return parseProtobuf(ctx, s.Schema, references)
+	}
+	return nil, fmt.Errorf("it is of the type %s, want AVRO, PROTOBUF or JSON", s.Type)
+}
+
+// plain is a payload in JSON.
+type plain struct{ event.JSON }
+
+// AppendJSON appends the payload.
+func (plain) AppendJSON(dst, data []byte) ([]byte, error) { return append(dst, data...), nil }
+
+// messages are the messages of a file of Protobuf.
+type messages struct{ file protoreflect.FileDescriptor }
+
+// mainFile is the name under which a schema is compiled.
+const mainFile = "schema.proto"
+
+func parseProtobuf(ctx context.Context, text string, references []reference) (event.Written, error) {
+	files := map[string]string{mainFile: text}
+	for _, r := range references {
+		files[r.name] = r.text
+	}
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+		Accessor: protocompile.SourceAccessorFromMap(files)}), MaxParallelism: 1}
+	compiled, err := compiler.Compile(ctx, mainFile)
+	if err != nil {
+		return nil, err
+	}
+	return messages{compiled[0]}, nil
+}
+
+// maxIndexes is how deep a message may lie in others.
+const maxIndexes = 32
+
+// message returns the type of a payload, which begins with the indexes of its message in the schema, and the rest.
+func (m messages) message(data []byte) (protoreflect.MessageDescriptor, []byte, error) {
+	n, data, err := varint(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n < 0 || n > maxIndexes {
+		return nil, nil, unreadable("%d indexes of a message, want at most %d", n, maxIndexes)
+	}
+	at := m.file.Messages()
+	if n == 0 { // the short form of the first message
+		if at.Len() == 0 {
+			return nil, nil, unreadable("the schema has no message")
+		}
+		return at.Get(0), data, nil
+	}
+	var found protoreflect.MessageDescriptor
+	for range n {
+		var i int64
+		if i, data, err = varint(data); err != nil {
+			return nil, nil, err
+		}
+		if i < 0 || i >= int64(at.Len()) {
+			return nil, nil, unreadable("message index %d, the schema has %d messages there", i, at.Len())
+		}
+		found = at.Get(int(i))
+		at = found.Messages()
+	}
+	return found, data, nil
+}
+
+func varint(data []byte) (int64, []byte, error) {
+	v, n := protowire.ConsumeVarint(data)
+	if n < 0 {
+		return 0, nil, unreadable("the record ends inside of the indexes of its message")
+	}
+	return protowire.DecodeZigZag(v), data[n:], nil
+}
+
+func unreadable(format string, args ...any) error {
+	return &event.FieldError{Reason: event.ReasonUnparsable, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Names of Rivulet's own messages, which package event reads by itself.
+const (
+	ownArrival = "rivulet.event.v1.Arrival"
+	ownLabel   = "rivulet.event.v1.Label"
+)
+
+// DecodeArrival reads a message that has the fields of an arrival, by JSON's names.
+func (m messages) DecodeArrival(data []byte, a *event.Arrival) error {
+	typ, payload, err := m.message(data)
+	if err != nil {
+		return err
+	}
+	if typ.FullName() == ownArrival {
+		return event.Protobuf{}.DecodeArrival(payload, a)
+	}
+	text, err := appendMessage(nil, typ, payload)
+	if err != nil {
+		return err
+	}
+	return event.JSON{}.DecodeArrival(text, a)
+}
+
+// DecodeLabel reads a message that has the fields of a label, by JSON's names.
+func (m messages) DecodeLabel(data []byte, l *event.Label) error {
+	typ, payload, err := m.message(data)
+	if err != nil {
+		return err
+	}
+	if typ.FullName() == ownLabel {
+		return event.Protobuf{}.DecodeLabel(payload, l)
+	}
+	text, err := appendMessage(nil, typ, payload)
+	if err != nil {
+		return err
+	}
+	return event.JSON{}.DecodeLabel(text, l)
+}
+
+// AppendJSON appends the message in Protobuf's JSON form, with the names of the schema.
+func (m messages) AppendJSON(dst, data []byte) ([]byte, error) {
+	typ, payload, err := m.message(data)
+	if err != nil {
+		return dst, err
+	}
+	return appendMessage(dst, typ, payload)
+}
+
+// maxNesting bounds how deep messages lie in one another.
+const maxNesting = 64
+
+func appendMessage(dst []byte, typ protoreflect.MessageDescriptor, payload []byte) ([]byte, error) {
+	msg := dynamicpb.NewMessage(typ)
+	if err := (proto.UnmarshalOptions{RecursionLimit: maxNesting, DiscardUnknown: true}).Unmarshal(payload, msg); err != nil {
+		return dst, unreadable("it is no %s: %.200s", typ.FullName(), err.Error())
+	}
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.MarshalAppend(dst, msg)
+	if err != nil {
+		return dst, unreadable("%s has no JSON form: %.200s", typ.FullName(), err.Error())
+	}
+	return text, nil
+}
