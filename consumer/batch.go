@@ -62,6 +62,8 @@ func (b *batch) footprint() int {
 	sum += (text+entry)*cap(n.ids) + 4*cap(n.at) + row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) + text*cap(m.asked)
 	a := &b.attachment
 	sum += 8*cap(a.pairs) + 4*(cap(a.dense.Data)+cap(a.adj.ColIdx)+cap(a.sparse.ColIdx)+cap(a.sparse.Val))
+	r := &b.predicted.reasons
+	sum += int(unsafe.Sizeof(infer.Reason{}))*cap(r.found) + int(unsafe.Sizeof(event.Reason{}))*cap(r.wire)
 	return sum + a.attacher.Bytes() + a.memory.Bytes()
 }
 
