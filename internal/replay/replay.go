@@ -7,6 +7,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/schema"
 )
 
 // Sink takes arrivals, in order.
@@ -144,9 +145,17 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory.
+// Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory,
+// and are by name where the data set has columns.
 func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
 	a := event.Arrival{ID: d.IDs[node], Edges: d.Neighbours(node), Time: at}
+	if d.Columns != nil {
+		a.Features.Named = make([]schema.Field, len(d.Columns))
+		for k := range d.Columns {
+			a.Features.Named[k] = schema.Field{Name: d.Columns[k].Name, Value: d.Columns[k].At(int(node))}
+		}
+		return a
+	}
 	if d.X.Sparse == nil {
 		a.Features.Values = d.X.Dense.Row(int(node))
 		return a
