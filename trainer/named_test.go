@@ -185,3 +185,36 @@ func TestBlocksAreStandardisedAsAWhole(t *testing.T) {
 		t.Errorf("auto is %s", pre.Kind)
 	}
 }
+
+// A model that is added to an artifact later serves with the artifact's schema.
+func TestLaterModelKeepsTheSchema(t *testing.T) {
+	b := withMeans(t)
+	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":5}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Schema = s
+	if err := AddModel(b, others(t)["sage"], infer.Standardize, created); err != nil {
+		t.Fatal(err)
+	}
+	if got := reread(t, b); got.Schema == nil || got.Schema.Hash() != s.Hash() || len(got.Models) != 2 {
+		t.Errorf("%d models with the schema %v", len(got.Models), got.Schema)
+	}
+}
+
+// Growth is measured on features by name as on the same ones by position.
+func TestGrowByName(t *testing.T) {
+	d := small(t, dataset.Dense)
+	o := GrowOptions{Run: options(15), Shares: []float64{0.5}, Orders: 1, Batch: 50}
+	var got [2]string
+	for k, of := range []*dataset.Dataset{d, byName(d)} {
+		results, err := Grow(t.Context(), of, o, Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[k] = fmt.Sprint(results)
+	}
+	if got[0] != got[1] {
+		t.Errorf("by position %s\nby name %s", got[0], got[1])
+	}
+}

@@ -145,7 +145,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory.
+// Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory,
+// and are by name where the data set has columns.
 func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
 	a := event.Arrival{ID: d.IDs[node], Edges: d.Neighbours(node), Time: at}
 	if d.Columns != nil {
