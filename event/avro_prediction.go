@@ -3,6 +3,7 @@ package event
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -21,6 +22,7 @@ func (Avro) AppendPrediction(dst []byte, p *Prediction) ([]byte, error) {
 	w.floats("probabilities", p.Probabilities)
 	w.floats("logits", p.Logits)
 	w.representation(p)
+	w.explanation(p.Explanation)
 	w.text("artifact", p.Artifact)
 	w.text("batch", p.Batch)
 	w.integer("known_neighbours", int64(p.Known), 0, math.MaxInt64)
@@ -77,6 +79,47 @@ func (w *avroWriter) representation(p *Prediction) {
 	w.floats("representation.values", p.Representation)
 }
 
+func (w *avroWriter) explanation(e *Explanation) {
+	if e == nil {
+		w.long(0)
+		return
+	}
+	w.fail(e.check())
+	w.long(1)
+	if e.RunnerUp < 0 {
+		w.long(0)
+	} else {
+		w.long(1)
+		w.integer("explanation.runner_up", int64(e.RunnerUp), 0, math.MaxInt32)
+	}
+	if len(e.Reasons) > 0 {
+		w.long(int64(len(e.Reasons)))
+	}
+	for k := range e.Reasons {
+		r := &e.Reasons[k]
+		w.long(int64(slices.Index(reasonKinds, r.Kind) - 1)) // the enum begins at 0
+		w.text("explanation.reasons.name", r.Name)
+		w.text("explanation.reasons.id", r.ID)
+		w.finite("explanation.reasons.share", r.Share)
+		w.finite("explanation.reasons.margin", r.Margin)
+	}
+	w.long(0)
+}
+
+func (e *explanationAvro) event() *Explanation {
+	if e == nil {
+		return nil
+	}
+	out := &Explanation{RunnerUp: -1}
+	if e.RunnerUp != nil {
+		out.RunnerUp = *e.RunnerUp
+	}
+	for _, r := range e.Reasons {
+		out.Reasons = append(out.Reasons, Reason(r))
+	}
+	return out
+}
+
 // predictionAvro is schema/prediction.avsc for the library.
 type predictionAvro struct {
 	ID             string              `avro:"id"`
@@ -89,6 +132,7 @@ type predictionAvro struct {
 	Probabilities  []float32           `avro:"probabilities"`
 	Logits         []float32           `avro:"logits"`
 	Representation *representationAvro `avro:"representation"`
+	Explanation    *explanationAvro    `avro:"explanation"`
 	Artifact       string              `avro:"artifact"`
 	Batch          string              `avro:"batch"`
 	Known          int                 `avro:"known_neighbours"`
@@ -110,6 +154,19 @@ type scoreAvro struct {
 type representationAvro struct {
 	Kind   string    `avro:"kind"`
 	Values []float32 `avro:"values"`
+}
+
+type explanationAvro struct {
+	RunnerUp *int         `avro:"runner_up"`
+	Reasons  []reasonAvro `avro:"reasons"`
+}
+
+type reasonAvro struct {
+	Kind   string  `avro:"kind"`
+	Name   string  `avro:"name"`
+	ID     string  `avro:"id"`
+	Share  float32 `avro:"share"`
+	Margin float32 `avro:"margin"`
 }
 
 type sourceAvro struct {
@@ -141,6 +198,7 @@ func (Avro) DecodePrediction(data []byte, p *Prediction) error {
 	if r.Representation != nil {
 		p.RepresentationKind, p.Representation = r.Representation.Kind, r.Representation.Values
 	}
+	p.Explanation = r.Explanation.event()
 	return nil
 }
 
