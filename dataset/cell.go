@@ -15,6 +15,7 @@ import (
 // CellKind says how a file gives a value.
 type CellKind uint8
 
+// The kinds of cells.
 const (
 	Null  CellKind = iota
 	Raw            // text of a file without types, such as CSV: its meaning follows from the whole column
