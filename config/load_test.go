@@ -60,7 +60,7 @@ func TestDefaults(t *testing.T) {
 		Batch:    Batch{ModeNode, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000, 1 << 10},
-		Input:    Input{Format: "json"},
+		Input:    Input{Format: "json", UnknownFeatures: "dead_letter"},
 		Output:   Output{Format: "json", Representation: "none"},
 		HTTP:     HTTP{":9464"},
 		Shutdown: Shutdown{30 * time.Second},

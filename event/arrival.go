@@ -13,8 +13,8 @@ import (
 //   - [ReasonTooManyEdges]: there are more than maxEdges edges, counted before [Arrival.NormaliseEdges], so that
 //     repeated ids count each time. maxEdges 0 sets no limit.
 //
-// Features by name are checked when a schema makes a row of them ([Features.Encode]). It does not allocate unless it
-// fails.
+// Features by name are checked as the row that a schema has made of them ([Features.Encode]); before that they are a
+// row of no values. It does not allocate unless it fails.
 func (a *Arrival) Check(d, maxEdges int) error {
 	if err := a.Features.check(d); err != nil {
 		return err
@@ -27,9 +27,6 @@ func (a *Arrival) Check(d, maxEdges int) error {
 
 // check returns error and not *FieldError, because a nil *FieldError in an error is not nil.
 func (f *Features) check(d int) error {
-	if f.Named != nil {
-		return nil // the schema checks them
-	}
 	if !f.Sparse {
 		if len(f.Values) != d {
 			return fieldErrorf(ReasonFeatureLength, "features", "%d values, the model takes %d", len(f.Values), d)

@@ -79,7 +79,11 @@ func requireGoodArrival(t *testing.T, schema *jsonschema.Schema, record []byte) 
 	if err := (JSON{}).DecodeArrival(record, &a); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Check(exampleFeatures, exampleEdges); err != nil {
+	d := exampleFeatures
+	if a.Features.Named != nil {
+		d = 0 // no schema has made a row of them
+	}
+	if err := a.Check(d, exampleEdges); err != nil {
 		t.Error(err)
 	}
 	written, err := (JSON{}).AppendArrival(nil, &a)

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -9,60 +10,89 @@ import (
 	"rivulet/schema"
 )
 
-// named reads the object of named features in its plain form.
+// named reads the object of named features in its plain form. Names that are those of the record before, in the same
+// order, are neither scanned nor compared with each other: they were found distinct there.
 func (s *arrivalScanner) named(f *Features) bool {
-	list := emptyNamed(f)
+	known, list := len(f.Named), emptyNamed(f)
+	f.Named = nil // until the names are found distinct
 	if !s.next('{') {
 		return false
 	}
+	same := true
 	for !s.next('}') {
 		if len(list) > 0 && !s.next(',') {
 			return false
 		}
-		name, ok := s.text()
-		if !ok || !s.next(':') {
+		list = slices.Grow(list, 1)[:len(list)+1]
+		field := &list[len(list)-1]
+		if len(list) > known || !s.member(field.Name) {
+			same = false
+			name, ok := s.text()
+			if !ok || !s.next(':') {
+				return false
+			}
+			field.Name = textOf(s.data[name.from:name.to], field.Name)
+		}
+		if !s.namedValue(&field.Value) {
 			return false
 		}
-		field := earlier(list, len(list))
-		field.Name = textOf(s.data[name.from:name.to], field.Name)
-		if field.Value, ok = s.namedValue(field.Value); !ok {
-			return false
-		}
-		list = append(list, field)
+	}
+	if !same && repeated(list) >= 0 {
+		return false
 	}
 	f.Named = list
-	return repeated(list) < 0
+	return true
 }
 
-// namedValue reads one value; old is one whose memory may be used again.
-func (s *arrivalScanner) namedValue(old schema.Value) (schema.Value, bool) {
+// member passes over a quoted name and its colon, if they are what comes next.
+func (s *arrivalScanner) member(name string) bool {
+	if s.peek() != '"' {
+		return false
+	}
+	end := s.at + 1 + len(name)
+	if end+1 >= len(s.data) || s.data[end] != '"' || s.data[end+1] != ':' || string(s.data[s.at+1:end]) != name {
+		return false
+	}
+	s.at = end + 2
+	return true
+}
+
+// namedValue reads one value into v, whose memory it uses again.
+func (s *arrivalScanner) namedValue(v *schema.Value) bool {
+	v.Number = 0
 	switch s.peek() {
 	case '"':
 		text, ok := s.text()
-		return schema.Value{Type: schema.Text, Text: textOf(s.data[text.from:text.to], old.Text)}, ok
+		v.Type, v.Text = schema.Text, textOf(s.data[text.from:text.to], v.Text)
+		return ok
 	case '[':
-		vector, ok := s.floats(old.Vector[:0])
-		return schema.Value{Type: schema.Vector, Vector: vector}, ok
+		vector, ok := s.floats(v.Vector[:0])
+		v.Type, v.Vector = schema.Vector, vector
+		return ok
 	case 't':
-		return schema.Value{Type: schema.Bool, Number: 1}, s.word("true")
+		v.Type, v.Number = schema.Bool, 1
+		return s.word("true")
 	case 'f':
-		return schema.Value{Type: schema.Bool}, s.word("false")
+		v.Type = schema.Bool
+		return s.word("false")
 	case 'n':
-		return schema.Value{}, s.word("null")
+		v.Type = schema.Missing
+		return s.word("null")
 	}
 	from := s.at
 	n, ok := s.number()
 	if !ok {
-		return schema.Value{}, false
+		return false
 	}
-	v, exact := n.double()
+	number, exact := n.double()
 	if !exact {
 		var err error
-		if v, err = strconv.ParseFloat(string(s.data[from:s.at]), 64); err != nil {
-			return schema.Value{}, false
+		if number, err = strconv.ParseFloat(string(s.data[from:s.at]), 64); err != nil {
+			return false
 		}
 	}
-	return schema.Value{Type: schema.Number, Number: v}, true
+	v.Type, v.Number = schema.Number, number
+	return true
 }
 
 // word passes over a literal.

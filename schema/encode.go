@@ -74,12 +74,14 @@ func (s *Schema) encode(r *row, fields []Field) error {
 }
 
 // value returns the field in a slot.
-func value(slots []int32, k int, fields []Field) Value {
+func value(slots []int32, k int, fields []Field) *Value {
 	if slots[k] == absent {
-		return Value{}
+		return &none
 	}
-	return fields[slots[k]].Value
+	return &fields[slots[k]].Value
 }
+
+var none Value // is missing
 
 // assign sets the field of each slot. Fields in the order of the schema need no look-up.
 func (s *Schema) assign(slots []int32, fields []Field) error {
@@ -106,7 +108,7 @@ func (s *Schema) assign(slots []int32, fields []Field) error {
 }
 
 // feature puts the numbers of a value, or reports that it is missing.
-func (s *Schema) feature(r *row, f *Feature, v Value, slots []int32, fields []Field) (missing bool, err error) {
+func (s *Schema) feature(r *row, f *Feature, v *Value, slots []int32, fields []Field) (missing bool, err error) {
 	if v.Type == Missing {
 		return true, nil
 	}

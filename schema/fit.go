@@ -189,7 +189,7 @@ func (o *FitOptions) categories(c *Column, rows []int32) ([]string, error) {
 		case Text:
 			counts[v.Text]++
 		case Number, Bool:
-			counts[string(appendCategory(nil, v))]++
+			counts[string(appendCategory(nil, &v))]++
 		default:
 			return nil, fmt.Errorf("%s, which is no category", v.describe())
 		}
@@ -215,7 +215,7 @@ func latest(c *Column, rows []int32) (time.Time, error) {
 		if v.Type == Missing {
 			continue
 		}
-		t, err := f.moment(v)
+		t, err := f.moment(&v)
 		if err != nil {
 			return out, err
 		}

@@ -18,7 +18,8 @@ func (t ValueType) String() string {
 	return [...]string{"missing", "number", "bool", "string", "vector", "time"}[t]
 }
 
-// Value is the value of one feature of one node. The zero value is missing.
+// Value is the value of one feature of one node: the field that belongs to Type; decoders leave what they like in the
+// others. The zero value is missing.
 type Value struct {
 	Type   ValueType
 	Number float64 // of a Number; 1 or 0 of a Bool

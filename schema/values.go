@@ -61,12 +61,12 @@ func (v Value) describe() string {
 	return "missing"
 }
 
-func (f *Feature) wrongType(v Value, want string) error {
+func (f *Feature) wrongType(v *Value, want string) error {
 	return faultf(WrongType, f.Name, "%s, want %s", v.describe(), want)
 }
 
 // number returns the value of a number or a bool.
-func (f *Feature) number(v Value) (float64, error) {
+func (f *Feature) number(v *Value) (float64, error) {
 	switch {
 	case v.Type != Number && v.Type != Bool:
 		return 0, f.wrongType(v, "a "+string(f.Kind))
@@ -86,7 +86,7 @@ const maxCategoryNumber = 400
 
 // slot returns the position of a category within its feature. Numbers are compared as the shortest decimals without
 // exponent, bools as true and false.
-func (f *Feature) slot(v Value) (int, error) {
+func (f *Feature) slot(v *Value) (int, error) {
 	var memory [maxCategoryNumber]byte
 	k, known := 0, false
 	switch v.Type {
@@ -109,7 +109,7 @@ func (f *Feature) slot(v Value) (int, error) {
 }
 
 // appendCategory appends the text by which a number or a bool is compared as a category.
-func appendCategory(dst []byte, v Value) []byte {
+func appendCategory(dst []byte, v *Value) []byte {
 	if v.Type == Bool {
 		return strconv.AppendBool(dst, v.Number != 0)
 	}
@@ -117,7 +117,7 @@ func appendCategory(dst []byte, v Value) []byte {
 }
 
 // moment returns the time of a time or of RFC 3339 text, in UTC.
-func (f *Feature) moment(v Value) (time.Time, error) {
+func (f *Feature) moment(v *Value) (time.Time, error) {
 	switch v.Type {
 	case Time:
 		return v.Time.UTC(), nil
@@ -163,7 +163,7 @@ func part(t time.Time, name string) float64 {
 }
 
 // vector checks the elements of a vector.
-func (f *Feature) vector(v Value) ([]float32, error) {
+func (f *Feature) vector(v *Value) ([]float32, error) {
 	if v.Type != Vector {
 		return nil, f.wrongType(v, fmt.Sprintf("a list of %d numbers", len(f.Mean)))
 	}

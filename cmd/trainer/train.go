@@ -67,6 +67,7 @@ func trainCommand() *cobra.Command {
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(),
 		", ")+"; gcond and cached are for eval only")
 	runFlags(flags, &o)
+	named := registerSchema(flags, &o)
 	sizeFlags(cmd, &o)
 	data := dataflag.Register(flags, "", parquet.Format)
 	learn := newLearnFlags(flags)
@@ -79,7 +80,7 @@ func trainCommand() *cobra.Command {
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := o.Validate(); err != nil {
+		if err := errors.Join(o.Validate(), named.apply(&o)); err != nil {
 			return err
 		}
 		// Before the work begins.
@@ -106,6 +107,7 @@ func trainCommand() *cobra.Command {
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 		}
+		printSchema(cmd.OutOrStdout(), outcome.Bundle.Schema)
 		return r.print(cmd.OutOrStdout(), outcome.Bundle.Manifest)
 	}
 	return cmd

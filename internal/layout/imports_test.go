@@ -47,8 +47,8 @@ var only = []struct {
 	{"internal/kafka", nil},
 	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "internal/kafka", "mapping"}},
 	{"internal/chaos", []string{"artifact", "event", "internal/harness"}},
-	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "internal/durable", "internal/kafka", "mapping", "serving", "trainer", "trainer/merge"}},
-	{"internal/replay", []string{"dataset", "event", "schema", "internal/kafka"}},
+	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "internal/durable", "internal/kafka", "mapping", "schema", "serving", "trainer", "trainer/merge"}},
+	{"internal/replay", []string{"dataset", "event", "internal/kafka", "schema"}},
 	{"internal/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/build", nil},
 	{"internal/spelling", nil},

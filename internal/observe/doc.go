@@ -26,6 +26,7 @@
 //	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
 //	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
+//	rivulet_other_schema_records_total                   arrivals with features by name under the hash of another schema
 //	rivulet_row_lookups_total                            distinct ids whose rows of M were asked for
 //	rivulet_cache_hits_total, rivulet_cache_misses_total, rivulet_cache_entries, rivulet_cache_bytes
 //	rivulet_damaged_rows_total                           rows of M that were asked for and could not be decoded

@@ -129,7 +129,8 @@ func newMetrics(opts Options, ready func() error) *metrics {
 // startAtZero makes the known labels visible, so that a rate sees their first event.
 func (m *metrics) startAtZero() {
 	for _, reason := range []string{event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength,
-		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge, event.ReasonPredictionRefused} {
+		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge, event.ReasonPredictionRefused,
+		event.ReasonFeatureUnknown, event.ReasonFeatureType, event.ReasonFeatureMissing, event.ReasonSchema} {
 		m.deadLetters.WithLabelValues(reason)
 	}
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {

@@ -50,7 +50,7 @@ func newTestObserver() (*Observer, *fakeClock) {
 func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
-		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, Lookups: 6,
+		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
 		Infer: 4 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond, Commit: 9 * time.Millisecond,
 		Solved: 3, Residual: 0.5, Note: 2 * time.Millisecond, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
@@ -210,8 +210,12 @@ rivulet_evicted_buckets_total 7
 # TYPE rivulet_dead_letters_total counter
 rivulet_dead_letters_total{reason="content_type"} 0
 rivulet_dead_letters_total{reason="feature_length"} 0
+rivulet_dead_letters_total{reason="feature_missing"} 0
+rivulet_dead_letters_total{reason="feature_type"} 0
+rivulet_dead_letters_total{reason="feature_unknown"} 0
 rivulet_dead_letters_total{reason="not_finite"} 1
 rivulet_dead_letters_total{reason="prediction_refused"} 0
+rivulet_dead_letters_total{reason="schema"} 0
 rivulet_dead_letters_total{reason="too_large"} 0
 rivulet_dead_letters_total{reason="too_many_edges"} 0
 rivulet_dead_letters_total{reason="unparsable"} 0
@@ -243,6 +247,9 @@ rivulet_neighbours_total{kind="arrival"} 3
 rivulet_neighbours_total{kind="in_batch"} 1
 rivulet_neighbours_total{kind="known"} 7
 rivulet_neighbours_total{kind="unknown"} 2
+# HELP rivulet_other_schema_records_total Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema.
+# TYPE rivulet_other_schema_records_total counter
+rivulet_other_schema_records_total 6
 # HELP rivulet_predictions_total Predictions published, by class.
 # TYPE rivulet_predictions_total counter
 rivulet_predictions_total{class="flash"} 0

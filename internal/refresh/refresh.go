@@ -142,6 +142,9 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	if err != nil {
 		return round, err
 	}
+	if was != nil {
+		options.Keep = was.Schema()
+	}
 	outcome, err := trainer.Train(ctx, grown, options, r.Now(), r.Progress)
 	if err != nil {
 		return round, err

@@ -11,6 +11,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/kafka"
+	"rivulet/schema"
 	"rivulet/trainer/merge"
 )
 
@@ -46,8 +47,17 @@ func ParseSource(text string) (Source, error) {
 // read passes all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
 func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offsets, err error) {
 	decoder, features := consumer.NewDecoder(r.Codec, r.Limits), r.Graph.Data.X.Cols()
+	var unread error // why the schema could not be read
+	asked := false
 	next, err = r.records(ctx, r.Arrivals, func(rec *kafka.Record) {
 		a, dropped, err := decoder.Arrival(rec, features)
+		if !asked && byName(err) { // the schema is read for the first arrival that needs it
+			var s *schema.Schema
+			asked = true
+			s, unread = r.schema(ctx)
+			decoder.ByName(s)
+			a, dropped, err = decoder.Arrival(rec, features)
+		}
 		if err != nil {
 			m.Refuse(err)
 			return
@@ -55,6 +65,9 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 		m.Dropped(dropped)
 		_ = m.Arrival(a) // counted, with its reason
 	})
+	if err == nil && unread != nil {
+		err = fmt.Errorf("reading the schema of the artifact that serves: %w", unread)
+	}
 	if err != nil || r.Labels.File == "" && r.Labels.Topic == "" {
 		return next, err
 	}
@@ -139,4 +152,20 @@ func eachLine(ctx context.Context, file string, take func([]byte)) error {
 		return fmt.Errorf("reading %s after line %d: %w", file, n, err)
 	}
 	return nil
+}
+
+// byName reports whether an arrival was refused because its decoder has no schema, or the producer's is another one.
+func byName(err error) bool {
+	var fault *event.FieldError
+	return errors.As(err, &fault) && fault.Reason == event.ReasonSchema
+}
+
+// schema returns the schema of the version that serves; nil if there is none.
+func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
+	v, release, err := r.serving(ctx)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	defer release()
+	return v.Schema(), nil
 }

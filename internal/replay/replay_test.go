@@ -13,7 +13,6 @@ import (
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/schema"
 )
 
 // four is a path 0–1–2–3 whose nodes 2 and 3 are test nodes.
@@ -139,21 +138,5 @@ func TestSinkErrorNamesThePlace(t *testing.T) {
 	n, err := Replay(t.Context(), TestNodes(four(sparse())), &sink{err: broken}, Options{Chunk: 1})
 	if n != 0 || !errors.Is(err, broken) || err.Error() != "sending arrivals 0 to 0 of four: broken" {
 		t.Errorf("sent %d, error %v", n, err)
-	}
-}
-
-// Arrivals of a data set with named features name those that are not missing.
-func TestNamedArrivals(t *testing.T) {
-	d := &dataset.Dataset{IDs: []string{"a", "b"}, Adj: &graph.CSR{Rows: 2, Cols: 2, RowPtr: []int{0, 1, 2}, ColIdx: []int32{1, 0}},
-		Columns: []schema.Column{{Name: "age", Type: schema.Number, Numbers: []float64{0, 31.5}, Missing: []bool{true, false}},
-			{Name: "plan", Type: schema.Text, Texts: []string{"gold", "free"}}}}
-	for node, want := range [][]schema.Field{
-		{{Name: "plan", Value: schema.Value{Type: schema.Text, Text: "gold"}}},
-		{{Name: "age", Value: schema.Value{Type: schema.Number, Number: 31.5}}, {Name: "plan", Value: schema.Value{Type: schema.Text, Text: "free"}}},
-	} {
-		a := Arrival(d, int32(node), time.Time{})
-		if diff := cmp.Diff(want, a.Features.Named); diff != "" || len(a.Edges) != 1 {
-			t.Errorf("%s with edges %v (-want +got):\n%s", a.ID, a.Edges, diff)
-		}
 	}
 }

@@ -1,0 +1,203 @@
+package event
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rivulet/schema"
+)
+
+// The golden file is the same arrival in both forms; a time is a time in Protobuf and text in JSON.
+func TestNamedInAllForms(t *testing.T) {
+	var a, b Arrival
+	for name, into := range map[string]*Arrival{"json": &a, "pb": &b} {
+		data, err := os.ReadFile("testdata/arrival-named." + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codec, _ := ForFormat(map[string]string{"json": "json", "pb": "protobuf"}[name])
+		for range 2 { // the second time into the memory of the first
+			if err := codec.DecodeArrival(data, into); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	byName := func(x, y schema.Field) int { return strings.Compare(x.Name, y.Name) }
+	slices.SortFunc(b.Features.Named, byName)
+	slices.SortFunc(a.Features.Named, byName)
+	requireSameArrival(t, &a, &b)
+	if len(a.Features.Named) != 10 {
+		t.Errorf("%d fields", len(a.Features.Named))
+	}
+	when := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
+	timed := Arrival{ID: "x", Features: Features{Named: []schema.Field{{Name: "t", Value: schema.Value{Type: schema.Time, Time: when}}}}}
+	wire, err := (Protobuf{}).AppendArrival(nil, &timed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (Protobuf{}).DecodeArrival(wire, &b); err != nil || !b.Features.Named[0].Value.Time.Equal(when) {
+		t.Errorf("got %+v, %v", b, err)
+	}
+	text, err := (JSON{}).AppendArrival(nil, &timed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (JSON{}).DecodeArrival(text, &b); err != nil || b.Features.Named[0].Value.Text != "2026-03-01T12:00:00.000000005Z" {
+		t.Errorf("got %+v, %v", b, err)
+	}
+}
+
+func TestNamedRefused(t *testing.T) {
+	for _, tc := range []struct{ features, reason, want string }{
+		{`{"named":{"a":1,"a":2}}`, ReasonUnparsable, "a"},
+		{`{"named":{"a":{}}}`, ReasonUnparsable, "features.named.a: {}, want a number"},
+		{`{"named":{"a":NaN}}`, ReasonNotFinite, "features.named.a: NaN"},
+		{`{"named":{"a":-Infinity}}`, ReasonNotFinite, "features.named.a: -Infinity"},
+		{`{"named":{"a":1e999}}`, ReasonNotFinite, "features.named.a: 1e999"},
+		{`{"named":{"a":[1,null]}}`, ReasonNotFinite, "features.named.a[1]: null"},
+		{`{"named":{"a":[1,"x"]}}`, ReasonUnparsable, "features.named.a[1]"},
+		{`{"named":[1]}`, ReasonUnparsable, "features.named: [1], want an object"},
+		{`{"named":null}`, ReasonUnparsable, "features.named: null, want an object"},
+		{`{"named":{"a":1},"indices":[1]}`, ReasonUnparsable, "named beside indices"},
+		{`{"named":{"a":1},"values":[1]}`, ReasonUnparsable, "named beside indices"},
+		{`{"named":{"a":tru}}`, ReasonUnparsable, ""},
+		{`{"named":{"a":1,}}`, ReasonUnparsable, ""},
+	} {
+		var a Arrival
+		var fault *FieldError
+		err := (JSON{}).DecodeArrival([]byte(`{"id":"x","features":`+tc.features+`}`), &a)
+		if !errors.As(err, &fault) || fault.Reason != tc.reason || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %s, %s", tc.features, err, tc.reason, tc.want)
+		}
+	}
+	number := func(v float64) schema.Value { return schema.Value{Type: schema.Number, Number: v} }
+	twice := Arrival{ID: "x", Features: Features{Named: []schema.Field{{Name: "a", Value: number(1)}, {Name: "a", Value: number(2)}}}}
+	infinite := Arrival{ID: "x", Features: Features{Named: []schema.Field{{Name: "a", Value: number(math.Inf(1))}}}}
+	for _, codec := range []Codec{JSON{}, Protobuf{}} {
+		for _, a := range []*Arrival{&twice, &infinite} {
+			if _, err := codec.AppendArrival(nil, a); err == nil {
+				t.Errorf("%s writes %+v", codec.ContentType(), a.Features.Named)
+			}
+		}
+	}
+	var many []string
+	for i := range 40 { // more than are compared each with each
+		many = append(many, fmt.Sprintf(`"f%d":%d`, i%39, i))
+	}
+	var a Arrival
+	if err := (JSON{}).DecodeArrival([]byte(`{"id":"x","features":{"named":{`+strings.Join(many, ",")+`}}}`), &a); err == nil {
+		t.Error("a name that is there twice among 40 is taken")
+	}
+}
+
+// Numbers are read to the nearest float64, by the scanner as by the library.
+func TestNamedNumbers(t *testing.T) {
+	for _, text := range []string{"0", "-0", "1", "-1.5", "0.1", "1e-7", "123456789012345678901", "1.7976931348623157e308",
+		"2.2250738585072011e-308", "9007199254740993", "1e22", "1e23", "5e-324"} {
+		record := []byte(`{"id":"x","features":{"named":{"a":` + text + `}}}`)
+		var plain, walked Arrival
+		if !scanPlain(record, &plain) {
+			t.Errorf("%s is not plain", text)
+		}
+		if err := decodeTokens(record, &walked); err != nil {
+			t.Fatal(err)
+		}
+		if p, w := plain.Features.Named[0].Value.Number, walked.Features.Named[0].Value.Number; math.Float64bits(p) != math.Float64bits(w) {
+			t.Errorf("%s: %v scanned, %v parsed", text, p, w)
+		}
+	}
+}
+
+// The faults of a schema become reasons; positional rows after named ones have no names.
+func TestEncodeNamed(t *testing.T) {
+	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` +
+		`{"name":"age","kind":"number","missing":"refuse","mean":[0]},{"name":"v","kind":"vector","missing":"zero","mean":[0,0]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for features, reason := range map[string]string{
+		`{"age":1,"v":[2,3]}`: "", `{"v":[2,3]}`: ReasonFeatureMissing, `{"age":null}`: ReasonFeatureMissing,
+		`{"age":"1"}`: ReasonFeatureType, `{"age":1,"v":[2]}`: ReasonFeatureLength, `{"age":1e39}`: ReasonNotFinite,
+		`{"age":1,"x":2}`: ReasonFeatureUnknown,
+	} {
+		var a Arrival
+		if err := (JSON{}).DecodeArrival([]byte(`{"id":"x","features":{"named":`+features+`}}`), &a); err != nil {
+			t.Fatal(err)
+		}
+		err := a.Features.Encode(s)
+		var fault *FieldError
+		switch {
+		case reason == "":
+			if err != nil || !slices.Equal(a.Features.Values, []float32{1, 2, 3}) {
+				t.Errorf("%s: %v, %v", features, a.Features.Values, err)
+			}
+		case !errors.As(err, &fault) || fault.Reason != reason || !strings.HasPrefix(fault.Field, "features.named."):
+			t.Errorf("%s: got %v, want %s", features, err, reason)
+		}
+		for _, record := range []string{`{"id":"x","features":[1]}`, `{"id":"x","features":{"indices":[1]}}`} {
+			if err := (JSON{}).DecodeArrival([]byte(record), &a); err != nil || a.Features.Named != nil {
+				t.Errorf("%s: %+v, %v", record, a.Features, err)
+			}
+		}
+	}
+}
+
+// tableRow returns the same row of d numbers and a few categories by name and by position, in JSON.
+func tableRow(d int) (named, dense []byte) {
+	n := Arrival{ID: "user-1234567", Edges: []string{"user-1", "user-22", "user-333"}}
+	p := n
+	for k := range d {
+		v := float64(k)*0.37 - 3.25
+		n.Features.Named = append(n.Features.Named, schema.Field{Name: fmt.Sprintf("feature%d", k), Value: schema.Value{Type: schema.Number, Number: v}})
+		p.Features.Values = append(p.Features.Values, float32(v))
+	}
+	named, err := (JSON{}).AppendArrival(nil, &n)
+	if err != nil {
+		panic(err)
+	}
+	dense, err = (JSON{}).AppendArrival(nil, &p)
+	if err != nil {
+		panic(err)
+	}
+	return named, dense
+}
+
+// BenchmarkNamed decodes one row of 50 numbers by position, by name, and by name with the schema's row made of it.
+func BenchmarkNamed(b *testing.B) {
+	named, dense := tableRow(50)
+	var features []string
+	for k := range 50 {
+		features = append(features, fmt.Sprintf(`{"name":"feature%d","kind":"number","missing":"mean","mean":[0]}`, k))
+	}
+	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` + strings.Join(features, ",") + `]}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, of := range []struct {
+		name   string
+		record []byte
+		encode bool
+	}{{"dense", dense, false}, {"named", named, false}, {"named+row", named, true}} {
+		b.Run(of.name, func(b *testing.B) {
+			var a Arrival
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := (JSON{}).DecodeArrival(of.record, &a); err != nil {
+					b.Fatal(err)
+				}
+				if of.encode {
+					if err := a.Features.Encode(s); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(len(of.record)), "B/record")
+		})
+	}
+}

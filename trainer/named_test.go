@@ -1,0 +1,220 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/schema"
+	"rivulet/trainer/features"
+)
+
+// byName returns the same dense data with a column for each feature in place of X.
+func byName(d *dataset.Dataset) *dataset.Dataset {
+	out := *d
+	for k := range d.X.Cols() {
+		c := schema.Column{Name: fmt.Sprintf("f%d", k), Type: schema.Number}
+		for i := range d.Nodes() {
+			c.Numbers = append(c.Numbers, float64(d.X.Dense.Row(i)[k]))
+		}
+		out.Columns = append(out.Columns, c)
+	}
+	out.X = graph.Features{}
+	return &out
+}
+
+// withSignal adds a categorical column that tells the class of most nodes.
+func withSignal(d *dataset.Dataset) *dataset.Dataset {
+	c := schema.Column{Name: "kind", Type: schema.Text}
+	for i, y := range d.Labels {
+		if i%4 == 0 {
+			y = int32(i/4) % int32(len(d.Classes))
+		}
+		c.Texts = append(c.Texts, fmt.Sprintf("k%d", y))
+	}
+	d.Columns = append(d.Columns, c)
+	return d
+}
+
+// Numbers by name train the artifact that they train by position, bit for bit, and the schema is kept in it.
+func TestNamedNumbersAreThePositionalOnes(t *testing.T) {
+	d := small(t, dataset.Dense)
+	positional := mustTrain(t, d, options(15))
+	out := mustTrain(t, byName(d), options(15))
+	got := reread(t, out.Bundle)
+	if got.Schema == nil || got.Schema.Width() != d.X.Cols() || got.Manifest.FormatVersion != 2 {
+		t.Fatalf("format %d with schema %v", got.Manifest.FormatVersion, got.Schema)
+	}
+	if !slices.Equal(got.Synthetic.X.Data, positional.Bundle.Synthetic.X.Data) ||
+		!slices.Equal(got.Preprocess.Std, positional.Bundle.Preprocess.Std) {
+		t.Error("the same features by name give another S")
+	}
+	for k, p := range got.Models[0].Params {
+		if !slices.Equal(p.Value.Data, positional.Bundle.Models[0].Params[k].Value.Data) {
+			t.Errorf("%s differs", p.Name)
+		}
+	}
+	if fmt.Sprint(out.Bundle.Manifest.Metrics) != fmt.Sprint(positional.Bundle.Manifest.Metrics) {
+		t.Errorf("by name %v, by position %v", out.Bundle.Manifest.Metrics, positional.Bundle.Manifest.Metrics)
+	}
+}
+
+// A category that carries signal raises the accuracy, and a table with its columns in another order gives the same
+// predictions.
+func TestCategoriesCarrySignal(t *testing.T) {
+	d := small(t, dataset.Dense)
+	without, with := mustTrain(t, d, options(15)), mustTrain(t, withSignal(byName(d)), options(15))
+	served := func(o *Outcome) float64 {
+		for _, r := range o.Results {
+			if r.Setting == "O->S" {
+				return r.Accuracy.Mean
+			}
+		}
+		t.Fatal("no result of O->S")
+		return 0
+	}
+	if before, after := served(without), served(with); after < before+3 {
+		t.Errorf("%.1f%% with the category, %.1f%% without", after, before)
+	}
+	s := with.Bundle.Schema
+	shuffled := withSignal(byName(d))
+	slices.Reverse(shuffled.Columns)
+	for _, of := range []*dataset.Dataset{withSignal(byName(d)), shuffled} {
+		o := options(15)
+		o.Keep = s
+		x, kept, err := named(of, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept != s || x.X.Cols() != s.Width() {
+			t.Fatal("another schema than the one to keep")
+		}
+		again := mustTrain(t, of, o)
+		if again.Bundle.Schema.Hash() != s.Hash() || !slices.Equal(again.Bundle.Synthetic.X.Data, with.Bundle.Synthetic.X.Data) {
+			t.Error("the schema that is kept gives another S")
+		}
+	}
+}
+
+// The schema is of the original nodes: a value that only test nodes have is among the others.
+func TestSchemaIsFittedOnTheOriginalNodes(t *testing.T) {
+	d := byName(small(t, dataset.Dense))
+	c := schema.Column{Name: "fold", Type: schema.Text, Texts: make([]string, d.Nodes())}
+	for k, i := range d.Train {
+		c.Texts[i] = []string{"a", "b"}[k%2]
+	}
+	for _, i := range d.Test {
+		c.Texts[i] = "test"
+	}
+	d.Columns = append(d.Columns, c)
+	_, s, err := named(d, options(15))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := s.Features()[len(s.Features())-1]
+	if f.Name != "fold" || !slices.Equal(f.Categories, []string{"a", "b"}) {
+		t.Errorf("learnt %q", f.Categories)
+	}
+}
+
+// A data set whose features are positions already, as a refreshed graph's, keeps the schema that it is given.
+func TestKeptSchemaOfPositions(t *testing.T) {
+	d := small(t, dataset.Dense)
+	o := options(15)
+	o.Keep = mustTrain(t, byName(d), o).Bundle.Schema
+	if got := mustTrain(t, d, o).Bundle.Schema; got.Hash() != o.Keep.Hash() {
+		t.Error("the schema is not kept")
+	}
+	d.X = graph.Features{Dense: graph.NewDense(d.Nodes(), 7)}
+	if _, err := Train(t.Context(), d, o, created, Silent{}); err == nil {
+		t.Error("features of 7 positions are taken for a schema of 40")
+	}
+}
+
+// Standardisation is by block: a category that one node in a hundred has is not made ten times as large as the others.
+func TestBlocksAreStandardisedAsAWhole(t *testing.T) {
+	const n = 1000
+	number, kind, flag := schema.Column{Name: "n", Type: schema.Number}, schema.Column{Name: "k", Type: schema.Text},
+		schema.Column{Name: "b", Type: schema.Bool}
+	number.Missing = make([]bool, n)
+	number.Missing[3] = true
+	var rows []int32
+	for i := range n {
+		number.Numbers = append(number.Numbers, float64(i%7)*10)
+		kind.Texts = append(kind.Texts, map[bool]string{true: "rare", false: []string{"x", "y"}[i%2]}[i%100 == 0])
+		flag.Bools = append(flag.Bools, i%200 == 0)
+		rows = append(rows, int32(i))
+	}
+	s, err := schema.Fit([]schema.Column{number, kind, flag}, rows, schema.FitOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := s.EncodeColumns([]schema.Column{number, kind, flag})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := graph.Features{Dense: &graph.Dense{Rows: n, Cols: s.Width(), Data: table.Dense}}
+	hat := graph.Normalised(&graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1)})
+	pre, _, err := features.FitTwoHops(features.Auto, x, false, s, hat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := []float64{0.01, 0.495, 0.495} // rare, x, y
+	block := 0.0
+	for _, p := range share {
+		block += p * (1 - p)
+	}
+	block = math.Sqrt(block)
+	for k, name := range s.Names() {
+		want := block
+		switch name {
+		case "n":
+			want = 20
+		case "n=(missing)", "b":
+			want = 1
+		}
+		if math.Abs(float64(pre.Std[k])-want) > 0.02*want {
+			t.Errorf("%s is divided by %v, want %v", name, pre.Std[k], want)
+		}
+	}
+	if pre.Kind != infer.Standardize {
+		t.Errorf("auto is %s", pre.Kind)
+	}
+}
+
+// A model that is added to an artifact later serves with the artifact's schema.
+func TestLaterModelKeepsTheSchema(t *testing.T) {
+	b := withMeans(t)
+	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":5}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Schema = s
+	if err := AddModel(b, others(t)["sage"], infer.Standardize, created); err != nil {
+		t.Fatal(err)
+	}
+	if got := reread(t, b); got.Schema == nil || got.Schema.Hash() != s.Hash() || len(got.Models) != 2 {
+		t.Errorf("%d models with the schema %v", len(got.Models), got.Schema)
+	}
+}
+
+// Growth is measured on features by name as on the same ones by position.
+func TestGrowByName(t *testing.T) {
+	d := small(t, dataset.Dense)
+	o := GrowOptions{Run: options(15), Shares: []float64{0.5}, Orders: 1, Batch: 50}
+	var got [2]string
+	for k, of := range []*dataset.Dataset{d, byName(d)} {
+		results, err := Grow(t.Context(), of, o, Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[k] = fmt.Sprint(results)
+	}
+	if got[0] != got[1] {
+		t.Errorf("by position %s\nby name %s", got[0], got[1])
+	}
+}
