@@ -15,6 +15,7 @@ import (
 // CellKind says how a file gives a value.
 type CellKind uint8
 
+// The kinds of cells.
 const (
 	Null  CellKind = iota
 	Raw            // text of a file without types, such as CSV: its meaning follows from the whole column
@@ -36,7 +37,8 @@ type Cell struct {
 	List  []float32
 }
 
-// missingWords stand for a missing value in columns of numbers, bools, times and lists. pandas writes and reads them.
+// missingWords stand for a missing value in columns of numbers, bools, times and lists. pandas writes and reads
+// them.
 var missingWords = map[string]bool{
 	"": true, "nan": true, "NaN": true, "NA": true, "N/A": true, "n/a": true, "#N/A": true, "null": true, "NULL": true,
 	"None": true, "<NA>": true, "NaT": true, "-nan": true, "-NaN": true,
@@ -82,8 +84,8 @@ func (c *Cell) String() string {
 	return "null"
 }
 
-// number returns the cell's value as a finite number within the range of float32. With commas a comma divides the
-// fraction.
+// number returns the cell's value as a finite number within the range of float32. With commas a comma divides
+// the fraction.
 func (c *Cell) number(commas bool) (float64, error) {
 	switch c.Kind {
 	case Int, Bool:
@@ -147,7 +149,8 @@ func (c *Cell) bool() (bool, error) {
 	return false, fmt.Errorf("%s is not true or false", c)
 }
 
-// timeLayouts are the forms of dates and times that mean the same everywhere. Go reads fractions of seconds after each.
+// timeLayouts are the forms of dates and times that mean the same everywhere. Go reads fractions of seconds
+// after each.
 var timeLayouts = []string{
 	"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00",
 	"2006-01-02 15:04:05-0700", "2006-01-02T15:04:05-0700", "2006-01-02 15:04", "2006-01-02T15:04",
@@ -188,8 +191,8 @@ func (c *Cell) appendList(x []float32) ([]float32, error) {
 	return x, fmt.Errorf("%s is not a list of numbers", c)
 }
 
-// text returns the cell's value as text. Integers that are given as floats lose their fraction: pandas makes floats
-// of integers beside missing values. Bools are true and false. Raw text is returned as it is.
+// text returns the cell's value as text. Integers that are given as floats lose their fraction: pandas makes
+// floats of integers beside missing values. Bools are true and false. Raw text is returned as it is.
 func (c *Cell) text() (string, error) {
 	switch c.Kind {
 	case Raw, Text:

@@ -15,8 +15,8 @@ import (
 type Predictor struct {
 	Name string // of the column, or what else the rule looks at
 	Rule string
-	// Accuracy is the share of the held-out nodes whose class the rule tells, and Majority the share that the most
-	// frequent class of the other nodes has among them; percent.
+	// Accuracy is the share of the held-out nodes whose class the rule tells, and Majority the share that the
+	// most frequent class of the other nodes has among them; percent.
 	Accuracy, Majority float64
 }
 
@@ -37,11 +37,12 @@ func (p Predictor) Suspect() bool { return p.Gain() >= SuspectGain }
 // bins is the number of intervals into which numbers and times are cut, with as many of the nodes in each.
 const bins = 32
 
-// Leaks measures how well one column, the ids, the order of the rows or the edges alone tell the classes, best first.
-// Half of the labelled nodes, at random by seed, teach each rule, and the other half measure it: in each interval of
-// a number or a time, for each category or text, and for missing values, the most frequent class among the first half;
-// along the edges, the most frequent class among the neighbours in the first half. Where a rule has seen
-// nothing, it says the most frequent class of all. Vectors are not measured, as no simple rule reads them.
+// Leaks measures how well one column, the ids, the order of the rows or the edges alone tell the classes, best
+// first. Half of the labelled nodes, at random by seed, teach each rule, and the other half measure it: in each
+// interval of a number or a time, for each category or text, and for missing values, the most frequent class
+// among the first half; along the edges, the most frequent class among the neighbours in the first half. Where a
+// rule has seen nothing, it says the most frequent class of all. Vectors are not measured, as no simple rule
+// reads them.
 func (d *Dataset) Leaks(seed uint64) []Predictor {
 	var labelled []int32
 	for i, c := range d.Labels {

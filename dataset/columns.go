@@ -16,9 +16,9 @@ type nodeColumns struct {
 	ignored          []string
 }
 
-// planNodes finds the columns of nodes by name. With positional, a column features holds all of a node's features,
-// and then others are ignored; otherwise every column that has no other meaning and is not dropped is a feature.
-// Only the split may be missing, unless it is named.
+// planNodes finds the columns of nodes by name. With positional, a column features holds all of a node's
+// features, and then others are ignored; otherwise every column that has no other meaning and is not dropped is
+// a feature. Only the split may be missing, unless it is named.
 func (t Tables) planNodes(names []string, positional bool) (nodeColumns, error) {
 	c := nodeColumns{list: -1}
 	if err := distinctNames(names); err != nil {
@@ -28,7 +28,7 @@ func (t Tables) planNodes(names []string, positional bool) (nodeColumns, error) 
 		c.list = slices.Index(names, "features")
 	}
 	for _, name := range names {
-		if c.list < 0 && isIndex(name) && name != t.ID && !slices.Contains(t.Drop, name) {
+		if c.list < 0 && isIndex(name) && (t.ID == "" || name != t.ID) && !slices.Contains(t.Drop, name) {
 			return c, fmt.Errorf("column %q is the row number that pandas writes, and no feature: write the table with index=False, or drop the column; "+
 				"if the index holds the ids, name it: df.rename_axis(\"id\").reset_index()", name)
 		}

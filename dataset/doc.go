@@ -20,8 +20,8 @@
 // # Tables
 //
 // The csv format is a directory with nodes.csv and edges.csv, or directories nodes and edges with any number of
-// such files of one header, read by name; each may be compressed (.csv.gz, .csv.zst, at most 64 MiB and 200 times its
-// size).
+// such files of one header, read by name; each may be compressed (.csv.gz, .csv.zst, at most 64 MiB and 200
+// times its size).
 //
 //	id,age,income,label,split          source,target
 //	anna,31,52e3,buyer,train           anna,bob
@@ -39,13 +39,14 @@
 //
 // Names of columns are as written here, in any order, unless [Tables] say others.
 //
-// If all features are numbers, and [Tables] say nothing, they have positions: X is dense. Otherwise they have names
-// and types: Columns, of which a schema makes X. The files are then read twice. The first time finds the type of each
-// column by all of its values: number, bool, time or list if every value that is not missing is one, else text.
-// Columns that are mostly of one type are refused with the place of the first value that is not; so are decimal
-// commas and ambiguous dates, unless [Tables] say how to read them. Ids, labels and splits that a program has read as
-// floats (17.0, 1e+05) are the integers that they were. A node without label and split is then unlabelled. Columns
-// that hold the row numbers of pandas are refused. docs/data.md has a table of all of it.
+// If all features are numbers, and [Tables] say nothing, they have positions: X is dense. Otherwise they have
+// names and types: Columns, of which a schema makes X. The files are then read twice. The first time finds the
+// type of each column by all of its values: number, bool, time or list if every value that is not missing is
+// one, else text. Columns that are mostly of one type are refused with the place of the first value that is not;
+// so are decimal commas and ambiguous dates, unless [Tables] say how to read them. Ids, labels and splits that a
+// program has read as floats (17.0, 1e+05) are the integers that they were. A node without label and split is
+// then unlabelled. Columns that hold the row numbers of pandas are refused. docs/data.md has a table of all of
+// it.
 //
 // # Planetoid and gnn-benchmark
 // A Planetoid set has its public split: the nodes of y train, the next 500 validate, the nodes of test.index test,

@@ -11,9 +11,10 @@ import (
 	"rivulet/schema"
 )
 
-// Fingerprint returns "sha256:" and 64 hexadecimal digits over graph, features (Columns if they have names, else X), labels, classes, roles, ids and
-// [Merged]: two data sets have the same one exactly if they differ in their names only. It does not depend on the
-// machine, nor on the form in which the files were stored (item sizes, compression, order of columns).
+// Fingerprint returns "sha256:" and 64 hexadecimal digits over graph, features (Columns if they have names, else
+// X), labels, classes, roles, ids and [Merged]: two data sets have the same one exactly if they differ in their
+// names only. It does not depend on the machine, nor on the form in which the files were stored (item sizes,
+// compression, order of columns).
 func (d *Dataset) Fingerprint() string {
 	h := sha256.New()
 	f := fingerprint{bufio.NewWriterSize(h, 1<<16)}

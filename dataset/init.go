@@ -31,7 +31,8 @@ type Found struct {
 	Guesses []string
 }
 
-// FindTables looks for two tables in a directory, unless o.Tables names them, and for the meaning of their columns.
+// FindTables looks for two tables in a directory, unless o.Tables names them, and for the meaning of their
+// columns.
 func FindTables(dir string, o OpenOptions) (*Found, error) {
 	f := &Found{Tables: o.Tables}
 	t := &f.Tables

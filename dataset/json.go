@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// readClassMap reads class_map.json: node index as a string -> class, an int, a text or a one-hot list. Nodes that it
-// does not name, or maps to null, get -1. Classes are numbered in the order of their names, as those of tables are;
-// classes of no node are left out.
+// readClassMap reads class_map.json: node index as a string -> class, an int, a text or a one-hot list. Nodes
+// that it does not name, or maps to null, get -1. Classes are numbered in the order of their names, as those of
+// tables are; classes of no node are left out.
 func readClassMap(r io.Reader, nodes int) (labels []int32, classes []string, err error) {
 	names := make([]string, nodes)
 	seen := make([]bool, nodes)
@@ -54,7 +54,8 @@ func readClassMap(r io.Reader, nodes int) (labels []int32, classes []string, err
 	return labels, classes, nil
 }
 
-// numbered returns the classes of names, in the order of [byValue], and the class of each node, -1 for an empty name.
+// numbered returns the classes of names, in the order of [byValue], and the class of each node, -1 for an empty
+// name.
 func numbered(names []string) (labels []int32, classes []string) {
 	index := map[string]int32{}
 	for _, name := range names {

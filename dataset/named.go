@@ -9,8 +9,8 @@ import (
 	"rivulet/schema"
 )
 
-// readNamed reads tables whose features have names and types. The files are read twice: what the values of a column
-// are shows in all of them only.
+// readNamed reads tables whose features have names and types. The files are read twice: what the values of a
+// column are shows in all of them only.
 func readNamed(name string, nodes, edges tableSource, o OpenOptions) (*Dataset, error) {
 	n, err := surveyNodes(nodes, o.Tables)
 	if err != nil {
@@ -159,8 +159,8 @@ func (t *Table) namedNodes(f TableFile, n *nodeSurvey, columns []*columnBuilder)
 	})
 }
 
-// readEdges adds the edges of all files, and returns the names of columns that were ignored. ends say how ids are
-// read; nil: as they are written.
+// readEdges adds the edges of all files, and returns the names of columns that were ignored. ends say how ids
+// are read; nil: as they are written.
 func (t *Table) readEdges(edges tableSource, ends []*survey) (ignored []string, err error) {
 	source, target := readID, readID
 	if ends != nil {

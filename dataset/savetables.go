@@ -14,8 +14,8 @@ import (
 	"rivulet/internal/durable"
 )
 
-// SaveCSV writes the data set as nodes.csv and edges.csv, which [Open] reads: the features as a list of numbers in a
-// column features. A bag of words becomes such a list, too, and is read as any other numbers are.
+// SaveCSV writes the data set as nodes.csv and edges.csv, which [Open] reads: the features as a list of numbers
+// in a column features. A bag of words becomes such a list, too, and is read as any other numbers are.
 func (d *Dataset) SaveCSV(dir string) error {
 	return d.SaveTables(dir, ".csv", d.writeNodes, d.writeEdges)
 }

@@ -177,8 +177,8 @@ func (s *survey) form(text string, at Place, commas bool) int {
 var errNoValues = errors.New("it has no value")
 
 // columnType returns the type of a column's values: what the file says, or what all of them can be read as. Text
-// among values most of which are numbers, times or the like is an error, and so are numbers with decimal commas and
-// dates that can be read in two ways.
+// among values most of which are numbers, times or the like is an error, and so are numbers with decimal commas
+// and dates that can be read in two ways.
 func (s *survey) columnType() (schema.ValueType, error) {
 	for kind, of := range map[CellKind]schema.ValueType{Text: schema.Text, Int: schema.Number, Float: schema.Number,
 		Bool: schema.Bool, Time: schema.Time, List: schema.Vector} {

@@ -73,8 +73,9 @@ var splitNames = map[string]string{
 
 // AddNode takes the next node. Ids are distinct and not empty; all nodes have as many features as the first; split
 // is train, val, test or unlabelled, or one of their other names (tr, training; va, valid, validation; te; un,
-// unlabeled), or a value that Tables.SplitValues maps to one of these, or empty or none for a node in no role; train,
-// val and test nodes need a label. In a table with named features a node without label and split is unlabelled.
+// unlabeled), or a value that Tables.SplitValues maps to one of these, or empty or none for a node in no role;
+// train, val and test nodes need a label. In a table with named features a node without label and split is
+// unlabelled.
 func (t *Table) AddNode(n NodeRow, at Place) error {
 	if n.ID == "" {
 		return fault{unnamed, fmt.Errorf("column %s: it is empty", t.o.id())}

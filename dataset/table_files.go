@@ -52,8 +52,8 @@ type tableSource struct {
 	form  TextForm
 }
 
-// readDirectory reads tables that lie where the convention says. If all features are numbers, and nothing is said
-// about columns, they have positions; otherwise names.
+// readDirectory reads tables that lie where the convention says. If all features are numbers, and nothing is
+// said about columns, they have positions; otherwise names.
 func readDirectory(dir string, o OpenOptions, open TableOpener, exts ...string) (*Dataset, error) {
 	nodeFiles, err := tableFiles(dir, "nodes", exts...)
 	if err != nil {

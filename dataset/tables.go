@@ -19,7 +19,8 @@ import (
 const TablesFile = "data.yaml"
 
 // Tables say where a table of nodes and a table of edges are, and what their columns mean. The zero value is the
-// convention of the csv format. In a file its keys are those of the yaml tags, and paths are relative to the file.
+// convention of the csv format. In a file its keys are those of the yaml tags, and paths are relative to the
+// file.
 type Tables struct {
 	// Nodes and Edges are files, or directories of files of one header; .csv, .csv.gz, .csv.zst, or .parquet.
 	Nodes string `yaml:"nodes,omitempty"`
@@ -29,13 +30,13 @@ type Tables struct {
 	ID    string `yaml:"id,omitempty"`
 	Label string `yaml:"label,omitempty"`
 	Split string `yaml:"split,omitempty"`
-	// SplitValues are the roles that the values of Split stand for: train, val, test, unlabelled or none. Empty: these
-	// names and their other forms.
+	// SplitValues are the roles that the values of Split stand for: train, val, test, unlabelled or none. Empty:
+	// these names and their other forms.
 	SplitValues map[string]string `yaml:"split_values,omitempty"`
 	// Drop lists columns of nodes that are no features.
 	Drop []string `yaml:"drop,omitempty"`
-	// Types says how the values of a column are read: number, bool, category, text, time or list. Without it the type
-	// follows from the values.
+	// Types says how the values of a column are read: number, bool, category, text, time or list. Without it the
+	// type follows from the values.
 	Types map[string]string `yaml:"types,omitempty"`
 
 	// Source, Target and Weight are columns of edges. Empty: source, target, and weight if there is one.
@@ -52,8 +53,8 @@ type Tables struct {
 
 // TextForm says how files of text are written. Other files refuse it.
 type TextForm struct {
-	// Separator stands between the cells of a line. Empty: a comma, semicolon, tab or bar, whichever the first line has
-	// most of.
+	// Separator stands between the cells of a line. Empty: a comma, semicolon, tab or bar, whichever the first
+	// line has most of.
 	Separator string `yaml:"separator,omitempty"`
 	// Encoding is utf-8, latin1 or windows-1252. Empty: utf-8.
 	Encoding string `yaml:"encoding,omitempty"`

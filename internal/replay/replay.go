@@ -150,11 +150,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
 	a := event.Arrival{ID: d.IDs[node], Edges: d.Neighbours(node), Time: at}
 	if d.Columns != nil {
-		a.Features.Named = make([]schema.Field, 0, len(d.Columns))
-		for i := range d.Columns {
-			if v := d.Columns[i].At(int(node)); v.Type != schema.Missing {
-				a.Features.Named = append(a.Features.Named, schema.Field{Name: d.Columns[i].Name, Value: v})
-			}
+		a.Features.Named = make([]schema.Field, len(d.Columns))
+		for k := range d.Columns {
+			a.Features.Named[k] = schema.Field{Name: d.Columns[k].Name, Value: d.Columns[k].At(int(node))}
 		}
 		return a
 	}

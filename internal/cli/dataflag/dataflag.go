@@ -31,10 +31,10 @@ type Data struct {
 	more []dataset.Format
 }
 
-// Register adds --data, --format, --split-seed, --preset, --preset-nodes, --preset-seed and the flags of tables. A
-// command with a flag --nodes of its own registers that before. fallback is the preset
-// to use if neither --data nor --preset is given; empty means that one of them must be. more are formats beside
-// those of package dataset: a command that can read Parquet adds it here.
+// Register adds --data, --format, --split-seed, --preset, --preset-nodes, --preset-seed and the flags of tables.
+// A command with a flag --nodes of its own registers that before. fallback is the preset to use if neither
+// --data nor --preset is given; empty means that one of them must be. more are formats beside those of package
+// dataset: a command that can read Parquet adds it here.
 func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Data {
 	d := &Data{Notes: os.Stderr, more: more}
 	meaning := "one of them is required"

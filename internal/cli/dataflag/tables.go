@@ -9,8 +9,8 @@ import (
 	"rivulet/dataset"
 )
 
-// registerTables adds the flags of tables. A command's own --nodes, which comes before, takes a table beside its own
-// values.
+// registerTables adds the flags of tables. A command's own --nodes, which comes before, takes a table beside its
+// own values.
 func (d *Data) registerTables(flags *pflag.FlagSet) {
 	t := &d.Tables
 	const meaning = "table of nodes: a .csv (.gz, .zst) or .parquet file, or a directory (its path with a slash) of such files; with --edges, instead of --data"
