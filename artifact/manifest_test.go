@@ -72,6 +72,9 @@ func TestFormatDocumentsEveryField(t *testing.T) {
 	if !found {
 		t.Fatal("FORMAT.md has no section Manifest")
 	}
+	before, inspect, _ := strings.Cut(text, "\n## As JSON\n") // its fields are of another object
+	_, after, _ := strings.Cut(inspect, "\n## ")
+	text = before + after
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z0-9_.*\\[\\]]+)` \\| (?:string|integer|number|boolean|list|object)").FindAllStringSubmatch(text, -1) {
 		documented[row[1]] = true
 	}
