@@ -122,7 +122,7 @@ func (f *Found) nodes(s tableSource) error {
 			f.roles(c)
 			used = "used"
 		case name == "":
-			return errors.New(`column "" is the row number that pandas writes: write the table with index=False`)
+			return fmt.Errorf(`%s: column "" is the row number that pandas writes: write the table with index=False`, strings.Join(s.files, ", "))
 		case isIndex(name) && !slices.Contains(t.Drop, name):
 			t.Drop = append(t.Drop, name)
 			f.Guesses = append(f.Guesses, fmt.Sprintf("drop %s: the row number that pandas writes", name))
@@ -193,6 +193,7 @@ func (f *Found) roles(c *survey) {
 	}
 	slices.SortFunc(unknown, byValue(unknown))
 	f.Tables.SplitValues = map[string]string{}
+	var guesses []string
 	for k, value := range unknown {
 		role := "none"
 		if k < 3 {
@@ -202,8 +203,9 @@ func (f *Found) roles(c *survey) {
 			value = strings.TrimSuffix(value, ".0")
 		}
 		f.Tables.SplitValues[value] = role
+		guesses = append(guesses, value+"="+role)
 	}
-	f.Guesses = append(f.Guesses, fmt.Sprintf("split_values: %v is a guess by the order of the values", f.Tables.SplitValues))
+	f.Guesses = append(f.Guesses, fmt.Sprintf("split_values: %s is a guess by the order of the values", strings.Join(guesses, ",")))
 }
 
 func (f *Found) edges(s tableSource) error {
