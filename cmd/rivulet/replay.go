@@ -46,7 +46,7 @@ func replayCommand() *cobra.Command {
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&f.out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
 	flags.StringVar(&f.labels, "labels", "", "topic (with --out, file) to which the nodes' classes are written after the arrivals; empty: none")
-	flags.StringVar(&f.format, "record-format", "json", "form of the records in Kafka, json or protobuf; lines are JSON")
+	flags.StringVar(&f.format, "record-format", "json", "form of the records in Kafka, json, protobuf or avro; lines are JSON")
 	flags.Float64Var(&f.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them")
 	flags.IntVar(&f.Limit, "limit", 0, "stop after this many arrivals; 0: all of the nodes")
 	config.Flags[config.Replay](flags)
@@ -82,7 +82,7 @@ func (f *replayFlags) check() error {
 		return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", f.format)
 	}
 	if _, ok := event.ForFormat(f.format); !ok {
-		return fmt.Errorf("--record-format is %q, want json or protobuf", f.format)
+		return fmt.Errorf("--record-format is %q, want json, protobuf or avro", f.format)
 	}
 	return nil
 }
