@@ -7,6 +7,7 @@ FUZZTIME ?= 10000x
 DATA     ?= $(or $(RIVULET_DATA),../shared/data)
 REDIS    ?= redis://127.0.0.1:6379/15
 KAFKA    ?= $(CURDIR)/out/kafka
+REGISTRY ?= $(CURDIR)/out/registry
 SEED     ?= 1
 FOR      ?= 10m
 SOAK     ?= 30m
@@ -16,7 +17,7 @@ REPEATS  ?= 200
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt fuzz bench benchcheck integration chaos soak demo demos cold processors reference python examples ci nightly
+.PHONY: help build test race lint fmt fuzz bench benchcheck integration registry chaos soak demo demos cold processors reference python examples ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -53,6 +54,11 @@ integration: ## what talks to Redis and Kafka: the database REDIS, written to, a
 	RIVULET_TEST_REDIS=$(REDIS) RIVULET_TEST_REDIS_SERVER=$$(command -v redis-server) RIVULET_TEST_KAFKA_DIR=$(KAFKA) \
 	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./internal/harness ./internal/app ./internal/integration; \
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); exit $$status
+
+registry: ## what talks to a schema registry: a real one, run in the directory REGISTRY
+	tools/registry/registry.sh start $(REGISTRY)
+	RIVULET_TEST_REGISTRY=$$(tools/registry/registry.sh url $(REGISTRY)) $(GO) test -count=1 ./internal/registry; \
+	  status=$$?; tools/registry/registry.sh stop $(REGISTRY); exit $$status
 
 chaos: ## faults for FOR, decided by SEED, on three brokers and a Redis of its own: who lost what, as a table (docs/faults.md)
 	$(GO) run ./internal/chaos -seed $(SEED) -time $(FOR) -repeats $(REPEATS) -old "$(OLD)" faults
@@ -101,6 +107,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	RIVULET_DATA=$(DATA) $(GO) test -race -count=1 -timeout 60m ./...
 	$(MAKE) processors
 	$(MAKE) python examples
+	$(MAKE) registry
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m
 	$(MAKE) soak SOAK=30m

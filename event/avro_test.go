@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -111,24 +113,87 @@ func TestAvroPredictionAndLabelRoundTrip(t *testing.T) {
 	})
 }
 
-// Every example of the other forms can be written and read in Avro.
-func TestAvroOfTheExamples(t *testing.T) {
+// avroExamples returns the example files in Avro: the good examples of JSON, with the microseconds of their times.
+func avroExamples(t testing.TB) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
 	for name, record := range examples(t, "arrival-*.json") {
-		var want, got Arrival
-		err := JSON{}.DecodeArrival(record, &want)
-		var data []byte
+		var a Arrival
+		err := JSON{}.DecodeArrival(record, &a)
 		if err == nil {
-			data, err = Avro{}.AppendArrival(nil, &want)
-		}
-		if err == nil {
-			err = (Avro{}).DecodeArrival(data, &got)
+			files[name], err = Avro{}.AppendArrival(nil, &a)
 		}
 		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	for name, record := range examples(t, "prediction-*.json") {
+		var p Prediction
+		err := JSON{}.DecodePrediction(record, &p)
+		if err == nil {
+			files[name], err = Avro{}.AppendPrediction(nil, &p)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	return files
+}
+
+// Readers in other languages test against these files.
+func TestAvroExamplesAreWritten(t *testing.T) {
+	want := avroExamples(t)
+	if *update {
+		for name, data := range want {
+			if err := os.WriteFile(filepath.Join("testdata", name+".avro"), data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, examples(t, "*.avro")); diff != "" {
+		t.Errorf("files of testdata; go test ./event -run AvroExamplesAreWritten -update writes them (-want +got):\n%s", diff)
+	}
+}
+
+// The same example is the same arrival in Avro as in JSON, and the library reads its file by the schema.
+func TestAvroArrivalExamples(t *testing.T) {
+	library := avro.MustParse(ArrivalAvro)
+	files := examples(t, "arrival-*.avro")
+	for name, record := range examples(t, "arrival-*.json") {
+		var want, got Arrival
+		if err := errors.Join(JSON{}.DecodeArrival(record, &want), Avro{}.DecodeArrival(files[name], &got)); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		want.Time = want.Time.Truncate(time.Microsecond)
 		requireSameArrival(t, &want, &got)
+		var tree map[string]any
+		if rest, err := library.Decode(files[name], &tree); err != nil || len(rest) > 0 || tree["id"] != want.ID {
+			t.Errorf("%s: the library reads %v, %d bytes over: %v", name, tree, len(rest), err)
+		}
+	}
+}
+
+func TestAvroPredictionExamples(t *testing.T) {
+	files, explained := examples(t, "prediction-*.avro"), 0
+	for name, record := range examples(t, "prediction-*.json") {
+		var want, got Prediction
+		if err := errors.Join(JSON{}.DecodePrediction(record, &want), Avro{}.DecodePrediction(files[name], &got)); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, when := range []*time.Time{&want.ArrivalTime, &want.IngestTime, &want.PredictedTime} {
+			*when = when.Truncate(time.Microsecond)
+		}
+		if diff := cmp.Diff(want, got, sameBits); diff != "" {
+			t.Errorf("%s (-JSON +Avro):\n%s", name, diff)
+		}
+		if got.Explanation != nil {
+			explained++
+		}
+	}
+	if explained == 0 {
+		t.Error("no example has an explanation")
 	}
 }
 

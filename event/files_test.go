@@ -243,7 +243,10 @@ func TestReadmeIsComplete(t *testing.T) {
 		ReasonUnparsable, ReasonContentType, ReasonFeatureLength, ReasonNotFinite, ReasonTooManyEdges, ReasonTooLarge, ReasonFeatureUnknown,
 		ReasonFeatureType, ReasonFeatureMissing, ReasonSchema, HeaderSchema, "named",
 		HeaderContentType, HeaderArtifact, HeaderReason, HeaderDetail, HeaderSourceTopic, HeaderSourcePartition,
-		HeaderSourceOffset, HeaderIngestTime, "indices", "values", "partition", "offset",
+		HeaderSourceOffset, HeaderIngestTime, "indices", "values", "partition", "offset", "runner_up", "reasons", "share", "margin",
+	}
+	for _, f := range forms {
+		words = append(append(words, f.codec.ContentType()), f.aliases...)
 	}
 	for _, data := range [][]byte{ArrivalSchema, PredictionSchema, LabelSchema} {
 		var schema struct {

@@ -13,15 +13,15 @@ import (
 	"rivulet/schema"
 )
 
-// The golden file is the same arrival in both forms; a time is a time in Protobuf and text in JSON.
+// The golden file is the same arrival in all forms; a time is a time in Protobuf and Avro, and text in JSON.
 func TestNamedInAllForms(t *testing.T) {
-	var a, b Arrival
-	for name, into := range map[string]*Arrival{"json": &a, "pb": &b} {
+	var a, b, c Arrival
+	for name, into := range map[string]*Arrival{"json": &a, "pb": &b, "avro": &c} {
 		data, err := os.ReadFile("testdata/arrival-named." + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		codec, _ := ForFormat(map[string]string{"json": "json", "pb": "protobuf"}[name])
+		codec, _ := ForFormat(map[string]string{"json": "json", "pb": "protobuf", "avro": "avro"}[name])
 		for range 2 { // the second time into the memory of the first
 			if err := codec.DecodeArrival(data, into); err != nil {
 				t.Fatal(err)
@@ -29,9 +29,11 @@ func TestNamedInAllForms(t *testing.T) {
 		}
 	}
 	byName := func(x, y schema.Field) int { return strings.Compare(x.Name, y.Name) }
-	slices.SortFunc(b.Features.Named, byName)
-	slices.SortFunc(a.Features.Named, byName)
+	for _, each := range []*Arrival{&a, &b, &c} {
+		slices.SortFunc(each.Features.Named, byName)
+	}
 	requireSameArrival(t, &a, &b)
+	requireSameArrival(t, &a, &c)
 	if len(a.Features.Named) != 10 {
 		t.Errorf("%d fields", len(a.Features.Named))
 	}

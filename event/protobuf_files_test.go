@@ -18,7 +18,7 @@ import (
 	"rivulet/event/eventpb"
 )
 
-var update = flag.Bool("update", false, "write the Protobuf files of testdata anew")
+var update = flag.Bool("update", false, "write the Protobuf and Avro files of testdata anew")
 
 // binaryExamples returns the example files in Protobuf, and must contain the JSON examples of the same names, and the
 // mistakes of JSON that Protobuf can make, too. The generated code writes the good ones, not the codec.
