@@ -118,11 +118,11 @@ func TestRefreshFromATable(t *testing.T) {
 	t.Parallel()
 	dir, flags := namedTables(t)
 	run(t, "train "+flags+" --nodes 9 --costs=false --out "+dir+"/first")
-	arrival := `{"id":"new","features":{"kind":"k1"`
+	arrival := `{"id":"new","features":{"named":{"kind":"k1"`
 	for k := range 12 {
 		arrival += fmt.Sprintf(`,"f%d":0.5`, 11-k)
 	}
-	writeFile(t, dir, "arrivals.jsonl", []byte(arrival+"},\"edges\":[\"n1\",\"n2\"]}\n"))
+	writeFile(t, dir, "arrivals.jsonl", []byte(arrival+"}},\"edges\":[\"n1\",\"n2\"]}\n"))
 	first := readNamed(t, dir+"/first")
 	for name, line := range map[string]string{"after": "--current {}/first --data {}", "fitted": "--nodes 9 " + flags} {
 		report, err := runRefresh(t, dir, line+" --from {}/arrivals.jsonl --out {}/"+name+" --data-out {}/"+name+"-data --max-drop 100 --costs=false")
