@@ -8,9 +8,9 @@ import (
 	"rivulet/schema"
 )
 
-// Parts of format 2. A file that a reader may ignore is no such part: it stands in Manifest.Files and is left alone by
-// whoever does not know it. A part is a file without which the rest would be misread. Manifest.Requires names those that
-// an artifact has, and a reader refuses one that it does not know.
+// Parts of format 2. A part is a file that a reader must know, because it would misread the other files without it.
+// Manifest.Requires lists the parts of an artifact. A reader refuses the artifact if it does not know one of them. Other
+// files that a reader does not know stand in Manifest.Files only, and it ignores them.
 
 // knownParts are the parts that this build reads.
 var knownParts = []string{schemaFile}

@@ -6,8 +6,8 @@ import (
 	"rivulet/schema"
 )
 
-// Decoder decodes records one at a time, by the rules of a [Pipeline] with the same forms and limits: whoever merges
-// arrivals into the graph takes those that are predicted, and no others.
+// Decoder decodes records one at a time, by the rules of a [Pipeline] with the same forms and limits. A refresh uses it,
+// so that it merges exactly those arrivals into the graph that a consumer predicts.
 type Decoder struct {
 	path   Pipeline // no more than its forms and limits
 	schema *schema.Schema
@@ -24,7 +24,7 @@ func (o *Decoder) ByName(s *schema.Schema) { o.schema = s }
 
 // Arrival returns the arrival of a record for a model of d raw features; it is valid until the next call. Its edges
 // are distinct and do not name itself, dropped is how many entries did not stay. An error, an [*event.FieldError],
-// is what a dead letter of the record would say; an [event.Skip] says that the record is no arrival.
+// has the reason that a dead letter of the record would have; an [event.Skip] says that the record is no arrival.
 func (o *Decoder) Arrival(rec *kafka.Record, d int) (a *event.Arrival, dropped int, err error) {
 	o.slot.record, o.slot.bytes = rec, len(rec.Key)+len(rec.Value)
 	switch o.path.decodeOne(&o.slot, model{features: d, schema: o.schema}); {

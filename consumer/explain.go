@@ -42,7 +42,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]Explained, []event
 	return p.explanations(explaining, b), b.leaves().DeadLetters, nil
 }
 
-// explanations are those of a batch's predictions, in their order.
+// explanations returns the explanation of each prediction of a batch, in the same order.
 func (p *Pipeline) explanations(version Explaining, b *batch) []Explained {
 	if len(b.decoded.arrivals) == 0 {
 		return nil

@@ -5,13 +5,13 @@ import (
 	"rivulet/schema"
 )
 
-// Naming is what a [Version] that may have named features is, too.
+// Naming is implemented by a [Version] whose features may have names.
 type Naming interface {
 	// Schema makes rows of features by name; nil where the version has none.
 	Schema() *schema.Schema
 }
 
-// model is what decoding needs of the version that predicts.
+// model holds the two properties of the version that predicts which decoding needs.
 type model struct {
 	features int            // d
 	schema   *schema.Schema // nil: features have positions only

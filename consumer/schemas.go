@@ -23,7 +23,7 @@ type Schemas struct {
 	attempts *kafka.Attempts
 }
 
-// registryOutage is what all partitions wait for.
+// registryOutage returns the outage of the registry. All partitions share it, so that it is logged and counted once.
 func registryOutage(wait kafka.Patience) *kafka.Outage {
 	return wait.Outage(StageSchemas).Named("the schema registry")
 }

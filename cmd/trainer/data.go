@@ -64,7 +64,8 @@ func dataInitCommand() *cobra.Command {
 	return cmd
 }
 
-// writeTables writes settings with what is known of the columns as comments. A file that exists is refused.
+// writeTables writes the settings to a new data.yaml, with a comment for each column: its type and some values. It
+// returns an error if the file exists.
 func writeTables(file string, found *dataset.Found) error {
 	t := found.Tables
 	for _, path := range []*string{&t.Nodes, &t.Edges} {

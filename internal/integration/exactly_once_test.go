@@ -140,7 +140,7 @@ func (s *stream) group() string { return s.topic("exactly-once") }
 // load sends arrivals until stop is called, which returns when the last one is acknowledged.
 func (s *stream) load() (stop func()) {
 	sent := 0
-	return repeatedly(s.t, func() error {
+	stop = repeatedly(s.t, func() error {
 		var records []*kgo.Record
 		for range loadRate / 20 {
 			a := event.Arrival{ID: fmt.Sprintf("n%d", sent), Features: event.Features{Sparse: true}}
@@ -153,6 +153,10 @@ func (s *stream) load() (stop func()) {
 		}
 		return s.sender.ProduceSync(s.t.Context(), records...).FirstErr()
 	})
+	// If the test ends while the broker is down, stop would wait for what is on its way for ever. Clean-ups run in
+	// reverse order: this one fails these records first.
+	s.t.Cleanup(s.sender.Close)
+	return stop
 }
 
 // note records a prediction.
