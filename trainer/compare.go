@@ -36,6 +36,10 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 // The arrivals before from are not predicted; the predicted classes of the others are returned in order.
 func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int,
 	progress Progress) ([]int32, error) {
+	d, _, err := Encode(d, Options{Keep: b.Schema})
+	if err != nil {
+		return nil, err
+	}
 	var out []int32
 	for at := from; at < len(order); at += step {
 		if err := ctx.Err(); err != nil {

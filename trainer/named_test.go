@@ -63,6 +63,22 @@ func TestNamedNumbersAreThePositionalOnes(t *testing.T) {
 	}
 }
 
+// The graph that grows for Whole reads features by name as it reads them by position.
+func TestWholeGrowsByName(t *testing.T) {
+	d := small(t, dataset.Dense)
+	order := d.Test[:40]
+	classes := func(d *dataset.Dataset) []int32 {
+		out, err := WholeGrowing(t.Context(), d, mustTrain(t, d, options(15)).Bundle, order, 10, 15, Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if positional, named := classes(d), classes(byName(d)); len(named) != 30 || !slices.Equal(positional, named) {
+		t.Errorf("classes by name %v, by position %v", named, positional)
+	}
+}
+
 // A category that carries signal raises the accuracy, and a table with its columns in another order gives the same
 // predictions.
 func TestCategoriesCarrySignal(t *testing.T) {
