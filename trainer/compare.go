@@ -16,6 +16,10 @@ import (
 // predict on S. Both in percent.
 func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool,
 	predict eval.Predictor) (whole, served float64, err error) {
+	d, _, err = Encode(d, Options{Keep: b.Schema})
+	if err != nil {
+		return 0, 0, err
+	}
 	original := d.Original()
 	set := attach(d, original, batches, graphBatch)
 	model, err := wholeModel(original, b)

@@ -9,9 +9,10 @@ import (
 	"rivulet/schema"
 )
 
-// named returns a data set with X made of its columns, and the schema that made it: the one to keep, or one fitted on
-// the original nodes. A data set without columns stays, and has the schema to keep if X is of its positions.
-func named(d *dataset.Dataset, o Options) (*dataset.Dataset, *schema.Schema, error) {
+// Encode returns a data set with X made of its columns, and the schema that made it: o.Keep, or one that is fitted on
+// the original nodes by o.Schema. A data set without columns stays as it is, and so does o.Keep, which may be nil; its
+// width must be that of X. The fingerprint of a table is over its columns: take it before.
+func Encode(d *dataset.Dataset, o Options) (*dataset.Dataset, *schema.Schema, error) {
 	s := o.Keep
 	if d.Columns == nil {
 		if s != nil && d.X.Cols() != s.Width() {

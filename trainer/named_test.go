@@ -86,7 +86,7 @@ func TestCategoriesCarrySignal(t *testing.T) {
 	for _, of := range []*dataset.Dataset{withSignal(byName(d)), shuffled} {
 		o := options(15)
 		o.Keep = s
-		x, kept, err := named(of, o)
+		x, kept, err := Encode(of, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestSchemaIsFittedOnTheOriginalNodes(t *testing.T) {
 		c.Texts[i] = "test"
 	}
 	d.Columns = append(d.Columns, c)
-	_, s, err := named(d, options(15))
+	_, s, err := Encode(d, options(15))
 	if err != nil {
 		t.Fatal(err)
 	}

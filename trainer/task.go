@@ -62,7 +62,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
 	start := time.Now()
-	d, s, err := named(d, o)
+	d, s, err := Encode(d, o)
 	if err != nil {
 		return nil, err
 	}

@@ -38,12 +38,12 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 
 func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	progress Progress) (*Outcome, error) {
-	d, s, err := named(d, o)
+	fingerprint := d.Fingerprint() // of the columns, if features have names
+	d, s, err := Encode(d, o)
 	if err != nil {
 		return nil, err
 	}
 	o.Keep = s // X is of its positions
-	fingerprint := d.Fingerprint()
 	t, err := newTask(d, o)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,10 @@ type studyFlags struct {
 	o     trainer.StudyOptions
 	seeds []uint
 	data  *dataflag.Data
+	named *schemaFlags
 	learn *learnFlags
+
+	fingerprint string // of the data set that was opened, as an artifact of it has it
 }
 
 func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFlags {
@@ -48,6 +51,7 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	runFlags(flags, &f.o.Run)
 	flags.Float64SliceVar(&f.o.Ratios, "ratios", nil, "synthetic nodes as shares of the original graph's")
 	flags.IntSliceVar(&f.o.Nodes, "nodes", nil, "numbers of synthetic nodes, instead of --ratios; neither: one automatic size")
+	f.named = registerSchema(flags, &f.o.Run)
 	f.data = dataflag.Register(flags, "", parquet.Format)
 	flags.UintSliceVar(&f.seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
 	flags.StringSliceVar(&f.o.Calibrations, "calibrations", calibrations,
@@ -59,7 +63,7 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	return f
 }
 
-// open reads the data set and completes the options. trained lists the methods for which options of the method
+// open reads the data set, makes its named columns positions, and completes the options. trained lists the methods for which options of the method
 // learned may be given.
 func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if slices.Equal(f.o.Methods, []string{"all"}) {
@@ -72,8 +76,16 @@ func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if err := f.o.Validate(); err != nil {
 		return nil, err
 	}
+	f.o.Run.Seed = f.o.Seeds[0] // of the schema; each run has its own
+	if err := f.named.apply(&f.o.Run); err != nil {
+		return nil, err
+	}
 	d, err := f.data.Open("")
 	if err != nil {
+		return nil, err
+	}
+	f.fingerprint = d.Fingerprint()
+	if d, f.o.Run.Keep, err = trainer.Encode(d, f.o.Run); err != nil {
 		return nil, err
 	}
 	return d, f.learn.apply(&f.o.Run, d, append(slices.Clone(f.o.Methods), trained...))
@@ -115,7 +127,7 @@ func evalCommand() *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(study{d.Name, d.Fingerprint(), strings.Join(os.Args, " "),
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(study{d.Name, f.fingerprint, strings.Join(os.Args, " "),
 				f.o.Run.Batch, d.Classes,
 				cli.PeakBytes(), results})
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -41,6 +42,7 @@ func growCommand() *cobra.Command {
 	flags.StringVar(&o.Run.Method, "method", o.Run.Method, "method to condense by: solved or cluster")
 	runFlags(flags, &o.Run)
 	sizeFlags(cmd, &o.Run)
+	named := registerSchema(flags, &o.Run)
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.Uint64Var(&o.Run.Seed, "seed", o.Run.Seed, "seed of everything random, the orders too")
 	flags.Float64SliceVar(&o.Shares, "shares", o.Shares, "shares of the test nodes that arrive first")
@@ -48,7 +50,7 @@ func growCommand() *cobra.Command {
 	flags.IntVar(&o.Batch, "micro-batch", o.Batch, "arrivals of a micro-batch: the arrivals of one do not see each other's rows")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := o.Validate(); err != nil {
+		if err := errors.Join(o.Validate(), named.apply(&o.Run)); err != nil {
 			return err
 		}
 		d, err := data.Open("")

@@ -32,6 +32,7 @@ type importFlags struct {
 	out           string
 	asJSON        bool
 	options       trainer.Options
+	named         *schemaFlags
 }
 
 // importedModel is one file of weights and its model.
@@ -105,6 +106,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which import adds another model without the data")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	sizeFlags(cmd, o)
+	f.named = registerSchema(flags, o)
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	for _, name := range []string{"weights", "model", "out"} {
@@ -150,7 +152,7 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 		return errors.New("--default is for --artifact; of a new artifact the first model is the default")
 	}
 	if f.from != "" {
-		for _, name := range slices.Concat(ofData, dataflag.TableFlags) {
+		for _, name := range slices.Concat(ofData, dataflag.TableFlags, schemaNames) {
 			if flags.Changed(name) {
 				return fmt.Errorf("--%s is given with --artifact, which is condensed already", name)
 			}
@@ -187,14 +189,19 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 	if err != nil {
 		return err
 	}
-	if d.Columns != nil && d.X.Dense == nil && d.X.Sparse == nil {
-		return fmt.Errorf("the features of %s have names, and a model's weights are for positions: import reads tables whose features are all numbers", d.Name)
+	o := f.options
+	if err := f.named.apply(&o); err != nil {
+		return err
 	}
-	models, err := f.read(d.X.Cols(), len(d.Classes))
+	encoded, s, err := trainer.Encode(d, o)
 	if err != nil {
 		return err
 	}
-	o := f.options
+	o.Keep = s
+	models, err := f.read(encoded.X.Cols(), len(d.Classes))
+	if err != nil {
+		return err
+	}
 	o.Weights = map[string]infer.Model{}
 	for _, m := range models {
 		o.Weights[m.Model] = m.built
@@ -209,7 +216,10 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 	}
 	r := importReport{Weights: models, Calibrated: true, report: report{Artifact: f.out, Version: outcome.Bundle.Manifest.Version,
 		Seconds: outcome.Seconds, PeakBytes: cli.PeakBytes(), Results: outcome.Results}}
-	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error { return r.report.print(w, outcome.Bundle.Manifest) })
+	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error {
+		printSchema(w, outcome.Bundle.Schema)
+		return r.report.print(w, outcome.Bundle.Manifest)
+	})
 }
 
 // hidden returns the width of the first model that has a hidden layer, by which W_S is fitted to compare.

@@ -36,6 +36,7 @@ type refreshFlags struct {
 	every               time.Duration
 	asJSON              bool
 	run                 trainer.Options
+	named               *schemaFlags
 	flags               *pflag.FlagSet
 }
 
@@ -80,6 +81,7 @@ func refreshCommand() *cobra.Command {
 	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
 	runFlags(flags, &f.run)
 	sizeFlags(cmd, &f.run)
+	f.named = registerSchema(flags, &f.run)
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.Float64Var(&f.run.Coverage, "coverage", 0, "share of arrivals to answer; 0: none are marked as abstained")
 	flags.BoolVar(&f.run.Representation, "representation", false,
@@ -96,7 +98,7 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := f.check(); err != nil {
+		if err := errors.Join(f.check(), f.named.apply(&f.run)); err != nil {
 			return err
 		}
 		d, err := data.Open("")
@@ -200,8 +202,8 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 	}
 	said := o
 	o = was
-	o.WeightDecays, o.Representation, o.Batch, o.Costs = said.WeightDecays, said.Representation,
-		said.Batch, said.Costs
+	o.WeightDecays, o.Representation, o.Batch, o.Costs, o.Schema = said.WeightDecays, said.Representation,
+		said.Batch, said.Costs, said.Schema
 	for name, set := range map[string]func(){
 		"models": func() { o.Models = said.Models }, "hidden": func() { o.Hidden = said.Hidden }, "entries": func() { o.Entries = said.Entries },
 		"preprocess": func() { o.Preprocess = said.Preprocess }, "coverage": func() { o.Coverage = said.Coverage },

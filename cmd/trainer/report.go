@@ -136,12 +136,12 @@ func (f *reportFlags) page(ctx context.Context, flags *pflag.FlagSet) (*page.Pag
 		if err != nil {
 			return nil, err
 		}
-		if f.results != "" && p.Data.Fingerprint != d.Fingerprint() {
+		if f.results != "" && p.Data.Fingerprint != f.fingerprint {
 			return nil, fmt.Errorf("--results %s are of data with fingerprint %q, the data set has %q", f.results,
-				p.Data.Fingerprint, d.Fingerprint())
+				p.Data.Fingerprint, f.fingerprint)
 		}
 		p.Options = append(p.Options, optionsOf(flags)...)
-		describe(p, d)
+		describe(p, d, f.fingerprint)
 		if err := f.measure(ctx, d, p); err != nil {
 			return nil, err
 		}
@@ -205,10 +205,10 @@ func readResults(file string, p *page.Page) error {
 }
 
 // describe sets the page's description of the data.
-func describe(p *page.Page, d *dataset.Dataset) {
+func describe(p *page.Page, d *dataset.Dataset, fingerprint string) {
 	original := d.Original()
 	p.Classes = d.Classes
-	p.Data = page.Data{Name: d.Name, Fingerprint: d.Fingerprint(), Nodes: original.Adj.Rows, Edges: original.Adj.NNZ() / 2,
+	p.Data = page.Data{Name: d.Name, Fingerprint: fingerprint, Nodes: original.Adj.Rows, Edges: original.Adj.NNZ() / 2,
 		Features: original.X.Cols(), Classes: len(d.Classes), Test: len(d.Test)}
 }
 

@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/internal/durable"
 	"rivulet/internal/kafka"
+	"rivulet/trainer"
 )
 
 // Files beside the data set.
@@ -83,6 +86,38 @@ func readState(dir string) (s *State, found bool, err error) {
 		return nil, false, fmt.Errorf("%s: %w", filepath.Join(dir, stateFile), err)
 	}
 	return s, true, nil
+}
+
+// encode makes the features of a graph whose columns have names: by the schema of the version that serves, or by one
+// fitted on them if nothing serves. The graph that is stored has these features.
+func (r *Refresher) encode(ctx context.Context) error {
+	if r.Graph.Data.Columns == nil {
+		return nil
+	}
+	var manifest *artifact.Manifest
+	was, release, err := r.serving(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if was != nil {
+		manifest = was.Manifest()
+	}
+	options, err := r.Options(manifest)
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		if options.Keep = was.Schema(); options.Keep == nil {
+			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Data.Name, was.ID())
+		}
+	}
+	g := *r.Graph
+	if g.Data, r.fitted, err = trainer.Encode(g.Data, options); err != nil {
+		return err
+	}
+	r.Graph = &g
+	return nil
 }
 
 // Resume returns the graph to go on from: the newest one in dirs, or g itself if none of them is newer. dirs without

@@ -19,6 +19,7 @@ import (
 	"rivulet/internal/durable"
 	"rivulet/internal/kafka"
 	"rivulet/mapping"
+	"rivulet/schema"
 	"rivulet/serving"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
@@ -59,9 +60,10 @@ type Refresher struct {
 	Now      func() time.Time
 	Disk     durable.Disk
 
-	doing string // now
-	anew  bool   // train although nothing is new
-	gone  int64  // records that the topic has lost before they were read
+	doing  string         // now
+	fitted *schema.Schema // that made the graph's features of a table's columns; nil: they were positions
+	anew   bool           // train although nothing is new
+	gone   int64          // records that the topic has lost before they were read
 }
 
 // Round is the state of one refresh.
@@ -112,6 +114,9 @@ func (r *Refresher) Finish(ctx context.Context) (*Report, error) {
 // written. The round of an error describes the steps before it; nil: nothing was read. An artifact that is too
 // much worse is a [*Refused].
 func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
+	if err := r.encode(ctx); err != nil {
+		return nil, err
+	}
 	m := merge.New(r.Graph.Data)
 	m.MaxWaiting = r.Waiting
 	r.doing, r.gone = "reading arrivals", 0
@@ -145,6 +150,8 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	}
 	if was != nil {
 		options.Keep = was.Schema()
+	} else {
+		options.Keep = r.fitted
 	}
 	outcome, err := trainer.Train(ctx, grown, options, r.Now(), r.Progress)
 	if err != nil {

@@ -153,11 +153,12 @@ func byName(err error) bool {
 	return errors.As(err, &fault) && fault.Reason == event.ReasonSchema
 }
 
-// schema returns the schema of the version that serves; nil if there is none.
+// schema returns the schema of the version that serves, or else the one that was fitted on the graph; nil if there is
+// none.
 func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
 	v, release, err := r.serving(ctx)
 	if err != nil || v == nil {
-		return nil, err
+		return r.fitted, err
 	}
 	defer release()
 	return v.Schema(), nil
