@@ -103,7 +103,12 @@ type Limits struct {
 
 // Input says how arrivals are read.
 type Input struct {
-	Format  string  `key:"format" default:"json" oneof:"json|protobuf|avro|confluent" usage:"form of arrivals whose record has no content-type header; confluent: each begins with a byte 0 and the id of its schema. Where there is a registry, a record that begins with a byte 0 is taken for one in any case"`
+	Format string `key:"format" default:"json" oneof:"json|protobuf|avro|confluent" usage:"form of arrivals whose record has no content-type header; confluent: each begins with a byte 0 and the id of its schema. Where there is a registry, a record that begins with a byte 0 is taken for one in any case"`
+	Reading
+}
+
+// Reading says how arrivals are read of which the form is known.
+type Reading struct {
 	Mapping Mapping `key:"mapping"`
 
 	UnknownFeatures string `key:"unknown_features" default:"dead_letter" oneof:"dead_letter|ignore" usage:"what becomes of an arrival with a feature whose name the artifact's schema does not have"`

@@ -60,7 +60,7 @@ func TestDefaults(t *testing.T) {
 		Batch:    Batch{ModeNode, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000, 1 << 10},
-		Input:    Input{Format: "json", Mapping: Mapping{Preset: "none", TimeUnit: "none"}, UnknownFeatures: "dead_letter"},
+		Input:    Input{Format: "json", Reading: Reading{Mapping{Preset: "none", TimeUnit: "none"}, "dead_letter"}},
 		Registry: Registry{Timeout: 5 * time.Second},
 		Output:   Output{Format: "json", Registry: "none", Representation: "none"},
 		HTTP:     HTTP{":9464"},

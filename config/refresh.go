@@ -22,3 +22,8 @@ type Bench struct {
 	Kafka Cluster     `key:"kafka"`
 	Redis RedisServer `key:"redis"`
 }
+
+// Lines is the configuration of a reader of arrivals as JSON lines: the consumers' rules for them.
+type Lines struct {
+	Input Reading `key:"input"`
+}

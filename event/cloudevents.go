@@ -10,11 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// structuredContentType is the content-type of a CloudEvent in structured mode.
+const structuredContentType = "application/cloudevents+json"
+
 // isStructured reports whether a record is a CloudEvent in structured mode, with its attributes and its data in one
 // JSON object.
 func isStructured(contentType string) bool {
 	mediaType, _, err := mime.ParseMediaType(contentType)
-	return err == nil && mediaType == "application/cloudevents+json"
+	return err == nil && mediaType == structuredContentType
 }
 
 var cloudWants = []want{{"", []string{"specversion"}}, {"", []string{"data"}}, {"", []string{"data_base64"}},

@@ -125,6 +125,16 @@ func (f *Forms) Arrival(headers []Header, data []byte, a *Arrival) error {
 	return codec.DecodeArrival(data, a)
 }
 
+// LineHeaders are the headers of the record that a line of a file stands for: those of JSON or, with the preset for
+// CloudEvents, of an event in structured mode, as a line has no headers that could have the attributes.
+func (f *Forms) LineHeaders() []Header {
+	contentType := JSON{}.ContentType()
+	if f.Mapping != nil && f.Mapping.preset == PresetCloudEvents {
+		contentType = structuredContentType
+	}
+	return []Header{{Key: HeaderContentType, Value: []byte(contentType)}}
+}
+
 // OfLabels are the forms of labels: JSON unless a record says otherwise.
 func (f *Forms) OfLabels() *Forms { return &Forms{Schemas: f.Schemas} }
 

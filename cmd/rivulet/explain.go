@@ -43,10 +43,15 @@ func explainCommand() *cobra.Command {
 	flags.IntVar(&cfg.Limits.Edges, "edges", cfg.Limits.Edges, "most edges of an arrival; 0: no limit")
 	flags.BoolVar(&asJSON, "json", false, "one JSON object a line, with all terms")
 	flags.IntVar(&most, "most", 10, "how many features and how many neighbours the text lists; the rest is summed up")
+	config.Flags[config.Lines](flags)
 	_ = cmd.MarkFlagRequired("artifact")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cfg.Batch.Size < 1 {
 			return fmt.Errorf("--batch is %d, want at least 1", cfg.Batch.Size)
+		}
+		forms, ignore, err := lineForms(cmd)
+		if err != nil {
+			return err
 		}
 		versions, err := app.Pinned(cfg.Artifact, choice, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 		if err != nil {
@@ -57,7 +62,7 @@ func explainCommand() *cobra.Command {
 			out = jsonExplanations{json.NewEncoder(cmd.OutOrStdout())}
 		}
 		explained, rejected, err := app.ExplainLines(cmd.Context(), versions, cmd.InOrStdin(), out,
-			app.LineOptions{Mode: consumer.Mode(cfg.Batch.Mode), Batch: cfg.Batch.Size,
+			app.LineOptions{Mode: consumer.Mode(cfg.Batch.Mode), Batch: cfg.Batch.Size, Forms: forms, IgnoreUnknown: ignore,
 				Limits: consumer.Limits{Edges: cfg.Limits.Edges},
 				Rejected: func(line int64, d *event.DeadLetter) {
 					fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, d.Detail)

@@ -21,7 +21,9 @@ func predictCommand() *cobra.Command {
 		Use:   "predict --artifact DIR < arrivals.jsonl > predictions.jsonl",
 		Short: "Predict arrivals from JSON lines without any service, for backfills and for trying an artifact",
 		Long: "predict follows the consumer's path from decoding to prediction, with M read from the artifact. A line that cannot be\n" +
-			"predicted is reported on standard error with the reason, the others are predicted, and the exit status is 1.",
+			"predicted is reported on standard error with the reason, the others are predicted, and the exit status is 1. Lines of\n" +
+			"another shape are mapped as the consumer maps records: give its input.* here, or its file with --config. Predictions have\n" +
+			"no keys here, so input.mapping.key is only checked.",
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
@@ -41,10 +43,15 @@ func predictCommand() *cobra.Command {
 	flags.StringVar(&choice.Representation, "representation", serving.RepresentNone,
 		"add none, logits or embedding, the layer before the classifier")
 	flags.Float64Var(&choice.Coverage, "coverage", 0, "share of the arrivals to answer, others are marked as abstained; 0: none is marked")
+	config.Flags[config.Lines](flags)
 	_ = cmd.MarkFlagRequired("artifact")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cfg.Batch.Size < 1 {
 			return fmt.Errorf("--batch is %d, want at least 1", cfg.Batch.Size)
+		}
+		forms, ignore, err := lineForms(cmd)
+		if err != nil {
+			return err
 		}
 		log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 		versions, err := app.Pinned(cfg.Artifact, choice, log)
@@ -53,7 +60,8 @@ func predictCommand() *cobra.Command {
 		}
 		predicted, rejected, err := app.PredictLines(cmd.Context(), versions, cmd.InOrStdin(), cmd.OutOrStdout(),
 			app.LineOptions{
-				Mode: consumer.Mode(cfg.Batch.Mode), Batch: cfg.Batch.Size, Limits: consumer.Limits{Edges: cfg.Limits.Edges},
+				Mode: consumer.Mode(cfg.Batch.Mode), Batch: cfg.Batch.Size, Forms: forms, IgnoreUnknown: ignore,
+				Limits: consumer.Limits{Edges: cfg.Limits.Edges},
 				Output: consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits,
 					Representation: choice.Representation},
 				Rejected: func(line int64, d *event.DeadLetter) {
@@ -65,4 +73,15 @@ func predictCommand() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// lineForms returns the forms that JSON lines have by the settings of a command, and whether features of unknown names
+// are passed over.
+func lineForms(cmd *cobra.Command) (forms event.Forms, ignoreUnknown bool, err error) {
+	cfg, err := config.Load[config.Lines](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+	if err != nil {
+		return forms, false, err
+	}
+	forms, err = app.LineForms(cfg.Input)
+	return forms, cfg.Input.UnknownFeatures == config.Ignore, err
 }

@@ -52,7 +52,7 @@ func refreshCommand() *cobra.Command {
 			"more than --max-drop points worse, the artifact is stored but not published, and the command fails.\n" +
 			"Options that are not given are taken from that artifact's run (not --representation and --weight-decays). Arrivals and\n" +
 			"labels are JSON lines in a file, or records of a topic, read to the end that it has at the start. Arrivals are taken by\n" +
-			"the consumers' rules: give the limits.* and input.format of theirs.\n\n" +
+			"the consumers' rules: give the limits.* and input.* of theirs.\n\n" +
 			"With --every the command goes on until it is stopped, each refresh in a directory of its own below --out and --data-out.\n" +
 			"Started again with the same flags it goes on from the newest graph in --data-out, and publishes what was not published.\n" +
 			"With --group only the arrivals after those that the graph has are read. The group's offsets follow the graph's, are\n" +
@@ -183,7 +183,7 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	}
 	return &refresh.Refresher{Graph: given, Arrivals: arrivals, Labels: labels, Current: f.current, ToRedis: f.publish, Keep: f.keep,
 		Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log}, Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits),
-		Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, nil
+		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, nil
 }
 
 // options returns the options of the artifact that serves, changed by the flags that were given.

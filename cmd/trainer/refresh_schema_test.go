@@ -51,13 +51,14 @@ func TestRefreshKeepsTheSchema(t *testing.T) {
 		for p, v := range values {
 			f.Named = append(f.Named, schema.Field{Name: fmt.Sprintf("f%d", p), Value: schema.Value{Type: schema.Number, Number: v}})
 		}
+		f.Named = append(f.Named, schema.Field{Name: "elsewhere", Value: schema.Value{Type: schema.Bool}}) // no column of the data
 	}
 	dir := files(t, half, arrivals, labels)
 	if err := artifact.Write(filepath.Join(dir, "first"), outcome.Bundle); err != nil {
 		t.Fatal(err)
 	}
 	report, err := runRefresh(t, dir, "--data {}/data --current {}/first --from {}/arrivals.jsonl --labels {}/labels.jsonl "+
-		"--out {}/second --max-drop 100 --costs=false")
+		"--out {}/second --max-drop 100 --costs=false --input.unknown_features ignore")
 	if err != nil || report.Merged.Joined != len(arrivals) {
 		t.Fatalf("%d of %d joined, %v: %+v", report.Merged.Joined, len(arrivals), err, report.Merged)
 	}

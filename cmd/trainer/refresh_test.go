@@ -167,6 +167,11 @@ func TestRefreshFromFiles(t *testing.T) {
 	if err != nil || again.Artifact != "" || again.Merged.InT != len(arrivals) {
 		t.Errorf("nothing is new: %+v, %v", again, err)
 	}
+	wrapAsChanges(t, dir)
+	again, err = runRefresh(t, dir, "--from {}/changes.jsonl --input.mapping.preset debezium --data {}/later --current {}/second --out {}/third")
+	if err != nil || again.Artifact != "" || again.Merged.InT != len(arrivals) {
+		t.Errorf("changes of the same arrivals: %+v, %v", again, err)
+	}
 
 	r := rand.New(rand.NewPCG(1, 1))
 	r.Shuffle(len(labels), func(i, j int) { labels[i].ClassName, labels[j].ClassName = labels[j].ClassName, labels[i].ClassName })
@@ -177,6 +182,25 @@ func TestRefreshFromFiles(t *testing.T) {
 	}
 	if _, err := os.Stat(dir + "/worse"); err == nil {
 		t.Error("the data of a refused artifact were kept")
+	}
+}
+
+// wrapAsChanges writes changes.jsonl: what Debezium makes of the rows of arrivals.jsonl that are JSON.
+func wrapAsChanges(t *testing.T, dir string) {
+	t.Helper()
+	rows, err := os.ReadFile(dir + "/arrivals.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changes strings.Builder
+	for row := range strings.Lines(string(rows)) {
+		if row = strings.TrimSpace(row); json.Valid([]byte(row)) {
+			fmt.Fprintf(&changes, `{"op":"r","after":%s}`+"\n", row)
+		}
+	}
+	changes.WriteString(`{"op":"d","before":{"id":"gone"},"after":null}` + "\n")
+	if err := os.WriteFile(dir+"/changes.jsonl", []byte(changes.String()), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -20,15 +20,25 @@ func Forms(in config.Input, r config.Registry) (forms event.Forms, known consume
 			return forms, nil, err
 		}
 	}
-	if forms.Mapping, err = event.NewMapping(event.MappingOptions(in.Mapping)); err != nil {
-		return forms, nil, fmt.Errorf("input.mapping.%w", err)
+	lines, err := LineForms(in.Reading)
+	if err != nil {
+		return forms, nil, err
 	}
+	forms.Mapping = lines.Mapping
 	schemas, err := openRegistry(r)
 	if err != nil || schemas == nil {
 		return forms, nil, err
 	}
 	forms.Schemas = schemas
 	return forms, schemas, nil
+}
+
+// LineForms are the forms that arrivals as JSON lines have by these settings.
+func LineForms(in config.Reading) (forms event.Forms, err error) {
+	if forms.Mapping, err = event.NewMapping(event.MappingOptions(in.Mapping)); err != nil {
+		err = fmt.Errorf("input.mapping.%w", err)
+	}
+	return forms, err
 }
 
 // openRegistry returns the registry that settings name, nil where they name none.

@@ -19,11 +19,11 @@ type ExplanationWriter interface {
 func ExplainLines(ctx context.Context, versions consumer.Versions, r io.Reader, w ExplanationWriter,
 	o LineOptions) (explained, rejected int, err error) {
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: &lineWriter{}, Mode: o.Mode,
-		Limits: o.Limits, Output: o.Output})
+		Forms: o.Forms, IgnoreUnknown: o.IgnoreUnknown, Limits: o.Limits, Output: o.Output})
 	if err != nil {
 		return 0, 0, err
 	}
-	err = eachBatch(ctx, r, o.Batch, func(name string, records []kafka.Record) error {
+	err = eachBatch(ctx, r, &o, func(name string, records []kafka.Record) error {
 		all, dead, err := pipeline.Explain(ctx, consumer.Intake{Name: name, Records: records})
 		if err != nil {
 			return err

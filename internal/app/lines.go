@@ -18,25 +18,28 @@ import (
 type LineOptions struct {
 	Mode   consumer.Mode
 	Batch  int // lines of a batch, at least 1
+	Forms  event.Forms
 	Limits consumer.Limits
-	Output consumer.Output
+	// IgnoreUnknown passes over features whose names the version's schema does not have; else the line is rejected.
+	IgnoreUnknown bool
+	Output        consumer.Output
 	// Rejected is told of each line that cannot be predicted; line counts from 1.
 	Rejected func(line int64, d *event.DeadLetter)
 }
 
 // PredictLines reads arrivals as JSON lines and writes predictions as JSON lines, in order, on the same path that
 // the consumer takes. It returns how many lines were predicted and how many were rejected. Empty lines are passed
-// over. ctx ends it also while r gives nothing; what was predicted until an error is written.
+// over, and so are changes of Debezium that leave no row. ctx ends it also while r gives nothing; what was predicted until an error is written.
 func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w io.Writer,
 	o LineOptions) (predicted, rejected int, err error) {
 	out := &lineWriter{w: bufio.NewWriter(w), rejected: o.Rejected}
 	defer func() { err = errors.Join(err, out.w.Flush()) }()
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: out, Mode: o.Mode,
-		Limits: o.Limits, Output: o.Output})
+		Forms: o.Forms, IgnoreUnknown: o.IgnoreUnknown, Limits: o.Limits, Output: o.Output})
 	if err != nil {
 		return 0, 0, err
 	}
-	err = eachBatch(ctx, r, o.Batch, func(name string, records []kafka.Record) error {
+	err = eachBatch(ctx, r, &o, func(name string, records []kafka.Record) error {
 		return pipeline.Process(ctx, consumer.Intake{Name: name, Records: records})
 	})
 	return out.predicted, out.dead, err
@@ -44,9 +47,10 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 
 // eachBatch reads lines and calls process with so many of them as records, whose offsets are the lines' numbers. The
 // records are process's until it returns.
-func eachBatch(ctx context.Context, r io.Reader, size int,
+func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 	process func(name string, records []kafka.Record) error) error {
 	in := bufio.NewReaderSize(&interruptible{ctx: ctx, r: r}, 1<<20)
+	headers := o.Forms.LineHeaders()
 	var records []kafka.Record
 	flush := func(line int64) error {
 		if len(records) == 0 {
@@ -65,9 +69,9 @@ func eachBatch(ctx context.Context, r io.Reader, size int,
 			return fmt.Errorf("reading line %d: %w", line, readErr)
 		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			records = append(records, kafka.Record{Value: text, Position: kafka.Position{Offset: line}})
+			records = append(records, kafka.Record{Value: text, Headers: headers, Position: kafka.Position{Offset: line}})
 		}
-		if len(records) == size || readErr == io.EOF {
+		if len(records) == o.Batch || readErr == io.EOF {
 			if err := flush(line); err != nil {
 				return fmt.Errorf("predicting up to line %d: %w", line, err)
 			}

@@ -42,8 +42,10 @@ type Refresher struct {
 
 	Forms    event.Forms       // that arrivals and labels may have
 	Registry consumer.Registry // of Forms; nil: there is none
-	Limits   consumer.Limits   // the consumers': what is a dead letter there does not become a node
-	Waiting  int               // most edges to ids that have not arrived that are kept; 0: none
+	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is refused.
+	IgnoreUnknown bool
+	Limits        consumer.Limits // the consumers': what is a dead letter there does not become a node
+	Waiting       int             // most edges to ids that have not arrived that are kept; 0: none
 
 	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that
 	// CURRENT names, if ToRedis.

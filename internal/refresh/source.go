@@ -49,7 +49,7 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 	decoder, features := consumer.NewDecoder(r.Forms, r.Limits), r.Graph.Data.X.Cols()
 	var unread error // why the schema could not be read
 	asked := false
-	next, err = r.records(ctx, r.Arrivals, func(rec *kafka.Record) {
+	next, err = r.records(ctx, r.Arrivals, &r.Forms, func(rec *kafka.Record) {
 		a, dropped, err := decoder.Arrival(rec, features)
 		if errors.As(err, new(event.Skip)) {
 			return
@@ -57,7 +57,9 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 		if !asked && byName(err) { // the schema is read for the first arrival that needs it
 			var s *schema.Schema
 			asked = true
-			s, unread = r.schema(ctx)
+			if s, unread = r.schema(ctx); s != nil && r.IgnoreUnknown {
+				s = s.IgnoringUnknown()
+			}
 			decoder.ByName(s)
 			a, dropped, err = decoder.Arrival(rec, features)
 		}
@@ -77,7 +79,7 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 	r.doing = "reading labels"
 	var l event.Label
 	labels := r.Forms.OfLabels()
-	_, err = r.records(ctx, r.Labels, func(rec *kafka.Record) {
+	_, err = r.records(ctx, r.Labels, labels, func(rec *kafka.Record) {
 		if err := labels.Label(rec.Headers, rec.Value, &l); err != nil {
 			m.RefuseLabel(err)
 			return
@@ -87,13 +89,11 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 	return next, err
 }
 
-// inJSON is the header of the records that the lines of a file stand for.
-var inJSON = []event.Header{{Key: event.HeaderContentType, Value: []byte(event.JSON{}.ContentType())}}
-
-// records passes each record of a source to take.
-func (r *Refresher) records(ctx context.Context, s Source, take func(*kafka.Record)) (kafka.Offsets, error) {
+// records passes each record of a source, which has these forms, to take.
+func (r *Refresher) records(ctx context.Context, s Source, forms *event.Forms, take func(*kafka.Record)) (kafka.Offsets, error) {
 	if s.Topic == "" {
-		return nil, eachLine(ctx, s.File, func(line []byte) { take(&kafka.Record{Value: line, Headers: inJSON}) })
+		headers := forms.LineHeaders()
+		return nil, eachLine(ctx, s.File, func(line []byte) { take(&kafka.Record{Value: line, Headers: headers}) })
 	}
 	t, end, err := r.Services.Reader(s.Topic, s.Group)
 	if err != nil {

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/artifact/artifacttest"
+	"rivulet/internal/harness"
+)
+
+// predict and explain read lines by the consumer's file, which has sections that are not theirs, or by flags.
+func TestLinesAreMappedByTheConsumersSettings(t *testing.T) {
+	dir := write(t, artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 3, Classes: 3}))
+	file := filepath.Join(t.TempDir(), "consumer.yaml")
+	if err := os.WriteFile(file, []byte("kafka:\n  group: g\ninput:\n  mapping:\n    id: /user/id\n    features: /x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const line = `{"user":{"id":"u-1"},"x":[1,2,3]}` + "\n"
+	execute := func(args ...string) (string, error) {
+		cmd := root()
+		cmd.SetIn(strings.NewReader(line))
+		return harness.Execute(cmd, args...)
+	}
+	for _, command := range []string{"predict", "explain"} {
+		for _, how := range [][]string{{"--config", file}, {"--input.mapping.id=/user/id", "--input.mapping.features=/x"}} {
+			out, err := execute(append([]string{command, "--artifact", dir}, how...)...)
+			if err != nil || !strings.Contains(out, "u-1") {
+				t.Errorf("%s %v: %q, %v", command, how, out, err)
+			}
+		}
+		if _, err := execute(command, "--artifact", dir); err == nil {
+			t.Errorf("%s takes a line of another shape without a mapping", command)
+		}
+		if _, err := execute(command, "--artifact", dir, "--input.mapping.id=user"); err == nil || !strings.Contains(err.Error(), "input.mapping.id") {
+			t.Errorf("%s: a pointer without / is %v", command, err)
+		}
+	}
+}
