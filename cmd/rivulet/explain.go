@@ -4,22 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/app"
-	"rivulet/serving"
 )
 
 func explainCommand() *cobra.Command {
-	cfg := config.Default[config.Consumer]()
 	cmd := &cobra.Command{
 		Use:   "explain --artifact DIR < arrivals.jsonl",
 		Short: "Say why arrivals get their classes: what each feature and each neighbour does to the logit",
@@ -28,32 +22,14 @@ func explainCommand() *cobra.Command {
 			"held (docs/explain.md). A line that cannot be predicted is reported on standard error with the reason, and the exit status is 1.",
 		Args: cobra.NoArgs,
 	}
+	f := newLineFlags(cmd)
 	flags := cmd.Flags()
-	var choice serving.Options
 	var asJSON bool
 	var most int
-	flags.StringVar(&cfg.Artifact, "artifact", "", "directory of the artifact (required)")
-	flags.StringVar(&choice.Model, "model", "", "model to serve, one of the artifact's; empty: its default")
-	flags.StringVar(&choice.Attachment, "attachment", serving.Auto, "auto, frozen or joint")
-	flags.StringVar(&choice.Calibration, "calibration", serving.Auto,
-		"propagation after the model: auto, none, lp or ep")
-	flags.StringVar(&cfg.Batch.Mode, "mode", cfg.Batch.Mode,
-		"node: each arrival on its own; graph: edges among the arrivals of a batch count too")
-	flags.IntVar(&cfg.Batch.Size, "batch", cfg.Batch.Size, "lines of a batch")
-	flags.IntVar(&cfg.Limits.Edges, "edges", cfg.Limits.Edges, "most edges of an arrival; 0: no limit")
 	flags.BoolVar(&asJSON, "json", false, "one JSON object a line, with all terms")
 	flags.IntVar(&most, "most", 10, "how many features and how many neighbours the text lists; the rest is summed up")
-	config.Flags[config.Lines](flags)
-	_ = cmd.MarkFlagRequired("artifact")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if cfg.Batch.Size < 1 {
-			return fmt.Errorf("--batch is %d, want at least 1", cfg.Batch.Size)
-		}
-		forms, ignore, err := lineForms(cmd)
-		if err != nil {
-			return err
-		}
-		versions, err := app.Pinned(cfg.Artifact, choice, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		versions, o, err := f.open(cmd)
 		if err != nil {
 			return err
 		}
@@ -61,12 +37,7 @@ func explainCommand() *cobra.Command {
 		if asJSON {
 			out = jsonExplanations{json.NewEncoder(cmd.OutOrStdout())}
 		}
-		explained, rejected, err := app.ExplainLines(cmd.Context(), versions, cmd.InOrStdin(), out,
-			app.LineOptions{Mode: consumer.Mode(cfg.Batch.Mode), Batch: cfg.Batch.Size, Forms: forms, IgnoreUnknown: ignore,
-				Limits: consumer.Limits{Edges: cfg.Limits.Edges},
-				Rejected: func(line int64, d *event.DeadLetter) {
-					fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, d.Detail)
-				}})
+		explained, rejected, err := app.ExplainLines(cmd.Context(), versions, cmd.InOrStdin(), out, o)
 		if err == nil && rejected > 0 {
 			err = fmt.Errorf("%d of %d lines could not be explained", rejected, explained+rejected)
 		}

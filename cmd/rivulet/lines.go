@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/app"
+	"rivulet/serving"
+)
+
+// lineFlags are the flags that predict and explain share: which model answers, and how JSON lines are read.
+type lineFlags struct {
+	cfg    config.Consumer // with the consumer's own defaults, so that the same arrivals get the same predictions
+	choice serving.Options
+}
+
+func newLineFlags(cmd *cobra.Command) *lineFlags {
+	f := &lineFlags{cfg: config.Default[config.Consumer]()}
+	flags := cmd.Flags()
+	flags.StringVar(&f.cfg.Artifact, "artifact", "", "directory of the artifact (required)")
+	flags.StringVar(&f.choice.Model, "model", "", "model to serve, one of the artifact's; empty: its default")
+	flags.StringVar(&f.choice.Attachment, "attachment", serving.Auto, "auto, frozen or joint")
+	flags.StringVar(&f.choice.Calibration, "calibration", serving.Auto,
+		"propagation after the model: auto, none, lp or ep")
+	flags.StringVar(&f.cfg.Batch.Mode, "mode", f.cfg.Batch.Mode,
+		"node: each arrival on its own; graph: edges among the arrivals of a batch count too")
+	flags.IntVar(&f.cfg.Batch.Size, "batch", f.cfg.Batch.Size, "lines of a batch")
+	flags.IntVar(&f.cfg.Limits.Edges, "edges", f.cfg.Limits.Edges, "most edges of an arrival; 0: no limit")
+	config.Flags[config.Lines](flags)
+	_ = cmd.MarkFlagRequired("artifact")
+	return f
+}
+
+// open checks the flags, and returns the artifact's version and how lines are read. Lines that are refused are
+// reported on standard error.
+func (f *lineFlags) open(cmd *cobra.Command) (consumer.Versions, app.LineOptions, error) {
+	o := app.LineOptions{Mode: consumer.Mode(f.cfg.Batch.Mode), Batch: f.cfg.Batch.Size,
+		Limits: consumer.Limits{Edges: f.cfg.Limits.Edges},
+		Rejected: func(line int64, d *event.DeadLetter) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, d.Detail)
+		}}
+	if o.Batch < 1 {
+		return nil, o, fmt.Errorf("--batch is %d, want at least 1", o.Batch)
+	}
+	lines, err := config.Load[config.Lines](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+	if err != nil {
+		return nil, o, err
+	}
+	if o.Forms, err = app.LineForms(lines.Input); err != nil {
+		return nil, o, err
+	}
+	o.IgnoreUnknown = lines.Input.UnknownFeatures == config.Ignore
+	versions, err := app.Pinned(f.cfg.Artifact, f.choice, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	return versions, o, err
+}
