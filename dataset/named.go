@@ -9,8 +9,8 @@ import (
 	"rivulet/schema"
 )
 
-// readNamed reads tables whose features have names and types. The files are read twice: what the values of a
-// column are shows in all of them only.
+// readNamed reads tables whose features have names and types. The files are read twice, because the type of a column
+// is known only after all of its values were seen.
 func readNamed(name string, nodes, edges tableSource, o OpenOptions) (*Dataset, error) {
 	n, err := surveyNodes(nodes, o.Tables)
 	if err != nil {
@@ -310,7 +310,7 @@ func (b *columnBuilder) addVector(c *Cell, at Place, missing bool) error {
 
 func (b *columnBuilder) column() schema.Column { return b.Column }
 
-// describe says what the column is, for the note of the columns that are used.
+// describe returns the column's name and type as text, for the note of the columns that are used.
 func (b *columnBuilder) describe() string {
 	what := b.Type.String()
 	switch {
@@ -329,7 +329,7 @@ func (b *columnBuilder) describe() string {
 	return fmt.Sprintf("%s (%s)", b.Name, what)
 }
 
-// most returns the first of many names, and how many there are more.
+// most returns the first names of a list; if it leaves some out, its last element says how many.
 func most(names []string) []string {
 	const shown = 64
 	if len(names) <= shown {

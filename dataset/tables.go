@@ -64,14 +64,14 @@ type TextForm struct {
 var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": schema.Bool, "category": schema.Text,
 	"text": schema.Text, "time": schema.Time, "list": schema.Vector}
 
-// IsZero reports whether nothing is said, so that the convention holds. DropWeights changes no column's meaning.
+// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no column's meaning.
 func (t Tables) IsZero() bool {
 	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.SplitValues == nil &&
 		t.Drop == nil && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
 		t.TextForm == TextForm{} && t.Decimal == ""
 }
 
-// Over returns t with what is not said in it taken from another.
+// Over returns t, with the fields that are not set taken from another.
 func (t Tables) Over(base Tables) Tables {
 	for _, field := range []struct{ of, from *string }{{&t.Nodes, &base.Nodes}, {&t.Edges, &base.Edges}, {&t.ID, &base.ID},
 		{&t.Label, &base.Label}, {&t.Split, &base.Split}, {&t.Source, &base.Source}, {&t.Target, &base.Target},

@@ -13,7 +13,7 @@ import (
 //     four bytes name, where there is a registry.
 //  3. Any other record has the form Default.
 //
-// A [Mapping] then says where in it the arrival is. The zero Forms reads JSON. Forms may be used by many goroutines
+// A [Mapping] then finds the arrival's fields in the record. The zero Forms reads JSON. Forms may be used by many goroutines
 // at once.
 type Forms struct {
 	// Default is the form of records without a content-type header; nil means JSON.

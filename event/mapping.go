@@ -22,12 +22,12 @@ const (
 type MappingOptions struct {
 	// Preset is debezium, cloudevents, or none (also "").
 	Preset string
-	// ID, Features, Edges and Time are where these fields are; empty means /id, /features, /edges and /time. Named is
-	// where an object is whose members are the features by their names, in place of Features.
+	// ID, Features, Edges and Time are where these fields are; empty means /id, /features, /edges and /time. Named points
+	// to an object with the features by their names, and takes the place of Features.
 	ID, Features, Named, Edges, Time string
 	// TimeUnit is the unit of a time that is a number since 1970: s, ms, us or ns; none (also ""): it is text.
 	TimeUnit string
-	// Key is where the key is under which the prediction is published; empty: the record's own.
+	// Key points to the key of the prediction; empty: the prediction has the key of the record.
 	Key string
 }
 
@@ -130,10 +130,10 @@ const (
 	SkipOther     Skip = "other"     // a truncated table, or a message of a database
 )
 
-// Skips are all of them.
+// Skips lists all reasons for which a record is passed over.
 var Skips = []Skip{SkipDelete, SkipTombstone, SkipOther}
 
-// Error names it.
+// Error returns the reason in words.
 func (s Skip) Error() string { return "the record is passed over: " + string(s) }
 
 // mapped reads a record through the mapping.

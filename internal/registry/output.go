@@ -91,7 +91,7 @@ func unavailable(err error) bool {
 // Permanent is an error that comes back at every attempt.
 type Permanent struct{ error }
 
-// Permanent is true.
+// Permanent returns true.
 func (Permanent) Permanent() bool { return true }
 
 // Unwrap returns the error itself.
