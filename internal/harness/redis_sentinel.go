@@ -70,19 +70,16 @@ func (w *Watched) awaitReplica() error {
 // Failover kills the master at once, whatever the replica has of its data, waits until the sentinel has made a
 // master of the replica, and starts the old master, which becomes the replica.
 func (w *Watched) Failover() error {
-	master, err := w.Sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "rivulet")
+	which, err := w.master()
 	if err != nil {
 		return err
 	}
-	_, port, _ := net.SplitHostPort(w.Nodes[0].Addr)
-	which := 0
-	if !strings.Contains(fmt.Sprint(master), " "+port+"]") {
-		which = 1
-	}
 	w.Nodes[which].Kill()
+	// The sentinel is asked, not the replica: a sentinel that runs out of its failover-timeout after the replica's promotion
+	// gives up, and where the old master is back by then, it makes the replica a replica again.
 	if err := await("a failover", func() (bool, error) {
-		role, err := w.Nodes[1-which].Do("ROLE")
-		return strings.HasPrefix(fmt.Sprint(role), "[master"), err
+		now, err := w.master()
+		return now != which, err
 	}); err != nil {
 		return err
 	}
@@ -96,6 +93,19 @@ func (w *Watched) Failover() error {
 		return err
 	}
 	return w.awaitReplica()
+}
+
+// master returns the index of the node that is the master, as the sentinel sees it.
+func (w *Watched) master() (int, error) {
+	addr, err := w.Sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "rivulet")
+	if err != nil {
+		return 0, err
+	}
+	_, port, _ := net.SplitHostPort(w.Nodes[0].Addr)
+	if strings.Contains(fmt.Sprint(addr), " "+port+"]") {
+		return 0, nil
+	}
+	return 1, nil
 }
 
 // Kill ends all servers.
