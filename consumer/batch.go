@@ -51,7 +51,7 @@ func (b *batch) shed() {
 
 // footprint returns about how much memory the batch keeps, in bytes, the text of ids included.
 func (b *batch) footprint() int {
-	const text, row, entry = int(unsafe.Sizeof("")), int(unsafe.Sizeof(infer.Row{})), 48 // of a map, with its key
+	const text, row = int(unsafe.Sizeof("")), int(unsafe.Sizeof(infer.Row{}))
 	sum := b.decoded.bytes
 	slots := b.decoded.slots[:cap(b.decoded.slots)]
 	for i := range slots {
@@ -59,7 +59,7 @@ func (b *batch) footprint() int {
 		sum += text*cap(a.Edges) + 4*cap(a.Features.Indices) + 4*cap(a.Features.Values)
 	}
 	n, m := &b.neighbours, &b.neighbours.earlier
-	sum += (text+entry)*cap(n.ids) + 4*cap(n.at) + row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) + text*cap(m.asked)
+	sum += text*cap(n.ids) + 4*(cap(n.at)+cap(n.place.slots)) + row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) + text*cap(m.asked)
 	a := &b.attachment
 	sum += 8*cap(a.pairs) + 4*(cap(a.dense.Data)+cap(a.adj.ColIdx)+cap(a.sparse.ColIdx)+cap(a.sparse.Val))
 	r := &b.predicted.reasons

@@ -83,7 +83,7 @@ func (p *Pipeline) meet(ctx context.Context, out *neighbours, version Growing, a
 		m.rows[at] = m.found[k]
 	}
 	for i, s := range arrivals {
-		own, met := &out.original[out.place[s.arrival.ID]], &out.met[i]
+		own, met := &out.original[out.add(s.arrival.ID)], &out.met[i]
 		met.original, met.record64 = own.Known || own.Unread, m.fingerprint(s.record)
 		switch seen := m.seen[i]; {
 		case seen == nil:

@@ -14,10 +14,10 @@ type neighbours struct {
 	ids    []string      // distinct: of all edges, and of the arrivals themselves where these get rows
 	unread bool          // the row of one of ids could not be read
 
-	place    map[string]int32 // id -> position in ids
-	at       []int32          // positions in ids of all edges, arrival by arrival
-	original []infer.Row      // original[k] is the row of ids[k] as a node of T
-	edgeRows []infer.Row      // memory of rows
+	place    places      // of ids
+	at       []int32     // positions in ids of all edges, arrival by arrival
+	original []infer.Row // original[k] is the row of ids[k] as a node of T
+	edgeRows []infer.Row // memory of rows
 	earlier  earlier
 }
 
@@ -51,10 +51,11 @@ func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version,
 
 // gather lists the distinct ids of all edges, and returns how many they are.
 func (n *neighbours) gather(arrivals []*slot) int {
-	if n.place == nil {
-		n.place = make(map[string]int32)
+	edges := 0
+	for _, s := range arrivals {
+		edges += len(s.arrival.Edges)
 	}
-	clear(n.place)
+	n.place.clear(edges + len(arrivals))
 	n.ids, n.at = n.ids[:0], n.at[:0]
 	for _, s := range arrivals {
 		for _, id := range s.arrival.Edges {
@@ -66,10 +67,10 @@ func (n *neighbours) gather(arrivals []*slot) int {
 
 // add returns the position of an id in ids, where it is put if it is not there.
 func (n *neighbours) add(id string) int32 {
-	k, seen := n.place[id]
-	if !seen {
+	k, slot := n.place.find(n.ids, id)
+	if k < 0 {
 		k = int32(len(n.ids))
-		n.place[id] = k
+		n.place.slots[slot] = k + 1
 		n.ids = append(n.ids, id)
 	}
 	return k
