@@ -84,6 +84,7 @@ func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	collectForSize()
 	f.fingerprint = d.Fingerprint()
 	if d, f.o.Run.Keep, err = trainer.Encode(d, f.o.Run); err != nil {
 		return nil, err

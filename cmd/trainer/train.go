@@ -92,6 +92,7 @@ func trainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		collectForSize()
 		if err := learn.apply(&o, d, []string{o.Method}); err != nil {
 			return err
 		}
