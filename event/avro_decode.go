@@ -206,9 +206,16 @@ func (r *avroReader) features(t *avroType, f *Features) (err error) {
 	case t.kind == avroRecord && t.indices >= 0:
 		return r.sparse(t, f)
 	case t.kind == avroRecord || t.kind == avroMap:
+		list := takeNamed(f)
 		*f = Features{Values: values}
-		f.Named, err = r.namedFeatures(t)
-		return err
+		if err := r.namedFeatures(t, &list); err != nil {
+			return err
+		}
+		if err := list.distinct(); err != nil {
+			return err
+		}
+		f.Named = list.fields
+		return nil
 	case t.kind == avroNull:
 		return fieldErrorf(ReasonUnparsable, "features", "is null")
 	}
@@ -322,86 +329,85 @@ func (r *avroReader) indices(t *avroType, list []int32) ([]int32, error) {
 	}
 }
 
-// namedFeatures reads features by their names, each once.
-func (r *avroReader) namedFeatures(t *avroType) (fields []schema.Field, err error) {
-	if t.kind == avroRecord {
-		fields = make([]schema.Field, 0, len(t.fields))
-		for i, f := range t.fields {
-			if i == t.named {
-				inner, err := r.resolve(f.typ, "features.named")
-				if err != nil {
-					return nil, err
-				}
-				if inner.kind != avroMap && (inner.kind != avroRecord || inner == t) {
-					return nil, avroUnwanted(inner, "features.named", "a map or a record")
-				}
-				if fields, err = r.namedFeatures(inner); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			if t.named >= 0 { // beside named there is nothing that is known
-				if err := r.skip(f.typ, 1); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			v, err := r.namedValue(f.typ, f.name)
-			if err != nil {
-				return nil, err
-			}
-			fields = append(fields, schema.Field{Name: f.name, Value: v})
-		}
-		return fields, nil
+// namedFeatures reads features by their names.
+func (r *avroReader) namedFeatures(t *avroType, list *namedList) error {
+	if t.kind != avroRecord {
+		return r.namedMap(t, list)
 	}
-	return r.namedMap(t)
+	for i := range t.fields {
+		switch f := &t.fields[i]; {
+		case i == t.named:
+			inner, err := r.resolve(f.typ, "features.named")
+			if err != nil {
+				return err
+			}
+			if inner.kind != avroMap && (inner.kind != avroRecord || inner == t) {
+				return avroUnwanted(inner, "features.named", "a map or a record")
+			}
+			if err := r.namedFeatures(inner, list); err != nil {
+				return err
+			}
+		case t.named >= 0: // beside named there is nothing that is known
+			if err := r.skip(f.typ, 1); err != nil {
+				return err
+			}
+		default:
+			field := list.addText(f.name)
+			if err := r.namedValue(&field.Value, f.typ, field.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-func (r *avroReader) namedMap(t *avroType) ([]schema.Field, error) {
-	fields, seen := []schema.Field{}, map[string]bool{}
+func (r *avroReader) namedMap(t *avroType, list *namedList) error {
 	for {
 		n, _, err := r.block("features.named")
 		if err != nil || n == 0 {
-			return fields, err
+			return err
 		}
 		for range n {
-			key, err := r.text(&avroText, "features.named")
+			key, err := r.namedKey(list.expected())
 			if err != nil {
-				return nil, err
+				return err
 			}
-			name := string(key)
-			if seen[name] {
-				return nil, fieldErrorf(ReasonUnparsable, namedField(name), "is given twice")
+			field := list.add(key)
+			if err := r.namedValue(&field.Value, t.items, field.Name); err != nil {
+				return err
 			}
-			seen[name] = true
-			v, err := r.namedValue(t.items, name)
-			if err != nil {
-				return nil, err
-			}
-			fields = append(fields, schema.Field{Name: name, Value: v})
 		}
 	}
 }
 
-// namedValue reads the value of one named feature.
-func (r *avroReader) namedValue(t *avroType, name string) (v schema.Value, err error) {
+// namedKey reads the key of a map, which is checked for UTF-8 unless it is the expected one.
+func (r *avroReader) namedKey(expected string) ([]byte, error) {
+	if n := len(expected); n > 0 && n < 1<<6 && len(r.data)-r.at > n && r.data[r.at] == byte(2*n) &&
+		string(r.data[r.at+1:r.at+1+n]) == expected {
+		r.at += 1 + n
+		return r.data[r.at-n : r.at], nil
+	}
+	return r.text(&avroText, "features.named")
+}
+
+// namedValue reads the value of one named feature into v, whose memory it uses again.
+func (r *avroReader) namedValue(v *schema.Value, t *avroType, name string) (err error) {
 	field := "features.named"
 	if err = r.spend(1, field); err != nil {
-		return v, named(name, err)
+		return named(name, err)
 	}
 	if t, err = r.resolve(t, field); err != nil {
-		return v, named(name, err)
+		return named(name, err)
 	}
+	v.Type, v.Number = schema.Missing, 0
 	switch {
 	case t.kind == avroNull:
-		return v, nil
 	case t.kind == avroBoolean:
+		var yes bool
 		v.Type = schema.Bool
-		yes, err := r.boolean(field)
-		if yes {
+		if yes, err = r.boolean(field); yes {
 			v.Number = 1
 		}
-		return v, err
 	case t.unit() > 0:
 		v.Type = schema.Time
 		v.Time, err = r.moment(t, field)
@@ -417,17 +423,17 @@ func (r *avroReader) namedValue(t *avroType, name string) (v schema.Value, err e
 		var b []byte
 		v.Type = schema.Text
 		b, err = r.text(t, field)
-		v.Text = string(b)
+		v.Text = textOf(b, v.Text)
 	case t.kind == avroArray:
 		v.Type = schema.Vector
-		v.Vector, err = r.floats(t, []float32{}, field)
+		v.Vector, err = r.floats(t, v.Vector[:0], field)
 	default:
 		err = avroUnwanted(t, field, "a number, a boolean, a string, an array of numbers, a timestamp or null")
 	}
 	if err != nil {
-		return v, named(name, err)
+		return named(name, err)
 	}
-	return v, nil
+	return nil
 }
 
 // named puts the name of a feature into the field of an error.

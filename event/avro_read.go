@@ -40,6 +40,11 @@ func (r *avroReader) spend(n int, field string) error {
 
 // long reads a zig-zag integer of up to 64 bits.
 func (r *avroReader) long(field string) (int64, error) {
+	if r.at < len(r.data) && r.data[r.at] < 1<<7 { // one byte
+		u := r.data[r.at]
+		r.at++
+		return int64(u>>1) ^ -int64(u&1), nil
+	}
 	u, n := binary.Uvarint(r.data[r.at:])
 	switch {
 	case n == 0:

@@ -27,6 +27,7 @@ type Schema struct {
 	width    int
 	sparse   bool           // rows have mostly zeros
 	slots    map[string]int // of features and unused columns by name; those of unused columns follow
+	names    []string       // of each slot
 	text     []byte         // the canonical JSON
 	hash     string
 	tolerant bool
@@ -112,6 +113,7 @@ func (s *Schema) name(name string, slot int) error {
 		return fmt.Errorf("name is %q, which is there twice", name)
 	}
 	s.slots[name] = slot
+	s.names = append(s.names, name)
 	return nil
 }
 
@@ -126,7 +128,7 @@ func (s *Schema) add(f *Feature, k int) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	f.start = s.width
+	f.start, f.single = s.width, f.Kind == KindNumber
 	if f.Width() > maxWidth-s.width {
 		return fmt.Errorf("name is %q, with which there are more than %d positions", f.Name, maxWidth)
 	}
