@@ -113,6 +113,14 @@ func (r *avroReader) symbol(t *avroType, field string) (string, error) {
 
 // resolve returns the type of the next value: the branch that a union has taken.
 func (r *avroReader) resolve(t *avroType, field string) (*avroType, error) {
+	if t.kind != avroUnion {
+		return t, nil
+	}
+	return r.branch(t, field)
+}
+
+// branch reads which branch of a union is taken, as often as that is a union, too.
+func (r *avroReader) branch(t *avroType, field string) (*avroType, error) {
 	for depth := 0; t.kind == avroUnion; depth++ {
 		i, err := r.long(field)
 		if err != nil {

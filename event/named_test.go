@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -146,6 +147,72 @@ func TestEncodeNamed(t *testing.T) {
 			if err := (JSON{}).DecodeArrival([]byte(record), &a); err != nil || a.Features.Named != nil {
 				t.Errorf("%s: %+v, %v", record, a.Features, err)
 			}
+		}
+	}
+}
+
+// A name that is there twice is refused whatever the memory of the record before holds: the same names, a part of them, or
+// a record that was refused half-way.
+func TestNamedTwiceInUsedMemory(t *testing.T) {
+	field := func(name string) schema.Field {
+		return schema.Field{Name: name, Value: schema.Value{Type: schema.Number, Number: 1}}
+	}
+	proto := func(names ...string) []byte {
+		var w wireWriter
+		w.text(arrivalID, "id", "x")
+		start := w.begin(arrivalNamed)
+		for _, name := range names {
+			entry := w.begin(namedEntry)
+			w.text(entryName, "", name)
+			value := w.begin(entryValue)
+			f := field(name)
+			w.namedValue(&f)
+			w.end(value)
+			w.end(entry)
+		}
+		w.end(start)
+		return w.buf
+	}
+	avro := func(names ...string) []byte {
+		data := []byte{2, 'x', 4, byte(2 * len(names))}
+		for _, name := range names {
+			data = append(append(data, byte(2*len(name))), name...)
+			data = binary.LittleEndian.AppendUint64(append(data, 2), math.Float64bits(1))
+		}
+		return append(data, 0, 0, 0) // no more names, no edges, no time
+	}
+	json := func(features string) []byte { return []byte(`{"id":"x","features":{"named":` + features + `}}`) }
+	twice := []struct {
+		codec Codec
+		data  []byte
+	}{{JSON{}, json(`{"b":1,"b":1}`)}, {Protobuf{}, proto("b", "b")}, {Avro{}, avro("b", "b")}}
+	before := slices.Concat(twice, []struct {
+		codec Codec
+		data  []byte
+	}{{JSON{}, json(`{"a":1,"b":1}`)}, {Protobuf{}, proto("b", "a")}, {Avro{}, avro("a", "b", "c")}, {JSON{}, json(`{"b":1}`)},
+		{JSON{}, []byte(`{"id":"\u0078","features":{"named":{"b":1,"c":{}}}}`)}, {JSON{}, json(`{"b":1,"c":{}}`)},
+		{Protobuf{}, proto("b", "b")[:12]}, {Avro{}, avro("b", "b")[:18]}})
+	for i, first := range before {
+		for k, second := range before {
+			for n, last := range twice {
+				var a Arrival
+				for _, record := range []struct {
+					codec Codec
+					data  []byte
+				}{first, second} {
+					_ = record.codec.DecodeArrival(record.data, &a)
+				}
+				if err := last.codec.DecodeArrival(last.data, &a); err == nil || !strings.Contains(err.Error(), "twice") &&
+					!strings.Contains(err.Error(), "duplicate") {
+					t.Fatalf("after %d and %d: %d is read as %+v, %v", i, k, n, a.Features, err)
+				}
+			}
+		}
+	}
+	for _, taken := range before[len(twice) : len(twice)+4] {
+		var a Arrival
+		if err := taken.codec.DecodeArrival(taken.data, &a); err != nil || len(a.Features.Named) == 0 {
+			t.Errorf("%q: %v", taken.data, err)
 		}
 	}
 }

@@ -61,15 +61,13 @@ func (s *Schema) encode(r *row, fields []Field) error {
 	if err := s.assign(m, fields); err != nil {
 		return err
 	}
-	for k := range s.features {
-		f, v := &s.features[k], &none
-		if at := m.slots[k]; at != absent {
-			v = &fields[at].Value
-		}
-		if f.single && v.Type == Number && representable(v.Number) { // most features of most rows
-			r.put(f.start, float32(v.Number))
+	for k, position := range s.numbers {
+		v := value(m.slots, k, fields)
+		if position >= 0 && v.Type == Number && representable(v.Number) { // most features of most rows
+			r.put(int(position), float32(v.Number))
 			continue
 		}
+		f := &s.features[k]
 		missing, err := s.feature(r, f, v, m.slots, fields)
 		if err != nil {
 			return err

@@ -50,7 +50,6 @@ type Feature struct {
 	UntilFeature string `json:"until_feature,omitempty"`
 
 	start    int            // first position
-	single   bool           // is a number
 	category map[string]int // index of each category
 	until    int            // slot of UntilFeature; -1 without
 }

@@ -28,6 +28,7 @@ type Schema struct {
 	sparse   bool           // rows have mostly zeros
 	slots    map[string]int // of features and unused columns by name; those of unused columns follow
 	names    []string       // of each slot
+	numbers  []int32        // of each feature the position of a number, −1 of another kind
 	text     []byte         // the canonical JSON
 	hash     string
 	tolerant bool
@@ -128,7 +129,12 @@ func (s *Schema) add(f *Feature, k int) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	f.start, f.single = s.width, f.Kind == KindNumber
+	f.start = s.width
+	number := int32(-1)
+	if f.Kind == KindNumber {
+		number = int32(f.start)
+	}
+	s.numbers = append(s.numbers, number)
 	if f.Width() > maxWidth-s.width {
 		return fmt.Errorf("name is %q, with which there are more than %d positions", f.Name, maxWidth)
 	}
