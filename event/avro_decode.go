@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-
-	"rivulet/schema"
 )
 
 // DecodeArrival reads one record that was written with the schema into a, as [Protobuf.DecodeArrival] does: it
@@ -206,9 +204,16 @@ func (r *avroReader) features(t *avroType, f *Features) (err error) {
 	case t.kind == avroRecord && t.indices >= 0:
 		return r.sparse(t, f)
 	case t.kind == avroRecord || t.kind == avroMap:
+		list := takeNamed(f)
 		*f = Features{Values: values}
-		f.Named, err = r.namedFeatures(t)
-		return err
+		if err := r.namedFeatures(t, &list); err != nil {
+			return err
+		}
+		if err := list.distinct(); err != nil {
+			return err
+		}
+		f.Named = list.fields
+		return nil
 	case t.kind == avroNull:
 		return fieldErrorf(ReasonUnparsable, "features", "is null")
 	}
@@ -320,120 +325,4 @@ func (r *avroReader) indices(t *avroType, list []int32) ([]int32, error) {
 			list = append(list, int32(v))
 		}
 	}
-}
-
-// namedFeatures reads features by their names, each once.
-func (r *avroReader) namedFeatures(t *avroType) (fields []schema.Field, err error) {
-	if t.kind == avroRecord {
-		fields = make([]schema.Field, 0, len(t.fields))
-		for i, f := range t.fields {
-			if i == t.named {
-				inner, err := r.resolve(f.typ, "features.named")
-				if err != nil {
-					return nil, err
-				}
-				if inner.kind != avroMap && (inner.kind != avroRecord || inner == t) {
-					return nil, avroUnwanted(inner, "features.named", "a map or a record")
-				}
-				if fields, err = r.namedFeatures(inner); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			if t.named >= 0 { // beside named there is nothing that is known
-				if err := r.skip(f.typ, 1); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			v, err := r.namedValue(f.typ, f.name)
-			if err != nil {
-				return nil, err
-			}
-			fields = append(fields, schema.Field{Name: f.name, Value: v})
-		}
-		return fields, nil
-	}
-	return r.namedMap(t)
-}
-
-func (r *avroReader) namedMap(t *avroType) ([]schema.Field, error) {
-	fields, seen := []schema.Field{}, map[string]bool{}
-	for {
-		n, _, err := r.block("features.named")
-		if err != nil || n == 0 {
-			return fields, err
-		}
-		for range n {
-			key, err := r.text(&avroText, "features.named")
-			if err != nil {
-				return nil, err
-			}
-			name := string(key)
-			if seen[name] {
-				return nil, fieldErrorf(ReasonUnparsable, namedField(name), "is given twice")
-			}
-			seen[name] = true
-			v, err := r.namedValue(t.items, name)
-			if err != nil {
-				return nil, err
-			}
-			fields = append(fields, schema.Field{Name: name, Value: v})
-		}
-	}
-}
-
-// namedValue reads the value of one named feature.
-func (r *avroReader) namedValue(t *avroType, name string) (v schema.Value, err error) {
-	field := "features.named"
-	if err = r.spend(1, field); err != nil {
-		return v, named(name, err)
-	}
-	if t, err = r.resolve(t, field); err != nil {
-		return v, named(name, err)
-	}
-	switch {
-	case t.kind == avroNull:
-		return v, nil
-	case t.kind == avroBoolean:
-		v.Type = schema.Bool
-		yes, err := r.boolean(field)
-		if yes {
-			v.Number = 1
-		}
-		return v, err
-	case t.unit() > 0:
-		v.Type = schema.Time
-		v.Time, err = r.moment(t, field)
-	case t.isNumber():
-		v.Type = schema.Number
-		if v.Number, err = r.number(t, field); err == nil && v.Number-v.Number != 0 {
-			err = fieldErrorf(ReasonNotFinite, field, "%v, features must be finite", v.Number)
-		}
-	case t.kind == avroEnum:
-		v.Type = schema.Text
-		v.Text, err = r.symbol(t, field)
-	case t.isText():
-		var b []byte
-		v.Type = schema.Text
-		b, err = r.text(t, field)
-		v.Text = string(b)
-	case t.kind == avroArray:
-		v.Type = schema.Vector
-		v.Vector, err = r.floats(t, []float32{}, field)
-	default:
-		err = avroUnwanted(t, field, "a number, a boolean, a string, an array of numbers, a timestamp or null")
-	}
-	if err != nil {
-		return v, named(name, err)
-	}
-	return v, nil
-}
-
-// named puts the name of a feature into the field of an error.
-func named(name string, err error) error {
-	if f, is := err.(*FieldError); is { //nolint:errorlint // made here, and not wrapped
-		f.Field = namedField(name) + f.Field[len("features.named"):]
-	}
-	return err
 }

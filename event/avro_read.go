@@ -40,6 +40,11 @@ func (r *avroReader) spend(n int, field string) error {
 
 // long reads a zig-zag integer of up to 64 bits.
 func (r *avroReader) long(field string) (int64, error) {
+	if r.at < len(r.data) && r.data[r.at] < 1<<7 { // one byte
+		u := r.data[r.at]
+		r.at++
+		return int64(u>>1) ^ -int64(u&1), nil
+	}
 	u, n := binary.Uvarint(r.data[r.at:])
 	switch {
 	case n == 0:
@@ -108,6 +113,14 @@ func (r *avroReader) symbol(t *avroType, field string) (string, error) {
 
 // resolve returns the type of the next value: the branch that a union has taken.
 func (r *avroReader) resolve(t *avroType, field string) (*avroType, error) {
+	if t.kind != avroUnion {
+		return t, nil
+	}
+	return r.branch(t, field)
+}
+
+// branch reads which branch of a union is taken, as often as that is a union, too.
+func (r *avroReader) branch(t *avroType, field string) (*avroType, error) {
 	for depth := 0; t.kind == avroUnion; depth++ {
 		i, err := r.long(field)
 		if err != nil {

@@ -3,11 +3,16 @@ package event
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"unicode/utf8"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/schema"
 )
 
 // addExamples seeds a fuzz target with the example files, good and bad.
@@ -123,5 +128,56 @@ func requireIDs(t *testing.T, ids []string) {
 		if id == "" || !utf8.ValidString(id) {
 			t.Fatalf("decoded the id %q", id)
 		}
+	}
+}
+
+// A record is read the same, or refused in the same words, whatever was read before into the same memory.
+func FuzzUsedMemory(f *testing.F) {
+	for _, name := range []string{"arrival-named", "arrival-sparse", "arrival-dense"} {
+		for form, ending := range []string{".json", ".pb", ".avro"} {
+			data, err := os.ReadFile(filepath.Join("testdata", name+ending))
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(uint8(form), data, uint8(form), data)
+		}
+	}
+	f.Add(uint8(0), []byte(`{"id":"x","features":{"named":{"a":1,"b":[1]}}}`), uint8(0), []byte(`{"id":"x","features":{"named":{"a":"t","a":2}}}`))
+	codecs := []Codec{JSON{}, Protobuf{}, Avro{}}
+	f.Fuzz(func(t *testing.T, beforeForm uint8, before []byte, form uint8, record []byte) {
+		var used, fresh Arrival
+		_ = codecs[int(beforeForm)%len(codecs)].DecodeArrival(before, &used)
+		codec := codecs[int(form)%len(codecs)]
+		want, err := codec.DecodeArrival(record, &fresh), codec.DecodeArrival(record, &used)
+		if fmt.Sprint(want) != fmt.Sprint(err) {
+			t.Fatalf("%q: %v after %q, alone %v", record, err, before, want)
+		}
+		if want == nil {
+			dropLeftOvers(&fresh)
+			dropLeftOvers(&used)
+			requireSameArrival(t, &fresh, &used)
+			if (fresh.Features.Named == nil) != (used.Features.Named == nil) {
+				t.Fatalf("%q: named features %v after %q, alone %v", record, used.Features.Named, before, fresh.Features.Named)
+			}
+		}
+	})
+}
+
+// dropLeftOvers clears the fields of named values that do not belong to their types.
+func dropLeftOvers(a *Arrival) {
+	for i := range a.Features.Named {
+		v := &a.Features.Named[i].Value
+		plain := schema.Value{Type: v.Type}
+		switch v.Type {
+		case schema.Number, schema.Bool:
+			plain.Number = v.Number
+		case schema.Text:
+			plain.Text = v.Text
+		case schema.Vector:
+			plain.Vector = v.Vector
+		case schema.Time:
+			plain.Time = v.Time
+		}
+		*v = plain
 	}
 }

@@ -1,7 +1,6 @@
 package event
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -11,36 +10,34 @@ import (
 )
 
 // named reads the object of named features in its plain form. Names that are those of the record before, in the same
-// order, are neither scanned nor compared with each other: they were found distinct there.
+// order, are neither scanned nor compared with each other.
 func (s *arrivalScanner) named(f *Features) bool {
-	known, list := len(f.Named), emptyNamed(f)
-	f.Named = nil // until the names are found distinct
+	list := takeNamed(f)
 	if !s.next('{') {
 		return false
 	}
-	same := true
 	for !s.next('}') {
-		if len(list) > 0 && !s.next(',') {
+		if len(list.fields) > 0 && !s.next(',') {
 			return false
 		}
-		list = slices.Grow(list, 1)[:len(list)+1]
-		field := &list[len(list)-1]
-		if len(list) > known || !s.member(field.Name) {
-			same = false
+		var field *schema.Field
+		if expected := list.expected(); list.same && expected != "" && s.member(expected) {
+			field = list.next()
+		} else {
 			name, ok := s.text()
 			if !ok || !s.next(':') {
 				return false
 			}
-			field.Name = textOf(s.data[name.from:name.to], field.Name)
+			field = list.add(s.data[name.from:name.to])
 		}
 		if !s.namedValue(&field.Value) {
 			return false
 		}
 	}
-	if !same && repeated(list) >= 0 {
+	if list.distinct() != nil {
 		return false
 	}
-	f.Named = list
+	f.Named = list.fields
 	return true
 }
 
@@ -130,7 +127,7 @@ func (d *arrivalDecoder) named(f *Features) ([]schema.Field, error) {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	list := emptyNamed(f)
+	list := takeNamed(f).fields
 	for d.dec.PeekKind() != '}' {
 		quoted, err := d.dec.ReadValue()
 		if err != nil {

@@ -2,7 +2,6 @@ package event
 
 import (
 	"errors"
-	"math"
 	"slices"
 
 	"rivulet/schema"
@@ -35,9 +34,19 @@ func namedField(name string) string { return "features.named." + cut(name) }
 
 // checkNamed refuses numbers that are not finite, and names that are there twice.
 func checkNamed(fields []schema.Field) error {
+	if err := checkNamedFinite(fields); err != nil {
+		return err
+	}
+	if i := repeated(fields); i >= 0 {
+		return namedTwice(fields[i].Name)
+	}
+	return nil
+}
+
+func checkNamedFinite(fields []schema.Field) error {
 	for i := range fields {
 		f := &fields[i]
-		if f.Value.Type == schema.Number && (math.IsNaN(f.Value.Number) || math.IsInf(f.Value.Number, 0)) {
+		if f.Value.Type == schema.Number && f.Value.Number-f.Value.Number != 0 {
 			return fieldErrorf(ReasonNotFinite, namedField(f.Name), "%v, features must be finite", f.Value.Number)
 		}
 		if f.Value.Type == schema.Vector {
@@ -46,10 +55,11 @@ func checkNamed(fields []schema.Field) error {
 			}
 		}
 	}
-	if i := repeated(fields); i >= 0 {
-		return fieldErrorf(ReasonUnparsable, namedField(fields[i].Name), "is given twice")
-	}
 	return nil
+}
+
+func namedTwice(name string) error {
+	return fieldErrorf(ReasonUnparsable, namedField(name), "is given twice")
 }
 
 // linearNames is the number of fields up to which comparing each with each beats a map.
@@ -77,20 +87,67 @@ func repeated(fields []schema.Field) int {
 	return -1
 }
 
-// emptyNamed is a list of named features that is not nil, with the memory of another.
-func emptyNamed(f *Features) []schema.Field {
-	if f.Named == nil {
-		return []schema.Field{}
-	}
-	return f.Named[:0]
+// namedList gathers the named features of a record in the memory of the record before, which mostly had the same names
+// in the same order: they were found distinct there, and their strings are used again.
+type namedList struct {
+	fields []schema.Field // not nil; behind its end is what the record before had there
+	known  int            // how many names of the record before are distinct
+	same   bool           // all names so far are those of the record before
 }
 
-// earlier returns field i of the record that was in the list before, whose texts and memory may be used again.
-func earlier(list []schema.Field, i int) schema.Field {
-	if i < cap(list) {
-		return list[:cap(list)][i]
+// takeNamed begins a list with the memory of f, which has no named features until [Features.becomeNamed].
+func takeNamed(f *Features) namedList {
+	l := namedList{fields: f.Named[:0], known: len(f.Named), same: true}
+	if f.Named = nil; l.fields == nil {
+		l.fields = []schema.Field{}
 	}
-	return schema.Field{}
+	return l
+}
+
+// expected returns the name that the record before had in the next place, "" if there was none.
+func (l *namedList) expected() string {
+	if i := len(l.fields); i < l.known {
+		return l.fields[:i+1][i].Name
+	}
+	return ""
+}
+
+// add appends a field. Its value is what was there in the record before, whose memory may be used again.
+func (l *namedList) add(name []byte) *schema.Field {
+	f := l.next()
+	if l.same = l.same && len(l.fields) <= l.known && f.Name == string(name); !l.same {
+		f.Name = textOf(name, f.Name)
+	}
+	return f
+}
+
+// addText is add of a name whose string is used.
+func (l *namedList) addText(name string) *schema.Field {
+	f := l.next()
+	l.same = l.same && len(l.fields) <= l.known && f.Name == name
+	f.Name = name
+	return f
+}
+
+// next is add of the expected name.
+func (l *namedList) next() *schema.Field {
+	n := len(l.fields)
+	if n == cap(l.fields) {
+		l.fields = slices.Grow(l.fields, 1)
+	}
+	l.fields = l.fields[:n+1]
+	return &l.fields[n]
+}
+
+// distinct refuses a name that is there twice.
+func (l *namedList) distinct() error {
+	if l.same {
+		return nil
+	}
+	if i := repeated(l.fields); i >= 0 {
+		return namedTwice(l.fields[i].Name)
+	}
+	return nil
 }
 
 // textOf returns text as a string, which is old where that is the same.

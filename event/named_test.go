@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -150,56 +151,68 @@ func TestEncodeNamed(t *testing.T) {
 	}
 }
 
-// tableRow returns the same row of d numbers and a few categories by name and by position, in JSON.
-func tableRow(d int) (named, dense []byte) {
-	n := Arrival{ID: "user-1234567", Edges: []string{"user-1", "user-22", "user-333"}}
-	p := n
-	for k := range d {
-		v := float64(k)*0.37 - 3.25
-		n.Features.Named = append(n.Features.Named, schema.Field{Name: fmt.Sprintf("feature%d", k), Value: schema.Value{Type: schema.Number, Number: v}})
-		p.Features.Values = append(p.Features.Values, float32(v))
+// A name that is there twice is refused whatever the memory of the record before holds: the same names, a part of them, or
+// a record that was refused half-way.
+func TestNamedTwiceInUsedMemory(t *testing.T) {
+	field := func(name string) schema.Field {
+		return schema.Field{Name: name, Value: schema.Value{Type: schema.Number, Number: 1}}
 	}
-	named, err := (JSON{}).AppendArrival(nil, &n)
-	if err != nil {
-		panic(err)
+	proto := func(names ...string) []byte {
+		var w wireWriter
+		w.text(arrivalID, "id", "x")
+		start := w.begin(arrivalNamed)
+		for _, name := range names {
+			entry := w.begin(namedEntry)
+			w.text(entryName, "", name)
+			value := w.begin(entryValue)
+			f := field(name)
+			w.namedValue(&f)
+			w.end(value)
+			w.end(entry)
+		}
+		w.end(start)
+		return w.buf
 	}
-	dense, err = (JSON{}).AppendArrival(nil, &p)
-	if err != nil {
-		panic(err)
+	avro := func(names ...string) []byte {
+		data := []byte{2, 'x', 4, byte(2 * len(names))}
+		for _, name := range names {
+			data = append(append(data, byte(2*len(name))), name...)
+			data = binary.LittleEndian.AppendUint64(append(data, 2), math.Float64bits(1))
+		}
+		return append(data, 0, 0, 0) // no more names, no edges, no time
 	}
-	return named, dense
-}
-
-// BenchmarkNamed decodes one row of 50 numbers by position, by name, and by name with the schema's row made of it.
-func BenchmarkNamed(b *testing.B) {
-	named, dense := tableRow(50)
-	var features []string
-	for k := range 50 {
-		features = append(features, fmt.Sprintf(`{"name":"feature%d","kind":"number","missing":"mean","mean":[0]}`, k))
-	}
-	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` + strings.Join(features, ",") + `]}`))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, of := range []struct {
-		name   string
-		record []byte
-		encode bool
-	}{{"dense", dense, false}, {"named", named, false}, {"named+row", named, true}} {
-		b.Run(of.name, func(b *testing.B) {
-			var a Arrival
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := (JSON{}).DecodeArrival(of.record, &a); err != nil {
-					b.Fatal(err)
+	json := func(features string) []byte { return []byte(`{"id":"x","features":{"named":` + features + `}}`) }
+	twice := []struct {
+		codec Codec
+		data  []byte
+	}{{JSON{}, json(`{"b":1,"b":1}`)}, {Protobuf{}, proto("b", "b")}, {Avro{}, avro("b", "b")}}
+	before := slices.Concat(twice, []struct {
+		codec Codec
+		data  []byte
+	}{{JSON{}, json(`{"a":1,"b":1}`)}, {Protobuf{}, proto("b", "a")}, {Avro{}, avro("a", "b", "c")}, {JSON{}, json(`{"b":1}`)},
+		{JSON{}, []byte(`{"id":"\u0078","features":{"named":{"b":1,"c":{}}}}`)}, {JSON{}, json(`{"b":1,"c":{}}`)},
+		{Protobuf{}, proto("b", "b")[:12]}, {Avro{}, avro("b", "b")[:18]}})
+	for i, first := range before {
+		for k, second := range before {
+			for n, last := range twice {
+				var a Arrival
+				for _, record := range []struct {
+					codec Codec
+					data  []byte
+				}{first, second} {
+					_ = record.codec.DecodeArrival(record.data, &a)
 				}
-				if of.encode {
-					if err := a.Features.Encode(s); err != nil {
-						b.Fatal(err)
-					}
+				if err := last.codec.DecodeArrival(last.data, &a); err == nil || !strings.Contains(err.Error(), "twice") &&
+					!strings.Contains(err.Error(), "duplicate") {
+					t.Fatalf("after %d and %d: %d is read as %+v, %v", i, k, n, a.Features, err)
 				}
 			}
-			b.ReportMetric(float64(len(of.record)), "B/record")
-		})
+		}
+	}
+	for _, taken := range before[len(twice) : len(twice)+4] {
+		var a Arrival
+		if err := taken.codec.DecodeArrival(taken.data, &a); err != nil || len(a.Features.Named) == 0 {
+			t.Errorf("%q: %v", taken.data, err)
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package event
 
 import (
+	"encoding/binary"
 	"math"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -32,35 +34,90 @@ var (
 
 // readNamed reads NamedFeatures.
 func (f *Features) readNamed(v wireValue) error {
-	list := emptyNamed(f)
+	list := takeNamed(f)
 	err := walk(v.bytes, v.at, namedFields, func(v wireValue) error {
-		field := earlier(list, len(list))
-		old, name := field.Value, field.Name
-		field.Value, field.Name = schema.Value{}, ""
+		if list.plainEntry(v.bytes) {
+			return nil
+		}
+		expected := list.expected()
+		field := list.next()
+		field.Name, field.Value.Type = "", schema.Missing
 		err := walk(v.bytes, v.at, entryFields, func(v wireValue) error {
 			if v.num == entryName {
 				text, err := v.text("features.named")
-				field.Name = textOf(text, name)
+				field.Name = textOf(text, expected)
 				return err
 			}
-			return readValue(&field.Value, old, v)
+			return readValue(&field.Value, v)
 		})
+		list.same = list.same && expected != "" && field.Name == expected
 		if err != nil {
 			return inside(namedField(field.Name), err)
 		}
-		list = append(list, field)
 		return nil
 	})
-	f.becomeNamed(list)
 	if err != nil {
 		return err
 	}
-	return checkNamed(list)
+	if err := checkNamedFinite(list.fields); err != nil {
+		return err
+	}
+	if err := list.distinct(); err != nil {
+		return err
+	}
+	f.becomeNamed(list.fields)
+	return nil
+}
+
+// plainEntry adds an entry of the map in the form in which all writers write names and values of less than 128 bytes:
+// the name, and then the value, null or one number, bool or string. It reports whether it could; else [walk] reads the
+// entry and decides.
+func (l *namedList) plainEntry(entry []byte) bool {
+	name, rest, ok := plainBytes(entry, entryName)
+	if !ok {
+		return false
+	}
+	value, rest, ok := plainBytes(rest, entryValue)
+	if !ok || len(rest) > 0 {
+		return false
+	}
+	var v schema.Value
+	var text []byte
+	switch {
+	case len(value) == 0:
+	case len(value) == 9 && value[0] == valueNumber<<3|byte(protowire.Fixed64Type):
+		v.Type, v.Number = schema.Number, math.Float64frombits(binary.LittleEndian.Uint64(value[1:]))
+	case len(value) == 2 && value[0] == valueBool<<3|byte(protowire.VarintType) && value[1] <= 1:
+		v.Type, v.Number = schema.Bool, float64(value[1])
+	default:
+		v.Type = schema.Text
+		if text, rest, ok = plainBytes(value, valueText); !ok || len(rest) > 0 || !utf8.Valid(text) {
+			return false
+		}
+	}
+	if l.expected() != string(name) && !utf8.Valid(name) {
+		return false
+	}
+	field := l.add(name)
+	if field.Value.Type, field.Value.Number = v.Type, v.Number; v.Type == schema.Text {
+		field.Value.Text = textOf(text, field.Value.Text)
+	}
+	return true
+}
+
+// plainBytes returns what is in a field of less than 128 bytes, if that is what comes next, and the rest behind it.
+func plainBytes(data []byte, num byte) (b, rest []byte, ok bool) {
+	if len(data) < 2 || data[0] != num<<3|byte(protowire.BytesType) || data[1] >= 1<<7 || len(data)-2 < int(data[1]) {
+		return nil, nil, false
+	}
+	end := 2 + int(data[1])
+	return data[2:end], data[end:], true
 }
 
 // readValue reads FeatureValue; one without a member is null.
-func readValue(out *schema.Value, old schema.Value, of wireValue) error {
+func readValue(out *schema.Value, of wireValue) error {
 	given := false
+	out.Number = 0
 	return walk(of.bytes, of.at, valueFields, func(v wireValue) (err error) {
 		if given {
 			return fieldErrorf(ReasonUnparsable, "", "has two values (byte %d)", v.at)
@@ -68,21 +125,20 @@ func readValue(out *schema.Value, old schema.Value, of wireValue) error {
 		given = true
 		switch v.num {
 		case valueNumber:
-			*out = schema.Value{Type: schema.Number, Number: math.Float64frombits(v.bits)}
+			out.Type, out.Number = schema.Number, math.Float64frombits(v.bits)
 		case valueBool:
-			*out = schema.Value{Type: schema.Bool}
-			if v.bits != 0 {
+			if out.Type = schema.Bool; v.bits != 0 {
 				out.Number = 1
 			}
 		case valueText:
 			text, err := v.text("")
-			*out = schema.Value{Type: schema.Text, Text: textOf(text, old.Text)}
+			out.Type, out.Text = schema.Text, textOf(text, out.Text)
 			return err
 		case valueTime:
-			*out = schema.Value{Type: schema.Time}
+			out.Type = schema.Time
 			out.Time, err = v.time("")
 		case valueVector:
-			*out = schema.Value{Type: schema.Vector, Vector: old.Vector[:0]}
+			out.Type, out.Vector = schema.Vector, out.Vector[:0]
 			err = walk(v.bytes, v.at, vectorFields, func(v wireValue) (err error) {
 				out.Vector, err = v.floats(out.Vector, "")
 				return err

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/infer"
@@ -97,19 +96,13 @@ type ArrivalRows struct {
 	ttl     time.Duration // the same for all consumers of the version
 	buckets int           // the same for all consumers of the version
 	ordered bool          // see Redis
-	cache   *otter.Cache[string, cachedArrival]
+	cache   rowCache      // nil if nothing is kept
 
 	epoch                            atomic.Int64 // of Redis' time, when it last answered
 	rows, bytes                      atomic.Int64 // in Redis, when last counted
 	written, refused, found, damaged atomic.Uint64
 	lost, unnoted                    atomic.Uint64
 	full                             atomic.Bool
-}
-
-// cachedArrival is a row with the epoch that it was written in.
-type cachedArrival struct {
-	row   infer.Row
-	epoch int64
 }
 
 // OpenArrivalRows agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
@@ -129,11 +122,7 @@ func OpenArrivalRows(ctx context.Context, client redis.UniversalClient, table Ar
 	}
 	a := &ArrivalRows{client: client, table: table, o: o, ordered: oneServer}
 	if o.CacheBytes > 0 {
-		a.cache = otter.Must(&otter.Options[string, cachedArrival]{
-			MaximumWeight: uint64(o.CacheBytes),
-			Weigher:       func(id string, c cachedArrival) uint32 { return rowBytes(id, c.row) + 8 },
-			Executor:      func(upkeep func()) { upkeep() }, // see NewCached
-		})
+		a.cache = newRowCache(o.CacheBytes)
 	}
 	if err := a.agree(ctx); err != nil {
 		return nil, fmt.Errorf("opening the rows of arrivals: %w", err)

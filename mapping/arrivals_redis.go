@@ -85,7 +85,7 @@ func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows 
 // keep puts a row into the cache, with a copy of its id.
 func (a *ArrivalRows) keep(id string, row infer.Row, epoch int64) {
 	if a.cache != nil {
-		a.cache.Set(strings.Clone(id), cachedArrival{row, epoch})
+		a.cache.Set(strings.Clone(id), cachedRow{row, epoch})
 	}
 }
 

@@ -12,6 +12,32 @@ import (
 	"rivulet/infer"
 )
 
+// rowCache keeps rows by their ids. It is an interface, and all caches are of one type, because the cache is generic:
+// each package to which the type is visible compiles it again, two to three CPU seconds for a type.
+type rowCache interface {
+	GetIfPresent(id string) (cachedRow, bool)
+	Set(id string, row cachedRow) (before cachedRow, replaced bool)
+	EstimatedSize() int
+	WeightedSize() uint64
+}
+
+// cachedRow is a row with the epoch that it was written in; of rows of T that is 0.
+type cachedRow struct {
+	row   infer.Row
+	epoch int64
+}
+
+// newRowCache returns a cache of about maxBytes, by an estimate of the memory of an entry.
+func newRowCache(maxBytes int64) rowCache {
+	return otter.Must(&otter.Options[string, cachedRow]{
+		MaximumWeight: uint64(maxBytes),
+		Weigher:       func(id string, c cachedRow) uint32 { return rowBytes(id, c.row) },
+		// Upkeep of the cache runs in the calls that cause it, so that no goroutine outlives them. That is safe
+		// because no other callback is set.
+		Executor: func(upkeep func()) { upkeep() },
+	})
+}
+
 // Cached is a [Lookup] that keeps rows of another one in memory, least useful rows out first. It belongs to one
 // version of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its own.
 //
@@ -20,7 +46,7 @@ import (
 // that are asked for often (W-TinyLFU).
 type Cached struct {
 	inner Lookup
-	rows  *otter.Cache[string, infer.Row] // nil if nothing is kept
+	rows  rowCache // nil if nothing is kept
 
 	hits, misses, unknown, unread atomic.Uint64
 }
@@ -30,13 +56,7 @@ type Cached struct {
 func NewCached(inner Lookup, maxBytes int64) *Cached {
 	c := &Cached{inner: inner}
 	if maxBytes > 0 {
-		c.rows = otter.Must(&otter.Options[string, infer.Row]{
-			MaximumWeight: uint64(maxBytes),
-			Weigher:       rowBytes,
-			// Upkeep of the cache runs in the calls that cause it, so that no goroutine outlives them. That is safe
-			// because no other callback is set.
-			Executor: func(upkeep func()) { upkeep() },
-		})
+		c.rows = newRowCache(maxBytes)
 	}
 	return c
 }
@@ -78,8 +98,8 @@ func (c *Cached) Rows(ctx context.Context, ids []string, rows []infer.Row) error
 func (c *Cached) fill(ids []string, rows []infer.Row) (absent []int) {
 	for i, id := range ids {
 		if c.rows != nil {
-			if row, ok := c.rows.GetIfPresent(id); ok {
-				rows[i] = row
+			if kept, ok := c.rows.GetIfPresent(id); ok {
+				rows[i] = kept.row
 				continue
 			}
 		}
@@ -118,8 +138,8 @@ func (c *Cached) keep(ids []string, rows []infer.Row) {
 			unknown++
 		}
 		if c.rows != nil {
-			c.rows.Set(strings.Clone(ids[i]), infer.Row{Known: row.Known, Cols: slices.Clone(row.Cols),
-				Vals: slices.Clone(row.Vals)})
+			c.rows.Set(strings.Clone(ids[i]), cachedRow{row: infer.Row{Known: row.Known, Cols: slices.Clone(row.Cols),
+				Vals: slices.Clone(row.Vals)}})
 		}
 	}
 	c.unknown.Add(unknown)

@@ -45,22 +45,30 @@ func (r *row) put(position int, v float32) {
 // absent is the slot of a feature without a field.
 const absent = -1
 
-var slotMemory = sync.Pool{New: func() any { return new([]int32) }}
+// scratch is what one call of encode needs.
+type scratch struct {
+	slots []int32 // the field of each feature and unused column, or absent
+	// order is the feature or unused column of each field of the row before, also of another schema. Rows of a stream
+	// mostly have their fields in one order, so it is what is tried first.
+	order []int32
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 func (s *Schema) encode(r *row, fields []Field) error {
-	memory := slotMemory.Get().(*[]int32)
-	defer slotMemory.Put(memory)
-	n := len(s.features) + len(s.unused)
-	if cap(*memory) < n {
-		*memory = make([]int32, n)
-	}
-	slots := (*memory)[:n]
-	if err := s.assign(slots, fields); err != nil {
+	m := scratches.Get().(*scratch)
+	defer scratches.Put(m)
+	if err := s.assign(m, fields); err != nil {
 		return err
 	}
-	for k := range s.features {
+	for k, position := range s.numbers {
+		v := value(m.slots, k, fields)
+		if position >= 0 && v.Type == Number && representable(v.Number) { // most features of most rows
+			r.put(int(position), float32(v.Number))
+			continue
+		}
 		f := &s.features[k]
-		missing, err := s.feature(r, f, value(slots, k, fields), slots, fields)
+		missing, err := s.feature(r, f, v, m.slots, fields)
 		if err != nil {
 			return err
 		}
@@ -83,14 +91,18 @@ func value(slots []int32, k int, fields []Field) *Value {
 
 var none Value // is missing
 
-// assign sets the field of each slot. Fields in the order of the schema need no look-up.
-func (s *Schema) assign(slots []int32, fields []Field) error {
-	for k := range slots {
-		slots[k] = absent
+// assign sets the field of each slot. Fields in the order of the row before need no look-up.
+func (s *Schema) assign(m *scratch, fields []Field) error {
+	m.slots = slices.Grow(m.slots[:0], len(s.names))[:len(s.names)]
+	for k := range m.slots {
+		m.slots[k] = absent
+	}
+	for k := len(m.order); k < len(fields); k++ {
+		m.order = append(m.order, int32(k))
 	}
 	for i := range fields {
-		name, slot := fields[i].Name, i
-		if i >= len(s.features) || s.features[i].Name != name {
+		name, slot := fields[i].Name, int(m.order[i])
+		if slot >= len(s.names) || s.names[slot] != name {
 			var known bool
 			if slot, known = s.slots[name]; !known {
 				if s.tolerant {
@@ -98,11 +110,12 @@ func (s *Schema) assign(slots []int32, fields []Field) error {
 				}
 				return faultf(Unknown, name, "the schema has no such feature")
 			}
+			m.order[i] = int32(slot)
 		}
-		if slots[slot] != absent {
+		if m.slots[slot] != absent {
 			return faultf(Repeated, name, "is given twice")
 		}
-		slots[slot] = int32(i)
+		m.slots[slot] = int32(i)
 	}
 	return nil
 }

@@ -244,17 +244,17 @@ func (d *document) average(columns []Column, rows []int32) error {
 	fields, counts := make([]Field, len(used)), make([]float64, len(d.Features))
 	sums := make([]float64, s.width)
 	one := row{dense: make([]float32, s.width)}
-	slots := make([]int32, len(s.features)+len(s.unused))
+	var m scratch
 	for _, i := range rows {
 		for k, c := range used {
 			fields[k] = Field{c.Name, c.At(int(i))}
 		}
-		if err := s.assign(slots, fields); err != nil {
+		if err := s.assign(&m, fields); err != nil {
 			return fmt.Errorf("node %d: %w", i, err)
 		}
 		clear(one.dense)
 		for k := range s.features {
-			missing, err := s.feature(&one, &s.features[k], value(slots, k, fields), slots, fields)
+			missing, err := s.feature(&one, &s.features[k], value(m.slots, k, fields), m.slots, fields)
 			if err != nil {
 				return fmt.Errorf("node %d: %w", i, err)
 			}

@@ -27,6 +27,8 @@ type Schema struct {
 	width    int
 	sparse   bool           // rows have mostly zeros
 	slots    map[string]int // of features and unused columns by name; those of unused columns follow
+	names    []string       // of each slot
+	numbers  []int32        // of each feature the position of a number, −1 of another kind
 	text     []byte         // the canonical JSON
 	hash     string
 	tolerant bool
@@ -112,6 +114,7 @@ func (s *Schema) name(name string, slot int) error {
 		return fmt.Errorf("name is %q, which is there twice", name)
 	}
 	s.slots[name] = slot
+	s.names = append(s.names, name)
 	return nil
 }
 
@@ -127,6 +130,11 @@ func (s *Schema) add(f *Feature, k int) error {
 		return err
 	}
 	f.start = s.width
+	number := int32(-1)
+	if f.Kind == KindNumber {
+		number = int32(f.start)
+	}
+	s.numbers = append(s.numbers, number)
 	if f.Width() > maxWidth-s.width {
 		return fmt.Errorf("name is %q, with which there are more than %d positions", f.Name, maxWidth)
 	}

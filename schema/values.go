@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -79,7 +78,10 @@ func (f *Feature) number(v *Value) (float64, error) {
 }
 
 // representable reports whether a number has a finite float32.
-func representable(v float64) bool { return !math.IsNaN(v) && !math.IsInf(float64(float32(v)), 0) }
+func representable(v float64) bool {
+	x := float32(v)
+	return x-x == 0 // of NaN and infinities it is NaN
+}
 
 // maxCategoryNumber bounds, in bytes, the decimals of a number as a category.
 const maxCategoryNumber = 400

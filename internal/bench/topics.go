@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/config"
 )
@@ -17,11 +18,11 @@ const partitions = 4
 
 // topics makes the topics and names the groups of a run.
 type topics struct {
-	admin *kadm.Client
-	name  string // begins all names
-	made  int
-	left  []string // topics to be deleted at the end
-	used  []string // groups to be deleted at the end
+	client *kgo.Client
+	name   string // begins all names
+	made   int
+	left   []string // topics to be deleted at the end
+	used   []string // groups to be deleted at the end
 }
 
 func openTopics(b config.Brokers) (*topics, error) {
@@ -29,15 +30,24 @@ func openTopics(b config.Brokers) (*topics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &topics{admin: kadm.NewClient(client), name: fmt.Sprintf("rivulet-bench-%d", time.Now().UnixNano())}, nil
+	return &topics{client: client, name: fmt.Sprintf("rivulet-bench-%d", time.Now().UnixNano())}, nil
 }
 
 // topic makes one.
 func (t *topics) topic(ctx context.Context, purpose string) (string, error) {
 	t.made++
 	name := fmt.Sprintf("%s-%d-%s", t.name, t.made, purpose)
-	answer, err := t.admin.CreateTopic(ctx, partitions, -1, nil, name)
-	if err = errors.Join(err, answer.Err); err != nil {
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, partitions, -1
+	request := kmsg.NewPtrCreateTopicsRequest()
+	request.Topics = append(request.Topics, topic)
+	answer, err := request.RequestWith(ctx, t.client)
+	if err == nil {
+		for _, made := range answer.Topics {
+			err = errors.Join(err, kerr.ErrorForCode(made.ErrorCode))
+		}
+	}
+	if err != nil {
 		return "", fmt.Errorf("making the topic %s: %w", name, err)
 	}
 	t.left = append(t.left, name)
@@ -52,17 +62,27 @@ func (t *topics) group() string {
 	return name
 }
 
-// drop deletes topics whose records are not needed any more, so that brokers do not fill with them.
+// drop deletes topics whose records are not needed any more, so that brokers do not fill with them. One that was
+// deleted before is no error.
 func (t *topics) drop(ctx context.Context, names ...string) error {
-	_, err := t.admin.DeleteTopics(ctx, names...)
+	request := kmsg.NewPtrDeleteTopicsRequest()
+	request.TopicNames = names
+	for _, name := range names { // as newer brokers want it
+		topic := kmsg.NewDeleteTopicsRequestTopic()
+		topic.Topic = kmsg.StringPtr(name)
+		request.Topics = append(request.Topics, topic)
+	}
+	_, err := request.RequestWith(ctx, t.client)
 	return err
 }
 
 // close deletes what is left.
 func (t *topics) close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	_, err := t.admin.DeleteTopics(ctx, t.left...) // a topic that was dropped before is no error of the call
-	_, err2 := t.admin.DeleteGroups(ctx, t.used...)
-	t.admin.Close()
+	err := t.drop(ctx, t.left...)
+	request := kmsg.NewPtrDeleteGroupsRequest()
+	request.Groups = t.used
+	_, err2 := request.RequestWith(ctx, t.client)
+	t.client.Close()
 	return errors.Join(err, err2)
 }
