@@ -53,7 +53,7 @@ type Server struct {
 
 // ServerQueue bounds what waits; what is beyond is refused at once.
 type ServerQueue struct {
-	Arrivals int   `key:"arrivals" default:"4096" min:"1" max:"10000000" unit:"arrivals" usage:"most arrivals that wait to be predicted; a request beyond it is answered 429, unless nothing waits"`
+	Arrivals int   `key:"arrivals" default:"4096" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals that wait to be predicted; a request beyond it is answered 429, unless nothing waits"`
 	Bytes    Bytes `key:"bytes" default:"64MiB" min:"1KiB" usage:"most bytes of the bodies of all requests under way; a request beyond it is answered 429, unless it is the only one"`
 }
 

@@ -1,0 +1,240 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/explanation"
+	"rivulet/internal/kafka"
+)
+
+// allowInvalid writes U+FFFD for bytes that are no UTF-8.
+var allowInvalid = jsontext.AllowInvalidUTF8(true)
+
+func (s *Server) predict(w http.ResponseWriter, r *http.Request) { s.answer(w, r, s.predicts) }
+
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) { s.answer(w, r, s.explains) }
+
+// answer answers arrivals as JSON: one with its prediction, or several with an array of the same order.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
+	defer cancel()
+	if err := s.readable(r); err != nil {
+		fail(w, r, err)
+		return
+	}
+	body, release, err := s.body(ctx, w, r)
+	defer release()
+	if err != nil {
+		fail(w, r, because(err))
+		return
+	}
+	parts, many, err := split(body, s.o.Limits.Arrivals)
+	switch {
+	case errors.Is(err, errTooMany):
+		fail(w, r, s.tooMany())
+		return
+	case err != nil:
+		fail(w, r, malformed(err.Error()))
+		return
+	}
+	out := newTexts(len(parts), s.o.Path.Output.Probabilities)
+	if err := s.ask(ctx, queue, s.records(r, parts), out); err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	if many {
+		reply(w, http.StatusOK, out.array())
+		return
+	}
+	text, status := out.one()
+	reply(w, status, text)
+}
+
+// readable checks what the headers say of the body.
+func (s *Server) readable(r *http.Request) *refusal {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return &refusal{http.StatusUnsupportedMediaType, reasonMediaType, fmt.Sprintf("content-encoding %.80q, want none", coding)}
+	}
+	declared := r.Header.Get("Content-Type")
+	if _, isJSON := jsonType(declared); isJSON {
+		return nil
+	}
+	// A CloudEvent in structured mode, where arrivals are such.
+	if own, _, err := mime.ParseMediaType(declared); err == nil && own == string(s.o.Path.Forms.LineHeaders()[0].Value) {
+		return nil
+	}
+	return &refusal{http.StatusUnsupportedMediaType, reasonMediaType, fmt.Sprintf("content-type %.80q, want application/json", declared)}
+}
+
+// jsonType reports whether a content-type is that of JSON, as for records.
+func jsonType(declared string) (event.JSON, bool) {
+	codec, known := event.ForContentType(declared)
+	if !known {
+		return event.JSON{}, false
+	}
+	own, isJSON := codec.(event.JSON)
+	return own, isJSON
+}
+
+// records makes a record of each arrival. The header rivulet-schema is handed on, as a producer's is.
+func (s *Server) records(r *http.Request, parts [][]byte) []kafka.Record {
+	headers := s.o.Path.Forms.LineHeaders()
+	if hash := r.Header.Get(event.HeaderSchema); hash != "" {
+		headers = append(headers, kafka.Header{Key: event.HeaderSchema, Value: []byte(hash)})
+	}
+	records, now := make([]kafka.Record, len(parts)), time.Now()
+	for i, part := range parts {
+		records[i] = kafka.Record{Value: part, Headers: headers, Time: now}
+	}
+	return records
+}
+
+// body reads a request's body. release gives back what was reserved for it.
+func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (text []byte, release func(), err error) {
+	limit, length := s.o.Limits.Body, r.ContentLength
+	tooLarge := &refusal{http.StatusRequestEntityTooLarge, reasonTooLarge, fmt.Sprintf("the body has more than %d bytes, the limit of serve.max_body", limit)}
+	if length > limit {
+		return nil, func() {}, tooLarge
+	}
+	if length < 0 { // it is not said
+		length = limit
+	}
+	if !s.bytes.take(length) {
+		return nil, func() {}, overloaded()
+	}
+	release = func() { s.bytes.give(length) }
+	until, _ := ctx.Deadline()
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(until)                          // where it cannot be set there is no connection
+	defer func() { _ = connection.SetReadDeadline(time.Time{}) }() // a deadline would end the request as a client that leaves does
+	var buf bytes.Buffer
+	if r.ContentLength > 0 {
+		buf.Grow(int(r.ContentLength) + bytes.MinRead) // it is within the limit
+	}
+	_, err = buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	var beyond *http.MaxBytesError
+	switch {
+	case err == nil:
+		return buf.Bytes(), release, nil
+	case errors.As(err, &beyond):
+		return nil, release, tooLarge
+	case ctx.Err() != nil && r.Context().Err() == nil, isTimeout(err):
+		return nil, release, &refusal{http.StatusRequestTimeout, reasonTimeout, "the body did not come in the time that serve.timeout gives a request"}
+	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
+		return nil, release, context.Canceled
+	}
+	return nil, release, malformed("the body cannot be read: " + err.Error())
+}
+
+func isTimeout(err error) bool {
+	var slow interface{ Timeout() bool }
+	return errors.As(err, &slow) && slow.Timeout()
+}
+
+func overloaded() *refusal {
+	return &refusal{http.StatusTooManyRequests, reasonOverloaded, "too much is waiting here already"}
+}
+
+func (s *Server) tooMany() *refusal {
+	return &refusal{http.StatusRequestEntityTooLarge, reasonTooMany, fmt.Sprintf("the request has more than %d arrivals, the limit of serve.max_arrivals", s.o.Limits.Arrivals)}
+}
+
+// ask has arrivals answered. After an error out belongs to whoever still works on it.
+func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out answers) error {
+	if len(records) == 0 {
+		return nil
+	}
+	a := &asked{ctx: ctx, records: records, answers: out, done: make(chan error, 1)}
+	if !queue.put(a) {
+		return overloaded()
+	}
+	select {
+	case err := <-a.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// failed answers an error of the path, and logs one that nobody expects.
+func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	e := because(err)
+	if e.status == http.StatusInternalServerError {
+		s.o.Log.Error("a request could not be answered", "path", r.URL.Path, "error", err)
+	}
+	fail(w, r, e)
+}
+
+// texts are answers as JSON.
+type texts struct {
+	parts         [][]byte // of each arrival; nil: not answered
+	refused       []bool
+	probabilities bool // are asked for
+}
+
+func newTexts(n int, probabilities bool) *texts {
+	return &texts{parts: make([][]byte, n), refused: make([]bool, n), probabilities: probabilities}
+}
+
+func (t *texts) prediction(at int, p *event.Prediction) (err error) {
+	if !t.probabilities {
+		p.Probabilities = nil
+	}
+	t.parts[at], err = (event.JSON{}).AppendPrediction(nil, p)
+	return err
+}
+
+func (t *texts) explanation(at int, e *consumer.Explained) (err error) {
+	t.parts[at], err = explanation.JSON(e)
+	return err
+}
+
+func (t *texts) refusal(at int, reason, detail string) {
+	t.parts[at], t.refused[at] = errorText(reason, detail), true
+}
+
+// passedOver says why an arrival has no answer at all: input.mapping read it and found none.
+const passedOver = "the record is no arrival: a delete, a tombstone or a message"
+
+// part returns the answer of an arrival.
+func (t *texts) part(i int) []byte {
+	if t.parts[i] == nil {
+		t.refusal(i, reasonSkipped, passedOver)
+	}
+	return t.parts[i]
+}
+
+// one returns the answer to a request of one arrival that stands for itself.
+func (t *texts) one() (text []byte, status int) {
+	if text = t.part(0); t.refused[0] {
+		return text, http.StatusUnprocessableEntity
+	}
+	return text, http.StatusOK
+}
+
+// array returns all answers.
+func (t *texts) array() []byte {
+	size := 2
+	for i := range t.parts {
+		size += len(t.part(i)) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, part := range t.parts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, part...)
+	}
+	return append(out, ']')
+}
