@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -70,8 +70,9 @@ func (s *Server) readable(r *http.Request) *refusal {
 	if _, isJSON := jsonType(declared); isJSON {
 		return nil
 	}
-	// A CloudEvent in structured mode, where arrivals are such.
-	if own, _, err := mime.ParseMediaType(declared); err == nil && own == string(s.o.Path.Forms.LineHeaders()[0].Value) {
+	// Where arrivals are CloudEvents in structured mode, they are JSON, too.
+	own := string(s.o.Path.Forms.LineHeaders()[0].Value)
+	if _, isJSON := jsonType(own); !isJSON && (declared == own || strings.HasPrefix(declared, own+";")) {
 		return nil
 	}
 	return &refusal{http.StatusUnsupportedMediaType, reasonMediaType, fmt.Sprintf("content-type %.80q, want application/json", declared)}
