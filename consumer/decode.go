@@ -3,6 +3,7 @@ package consumer
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"rivulet/event"
 	"rivulet/graph"
@@ -129,8 +130,9 @@ func tooLong(a *event.Arrival, limit int) *event.FieldError {
 		return nil
 	}
 	field, id := "id", a.ID
-	for k := 0; len(id) <= limit; k++ {
-		if k == len(a.Edges) {
+	if len(id) <= limit {
+		k := slices.IndexFunc(a.Edges, func(edge string) bool { return len(edge) > limit })
+		if k < 0 {
 			return nil
 		}
 		field, id = fmt.Sprintf("edges[%d]", k), a.Edges[k]

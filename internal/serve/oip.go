@@ -154,13 +154,13 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, err)
 		return
 	}
-	body, release, readErr := s.body(ctx, w, r)
-	defer release()
+	body, readErr := s.body(ctx, w, r)
+	defer s.release(body)
 	if readErr != nil {
 		fail(w, r, because(readErr))
 		return
 	}
-	q, parseErr := parseTensors(body, header)
+	q, parseErr := parseTensors(body.text.Bytes(), header)
 	if parseErr != nil {
 		fail(w, r, malformed(parseErr.Error()))
 		return
@@ -176,7 +176,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := newTensors(n)
-	if err := s.ask(ctx, s.predicts, records, out); err != nil {
+	if err := s.ask(ctx, s.predicts, records, out, body); err != nil {
 		s.failed(w, r, err)
 		return
 	}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,13 +35,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) 
 		fail(w, r, err)
 		return
 	}
-	body, release, err := s.body(ctx, w, r)
-	defer release()
+	body, err := s.body(ctx, w, r)
+	defer s.release(body)
 	if err != nil {
 		fail(w, r, because(err))
 		return
 	}
-	parts, many, err := split(body, s.o.Limits.Arrivals)
+	parts, many, err := split(body.text.Bytes(), s.o.Limits.Arrivals)
 	switch {
 	case errors.Is(err, errTooMany):
 		fail(w, r, s.tooMany())
@@ -48,11 +50,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) 
 		fail(w, r, malformed(err.Error()))
 		return
 	}
-	out := newTexts(len(parts), s.o.Path.Output.Probabilities)
-	if err := s.ask(ctx, queue, s.records(r, parts), out); err != nil {
+	out := textsOf(len(parts), s.o.Path.Output.Probabilities)
+	if err := s.ask(ctx, queue, s.records(r, parts), out, body); err != nil {
 		s.failed(w, r, err)
 		return
 	}
+	defer out.release()
 	if many {
 		reply(w, http.StatusOK, out.array())
 		return
@@ -101,41 +104,62 @@ func (s *Server) records(r *http.Request, parts [][]byte) []kafka.Record {
 	return records
 }
 
-// body reads a request's body. release gives back what was reserved for it.
-func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (text []byte, release func(), err error) {
-	limit, length := s.o.Limits.Body, r.ContentLength
+// body is a request's, with what is reserved for it.
+type body struct {
+	text      *bytes.Buffer
+	reserved  int64
+	abandoned bool // a lane may still read it
+}
+
+// bodies are used again: they are most of what a request takes.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxPooled is the largest memory, in bytes, that is kept for other requests.
+const maxPooled = 1 << 20
+
+// release gives back what a body has.
+func (s *Server) release(b *body) {
+	s.bytes.give(b.reserved)
+	if b.text != nil && !b.abandoned && b.text.Cap() <= maxPooled {
+		b.text.Reset()
+		bodies.Put(b.text)
+	}
+}
+
+// body reads a request's body. The caller releases it, also after an error.
+func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (*body, error) {
+	b, limit, length := &body{}, s.o.Limits.Body, r.ContentLength
 	tooLarge := &refusal{http.StatusRequestEntityTooLarge, reasonTooLarge, fmt.Sprintf("the body has more than %d bytes, the limit of serve.max_body", limit)}
 	if length > limit {
-		return nil, func() {}, tooLarge
+		return b, tooLarge
 	}
 	if length < 0 { // it is not said
 		length = limit
 	}
 	if !s.bytes.take(length) {
-		return nil, func() {}, overloaded()
+		return b, overloaded()
 	}
-	release = func() { s.bytes.give(length) }
+	b.reserved, b.text = length, bodies.Get().(*bytes.Buffer)
 	until, _ := ctx.Deadline()
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(until)                          // where it cannot be set there is no connection
 	defer func() { _ = connection.SetReadDeadline(time.Time{}) }() // a deadline would end the request as a client that leaves does
-	var buf bytes.Buffer
 	if r.ContentLength > 0 {
-		buf.Grow(int(r.ContentLength) + bytes.MinRead) // it is within the limit
+		b.text.Grow(int(r.ContentLength) + bytes.MinRead) // it is within the limit
 	}
-	_, err = buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	_, err := b.text.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	var beyond *http.MaxBytesError
 	switch {
 	case err == nil:
-		return buf.Bytes(), release, nil
+		return b, nil
 	case errors.As(err, &beyond):
-		return nil, release, tooLarge
+		return b, tooLarge
 	case ctx.Err() != nil && r.Context().Err() == nil, isTimeout(err):
-		return nil, release, &refusal{http.StatusRequestTimeout, reasonTimeout, "the body did not come in the time that serve.timeout gives a request"}
+		return b, &refusal{http.StatusRequestTimeout, reasonTimeout, "the body did not come in the time that serve.timeout gives a request"}
 	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
-		return nil, release, context.Canceled
+		return b, context.Canceled
 	}
-	return nil, release, malformed("the body cannot be read: " + err.Error())
+	return b, malformed("the body cannot be read: " + err.Error())
 }
 
 func isTimeout(err error) bool {
@@ -151,8 +175,8 @@ func (s *Server) tooMany() *refusal {
 	return &refusal{http.StatusRequestEntityTooLarge, reasonTooMany, fmt.Sprintf("the request has more than %d arrivals, the limit of serve.max_arrivals", s.o.Limits.Arrivals)}
 }
 
-// ask has arrivals answered. After an error out belongs to whoever still works on it.
-func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out answers) error {
+// ask has arrivals answered. After an error out, and a body that is abandoned, belong to the lane that works on them.
+func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out answers, from *body) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -164,6 +188,7 @@ func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record
 	case err := <-a.done:
 		return err
 	case <-ctx.Done():
+		from.abandoned = true
 		return ctx.Err()
 	}
 }
@@ -179,30 +204,57 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // texts are answers as JSON.
 type texts struct {
-	parts         [][]byte // of each arrival; nil: not answered
+	all           []byte   // the answers, in the order in which they came
+	parts         [][2]int // where in all that of each arrival is; empty: it has none
 	refused       []bool
 	probabilities bool // are asked for
+	out           []byte
 }
 
-func newTexts(n int, probabilities bool) *texts {
-	return &texts{parts: make([][]byte, n), refused: make([]bool, n), probabilities: probabilities}
+var freeTexts = sync.Pool{New: func() any { return new(texts) }}
+
+// textsOf returns memory for n answers.
+func textsOf(n int, probabilities bool) *texts {
+	t := freeTexts.Get().(*texts)
+	t.all, t.out, t.probabilities = t.all[:0], t.out[:0], probabilities
+	t.parts, t.refused = slices.Grow(t.parts[:0], n)[:n], slices.Grow(t.refused[:0], n)[:n]
+	clear(t.parts)
+	clear(t.refused)
+	return t
+}
+
+// release has the memory used again. No lane may have it.
+func (t *texts) release() {
+	if cap(t.all)+cap(t.out) <= maxPooled {
+		freeTexts.Put(t)
+	}
 }
 
 func (t *texts) prediction(at int, p *event.Prediction) (err error) {
 	if !t.probabilities {
 		p.Probabilities = nil
 	}
-	t.parts[at], err = (event.JSON{}).AppendPrediction(nil, p)
+	begin := len(t.all)
+	t.all, err = (event.JSON{}).AppendPrediction(t.all, p)
+	t.parts[at] = [2]int{begin, len(t.all)}
 	return err
 }
 
-func (t *texts) explanation(at int, e *consumer.Explained) (err error) {
-	t.parts[at], err = explanation.JSON(e)
+func (t *texts) explanation(at int, e *consumer.Explained) error {
+	text, err := explanation.JSON(e)
+	t.put(at, text)
 	return err
 }
 
 func (t *texts) refusal(at int, reason, detail string) {
-	t.parts[at], t.refused[at] = errorText(reason, detail), true
+	t.put(at, errorText(reason, detail))
+	t.refused[at] = true
+}
+
+func (t *texts) put(at int, text []byte) {
+	begin := len(t.all)
+	t.all = append(t.all, text...)
+	t.parts[at] = [2]int{begin, len(t.all)}
 }
 
 // passedOver says why an arrival has no answer at all: input.mapping read it and found none.
@@ -210,10 +262,10 @@ const passedOver = "the record is no arrival: a delete, a tombstone or a message
 
 // part returns the answer of an arrival.
 func (t *texts) part(i int) []byte {
-	if t.parts[i] == nil {
+	if t.parts[i][1] == 0 {
 		t.refusal(i, reasonSkipped, passedOver)
 	}
-	return t.parts[i]
+	return t.all[t.parts[i][0]:t.parts[i][1]]
 }
 
 // one returns the answer to a request of one arrival that stands for itself.
@@ -226,16 +278,13 @@ func (t *texts) one() (text []byte, status int) {
 
 // array returns all answers.
 func (t *texts) array() []byte {
-	size := 2
+	t.out = append(t.out, '[')
 	for i := range t.parts {
-		size += len(t.part(i)) + 1
-	}
-	out := append(make([]byte, 0, size), '[')
-	for i, part := range t.parts {
 		if i > 0 {
-			out = append(out, ',')
+			t.out = append(t.out, ',')
 		}
-		out = append(out, part...)
+		t.out = append(t.out, t.part(i)...)
 	}
-	return append(out, ']')
+	t.out = append(t.out, ']')
+	return t.out
 }

@@ -9,6 +9,9 @@ import (
 // errTooMany says that a request has more arrivals than it may have.
 var errTooMany = errors.New("too many arrivals")
 
+// structural are the bytes by which split finds its way.
+var structural = [256]bool{'"': true, '[': true, '{': true, ']': true, '}': true, ',': true}
+
 // split returns the text of each arrival of a body: of each element of an array, or of the whole where it is anything
 // else. It follows strings and brackets only; the elements of valid JSON are found exactly, and what is wrong inside of
 // one is for its decoder to say, so that an arrival with a NaN, which no JSON library passes, does not take the others
@@ -23,7 +26,11 @@ func split(body []byte, most int) (parts [][]byte, many bool, err error) {
 	}
 	depth, start := 0, 1
 	for i := 0; i < len(body); i++ {
-		switch body[i] {
+		c := body[i]
+		if !structural[c] || c == ',' && depth > 1 {
+			continue
+		}
+		switch c {
 		case '"':
 			if i = closingQuote(body, i); i < 0 {
 				return nil, true, errors.New("a string has no end")
@@ -31,17 +38,17 @@ func split(body []byte, most int) (parts [][]byte, many bool, err error) {
 		case '[', '{':
 			depth++
 		case ']', '}', ',':
-			if body[i] != ',' {
+			if c != ',' {
 				depth--
 			}
-			if depth == 0 || depth == 1 && body[i] == ',' {
-				if parts, err = appendElement(parts, body[start:i], most, body[i]); err != nil {
+			if depth == 0 || c == ',' {
+				if parts, err = appendElement(parts, body[start:i], most, c); err != nil {
 					return nil, true, err
 				}
 				start = i + 1
 			}
 			if depth == 0 {
-				if rest := bytes.TrimSpace(body[i+1:]); body[i] != ']' || len(rest) > 0 {
+				if rest := bytes.TrimSpace(body[i+1:]); c != ']' || len(rest) > 0 {
 					return nil, true, fmt.Errorf("the array does not end as one at byte %d", i)
 				}
 				return parts, true, nil

@@ -6,7 +6,8 @@
 
 DIR has artifact/ and arrivals.jsonl, as for serving.py. Both servers run; load is sent to the one and the other in turn, five
 times: requests of 64 arrivals at more than either can take, which gives the throughput, and of one arrival at a rate that
-both can take, which gives the latency. Before that the answers are compared.
+both can take, which gives the latency. Before that the answers are compared. FastAPI answers in two ways, checked by models of
+Pydantic and unchecked (fastapi_app.py). CPU is that of the server's processes alone, without the load's.
 
 Needs torch, numpy, safetensors, fastapi, uvicorn[standard] and orjson.
 """
@@ -40,6 +41,13 @@ def await_up(url, arrivals, process, seconds=60):
             time.sleep(0.2)
 
 
+def cpu_seconds(pid):
+    """User and system time of a process and of those that it started, so far."""
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(cpu_seconds(c) for c in children)
+
+
 def loaded(args, url, batch, rate, connections):
     out = subprocess.run([args.load, "-url", url, "-arrivals", f"{args.directory}/arrivals.jsonl", "-batch", str(batch), "-rate", str(rate),
                           "-connections", str(connections), "-for", f"{args.time}s"], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -65,11 +73,13 @@ def main():
     theirs = subprocess.Popen([sys.executable, "-m", "uvicorn", "fastapi_app:app", "--port", str(args.port + 1), "--workers", str(args.workers),
                                "--log-level", "warning"], cwd=here,
                               env={**os.environ, "RIVULET_PEER_DIRECTORY": os.path.abspath(args.directory), "RIVULET_PEER_MODEL": args.model})
-    urls = {"rivulet serve": f"http://127.0.0.1:{args.port}/predict", "FastAPI": f"http://127.0.0.1:{args.port + 1}/predict"}
+    theirs_at = f"http://127.0.0.1:{args.port + 1}"
+    urls = {"rivulet serve": f"http://127.0.0.1:{args.port}/predict", "FastAPI": theirs_at + "/predict", "FastAPI, unchecked": theirs_at + "/unchecked"}
+    of = {name: ours if name == "rivulet serve" else theirs for name in urls}
     try:
-        answers = [await_up(url, lines[:500], process) for url, process in zip(urls.values(), (ours, theirs))]
-        furthest = max(abs(a["probability"] - b["probability"]) for a, b in zip(*answers))
-        if len(answers[0]) != len(answers[1]) or not furthest <= 1e-5:
+        answers = [await_up(url, lines[:500], of[name]) for name, url in urls.items()]
+        furthest = max(abs(a["probability"] - b["probability"]) for other in answers[1:] for a, b in zip(answers[0], other))
+        if len({len(a) for a in answers}) != 1 or not furthest <= 1e-5:
             sys.exit(f"answering: probabilities are {furthest:.1e} apart, want 1e-5")
         print(f"{len(answers[0])} arrivals: probabilities at most {furthest:.1e} apart", file=sys.stderr)
         measured = {name: {"64": [], "1": []} for name in urls}
@@ -77,7 +87,10 @@ def main():
             loaded(args, url, 64, 50, 4)
         for _ in range(args.rounds):
             for name, url in urls.items():
-                measured[name]["64"].append(loaded(args, url, 64, 1e6, 8))
+                before = cpu_seconds(of[name].pid)
+                m = loaded(args, url, 64, 1e6, 8)
+                m["cpu"] = (cpu_seconds(of[name].pid) - before) / (64 * m["requests"]) * 1e6
+                measured[name]["64"].append(m)
             for name, url in urls.items():
                 measured[name]["1"].append(loaded(args, url, 1, args.rate, 16))
     finally:
@@ -85,17 +98,19 @@ def main():
             process.terminate()
         for process in (ours, theirs):
             process.wait()
-    rows = []
-    for name, of in measured.items():
-        rows.append((name, {"arrivals/s at 64": statistics.median(m["arrivals_per_second"] for m in of["64"]),
-                            "p50 ms at 1": statistics.median(m["p50_ms"] for m in of["1"]), "p99 ms at 1": statistics.median(m["p99_ms"] for m in of["1"]),
-                            "errors": sum(m["errors"] for m in of["64"] + of["1"])}))
-    rates = [[m["arrivals_per_second"] for m in measured[name]["64"]] for name in urls]
-    tails = [[m["p99_ms"] for m in measured[name]["1"]] for name in urls]
+    rows, ratios = [], []
+    for name, m in measured.items():
+        rows.append((name, {"arrivals/s at 64": statistics.median(r["arrivals_per_second"] for r in m["64"]),
+                            "CPU µs/arrival": statistics.median(r["cpu"] for r in m["64"]),
+                            "p50 ms at 1": statistics.median(r["p50_ms"] for r in m["1"]), "p99 ms at 1": statistics.median(r["p99_ms"] for r in m["1"]),
+                            "errors": sum(r["errors"] for r in m["64"] + m["1"])}))
+        for what, size, key in (("throughput", "64", "arrivals_per_second"), ("CPU", "64", "cpu"), ("p99", "1", "p99_ms")):
+            turns = [a[key] / b[key] for a, b in zip(measured["rivulet serve"][size], m[size])]
+            if name != "rivulet serve":
+                ratios.append(f"{what} of rivulet serve as a multiple of {name}'s, by turn: " + ", ".join(table.short(r) for r in turns))
     print(table.machine() + "\n")
-    table.show("Answers on request", ["arrivals/s at 64", "p50 ms at 1", "p99 ms at 1", "errors"], rows)
-    print("times FastAPI's throughput, by turn: " + ", ".join(f"{a / b:.1f}" for a, b in zip(*rates)))
-    print("share of FastAPI's p99, by turn: " + ", ".join(f"{a / b:.2f}" for a, b in zip(*tails)))
+    table.show("Answers on request", ["arrivals/s at 64", "CPU µs/arrival", "p50 ms at 1", "p99 ms at 1", "errors"], rows)
+    print("\n".join(ratios))
 
 
 if __name__ == "__main__":
