@@ -17,6 +17,8 @@ var checks = map[string]check{
 	"share":      func(v any) error { return checkShare(v.(float64)) },
 	"required":   func(v any) error { return checkRequired(v.(string)) },
 	"listen":     func(v any) error { return checkListen(v.(string)) },
+	"address":    func(v any) error { return errors.Join(checkRequired(v.(string)), checkListen(v.(string))) },
+	"segment":    func(v any) error { return checkSegment(v.(string)) },
 	"addresses":  func(v any) error { return checkAddresses(v.([]string)) },
 	"topic":      func(v any) error { return checkTopic(v.(string)) },
 	"prefix":     func(v any) error { return checkPrefix(v.(string)) },
@@ -48,6 +50,14 @@ func checkListen(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil || !isPort(port, 0) {
 		return errors.New("want host:port or :port")
+	}
+	return nil
+}
+
+// checkSegment accepts a segment of a path that needs no escaping.
+func checkSegment(name string) error {
+	if name == "" || len(name) > 249 || !madeOf(name, "._-") || name[0] == '.' {
+		return errors.New("want 1 to 249 letters, digits, '.', '_' or '-', and no '.' first")
 	}
 	return nil
 }

@@ -11,10 +11,7 @@ type Consumer struct {
 	Kafka Kafka `key:"kafka"`
 	Redis Redis `key:"redis"`
 
-	Artifact    string `key:"artifact" default:"" usage:"directory of an artifact to serve and pin; Redis is then not used" zero:"follow the version that CURRENT names in Redis"`
-	Model       string `key:"model" default:"" usage:"model to serve, one of the artifact's" zero:"the artifact's default model"`
-	Attachment  string `key:"attachment" default:"auto" oneof:"auto|frozen|joint" usage:"how arrivals are attached to the synthetic graph; auto: the one for which the model's tables and M were made"`
-	Calibration string `key:"calibration" default:"auto" oneof:"auto|none|lp|ep" usage:"propagation after the model: label (lp), error (ep) or none; auto: the choice of validation for the model"`
+	Choice
 
 	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash a prediction may come twice, with the same source headers; exactly_once: predictions, dead letters and offsets are one transaction, seen once by read-committed readers (Kafka 2.5 or newer)"`
 
@@ -31,6 +28,20 @@ type Consumer struct {
 	Log      Log      `key:"log"`
 }
 
+// all has the settings of all programs.
+type all struct {
+	Consumer
+	Serve Server `key:"serve"`
+}
+
+// Choice says which artifact and which of its models is served, and how.
+type Choice struct {
+	Artifact    string `key:"artifact" default:"" usage:"directory of an artifact to serve and pin; Redis is then not used" zero:"follow the version that CURRENT names in Redis"`
+	Model       string `key:"model" default:"" usage:"model to serve, one of the artifact's" zero:"the artifact's default model"`
+	Attachment  string `key:"attachment" default:"auto" oneof:"auto|frozen|joint" usage:"how arrivals are attached to the synthetic graph; auto: the one for which the model's tables and M were made"`
+	Calibration string `key:"calibration" default:"auto" oneof:"auto|none|lp|ep" usage:"propagation after the model: label (lp), error (ep) or none; auto: the choice of validation for the model"`
+}
+
 // Values of [Consumer.Attachment], [Consumer.Calibration], [Consumer.Delivery] and [Batch.Mode] on which wiring
 // branches.
 const (
@@ -44,29 +55,35 @@ const (
 )
 
 func (c Consumer) problems() []Problem {
-	var found []Problem
-	if c.Attach.TTL > 0 && c.Attach.TTL < time.Second {
-		found = append(found, Problem{Key: "attach.ttl", Value: c.Attach.TTL.String(),
-			Reason: "want 0s or at least 1s"})
-	}
+	found := attachProblems(c.Attach, c.Choice, c.Redis)
 	found = append(found, registryProblems(c.Input, c.Registry)...)
 	if c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0 {
 		found = append(found, Problem{Key: "output.registry", Value: c.Output.Registry,
 			Reason: "needs a registry, and registry.urls is empty"})
 	}
-	if c.Attach.Arrivals != On {
+	return found
+}
+
+// attachProblems are those of rows of arrivals with other settings.
+func attachProblems(a Attach, c Choice, r Redis) []Problem {
+	var found []Problem
+	if a.TTL > 0 && a.TTL < time.Second {
+		found = append(found, Problem{Key: "attach.ttl", Value: a.TTL.String(),
+			Reason: "want 0s or at least 1s"})
+	}
+	if a.Arrivals != On {
 		return found
 	}
 	if c.Artifact != "" {
-		found = append(found, Problem{Key: "attach.arrivals", Value: c.Attach.Arrivals,
+		found = append(found, Problem{Key: "attach.arrivals", Value: a.Arrivals,
 			Reason: "rows of arrivals are shared through Redis, which is not used because artifact is set"})
 	}
 	if c.Attachment == "joint" {
-		found = append(found, Problem{Key: "attach.arrivals", Value: c.Attach.Arrivals,
+		found = append(found, Problem{Key: "attach.arrivals", Value: a.Arrivals,
 			Reason: "needs frozen attachment, and attachment is joint"})
 	}
-	if c.Attach.Replicas > 0 && c.Redis.Cluster {
-		found = append(found, Problem{Key: "attach.replicas", Value: strconv.Itoa(c.Attach.Replicas),
+	if a.Replicas > 0 && r.Cluster {
+		found = append(found, Problem{Key: "attach.replicas", Value: strconv.Itoa(a.Replicas),
 			Reason: "a cluster cannot wait for replicas (redis.cluster is true): want 0"})
 	}
 	return found
@@ -74,10 +91,15 @@ func (c Consumer) problems() []Problem {
 
 // Batch says how arrivals are gathered into micro-batches.
 type Batch struct {
-	Mode     string        `key:"mode" default:"node" oneof:"node|graph" usage:"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too"`
+	BatchMode
 	Size     int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch"`
 	MaxBytes Bytes         `key:"max_bytes" default:"8MiB" min:"0" usage:"most bytes of the records of a micro-batch; a larger record is one of its own. A list of short ids takes up to twenty times its bytes while it is worked on, so this bounds the memory" zero:"no limit"`
 	Linger   time.Duration `key:"linger" default:"5ms" min:"0s" max:"1h" usage:"how long the first arrival of a micro-batch waits for others" zero:"a micro-batch consists of the arrivals that have been read already"`
+}
+
+// BatchMode says what the arrivals of a micro-batch are to one another.
+type BatchMode struct {
+	Mode string `key:"mode" default:"node" oneof:"node|graph" usage:"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too"`
 }
 
 // Attach says whether arrivals get rows of M, so that later ones can attach to them.
@@ -119,6 +141,11 @@ type Output struct {
 	Format   string `key:"format" default:"json" oneof:"json|protobuf|avro" usage:"form of predictions; their content-type header says it"`
 	Registry string `key:"registry" default:"none" oneof:"none|lookup|register" usage:"lookup: predictions have the Confluent wire format, with the schema that the registry has for the subject TOPIC-value; register: the same, and the schema is registered where it is missing"`
 
+	Answer
+}
+
+// Answer sets the optional fields of predictions.
+type Answer struct {
 	TopK          int  `key:"top_k" default:"0" min:"0" unit:"classes" usage:"how many of the most probable classes a prediction lists" zero:"no list; a number above that of the classes lists all"`
 	Probabilities bool `key:"probabilities" default:"false" usage:"add the probabilities of all classes"`
 	Logits        bool `key:"logits" default:"false" usage:"add the model's raw output, before temperature and propagation"`

@@ -89,7 +89,7 @@ type loader struct {
 func newLoader(t reflect.Type) *loader {
 	l := &loader{
 		schema:  schemaOf(t),
-		family:  schemaOf(reflect.TypeFor[Consumer]()), // which contains every section
+		family:  schemaOf(reflect.TypeFor[all]()),
 		values:  koanf.New("."),
 		origins: map[string]string{},
 	}

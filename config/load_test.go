@@ -54,15 +54,16 @@ func TestDefaults(t *testing.T) {
 			PollInterval: time.Second, HeartbeatTTL: 30 * time.Second,
 			LookupTimeout: 2 * time.Second, Outage: "wait", Breaker: RedisBreaker{3, 5 * time.Second},
 		},
-		Attachment: Auto, Calibration: Auto, Delivery: "at_least_once",
+		Choice:   Choice{Attachment: Auto, Calibration: Auto},
+		Delivery: "at_least_once",
 		Attach:   Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20, 0},
 		Labels:   Labels{Remember: 100_000, TTL: 24 * time.Hour},
-		Batch:    Batch{ModeNode, 256, 8 << 20, 5 * time.Millisecond},
+		Batch:    Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000, 1 << 10},
 		Input:    Input{Format: "json", Reading: Reading{Mapping{Preset: "none", TimeUnit: "none"}, "dead_letter"}},
 		Registry: Registry{Timeout: 5 * time.Second},
-		Output:   Output{Format: "json", Registry: "none", Representation: "none"},
+		Output:   Output{Format: "json", Registry: "none", Answer: Answer{Representation: "none"}},
 		HTTP:     HTTP{":9464"},
 		Shutdown: Shutdown{30 * time.Second},
 		Log:      Log{"info", "text"},
@@ -104,8 +105,9 @@ cache: {}
 	want.Kafka.Brokers.Brokers, want.Kafka.ClientID = []string{"a:1", "b:2"}, "from-flag"
 	want.Kafka.Group = "from-environment"
 	want.Kafka.Topics.DeadLetters = "dead"
-	want.Batch = Batch{ModeGraph, 30, 8 << 20, 5 * time.Millisecond}
-	want.Output = Output{Format: "protobuf", Registry: "none", Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}
+	want.Batch = Batch{BatchMode{ModeGraph}, 30, 8 << 20, 5 * time.Millisecond}
+	want.Output = Output{Format: "protobuf", Registry: "none",
+		Answer: Answer{Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}}
 	want.Cache.Bytes = 1 << 30
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)

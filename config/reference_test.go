@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write REFERENCE.md anew")
 
-// REFERENCE.md is made from the tags of [Consumer], which contains every section.
+// REFERENCE.md is made from the tags of all programs' settings.
 func TestReference(t *testing.T) {
 	want := reference()
 	if *update {
@@ -42,13 +42,14 @@ the dots), the environment, flags. The variable of a key is the key in upper cas
 sizes with theirs (` + "`64KiB`, `1MB`" + `; a bare number is bytes), lists as ` + "`a,b`" + ` or as YAML lists. What is of type
 secret has no flag and is never printed. Unknown keys and variables are errors.
 
-The consumer has all of these settings. Other programs have some: ` + "`trainer publish` has `artifact`" + `; what reads or writes
-versions has ` + "`redis` without `poll_interval` and `heartbeat_ttl`; a producer of arrivals has, of `kafka`, `brokers`, `client_id`,\n`tls`, `sasl`, `topics.arrivals` and `compression`" + `. They can share one file.
+The consumer has all of these settings but ` + "those of `serve`, which are those of `rivulet serve`" + `. Other programs have some: ` + "`trainer publish` has `artifact`" + `; what reads or writes
+versions has ` + "`redis` without `poll_interval` and `heartbeat_ttl`; a producer of arrivals has, of `kafka`, `brokers`, `client_id`,\n`tls`, `sasl`, `topics.arrivals` and `compression`" + `;
+` + "`rivulet serve` has `serve`, `redis`, what chooses the model, `attach`, `batch.mode` (node only), `cache`, `limits`, `input` without `format`, the\noptional fields of `output`, `shutdown` and `log`" + `. They can share one file.
 
 | key | type | default | allowed | what it does | 0, empty |
 |---|---|---|---|---|---|
 `)
-	for _, f := range schemaOf(reflect.TypeFor[Consumer]()).fields {
+	for _, f := range schemaOf(reflect.TypeFor[all]()).fields {
 		kind := f.kind.name
 		if f.unit != "" {
 			kind += ", " + f.unit
@@ -81,7 +82,7 @@ func code(text string) string {
 // The variables of two keys must differ though _ stands for both . and _, and none may be one that is not a setting.
 func TestVariablesAreDistinct(t *testing.T) {
 	seen := map[string]string{fileVariable: "", dataVariable: ""}
-	for _, f := range schemaOf(reflect.TypeFor[Consumer]()).fields {
+	for _, f := range schemaOf(reflect.TypeFor[all]()).fields {
 		if other, twice := seen[f.env()]; twice || strings.HasPrefix(f.env(), testPrefix) {
 			t.Errorf("%s is the variable of %s and %q", f.env(), f.key, other)
 		}
@@ -91,7 +92,7 @@ func TestVariablesAreDistinct(t *testing.T) {
 
 // The tags must say what zero means, if zero is allowed.
 func TestZeroIsDocumented(t *testing.T) {
-	for _, f := range schemaOf(reflect.TypeFor[Consumer]()).fields {
+	for _, f := range schemaOf(reflect.TypeFor[all]()).fields {
 		zero := map[string]string{"int": "0", "number": "0", "bytes": "0", "duration": "0s", "string": "", "secret": "", "list": ""}
 		text, hasZero := zero[f.kind.name]
 		if _, err := f.read(text); hasZero && err == nil && f.zero == "" {
@@ -102,9 +103,9 @@ func TestZeroIsDocumented(t *testing.T) {
 
 // The programs' structs share the consumer's keys, so that one file can hold all settings.
 func TestEveryKeyIsTheConsumers(t *testing.T) {
-	family := schemaOf(reflect.TypeFor[Consumer]()).byKey
+	family := schemaOf(reflect.TypeFor[all]()).byKey
 	for _, t2 := range []reflect.Type{reflect.TypeFor[Publish](), reflect.TypeFor[Versions](), reflect.TypeFor[Replay](), reflect.TypeFor[Bench](),
-		reflect.TypeFor[Refresh](), reflect.TypeFor[Lines]()} {
+		reflect.TypeFor[Refresh](), reflect.TypeFor[Lines](), reflect.TypeFor[Serve]()} {
 		for _, f := range schemaOf(t2).fields {
 			if c := family[f.key]; c == nil || c.kind.name != f.kind.name || c.def != f.def {
 				t.Errorf("%s of %s is not the consumer's", f.key, t2)

@@ -131,7 +131,7 @@ func tooLong(a *event.Arrival, limit int) *event.FieldError {
 	}
 	field, id := "id", a.ID
 	if len(id) <= limit {
-		k := slices.IndexFunc(a.Edges, func(id string) bool { return len(id) > limit })
+		k := slices.IndexFunc(a.Edges, func(edge string) bool { return len(edge) > limit })
 		if k < 0 {
 			return nil
 		}

@@ -153,7 +153,7 @@ type growth struct {
 // left unread. It reads the batch until growth.solving is done.
 func (p *Pipeline) solve(out *growth, version Version, b *batch) {
 	out.arrived, out.residual, out.took = out.arrived[:0], 0, 0
-	if out.none = !p.Arrivals || len(b.decoded.arrivals) == 0; out.none {
+	if out.none = !p.Arrivals || p.ReadOnly || len(b.decoded.arrivals) == 0; out.none {
 		return
 	}
 	some := false

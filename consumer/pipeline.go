@@ -27,6 +27,8 @@ type PipelineOptions struct {
 	Output Output
 	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [Growing] then.
 	Arrivals bool
+	// ReadOnly has Arrivals attach to the rows that are there and get none of their own.
+	ReadOnly bool
 	// Notes has node batches note what their arrivals are attached to, so that records that are predicted again get the
 	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
 	Notes bool

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -11,6 +10,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/infer"
 	"rivulet/internal/app"
+	"rivulet/internal/explanation"
 )
 
 func explainCommand() *cobra.Command {
@@ -35,7 +35,7 @@ func explainCommand() *cobra.Command {
 		}
 		var out app.ExplanationWriter = textExplanations{cmd.OutOrStdout(), most}
 		if asJSON {
-			out = jsonExplanations{json.NewEncoder(cmd.OutOrStdout())}
+			out = jsonExplanations{cmd.OutOrStdout()}
 		}
 		explained, rejected, err := app.ExplainLines(cmd.Context(), versions, cmd.InOrStdin(), out, o)
 		if err == nil && rejected > 0 {
@@ -44,6 +44,18 @@ func explainCommand() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// jsonExplanations writes an object a line.
+type jsonExplanations struct{ w io.Writer }
+
+// Explanation writes one of them.
+func (j jsonExplanations) Explanation(e *consumer.Explained) error {
+	text, err := explanation.JSON(e)
+	if err == nil {
+		_, err = j.w.Write(append(text, '\n'))
+	}
+	return err
 }
 
 // textExplanations writes explanations for people.
@@ -68,7 +80,7 @@ func (t textExplanations) Explanation(e *consumer.Explained) error {
 		line(table, e.Bias, nil, "bias")
 		line(table, e.Centring, nil, "centring")
 	}
-	t.terms(table, e, e.Features, "feature", func(term *infer.Term) string { return "feature " + featureName(e, term.At) })
+	t.terms(table, e, e.Features, "feature", func(term *infer.Term) string { return "feature " + explanation.FeatureName(e, term.At) })
 	t.terms(table, e, e.Neighbours, "neighbour", func(term *infer.Term) string { return neighbourText(e, term) })
 	t.terms(table, e, e.Batch, "arrival", func(term *infer.Term) string { return "arrival " + e.Among[term.At] })
 	if e.Shares {
@@ -133,11 +145,4 @@ func neighbourText(e *consumer.Explained, term *infer.Term) string {
 
 func className(e *consumer.Explained, class int) string {
 	return fmt.Sprintf("class %d (%s)", class, e.Classes[class])
-}
-
-func featureName(e *consumer.Explained, at int) string {
-	if e.Names != nil {
-		return e.Names[at]
-	}
-	return fmt.Sprint(at)
 }

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/internal/explanation"
 	"rivulet/internal/harness"
 )
 
@@ -38,13 +39,13 @@ func TestExplainAsTextAndAsJSON(t *testing.T) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
 	}
-	var e explainedJSON
+	var e explanation.Explanation
 	line, _, _ := strings.Cut(run("--json"), "\n")
 	if err := json.Unmarshal([]byte(line), &e); err != nil {
 		t.Fatal(err)
 	}
 	sum := e.Bias.Class + e.Centring.Class
-	for _, terms := range [][]termJSON{e.Features, e.Neighbours, e.BatchArrivals} {
+	for _, terms := range [][]explanation.Term{e.Features, e.Neighbours, e.BatchArrivals} {
 		for _, term := range terms {
 			sum += term.Share.Class
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rivulet/artifact"
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
@@ -24,18 +25,19 @@ var update = flag.Bool("update", false, "write testdata/predictions.txt anew")
 
 const keptPredictions = "testdata/predictions.txt"
 
-// The 1,500 predictions of the demo's generated graph, on the path that the consumer takes, stay what they are:
-// class, bits of the probability, and counts of neighbours of each arrival, in graph batches of 256.
-// testdata/predictions.txt is written anew (-update) only by a commit that says why.
-func TestPredictionsStay(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the kept bits are those of amd64")
-	}
+// generated is the demo's generated graph, and the artifact that training makes of it.
+func generated(t *testing.T) (*dataset.Dataset, *artifact.Bundle) {
+	t.Helper()
 	preset, _ := dataset.Preset("small")
 	d, err := dataset.Generate(preset, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return d, trained(t, d)
+}
+
+func trained(t *testing.T, d *dataset.Dataset) *artifact.Bundle {
+	t.Helper()
 	o := trainer.Defaults()
 	o.Costs = false
 	out, err := trainer.Train(t.Context(), d, o, time.Unix(0, 0), trainer.Silent{})
@@ -45,7 +47,18 @@ func TestPredictionsStay(t *testing.T) {
 	if err := out.Bundle.Seal(); err != nil {
 		t.Fatal(err)
 	}
-	v, _, err := serving.New(out.Bundle, mapping.FromArtifact(out.Bundle.Mapping), serving.Options{})
+	return out.Bundle
+}
+
+// The 1,500 predictions of the demo's generated graph, on the path that the consumer takes, stay what they are:
+// class, bits of the probability, and counts of neighbours of each arrival, in graph batches of 256.
+// testdata/predictions.txt is written anew (-update) only by a commit that says why.
+func TestPredictionsStay(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the kept bits are those of amd64")
+	}
+	d, b := generated(t)
+	v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,6 +77,49 @@ func TestRightsInRedis(t *testing.T) {
 		if denied == nil || !strings.Contains(denied.Error(), "NOPERM") {
 			t.Errorf("a consumer that is %s: error %v, want NOPERM", name, denied)
 		}
+	}
+}
+
+// The user of rivulet serve can answer, with the rows of arrivals, and can write none.
+func TestRightsOfServe(t *testing.T) {
+	harness.NeedRedis(t)
+	file, err := filepath.Abs("../../deploy/redis.acl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := harness.StartRedis(t, "--aclfile", file)
+	b := growing(t, 9)
+	cfg := brokerOf(t)
+	cfg.Redis.URL, cfg.Attach.Arrivals = config.RedisURL(server.URL()), config.On
+	cfg.Redis.Username, cfg.Redis.Password = "rivulet-trainer", "change-me-too"
+	publish(t, cfg.Redis.RedisServer, b)
+	serve := serveSettings(cfg)
+	serve.Redis.Username, serve.Redis.Password = "rivulet-serve", "change-me-as-well"
+	first, _ := newcomers(b, 9)
+	late := fmt.Sprintf(`{"id":"late","features":[1,2,3,4,5],"edges":[%q,%q]}`, first[1].ID, b.Mapping.IDs[0])
+	for k, cache := range []config.Bytes{0, 1 << 20} { // each row from Redis, before there are any of arrivals, and M read whole
+		serve.Cache.Bytes = cache
+		url, stop := startServe(t, serve)
+		awaitReady(t, url, true)
+		status, text := request(t, http.MethodPost, url+"/predict", late)
+		if status != http.StatusOK || strings.Contains(string(text), `"arrival_neighbours":1`) != (k == 1) {
+			t.Errorf("%d %s", status, text)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		cfg.Redis.Username, cfg.Redis.Password = "rivulet-consumer", "change-me"
+		if k == 0 {
+			stream(t, cfg, first)
+		}
+	}
+	client, err := ConnectRedis(serve.Redis.RedisServer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	if err := client.HSet(t.Context(), "rivulet:v:1:arrivals:0:0", "id", "row").Err(); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+		t.Errorf("writing a row: %v, want NOPERM", err)
 	}
 }
 

@@ -100,7 +100,7 @@ func (s *stack) close() {
 // start starts the services and returns the consumer's settings for them.
 func start(o Options) (*stack, config.Consumer, error) {
 	cfg := config.Default[config.Consumer]()
-	cfg.Batch = config.Batch{Mode: o.Mode, Size: o.Batch, Linger: o.Linger}
+	cfg.Batch = config.Batch{BatchMode: config.BatchMode{Mode: o.Mode}, Size: o.Batch, Linger: o.Linger}
 	cfg.HTTP.Listen = ""
 	cfg.Model = o.Model
 	redis, err := devstack.StartRedis()

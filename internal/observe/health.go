@@ -15,6 +15,8 @@ type health struct {
 	version    func() string
 	stallAfter time.Duration
 
+	noGroup bool
+
 	mu         sync.Mutex
 	lastSign   time.Time
 	inGroup    bool
@@ -22,7 +24,7 @@ type health struct {
 }
 
 func newHealth(opts Options) *health {
-	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter}
+	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter, noGroup: opts.NoGroup}
 }
 
 // sign records that the loop moves.
@@ -64,7 +66,7 @@ func (h *health) ready() error {
 	if h.version() == "" {
 		noArtifact = errors.New("no artifact is loaded")
 	}
-	if !inGroup {
+	if !inGroup && !h.noGroup {
 		noGroup = errors.New("the consumer group is not joined")
 	}
 	return errors.Join(noArtifact, noGroup)

@@ -31,6 +31,8 @@ type Options struct {
 	Labels *LabelOptions
 	// Clock is the consumer's; nil: the machine's.
 	Clock consumer.Clock
+	// NoGroup says that the arrivals come from no consumer group: who has an artifact is ready.
+	NoGroup bool
 	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
 	StallAfter time.Duration
 }

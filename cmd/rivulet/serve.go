@@ -1,0 +1,35 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/config"
+	"rivulet/internal/app"
+	"rivulet/internal/observe"
+)
+
+func serveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve [--config FILE]",
+		Short: "Answer arrivals over HTTP, for whoever cannot wait for a topic",
+		Long: "serve predicts and explains arrivals that are sent to it (POST /predict, /explain, and the Open Inference Protocol), on the\n" +
+			"path that the consumer takes, by the version that CURRENT names in Redis or that --artifact pins. Nothing is written but\n" +
+			"the heartbeat that holds the version. It listens on this machine alone unless it has TLS and a token (docs/serve.md).",
+		Args: cobra.NoArgs,
+	}
+	config.Flags[config.Serve](cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := config.Load[config.Serve](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+		if err != nil {
+			return err
+		}
+		log, err := observe.NewLogger(cfg.Log.Level, cfg.Log.Format, os.Stderr)
+		if err != nil {
+			return err
+		}
+		return app.RunServe(cmd.Context(), cfg, log)
+	}
+	return cmd
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"net"
+	"time"
+)
+
+// Serve is the configuration of `rivulet serve`, which answers arrivals over HTTP: the consumer's settings of the path
+// from an arrival to its prediction, and those of the server.
+type Serve struct {
+	Redis Redis `key:"redis"`
+
+	Choice
+
+	Attach Attach `key:"attach"`
+	Batch  struct {
+		BatchMode
+	} `key:"batch"`
+	Cache  Cache   `key:"cache"`
+	Limits Limits  `key:"limits"`
+	Input  Reading `key:"input"`
+	Output struct {
+		Answer
+	} `key:"output"`
+	Server   Server   `key:"serve"`
+	Shutdown Shutdown `key:"shutdown"`
+	Log      Log      `key:"log"`
+}
+
+func (s Serve) problems() []Problem {
+	found := attachProblems(s.Attach, s.Choice, s.Redis)
+	if s.Batch.Mode == ModeGraph {
+		found = append(found, Problem{Key: "batch.mode", Value: s.Batch.Mode,
+			Reason: "an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or --batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph"})
+	}
+	return found
+}
+
+// Server sets how arrivals are answered over HTTP.
+type Server struct {
+	Address     string        `key:"address" default:"127.0.0.1:8080" check:"address" usage:"address of the API, of /metrics and of health, as host:port or :port; beyond loopback it needs TLS and a token, or serve.open"`
+	Open        bool          `key:"open" default:"false" usage:"allow an address beyond loopback without TLS or without a token: for networks in which something in front has both"`
+	TLS         ServerTLS     `key:"tls"`
+	Token       Secret        `key:"token" default:"" usage:"bearer token that a request must have in its Authorization header, but for health" zero:"those in token_file; without them none is asked for"`
+	TokenFile   string        `key:"token_file" default:"" usage:"file with the bearer tokens that are accepted, one a line, read again within a second of a change" zero:"token is used"`
+	Name        string        `key:"name" default:"rivulet" check:"segment" usage:"name of the model in the Open Inference Protocol"`
+	Timeout     time.Duration `key:"timeout" default:"5s" min:"1ms" max:"1h" usage:"limit of a request, from its headers to its answer; beyond it the answer is 504"`
+	MaxBody     Bytes         `key:"max_body" default:"8MiB" min:"1KiB" max:"1GiB" usage:"largest body of a request; that of a larger one is not read, and the answer is 413"`
+	MaxArrivals int           `key:"max_arrivals" default:"1024" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a request; of more the answer is 413"`
+	Queue       ServerQueue   `key:"queue"`
+	Batch       ServerBatch   `key:"batch"`
+}
+
+// ServerQueue bounds what waits; what is beyond is refused at once.
+type ServerQueue struct {
+	Arrivals int   `key:"arrivals" default:"4096" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals that wait to be predicted; a request beyond it is answered 429, unless nothing waits"`
+	Bytes    Bytes `key:"bytes" default:"64MiB" min:"1KiB" usage:"most bytes of the bodies of all requests under way; a request beyond it is answered 429, unless it is the only one"`
+}
+
+// ServerBatch says how the arrivals of requests are gathered into micro-batches.
+type ServerBatch struct {
+	Size   int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch of several requests; a request is never divided"`
+	Linger time.Duration `key:"linger" default:"0s" min:"0s" max:"1s" usage:"how long the first request of a micro-batch waits for others" zero:"a micro-batch consists of the requests that are waiting when the one before it has been answered"`
+}
+
+// ServerTLS sets how the API is encrypted.
+type ServerTLS struct {
+	CertFile string `key:"cert_file" default:"" usage:"PEM file of the server's certificate, intermediate ones after it; read again for each connection" zero:"HTTP without TLS"`
+	KeyFile  string `key:"key_file" default:"" usage:"PEM file of the certificate's private key; read again for each connection" zero:"HTTP without TLS"`
+}
+
+func (s Server) problems() []Problem {
+	var found []Problem
+	if s.TLS.CertFile != "" && s.TLS.KeyFile == "" {
+		found = append(found, Problem{Key: "tls.key_file", Reason: "must not be empty if cert_file is set"})
+	}
+	if s.TLS.KeyFile != "" && s.TLS.CertFile == "" {
+		found = append(found, Problem{Key: "tls.cert_file", Reason: "must not be empty if key_file is set"})
+	}
+	if s.Token != "" && s.TokenFile != "" {
+		found = append(found, Problem{Key: "token_file", Value: s.TokenFile, Reason: "is set, and so is token"})
+	}
+	if s.Queue.Bytes < s.MaxBody {
+		found = append(found, Problem{Key: "queue.bytes", Value: s.Queue.Bytes.String(),
+			Reason: "less than max_body, " + s.MaxBody.String()})
+	}
+	if s.Open || s.loopback() {
+		return found
+	}
+	missing := ""
+	switch tls, token := s.TLS.CertFile != "", s.Token != "" || s.TokenFile != ""; {
+	case !tls && !token:
+		missing = "neither TLS nor a token"
+	case !tls:
+		missing = "no TLS, so that tokens and arrivals could be read on the way"
+	case !token:
+		missing = "no token, so that anybody there could ask"
+	}
+	if missing != "" {
+		found = append(found, Problem{Key: "address", Value: s.Address, Reason: "others than this machine reach it, and it has " + missing +
+			": set serve.tls.cert_file, serve.tls.key_file and serve.token_file, or an address such as 127.0.0.1:8080, or serve.open if something in front has both"})
+	}
+	return found
+}
+
+// loopback reports whether only this machine reaches the address.
+func (s Server) loopback() bool {
+	host, _, err := net.SplitHostPort(s.Address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,145 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/internal/build"
+	"rivulet/internal/observe"
+	"rivulet/internal/serve"
+	"rivulet/mapping"
+)
+
+// RunServe answers arrivals over HTTP until ctx ends, then finishes what it has begun. docs/serve.md is for users.
+func RunServe(ctx context.Context, cfg config.Serve, log *slog.Logger) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Server.Address)
+	if err != nil {
+		return fmt.Errorf("serving the API: serve.address is %q: %w", cfg.Server.Address, err)
+	}
+	defer func() { _ = listener.Close() }()
+	return serveOn(ctx, listener, cfg, log)
+}
+
+// serveOn is RunServe on a listener, which it closes.
+func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *slog.Logger) error {
+	b := build.Read()
+	log.Info("the server starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
+	log.Info("effective settings", config.LogValues(config.Shown(cfg))...)
+	listener, err := encrypted(listener, cfg.Server.TLS)
+	if err != nil {
+		return err
+	}
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	background := &services{}
+	from, end, err := servedVersions(ctx, cfg, log, background, cancel)
+	if err != nil {
+		return err
+	}
+	defer end()
+	defer background.end() // first: the watcher still lets go of what it holds
+	server, err := newServer(cfg, from, log)
+	if err != nil {
+		return err
+	}
+	log.Info("answering arrivals", "address", listener.Addr().String(), "tls", cfg.Server.TLS.CertFile != "",
+		"token", cfg.Server.Token != "" || cfg.Server.TokenFile != "")
+	drained := announceDrain(running, cfg.Shutdown.DrainTimeout, log)
+	err = server.Serve(running, listener, cfg.Shutdown.DrainTimeout)
+	drained()
+	if ctx.Err() == nil && err == nil { // not a stop: the watcher gave up
+		err = context.Cause(running)
+	}
+	return advised(err, serveACL)
+}
+
+// servedVersions returns the versions to serve: of Redis, followed in the background, or a pinned artifact. end closes
+// what they need.
+func servedVersions(ctx context.Context, cfg config.Serve, log *slog.Logger, background *services,
+	failed context.CancelCauseFunc) (from versions, end func(), err error) {
+	consumerCfg := asConsumer(cfg)
+	if cfg.Artifact != "" {
+		if from, err = pinned(cfg.Artifact, choice(consumerCfg), log); err != nil {
+			return from, nil, err
+		}
+		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
+		return from, func() {}, nil
+	}
+	watcher, closeClient, err := follower(consumerCfg, log)
+	if err != nil {
+		return from, nil, err
+	}
+	end = func() { _ = closeClient() }
+	// What cannot be had yet is the watcher's to wait for; meanwhile requests are answered 503.
+	if err := watcher.Load(ctx); mapping.Refused(err) {
+		end()
+		return from, nil, advised(err, serveACL)
+	}
+	background.start(ctx, func(ctx context.Context) error {
+		err := watcher.Run(ctx)
+		if err != nil {
+			failed(err)
+		}
+		return err
+	})
+	return versions{watcher}, end, nil
+}
+
+// asConsumer are the settings of a consumer that predicts as the server does.
+func asConsumer(cfg config.Serve) config.Consumer {
+	c := config.Default[config.Consumer]()
+	c.Redis, c.Choice, c.Attach, c.Cache, c.Limits = cfg.Redis, cfg.Choice, cfg.Attach, cfg.Cache, cfg.Limits
+	c.Output.Answer, c.Input.Reading = cfg.Output.Answer, cfg.Input
+	return c
+}
+
+// newServer wires the path of an arrival.
+func newServer(cfg config.Serve, from versions, log *slog.Logger) (*serve.Server, error) {
+	forms, err := LineForms(cfg.Input)
+	if err != nil {
+		return nil, err
+	}
+	observer := observe.New(observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals,
+		Losses: from.losses, Reference: from.reference, NoGroup: true})
+	limits := cfg.Server
+	o := serve.Options{
+		Path: consumer.PipelineOptions{Versions: from, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
+			Limits: Limits(cfg.Limits), Output: output(asConsumer(cfg).Output), Forms: forms,
+			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Observer: observer},
+		Name: limits.Name, Version: build.Read().Version,
+		Limits: serve.Limits{Timeout: limits.Timeout, Body: int64(limits.MaxBody), Arrivals: limits.MaxArrivals,
+			QueueArrivals: limits.Queue.Arrivals, QueueBytes: int64(limits.Queue.Bytes)},
+		Batching: serve.Batching{Size: limits.Batch.Size, Linger: limits.Batch.Linger},
+		Health:   observer.Handler(), Metrics: observer.Registry(), Log: log,
+	}
+	if o.Tokens, err = tokensOf(limits); err != nil {
+		return nil, err
+	}
+	return serve.New(o)
+}
+
+// encrypted wraps a listener in TLS where there is a certificate, which is read again for each connection, so that it can be
+// renewed while the server runs.
+func encrypted(listener net.Listener, s config.ServerTLS) (net.Listener, error) {
+	if s.CertFile == "" {
+		return listener, nil
+	}
+	read := func() (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("serve.tls.cert_file %q with key_file %q: %w", s.CertFile, s.KeyFile, err)
+		}
+		return &pair, nil
+	}
+	if _, err := read(); err != nil {
+		return nil, err
+	}
+	return tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12,
+		NextProtos:     []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return read() }}), nil
+}

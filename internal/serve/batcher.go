@@ -1,0 +1,133 @@
+package serve
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// asked is the arrivals of one request.
+type asked struct {
+	ctx     context.Context // ends when nobody waits for the answers any more
+	records []kafka.Record
+	answers answers
+	done    chan error // gets one value: then answers are the handler's again
+}
+
+// answers takes what became of each arrival of a request, by its place there. They are written by a lane; a refusal has
+// one of event's reasons, or skipped.
+type answers interface {
+	prediction(at int, p *event.Prediction) error
+	explanation(at int, e *consumer.Explained) error
+	refusal(at int, reason, detail string)
+}
+
+// batcher holds what waits.
+type batcher struct {
+	size   int
+	linger time.Duration
+	most   int // arrivals that may wait
+	clock  consumer.Clock
+	queue  chan *asked
+
+	counting sync.Mutex
+	waiting  int // arrivals in the queue
+
+	forming sync.Mutex // held by the lane that forms a batch
+	next    *asked     // did not fit into the batch before; the forming lane's
+}
+
+func newBatcher(o Batching, most int, clock consumer.Clock) *batcher {
+	// Each request that waits has an arrival, and one larger than the limit waits alone.
+	return &batcher{size: o.Size, linger: o.Linger, most: most, clock: clock, queue: make(chan *asked, most)}
+}
+
+// put has a request wait; it returns false if too much is waiting. It never blocks.
+func (b *batcher) put(a *asked) bool {
+	b.counting.Lock()
+	defer b.counting.Unlock()
+	if b.waiting > 0 && b.waiting+len(a.records) > b.most {
+		return false
+	}
+	b.waiting += len(a.records)
+	b.queue <- a
+	return true
+}
+
+// depth returns how many arrivals wait.
+func (b *batcher) depth() int {
+	b.counting.Lock()
+	defer b.counting.Unlock()
+	return b.waiting
+}
+
+// taken notes that a request waits no more.
+func (b *batcher) taken(a *asked) *asked {
+	b.counting.Lock()
+	b.waiting -= len(a.records)
+	b.counting.Unlock()
+	return a
+}
+
+// take appends the next batch to into: what waits, up to size, and at least one request. It returns an empty one when
+// ctx has ended. Requests that nobody waits for are left out.
+func (b *batcher) take(ctx context.Context, into []*asked) []*asked {
+	b.forming.Lock()
+	defer b.forming.Unlock()
+	n := 0
+	var over <-chan time.Time
+	var stop func()
+	defer func() {
+		if stop != nil {
+			stop()
+		}
+	}()
+	for {
+		a := b.next
+		if b.next = nil; a == nil {
+			if a = b.wait(ctx, n, over); a == nil {
+				return into
+			}
+		}
+		if err := a.ctx.Err(); err != nil {
+			a.done <- err
+			continue
+		}
+		if n > 0 && n+len(a.records) > b.size {
+			b.next = a
+			return into
+		}
+		into, n = append(into, a), n+len(a.records)
+		if n >= b.size {
+			return into
+		}
+		if over == nil && b.linger > 0 {
+			over, stop = b.clock.NewTimer(b.linger)
+		}
+	}
+}
+
+// wait returns the next request: the first of a batch whenever it comes, others only if they wait already or come
+// before over. nil: none.
+func (b *batcher) wait(ctx context.Context, n int, over <-chan time.Time) *asked {
+	select {
+	case a := <-b.queue:
+		return b.taken(a)
+	default:
+	}
+	if n > 0 && over == nil {
+		return nil
+	}
+	select {
+	case a := <-b.queue:
+		return b.taken(a)
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return nil
+	}
+}

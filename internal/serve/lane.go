@@ -1,0 +1,146 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// lane takes one micro-batch at a time down the path.
+type lane struct {
+	queue    *batcher
+	versions consumer.Versions
+	pipeline *consumer.Pipeline
+	explain  bool // why, not what
+	timeout  time.Duration
+	count    *atomic.Uint64 // batches so far, of all lanes
+
+	batch   []*asked
+	records []kafka.Record
+	places  []place // of each record
+	at      time.Time
+}
+
+// place says whose arrival a record of a batch is.
+type place struct {
+	of *asked
+	at int // its place in the request
+}
+
+// run answers until ctx ends.
+func (l *lane) run(ctx context.Context) {
+	for {
+		l.batch = l.queue.take(ctx, l.batch[:0])
+		if len(l.batch) == 0 {
+			return
+		}
+		l.serve(ctx)
+		clear(l.batch)
+		clear(l.records)
+		clear(l.places)
+	}
+}
+
+// serve answers a batch. Where rows cannot be read, each request is tried alone, so that one whose rows are lost does not
+// take the others with it.
+func (l *lane) serve(ctx context.Context) {
+	v := l.versions.Current()
+	together := v == nil || !v.Joint()
+	if together {
+		err := l.process(ctx, l.batch)
+		if len(l.batch) == 1 || !errors.Is(err, consumer.ErrLookup) {
+			for _, a := range l.batch {
+				a.done <- err
+			}
+			return
+		}
+	}
+	for k, a := range l.batch {
+		err := a.ctx.Err()
+		if err == nil {
+			err = l.process(ctx, l.batch[k:k+1])
+		}
+		a.done <- err
+	}
+}
+
+// process takes requests down the path as one batch. Their answers are written when it returns nil.
+func (l *lane) process(ctx context.Context, batch []*asked) error {
+	if len(batch) == 1 {
+		stop := context.CancelFunc(nil)
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(batch[0].ctx, stop)() // nobody waits
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	l.records, l.places = l.records[:0], l.places[:0]
+	for _, a := range batch {
+		for i, r := range a.records {
+			r.Position = kafka.Position{Offset: int64(len(l.records))}
+			l.records, l.places = append(l.records, r), append(l.places, place{a, i})
+		}
+	}
+	in := consumer.Intake{Name: "request-" + strconv.FormatUint(l.count.Add(1), 10), Records: l.records}
+	if l.explain {
+		return l.explained(ctx, in)
+	}
+	return l.pipeline.Process(ctx, in)
+}
+
+// explained answers why.
+func (l *lane) explained(ctx context.Context, in consumer.Intake) error {
+	all, dead, err := l.pipeline.Explain(ctx, in)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		to := l.places[all[i].Prediction.Source.Offset]
+		if err := to.of.answers.explanation(to.at, &all[i]); err != nil {
+			return err
+		}
+	}
+	l.refuse(dead)
+	return nil
+}
+
+// refuse answers arrivals that cannot be predicted.
+func (l *lane) refuse(dead []event.DeadLetter) {
+	for i := range dead {
+		to := l.places[dead[i].Source.Offset]
+		to.of.answers.refusal(to.at, dead[i].Reason, dead[i].Detail)
+	}
+}
+
+// Publish is the end of the path: it gives each prediction to who asked for it.
+func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
+	for i := range b.Predictions {
+		p := b.Predictions[i]
+		to := l.places[p.Source.Offset]
+		p.Source.Offset = int64(to.at)
+		if err := to.of.answers.prediction(to.at, &p); err != nil {
+			return nil, err
+		}
+	}
+	l.refuse(b.DeadLetters)
+	l.at = time.Now()
+	return l, nil
+}
+
+// Commit does nothing: a request has no offsets.
+func (l *lane) Commit(context.Context) error { return nil }
+
+// Abort does nothing: a request that failed is not answered.
+func (l *lane) Abort(context.Context) error { return nil }
+
+// Published returns when the last batch was answered.
+func (l *lane) Published() time.Time { return l.at }
+
+// Refused returns none.
+func (l *lane) Refused() []kafka.Refused { return nil }

@@ -1,0 +1,249 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	json "github.com/go-json-experiment/json"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// Names of tensors, of the protocol's datatypes, and of its header for binary ones.
+const (
+	tensorID, tensorFeatures, tensorEdges, tensorOffsets = "id", "features", "edges", "edges.offsets"
+	tensorClass, tensorProbabilities                     = "class", "probabilities"
+
+	typeBytes, typeFloat, typeInt32, typeInt64 = "BYTES", "FP32", "INT32", "INT64"
+
+	headerLength = "Inference-Header-Content-Length"
+	binaryType   = "application/octet-stream"
+)
+
+// tensorInfo describes a tensor; −1 is a length that a request chooses.
+type tensorInfo struct {
+	Name     string `json:"name"`
+	Datatype string `json:"datatype"`
+	Shape    []int  `json:"shape"`
+}
+
+type modelInfo struct {
+	Name     string       `json:"name"`
+	Versions []string     `json:"versions"`
+	Platform string       `json:"platform"`
+	Inputs   []tensorInfo `json:"inputs"`
+	Outputs  []tensorInfo `json:"outputs"`
+}
+
+// answerJSON answers a document.
+func answerJSON(w http.ResponseWriter, r *http.Request, document any) {
+	text, err := json.Marshal(document)
+	if err != nil {
+		fail(w, r, because(err))
+		return
+	}
+	reply(w, http.StatusOK, text)
+}
+
+func (s *Server) serverMetadata(w http.ResponseWriter, r *http.Request) {
+	answerJSON(w, r, struct {
+		Name       string   `json:"name"`
+		Version    string   `json:"version"`
+		Extensions []string `json:"extensions"`
+	}{"rivulet", s.o.Version, []string{"binary_tensor_data"}})
+}
+
+func (s *Server) live(w http.ResponseWriter, r *http.Request) {
+	answerJSON(w, r, struct {
+		Live bool `json:"live"`
+	}{true})
+}
+
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	if err := s.unready(); err != nil {
+		fail(w, r, err)
+		return
+	}
+	answerJSON(w, r, struct {
+		Ready bool `json:"ready"`
+	}{true})
+}
+
+// readyz answers as Health does, but while the server is being stopped.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	if !s.Draining() {
+		s.o.Health.ServeHTTP(w, r)
+		return
+	}
+	http.Error(w, s.unready().detail, http.StatusServiceUnavailable)
+}
+
+// unready says why requests should go elsewhere, nil where they need not.
+func (s *Server) unready() *refusal {
+	switch {
+	case s.Draining():
+		return &refusal{http.StatusServiceUnavailable, "draining", "the server is being stopped"}
+	case s.o.Path.Versions.Current() == nil:
+		return because(consumer.ErrNoVersion)
+	}
+	return nil
+}
+
+// model returns the version that a path names: the one that serves, and no other.
+func (s *Server) model(r *http.Request) (consumer.Version, *refusal) {
+	if name := r.PathValue("name"); name != s.o.Name {
+		return nil, &refusal{http.StatusNotFound, "not_found", fmt.Sprintf("there is no model %.80q, it is %q", name, s.o.Name)}
+	}
+	v := s.o.Path.Versions.Current()
+	if v == nil {
+		return nil, because(consumer.ErrNoVersion)
+	}
+	return v, otherVersion(r, v.ID())
+}
+
+// otherVersion is the refusal of a request for another version than the one that serves.
+func otherVersion(r *http.Request, serving string) *refusal {
+	if asked := r.PathValue("version"); asked != "" && asked != serving {
+		return &refusal{http.StatusNotFound, "not_found", fmt.Sprintf("version %.80q does not serve now, %q does", asked, serving)}
+	}
+	return nil
+}
+
+func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) {
+	v, err := s.model(r)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	answerJSON(w, r, modelInfo{Name: s.o.Name, Versions: []string{v.ID()}, Platform: "rivulet",
+		Inputs: []tensorInfo{{tensorID, typeBytes, []int{-1}}, {tensorFeatures, typeFloat, []int{-1, v.Features()}},
+			{tensorEdges, typeBytes, []int{-1}}, {tensorOffsets, typeInt64, []int{-1}}},
+		Outputs: []tensorInfo{{tensorClass, typeInt32, []int{-1}}, {tensorProbabilities, typeFloat, []int{-1, len(v.Classes())}}}})
+}
+
+func (s *Server) modelReady(w http.ResponseWriter, r *http.Request) {
+	_, err := s.model(r)
+	if err == nil {
+		err = s.unready()
+	}
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	answerJSON(w, r, struct {
+		Name  string `json:"name"`
+		Ready bool   `json:"ready"`
+	}{s.o.Name, true})
+}
+
+// infer answers tensors.
+func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
+	defer cancel()
+	if _, err := s.model(r); err != nil {
+		fail(w, r, err)
+		return
+	}
+	header, err := tensorHeader(r)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	body, readErr := s.body(ctx, w, r)
+	defer s.release(body)
+	if readErr != nil {
+		fail(w, r, because(readErr))
+		return
+	}
+	q, parseErr := parseTensors(body.text.Bytes(), header)
+	if parseErr != nil {
+		fail(w, r, malformed(parseErr.Error()))
+		return
+	}
+	n := len(q.ids)
+	if n > s.o.Limits.Arrivals {
+		fail(w, r, s.tooMany())
+		return
+	}
+	records, bad := tensorRecords(q, r.Header.Get(event.HeaderSchema))
+	if bad != nil {
+		fail(w, r, bad)
+		return
+	}
+	out := newTensors(n)
+	if err := s.ask(ctx, s.predicts, records, out, body); err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	if bad = out.complete(); bad == nil {
+		bad = otherVersion(r, out.version)
+	}
+	if bad != nil {
+		fail(w, r, bad)
+		return
+	}
+	head, binary := out.response(s.o.Name, q)
+	if binary == nil {
+		answerJSON(w, r, head)
+		return
+	}
+	s.answerBinary(w, r, head, binary)
+}
+
+// answerBinary answers the document and, after it, tensors as bytes.
+func (s *Server) answerBinary(w http.ResponseWriter, r *http.Request, head inferResponse, binary []byte) {
+	text, err := json.Marshal(head)
+	if err != nil {
+		fail(w, r, because(err))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", binaryType)
+	h.Set(headerLength, strconv.Itoa(len(text)))
+	h.Set("Content-Length", strconv.Itoa(len(text)+len(binary)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(append(text, binary...)) // a client that is gone is no error of ours
+}
+
+// tensorHeader returns how many bytes of a body are its JSON; −1: all.
+func tensorHeader(r *http.Request) (int, *refusal) {
+	declared, length := r.Header.Get("Content-Type"), r.Header.Get(headerLength)
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return 0, &refusal{http.StatusUnsupportedMediaType, reasonMediaType, fmt.Sprintf("content-encoding %.80q, want none", coding)}
+	}
+	if length == "" {
+		if _, isJSON := jsonType(declared); !isJSON {
+			return 0, &refusal{http.StatusUnsupportedMediaType, reasonMediaType,
+				fmt.Sprintf("content-type %.80q, want application/json, or the header %s", declared, headerLength)}
+		}
+		return -1, nil
+	}
+	n, err := strconv.Atoi(length)
+	if err != nil || n < 0 {
+		return 0, malformed(fmt.Sprintf("%s is %.80q, want a number of bytes", headerLength, length))
+	}
+	return n, nil
+}
+
+// tensorRecords makes a record of each row of tensors: a message of Protobuf, which holds the same numbers.
+func tensorRecords(q *inferRequest, schema string) ([]kafka.Record, *refusal) {
+	headers := []kafka.Header{{Key: event.HeaderContentType, Value: []byte(event.Protobuf{}.ContentType())}}
+	if schema != "" {
+		headers = append(headers, kafka.Header{Key: event.HeaderSchema, Value: []byte(schema)})
+	}
+	records, now := make([]kafka.Record, len(q.ids)), time.Now()
+	for i, id := range q.ids {
+		a := event.Arrival{ID: id, Features: event.Features{Values: q.features[i*q.width : (i+1)*q.width]}, Edges: q.edges[q.offsets[i]:q.offsets[i+1]]}
+		value, err := (event.Protobuf{}).AppendArrival(nil, &a)
+		if err != nil {
+			return nil, malformed(fmt.Sprintf("row %d: %v", i, err))
+		}
+		records[i] = kafka.Record{Value: value, Headers: headers, Time: now}
+	}
+	return records, nil
+}

@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// The description has every route and no other, says which need no token, and its schemas are those of the answers.
+func TestDescription(t *testing.T) {
+	a := start(t, nil)
+	got := a.get(openAPIPath)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(got.body))
+	if err != nil || got.header.Get("Content-Type") != "application/json" {
+		t.Fatal(err, got.header)
+	}
+	root := document.(map[string]any)
+	var described, routes []string
+	for path, item := range root["paths"].(map[string]any) {
+		for method, operation := range item.(map[string]any) {
+			security, stated := operation.(map[string]any)["security"].([]any)
+			described = append(described, operationName(strings.ToUpper(method), path, stated && len(security) == 0))
+		}
+	}
+	for _, r := range a.server.routes() {
+		routes = append(routes, operationName(r.method, r.path, r.open))
+	}
+	slices.Sort(described)
+	slices.Sort(routes)
+	if !slices.Equal(described, routes) {
+		t.Errorf("described are\n%s\nthe routes are\n%s", strings.Join(described, "\n"), strings.Join(routes, "\n"))
+	}
+
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("api.json", document); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name         string
+		method, path string
+		body         string
+		status       string
+	}{
+		{"one prediction", "POST", predictPath, arrival, "200"},
+		{"several", "POST", predictPath, "[" + arrival + `,{"id":1}]`, "200"},
+		{"an arrival that cannot be predicted", "POST", predictPath, `{"id":1}`, "422"},
+		{"an explanation", "POST", explainPath, arrival, "200"},
+		{"a body of another form", "POST", predictPath, ``, "400"},
+		{"tensors", "POST", modelPath + inferSuffix, `{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]}`, "200"},
+		{"an error of tensors", "POST", modelPath + inferSuffix, `{}`, "400"},
+		{"metadata", "GET", modelPath, "", "200"},
+		{"of the server", "GET", protocol, "", "200"},
+		{"ready", "GET", modelPath + readySuffix, "", "200"},
+		{"live", "GET", v2LivePath, "", "200"},
+	} {
+		at := "api.json#/paths/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(c.path) + "/" + strings.ToLower(c.method) +
+			"/responses/" + c.status + "/content/application~1json/schema"
+		schema, err := compiler.Compile(at)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		got, err := a.do(t.Context(), c.method, strings.ReplaceAll(c.path, "{name}", "rivulet"), strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(got.body))
+		if err == nil {
+			err = schema.Validate(value)
+		}
+		if err != nil || http.StatusText(got.status) == "" || !strings.HasPrefix(c.status, string('0'+rune(got.status/100))) {
+			t.Errorf("%s: %d %s: %v", c.name, got.status, got.body, err)
+		}
+	}
+}
+
+func operationName(method, path string, open bool) string {
+	if open {
+		path += " without a token"
+	}
+	return method + " " + path
+}

@@ -1,0 +1,290 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/explanation"
+	"rivulet/internal/kafka"
+)
+
+// allowInvalid writes U+FFFD for bytes that are no UTF-8.
+var allowInvalid = jsontext.AllowInvalidUTF8(true)
+
+func (s *Server) predict(w http.ResponseWriter, r *http.Request) { s.answer(w, r, s.predicts) }
+
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) { s.answer(w, r, s.explains) }
+
+// answer answers arrivals as JSON: one with its prediction, or several with an array of the same order.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
+	defer cancel()
+	if err := s.readable(r); err != nil {
+		fail(w, r, err)
+		return
+	}
+	body, err := s.body(ctx, w, r)
+	defer s.release(body)
+	if err != nil {
+		fail(w, r, because(err))
+		return
+	}
+	parts, many, err := split(body.text.Bytes(), s.o.Limits.Arrivals)
+	switch {
+	case errors.Is(err, errTooMany):
+		fail(w, r, s.tooMany())
+		return
+	case err != nil:
+		fail(w, r, malformed(err.Error()))
+		return
+	}
+	out := textsOf(len(parts), s.o.Path.Output.Probabilities)
+	if err := s.ask(ctx, queue, s.records(r, parts), out, body); err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	defer out.release()
+	if many {
+		reply(w, http.StatusOK, out.array())
+		return
+	}
+	text, status := out.one()
+	reply(w, status, text)
+}
+
+// readable checks what the headers say of the body.
+func (s *Server) readable(r *http.Request) *refusal {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return &refusal{http.StatusUnsupportedMediaType, reasonMediaType, fmt.Sprintf("content-encoding %.80q, want none", coding)}
+	}
+	declared := r.Header.Get("Content-Type")
+	if _, isJSON := jsonType(declared); isJSON {
+		return nil
+	}
+	// Where arrivals are CloudEvents in structured mode, they are JSON, too.
+	own := string(s.o.Path.Forms.LineHeaders()[0].Value)
+	if _, isJSON := jsonType(own); !isJSON && (declared == own || strings.HasPrefix(declared, own+";")) {
+		return nil
+	}
+	return &refusal{http.StatusUnsupportedMediaType, reasonMediaType, fmt.Sprintf("content-type %.80q, want application/json", declared)}
+}
+
+// jsonType reports whether a content-type is that of JSON, as for records.
+func jsonType(declared string) (event.JSON, bool) {
+	codec, known := event.ForContentType(declared)
+	if !known {
+		return event.JSON{}, false
+	}
+	own, isJSON := codec.(event.JSON)
+	return own, isJSON
+}
+
+// records makes a record of each arrival. The header rivulet-schema is handed on, as a producer's is.
+func (s *Server) records(r *http.Request, parts [][]byte) []kafka.Record {
+	headers := s.o.Path.Forms.LineHeaders()
+	if hash := r.Header.Get(event.HeaderSchema); hash != "" {
+		headers = append(headers, kafka.Header{Key: event.HeaderSchema, Value: []byte(hash)})
+	}
+	records, now := make([]kafka.Record, len(parts)), time.Now()
+	for i, part := range parts {
+		records[i] = kafka.Record{Value: part, Headers: headers, Time: now}
+	}
+	return records
+}
+
+// body is a request's, with what is reserved for it.
+type body struct {
+	text      *bytes.Buffer
+	reserved  int64
+	abandoned bool // a lane may still read it
+}
+
+// bodies are used again: they are most of what a request takes.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxPooled is the largest memory, in bytes, that is kept for other requests.
+const maxPooled = 1 << 20
+
+// release gives back what a body has.
+func (s *Server) release(b *body) {
+	s.bytes.give(b.reserved)
+	if b.text != nil && !b.abandoned && b.text.Cap() <= maxPooled {
+		b.text.Reset()
+		bodies.Put(b.text)
+	}
+}
+
+// body reads a request's body. The caller releases it, also after an error.
+func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (*body, error) {
+	b, limit, length := &body{}, s.o.Limits.Body, r.ContentLength
+	tooLarge := &refusal{http.StatusRequestEntityTooLarge, reasonTooLarge, fmt.Sprintf("the body has more than %d bytes, the limit of serve.max_body", limit)}
+	if length > limit {
+		return b, tooLarge
+	}
+	if length < 0 { // it is not said
+		length = limit
+	}
+	if !s.bytes.take(length) {
+		return b, overloaded()
+	}
+	b.reserved, b.text = length, bodies.Get().(*bytes.Buffer)
+	until, _ := ctx.Deadline()
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(until)                          // where it cannot be set there is no connection
+	defer func() { _ = connection.SetReadDeadline(time.Time{}) }() // a deadline would end the request as a client that leaves does
+	if r.ContentLength > 0 {
+		b.text.Grow(int(r.ContentLength) + bytes.MinRead) // it is within the limit
+	}
+	_, err := b.text.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	var beyond *http.MaxBytesError
+	switch {
+	case err == nil:
+		return b, nil
+	case errors.As(err, &beyond):
+		return b, tooLarge
+	case ctx.Err() != nil && r.Context().Err() == nil, isTimeout(err):
+		return b, &refusal{http.StatusRequestTimeout, reasonTimeout, "the body did not come in the time that serve.timeout gives a request"}
+	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
+		return b, context.Canceled
+	}
+	return b, malformed("the body cannot be read: " + err.Error())
+}
+
+func isTimeout(err error) bool {
+	var slow interface{ Timeout() bool }
+	return errors.As(err, &slow) && slow.Timeout()
+}
+
+func overloaded() *refusal {
+	return &refusal{http.StatusTooManyRequests, reasonOverloaded, "too much is waiting here already"}
+}
+
+func (s *Server) tooMany() *refusal {
+	return &refusal{http.StatusRequestEntityTooLarge, reasonTooMany, fmt.Sprintf("the request has more than %d arrivals, the limit of serve.max_arrivals", s.o.Limits.Arrivals)}
+}
+
+// ask has arrivals answered. After an error out, and a body that is abandoned, belong to the lane that works on them.
+func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out answers, from *body) error {
+	if len(records) == 0 {
+		return nil
+	}
+	a := &asked{ctx: ctx, records: records, answers: out, done: make(chan error, 1)}
+	if !queue.put(a) {
+		return overloaded()
+	}
+	select {
+	case err := <-a.done:
+		return err
+	case <-ctx.Done():
+		from.abandoned = true
+		return ctx.Err()
+	}
+}
+
+// failed answers an error of the path, and logs one that nobody expects.
+func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	e := because(err)
+	if e.status == http.StatusInternalServerError {
+		s.o.Log.Error("a request could not be answered", "path", r.URL.Path, "error", err)
+	}
+	fail(w, r, e)
+}
+
+// texts are answers as JSON.
+type texts struct {
+	all           []byte   // the answers, in the order in which they came
+	parts         [][2]int // where in all that of each arrival is; empty: it has none
+	refused       []bool
+	probabilities bool // are asked for
+	out           []byte
+}
+
+var freeTexts = sync.Pool{New: func() any { return new(texts) }}
+
+// textsOf returns memory for n answers.
+func textsOf(n int, probabilities bool) *texts {
+	t := freeTexts.Get().(*texts)
+	t.all, t.out, t.probabilities = t.all[:0], t.out[:0], probabilities
+	t.parts, t.refused = slices.Grow(t.parts[:0], n)[:n], slices.Grow(t.refused[:0], n)[:n]
+	clear(t.parts)
+	clear(t.refused)
+	return t
+}
+
+// release has the memory used again. No lane may have it.
+func (t *texts) release() {
+	if cap(t.all)+cap(t.out) <= maxPooled {
+		freeTexts.Put(t)
+	}
+}
+
+func (t *texts) prediction(at int, p *event.Prediction) (err error) {
+	if !t.probabilities {
+		p.Probabilities = nil
+	}
+	begin := len(t.all)
+	t.all, err = (event.JSON{}).AppendPrediction(t.all, p)
+	t.parts[at] = [2]int{begin, len(t.all)}
+	return err
+}
+
+func (t *texts) explanation(at int, e *consumer.Explained) error {
+	text, err := explanation.JSON(e)
+	t.put(at, text)
+	return err
+}
+
+func (t *texts) refusal(at int, reason, detail string) {
+	t.put(at, errorText(reason, detail))
+	t.refused[at] = true
+}
+
+func (t *texts) put(at int, text []byte) {
+	begin := len(t.all)
+	t.all = append(t.all, text...)
+	t.parts[at] = [2]int{begin, len(t.all)}
+}
+
+// passedOver says why an arrival has no answer at all: input.mapping read it and found none.
+const passedOver = "the record is no arrival: a delete, a tombstone or a message"
+
+// part returns the answer of an arrival.
+func (t *texts) part(i int) []byte {
+	if t.parts[i][1] == 0 {
+		t.refusal(i, reasonSkipped, passedOver)
+	}
+	return t.all[t.parts[i][0]:t.parts[i][1]]
+}
+
+// one returns the answer to a request of one arrival that stands for itself.
+func (t *texts) one() (text []byte, status int) {
+	if text = t.part(0); t.refused[0] {
+		return text, http.StatusUnprocessableEntity
+	}
+	return text, http.StatusOK
+}
+
+// array returns all answers.
+func (t *texts) array() []byte {
+	t.out = append(t.out, '[')
+	for i := range t.parts {
+		if i > 0 {
+			t.out = append(t.out, ',')
+		}
+		t.out = append(t.out, t.part(i)...)
+	}
+	t.out = append(t.out, ']')
+	return t.out
+}

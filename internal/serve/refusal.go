@@ -1,0 +1,107 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	json "github.com/go-json-experiment/json"
+
+	"rivulet/consumer"
+)
+
+// refusal is an answer to a request that gets none of its predictions.
+type refusal struct {
+	status         int
+	reason, detail string
+}
+
+// Error says what is wrong.
+func (e *refusal) Error() string { return e.detail }
+
+// Reasons of refusals beside those of dead letters.
+const (
+	reasonOverloaded = "overloaded"       // 429
+	reasonTooMany    = "too_many"         // 413: arrivals of a request
+	reasonTooLarge   = "too_large"        // 413: the body
+	reasonMalformed  = "unparsable"       // 400
+	reasonMediaType  = "content_type"     // 415
+	reasonNoVersion  = "no_version"       // 503
+	reasonRows       = "rows_unavailable" // 503
+	reasonTimeout    = "timeout"          // 504; 408 where the body did not come
+	reasonInternal   = "internal"         // 500
+	reasonSkipped    = "skipped"          // of an arrival: a record that input.mapping passes over
+)
+
+// retryAfter is how many seconds a client is asked to wait, by status.
+var retryAfter = map[int]int{http.StatusTooManyRequests: 1, http.StatusServiceUnavailable: 2}
+
+// statusGone is what is counted where the client left before its answer; nobody reads it.
+const statusGone = 499
+
+func malformed(detail string) *refusal {
+	return &refusal{http.StatusBadRequest, reasonMalformed, detail}
+}
+
+// because says how an error of the path is answered.
+func because(err error) *refusal {
+	var known *refusal
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, consumer.ErrNoVersion):
+		return &refusal{http.StatusServiceUnavailable, reasonNoVersion, consumer.ErrNoVersion.Error()}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &refusal{http.StatusGatewayTimeout, reasonTimeout, "there was no answer in the time that serve.timeout gives a request"}
+	case errors.Is(err, context.Canceled):
+		return &refusal{statusGone, reasonTimeout, "the client left"}
+	case errors.Is(err, consumer.ErrLookup):
+		return &refusal{http.StatusServiceUnavailable, reasonRows, "rows of M of neighbours cannot be read from Redis now"}
+	}
+	return &refusal{http.StatusInternalServerError, reasonInternal, "the server could not answer; its log says why"}
+}
+
+// errorJSON is an error as /predict and /explain answer it: of a request, or of one arrival.
+type errorJSON struct {
+	Error struct {
+		Reason string `json:"reason"`
+		Detail string `json:"detail"`
+	} `json:"error"`
+}
+
+func errorText(reason, detail string) []byte {
+	var e errorJSON
+	e.Error.Reason, e.Error.Detail = reason, detail
+	// Details repeat parts of records, which need not be UTF-8.
+	text, err := json.Marshal(e, allowInvalid)
+	if err != nil {
+		panic(err) // it is a struct of texts
+	}
+	return text
+}
+
+// fail answers an error in the form of the path that was asked.
+func fail(w http.ResponseWriter, r *http.Request, e *refusal) {
+	if seconds := retryAfter[e.status]; seconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	}
+	if strings.HasPrefix(r.URL.Path, protocol+"/") || r.URL.Path == protocol {
+		text, err := json.Marshal(map[string]string{"error": e.reason + ": " + e.detail}, allowInvalid)
+		if err != nil {
+			panic(err) // it is a map of texts
+		}
+		reply(w, e.status, text)
+		return
+	}
+	reply(w, e.status, errorText(e.reason, e.detail))
+}
+
+// reply answers a JSON document.
+func reply(w http.ResponseWriter, status int, text []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // a client that is gone is no error of ours
+}

@@ -1,0 +1,131 @@
+package serve
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// route is one operation of the API. openapi.json describes all of them.
+type route struct {
+	method, path string
+	open         bool // no token is asked for: probes have none
+	serve        http.HandlerFunc
+}
+
+// Paths of the Open Inference Protocol.
+const (
+	protocol     = "/v2"
+	modelPath    = protocol + "/models/{name}"
+	versionPath  = modelPath + "/versions/{version}"
+	readySuffix  = "/ready"
+	inferSuffix  = "/infer"
+	metricsPath  = "/metrics"
+	livePath     = "/healthz"
+	readyPath    = "/readyz"
+	openAPIPath  = "/openapi.json"
+	predictPath  = "/predict"
+	explainPath  = "/explain"
+	v2LivePath   = protocol + "/health/live"
+	v2ReadyPath  = protocol + "/health/ready"
+	otherPattern = "other" // the label of requests of no route
+)
+
+func (s *Server) routes() []route {
+	get, post := http.MethodGet, http.MethodPost
+	return []route{
+		{post, predictPath, false, s.predict},
+		{post, explainPath, false, s.explain},
+		{get, openAPIPath, false, serveOpenAPI},
+		{get, metricsPath, false, s.o.Health.ServeHTTP},
+		{get, livePath, true, s.o.Health.ServeHTTP},
+		{get, readyPath, true, s.readyz},
+		{get, protocol, false, s.serverMetadata},
+		{get, v2LivePath, true, s.live},
+		{get, v2ReadyPath, true, s.ready},
+		{get, modelPath, false, s.modelMetadata},
+		{get, modelPath + readySuffix, true, s.modelReady},
+		{post, modelPath + inferSuffix, false, s.infer},
+		{get, versionPath, false, s.modelMetadata},
+		{get, versionPath + readySuffix, true, s.modelReady},
+		{post, versionPath + inferSuffix, false, s.infer},
+	}
+}
+
+// mux serves the routes; any other path and method gets an answer of the same form as other errors.
+func (s *Server) mux() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for _, r := range s.routes() {
+		mux.Handle(r.method+" "+r.path, s.measured(r.path, s.checked(r)))
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	for path, allowed := range methods {
+		slices.Sort(allowed)
+		mux.Handle(path, s.measured(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			fail(w, r, &refusal{http.StatusMethodNotAllowed, "method", "the method is " + r.Method + ", want " + strings.Join(allowed, " or ")})
+		}))
+	}
+	mux.Handle("/", s.measured(otherPattern, func(w http.ResponseWriter, r *http.Request) {
+		fail(w, r, &refusal{http.StatusNotFound, "not_found", "there is nothing at this path; " + openAPIPath + " lists what there is"})
+	}))
+	return mux
+}
+
+// checked asks for the token.
+func (s *Server) checked(r route) http.HandlerFunc {
+	if r.open || s.o.Tokens == nil {
+		return r.serve
+	}
+	return func(w http.ResponseWriter, req *http.Request) {
+		if token, ok := bearer(req.Header); !ok || !s.o.Tokens.Takes(token) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			fail(w, req, &refusal{http.StatusUnauthorized, "unauthorized", "want a header Authorization: Bearer with a token that is taken here"})
+			return
+		}
+		r.serve(w, req)
+	}
+}
+
+// bearer returns the token of the one Authorization header. Tokens are looked for nowhere else: addresses and cookies end
+// in logs.
+func bearer(h http.Header) (string, bool) {
+	values := h.Values("Authorization")
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, token, found := strings.Cut(values[0], " ")
+	return token, found && strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// measured counts requests, their time and the status of their answers.
+func (s *Server) measured(route string, serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
+		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		header := w.Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Cache-Control", "no-store")
+		serve(seen, r)
+		took := time.Since(begun)
+		s.metrics.request(route, seen.status, took)
+		s.o.Log.Debug("a request was answered", "method", r.Method, "route", route, "status", seen.status, "took", took)
+	}
+}
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap gives [http.ResponseController] the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

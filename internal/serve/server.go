@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"rivulet/consumer"
+)
+
+// Options are the parts and limits of a server.
+type Options struct {
+	// Path is that of a record, without what only a stream has: Deliverer and ReadOnly are the server's own. Mode must be
+	// node.
+	Path consumer.PipelineOptions
+	// Name is the model's name in the Open Inference Protocol, Version that of the program.
+	Name, Version string
+	Limits        Limits
+	Batching      Batching
+	// Tokens are what requests must have one of; nil: none is asked for.
+	Tokens Tokens
+	// Health answers /metrics, /healthz and /readyz.
+	Health http.Handler
+	// Metrics is where the server's own are registered.
+	Metrics prometheus.Registerer
+	Log     *slog.Logger
+}
+
+// Limits bound what requests may ask for.
+type Limits struct {
+	Timeout       time.Duration // of a request, from its headers to its answer
+	Body          int64         // bytes of a request
+	Arrivals      int           // of a request
+	QueueArrivals int           // that wait
+	QueueBytes    int64         // of the bodies of all requests under way
+}
+
+// Batching says how requests are gathered into micro-batches.
+type Batching struct {
+	Size   int           // most arrivals of several requests
+	Linger time.Duration // how long the first one waits for others; 0: not at all
+}
+
+// Tokens says which bearer tokens are taken.
+type Tokens interface {
+	// Takes reports whether a token is one of them, in a time that does not tell how much of it is right.
+	Takes(token string) bool
+}
+
+// Server answers arrivals over HTTP.
+type Server struct {
+	o        Options
+	handler  http.Handler
+	predicts *batcher
+	explains *batcher
+	lanes    []*lane
+	bytes    budget
+	metrics  *metrics
+	draining atomic.Bool
+}
+
+// New returns a server that does not listen yet.
+func New(o Options) (*Server, error) {
+	if o.Path.Mode != consumer.Node {
+		return nil, fmt.Errorf("serve: batch mode is %q, want %q: each arrival is answered on its own", o.Path.Mode, consumer.Node)
+	}
+	clock := o.Path.Clock
+	if clock == nil {
+		clock = consumer.SystemClock{}
+	}
+	s := &Server{o: o, bytes: budget{most: o.Limits.QueueBytes},
+		predicts: newBatcher(o.Batching, o.Limits.QueueArrivals, clock),
+		explains: newBatcher(o.Batching, o.Limits.QueueArrivals, clock)}
+	count := new(atomic.Uint64)
+	// An explanation costs a hundred predictions, so these have one lane and do not stand in the way of the others.
+	for k := range runtime.GOMAXPROCS(0) + 1 {
+		l := &lane{queue: s.predicts, versions: o.Path.Versions, timeout: o.Limits.Timeout, count: count}
+		if k == 0 {
+			l.queue, l.explain = s.explains, true
+		}
+		path := o.Path
+		path.Deliverer, path.ReadOnly, path.Notes = l, true, false
+		path.Output.Probabilities = true // for tensors; JSON has them where they are asked for
+		var err error
+		if l.pipeline, err = consumer.NewPipeline(path); err != nil {
+			return nil, err
+		}
+		s.lanes = append(s.lanes, l)
+	}
+	s.metrics = newMetrics(o.Metrics, s)
+	s.handler = s.mux()
+	return s, nil
+}
+
+// Draining reports whether a stop has begun.
+func (s *Server) Draining() bool { return s.draining.Load() }
+
+// Limits of what clients may keep open.
+const (
+	idleTimeout = 2 * time.Minute
+	headerBytes = 64 << 10
+	writeMargin = 5 * time.Second // beside twice the limit of a request
+)
+
+// Serve answers until ctx ends, then finishes the requests that it has begun, for at most drain, and closes the
+// listener. What is not finished by then is cut off, which is an error.
+func (s *Server) Serve(ctx context.Context, listener net.Listener, drain time.Duration) error {
+	server := &http.Server{Handler: s.handler, ReadHeaderTimeout: s.o.Limits.Timeout, WriteTimeout: 2*s.o.Limits.Timeout + writeMargin,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug)}
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var lanes sync.WaitGroup
+	for _, l := range s.lanes {
+		lanes.Go(func() { l.run(working) })
+	}
+	defer lanes.Wait()
+	defer stop()
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving the API: %w", err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	ending, cancel := context.WithTimeout(working, drain)
+	defer cancel()
+	err := server.Shutdown(ending)
+	if err != nil {
+		_ = server.Close() // the connections; the error says why
+		err = fmt.Errorf("requests were cut off after the drain's %s: %w", drain, err)
+	}
+	if ended := <-failed; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, fmt.Errorf("serving the API: %w", ended))
+	}
+	return err
+}
+
+// budget counts bytes that are in use.
+type budget struct {
+	mu   sync.Mutex
+	most int64
+	used int64
+}
+
+// take reserves n bytes. A request that is alone may have more than there are.
+func (b *budget) take(n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.used > 0 && b.used+n > b.most {
+		return false
+	}
+	b.used += n
+	return true
+}
+
+func (b *budget) give(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= n
+}
+
+// inUse returns how many bytes are reserved.
+func (b *budget) inUse() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
