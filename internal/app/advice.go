@@ -15,6 +15,7 @@ import (
 const (
 	consumerACL = "rivulet-consumer"
 	trainerACL  = "rivulet-trainer"
+	pageACL     = "rivulet-page"
 )
 
 // advised adds what to do to an error by which Redis refuses this client ([mapping.Refused]); it returns any other
