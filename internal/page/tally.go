@@ -209,7 +209,8 @@ func (t *tally) committed(offsets kafka.Offsets) {
 	for at, end := range t.ends[arrivals] {
 		l := Lag{Partition: at.Partition, End: end, Lag: end}
 		if offset, ok := offsets[at]; ok {
-			l.Committed, l.Lag = &offset, max(0, end-offset)
+			l.End = max(end, offset) // it was read later
+			l.Committed, l.Lag = &offset, l.End-offset
 		}
 		t.lag = append(t.lag, l)
 	}

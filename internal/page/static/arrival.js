@@ -1,6 +1,6 @@
 // The view of one arrival: its answer, taken apart; and what the answer becomes when it is changed.
 
-import { h, card, empty, link, scroller, text } from "./dom.js";
+import { h, card, empty, link, put, scroller, text } from "./dom.js";
 import { get, post, Refused } from "./api.js";
 import { className, colour, count, date, duration, none, percent, signed } from "./format.js";
 
@@ -23,10 +23,11 @@ export function arrival(root, query, { go }) {
   let written = null;
   let timer = 0;
   let asking = null;
+  let unfolded = false; // the unknown neighbours
 
   function say(error) {
     fault.hidden = !error;
-    if (error) fault.replaceChildren(h("strong", null, error instanceof Refused && error.reason ? error.reason.replaceAll("_", " ") + ": " : ""), error.message);
+    if (error) put(fault, h("strong", null, error instanceof Refused && error.reason ? error.reason.replaceAll("_", " ") + ": " : ""), error.message);
   }
 
   async function load() {
@@ -34,16 +35,16 @@ export function arrival(root, query, { go }) {
     const asked = new URLSearchParams();
     for (const name of ["id", "partition", "offset"]) if (query.has(name)) asked.set(name, query.get(name));
     if (!asked.toString()) {
-      body.replaceChildren(empty("Choose a prediction in the ", link({ view: "stream" }, null, "stream"), ", find an arrival by its id, or ", link({ view: "arrival", try: "1" }, null, "write one"), "."));
+      put(body, empty("Choose a prediction in the ", link({ view: "stream" }, null, "stream"), ", find an arrival by its id, or ", link({ view: "arrival", try: "1" }, null, "write one"), "."));
       return;
     }
-    body.replaceChildren(empty("Reading the arrival …"));
+    put(body, empty("Reading the arrival …"));
     try {
       const answer = await get("api/arrival?" + asked, ended.signal);
       begin(answer, answer.arrival ?? null);
     } catch (error) {
       if (ended.signal.aborted) return;
-      body.replaceChildren();
+      put(body);
       say(error);
     }
   }
@@ -78,13 +79,15 @@ export function arrival(root, query, { go }) {
       }
     } });
     const back = h("button", { type: "button", onclick: () => { written = structuredClone(original); edited(); } }, "As it was");
-    body.replaceChildren(h("div", { class: "grid arrival" },
-      h("section", { class: "card" }, parts.head),
-      card("Probabilities", { note: base ? "the tick is where it was before your changes" : "" }, parts.scores),
-      card("Neighbours", { note: "what each adds to the lead over the runner-up, in logits" }, parts.neighbours),
-      card("Features", { note: "those that are not 0, largest first" }, parts.features),
-      card("How it adds up", { note: "raw logits, before temperature" }, parts.sum),
-      written ? card("Try one", { note: "change it here, or beside the bars", actions: back }, parts.changed, h("label", { for: "raw" }, "The arrival as JSON"), parts.raw) : null));
+    put(body, h("div", { class: "columns" },
+      h("div", { class: "column" },
+        h("section", { class: "card" }, parts.head),
+        card("How it adds up", { note: "the lead over the runner-up in raw logits, before temperature" }, parts.sum),
+        card("Neighbours", { note: "what each adds to the lead, and what the lead loses without it, in logits" }, parts.neighbours)),
+      h("div", { class: "column" },
+        card("Probabilities", { note: base ? "a tick is where it was before your changes" : "" }, parts.scores),
+        written ? card("Try one", { note: "change it here, or beside the bars", actions: back }, parts.changed, h("label", { for: "raw", class: "note" }, "The arrival as JSON"), parts.raw) : null,
+        card("Features", { note: "those that are not 0, the largest share first" }, parts.features))));
     if (written) parts.raw.value = pretty(written);
   }
 
@@ -138,10 +141,10 @@ export function arrival(root, query, { go }) {
     fact("Answered by", now.artifact);
     fact("Neighbours", `${now.known} known, ${now.arrived} arrived earlier, ${now.unknown} unknown`);
     if (p?.in_batch) fact("Graph batch", `${p.in_batch} neighbours were in its batch; here it is answered on its own`);
-    if (now.runner_up) fact("Runner-up", now.runner_up, `, behind by ${now.logit.margin.toFixed(3)} in logits`);
+    if (now.runner_up) fact("Runner-up", className({ name: now.runner_up }), `, behind by ${now.logit.margin.toFixed(3)} in logits`);
     if (now.propagation) fact("Propagation", now.propagation);
     const changed = now !== base && now.class !== base.class;
-    parts.head.replaceChildren(
+    put(parts.head, 
       h("p", { class: "eyebrow" }, "Arrival"), h("h2", { class: "big-id" }, now.id),
       h("p", { class: "verdict" }, h("span", { class: "dot big", style: { "--dot": colour(now.class) }, "aria-hidden": "true" }),
         h("strong", { id: "verdict" }, className(now)), " ", h("span", { id: "probability", "data-probability": now.probability }, percent(now.probability)),
@@ -157,21 +160,21 @@ export function arrival(root, query, { go }) {
       h("td", { class: "bar-cell" }, h("div", { class: "bar-track", "aria-hidden": "true" }, h("div", { class: "bar", style: { width: 100 * share + "%", "--bar": colour(c.class) } }),
         now !== base && was !== undefined ? h("div", { class: "tick", style: { left: 100 * was + "%" } }) : null)),
       h("td", { class: "number" }, percent(share)));
-    parts.scores.replaceChildren(h("table", { class: "bars" }, h("tbody", null, now.scores.map((c) => row(c, c.probability, before.get(c.class))),
+    put(parts.scores, h("table", { class: "bars" }, h("colgroup", null, h("col", { class: "name" }), h("col"), h("col", { class: "amount" })), h("tbody", null, now.scores.map((c) => row(c, c.probability, before.get(c.class))),
       now.others ? row({ class: -1, name: `${count(now.others)} others` }, now.other_scores) : null)));
   }
 
   function sums() {
     if (!now.shares) {
-      parts.sum.replaceChildren(empty("Joint attachment has no shares, only what is lost without something: see the bars."));
+      put(parts.sum, empty("Joint attachment has no shares, only what is lost without something: see the bars."));
       return;
     }
     const total = (terms, rest) => terms.reduce((s, t) => s + (t.share?.margin ?? 0), rest.margin);
     const lines = [["bias", now.bias.margin], ["centring", now.centring.margin], ["features", total(now.features, now.other_features)], ["neighbours", total(now.neighbours, now.other_neighbours)]];
     const sum = lines.reduce((s, l) => s + l[1], 0);
     const most = Math.max(...lines.map((l) => Math.abs(l[1])), 1e-9);
-    parts.sum.replaceChildren(h("table", { class: "bars" }, h("tbody", null, lines.map(([name, x]) => h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, balance(x, most)), h("td", { class: "number" }, signed(x)))),
-      h("tr", { class: "total" }, h("th", { scope: "row" }, now.runner_up ? "lead over " + now.runner_up : "lead"), h("td"), h("td", { class: "number" }, signed(sum))))));
+    put(parts.sum, h("table", { class: "bars" }, h("colgroup", null, h("col", { class: "name" }), h("col"), h("col", { class: "amount" })), h("tbody", null, lines.map(([name, x]) => h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, balance(x, most)), h("td", { class: "number" }, signed(x)))),
+      h("tr", { class: "total" }, h("th", { scope: "row" }, now.runner_up ? "lead over " + className({ name: now.runner_up }) : "lead"), h("td"), h("td", { class: "number" }, signed(sum))))));
   }
 
   // balance is a bar from the middle: to the right for the class, to the left for the runner-up.
@@ -191,13 +194,16 @@ export function arrival(root, query, { go }) {
 
   function termRow(t, most, name, extra, remove) {
     const synthetic = (t.through ?? []).slice(0, 3).map((n) => `${n.node} (${signed(n.margin)})`).join(", ");
-    return h("tr", null, h("th", { scope: "row" }, name),
-      extra,
-      h("td", { class: "bar-cell" }, balance(lead(t), most)),
-      h("td", { class: "number" }, t.share || t.without ? signed(lead(t)) : none, t.without ? h("span", { class: "sub" }, "without: ", signed(t.without.margin)) : null,
-        synthetic ? h("span", { class: "sub" }, "through ", synthetic) : null),
+    return h("tr", null, h("th", { scope: "row" }, name), extra,
+      h("td", { class: "bar-cell" }, balance(lead(t), most),
+        synthetic ? h("span", { class: "sub" }, "through synthetic nodes ", synthetic) : null),
+      h("td", { class: "number" }, t.share ? signed(t.share.margin) : none), h("td", { class: "number muted" }, t.without ? signed(t.without.margin) : none),
       written ? h("td", { class: "action" }, remove) : null);
   }
+
+  const columns = (what, second) => [h("colgroup", null, h("col", { class: "name" }), h("col", { class: "state" }), h("col"), h("col", { class: "amount" }), h("col", { class: "amount" }), written ? h("col", { class: "act" }) : null),
+    h("thead", null, h("tr", null, h("th", { scope: "col" }, what), h("th", { scope: "col" }, second), h("th"), h("th", { scope: "col", class: "number" }, "adds"),
+      h("th", { scope: "col", class: "number", title: "what the lead loses without it, the degree included" }, "without"), written ? h("th", null, h("span", { class: "visually-hidden" }, "Leave out")) : null))];
 
   const remover = (what, act) => h("button", { type: "button", class: "quiet", "aria-label": "Leave out " + what, title: "leave out", onclick: act }, "×");
 
@@ -205,11 +211,14 @@ export function arrival(root, query, { go }) {
     const list = now?.neighbours ?? [];
     const leave = (id) => () => { written.edges = (written.edges ?? []).filter((e) => String(e) !== id); edited(); };
     const gone = written && original ? (original.edges ?? []).filter((e) => !(written.edges ?? []).map(String).includes(String(e))) : [];
-    const table = list.length ? scroller("Neighbours", h("table", { class: "bars terms" }, h("tbody", null, list.map((t) =>
-      termRow(t, most, h("span", { class: "clip", title: t.name }, t.name), h("td", null, h("span", { class: "badge " + t.state }, states[t.state] ?? t.state)), remover("neighbour " + t.name, leave(t.name)))))))
-      : empty("No neighbours.");
+    const rows = (some) => scroller("Neighbours", h("table", { class: "bars terms" }, columns("Id", ""), h("tbody", null, some.map((t) =>
+      termRow(t, most, h("span", { class: "clip", title: t.name }, t.name), h("td", null, h("span", { class: "badge " + t.state }, states[t.state] ?? t.state)), remover("neighbour " + t.name, leave(t.name)))))));
+    const heard = list.filter((t) => t.state !== "unknown");
+    const unknown = list.filter((t) => t.state === "unknown");
+    const table = [heard.length ? rows(heard) : empty(unknown.length ? "No neighbour is known." : "No neighbours."),
+      unknown.length ? h("details", { open: unfolded, ontoggle: (event) => { unfolded = event.target.open; } }, h("summary", null, `${count(unknown.length)} unknown, without any influence`), rows(unknown)) : null];
     const input = h("input", { id: "add-neighbour", autocomplete: "off", spellcheck: "false" });
-    parts.neighbours.replaceChildren(table,
+    put(parts.neighbours, table,
       rest(now?.other_neighbours, "smaller ones"),
       gone.length ? h("p", { class: "note" }, "left out: ", gone.map((e) => h("button", { type: "button", class: "chip", onclick: () => { written.edges = [...(written.edges ?? []), e]; edited(); } }, "+ ", e))) : null,
       written ? h("form", { class: "add", onsubmit: (event) => {
@@ -224,7 +233,7 @@ export function arrival(root, query, { go }) {
     const list = now?.features ?? [];
     const f = written?.features;
     const edit = f ? editor(f) : null;
-    const table = list.length ? scroller("Features", h("table", { class: "bars terms" }, h("tbody", null, list.map((t) => {
+    const table = list.length ? scroller("Features", h("table", { class: "bars terms" }, columns("Feature", written ? "Value" : ""), h("tbody", null, list.map((t) => {
       const value = edit?.value(t.name);
       const field = value === undefined ? h("td") : h("td", null, h("input", { class: "value", type: "number", step: "any", value, "aria-label": "Value of feature " + t.name, onchange: (event) => {
         edit.set(t.name, Number(event.target.value));
@@ -232,7 +241,7 @@ export function arrival(root, query, { go }) {
       } }));
       return termRow(t, most, h("span", { class: "clip", title: t.name }, t.name), field, value === undefined ? null : remover("feature " + t.name, () => { edit.set(t.name, 0); edited(); }));
     })))) : empty("All features are 0.");
-    parts.features.replaceChildren(named(f), table, rest(now?.other_features, "smaller ones"), edit ? adder(edit) : null);
+    put(parts.features, named(f), table, rest(now?.other_features, "smaller ones"), edit ? adder(edit) : null);
   }
 
   function adder(edit) {

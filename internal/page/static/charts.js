@@ -43,7 +43,7 @@ export class Chart {
     const font = "11px system-ui, sans-serif";
     const show = this.options.axis ?? ((v) => String(v));
     this.u = new uPlot({
-      width, height: this.options.height ?? 190, padding: [10, 8, 0, 0],
+      width, height: this.options.height ?? 190, padding: [10, 20, 0, 0],
       legend: { show: false },
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: { x: { time: true }, y: { range: (u, least, most) => [0, Math.max(this.options.least ?? 1, (most ?? 0) * 1.08)] } },

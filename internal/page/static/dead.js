@@ -55,7 +55,7 @@ export function dead(root) {
         chartBox.replaceChildren(chart.element);
         known = names;
       }
-      chart.set([d.time, ...shown.map((r) => r.counts)]);
+      chart.set([d.time.slice(0, -1), ...shown.map((r) => r.counts.slice(0, -1))]); // the last block is not over
       reasons.replaceChildren(...[...d.reasons].sort((a, b) => b.total - a.total).map((r) => h("tr", null,
         h("th", { scope: "row" }, r.name, h("span", { class: "sub" }, words[r.name] ?? "")), h("td", { class: "number" }, count(r.total)))));
       const stamp = d.newest.map((l) => l.time + l.key + l.offset).join();

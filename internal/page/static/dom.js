@@ -23,6 +23,12 @@ function fill(element, properties, children) {
   return element;
 }
 
+// put replaces an element's children; what is null is left out.
+export function put(element, ...children) {
+  element.replaceChildren();
+  return fill(element, null, children);
+}
+
 // text sets an element's text, if it is another one.
 export function text(element, value) {
   value = String(value);

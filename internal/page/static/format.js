@@ -26,7 +26,12 @@ export function duration(ms) {
 export const percent = (x) => (x === null || x === undefined ? none : (100 * x).toFixed(1) + "%");
 
 export const time = (ms) => (ms ? clock.format(ms) : none);
-export const date = (ms) => (ms ? day.format(ms) : none);
+
+// date is a time with its day, unless that is today.
+export function date(ms) {
+  if (!ms) return none;
+  return (new Date(ms).toDateString() === new Date().toDateString() ? clock : day).format(ms);
+}
 
 export function ago(ms, now) {
   const seconds = Math.max(0, Math.round((now - ms) / 1000));
@@ -45,8 +50,11 @@ export function bytes(n) {
 // signed is a figure of logits.
 export const signed = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(3);
 
-// className names a class: by its name, or by its number.
-export const className = (c) => (c.class_name || c.name ? String(c.class_name ?? c.name) : "class " + c.class);
+// className names a class: by its name, and one whose name is a number as such.
+export function className(c) {
+  const name = String(c.class_name ?? c.name ?? "");
+  return name === "" || /^\d+$/.test(name) ? "class " + (name || c.class) : name;
+}
 
 // colour of a class by its number; those beyond ten share one, so the name always stands beside it.
 export const colour = (k) => (k >= 0 && k < 10 ? `var(--c${k})` : "var(--other)");

@@ -88,13 +88,14 @@ export function stream(root, query, { refresh }) {
   lagBox.append(scroller("Lag by partition", lagTable));
 
   root.append(tileRow,
-    h("div", { class: "grid" },
-      card("Rates", { note: "exact, by offsets", actions: spans }, rates.element, markList),
-      card("Latency to publish", { note: "a prediction's timestamp less its arrival's ingest time, of samples" }, latency.element),
-      card("Classes", { note: "share of the samples of the last 5 minutes; the tick is training's share" }, mix),
-      card("Against training", { note: "" }, drift, confidence.element),
-      card("Lag by partition", { class: "narrow-lag", note: "arrivals that the group has not committed" }, lagBox),
-      feed));
+    h("div", { class: "columns" },
+      h("div", { class: "column" },
+        card("Rates", { note: "exact, by offsets", actions: spans }, rates.element, markList),
+        card("Classes", { note: "of the samples of the last 5 minutes; a tick is the share at training" }, mix)),
+      h("div", { class: "column" },
+        card("Latency to publish", { note: "a prediction's timestamp less its arrival's ingest time, of samples" }, latency.element),
+        card("Against training", { note: "the samples of the last 5 minutes" }, drift, confidence.element))),
+    h("div", { class: "split" }, feed, card("Lag by partition", { note: "what the group has not committed" }, lagBox)));
 
   let last = null;
 
@@ -137,7 +138,8 @@ export function stream(root, query, { refresh }) {
     if (d.drift.others) shares.push({ ...d.drift.rest, name: `${d.drift.others} others` });
     if (!d.drift.samples) return mix.replaceChildren(empty("No predictions in the last 5 minutes."));
     const most = Math.max(0.01, ...shares.map((c) => Math.max(c.share, c.trained ?? 0)));
-    mix.replaceChildren(h("table", { class: "bars" }, h("thead", { class: "visually-hidden" }, h("tr", null, ["Class", "Share", "Now", "At training"].map((c) => h("th", { scope: "col" }, c)))),
+    mix.replaceChildren(h("table", { class: "bars" }, h("colgroup", null, h("col", { class: "name" }), h("col"), h("col", { class: "amount" }), h("col", { class: "amount" })),
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Class"), h("th", null), h("th", { scope: "col", class: "number" }, "now"), h("th", { scope: "col", class: "number" }, "training"))),
       h("tbody", null, shares.map((c) => h("tr", null,
         h("th", { scope: "row" }, h("span", { class: "dot", style: { "--dot": colour(c.class) }, "aria-hidden": "true" }), h("span", { class: "clip", title: className(c) }, className(c))),
         h("td", { class: "bar-cell" }, h("div", { class: "bar-track", "aria-hidden": "true" },
