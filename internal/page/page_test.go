@@ -418,4 +418,3 @@ func TestLabelsGiveAccuracyByVersion(t *testing.T) {
 		return len(all) == 1 && all[0].Accuracy != nil && *all[0].Accuracy == Accuracy{"v1", 2, 1}
 	})
 }
-

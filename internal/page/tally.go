@@ -205,7 +205,7 @@ func (t *tally) forget() {
 func (t *tally) committed(offsets kafka.Offsets) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lag, t.lagged = t.lag[:0:0], true
+	t.lag, t.lagged = t.lag[:0:0], t.ends[arrivals] != nil
 	for at, end := range t.ends[arrivals] {
 		l := Lag{Partition: at.Partition, End: end, Lag: end}
 		if offset, ok := offsets[at]; ok {

@@ -165,17 +165,20 @@ func TestDriftIsAgainstTraining(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	c := &clock{noon}
 	y := newTally(c.now)
-	for i := range 300_000 {
-		c.at = noon.Add(time.Duration(i) * 20 * time.Millisecond)
-		p := prediction(fmt.Sprint("id-", i), i%100_000, fmt.Sprint("v", i%100), event.Source{Partition: i % 3, Offset: int64(i)})
+	for i := range 5000 {
+		c.at = noon.Add(time.Duration(i) * 200 * time.Millisecond)
+		p := prediction(fmt.Sprint("id-", i), i*20, fmt.Sprint("v", i/50), event.Source{Partition: i % 3, Offset: int64(i)})
 		if i%20 == 0 {
 			p.ID = strings.Repeat("x", 3000)
 		}
 		y.chance = 0
 		y.predicted(record(p, c.at), i%5 == 0)
-		if i%10 == 0 {
+		if i%5 == 0 {
 			y.died(&kafka.Record{Time: c.at, Value: make([]byte, 10_000), Headers: []kafka.Header{{Key: event.HeaderReason, Value: fmt.Appendf(nil, "r%d", i)}}})
 		}
+	}
+	for i := range 2 * placesKept {
+		y.places.put(fmt.Appendf(nil, "id-%d", i), Place{0, int64(i)})
 	}
 	if n := len(y.places.by); n > placesKept || len(y.places.order) != placesKept {
 		t.Errorf("%d places", n)
@@ -194,7 +197,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if err != nil || len(answer) > 200_000 {
 		t.Errorf("an answer of %d bytes (%v)", len(answer), err)
 	}
-	if _, ok := y.places.find("id-299999"); !ok {
+	if _, ok := y.places.find(fmt.Sprint("id-", 2*placesKept-1)); !ok {
 		t.Error("the last prediction is not found by its id")
 	}
 	if _, ok := y.places.find("id-1"); ok {
