@@ -108,8 +108,9 @@ func demoCommand() *cobra.Command {
 			return printed(cmd, report, asJSON, report.Lost(), len(report.Streams)*report.Arrivals)
 		}
 		if page {
-			return demo.Page(cmd.Context(), d, o, func(url string) { fmt.Fprintln(os.Stderr, "the live page:", url) },
-				func(r *demo.Report) error { return printed(cmd, r, asJSON, r.Missing, r.Arrivals) })
+			return demo.Page(cmd.Context(), d, o, func(url, kafka, redis string) {
+				fmt.Fprintf(os.Stderr, "the live page: %s (Kafka %s, Redis %s)\n", url, kafka, redis)
+			}, func(r *demo.Report) error { return printed(cmd, r, asJSON, r.Missing, r.Arrivals) })
 		}
 		report, err := demo.Run(cmd.Context(), d, o)
 		if err != nil {

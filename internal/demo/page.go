@@ -19,9 +19,10 @@ const pageRate = 20
 // brokenEvery is after how many arrivals one comes that cannot be predicted, so that there is a dead letter to see.
 const brokenEvery = 150
 
-// Page is [Run] with the live page beside it. opened is told the page's address, show is given the figures when the
+// Page is [Run] with the live page beside it. opened is told the page's
+// address and those of the services, show is given the figures when the
 // stream is over; then arrivals are sent on at a modest rate until ctx ends, which is no error.
-func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url string), show func(*Report) error) error {
+func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url, kafka, redis string), show func(*Report) error) error {
 	outcome, err := prepare(ctx, d, o)
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url st
 	}()
 	select {
 	case url := <-ready:
-		opened(url)
+		opened(url, cfg.Kafka.Brokers.Brokers[0], string(cfg.Redis.URL))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -36,12 +36,11 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-var address = regexp.MustCompile(`the live page: (http://\S+/)`)
+var address = regexp.MustCompile(`the live page: (http://\S+/) \(Kafka (\S+), Redis (\S+)\)`)
 
 // demo is a running `rivulet demo --page`.
 type demo struct {
-	url string
-	cmd *exec.Cmd
+	url, kafka, redis string
 }
 
 // startDemo starts a demo and waits until its page can be opened and the first stream is over.
@@ -59,15 +58,15 @@ func startDemo(t *testing.T, args ...string) *demo {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	d := &demo{cmd: cmd}
+	d := &demo{}
 	var lines []string
-	found := make(chan string, 1)
+	found := make(chan []string, 1)
 	var read sync.WaitGroup
 	read.Go(func() {
 		for scan := bufio.NewScanner(out); scan.Scan(); {
 			lines = append(lines, scan.Text())
 			if m := address.FindStringSubmatch(scan.Text()); m != nil {
-				found <- m[1]
+				found <- m[1:]
 			}
 		}
 	})
@@ -87,7 +86,8 @@ func startDemo(t *testing.T, args ...string) *demo {
 		}
 	})
 	select {
-	case d.url = <-found:
+	case m := <-found:
+		d.url, d.kafka, d.redis = m[0], m[1], m[2]
 	case <-time.After(3 * time.Minute):
 		_ = cmd.Process.Kill()
 		t.Fatal("the demo printed no address")
