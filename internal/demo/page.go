@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"rivulet/config"
@@ -36,19 +37,15 @@ func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url, k
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	ready := make(chan string, 1)
+	var page sync.WaitGroup
+	defer page.Wait()
 	defer cancel(nil)
-	page, ready := make(chan error, 1), make(chan string, 1)
-	go func() {
-		err := app.RunPage(ctx, pageSettings(cfg), o.Log, func(url string) { ready <- url })
-		if err != nil {
+	page.Go(func() {
+		if err := app.RunPage(ctx, pageSettings(cfg), o.Log, func(url string) { ready <- url }); err != nil {
 			cancel(err)
 		}
-		page <- err
-	}()
-	defer func() {
-		cancel(nil)
-		<-page
-	}()
+	})
 	select {
 	case url := <-ready:
 		opened(url, cfg.Kafka.Brokers.Brokers[0], string(cfg.Redis.URL))
