@@ -17,6 +17,7 @@ type Bundle struct {
 	// Schema makes rows of features of named values; nil where features have positions only.
 	Schema *schema.Schema
 	Means  *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
+	Map    *Map   // S in the plane; nil where the artifact has none
 }
 
 // Synthetic is S = (A', X', Y').

@@ -8,6 +8,7 @@
 //	growth.safetensors               optional: what rows of M of arrivals are solved against
 //	schema.json                      optional, a part of format 2: rows of features of named values
 //	means.safetensors                optional: cluster means of T, for a model that comes later
+//	map.safetensors                  optional: S in the plane with a legend, for people
 //
 // FORMAT.md describes the format for other programs; the tensor files open with safetensors.numpy.load_file.
 //
@@ -25,6 +26,12 @@
 // [Bundle.Validate] is the list, and runs before writing and after reading. Cluster means can be large and serve
 // nobody but a trainer: [ReadMeans] reads them, Read compares their SHA-256 and keeps nothing.
 //
+// # The map
+//
+// [Bundle.Map] is nil, or S as a picture: a place in the plane for each synthetic node, its mass, class shares,
+// heaviest nodes of T (unless ids were left out) and strongest features, whose names come from [Bundle.Schema]. It is
+// in the serving part, and a reader that does not know it reads the rest rightly.
+//
 // # The serving part
 //
 // A consumer needs all but the means and M, whose rows it looks up by id. [EncodeServing] returns that part
@@ -38,6 +45,7 @@
 //	reference.go             what a stream is compared with
 //	growth.go                what arrivals get rows of M by, in memory and as tensors
 //	means.go                 cluster means, in memory and as tensors
+//	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields
 //	safetensors.go           the container: header and data, nothing of their meaning
 //	tensors.go               typed arrays in and out of it
 //	foreign.go               safetensors files of other programs, as arrays of float32

@@ -18,8 +18,12 @@ const (
 	mappingFile     = "mapping.safetensors"
 	growthFile      = "growth.safetensors" // optional
 	meansFile       = "means.safetensors"  // optional
+	mapFile         = "map.safetensors"    // optional
 	schemaFile      = "schema.json"        // optional, a part that a reader must know
 )
+
+// optionalFiles are those that [Read] reads where they are there. The means are read by [ReadMeans] alone.
+var optionalFiles = []string{growthFile, schemaFile, mapFile}
 
 // modelFile returns the name of the file with the weights and tables of one model.
 func modelFile(name string) string { return "models/" + name + ".safetensors" }
@@ -32,8 +36,8 @@ const (
 	featuresPrefix = "features."
 )
 
-// encodeTensorFiles returns every file except the manifest; the mapping's, the growth's and the means' only if b
-// has them. b is valid.
+// encodeTensorFiles returns every file except the manifest; the mapping's, the growth's, the means' and the map's only
+// if b has them. b is valid.
 func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	tensors := map[string][]tensor{syntheticFile: syntheticTensors(b)}
 	for _, m := range b.Models {
@@ -47,6 +51,9 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	}
 	if b.Means != nil {
 		tensors[meansFile] = meansTensors(b.Means)
+	}
+	if b.Map != nil {
+		tensors[mapFile] = mapTensors(b.Map)
 	}
 	files := make(map[string][]byte, len(tensors))
 	for name, of := range tensors {
@@ -288,6 +295,11 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	case name == meansFile:
 		decode = func(s tensorSet) (err error) {
 			b.Means, err = decodeMeans(s, b.Manifest.SyntheticNodes, b.Manifest.Data.Features)
+			return err
+		}
+	case name == mapFile:
+		decode = func(s tensorSet) (err error) {
+			b.Map, err = decodeMap(s, b.Manifest.SyntheticNodes, len(b.Manifest.Data.Classes))
 			return err
 		}
 	default:

@@ -43,7 +43,7 @@ func read(dir string) (*Bundle, error) {
 	files := make(map[string][]byte, len(manifest.Files))
 	names := maps.Clone(manifest.Files)
 	for _, name := range slices.Sorted(maps.Keys(manifest.Files)) {
-		if name != growthFile && name != schemaFile && !slices.Contains(requiredFiles(manifest), name) {
+		if !slices.Contains(optionalFiles, name) && !slices.Contains(requiredFiles(manifest), name) {
 			delete(names, name)
 			err = verifyListed(root, name, manifest.Files[name])
 		} else {

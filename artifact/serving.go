@@ -84,6 +84,7 @@ func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
 	}
 	m := b.Manifest
 	m.FormatVersion, m.Requires = b.format()
+	m.MapIDs = b.Map != nil && b.Map.Heaviest != nil
 	m.Created = m.Created.UTC()
 	m.Files = make(map[string]File, len(files)+2)
 	for _, name := range []string{mappingFile, meansFile} { // set if M and the means are elsewhere

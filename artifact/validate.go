@@ -44,6 +44,12 @@ func (b *Bundle) Validate() error {
 			return fmt.Errorf("%s: %w", meansFile, err)
 		}
 	}
+	if b.Map != nil {
+		m := &b.Manifest
+		if err := b.Map.validate(m.SyntheticNodes, m.Data.Features, len(m.Data.Classes)); err != nil {
+			return fmt.Errorf("%s: %w", mapFile, err)
+		}
+	}
 	if b.Schema != nil && b.Schema.Width() != b.Manifest.Data.Features {
 		return fmt.Errorf("%s: features have %d positions, data.features is %d", schemaFile, b.Schema.Width(),
 			b.Manifest.Data.Features)

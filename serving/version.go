@@ -50,6 +50,7 @@ type Version struct {
 	schema         *schema.Schema // nil: features have positions only
 	names          []string       // of the features by position; nil without a schema
 	rows           mapping.Lookup
+	plane          *artifact.Map // nil: the artifact has none
 	growing
 }
 
@@ -76,6 +77,9 @@ func (v *Version) Features() int { return v.manifest.Data.Features }
 
 // Schema returns what makes rows of features by name; nil if the artifact has none.
 func (v *Version) Schema() *schema.Schema { return v.schema }
+
+// Map returns S in the plane; nil if the artifact has no map. It is shared and must not be changed.
+func (v *Version) Map() *artifact.Map { return v.plane }
 
 // SyntheticNodes returns N', the number of columns of M.
 func (v *Version) SyntheticNodes() int { return v.manifest.SyntheticNodes }
@@ -105,7 +109,7 @@ func (v *Version) Predict(b *infer.Batch) (logits, probabilities *graph.Dense) {
 // keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error
 // that is about an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
-	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema}
+	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map}
 	if b.Schema != nil {
 		v.names = b.Schema.Names()
 	}

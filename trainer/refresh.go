@@ -26,6 +26,7 @@ func Inherit(m *artifact.Manifest) (Options, error) {
 		o.Entries = m.Mapping.MaxPerRow
 	}
 	o.Means = m.HasMeans()
+	o.Map, o.MapIDs = m.HasMap(), m.MapIDs || !m.HasMap()
 	o.Models = nil
 	for _, model := range m.Models {
 		o.Models = append(o.Models, model.Name)

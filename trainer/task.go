@@ -172,6 +172,7 @@ const (
 	purposeOrders
 	purposeRows
 	purposeNodes
+	purposeMap
 )
 
 // rng returns a separate random stream for each purpose, so that one more draw in one place moves nothing

@@ -10,6 +10,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/plane"
 )
 
 // Outcome is the result of a run.
@@ -79,6 +80,9 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	bundle, err := t.bundle(r, results, fingerprint, now)
 	if err != nil {
 		return nil, err
+	}
+	if o.Map {
+		t.draw(bundle, progress)
 	}
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
 		Learned: r.served.parts().trace}, nil
@@ -168,6 +172,14 @@ func (t *task) bundle(r *recipe, results []eval.Result, fingerprint string,
 		b.Models = append(b.Models, m)
 	}
 	return b, nil
+}
+
+// draw adds the map of S to the bundle.
+func (t *task) draw(b *artifact.Bundle, progress Progress) {
+	const what = "laying out the map"
+	progress.Step(what, 0, 1)
+	b.Map = plane.Of(b, t.original.Labels, t.options.MapIDs, t.rng(purposeMap))
+	progress.Step(what, 1, 1)
 }
 
 func (t *task) manifest(r *recipe, results []eval.Result, fingerprint string, now time.Time) artifact.Manifest {

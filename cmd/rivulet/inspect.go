@@ -55,6 +55,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	row("M", "%s", sparsity(b))
 	row("classes", "%s", classes(b))
 	row("later models", "%s", later(&m))
+	row("map", "%s", drawn(&m))
 	row("validation", "%s", validation(&m.Reference))
 	for i, model := range m.Models {
 		what := ""
@@ -105,6 +106,17 @@ func later(m *artifact.Manifest) string {
 			", ") + " of two layers can be added without the data set"
 	}
 	return "no cluster means are kept: adding a model needs the data set"
+}
+
+// drawn says in words whether there is a map of S, and with ids.
+func drawn(m *artifact.Manifest) string {
+	switch {
+	case !m.HasMap():
+		return "none (train --map adds one)"
+	case m.MapIDs:
+		return "S in the plane, with ids of original nodes"
+	}
+	return "S in the plane, without ids of original nodes"
 }
 
 // confidences returns lines about the reliability of a model's probabilities, for each calibration

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,30 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
 	o.Keeper = mapping.Footprint{}
+}
+
+// mapFlags are --map and --no-ids of a run that makes an artifact.
+type mapFlags struct {
+	flags *pflag.FlagSet
+	noIDs bool
+}
+
+func registerMap(flags *pflag.FlagSet, o *trainer.Options) *mapFlags {
+	m := &mapFlags{flags: flags}
+	flags.BoolVar(&o.Map, "map", o.Map, "add map.safetensors: S in the plane, for the Map view of rivulet page")
+	flags.BoolVar(&m.noIDs, "no-ids", false, "leave the ids of original nodes out of the map")
+	return m
+}
+
+// apply puts --no-ids, if it was given, into the options, and refuses it where there is no map.
+func (m *mapFlags) apply(o *trainer.Options) error {
+	if !m.flags.Changed("no-ids") {
+		return nil
+	}
+	if o.MapIDs = !m.noIDs; m.noIDs && !o.Map {
+		return errors.New("--no-ids is for the map, which --map adds")
+	}
+	return nil
 }
 
 // learnFlags holds the flags of the method learned (and gcond), which change mcond.Defaults.

@@ -37,6 +37,7 @@ type refreshFlags struct {
 	asJSON              bool
 	run                 trainer.Options
 	named               *schemaFlags
+	withMap             *mapFlags
 	flags               *pflag.FlagSet
 }
 
@@ -87,6 +88,7 @@ func refreshCommand() *cobra.Command {
 	flags.BoolVar(&f.run.Representation, "representation", false,
 		"add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&f.run.Means, "means", f.run.Means, "add cluster means")
+	f.withMap = registerMap(flags, &f.run)
 	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a refresh and nothing else to standard output")
 	config.Flags[config.Refresh](flags)
@@ -190,7 +192,7 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, error) {
 	o := f.run
 	if current == nil {
-		return o, o.Validate()
+		return o, errors.Join(o.Validate(), f.withMap.apply(&o))
 	}
 	inherited := *current
 	if f.flags.Changed("method") {
@@ -207,14 +209,14 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 	for name, set := range map[string]func(){
 		"models": func() { o.Models = said.Models }, "hidden": func() { o.Hidden = said.Hidden }, "entries": func() { o.Entries = said.Entries },
 		"preprocess": func() { o.Preprocess = said.Preprocess }, "coverage": func() { o.Coverage = said.Coverage },
-		"means": func() { o.Means = said.Means }, "seed": func() { o.Seed = said.Seed },
+		"means": func() { o.Means = said.Means }, "map": func() { o.Map = said.Map }, "seed": func() { o.Seed = said.Seed },
 		"ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 }, "nodes": func() { o.Nodes, o.Ratio = said.Nodes, 0 },
 	} {
 		if f.flags.Changed(name) && (name != "nodes" || dataflag.Own(f.flags)) {
 			set()
 		}
 	}
-	return o, o.Validate()
+	return o, errors.Join(o.Validate(), f.withMap.apply(&o))
 }
 
 // report prints the report of a refresh, if there is one.

@@ -76,11 +76,12 @@ func trainCommand() *cobra.Command {
 	flags.BoolVar(&o.Representation, "representation", o.Representation,
 		"add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which trainer import adds a model without the data")
+	withMap := registerMap(flags, &o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := errors.Join(o.Validate(), named.apply(&o)); err != nil {
+		if err := errors.Join(o.Validate(), named.apply(&o), withMap.apply(&o)); err != nil {
 			return err
 		}
 		// Before the work begins.

@@ -1,0 +1,62 @@
+package plane
+
+import (
+	"math/rand/v2"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/graph/gemm"
+	"rivulet/trainer/features"
+)
+
+const (
+	// directions is the number of principal directions in which distances are measured.
+	directions = 48
+	// oversampling is the number of random directions more from which these are found.
+	oversampling = 12
+)
+
+// read returns what an arrival reads of each synthetic node, a row each. On the shared sets nearest neighbours by the
+// last table are of one class more than twice as often as by X', ÂX' or Â²X', and the dictionary of growth is no better.
+func read(b *artifact.Bundle) *graph.Dense {
+	for _, m := range b.Models {
+		if m.Name == b.Manifest.DefaultModel && m.Tables != nil {
+			return m.Tables.U[len(m.Tables.U)-1].Clone()
+		}
+	}
+	hat := graph.Normalised(b.Synthetic.Adj)
+	return graph.Mul(hat, graph.Mul(hat, b.Synthetic.X))
+}
+
+// pointsOf returns the rows of x, N'×any, less their mean in the leading principal directions, the largest first:
+// N'×p with p ≤ directions. x is changed.
+func pointsOf(x *graph.Dense, rng *rand.Rand) *graph.Dense {
+	x = centred(x)
+	back := x.Transposed()
+	width := min(directions+oversampling, x.Rows, x.Cols)
+	start := graph.NewDense(x.Cols, width)
+	for k := range start.Data {
+		start.Data[k] = float32(rng.NormFloat64())
+	}
+	forward := func(v *graph.Dense) *graph.Dense { return gemm.Mul(gemm.Of(x), gemm.Of(v)) }
+	adjoint := func(y *graph.Dense) *graph.Dense { return gemm.Mul(gemm.Of(back), gemm.Of(y)) }
+	v, _ := features.Principal(forward, adjoint, start, 2, directions)
+	return forward(v)
+}
+
+// centred takes the mean over rows from each row of x, in place.
+func centred(x *graph.Dense) *graph.Dense {
+	mean := make([]float64, x.Cols)
+	for i := range x.Rows {
+		for c, v := range x.Row(i) {
+			mean[c] += float64(v) / float64(x.Rows)
+		}
+	}
+	for i := range x.Rows {
+		row := x.Row(i)
+		for c := range row {
+			row[c] -= float32(mean[c])
+		}
+	}
+	return x
+}
