@@ -31,7 +31,8 @@ type Consumer struct {
 // all has the settings of all programs.
 type all struct {
 	Consumer
-	Serve Server `key:"serve"`
+	Serve Server     `key:"serve"`
+	Page  PageServer `key:"page"`
 }
 
 // Choice says which artifact and which of its models is served, and how.

@@ -42,9 +42,9 @@ the dots), the environment, flags. The variable of a key is the key in upper cas
 sizes with theirs (` + "`64KiB`, `1MB`" + `; a bare number is bytes), lists as ` + "`a,b`" + ` or as YAML lists. What is of type
 secret has no flag and is never printed. Unknown keys and variables are errors.
 
-The consumer has all of these settings but ` + "those of `serve`, which are those of `rivulet serve`" + `. Other programs have some: ` + "`trainer publish` has `artifact`" + `; what reads or writes
+The consumer has all of these settings but ` + "those of `serve` and `page`, which are those of `rivulet serve` and `rivulet page`" + `. Other programs have some: ` + "`trainer publish` has `artifact`" + `; what reads or writes
 versions has ` + "`redis` without `poll_interval` and `heartbeat_ttl`; a producer of arrivals has, of `kafka`, `brokers`, `client_id`,\n`tls`, `sasl`, `topics.arrivals` and `compression`" + `;
-` + "`rivulet serve` has `serve`, `redis`, what chooses the model, `attach`, `batch.mode` (node only), `cache`, `limits`, `input` without `format`, the\noptional fields of `output`, `shutdown` and `log`" + `. They can share one file.
+` + "`rivulet serve` has `serve`, `redis`, what chooses the model, `attach`, `batch.mode` (node only), `cache`, `limits`, `input` without `format`, the\noptional fields of `output`, `shutdown` and `log`; `rivulet page` has `page`, `redis`, what chooses the model, `attach`, `cache`,\n`limits`, `input`, `registry`, `labels` and `log`, and of `kafka` also `group`, `topics` and `fetch`" + `. They can share one file.
 
 | key | type | default | allowed | what it does | 0, empty |
 |---|---|---|---|---|---|
@@ -105,7 +105,7 @@ func TestZeroIsDocumented(t *testing.T) {
 func TestEveryKeyIsTheConsumers(t *testing.T) {
 	family := schemaOf(reflect.TypeFor[all]()).byKey
 	for _, t2 := range []reflect.Type{reflect.TypeFor[Publish](), reflect.TypeFor[Versions](), reflect.TypeFor[Replay](), reflect.TypeFor[Bench](),
-		reflect.TypeFor[Refresh](), reflect.TypeFor[Lines](), reflect.TypeFor[Serve]()} {
+		reflect.TypeFor[Refresh](), reflect.TypeFor[Lines](), reflect.TypeFor[Serve](), reflect.TypeFor[Page]()} {
 		for _, f := range schemaOf(t2).fields {
 			if c := family[f.key]; c == nil || c.kind.name != f.kind.name || c.def != f.def {
 				t.Errorf("%s of %s is not the consumer's", f.key, t2)

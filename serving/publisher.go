@@ -168,6 +168,15 @@ func (p *Publisher) SetCurrent(ctx context.Context, version string) error {
 	return p.move(ctx, version, found)
 }
 
+// Activate makes a complete version CURRENT if that names the expected version, "" for none. It returns the errors of
+// [Publisher.SetCurrent].
+func (p *Publisher) Activate(ctx context.Context, version, expected string) error {
+	if err := artifact.ValidVersion(version); err != nil {
+		return fmt.Errorf("setting CURRENT: %w", err)
+	}
+	return p.move(ctx, version, expected)
+}
+
 func (p *Publisher) move(ctx context.Context, version, expected string) error {
 	before := version
 	if expected != "" {

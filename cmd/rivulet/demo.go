@@ -24,7 +24,7 @@ func demoCommand() *cobra.Command {
 		Partitions: 4}
 	o.Train.Means = false // nobody adds a model later
 	o.Train.Costs = false // the demo measures the stream
-	var asJSON, grow bool
+	var asJSON, grow, page bool
 	var from string
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -52,6 +52,8 @@ func demoCommand() *cobra.Command {
 		"with --grow so that a stream takes 15 s to a minute, by the time of the training")
 	flags.BoolVar(&grow, "grow", false, "withhold half of the training nodes, and measure accuracy and unknown neighbours as they and the test nodes arrive: "+
 		"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until the refresh is trained, and after three quarters until it serves")
+	flags.BoolVar(&page, "page", false, "serve the live page beside the stream, print its address, and after the stream send arrivals on, "+
+		"20 a second unless --rate says otherwise, until it is stopped")
 	flags.BoolVar(&o.Labels, "labels", false, "publish the true class of each arrival once its prediction was read, and show the accuracy and "+
 		"calibration that the consumer measures with them")
 	flags.IntVar(&o.Partitions, "partitions", o.Partitions, "partitions of the topics")
@@ -64,6 +66,7 @@ func demoCommand() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("seed", "artifact")
 	cmd.MarkFlagsMutuallyExclusive("grow", "artifact")
 	cmd.MarkFlagsMutuallyExclusive("grow", "labels")
+	cmd.MarkFlagsMutuallyExclusive("grow", "page")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkDemo(o); err != nil {
 			return err
@@ -103,6 +106,11 @@ func demoCommand() *cobra.Command {
 				return err
 			}
 			return printed(cmd, report, asJSON, report.Lost(), len(report.Streams)*report.Arrivals)
+		}
+		if page {
+			return demo.Page(cmd.Context(), d, o, func(url, kafka, redis string) {
+				fmt.Fprintf(os.Stderr, "the live page: %s (Kafka %s, Redis %s)\n", url, kafka, redis)
+			}, func(r *demo.Report) error { return printed(cmd, r, asJSON, r.Missing, r.Arrivals) })
 		}
 		report, err := demo.Run(cmd.Context(), d, o)
 		if err != nil {

@@ -16,6 +16,7 @@ const (
 	consumerACL = "rivulet-consumer"
 	trainerACL  = "rivulet-trainer"
 	serveACL    = "rivulet-serve"
+	pageACL     = "rivulet-page"
 )
 
 // advised adds what to do to an error by which Redis refuses this client ([mapping.Refused]); it returns any other

@@ -62,7 +62,7 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 // what they need.
 func servedVersions(ctx context.Context, cfg config.Serve, log *slog.Logger, background *services,
 	failed context.CancelCauseFunc) (from versions, end func(), err error) {
-	consumerCfg := asConsumer(cfg)
+	consumerCfg := serverAsConsumer(cfg)
 	if cfg.Artifact != "" {
 		if from, err = pinned(cfg.Artifact, choice(consumerCfg), log); err != nil {
 			return from, nil, err
@@ -90,8 +90,8 @@ func servedVersions(ctx context.Context, cfg config.Serve, log *slog.Logger, bac
 	return versions{watcher}, end, nil
 }
 
-// asConsumer are the settings of a consumer that predicts as the server does.
-func asConsumer(cfg config.Serve) config.Consumer {
+// serverAsConsumer are the settings of a consumer that predicts as the server does.
+func serverAsConsumer(cfg config.Serve) config.Consumer {
 	c := config.Default[config.Consumer]()
 	c.Redis, c.Choice, c.Attach, c.Cache, c.Limits = cfg.Redis, cfg.Choice, cfg.Attach, cfg.Cache, cfg.Limits
 	c.Output.Answer, c.Input.Reading = cfg.Output.Answer, cfg.Input
@@ -109,7 +109,7 @@ func newServer(cfg config.Serve, from versions, log *slog.Logger) (*serve.Server
 	limits := cfg.Server
 	o := serve.Options{
 		Path: consumer.PipelineOptions{Versions: from, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
-			Limits: Limits(cfg.Limits), Output: output(asConsumer(cfg).Output), Forms: forms,
+			Limits: Limits(cfg.Limits), Output: output(serverAsConsumer(cfg).Output), Forms: forms,
 			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Observer: observer},
 		Name: limits.Name, Version: build.Read().Version,
 		Limits: serve.Limits{Timeout: limits.Timeout, Body: int64(limits.MaxBody), Arrivals: limits.MaxArrivals,

@@ -56,6 +56,7 @@ var only = []struct {
 	{"internal/cli", []string{"internal/build", "internal/spelling"}},
 	{"internal/cli/dataflag", []string{"dataset"}},
 	{"internal/check", []string{"internal/kafka"}},
+	{"internal/page", []string{"artifact", "consumer", "event", "infer", "internal/kafka", "serving"}},
 	{"internal/devstack", nil},
 	{"internal/durable", nil},
 	{"internal/reference", nil}, // an oracle must not share code with the code that it checks
@@ -74,6 +75,7 @@ var users = []struct {
 	{"internal/cli/…", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/refresh", []string{"cmd/…", "internal/demo"}},
 	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench"}},
+	{"internal/page", []string{"internal/app"}},
 	{"internal/bench", []string{"cmd/rivulet"}},                 // it brings a second Kafka client, which only compares
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet"}}, // it brings a large library
 	{"trainer/report", []string{"cmd/trainer"}},                 // and so does this

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"rivulet/config"
+	"rivulet/internal/app"
+	"rivulet/internal/observe"
+)
+
+func pageCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "page [--config FILE]",
+		Short: "Look at the stream: a live page of rates, predictions, dead letters and versions",
+		Long: "page serves a live page of the topics and versions that the consumer's settings name: the stream, the map of the\n" +
+			"synthetic graph, one arrival taken apart, dead letters, and what serves where. It joins no group, commits nothing and\n" +
+			"publishes nothing. It listens on loopback; elsewhere it needs TLS and a token (docs/page.md).",
+		Args:    cobra.NoArgs,
+		Example: "  rivulet page --config deploy/consumer.yaml",
+	}
+	config.Flags[config.Page](cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := config.Load[config.Page](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
+		if err != nil {
+			return err
+		}
+		log, err := observe.NewLogger(cfg.Log.Level, cfg.Log.Format, os.Stderr)
+		if err != nil {
+			return err
+		}
+		return app.RunPage(cmd.Context(), cfg, log, func(url string) { fmt.Fprintln(cmd.OutOrStdout(), url) })
+	}
+	return cmd
+}

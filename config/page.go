@@ -1,0 +1,102 @@
+package config
+
+import (
+	"net"
+	"time"
+)
+
+// Page is the configuration of `rivulet page`: what the consumer reads and writes, as its own file says it, and the
+// page itself.
+type Page struct {
+	Kafka PageKafka `key:"kafka"`
+	Redis Redis     `key:"redis"`
+
+	Choice
+
+	Attach   Attach     `key:"attach"`
+	Cache    Cache      `key:"cache"`
+	Limits   Limits     `key:"limits"`
+	Input    Input      `key:"input"`
+	Registry Registry   `key:"registry"`
+	Labels   Labels     `key:"labels"`
+	Page     PageServer `key:"page"`
+	Log      Log        `key:"log"`
+}
+
+// PageKafka is the page's configuration of Kafka. It joins no group: that of the consumers is the one whose lag it
+// shows.
+type PageKafka struct {
+	Brokers
+	Group  string `key:"group" default:"rivulet" check:"required" usage:"consumer group; its members share the partitions" zero:"refused"`
+	Topics Topics `key:"topics"`
+	Fetch  Fetch  `key:"fetch"`
+}
+
+// PageServer sets where the live page is, and who may see it.
+type PageServer struct {
+	Listen    string        `key:"listen" default:"127.0.0.1:9466" check:"address" usage:"address of the live page, host:port or :port; elsewhere than on loopback it needs TLS and a token"`
+	Hosts     []string      `key:"hosts" default:"" usage:"further names under which the page is reached, each as browsers write it, with its port unless that is 80 or 443" zero:"listen's own address, and localhost with its port on loopback"`
+	CertFile  string        `key:"cert_file" default:"" usage:"PEM file of the page's certificate, intermediate ones after it; read again for each connection" zero:"no TLS"`
+	KeyFile   string        `key:"key_file" default:"" usage:"PEM file of the certificate's private key; read again for each connection" zero:"no TLS"`
+	Token     Secret        `key:"token" default:"" usage:"bearer token that requests for data must have, reads too" zero:"read from token_file"`
+	TokenFile string        `key:"token_file" default:"" usage:"file with the token, read again for each request; a line break at its end is left out" zero:"token is used; neither: none is asked for"`
+	History   time.Duration `key:"history" default:"5m" min:"0s" max:"15m" usage:"how far back in the topics the page begins to read" zero:"at their ends"`
+	Activate  PageActivate  `key:"activate"`
+}
+
+// PageActivate is the ACL user of Redis that may point CURRENT at another version, if the page may do that at all.
+type PageActivate struct {
+	Username     string `key:"username" default:"" usage:"ACL user of Redis as which the page activates versions, another one than redis.username" zero:"versions cannot be activated on the page"`
+	Password     Secret `key:"password" default:"" usage:"password to log in with" zero:"read from password_file"`
+	PasswordFile string `key:"password_file" default:"" usage:"file with the password, read again for each connection; a line break at its end is left out" zero:"password is used"`
+}
+
+// Loopback reports whether the page is seen from this machine alone.
+func (p PageServer) Loopback() bool {
+	host, _, _ := net.SplitHostPort(p.Listen) // it is checked
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (p PageServer) problems() []Problem {
+	var found []Problem
+	if (p.CertFile == "") != (p.KeyFile == "") {
+		found = append(found, Problem{Key: "cert_file", Value: p.CertFile, Reason: "cert_file and key_file belong together"})
+	}
+	if p.Token != "" && p.TokenFile != "" {
+		found = append(found, Problem{Key: "token_file", Value: p.TokenFile, Reason: "token is set, too"})
+	}
+	if !p.Loopback() {
+		if p.CertFile == "" {
+			found = append(found, Problem{Key: "listen", Value: p.Listen,
+				Reason: "is not on loopback: want page.cert_file and page.key_file"})
+		}
+		if p.Token == "" && p.TokenFile == "" {
+			found = append(found, Problem{Key: "listen", Value: p.Listen,
+				Reason: "is not on loopback: want page.token_file (or RIVULET_PAGE_TOKEN)"})
+		}
+	}
+	a := p.Activate
+	switch {
+	case a.Password != "" && a.PasswordFile != "":
+		found = append(found, Problem{Key: "activate.password_file", Value: a.PasswordFile, Reason: "activate.password is set, too"})
+	case a.Username != "" && a.Password == "" && a.PasswordFile == "":
+		found = append(found, Problem{Key: "activate.password_file", Reason: "must not be empty if activate.username is set"})
+	case a.Username == "" && (a.Password != "" || a.PasswordFile != ""):
+		found = append(found, Problem{Key: "activate.username", Reason: "must not be empty if its password is set"})
+	}
+	return found
+}
+
+func (p Page) problems() []Problem {
+	found := append(attachProblems(p.Attach, p.Choice, p.Redis), registryProblems(p.Input, p.Registry)...)
+	if p.Artifact != "" && p.Page.Activate.Username != "" {
+		found = append(found, Problem{Key: "page.activate.username", Value: p.Page.Activate.Username,
+			Reason: "has no effect, because artifact is set"})
+	}
+	if u := p.Page.Activate.Username; u != "" && u == p.Redis.Username {
+		found = append(found, Problem{Key: "page.activate.username", Value: u,
+			Reason: "is that of redis.username: activating wants rights of its own"})
+	}
+	return found
+}

@@ -1,0 +1,209 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/internal/kafka"
+	"rivulet/internal/page"
+	"rivulet/mapping"
+	"rivulet/serving"
+)
+
+// RunPage runs the live page until ctx ends, which is no error. ready is called with the page's address when it can be
+// opened.
+func RunPage(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(url string)) error {
+	o, closeAll, err := pageOptions(cfg, log)
+	defer closeAll()
+	if err != nil {
+		return err
+	}
+	following, stop := context.WithCancel(ctx)
+	background := &services{}
+	defer background.end()
+	defer stop()
+	if cfg.Artifact != "" {
+		from, err := pinned(cfg.Artifact, choice(pageAsConsumer(cfg)), log)
+		if err != nil {
+			return err
+		}
+		o.Versions = from.source
+	} else {
+		watcher, closeClient, err := follower(pageAsConsumer(cfg), log)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = closeClient() }()
+		if err := watcher.Load(ctx); mapping.Refused(err) {
+			return advised(err, pageACL)
+		}
+		o.Versions = watcher
+		background.start(following, watcher.Run) // the page says what it sees, also while Redis refuses it
+	}
+	if err := pagePipelines(cfg, &o); err != nil {
+		return err
+	}
+	listener, url, err := listenForPage(ctx, cfg.Page, &o.Guard)
+	if err != nil {
+		return err
+	}
+	log.Info("the page can be opened", "url", url)
+	ready(url)
+	return page.New(o).Run(ctx, listener)
+}
+
+// pageAsConsumer returns the settings of a consumer that serves as the page does.
+func pageAsConsumer(cfg config.Page) config.Consumer {
+	c := config.Default[config.Consumer]()
+	c.Redis, c.Choice, c.Attach, c.Cache = cfg.Redis, cfg.Choice, cfg.Attach, cfg.Cache
+	return c
+}
+
+// pageOptions opens what the page reads; closeAll closes it, also after an error.
+func pageOptions(cfg config.Page, log *slog.Logger) (o page.Options, closeAll func(), err error) {
+	var ends []func()
+	closeAll = func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+	topics := cfg.Kafka.Topics
+	o = page.Options{Topics: page.Topics(topics), Group: cfg.Kafka.Group, History: cfg.Page.History, Log: log}
+	names := []string{topics.Arrivals, topics.Predictions, topics.DeadLetters}
+	if cfg.Labels.Topic != "" {
+		names = append(names, cfg.Labels.Topic)
+	}
+	client, err := ConnectKafka(cfg.Kafka.Brokers, names...)
+	if err != nil {
+		return o, closeAll, err
+	}
+	ends = append(ends, client.Close)
+	readers := make([]*kafka.Reader, len(names))
+	for k, name := range names {
+		readers[k], err = kafka.NewReader(client, kafka.ReaderOptions{Topic: name, FetchBytes: int(cfg.Kafka.Fetch.MaxBytes),
+			FetchWait: cfg.Kafka.Fetch.MaxWait}, kafka.Patience{Logger: log})
+		if err != nil {
+			return o, closeAll, err
+		}
+	}
+	o.Arrivals, o.Predictions, o.DeadLetters = readers[0], readers[1], readers[2]
+	if len(readers) > 3 {
+		o.Labels = readers[3]
+	}
+	if cfg.Artifact != "" {
+		return o, closeAll, nil
+	}
+	publications, end, err := openPublisher(cfg.Redis.RedisServer)
+	if err != nil {
+		return o, closeAll, err
+	}
+	ends, o.Publications = append(ends, end), publications
+	if a := cfg.Page.Activate; a.Username != "" {
+		as := cfg.Redis.RedisServer
+		as.Username, as.Password, as.PasswordFile = a.Username, a.Password, a.PasswordFile
+		activator, end, err := openPublisher(as)
+		if err != nil {
+			return o, closeAll, err
+		}
+		ends, o.Activator = append(ends, end), activator
+	}
+	return o, closeAll, nil
+}
+
+// openPublisher returns a publisher with a connection of its own, which end closes.
+func openPublisher(s config.RedisServer) (p *serving.Publisher, end func(), err error) {
+	client, err := ConnectRedis(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	end = func() { _ = client.Close() }
+	if p, err = serving.NewPublisher(client, s.Prefix); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return p, end, nil
+}
+
+// pagePipelines sets the paths on which the page explains arrivals. They write nothing.
+func pagePipelines(cfg config.Page, o *page.Options) error {
+	forms, _, err := Forms(cfg.Input, cfg.Registry)
+	if err != nil {
+		return err
+	}
+	if o.Labels != nil {
+		o.LabelForms = forms.OfLabels()
+	}
+	limits := Limits(cfg.Limits)
+	o.Decoder = consumer.NewDecoder(forms, limits)
+	path := consumer.PipelineOptions{Versions: versions{o.Versions}, Deliverer: &lineWriter{}, Mode: consumer.Node,
+		Arrivals: cfg.Attach.Arrivals == config.On, ReadOnly: true, Limits: limits,
+		Output: consumer.Output{Probabilities: true}, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore}
+	if o.Tried, err = consumer.NewPipeline(path); err != nil {
+		return err
+	}
+	path.Forms = forms
+	o.Records, err = consumer.NewPipeline(path)
+	return err
+}
+
+// listenForPage listens, and says who may ask and where.
+func listenForPage(ctx context.Context, s config.PageServer, g *page.Guard) (l net.Listener, url string, err error) {
+	if l, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Listen); err != nil {
+		return nil, "", fmt.Errorf("page.listen: %w", err)
+	}
+	host, _, _ := net.SplitHostPort(s.Listen) // it is checked
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	g.Hosts = append(g.Hosts, strings.ToLower(net.JoinHostPort(host, port)))
+	if s.Loopback() {
+		for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
+			g.Hosts = append(g.Hosts, net.JoinHostPort(name, port))
+		}
+	}
+	for _, name := range s.Hosts {
+		g.Hosts = append(g.Hosts, strings.ToLower(name))
+	}
+	url = "http://" + g.Hosts[0] + "/"
+	if s.Token != "" || s.TokenFile != "" {
+		g.Token = pageToken(s)
+		if _, err := g.Token(); err != nil {
+			_ = l.Close()
+			return nil, "", err
+		}
+	}
+	if s.CertFile == "" {
+		return l, url, nil
+	}
+	read := func() (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("page.cert_file %q with key_file %q: %w", s.CertFile, s.KeyFile, err)
+		}
+		return &pair, nil
+	}
+	if _, err := read(); err != nil {
+		_ = l.Close()
+		return nil, "", err
+	}
+	g.TLS = true
+	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return read() }}), "https" + url[4:], nil
+}
+
+// pageToken returns the page's token each time it is asked.
+func pageToken(s config.PageServer) func() (string, error) {
+	if s.TokenFile == "" {
+		return func() (string, error) { return s.Token.Reveal(), nil }
+	}
+	return func() (string, error) { return readPassword("page.token_file", s.TokenFile) }
+}
+
+var (
+	_ page.Publications = (*serving.Publisher)(nil)
+	_ page.Activator    = (*serving.Publisher)(nil)
+)

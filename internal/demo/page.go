@@ -1,0 +1,121 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"rivulet/config"
+	"rivulet/dataset"
+	"rivulet/event"
+	"rivulet/internal/app"
+	"rivulet/internal/replay"
+)
+
+// pageRate is how many arrivals a second are sent while somebody looks at the page, where nothing else is said.
+const pageRate = 20
+
+// brokenEvery is after how many arrivals one comes that cannot be predicted, so that there is a dead letter to see.
+const brokenEvery = 150
+
+// Page is [Run] with the live page beside it. opened is told the page's
+// address and those of the services, show is given the figures when the
+// stream is over; then arrivals are sent on at a modest rate until ctx ends, which is no error.
+func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url, kafka, redis string), show func(*Report) error) error {
+	outcome, err := prepare(ctx, d, o)
+	if err != nil {
+		return err
+	}
+	stack, cfg, err := start(o)
+	if err != nil {
+		return err
+	}
+	defer stack.close()
+	if err := publish(ctx, cfg.Redis.RedisServer, outcome.Bundle, o.Progress); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	ready := make(chan string, 1)
+	var page sync.WaitGroup
+	defer page.Wait()
+	defer cancel(nil)
+	page.Go(func() {
+		if err := app.RunPage(ctx, pageSettings(cfg), o.Log, func(url string) { ready <- url }); err != nil {
+			cancel(err)
+		}
+	})
+	select {
+	case url := <-ready:
+		opened(url, cfg.Kafka.Brokers.Brokers[0], string(cfg.Redis.URL))
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	t := newTally(d, time.Now)
+	if err := stream(ctx, d, cfg, t, o); err != nil {
+		return err
+	}
+	r, err := report(d, outcome, t, o)
+	if err != nil {
+		return err
+	}
+	if err := show(r); err != nil {
+		return err
+	}
+	return goOn(ctx, d, cfg, o)
+}
+
+// pageSettings are the page's settings for the services of a demo, on a free port.
+func pageSettings(cfg config.Consumer) config.Page {
+	p := config.Default[config.Page]()
+	p.Kafka.Brokers, p.Kafka.Group, p.Kafka.Topics = cfg.Kafka.Brokers, cfg.Kafka.Group, cfg.Kafka.Topics
+	p.Redis, p.Choice, p.Labels.Topic = cfg.Redis, cfg.Choice, cfg.Labels.Topic
+	p.Page.Listen = "127.0.0.1:0"
+	return p
+}
+
+// goOn sends the test nodes again and again, and has a consumer predict them, until ctx ends.
+func goOn(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, o Options) error {
+	topic, end, err := openTopic(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals, o.Log)
+	if err != nil {
+		return err
+	}
+	defer end()
+	sending, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	consumed := make(chan error, 1)
+	go func() {
+		err := app.RunConsumer(sending, cfg, o.Log, nil)
+		stop(err)
+		consumed <- err
+	}()
+	rate := o.Rate
+	if rate == 0 {
+		rate = pageRate
+	}
+	_, err = replay.Replay(sending, again(replay.TestNodes(d)), topic, replay.Options{Rate: rate, Chunk: chunk})
+	stop(nil)
+	failed := <-consumed
+	if ctx.Err() != nil {
+		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) { // the page failed
+			return cause
+		}
+		return nil // somebody has seen enough
+	}
+	return errors.Join(err, failed)
+}
+
+// again is a stream that begins again when it is over, with an arrival that cannot be predicted now and then.
+func again(s replay.Stream) replay.Stream {
+	once := s.Arrival
+	n := s.Len
+	s.Len = int(^uint(0) >> 1)
+	s.Arrival = func(k int, at time.Time) event.Arrival {
+		if k%brokenEvery == brokenEvery-1 {
+			return event.Arrival{ID: fmt.Sprint("broken-", k/brokenEvery), Features: event.Features{Values: []float32{1, 2}}, Time: at}
+		}
+		return once(k%n, at)
+	}
+	return s
+}

@@ -1,0 +1,163 @@
+package page
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+const (
+	deadKept    = 60      // the newest dead letters
+	valueShown  = 4 << 10 // bytes of a record's value
+	mostReasons = 16      // Rivulet has fewer; who else writes to the topic must not cost memory
+	otherReason = "other"
+)
+
+// DeadLetter is one that the page shows.
+type DeadLetter struct {
+	Reason    string `json:"reason"`
+	Detail    string `json:"detail"`
+	Field     string `json:"field"` // that the detail begins with, "" for none
+	Key       string `json:"key"`
+	Topic     string `json:"topic"` // of the record, and its place there
+	Partition int    `json:"partition"`
+	Offset    int64  `json:"offset"`
+	Time      int64  `json:"time"`  // of the dead letter, ms since 1970
+	Value     string `json:"value"` // its beginning; "" if it is no text
+	Bytes     int    `json:"bytes"` // of the whole value
+	Binary    bool   `json:"binary,omitempty"`
+}
+
+// deadLetterOf reads a record of the topic of dead letters.
+func deadLetterOf(rec *kafka.Record) DeadLetter {
+	d := DeadLetter{Time: rec.Time.UnixMilli(), Key: shown(strings.ToValidUTF8(string(rec.Key), "�")), Partition: -1, Offset: -1,
+		Reason: otherReason, Bytes: len(rec.Value)}
+	for _, h := range rec.Headers {
+		text := func() string { return strings.ToValidUTF8(string(h.Value), "�") }
+		switch h.Key {
+		case event.HeaderReason:
+			d.Reason = shown(text())
+		case event.HeaderDetail:
+			d.Detail = text()
+			d.Field = fieldOf(d.Detail)
+		case event.HeaderSourceTopic:
+			d.Topic = shown(text())
+		case event.HeaderValueBytes:
+			d.Bytes = int(max(0, decimal(h.Value)))
+		}
+	}
+	if at, ok := sourceOf(rec.Headers); ok {
+		d.Partition, d.Offset = at.Partition, at.Offset
+	}
+	value := rec.Value[:min(len(rec.Value), valueShown)]
+	for cut := 0; cut < utf8.UTFMax && len(value) > 0 && !utf8.Valid(value); cut++ { // the cut may be inside a letter
+		value = value[:len(value)-1]
+	}
+	if d.Binary = len(rec.Value) > 0 && len(value) == 0 || !utf8.Valid(value); !d.Binary {
+		d.Value = string(value)
+	}
+	return d
+}
+
+// fieldOf returns the name of the field with which a detail begins, such as features of "features[3]: is NaN".
+func fieldOf(detail string) string {
+	name, _, found := strings.Cut(detail, ": ")
+	if !found {
+		return ""
+	}
+	if at := strings.IndexAny(name, ".["); at > 0 {
+		name = name[:at]
+	}
+	for _, c := range name {
+		if !(c >= 'a' && c <= 'z' || c == '_') {
+			return ""
+		}
+	}
+	return name
+}
+
+// deadLetters counts dead letters by their reasons over time.
+type deadLetters struct {
+	newest  ring[DeadLetter]
+	reasons []string               // as they came
+	totals  [mostReasons]int       // since the page reads
+	minutes [span / 10]reasonBlock // of ten seconds each
+}
+
+type reasonBlock struct {
+	at     int64
+	counts [mostReasons]uint32
+}
+
+func (l *deadLetters) take(rec *kafka.Record) {
+	d := deadLetterOf(rec)
+	l.newest.put(d, deadKept)
+	k := l.index(d.Reason)
+	l.totals[k]++
+	at := d.Time / 10_000
+	b := &l.minutes[max(0, at)%int64(len(l.minutes))]
+	if at > b.at {
+		*b = reasonBlock{at: at}
+	}
+	if at == b.at {
+		b.counts[k]++
+	}
+}
+
+// index returns the place of a reason, the last one where there are too many.
+func (l *deadLetters) index(reason string) int {
+	for k, r := range l.reasons {
+		if r == reason {
+			return k
+		}
+	}
+	if len(l.reasons) == mostReasons-1 {
+		l.reasons = append(l.reasons, otherReason)
+	}
+	if len(l.reasons) == mostReasons {
+		return mostReasons - 1
+	}
+	l.reasons = append(l.reasons, reason)
+	return len(l.reasons) - 1
+}
+
+// DeadLetters is what the page shows of them.
+type DeadLetters struct {
+	Reasons []Reason     `json:"reasons"`
+	Time    []int64      `json:"time"` // of each block of ten seconds, seconds since 1970
+	Newest  []DeadLetter `json:"newest"`
+}
+
+// Reason is one reason over time.
+type Reason struct {
+	Name   string   `json:"name"`
+	Total  int      `json:"total"` // since the page reads
+	Counts []uint32 `json:"counts"`
+}
+
+func (l *deadLetters) view(now time.Time) DeadLetters {
+	v := DeadLetters{Reasons: make([]Reason, len(l.reasons)), Newest: []DeadLetter{}, Time: []int64{}}
+	for k, name := range l.reasons {
+		v.Reasons[k] = Reason{Name: name, Total: l.totals[k], Counts: []uint32{}}
+	}
+	last := now.Unix() / 10
+	for at := last - int64(len(l.minutes)) + 1; at <= last; at++ {
+		v.Time = append(v.Time, at*10)
+		b := &l.minutes[at%int64(len(l.minutes))]
+		for k := range v.Reasons {
+			n := uint32(0)
+			if b.at == at {
+				n = b.counts[k]
+			}
+			v.Reasons[k].Counts = append(v.Reasons[k].Counts, n)
+		}
+	}
+	l.newest.each(func(d *DeadLetter) bool {
+		v.Newest = append(v.Newest, *d)
+		return true
+	})
+	return v
+}

@@ -1,0 +1,25 @@
+package page
+
+import (
+	"fmt"
+
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// formOf returns how a prediction was written, and its payload: in the Confluent wire format that is what follows the
+// schema's id and, in Protobuf, the place of the message. Rivulet writes its predictions by its own schemas.
+func formOf(rec *kafka.Record) (event.Codec, []byte, error) {
+	name := event.ContentTypeOf(rec.Headers)
+	for form, head := range map[string]int{"json": 5, "avro": 5, "protobuf": 6} {
+		if name == event.ConfluentContentType(form) && len(rec.Value) >= head {
+			codec, _ := event.ForFormat(form)
+			return codec, rec.Value[head:], nil
+		}
+	}
+	codec, ok := event.ForContentType(name)
+	if !ok {
+		return nil, nil, fmt.Errorf("content-type is %q, which names no form of predictions", name)
+	}
+	return codec, rec.Value, nil
+}

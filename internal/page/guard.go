@@ -1,0 +1,96 @@
+package page
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Guard says who may ask.
+type Guard struct {
+	// Hosts are the values of the Host header under which the page is reached, such as localhost:9466. Others are
+	// refused, so that no other site's name can be made to point here.
+	Hosts []string
+	// TLS says that the page is served over https.
+	TLS bool
+	// Token, where it gives one, is what requests for data must have as their bearer token. It is asked each time, so
+	// that the token can be renewed. nil: none is asked for.
+	Token func() (string, error)
+}
+
+// policy is the content security policy: scripts, styles and data from the page's own server, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'"
+
+// protect checks each request before anything else sees it.
+func (g Guard) protect(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !slices.Contains(g.Hosts, strings.ToLower(r.Host)):
+			refuse(w, http.StatusMisdirectedRequest, "host", "this page is not reached under that name; page.hosts lists its names")
+		case !g.sameOrigin(r):
+			refuse(w, http.StatusForbidden, "origin", "requests from other sites are refused")
+		case r.Method == http.MethodPost && !isJSON(r.Header.Get("Content-Type")):
+			refuse(w, http.StatusUnsupportedMediaType, "content_type", "want application/json")
+		case strings.HasPrefix(r.URL.Path, "/api/") && !g.knows(w, r):
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// sameOrigin reports whether a request comes from the page itself, or from no page at all: another site may neither
+// read nor ask. Browsers send Origin with every POST, and Sec-Fetch-Site with everything.
+func (g Guard) sameOrigin(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	if len(origins) > 1 || len(origins) == 1 && !strings.EqualFold(origins[0], g.scheme()+"://"+r.Host) {
+		return false
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return true
+	}
+	// A link elsewhere may lead here, but shows no data by itself.
+	return r.Method == http.MethodGet && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
+}
+
+func (g Guard) scheme() string {
+	if g.TLS {
+		return "https"
+	}
+	return "http"
+}
+
+// knows reports whether a request has the token, and answers it if not.
+func (g Guard) knows(w http.ResponseWriter, r *http.Request) bool {
+	if g.Token == nil {
+		return true
+	}
+	want, err := g.Token()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "token", "the file of the token cannot be read")
+		return false
+	}
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
+	if ok && subtle.ConstantTimeCompare(a[:], b[:]) == 1 {
+		return true
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="rivulet page"`)
+	refuse(w, http.StatusUnauthorized, "token", "want the page's token as a bearer token")
+	return false
+}
+
+func isJSON(contentType string) bool {
+	name, _, err := mime.ParseMediaType(contentType)
+	return err == nil && name == "application/json"
+}

@@ -1,0 +1,80 @@
+package page
+
+import "rivulet/event"
+
+// Accuracy of one version, by labels that came after its predictions.
+type Accuracy struct {
+	Version string `json:"version"`
+	Labels  int    `json:"labels"`
+	Right   int    `json:"right"`
+}
+
+// Bounds of what waits for labels, and of the versions whose accuracy is kept.
+const (
+	labelsWait   = 1 << 16
+	versionsKept = 32
+)
+
+// accuracies compares the samples with labels. Labels of arrivals that are no samples find nothing, and so do those
+// that come before their predictions.
+type accuracies struct {
+	waiting  map[uint64]waiting // by the hash of the id
+	order    []uint64
+	next     int
+	versions []Accuracy
+}
+
+type waiting struct {
+	class   int32
+	name    string
+	version string
+}
+
+// predicted has a sample wait for its label.
+func (a *accuracies) predicted(id string, s *Sample) {
+	if a.waiting == nil {
+		a.waiting = map[uint64]waiting{}
+	}
+	h := keyHash(id)
+	if len(a.order) < labelsWait {
+		a.order = append(a.order, h)
+	} else {
+		delete(a.waiting, a.order[a.next])
+		a.order[a.next] = h
+		a.next = (a.next + 1) % labelsWait
+	}
+	a.waiting[h] = waiting{int32(s.Class), s.ClassName, s.Artifact}
+}
+
+// label counts a label, if its prediction waits for it.
+func (a *accuracies) label(l *event.Label) {
+	h := keyHash(l.ID)
+	w, ok := a.waiting[h]
+	if !ok {
+		return
+	}
+	delete(a.waiting, h)
+	right := l.Class == int(w.class)
+	if l.ClassName != "" {
+		right = shown(l.ClassName) == w.name
+	}
+	v := a.of(w.version)
+	v.Labels++
+	if right {
+		v.Right++
+	}
+}
+
+// of returns the counts of a version, and forgets the oldest version where there are too many.
+func (a *accuracies) of(version string) *Accuracy {
+	for k := range a.versions {
+		if a.versions[k].Version == version {
+			return &a.versions[k]
+		}
+	}
+	if len(a.versions) == versionsKept {
+		a.versions = append(a.versions[:0], a.versions[1:]...)
+	}
+	a.versions = append(a.versions, Accuracy{Version: version})
+	return &a.versions[len(a.versions)-1]
+}

@@ -1,0 +1,124 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/kafka"
+	"rivulet/serving"
+)
+
+// Source gives the version that serves now, nil before the first.
+type Source interface{ Current() *serving.Version }
+
+// Publications lists the versions in Redis. A [serving.Publisher] is one.
+type Publications interface {
+	Versions(ctx context.Context) ([]serving.VersionInfo, error)
+}
+
+// Activator points CURRENT at another version, if it names the expected one. A [serving.Publisher] is one.
+type Activator interface {
+	Activate(ctx context.Context, version, expected string) error
+}
+
+// Topics are the names of the topics.
+type Topics struct {
+	Arrivals    string `json:"arrivals"`
+	Predictions string `json:"predictions"`
+	DeadLetters string `json:"dead_letters"`
+}
+
+// Options are the parts of a page. Those without a comment on nil are required.
+type Options struct {
+	Topics                             Topics
+	Arrivals, Predictions, DeadLetters *kafka.Reader
+	Labels                             *kafka.Reader // nil: no labels are read
+	LabelForms                         *event.Forms  // of labels; nil without Labels
+	Group                              string        // whose lag is shown
+	History                            time.Duration // how far back the page begins
+	Versions                           Source
+	Publications                       Publications // nil: an artifact is pinned, and Redis not used
+	Activator                          Activator    // nil: nobody may activate a version here
+	// Records explains arrivals as they stand in their topic, Tried those that were written on the page, in Rivulet's own
+	// JSON. Both have the page's own memory. Decoder decodes arrivals by the rules of Records.
+	Records, Tried *consumer.Pipeline
+	Decoder        *consumer.Decoder
+	Guard          Guard
+	Log            *slog.Logger
+	Now            func() time.Time // nil: the machine's clock
+}
+
+// Page is the state behind the live page.
+type Page struct {
+	o     Options
+	tally *tally
+
+	mu       sync.Mutex
+	troubles map[string]Trouble
+	versions []serving.VersionInfo
+	listed   bool
+
+	asking sync.Mutex // one question at a time uses the pipelines
+}
+
+// New returns a page that sees nothing yet.
+func New(o Options) *Page {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Page{o: o, tally: newTally(o.Now), troubles: map[string]Trouble{}}
+}
+
+// Run follows the topics, and answers on a listener until ctx ends, which is no error. It closes the listener.
+func (p *Page) Run(ctx context.Context, listener net.Listener) error {
+	watching, stop := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer stop()
+	wait.Go(func() { p.watch(watching) })
+	if p.o.Publications != nil {
+		wait.Go(func() { p.poll(watching, "redis: versions", listEvery, p.list) })
+	}
+	server := &http.Server{Handler: p.Handler(), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 32 << 10,
+		ErrorLog: slog.NewLogLogger(p.o.Log.Handler(), slog.LevelDebug)}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving the page: %w", err)
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if server.Shutdown(stopping) != nil {
+		_ = server.Close() // a client that hangs is cut off
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving the page: %w", err)
+	}
+	return nil
+}
+
+// Times of the server.
+const (
+	readTimeout     = 10 * time.Second
+	writeTimeout    = 30 * time.Second
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 3 * time.Second
+	listEvery       = 2 * time.Second
+)
+
+func sortTroubles(all []Trouble) {
+	slices.SortFunc(all, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })
+}

@@ -1,0 +1,190 @@
+package page
+
+import (
+	"math/bits"
+	"strings"
+	"time"
+
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// Bounds of what is remembered of predictions.
+const (
+	feedLength  = 512     // samples, for the page's feed
+	placesKept  = 1 << 17 // places of arrivals by the hash of their key
+	idShown     = 256     // bytes of an id
+	wantSamples = 300     // a second, at most twice as many
+)
+
+// mix is a hash of an arrival's place (splitmix64): which arrivals are samples depends on nothing else, so that
+// every reader chooses the same ones.
+func mix(partition int, offset int64) uint64 {
+	z := uint64(offset)*0x9e3779b97f4a7c15 + uint64(partition)*0xd1b54a32d192ed03 + 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// chance is which share of the arrivals are samples: those whose hash ends with as many zeros.
+type chance int
+
+// chanceFor returns the chance by which a rate gives about as many samples a second as are wanted.
+func chanceFor(rate float64) chance {
+	return chance(bits.Len(uint(rate / wantSamples)))
+}
+
+func (c chance) takes(partition int, offset int64) bool {
+	return bits.TrailingZeros64(mix(partition, offset)) >= int(c)
+}
+
+// Sample is a prediction of the feed.
+type Sample struct {
+	Seq         uint64  `json:"seq"` // ascending
+	ID          string  `json:"id"`
+	Class       int     `json:"class"`
+	ClassName   string  `json:"class_name"`
+	Probability float32 `json:"probability"`
+	Abstained   bool    `json:"abstained,omitempty"`
+	Degraded    bool    `json:"degraded,omitempty"`
+	Artifact    string  `json:"artifact"`
+	Known       int     `json:"known"`
+	Arrived     int     `json:"arrived"`
+	InBatch     int     `json:"in_batch"`
+	Unknown     int     `json:"unknown"`
+	Partition   int     `json:"partition"` // of the arrival
+	Offset      int64   `json:"offset"`
+	Time        int64   `json:"time"`       // of the prediction's record, ms since 1970
+	Latency     float64 `json:"latency_ms"` // to publish; below 0: not known
+}
+
+// sampleOf makes a sample of a prediction. It owns its texts.
+func sampleOf(p *event.Prediction, at time.Time) Sample {
+	s := Sample{ID: shown(p.ID), Class: p.Class, ClassName: shown(p.ClassName), Probability: p.Probability,
+		Abstained: p.Abstained, Degraded: p.Degraded, Artifact: shown(p.Artifact), Known: p.Known, Arrived: p.Arrivals,
+		InBatch: p.InBatch, Unknown: p.Unknown, Partition: p.Source.Partition, Offset: p.Source.Offset,
+		Time: at.UnixMilli(), Latency: -1}
+	if !p.IngestTime.IsZero() {
+		s.Latency = max(0, float64(at.Sub(p.IngestTime))/float64(time.Millisecond))
+	}
+	return s
+}
+
+// shown returns a copy of a text that is not longer than what a page shows of one.
+func shown(text string) string {
+	if len(text) > idShown {
+		text = strings.ToValidUTF8(text[:idShown], "") + "…"
+	}
+	return strings.Clone(text)
+}
+
+// ring holds the last values.
+type ring[V any] struct {
+	values []V
+	next   int
+}
+
+func (r *ring[V]) put(v V, length int) {
+	if len(r.values) < length {
+		r.values = append(r.values, v)
+		return
+	}
+	r.values[r.next] = v
+	r.next = (r.next + 1) % length
+}
+
+// each calls see with the values, newest first, until it returns false.
+func (r *ring[V]) each(see func(*V) bool) {
+	for k := range r.values {
+		at := r.next - 1 - k
+		if at < 0 {
+			at += len(r.values)
+		}
+		if !see(&r.values[at]) {
+			return
+		}
+	}
+}
+
+// Place is where an arrival stands in its topic.
+type Place struct {
+	Partition int   `json:"partition"`
+	Offset    int64 `json:"offset"`
+}
+
+// places finds the last predictions by the keys of their records, which are the arrivals' ids where producers follow
+// the contract. Its memory is a few MiB: of each key there is a hash alone.
+type places struct {
+	by    map[uint64]int32 // the index of the key's last place
+	order []placed
+	next  int
+}
+
+type placed struct {
+	hash uint64
+	Place
+}
+
+func (p *places) put(key []byte, at Place) {
+	if p.by == nil {
+		p.by = make(map[uint64]int32)
+	}
+	v := placed{keyHash(string(key)), at}
+	k := len(p.order)
+	if k < placesKept {
+		p.order = append(p.order, v)
+	} else {
+		k = p.next
+		if old := p.order[k].hash; p.by[old] == int32(k) {
+			delete(p.by, old)
+		}
+		p.order[k] = v
+		p.next = (k + 1) % placesKept
+	}
+	p.by[v.hash] = int32(k)
+}
+
+func (p *places) find(id string) (Place, bool) {
+	k, ok := p.by[keyHash(id)]
+	if !ok {
+		return Place{}, false
+	}
+	return p.order[k].Place, true
+}
+
+// keyHash is FNV-1a.
+func keyHash(key string) uint64 {
+	h := uint64(14695981039346656037)
+	for k := range len(key) {
+		h = (h ^ uint64(key[k])) * 1099511628211
+	}
+	return h
+}
+
+// sourceOf reads the place of an arrival from the headers of its prediction or dead letter.
+func sourceOf(headers []kafka.Header) (Place, bool) {
+	p := Place{-1, -1}
+	for _, h := range headers {
+		switch h.Key {
+		case event.HeaderSourcePartition:
+			p.Partition = int(decimal(h.Value))
+		case event.HeaderSourceOffset:
+			p.Offset = decimal(h.Value)
+		}
+	}
+	return p, p.Partition >= 0 && p.Offset >= 0
+}
+
+// decimal reads a number, -1 where it is none.
+func decimal(text []byte) (n int64) {
+	if len(text) == 0 || len(text) > 18 {
+		return -1
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = 10*n + int64(c-'0')
+	}
+	return n
+}

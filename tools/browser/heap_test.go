@@ -1,0 +1,119 @@
+package browser
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// TestHeapsStay watches the heap of a page of its own, and that of the browser that shows it, at 500 arrivals a second:
+// after forced collections, in the second third of the time as in the last, within 5%.
+func TestHeapsStay(t *testing.T) {
+	minutes, err := strconv.Atoi(os.Getenv("RIVULET_TEST_MINUTES"))
+	if err != nil || minutes < 1 {
+		t.Skip("RIVULET_TEST_MINUTES says no number of minutes")
+	}
+	d := startDemo(t, "--rate", "500")
+	p := startPage(t, d)
+	ctx := open(t, p.url+"?view=stream&minutes=15", desktop)
+	third := time.Duration(minutes) * time.Minute / 3
+	var browser, page [3][]float64
+	for begin := time.Now(); time.Since(begin) < 3*third; time.Sleep(10 * time.Second) {
+		k := min(2, int(time.Since(begin)/third))
+		run(t, ctx, chromedp.ActionFunc(func(ctx context.Context) error {
+			if err := heapprofiler.CollectGarbage().Do(ctx); err != nil {
+				return err
+			}
+			used, _, _, _, err := runtime.GetHeapUsage().Do(ctx)
+			browser[k] = append(browser[k], used)
+			return err
+		}))
+		if live, ok := p.live(); ok {
+			page[k] = append(page[k], live)
+		}
+	}
+	for name, heap := range map[string][3][]float64{"browser": browser, "page": page} {
+		second, last := mean(heap[1]), mean(heap[2])
+		t.Logf("%s: %.2f, %.2f and %.2f MiB in the three thirds of %d minutes", name, mean(heap[0])/(1<<20), second/(1<<20), last/(1<<20), minutes)
+		if r := last / second; !(r > 0.95 && r < 1.05) {
+			t.Errorf("%s: the last third has %.3f of the second third's heap", name, r)
+		}
+	}
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// page is a `rivulet page` that tells how much of its heap lives on at each collection.
+type page struct {
+	url  string
+	mu   sync.Mutex
+	last float64
+}
+
+// collection is a line of Go's gctrace: the heap's MiB before, during and after.
+var collection = regexp.MustCompile(`^gc \d+ @\S+s .* \d+->\d+->(\d+) MB`)
+
+// startPage starts a page for the services of a demo, which its standard error names.
+func startPage(t *testing.T, d *demo) *page {
+	t.Helper()
+	cmd := exec.Command(program(t, "rivulet"), "page", "--page.listen=127.0.0.1:0", "--kafka.brokers="+d.kafka, "--redis.url="+d.redis, "--log.level=error")
+	cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &page{}
+	var read sync.WaitGroup
+	read.Go(func() {
+		for scan := bufio.NewScanner(trace); scan.Scan(); {
+			if m := collection.FindStringSubmatch(scan.Text()); m != nil {
+				mib, _ := strconv.ParseFloat(m[1], 64)
+				p.mu.Lock()
+				p.last = mib * (1 << 20)
+				p.mu.Unlock()
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		read.Wait()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.url = strings.TrimSpace(line)
+	return p
+}
+
+// live returns what lived on at the last collection.
+func (p *page) live() (float64, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last, p.last > 0
+}
