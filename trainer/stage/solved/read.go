@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -276,4 +278,19 @@ func (s *Summary) Add(payload []byte) error {
 		s.Largest[c] = max(s.Largest[c], v)
 	}
 	return nil
+}
+
+// Classes are the labels of the training nodes: in numerical order if all are integers, else in that of their bytes.
+func (s *Summary) Classes() []string {
+	names := slices.Sorted(maps.Keys(s.Labels))
+	values := make(map[string]int, len(names))
+	for _, name := range names {
+		v, err := strconv.Atoi(name)
+		if err != nil {
+			return names
+		}
+		values[name] = v
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return values[a] - values[b] })
+	return names
 }
