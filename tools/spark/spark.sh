@@ -115,7 +115,7 @@ EOF
       --webui-port $((port + 2 + i)) --work-dir "$dir/work/$i" "$master"
   done
   # shellcheck disable=SC2086 # several arguments
-  run connect "$SPARK_HOME/bin/spark-submit" --class org.apache.spark.sql.connect.service.SparkConnectServer \
+  run connect env "SPARK_DAEMON_MEMORY=$memory" "$SPARK_HOME/bin/spark-submit" --class org.apache.spark.sql.connect.service.SparkConnectServer \
     --name 'Spark Connect server' --conf spark.connect.grpc.binding.address=127.0.0.1 \
     --conf "spark.connect.grpc.binding.port=$port" ${SPARK_OPTIONS:-} spark-internal
   for i in 1 2; do until_says "worker$i" 'Successfully registered with master'; done
