@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"errors"
 	"iter"
 
 	"rivulet/dataset"
@@ -81,6 +82,63 @@ func edgeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] 
 		}
 		if len(payload) > 0 {
 			yield(payload, nil)
+		}
+	}
+}
+
+// StagedTables gives a data set of tables to [TrainStaged], which is never in memory as a whole.
+func StagedTables(d *dataset.Stream) Staged {
+	roles := map[string]solved.Role{"": solved.NoRole, "train": solved.Train, "unlabelled": solved.Unlabelled, "val": solved.Validation,
+		"test": solved.Test}
+	nodes := func(put func([]byte) error) error {
+		var payload []byte
+		err := d.EachNode(func(n dataset.StreamNode) error {
+			payload = solved.AppendNode(payload, solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: roles[n.Split], Dense: n.Features})
+			if len(payload) < payloadBytes {
+				return nil
+			}
+			defer func() { payload = payload[:0] }()
+			return put(payload)
+		})
+		if err != nil || len(payload) == 0 {
+			return err
+		}
+		return put(payload)
+	}
+	edges := func(put func([]byte) error) error {
+		var payload []byte
+		err := d.EachEdge(func(row int64, source, target string) error {
+			payload = solved.AppendEdge(payload, solved.Edge{Row: row, Source: source, Target: target})
+			if len(payload) < payloadBytes {
+				return nil
+			}
+			defer func() { payload = payload[:0] }()
+			return put(payload)
+		})
+		if err != nil || len(payload) == 0 {
+			return err
+		}
+		return put(payload)
+	}
+	return Staged{Name: d.Name, Count: d.Rows, Features: d.Features,
+		Nodes: stage.Source{Identity: "nodes\n" + d.Identity, Rows: pushed(nodes)},
+		Edges: stage.Source{Identity: "edges\n" + d.Identity, Rows: pushed(edges)}}
+}
+
+// errEnough ends a reading whose rows nobody wants any more.
+var errEnough = errors.New("enough rows")
+
+// pushed gives what is pushed as a sequence.
+func pushed(push func(put func([]byte) error) error) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		err := push(func(payload []byte) error {
+			if !yield(payload, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(nil, err)
 		}
 	}
 }

@@ -14,7 +14,8 @@ import (
 type Scale struct {
 	k int // a unit is 2^-k
 	// largest is the largest value that there may be.
-	largest float64
+	largest   float64
+	per, unit float64 // 2^k and 2^-k
 }
 
 // valueBits bounds the integer of one value in a [Sum], and the sum itself in an int64.
@@ -39,27 +40,26 @@ func newScale(largest float64, width int) (Scale, error) {
 		return Scale{}, fmt.Errorf("%d bits are left for a value, fewer than a float32 has: %w", width, ErrOverflow)
 	}
 	if largest == 0 {
-		return Scale{0, 0}, nil
+		return Scale{per: 1, unit: 1}, nil
 	}
 	_, exponent := math.Frexp(largest) // largest < 2^exponent
-	return Scale{min(max(width-exponent, -1000), 1000), largest}, nil
+	k := min(max(width-exponent, -1000), 1000)
+	return Scale{k, largest, math.Ldexp(1, k), math.Ldexp(1, -k)}, nil
 }
 
 // Unit is 2^-k.
-func (s Scale) Unit() float64 { return math.Ldexp(1, -s.k) }
-
-// PerUnit is 2^k: a value times it, rounded to even, is the integer. It is exact.
-func (s Scale) PerUnit() float64 { return math.Ldexp(1, s.k) }
-
-// Largest is the largest value that the scale is for.
-func (s Scale) Largest() float64 { return s.largest }
+func (s *Scale) Unit() float64 { return s.unit }
 
 // Integer returns the integer of a value, to the nearest, halves to even.
-func (s Scale) Integer(v float64) (int64, error) {
+func (s *Scale) Integer(v float64) (int64, error) {
 	if !(math.Abs(v) <= s.largest) {
-		return 0, fmt.Errorf("value %g in a column of at most %g: %w", v, s.largest, ErrOverflow)
+		return 0, s.overflow(v)
 	}
-	return int64(math.RoundToEven(v * s.PerUnit())), nil
+	return int64(math.RoundToEven(v * s.per)), nil // v·2^k is exact
+}
+
+func (s *Scale) overflow(v float64) error {
+	return fmt.Errorf("value %g in a column of at most %g: %w", v, s.largest, ErrOverflow)
 }
 
 // Sum is a sum of integers in 128 bits: at most 2^64 values of one scale.

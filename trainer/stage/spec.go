@@ -25,11 +25,11 @@ type Registry map[string]Constructor
 
 // New makes the function of a stage.
 func (r Registry) New(s Spec) (Function, error) {
-	make, ok := r[s.Name]
+	construct, ok := r[s.Name]
 	if !ok {
 		return nil, fmt.Errorf("stage %q is not known to this build", s.Name)
 	}
-	f, err := make(s.Options, s.Sides)
+	f, err := construct(s.Options, s.Sides)
 	if err != nil {
 		return nil, fmt.Errorf("stage %s: %w", s.Name, err)
 	}

@@ -237,7 +237,11 @@ func (a *appending) finish() (stage.Table, error) {
 	if err := os.WriteFile(filepath.Join(a.dir, contentsFile), text, 0o644); err != nil {
 		return stage.Table{}, err
 	}
-	return a.table, os.Rename(a.dir, filepath.Join(a.of.dir, a.table.Name))
+	whole := filepath.Join(a.of.dir, a.table.Name)
+	if _, err := os.Stat(whole); err == nil { // another output of the stage was missing, and this one has the same records
+		return a.table, os.RemoveAll(a.dir)
+	}
+	return a.table, os.Rename(a.dir, whole)
 }
 
 func (a *appending) abandon() { _ = os.RemoveAll(a.dir) } // newDisk removes what is left

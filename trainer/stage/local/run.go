@@ -201,7 +201,7 @@ func (e *Engine) parallel(ctx context.Context, feed func(context.Context) error,
 		cancel()
 		all.Wait()
 		close(errs)
-		for first := range errs { // of the work, where it was the reason
+		if first, ok := <-errs; ok { // of the work, where it was the reason
 			return first
 		}
 		return err
