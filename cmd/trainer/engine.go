@@ -31,15 +31,17 @@ const (
 // engineFlags say where a training run's tables lie and how sums over nodes are made.
 type engineFlags struct {
 	engine, sums, memory, work string
+	spark                      sparkFlags
 	flags                      *pflag.FlagSet
 }
 
 func newEngineFlags(flags *pflag.FlagSet) *engineFlags {
 	f := &engineFlags{flags: flags}
-	flags.StringVar(&f.engine, "engine", engineMemory, "where the graph lies while training: memory, or disk, by stages over files of --work")
+	flags.StringVar(&f.engine, "engine", engineMemory, "where the graph lies while training: memory; disk, by stages over files of --work; or spark")
 	flags.StringVar(&f.sums, "sums", sumsFloat, "of engine memory: float, or fixed, by stages that give the bits of the other engines")
 	flags.StringVar(&f.memory, "memory", "2GiB", "of engine disk: memory of the process, as the runtime counts it")
-	flags.StringVar(&f.work, "work", "", "of engine disk: directory of its tables, in which a run that was broken off goes on; empty: that of --out with .work")
+	flags.StringVar(&f.work, "work", "", "of engines disk and spark: directory of its tables, in which a run that was broken off goes on; empty: that of --out with .work; for spark a path that its machines see")
+	f.spark.register(flags)
 	return f
 }
 
@@ -50,12 +52,18 @@ func (f *engineFlags) staged() bool { return f.engine != engineMemory || f.sums 
 // said.
 func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
 	switch {
-	case f.engine != engineMemory && f.engine != engineDisk:
-		return fmt.Errorf("--engine is %q, want %s or %s", f.engine, engineMemory, engineDisk)
+	case f.engine != engineMemory && f.engine != engineDisk && f.engine != engineSpark:
+		return fmt.Errorf("--engine is %q, want %s, %s or %s", f.engine, engineMemory, engineDisk, engineSpark)
+	case f.engine != engineSpark && f.spark.given(f.flags):
+		return fmt.Errorf("--spark, --spark-sql and --partitions are for --engine %s", engineSpark)
+	case f.engine == engineSpark && f.work == "":
+		return fmt.Errorf("--engine %s: want --work, a directory that all of Spark's machines see, such as hdfs://… or s3a://…", engineSpark)
+	case f.engine == engineSpark && f.flags.Changed("memory"):
+		return fmt.Errorf("--memory is for --engine %s", engineDisk)
 	case f.sums != sumsFloat && f.sums != sumsFixed:
 		return fmt.Errorf("--sums is %q, want %s or %s", f.sums, sumsFloat, sumsFixed)
-	case f.engine == engineDisk && f.flags.Changed("sums") && f.sums == sumsFloat:
-		return fmt.Errorf("--sums is %s: those of engine %s are always %s", sumsFloat, engineDisk, sumsFixed)
+	case f.engine != engineMemory && f.flags.Changed("sums") && f.sums == sumsFloat:
+		return fmt.Errorf("--sums is %s: those of engine %s are always %s", sumsFloat, f.engine, sumsFixed)
 	case f.engine == engineMemory && (f.flags.Changed("memory") || f.flags.Changed("work")):
 		return fmt.Errorf("--memory and --work are for --engine %s", engineDisk)
 	case !f.staged():
@@ -65,6 +73,11 @@ func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
 	}
 	if _, err := f.bytes(); err != nil {
 		return err
+	}
+	if f.engine == engineSpark {
+		if err := f.spark.check(); err != nil {
+			return err
+		}
 	}
 	if !f.flags.Changed("means") {
 		o.Means = false
@@ -90,7 +103,10 @@ func (f *engineFlags) bytes() (int64, error) {
 }
 
 // open returns the engine, and what closes it.
-func (f *engineFlags) open(progress trainer.Progress) (stage.Engine, func() error, error) {
+func (f *engineFlags) open(ctx context.Context, progress trainer.Progress) (stage.Engine, func() error, error) {
+	if f.engine == engineSpark {
+		return f.spark.open(ctx, f.work, progress)
+	}
 	if f.engine == engineMemory {
 		return local.NewMemory(solved.Functions, progress), func() error { return nil }, nil
 	}
@@ -109,7 +125,7 @@ func (f *engineFlags) open(progress trainer.Progress) (stage.Engine, func() erro
 // train runs the stages.
 func (f *engineFlags) train(ctx context.Context, data *dataflag.Data, o trainer.Options) (*trainer.Outcome, error) {
 	progress := cli.Stderr()
-	e, closing, err := f.open(progress)
+	e, closing, err := f.open(ctx, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -149,10 +165,20 @@ func (f *engineFlags) rows(data *dataflag.Data, o trainer.Options) (trainer.Stag
 }
 
 func cleanCommand() *cobra.Command {
-	return &cobra.Command{
+	var f sparkFlags
+	cmd := &cobra.Command{
 		Use:   "clean DIR",
-		Short: "Remove the tables that training with --engine disk left in its --work directory",
+		Short: "Remove the tables that training with --engine disk or spark left in its --work directory",
 		Args:  cobra.ExactArgs(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return local.Clean(args[0]) },
 	}
+	cmd.Flags().StringVar(&f.address, "spark", "", "the directory is one of engine spark: a Spark Connect server, as of trainer train")
+	cmd.Flags().StringVar(&f.program, "spark-sql", "", "in place of --spark, the program spark-sql")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f.address == "" && f.program == "" {
+			return local.Clean(args[0])
+		}
+		f.partitions = 1
+		return f.clean(cmd.Context(), args[0])
+	}
+	return cmd
 }

@@ -18,7 +18,6 @@ import (
 type task struct {
 	columns, from string // given to the workers
 	job           pipe.Job
-	files         []File
 }
 
 // jobOf is the job of a stage. Its sides are named by [sidesOf].
@@ -71,16 +70,17 @@ func (e *Engine) named(ctx context.Context, s stage.Spec, names []string, want i
 func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []string, want int64, t task) ([]stage.Table, error) {
 	sides := sidesOf(s)
 	t.job.Sides = map[string]string{}
+	var files []File
 	for side, file := range sides {
 		t.job.Sides[side] = file.Name
-		t.files = append(t.files, file)
+		files = append(files, file)
 	}
 	text, err := json.Marshal(t.job)
 	if err != nil {
 		return nil, err
 	}
 	job := newFile("rivulet-job", text)
-	if err := e.runner.Send(ctx, append(t.files, job)...); err != nil {
+	if err := e.runner.Send(ctx, append(files, job)...); err != nil {
 		return nil, err
 	}
 	what := label(s)
@@ -90,8 +90,7 @@ func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []
 			e.Progress.Step(what, done, total)
 		}
 	}}
-	query := "SELECT concat('-', decode(o, 'UTF-8')) AS s FROM " + parquet(e.rows(dir)) + " WHERE t = -1\n" +
-		"UNION ALL SELECT concat(CAST(t AS STRING), ' ', CAST(count(*) AS STRING)) FROM " + parquet(e.rows(dir)) + " WHERE t >= 0 GROUP BY t"
+	query := "SELECT decode(o, 'UTF-8') AS s FROM " + parquet(e.rows(dir)) + fmt.Sprintf(" WHERE t = %d", pipe.SummaryOutput)
 	statement := overwrite(e.rows(dir), transform(t.columns, command(e.Workers, job.Name), t.from))
 	if err := e.run(ctx, c, query, statement); err != nil {
 		return nil, words(err)
@@ -148,37 +147,21 @@ func sidesOf(s stage.Spec) map[string]File {
 	return files
 }
 
-// tablesOf adds up what workers counted, and compares with the rows that were written. in are the records that they read.
-func tablesOf(dir string, names, rows []string) (f finished, in int64, err error) {
+// tablesOf adds up what workers counted. in are the records that they read: the stage that reads a table compares.
+func tablesOf(dir string, names, summaries []string) (f finished, in int64, err error) {
 	f = finished{Stage: dir, Tables: make([]stage.Table, len(names))}
-	written := make([]int64, len(names))
 	for k, name := range names {
 		f.Tables[k].Name = name
 	}
-	for _, row := range rows {
-		if text, ok := strings.CutPrefix(row, "-"); ok {
-			var s pipe.Summary
-			if err := json.Unmarshal([]byte(text), &s); err != nil || len(s.Out) != len(names) || len(s.Bytes) != len(names) {
-				return f, 0, fmt.Errorf("a worker's summary is %.100q", text)
-			}
-			in += s.In
-			for k := range names {
-				f.Tables[k].Records += s.Out[k]
-				f.Tables[k].Bytes += s.Bytes[k]
-			}
-			continue
+	for _, text := range summaries {
+		var s pipe.Summary
+		if err := json.Unmarshal([]byte(text), &s); err != nil || len(s.Out) != len(names) || len(s.Bytes) != len(names) {
+			return f, 0, fmt.Errorf("a worker's summary is %.100q", text)
 		}
-		output, count, _ := strings.Cut(row, " ")
-		k, err1 := strconv.Atoi(output)
-		n, err2 := strconv.ParseInt(count, 10, 64)
-		if err1 != nil || err2 != nil || k < 0 || k >= len(names) {
-			return f, 0, fmt.Errorf("rows of output %.20q: it has %d", output, len(names))
-		}
-		written[k] = n
-	}
-	for k, t := range f.Tables {
-		if t.Records != written[k] {
-			return f, 0, fmt.Errorf("workers wrote %d records to output %d, and %d are there", t.Records, k, written[k])
+		in += s.In
+		for k := range names {
+			f.Tables[k].Records += s.Out[k]
+			f.Tables[k].Bytes += s.Bytes[k]
 		}
 	}
 	return f, in, nil
@@ -189,40 +172,48 @@ const sendBytes = 16 << 20
 
 // Scan implements [stage.Engine]. Rows of this process are sent as files.
 func (e *Engine) Scan(ctx context.Context, s stage.Spec, from stage.Source) ([]stage.Table, error) {
-	return e.once(ctx, s, []string{from.Identity}, -1, func(context.Context) (task, error) {
-		var files []File
+	return e.once(ctx, s, []string{from.Identity}, -1, func(ctx context.Context) (task, error) {
+		var names []string
 		var b bytes.Buffer
+		send := func() error {
+			f := newFile("rivulet-rows", bytes.Clone(b.Bytes()))
+			b.Reset()
+			names = append(names, f.Name)
+			return e.runner.Send(ctx, f)
+		}
 		for row, err := range from.Rows {
 			if err != nil {
 				return task{}, err
 			}
 			b.Write(stage.AppendRecord(nil, stage.Record{Payload: row}))
 			if b.Len() >= sendBytes {
-				files = append(files, newFile("rivulet-rows", bytes.Clone(b.Bytes())))
-				b.Reset()
+				if err := send(); err != nil {
+					return task{}, err
+				}
 			}
 		}
-		files = append(files, newFile("rivulet-rows", b.Bytes()))
-		return sending(jobOf(s), files), nil
+		if err := send(); err != nil {
+			return task{}, err
+		}
+		return sending(jobOf(s), names), nil
 	})
 }
 
-// sending is a task on files.
-func sending(j pipe.Job, files []File) task {
-	for _, f := range files {
-		j.Files = append(j.Files, f.Name)
-	}
-	return task{columns: "id", from: numbers(len(files)), job: j, files: files}
+// sending is a task on files that were sent.
+func sending(j pipe.Job, files []string) task {
+	j.Files = files
+	return task{columns: "id", from: numbers(len(files)), job: j}
 }
 
 // Put implements [stage.Engine].
 func (e *Engine) Put(ctx context.Context, name string, records []stage.Record) (stage.Table, error) {
-	tables, err := e.named(ctx, stage.Spec{Outputs: 1}, []string{name}, int64(len(records)), func(context.Context) (task, error) {
+	tables, err := e.named(ctx, stage.Spec{Outputs: 1}, []string{name}, int64(len(records)), func(ctx context.Context) (task, error) {
 		var all []byte
 		for _, r := range records {
 			all = stage.AppendRecord(all, r)
 		}
-		return sending(pipe.Job{Outputs: 1}, []File{newFile("rivulet-rows", all)}), nil
+		f := newFile("rivulet-rows", all)
+		return sending(pipe.Job{Outputs: 1}, []string{f.Name}), e.runner.Send(ctx, f)
 	})
 	if err != nil {
 		return stage.Table{}, err

@@ -35,8 +35,8 @@ func checkWork(dir string) error {
 	if err := checkText(dir); err != nil {
 		return err
 	}
-	if strings.ContainsAny(dir, `*?[]{}\`) {
-		return fmt.Errorf("%q has one of *?[]{}\\, by which Spark reads it as a pattern", dir)
+	if strings.ContainsAny(dir, "*?[]{}\\;,") {
+		return fmt.Errorf("%q has one of *?[]{}\\;, and commas, which Spark does not take as they are", dir)
 	}
 	return nil
 }
@@ -87,4 +87,6 @@ const recordColumns = "k, g, base64(o), base64(p)"
 func parquet(dir string) string { return "parquet." + identifier(dir) }
 
 // numbers is a relation of the numbers of so many files, a task each.
-func numbers(files int) string { return fmt.Sprintf("SELECT id FROM range(0, %d, 1, %d)", files, files) }
+func numbers(files int) string {
+	return fmt.Sprintf("SELECT id FROM range(0, %d, 1, %d)", files, files)
+}

@@ -22,6 +22,9 @@ func newFile(prefix string, content []byte) File {
 	return File{prefix + "-" + hex.EncodeToString(sum[:16]), content}
 }
 
+// workerPrefix begins the names of workers that are sent.
+const workerPrefix = "rivulet-worker-"
+
 // architectures are Go's names and those of uname -m.
 var architectures = []struct {
 	name, machine string
@@ -50,7 +53,7 @@ func Workers(dir string) (map[string]File, error) {
 		if machine != a.elf {
 			return nil, fmt.Errorf("worker %s is a program for %s, want %s: build it with: make workers", name, machine, a.elf)
 		}
-		found[a.name] = newFile("rivulet-worker-"+a.name, content)
+		found[a.name] = newFile(workerPrefix+a.name, content)
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("no worker-linux-amd64 or worker-linux-arm64 is in %s, where this program is: build them with: make workers", dir)
