@@ -8,6 +8,7 @@ DATA     ?= $(or $(RIVULET_DATA),../shared/data)
 REDIS    ?= redis://127.0.0.1:6379/15
 KAFKA    ?= $(CURDIR)/out/kafka
 REGISTRY ?= $(CURDIR)/out/registry
+SPARK    ?= $(CURDIR)/out/spark
 SEED     ?= 1
 FOR      ?= 10m
 SOAK     ?= 30m
@@ -17,13 +18,19 @@ REPEATS  ?= 200
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt fuzz bench benchcheck integration registry chaos soak demo demos cold processors reference python examples ci nightly
+.PHONY: help build workers test race lint fmt fuzz bench benchcheck integration registry chaos soak demo demos cold processors reference python examples spark ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 build: ## the three programs, into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
+
+workers: ## what trainer train --engine spark sends to Spark's machines, beside the programs in bin/
+	@for arch in amd64 arm64; do \
+	  echo "bin/worker-linux-$$arch"; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w' -o bin/worker-linux-$$arch ./cmd/worker || exit 1; \
+	done
 
 test: ## the tests; they need the Go toolchain and nothing else
 	$(GO) test ./...
@@ -98,6 +105,12 @@ python: ## the Python package against rivulet predict on the graphs of DATA, its
 examples: ## the examples of Python, Go and Java, each run against rivulet devstack; the jar of kafka-clients comes from Maven Central
 	examples/test.sh
 
+spark: ## what talks to a real Spark: one of this machine, run in the directory SPARK
+	tools/spark/spark.sh start $(SPARK)
+	RIVULET_TEST_SPARK=$$(tools/spark/spark.sh url $(SPARK)) RIVULET_TEST_SPARK_DIR=$(SPARK) RIVULET_DATA=$(abspath $(DATA)) \
+	  $(GO) test -count=1 -timeout 60m ./trainer/stage/spark/...; \
+	  status=$$?; tools/spark/spark.sh stop $(SPARK); exit $$status
+
 ci: ## all that is checked before a merge
 	.ci/run
 
@@ -107,7 +120,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	RIVULET_DATA=$(DATA) $(GO) test -race -count=1 -timeout 60m ./...
 	$(MAKE) processors
 	$(MAKE) python examples
-	$(MAKE) registry
+	$(MAKE) registry spark
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m
 	$(MAKE) soak SOAK=30m

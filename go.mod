@@ -48,6 +48,8 @@ require (
 
 require github.com/twmb/franz-go/pkg/sr v1.8.0
 
+require connectrpc.com/connect v1.21.1 // indirect
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

@@ -202,7 +202,8 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	set := d.on(t.test()[mode])
 	predictor := d.quick()
 	answer := eval.Run(predictor, set)
-	if r.Setting == eval.OtoO && d.attachment == artifact.AttachJoint && d.spreading == nil {
+	first := d.attachment == artifact.AttachJoint || t.whole.classes(&r) == nil // of a graph that is too large, Whole is frozen
+	if r.Setting == eval.OtoO && first && d.spreading == nil {
 		t.whole.keepClasses(&r, answer.Class)
 	} else {
 		r.VersusWhole = eval.Pair(answer.Class, t.whole.classes(&r), set)

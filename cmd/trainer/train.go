@@ -72,6 +72,7 @@ func trainCommand() *cobra.Command {
 	data := dataflag.Register(flags, "", parquet.Format)
 	learn := newLearnFlags(flags)
 	learn.checkpoint()
+	engine := newEngineFlags(flags)
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Representation, "representation", o.Representation,
 		"add the tables by which a frozen sgc publishes embeddings")
@@ -84,20 +85,15 @@ func trainCommand() *cobra.Command {
 		if err := errors.Join(o.Validate(), named.apply(&o), withMap.apply(&o)); err != nil {
 			return err
 		}
+		if err := engine.check(&o, out, learn.o.Checkpoint); err != nil {
+			return err
+		}
 		// Before the work begins.
 		if err := errors.Join(artifact.CheckTarget(out), cli.TryBeside("out", out),
 			cli.TryFile("checkpoint", learn.o.Checkpoint)); err != nil {
 			return err
 		}
-		d, err := data.Open("")
-		if err != nil {
-			return err
-		}
-		collectForSize()
-		if err := learn.apply(&o, d, []string{o.Method}); err != nil {
-			return err
-		}
-		outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), cli.Stderr())
+		outcome, err := trained(cmd, engine, learn, data, o)
 		if err != nil {
 			return err
 		}
@@ -113,6 +109,22 @@ func trainCommand() *cobra.Command {
 		return r.print(cmd.OutOrStdout(), outcome.Bundle.Manifest)
 	}
 	return cmd
+}
+
+// trained runs the training where the flags say.
+func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *dataflag.Data, o trainer.Options) (*trainer.Outcome, error) {
+	if engine.staged() {
+		return engine.train(cmd.Context(), data, o)
+	}
+	d, err := data.Open("")
+	if err != nil {
+		return nil, err
+	}
+	collectForSize()
+	if err := learn.apply(&o, d, []string{o.Method}); err != nil {
+		return nil, err
+	}
+	return trainer.Train(cmd.Context(), d, o, time.Now(), cli.Stderr())
 }
 
 // print writes the report for a person.

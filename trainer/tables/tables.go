@@ -34,20 +34,34 @@ type Fitter struct {
 
 // NewFitter factors the normal equations of M (N×N') under the weights w (N).
 func NewFitter(m *graph.CSR, w []float32) (*Fitter, error) {
-	n := m.Cols
-	normal := normalEquations(m, w)
+	f := &Fitter{m: m, w: w}
+	return f, f.factorize(normalEquations(m, w))
+}
+
+// factorize takes the normal equations with their ridge.
+func (f *Fitter) factorize(normal *mat.SymDense) error {
+	n := normal.SymmetricDim()
 	shift := ridge * mat.Trace(normal) / float64(n)
 	if shift == 0 {
-		return nil, errors.New("tables of S: the mapping M has no entries")
+		return errors.New("tables of S: the mapping M has no entries")
 	}
 	for i := range n {
 		normal.SetSym(i, i, normal.At(i, i)+shift)
 	}
-	f := &Fitter{m: m, w: w}
 	if !f.factor.Factorize(normal) {
-		return nil, fmt.Errorf("tables of S: the normal equations of M (%d×%d) are not positive definite", m.Rows, n)
+		return fmt.Errorf("tables of S: the normal equations of M (%d columns) are not positive definite", n)
 	}
-	return f, nil
+	return nil
+}
+
+// Solve returns the tables of S of normal equations that were added up elsewhere: normal is the upper triangle of MᵀwM,
+// N'×N' row by row, right is MᵀwU, N'×width.
+func Solve(normal, right []float64, nodes int) (*graph.Dense, error) {
+	f := &Fitter{m: &graph.CSR{Cols: nodes}}
+	if err := f.factorize(mat.NewSymDense(nodes, normal)); err != nil {
+		return nil, err
+	}
+	return f.solve(mat.NewDense(nodes, len(right)/nodes, right))
 }
 
 // normalEquations is MᵀwM, N'×N'. Most pairs of columns have no row in common, so it is assembled as a sparse

@@ -111,3 +111,11 @@ func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
 	}
 	return set, nil
 }
+
+// Stream returns the data set to be read row by row; false if it is none that can be ([dataset.OpenStream]).
+func (d *Data) Stream() (*dataset.Stream, bool, error) {
+	if d.Dir == "" || d.Preset != "" || !d.Tables.IsZero() {
+		return nil, false, nil
+	}
+	return dataset.OpenStream(d.Dir, dataset.OpenOptions{Format: d.Format, More: d.more})
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rivulet/config"
+	"rivulet/internal/cli"
+	"rivulet/internal/cli/dataflag"
+	"rivulet/trainer"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/solved"
+)
+
+// Values of --engine and --sums.
+const (
+	engineMemory = "memory"
+	engineDisk   = "disk"
+	sumsFloat    = "float"
+	sumsFixed    = "fixed"
+)
+
+// engineFlags say where a training run's tables lie and how sums over nodes are made.
+type engineFlags struct {
+	engine, sums, memory, work string
+	spark                      sparkFlags
+	flags                      *pflag.FlagSet
+}
+
+func newEngineFlags(flags *pflag.FlagSet) *engineFlags {
+	f := &engineFlags{flags: flags}
+	flags.StringVar(&f.engine, "engine", engineMemory, "where the graph lies while training: memory; disk, by stages over files of --work; or spark")
+	flags.StringVar(&f.sums, "sums", sumsFloat, "of engine memory: float, or fixed, by stages that give the bits of the other engines")
+	flags.StringVar(&f.memory, "memory", "2GiB", "of engine disk: memory of the process, as the runtime counts it")
+	flags.StringVar(&f.work, "work", "", "of engines disk and spark: directory of its tables, in which a run that was broken off goes on; empty: that of --out with .work; for spark a path that its machines see")
+	f.spark.register(flags)
+	return f
+}
+
+// staged reports whether the run is one of stages.
+func (f *engineFlags) staged() bool { return f.engine != engineMemory || f.sums != sumsFloat }
+
+// check returns an error for what a run of these flags does not have, and leaves out of the options what is on unless it is
+// said.
+func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
+	switch {
+	case f.engine != engineMemory && f.engine != engineDisk && f.engine != engineSpark:
+		return fmt.Errorf("--engine is %q, want %s, %s or %s", f.engine, engineMemory, engineDisk, engineSpark)
+	case f.engine != engineSpark && f.spark.given(f.flags):
+		return fmt.Errorf("--spark, --spark-sql and --partitions are for --engine %s", engineSpark)
+	case f.engine == engineSpark && f.work == "":
+		return fmt.Errorf("--engine %s: want --work, a directory that all of Spark's machines see, such as hdfs://… or s3a://…", engineSpark)
+	case f.engine == engineSpark && f.flags.Changed("memory"):
+		return fmt.Errorf("--memory is for --engine %s", engineDisk)
+	case f.sums != sumsFloat && f.sums != sumsFixed:
+		return fmt.Errorf("--sums is %q, want %s or %s", f.sums, sumsFloat, sumsFixed)
+	case f.engine != engineMemory && f.flags.Changed("sums") && f.sums == sumsFloat:
+		return fmt.Errorf("--sums is %s: those of engine %s are always %s", sumsFloat, f.engine, sumsFixed)
+	case f.engine == engineMemory && (f.flags.Changed("memory") || f.flags.Changed("work")):
+		return fmt.Errorf("--memory and --work are for --engine %s", engineDisk)
+	case !f.staged():
+		return nil
+	case checkpoint != "":
+		return errors.New("--checkpoint is of method learned, which a run of stages does not have")
+	}
+	if _, err := f.bytes(); err != nil {
+		return err
+	}
+	if f.engine == engineSpark {
+		if err := f.spark.check(); err != nil {
+			return err
+		}
+	}
+	if !f.flags.Changed("means") {
+		o.Means = false
+	}
+	if f.work == "" {
+		f.work = out + ".work"
+	}
+	return trainer.CheckStaged(*o)
+}
+
+// fewestBytes leave room for a block and for what the run keeps of the graph.
+const fewestBytes = 256 << 20
+
+func (f *engineFlags) bytes() (int64, error) {
+	n, err := config.ParseBytes(f.memory)
+	if err == nil && n < fewestBytes {
+		err = fmt.Errorf("want %s or more", config.Bytes(fewestBytes))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("--memory is %q: %w", f.memory, err)
+	}
+	return int64(n), nil
+}
+
+// open returns the engine, and what closes it.
+func (f *engineFlags) open(ctx context.Context, progress trainer.Progress) (stage.Engine, func() error, error) {
+	if f.engine == engineSpark {
+		return f.spark.open(ctx, f.work, progress)
+	}
+	if f.engine == engineMemory {
+		return local.NewMemory(solved.Functions, progress), func() error { return nil }, nil
+	}
+	n, err := f.bytes()
+	if err != nil {
+		return nil, nil, err
+	}
+	debug.SetMemoryLimit(n - n/8) // the runtime collects garbage sooner as the heap comes near
+	e, err := local.Open(solved.Functions, f.work, n/2, progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, e.Close, nil
+}
+
+// train runs the stages.
+func (f *engineFlags) train(ctx context.Context, data *dataflag.Data, o trainer.Options) (*trainer.Outcome, error) {
+	progress := cli.Stderr()
+	e, closing, err := f.open(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := f.run(ctx, e, data, o, progress)
+	if errors.Is(err, errNoSpace) {
+		err = fmt.Errorf("%w: make room, and give the same command again; finished stages are kept in %s", err, f.work)
+	}
+	return outcome, errors.Join(err, closing())
+}
+
+func (f *engineFlags) run(ctx context.Context, e stage.Engine, data *dataflag.Data, o trainer.Options,
+	progress trainer.Progress) (*trainer.Outcome, error) {
+	rows, err := f.rows(data, o)
+	if err != nil {
+		return nil, err
+	}
+	return trainer.TrainStaged(ctx, e, rows, o, time.Now(), progress)
+}
+
+// rows are the data set's: of tables in files as they are read, of others from memory.
+func (f *engineFlags) rows(data *dataflag.Data, o trainer.Options) (trainer.Staged, error) {
+	stream, ok, err := data.Stream()
+	if err != nil {
+		return trainer.Staged{}, err
+	}
+	if ok {
+		return trainer.StagedTables(stream), nil
+	}
+	d, err := data.Open("")
+	if err != nil {
+		return trainer.Staged{}, err
+	}
+	if f.engine == engineDisk {
+		fmt.Fprintf(os.Stderr, "%s is read as a whole, within --memory or not: only tables whose features are numbers, with a split, are read row by row\n", d.Name)
+	}
+	return trainer.StagedOf(d, o)
+}
+
+func cleanCommand() *cobra.Command {
+	var f sparkFlags
+	cmd := &cobra.Command{
+		Use:   "clean DIR",
+		Short: "Remove the tables that training with --engine disk or spark left in its --work directory",
+		Args:  cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&f.address, "spark", "", "the directory is one of engine spark: a Spark Connect server, as of trainer train")
+	cmd.Flags().StringVar(&f.program, "spark-sql", "", "in place of --spark, the program spark-sql")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f.address == "" && f.program == "" {
+			return local.Clean(args[0])
+		}
+		f.partitions = 1
+		return f.clean(cmd.Context(), args[0])
+	}
+	return cmd
+}

@@ -1,0 +1,84 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"iter"
+)
+
+// Table is a finished table of records, known by its name alone.
+type Table struct {
+	Name    string
+	Records int64
+	Bytes   int64 // of orders and payloads
+}
+
+// Source is a table of rows as a user has it: nodes or edges.
+type Source struct {
+	// Identity says what is read, and changes when it does: it stands for the rows in the names of tables.
+	Identity string
+	// Path is a Parquet file or directory, as the engine's machines see it; empty: only this process has the rows. Engines
+	// that read it themselves make the records of Rows of it.
+	Path string
+	// Rows are the rows in the form that the reading stage takes ([rivulet/trainer/stage/solved.AppendNode] and
+	// AppendEdge), valid until the next. It is read by one goroutine.
+	Rows iter.Seq2[[]byte, error]
+}
+
+// Engine runs stages. Tables of finished stages are kept under their names and are not made again.
+//
+// The stages of a run and their order follow from the data and the options alone; an engine decides where records
+// lie, how they travel and who calls the functions.
+type Engine interface {
+	// Scan runs a stage with [Spec.Map] over the rows of a source: each is the payload of a record.
+	Scan(ctx context.Context, s Spec, from Source) ([]Table, error)
+	// Run runs a stage over tables: a record of inputs[k] has tag k.
+	Run(ctx context.Context, s Spec, inputs ...Table) ([]Table, error)
+	// Put stores records of the driver's own. name is what they depend on: the same name, the same records.
+	Put(ctx context.Context, name string, records []Record) (Table, error)
+	// Read gives all records of a table, in ascending order of keys, those of a key in the order of [Compare].
+	Read(ctx context.Context, t Table) iter.Seq2[Record, error]
+	// Drop removes a table that no later stage reads. A table that was dropped is made again when a run is repeated,
+	// if it is read.
+	Drop(ctx context.Context, t Table) error
+}
+
+// Hopper is an engine with a shorter way for a hop than [Hop]'s two stages, to the same records.
+type Hopper interface {
+	Hop(ctx context.Context, scatter, gather Spec, tiles Table, vectors, gathering []Table) ([]Table, error)
+}
+
+// Hop sends vectors of nodes along edges and adds up what arrives: stage scatter, for each block of sources, reads
+// the tiles of its edges (tag 0) and the tables of which it makes its vectors (tags from 1), and writes messages to
+// blocks of destinations; stage gather reads these (tag 0) and tables of the destinations (tags from 1).
+func Hop(ctx context.Context, e Engine, scatter, gather Spec, tiles Table, vectors, gathering []Table) ([]Table, error) {
+	if h, ok := e.(Hopper); ok {
+		return h.Hop(ctx, scatter, gather, tiles, vectors, gathering)
+	}
+	messages, err := e.Run(ctx, scatter, append([]Table{tiles}, vectors...)...)
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.Run(ctx, gather, append([]Table{messages[0]}, gathering...)...)
+	if err != nil {
+		return nil, err
+	}
+	return out, e.Drop(ctx, messages[0])
+}
+
+// One returns the only record of a table.
+func One(ctx context.Context, e Engine, t Table) (Record, error) {
+	var out Record
+	n := 0
+	for r, err := range e.Read(ctx, t) {
+		if err != nil {
+			return Record{}, err
+		}
+		out = r
+		n++
+	}
+	if n != 1 {
+		return Record{}, fmt.Errorf("table %s has %d records, want one", t.Name, n)
+	}
+	return out, nil
+}

@@ -1,0 +1,194 @@
+package local_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/local"
+)
+
+type silent struct{}
+
+func (silent) Step(string, int, int) {}
+
+// double writes every payload twice, to two outputs; "bad" is an error, "panic" a panic.
+type double struct{}
+
+func (double) Reduce(key int64, in stage.Records, out stage.Output) error {
+	for {
+		r, err := in.Next()
+		if err != nil {
+			return nil //nolint:nilerr // the end
+		}
+		switch string(r.Payload) {
+		case "bad":
+			return errors.New("row 7: a bad payload")
+		case "panic":
+			panic("broken")
+		}
+		twice := append(append([]byte{}, r.Payload...), r.Payload...)
+		if err := errors.Join(out.Emit(0, stage.Record{Key: key, Payload: twice}), out.Emit(1, stage.Record{Key: -key, Payload: r.Payload})); err != nil {
+			return err
+		}
+	}
+}
+
+var registry = stage.Registry{"double": func(json.RawMessage, stage.Sides) (stage.Function, error) { return double{}, nil }}
+
+func open(t *testing.T, dir string) *local.Engine {
+	t.Helper()
+	e, err := local.Open(registry, dir, 1<<10, silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+func payloads(t *testing.T, e stage.Engine, table stage.Table) string {
+	t.Helper()
+	var out []string
+	for r, err := range e.Read(context.Background(), table) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(r.Payload))
+	}
+	return strings.Join(out, " ")
+}
+
+var records = []stage.Record{{Key: 2, Payload: []byte("b")}, {Key: 1, Order: []byte("z"), Payload: []byte("z")},
+	{Key: 1, Order: []byte("a"), Payload: []byte("a")}}
+
+func TestTablesAreFoundAgain(t *testing.T) {
+	dir, ctx, s := t.TempDir(), context.Background(), stage.NewSpec("double", 1, nil, 2)
+	for round, want := range []int{2, 0} {
+		e := open(t, dir)
+		in, err := e.Put(ctx, "in", records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := e.Run(ctx, s, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := payloads(t, e, in) + "; " + payloads(t, e, out[0]) + "; " + payloads(t, e, out[1]); got != "a z b; aa zz bb; b a z" &&
+			got != "a z b; aa zz bb; b z a" { // records of one order come in any
+			t.Errorf("tables hold %s", got)
+		}
+		if e.Ran != want {
+			t.Errorf("round %d ran %d stages, want %d", round, e.Ran, want)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A process may end between two outputs of a stage: the stage is run again, and what is there stays.
+func TestAStageWithSomeOfItsOutputs(t *testing.T) {
+	dir, ctx, s := t.TempDir(), context.Background(), stage.NewSpec("double", 1, nil, 2)
+	for round := range 2 {
+		e := open(t, dir)
+		in, err := e.Put(ctx, "in", records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := e.Run(ctx, s, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := payloads(t, e, out[0]); got != "aa zz bb" {
+			t.Errorf("round %d: %s", round, got)
+		}
+		if err := errors.Join(e.Close(), os.RemoveAll(filepath.Join(dir, out[1].Name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A table that was dropped is made again where it is read.
+func TestDroppedTablesAreMadeAgain(t *testing.T) {
+	ctx := context.Background()
+	for name, e := range map[string]*local.Engine{"memory": local.NewMemory(registry, silent{}), "disk": open(t, t.TempDir())} {
+		in, err := e.Put(ctx, "in", records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := e.Run(ctx, stage.NewSpec("double", 1, nil, 2), in)
+		if err := errors.Join(err, e.Drop(ctx, in), e.Drop(ctx, out[0])); err != nil {
+			t.Fatal(err)
+		}
+		if got := payloads(t, e, out[0]); got != "aa zz bb" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestErrorsOfStages(t *testing.T) {
+	ctx := context.Background()
+	for payload, want := range map[string]string{"bad": "stage double: row 7: a bad payload", "panic": "stage double: panic: broken"} {
+		e := open(t, t.TempDir())
+		in, err := e.Put(ctx, "in", []stage.Record{{Payload: []byte(payload)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Run(ctx, stage.NewSpec("double", 1, nil, 2), in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	e := open(t, t.TempDir())
+	if _, err := e.Run(ctx, stage.NewSpec("triple", 1, nil, 1)); err == nil || !strings.Contains(err.Error(), `stage "triple" is not known`) {
+		t.Errorf("an unknown stage: %v", err)
+	}
+}
+
+func TestADirectoryIsForOneProcess(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, dir)
+	if _, err := local.Open(registry, dir, 1, silent{}); err == nil || !strings.Contains(err.Error(), "used by another process") {
+		t.Errorf("opened twice: %v", err)
+	}
+	if err := local.Clean(dir); err == nil || !strings.Contains(err.Error(), "used by another process") {
+		t.Errorf("cleaned while it is used: %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is half written is removed, what is damaged is an error, and only tables are cleaned away.
+func TestDirectory(t *testing.T) {
+	dir, ctx := filepath.Join(t.TempDir(), "work"), context.Background()
+	e := open(t, dir)
+	if _, err := e.Put(ctx, "in", records); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(e.Close(), os.Mkdir(filepath.Join(dir, "x.partial"), 0o755), os.Truncate(filepath.Join(dir, "in", "1"), 3)); err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, dir)
+	if _, err := os.Stat(filepath.Join(dir, "x.partial")); err == nil {
+		t.Error("a half-written table was kept")
+	}
+	if _, err := e.Put(ctx, "in", records); err == nil || !strings.Contains(err.Error(), "key 1 has 3 bytes, want") {
+		t.Errorf("a damaged table: %v", err)
+	}
+	mine := filepath.Join(dir, "mine.txt")
+	if err := errors.Join(e.Close(), os.WriteFile(mine, nil, 0o600), local.Clean(dir)); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "mine.txt" {
+		t.Errorf("left are %v: %v", entries, err)
+	}
+	if err := local.Clean(dir); err == nil || !strings.Contains(err.Error(), "no working directory") {
+		t.Errorf("cleaned another directory: %v", err)
+	}
+}

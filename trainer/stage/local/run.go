@@ -1,0 +1,281 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"rivulet/trainer/stage"
+)
+
+// Run implements [stage.Engine].
+func (e *Engine) Run(ctx context.Context, s stage.Spec, inputs ...stage.Table) ([]stage.Table, error) {
+	return e.once(ctx, s.Name, names(s, tableNames(inputs)...), func(ctx context.Context, out *outputs) error {
+		if err := e.there(ctx, inputs...); err != nil {
+			return err
+		}
+		keys, err := e.keys(inputs)
+		if err != nil {
+			return err
+		}
+		return e.eachKey(ctx, s, inputs, keys, out)
+	})
+}
+
+func tableNames(tables []stage.Table) []string {
+	out := make([]string, len(tables))
+	for k, t := range tables {
+		out[k] = t.Name
+	}
+	return out
+}
+
+// keys are those of any of the tables, ascending.
+func (e *Engine) keys(tables []stage.Table) ([]int64, error) {
+	var all []int64
+	for _, t := range tables {
+		keys, err := e.store.keys(t.Name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, keys...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// group returns the records of a key in all tables, those of tables[k] with tag k+first.
+func (e *Engine) group(tables []stage.Table, key int64, first int) ([]stage.Record, error) {
+	var all []stage.Record
+	for tag, t := range tables {
+		records, err := e.store.load(t.Name, key)
+		if err != nil {
+			return nil, err
+		}
+		for k := range records {
+			records[k].Tag = int32(tag + first)
+		}
+		all = append(all, records...)
+	}
+	slices.SortFunc(all, byTag)
+	return all, nil
+}
+
+// size is the number of bytes of a key's records in all tables.
+func (e *Engine) size(tables []stage.Table, key int64) (int64, error) {
+	total := int64(0)
+	for _, t := range tables {
+		bytes, err := e.store.size(t.Name, key)
+		if err != nil {
+			return 0, err
+		}
+		total += bytes
+	}
+	return total, nil
+}
+
+// eachKey calls the function of a stage for all keys, with a function for each goroutine.
+func (e *Engine) eachKey(ctx context.Context, s stage.Spec, inputs []stage.Table, keys []int64, out *outputs) error {
+	room := newRoom(e.memory / 2)
+	c := e.counter(s.Name, len(keys))
+	work := make(chan int64)
+	return e.parallel(ctx, func(ctx context.Context) error {
+		defer close(work)
+		for _, key := range keys {
+			select {
+			case work <- key:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		return nil
+	}, func() error {
+		f, err := e.registry.New(s)
+		if err != nil {
+			return err
+		}
+		for key := range work {
+			bytes, err := e.size(inputs, key)
+			if err != nil {
+				return err
+			}
+			// The records as they lie there, and what a function makes of them.
+			bytes = room.take(3 * bytes)
+			err = e.oneKey(f, inputs, key, out)
+			room.give(bytes)
+			if err != nil {
+				return err
+			}
+			c.one()
+		}
+		return nil
+	})
+}
+
+func (e *Engine) oneKey(f stage.Function, inputs []stage.Table, key int64, out *outputs) error {
+	records, err := e.group(inputs, key, 0)
+	if err != nil {
+		return err
+	}
+	return f.Reduce(key, stage.NewList(records), out)
+}
+
+// scanBytes and scanRows bound the rows that a function gets at once.
+const (
+	scanBytes = 1 << 20
+	scanRows  = 1 << 14
+)
+
+// Scan implements [stage.Engine].
+func (e *Engine) Scan(ctx context.Context, s stage.Spec, from stage.Source) ([]stage.Table, error) {
+	return e.once(ctx, s.Name, names(s, from.Identity), func(ctx context.Context, out *outputs) error {
+		work := make(chan []stage.Record)
+		return e.parallel(ctx, func(ctx context.Context) error {
+			defer close(work)
+			return batches(from, func(rows []stage.Record) error {
+				select {
+				case work <- rows:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})
+		}, func() error {
+			f, err := e.registry.New(s)
+			if err != nil {
+				return err
+			}
+			for rows := range work {
+				if err := f.Reduce(0, stage.NewList(rows), out); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// batches cuts the rows of a source into runs of records that own their memory.
+func batches(from stage.Source, use func([]stage.Record) error) error {
+	var rows []stage.Record
+	bytes := 0
+	for row, err := range from.Rows {
+		if err != nil {
+			return err
+		}
+		rows, bytes = append(rows, stage.Record{Payload: slices.Clone(row)}), bytes+len(row)
+		if bytes < scanBytes && len(rows) < scanRows {
+			continue
+		}
+		if err := use(rows); err != nil {
+			return err
+		}
+		rows, bytes = nil, 0
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return use(rows)
+}
+
+// parallel runs feed in one goroutine and work in as many as there are processors. The first error ends all: it
+// cancels feed's context and drops what feed still sends.
+func (e *Engine) parallel(ctx context.Context, feed func(context.Context) error, work func() error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make(chan error, e.workers+1)
+	var all sync.WaitGroup
+	all.Add(e.workers)
+	for range e.workers {
+		go func() {
+			defer all.Done()
+			if err := guarded(work); err != nil {
+				errs <- err
+				cancel()
+			}
+		}()
+	}
+	if err := feed(ctx); err != nil {
+		cancel()
+		all.Wait()
+		close(errs)
+		if first, ok := <-errs; ok { // of the work, where it was the reason
+			return first
+		}
+		return err
+	}
+	all.Wait()
+	close(errs)
+	return <-errs
+}
+
+// guarded turns a panic into an error, so that a broken table ends a run with a sentence.
+func guarded(work func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			if e, ok := p.(error); ok {
+				err = errors.Join(errors.New("panic"), e)
+			}
+		}
+	}()
+	return work()
+}
+
+// counter reports the keys of a stage as they are done.
+type counter struct {
+	mu          sync.Mutex
+	what        string
+	done, total int
+	progress    Progress
+}
+
+func (e *Engine) counter(what string, total int) *counter {
+	e.progress.Step(what, 0, total)
+	return &counter{what: what, total: total, progress: e.progress}
+}
+
+func (c *counter) one() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done++
+	c.progress.Step(c.what, c.done, c.total)
+}
+
+// room is memory that goroutines share. One alone may take more than there is.
+type room struct {
+	mu    sync.Mutex
+	freed sync.Cond
+	left  int64
+	most  int64 // 0: no bound
+}
+
+func newRoom(bytes int64) *room {
+	r := &room{left: bytes, most: bytes}
+	r.freed.L = &r.mu
+	return r
+}
+
+// take waits for so many bytes, at most all, and returns how many it took.
+func (r *room) take(bytes int64) int64 {
+	if r.most == 0 {
+		return 0
+	}
+	bytes = min(bytes, r.most)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.left < bytes {
+		r.freed.Wait()
+	}
+	r.left -= bytes
+	return bytes
+}
+
+func (r *room) give(bytes int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left += bytes
+	r.freed.Broadcast()
+}

@@ -1,0 +1,100 @@
+package solved
+
+import (
+	"context"
+	"fmt"
+
+	"rivulet/trainer/stage"
+)
+
+// Graph is a data set as tables.
+type Graph struct {
+	Blocks                               int
+	Names, Features, HeldFeatures        stage.Table
+	Counts, Tiles, Degrees, Held         stage.Table
+	Summary                              Summary
+	Entries, HighestDegree, Loops, Nodes int64 // entries of A; nodes of T
+}
+
+// Read makes the tables of a graph.
+func Read(ctx context.Context, e stage.Engine, nodes, edges stage.Source, blocks int) (*Graph, error) {
+	g := &Graph{Blocks: blocks}
+	o := BlockOptions{blocks}
+	rows, err := e.Scan(ctx, mapping(stage.NewSpec(StageNodes, o, nil, 1)), nodes)
+	if err != nil {
+		return nil, err
+	}
+	made, err := e.Run(ctx, stage.NewSpec(StageBlocks, o, nil, blocksOutputs), rows[0])
+	if err != nil {
+		return nil, err
+	}
+	g.Names, g.Features, g.HeldFeatures, g.Counts = made[OutNames], made[OutFeatures], made[OutHeldFeatures], made[OutCounts]
+	for r, err := range e.Read(ctx, made[OutSummary]) {
+		if err == nil {
+			err = g.Summary.Add(r.Payload)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	g.Nodes = g.Summary.Roles[Train] + g.Summary.Roles[Unlabelled]
+	if g.Nodes == 0 {
+		return nil, fmt.Errorf("the table of nodes has no node to learn from")
+	}
+	if err := e.Drop(ctx, rows[0]); err != nil {
+		return nil, err
+	}
+	return g, g.edges(ctx, e, edges, o)
+}
+
+func mapping(s stage.Spec) stage.Spec {
+	s.Map = true
+	return s
+}
+
+func (g *Graph) edges(ctx context.Context, e stage.Engine, edges stage.Source, o BlockOptions) error {
+	rows, err := e.Scan(ctx, mapping(stage.NewSpec(StageEdges, o, nil, 1)), edges)
+	if err != nil {
+		return err
+	}
+	halves, err := e.Run(ctx, stage.NewSpec(StageSources, o, nil, 1), g.Names, rows[0])
+	if err != nil {
+		return err
+	}
+	pairs, err := e.Run(ctx, stage.NewSpec(StageTargets, o, nil, targetsOutputs), g.Names, halves[0])
+	if err != nil {
+		return err
+	}
+	made, err := e.Run(ctx, stage.NewSpec(StageTiles, o, nil, tilesOutputs), g.Counts, pairs[OutPairs])
+	if err != nil {
+		return err
+	}
+	g.Held, g.Tiles, g.Degrees = pairs[OutHeld], made[OutTiles], made[OutDegrees]
+	for r, err := range e.Read(ctx, made[OutEntries]) {
+		if err != nil {
+			return err
+		}
+		w := &wire{b: r.Payload}
+		g.Entries += int64(w.number())
+		g.HighestDegree = max(g.HighestDegree, int64(w.number()))
+		if err := w.end(); err != nil {
+			return err
+		}
+	}
+	for r, err := range e.Read(ctx, pairs[OutLoops]) {
+		if err != nil {
+			return err
+		}
+		w := &wire{b: r.Payload}
+		g.Loops += int64(w.number())
+		if err := w.end(); err != nil {
+			return err
+		}
+	}
+	for _, t := range []stage.Table{rows[0], halves[0], pairs[OutPairs]} {
+		if err := e.Drop(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}

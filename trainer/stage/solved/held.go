@@ -1,0 +1,386 @@
+package solved
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"rivulet/graph"
+	"rivulet/trainer/stage"
+)
+
+// Names of the stages that bring rows to the run.
+const (
+	StageHeld  = "held"
+	StageRows  = "rows"
+	StageFetch = "fetch"
+)
+
+// Sample says which nodes of a kind are taken: those whose hash of the id is at most a bound. It depends on data and
+// seed alone.
+type Sample struct {
+	Seed uint64 `json:"seed"`
+	// Most is the bound; [math.MaxUint64] takes all.
+	Most uint64 `json:"most"`
+}
+
+// SampleOf takes all of so many nodes if they are wanted, or about as many as wanted.
+func SampleOf(seed uint64, nodes, wanted int64) Sample {
+	if nodes <= wanted {
+		return Sample{seed, math.MaxUint64}
+	}
+	return Sample{seed, uint64(float64(wanted) / float64(nodes) * math.MaxUint64)}
+}
+
+func (s Sample) takes(id string) bool {
+	if s.Most == math.MaxUint64 {
+		return true
+	}
+	var d xxhash.Digest
+	d.ResetWithSeed(s.Seed + 1)
+	_, _ = d.WriteString(id)
+	return d.Sum64() <= s.Most
+}
+
+// HeldOptions say which nodes that are held out are brought to the run.
+type HeldOptions struct {
+	Validation Sample `json:"validation"`
+	Test       Sample `json:"test"`
+}
+
+// Number is a node: its block and its place there.
+type Number struct {
+	Block int64
+	Place int32
+}
+
+// Compare orders numbers.
+func (n Number) Compare(other Number) int {
+	if n.Block != other.Block {
+		return int(n.Block - other.Block)
+	}
+	return int(n.Place - other.Place)
+}
+
+// HeldNode is a node that is held out, with its neighbours.
+type HeldNode struct {
+	Number
+	ID, Label       string
+	Role            Role
+	Original, Other []Number // neighbours of T, and those that are held out
+}
+
+// held gives the sampled nodes of a block (output 0: nodes, and their raw features behind them) and says which nodes of T
+// they read (output 1, by the block of these). Inputs: 0 names, 1 features of those held out, 2 their edges.
+type held struct{ HeldOptions }
+
+func newHeld(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+	o, err := decode[HeldOptions](options)
+	return &held{o}, err
+}
+
+// Reduce implements [stage.Function].
+func (f *held) Reduce(key int64, in stage.Records, out stage.Output) error {
+	names, rest, err := firstNames(in)
+	if err != nil {
+		return err
+	}
+	x := graph.Features{Dense: graph.NewDense(0, 0)}
+	nodes := map[int32]*HeldNode{}
+	for k := names.Original; k < len(names.IDs); k++ {
+		role := names.Roles[k]
+		if role == Validation && f.Validation.takes(names.IDs[k]) || role == Test && f.Test.takes(names.IDs[k]) {
+			nodes[int32(k)] = &HeldNode{Number: Number{key, int32(k)}, ID: names.IDs[k], Label: names.Labels[k], Role: role}
+		}
+	}
+	err = each(rest, func(r stage.Record) (err error) {
+		if r.Tag == 1 {
+			x, err = ReadFeatures(r.Payload)
+			return err
+		}
+		return heldEdges(r.Payload, nodes)
+	})
+	if err != nil || len(nodes) == 0 {
+		return err
+	}
+	asked := newBuckets(out, 1, nil)
+	var payload []byte
+	var rows []int32
+	payload = appendNumber(payload, len(nodes))
+	for _, k := range slices.Sorted(maps.Keys(nodes)) {
+		n := nodes[k]
+		n.tidy()
+		payload = n.append(payload)
+		rows = append(rows, k-int32(names.Original))
+		for _, j := range n.Original {
+			if err := asked.add(j.Block, appendU32(nil, uint32(j.Place))); err != nil {
+				return err
+			}
+		}
+	}
+	payload = appendFeatures(payload, x.Take(rows))
+	return errors.Join(asked.flush(), out.Emit(0, stage.Record{Key: key, Payload: payload}))
+}
+
+func heldEdges(payload []byte, nodes map[int32]*HeldNode) error {
+	w := &wire{b: payload}
+	for w.more() {
+		to := int32(w.number())
+		other, role := Number{int64(w.number()), int32(w.number())}, Role(w.byte())
+		n := nodes[to]
+		switch {
+		case w.bad || n == nil:
+		case role.original():
+			n.Original = append(n.Original, other)
+		default:
+			n.Other = append(n.Other, other)
+		}
+	}
+	return w.end()
+}
+
+// tidy sorts neighbours, each once.
+func (n *HeldNode) tidy() {
+	for _, list := range []*[]Number{&n.Original, &n.Other} {
+		slices.SortFunc(*list, Number.Compare)
+		*list = slices.Compact(*list)
+	}
+}
+
+func (n *HeldNode) append(dst []byte) []byte {
+	dst = append(appendText(appendText(appendNumber(dst, int(n.Place)), n.ID), n.Label), byte(n.Role))
+	for _, list := range [][]Number{n.Original, n.Other} {
+		dst = appendNumber(dst, len(list))
+		for _, j := range list {
+			dst = appendNumber(appendNumber(dst, int(j.Block)), int(j.Place))
+		}
+	}
+	return dst
+}
+
+// ReadHeld reads a record of stage held's first output.
+func ReadHeld(r stage.Record) ([]HeldNode, graph.Features, error) {
+	w := &wire{b: r.Payload}
+	nodes := make([]HeldNode, w.count(4))
+	for k := range nodes {
+		n := &nodes[k]
+		n.Number = Number{r.Key, int32(w.number())}
+		n.ID, n.Label, n.Role = w.text(), w.text(), Role(w.byte())
+		for _, list := range []*[]Number{&n.Original, &n.Other} {
+			for range w.count(2) {
+				*list = append(*list, Number{int64(w.number()), int32(w.number())})
+			}
+		}
+	}
+	x := w.features()
+	return nodes, x, w.end()
+}
+
+// RowsOptions are those of stage rows.
+type RowsOptions struct {
+	Preparing
+	Labelled Sample `json:"labelled"`
+}
+
+// rows brings rows of Â²·pre(X) of labelled nodes to the run (output 0) and adds up the squares of all (output 1, key 0).
+// Inputs: 0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops.
+type rows struct {
+	prepared
+	RowsOptions
+	scale stage.Scale
+}
+
+func newRows(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	o, err := decode[RowsOptions](options)
+	if err != nil {
+		return nil, err
+	}
+	f := &rows{RowsOptions: o}
+	if f.prepared, err = newPrepared(o.Preparing, sides); err != nil {
+		return nil, err
+	}
+	f.scale, err = SquaresScale(readDoubles(sides[SideLargest]))
+	return f, err
+}
+
+// SquaresScale is the scale of the squared norms of rows of Â²·pre(X): |Z²_j| ≤ √D_j·b ≤ 2^12·b for a degree below
+// 2^24.
+func SquaresScale(largest []float64) (stage.Scale, error) {
+	total := 0.0
+	for _, l := range largest {
+		total += l * l
+	}
+	return stage.NewScale(total * (1 << 24) * 1.001)
+}
+
+// Reduce implements [stage.Function].
+func (f *rows) Reduce(key int64, in stage.Records, out stage.Output) error {
+	p, err := payloads(in, 5)
+	if err != nil || p[0] == nil {
+		return err
+	}
+	names, err := ReadNames(p[0])
+	if err != nil {
+		return err
+	}
+	b, err := f.block(p[1], p[2], p[3], p[4])
+	if err != nil {
+		return err
+	}
+	z := b.two()
+	var taken []int32
+	var squares stage.Sum
+	for j := range z.Rows {
+		sum := 0.0
+		for _, v := range z.Row(j) {
+			sum += float64(float64(v) * float64(v))
+		}
+		n, err := f.scale.Integer(sum)
+		if err != nil {
+			return fmt.Errorf("node %s: %w", quoted(names.IDs[j]), err)
+		}
+		squares.Add(n)
+		if names.Roles[j] == Train && f.Labelled.takes(names.IDs[j]) {
+			taken = append(taken, int32(j))
+		}
+	}
+	payload := appendNumber(nil, len(taken))
+	for _, j := range taken {
+		payload = appendText(appendNumber(payload, int(j)), names.Labels[j])
+	}
+	payload = append(payload, appendDense(z.Take(taken))...)
+	return errors.Join(out.Emit(0, stage.Record{Key: key, Payload: payload}),
+		out.Emit(1, stage.Record{Order: order(key), Payload: squares.Append(nil)}))
+}
+
+// LabelledRows are a record of stage rows' first output.
+type LabelledRows struct {
+	Places []int32
+	Labels []string
+	X      *graph.Dense
+}
+
+// ReadLabelled reads a record of stage rows' first output.
+func ReadLabelled(payload []byte) (*LabelledRows, error) {
+	w := &wire{b: payload}
+	out := &LabelledRows{}
+	for range w.count(2) {
+		out.Places, out.Labels = append(out.Places, int32(w.number())), append(out.Labels, w.text())
+	}
+	out.X = w.features().Dense
+	if out.X == nil || out.X.Rows != len(out.Places) {
+		return nil, errPayload
+	}
+	return out, w.end()
+}
+
+// fetch brings rows of the tables of a model (side weights, d×C) and, where input 4 is there, of M, of the nodes that
+// were asked for, to the run. Inputs: 0 places, 1 features, 2 degrees, 3 the sums of hop 0, 4 rows of M.
+type fetch struct {
+	prepared
+	weights *graph.Dense
+}
+
+func newFetch(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	o, err := decode[Preparing](options)
+	if err != nil {
+		return nil, err
+	}
+	f := &fetch{}
+	if f.prepared, err = newPrepared(o, sides); err != nil {
+		return nil, err
+	}
+	f.weights, err = readMatrix(sides[SideWeights])
+	return f, err
+}
+
+// Reduce implements [stage.Function].
+func (f *fetch) Reduce(key int64, in stage.Records, out stage.Output) error {
+	var places []int32
+	p := make([][]byte, 5)
+	err := each(in, func(r stage.Record) error {
+		if r.Tag == 0 {
+			places = append(places, readInts(r.Payload)...)
+		} else {
+			p[r.Tag] = r.Payload
+		}
+		return nil
+	})
+	if err != nil || len(places) == 0 {
+		return err
+	}
+	slices.Sort(places)
+	places = slices.Compact(places)
+	b, err := f.block(p[1], p[2], p[3], nil)
+	if err != nil {
+		return err
+	}
+	if last := places[len(places)-1]; int(last) >= b.x.Rows {
+		return fmt.Errorf("block %d: place %d of %d", key, last, b.x.Rows)
+	}
+	few := b.take(places)
+	u0, u1 := few.tables(f.weights)
+	payload := appendNumber(nil, len(places))
+	payload = appendInts(appendInts(payload, places), few.of)
+	payload = append(append(payload, appendDense(u0)...), appendDense(u1)...)
+	if p[4] != nil {
+		m, err := ReadMapping(p[4])
+		if err != nil {
+			return err
+		}
+		payload = appendMapping(payload, m.Take(places))
+	}
+	return out.Emit(0, stage.Record{Key: key, Payload: payload})
+}
+
+// take are some nodes of a block.
+func (b *block) take(places []int32) *block {
+	out := &block{degrees: &degrees{}, x: b.x.Take(places), s1: b.s1.Take(places)}
+	for _, j := range places {
+		out.of = append(out.of, b.of[j])
+		out.inv = append(out.inv, b.inv[j])
+		out.met = append(out.met, b.met[j])
+		out.share = append(out.share, b.share[j])
+	}
+	return out
+}
+
+// tables are u_0 and u_1 of a two-hop model on T with weights W (docs/algorithm.md, section 2). The sums of hop 0 are
+// linear in X, so that no hop is needed for W.
+func (b *block) tables(w *graph.Dense) (u0, u1 *graph.Dense) {
+	u0, u1 = graph.MulDense(b.x, w), graph.MulDense(b.s1, w)
+	for j := range u0.Rows {
+		first, second := u0.Row(j), u1.Row(j)
+		for k := range first {
+			first[k] *= b.met[j]
+			second[k] = (second[k] + first[k]) * b.share[j]
+		}
+	}
+	return u0, u1
+}
+
+// Fetched are rows of tables of T.
+type Fetched struct {
+	Places, Degrees []int32
+	U0, U1          *graph.Dense
+	M               *graph.CSR // nil if it was not asked for
+}
+
+// ReadFetched reads a record of stage fetch.
+func ReadFetched(payload []byte) (*Fetched, error) {
+	w := &wire{b: payload}
+	n := w.count(8)
+	out := &Fetched{Places: w.ints(n), Degrees: w.ints(n), U0: w.features().Dense, U1: w.features().Dense}
+	if out.U0 == nil || out.U1 == nil || out.U0.Rows != n || out.U1.Rows != n {
+		return nil, errPayload
+	}
+	if w.more() {
+		out.M = w.mapping()
+	}
+	return out, w.end()
+}

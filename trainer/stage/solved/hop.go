@@ -1,0 +1,422 @@
+package solved
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"rivulet/graph"
+	"rivulet/trainer/stage"
+)
+
+// Names of the stages of hops.
+const (
+	StageSend    = "send"
+	StageReceive = "receive"
+	StageMeet    = "meet"
+	StageCount   = "count"
+)
+
+// HopOptions are those of stages send and receive: hop 0 sends pre(X)/√D, hop 1 Âpre(X)/√D.
+type HopOptions struct {
+	Preparing
+	Hop int `json:"hop"`
+	// Terms is the most that are added up for a node.
+	Terms int64 `json:"terms"`
+}
+
+// hopScales are the scales of the columns of a hop. If no value of a column of Z is above b, then none of Â^t Z/√D is:
+// it is the sum of deg_j + 1 values of at most b, over D_j = deg_j + 1. A little is added for rounding.
+func hopScales(largest []float64, terms int64) ([]stage.Scale, error) {
+	out := make([]stage.Scale, len(largest))
+	for k, l := range largest {
+		var err error
+		if out[k], err = stage.NewScale64(l*(1+1e-4), terms); err != nil {
+			return nil, fmt.Errorf("column %d: %w", k, err)
+		}
+	}
+	return out, nil
+}
+
+// sender is what stages of package solved send along edges, a vector a node.
+type sender interface {
+	// vectors returns those of a block, in integers of the scales.
+	vectors(in stage.Records) (*stage.Vectors, error)
+	scales() []stage.Scale
+}
+
+// scatter is stage send of a hop: tag 0 are the tiles, the rest is the sender's.
+type scatter struct{ sender }
+
+// Vectors implements [stage.Scatterer].
+func (f scatter) Vectors(_ int64, in stage.Records) (*stage.Vectors, error) { return f.vectors(in) }
+
+// Reduce implements [stage.Function]: a message is the length of the tile, the tile, and the vectors of its sources as
+// float32, which hold the integers exactly: they come of float32.
+func (f scatter) Reduce(key int64, in stage.Records, out stage.Output) error {
+	var tiles, rest []stage.Record
+	if err := each(in, func(r stage.Record) error {
+		if r.Tag == 0 {
+			tiles = append(tiles, r)
+		} else {
+			rest = append(rest, r)
+		}
+		return nil
+	}); err != nil || len(tiles) == 0 {
+		return err
+	}
+	v, err := f.vectors(stage.NewList(rest))
+	if err != nil {
+		return err
+	}
+	for _, tile := range tiles {
+		payload := append(appendNumber(nil, len(tile.Payload)), tile.Payload...)
+		err := eachSource(tile.Payload, func(from int, _ []int32) error {
+			if from >= v.Rows {
+				return fmt.Errorf("block %d: an edge from place %d of %d", key, from, v.Rows)
+			}
+			for k, n := range v.Row(from) {
+				payload = appendU32(payload, math.Float32bits(float32(float64(n)*f.scales()[k].Unit())))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := out.Emit(0, stage.Record{Key: fromOrder(tile.Order), Order: order(key), Payload: payload}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather calls a gatherer for messages: it is Reduce of a hop's second stage.
+func gather(f stage.Gatherer, scales []stage.Scale, key int64, in stage.Records, out stage.Output) error {
+	var messages, rest []stage.Record
+	if err := each(in, func(r stage.Record) error {
+		if r.Tag == 0 {
+			messages = append(messages, r)
+		} else {
+			rest = append(rest, r)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	g, err := f.Gather(key, stage.NewList(rest))
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		w := &wire{b: m.Payload}
+		tile := w.take(w.number())
+		v, err := received(tile, w, scales)
+		if err != nil {
+			return err
+		}
+		if err := g.Add(tile, v); err != nil {
+			return err
+		}
+	}
+	return g.End(out)
+}
+
+// received are the vectors of a message, at the places of their sources.
+func received(tile []byte, w *wire, scales []stage.Scale) (*stage.Vectors, error) {
+	v := &stage.Vectors{Cols: len(scales)}
+	err := eachSource(tile, func(from int, _ []int32) error {
+		if from >= v.Rows {
+			v.Units = append(v.Units, make([]int64, (from+1-v.Rows)*v.Cols)...)
+			v.Rows = from + 1
+		}
+		for k, x := range w.floats(v.Cols) {
+			n, err := scales[k].Integer(float64(x))
+			if err != nil {
+				return err
+			}
+			v.Row(from)[k] = n
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, w.end()
+}
+
+// featureSender sends propagated features. Inputs: 1 features, 2 degrees and, of hop 1, 3 the sums of hop 0.
+type featureSender struct {
+	prepared
+	hop   int
+	scale []stage.Scale
+}
+
+func newSend(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	o, err := decode[HopOptions](options)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPrepared(o.Preparing, sides)
+	if err != nil {
+		return nil, err
+	}
+	scale, err := hopScales(readDoubles(sides[SideLargest]), o.Terms)
+	return scatter{&featureSender{p, o.Hop, scale}}, err
+}
+
+func (s *featureSender) scales() []stage.Scale { return s.scale }
+
+func (s *featureSender) vectors(in stage.Records) (*stage.Vectors, error) {
+	p, err := payloads(in, 4)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.block(p[1], p[2], p[3], nil)
+	if err != nil {
+		return nil, err
+	}
+	v := &stage.Vectors{Rows: b.x.Rows, Cols: b.x.Cols, Units: make([]int64, len(b.x.Data))}
+	z := b.x
+	if s.hop > 0 {
+		z = b.one()
+	}
+	for j := range z.Rows {
+		to, row := v.Row(j), z.Row(j)
+		for k, x := range row {
+			if to[k], err = s.scale[k].Integer(float64(x * b.inv[j])); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+// block are the tables of a block of T.
+type block struct {
+	*degrees
+	x      *graph.Dense // pre(X), without the global scale
+	s1, s2 *graph.Dense // Σ_k B_jk X_k/√D_k and the same of ÂX; nil if they were not asked for
+}
+
+// block reads the tables of a block; sums may be nil.
+func (p prepared) block(features, degree, s1, s2 []byte) (*block, error) {
+	raw, err := ReadFeatures(features)
+	if err != nil {
+		return nil, err
+	}
+	b := &block{}
+	if b.x, err = p.rows(raw); err != nil {
+		return nil, err
+	}
+	if b.degrees, err = newDegrees(degree); err != nil {
+		return nil, err
+	}
+	for _, sum := range []struct {
+		from []byte
+		to   **graph.Dense
+	}{{s1, &b.s1}, {s2, &b.s2}} {
+		if sum.from == nil {
+			continue
+		}
+		if *sum.to, err = dense(sum.from); err != nil {
+			return nil, err
+		}
+		if (*sum.to).Rows != b.x.Rows {
+			return nil, fmt.Errorf("%d rows of sums for %d nodes", (*sum.to).Rows, b.x.Rows)
+		}
+	}
+	if len(b.of) != b.x.Rows {
+		return nil, fmt.Errorf("%d degrees for %d nodes", len(b.of), b.x.Rows)
+	}
+	return b, nil
+}
+
+// one returns Z¹ = ÂX, in the memory of x.
+func (b *block) one() *graph.Dense { return b.step(b.x, b.s1) }
+
+// two returns Z² = Â²X, in the memory of x.
+func (b *block) two() *graph.Dense { return b.step(b.one(), b.s2) }
+
+// step takes Z to ÂZ = (Σ_k B_jk Z_k/√D_k + Z_j/√D_j)/√D_j, with the sum given, in the memory of Z.
+func (b *block) step(z, sum *graph.Dense) *graph.Dense {
+	for j := range z.Rows {
+		row, s, inv := z.Row(j), sum.Row(j), b.inv[j]
+		for k := range row {
+			row[k] = (s[k] + float32(row[k]*inv)) * inv
+		}
+	}
+	return z
+}
+
+// receive is the second stage of a hop of features: the sums at each node of T, a dense block. Input 1 are degrees.
+type receive struct{ scale []stage.Scale }
+
+func newReceive(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	o, err := decode[HopOptions](options)
+	if err != nil {
+		return nil, err
+	}
+	scale, err := hopScales(readDoubles(sides[SideLargest]), o.Terms)
+	return &receive{scale}, err
+}
+
+// Reduce implements [stage.Function].
+func (f *receive) Reduce(key int64, in stage.Records, out stage.Output) error {
+	return gather(f, f.scale, key, in, out)
+}
+
+// Gather implements [stage.Gatherer].
+func (f *receive) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+	p, err := payloads(in, 2)
+	if err != nil {
+		return nil, err
+	}
+	of, err := readDegrees(p[1])
+	if err != nil {
+		return nil, err
+	}
+	return &featureSums{f.scale, key, len(of), make([]int64, len(of)*len(f.scale))}, nil
+}
+
+type featureSums struct {
+	scale []stage.Scale
+	key   int64
+	rows  int
+	sums  []int64
+}
+
+func (g *featureSums) Bytes() int64 { return int64(8 * len(g.sums)) }
+
+func (g *featureSums) Add(tile []byte, from *stage.Vectors) error {
+	cols := len(g.scale)
+	return eachSource(tile, func(source int, to []int32) error {
+		if source >= from.Rows {
+			return fmt.Errorf("block %d: an edge from place %d of %d", g.key, source, from.Rows)
+		}
+		row := from.Row(source)
+		for _, j := range to {
+			if int(j) >= g.rows {
+				return fmt.Errorf("block %d: an edge to place %d of %d", g.key, j, g.rows)
+			}
+			addUnits(g.sums[int(j)*cols:(int(j)+1)*cols], row)
+		}
+		return nil
+	})
+}
+
+// addUnits adds a row to sums of the same length.
+func addUnits(sums, row []int64) {
+	sums = sums[:len(row)]
+	k := 0
+	for ; k+4 <= len(row); k += 4 {
+		s, r := sums[k:k+4:k+4], row[k:k+4:k+4]
+		s[0] += r[0]
+		s[1] += r[1]
+		s[2] += r[2]
+		s[3] += r[3]
+	}
+	for ; k < len(row); k++ {
+		sums[k] += row[k]
+	}
+}
+
+func (g *featureSums) End(out stage.Output) error {
+	m := graph.NewDense(g.rows, len(g.scale))
+	units := make([]float64, len(g.scale))
+	for k, s := range g.scale {
+		units[k] = s.Unit()
+	}
+	for j := range m.Rows {
+		for k := range units {
+			m.Row(j)[k] = float32(float64(g.sums[j*len(units)+k]) * units[k])
+		}
+	}
+	return out.Emit(0, stage.Record{Key: g.key, Payload: appendDense(m)})
+}
+
+// clusterSender sends each node's cluster. Input 1 are the clusters.
+type clusterSender struct{}
+
+var clusterScale = func() []stage.Scale {
+	s, err := stage.NewScale64(1<<valueOfCluster, 1)
+	if err != nil {
+		panic(err)
+	}
+	return []stage.Scale{s}
+}()
+
+// valueOfCluster bounds the numbers of clusters, in bits: a float32 holds them exactly.
+const valueOfCluster = 24
+
+func newMeet(json.RawMessage, stage.Sides) (stage.Function, error) {
+	return scatter{clusterSender{}}, nil
+}
+
+func (clusterSender) scales() []stage.Scale { return clusterScale }
+
+func (clusterSender) vectors(in stage.Records) (*stage.Vectors, error) {
+	p, err := payloads(in, 2)
+	if err != nil {
+		return nil, err
+	}
+	of := readInts(p[1])
+	v := &stage.Vectors{Rows: len(of), Cols: 1, Units: make([]int64, len(of))}
+	for j, c := range of {
+		if v.Units[j], err = clusterScale[0].Integer(float64(c)); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// count counts edges between clusters: a record a block at key 0. Input 1 are the clusters.
+type count struct{}
+
+func newCount(json.RawMessage, stage.Sides) (stage.Function, error) { return count{}, nil }
+
+// Reduce implements [stage.Function].
+func (f count) Reduce(key int64, in stage.Records, out stage.Output) error {
+	return gather(f, clusterScale, key, in, out)
+}
+
+// Gather implements [stage.Gatherer].
+func (count) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+	p, err := payloads(in, 2)
+	return &meetings{key, readInts(p[1]), map[[2]int32]int64{}}, err
+}
+
+type meetings struct {
+	key   int64
+	of    []int32
+	count map[[2]int32]int64
+}
+
+// Bytes is what the clusters take; the counts are few.
+func (g *meetings) Bytes() int64 { return int64(4*len(g.of)) + 1<<16 }
+
+func (g *meetings) Add(tile []byte, from *stage.Vectors) error {
+	per := clusterScale[0].Unit()
+	return eachSource(tile, func(source int, to []int32) error {
+		if source >= from.Rows {
+			return fmt.Errorf("block %d: an edge from place %d of %d", g.key, source, from.Rows)
+		}
+		a := int32(float64(from.Units[source]) * per)
+		for _, j := range to {
+			if int(j) >= len(g.of) {
+				return fmt.Errorf("block %d: an edge to place %d of %d", g.key, j, len(g.of))
+			}
+			if a >= 0 && g.of[j] >= 0 {
+				g.count[[2]int32{a, g.of[j]}]++
+			}
+		}
+		return nil
+	})
+}
+
+func (g *meetings) End(out stage.Output) error {
+	var payload []byte
+	for _, pair := range sortedPairs(g.count) {
+		payload = appendNumber(appendNumber(appendNumber(payload, int(pair[0])), int(pair[1])), int(g.count[pair]))
+	}
+	return out.Emit(0, stage.Record{Order: order(g.key), Payload: payload})
+}

@@ -1,0 +1,285 @@
+package solved
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/stage"
+)
+
+// Names of the sides that stages read.
+const (
+	SideFactor     = "factor"     // d float32: pre(x) = x̄∘factor − offset
+	SideOffset     = "offset"     // d
+	SideLargest    = "largest"    // d float64: no value of a column is larger, without sign
+	SideWeights    = "weights"    // d×C matrix
+	SideBias       = "bias"       // C
+	SideBasis      = "basis"      // d×p matrix, on which points are projected; missing: the points are the features
+	SideCentres    = "centres"    // N'×p matrix, of points
+	SideClasses    = "classes"    // N' int32: the class of each cluster
+	SideDictionary = "dictionary" // N'×q matrix
+)
+
+// Preparing says how raw features become those of the model, but for the global scale, which is not known yet when
+// features are propagated; its vectors are the sides factor and offset.
+type Preparing struct {
+	Kind string `json:"kind"` // of infer.Preprocess
+}
+
+// AppendMatrix is the form of a matrix as a side.
+func AppendMatrix(m *graph.Dense) []byte {
+	return appendFloats(appendU32(appendU32(nil, uint32(m.Rows)), uint32(m.Cols)), m.Data)
+}
+
+// AppendVector is the form of a vector as a side.
+func AppendVector(v []float32) []byte { return appendFloats(nil, v) }
+
+// AppendInts is the form of numbers as a side.
+func AppendInts(v []int32) []byte { return appendInts(nil, v) }
+
+// AppendDoubles is the form of the side largest.
+func AppendDoubles(v []float64) []byte {
+	var out []byte
+	for _, x := range v {
+		bits := math.Float64bits(x)
+		out = appendU32(appendU32(out, uint32(bits)), uint32(bits>>32))
+	}
+	return out
+}
+
+func readDoubles(b []byte) []float64 {
+	w := &wire{b: b}
+	out := make([]float64, len(b)/8)
+	for k := range out {
+		lo := uint64(w.u32())
+		out[k] = math.Float64frombits(lo | uint64(w.u32())<<32)
+	}
+	return out
+}
+
+func readMatrix(b []byte) (*graph.Dense, error) {
+	w := &wire{b: b}
+	rows, cols := int(w.u32()), int(w.u32())
+	if len(w.b) != 4*rows*cols {
+		return nil, fmt.Errorf("a matrix of %d×%d has %d bytes", rows, cols, len(w.b))
+	}
+	return &graph.Dense{Rows: rows, Cols: cols, Data: w.floats(rows * cols)}, w.end()
+}
+
+func readVector(b []byte) []float32 { return (&wire{b: b}).floats(len(b) / 4) }
+
+func readInts(b []byte) []int32 { return (&wire{b: b}).ints(len(b) / 4) }
+
+// prepared makes rows of pre(X).
+type prepared struct {
+	kind           string
+	factor, offset []float32
+}
+
+func newPrepared(o Preparing, sides stage.Sides) (prepared, error) {
+	p := prepared{o.Kind, readVector(sides[SideFactor]), readVector(sides[SideOffset])}
+	if len(p.factor) == 0 || len(p.factor) != len(p.offset) {
+		return p, fmt.Errorf("%d factors and %d offsets", len(p.factor), len(p.offset))
+	}
+	return p, nil
+}
+
+// rows returns pre(X) of a block without the global scale, dense.
+func (p prepared) rows(x graph.Features) (*graph.Dense, error) {
+	if x.Rows() > 0 && x.Cols() != len(p.factor) {
+		return nil, fmt.Errorf("%d features, want %d", x.Cols(), len(p.factor))
+	}
+	out := graph.NewDense(x.Rows(), len(p.factor))
+	for i := range out.Rows {
+		row := out.Row(i)
+		scale := rowScale(p.kind, x, i)
+		x.Each(i, func(c int, v float32) { row[c] = float32(v * scale) })
+		for k := range row {
+			row[k] = float32(row[k]*p.factor[k]) - p.offset[k]
+		}
+	}
+	return out, nil
+}
+
+// rowScale is what a preprocessing multiplies a raw row by.
+func rowScale(kind string, x graph.Features, i int) float32 {
+	sum := 0.0
+	switch kind {
+	case infer.L2Center:
+		x.Each(i, func(_ int, v float32) { sum += float64(float64(v) * float64(v)) })
+		if sum == 0 {
+			return 1
+		}
+		return float32(1 / math.Sqrt(sum))
+	case infer.L1:
+		x.Each(i, func(_ int, v float32) { sum += math.Abs(float64(v)) })
+		return float32(1 / max(1, sum))
+	}
+	return 1
+}
+
+// degrees are those of a block with the scales that follow from them.
+type degrees struct {
+	of       []int32
+	inv, met []float32 // D^-½ and (D+1)^-½, D = degree+1
+	share    []float32 // 1/(D+1)
+}
+
+func newDegrees(payload []byte) (*degrees, error) {
+	of, err := readDegrees(payload)
+	if err != nil {
+		return nil, err
+	}
+	n := len(of)
+	d := &degrees{of, make([]float32, n), make([]float32, n), make([]float32, n)}
+	for j, degree := range of {
+		d.inv[j] = float32(1 / math.Sqrt(1+float64(degree)))
+		d.met[j] = float32(1 / math.Sqrt(2+float64(degree)))
+		d.share[j] = float32(1 / (2 + float64(degree)))
+	}
+	return d, nil
+}
+
+// weight is w_j = deg_j + 0.1, how often an arrival meets node j.
+func (d *degrees) weight(j int) float64 { return float64(float32(d.of[j]) + 0.1) }
+
+// payloads are the payloads of a key's records by tag, of tables with at most one record a key.
+func payloads(in stage.Records, tags int) ([][]byte, error) {
+	out := make([][]byte, tags)
+	return out, each(in, func(r stage.Record) error {
+		if int(r.Tag) >= tags || out[r.Tag] != nil {
+			return fmt.Errorf("input %d has a record too many", r.Tag)
+		}
+		out[r.Tag] = r.Payload
+		return nil
+	})
+}
+
+// dense reads a block of a dense table.
+func dense(payload []byte) (*graph.Dense, error) {
+	x, err := ReadFeatures(payload)
+	if err == nil && x.Dense == nil {
+		err = errPayload
+	}
+	return x.Dense, err
+}
+
+// appendDense is the wire form of a block of a dense table.
+func appendDense(m *graph.Dense) []byte {
+	return appendFeatures(make([]byte, 0, 32+4*len(m.Data)), graph.Features{Dense: m})
+}
+
+// Names of the stages of the preprocessing.
+const (
+	StageMoments = "moments"
+)
+
+// moments adds up the columns of x̄ and their squares: a record a block at key 0, the number of rows and two sums a
+// column.
+type moments struct {
+	Preparing
+	scales, squares []stage.Scale
+}
+
+func newMoments(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	o, err := decode[Preparing](options)
+	if err != nil {
+		return nil, err
+	}
+	f := &moments{Preparing: o}
+	f.scales, f.squares, err = momentScales(readDoubles(sides[SideLargest]))
+	return f, err
+}
+
+func momentScales(largest []float64) (values, squares []stage.Scale, err error) {
+	for _, l := range largest {
+		value, err := stage.NewScale(l)
+		if err != nil {
+			return nil, nil, err
+		}
+		square, err := stage.NewScale(l * l)
+		if err != nil {
+			return nil, nil, err
+		}
+		values, squares = append(values, value), append(squares, square)
+	}
+	return values, squares, nil
+}
+
+// Reduce implements [stage.Function].
+func (f *moments) Reduce(key int64, in stage.Records, out stage.Output) error {
+	p, err := payloads(in, 1)
+	if err != nil {
+		return err
+	}
+	x, err := ReadFeatures(p[0])
+	if err != nil || x.Rows() == 0 {
+		return err
+	}
+	sums := make([]stage.Sum, 2*len(f.scales))
+	if x.Cols() != len(f.scales) {
+		return fmt.Errorf("%d features, want %d", x.Cols(), len(f.scales))
+	}
+	for i := range x.Rows() {
+		scale := rowScale(f.Kind, x, i)
+		x.Each(i, func(c int, v float32) {
+			bar := float64(float32(v * scale))
+			n, err1 := f.scales[c].Integer(bar)
+			sq, err2 := f.squares[c].Integer(bar * bar)
+			sums[2*c].Add(n)
+			sums[2*c+1].Add(sq)
+			if e := errors.Join(err1, err2); e != nil && err == nil {
+				err = fmt.Errorf("block %d, place %d, feature %d: %w", key, i, c, e)
+			}
+		})
+	}
+	if err != nil {
+		return err
+	}
+	payload := appendNumber(nil, x.Rows())
+	for _, s := range sums {
+		payload = s.Append(payload)
+	}
+	return out.Emit(0, stage.Record{Order: order(key), Payload: payload})
+}
+
+// Moments returns the means and variances of the columns of x̄ over T. largest bounds them.
+func Moments(records []stage.Record, largest []float64) (mean []float32, variance []float64, err error) {
+	d := len(largest)
+	values, squares, err := momentScales(largest)
+	if err != nil {
+		return nil, nil, err
+	}
+	total, rows := make([]stage.Sum, 2*d), 0
+	for _, r := range records {
+		w := &wire{b: r.Payload}
+		rows += w.number()
+		for k := range total {
+			s := w.take(16)
+			if s == nil {
+				return nil, nil, errPayload
+			}
+			if err := total[k].Plus(stage.ReadSum(s)); err != nil {
+				return nil, nil, fmt.Errorf("feature %d: %w", k/2, err)
+			}
+		}
+		if err := w.end(); err != nil {
+			return nil, nil, err
+		}
+	}
+	mean, variance = make([]float32, d), make([]float64, d)
+	n := float64(rows)
+	for c := range d {
+		m, sq := total[2*c].Value(values[c])/n, total[2*c+1].Value(squares[c])/n
+		mean[c] = float32(m)
+		// As in package features: below float32's resolution of the mean there is no variance.
+		if v := sq - float64(m*m); v > 1e-12*sq {
+			variance[c] = v
+		}
+	}
+	return mean, variance, nil
+}

@@ -1,0 +1,296 @@
+package solved
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"rivulet/graph"
+	"rivulet/trainer/stage"
+)
+
+// Names of stages.
+const (
+	StageNodes   = "nodes"
+	StageBlocks  = "blocks"
+	StageEdges   = "edges"
+	StageSources = "sources"
+	StageTargets = "targets"
+	StageTiles   = "tiles"
+)
+
+// BlockOptions are the options of the stages that read tables.
+type BlockOptions struct {
+	Blocks int `json:"blocks"`
+}
+
+func decode[T any](options json.RawMessage) (T, error) {
+	var o T
+	err := json.Unmarshal(options, &o)
+	return o, err
+}
+
+func blockOptions(options json.RawMessage) (BlockOptions, error) {
+	o, err := decode[BlockOptions](options)
+	if err == nil && (o.Blocks < 1 || o.Blocks > maxBlocks) {
+		err = fmt.Errorf("blocks is %d, want 1 to %d", o.Blocks, maxBlocks)
+	}
+	return o, err
+}
+
+// each calls use for each record.
+func each(in stage.Records, use func(r stage.Record) error) error {
+	for {
+		r, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = use(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// nodes takes rows of nodes (payloads of AppendNode, one or more rows each) to their blocks: output 0, of a block's rows
+// in any order.
+type nodes struct{ BlockOptions }
+
+func newNodes(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+	o, err := blockOptions(options)
+	return &nodes{o}, err
+}
+
+// Reduce implements [stage.Function].
+func (f *nodes) Reduce(_ int64, in stage.Records, out stage.Output) error {
+	b := newBuckets(out, 0, nil)
+	err := each(in, func(r stage.Record) error {
+		w := &wire{b: r.Payload}
+		for w.more() {
+			before := w.b
+			n := w.node()
+			if w.bad {
+				break
+			}
+			if err := n.check(); err != nil {
+				return fmt.Errorf("nodes row %d: %w", n.Row, err)
+			}
+			if err := b.add(blockOf(n.ID, f.Blocks), before[:len(before)-len(w.b)]); err != nil {
+				return err
+			}
+		}
+		return w.end()
+	})
+	return errors.Join(err, b.flush())
+}
+
+func (n *Node) check() error {
+	switch {
+	case n.ID == "":
+		return errors.New("the id is empty or null")
+	case !utf8.ValidString(n.ID) || !utf8.ValidString(n.Label):
+		return fmt.Errorf("id %s or label %s is not UTF-8", quoted(n.ID), quoted(n.Label))
+	case n.Role > Test:
+		return fmt.Errorf("role %d is not known", n.Role)
+	case n.Label == "" && n.Role != NoRole && n.Role != Unlabelled:
+		return fmt.Errorf("the label of node %s is empty or null, but a node to learn from or to be judged by needs one", quoted(n.ID))
+	case n.Width == 0:
+		return errors.New("the node has no features")
+	}
+	values := n.Dense
+	if values == nil {
+		values = n.Vals
+	}
+	for k, v := range values {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("feature %d of node %s is %v, want a finite number", k, quoted(n.ID), v)
+		}
+	}
+	for _, c := range n.Cols {
+		if c < 0 || int(c) >= n.Width {
+			return fmt.Errorf("node %s has feature %d, want 0 to %d", quoted(n.ID), c, n.Width-1)
+		}
+	}
+	return nil
+}
+
+// Outputs of stage blocks: a record a block, but for the summary, whose records have key 0 and the block as order.
+const (
+	OutNames = iota
+	OutFeatures
+	OutHeldFeatures // of the nodes that are held out
+	OutSummary
+	OutCounts // number of nodes of T
+	blocksOutputs
+)
+
+// blocks makes a block of its nodes.
+type blocks struct{}
+
+func newBlocks(json.RawMessage, stage.Sides) (stage.Function, error) { return &blocks{}, nil }
+
+// Reduce implements [stage.Function].
+func (f *blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
+	var all []Node
+	err := each(in, func(r stage.Record) error {
+		w := &wire{b: r.Payload}
+		for w.more() {
+			all = append(all, w.node())
+		}
+		return w.end()
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b Node) int {
+		if c := strings.Compare(a.ID, b.ID); c != 0 {
+			return c
+		}
+		return int(a.Row - b.Row)
+	})
+	for k := 1; k < len(all); k++ {
+		if all[k].ID == all[k-1].ID {
+			return fmt.Errorf("nodes row %d: %s is already the id of row %d (ids are compared as text: 17 and \"17\" are one)",
+				all[k].Row, quoted(all[k].ID), all[k-1].Row)
+		}
+		if all[k].Width != all[0].Width {
+			return fmt.Errorf("nodes row %d: %d features, want %d as in row %d", all[k].Row, all[k].Width, all[0].Width, all[0].Row)
+		}
+	}
+	all = slices.DeleteFunc(all, func(n Node) bool { return n.Role == NoRole })
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b Node) int { return behind(a) - behind(b) })
+	names := &Names{}
+	for _, n := range all {
+		names.IDs, names.Roles, names.Labels = append(names.IDs, n.ID), append(names.Roles, n.Role), append(names.Labels, n.Label)
+		if n.Role.original() {
+			names.Original++
+		}
+		if n.Role == Unlabelled {
+			names.Labels[len(names.Labels)-1] = ""
+		}
+	}
+	own, held := rowsOf(all[:names.Original]), rowsOf(all[names.Original:])
+	s := summarise(names, own, all[0].Width)
+	return errors.Join(out.Emit(OutNames, stage.Record{Key: key, Payload: names.append(nil)}),
+		out.Emit(OutFeatures, stage.Record{Key: key, Payload: appendFeatures(nil, own)}),
+		out.Emit(OutHeldFeatures, stage.Record{Key: key, Payload: appendFeatures(nil, held)}),
+		out.Emit(OutSummary, stage.Record{Order: order(key), Payload: s.append(nil)}),
+		out.Emit(OutCounts, stage.Record{Key: key, Payload: appendNumber(nil, names.Original)}))
+}
+
+func behind(n Node) int {
+	if n.Role.original() {
+		return 0
+	}
+	return 1
+}
+
+// rowsOf are the features of nodes; sparse where those of the first node are.
+func rowsOf(all []Node) graph.Features {
+	if len(all) == 0 {
+		return graph.Features{Dense: graph.NewDense(0, 0)}
+	}
+	width := all[0].Width
+	if all[0].Dense != nil {
+		x := graph.NewDense(len(all), width)
+		for i, n := range all {
+			copy(x.Row(i), n.Dense)
+		}
+		return graph.Features{Dense: x}
+	}
+	x := &graph.CSR{Rows: len(all), Cols: width, RowPtr: make([]int, len(all)+1)}
+	for i, n := range all {
+		x.ColIdx, x.Val = append(x.ColIdx, n.Cols...), append(x.Val, n.Vals...)
+		x.RowPtr[i+1] = len(x.ColIdx)
+	}
+	return graph.Features{Sparse: x}
+}
+
+// Summary is what the run must know of a block, and, added up, of the graph.
+type Summary struct {
+	Width   int
+	Roles   [Test + 1]int64  // nodes by role
+	Labels  map[string]int64 // nodes of role train by label
+	Others  map[string]bool  // labels of nodes that are held out
+	Largest []float32        // of each feature over T, without sign
+}
+
+func summarise(n *Names, x graph.Features, width int) *Summary {
+	s := &Summary{Width: width, Labels: map[string]int64{}, Others: map[string]bool{}, Largest: make([]float32, width)}
+	for k, role := range n.Roles {
+		s.Roles[role]++
+		switch {
+		case role == Train:
+			s.Labels[n.Labels[k]]++
+		case role != Unlabelled:
+			s.Others[n.Labels[k]] = true
+		}
+	}
+	for i := range x.Rows() {
+		x.Each(i, func(c int, v float32) { s.Largest[c] = max(s.Largest[c], v, -v) })
+	}
+	return s
+}
+
+func (s *Summary) append(dst []byte) []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // of finite numbers
+	}
+	return append(dst, text...)
+}
+
+// Add adds a record of the summary.
+func (s *Summary) Add(payload []byte) error {
+	var other Summary
+	if err := json.Unmarshal(payload, &other); err != nil {
+		return err
+	}
+	if s.Labels == nil {
+		*s = other
+		return nil
+	}
+	if s.Width != other.Width {
+		return fmt.Errorf("some nodes have %d features and others %d", s.Width, other.Width)
+	}
+	for role, n := range other.Roles {
+		s.Roles[role] += n
+	}
+	for label, n := range other.Labels {
+		s.Labels[label] += n
+	}
+	for label := range other.Others {
+		s.Others[label] = true
+	}
+	for c, v := range other.Largest {
+		s.Largest[c] = max(s.Largest[c], v)
+	}
+	return nil
+}
+
+// Classes are the labels of the training nodes: in numerical order if all are integers, else in that of their bytes.
+func (s *Summary) Classes() []string {
+	names := slices.Sorted(maps.Keys(s.Labels))
+	values := make(map[string]int, len(names))
+	for _, name := range names {
+		v, err := strconv.Atoi(name)
+		if err != nil {
+			return names
+		}
+		values[name] = v
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return values[a] - values[b] })
+	return names
+}

@@ -1,0 +1,26 @@
+// Package spark runs the stages of a training run on Apache Spark: Spark schedules, shuffles, sorts, stores and repeats what
+// fails; the mathematics are in the program cmd/worker, through which SQL's TRANSFORM passes the records. There is no code
+// of ours in Java or Python.
+//
+//	Open     an engine on a [Runner]
+//	Connect  a Runner: a Spark Connect server, Spark 4
+//	Command  a Runner: the program spark-sql, Spark 3.5.2 or newer, which works with YARN, EMR and Dataproc
+//	Workers  finds the programs that are sent to Spark's machines
+//
+// # Tables
+//
+// A stage is one statement, and its outputs one directory of Parquet below the working directory, which is a path that all
+// of Spark's machines see:
+//
+//	WORK/STAGE-HASH/rows    t (output), k (key), o (order), p (payload), and a row with t = -1 for each worker: its Summary
+//	WORK/STAGE-HASH/done    one row that says what the tables hold: written when rows are complete, removed before they are
+//
+// No catalog and no names of tables in Spark are needed. A stage that is done is not run again, whoever asks: a driver that
+// was killed, or another run on the same data with the same options.
+//
+// # Statements
+//
+// Every path and every column name of a user passes through [literal] or [identifier]; nothing else of a user gets into a
+// statement. A stage's options and weights are files that are sent along, called after their SHA-256, as is the worker:
+// an older file of the same name cannot be taken for it. No statement, command line or file that is sent has a token.
+package spark

@@ -1,0 +1,225 @@
+package spark
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"rivulet/trainer/stage"
+)
+
+// Progress gets what an engine does.
+type Progress interface {
+	// Step is called as a stage begins, done 0, and as its tasks are done.
+	Step(what string, done, total int)
+}
+
+// Options say how an engine works.
+type Options struct {
+	Work       string          // a directory that all of Spark's machines see: a path, s3a://…, gs://…, hdfs://…
+	Partitions int             // of a shuffle
+	Workers    map[string]File // of [Workers]
+	Progress   Progress
+}
+
+// Engine runs stages in Spark. It is not safe for concurrent use.
+type Engine struct {
+	Options
+	runner Runner
+	// pending are statements that the next call runs first.
+	pending []string
+	done    map[string]finished // stages by directory
+	where   map[string]place    // tables by name
+	made    map[string]func(context.Context) error
+	// Ran counts the stages that were run, and Found those whose tables were there.
+	Ran, Found int
+}
+
+// place is where a table's rows are.
+type place struct {
+	dir    string // of the stage's rows
+	output int
+}
+
+// finished is what a stage's directory says of it.
+type finished struct {
+	Stage  string        `json:"stage"` // the name of its directory
+	Tables []stage.Table `json:"tables"`
+}
+
+// doneMark begins the text of a finished stage.
+const doneMark = "rivulet-stage-1 "
+
+// Open returns an engine. It asks Spark which stages are finished.
+func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
+	o.Work = strings.TrimRight(o.Work, "/")
+	if err := checkWork(o.Work); err != nil {
+		return nil, fmt.Errorf("working directory of Spark: %w", err)
+	}
+	if o.Partitions < 1 {
+		return nil, fmt.Errorf("partitions is %d, want 1 or more", o.Partitions)
+	}
+	e := &Engine{Options: o, runner: r, pending: settings(o.Partitions), done: map[string]finished{}, where: map[string]place{},
+		made: map[string]func(context.Context) error{}}
+	for _, w := range o.Workers {
+		if err := r.Send(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := e.ask(ctx, "SELECT s FROM "+parquet(o.Work+"/*/done"))
+	if isMissing(err) {
+		e.pending = settings(o.Partitions)
+		return e, nil
+	}
+	if err != nil {
+		return nil, words(err)
+	}
+	for _, row := range rows {
+		var f finished
+		text, ok := strings.CutPrefix(row, doneMark)
+		if !ok || json.Unmarshal([]byte(text), &f) != nil || f.Stage == "" {
+			return nil, fmt.Errorf("working directory %s is of another build, or of something else: %.80q", o.Work, row)
+		}
+		e.know(f)
+	}
+	return e, nil
+}
+
+// know notes a finished stage.
+func (e *Engine) know(f finished) {
+	e.done[f.Stage] = f
+	for k, t := range f.Tables {
+		e.where[t.Name] = place{e.rows(f.Stage), k}
+	}
+}
+
+func (e *Engine) rows(name string) string { return e.Work + "/" + name + "/rows" }
+func (e *Engine) mark(name string) string { return e.Work + "/" + name + "/done" }
+
+// Close ends the session.
+func (e *Engine) Close(ctx context.Context) error {
+	err := e.flush(ctx)
+	return errors.Join(err, e.runner.Close(ctx))
+}
+
+// flush runs what is pending.
+func (e *Engine) flush(ctx context.Context) error {
+	if len(e.pending) == 0 || len(e.done) == 0 {
+		return nil
+	}
+	_, err := e.ask(ctx, "")
+	return words(err)
+}
+
+// collected are the strings of a small answer.
+type collected struct {
+	values []string
+	tasks  func(done, total int)
+}
+
+func (c *collected) Tasks(done, total int) { c.tasks(done, total) }
+func (c *collected) Strings(values []string) error {
+	c.values = append(c.values, values...)
+	return nil
+}
+
+// ask runs what is pending, statements and a query, and returns the query's strings.
+func (e *Engine) ask(ctx context.Context, query string, statements ...string) ([]string, error) {
+	c := &collected{tasks: func(int, int) {}}
+	return c.values, e.run(ctx, c, query, statements...)
+}
+
+func (e *Engine) run(ctx context.Context, r Reporter, query string, statements ...string) error {
+	all := slices.Concat(e.pending, statements)
+	if err := e.runner.Run(ctx, all, query, r); err != nil {
+		return err
+	}
+	e.pending = nil
+	if e.runner.Saves() {
+		e.pending = settings(e.Partitions) // each call is a session of its own
+	}
+	return nil
+}
+
+// Run implements [stage.Engine].
+func (e *Engine) Run(ctx context.Context, s stage.Spec, inputs ...stage.Table) ([]stage.Table, error) {
+	names := make([]string, len(inputs))
+	want := int64(0)
+	for k, t := range inputs {
+		names[k] = t.Name
+		want += t.Records
+	}
+	return e.once(ctx, s, names, want, func(ctx context.Context) (task, error) {
+		places := make([]place, len(inputs))
+		for k, t := range inputs {
+			p, err := e.there(ctx, t.Name)
+			if err != nil {
+				return task{}, err
+			}
+			places[k] = p
+		}
+		return task{columns: recordColumns, from: records(places, s.Map), job: jobOf(s)}, nil
+	})
+}
+
+// Read implements [stage.Engine].
+func (e *Engine) Read(ctx context.Context, t stage.Table) iter.Seq2[stage.Record, error] {
+	return func(yield func(stage.Record, error) bool) {
+		r := &reading{yield: yield}
+		p, err := e.there(ctx, t.Name)
+		if err == nil {
+			err = words(e.run(ctx, r, fmt.Sprintf("SELECT concat(CAST(k AS STRING), ' ', base64(o), ' ', base64(p)) AS s FROM "+
+				"(SELECT k, o, p FROM %s WHERE t = %d ORDER BY k, o)", parquet(p.dir), p.output)))
+		}
+		if err == nil && !r.stopped && r.count != t.Records {
+			err = fmt.Errorf("%d records, want %d", r.count, t.Records)
+		}
+		if err != nil && !r.stopped {
+			yield(stage.Record{}, fmt.Errorf("reading table %s: %w", t.Name, err))
+		}
+	}
+}
+
+// there returns where a table is, and makes it again if it was dropped.
+func (e *Engine) there(ctx context.Context, name string) (place, error) {
+	if p, ok := e.where[name]; ok {
+		return p, nil
+	}
+	again := e.made[name]
+	if again == nil {
+		return place{}, fmt.Errorf("table %s is not there", name)
+	}
+	if err := again(ctx); err != nil {
+		return place{}, err
+	}
+	return e.where[name], nil
+}
+
+// Drop implements [stage.Engine]. The rows of a stage are removed with its last table.
+func (e *Engine) Drop(_ context.Context, t stage.Table) error {
+	p, ok := e.where[t.Name]
+	if !ok {
+		return nil
+	}
+	delete(e.where, t.Name)
+	for _, other := range e.where {
+		if other.dir == p.dir {
+			return nil
+		}
+	}
+	name := strings.TrimSuffix(strings.TrimPrefix(p.dir, e.Work+"/"), "/rows")
+	delete(e.done, name)
+	e.pending = append(e.pending, e.emptied(name)...)
+	return nil
+}
+
+// emptied are the statements that take a stage's rows. SQL removes no directories: a file of a few hundred bytes stays
+// in each. The mark goes first.
+func (e *Engine) emptied(name string) []string {
+	return []string{overwrite(e.mark(name), "SELECT '' AS s WHERE false"),
+		overwrite(e.rows(name), "SELECT 0 AS t, CAST(0 AS BIGINT) AS k, X'' AS o, X'' AS p WHERE false")}
+}

@@ -1,0 +1,171 @@
+package spark_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/trainer"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/stage/spark"
+	"rivulet/trainer/stage/spark/connect"
+)
+
+// realSpark is the address of a Spark Connect server whose machines see this one's directories, as tools/spark starts
+// it. Tests that need one are skipped without it.
+func realSpark(t *testing.T) connect.Address {
+	t.Helper()
+	url := os.Getenv("RIVULET_TEST_SPARK")
+	if url == "" {
+		t.Skip("RIVULET_TEST_SPARK names no Spark Connect server")
+	}
+	a, err := connect.Parse(url, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// workers builds the worker of this machine.
+func workers(t *testing.T) map[string]spark.File {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "worker-linux-"+runtime.GOARCH), "rivulet/cmd/worker")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	found, err := spark.Workers(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// shown logs what an engine does.
+type shown struct{ t *testing.T }
+
+func (s shown) Step(what string, done, total int) {
+	if done == total {
+		s.t.Log(what)
+	}
+}
+
+func open(t *testing.T, r spark.Runner, work string, partitions int, w map[string]spark.File) *spark.Engine {
+	t.Helper()
+	e, err := spark.Open(t.Context(), r, spark.Options{Work: work, Partitions: partitions, Workers: w, Progress: shown{t}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func generated(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	g, err := dataset.Scaled("small", 900)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Generate(g, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func options() trainer.Options {
+	o := trainer.Defaults()
+	o.Means, o.Costs = false, false
+	return o
+}
+
+// train writes the artifact of a run and returns its directory.
+func train(t *testing.T, e stage.Engine, d *dataset.Dataset) string {
+	t.Helper()
+	s, err := trainer.StagedOf(d, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := trainer.TrainStaged(context.Background(), e, s, options(), time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC), trainer.Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, out.Bundle); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// sameFiles fails unless two directories hold the same bytes.
+func sameFiles(t *testing.T, a, b string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(a, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files in %s: %v", a, err)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			sameFiles(t, file, filepath.Join(b, filepath.Base(file)))
+			continue
+		}
+		one, err1 := os.ReadFile(file)
+		other, err2 := os.ReadFile(filepath.Join(b, filepath.Base(file)))
+		if err1 != nil || err2 != nil || !bytes.Equal(one, other) {
+			t.Errorf("%s differs: %v %v", filepath.Base(file), err1, err2)
+		}
+	}
+}
+
+// A run on Spark gives the bytes of one in memory. A second run finds every stage.
+func TestSparkGivesTheBytesOfMemory(t *testing.T) { testBytes(t, realSpark(t), generated(t), 4) }
+
+// The same on real graphs, for two numbers of partitions: it takes minutes, and runs where RIVULET_DATA is given.
+func TestSparkOnRealGraphs(t *testing.T) {
+	a := realSpark(t)
+	data := os.Getenv("RIVULET_DATA")
+	if data == "" || testing.Short() {
+		t.Skip("RIVULET_DATA names no directory of real graphs, or -short is given")
+	}
+	for _, name := range []string{"cora", "amazon_photo", "coauthor_cs"} {
+		t.Run(name, func(t *testing.T) {
+			d, err := dataset.Open(filepath.Join(data, name), dataset.OpenOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			testBytes(t, a, d, 4, 13)
+		})
+	}
+}
+
+func testBytes(t *testing.T, a connect.Address, d *dataset.Dataset, partitions ...int) {
+	want := train(t, local.NewMemory(solved.Functions, trainer.Silent{}), d)
+	w := workers(t)
+	for _, partitions := range partitions {
+		work := t.TempDir()
+		e := open(t, spark.Connect(connect.New(a, nil)), work, partitions, w)
+		start := time.Now()
+		sameFiles(t, want, train(t, e, d))
+		t.Logf("%d partitions: %d stages in %.1f s", partitions, e.Ran, time.Since(start).Seconds())
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		again := open(t, spark.Connect(connect.New(a, nil)), work, partitions, w)
+		sameFiles(t, want, train(t, again, d))
+		if again.Ran > e.Ran/4 { // those whose tables were dropped, and are read again
+			t.Errorf("again: %d stages ran, %d were there", again.Ran, again.Found)
+		}
+		if err := again.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

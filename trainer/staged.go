@@ -1,0 +1,413 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/schema"
+	"rivulet/trainer/condense"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/features"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/solved"
+	"rivulet/trainer/tables"
+)
+
+// Staged is a data set as rows, which need not fit into memory.
+type Staged struct {
+	Name         string
+	Nodes, Edges stage.Source
+	Count        int64    // nodes, whatever their role
+	Features     int      // d
+	Classes      []string // nil: the labels of the training nodes in the order that tables give them
+	BagOfWords   bool
+	Schema       *schema.Schema
+}
+
+// Bounds of what a staged run brings from the tables into the memory of this process. They are the same for every
+// engine, and so are the samples.
+const (
+	// stagedLabelled is the memory of the labelled rows to which W_O is fitted and in which clusters are found.
+	stagedLabelled = 256 << 20
+	// stagedJudges and stagedTest are the most nodes that are held out.
+	stagedJudges = 5000
+	stagedTest   = 10000
+)
+
+// CheckStaged returns an error for options that a run of stages does not have. It names the first.
+func CheckStaged(o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	const only = "a run of stages (--engine disk, --sums fixed) has"
+	switch {
+	case o.Method != MethodSolved:
+		return fmt.Errorf("method is %s, %s %s only", o.Method, only, MethodSolved)
+	case !slices.Equal(o.Models, []string{modelSGC}):
+		return fmt.Errorf("models are %v, %s %s only", o.Models, only, modelSGC)
+	case o.Hops != 0 && o.Hops != 2:
+		return fmt.Errorf("hops is %d, %s 2 only", o.Hops, only)
+	case len(o.Weights) > 0:
+		return fmt.Errorf("weights are given, %s no imported ones", only)
+	case o.Representation:
+		return fmt.Errorf("representation is set, %s no tables of features", only)
+	case o.Map:
+		return fmt.Errorf("map is set, %s no S in the plane", only)
+	case o.Means:
+		return fmt.Errorf("means is set, %s no cluster means for later models", only)
+	}
+	return nil
+}
+
+// TrainStaged is [Train] of method solved and model sgc by stages on an engine, which hold no more of the graph in
+// memory than the engine wants. The bundle's bits depend on data and options, not on the engine. What differs from Train:
+// sums over nodes are sums of integers; W_O is chosen on frozen attachment; of more rows than the bounds above a
+// sample is taken, by hash of the id; there are no propagations, no W_S and no cluster means.
+func TrainStaged(ctx context.Context, e stage.Engine, d Staged, o Options, now time.Time, progress Progress) (*Outcome, error) {
+	if err := CheckStaged(o); err != nil {
+		return nil, err
+	}
+	s := &staged{engine: e, source: d, options: o, progress: progress}
+	out, err := s.train(ctx, now)
+	if err != nil {
+		return nil, fmt.Errorf("training on %s: %w", d.Name, err)
+	}
+	return out, nil
+}
+
+// staged is a run of stages.
+type staged struct {
+	engine   stage.Engine
+	source   Staged
+	options  Options
+	progress Progress
+
+	graph       *solved.Graph
+	fingerprint string
+	classes     []string
+	pre         *infer.Preprocess // its scale is known once features are propagated
+	preparing   solved.Preparing
+	sides       stage.Sides // of preprocessing: factor, offset, largest
+	largest     []float64   // of pre(X) without the scale
+	s1, s2      stage.Table // sums of the hops
+	held        *heldOut
+	labelled    *labelledRows
+	whole       *fitted
+	task        *task
+}
+
+func (s *staged) train(ctx context.Context, now time.Time) (*Outcome, error) {
+	start := time.Now()
+	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c, err := s.condense(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := s.task
+	r := &recipe{whole: []*fitted{s.whole}, served: c}
+	onS, err := t.frozen(c, s.whole.model)
+	if err != nil {
+		return nil, err
+	}
+	calibrated, err := t.calibrate(ctx, onS, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.placed, r.calibrations = []*placed{onS}, []*calibration{calibrated}
+	t.seconds = time.Since(start).Seconds()
+	results, err := s.evaluate(ctx, r, c)
+	if err != nil {
+		return nil, err
+	}
+	bundle, err := s.bundle(ctx, r, c, results, now)
+	if err != nil {
+		return nil, err
+	}
+	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds}, nil
+}
+
+// read makes the tables of the graph.
+func (s *staged) read(ctx context.Context) (err error) {
+	blocks := solved.Blocks(s.source.Count, s.source.Features)
+	if s.graph, err = solved.Read(ctx, s.engine, s.source.Nodes, s.source.Edges, blocks); err != nil {
+		return err
+	}
+	g := s.graph
+	for role, name := range map[solved.Role]string{solved.Train: "training", solved.Validation: "validation"} {
+		if g.Summary.Roles[role] == 0 {
+			return fmt.Errorf("no %s nodes", name)
+		}
+	}
+	if s.classes = s.source.Classes; s.classes == nil {
+		s.classes = g.Summary.Classes()
+	}
+	for label := range g.Summary.Others {
+		if !slices.Contains(s.classes, label) {
+			s.classes = append(s.classes, label)
+		}
+	}
+	hashes, err := s.run(ctx, stage.NewSpec(solved.StagePrint, struct{}{}, nil, 1), g.Names, g.Features, g.HeldFeatures, g.Tiles, g.Held)
+	if err != nil {
+		return err
+	}
+	records, err := s.records(ctx, hashes[0])
+	s.fingerprint = solved.Fingerprint(blocks, records)
+	return err
+}
+
+func (s *staged) run(ctx context.Context, spec stage.Spec, inputs ...stage.Table) ([]stage.Table, error) {
+	return s.engine.Run(ctx, spec, inputs...)
+}
+
+// records are those of a small table.
+func (s *staged) records(ctx context.Context, t stage.Table) ([]stage.Record, error) {
+	var out []stage.Record
+	for r, err := range s.engine.Read(ctx, t) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// preprocess fits the preprocessing, but for its scale.
+func (s *staged) preprocess(ctx context.Context) error {
+	g, d := s.graph, s.graph.Summary.Width
+	kind := features.KindOf(s.options.Preprocess, s.source.BagOfWords, s.source.Schema)
+	s.preparing = solved.Preparing{Kind: kind}
+	bar := make([]float64, d) // of x̄
+	for k, l := range g.Summary.Largest {
+		if bar[k] = float64(l); kind == infer.L2Center || kind == infer.L1 {
+			bar[k] = 1
+		}
+		bar[k] *= 1 + 1e-6
+	}
+	sums, err := s.run(ctx, stage.NewSpec(solved.StageMoments, s.preparing,
+		stage.Sides{solved.SideLargest: solved.AppendDoubles(bar)}, 1), g.Features)
+	if err != nil {
+		return err
+	}
+	records, err := s.records(ctx, sums[0])
+	if err != nil {
+		return err
+	}
+	mean, variance, err := solved.Moments(records, bar)
+	if err != nil {
+		return err
+	}
+	s.pre = features.Moments(kind, mean, variance, s.source.Schema)
+	factor, offset := features.Vectors(s.pre, d)
+	s.largest = make([]float64, d)
+	for k := range s.largest {
+		s.largest[k] = (bar[k]*math.Abs(float64(factor[k])) + math.Abs(float64(offset[k]))) * (1 + 1e-5)
+	}
+	s.sides = stage.Sides{solved.SideFactor: solved.AppendVector(factor), solved.SideOffset: solved.AppendVector(offset),
+		solved.SideLargest: solved.AppendDoubles(s.largest)}
+	return nil
+}
+
+// with returns the sides of the preprocessing with more.
+func (s *staged) with(more stage.Sides) stage.Sides {
+	out := stage.Sides{}
+	for _, sides := range []stage.Sides{s.sides, more} {
+		for name, content := range sides {
+			out[name] = content
+		}
+	}
+	return out
+}
+
+// propagate makes the sums of two hops, brings the labelled rows of Â²·pre(X) and gives the preprocessing its scale.
+func (s *staged) propagate(ctx context.Context) error {
+	g := s.graph
+	for hop, sums := range []*stage.Table{&s.s1, &s.s2} {
+		o := solved.HopOptions{Preparing: s.preparing, Hop: hop, Terms: g.HighestDegree + 1}
+		from := []stage.Table{g.Features, g.Degrees}
+		if hop > 0 {
+			from = append(from, s.s1)
+		}
+		made, err := stage.Hop(ctx, s.engine, stage.NewSpec(solved.StageSend, o, s.sides, 1),
+			stage.NewSpec(solved.StageReceive, o, s.sides, 1), g.Tiles, from, []stage.Table{g.Degrees})
+		if err != nil {
+			return err
+		}
+		*sums = made[0]
+	}
+	wanted := int64(stagedLabelled / (4 * max(1, g.Summary.Width)))
+	o := solved.RowsOptions{Preparing: s.preparing, Labelled: solved.SampleOf(s.options.Seed, g.Summary.Roles[solved.Train], wanted)}
+	made, err := s.run(ctx, stage.NewSpec(solved.StageRows, o, s.sides, 2), g.Names, g.Features, g.Degrees, s.s1, s.s2)
+	if err != nil {
+		return err
+	}
+	if s.labelled, err = s.readLabelled(ctx, made[0]); err != nil {
+		return err
+	}
+	scale, err := solved.SquaresScale(s.largest)
+	if err != nil {
+		return err
+	}
+	records, err := s.records(ctx, made[1])
+	if err != nil {
+		return err
+	}
+	var total stage.Sum
+	for _, r := range records {
+		if err := total.Plus(stage.ReadSum(r.Payload)); err != nil {
+			return err
+		}
+	}
+	_, offset := features.Vectors(s.pre, g.Summary.Width)
+	if s.pre.Scale, err = features.GlobalScale(s.pre, math.Sqrt(total.Value(scale)/float64(g.Nodes)), offset); err != nil {
+		return err
+	}
+	for k := range s.labelled.x.Data {
+		s.labelled.x.Data[k] *= s.pre.Scale
+	}
+	return nil
+}
+
+// labelledRows are rows of Â²·pre(X) of labelled nodes.
+type labelledRows struct {
+	nodes  []solved.Number
+	labels []int32
+	x      *graph.Dense
+}
+
+func (s *staged) readLabelled(ctx context.Context, t stage.Table) (*labelledRows, error) {
+	index := map[string]int32{}
+	for k, name := range s.classes {
+		index[name] = int32(k)
+	}
+	out := &labelledRows{x: &graph.Dense{Cols: s.graph.Summary.Width}}
+	for r, err := range s.engine.Read(ctx, t) {
+		if err != nil {
+			return nil, err
+		}
+		rows, err := solved.ReadLabelled(r.Payload)
+		if err != nil {
+			return nil, err
+		}
+		for k, place := range rows.Places {
+			out.nodes = append(out.nodes, solved.Number{Block: r.Key, Place: place})
+			out.labels = append(out.labels, index[rows.Labels[k]])
+		}
+		out.x.Data = append(out.x.Data, rows.X.Data...)
+	}
+	out.x.Rows = len(out.nodes)
+	return out, nil
+}
+
+// bundle returns the artifact.
+func (s *staged) bundle(ctx context.Context, r *recipe, c *stagedGraph, results []eval.Result, now time.Time) (*artifact.Bundle, error) {
+	t, g := s.task, s.graph
+	m := t.manifest(r, results, s.fingerprint, now)
+	m.Data.Nodes, m.Data.Edges, m.Data.Features = int(g.Nodes), int(g.Entries/2), g.Summary.Width
+	m.Mapping = artifact.MappingInfo{Rows: int(c.size.Rows), Entries: int(c.size.Entries), MaxPerRow: c.size.Longest}
+	mapping, err := s.mapping(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	f := s.whole.model
+	return &artifact.Bundle{Manifest: m, Preprocess: *s.pre, Synthetic: c.Synthetic, Schema: s.source.Schema, Mapping: mapping,
+		Growth: &artifact.Growth{Entries: min(s.options.Entries, t.nodes), Dictionary: c.dictionary,
+			Messages: map[string]infer.Messages{f.Name(): c.messages}},
+		Models: []artifact.Model{{Name: f.Name(), Params: f.Params(), Tables: c.onS}}}, nil
+}
+
+// mapping reads M with its ids.
+func (s *staged) mapping(ctx context.Context, c *stagedGraph) (*artifact.Mapping, error) {
+	out := &artifact.Mapping{IDs: make([]string, 0, c.size.Rows), Rows: &graph.CSR{Rows: int(c.size.Rows), Cols: s.task.nodes,
+		RowPtr: make([]int, 1, c.size.Rows+1), ColIdx: make([]int32, 0, c.size.Entries), Val: make([]float32, 0, c.size.Entries)}}
+	for r, err := range s.engine.Read(ctx, s.graph.Names) {
+		if err != nil {
+			return nil, err
+		}
+		names, err := solved.ReadNames(r.Payload)
+		if err != nil {
+			return nil, err
+		}
+		out.IDs = append(out.IDs, names.IDs[:names.Original]...)
+	}
+	for r, err := range s.engine.Read(ctx, c.rows) {
+		if err != nil {
+			return nil, err
+		}
+		rows, err := solved.ReadMapping(r.Payload)
+		if err != nil {
+			return nil, err
+		}
+		before := len(out.Rows.ColIdx)
+		for _, end := range rows.RowPtr[1:] {
+			out.Rows.RowPtr = append(out.Rows.RowPtr, before+end)
+		}
+		out.Rows.ColIdx, out.Rows.Val = append(out.Rows.ColIdx, rows.ColIdx...), append(out.Rows.Val, rows.Val...)
+	}
+	if len(out.IDs) != int(c.size.Rows) || len(out.Rows.RowPtr) != len(out.IDs)+1 {
+		return nil, fmt.Errorf("M has %d rows for %d nodes, want %d", len(out.Rows.RowPtr)-1, len(out.IDs), c.size.Rows)
+	}
+	return out, nil
+}
+
+// evaluate measures Whole alone, by T's own tables, and S on the test nodes.
+func (s *staged) evaluate(ctx context.Context, r *recipe, c *stagedGraph) ([]eval.Result, error) {
+	t := s.task
+	onT, err := t.frozen(&stagedGraph{task: t, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+		onS: c.onT}, s.whole.model)
+	if err != nil {
+		return nil, err
+	}
+	calibrated, err := t.calibrate(ctx, onT, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := rows(deployment{placed: onT, setting: eval.OtoO, weightDecay: s.whole.weightDecay}, calibrated)
+	out = append(out, rows(deployment{placed: r.placed[0], setting: eval.OtoS, weightDecay: s.whole.weightDecay}, r.calibrations[0])...)
+	return t.evaluate(ctx, out, t.seconds, s.progress)
+}
+
+// stagedGraph is S with the rows of M that the nodes held out read.
+type stagedGraph struct {
+	*task
+	made
+	onS, onT   *infer.Tables // of S, and of the nodes of T that are read
+	messages   infer.Messages
+	dictionary *graph.Dense
+	rows       stage.Table // all of M
+	size       solved.MappingSize
+}
+
+func (c *stagedGraph) tables(infer.Model) (*infer.Tables, error) { return c.onS, nil }
+
+func (c *stagedGraph) propagation(kind string, _ infer.Model, _ float32) (*infer.Tables, error) {
+	return nil, fmt.Errorf("propagation %s: a run of stages has none", kind)
+}
+
+// synthetic is U' of the normal equations of M.
+func synthetic(normal, right []float64, nodes, classes int) (*infer.Tables, error) {
+	all, err := tables.Solve(normal, right, nodes)
+	if err != nil {
+		return nil, err
+	}
+	return &infer.Tables{U: []*graph.Dense{columnsOf(all, 0, classes), columnsOf(all, classes, classes)},
+		C: columnsOf(all, 2*classes, 1)}, nil
+}
+
+// columnsOf are some columns of a matrix.
+func columnsOf(m *graph.Dense, from, width int) *graph.Dense {
+	out := graph.NewDense(m.Rows, width)
+	for i := range m.Rows {
+		copy(out.Row(i), m.Row(i)[from:])
+	}
+	return out
+}

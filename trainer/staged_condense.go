@@ -1,0 +1,206 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/graph/gemm"
+	"rivulet/trainer/condense"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/solved"
+)
+
+// condense makes S and M (docs/algorithm.md, section 5).
+func (s *staged) condense(ctx context.Context) (*stagedGraph, error) {
+	c := &stagedGraph{task: s.task, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}}}
+	clusters, sizes, err := s.cluster(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Adj, err = s.adjacency(ctx, clusters, sizes); err != nil {
+		return nil, err
+	}
+	if c.onT, _, err = s.fetch(ctx, s.whole.model.Layers[0].Self); err != nil {
+		return nil, err
+	}
+	support := condense.Support{Batch: s.task.data.Attach(s.task.original, s.task.data.Validation, true), Pre: s.pre}
+	c.messages = condense.MessagesOf(s.whole.model, c.onT, support)
+	o := solved.MessageOptions{Preparing: s.preparing, Way: c.messages.C.Scale, Clusters: s.task.nodes, Degree: s.graph.HighestDegree}
+	for _, u := range c.messages.U {
+		o.Scales = append(o.Scales, u.Scale)
+	}
+	if err := s.means(ctx, c, o, clusters, sizes); err != nil {
+		return nil, err
+	}
+	if err := s.solve(ctx, c, o); err != nil {
+		return nil, err
+	}
+	_, rows, err := s.fetch(ctx, s.whole.model.Layers[0].Self, c.rows)
+	c.M = rows
+	return c, err
+}
+
+// weights are the sides of stages that make tables of W_O.
+func (s *staged) weights(more stage.Sides) stage.Sides {
+	more[solved.SideWeights] = solved.AppendMatrix(s.scaled(s.whole.model.Layers[0].Self))
+	return s.with(more)
+}
+
+// cluster divides the labelled rows into clusters and has all nodes join them: the table of clusters and their sizes.
+func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []int64, error) {
+	t, g := s.task, s.graph
+	points, sides := s.labelled.x, stage.Sides{}
+	if d := g.Summary.Width; d > projectedColumns {
+		basis := graph.NewDense(d, projectedColumns)
+		rng := t.rng(purposeProjection)
+		for k := range basis.Data {
+			basis.Data[k] = float32(rng.NormFloat64() / math.Sqrt(projectedColumns))
+		}
+		points = gemm.Mul(gemm.Of(points), gemm.Of(basis))
+		sides[solved.SideBasis] = solved.AppendMatrix(basis)
+	}
+	of := condense.Cluster(points, s.labelled.labels, t.share, t.rng(purposeClusters))
+	centres := graph.Mul(of.Membership(), points)
+	for k := range centres.Data {
+		centres.Data[k] /= s.pre.Scale // stages have points without the scale
+	}
+	c.Labels = of.Labels
+	sides[solved.SideCentres] = solved.AppendMatrix(centres)
+	sides[solved.SideClasses] = solved.AppendInts(of.Labels)
+	sides[solved.SideBias] = solved.AppendVector(s.whole.model.Layers[0].Bias)
+	sides = s.weights(sides)
+	s.labelled.x = nil // only its clusters are still needed
+	assigned, err := s.assigned(ctx, of, sides)
+	if err != nil {
+		return stage.Table{}, nil, err
+	}
+	spec := stage.NewSpec(solved.StageJoin, solved.JoinOptions{Preparing: s.preparing, Classes: s.classes}, sides, 2)
+	made, err := s.run(ctx, spec, g.Names, g.Features, g.Degrees, s.s1, s.s2, assigned)
+	if err != nil {
+		return stage.Table{}, nil, err
+	}
+	records, err := s.records(ctx, made[1])
+	if err != nil {
+		return stage.Table{}, nil, err
+	}
+	sizes := make([]int64, t.nodes)
+	for _, r := range records {
+		for k, n := range solved.ReadInts(r.Payload) {
+			sizes[k] += int64(n)
+		}
+	}
+	return made[0], sizes, nil
+}
+
+// assigned stores the clusters of the labelled rows. They follow from the centres and the rows.
+func (s *staged) assigned(ctx context.Context, of *condense.Clusters, sides stage.Sides) (stage.Table, error) {
+	var records []stage.Record
+	for k, node := range s.labelled.nodes {
+		if n := len(records); n == 0 || records[n-1].Key != node.Block {
+			records = append(records, stage.Record{Key: node.Block})
+		}
+		last := &records[len(records)-1]
+		last.Payload = solved.AppendAssigned(last.Payload, node.Place, of.Of[k])
+	}
+	name := stage.NewSpec("assigned", s.options.Seed, sides, 1).Table(0, s.s2.Name)
+	return s.engine.Put(ctx, name, records)
+}
+
+// adjacency is A': edges between clusters over √(size·size).
+func (s *staged) adjacency(ctx context.Context, clusters stage.Table, sizes []int64) (*graph.CSR, error) {
+	one := []stage.Table{clusters}
+	made, err := stage.Hop(ctx, s.engine, stage.NewSpec(solved.StageMeet, struct{}{}, nil, 1),
+		stage.NewSpec(solved.StageCount, struct{}{}, nil, 1), s.graph.Tiles, one, one)
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.records(ctx, made[0])
+	if err != nil {
+		return nil, err
+	}
+	n := len(sizes)
+	counts := make([]int64, n*n)
+	for _, r := range records {
+		if err := solved.Meetings(r.Payload, func(a, b int32, k int64) { counts[int(a)*n+int(b)] += k }); err != nil {
+			return nil, err
+		}
+	}
+	out := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), Val: []float32{}}
+	for a := range n {
+		for b := range n {
+			if count := counts[a*n+b]; a != b && count > 0 {
+				out.ColIdx = append(out.ColIdx, int32(b))
+				out.Val = append(out.Val, float32(float64(count)/math.Sqrt(float64(sizes[a])*float64(sizes[b]))))
+			}
+		}
+		out.RowPtr[a+1] = len(out.ColIdx)
+	}
+	return out, nil
+}
+
+// means makes X' and the dictionary.
+func (s *staged) means(ctx context.Context, c *stagedGraph, o solved.MessageOptions, clusters stage.Table, sizes []int64) error {
+	g := s.graph
+	spec := stage.NewSpec(solved.StageMeans, o, s.weights(stage.Sides{}), 1)
+	made, err := s.run(ctx, spec, g.Features, g.Degrees, s.s1, clusters)
+	if err != nil {
+		return err
+	}
+	records, err := s.records(ctx, made[0])
+	if err != nil {
+		return err
+	}
+	if c.X, c.dictionary, err = solved.ClusterMeans(spec, records, sizes); err != nil {
+		return err
+	}
+	for k := range c.X.Data {
+		c.X.Data[k] *= s.pre.Scale
+	}
+	return nil
+}
+
+// solve makes M and the tables of S.
+func (s *staged) solve(ctx context.Context, c *stagedGraph, o solved.MessageOptions) error {
+	g := s.graph
+	o.Entries = s.options.Entries
+	spec := stage.NewSpec(solved.StageSolve, o, s.weights(stage.Sides{solved.SideDictionary: solved.AppendMatrix(c.dictionary)}), 2)
+	made, err := s.run(ctx, spec, g.Features, g.Degrees, s.s1)
+	if err != nil {
+		return err
+	}
+	c.rows = made[0]
+	records, err := s.records(ctx, made[1])
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if err := c.size.Add(r.Payload); err != nil {
+			return err
+		}
+	}
+	if c.size.Rows != g.Nodes {
+		return fmt.Errorf("M has %d rows for %d nodes", c.size.Rows, g.Nodes)
+	}
+	o.Entry = c.size.Largest
+	spec = stage.NewSpec(solved.StageNormal, o, s.weights(stage.Sides{}), 2)
+	if made, err = s.run(ctx, spec, g.Features, g.Degrees, s.s1, c.rows); err != nil {
+		return err
+	}
+	matrix, err := s.records(ctx, made[0])
+	if err != nil {
+		return err
+	}
+	right, err := s.records(ctx, made[1])
+	if err != nil {
+		return err
+	}
+	normal, sides, err := solved.NormalEquations(spec, matrix, right)
+	if err != nil {
+		return err
+	}
+	c.onS, err = synthetic(normal, sides, s.task.nodes, len(s.classes))
+	return err
+}

@@ -1,0 +1,144 @@
+package trainer
+
+import (
+	"errors"
+	"iter"
+
+	"rivulet/dataset"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/solved"
+)
+
+// payloadBytes is about the size of a payload of rows.
+const payloadBytes = 1 << 16
+
+// StagedOf gives a data set in memory to [TrainStaged], as the rows of two tables.
+func StagedOf(d *dataset.Dataset, o Options) (Staged, error) {
+	identity := d.Fingerprint()
+	d, s, err := Encode(d, o)
+	if err != nil {
+		return Staged{}, err
+	}
+	roles := make([]solved.Role, d.Nodes())
+	for role, nodes := range map[solved.Role][]int32{solved.Train: d.Train, solved.Unlabelled: d.Unlabelled,
+		solved.Validation: d.Validation, solved.Test: d.Test} {
+		for _, i := range nodes {
+			roles[i] = role
+		}
+	}
+	if s != nil {
+		identity += s.Hash()
+	}
+	return Staged{Name: d.Name, Count: int64(d.Nodes()), Features: d.X.Cols(), Classes: d.Classes, BagOfWords: d.BagOfWords, Schema: s,
+		Nodes: stage.Source{Identity: "nodes of " + identity, Rows: nodeRows(d, roles)},
+		Edges: stage.Source{Identity: "edges of " + identity, Rows: edgeRows(d, roles)}}, nil
+}
+
+func nodeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var payload []byte
+		for i, id := range d.IDs {
+			n := solved.Node{Row: int64(i + 1), ID: id, Role: roles[i], Width: d.X.Cols()}
+			if y := d.Labels[i]; y >= 0 {
+				n.Label = d.Classes[y]
+			}
+			if d.X.Sparse == nil {
+				n.Dense = d.X.Dense.Row(i)
+			} else {
+				d.X.Each(i, func(c int, v float32) { n.Cols, n.Vals = append(n.Cols, int32(c)), append(n.Vals, v) })
+			}
+			if payload = solved.AppendNode(payload, n); len(payload) < payloadBytes && i+1 < len(d.IDs) {
+				continue
+			}
+			if !yield(payload, nil) {
+				return
+			}
+			payload = payload[:0]
+		}
+	}
+}
+
+// edgeRows gives each edge once, and none of a node that is in no role.
+func edgeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var payload []byte
+		row := int64(0)
+		for i := range d.Adj.Rows {
+			cols, _ := d.Adj.Row(i)
+			for _, j := range cols {
+				if int(j) < i || roles[i] == solved.NoRole || roles[j] == solved.NoRole {
+					continue
+				}
+				row++
+				payload = solved.AppendEdge(payload, solved.Edge{Row: row, Source: d.IDs[i], Target: d.IDs[j]})
+				if len(payload) < payloadBytes {
+					continue
+				}
+				if !yield(payload, nil) {
+					return
+				}
+				payload = payload[:0]
+			}
+		}
+		if len(payload) > 0 {
+			yield(payload, nil)
+		}
+	}
+}
+
+// StagedTables gives a data set of tables to [TrainStaged], which is never in memory as a whole.
+func StagedTables(d *dataset.Stream) Staged {
+	roles := map[string]solved.Role{"": solved.NoRole, "train": solved.Train, "unlabelled": solved.Unlabelled, "val": solved.Validation,
+		"test": solved.Test}
+	nodes := func(put func([]byte) error) error {
+		var payload []byte
+		err := d.EachNode(func(n dataset.StreamNode) error {
+			payload = solved.AppendNode(payload, solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: roles[n.Split], Dense: n.Features})
+			if len(payload) < payloadBytes {
+				return nil
+			}
+			defer func() { payload = payload[:0] }()
+			return put(payload)
+		})
+		if err != nil || len(payload) == 0 {
+			return err
+		}
+		return put(payload)
+	}
+	edges := func(put func([]byte) error) error {
+		var payload []byte
+		err := d.EachEdge(func(row int64, source, target string) error {
+			payload = solved.AppendEdge(payload, solved.Edge{Row: row, Source: source, Target: target})
+			if len(payload) < payloadBytes {
+				return nil
+			}
+			defer func() { payload = payload[:0] }()
+			return put(payload)
+		})
+		if err != nil || len(payload) == 0 {
+			return err
+		}
+		return put(payload)
+	}
+	return Staged{Name: d.Name, Count: d.Rows, Features: d.Features,
+		Nodes: stage.Source{Identity: "nodes\n" + d.Identity, Rows: pushed(nodes)},
+		Edges: stage.Source{Identity: "edges\n" + d.Identity, Rows: pushed(edges)}}
+}
+
+// errEnough ends a reading whose rows nobody wants any more.
+var errEnough = errors.New("enough rows")
+
+// pushed gives what is pushed as a sequence.
+func pushed(push func(put func([]byte) error) error) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		err := push(func(payload []byte) error {
+			if !yield(payload, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(nil, err)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/condense"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/fit"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/solved"
+)
+
+// heldOut are the nodes that are held out, or a sample of them, and the nodes of T that they read.
+type heldOut struct {
+	nodes    []solved.HeldNode
+	x        graph.Features // their raw features
+	original []solved.Number
+	asked    stage.Table // original, by block
+}
+
+// holdOut brings the validation and test nodes, and makes the task in which they are the whole data set beside those nodes
+// of T that they read.
+func (s *staged) holdOut(ctx context.Context) error {
+	g := s.graph
+	roles := g.Summary.Roles
+	o := solved.HeldOptions{Validation: solved.SampleOf(s.options.Seed, roles[solved.Validation], stagedJudges),
+		Test: solved.SampleOf(s.options.Seed, roles[solved.Test], stagedTest)}
+	made, err := s.run(ctx, stage.NewSpec(solved.StageHeld, o, nil, 2), g.Names, g.HeldFeatures, g.Held)
+	if err != nil {
+		return err
+	}
+	s.held = &heldOut{asked: made[1]}
+	var parts []graph.Features
+	for r, err := range s.engine.Read(ctx, made[0]) {
+		if err != nil {
+			return err
+		}
+		nodes, x, err := solved.ReadHeld(r)
+		if err != nil {
+			return err
+		}
+		s.held.nodes = append(s.held.nodes, nodes...)
+		for _, n := range nodes {
+			s.held.original = append(s.held.original, n.Original...)
+		}
+		parts = append(parts, x)
+	}
+	slices.SortFunc(s.held.original, solved.Number.Compare)
+	s.held.original = slices.Compact(s.held.original)
+	s.held.x = stackedFeatures(parts)
+	return s.newTask()
+}
+
+// stackedFeatures are all rows, one part after the other.
+func stackedFeatures(parts []graph.Features) graph.Features {
+	sparse := slices.ContainsFunc(parts, func(x graph.Features) bool { return x.Sparse != nil })
+	if !sparse {
+		out := &graph.Dense{}
+		for _, p := range parts {
+			out.Rows, out.Cols = out.Rows+p.Rows(), max(out.Cols, p.Cols())
+			out.Data = append(out.Data, p.Dense.Data...)
+		}
+		return graph.Features{Dense: out}
+	}
+	out := &graph.CSR{RowPtr: []int{0}}
+	for _, p := range parts {
+		if p.Sparse == nil { // no rows
+			continue
+		}
+		before := len(out.ColIdx)
+		for _, end := range p.Sparse.RowPtr[1:] {
+			out.RowPtr = append(out.RowPtr, before+end)
+		}
+		out.Rows, out.Cols = out.Rows+p.Rows(), p.Cols()
+		out.ColIdx, out.Val = append(out.ColIdx, p.Sparse.ColIdx...), append(out.Val, p.Sparse.Val...)
+	}
+	return graph.Features{Sparse: out}
+}
+
+// newTask makes a task of the nodes held out, numbered first, and the nodes of T behind them. Of T's nodes it has neither
+// features nor edges among themselves: only tables are read of them.
+func (s *staged) newTask() error {
+	h, index := s.held, map[string]int32{}
+	for k, name := range s.classes {
+		index[name] = int32(k)
+	}
+	n := len(h.nodes)
+	d := &dataset.Dataset{Name: s.source.Name, X: h.x, Classes: s.classes, BagOfWords: s.source.BagOfWords}
+	place := make(map[solved.Number]int32, n+len(h.original))
+	for k, node := range h.nodes {
+		place[node.Number] = int32(k)
+		d.IDs, d.Labels = append(d.IDs, node.ID), append(d.Labels, index[node.Label])
+		if node.Role == solved.Validation {
+			d.Validation = append(d.Validation, int32(k))
+		} else {
+			d.Test = append(d.Test, int32(k))
+		}
+	}
+	if len(d.Validation) == 0 {
+		return fmt.Errorf("no validation node is in the sample")
+	}
+	original := &dataset.Original{Index: slices.Repeat([]int32{-1}, n), X: graph.Features{Dense: graph.NewDense(0, s.graph.Summary.Width)}}
+	for k, number := range h.original {
+		i := int32(n + k)
+		place[number] = i
+		original.Nodes, original.Index = append(original.Nodes, i), append(original.Index, int32(k))
+	}
+	m := len(h.original)
+	original.Adj = &graph.CSR{Rows: m, Cols: m, RowPtr: make([]int, m+1)}
+	original.IDs, original.Labels = make([]string, m), make([]int32, m)
+	d.Adj = &graph.CSR{Rows: n + m, Cols: n + m, RowPtr: make([]int, n+m+1)}
+	for k, node := range h.nodes {
+		start := len(d.Adj.ColIdx)
+		for _, list := range [][]solved.Number{node.Original, node.Other} {
+			for _, j := range list {
+				if at, ok := place[j]; ok {
+					d.Adj.ColIdx = append(d.Adj.ColIdx, at)
+				}
+			}
+		}
+		slices.Sort(d.Adj.ColIdx[start:])
+		d.Adj.RowPtr[k+1] = len(d.Adj.ColIdx)
+	}
+	for k := range m {
+		d.Adj.RowPtr[n+k+1] = len(d.Adj.ColIdx)
+	}
+	return s.taskOf(d, original)
+}
+
+func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
+	method, _ := methodOf(s.options.Method)
+	o := s.options
+	o.Costs = false // they are of a whole M and of T, which are not in memory
+	t := &task{options: o, method: method, schema: s.source.Schema, data: d, original: original, pre: s.pre, label: o.label(),
+		whole: newWhole()}
+	present := map[int32]bool{}
+	for _, y := range s.labelled.labels {
+		present[y] = true
+	}
+	t.nodes = o.syntheticNodes(int(s.graph.Nodes), int(s.graph.Summary.Roles[solved.Train]), len(present))
+	var err error
+	if t.share, err = condense.Budget(s.labelled.labels, len(s.classes), t.nodes); err != nil {
+		return err
+	}
+	t.support = t.set(d.Validation, GraphBatch)
+	t.judges = t.support
+	whole := t.set(d.Test, GraphBatch)
+	t.test = func() map[string]*eval.Set { return map[string]*eval.Set{GraphBatch: whole, NodeBatch: apart(whole)} }
+	s.task = t
+	return nil
+}
+
+// fit fits W_O to the labelled rows and chooses its weight decay on the validation nodes, frozen on T.
+func (s *staged) fit(ctx context.Context) error {
+	t := s.task
+	const what = "fitting sgc on the original graph"
+	shape := fit.NewShape(modelSGC, s.options.Hidden)
+	all := fit.Problem{Design: fit.Explicit{X: s.labelled.x}, Labels: s.labelled.labels, Classes: len(s.classes)}
+	p, _ := all.Sample(sampledRows, t.rng(purposeRows))
+	var layers []*infer.Layer
+	var start *infer.Layer
+	decays := s.options.decays()
+	for k, decay := range decays {
+		s.progress.Step(what, k, len(decays)+1)
+		layer, err := fit.SGC(ctx, p, decay, fit.Rough, start)
+		if err != nil {
+			return err
+		}
+		start, layers = layer, append(layers, layer)
+	}
+	best, err := s.choose(ctx, shape, layers, decays)
+	if err != nil {
+		return err
+	}
+	layer, err := fit.SGC(ctx, all, best.weightDecay, fit.Final, &best.model.Layers[0])
+	if err != nil {
+		return err
+	}
+	best.model = shape.Linear(layer)
+	s.whole = best
+	s.progress.Step(what, len(decays)+1, len(decays)+1)
+	return nil
+}
+
+// choose returns the model of the highest accuracy on the validation nodes, the first among equals. The tables of all are
+// fetched side by side.
+func (s *staged) choose(ctx context.Context, shape fit.Shape, layers []*infer.Layer, decays []float64) (*fitted, error) {
+	var weights []*graph.Dense
+	for _, l := range layers {
+		weights = append(weights, l.Self)
+	}
+	on, _, err := s.fetch(ctx, graph.Beside(weights...))
+	if err != nil {
+		return nil, err
+	}
+	var best *fitted
+	classes := len(s.classes)
+	for k, l := range layers {
+		model := shape.Linear(l)
+		t := &infer.Tables{U: []*graph.Dense{columnsOf(on.U[0], k*classes, classes), columnsOf(on.U[1], k*classes, classes)}, C: on.C}
+		accuracy := accuracyOn(plain(model.Frozen(t, s.pre)), s.task.judges)
+		if best == nil || accuracy > best.validation {
+			best = &fitted{model: model, weightDecay: decays[k], validation: accuracy}
+		}
+	}
+	return best, nil
+}
+
+// scaled is W times the global scale, for features without it.
+func (s *staged) scaled(w *graph.Dense) *graph.Dense {
+	out := w.Clone()
+	for k := range out.Data {
+		out.Data[k] *= s.pre.Scale
+	}
+	return out
+}
+
+// fetch returns the tables of T for weights (d×columns), and rows of M where given, of the nodes that are read.
+func (s *staged) fetch(ctx context.Context, weights *graph.Dense, m ...stage.Table) (*infer.Tables, *graph.CSR, error) {
+	g := s.graph
+	spec := stage.NewSpec(solved.StageFetch, s.preparing, s.with(stage.Sides{solved.SideWeights: solved.AppendMatrix(s.scaled(weights))}), 1)
+	made, err := s.run(ctx, spec, append([]stage.Table{s.held.asked, g.Features, g.Degrees, s.s1}, m...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := len(s.held.original)
+	t := &infer.Tables{U: []*graph.Dense{graph.NewDense(n, weights.Cols), graph.NewDense(n, weights.Cols)}, C: graph.NewDense(n, 1)}
+	rows, at := &graph.CSR{Rows: n, Cols: s.task.nodes, RowPtr: make([]int, 1, n+1)}, 0
+	for r, err := range s.engine.Read(ctx, made[0]) {
+		if err != nil {
+			return nil, nil, err
+		}
+		part, err := solved.ReadFetched(r.Payload)
+		if err != nil {
+			return nil, nil, err
+		}
+		for k, place := range part.Places {
+			if at >= n || s.held.original[at] != (solved.Number{Block: r.Key, Place: place}) {
+				return nil, nil, fmt.Errorf("block %d, place %d was fetched and not asked for", r.Key, place)
+			}
+			copy(t.U[0].Row(at), part.U0.Row(k))
+			copy(t.U[1].Row(at), part.U1.Row(k))
+			t.C.Data[at] = float32(1 / (2 + float64(part.Degrees[k])))
+			if part.M != nil {
+				cols, vals := part.M.Row(k)
+				rows.ColIdx, rows.Val = append(rows.ColIdx, cols...), append(rows.Val, vals...)
+			}
+			rows.RowPtr = append(rows.RowPtr, len(rows.ColIdx))
+			at++
+		}
+	}
+	if at != n {
+		return nil, nil, fmt.Errorf("%d nodes were fetched, %d asked for", at, n)
+	}
+	return t, rows, nil
+}
