@@ -114,6 +114,12 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		store, end, err := app.Features(cfg.Features, cfg.Limits)
+		if err != nil {
+			return err
+		}
+		defer end()
+		r.Features = store
 		report := func(o *refresh.Report) error { return f.report(cmd.OutOrStdout(), o) }
 		if f.every == 0 {
 			o, err := f.once(cmd.Context(), r)

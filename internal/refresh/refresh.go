@@ -40,8 +40,9 @@ type Refresher struct {
 	Labels   Source // zero: none
 	Services Services
 
-	Forms    event.Forms       // that arrivals and labels may have
-	Registry consumer.Registry // of Forms; nil: there is none
+	Forms    event.Forms           // that arrivals and labels may have
+	Registry consumer.Registry     // of Forms; nil: there is none
+	Features consumer.FeatureStore // of arrivals whose records bring none; nil: these are refused
 	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is refused.
 	IgnoreUnknown bool
 	Limits        consumer.Limits // the consumers': what is a dead letter there does not become a node
