@@ -132,13 +132,16 @@ func (s *Store) values(ctx context.Context, ids []string, bytes int) ([]value, e
 	for i, id := range ids {
 		answers[i] = pipe.GetRange(ctx, s.o.Prefix+id, 0, int64(bytes))
 	}
-	_, _ = pipe.Exec(ctx) // its error is one of the answers'
+	// Where no connection could be made, commands have no error of their own, and empty answers.
+	if _, err := pipe.Exec(ctx); err != nil && !otherType(err) {
+		return nil, err
+	}
 	values := make([]value, len(ids))
 	for i, answer := range answers {
 		text, err := answer.Result()
 		switch {
 		case err == nil:
-		case redis.HasErrorPrefix(err, "WRONGTYPE "):
+		case otherType(err):
 			values[i].bad = err
 		case err != nil:
 			return nil, err
@@ -147,6 +150,9 @@ func (s *Store) values(ctx context.Context, ids []string, bytes int) ([]value, e
 	}
 	return values, nil
 }
+
+// otherType reports whether the value of a key is no string.
+func otherType(err error) bool { return redis.HasErrorPrefix(err, "WRONGTYPE ") }
 
 // decode reads a value, or says what is wrong with it.
 func (s *Store) decode(id string, v value, into *event.Features) *event.FieldError {

@@ -186,6 +186,13 @@ func TestReadErrors(t *testing.T) {
 			t.Errorf("%s: error %v, want that it is permanent: %v", answer, err, permanent)
 		}
 	}
+	server.SetError("")
+	server.RequireUserAuth("me", "word")
+	stranger := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, Username: "me", Password: "other"})
+	defer func() { _ = stranger.Close() }()
+	if _, reasons, err := read(t, store(t, stranger, event.FeaturesJSON, 0), "a"); !errors.As(err, &final) {
+		t.Errorf("a wrong password: error %v and faults %q", err, reasons)
+	}
 	server.Close()
 	if _, _, err := read(t, s, "a"); err == nil || errors.As(err, &final) {
 		t.Errorf("error %v of a server that is gone", err)
