@@ -163,13 +163,15 @@ func byName(err error) bool {
 	return errors.As(err, &fault) && fault.Reason == event.ReasonSchema
 }
 
-// schema returns the schema of the version that serves, or else the one that was fitted on the graph; nil if there is
-// none.
+// schema returns the schema by whose positions arrivals are read; nil if there is none.
 func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
+	if r.Graph.Data.Schema != nil {
+		return r.Graph.Data.Schema, nil
+	}
 	v, release, err := r.serving(ctx)
-	if err != nil || v == nil {
-		return r.fitted, err
+	if err != nil {
+		return nil, err
 	}
 	defer release()
-	return v.Schema(), nil
+	return r.keptSchema(v)
 }
