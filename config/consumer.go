@@ -20,6 +20,7 @@ type Consumer struct {
 	Cache    Cache    `key:"cache"`
 	Limits   Limits   `key:"limits"`
 	Input    Input    `key:"input"`
+	Features Features `key:"features"`
 	Registry Registry `key:"registry"`
 	Output   Output   `key:"output"`
 	Labels   Labels   `key:"labels"`

@@ -32,6 +32,9 @@ func sources(t *testing.T, file string, environ []string, args ...string) Source
 
 func TestDefaults(t *testing.T) {
 	got := Default[Consumer]()
+	address := RedisAddress{URL: "redis://localhost:6379/0",
+		DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second, PoolTimeout: 4 * time.Second,
+		Retry: RedisRetry{3, 20 * time.Millisecond, 500 * time.Millisecond}}
 	want := Consumer{
 		Kafka: Kafka{
 			Brokers: Brokers{Brokers: []string{"localhost:9092"}, ClientID: "rivulet",
@@ -46,11 +49,7 @@ func TestDefaults(t *testing.T) {
 			TransactionTimeout: time.Minute,
 		},
 		Redis: Redis{
-			RedisServer: RedisServer{
-				URL: "redis://localhost:6379/0", Prefix: "rivulet",
-				DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second, PoolTimeout: 4 * time.Second,
-				Retry: RedisRetry{3, 20 * time.Millisecond, 500 * time.Millisecond},
-			},
+			RedisServer:  RedisServer{RedisAddress: address, Prefix: "rivulet"},
 			PollInterval: time.Second, HeartbeatTTL: 30 * time.Second,
 			LookupTimeout: 2 * time.Second, Outage: "wait", Breaker: RedisBreaker{3, 5 * time.Second},
 		},
@@ -62,6 +61,7 @@ func TestDefaults(t *testing.T) {
 		Cache:    Cache{256 << 20},
 		Limits:   Limits{1 << 20, 10000, 1 << 10},
 		Input:    Input{Format: "json", Reading: Reading{Mapping{Preset: "none", TimeUnit: "none"}, "dead_letter"}},
+		Features: Features{FromRecord, FeatureServer{"float32", "features:", 2 * time.Second, address}},
 		Registry: Registry{Timeout: 5 * time.Second},
 		Output:   Output{Format: "json", Registry: "none", Answer: Answer{Representation: "none"}},
 		HTTP:     HTTP{":9464"},

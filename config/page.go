@@ -17,6 +17,7 @@ type Page struct {
 	Cache    Cache      `key:"cache"`
 	Limits   Limits     `key:"limits"`
 	Input    Input      `key:"input"`
+	Features Features   `key:"features"`
 	Registry Registry   `key:"registry"`
 	Labels   Labels     `key:"labels"`
 	Page     PageServer `key:"page"`

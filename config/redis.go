@@ -6,8 +6,14 @@ import (
 	"time"
 )
 
-// RedisServer sets the address of Redis, to which versions are published and from which rows of M are read.
+// RedisServer sets the Redis to which versions are published and from which rows of M are read.
 type RedisServer struct {
+	RedisAddress
+	Prefix string `key:"prefix" default:"rivulet" check:"prefix" usage:"beginning of all keys; installations that share a database take different ones"`
+}
+
+// RedisAddress sets how a Redis is reached.
+type RedisAddress struct {
 	URL          RedisURL      `key:"url" default:"redis://localhost:6379/0" check:"redis" usage:"redis://[user:password@]host:port/database, rediss:// for TLS, or unix:///socket?db=0; several hosts, as host:port,host:port, are nodes of a cluster or sentinels"`
 	Cluster      bool          `key:"cluster" default:"false" usage:"Redis is a cluster: the hosts of url are some of its nodes, the others are found through them; database 0"`
 	Sentinel     RedisSentinel `key:"sentinel"`
@@ -15,7 +21,6 @@ type RedisServer struct {
 	Password     Secret        `key:"password" default:"" usage:"password to log in with" zero:"the one in url, or in password_file"`
 	PasswordFile string        `key:"password_file" default:"" usage:"file with the password, read again for each connection; a line break at its end is left out" zero:"password is used"`
 	TLS          RedisTLS      `key:"tls"`
-	Prefix       string        `key:"prefix" default:"rivulet" check:"prefix" usage:"beginning of all keys; installations that share a database take different ones"`
 	DialTimeout  time.Duration `key:"dial_timeout" default:"5s" min:"1ms" usage:"limit of making a connection"`
 	ReadTimeout  time.Duration `key:"read_timeout" default:"3s" min:"1ms" usage:"limit of reading an answer"`
 	WriteTimeout time.Duration `key:"write_timeout" default:"3s" min:"1ms" usage:"limit of writing a request"`
@@ -76,7 +81,7 @@ func (r Redis) problems() []Problem {
 		Reason: fmt.Sprintf("not more than twice poll_interval, %s: the version in use would lose its protection between two polls", r.PollInterval)}}
 }
 
-func (r RedisServer) problems() []Problem {
+func (r RedisAddress) problems() []Problem {
 	var found []Problem
 	complain := func(key, value, reason string) {
 		found = append(found, Problem{Key: key, Value: value, Reason: reason})
@@ -85,9 +90,9 @@ func (r RedisServer) problems() []Problem {
 	watched := r.Sentinel.Master != ""
 	switch {
 	case r.Cluster && watched:
-		complain("sentinel.master", r.Sentinel.Master, "has no effect, because redis.cluster is true")
+		complain("sentinel.master", r.Sentinel.Master, "has no effect, because cluster is true")
 	case len(more) > 0 && !r.Cluster && !watched:
-		complain("url", r.URL.String(), "several hosts are nodes of a cluster or sentinels: set redis.cluster or redis.sentinel.master")
+		complain("url", r.URL.String(), "several hosts are nodes of a cluster or sentinels: set cluster or sentinel.master")
 	case (r.Cluster || watched) && strings.HasPrefix(string(r.URL), "unix:"):
 		complain("url", r.URL.String(), "a socket is neither a cluster nor a sentinel: want redis:// or rediss://")
 	case r.Cluster && r.URL.database() != 0:
@@ -103,17 +108,17 @@ func (r RedisServer) problems() []Problem {
 	return append(append(found, r.loginProblems()...), r.tlsProblems()...)
 }
 
-func (r RedisServer) loginProblems() []Problem {
+func (r RedisAddress) loginProblems() []Problem {
 	var found []Problem
 	username, word := r.URL.Login()
 	password := word != ""
 	if r.Username != "" && username != "" {
 		found = append(found, Problem{Key: "username", Value: r.Username,
-			Reason: "is set, and redis.url has a user too"})
+			Reason: "is set, and url has a user too"})
 	}
 	if r.Password != "" && password {
 		found = append(found, Problem{Key: "password", Value: r.Password.String(),
-			Reason: "is set, and redis.url has a password too"})
+			Reason: "is set, and url has a password too"})
 	}
 	if r.PasswordFile != "" && (r.Password != "" || password) {
 		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile,
@@ -125,13 +130,13 @@ func (r RedisServer) loginProblems() []Problem {
 	return found
 }
 
-func (r RedisServer) tlsProblems() []Problem {
+func (r RedisAddress) tlsProblems() []Problem {
 	var found []Problem
 	t := r.TLS
 	for _, f := range []Problem{{Key: "tls.ca_file", Value: t.CAFile}, {Key: "tls.cert_file", Value: t.CertFile},
 		{Key: "tls.key_file", Value: t.KeyFile}, {Key: "tls.server_name", Value: t.ServerName}} {
 		if f.Value != "" && !strings.HasPrefix(string(r.URL), "rediss:") {
-			f.Reason = "has no effect, because redis.url does not begin with rediss://"
+			f.Reason = "has no effect, because url does not begin with rediss://"
 			found = append(found, f)
 		}
 	}

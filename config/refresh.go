@@ -7,6 +7,7 @@ type Refresh struct {
 	Redis    RedisServer `key:"redis"`
 	Limits   Limits      `key:"limits"`
 	Input    Input       `key:"input"`
+	Features Features    `key:"features"`
 	Registry Registry    `key:"registry"`
 }
 
@@ -25,5 +26,11 @@ type Bench struct {
 
 // Lines is the configuration of a reader of arrivals as JSON lines: the consumers' rules for them.
 type Lines struct {
-	Input Reading `key:"input"`
+	Input    Reading  `key:"input"`
+	Features Features `key:"features"`
+}
+
+// Put is the configuration of a writer of features by id.
+type Put struct {
+	Features FeatureServer `key:"features"`
 }

@@ -16,10 +16,11 @@ type Serve struct {
 	Batch  struct {
 		BatchMode
 	} `key:"batch"`
-	Cache  Cache   `key:"cache"`
-	Limits Limits  `key:"limits"`
-	Input  Reading `key:"input"`
-	Output struct {
+	Cache    Cache    `key:"cache"`
+	Limits   Limits   `key:"limits"`
+	Input    Reading  `key:"input"`
+	Features Features `key:"features"`
+	Output   struct {
 		Answer
 	} `key:"output"`
 	Server   Server   `key:"serve"`

@@ -52,7 +52,7 @@ func (b *batch) shed() {
 // footprint returns about how much memory the batch keeps, in bytes, the text of ids included.
 func (b *batch) footprint() int {
 	const text, row = int(unsafe.Sizeof("")), int(unsafe.Sizeof(infer.Row{}))
-	sum := b.decoded.bytes
+	sum := b.decoded.bytes + b.decoded.fetched.footprint()
 	slots := b.decoded.slots[:cap(b.decoded.slots)]
 	for i := range slots {
 		a := &slots[i].arrival

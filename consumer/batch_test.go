@@ -44,7 +44,11 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	b := &p.batch
 	var then [5]string
 	for k, stage := range []func(){
-		func() { p.decode(&b.decoded, in.Records, p.model(v)) },
+		func() {
+			if err := p.decode(t.Context(), &b.decoded, in.Records, p.model(v)); err != nil {
+				t.Fatal(err)
+			}
+		},
 		func() {
 			if err := p.lookup(t.Context(), &b.neighbours, v, &b.decoded); err != nil {
 				t.Fatal(err)

@@ -39,13 +39,14 @@ func New(opts Options) (*Consumer, error) {
 	c.schemas = registryOutage(c.wait)
 	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"),
 		c.wait.Outage(StageRows).Named("rows of arrivals to be written")
+	store := featuresOutage(c.wait)
 	for range opts.Lanes {
 		path, err := NewPipeline(opts.Path)
 		if err != nil {
 			return nil, err
 		}
 		path.keeping = keeping.Attempts()
-		c.lanes = append(c.lanes, &lane{path: path, lookup: lookup.Attempts()})
+		c.lanes = append(c.lanes, &lane{path: path, lookup: lookup.Attempts(), store: store.Attempts()})
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,7 +18,8 @@ type decoded struct {
 	skipped     []event.Skip       // what is no arrival, and nothing is wrong with it
 	bytes       int                // of all keys and values
 
-	slots []slot // of each record
+	slots   []slot  // of each record
+	fetched fetched // features.go: what was looked up
 }
 
 // slot is one record of a batch, and what it was decoded to.
@@ -39,9 +41,9 @@ func (s *slot) key() []byte {
 	return s.record.Key
 }
 
-// decode turns records into arrivals that a model can take, and the rest into dead letters. Large
-// batches are decoded on several processors.
-func (p *Pipeline) decode(out *decoded, records []kafka.Record, by model) {
+// decode turns records into arrivals that a model can take, and the rest into dead letters; features that a record
+// does not bring are looked up. Large batches are decoded on several processors.
+func (p *Pipeline) decode(ctx context.Context, out *decoded, records []kafka.Record, by model) error {
 	out.slots, out.bytes = sized(out.slots, len(records)), 0
 	for i := range records {
 		s := &out.slots[i]
@@ -57,6 +59,9 @@ func (p *Pipeline) decode(out *decoded, records []kafka.Record, by model) {
 			}
 		}
 	})
+	if err := p.fetch(ctx, out, by); err != nil {
+		return err
+	}
 	out.arrivals, out.deadLetters, out.skipped = out.arrivals[:0], out.deadLetters[:0], out.skipped[:0]
 	for i := range out.slots {
 		switch s := &out.slots[i]; {
@@ -68,6 +73,7 @@ func (p *Pipeline) decode(out *decoded, records []kafka.Record, by model) {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(s.fault.Reason, s.fault.Error()))
 		}
 	}
+	return nil
 }
 
 // deadLetter is the record set aside.
@@ -76,7 +82,8 @@ func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 		IngestTime: s.record.Time, Reason: reason, Detail: detail}
 }
 
-// decodeOne fills s from its record: an arrival that the model can take, or a fault.
+// decodeOne fills s from its record: an arrival that the model can take, but for features that are still to be looked
+// up, or a fault.
 func (p *Pipeline) decodeOne(s *slot, by model) {
 	s.fault, s.skip, s.dropped, s.other = nil, "", 0, false
 	if d := s.record.Damage; d != nil {
@@ -97,11 +104,12 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 		}
 		return
 	}
-	if err := by.name(s); err != nil {
-		s.fault = asFault(err)
-		return
+	if !s.arrival.Features.Absent {
+		if s.fault = by.take(s); s.fault != nil {
+			return
+		}
 	}
-	if err := s.arrival.Check(by.features, p.Limits.Edges); err != nil {
+	if err := s.arrival.CheckEdges(p.Limits.Edges); err != nil {
 		s.fault = asFault(err)
 		return
 	}
@@ -111,9 +119,6 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 		return
 	}
 	if s.fault = tooLong(&s.arrival, p.Limits.IDBytes); s.fault != nil {
-		return
-	}
-	if s.fault = tooLarge(&s.arrival.Features); s.fault != nil {
 		return
 	}
 	s.dropped = s.arrival.NormaliseEdges()

@@ -41,7 +41,7 @@ func TestADecoderTakesWhatThePathTakes(t *testing.T) {
 		"form of the header":  {event.Protobuf{}, record("x", `{"id":"x","features":[1,2]}`, "application/json"), ""},
 		"other form":          {nil, record("p", string(binary)), event.ReasonUnparsable},
 	} {
-		a, dropped, err := NewDecoder(event.Forms{Default: tc.codec}, limits).Arrival(tc.record, 2)
+		a, dropped, err := NewDecoder(event.Forms{Default: tc.codec}, limits).Arrival(t.Context(), tc.record, 2)
 		var fault *event.FieldError
 		switch {
 		case tc.reason == "":

@@ -32,7 +32,9 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]Explained, []event
 		return nil, nil, errNotExplaining
 	}
 	b := &p.batch
-	p.decode(&b.decoded, in.Records, p.model(version))
+	if err := p.decode(ctx, &b.decoded, in.Records, p.model(version)); err != nil {
+		return nil, nil, err
+	}
 	if err := p.lookup(ctx, &b.neighbours, version, &b.decoded); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrLookup, err)
 	}

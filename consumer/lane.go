@@ -27,6 +27,7 @@ type lane struct {
 	path    *Pipeline
 	records []kafka.Record
 	lookup  *kafka.Attempts
+	store   *kafka.Attempts // of features
 }
 
 // run forms a batch when the lane is free and takes it down the path, while the batch before it may still be on its
@@ -53,18 +54,25 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 	}
 }
 
-// process takes a batch down the path, again and again while the rows of M cannot be read. Each attempt asks for the
+// process takes a batch down the path, again and again while the rows of M, or features, cannot be read. Each attempt asks for the
 // current version anew, so that a batch does not hang on a version that has been taken back.
 func (l *lane) process(ctx context.Context, in Intake) error {
 	for {
 		err := l.path.Process(ctx, in)
-		if err == nil {
+		attempts := l.lookup
+		switch {
+		case err == nil:
 			l.lookup.Over()
-		}
-		if !errors.Is(err, ErrLookup) || errors.Is(err, kafka.ErrGeneration) {
+			l.store.Over()
+			return nil
+		case errors.Is(err, kafka.ErrGeneration):
+			return err
+		case errors.Is(err, ErrFeatures):
+			attempts = l.store
+		case !errors.Is(err, ErrLookup):
 			return err
 		}
-		if err := l.lookup.Failed(ctx, err); err != nil {
+		if err := attempts.Failed(ctx, err); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,17 @@ func (p *Pipeline) model(version Version) model {
 	return m
 }
 
+// take makes the arrival's features a row that the model can take, or says why they are none.
+func (m model) take(s *slot) *event.FieldError {
+	if err := m.name(s); err != nil {
+		return asFault(err)
+	}
+	if err := s.arrival.Features.Check(m.features); err != nil {
+		return asFault(err)
+	}
+	return tooLarge(&s.arrival.Features)
+}
+
 // name makes the row of features by name, and compares the hash of the producer's schema. It returns an
 // *[event.FieldError] where they cannot be used.
 func (m model) name(s *slot) error {

@@ -41,6 +41,7 @@ const (
 	StageLookup  = "lookup"           // reading rows of M
 	StageRows    = "rows"             // writing rows of arrivals
 	StageSchemas = "schemas"          // asking the registry for schemas
+	StageStore   = "features"         // reading features by id
 	StagePublish = kafka.StagePublish // writing predictions and dead letters; reported by the wiring, from the producer
 )
 
@@ -62,6 +63,8 @@ type BatchStats struct {
 	// Skipped says of each record that is no arrival, and no dead letter, why it was passed over. It may be read during
 	// the call only.
 	Skipped []event.Skip
+	// Fetched is the number of arrivals whose features were looked up.
+	Fetched int
 	// Lookups is the number of distinct ids whose rows of M were asked for.
 	Lookups int
 	// Solved is the number of arrivals for which a row of M was solved, Residual the sum over them of the shares of
@@ -72,7 +75,7 @@ type BatchStats struct {
 	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is
 	// how long the batch, ready to be published, waited for the batch before it, Keep how long it took from the
 	// publication until the rows of its arrivals were written, with what was left of the solve.
-	Decode, Lookup, Note, Attach, Infer, Wait, Publish, Keep, Commit time.Duration
+	Decode, Features, Lookup, Note, Attach, Infer, Wait, Publish, Keep, Commit time.Duration
 	// Started is when the batch was formed, Published when the brokers acknowledged what makes its predictions
 	// visible: at least once their publication, exactly once the end of their transaction.
 	Started, Published time.Time

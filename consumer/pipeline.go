@@ -34,6 +34,8 @@ type PipelineOptions struct {
 	Notes bool
 	// Forms are the forms that records may have.
 	Forms event.Forms
+	// Features has the features of arrivals whose records bring none; nil: these are dead letters.
+	Features FeatureStore
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else they are dead letters.
 	IgnoreUnknown bool
 	// Observer may be nil.
@@ -77,6 +79,7 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	if opts.Clock == nil {
 		opts.Clock = SystemClock{}
 	}
+	opts.Forms.LookUp = opts.Features != nil
 	return &Pipeline{PipelineOptions: opts}, nil
 }
 
@@ -94,8 +97,10 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	defer b.shed()
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
 
-	// Bytes to arrivals; what cannot become one is a dead letter with the reason.
-	p.decode(&b.decoded, in.Records, p.model(version))
+	// Bytes to arrivals, with features from a store where they bring none; else dead letters with the reason.
+	if err := p.decode(ctx, &b.decoded, in.Records, p.model(version)); err != nil {
+		return err
+	}
 	watch.lap(&stats.Decode)
 
 	// The rows of M of all neighbours, each distinct id once.
@@ -118,8 +123,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment, b.noted.rows)
 	watch.lap(&stats.Infer)
 
-	// Rows of M for the arrivals, solved beside what follows.
-	p.solve(&b.growth, version, b)
+	p.solve(&b.growth, version, b) // rows of M for the arrivals, beside what follows
 
 	// Batches are delivered in the order in which they were read.
 	if err := in.After.wait(ctx); err != nil {
@@ -141,8 +145,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	p.forget(ctx, version, in, &b.noted)
 	watch.lap(&stats.Commit)
-	stats.Published = delivery.Published()
-	p.report(stats, b, &out)
+	p.report(stats, delivery, b, &out)
 	return nil
 }
 
@@ -176,7 +179,10 @@ func (w *stopwatch) lap(d *time.Duration) {
 }
 
 // report tells the observer of a delivered batch.
-func (p *Pipeline) report(stats BatchStats, b *batch, out *event.Batch) {
+func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, out *event.Batch) {
+	stats.Published = delivery.Published()
+	stats.Features, stats.Fetched = b.decoded.fetched.took, len(b.decoded.fetched.ids)
+	stats.Decode -= stats.Features
 	for i, s := range b.decoded.arrivals {
 		c := &b.attachment.counts[i]
 		stats.Dropped += s.dropped

@@ -73,7 +73,8 @@
 // indices. Every tr, va and te node needs a class; the class of an un node is dropped. Nodes in no role are
 // allowed and left alone. Other files of the layout (adj_train.npz) follow from these and are not read.
 // merged.json is there if arrivals were merged into the data: edges to ids that have not arrived yet, and nodes
-// whose class came from a label ([Merged]).
+// whose class came from a label ([Merged]). schema.json is there if the features were made of named columns, and
+// columns.json has those columns: name, type and the value of each node. Sparse features are no bag of words then.
 //
 // Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's
 // declared size against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's

@@ -28,6 +28,8 @@ const (
 	namesFile = "class_names.json"
 	// mergedFile is there only if arrivals were merged into the data.
 	mergedFile = "merged.json"
+	// The schema that made the features, and the named columns that it made them of.
+	schemaFile, columnsFile = "schema.json", "columns.json"
 )
 
 // maxJSONBytes bounds class_map.json and role.json; two million nodes take 30 MB.
@@ -60,6 +62,9 @@ func load(dir string) (*Dataset, error) {
 		return nil, err
 	}
 	if d.Merged, err = loadMerged(dir, d); err != nil {
+		return nil, err
+	}
+	if err := d.loadFitted(dir); err != nil {
 		return nil, err
 	}
 	if d.Name, err = nameOf(dir); err != nil {

@@ -50,7 +50,7 @@ func (s saving) file(name string, encode func(io.Writer) error) error {
 }
 
 func (d *Dataset) save(s saving) error {
-	if d.BagOfWords != (d.X.Sparse != nil) {
+	if d.Schema == nil && d.BagOfWords != (d.X.Sparse != nil) {
 		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always sparse, and other features are dense",
 			d.BagOfWords, d.X.Sparse != nil)
 	}
@@ -58,7 +58,7 @@ func (d *Dataset) save(s saving) error {
 		return err
 	}
 	for _, name := range []string{adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile,
-		mergedFile} {
+		mergedFile, schemaFile, columnsFile} {
 		if _, err := os.Lstat(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: %w", name, errors.Join(err, fs.ErrExist))
 		}
@@ -67,6 +67,9 @@ func (d *Dataset) save(s saving) error {
 		return err
 	}
 	if err := d.saveFeatures(s); err != nil {
+		return err
+	}
+	if err := d.saveFitted(s); err != nil {
 		return err
 	}
 	if err := s.file(classesFile, d.writeClassMap); err != nil {

@@ -16,17 +16,22 @@ import (
 // Features by name are checked as the row that a schema has made of them ([Features.Encode]); before that they are a
 // row of no values. It does not allocate unless it fails.
 func (a *Arrival) Check(d, maxEdges int) error {
-	if err := a.Features.check(d); err != nil {
+	if err := a.Features.Check(d); err != nil {
 		return err
 	}
+	return a.CheckEdges(maxEdges)
+}
+
+// CheckEdges is the part of [Arrival.Check] that is about edges.
+func (a *Arrival) CheckEdges(maxEdges int) error {
 	if maxEdges > 0 && len(a.Edges) > maxEdges {
 		return fieldErrorf(ReasonTooManyEdges, "edges", "%d edges, at most %d are taken", len(a.Edges), maxEdges)
 	}
 	return nil
 }
 
-// check returns error and not *FieldError, because a nil *FieldError in an error is not nil.
-func (f *Features) check(d int) error {
+// Check is the part of [Arrival.Check] that is about features.
+func (f *Features) Check(d int) error { // not a *FieldError: a nil one in an error is not nil
 	if !f.Sparse {
 		if len(f.Values) != d {
 			return fieldErrorf(ReasonFeatureLength, "features", "%d values, the model takes %d", len(f.Values), d)

@@ -134,6 +134,9 @@ func (w *avroWriter) time(field string, t time.Time) {
 func (Avro) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 	w := avroWriter{buf: dst}
 	w.id("id", a.ID)
+	if a.Features.Absent {
+		w.fail(fieldErrorf(ReasonUnparsable, "features", "is missing, and the schema wants it"))
+	}
 	w.features(&a.Features)
 	if len(a.Edges) > 0 && w.err == nil {
 		w.long(int64(len(a.Edges)))

@@ -25,8 +25,10 @@ func (s *AvroSchema) DecodeArrival(data []byte, a *Arrival) error {
 		case avroID:
 			a.ID, err = r.id(t, "id")
 		case avroFeatures:
-			hasFeatures = true
 			err = r.features(t, &a.Features)
+			if hasFeatures = !lacksFeatures(err); !hasFeatures {
+				err = nil
+			}
 		case avroEdges:
 			err = r.edges(t, e)
 		case avroTime:
@@ -38,14 +40,14 @@ func (s *AvroSchema) DecodeArrival(data []byte, a *Arrival) error {
 			return err
 		}
 	}
-	switch {
-	case a.ID == "":
+	if a.ID == "" {
 		return fieldErrorf(ReasonUnparsable, "id", "is missing")
-	case !hasFeatures:
-		return fieldErrorf(ReasonUnparsable, "features", "is missing")
 	}
 	a.Edges = e.appendTo(a.Edges)
-	return r.end()
+	if err := r.end(); err != nil || hasFeatures {
+		return err
+	}
+	return errNoFeatures
 }
 
 // DecodeLabel reads one record that was written with the schema into l, as [Protobuf.DecodeLabel] does.
@@ -215,7 +217,7 @@ func (r *avroReader) features(t *avroType, f *Features) (err error) {
 		f.Named = list.fields
 		return nil
 	case t.kind == avroNull:
-		return fieldErrorf(ReasonUnparsable, "features", "is null")
+		return errNoFeatures
 	}
 	return avroUnwanted(t, "features", "an array of numbers, a record or a map")
 }

@@ -47,10 +47,18 @@ func (f *Forms) structured(data []byte, a *Arrival) error {
 	default:
 		return fieldErrorf(ReasonUnparsable, "data", "is missing")
 	}
-	if err != nil {
+	return withEventTime(err, unquoted(found[4]), a)
+}
+
+// withEventTime goes on with the event's time where an arrival was read, also where that lacks its features.
+func withEventTime(err error, text string, a *Arrival) error {
+	if err != nil && !lacksFeatures(err) {
 		return err
 	}
-	return eventTime(unquoted(found[4]), a)
+	if bad := eventTime(text, a); bad != nil {
+		return bad
+	}
+	return err
 }
 
 // unquoted returns the text of a JSON string, "" of anything else.

@@ -31,6 +31,8 @@ type Features struct {
 	// Named are the features by their names in place of positions, each name once; nil if the row is positional. The
 	// artifact's schema makes numbers of them.
 	Named []schema.Field
+	// Absent says that the record brought no features, where [Forms.LookUp] allows that.
+	Absent bool
 }
 
 // Source is the place from which a record was read.
@@ -143,6 +145,8 @@ const (
 	ReasonFeatureUnknown = "feature_unknown" // the schema has no feature of the name
 	ReasonFeatureType    = "feature_type"    // a named value is of a type that the feature is not made of
 	ReasonFeatureMissing = "feature_missing" // a named value is missing, and the schema refuses that
+	ReasonFeaturesAbsent = "features_absent" // the record has no features, and the store has none for its id
+	ReasonFeaturesStored = "features_stored" // the features that are stored for the id cannot be read
 	ReasonSchema         = "schema"          // features and schema do not belong together
 	ReasonTooManyEdges   = "too_many_edges"  // more edges than limits.edges
 	ReasonTooLarge       = "too_large"       // the record is larger than limits.record_bytes, its key and id than 128 KiB, or an id than limits.id_bytes

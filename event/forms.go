@@ -25,6 +25,9 @@ type Forms struct {
 	// Mapping says where an arrival is in a record of JSON, or of a registry's schema; nil: where Rivulet's own form
 	// has it. Labels are not mapped.
 	Mapping *Mapping
+	// LookUp says that arrivals may lack their features ([Features.Absent]), as these are looked up. Else such a record
+	// is refused.
+	LookUp bool
 }
 
 // Schemas are the schemas of a registry, by the ids that records of the Confluent wire format carry.
@@ -106,7 +109,16 @@ func (f *Forms) codec(contentType string) (Codec, error) {
 // Arrival reads a record into a, reusing a's memory. The error is a *[FieldError], or a [Skip] where the record is
 // not to be predicted; then the content of a is undefined.
 func (f *Forms) Arrival(headers []Header, data []byte, a *Arrival) error {
-	a.Key = nil
+	a.Key, a.Features.Absent = nil, false
+	err := f.arrival(headers, data, a)
+	if f.LookUp && lacksFeatures(err) {
+		a.Features.becomeAbsent()
+		return nil
+	}
+	return err
+}
+
+func (f *Forms) arrival(headers []Header, data []byte, a *Arrival) error {
 	contentType := ContentTypeOf(headers)
 	if f.Mapping != nil {
 		return f.mapped(contentType, headers, data, a)

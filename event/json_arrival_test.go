@@ -107,7 +107,7 @@ func TestDecodeArrivalError(t *testing.T) {
 		{`{"id":-0,"features":[1]}`, ReasonUnparsable, `id: -0, want`},
 		{`{"id":false,"features":[1]}`, ReasonUnparsable, `id: false, want`},
 		{`{"id":"x"}`, ReasonUnparsable, `features: is missing`},
-		{`{"id":"x","features":null}`, ReasonUnparsable, `features: null, want an array, or an object`},
+		{`{"id":"x","features":null}`, ReasonUnparsable, `features: is missing`},
 		{`{"id":"x","features":"` + long + `"}`, ReasonUnparsable, `features: "` + long[:62] + `… (202 bytes), want`},
 		{`{"id":"x","features":[1,"2"]}`, ReasonUnparsable, `features[1]: "2", want a number`},
 		{`{"id":"x","features":[[1]]}`, ReasonUnparsable, `features[0]: [1], want a number`},

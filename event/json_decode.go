@@ -66,8 +66,9 @@ func (d *arrivalDecoder) decode(data []byte, a *Arrival) error {
 		case "id":
 			a.ID, err = d.arrivalID()
 		case "features":
-			hasFeatures = true
-			err = d.features(&a.Features)
+			if hasFeatures = !d.null(); hasFeatures {
+				err = d.features(&a.Features)
+			}
 		case "edges":
 			a.Edges, err = d.edges(a.Edges)
 		case "time":
@@ -80,13 +81,13 @@ func (d *arrivalDecoder) decode(data []byte, a *Arrival) error {
 	if err != nil {
 		return parseError(err)
 	}
-	switch {
-	case a.ID == "":
+	if a.ID == "" {
 		return fieldErrorf(ReasonUnparsable, "id", "is missing")
-	case !hasFeatures:
-		return fieldErrorf(ReasonUnparsable, "features", "is missing")
 	}
-	return d.end()
+	if err := d.end(); err != nil || hasFeatures {
+		return err
+	}
+	return errNoFeatures
 }
 
 // end refuses anything after the record's object.

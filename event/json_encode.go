@@ -11,7 +11,8 @@ import (
 
 // AppendArrival appends a as one JSON object to dst: id, features, edges, time, in this order. Ids are written as
 // strings; values are left out of a sparse row whose values are all 1, edges if there are none, time if it is
-// zero. An arrival that [JSON.DecodeArrival] would refuse is an error, and dst is then returned unchanged.
+// zero. Features that are Absent are left out. An arrival that [JSON.DecodeArrival] would refuse for another reason is an
+// error, and dst is then returned unchanged.
 func (JSON) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 	out, err := appendArrival(dst, a)
 	if err != nil {
@@ -25,8 +26,10 @@ func appendArrival(dst []byte, a *Arrival) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if dst, err = appendFeatures(append(dst, `,"features":`...), &a.Features); err != nil {
-		return dst, err
+	if !a.Features.Absent {
+		if dst, err = appendFeatures(append(dst, `,"features":`...), &a.Features); err != nil {
+			return dst, err
+		}
 	}
 	if len(a.Edges) > 0 {
 		dst = append(dst, `,"edges":[`...)

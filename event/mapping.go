@@ -157,10 +157,7 @@ func (f *Forms) mapped(contentType string, headers []Header, data []byte, a *Arr
 		if isStructured(contentType) {
 			return f.structured(data, a)
 		}
-		if err := f.plain(contentType, data, a); err != nil {
-			return err
-		}
-		return eventTime(headerText(headers, "ce_time"), a)
+		return withEventTime(f.plain(contentType, data, a), headerText(headers, "ce_time"), a)
 	}
 	return f.plain(contentType, data, a)
 }
@@ -218,14 +215,17 @@ func (m *Mapping) read(text []byte, a *Arrival) error {
 			own = append(own, '}')
 		}
 	}
-	if err := (JSON{}).DecodeArrival(append(own, '}'), a); err != nil {
-		return err
+	lacking := (JSON{}).DecodeArrival(append(own, '}'), a)
+	if lacking != nil && !lacksFeatures(lacking) {
+		return lacking
 	}
 	a.Key = nil
 	if m.key >= 0 && found[m.key] != nil {
-		return readKey(found[m.key], a)
+		if err := readKey(found[m.key], a); err != nil {
+			return err
+		}
 	}
-	return nil
+	return lacking
 }
 
 // appendTime writes a number since 1970 as text.

@@ -69,10 +69,10 @@ func (Protobuf) DecodeArrival(data []byte, a *Arrival) error {
 		return err
 	case a.ID == "":
 		return fieldErrorf(ReasonUnparsable, "id", "is missing")
-	case !hasFeatures:
-		return fieldErrorf(ReasonUnparsable, "features", "is missing")
 	}
-	a.Edges = e.appendTo(a.Edges)
+	if a.Edges = e.appendTo(a.Edges); !hasFeatures {
+		return errNoFeatures
+	}
 	return nil
 }
 

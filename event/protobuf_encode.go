@@ -19,7 +19,7 @@ import (
 func (Protobuf) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 	w := wireWriter{buf: dst}
 	w.id(arrivalID, "id", a.ID)
-	if a.Features.Named == nil { // else it comes behind the time, by its number
+	if a.Features.Named == nil && !a.Features.Absent { // else it comes behind the time, by its number
 		w.features(&a.Features)
 	}
 	for i, id := range a.Edges {

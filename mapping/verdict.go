@@ -72,6 +72,15 @@ func final(err error) error {
 	return err
 }
 
+// Final returns err, marked as permanent if Redis refuses this client, a wrong login included: for clients whose
+// login nobody else looks after.
+func Final(client redis.UniversalClient, err error) error {
+	if err = Misdirected(client, err); Refused(err) {
+		return refused{err}
+	}
+	return err
+}
+
 // Misdirected returns err, marked as a refusal ([Refused]) if a client that knows no cluster was sent to another
 // node: it does not follow, now or later.
 func Misdirected(client redis.UniversalClient, err error) error {

@@ -10,11 +10,14 @@ import (
 )
 
 // Encode returns a data set with X made of its columns, and the schema that made it: o.Keep, or one that is fitted on
-// the original nodes by o.Schema. A data set without columns stays as it is, and so does o.Keep, which may be nil; its
-// width must be that of X. The fingerprint of a table is over its columns: take it before.
+// the original nodes by o.Schema. A data set without columns stays as it is, and so does o.Keep; nil is the schema that
+// made its features, if one did. Its width must be that of X. The fingerprint of a table is over its columns: take it before.
 func Encode(d *dataset.Dataset, o Options) (*dataset.Dataset, *schema.Schema, error) {
 	s := o.Keep
 	if d.Columns == nil {
+		if s == nil {
+			s = d.Schema
+		}
 		if s != nil && d.X.Cols() != s.Width() {
 			return nil, nil, fmt.Errorf("features have %d positions, the schema to keep has %d", d.X.Cols(), s.Width())
 		}
@@ -34,6 +37,7 @@ func Encode(d *dataset.Dataset, o Options) (*dataset.Dataset, *schema.Schema, er
 	}
 	out := *d
 	out.Columns, out.BagOfWords = nil, false
+	out.Schema, out.Values = s, d.Columns
 	out.X = graph.Features{}
 	if rows.Dense != nil {
 		out.X.Dense = &graph.Dense{Rows: rows.N, Cols: rows.Width, Data: rows.Dense}

@@ -93,18 +93,19 @@ type Comparison struct {
 	Before     *float64 // the same of the one that serves; nil if there is none
 }
 
-// CompareServed validates a new artifact and the one that serves, which is nil if there is none.
-func CompareServed(ctx context.Context, d *dataset.Dataset, is, was Served, size int) (Comparison, error) {
+// CompareServed validates a new artifact on d and the one that serves, which is nil if there is none, on before: the
+// same data with features in its positions.
+func CompareServed(ctx context.Context, d, before *dataset.Dataset, is, was Served, size int) (Comparison, error) {
 	var c Comparison
 	var err error
 	if c.Validation, err = Validate(ctx, d, is, size); err != nil || was == nil {
 		return c, err
 	}
-	before, err := Validate(ctx, d, was, size)
+	accuracy, err := Validate(ctx, before, was, size)
 	if err != nil {
 		return c, fmt.Errorf("the artifact that answers now: %w", err)
 	}
-	c.Before = &before
+	c.Before = &accuracy
 	return c, nil
 }
 

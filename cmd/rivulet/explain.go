@@ -29,10 +29,11 @@ func explainCommand() *cobra.Command {
 	flags.BoolVar(&asJSON, "json", false, "one JSON object a line, with all terms")
 	flags.IntVar(&most, "most", 10, "how many features and how many neighbours the text lists; the rest is summed up")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		versions, o, err := f.open(cmd)
+		versions, o, end, err := f.open(cmd)
 		if err != nil {
 			return err
 		}
+		defer end()
 		var out app.ExplanationWriter = textExplanations{cmd.OutOrStdout(), most}
 		if asJSON {
 			out = jsonExplanations{cmd.OutOrStdout()}

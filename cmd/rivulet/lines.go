@@ -37,25 +37,28 @@ func newLineFlags(cmd *cobra.Command) *lineFlags {
 	return f
 }
 
-// open checks the flags, and returns the artifact's version and how lines are read. Lines that are refused are
-// reported on standard error.
-func (f *lineFlags) open(cmd *cobra.Command) (consumer.Versions, app.LineOptions, error) {
-	o := app.LineOptions{Mode: consumer.Mode(f.cfg.Batch.Mode), Batch: f.cfg.Batch.Size,
+// open checks the flags, and returns the artifact's version and how lines are read, until end. Lines that are refused
+// are reported on standard error.
+func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.LineOptions, end func(), err error) {
+	o = app.LineOptions{Mode: consumer.Mode(f.cfg.Batch.Mode), Batch: f.cfg.Batch.Size,
 		Limits: consumer.Limits{Edges: f.cfg.Limits.Edges},
 		Rejected: func(line int64, d *event.DeadLetter) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, d.Detail)
 		}}
 	if o.Batch < 1 {
-		return nil, o, fmt.Errorf("--batch is %d, want at least 1", o.Batch)
+		return nil, o, nil, fmt.Errorf("--batch is %d, want at least 1", o.Batch)
 	}
 	lines, err := config.Load[config.Lines](config.Sources{Flags: cmd.Flags(), Environ: os.Environ()})
 	if err != nil {
-		return nil, o, err
+		return nil, o, nil, err
 	}
 	if o.Forms, err = app.LineForms(lines.Input); err != nil {
-		return nil, o, err
+		return nil, o, nil, err
 	}
 	o.IgnoreUnknown = lines.Input.UnknownFeatures == config.Ignore
-	versions, err := app.Pinned(f.cfg.Artifact, f.choice, slog.New(slog.NewTextHandler(os.Stderr, nil)))
-	return versions, o, err
+	if versions, err = app.Pinned(f.cfg.Artifact, f.choice, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+		return nil, o, nil, err
+	}
+	o.Features, end, err = app.Features(lines.Features, f.cfg.Limits)
+	return versions, o, end, err
 }

@@ -16,6 +16,6 @@ func root() *cobra.Command {
 		Short: "Real-time predictions for nodes that were not there when the graph was trained",
 	}
 	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), predictCommand(), explainCommand(), inspectCommand(),
-		generateCommand(), benchCommand(), serveCommand(), pageCommand())
+		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand())
 	return cmd
 }

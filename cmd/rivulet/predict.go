@@ -29,10 +29,11 @@ func predictCommand() *cobra.Command {
 		"add none, logits or embedding, the layer before the classifier")
 	flags.Float64Var(&f.choice.Coverage, "coverage", 0, "share of the arrivals to answer, others are marked as abstained; 0: none is marked")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		versions, o, err := f.open(cmd)
+		versions, o, end, err := f.open(cmd)
 		if err != nil {
 			return err
 		}
+		defer end()
 		o.Output = consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits,
 			Representation: f.choice.Representation}
 		predicted, rejected, err := app.PredictLines(cmd.Context(), versions, cmd.InOrStdin(), cmd.OutOrStdout(), o)

@@ -26,6 +26,16 @@ const chunk = 1000
 type replayFlags struct {
 	replay.Options
 	nodes, out, labels, format string
+	bare                       bool
+}
+
+// stream is what is sent of the nodes.
+func (f *replayFlags) stream(d *dataset.Dataset, nodes []int32) replay.Stream {
+	s := replay.Nodes(d, nodes)
+	if f.bare {
+		return s.Without()
+	}
+	return s
 }
 
 func replayCommand() *cobra.Command {
@@ -47,6 +57,7 @@ func replayCommand() *cobra.Command {
 	flags.StringVar(&f.out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
 	flags.StringVar(&f.labels, "labels", "", "topic (with --out, file) to which the nodes' classes are written after the arrivals; empty: none")
 	flags.StringVar(&f.format, "record-format", "json", "form of the records in Kafka, json, protobuf or avro; lines are JSON")
+	flags.BoolVar(&f.bare, "without-features", false, "leave the features out, for consumers that look them up (features put)")
 	flags.Float64Var(&f.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them")
 	flags.IntVar(&f.Limit, "limit", 0, "stop after this many arrivals; 0: all of the nodes")
 	config.Flags[config.Replay](flags)
@@ -78,6 +89,8 @@ func (f *replayFlags) check() error {
 		return fmt.Errorf("--rate is %g and --limit %d, want 0 or more", f.Rate, f.Limit)
 	case f.nodes != "test" && f.nodes != "withheld":
 		return fmt.Errorf("--nodes is %q, want test or withheld", f.nodes)
+	case f.bare && f.format == "avro":
+		return fmt.Errorf("--without-features is given, and Rivulet's Avro schema has features of every arrival: want --record-format json or protobuf")
 	case f.out != "" && f.format != "json":
 		return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", f.format)
 	}
@@ -113,7 +126,7 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 		sink.In(codec)
 		sinks = append(sinks, sink)
 	}
-	n, err := replay.Replay(cmd.Context(), replay.Nodes(d, nodes), sinks[0], f.Options)
+	n, err := replay.Replay(cmd.Context(), f.stream(d, nodes), sinks[0], f.Options)
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d arrivals sent to topic %s\n", n, topics[0])
 	if err != nil || f.labels == "" {
 		return err
@@ -131,7 +144,7 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 func (f *replayFlags) toLines(cmd *cobra.Command, d *dataset.Dataset, nodes []int32) error {
 	n := 0
 	err := toLines(cmd.OutOrStdout(), f.out, func(w io.Writer) (err error) {
-		n, err = replay.Replay(cmd.Context(), replay.Nodes(d, nodes), &replay.Lines{W: w}, f.Options)
+		n, err = replay.Replay(cmd.Context(), f.stream(d, nodes), &replay.Lines{W: w}, f.Options)
 		return err
 	})
 	if err != nil || f.labels == "" {

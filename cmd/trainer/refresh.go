@@ -35,6 +35,7 @@ type refreshFlags struct {
 	maxDrop             float64
 	every               time.Duration
 	asJSON              bool
+	refit               bool
 	run                 trainer.Options
 	named               *schemaFlags
 	withMap             *mapFlags
@@ -78,6 +79,7 @@ func refreshCommand() *cobra.Command {
 		"edges to ids that have not arrived that are kept with the graph; 0: none")
 	flags.Float64Var(&f.maxDrop, "max-drop", trainer.MaxDrop,
 		"points of accuracy on the validation nodes that the new artifact may be worse")
+	flags.BoolVar(&f.refit, "refit-schema", false, "fit the schema of named features anew, with what has arrived: positions move, so producers by position must follow")
 	flags.DurationVar(&f.every, "every", 0, "refresh again this long after the last one ended; 0: once")
 	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
 	runFlags(flags, &f.run)
@@ -116,6 +118,12 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		store, end, err := app.Features(cfg.Features, cfg.Limits)
+		if err != nil {
+			return err
+		}
+		defer end()
+		r.Features = store
 		report := func(o *refresh.Report) error { return f.report(cmd.OutOrStdout(), o) }
 		if f.every == 0 {
 			o, err := f.once(cmd.Context(), r)
@@ -185,7 +193,7 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	}
 	return &refresh.Refresher{Graph: given, Arrivals: arrivals, Labels: labels, Current: f.current, ToRedis: f.publish, Keep: f.keep,
 		Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log}, Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits),
-		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, nil
+		RefitSchema: f.refit, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, nil
 }
 
 // options returns the options of the artifact that serves, changed by the flags that were given.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"rivulet/consumer"
 	"rivulet/mapping"
 )
 
@@ -17,11 +18,16 @@ const (
 	trainerACL  = "rivulet-trainer"
 	serveACL    = "rivulet-serve"
 	pageACL     = "rivulet-page"
+	featuresACL = "rivulet-features" // reads features by id
+	fillACL     = "rivulet-fill"     // writes them
 )
 
 // advised adds what to do to an error by which Redis refuses this client ([mapping.Refused]); it returns any other
 // error unchanged. line is the line of deploy/redis.acl with the rights that the program needs.
 func advised(err error, line string) error {
+	if errors.Is(err, consumer.ErrFeatures) { // another Redis, whose client has advised
+		return err
+	}
 	if do := redisAdvice(err, line); do != "" {
 		return fmt.Errorf("%w -> %s", err, do)
 	}
@@ -33,6 +39,15 @@ var command = regexp.MustCompile(`run the '([^']+)' command`)
 
 // redisAdvice returns what to do about a refusal by Redis, "" if err is none.
 func redisAdvice(err error, line string) string {
+	return redisServer{"redis.", "under redis.prefix, ~PREFIX:* and ~{PREFIX}:*", line}.advice(err)
+}
+
+// redisServer is how advice names a Redis: what its settings begin with, the keys that a user needs, and the line of
+// deploy/redis.acl with the rights.
+type redisServer struct{ settings, keys, line string }
+
+// advice returns what to do about a refusal by this Redis, "" if err is none.
+func (r redisServer) advice(err error) string {
 	if !mapping.Refused(err) {
 		return ""
 	}
@@ -56,22 +71,23 @@ func redisAdvice(err error, line string) string {
 	case errors.Is(err, redis.ErrClosed):
 		return "this is a mistake in the program: it closed its client of Redis while it was in use"
 	case has("NOAUTH"):
-		return "set redis.password or redis.password_file, and redis.username unless the user is the default one"
+		return "set " + r.settings + "password or " + r.settings + "password_file, and " + r.settings + "username unless the user is the default one"
 	case has("WRONGPASS", "invalid password", "AUTH "):
-		return "correct redis.username and redis.password (or redis.password_file, or both in redis.url); this is not about ACLs. " +
+		return "correct " + r.settings + "username and " + r.settings + "password (or " + r.settings + "password_file, or both in " +
+			r.settings + "url); this is not about ACLs. " +
 			"Where a password is changed, let Redis take both until all clients have the new one (ACL SETUSER user >new)"
 	case has("NOPERM", "ACL failure", "executing the script"):
-		allow := "let its user use all keys under redis.prefix, ~PREFIX:* and ~{PREFIX}:*"
+		allow := "let its user use all keys " + r.keys
 		if found := command.FindStringSubmatch(text); found != nil {
 			allow = "allow it: ACL SETUSER user +" + found[1]
 		}
-		return allow + "; the line of " + line + " in deploy/redis.acl has all rights that are needed"
+		return allow + "; the line of " + r.line + " in deploy/redis.acl has all rights that are needed"
 	case has("MOVED ", "ASK "):
-		return "the server is a node of a cluster: set redis.cluster"
+		return "the server is a node of a cluster: set " + r.settings + "cluster"
 	case has("CROSSSLOT", "cluster support disabled", "SELECT is not allowed"):
-		return "set redis.cluster to whether the server is a node of a cluster; a cluster has database 0 alone"
+		return "set " + r.settings + "cluster to whether the server is a node of a cluster; a cluster has database 0 alone"
 	case has("DB index"):
-		return "correct the number of the database at the end of redis.url"
+		return "correct the number of the database at the end of " + r.settings + "url"
 	case has("DENIED"):
 		return "give Redis a password, or turn its protected mode off"
 	}

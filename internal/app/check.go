@@ -50,6 +50,9 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 	if len(cfg.Registry.URLs) > 0 {
 		count(checkRegistry(ctx, cfg))
 	}
+	if cfg.Features.From == config.FromRedis {
+		count(checkFeatures(ctx, cfg.Features))
+	}
 	if cfg.Artifact != "" {
 		count(checkPinned(cfg))
 		return made, failed, ctx.Err()

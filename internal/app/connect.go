@@ -17,6 +17,11 @@ import (
 // ConnectRedis makes a client. It does not reach out yet; the caller closes it. An error names the setting that is
 // wrong, and no password.
 func ConnectRedis(s config.RedisServer) (redis.UniversalClient, error) {
+	return connectRedis("redis.", s.RedisAddress)
+}
+
+// connectRedis makes a client of the Redis whose settings' names begin with section.
+func connectRedis(section string, s config.RedisAddress) (redis.UniversalClient, error) {
 	url, hosts := s.URL.Split()
 	o := mapping.RedisOptions{URL: url, Hosts: hosts, Cluster: s.Cluster,
 		Sentinel:    mapping.Sentinel{Master: s.Sentinel.Master, Username: s.Sentinel.Username, Password: s.Sentinel.Password.Reveal()},
@@ -27,11 +32,11 @@ func ConnectRedis(s config.RedisServer) (redis.UniversalClient, error) {
 		o.MaxRetries = -1 // there 0 is the default
 	}
 	var err error
-	if o.Credentials, err = redisLogin(s); err != nil {
+	if o.Credentials, err = redisLogin(section, s); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(url, "rediss:") {
-		if o.TLS, err = (tlsFiles{"redis.tls", s.TLS.CAFile, s.TLS.CertFile, s.TLS.KeyFile,
+		if o.TLS, err = (tlsFiles{section + "tls", s.TLS.CAFile, s.TLS.CertFile, s.TLS.KeyFile,
 			s.TLS.ServerName}).read(); err != nil {
 			return nil, err
 		}
@@ -55,7 +60,7 @@ func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) er
 
 // redisLogin gives user and password for each connection, and reads the file of a password each time, so that it can
 // be renewed while the process runs; nil where the URL says it all.
-func redisLogin(s config.RedisServer) (func() (username, password string, err error), error) {
+func redisLogin(section string, s config.RedisAddress) (func() (username, password string, err error), error) {
 	if s.Username == "" && s.Password == "" && s.PasswordFile == "" {
 		return nil, nil // the URL's
 	}
@@ -70,7 +75,7 @@ func redisLogin(s config.RedisServer) (func() (username, password string, err er
 		return func() (string, string, error) { return username, password, nil }, nil
 	}
 	login := func() (string, string, error) {
-		password, err := readPassword("redis.password_file", s.PasswordFile)
+		password, err := readPassword(section+"password_file", s.PasswordFile)
 		return username, password, err
 	}
 	_, _, err := login()

@@ -117,8 +117,13 @@ func runConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, jou
 	if err != nil {
 		return err
 	}
+	store, closeStore, err := Features(cfg.Features, cfg.Limits)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
 	told := both(both(observer, journal), also)
-	c, client, err := newConsumer(cfg, wire{from, forms, known, out}, log, told)
+	c, client, err := newConsumer(cfg, wire{from, forms, known, store, out}, log, told)
 	if err != nil {
 		return err
 	}
@@ -160,6 +165,7 @@ type wire struct {
 	versions consumer.Versions
 	forms    event.Forms
 	registry consumer.Registry // of forms; nil: there is none
+	features consumer.FeatureStore
 	out      event.Codec
 }
 
@@ -191,6 +197,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 			Limits:        Limits(cfg.Limits),
 			Output:        output(cfg.Output),
 			Forms:         w.forms,
+			Features:      w.features,
 			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
 			Observer:      observer},
 		Logger: log,

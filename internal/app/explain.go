@@ -19,7 +19,7 @@ type ExplanationWriter interface {
 func ExplainLines(ctx context.Context, versions consumer.Versions, r io.Reader, w ExplanationWriter,
 	o LineOptions) (explained, rejected int, err error) {
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: &lineWriter{}, Mode: o.Mode,
-		Forms: o.Forms, IgnoreUnknown: o.IgnoreUnknown, Limits: o.Limits, Output: o.Output})
+		Forms: o.Forms, Features: o.Features, IgnoreUnknown: o.IgnoreUnknown, Limits: o.Limits, Output: o.Output})
 	if err != nil {
 		return 0, 0, err
 	}

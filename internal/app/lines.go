@@ -20,6 +20,8 @@ type LineOptions struct {
 	Batch  int // lines of a batch, at least 1
 	Forms  event.Forms
 	Limits consumer.Limits
+	// Features has the features of lines that bring none; nil: these are rejected.
+	Features consumer.FeatureStore
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else the line is rejected.
 	IgnoreUnknown bool
 	Output        consumer.Output
@@ -35,7 +37,7 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 	out := &lineWriter{w: bufio.NewWriter(w), rejected: o.Rejected}
 	defer func() { err = errors.Join(err, out.w.Flush()) }()
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: out, Mode: o.Mode,
-		Forms: o.Forms, IgnoreUnknown: o.IgnoreUnknown, Limits: o.Limits, Output: o.Output})
+		Forms: o.Forms, Features: o.Features, IgnoreUnknown: o.IgnoreUnknown, Limits: o.Limits, Output: o.Output})
 	if err != nil {
 		return 0, 0, err
 	}

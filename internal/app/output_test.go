@@ -132,24 +132,30 @@ func stream(t *testing.T, cfg config.Consumer, arrivals []event.Arrival) []event
 	return streamUntil(t, cfg, arrivals, len(arrivals))
 }
 
+// sendTo publishes arrivals.
+func sendTo(t *testing.T, cfg config.Consumer, arrivals []event.Arrival) {
+	t.Helper()
+	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := topic.Send(t.Context(), arrivals); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // streamUntil is stream until the topic has so many predictions, and returns all of them.
 func streamUntil(t *testing.T, cfg config.Consumer, arrivals []event.Arrival, total int) []event.Prediction {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, "", log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := topic.Send(ctx, arrivals); err != nil {
-		t.Fatal(err)
-	}
+	sendTo(t, cfg, arrivals)
 	running, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- RunConsumer(running, cfg, log, nil) }()

@@ -46,7 +46,12 @@ func RunPage(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(
 		o.Versions = watcher
 		background.start(following, watcher.Run) // the page says what it sees, also while Redis refuses it
 	}
-	if err := pagePipelines(cfg, &o); err != nil {
+	store, closeStore, err := Features(cfg.Features, cfg.Limits)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	if err := pagePipelines(cfg, store, &o); err != nil {
 		return err
 	}
 	listener, url, err := listenForPage(ctx, cfg.Page, &o.Guard)
@@ -131,7 +136,7 @@ func openPublisher(s config.RedisServer) (p *serving.Publisher, end func(), err 
 }
 
 // pagePipelines sets the paths on which the page explains arrivals. They write nothing.
-func pagePipelines(cfg config.Page, o *page.Options) error {
+func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options) error {
 	forms, _, err := Forms(cfg.Input, cfg.Registry)
 	if err != nil {
 		return err
@@ -141,8 +146,9 @@ func pagePipelines(cfg config.Page, o *page.Options) error {
 	}
 	limits := Limits(cfg.Limits)
 	o.Decoder = consumer.NewDecoder(forms, limits)
+	o.Decoder.LookUp(store, kafka.Patience{Logger: o.Log})
 	path := consumer.PipelineOptions{Versions: versions{o.Versions}, Deliverer: &lineWriter{}, Mode: consumer.Node,
-		Arrivals: cfg.Attach.Arrivals == config.On, ReadOnly: true, Limits: limits,
+		Arrivals: cfg.Attach.Arrivals == config.On, ReadOnly: true, Limits: limits, Features: store,
 		Output: consumer.Output{Probabilities: true}, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore}
 	if o.Tried, err = consumer.NewPipeline(path); err != nil {
 		return err

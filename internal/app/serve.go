@@ -43,7 +43,12 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 	}
 	defer end()
 	defer background.end() // first: the watcher still lets go of what it holds
-	server, err := newServer(cfg, from, log)
+	store, closeStore, err := Features(cfg.Features, cfg.Limits)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	server, err := newServer(cfg, from, store, log)
 	if err != nil {
 		return err
 	}
@@ -99,7 +104,7 @@ func serverAsConsumer(cfg config.Serve) config.Consumer {
 }
 
 // newServer wires the path of an arrival.
-func newServer(cfg config.Serve, from versions, log *slog.Logger) (*serve.Server, error) {
+func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, log *slog.Logger) (*serve.Server, error) {
 	forms, err := LineForms(cfg.Input)
 	if err != nil {
 		return nil, err
@@ -109,7 +114,7 @@ func newServer(cfg config.Serve, from versions, log *slog.Logger) (*serve.Server
 	limits := cfg.Server
 	o := serve.Options{
 		Path: consumer.PipelineOptions{Versions: from, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
-			Limits: Limits(cfg.Limits), Output: output(serverAsConsumer(cfg).Output), Forms: forms,
+			Limits: Limits(cfg.Limits), Output: output(serverAsConsumer(cfg).Output), Forms: forms, Features: store,
 			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Observer: observer},
 		Name: limits.Name, Version: build.Read().Version,
 		Limits: serve.Limits{Timeout: limits.Timeout, Body: int64(limits.MaxBody), Arrivals: limits.MaxArrivals,

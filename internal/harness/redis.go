@@ -19,10 +19,13 @@ import (
 // redisVariable names the program of Redis servers.
 const redisVariable = "RIVULET_TEST_REDIS_SERVER"
 
+// HasRedis reports whether tests may start servers.
+func HasRedis() bool { return os.Getenv(redisVariable) != "" }
+
 // NeedRedis skips a test that cannot have servers.
 func NeedRedis(tb testing.TB) {
 	tb.Helper()
-	if os.Getenv(redisVariable) == "" {
+	if !HasRedis() {
 		tb.Skip(redisVariable + " is not set to a redis-server for tests")
 	}
 }

@@ -48,6 +48,7 @@ var only = []struct {
 	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "internal/kafka", "mapping"}},
 	{"internal/chaos", []string{"artifact", "event", "internal/harness"}},
 	{"internal/registry", []string{"event"}},
+	{"internal/featurestore", []string{"event", "mapping"}},
 	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "internal/durable", "internal/kafka", "mapping", "schema", "serving", "trainer", "trainer/merge"}},
 	{"internal/replay", []string{"dataset", "event", "schema", "internal/kafka"}},
 	{"internal/harness", []string{"event"}}, // tests of all packages but event use it
@@ -71,6 +72,7 @@ var users = []struct {
 	{"config", []string{"cmd/…", "internal/app", "internal/demo", "internal/bench"}},
 	{"internal/app", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/registry", []string{"internal/app"}}, // a registry's client is the wiring's; the path sees an interface
+	{"internal/featurestore", []string{"internal/app", "cmd/rivulet"}},
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
 	{"internal/cli/…", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/refresh", []string{"cmd/…", "internal/demo"}},

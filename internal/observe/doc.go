@@ -22,6 +22,7 @@
 //	rivulet_skipped_records_total{kind}                  records that are no arrivals and nothing is wrong with: delete, tombstone, other
 //	rivulet_batch_records                                records of a micro-batch (histogram)
 //	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, publish, commit,
+//	                                                     in features where some are looked up by id,
 //	                                                     and where arrivals get rows in note and keep, and in solve beside wait
 //	                                                     and publish
 //	rivulet_end_to_end_seconds                           from a record's timestamp until the brokers acknowledged its prediction,
@@ -30,6 +31,7 @@
 //	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
 //	rivulet_other_schema_records_total                   arrivals with features by name under the hash of another schema
+//	rivulet_feature_lookups_total                        arrivals whose features were looked up by id
 //	rivulet_row_lookups_total                            distinct ids whose rows of M were asked for
 //	rivulet_cache_hits_total, rivulet_cache_misses_total, rivulet_cache_entries, rivulet_cache_bytes
 //	rivulet_damaged_rows_total                           rows of M that were asked for and could not be decoded
@@ -44,7 +46,7 @@
 //	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
 //	rivulet_rebalances_total, rivulet_assigned_partitions
 //	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch, lookup, rows, schemas,
-//	                                                     publish, labels
+//	                                                     features, publish, labels
 //	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0
 //	rivulet_lost_records_total{reason}                   records of the input that are gone: retention, truncation, recreated
 //	rivulet_window_predictions                           number of predictions in the window: the last 3840 to 4096

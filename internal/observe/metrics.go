@@ -30,7 +30,7 @@ var (
 type metrics struct {
 	registry *prometheus.Registry
 
-	arrivals, bytes, isolated, dropped, otherSchema, lookups, rebalances, abstained, degraded prometheus.Counter
+	arrivals, bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
 
 	predictions, deadLetters, drops, skipped, retries, lost *prometheus.CounterVec
 
@@ -45,8 +45,9 @@ type metrics struct {
 	stages                 [len(stageNames)]prometheus.Observer
 }
 
-// stageNames are the values of the label stage. The last three are observed of batches that solve rows.
-var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "note",
+// stageNames are the values of the label stage. Features is observed of batches that look some up, the last three of
+// batches that solve rows.
+var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "features", "note",
 	"solve", "keep"}
 
 func newMetrics(opts Options, ready func() error) *metrics {
@@ -96,6 +97,7 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		isolated:    counter("isolated_arrivals_total", "Arrivals without a neighbour to attach to, predicted from their features alone."),
 		dropped:     counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
 		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
+		fetched:     counter("feature_lookups_total", "Arrivals whose records brought no features, which were looked up by id."),
 		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
 		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
 		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written."),
@@ -131,7 +133,8 @@ func newMetrics(opts Options, ready func() error) *metrics {
 func (m *metrics) startAtZero() {
 	for _, reason := range []string{event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength,
 		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge, event.ReasonPredictionRefused,
-		event.ReasonFeatureUnknown, event.ReasonFeatureType, event.ReasonFeatureMissing, event.ReasonSchema} {
+		event.ReasonFeatureUnknown, event.ReasonFeatureType, event.ReasonFeatureMissing, event.ReasonSchema,
+		event.ReasonFeaturesAbsent, event.ReasonFeaturesStored} {
 		m.deadLetters.WithLabelValues(reason)
 	}
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
@@ -142,7 +145,7 @@ func (m *metrics) startAtZero() {
 	}
 	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup,
 		consumer.StageOffsets,
-		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StageSchemas, consumer.StagePublish} {
+		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StageSchemas, consumer.StageStore, consumer.StagePublish} {
 		m.retries.WithLabelValues(stage)
 	}
 	for _, reason := range kafka.LostReasons {
@@ -166,15 +169,22 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	for _, kind := range s.Skipped {
 		m.skipped.WithLabelValues(string(kind)).Inc()
 	}
-	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Note,
-		s.Solve, s.Keep}
-	observed := len(took)
-	if s.Solve == 0 {
-		observed -= 3
-	}
-	for k, d := range took[:observed] {
+	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Features,
+		s.Note, s.Solve, s.Keep}
+	for k, d := range took {
+		switch stageNames[k] {
+		case "features":
+			if s.Fetched == 0 {
+				continue
+			}
+		case "note", "solve", "keep":
+			if s.Solve == 0 {
+				continue
+			}
+		}
 		m.stages[k].Observe(d.Seconds())
 	}
+	m.fetched.Add(float64(s.Fetched))
 	m.solved.Add(float64(s.Solved))
 	m.residual.Add(s.Residual)
 

@@ -50,7 +50,7 @@ func newTestObserver() (*Observer, *fakeClock) {
 func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
-		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Lookups: 6,
+		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2, Features: 3 * time.Millisecond, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
 		Infer: 4 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond, Commit: 9 * time.Millisecond,
 		Solved: 3, Residual: 0.5, Note: 2 * time.Millisecond, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
@@ -213,6 +213,8 @@ rivulet_dead_letters_total{reason="feature_length"} 0
 rivulet_dead_letters_total{reason="feature_missing"} 0
 rivulet_dead_letters_total{reason="feature_type"} 0
 rivulet_dead_letters_total{reason="feature_unknown"} 0
+rivulet_dead_letters_total{reason="features_absent"} 0
+rivulet_dead_letters_total{reason="features_stored"} 0
 rivulet_dead_letters_total{reason="not_finite"} 1
 rivulet_dead_letters_total{reason="prediction_refused"} 0
 rivulet_dead_letters_total{reason="schema"} 0
@@ -230,6 +232,9 @@ rivulet_dropped_edges_total 5
 rivulet_dropped_records_total{reason="invalid_record"} 0
 rivulet_dropped_records_total{reason="invalid_timestamp"} 0
 rivulet_dropped_records_total{reason="too_large"} 1
+# HELP rivulet_feature_lookups_total Arrivals whose records brought no features, which were looked up by id.
+# TYPE rivulet_feature_lookups_total counter
+rivulet_feature_lookups_total 2
 # HELP rivulet_isolated_arrivals_total Arrivals without a neighbour to attach to, predicted from their features alone.
 # TYPE rivulet_isolated_arrivals_total counter
 rivulet_isolated_arrivals_total 1
@@ -263,6 +268,7 @@ rivulet_ready 1
 rivulet_rebalances_total 1
 # HELP rivulet_retries_total Repeated attempts, by stage.
 # TYPE rivulet_retries_total counter
+rivulet_retries_total{stage="features"} 0
 rivulet_retries_total{stage="fetch"} 1
 rivulet_retries_total{stage="group"} 0
 rivulet_retries_total{stage="labels"} 0
@@ -332,18 +338,19 @@ func TestHistograms(t *testing.T) {
 		}
 	}
 	want := map[string]sums{
-		"rivulet_batch_records":         {1, 4},
-		"rivulet_end_to_end_seconds":    {2, 0.030}, // 30 ms, and 0 if the producer's clock is ahead
-		"rivulet_stage_seconds decode":  {1, 0.001},
-		"rivulet_stage_seconds lookup":  {1, 0.002},
-		"rivulet_stage_seconds attach":  {1, 0.003},
-		"rivulet_stage_seconds note":    {1, 0.002},
-		"rivulet_stage_seconds solve":   {1, 0.007},
-		"rivulet_stage_seconds keep":    {1, 0.008},
-		"rivulet_stage_seconds infer":   {1, 0.004},
-		"rivulet_stage_seconds wait":    {1, 0.005},
-		"rivulet_stage_seconds publish": {1, 0.006},
-		"rivulet_stage_seconds commit":  {1, 0.009},
+		"rivulet_batch_records":          {1, 4},
+		"rivulet_end_to_end_seconds":     {2, 0.030}, // 30 ms, and 0 if the producer's clock is ahead
+		"rivulet_stage_seconds decode":   {1, 0.001},
+		"rivulet_stage_seconds features": {1, 0.003},
+		"rivulet_stage_seconds lookup":   {1, 0.002},
+		"rivulet_stage_seconds attach":   {1, 0.003},
+		"rivulet_stage_seconds note":     {1, 0.002},
+		"rivulet_stage_seconds solve":    {1, 0.007},
+		"rivulet_stage_seconds keep":     {1, 0.008},
+		"rivulet_stage_seconds infer":    {1, 0.004},
+		"rivulet_stage_seconds wait":     {1, 0.005},
+		"rivulet_stage_seconds publish":  {1, 0.006},
+		"rivulet_stage_seconds commit":   {1, 0.009},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("histograms (-want +got):\n%s", diff)

@@ -228,7 +228,7 @@ func (p *Page) arrival(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.Place, a.Published = &at, p.published(at)
-	a.Arrival = p.written(&rec)
+	a.Arrival = p.written(r.Context(), &rec)
 	writeJSON(w, http.StatusOK, a)
 }
 
@@ -247,15 +247,17 @@ func (p *Page) published(at Place) (found *Sample) {
 }
 
 // written returns an arrival in Rivulet's own JSON, nil where that is not possible.
-func (p *Page) written(rec *kafka.Record) json.RawMessage {
+func (p *Page) written(ctx context.Context, rec *kafka.Record) json.RawMessage {
 	v := p.o.Versions.Current()
 	if v == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience) // of features by id
+	defer cancel()
 	p.asking.Lock()
 	defer p.asking.Unlock()
 	p.o.Decoder.ByName(v.Schema())
-	a, _, err := p.o.Decoder.Arrival(rec, v.Features())
+	a, _, err := p.o.Decoder.Arrival(ctx, rec, v.Features())
 	if err != nil {
 		return nil
 	}

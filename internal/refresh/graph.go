@@ -113,7 +113,7 @@ func (r *Refresher) encode(ctx context.Context) error {
 		}
 	}
 	g := *r.Graph
-	if g.Data, r.fitted, err = trainer.Encode(g.Data, options); err != nil {
+	if g.Data, _, err = trainer.Encode(g.Data, options); err != nil {
 		return err
 	}
 	r.Graph = &g

@@ -19,7 +19,6 @@ import (
 	"rivulet/internal/durable"
 	"rivulet/internal/kafka"
 	"rivulet/mapping"
-	"rivulet/schema"
 	"rivulet/serving"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
@@ -40,12 +39,15 @@ type Refresher struct {
 	Labels   Source // zero: none
 	Services Services
 
-	Forms    event.Forms       // that arrivals and labels may have
-	Registry consumer.Registry // of Forms; nil: there is none
+	Forms    event.Forms           // that arrivals and labels may have
+	Registry consumer.Registry     // of Forms; nil: there is none
+	Features consumer.FeatureStore // of arrivals whose records bring none; nil: these are refused
 	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is refused.
 	IgnoreUnknown bool
-	Limits        consumer.Limits // the consumers': what is a dead letter there does not become a node
-	Waiting       int             // most edges to ids that have not arrived that are kept; 0: none
+	// RefitSchema fits the schema anew on the graph with its arrivals, which moves positions; else it is kept.
+	RefitSchema bool
+	Limits      consumer.Limits // the consumers': what is a dead letter there does not become a node
+	Waiting     int             // most edges to ids that have not arrived that are kept; 0: none
 
 	// Current is the directory of the artifact to compare with, which Publish replaces; empty: the version that
 	// CURRENT names, if ToRedis.
@@ -62,10 +64,9 @@ type Refresher struct {
 	Now      func() time.Time
 	Disk     durable.Disk
 
-	doing  string         // now
-	fitted *schema.Schema // that made the graph's features of a table's columns; nil: they were positions
-	anew   bool           // train although nothing is new
-	gone   int64          // records that the topic has lost before they were read
+	doing string // now
+	anew  bool   // train although nothing is new
+	gone  int64  // records that the topic has lost before they were read
 }
 
 // Round is the state of one refresh.
@@ -150,12 +151,15 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	if err != nil {
 		return round, err
 	}
-	if was != nil {
-		options.Keep = was.Schema()
-	} else {
-		options.Keep = r.fitted
+	if options.Keep, err = r.keptSchema(was); err != nil {
+		return round, err
 	}
-	outcome, err := trainer.Train(ctx, grown, options, r.Now(), r.Progress)
+	if r.RefitSchema {
+		if err := round.refit(&options); err != nil {
+			return round, err
+		}
+	}
+	outcome, err := trainer.Train(ctx, round.grown, options, r.Now(), r.Progress)
 	if err != nil {
 		return round, err
 	}
@@ -208,7 +212,11 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 		answers = was
 		o.Report.Before = was.ID()
 	}
-	c, err := trainer.CompareServed(ctx, o.grown, is, answers, batch)
+	before, err := o.positions(was)
+	if err != nil {
+		return err
+	}
+	c, err := trainer.CompareServed(ctx, o.grown, before, is, answers, batch)
 	if err != nil {
 		return err
 	}

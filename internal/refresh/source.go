@@ -47,12 +47,13 @@ func ParseSource(text string) (Source, error) {
 // read passes all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
 func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offsets, err error) {
 	decoder, features := consumer.NewDecoder(r.Forms, r.Limits), r.Graph.Data.X.Cols()
+	decoder.LookUp(r.Features, kafka.Patience{Logger: r.Log})
 	var unread error // why the schema could not be read
 	asked := false
-	next, err = r.records(ctx, r.Arrivals, &r.Forms, func(rec *kafka.Record) {
-		a, dropped, err := decoder.Arrival(rec, features)
+	next, err = r.records(ctx, r.Arrivals, &r.Forms, func(rec *kafka.Record) error {
+		a, dropped, err := decoder.Arrival(ctx, rec, features)
 		if errors.As(err, new(event.Skip)) {
-			return
+			return nil
 		}
 		if !asked && byName(err) { // the schema is read for the first arrival that needs it
 			var s *schema.Schema
@@ -61,14 +62,18 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 				s = s.IgnoringUnknown()
 			}
 			decoder.ByName(s)
-			a, dropped, err = decoder.Arrival(rec, features)
+			a, dropped, err = decoder.Arrival(ctx, rec, features)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, consumer.ErrFeatures): // none could be asked for: the arrival is not refused
+			return err
+		case err != nil:
 			m.Refuse(err)
-			return
+			return nil
 		}
 		m.Dropped(dropped)
 		_ = m.Arrival(a) // counted, with its reason
+		return nil
 	})
 	if err == nil && unread != nil {
 		err = fmt.Errorf("reading the schema of the artifact that serves: %w", unread)
@@ -79,21 +84,25 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 	r.doing = "reading labels"
 	var l event.Label
 	labels := r.Forms.OfLabels()
-	_, err = r.records(ctx, r.Labels, labels, func(rec *kafka.Record) {
+	_, err = r.records(ctx, r.Labels, labels, func(rec *kafka.Record) error {
 		if err := labels.Label(rec.Headers, rec.Value, &l); err != nil {
 			m.RefuseLabel(err)
-			return
+			return nil
 		}
 		m.Label(&l)
+		return nil
 	})
 	return next, err
 }
 
 // records passes each record of a source, which has these forms, to take.
-func (r *Refresher) records(ctx context.Context, s Source, forms *event.Forms, take func(*kafka.Record)) (kafka.Offsets, error) {
+func (r *Refresher) records(ctx context.Context, s Source, forms *event.Forms,
+	take func(*kafka.Record) error) (kafka.Offsets, error) {
 	if s.Topic == "" {
 		headers := forms.LineHeaders()
-		return nil, eachLine(ctx, s.File, func(line []byte) { take(&kafka.Record{Value: line, Headers: headers}) })
+		return nil, eachLine(ctx, s.File, func(line []byte) error {
+			return take(&kafka.Record{Value: line, Headers: headers})
+		})
 	}
 	t, end, err := r.Services.Reader(s.Topic, s.Group)
 	if err != nil {
@@ -115,15 +124,14 @@ func (r *Refresher) records(ctx context.Context, s Source, forms *event.Forms, t
 		if err := schemas.Await(ctx, rec); err != nil {
 			return err
 		}
-		take(&rec)
-		return nil
+		return take(&rec)
 	})
 }
 
 // maxLine is the longest line of a file of records, in bytes.
 const maxLine = 64 << 20
 
-func eachLine(ctx context.Context, file string, take func([]byte)) error {
+func eachLine(ctx context.Context, file string, take func([]byte) error) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -138,7 +146,9 @@ func eachLine(ctx context.Context, file string, take func([]byte)) error {
 			return err
 		}
 		if text := strings.TrimSpace(lines.Text()); text != "" {
-			take([]byte(text))
+			if err := take([]byte(text)); err != nil {
+				return err
+			}
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -153,13 +163,15 @@ func byName(err error) bool {
 	return errors.As(err, &fault) && fault.Reason == event.ReasonSchema
 }
 
-// schema returns the schema of the version that serves, or else the one that was fitted on the graph; nil if there is
-// none.
+// schema returns the schema by whose positions arrivals are read; nil if there is none.
 func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
+	if r.Graph.Data.Schema != nil {
+		return r.Graph.Data.Schema, nil
+	}
 	v, release, err := r.serving(ctx)
-	if err != nil || v == nil {
-		return r.fitted, err
+	if err != nil {
+		return nil, err
 	}
 	defer release()
-	return v.Schema(), nil
+	return r.keptSchema(v)
 }

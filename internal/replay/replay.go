@@ -31,6 +31,17 @@ func Nodes(d *dataset.Dataset, nodes []int32) Stream {
 	return Stream{Name: d.Name, Len: len(nodes), Arrival: func(k int, at time.Time) event.Arrival { return Arrival(d, nodes[k], at) }}
 }
 
+// Without returns the same stream of arrivals without their features, for consumers that look these up.
+func (s Stream) Without() Stream {
+	with := s.Arrival
+	s.Arrival = func(k int, at time.Time) event.Arrival {
+		a := with(k, at)
+		a.Features = event.Features{Absent: true}
+		return a
+	}
+	return s
+}
+
 // Labels are the classes of nodes of a data set, by name, which became known at a time.
 func Labels(d *dataset.Dataset, nodes []int32, at time.Time) []event.Label {
 	labels := make([]event.Label, len(nodes))

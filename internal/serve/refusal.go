@@ -23,16 +23,17 @@ func (e *refusal) Error() string { return e.detail }
 
 // Reasons of refusals beside those of dead letters.
 const (
-	reasonOverloaded = "overloaded"       // 429
-	reasonTooMany    = "too_many"         // 413: arrivals of a request
-	reasonTooLarge   = "too_large"        // 413: the body
-	reasonMalformed  = "unparsable"       // 400
-	reasonMediaType  = "content_type"     // 415
-	reasonNoVersion  = "no_version"       // 503
-	reasonRows       = "rows_unavailable" // 503
-	reasonTimeout    = "timeout"          // 504; 408 where the body did not come
-	reasonInternal   = "internal"         // 500
-	reasonSkipped    = "skipped"          // of an arrival: a record that input.mapping passes over
+	reasonOverloaded = "overloaded"           // 429
+	reasonTooMany    = "too_many"             // 413: arrivals of a request
+	reasonTooLarge   = "too_large"            // 413: the body
+	reasonMalformed  = "unparsable"           // 400
+	reasonMediaType  = "content_type"         // 415
+	reasonNoVersion  = "no_version"           // 503
+	reasonRows       = "rows_unavailable"     // 503
+	reasonFeatures   = "features_unavailable" // 503
+	reasonTimeout    = "timeout"              // 504; 408 where the body did not come
+	reasonInternal   = "internal"             // 500
+	reasonSkipped    = "skipped"              // of an arrival: a record that input.mapping passes over
 )
 
 // retryAfter is how many seconds a client is asked to wait, by status.
@@ -59,6 +60,8 @@ func because(err error) *refusal {
 		return &refusal{statusGone, reasonTimeout, "the client left"}
 	case errors.Is(err, consumer.ErrLookup):
 		return &refusal{http.StatusServiceUnavailable, reasonRows, "rows of M of neighbours cannot be read from Redis now"}
+	case errors.Is(err, consumer.ErrFeatures):
+		return &refusal{http.StatusServiceUnavailable, reasonFeatures, "features by id cannot be read from Redis now"}
 	}
 	return &refusal{http.StatusInternalServerError, reasonInternal, "the server could not answer; its log says why"}
 }

@@ -7,6 +7,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/schema"
 )
 
 // Dataset returns the data with the arrivals and labels so far, and the report of their outcomes. It shares memory
@@ -26,6 +27,7 @@ func (m *Merger) Dataset() (*dataset.Dataset, Report) {
 	} else {
 		g.d.X.Dense = g.dense()
 	}
+	g.d.Schema, g.d.Values = m.data.Schema, g.values()
 	return g.d, r
 }
 
@@ -208,4 +210,41 @@ func (g *growth) dense() *graph.Dense {
 		}
 	}
 	return x
+}
+
+// values returns the named columns with those of the arrivals; nil where there are none, or an arrival came by
+// position: its names are not known.
+func (g *growth) values() []schema.Column {
+	old := g.from.data.Values
+	for _, a := range g.source {
+		if old == nil || a != nil && a.Features.Named == nil {
+			return nil
+		}
+	}
+	out := make([]schema.Column, len(old))
+	for k := range old {
+		out[k] = old[k].Clone()
+		for i, a := range g.source {
+			if a == nil {
+				continue
+			}
+			v := valueOf(a.Features.Named, old[k].Name)
+			if i < g.from.data.Nodes() {
+				out[k].Set(i, v)
+			} else {
+				out[k].Append(v)
+			}
+		}
+	}
+	return out
+}
+
+// valueOf returns the value of a name, missing if the arrival does not have it.
+func valueOf(fields []schema.Field, name string) schema.Value {
+	for i := range fields {
+		if fields[i].Name == name {
+			return fields[i].Value
+		}
+	}
+	return schema.Value{}
 }

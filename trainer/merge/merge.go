@@ -8,6 +8,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/schema"
 )
 
 // role is the role of a node of the data.
@@ -90,6 +91,9 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 	kept := event.Arrival{ID: strings.Clone(a.ID), Time: a.Time, Edges: make([]string, len(a.Edges)),
 		Features: event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices),
 			Values: slices.Clone(a.Features.Values)}}
+	if m.data.Values != nil { // for a schema that is fitted anew
+		kept.Features.Named = m.keepNamed(a.Features.Named)
+	}
 	for e, id := range a.Edges {
 		kept.Edges[e] = strings.Clone(id) // edges of one arrival are parts of one string
 	}
@@ -97,6 +101,21 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 	m.arrived[kept.ID] = true
 	m.arrivals = append(m.arrivals, kept)
 	return nil
+}
+
+// keepNamed copies the fields of which the data have columns; nil for nil.
+func (m *Merger) keepNamed(fields []schema.Field) []schema.Field {
+	if fields == nil {
+		return nil
+	}
+	kept := make([]schema.Field, 0, len(m.data.Values))
+	for k := range m.data.Values {
+		if v := valueOf(fields, m.data.Values[k].Name); v.Type != schema.Missing {
+			v.Text, v.Vector = strings.Clone(v.Text), slices.Clone(v.Vector)
+			kept = append(kept, schema.Field{Name: m.data.Values[k].Name, Value: v})
+		}
+	}
+	return kept
 }
 
 // Dropped counts entries of edge lists that were dropped before their arrival was given to [Merger.Arrival].

@@ -1,0 +1,122 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"rivulet/schema"
+)
+
+// columnJSON is a column in columns.json, with as many values as there are nodes: those of its type, the others are
+// not there.
+type columnJSON struct {
+	Name        string      `json:"name"`
+	Type        string      `json:"type"`
+	Categorical bool        `json:"categorical,omitempty"`
+	Missing     []int32     `json:"missing,omitempty"` // nodes
+	Numbers     []float64   `json:"numbers,omitempty"`
+	Bools       []bool      `json:"bools,omitempty"`
+	Texts       []string    `json:"texts,omitempty"`
+	Vectors     [][]float32 `json:"vectors,omitempty"`
+	Times       []time.Time `json:"times,omitempty"`
+}
+
+// saveFitted writes the schema that made X, and the columns that it made it of.
+func (d *Dataset) saveFitted(s saving) error {
+	if d.Schema == nil {
+		return nil
+	}
+	if err := s.file(schemaFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(d.Schema) }); err != nil || d.Values == nil {
+		return err
+	}
+	out := make([]columnJSON, len(d.Values))
+	for k := range d.Values {
+		c := &d.Values[k]
+		out[k] = columnJSON{Name: c.Name, Type: c.Type.String(), Categorical: c.Categorical, Numbers: c.Numbers, Bools: c.Bools, Texts: c.Texts,
+			Vectors: c.Vectors, Times: c.Times}
+		for i, is := range c.Missing {
+			if is {
+				out[k].Missing = append(out[k].Missing, int32(i))
+			}
+		}
+	}
+	return s.file(columnsFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(out) })
+}
+
+// loadFitted reads them; data without a schema have features by position.
+func (d *Dataset) loadFitted(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, schemaFile)); missing(err) {
+		return nil
+	}
+	err := readFile(dir, schemaFile, maxJSONBytes, func(f *os.File, _ int64) error {
+		text, err := io.ReadAll(f)
+		if err == nil {
+			d.Schema, err = schema.Parse(text)
+		}
+		if err == nil && d.Schema.Width() != d.X.Cols() {
+			err = fmt.Errorf("it has %d positions, and the features %d", d.Schema.Width(), d.X.Cols())
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.BagOfWords = false
+	if _, err := os.Lstat(filepath.Join(dir, columnsFile)); missing(err) {
+		return nil
+	}
+	return readFile(dir, columnsFile, maxJSONBytes, func(f *os.File, _ int64) error {
+		var in []columnJSON
+		decoder := json.NewDecoder(f)
+		if err := decoder.Decode(&in); err != nil {
+			return err
+		}
+		if decoder.More() {
+			return errors.New("content behind the JSON array")
+		}
+		for k := range in {
+			c, err := in[k].column(d.Nodes())
+			if err != nil {
+				return fmt.Errorf("column %q: %w", in[k].Name, err)
+			}
+			d.Values = append(d.Values, c)
+		}
+		return nil
+	})
+}
+
+// column returns the column of a data set of n nodes.
+func (j *columnJSON) column(n int) (c schema.Column, err error) {
+	c = schema.Column{Name: j.Name, Categorical: j.Categorical, Numbers: j.Numbers, Bools: j.Bools, Texts: j.Texts, Vectors: j.Vectors, Times: j.Times}
+	values := -1
+	for t, of := range map[schema.ValueType]int{schema.Number: len(j.Numbers), schema.Bool: len(j.Bools), schema.Text: len(j.Texts),
+		schema.Vector: len(j.Vectors), schema.Time: len(j.Times)} {
+		switch {
+		case t.String() == j.Type:
+			c.Type, values = t, of
+		case of > 0:
+			return c, fmt.Errorf("its type is %q, and it has values of the type %s", j.Type, t)
+		}
+	}
+	switch {
+	case values < 0:
+		return c, fmt.Errorf("its type is %q, want number, bool, string, vector or time", j.Type)
+	case values != n:
+		return c, fmt.Errorf("it has %d values for %d nodes", values, n)
+	}
+	if len(j.Missing) > 0 {
+		c.Missing = make([]bool, n)
+	}
+	for _, i := range j.Missing {
+		if i < 0 || int(i) >= n {
+			return c, fmt.Errorf("node %d is missing, want 0 to %d", i, n-1)
+		}
+		c.Missing[i] = true
+	}
+	return c, nil
+}

@@ -1,0 +1,93 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/graph"
+	"rivulet/schema"
+)
+
+// A data set whose features were made of named columns keeps the schema and the columns, also where its rows are
+// sparse; files that do not belong to it are refused.
+func TestSaveKeepsSchemaAndColumns(t *testing.T) {
+	d, err := Generate(Generator{Name: "tiny", Nodes: 12, Edges: 20, Classes: 2, Communities: 2, CommunityShare: .4, ClassShare: .2, DegreeExponent: 2.6,
+		Kind: Dense, Features: 3, CommunityTopic: .1, ClassTopic: .1, Train: 6, Validation: 3, Test: 3}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := d.Nodes()
+	columns := []schema.Column{{Name: "age", Type: schema.Number, Missing: make([]bool, n)}, {Name: "member", Type: schema.Bool}, {Name: "country", Type: schema.Text, Categorical: true},
+		{Name: "joined", Type: schema.Time}, {Name: "about", Type: schema.Vector}}
+	for i := range n {
+		columns[0].Numbers = append(columns[0].Numbers, float64(i)/3)
+		columns[1].Bools = append(columns[1].Bools, i%2 == 0)
+		columns[2].Texts = append(columns[2].Texts, []string{"DE", "FR"}[i%2])
+		columns[3].Times = append(columns[3].Times, time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC))
+		columns[4].Vectors = append(columns[4].Vectors, []float32{float32(i), 0.1})
+	}
+	columns[0].Missing[3], columns[0].Numbers[3] = true, 0
+	s, err := schema.Fit(columns, d.Train, schema.FitOptions{MinCount: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.EncodeColumns(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []graph.Edge
+	for k, v := range rows.Dense {
+		if v != 0 {
+			entries = append(entries, graph.Edge{Row: int32(k / rows.Width), Col: int32(k % rows.Width), Val: v})
+		}
+	}
+	x := graph.NewCSR(n, rows.Width, entries)
+	for name, features := range map[string]graph.Features{"dense": {Dense: &graph.Dense{Rows: n, Cols: rows.Width, Data: rows.Dense}}, "sparse": {Sparse: x}} {
+		d.X, d.Schema, d.Values, d.BagOfWords = features, s, columns, false
+		dir := filepath.Join(t.TempDir(), "saved")
+		if err := d.Save(dir); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := Open(dir, OpenOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got.Schema == nil || got.Schema.Hash() != s.Hash() || got.BagOfWords {
+			t.Errorf("%s: schema %v, a bag of words: %t", name, got.Schema, got.BagOfWords)
+		}
+		if diff := cmp.Diff(columns, got.Values); diff != "" {
+			t.Errorf("%s: columns (-want +got):\n%s", name, diff)
+		}
+		if got.Fingerprint() != d.Fingerprint() {
+			t.Errorf("%s: another fingerprint", name)
+		}
+		for text, file := range map[string][2]string{"12 nodes": {columnsFile, `[{"name":"a","type":"number","numbers":[1]}]`}, "want number": {columnsFile, `[{"name":"a","type":"float"}]`},
+			"and it has values of": {columnsFile, `[{"name":"a","type":"number","bools":[true]}]`}, "is missing, want": {columnsFile, strings.Replace(
+				string(must(t, filepath.Join(dir, columnsFile))), `"missing":[3]`, `"missing":[12]`, 1)}, schemaFile: {schemaFile, `{}`}} {
+			broken := filepath.Join(t.TempDir(), "broken")
+			if err := os.CopyFS(broken, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(broken, file[0]), []byte(file[1]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(broken, OpenOptions{}); err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%s, %s: error %v, want %q", name, file[0], err, text)
+			}
+		}
+	}
+}
+
+func must(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

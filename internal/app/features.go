@@ -1,0 +1,87 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/check"
+	"rivulet/internal/featurestore"
+)
+
+// Features opens the store of features by id that settings name; nil where arrivals bring theirs. end closes it.
+func Features(f config.Features, limits config.Limits) (store consumer.FeatureStore, end func(), err error) {
+	if f.From != config.FromRedis {
+		return nil, func() {}, nil
+	}
+	s, end, err := openFeatures(f.FeatureServer, limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	return advisedFeatures{s}, end, nil
+}
+
+// WithFeatures gives work a store of features to write to, with a connection of its own.
+func WithFeatures(f config.FeatureServer, work func(*featurestore.Store) error) error {
+	s, end, err := openFeatures(f, config.Limits{})
+	if err != nil {
+		return err
+	}
+	defer end()
+	err = work(s)
+	if do := featuresAdvice(err, fillACL); do != "" {
+		err = fmt.Errorf("%w -> %s", err, do)
+	}
+	return err
+}
+
+func openFeatures(f config.FeatureServer, limits config.Limits) (*featurestore.Store, func(), error) {
+	client, err := connectRedis("features.redis.", f.Redis)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := featurestore.New(featurestore.Options{Client: client, Prefix: f.Prefix, Form: event.FeatureForm(f.Format),
+		MaxBytes: int(limits.RecordBytes), Timeout: f.Timeout})
+	if err != nil {
+		_ = client.Close()
+		return nil, nil, err
+	}
+	return s, func() { _ = client.Close() }, nil
+}
+
+// checkFeatures asks the store for the features of an id that nobody has.
+func checkFeatures(ctx context.Context, f config.Features) check.Result {
+	what := "features in redis " + f.Redis.URL.String()
+	store, end, err := openFeatures(f.FeatureServer, config.Limits{})
+	if err == nil {
+		defer end()
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		defer cancel()
+		err = store.Read(ctx, []string{"?"}, []*event.Features{{}}, make([]*event.FieldError, 1))
+	}
+	if err != nil {
+		return check.Result{State: check.Failed, What: what, Found: err.Error(), Do: cmp.Or(featuresAdvice(err, featuresACL),
+			"look at features.redis.url and features.redis.tls, and whether this Redis runs")}
+	}
+	return check.Result{State: check.OK, What: what, Found: "it answers"}
+}
+
+func featuresAdvice(err error, line string) string {
+	return redisServer{"features.redis.", "under features.prefix, ~PREFIX*", line}.advice(err)
+}
+
+// advisedFeatures is a store whose refusals say what to do.
+type advisedFeatures struct{ *featurestore.Store }
+
+// Read implements [consumer.FeatureStore].
+func (a advisedFeatures) Read(ctx context.Context, ids []string, into []*event.Features,
+	faults []*event.FieldError) error {
+	err := a.Store.Read(ctx, ids, into, faults)
+	if do := featuresAdvice(err, featuresACL); do != "" {
+		err = fmt.Errorf("%w -> %s", err, do)
+	}
+	return err
+}

@@ -1,0 +1,29 @@
+package featurestore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rivulet/mapping"
+)
+
+// Entry is the features of one node, encoded.
+type Entry struct {
+	ID    string
+	Value []byte
+}
+
+// Put writes entries, over what is stored under their ids, in one request. They expire after ttl; 0: never.
+func (s *Store) Put(ctx context.Context, entries []Entry, ttl time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	pipe := s.o.Client.Pipeline()
+	for _, e := range entries {
+		pipe.Set(ctx, s.o.Prefix+e.ID, e.Value, ttl)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fmt.Errorf("writing the features of %d ids: %w", len(entries), mapping.Final(s.o.Client, err))
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package schema
+
+import (
+	"slices"
+	"time"
+)
+
+// Clone returns a copy of a column that can be appended to.
+func (c *Column) Clone() Column {
+	out := *c
+	out.Missing, out.Numbers, out.Bools = slices.Clone(c.Missing), slices.Clone(c.Numbers), slices.Clone(c.Bools)
+	out.Texts, out.Vectors, out.Times = slices.Clone(c.Texts), slices.Clone(c.Vectors), slices.Clone(c.Times)
+	return out
+}
+
+// Append adds the value of one more node, as [Column.Set] sets one.
+func (c *Column) Append(v Value) {
+	if c.Missing != nil {
+		c.Missing = append(c.Missing, false)
+	}
+	switch c.Type {
+	case Number:
+		c.Numbers = append(c.Numbers, 0)
+	case Bool:
+		c.Bools = append(c.Bools, false)
+	case Text:
+		c.Texts = append(c.Texts, "")
+	case Vector:
+		c.Vectors = append(c.Vectors, nil)
+	case Time:
+		c.Times = append(c.Times, time.Time{})
+	}
+	c.Set(c.Len()-1, v)
+}
+
+// Set sets the value of a node. An arrival may write a value in another type than the table has, as far as
+// [Schema.Encode] takes it: it becomes one of the column's type, and a category in text makes texts of the whole
+// column. A value that has no form in the column is missing.
+func (c *Column) Set(i int, v Value) {
+	if v.Type == Text && (c.Type == Number || c.Type == Bool) {
+		c.becomeText()
+	}
+	v, ok := c.convert(v)
+	if missing := !ok || v.Type == Missing; missing || c.Missing != nil {
+		if c.Missing == nil {
+			c.Missing = make([]bool, c.Len())
+		}
+		c.Missing[i] = missing
+	}
+	switch c.Type {
+	case Number:
+		c.Numbers[i] = v.Number
+	case Bool:
+		c.Bools[i] = v.Number != 0
+	case Text:
+		c.Texts[i] = v.Text
+	case Vector:
+		c.Vectors[i] = v.Vector
+	case Time:
+		c.Times[i] = v.Time
+	}
+}
+
+// convert returns a value in the type of the column, the zero value and false where it has none there.
+func (c *Column) convert(v Value) (Value, bool) {
+	switch {
+	case v.Type == Missing:
+		return Value{}, true
+	case v.Type == c.Type && c.Type == Vector:
+		return Value{Type: Vector, Vector: slices.Clone(v.Vector)}, true
+	case v.Type == c.Type:
+		return v, true
+	case c.Type == Number && v.Type == Bool, c.Type == Bool && v.Type == Number && (v.Number == 0 || v.Number == 1):
+		return Value{Type: c.Type, Number: v.Number}, true
+	case c.Type == Text && (v.Type == Number || v.Type == Bool):
+		return Value{Type: Text, Text: string(appendCategory(nil, &v))}, true
+	case c.Type == Text && v.Type == Time:
+		return Value{Type: Text, Text: v.Time.UTC().Format(time.RFC3339Nano)}, true
+	case c.Type == Time && v.Type == Text:
+		t, err := parseTime(v.Text)
+		return Value{Type: Time, Time: t}, err == nil
+	}
+	return Value{}, false
+}
+
+// becomeText makes the texts of numbers or bools by which they are compared as categories.
+func (c *Column) becomeText() {
+	texts := make([]string, c.Len())
+	for i := range texts {
+		if v := c.At(i); v.Type != Missing {
+			texts[i] = string(appendCategory(nil, &v))
+		}
+	}
+	c.Type, c.Texts, c.Numbers, c.Bools = Text, texts, nil, nil
+}
