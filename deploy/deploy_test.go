@@ -77,7 +77,7 @@ func readCompose(t *testing.T) compose {
 	t.Helper()
 	var c compose
 	readYAML(t, "../compose.yaml", &c)
-	for _, name := range []string{"kafka", "redis", "trainer", "consumer", "producer"} {
+	for _, name := range []string{"kafka", "redis", "trainer", "consumer", "producer", "serve"} {
 		if c.Services[name] == nil {
 			t.Fatalf("service %s is not there", name)
 		}
@@ -159,6 +159,14 @@ func TestComposeSettings(t *testing.T) {
 	}
 	if diff := cmp.Diff(producer.Kafka.Brokers.Brokers, consumer.Kafka.Brokers.Brokers); diff != "" {
 		t.Errorf("brokers (-producer +consumer):\n%s", diff)
+	}
+	var environ []string
+	for k, v := range c.Services["serve"].Environment {
+		environ = append(environ, k+"="+v)
+	}
+	served, err := config.Load[config.Serve](config.Sources{Environ: append(environ, "RIVULET_CONFIG=consumer.yaml")})
+	if err != nil || served.Redis.URL != consumer.Redis.URL || served.Redis.Prefix != consumer.Redis.Prefix {
+		t.Errorf("serve reads %s, the consumer %s: %v", served.Redis.URL, consumer.Redis.URL, err)
 	}
 	made := strings.Join(c.Services["topics"].Command, " ")
 	for _, topic := range []string{consumer.Kafka.Topics.Arrivals, consumer.Kafka.Topics.Predictions, consumer.Kafka.Topics.DeadLetters} {

@@ -15,7 +15,8 @@ import (
 	"rivulet/mapping"
 )
 
-// RunServe answers arrivals over HTTP until ctx ends, then finishes what it has begun. docs/serve.md is for users.
+// RunServe answers arrivals over HTTP until ctx ends, then finishes what it has begun. docs/serve.md is for
+// users.
 func RunServe(ctx context.Context, cfg config.Serve, log *slog.Logger) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Server.Address)
 	if err != nil {
@@ -63,8 +64,8 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 	return advised(err, serveACL)
 }
 
-// servedVersions returns the versions to serve: of Redis, followed in the background, or a pinned artifact. end closes
-// what they need.
+// servedVersions returns the versions to serve: of Redis, followed in the background, or a pinned artifact. end
+// closes what they need.
 func servedVersions(ctx context.Context, cfg config.Serve, log *slog.Logger, background *services,
 	failed context.CancelCauseFunc) (from versions, end func(), err error) {
 	consumerCfg := serverAsConsumer(cfg)
@@ -109,12 +110,13 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, log
 	if err != nil {
 		return nil, err
 	}
-	observer := observe.New(observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals,
-		Losses: from.losses, Reference: from.reference, NoGroup: true})
+	observer := observe.New(observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache,
+		Arrivals: from.arrivals, Losses: from.losses, Reference: from.reference, NoGroup: true})
 	limits := cfg.Server
 	o := serve.Options{
-		Path: consumer.PipelineOptions{Versions: from, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
-			Limits: Limits(cfg.Limits), Output: output(serverAsConsumer(cfg).Output), Forms: forms, Features: store,
+		Path: consumer.PipelineOptions{Versions: from, Mode: consumer.Mode(cfg.Batch.Mode),
+			Arrivals: cfg.Attach.Arrivals == config.On,
+			Limits:   Limits(cfg.Limits), Output: output(serverAsConsumer(cfg).Output), Forms: forms, Features: store,
 			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Observer: observer},
 		Name: limits.Name, Version: build.Read().Version,
 		Limits: serve.Limits{Timeout: limits.Timeout, Body: int64(limits.MaxBody), Arrivals: limits.MaxArrivals,
@@ -128,8 +130,8 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, log
 	return serve.New(o)
 }
 
-// encrypted wraps a listener in TLS where there is a certificate, which is read again for each connection, so that it can be
-// renewed while the server runs.
+// encrypted wraps a listener in TLS where there is a certificate, which is read again for each connection, so
+// that it can be renewed while the server runs.
 func encrypted(listener net.Listener, s config.ServerTLS) (net.Listener, error) {
 	if s.CertFile == "" {
 		return listener, nil

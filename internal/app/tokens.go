@@ -42,8 +42,8 @@ func (t tokens) Takes(token string) bool {
 // tokenPause is how long the tokens of a file are taken before it is looked at again.
 const tokenPause = time.Second
 
-// tokenFile has a token a line. It is read again, so that tokens can be changed while the server runs: the new one beside
-// the old one until all clients have it. While it cannot be read, the tokens stay what they were.
+// tokenFile has a token a line. It is read again, so that tokens can be changed while the server runs: the new
+// one beside the old one until all clients have it. While it cannot be read, the tokens stay what they were.
 type tokenFile struct {
 	path string
 

@@ -1,5 +1,5 @@
-// Package explanation has the JSON form of an explanation (docs/explain.md): what `rivulet explain --json` writes and
-// `rivulet serve` answers.
+// Package explanation has the JSON form of an explanation (docs/explain.md): what `rivulet explain --json`
+// writes and `rivulet serve` answers.
 package explanation
 
 import (

@@ -18,8 +18,8 @@ type asked struct {
 	done    chan error // gets one value: then answers are the handler's again
 }
 
-// answers takes what became of each arrival of a request, by its place there. They are written by a lane; a refusal has
-// one of event's reasons, or skipped.
+// answers takes what became of each arrival of a request, by its place there. They are written by a lane; a
+// refusal has one of event's reasons, or skipped.
 type answers interface {
 	prediction(at int, p *event.Prediction) error
 	explanation(at int, e *consumer.Explained) error
@@ -73,8 +73,8 @@ func (b *batcher) taken(a *asked) *asked {
 	return a
 }
 
-// take appends the next batch to into: what waits, up to size, and at least one request. It returns an empty one when
-// ctx has ended. Requests that nobody waits for are left out.
+// take appends the next batch to into: what waits, up to size, and at least one request. It returns an empty one
+// when ctx has ended. Requests that nobody waits for are left out.
 func (b *batcher) take(ctx context.Context, into []*asked) []*asked {
 	b.forming.Lock()
 	defer b.forming.Unlock()
@@ -111,8 +111,8 @@ func (b *batcher) take(ctx context.Context, into []*asked) []*asked {
 	}
 }
 
-// wait returns the next request: the first of a batch whenever it comes, others only if they wait already or come
-// before over. nil: none.
+// wait returns the next request: the first of a batch whenever it comes, others only if they wait already or
+// come before over. nil: none.
 func (b *batcher) wait(ctx context.Context, n int, over <-chan time.Time) *asked {
 	select {
 	case a := <-b.queue:

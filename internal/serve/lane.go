@@ -47,8 +47,8 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// serve answers a batch. Where rows cannot be read, each request is tried alone, so that one whose rows are lost does not
-// take the others with it.
+// serve answers a batch. Where rows cannot be read, each request is tried alone, so that one whose rows are lost
+// does not take the others with it.
 func (l *lane) serve(ctx context.Context) {
 	v := l.versions.Current()
 	together := v == nil || !v.Joint()
@@ -119,7 +119,8 @@ func (l *lane) refuse(dead []event.DeadLetter) {
 }
 
 // Publish is the end of the path: it gives each prediction to who asked for it.
-func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
+func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
+	_ kafka.Committer) (kafka.Delivery, error) {
 	for i := range b.Predictions {
 		p := b.Predictions[i]
 		to := l.places[p.Source.Offset]

@@ -25,12 +25,14 @@ func newMetrics(registry prometheus.Registerer, s *Server) *metrics {
 	}
 	gauge("waiting_arrivals", "Arrivals of requests that wait to be predicted or explained.",
 		func() float64 { return float64(s.predicts.depth() + s.explains.depth()) })
-	gauge("body_bytes", "Bytes of the bodies of all requests under way.", func() float64 { return float64(s.bytes.inUse()) })
+	gauge("body_bytes", "Bytes of the bodies of all requests under way.",
+		func() float64 { return float64(s.bytes.inUse()) })
 	m := &metrics{
-		requests: f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "requests_total",
-			Help: "Requests, by route and status."}, []string{"route", "status"}),
-		seconds: f.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: "request_seconds",
-			Help: "Time from a request's headers to the end of its answer, by route.", Buckets: requestBuckets}, []string{"route"}),
+		requests: f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem,
+			Name: "requests_total", Help: "Requests, by route and status."}, []string{"route", "status"}),
+		seconds: f.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem,
+			Name: "request_seconds", Help: "Time from a request's headers to the end of its answer, by route.",
+			Buckets: requestBuckets}, []string{"route"}),
 	}
 	for _, path := range []string{predictPath, explainPath, modelPath + inferSuffix} {
 		for _, status := range []int{200, 429, 503, 504} {

@@ -97,7 +97,7 @@ func (s *Server) unready() *refusal {
 // model returns the version that a path names: the one that serves, and no other.
 func (s *Server) model(r *http.Request) (consumer.Version, *refusal) {
 	if name := r.PathValue("name"); name != s.o.Name {
-		return nil, &refusal{http.StatusNotFound, "not_found", fmt.Sprintf("there is no model %.80q, it is %q", name, s.o.Name)}
+		return nil, refused(http.StatusNotFound, "not_found", "there is no model %.80q, it is %q", name, s.o.Name)
 	}
 	v := s.o.Path.Versions.Current()
 	if v == nil {
@@ -109,7 +109,7 @@ func (s *Server) model(r *http.Request) (consumer.Version, *refusal) {
 // otherVersion is the refusal of a request for another version than the one that serves.
 func otherVersion(r *http.Request, serving string) *refusal {
 	if asked := r.PathValue("version"); asked != "" && asked != serving {
-		return &refusal{http.StatusNotFound, "not_found", fmt.Sprintf("version %.80q does not serve now, %q does", asked, serving)}
+		return refused(http.StatusNotFound, "not_found", "version %.80q does not serve now, %q does", asked, serving)
 	}
 	return nil
 }
@@ -123,7 +123,8 @@ func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, r, modelInfo{Name: s.o.Name, Versions: []string{v.ID()}, Platform: "rivulet",
 		Inputs: []tensorInfo{{tensorID, typeBytes, []int{-1}}, {tensorFeatures, typeFloat, []int{-1, v.Features()}},
 			{tensorEdges, typeBytes, []int{-1}}, {tensorOffsets, typeInt64, []int{-1}}},
-		Outputs: []tensorInfo{{tensorClass, typeInt32, []int{-1}}, {tensorProbabilities, typeFloat, []int{-1, len(v.Classes())}}}})
+		Outputs: []tensorInfo{{tensorClass, typeInt32, []int{-1}},
+			{tensorProbabilities, typeFloat, []int{-1, len(v.Classes())}}}})
 }
 
 func (s *Server) modelReady(w http.ResponseWriter, r *http.Request) {
@@ -214,7 +215,8 @@ func (s *Server) answerBinary(w http.ResponseWriter, r *http.Request, head infer
 func tensorHeader(r *http.Request) (int, *refusal) {
 	declared, length := r.Header.Get("Content-Type"), r.Header.Get(headerLength)
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return 0, &refusal{http.StatusUnsupportedMediaType, reasonMediaType, fmt.Sprintf("content-encoding %.80q, want none", coding)}
+		return 0, refused(http.StatusUnsupportedMediaType, reasonMediaType,
+			"content-encoding %.80q, want none", coding)
 	}
 	if length == "" {
 		if _, isJSON := jsonType(declared); !isJSON {
@@ -238,7 +240,8 @@ func tensorRecords(q *inferRequest, schema string) ([]kafka.Record, *refusal) {
 	}
 	records, now := make([]kafka.Record, len(q.ids)), time.Now()
 	for i, id := range q.ids {
-		a := event.Arrival{ID: id, Features: event.Features{Values: q.features[i*q.width : (i+1)*q.width]}, Edges: q.edges[q.offsets[i]:q.offsets[i+1]]}
+		a := event.Arrival{ID: id, Features: event.Features{Values: q.features[i*q.width : (i+1)*q.width]},
+			Edges: q.edges[q.offsets[i]:q.offsets[i+1]]}
 		value, err := (event.Protobuf{}).AppendArrival(nil, &a)
 		if err != nil {
 			return nil, malformed(fmt.Sprintf("row %d: %v", i, err))

@@ -9,8 +9,8 @@ import (
 	"rivulet/event"
 )
 
-// written is the description of the API as OpenAPI 3.1 has it, but for the schemas of arrivals and predictions. A test
-// compares it with the routes and with answers.
+// written is the description of the API as OpenAPI 3.1 has it, but for the schemas of arrivals and predictions.
+// A test compares it with the routes and with answers.
 //
 //go:embed openapi.json
 var written []byte
@@ -22,7 +22,8 @@ func described() []byte {
 	var document map[string]any
 	must(json.Unmarshal(written, &document))
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
-	for name, text := range map[string][]byte{"Arrival": event.ArrivalSchema, "Prediction": event.PredictionSchema} {
+	own := map[string][]byte{"Arrival": event.ArrivalSchema, "Prediction": event.PredictionSchema}
+	for name, text := range own {
 		var schema map[string]any
 		text = bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"#/components/schemas/`+name+`/$defs/`))
 		must(json.Unmarshal(text, &schema))

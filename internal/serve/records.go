@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -67,7 +66,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) 
 // readable checks what the headers say of the body.
 func (s *Server) readable(r *http.Request) *refusal {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return &refusal{http.StatusUnsupportedMediaType, reasonMediaType, fmt.Sprintf("content-encoding %.80q, want none", coding)}
+		return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-encoding %.80q, want none", coding)
 	}
 	declared := r.Header.Get("Content-Type")
 	if _, isJSON := jsonType(declared); isJSON {
@@ -78,7 +77,8 @@ func (s *Server) readable(r *http.Request) *refusal {
 	if _, isJSON := jsonType(own); !isJSON && (declared == own || strings.HasPrefix(declared, own+";")) {
 		return nil
 	}
-	return &refusal{http.StatusUnsupportedMediaType, reasonMediaType, fmt.Sprintf("content-type %.80q, want application/json", declared)}
+	return refused(http.StatusUnsupportedMediaType, reasonMediaType,
+		"content-type %.80q, want application/json", declared)
 }
 
 // jsonType reports whether a content-type is that of JSON, as for records.
@@ -129,7 +129,8 @@ func (s *Server) release(b *body) {
 // body reads a request's body. The caller releases it, also after an error.
 func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (*body, error) {
 	b, limit, length := &body{}, s.o.Limits.Body, r.ContentLength
-	tooLarge := &refusal{http.StatusRequestEntityTooLarge, reasonTooLarge, fmt.Sprintf("the body has more than %d bytes, the limit of serve.max_body", limit)}
+	tooLarge := refused(http.StatusRequestEntityTooLarge, reasonTooLarge,
+		"the body has more than %d bytes, the limit of serve.max_body", limit)
 	if length > limit {
 		return b, tooLarge
 	}
@@ -142,8 +143,9 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	b.reserved, b.text = length, bodies.Get().(*bytes.Buffer)
 	until, _ := ctx.Deadline()
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(until)                          // where it cannot be set there is no connection
-	defer func() { _ = connection.SetReadDeadline(time.Time{}) }() // a deadline would end the request as a client that leaves does
+	_ = connection.SetReadDeadline(until) // where it cannot be set there is no connection
+	// Later a deadline would end the request as a client that leaves does.
+	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
 	if r.ContentLength > 0 {
 		b.text.Grow(int(r.ContentLength) + bytes.MinRead) // it is within the limit
 	}
@@ -155,7 +157,8 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	case errors.As(err, &beyond):
 		return b, tooLarge
 	case ctx.Err() != nil && r.Context().Err() == nil, isTimeout(err):
-		return b, &refusal{http.StatusRequestTimeout, reasonTimeout, "the body did not come in the time that serve.timeout gives a request"}
+		return b, &refusal{http.StatusRequestTimeout, reasonTimeout,
+			"the body did not come in the time that serve.timeout gives a request"}
 	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
 		return b, context.Canceled
 	}
@@ -172,11 +175,14 @@ func overloaded() *refusal {
 }
 
 func (s *Server) tooMany() *refusal {
-	return &refusal{http.StatusRequestEntityTooLarge, reasonTooMany, fmt.Sprintf("the request has more than %d arrivals, the limit of serve.max_arrivals", s.o.Limits.Arrivals)}
+	return refused(http.StatusRequestEntityTooLarge, reasonTooMany,
+		"the request has more than %d arrivals, the limit of serve.max_arrivals", s.o.Limits.Arrivals)
 }
 
-// ask has arrivals answered. After an error out, and a body that is abandoned, belong to the lane that works on them.
-func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out answers, from *body) error {
+// ask has arrivals answered. After an error out, and a body that is abandoned, belong to the lane that works on
+// them.
+func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out answers,
+	from *body) error {
 	if len(records) == 0 {
 		return nil
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,6 +21,11 @@ type refusal struct {
 
 // Error says what is wrong.
 func (e *refusal) Error() string { return e.detail }
+
+// refused is a refusal whose detail is formatted.
+func refused(status int, reason, format string, values ...any) *refusal {
+	return &refusal{status, reason, fmt.Sprintf(format, values...)}
+}
 
 // Reasons of refusals beside those of dead letters.
 const (
@@ -55,11 +61,13 @@ func because(err error) *refusal {
 	case errors.Is(err, consumer.ErrNoVersion):
 		return &refusal{http.StatusServiceUnavailable, reasonNoVersion, consumer.ErrNoVersion.Error()}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &refusal{http.StatusGatewayTimeout, reasonTimeout, "there was no answer in the time that serve.timeout gives a request"}
+		return &refusal{http.StatusGatewayTimeout, reasonTimeout,
+			"there was no answer in the time that serve.timeout gives a request"}
 	case errors.Is(err, context.Canceled):
 		return &refusal{statusGone, reasonTimeout, "the client left"}
 	case errors.Is(err, consumer.ErrLookup):
-		return &refusal{http.StatusServiceUnavailable, reasonRows, "rows of M of neighbours cannot be read from Redis now"}
+		return &refusal{http.StatusServiceUnavailable, reasonRows,
+			"rows of M of neighbours cannot be read from Redis now"}
 	case errors.Is(err, consumer.ErrFeatures):
 		return &refusal{http.StatusServiceUnavailable, reasonFeatures, "features by id cannot be read from Redis now"}
 	}

@@ -65,11 +65,13 @@ func (s *Server) mux() http.Handler {
 		slices.Sort(allowed)
 		mux.Handle(path, s.measured(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			fail(w, r, &refusal{http.StatusMethodNotAllowed, "method", "the method is " + r.Method + ", want " + strings.Join(allowed, " or ")})
+			fail(w, r, &refusal{http.StatusMethodNotAllowed, "method",
+				"the method is " + r.Method + ", want " + strings.Join(allowed, " or ")})
 		}))
 	}
 	mux.Handle("/", s.measured(otherPattern, func(w http.ResponseWriter, r *http.Request) {
-		fail(w, r, &refusal{http.StatusNotFound, "not_found", "there is nothing at this path; " + openAPIPath + " lists what there is"})
+		fail(w, r, &refusal{http.StatusNotFound, "not_found",
+			"there is nothing at this path; " + openAPIPath + " lists what there is"})
 	}))
 	return mux
 }
@@ -82,15 +84,16 @@ func (s *Server) checked(r route) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		if token, ok := bearer(req.Header); !ok || !s.o.Tokens.Takes(token) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			fail(w, req, &refusal{http.StatusUnauthorized, "unauthorized", "want a header Authorization: Bearer with a token that is taken here"})
+			fail(w, req, &refusal{http.StatusUnauthorized, "unauthorized",
+				"want a header Authorization: Bearer with a token that is taken here"})
 			return
 		}
 		r.serve(w, req)
 	}
 }
 
-// bearer returns the token of the one Authorization header. Tokens are looked for nowhere else: addresses and cookies end
-// in logs.
+// bearer returns the token of the one Authorization header. Tokens are looked for nowhere else: addresses and
+// cookies end in logs.
 func bearer(h http.Header) (string, bool) {
 	values := h.Values("Authorization")
 	if len(values) != 1 {
@@ -111,7 +114,8 @@ func (s *Server) measured(route string, serve http.HandlerFunc) http.HandlerFunc
 		serve(seen, r)
 		took := time.Since(begun)
 		s.metrics.request(route, seen.status, took)
-		s.o.Log.Debug("a request was answered", "method", r.Method, "route", route, "status", seen.status, "took", took)
+		s.o.Log.Debug("a request was answered", "method", r.Method, "route", route,
+			"status", seen.status, "took", took)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 
 // Options are the parts and limits of a server.
 type Options struct {
-	// Path is that of a record, without what only a stream has: Deliverer and ReadOnly are the server's own. Mode must be
-	// node.
+	// Path is that of a record, without what only a stream has: Deliverer and ReadOnly are the server's own. Mode
+	// must be node.
 	Path consumer.PipelineOptions
 	// Name is the model's name in the Open Inference Protocol, Version that of the program.
 	Name, Version string
@@ -71,7 +71,8 @@ type Server struct {
 // New returns a server that does not listen yet.
 func New(o Options) (*Server, error) {
 	if o.Path.Mode != consumer.Node {
-		return nil, fmt.Errorf("serve: batch mode is %q, want %q: each arrival is answered on its own", o.Path.Mode, consumer.Node)
+		return nil, fmt.Errorf("serve: batch mode is %q, want %q: each arrival is answered on its own",
+			o.Path.Mode, consumer.Node)
 	}
 	clock := o.Path.Clock
 	if clock == nil {
@@ -114,8 +115,9 @@ const (
 // Serve answers until ctx ends, then finishes the requests that it has begun, for at most drain, and closes the
 // listener. What is not finished by then is cut off, which is an error.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, drain time.Duration) error {
-	server := &http.Server{Handler: s.handler, ReadHeaderTimeout: s.o.Limits.Timeout, WriteTimeout: 2*s.o.Limits.Timeout + writeMargin,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug)}
+	server := &http.Server{Handler: s.handler, ReadHeaderTimeout: s.o.Limits.Timeout,
+		WriteTimeout: 2*s.o.Limits.Timeout + writeMargin, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
+		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug)}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var lanes sync.WaitGroup
 	for _, l := range s.lanes {

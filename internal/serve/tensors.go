@@ -69,10 +69,11 @@ type tensor struct {
 var inputs = map[string]struct {
 	datatype string
 	rank     int
-}{tensorID: {typeBytes, 1}, tensorFeatures: {typeFloat, 2}, tensorEdges: {typeBytes, 1}, tensorOffsets: {typeInt64, 1}}
+}{tensorID: {typeBytes, 1}, tensorFeatures: {typeFloat, 2},
+	tensorEdges: {typeBytes, 1}, tensorOffsets: {typeInt64, 1}}
 
-// parseTensors reads a body whose first bytes, all where header is negative, are JSON, and the others the tensors that
-// it announces, in their order.
+// parseTensors reads a body whose first bytes, all where header is negative, are JSON, and the others the
+// tensors that it announces, in their order.
 func parseTensors(body []byte, header int) (*inferRequest, error) {
 	if header > len(body) {
 		return nil, fmt.Errorf("%s is %d, the body has %d bytes", headerLength, header, len(body))
@@ -154,7 +155,8 @@ func (q *inferRequest) read(found map[string]*tensor) (err error) {
 	}
 	shape := found[tensorFeatures].Shape
 	if n == 0 || shape[0] != n {
-		return fmt.Errorf("input %q has %d rows for %d ids, want as many, and one at least", tensorFeatures, shape[0], n)
+		return fmt.Errorf("input %q has %d rows for %d ids, want as many, and one at least",
+			tensorFeatures, shape[0], n)
 	}
 	q.width = int(shape[1])
 	if found[tensorEdges] == nil {
@@ -172,7 +174,8 @@ func (q *inferRequest) read(found map[string]*tensor) (err error) {
 
 func (q *inferRequest) checkOffsets(n int64) error {
 	if int64(len(q.offsets)) != n+1 || q.offsets[0] != 0 || q.offsets[n] != int64(len(q.edges)) {
-		return fmt.Errorf("input %q must have %d numbers from 0 to %d, the number of edges", tensorOffsets, n+1, len(q.edges))
+		return fmt.Errorf("input %q must have %d numbers from 0 to %d, the number of edges",
+			tensorOffsets, n+1, len(q.edges))
 	}
 	for i := range n {
 		if q.offsets[i+1] < q.offsets[i] {
@@ -248,7 +251,8 @@ func words(t *tensor) (all []string, err error) {
 }
 
 // numbers reads a tensor of numbers of a width in bytes.
-func numbers[T float32 | int64](t *tensor, width int, parse func(string) (T, error), of func([]byte) T) (all []T, err error) {
+func numbers[T float32 | int64](t *tensor, width int, parse func(string) (T, error),
+	of func([]byte) T) (all []T, err error) {
 	if !t.binary {
 		err = t.elements(func(v jsontext.Value) error {
 			if v.Kind() != '0' {
@@ -345,7 +349,7 @@ func (t *tensors) explanation(int, *consumer.Explained) error {
 func (t *tensors) refusal(at int, reason, detail string) {
 	if t.refused == nil || at < t.first {
 		t.first = at
-		t.refused = &refusal{http.StatusBadRequest, reason, fmt.Sprintf("row %d: %s", at, detail)}
+		t.refused = refused(http.StatusBadRequest, reason, "row %d: %s", at, detail)
 	}
 }
 
