@@ -62,10 +62,12 @@ integration: ## what talks to Redis and Kafka: the database REDIS, written to, a
 	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./internal/harness ./internal/app ./internal/integration; \
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); exit $$status
 
-registry: ## what talks to a schema registry: a real one, run in the directory REGISTRY
+registry: ## what talks to a schema registry: a real one, run in the directory REGISTRY, and its outage on a real Kafka in KAFKA
 	tools/registry/registry.sh start $(REGISTRY)
-	RIVULET_TEST_REGISTRY=$$(tools/registry/registry.sh url $(REGISTRY)) $(GO) test -count=1 ./internal/registry; \
-	  status=$$?; tools/registry/registry.sh stop $(REGISTRY); exit $$status
+	tools/kafka/kafka.sh start $(KAFKA)
+	export RIVULET_TEST_REGISTRY=$$(tools/registry/registry.sh url $(REGISTRY)) RIVULET_TEST_KAFKA_DIR=$(KAFKA); \
+	  $(GO) test -count=1 ./internal/registry && $(GO) test -count=1 -v -run RegistryAway ./internal/app; \
+	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); tools/registry/registry.sh stop $(REGISTRY); exit $$status
 
 chaos: ## faults for FOR, decided by SEED, on three brokers and a Redis of its own: who lost what, as a table (docs/faults.md)
 	$(GO) run ./internal/chaos -seed $(SEED) -time $(FOR) -repeats $(REPEATS) -old "$(OLD)" faults

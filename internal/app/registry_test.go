@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,60 @@ func newOutage(t *testing.T) *outage {
 	return o
 }
 
+// registryVariable names the address of a real registry, in which the test uses subjects of its own.
+const registryVariable = "RIVULET_TEST_REGISTRY"
+
+// registryAway is a registry that can be away: the real one behind a network that is cut, if registryVariable names one,
+// else one in this process.
+type registryAway struct {
+	url      string
+	register func(subject, schema string) (id int)
+	away     func(bool)
+}
+
+func newRegistryAway(t *testing.T) registryAway {
+	t.Helper()
+	address := os.Getenv(registryVariable)
+	if address == "" {
+		fake := newOutage(t)
+		return registryAway{fake.URL(), func(subject, schema string) int {
+			id, _, err := fake.RegisterSchema(subject, sr.Schema{Schema: schema})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}, fake.down.Store}
+	}
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := sr.NewClient(sr.URLs(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := harness.NewProxy(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.Serve(t.Context(), at.Host)
+	t.Cleanup(proxy.Close)
+	at.Host = proxy.Addr()
+	return registryAway{at.String(), func(subject, schema string) int {
+		made, err := client.CreateSchema(t.Context(), subject, sr.Schema{Schema: schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made.ID
+	}, func(away bool) {
+		state := harness.Passing
+		if away {
+			state = harness.Refused
+		}
+		proxy.Set(state)
+	}}
+}
+
 // brokersOf are those of a real broker, if RIVULET_TEST_KAFKA_DIR names the directory of one, else of the embedded one.
 func brokersOf(t *testing.T) []string {
 	t.Helper()
@@ -60,12 +115,12 @@ func brokersOf(t *testing.T) []string {
 // The registry is stopped in mid-stream, the consumer is replaced by one that knows no schema, and records of a new
 // schema come: nothing is lost, nothing is a dead letter, and the order of each key stays.
 func TestRegistryAwayInMidStream(t *testing.T) {
-	server, brokers := newOutage(t), brokersOf(t)
+	server, brokers := newRegistryAway(t), brokersOf(t)
 	cfg, ids := pinnedConfig(t, brokers...)
 	suffix := fmt.Sprint("-", time.Now().UnixNano())
 	cfg.Kafka.Group += suffix
 	cfg.Kafka.Topics = config.Topics{Arrivals: "in" + suffix, Predictions: "out" + suffix, DeadLetters: "dead" + suffix}
-	cfg.Input.Format, cfg.Registry.URLs = config.Confluent, []string{server.URL()}
+	cfg.Input.Format, cfg.Registry.URLs = config.Confluent, []string{server.url}
 	cfg.Output.Format, cfg.Output.Registry = "avro", config.RegistryRegister
 	k, err := harness.NewKafka(brokers...)
 	if err != nil {
@@ -86,15 +141,12 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 		}
 		return n
 	}
-	first, _, err := server.RegisterSchema(topics.Arrivals+"-value", sr.Schema{Schema: event.ArrivalAvro})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := server.register(topics.Arrivals+"-value", event.ArrivalAvro)
 	// The second version has another field, which has a default.
-	second, _, err := server.RegisterSchema(topics.Arrivals+"-value", sr.Schema{Schema: strings.Replace(event.ArrivalAvro, `"fields": [`,
-		`"fields": [{"name": "region", "type": ["null", "string"], "default": null},`, 1)})
-	if err != nil || second == first {
-		t.Fatalf("schema %d after %d: %v", second, first, err)
+	second := server.register(topics.Arrivals+"-value", strings.Replace(event.ArrivalAvro, `"fields": [`,
+		`"fields": [{"name": "region", "type": ["null", "string"], "default": null},`, 1))
+	if second == first {
+		t.Fatalf("both schemas are %d", first)
 	}
 	sent := 0
 	send := func(schema, n int) {
@@ -118,7 +170,7 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 	end := run(t, cfg)
 	send(first, 100)
 	await(t, func() bool { return size(topics.Predictions) == 100 })
-	server.down.Store(true)
+	server.away(true)
 	send(first, 50) // whose schema is known
 	await(t, func() bool { return size(topics.Predictions) == 150 })
 	send(second, 100)
@@ -135,7 +187,7 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 	if n := size(topics.Predictions); n != 150 {
 		t.Errorf("%d predictions while the registry is away, want 150", n)
 	}
-	server.down.Store(false)
+	server.away(false)
 	await(t, func() bool { return size(topics.Predictions) >= int64(sent) })
 	if err := end(); err != nil {
 		t.Fatal(err)
@@ -144,6 +196,7 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 		t.Errorf("%d dead letters", n)
 	}
 	checkOrder(t, brokers, topics.Predictions, sent)
+	t.Logf("%d dead letters; %d predictions before the outage's end, %d after", size(topics.DeadLetters), 150, sent-150)
 }
 
 // checkOrder reads all predictions: each arrival once or more, each key in the order of its arrivals.
