@@ -36,18 +36,38 @@ type engineFlags struct {
 
 func newEngineFlags(flags *pflag.FlagSet) *engineFlags {
 	f := &engineFlags{flags: flags}
-	flags.StringVar(&f.engine, "engine", engineMemory, "where the graph lies while training: memory, or disk, by stages over files of --work")
-	flags.StringVar(&f.sums, "sums", sumsFloat, "of engine memory: float, or fixed, by stages that give the bits of the other engines")
-	flags.StringVar(&f.memory, "memory", "2GiB", "of engine disk: memory of the process, as the runtime counts it")
-	flags.StringVar(&f.work, "work", "", "of engine disk: directory of its tables, in which a run that was broken off goes on; empty: that of --out with .work")
+	flags.StringVar(
+		&f.engine,
+		"engine",
+		engineMemory,
+		"where the graph lies while training: memory, or disk, by stages over files of --work",
+	)
+	flags.StringVar(
+		&f.sums,
+		"sums",
+		sumsFloat,
+		"of engine memory: float, or fixed, by stages that give the bits of the other engines",
+	)
+	flags.StringVar(
+		&f.memory,
+		"memory",
+		"2GiB",
+		"of engine disk: memory of the process, as the runtime counts it",
+	)
+	flags.StringVar(
+		&f.work,
+		"work",
+		"",
+		"of engine disk: directory of its tables, in which a run that was broken off goes on; empty: that of --out with .work",
+	)
 	return f
 }
 
 // staged reports whether the run is one of stages.
 func (f *engineFlags) staged() bool { return f.engine != engineMemory || f.sums != sumsFloat }
 
-// check returns an error for what a run of these flags does not have, and leaves out of the options what is on unless it is
-// said.
+// check returns an error for what a run of these flags does not have, and leaves out of the options what is on
+// unless it is said.
 func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
 	switch {
 	case f.engine != engineMemory && f.engine != engineDisk:
@@ -110,7 +130,11 @@ func (f *engineFlags) open(progress trainer.Progress) (stage.Engine, func() erro
 }
 
 // train runs the stages.
-func (f *engineFlags) train(ctx context.Context, data *dataflag.Data, o trainer.Options) (*trainer.Outcome, error) {
+func (f *engineFlags) train(
+	ctx context.Context,
+	data *dataflag.Data,
+	o trainer.Options,
+) (*trainer.Outcome, error) {
 	progress := cli.Stderr()
 	e, closing, err := f.open(progress)
 	if err != nil {
@@ -118,7 +142,11 @@ func (f *engineFlags) train(ctx context.Context, data *dataflag.Data, o trainer.
 	}
 	outcome, err := f.run(ctx, e, data, o, progress)
 	if errors.Is(err, errNoSpace) {
-		err = fmt.Errorf("%w: make room, and give the same command again; finished stages are kept in %s", err, f.work)
+		err = fmt.Errorf(
+			"%w: make room, and give the same command again; finished stages are kept in %s",
+			err,
+			f.work,
+		)
 	}
 	return outcome, errors.Join(err, closing())
 }
@@ -146,7 +174,11 @@ func (f *engineFlags) rows(data *dataflag.Data, o trainer.Options) (trainer.Stag
 		return trainer.Staged{}, err
 	}
 	if f.engine == engineDisk {
-		fmt.Fprintf(os.Stderr, "%s is read as a whole, within --memory or not: only tables whose features are numbers, with a split, are read row by row\n", d.Name)
+		fmt.Fprintf(
+			os.Stderr,
+			"%s is read as a whole, within --memory or not: only tables whose features are numbers, with a split, are read row by row\n",
+			d.Name,
+		)
 	}
 	return trainer.StagedOf(d, o)
 }
