@@ -193,7 +193,7 @@ func stagedSets(t *testing.T) map[string]*dataset.Dataset {
 }
 
 // likeUsual fails unless the test nodes get the classes that the usual run gives them, but for one in a hundred, or but for
-// as many as two seeds of the usual run differ in, and are as often right, but for 0.3 points. Small sets only show
+// about as many as two seeds of the usual run differ in, and are as often right, but for 0.3 points. Small sets only show
 // their figures: a node is a tenth of a point or more there.
 func likeUsual(t *testing.T, d *dataset.Dataset, o Options, out *Outcome) {
 	t.Helper()
@@ -208,7 +208,7 @@ func likeUsual(t *testing.T, d *dataset.Dataset, o Options, out *Outcome) {
 		same, right := eval.Equal(a.Class, b.Class), a.Accuracy(set)-b.Accuracy(set)
 		t.Logf("%s batches: %.2f%% right, usually %.2f%%; %.2f%% the same, of another seed %.2f%%", batch, a.Accuracy(set), b.Accuracy(set),
 			same, seeds)
-		if len(d.Test) >= 1000 && (same < min(99, seeds) || right < -0.3) {
+		if len(d.Test) >= 1000 && (same < min(99, seeds-0.5) || right < -0.3) {
 			t.Errorf("%s batches: %.2f%% the same classes, of another seed %.2f%%, %.2f points of difference", batch, same, seeds, right)
 		}
 	}

@@ -114,12 +114,15 @@ func (f *engineFlags) open(ctx context.Context, progress trainer.Progress) (stag
 	if err != nil {
 		return nil, nil, err
 	}
-	debug.SetMemoryLimit(n - n/8) // the runtime collects garbage sooner as the heap comes near
 	e, err := local.Open(solved.Functions, f.work, n/2, progress)
 	if err != nil {
 		return nil, nil, err
 	}
-	return e, e.Close, nil
+	before := debug.SetMemoryLimit(n - n/8) // the runtime collects garbage sooner as the heap comes near
+	return e, func() error {
+		debug.SetMemoryLimit(before)
+		return e.Close()
+	}, nil
 }
 
 // train runs the stages.

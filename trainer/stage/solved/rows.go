@@ -168,7 +168,7 @@ func ReadFeatures(payload []byte) (graph.Features, error) {
 func (w *wire) features() graph.Features {
 	rows, cols := w.number(), w.number()
 	if w.byte() == 0 {
-		if rows > len(w.b) || cols > len(w.b) {
+		if rows > 0 && cols > len(w.b)/4/rows {
 			w.bad = true
 			return graph.Features{}
 		}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/dataset/parquet"
+	"rivulet/internal/harness"
+)
+
+// Tables of CSV and Parquet that are read row by row, in memory and on disk, and a directory that is cleaned.
+func TestTrainByStages(t *testing.T) {
+	g, err := dataset.Scaled("small", 900)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Generate(g, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	csv, columns := filepath.Join(dir, "csv", "shop"), filepath.Join(dir, "parquet", "shop")
+	if err := d.SaveCSV(csv); err != nil {
+		t.Fatal(err)
+	}
+	if err := parquet.Save(d, columns); err != nil {
+		t.Fatal(err)
+	}
+	work := filepath.Join(dir, "work")
+	runs := map[string]string{
+		"memory": "--sums fixed --data " + csv,
+		"disk":   "--engine disk --memory 256MiB --work " + work + " --data " + csv,
+		"tables": "--engine disk --data " + columns,
+	}
+	for name, line := range runs {
+		line = "train --nodes 40 --out " + filepath.Join(dir, name) + " " + line
+		if out, err := harness.Execute(root(), strings.Fields(line)...); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+	}
+	for _, name := range []string{"disk", "tables"} {
+		sameParts(t, filepath.Join(dir, "memory"), filepath.Join(dir, name))
+	}
+	if _, err := harness.Execute(root(), "clean", work); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(work); err == nil {
+		t.Error("the directory is still there")
+	}
+}
+
+// sameParts fails unless two artifacts have the same files, but for the manifest, which has the time.
+func sameParts(t *testing.T, a, b string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(a, "*.safetensors"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files in %s: %v", a, err)
+	}
+	for _, file := range files {
+		one, err1 := os.ReadFile(file)
+		other, err2 := os.ReadFile(filepath.Join(b, filepath.Base(file)))
+		if err1 != nil || err2 != nil || !bytes.Equal(one, other) {
+			t.Errorf("%s differs in %s: %v %v", filepath.Base(file), b, err1, err2)
+		}
+	}
+}
+
+// What a run of stages does not have is said before the data are looked at.
+func TestStagesRefuseBeforeTheWork(t *testing.T) {
+	for line, want := range map[string]string{
+		"--engine tape":                         `--engine is "tape", want memory or disk`,
+		"--sums some":                           `--sums is "some", want float or fixed`,
+		"--engine disk --sums float":            "--sums is float: those of engine disk are always fixed",
+		"--memory 1GiB":                         "--memory and --work are for --engine disk",
+		"--engine disk --memory 1MiB":           `--memory is "1MiB": want 256MiB or more`,
+		"--engine disk --memory much":           `--memory is "much": want a size`,
+		"--engine disk --method vng":            "method is vng, a run of stages",
+		"--engine disk --models gcn":            "models are [gcn], a run of stages",
+		"--engine disk --models sgc --hops 3":   "hops is 3, a run of stages",
+		"--engine disk --means":                 "means is set, a run of stages",
+		"--sums fixed --representation":         "representation is set, a run of stages",
+		"--sums fixed --checkpoint somewhere/x": "--checkpoint is of method learned",
+	} {
+		args := append([]string{"train", "--out", filepath.Join(t.TempDir(), "a"), "--data", "no-data"}, strings.Fields(line)...)
+		if _, err := harness.Execute(root(), args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", line, err, want)
+		}
+	}
+}
