@@ -81,6 +81,9 @@ var users = []struct {
 	{"internal/bench", []string{"cmd/rivulet"}},                 // it brings a second Kafka client, which only compares
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet"}}, // it brings a large library
 	{"trainer/report", []string{"cmd/trainer"}},                 // and so does this
+	{"trainer/stage/spark", []string{"cmd/trainer"}},            // the client of Spark Connect
+	{"trainer/stage/spark/connect", []string{"trainer/stage/spark", "cmd/trainer"}},
+	{"trainer/stage/pipe", []string{"cmd/worker", "trainer/stage/spark"}},
 	{"cmd/…", nil},
 }
 

@@ -15,6 +15,7 @@ var behindOneDoor = map[string]struct {
 	door   string
 	others []string
 }{
+	"connectrpc.com/connect": {"trainer/stage/spark/connect", nil},
 	"github.com/segmentio/kafka-go": {"internal/kafka", []string{
 		"internal/devstack/kafka_test.go", // kafka-go's own client, against the embedded broker
 	}},

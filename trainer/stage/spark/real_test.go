@@ -3,10 +3,12 @@ package spark_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,5 +169,54 @@ func testBytes(t *testing.T, a connect.Address, d *dataset.Dataset, partitions .
 		if err := again.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func source(name string, payloads ...[]byte) stage.Source {
+	return stage.Source{Identity: name, Rows: func(yield func([]byte, error) bool) {
+		for _, p := range payloads {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}}
+}
+
+// A working directory with characters that SQL, shells and paths give a meaning is read as it is written, a worker's error
+// names the row, and Clean leaves nothing.
+func TestSparkRefusesBadRows(t *testing.T) {
+	a := realSpark(t)
+	work := filepath.Join(t.TempDir(), "it's `our` \"work\" -- $HOME %20")
+	r := spark.Connect(connect.New(a, nil))
+	e := open(t, r, work, 2, workers(t))
+	node := func(row int64, id string) []byte {
+		return solved.AppendNode(nil, solved.Node{Row: row, ID: id, Label: "A", Role: solved.Train, Dense: []float32{1}})
+	}
+	edge := func(row int64, from, to string) []byte {
+		return solved.AppendEdge(nil, solved.Edge{Row: row, Source: from, Target: to})
+	}
+	nodes := source("nodes", node(1, "a"), node(2, "17"), node(3, "b"))
+	for want, sources := range map[string][2]stage.Source{
+		`nodes row 4: "17" is already the id of row 2`:         {source("twice", node(1, "a"), node(2, "17"), node(4, "17")), source("none")},
+		`edges row 1: its target "nowhere" is not the id of a`: {nodes, source("nowhere", edge(1, "a", "nowhere"))},
+	} {
+		_, err := solved.Read(t.Context(), e, sources[0], sources[1], 4)
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
+			t.Errorf("error %v, want %q and little more", err, want)
+		}
+	}
+	g, err := solved.Read(t.Context(), e, nodes, source("edges", edge(1, "a", "b"), edge(2, "b", "a"), edge(3, "a", "a")), 4)
+	if err != nil || g.Entries != 2 || g.Loops != 1 || g.Nodes != 3 {
+		t.Errorf("%+v: %v", g, err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	cleaner := spark.Connect(connect.New(a, nil))
+	if err := errors.Join(spark.Clean(t.Context(), cleaner, work), cleaner.Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(work); err != nil || len(left) != 0 {
+		t.Errorf("left in the working directory: %v, %v", left, err)
 	}
 }
