@@ -140,7 +140,7 @@ func pagePipelines(cfg config.Page, o *page.Options) error {
 		o.LabelForms = forms.OfLabels()
 	}
 	limits := Limits(cfg.Limits)
-	o.Decoder = consumer.NewDecoder(forms, limits)
+	o.Decoder, o.LitDecoder = consumer.NewDecoder(forms, limits), consumer.NewDecoder(forms, limits)
 	path := consumer.PipelineOptions{Versions: versions{o.Versions}, Deliverer: &lineWriter{}, Mode: consumer.Node,
 		Arrivals: cfg.Attach.Arrivals == config.On, ReadOnly: true, Limits: limits,
 		Output: consumer.Output{Probabilities: true}, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore}
