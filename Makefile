@@ -14,11 +14,13 @@ FOR      ?= 10m
 SOAK     ?= 30m
 # Repetitions of predictions that are compared after kills at each moment of a delivery.
 REPEATS  ?= 200
+# How long the heaps of the live page and of the browser are watched.
+MINUTES  ?=
 # A commit whose programs run beside the new ones for two minutes: make chaos OLD=v1.2.0
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build workers test race lint fmt fuzz bench benchcheck integration registry chaos soak demo demos cold processors reference python examples spark ci nightly
+.PHONY: help build workers test race lint fmt fuzz bench benchcheck browser integration registry chaos soak demo demos cold processors reference python examples spark ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -90,6 +92,12 @@ processors: ## the kernels on processors that this machine is not: arm64, and am
 	  $(GO) test -count=1 -exec "qemu-x86_64 -cpu $$cpu" ./graph/... || exit 1; \
 	done
 
+browser: ## the live page as a person uses it, in Chromium, and what axe-core finds; axe-core comes from npm
+	$(GO) build -o out/browser/ ./cmd/rivulet ./cmd/trainer
+	cd out/browser && npm pack --silent axe-core@4.14.1 >/dev/null && tar -xzf axe-core-4.14.1.tgz package/axe.min.js
+	cd tools/browser && RIVULET_TEST_BIN=$(CURDIR)/out/browser RIVULET_TEST_AXE=$(CURDIR)/out/browser/package/axe.min.js \
+	  RIVULET_TEST_MINUTES=$(MINUTES) $(GO) test -count=1 -timeout 60m .
+
 demo: ## the main job, on services embedded in the process
 	$(GO) run ./cmd/rivulet demo
 
@@ -122,6 +130,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	RIVULET_DATA=$(DATA) $(GO) test -race -count=1 -timeout 60m ./...
 	$(MAKE) processors
 	$(MAKE) python examples
+	$(MAKE) browser MINUTES=30
 	$(MAKE) registry spark
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m

@@ -108,6 +108,7 @@ func demoCommand() *cobra.Command {
 			return printed(cmd, report, asJSON, report.Lost(), len(report.Streams)*report.Arrivals)
 		}
 		if page {
+			o.Train.Map = true
 			return demo.Page(cmd.Context(), d, o, func(url, kafka, redis string) {
 				fmt.Fprintf(os.Stderr, "the live page: %s (Kafka %s, Redis %s)\n", url, kafka, redis)
 			}, func(r *demo.Report) error { return printed(cmd, r, asJSON, r.Missing, r.Arrivals) })

@@ -145,8 +145,10 @@ func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options
 		o.LabelForms = forms.OfLabels()
 	}
 	limits := Limits(cfg.Limits)
-	o.Decoder = consumer.NewDecoder(forms, limits)
-	o.Decoder.LookUp(store, kafka.Patience{Logger: o.Log})
+	o.Decoder, o.LitDecoder = consumer.NewDecoder(forms, limits), consumer.NewDecoder(forms, limits)
+	for _, d := range []*consumer.Decoder{o.Decoder, o.LitDecoder} {
+		d.LookUp(store, kafka.Patience{Logger: o.Log})
+	}
 	path := consumer.PipelineOptions{Versions: versions{o.Versions}, Deliverer: &lineWriter{}, Mode: consumer.Node,
 		Arrivals: cfg.Attach.Arrivals == config.On, ReadOnly: true, Limits: limits, Features: store,
 		Output: consumer.Output{Probabilities: true}, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore}

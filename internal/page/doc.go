@@ -11,7 +11,7 @@
 //	samples.go   which predictions are samples     window.go    classes, confidence and drift
 //	dead.go      dead letters                      labels.go    accuracy by labels
 //	answer.go    one arrival                       versions.go  what serves where, activating
-//	form.go      forms of predictions
+//	plane.go     S in the plane                    form.go      forms of predictions
 //
 // # What is counted, and what is sampled
 //

@@ -50,9 +50,11 @@ type Options struct {
 	Publications                       Publications // nil: an artifact is pinned, and Redis not used
 	Activator                          Activator    // nil: nobody may activate a version here
 	// Records explains arrivals as they stand in their topic, Tried those that were written on the page, in Rivulet's own
-	// JSON. Both have the page's own memory. Decoder decodes arrivals by the rules of Records.
+	// JSON. Both have the page's own memory. Decoder and LitDecoder decode arrivals by the rules of Records; the second is
+	// for those that light up on the map.
 	Records, Tried *consumer.Pipeline
 	Decoder        *consumer.Decoder
+	LitDecoder     *consumer.Decoder
 	Guard          Guard
 	Log            *slog.Logger
 	Now            func() time.Time // nil: the machine's clock
@@ -67,6 +69,7 @@ type Page struct {
 	troubles map[string]Trouble
 	versions []serving.VersionInfo
 	listed   bool
+	lit      lit
 
 	asking sync.Mutex // one question at a time uses the pipelines
 }

@@ -118,7 +118,8 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	}
 	o := Options{Topics: Topics{"arrivals", "predictions", "dead"}, Group: "g", History: time.Minute, Versions: pinnedVersion{v},
 		Publications: b.redis, Guard: Guard{Hosts: []string{host}}, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
-		LabelForms: &event.Forms{}, Decoder: consumer.NewDecoder(event.Forms{}, consumer.Limits{})}
+		LabelForms: &event.Forms{}, Decoder: consumer.NewDecoder(event.Forms{}, consumer.Limits{}),
+		LitDecoder: consumer.NewDecoder(event.Forms{}, consumer.Limits{})}
 	for topic, to := range map[string]**kafka.Reader{"arrivals": &o.Arrivals, "predictions": &o.Predictions, "dead": &o.DeadLetters, "labels": &o.Labels} {
 		if *to, err = kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, kafka.Patience{}); err != nil {
 			t.Fatal(err)

@@ -42,6 +42,7 @@ func (p *Page) watch(ctx context.Context) {
 	if p.o.Labels != nil {
 		wait.Go(func() { p.followLabels(ctx) })
 	}
+	wait.Go(func() { p.light(ctx) })
 	wait.Go(func() { p.poll(ctx, "kafka: the group's offsets", 2*every, p.readLag) })
 }
 

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -118,6 +119,9 @@ func (w *window) drift(nowUnix int64, m *artifact.Manifest, model string) Drift 
 	return d
 }
 
+// descending orders shares, the largest first.
+func descending(a, b Share) int { return cmp.Compare(b.Share, a.Share) }
+
 // mix fills the shares of the classes.
 func (d *Drift) mix(all *block, trained []float64, names []string) {
 	n := max(len(all.classes), len(trained))
@@ -140,15 +144,7 @@ func (d *Drift) mix(all *block, trained []float64, names []string) {
 	if trained != nil && all.samples > 0 {
 		d.Distance = known(distance / 2)
 	}
-	slices.SortStableFunc(shares, func(a, b Share) int {
-		switch {
-		case a.Share > b.Share:
-			return -1
-		case a.Share < b.Share:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(shares, descending)
 	d.Classes = shares[:min(n, sharesShown)]
 	rest := 0.0
 	for _, s := range shares[len(d.Classes):] {
