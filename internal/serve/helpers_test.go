@@ -120,7 +120,7 @@ func start(t testing.TB, change func(*Options)) *api {
 		http.DefaultClient.CloseIdleConnections()
 		cancel()
 		select {
-		case <-a.ended:
+		case <-a.ended: //nolint:errcheck // whether it ends, not how
 		case <-time.After(20 * time.Second):
 			t.Error("the server does not end")
 		}

@@ -76,7 +76,7 @@ func (l *lane) process(ctx context.Context, batch []*asked) error {
 		stop := context.CancelFunc(nil)
 		ctx, stop = context.WithCancel(ctx)
 		defer stop()
-		defer context.AfterFunc(batch[0].ctx, stop)() // nobody waits
+		defer context.AfterFunc(batch[0].ctx, stop)() //nolint:contextcheck // it ends where nobody waits
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()

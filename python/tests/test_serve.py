@@ -1,4 +1,4 @@
-"""`rivulet serve` with Triton's own client of the Open Inference Protocol, and its description with a validator."""
+"""`rivulet serve` with Triton's client of the Open Inference Protocol, and its description with a validator."""
 
 from __future__ import annotations
 
@@ -120,7 +120,9 @@ def test_without_edges(small: Set, address: str) -> None:
     want = small.predict("sgc", "auto", "\n".join(map(json.dumps, alone)).encode())
     with http.InferenceServerClient(address) as client:
         got = client.infer("rivulet", inputs)
-    assert np.array_equal(got.as_numpy("probabilities"), np.array([p["probabilities"] for p in want], np.float32))
+    assert np.array_equal(
+        got.as_numpy("probabilities"), np.array([p["probabilities"] for p in want], np.float32)
+    )
 
 
 def test_errors_say_the_row(small: Set, address: str) -> None:
