@@ -20,7 +20,7 @@
 // the partition's end less what the group has committed.
 //
 // Everything else is of samples. Predictions are read whole, but only the samples are decoded: those for which a hash
-// of the arrival's place ends with so many zeros that 300 to 600 a second are left. Where a partition runs more than
+// of the arrival's place ends with so many zeros that 150 to 300 a second are left. Where a partition runs more than
 // backlog records ahead, the page passes over what is older and says how many that were.
 //
 // Latency to publish is the timestamp of the prediction's record less the arrival's ingest time: from the time that the

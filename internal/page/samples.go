@@ -14,7 +14,7 @@ const (
 	feedLength  = 512     // samples, for the page's feed
 	placesKept  = 1 << 17 // places of arrivals by the hash of their key
 	idShown     = 256     // bytes of an id
-	wantSamples = 300     // a second, at most twice as many
+	wantSamples = 300     // a second at most, and at least half as many where there are so many predictions
 )
 
 // mix is a hash of an arrival's place (splitmix64): which arrivals are samples depends on nothing else, so that

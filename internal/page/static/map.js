@@ -64,7 +64,7 @@ export function map(root, query, { go }) {
       ctx.fill();
     }
     ctx.globalAlpha = 1;
-    if (plane.nodes <= 120) {
+    if (plane.nodes <= 24) {
       ctx.font = "10px system-ui, sans-serif";
       ctx.fillStyle = css("--text");
       ctx.textAlign = "center";
