@@ -146,6 +146,12 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 	if err := eval.WriteTable(w, r.Results); err != nil {
 		return err
 	}
+	for _, model := range m.Models {
+		if model.Name == m.DefaultModel {
+			fmt.Fprintf(w, "served: the row of model %s, setting O->S, attachment %s, calibration %s; consumers take each arrival on its\n"+
+				"own (node %%) unless batch.mode is graph\n", model.Name, model.Attachment, model.Calibration.Kind)
+		}
+	}
 	_, err := fmt.Fprintf(w, eval.Legend+"trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds,
 		float64(r.PeakBytes)/1e6, r.Version, r.Artifact)
 	return err

@@ -69,7 +69,8 @@ func TestStreamIsTheArtifact(t *testing.T) {
 			if r.Accuracy < r.AccuracyWhole-3 { // 400 nodes: a point and a half is one deviation
 				t.Errorf("accuracy %.2f%%, Whole %.2f%%", r.Accuracy, r.AccuracyWhole)
 			}
-			if r.Batches < 400/64 || r.NodesPerSecond <= 0 || r.Latency.P50 <= 0 || r.Latency.P50 > r.Latency.Max {
+			if r.Batches < 400/64 || r.NodesPerSecond <= 0 || r.Latency.P50 <= 0 || r.Latency.P50 > r.Latency.Max ||
+				r.Queueing.Max > r.Latency.Max || r.Queueing.P50 > r.Latency.P50 {
 				t.Errorf("figures do not fit together: %+v", r)
 			}
 		})

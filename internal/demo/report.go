@@ -23,6 +23,7 @@ type Report struct {
 	AccuracyWhole   float64 `json:"accuracy_whole"`   // O→O: the model on the original graph
 	NodesPerSecond  float64 `json:"nodes_per_second"` // from the first arrival to the last prediction
 	Latency         Latency `json:"latency_ms"`
+	Queueing        Latency `json:"queueing_ms"`   // the part of the latency before a micro-batch takes the arrival
 	TrainSeconds    float64 `json:"train_seconds"` // 0: the artifact was made before
 	ArtifactVersion string  `json:"artifact_version"`
 	Seed            uint64  `json:"seed"`
@@ -64,6 +65,8 @@ func (r *Report) Print(w io.Writer) error {
 	fmt.Fprintf(t, "throughput\t%.0f nodes/s in %d micro-batches\t\n", r.NodesPerSecond, r.Batches)
 	fmt.Fprintf(t, "latency, arrival to published\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Latency.P50,
 		r.Latency.P99, r.Latency.Max)
+	fmt.Fprintf(t, "  of it queueing, until a batch is formed\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Queueing.P50,
+		r.Queueing.P99, r.Queueing.Max)
 	fmt.Fprintf(t, "consumer's time\tdecode %.0f%%, lookup %.0f%%, infer %.0f%%, publish %.0f%%, rest %.0f%%\t\n",
 		100*r.Shares.Decode, 100*r.Shares.Lookup, 100*r.Shares.Infer, 100*r.Shares.Publish, 100*r.Shares.Rest)
 	trained := "made before"

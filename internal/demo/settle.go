@@ -65,14 +65,15 @@ func (t *tally) line() string {
 
 // report returns the figures that the tally knows by itself.
 func (t *tally) report(arrivals int) *Report {
-	sorted, rate, byLabels := t.latencies(), t.rate(), t.byLabels()
+	sorted, queued, rate, byLabels := t.latencies(), t.queueing(), t.rate(), t.byLabels()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &Report{Labels: byLabels, Arrivals: len(t.sent), Predicted: len(t.answers), DeadLetters: t.deadLetters,
 		NodesPerSecond: rate,
 		Duplicates:     t.predictions - len(t.answers), Missing: arrivals - len(t.answers) - t.deadLetters,
-		Latency: Latency{percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 1)},
-		Batches: t.stages.batches, Accuracy: share(t.right, t.tested)}
+		Latency:  Latency{percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 1)},
+		Queueing: Latency{percentile(queued, 0.5), percentile(queued, 0.99), percentile(queued, 1)},
+		Batches:  t.stages.batches, Accuracy: share(t.right, t.tested)}
 	r.Shares = t.stages.shares(t.last.Sub(t.first))
 	return r
 }

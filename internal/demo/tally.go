@@ -29,6 +29,7 @@ type tally struct {
 	mu          sync.Mutex
 	sent        map[string]time.Time
 	published   map[string]time.Time
+	queued      []time.Duration   // from an arrival to the forming of its batch, of each prediction
 	answers     map[string]answer // the first of each arrival
 	order       []string          // ids in the order of their answers
 	predictions int               // records read from the predictions topic
@@ -123,6 +124,9 @@ func (t *tally) Batch(s consumer.BatchStats) {
 		id := s.Delivered.Predictions[i].ID
 		if _, again := t.published[id]; !again {
 			t.published[id] = s.Published
+			if sent, ok := t.sent[id]; ok {
+				t.queued = append(t.queued, max(0, s.Started.Sub(sent)))
+			}
 		}
 	}
 	t.deadLetters += len(s.Delivered.DeadLetters)
@@ -178,6 +182,13 @@ func (t *tally) latencies() []time.Duration {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// queueing returns the times from arrival to the forming of a batch of all predictions, ascending.
+func (t *tally) queueing() []time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Sorted(slices.Values(t.queued))
 }
 
 // rate returns the predictions published per second, from the first arrival to the last prediction.

@@ -52,7 +52,7 @@ func Write(w io.Writer, p *Page) error {
 	}
 	var b bytes.Buffer // so that an error in the middle leaves no half-written page
 	err := page.Execute(&b, map[string]any{
-		"Page": p, "Facts": p.facts(), "Sections": p.sections(),
+		"Page": p, "Summary": p.summary(), "Facts": p.facts(), "Sections": p.sections(),
 		"Style": template.CSS(pageStyle), // a file of this package
 		"Light": light.variables(), "Dark": dark.variables(), "Levels": levelStyles(),
 	})
