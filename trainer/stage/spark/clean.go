@@ -49,7 +49,7 @@ func Clean(ctx context.Context, r Runner, work string) error {
 			}
 			continue
 		}
-		if _, err := e.ask(ctx, "", e.emptied(name)...); err != nil {
+		if _, err := e.ask(ctx, "", e.unmarked(name), e.emptied(name)); err != nil {
 			return fmt.Errorf("cleaning %s: %w", work, words(err))
 		}
 	}
