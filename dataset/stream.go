@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Stream is a data set of tables that is read row by row: features by position, a column split. Nothing is checked that
-// needs more than a row.
+// Stream is a data set of tables that is read row by row: features by position, a column split. Nothing is
+// checked that needs more than a row.
 type Stream struct {
 	Name     string
 	Rows     int64 // nodes
@@ -31,8 +31,9 @@ type StreamNode struct {
 	Features []float32
 }
 
-// OpenStream returns a data set that can be read row by row; false if this one cannot be: it is no tables, its features are not
-// numbers or have names, or it has no column split. It reads the table of nodes once, to count and to see.
+// OpenStream returns a data set that can be read row by row; false if this one cannot be: it is no tables, its
+// features are not numbers or have names, or it has no column split. It reads the table of nodes once, to count
+// and to see.
 func OpenStream(dir string, o OpenOptions) (*Stream, bool, error) {
 	f, err := o.format(dir)
 	if err != nil || f.tables == nil || !o.Tables.IsZero() {
@@ -43,7 +44,10 @@ func OpenStream(dir string, o OpenOptions) (*Stream, bool, error) {
 	if errNodes != nil || errEdges != nil {
 		return nil, false, nil
 	}
-	s := &Stream{nodes: tableSource{dir, nodes, f.tables.open, TextForm{}}, edges: tableSource{dir, edges, f.tables.open, TextForm{}}}
+	s := &Stream{
+		nodes: tableSource{dir, nodes, f.tables.open, TextForm{}},
+		edges: tableSource{dir, edges, f.tables.open, TextForm{}},
+	}
 	if s.Name, err = nameOf(dir); err != nil {
 		return nil, false, err
 	}

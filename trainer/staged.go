@@ -7,16 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/schema"
-	"rivulet/trainer/condense"
-	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
-	"rivulet/trainer/tables"
 )
 
 // Staged is a data set as rows, which need not fit into memory.
@@ -30,8 +26,8 @@ type Staged struct {
 	Schema       *schema.Schema
 }
 
-// Bounds of what a staged run brings from the tables into the memory of this process. They are the same for every
-// engine, and so are the samples.
+// Bounds of what a staged run brings from the tables into the memory of this process. They are the same for
+// every engine, and so are the samples.
 const (
 	// stagedLabelled is the memory of the labelled rows to which W_O is fitted and in which clusters are found.
 	stagedLabelled = 256 << 20
@@ -63,11 +59,18 @@ func CheckStaged(o Options) error {
 	return nil
 }
 
-// TrainStaged is [Train] of method solved and model sgc by stages on an engine, which hold no more of the graph in
-// memory than the engine wants. The bundle's bits depend on data and options, not on the engine. What differs from Train:
-// sums over nodes are sums of integers; W_O is chosen on frozen attachment; of more rows than the bounds above a
-// sample is taken, by hash of the id; there are no propagations, no W_S and no cluster means.
-func TrainStaged(ctx context.Context, e stage.Engine, d Staged, o Options, now time.Time, progress Progress) (*Outcome, error) {
+// TrainStaged is [Train] of method solved and model sgc by stages on an engine, which hold no more of the graph
+// in memory than the engine wants. The bundle's bits depend on data and options, not on the engine. What differs
+// from Train: sums over nodes are sums of integers; W_O is chosen on frozen attachment; of more rows than the
+// bounds above a sample is taken, by hash of the id; there are no propagations, no W_S and no cluster means.
+func TrainStaged(
+	ctx context.Context,
+	e stage.Engine,
+	d Staged,
+	o Options,
+	now time.Time,
+	progress Progress,
+) (*Outcome, error) {
 	if err := CheckStaged(o); err != nil {
 		return nil, err
 	}
@@ -154,7 +157,15 @@ func (s *staged) read(ctx context.Context) (err error) {
 			s.classes = append(s.classes, label)
 		}
 	}
-	hashes, err := s.run(ctx, stage.NewSpec(solved.StagePrint, struct{}{}, nil, 1), g.Names, g.Features, g.HeldFeatures, g.Tiles, g.Held)
+	hashes, err := s.run(
+		ctx,
+		stage.NewSpec(solved.StagePrint, struct{}{}, nil, 1),
+		g.Names,
+		g.Features,
+		g.HeldFeatures,
+		g.Tiles,
+		g.Held,
+	)
 	if err != nil {
 		return err
 	}
@@ -210,8 +221,11 @@ func (s *staged) preprocess(ctx context.Context) error {
 	for k := range s.largest {
 		s.largest[k] = (bar[k]*math.Abs(float64(factor[k])) + math.Abs(float64(offset[k]))) * (1 + 1e-5)
 	}
-	s.sides = stage.Sides{solved.SideFactor: solved.AppendVector(factor), solved.SideOffset: solved.AppendVector(offset),
-		solved.SideLargest: solved.AppendDoubles(s.largest)}
+	s.sides = stage.Sides{
+		solved.SideFactor:  solved.AppendVector(factor),
+		solved.SideOffset:  solved.AppendVector(offset),
+		solved.SideLargest: solved.AppendDoubles(s.largest),
+	}
 	return nil
 }
 
@@ -226,7 +240,8 @@ func (s *staged) with(more stage.Sides) stage.Sides {
 	return out
 }
 
-// propagate makes the sums of two hops, brings the labelled rows of Â²·pre(X) and gives the preprocessing its scale.
+// propagate makes the sums of two hops, brings the labelled rows of Â²·pre(X) and gives the preprocessing its
+// scale.
 func (s *staged) propagate(ctx context.Context) error {
 	g := s.graph
 	for hop, sums := range []*stage.Table{&s.s1, &s.s2} {
@@ -243,8 +258,19 @@ func (s *staged) propagate(ctx context.Context) error {
 		*sums = made[0]
 	}
 	wanted := int64(stagedLabelled / (4 * max(1, g.Summary.Width)))
-	o := solved.RowsOptions{Preparing: s.preparing, Labelled: solved.SampleOf(s.options.Seed, g.Summary.Roles[solved.Train], wanted)}
-	made, err := s.run(ctx, stage.NewSpec(solved.StageRows, o, s.sides, 2), g.Names, g.Features, g.Degrees, s.s1, s.s2)
+	o := solved.RowsOptions{
+		Preparing: s.preparing,
+		Labelled:  solved.SampleOf(s.options.Seed, g.Summary.Roles[solved.Train], wanted),
+	}
+	made, err := s.run(
+		ctx,
+		stage.NewSpec(solved.StageRows, o, s.sides, 2),
+		g.Names,
+		g.Features,
+		g.Degrees,
+		s.s1,
+		s.s2,
+	)
 	if err != nil {
 		return err
 	}
@@ -266,7 +292,8 @@ func (s *staged) propagate(ctx context.Context) error {
 		}
 	}
 	_, offset := features.Vectors(s.pre, g.Summary.Width)
-	if s.pre.Scale, err = features.GlobalScale(s.pre, math.Sqrt(total.Value(scale)/float64(g.Nodes)), offset); err != nil {
+	norm := math.Sqrt(total.Value(scale) / float64(g.Nodes))
+	if s.pre.Scale, err = features.GlobalScale(s.pre, norm, offset); err != nil {
 		return err
 	}
 	for k := range s.labelled.x.Data {
@@ -304,108 +331,4 @@ func (s *staged) readLabelled(ctx context.Context, t stage.Table) (*labelledRows
 	}
 	out.x.Rows = len(out.nodes)
 	return out, nil
-}
-
-// bundle returns the artifact.
-func (s *staged) bundle(ctx context.Context, r *recipe, c *stagedGraph, results []eval.Result, now time.Time) (*artifact.Bundle, error) {
-	t, g := s.task, s.graph
-	m := t.manifest(r, results, s.fingerprint, now)
-	m.Data.Nodes, m.Data.Edges, m.Data.Features = int(g.Nodes), int(g.Entries/2), g.Summary.Width
-	m.Mapping = artifact.MappingInfo{Rows: int(c.size.Rows), Entries: int(c.size.Entries), MaxPerRow: c.size.Longest}
-	mapping, err := s.mapping(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	f := s.whole.model
-	return &artifact.Bundle{Manifest: m, Preprocess: *s.pre, Synthetic: c.Synthetic, Schema: s.source.Schema, Mapping: mapping,
-		Growth: &artifact.Growth{Entries: min(s.options.Entries, t.nodes), Dictionary: c.dictionary,
-			Messages: map[string]infer.Messages{f.Name(): c.messages}},
-		Models: []artifact.Model{{Name: f.Name(), Params: f.Params(), Tables: c.onS}}}, nil
-}
-
-// mapping reads M with its ids.
-func (s *staged) mapping(ctx context.Context, c *stagedGraph) (*artifact.Mapping, error) {
-	out := &artifact.Mapping{IDs: make([]string, 0, c.size.Rows), Rows: &graph.CSR{Rows: int(c.size.Rows), Cols: s.task.nodes,
-		RowPtr: make([]int, 1, c.size.Rows+1), ColIdx: make([]int32, 0, c.size.Entries), Val: make([]float32, 0, c.size.Entries)}}
-	for r, err := range s.engine.Read(ctx, s.graph.Names) {
-		if err != nil {
-			return nil, err
-		}
-		names, err := solved.ReadNames(r.Payload)
-		if err != nil {
-			return nil, err
-		}
-		out.IDs = append(out.IDs, names.IDs[:names.Original]...)
-	}
-	for r, err := range s.engine.Read(ctx, c.rows) {
-		if err != nil {
-			return nil, err
-		}
-		rows, err := solved.ReadMapping(r.Payload)
-		if err != nil {
-			return nil, err
-		}
-		before := len(out.Rows.ColIdx)
-		for _, end := range rows.RowPtr[1:] {
-			out.Rows.RowPtr = append(out.Rows.RowPtr, before+end)
-		}
-		out.Rows.ColIdx, out.Rows.Val = append(out.Rows.ColIdx, rows.ColIdx...), append(out.Rows.Val, rows.Val...)
-	}
-	if len(out.IDs) != int(c.size.Rows) || len(out.Rows.RowPtr) != len(out.IDs)+1 {
-		return nil, fmt.Errorf("M has %d rows for %d nodes, want %d", len(out.Rows.RowPtr)-1, len(out.IDs), c.size.Rows)
-	}
-	return out, nil
-}
-
-// evaluate measures Whole alone, by T's own tables, and S on the test nodes.
-func (s *staged) evaluate(ctx context.Context, r *recipe, c *stagedGraph) ([]eval.Result, error) {
-	t := s.task
-	onT, err := t.frozen(&stagedGraph{task: t, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
-		onS: c.onT}, s.whole.model)
-	if err != nil {
-		return nil, err
-	}
-	calibrated, err := t.calibrate(ctx, onT, nil)
-	if err != nil {
-		return nil, err
-	}
-	out := rows(deployment{placed: onT, setting: eval.OtoO, weightDecay: s.whole.weightDecay}, calibrated)
-	out = append(out, rows(deployment{placed: r.placed[0], setting: eval.OtoS, weightDecay: s.whole.weightDecay}, r.calibrations[0])...)
-	return t.evaluate(ctx, out, t.seconds, s.progress)
-}
-
-// stagedGraph is S with the rows of M that the nodes held out read.
-type stagedGraph struct {
-	*task
-	made
-	onS, onT   *infer.Tables // of S, and of the nodes of T that are read
-	messages   infer.Messages
-	dictionary *graph.Dense
-	rows       stage.Table // all of M
-	size       solved.MappingSize
-}
-
-func (c *stagedGraph) tables(infer.Model) (*infer.Tables, error) { return c.onS, nil }
-
-func (c *stagedGraph) propagation(kind string, _ infer.Model, _ float32) (*infer.Tables, error) {
-	return nil, fmt.Errorf("propagation %s: a run of stages has none", kind)
-}
-
-// synthetic is U' of the normal equations of M.
-func synthetic(normal, right []float64, nodes, classes int) (*infer.Tables, error) {
-	all, err := tables.Solve(normal, right, nodes)
-	if err != nil {
-		return nil, err
-	}
-	return &infer.Tables{U: []*graph.Dense{columnsOf(all, 0, classes), columnsOf(all, classes, classes)},
-		C: columnsOf(all, 2*classes, 1)}, nil
-}
-
-// columnsOf are some columns of a matrix.
-func columnsOf(m *graph.Dense, from, width int) *graph.Dense {
-	out := graph.NewDense(m.Rows, width)
-	for i := range m.Rows {
-		copy(out.Row(i), m.Row(i)[from:])
-	}
-	return out
 }

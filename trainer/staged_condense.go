@@ -15,7 +15,10 @@ import (
 
 // condense makes S and M (docs/algorithm.md, section 5).
 func (s *staged) condense(ctx context.Context) (*stagedGraph, error) {
-	c := &stagedGraph{task: s.task, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}}}
+	c := &stagedGraph{
+		task: s.task,
+		made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+	}
 	clusters, sizes, err := s.cluster(ctx, c)
 	if err != nil {
 		return nil, err
@@ -26,9 +29,17 @@ func (s *staged) condense(ctx context.Context) (*stagedGraph, error) {
 	if c.onT, _, err = s.fetch(ctx, s.whole.model.Layers[0].Self); err != nil {
 		return nil, err
 	}
-	support := condense.Support{Batch: s.task.data.Attach(s.task.original, s.task.data.Validation, true), Pre: s.pre}
+	support := condense.Support{
+		Batch: s.task.data.Attach(s.task.original, s.task.data.Validation, true),
+		Pre:   s.pre,
+	}
 	c.messages = condense.MessagesOf(s.whole.model, c.onT, support)
-	o := solved.MessageOptions{Preparing: s.preparing, Way: c.messages.C.Scale, Clusters: s.task.nodes, Degree: s.graph.HighestDegree}
+	o := solved.MessageOptions{
+		Preparing: s.preparing,
+		Way:       c.messages.C.Scale,
+		Clusters:  s.task.nodes,
+		Degree:    s.graph.HighestDegree,
+	}
 	for _, u := range c.messages.U {
 		o.Scales = append(o.Scales, u.Scale)
 	}
@@ -49,7 +60,8 @@ func (s *staged) weights(more stage.Sides) stage.Sides {
 	return s.with(more)
 }
 
-// cluster divides the labelled rows into clusters and has all nodes join them: the table of clusters and their sizes.
+// cluster divides the labelled rows into clusters and has all nodes join them: the table of clusters and their
+// sizes.
 func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []int64, error) {
 	t, g := s.task, s.graph
 	points, sides := s.labelled.x, stage.Sides{}
@@ -77,7 +89,12 @@ func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []in
 	if err != nil {
 		return stage.Table{}, nil, err
 	}
-	spec := stage.NewSpec(solved.StageJoin, solved.JoinOptions{Preparing: s.preparing, Classes: s.classes}, sides, 2)
+	spec := stage.NewSpec(
+		solved.StageJoin,
+		solved.JoinOptions{Preparing: s.preparing, Classes: s.classes},
+		sides,
+		2,
+	)
 	made, err := s.run(ctx, spec, g.Names, g.Features, g.Degrees, s.s1, s.s2, assigned)
 	if err != nil {
 		return stage.Table{}, nil, err
@@ -142,7 +159,13 @@ func (s *staged) adjacency(ctx context.Context, clusters stage.Table, sizes []in
 }
 
 // means makes X' and the dictionary.
-func (s *staged) means(ctx context.Context, c *stagedGraph, o solved.MessageOptions, clusters stage.Table, sizes []int64) error {
+func (s *staged) means(
+	ctx context.Context,
+	c *stagedGraph,
+	o solved.MessageOptions,
+	clusters stage.Table,
+	sizes []int64,
+) error {
 	g := s.graph
 	spec := stage.NewSpec(solved.StageMeans, o, s.weights(stage.Sides{}), 1)
 	made, err := s.run(ctx, spec, g.Features, g.Degrees, s.s1, clusters)
@@ -166,7 +189,12 @@ func (s *staged) means(ctx context.Context, c *stagedGraph, o solved.MessageOpti
 func (s *staged) solve(ctx context.Context, c *stagedGraph, o solved.MessageOptions) error {
 	g := s.graph
 	o.Entries = s.options.Entries
-	spec := stage.NewSpec(solved.StageSolve, o, s.weights(stage.Sides{solved.SideDictionary: solved.AppendMatrix(c.dictionary)}), 2)
+	spec := stage.NewSpec(
+		solved.StageSolve,
+		o,
+		s.weights(stage.Sides{solved.SideDictionary: solved.AppendMatrix(c.dictionary)}),
+		2,
+	)
 	made, err := s.run(ctx, spec, g.Features, g.Degrees, s.s1)
 	if err != nil {
 		return err

@@ -29,9 +29,16 @@ func StagedOf(d *dataset.Dataset, o Options) (Staged, error) {
 	if s != nil {
 		identity += s.Hash()
 	}
-	return Staged{Name: d.Name, Count: int64(d.Nodes()), Features: d.X.Cols(), Classes: d.Classes, BagOfWords: d.BagOfWords, Schema: s,
-		Nodes: stage.Source{Identity: "nodes of " + identity, Rows: nodeRows(d, roles)},
-		Edges: stage.Source{Identity: "edges of " + identity, Rows: edgeRows(d, roles)}}, nil
+	return Staged{
+		Name:       d.Name,
+		Count:      int64(d.Nodes()),
+		Features:   d.X.Cols(),
+		Classes:    d.Classes,
+		BagOfWords: d.BagOfWords,
+		Schema:     s,
+		Nodes:      stage.Source{Identity: "nodes of " + identity, Rows: nodeRows(d, roles)},
+		Edges:      stage.Source{Identity: "edges of " + identity, Rows: edgeRows(d, roles)},
+	}, nil
 }
 
 func nodeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] {
@@ -88,12 +95,20 @@ func edgeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] 
 
 // StagedTables gives a data set of tables to [TrainStaged], which is never in memory as a whole.
 func StagedTables(d *dataset.Stream) Staged {
-	roles := map[string]solved.Role{"": solved.NoRole, "train": solved.Train, "unlabelled": solved.Unlabelled, "val": solved.Validation,
-		"test": solved.Test}
+	roles := map[string]solved.Role{
+		"":           solved.NoRole,
+		"train":      solved.Train,
+		"unlabelled": solved.Unlabelled,
+		"val":        solved.Validation,
+		"test":       solved.Test,
+	}
 	nodes := func(put func([]byte) error) error {
 		var payload []byte
 		err := d.EachNode(func(n dataset.StreamNode) error {
-			payload = solved.AppendNode(payload, solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: roles[n.Split], Dense: n.Features})
+			payload = solved.AppendNode(
+				payload,
+				solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: roles[n.Split], Dense: n.Features},
+			)
 			if len(payload) < payloadBytes {
 				return nil
 			}

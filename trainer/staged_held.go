@@ -23,8 +23,8 @@ type heldOut struct {
 	asked    stage.Table // original, by block
 }
 
-// holdOut brings the validation and test nodes, and makes the task in which they are the whole data set beside those nodes
-// of T that they read.
+// holdOut brings the validation and test nodes, and makes the task in which they are the whole data set beside
+// those nodes of T that they read.
 func (s *staged) holdOut(ctx context.Context) error {
 	g := s.graph
 	roles := g.Summary.Roles
@@ -82,8 +82,8 @@ func stackedFeatures(parts []graph.Features) graph.Features {
 	return graph.Features{Sparse: out}
 }
 
-// newTask makes a task of the nodes held out, numbered first, and the nodes of T behind them. Of T's nodes it has neither
-// features nor edges among themselves: only tables are read of them.
+// newTask makes a task of the nodes held out, numbered first, and the nodes of T behind them. Of T's nodes it
+// has neither features nor edges among themselves: only tables are read of them.
 func (s *staged) newTask() error {
 	h, index := s.held, map[string]int32{}
 	for k, name := range s.classes {
@@ -104,7 +104,10 @@ func (s *staged) newTask() error {
 	if len(d.Validation) == 0 {
 		return fmt.Errorf("no validation node is in the sample")
 	}
-	original := &dataset.Original{Index: slices.Repeat([]int32{-1}, n), X: graph.Features{Dense: graph.NewDense(0, s.graph.Summary.Width)}}
+	original := &dataset.Original{
+		Index: slices.Repeat([]int32{-1}, n),
+		X:     graph.Features{Dense: graph.NewDense(0, s.graph.Summary.Width)},
+	}
 	for k, number := range h.original {
 		i := int32(n + k)
 		place[number] = i
@@ -136,8 +139,16 @@ func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
 	method, _ := methodOf(s.options.Method)
 	o := s.options
 	o.Costs = false // they are of a whole M and of T, which are not in memory
-	t := &task{options: o, method: method, schema: s.source.Schema, data: d, original: original, pre: s.pre, label: o.label(),
-		whole: newWhole()}
+	t := &task{
+		options:  o,
+		method:   method,
+		schema:   s.source.Schema,
+		data:     d,
+		original: original,
+		pre:      s.pre,
+		label:    o.label(),
+		whole:    newWhole(),
+	}
 	present := map[int32]bool{}
 	for _, y := range s.labelled.labels {
 		present[y] = true
@@ -187,9 +198,14 @@ func (s *staged) fit(ctx context.Context) error {
 	return nil
 }
 
-// choose returns the model of the highest accuracy on the validation nodes, the first among equals. The tables of all are
-// fetched side by side.
-func (s *staged) choose(ctx context.Context, shape fit.Shape, layers []*infer.Layer, decays []float64) (*fitted, error) {
+// choose returns the model of the highest accuracy on the validation nodes, the first among equals. The tables
+// of all are fetched side by side.
+func (s *staged) choose(
+	ctx context.Context,
+	shape fit.Shape,
+	layers []*infer.Layer,
+	decays []float64,
+) (*fitted, error) {
 	var weights []*graph.Dense
 	for _, l := range layers {
 		weights = append(weights, l.Self)
@@ -202,7 +218,10 @@ func (s *staged) choose(ctx context.Context, shape fit.Shape, layers []*infer.La
 	classes := len(s.classes)
 	for k, l := range layers {
 		model := shape.Linear(l)
-		t := &infer.Tables{U: []*graph.Dense{columnsOf(on.U[0], k*classes, classes), columnsOf(on.U[1], k*classes, classes)}, C: on.C}
+		t := &infer.Tables{
+			U: []*graph.Dense{columnsOf(on.U[0], k*classes, classes), columnsOf(on.U[1], k*classes, classes)},
+			C: on.C,
+		}
 		accuracy := accuracyOn(plain(model.Frozen(t, s.pre)), s.task.judges)
 		if best == nil || accuracy > best.validation {
 			best = &fitted{model: model, weightDecay: decays[k], validation: accuracy}
@@ -221,15 +240,27 @@ func (s *staged) scaled(w *graph.Dense) *graph.Dense {
 }
 
 // fetch returns the tables of T for weights (d×columns), and rows of M where given, of the nodes that are read.
-func (s *staged) fetch(ctx context.Context, weights *graph.Dense, m ...stage.Table) (*infer.Tables, *graph.CSR, error) {
+func (s *staged) fetch(
+	ctx context.Context,
+	weights *graph.Dense,
+	m ...stage.Table,
+) (*infer.Tables, *graph.CSR, error) {
 	g := s.graph
-	spec := stage.NewSpec(solved.StageFetch, s.preparing, s.with(stage.Sides{solved.SideWeights: solved.AppendMatrix(s.scaled(weights))}), 1)
+	spec := stage.NewSpec(
+		solved.StageFetch,
+		s.preparing,
+		s.with(stage.Sides{solved.SideWeights: solved.AppendMatrix(s.scaled(weights))}),
+		1,
+	)
 	made, err := s.run(ctx, spec, append([]stage.Table{s.held.asked, g.Features, g.Degrees, s.s1}, m...)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	n := len(s.held.original)
-	t := &infer.Tables{U: []*graph.Dense{graph.NewDense(n, weights.Cols), graph.NewDense(n, weights.Cols)}, C: graph.NewDense(n, 1)}
+	t := &infer.Tables{
+		U: []*graph.Dense{graph.NewDense(n, weights.Cols), graph.NewDense(n, weights.Cols)},
+		C: graph.NewDense(n, 1),
+	}
 	rows, at := &graph.CSR{Rows: n, Cols: s.task.nodes, RowPtr: make([]int, 1, n+1)}, 0
 	for r, err := range s.engine.Read(ctx, made[0]) {
 		if err != nil {

@@ -73,8 +73,8 @@ func sameFiles(t *testing.T, a, b string) {
 	}
 }
 
-// The engines disk, with room for a block or two at a time, and memory give the same bytes; so do rows in another
-// order. Sparse and dense features take different ways through the stages.
+// The engines disk, with room for a block or two at a time, and memory give the same bytes; so do rows in
+// another order. Sparse and dense features take different ways through the stages.
 func TestStagedEnginesGiveTheSameBytes(t *testing.T) {
 	for name, d := range stagedSets(t) { // disk has a quarter of the memory that the dense features take
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,8 @@ func TestStagedHopsByMessages(t *testing.T) {
 	}
 }
 
-// Rows in another order, edges told twice and the other way round, and self-loops change nothing, not even the fingerprint.
+// Rows in another order, edges told twice and the other way round, and self-loops change nothing, not even the
+// fingerprint.
 func TestStagedRowsInAnotherOrder(t *testing.T) {
 	d, o := generatedSets(t)["small"], stagedOptions()
 	want, _ := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
@@ -112,7 +113,14 @@ func TestStagedRowsInAnotherOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Nodes, s.Edges = reversed(d)
-	out, err := TrainStaged(context.Background(), local.NewMemory(solved.Functions, Silent{}), s, o, stagedTime, Silent{})
+	out, err := TrainStaged(
+		context.Background(),
+		local.NewMemory(solved.Functions, Silent{}),
+		s,
+		o,
+		stagedTime,
+		Silent{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +188,7 @@ func generatedSets(t *testing.T) map[string]*dataset.Dataset {
 func stagedSets(t *testing.T) map[string]*dataset.Dataset {
 	t.Helper()
 	out := generatedSets(t)
-	if dir := os.Getenv("RIVULET_DATA"); dir != "" {
+	if dir := os.Getenv("RIVULET_DATA"); dir != "" && !testing.Short() {
 		for _, name := range []string{"cora", "amazon_photo", "coauthor_cs"} {
 			d, err := dataset.Open(filepath.Join(dir, name), dataset.OpenOptions{})
 			if err != nil {
@@ -192,9 +200,9 @@ func stagedSets(t *testing.T) map[string]*dataset.Dataset {
 	return out
 }
 
-// likeUsual fails unless the test nodes get the classes that the usual run gives them, but for one in a hundred, or but for
-// about as many as two seeds of the usual run differ in, and are as often right, but for 0.3 points. Small sets only show
-// their figures: a node is a tenth of a point or more there.
+// likeUsual fails unless the test nodes get the classes that the usual run gives them, but for one in a hundred,
+// or but for about as many as two seeds of the usual run differ in, and are as often right, but for 0.3 points.
+// Small sets only show their figures: a node is a tenth of a point or more there.
 func likeUsual(t *testing.T, d *dataset.Dataset, o Options, out *Outcome) {
 	t.Helper()
 	usual := usually(t, d, o)
@@ -206,10 +214,22 @@ func likeUsual(t *testing.T, d *dataset.Dataset, o Options, out *Outcome) {
 		a, b := answers(t, out.Bundle, original.IDs, set), answers(t, usual, original.IDs, set)
 		seeds := eval.Equal(answers(t, other, original.IDs, set).Class, b.Class)
 		same, right := eval.Equal(a.Class, b.Class), a.Accuracy(set)-b.Accuracy(set)
-		t.Logf("%s batches: %.2f%% right, usually %.2f%%; %.2f%% the same, of another seed %.2f%%", batch, a.Accuracy(set), b.Accuracy(set),
-			same, seeds)
+		t.Logf(
+			"%s batches: %.2f%% right, usually %.2f%%; %.2f%% the same, of another seed %.2f%%",
+			batch,
+			a.Accuracy(set),
+			b.Accuracy(set),
+			same,
+			seeds,
+		)
 		if len(d.Test) >= 1000 && (same < min(99, seeds-0.5) || right < -0.3) {
-			t.Errorf("%s batches: %.2f%% the same classes, of another seed %.2f%%, %.2f points of difference", batch, same, seeds, right)
+			t.Errorf(
+				"%s batches: %.2f%% the same classes, of another seed %.2f%%, %.2f points of difference",
+				batch,
+				same,
+				seeds,
+				right,
+			)
 		}
 	}
 }
@@ -225,8 +245,13 @@ func usually(t *testing.T, d *dataset.Dataset, o Options) *artifact.Bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &artifact.Bundle{Preprocess: *task.pre, Mapping: &artifact.Mapping{IDs: task.original.IDs, Rows: r.served.parts().M},
-		Models: []artifact.Model{{Name: modelSGC, Params: r.whole[0].model.Params(), Tables: r.placed[0].tables}}}
+	return &artifact.Bundle{
+		Preprocess: *task.pre,
+		Mapping:    &artifact.Mapping{IDs: task.original.IDs, Rows: r.served.parts().M},
+		Models: []artifact.Model{
+			{Name: modelSGC, Params: r.whole[0].model.Params(), Tables: r.placed[0].tables},
+		},
+	}
 }
 
 // answers are those of a bundle to batches on T, whose nodes have these ids.

@@ -48,8 +48,8 @@ func newEngineFlags(flags *pflag.FlagSet) *engineFlags {
 // staged reports whether the run is one of stages.
 func (f *engineFlags) staged() bool { return f.engine != engineMemory || f.sums != sumsFloat }
 
-// check returns an error for what a run of these flags does not have, and leaves out of the options what is on unless it is
-// said.
+// check returns an error for what a run of these flags does not have, and leaves out of the options what is on
+// unless it is said.
 func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
 	switch {
 	case f.engine != engineMemory && f.engine != engineDisk && f.engine != engineSpark:
@@ -126,7 +126,11 @@ func (f *engineFlags) open(ctx context.Context, progress trainer.Progress) (stag
 }
 
 // train runs the stages.
-func (f *engineFlags) train(ctx context.Context, data *dataflag.Data, o trainer.Options) (*trainer.Outcome, error) {
+func (f *engineFlags) train(
+	ctx context.Context,
+	data *dataflag.Data,
+	o trainer.Options,
+) (*trainer.Outcome, error) {
 	progress := cli.Stderr()
 	e, closing, err := f.open(ctx, progress)
 	if err != nil {
@@ -134,7 +138,11 @@ func (f *engineFlags) train(ctx context.Context, data *dataflag.Data, o trainer.
 	}
 	outcome, err := f.run(ctx, e, data, o, progress)
 	if errors.Is(err, errNoSpace) {
-		err = fmt.Errorf("%w: make room, and give the same command again; finished stages are kept in %s", err, f.work)
+		err = fmt.Errorf(
+			"%w: make room, and give the same command again; finished stages are kept in %s",
+			err,
+			f.work,
+		)
 	}
 	return outcome, errors.Join(err, closing())
 }
@@ -162,7 +170,11 @@ func (f *engineFlags) rows(data *dataflag.Data, o trainer.Options) (trainer.Stag
 		return trainer.Staged{}, err
 	}
 	if f.engine == engineDisk {
-		fmt.Fprintf(os.Stderr, "%s is read as a whole, within --memory or not: only tables whose features are numbers, with a split, are read row by row\n", d.Name)
+		fmt.Fprintf(
+			os.Stderr,
+			"%s is read as a whole, within --memory or not: only tables whose features are numbers, with a split, are read row by row\n",
+			d.Name,
+		)
 	}
 	return trainer.StagedOf(d, o)
 }

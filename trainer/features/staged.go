@@ -20,7 +20,8 @@ func KindOf(kind string, bagOfWords bool, s *schema.Schema) string {
 	return infer.Standardize
 }
 
-// Moments returns a preprocessing without its global scale of the means and variances of the columns of X̄ over T.
+// Moments returns a preprocessing without its global scale of the means and variances of the columns of X̄ over
+// T.
 func Moments(kind string, mean []float32, variance []float64, s *schema.Schema) *infer.Preprocess {
 	pre := &infer.Preprocess{Kind: kind, Scale: 1}
 	if pre.Centres() {
@@ -47,7 +48,8 @@ func Vectors(pre *infer.Preprocess, d int) (factor, offset []float32) {
 	return f.Factor, f.Offset
 }
 
-// GlobalScale returns the scale for rows of Â²·pre(X) of this RMS norm; an error where they do not vary but for rounding.
+// GlobalScale returns the scale for rows of Â²·pre(X) of this RMS norm; an error where they do not vary but for
+// rounding.
 func GlobalScale(pre *infer.Preprocess, norm float64, offset []float32) (float32, error) {
 	if pre.Kind == infer.None {
 		return 1, nil
@@ -57,7 +59,10 @@ func GlobalScale(pre *infer.Preprocess, norm float64, offset []float32) (float32
 		centre += float64(v) * float64(v)
 	}
 	if norm <= rounding*math.Sqrt(centre) {
-		return 0, fmt.Errorf("preprocess %q: the propagated features of the original graph do not vary", pre.Kind)
+		return 0, fmt.Errorf(
+			"preprocess %q: the propagated features of the original graph do not vary",
+			pre.Kind,
+		)
 	}
 	return float32(targetNorm / norm), nil
 }

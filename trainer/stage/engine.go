@@ -17,8 +17,8 @@ type Table struct {
 type Source struct {
 	// Identity says what is read, and changes when it does: it stands for the rows in the names of tables.
 	Identity string
-	// Path is a Parquet file or directory, as the engine's machines see it; empty: only this process has the rows. Engines
-	// that read it themselves make the records of Rows of it.
+	// Path is a Parquet file or directory, as the engine's machines see it; empty: only this process has the
+	// rows. Engines that read it themselves make the records of Rows of it.
 	Path string
 	// Rows are the rows in the form that the reading stage takes ([rivulet/trainer/stage/solved.AppendNode] and
 	// AppendEdge), valid until the next. It is read by one goroutine.
@@ -27,8 +27,8 @@ type Source struct {
 
 // Engine runs stages. Tables of finished stages are kept under their names and are not made again.
 //
-// The stages of a run and their order follow from the data and the options alone; an engine decides where records
-// lie, how they travel and who calls the functions.
+// The stages of a run and their order follow from the data and the options alone; an engine decides where
+// records lie, how they travel and who calls the functions.
 type Engine interface {
 	// Scan runs a stage with [Spec.Map] over the rows of a source: each is the payload of a record.
 	Scan(ctx context.Context, s Spec, from Source) ([]Table, error)
@@ -38,8 +38,8 @@ type Engine interface {
 	Put(ctx context.Context, name string, records []Record) (Table, error)
 	// Read gives all records of a table, in ascending order of keys, those of a key in the order of [Compare].
 	Read(ctx context.Context, t Table) iter.Seq2[Record, error]
-	// Drop removes a table that no later stage reads. A table that was dropped is made again when a run is repeated,
-	// if it is read.
+	// Drop removes a table that no later stage reads. A table that was dropped is made again when a run is
+	// repeated, if it is read.
 	Drop(ctx context.Context, t Table) error
 }
 
@@ -48,10 +48,17 @@ type Hopper interface {
 	Hop(ctx context.Context, scatter, gather Spec, tiles Table, vectors, gathering []Table) ([]Table, error)
 }
 
-// Hop sends vectors of nodes along edges and adds up what arrives: stage scatter, for each block of sources, reads
-// the tiles of its edges (tag 0) and the tables of which it makes its vectors (tags from 1), and writes messages to
-// blocks of destinations; stage gather reads these (tag 0) and tables of the destinations (tags from 1).
-func Hop(ctx context.Context, e Engine, scatter, gather Spec, tiles Table, vectors, gathering []Table) ([]Table, error) {
+// Hop sends vectors of nodes along edges and adds up what arrives: stage scatter, for each block of sources,
+// reads the tiles of its edges (tag 0) and the tables of which it makes its vectors (tags from 1), and writes
+// messages to blocks of destinations; stage gather reads these (tag 0) and tables of the destinations (tags from
+// 1).
+func Hop(
+	ctx context.Context,
+	e Engine,
+	scatter, gather Spec,
+	tiles Table,
+	vectors, gathering []Table,
+) ([]Table, error) {
 	if h, ok := e.(Hopper); ok {
 		return h.Hop(ctx, scatter, gather, tiles, vectors, gathering)
 	}

@@ -9,8 +9,8 @@ import (
 	"math/bits"
 )
 
-// Scale turns values of one column into integers, multiples of 2^-k, whose sums do not depend on the order in which
-// they are added. Every value of the column is at most so large that the integers have 62 bits or fewer.
+// Scale turns values of one column into integers, multiples of 2^-k, whose sums do not depend on the order in
+// which they are added. Every value of the column is at most so large that the integers have 62 bits or fewer.
 type Scale struct {
 	k int // a unit is 2^-k
 	// largest is the largest value that there may be.
@@ -37,7 +37,11 @@ func newScale(largest float64, width int) (Scale, error) {
 		return Scale{}, fmt.Errorf("values of up to %g: %w", largest, ErrOverflow)
 	}
 	if width < 24 {
-		return Scale{}, fmt.Errorf("%d bits are left for a value, fewer than a float32 has: %w", width, ErrOverflow)
+		return Scale{}, fmt.Errorf(
+			"%d bits are left for a value, fewer than a float32 has: %w",
+			width,
+			ErrOverflow,
+		)
 	}
 	if largest == 0 {
 		return Scale{per: 1, unit: 1}, nil

@@ -1,7 +1,7 @@
 package stage
 
-// Scatterer is the function of a hop's first stage. An engine that keeps all blocks on one machine calls Vectors in
-// place of Reduce and hands them to the Gatherer, so that no messages are written.
+// Scatterer is the function of a hop's first stage. An engine that keeps all blocks on one machine calls Vectors
+// in place of Reduce and hands them to the Gatherer, so that no messages are written.
 type Scatterer interface {
 	Function
 	// Vectors returns the vectors of the nodes of a block. in are the records of the tables from tag 1 on.

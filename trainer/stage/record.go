@@ -16,8 +16,8 @@ type Record struct {
 	Key int64
 	// Tag is the number of the input, among those of the stage that reads it. Whoever runs the stage sets it.
 	Tag int32
-	// Order sorts the records of one key and tag, as unsigned bytes. Records of one order come in any order, and no
-	// result depends on which.
+	// Order sorts the records of one key and tag, as unsigned bytes. Records of one order come in any order, and
+	// no result depends on which.
 	Order   []byte
 	Payload []byte
 }
@@ -56,8 +56,8 @@ func (l *List) Next() (Record, error) {
 // maxField bounds order and payload of a record on the wire, so that a broken length is no huge allocation.
 const maxField = 1 << 31
 
-// AppendRecord appends the wire form of a record: key (8 bytes, little endian, as all numbers here), tag (4), the
-// lengths of order and payload (4 each), order, payload. Local files have it, and a worker may.
+// AppendRecord appends the wire form of a record: key (8 bytes, little endian, as all numbers here), tag (4),
+// the lengths of order and payload (4 each), order, payload. Local files have it, and a worker may.
 func AppendRecord(dst []byte, r Record) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.Key))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(r.Tag))
@@ -74,10 +74,17 @@ func ReadRecord(r *bufio.Reader) (Record, error) {
 	}
 	order, payload := binary.LittleEndian.Uint32(head[12:]), binary.LittleEndian.Uint32(head[16:])
 	if order > maxField || payload > maxField {
-		return Record{}, fmt.Errorf("record with an order of %d and a payload of %d bytes, want at most %d", order,
-			payload, uint32(maxField))
+		return Record{}, fmt.Errorf(
+			"record with an order of %d and a payload of %d bytes, want at most %d",
+			order,
+			payload,
+			uint32(maxField),
+		)
 	}
-	out := Record{Key: int64(binary.LittleEndian.Uint64(head[:])), Tag: int32(binary.LittleEndian.Uint32(head[8:]))}
+	out := Record{
+		Key: int64(binary.LittleEndian.Uint64(head[:])),
+		Tag: int32(binary.LittleEndian.Uint32(head[8:])),
+	}
 	both := make([]byte, int(order)+int(payload))
 	if _, err := io.ReadFull(r, both); err != nil {
 		if errors.Is(err, io.EOF) {

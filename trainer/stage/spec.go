@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Function is a stage at work: a pure function from the records of one key to records. It is made once in a process
-// and called for many keys, by one goroutine at a time; what it keeps between two keys must not change a result.
+// Function is a stage at work: a pure function from the records of one key to records. It is made once in a
+// process and called for many keys, by one goroutine at a time; what it keeps between two keys must not change a
+// result.
 type Function interface {
 	// Reduce takes all records of a key, in the order of [Compare]. Where [Spec.Map] is set, they are any of the
 	// records, and the key is meaningless. An error names the row that is wrong.
@@ -36,8 +37,8 @@ func (r Registry) New(s Spec) (Function, error) {
 	return f, nil
 }
 
-// Spec is a stage with all that it depends on beside its inputs. A worker process makes it of the name, the options
-// and the files of Sides.
+// Spec is a stage with all that it depends on beside its inputs. A worker process makes it of the name, the
+// options and the files of Sides.
 type Spec struct {
 	Name    string          // of the function in its [Registry]
 	Options json.RawMessage // compact JSON: what is small, a few kilobytes at most
@@ -75,12 +76,13 @@ func (s Sides) Names() []string {
 	return names
 }
 
-// Code is the revision of what stages compute. It is part of the name of every table: raise it with every change of
-// a stage's results, so that tables of an older build are not taken for those of this one.
+// Code is the revision of what stages compute. It is part of the name of every table: raise it with every change
+// of a stage's results, so that tables of an older build are not taken for those of this one.
 const Code = 1
 
-// Table is the name of an output of a stage on inputs: "NAME-" and 32 hexadecimal digits of the SHA-256 of the stage
-// with its options and sides, the inputs' names and the output's number. Two tables of one name have the same records.
+// Table is the name of an output of a stage on inputs: "NAME-" and 32 hexadecimal digits of the SHA-256 of the
+// stage with its options and sides, the inputs' names and the output's number. Two tables of one name have the
+// same records.
 func (s Spec) Table(output int, inputs ...string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\n%s\n%s\n%d\n", Code, s.Name, s.Options, output)

@@ -93,8 +93,14 @@ func (d *disk) contents(name string) (*contents, error) {
 			return nil, fmt.Errorf("table %s of an earlier run is damaged: %w; remove its directory", name, err)
 		}
 		if info.Size() != bytes {
-			return nil, fmt.Errorf("table %s of an earlier run is damaged: key %d has %d bytes, want %d; remove its directory %s",
-				name, key, info.Size(), bytes, filepath.Join(d.dir, name))
+			return nil, fmt.Errorf(
+				"table %s of an earlier run is damaged: key %d has %d bytes, want %d; remove its directory %s",
+				name,
+				key,
+				info.Size(),
+				bytes,
+				filepath.Join(d.dir, name),
+			)
 		}
 	}
 	d.known[name] = c
@@ -185,7 +191,13 @@ func (d *disk) create(name string) (writer, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return &appending{of: d, dir: dir, table: stage.Table{Name: name}, files: map[int64]int64{}, waiting: map[int64][]byte{}}, nil
+	return &appending{
+		of:      d,
+		dir:     dir,
+		table:   stage.Table{Name: name},
+		files:   map[int64]int64{},
+		waiting: map[int64][]byte{},
+	}, nil
 }
 
 func (a *appending) write(r stage.Record) error {
@@ -215,7 +227,11 @@ func (a *appending) flush() error {
 }
 
 func (a *appending) append(key int64, bytes []byte) error {
-	f, err := os.OpenFile(filepath.Join(a.dir, strconv.FormatInt(key, 10)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(
+		filepath.Join(a.dir, strconv.FormatInt(key, 10)),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o644,
+	)
 	if err != nil {
 		return err
 	}
@@ -238,7 +254,7 @@ func (a *appending) finish() (stage.Table, error) {
 		return stage.Table{}, err
 	}
 	whole := filepath.Join(a.of.dir, a.table.Name)
-	if _, err := os.Stat(whole); err == nil { // another output of the stage was missing, and this one has the same records
+	if _, err := os.Stat(whole); err == nil { // another output was missing, and this one has the same records
 		return a.table, os.RemoveAll(a.dir)
 	}
 	return a.table, os.Rename(a.dir, whole)

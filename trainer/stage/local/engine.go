@@ -45,8 +45,8 @@ func NewMemory(r stage.Registry, p Progress) *Engine {
 // lockFile is held by the process that uses a directory.
 const lockFile = "lock"
 
-// Open returns an engine with tables in files of a directory, which is created, and stages that take about so many
-// bytes of memory. An error if another process uses the directory. [Engine.Close] it.
+// Open returns an engine with tables in files of a directory, which is created, and stages that take about so
+// many bytes of memory. An error if another process uses the directory. [Engine.Close] it.
 func Open(r stage.Registry, dir string, memory int64, p Progress) (*Engine, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("working directory: %w", err)
@@ -59,8 +59,15 @@ func Open(r stage.Registry, dir string, memory int64, p Progress) (*Engine, erro
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("working directory: %w", err), lock.Unlock())
 	}
-	return &Engine{registry: r, store: d, memory: memory, workers: runtime.GOMAXPROCS(0), progress: p, lock: lock,
-		made: map[string]func(context.Context) error{}}, nil
+	return &Engine{
+		registry: r,
+		store:    d,
+		memory:   memory,
+		workers:  runtime.GOMAXPROCS(0),
+		progress: p,
+		lock:     lock,
+		made:     map[string]func(context.Context) error{},
+	}, nil
 }
 
 // Close lets go of the directory. Its tables stay.

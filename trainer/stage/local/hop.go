@@ -9,8 +9,8 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// Hop implements [stage.Hopper]: the sums of as many blocks of destinations as there is memory for are held, and the
-// vectors of all sources go past them. It is repeated until all destinations are done.
+// Hop implements [stage.Hopper]: the sums of as many blocks of destinations as there is memory for are held, and
+// the vectors of all sources go past them. It is repeated until all destinations are done.
 func (e *Engine) Hop(ctx context.Context, scatter, gather stage.Spec, tiles stage.Table, vectors,
 	gathering []stage.Table) ([]stage.Table, error) {
 	// The names are those of the two stages, so that nobody sees how it was done.
@@ -20,7 +20,14 @@ func (e *Engine) Hop(ctx context.Context, scatter, gather stage.Spec, tiles stag
 		if err := e.there(ctx, append(append([]stage.Table{tiles}, vectors...), gathering...)...); err != nil {
 			return err
 		}
-		h := &hop{Engine: e, scatter: scatter, gather: gather, tiles: tiles, vectors: vectors, gathering: gathering}
+		h := &hop{
+			Engine:    e,
+			scatter:   scatter,
+			gather:    gather,
+			tiles:     tiles,
+			vectors:   vectors,
+			gathering: gathering,
+		}
 		return h.run(ctx, out)
 	})
 }
@@ -98,8 +105,8 @@ func (h *hop) begin(g stage.Gatherer, left []int64) (window, int, error) {
 	return w, len(left), nil
 }
 
-// pass adds the vectors of all sources to the sums of a window. Sums do not depend on the order in which goroutines
-// come to them.
+// pass adds the vectors of all sources to the sums of a window. Sums do not depend on the order in which
+// goroutines come to them.
 func (h *hop) pass(ctx context.Context, sources []int64, w window) error {
 	work := make(chan int64)
 	return h.parallel(ctx, func(ctx context.Context) error {

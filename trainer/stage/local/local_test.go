@@ -33,13 +33,16 @@ func (double) Reduce(key int64, in stage.Records, out stage.Output) error {
 			panic("broken")
 		}
 		twice := append(append([]byte{}, r.Payload...), r.Payload...)
-		if err := errors.Join(out.Emit(0, stage.Record{Key: key, Payload: twice}), out.Emit(1, stage.Record{Key: -key, Payload: r.Payload})); err != nil {
+		if err := errors.Join(out.Emit(0, stage.Record{Key: key, Payload: twice}),
+			out.Emit(1, stage.Record{Key: -key, Payload: r.Payload})); err != nil {
 			return err
 		}
 	}
 }
 
-var registry = stage.Registry{"double": func(json.RawMessage, stage.Sides) (stage.Function, error) { return double{}, nil }}
+var registry = stage.Registry{
+	"double": func(json.RawMessage, stage.Sides) (stage.Function, error) { return double{}, nil },
+}
 
 func open(t *testing.T, dir string) *local.Engine {
 	t.Helper()
@@ -78,7 +81,8 @@ func TestTablesAreFoundAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := payloads(t, e, in) + "; " + payloads(t, e, out[0]) + "; " + payloads(t, e, out[1]); got != "a z b; aa zz bb; b a z" &&
+		got := payloads(t, e, in) + "; " + payloads(t, e, out[0]) + "; " + payloads(t, e, out[1])
+		if got != "a z b; aa zz bb; b a z" &&
 			got != "a z b; aa zz bb; b z a" { // records of one order come in any
 			t.Errorf("tables hold %s", got)
 		}
@@ -116,7 +120,8 @@ func TestAStageWithSomeOfItsOutputs(t *testing.T) {
 // A table that was dropped is made again where it is read.
 func TestDroppedTablesAreMadeAgain(t *testing.T) {
 	ctx := context.Background()
-	for name, e := range map[string]*local.Engine{"memory": local.NewMemory(registry, silent{}), "disk": open(t, t.TempDir())} {
+	for name, e := range map[string]*local.Engine{"memory": local.NewMemory(registry, silent{}),
+		"disk": open(t, t.TempDir())} {
 		in, err := e.Put(ctx, "in", records)
 		if err != nil {
 			t.Fatal(err)
@@ -133,18 +138,21 @@ func TestDroppedTablesAreMadeAgain(t *testing.T) {
 
 func TestErrorsOfStages(t *testing.T) {
 	ctx := context.Background()
-	for payload, want := range map[string]string{"bad": "stage double: row 7: a bad payload", "panic": "stage double: panic: broken"} {
+	for payload, want := range map[string]string{"bad": "stage double: row 7: a bad payload",
+		"panic": "stage double: panic: broken"} {
 		e := open(t, t.TempDir())
 		in, err := e.Put(ctx, "in", []stage.Record{{Payload: []byte(payload)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Run(ctx, stage.NewSpec("double", 1, nil, 2), in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := e.Run(ctx, stage.NewSpec("double", 1, nil, 2), in); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 	e := open(t, t.TempDir())
-	if _, err := e.Run(ctx, stage.NewSpec("triple", 1, nil, 1)); err == nil || !strings.Contains(err.Error(), `stage "triple" is not known`) {
+	if _, err := e.Run(ctx, stage.NewSpec("triple", 1, nil, 1)); err == nil ||
+		!strings.Contains(err.Error(), `stage "triple" is not known`) {
 		t.Errorf("an unknown stage: %v", err)
 	}
 }
@@ -152,7 +160,8 @@ func TestErrorsOfStages(t *testing.T) {
 func TestADirectoryIsForOneProcess(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir)
-	if _, err := local.Open(registry, dir, 1, silent{}); err == nil || !strings.Contains(err.Error(), "used by another process") {
+	if _, err := local.Open(registry, dir, 1, silent{}); err == nil ||
+		!strings.Contains(err.Error(), "used by another process") {
 		t.Errorf("opened twice: %v", err)
 	}
 	if err := local.Clean(dir); err == nil || !strings.Contains(err.Error(), "used by another process") {
@@ -170,14 +179,16 @@ func TestDirectory(t *testing.T) {
 	if _, err := e.Put(ctx, "in", records); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(e.Close(), os.Mkdir(filepath.Join(dir, "x.partial"), 0o755), os.Truncate(filepath.Join(dir, "in", "1"), 3)); err != nil {
+	if err := errors.Join(e.Close(), os.Mkdir(filepath.Join(dir, "x.partial"), 0o755),
+		os.Truncate(filepath.Join(dir, "in", "1"), 3)); err != nil {
 		t.Fatal(err)
 	}
 	e = open(t, dir)
 	if _, err := os.Stat(filepath.Join(dir, "x.partial")); err == nil {
 		t.Error("a half-written table was kept")
 	}
-	if _, err := e.Put(ctx, "in", records); err == nil || !strings.Contains(err.Error(), "key 1 has 3 bytes, want") {
+	if _, err := e.Put(ctx, "in", records); err == nil ||
+		!strings.Contains(err.Error(), "key 1 has 3 bytes, want") {
 		t.Errorf("a damaged table: %v", err)
 	}
 	mine := filepath.Join(dir, "mine.txt")

@@ -1,11 +1,20 @@
-// Package solved has the stages of method solved (docs/algorithm.md, section 5): what of it is as large as the graph.
-// The small rest, which fits weights, finds clusters and solves what is N'×N', stays with the run that calls them,
-// package trainer.
+// Package solved has the stages of method solved (docs/algorithm.md, section 5): what of it is as large as the
+// graph. The small rest, which fits weights, finds clusters and solves what is N'×N', stays with the run that
+// calls them, package trainer.
 //
 //	read.go     nodes, blocks                     rows of nodes -> names, features; what is wrong with them
 //	edges.go    edges, sources, targets, tiles    rows of edges -> tiles of edges between blocks, degrees
+//	graph.go    the stages above in their order
+//	print.go    print                             a hash of each block: the fingerprint
+//	prepare.go  moments                           sums of the features, of which the preprocessing is made
+//	hop.go      send, receive                     a hop of features; meet.go: meet, count, edges between clusters
+//	held.go     held, rows, fetch                 what the run reads: nodes held out, labelled rows, rows of tables
+//	join.go     join                              the cluster of each node
+//	means.go    means                             X' and the messages of clusters
+//	solve.go    solve, normal                     rows of M, and its normal equations
 //
-// A node is a place in a block. Its block is a hash of its id modulo the number of blocks, which follows from the number of
-// nodes and of features alone; its place is that of its id in the block, T's nodes before those that are held out. Tables have
-// a record a block, so that a stage holds a few blocks at a time, whatever the graph.
+// A node is a place in a block. Its block is a hash of its id modulo the number of blocks, which follows from
+// the number of nodes and of features alone; its place is that of its id in the block, T's nodes before those
+// that are held out. Tables have a record a block, so that a stage holds a few blocks at a time, whatever the
+// graph.
 package solved

@@ -61,7 +61,8 @@ func firstNames(in stage.Records) (*Names, *stage.List, error) {
 	return names, stage.NewList(rest), err
 }
 
-// sources finds the sources of edges (tag 1) among the names (tag 0) and takes the edges on to the blocks of their targets.
+// sources finds the sources of edges (tag 1) among the names (tag 0) and takes the edges on to the blocks of
+// their targets.
 type sources struct{ BlockOptions }
 
 func newSources(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
@@ -87,9 +88,16 @@ func (f *sources) Reduce(key int64, in stage.Records, out stage.Output) error {
 			}
 			place, ok := places[e.Source]
 			if !ok {
-				return fmt.Errorf("edges row %d: its source %s is not the id of a node with a role", e.Row, quoted(e.Source))
+				return fmt.Errorf(
+					"edges row %d: its source %s is not the id of a node with a role",
+					e.Row,
+					quoted(e.Source),
+				)
 			}
-			half = appendText(appendNumber(append(appendNumber(half[:0], int(place)), byte(roles[place])), int(e.Row)), e.Target)
+			half = appendText(
+				appendNumber(append(appendNumber(half[:0], int(place)), byte(roles[place])), int(e.Row)),
+				e.Target,
+			)
 			if err := b.add(blockOf(e.Target, f.Blocks), half); err != nil {
 				return err
 			}
@@ -133,7 +141,10 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 			word := appendPair(nil, a.block, a.place, b.place)
 			return pairs.add(b.block, word)
 		case !b.role.original():
-			bytes := append(appendNumber(appendNumber(appendNumber(nil, int(b.place)), int(a.block)), int(a.place)), byte(a.role))
+			bytes := append(
+				appendNumber(appendNumber(appendNumber(nil, int(b.place)), int(a.block)), int(a.place)),
+				byte(a.role),
+			)
 			return held.add(b.block, bytes)
 		}
 		return nil
@@ -149,7 +160,11 @@ func (f *targets) Reduce(key int64, in stage.Records, out stage.Output) error {
 			}
 			place, ok := places[id]
 			if !ok {
-				return fmt.Errorf("edges row %d: its target %s is not the id of a node with a role", row, quoted(id))
+				return fmt.Errorf(
+					"edges row %d: its target %s is not the id of a node with a role",
+					row,
+					quoted(id),
+				)
 			}
 			b := end{key, place, roles[place]}
 			if a.block == b.block && a.place == b.place {
@@ -183,8 +198,8 @@ const (
 	tilesOutputs
 )
 
-// tiles sorts the pairs (tag 1) of a block of destinations, of which tag 0 counts the nodes. Pairs that are there
-// several times are one edge.
+// tiles sorts the pairs (tag 1) of a block of destinations, of which tag 0 counts the nodes. Pairs that are
+// there several times are one edge.
 type tiles struct{}
 
 func newTiles(json.RawMessage, stage.Sides) (stage.Function, error) { return &tiles{}, nil }
@@ -220,7 +235,8 @@ func (f *tiles) Reduce(key int64, in stage.Records, out stage.Output) error {
 			degrees[words[hi]&(maxPlaces-1)]++
 			hi++
 		}
-		if err := out.Emit(OutTiles, stage.Record{Key: int64(block), Order: order(key), Payload: appendTile(nil, words[lo:hi])}); err != nil {
+		tile := stage.Record{Key: int64(block), Order: order(key), Payload: appendTile(nil, words[lo:hi])}
+		if err := out.Emit(OutTiles, tile); err != nil {
 			return err
 		}
 		lo = hi
@@ -229,12 +245,17 @@ func (f *tiles) Reduce(key int64, in stage.Records, out stage.Output) error {
 	for _, d := range degrees {
 		payload, highest = appendU32(payload, d), max(highest, d)
 	}
-	return errors.Join(out.Emit(OutDegrees, stage.Record{Key: key, Payload: payload}),
-		out.Emit(OutEntries, stage.Record{Order: order(key), Payload: appendNumber(appendNumber(nil, len(words)), int(highest))}))
+	return errors.Join(
+		out.Emit(OutDegrees, stage.Record{Key: key, Payload: payload}),
+		out.Emit(
+			OutEntries,
+			stage.Record{Order: order(key), Payload: appendNumber(appendNumber(nil, len(words)), int(highest))},
+		),
+	)
 }
 
-// appendTile appends the edges from one block to another, which are sorted: for each source the step from the one
-// before, how many destinations, and the steps of these.
+// appendTile appends the edges from one block to another, which are sorted: for each source the step from the
+// one before, how many destinations, and the steps of these.
 func appendTile(dst []byte, words []uint64) []byte {
 	before := 0
 	for lo := 0; lo < len(words); {
@@ -257,7 +278,8 @@ func appendTile(dst []byte, words []uint64) []byte {
 
 func place(word uint64) int { return int(word & (maxPlaces - 1)) }
 
-// eachSource walks a tile: use gets the place of each source and of its destinations, which are valid until the next.
+// eachSource walks a tile: use gets the place of each source and of its destinations, which are valid until the
+// next.
 func eachSource(tile []byte, use func(from int, to []int32) error) error {
 	w := &wire{b: tile}
 	from := 0

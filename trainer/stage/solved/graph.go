@@ -28,7 +28,8 @@ func Read(ctx context.Context, e stage.Engine, nodes, edges stage.Source, blocks
 	if err != nil {
 		return nil, err
 	}
-	g.Names, g.Features, g.HeldFeatures, g.Counts = made[OutNames], made[OutFeatures], made[OutHeldFeatures], made[OutCounts]
+	g.Names, g.Counts = made[OutNames], made[OutCounts]
+	g.Features, g.HeldFeatures = made[OutFeatures], made[OutHeldFeatures]
 	for r, err := range e.Read(ctx, made[OutSummary]) {
 		if err == nil {
 			err = g.Summary.Add(r.Payload)

@@ -21,8 +21,8 @@ const (
 	StageFetch = "fetch"
 )
 
-// Sample says which nodes of a kind are taken: those whose hash of the id is at most a bound. It depends on data and
-// seed alone.
+// Sample says which nodes of a kind are taken: those whose hash of the id is at most a bound. It depends on data
+// and seed alone.
 type Sample struct {
 	Seed uint64 `json:"seed"`
 	// Most is the bound; [math.MaxUint64] takes all.
@@ -75,8 +75,9 @@ type HeldNode struct {
 	Original, Other []Number // neighbours of T, and those that are held out
 }
 
-// held gives the sampled nodes of a block (output 0: nodes, and their raw features behind them) and says which nodes of T
-// they read (output 1, by the block of these). Inputs: 0 names, 1 features of those held out, 2 their edges.
+// held gives the sampled nodes of a block (output 0: nodes, and their raw features behind them) and says which
+// nodes of T they read (output 1, by the block of these). Inputs: 0 names, 1 features of those held out, 2 their
+// edges.
 type held struct{ HeldOptions }
 
 func newHeld(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
@@ -95,7 +96,12 @@ func (f *held) Reduce(key int64, in stage.Records, out stage.Output) error {
 	for k := names.Original; k < len(names.IDs); k++ {
 		role := names.Roles[k]
 		if role == Validation && f.Validation.takes(names.IDs[k]) || role == Test && f.Test.takes(names.IDs[k]) {
-			nodes[int32(k)] = &HeldNode{Number: Number{key, int32(k)}, ID: names.IDs[k], Label: names.Labels[k], Role: role}
+			nodes[int32(k)] = &HeldNode{
+				Number: Number{key, int32(k)},
+				ID:     names.IDs[k],
+				Label:  names.Labels[k],
+				Role:   role,
+			}
 		}
 	}
 	err = each(rest, func(r stage.Record) (err error) {
@@ -187,8 +193,8 @@ type RowsOptions struct {
 	Labelled Sample `json:"labelled"`
 }
 
-// rows brings rows of Â²·pre(X) of labelled nodes to the run (output 0) and adds up the squares of all (output 1, key 0).
-// Inputs: 0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops.
+// rows brings rows of Â²·pre(X) of labelled nodes to the run (output 0) and adds up the squares of all (output
+// 1, key 0). Inputs: 0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops.
 type rows struct {
 	prepared
 	RowsOptions
@@ -208,8 +214,8 @@ func newRows(options json.RawMessage, sides stage.Sides) (stage.Function, error)
 	return f, err
 }
 
-// SquaresScale is the scale of the squared norms of rows of Â²·pre(X): |Z²_j| ≤ √D_j·b ≤ 2^12·b for a degree below
-// 2^24.
+// SquaresScale is the scale of the squared norms of rows of Â²·pre(X): |Z²_j| ≤ √D_j·b ≤ 2^12·b for a degree
+// below 2^24.
 func SquaresScale(largest []float64) (stage.Scale, error) {
 	total := 0.0
 	for _, l := range largest {
@@ -279,8 +285,8 @@ func ReadLabelled(payload []byte) (*LabelledRows, error) {
 	return out, w.end()
 }
 
-// fetch brings rows of the tables of a model (side weights, d×C) and, where input 4 is there, of M, of the nodes that
-// were asked for, to the run. Inputs: 0 places, 1 features, 2 degrees, 3 the sums of hop 0, 4 rows of M.
+// fetch brings rows of the tables of a model (side weights, d×C) and, where input 4 is there, of M, of the nodes
+// that were asked for, to the run. Inputs: 0 places, 1 features, 2 degrees, 3 the sums of hop 0, 4 rows of M.
 type fetch struct {
 	prepared
 	weights *graph.Dense
@@ -350,8 +356,8 @@ func (b *block) take(places []int32) *block {
 	return out
 }
 
-// tables are u_0 and u_1 of a two-hop model on T with weights W (docs/algorithm.md, section 2). The sums of hop 0 are
-// linear in X, so that no hop is needed for W.
+// tables are u_0 and u_1 of a two-hop model on T with weights W (docs/algorithm.md, section 2). The sums of hop
+// 0 are linear in X, so that no hop is needed for W.
 func (b *block) tables(w *graph.Dense) (u0, u1 *graph.Dense) {
 	u0, u1 = graph.MulDense(b.x, w), graph.MulDense(b.s1, w)
 	for j := range u0.Rows {

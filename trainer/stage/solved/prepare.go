@@ -24,8 +24,8 @@ const (
 	SideDictionary = "dictionary" // N'×q matrix
 )
 
-// Preparing says how raw features become those of the model, but for the global scale, which is not known yet when
-// features are propagated; its vectors are the sides factor and offset.
+// Preparing says how raw features become those of the model, but for the global scale, which is not known yet
+// when features are propagated; its vectors are the sides factor and offset.
 type Preparing struct {
 	Kind string `json:"kind"` // of infer.Preprocess
 }
@@ -178,8 +178,8 @@ const (
 	StageMoments = "moments"
 )
 
-// moments adds up the columns of x̄ and their squares: a record a block at key 0, the number of rows and two sums a
-// column.
+// moments adds up the columns of x̄ and their squares: a record a block at key 0, the number of rows and two
+// sums a column.
 type moments struct {
 	Preparing
 	scales, squares []stage.Scale

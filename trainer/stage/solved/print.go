@@ -13,8 +13,9 @@ import (
 // StagePrint is the name of the stage of the fingerprint.
 const StagePrint = "print"
 
-// fingerprints hashes blocks: SHA-256 over names, features and edges of a block in their canonical order, a record a block at key
-// 0. Inputs: 0 names, 1 features of T, 2 of the nodes held out, 3 tiles, 4 edges of nodes held out.
+// fingerprints hashes blocks: SHA-256 over names, features and edges of a block in their canonical order, a
+// record a block at key 0. Inputs: 0 names, 1 features of T, 2 of the nodes held out, 3 tiles, 4 edges of nodes
+// held out.
 type fingerprints struct{}
 
 func newPrint(json.RawMessage, stage.Sides) (stage.Function, error) { return fingerprints{}, nil }
@@ -45,8 +46,9 @@ func (fingerprints) Reduce(key int64, in stage.Records, out stage.Output) error 
 	return out.Emit(0, stage.Record{Order: order(key), Payload: h.Sum(nil)})
 }
 
-// Fingerprint is that of a graph as tables: "sha256:" and 64 digits over the hashes of its blocks. It is another one than that of
-// [rivulet/dataset.Dataset.Fingerprint], which goes over whole tables in the order of their rows.
+// Fingerprint is that of a graph as tables: "sha256:" and 64 digits over the hashes of its blocks. It is another
+// one than that of [rivulet/dataset.Dataset.Fingerprint], which goes over whole tables in the order of their
+// rows.
 func Fingerprint(blocks int, hashes []stage.Record) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "fingerprint 2\n%d blocks\n", blocks)

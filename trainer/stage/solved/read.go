@@ -61,8 +61,8 @@ func each(in stage.Records, use func(r stage.Record) error) error {
 	}
 }
 
-// nodes takes rows of nodes (payloads of AppendNode, one or more rows each) to their blocks: output 0, of a block's rows
-// in any order.
+// nodes takes rows of nodes (payloads of AppendNode, one or more rows each) to their blocks: output 0, of a
+// block's rows in any order.
 type nodes struct{ BlockOptions }
 
 func newNodes(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
@@ -102,7 +102,10 @@ func (n *Node) check() error {
 	case n.Role > Test:
 		return fmt.Errorf("role %d is not known", n.Role)
 	case n.Label == "" && n.Role != NoRole && n.Role != Unlabelled:
-		return fmt.Errorf("the label of node %s is empty or null, but a node to learn from or to be judged by needs one", quoted(n.ID))
+		return fmt.Errorf(
+			"the label of node %s is empty or null, but a node to learn from or to be judged by needs one",
+			quoted(n.ID),
+		)
 	case n.Width == 0:
 		return errors.New("the node has no features")
 	}
@@ -123,7 +126,8 @@ func (n *Node) check() error {
 	return nil
 }
 
-// Outputs of stage blocks: a record a block, but for the summary, whose records have key 0 and the block as order.
+// Outputs of stage blocks: a record a block, but for the summary, whose records have key 0 and the block as
+// order.
 const (
 	OutNames = iota
 	OutFeatures
@@ -159,11 +163,21 @@ func (f *blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 	})
 	for k := 1; k < len(all); k++ {
 		if all[k].ID == all[k-1].ID {
-			return fmt.Errorf("nodes row %d: %s is already the id of row %d (ids are compared as text: 17 and \"17\" are one)",
-				all[k].Row, quoted(all[k].ID), all[k-1].Row)
+			return fmt.Errorf(
+				"nodes row %d: %s is already the id of row %d (ids are compared as text: 17 and \"17\" are one)",
+				all[k].Row,
+				quoted(all[k].ID),
+				all[k-1].Row,
+			)
 		}
 		if all[k].Width != all[0].Width {
-			return fmt.Errorf("nodes row %d: %d features, want %d as in row %d", all[k].Row, all[k].Width, all[0].Width, all[0].Row)
+			return fmt.Errorf(
+				"nodes row %d: %d features, want %d as in row %d",
+				all[k].Row,
+				all[k].Width,
+				all[0].Width,
+				all[0].Row,
+			)
 		}
 	}
 	all = slices.DeleteFunc(all, func(n Node) bool { return n.Role == NoRole })
@@ -173,7 +187,16 @@ func (f *blocks) Reduce(key int64, in stage.Records, out stage.Output) error {
 	slices.SortStableFunc(all, func(a, b Node) int { return behind(a) - behind(b) })
 	names := &Names{}
 	for _, n := range all {
-		names.IDs, names.Roles, names.Labels = append(names.IDs, n.ID), append(names.Roles, n.Role), append(names.Labels, n.Label)
+		names.IDs, names.Roles, names.Labels = append(
+			names.IDs,
+			n.ID,
+		), append(
+			names.Roles,
+			n.Role,
+		), append(
+			names.Labels,
+			n.Label,
+		)
 		if n.Role.original() {
 			names.Original++
 		}
@@ -228,7 +251,12 @@ type Summary struct {
 }
 
 func summarise(n *Names, x graph.Features, width int) *Summary {
-	s := &Summary{Width: width, Labels: map[string]int64{}, Others: map[string]bool{}, Largest: make([]float32, width)}
+	s := &Summary{
+		Width:   width,
+		Labels:  map[string]int64{},
+		Others:  map[string]bool{},
+		Largest: make([]float32, width),
+	}
 	for k, role := range n.Roles {
 		s.Roles[role]++
 		switch {
@@ -280,7 +308,8 @@ func (s *Summary) Add(payload []byte) error {
 	return nil
 }
 
-// Classes are the labels of the training nodes: in numerical order if all are integers, else in that of their bytes.
+// Classes are the labels of the training nodes: in numerical order if all are integers, else in that of their
+// bytes.
 func (s *Summary) Classes() []string {
 	names := slices.Sorted(maps.Keys(s.Labels))
 	values := make(map[string]int, len(names))

@@ -23,7 +23,8 @@ const (
 // original reports whether a node of this role belongs to T.
 func (r Role) original() bool { return r == Train || r == Unlabelled }
 
-// Node is a row of the table of nodes. It has Dense features or, where that is nil, Width of which Cols have Vals.
+// Node is a row of the table of nodes. It has Dense features or, where that is nil, Width of which Cols have
+// Vals.
 type Node struct {
 	Row       int64 // its number in the table, from 1, for errors
 	ID, Label string
@@ -86,8 +87,8 @@ const blockRows = 1 << 16
 // fewestBlocks are enough for a few processors.
 const fewestBlocks = 4
 
-// Blocks is the number of blocks for so many nodes of so many features: a power of two, so that it changes seldom as
-// data grow.
+// Blocks is the number of blocks for so many nodes of so many features: a power of two, so that it changes
+// seldom as data grow.
 func Blocks(nodes int64, features int) int {
 	rows := int64(min(blockRows, max(256, blockValues/max(features, 1))))
 	blocks := fewestBlocks
@@ -97,8 +98,8 @@ func Blocks(nodes int64, features int) int {
 	return blocks
 }
 
-// Names are the nodes of a block: those of T in the order of their ids' bytes, and then those held out in that order.
-// The number of a node is its block and its place.
+// Names are the nodes of a block: those of T in the order of their ids' bytes, and then those held out in that
+// order. The number of a node is its block and its place.
 type Names struct {
 	IDs      []string
 	Roles    []Role
@@ -119,7 +120,12 @@ func (n *Names) append(dst []byte) []byte {
 func ReadNames(payload []byte) (*Names, error) {
 	w := &wire{b: payload}
 	rows := w.count(3)
-	n := &Names{Original: w.number(), IDs: make([]string, rows), Roles: make([]Role, rows), Labels: make([]string, rows)}
+	n := &Names{
+		Original: w.number(),
+		IDs:      make([]string, rows),
+		Roles:    make([]Role, rows),
+		Labels:   make([]string, rows),
+	}
 	labels := map[string]string{}
 	for k := range rows {
 		n.IDs[k] = w.text()

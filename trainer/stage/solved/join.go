@@ -1,0 +1,166 @@
+package solved
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/trainer/stage"
+)
+
+// Names of the stages that make S and M.
+const (
+	StageJoin   = "join"
+	StageMeans  = "means"
+	StageSolve  = "solve"
+	StageNormal = "normal"
+)
+
+func sortedPairs(of map[[2]int32]int64) [][2]int32 {
+	pairs := make([][2]int32, 0, len(of))
+	for p := range of {
+		pairs = append(pairs, p)
+	}
+	slices.SortFunc(
+		pairs,
+		func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) },
+	)
+	return pairs
+}
+
+// join finds the cluster of each node of T: the one that the run has given it (input 5), or else the nearest
+// centre of its class; of an unlabelled node the class that is predicted. Output 0: clusters, a number a node;
+// output 1, key 0: sizes. Inputs: 0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops, 5 places and
+// their clusters.
+type join struct {
+	prepared
+	weights, basis, centres *graph.Dense
+	bias                    []float32
+	classes                 []int32 // of clusters, ascending
+	names                   map[string]int32
+}
+
+// JoinOptions are those of stage join.
+type JoinOptions struct {
+	Preparing
+	Classes []string `json:"classes"`
+}
+
+func newJoin(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	o, err := decode[JoinOptions](options)
+	if err != nil {
+		return nil, err
+	}
+	f := &join{
+		bias:    readVector(sides[SideBias]),
+		classes: readInts(sides[SideClasses]),
+		names:   map[string]int32{},
+	}
+	for k, name := range o.Classes {
+		f.names[name] = int32(k)
+	}
+	var errs [4]error
+	f.prepared, errs[0] = newPrepared(o.Preparing, sides)
+	f.weights, errs[1] = readMatrix(sides[SideWeights])
+	f.centres, errs[2] = readMatrix(sides[SideCentres])
+	if b, ok := sides[SideBasis]; ok {
+		f.basis, errs[3] = readMatrix(b)
+	}
+	return f, errors.Join(errs[:]...)
+}
+
+// Reduce implements [stage.Function].
+func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
+	p, err := payloads(in, 6)
+	if err != nil || p[0] == nil {
+		return err
+	}
+	names, err := ReadNames(p[0])
+	if err != nil {
+		return err
+	}
+	b, err := f.block(p[1], p[2], p[3], p[4])
+	if err != nil {
+		return err
+	}
+	of := slices.Repeat([]int32{-1}, b.x.Rows)
+	w := &wire{b: p[5]}
+	for w.more() {
+		j, c := w.u32(), int32(w.u32())
+		if int(j) >= len(of) {
+			return errPayload
+		}
+		of[j] = c
+	}
+	z := b.two()
+	logits, points := graph.MulDense(z, f.weights).AddRow(f.bias), z
+	if f.basis != nil {
+		points = graph.MulDense(z, f.basis)
+	}
+	sizes := make([]int32, f.centres.Rows)
+	for j := range of {
+		if of[j] < 0 {
+			class, ok := f.names[names.Labels[j]]
+			if names.Roles[j] == Unlabelled || !ok {
+				class = f.probable(logits.Row(j))
+			}
+			of[j] = f.nearest(points.Row(j), class)
+		}
+		sizes[of[j]]++
+	}
+	return errors.Join(w.end(), out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, of)}),
+		out.Emit(1, stage.Record{Order: order(key), Payload: appendInts(nil, sizes)}))
+}
+
+// probable is the most probable class among those that have clusters.
+func (f *join) probable(logits []float32) int32 {
+	best := f.classes[0]
+	for _, c := range f.classes {
+		if logits[c] > logits[best] {
+			best = c
+		}
+	}
+	return best
+}
+
+// nearest is the centre of a class that is nearest to a point, the first among equals; of a class without
+// centres, of all.
+func (f *join) nearest(point []float32, class int32) int32 {
+	lo, _ := slices.BinarySearch(f.classes, class)
+	hi, _ := slices.BinarySearch(f.classes, class+1)
+	if lo == hi {
+		lo, hi = 0, len(f.classes)
+	}
+	best, least := lo, math.Inf(1)
+	for c := lo; c < hi; c++ {
+		sum := 0.0
+		for k, v := range f.centres.Row(c) {
+			gap := float64(point[k]) - float64(v)
+			sum += float64(gap * gap)
+		}
+		if sum < least {
+			best, least = c, sum
+		}
+	}
+	return int32(best)
+}
+
+// AppendAssigned appends a place and its cluster to the payload of an input of stage join.
+func AppendAssigned(dst []byte, place, cluster int32) []byte {
+	return appendU32(appendU32(dst, uint32(place)), uint32(cluster))
+}
+
+// ReadInts reads a payload of numbers, such as sizes and clusters.
+func ReadInts(payload []byte) []int32 { return readInts(payload) }
+
+// Meetings adds the counts of stage count to edges between clusters.
+func Meetings(payload []byte, add func(a, b int32, n int64)) error {
+	w := &wire{b: payload}
+	for w.more() {
+		add(int32(w.number()), int32(w.number()), int64(w.number()))
+	}
+	return w.end()
+}

@@ -1,0 +1,98 @@
+package solved
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"rivulet/trainer/stage"
+)
+
+// clusterSender sends each node's cluster. Input 1 are the clusters.
+type clusterSender struct{}
+
+var clusterScale = func() []stage.Scale {
+	s, err := stage.NewScale64(1<<valueOfCluster, 1)
+	if err != nil {
+		panic(err)
+	}
+	return []stage.Scale{s}
+}()
+
+// valueOfCluster bounds the numbers of clusters, in bits: a float32 holds them exactly.
+const valueOfCluster = 24
+
+func newMeet(json.RawMessage, stage.Sides) (stage.Function, error) {
+	return scatter{clusterSender{}}, nil
+}
+
+func (clusterSender) scales() []stage.Scale { return clusterScale }
+
+func (clusterSender) vectors(in stage.Records) (*stage.Vectors, error) {
+	p, err := payloads(in, 2)
+	if err != nil {
+		return nil, err
+	}
+	of := readInts(p[1])
+	v := &stage.Vectors{Rows: len(of), Cols: 1, Units: make([]int64, len(of))}
+	for j, c := range of {
+		if v.Units[j], err = clusterScale[0].Integer(float64(c)); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// count counts edges between clusters: a record a block at key 0. Input 1 are the clusters.
+type count struct{}
+
+func newCount(json.RawMessage, stage.Sides) (stage.Function, error) { return count{}, nil }
+
+// Reduce implements [stage.Function].
+func (f count) Reduce(key int64, in stage.Records, out stage.Output) error {
+	return gather(f, clusterScale, key, in, out)
+}
+
+// Gather implements [stage.Gatherer].
+func (count) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+	p, err := payloads(in, 2)
+	return &meetings{key, readInts(p[1]), map[[2]int32]int64{}}, err
+}
+
+type meetings struct {
+	key   int64
+	of    []int32
+	count map[[2]int32]int64
+}
+
+// Bytes is what the clusters take; the counts are few.
+func (g *meetings) Bytes() int64 { return int64(4*len(g.of)) + 1<<16 }
+
+func (g *meetings) Add(tile []byte, from *stage.Vectors) error {
+	per := clusterScale[0].Unit()
+	return eachSource(tile, func(source int, to []int32) error {
+		if source >= from.Rows {
+			return fmt.Errorf("block %d: an edge from place %d of %d", g.key, source, from.Rows)
+		}
+		a := int32(float64(from.Units[source]) * per)
+		for _, j := range to {
+			if int(j) >= len(g.of) {
+				return fmt.Errorf("block %d: an edge to place %d of %d", g.key, j, len(g.of))
+			}
+			if a >= 0 && g.of[j] >= 0 {
+				g.count[[2]int32{a, g.of[j]}]++
+			}
+		}
+		return nil
+	})
+}
+
+func (g *meetings) End(out stage.Output) error {
+	var payload []byte
+	for _, pair := range sortedPairs(g.count) {
+		payload = appendNumber(
+			appendNumber(appendNumber(payload, int(pair[0])), int(pair[1])),
+			int(g.count[pair]),
+		)
+	}
+	return out.Emit(0, stage.Record{Order: order(g.key), Payload: payload})
+}

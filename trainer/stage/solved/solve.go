@@ -1,0 +1,239 @@
+package solved
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer/nnls"
+	"rivulet/trainer/stage"
+)
+
+// solve finds rows of M (output 0) and says how large they are (output 1, key 0). Inputs: 0 features, 1 degrees,
+// 2 the sums of hop 0.
+type solve struct {
+	messaging
+	solver *nnls.Solver
+}
+
+func newSolve(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	m, err := newMessaging(options, sides)
+	if err != nil {
+		return nil, err
+	}
+	dictionary, err := readMatrix(sides[SideDictionary])
+	if err != nil {
+		return nil, err
+	}
+	if m.Entries < 1 {
+		return nil, fmt.Errorf("entries is %d, want at least 1", m.Entries)
+	}
+	return &solve{m, nnls.NewSolver(dictionary, m.Entries)}, nil
+}
+
+// Reduce implements [stage.Function].
+func (f *solve) Reduce(key int64, in stage.Records, out stage.Output) error {
+	p, err := payloads(in, 3)
+	if err != nil || p[0] == nil {
+		return err
+	}
+	b, err := f.block(p[0], p[1], p[2], nil)
+	if err != nil {
+		return err
+	}
+	_, t := f.tables(b)
+	m := f.solver.Rows(t)
+	size := MappingSize{Rows: int64(m.Rows), Entries: int64(m.NNZ())}
+	for j := range m.Rows {
+		size.Longest = max(size.Longest, m.RowLen(j))
+	}
+	for _, v := range m.Val {
+		size.Largest = max(size.Largest, v)
+	}
+	text, err := json.Marshal(size)
+	return errors.Join(err, out.Emit(0, stage.Record{Key: key, Payload: appendMapping(nil, m)}),
+		out.Emit(1, stage.Record{Order: order(key), Payload: text}))
+}
+
+// MappingSize is the size of M or of a part of it.
+type MappingSize struct {
+	Rows, Entries int64
+	Longest       int
+	Largest       float32
+}
+
+// Add adds a record of stage solve's second output.
+func (s *MappingSize) Add(payload []byte) error {
+	var other MappingSize
+	err := json.Unmarshal(payload, &other)
+	s.Rows, s.Entries = s.Rows+other.Rows, s.Entries+other.Entries
+	s.Longest, s.Largest = max(s.Longest, other.Longest), max(s.Largest, other.Largest)
+	return err
+}
+
+func appendMapping(dst []byte, m *graph.CSR) []byte {
+	dst = appendNumber(appendNumber(dst, m.Rows), m.Cols)
+	for j := range m.Rows {
+		cols, vals := m.Row(j)
+		dst = appendFloats(appendInts(appendNumber(dst, len(cols)), cols), vals)
+	}
+	return dst
+}
+
+// ReadMapping reads rows of M of a block.
+func ReadMapping(payload []byte) (*graph.CSR, error) {
+	w := &wire{b: payload}
+	m := w.mapping()
+	return m, w.end()
+}
+
+func (w *wire) mapping() *graph.CSR {
+	rows := w.count(0)
+	m := &graph.CSR{Rows: rows, Cols: w.number()}
+	if rows > len(w.b) {
+		w.bad = true
+		return m
+	}
+	m.RowPtr = make([]int, rows+1)
+	for j := range rows {
+		n := w.count(8)
+		m.ColIdx = append(m.ColIdx, w.ints(n)...)
+		m.Val = append(m.Val, w.floats(n)...)
+		m.RowPtr[j+1] = len(m.ColIdx)
+	}
+	return m
+}
+
+// normal adds up the normal equations of M: MᵀwM (output 0) and Mᵀw[u_0, u_1, c] (output 1), each a record a
+// block at key 0. Inputs: 0 features, 1 degrees, 2 the sums of hop 0, 3 rows of M.
+type normal struct {
+	messaging
+	matrix stage.Scale
+	right  []stage.Scale
+}
+
+func newNormal(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	m, err := newMessaging(options, sides)
+	if err != nil {
+		return nil, err
+	}
+	f := &normal{messaging: m}
+	f.matrix, f.right, err = m.normalScales()
+	return f, err
+}
+
+func (m *messaging) normalScales() (stage.Scale, []stage.Scale, error) {
+	weight, entry := float64(m.Degree+1), float64(m.Entry)
+	matrix, err := stage.NewScale(weight * entry * entry * 1.001)
+	if err != nil {
+		return matrix, nil, err
+	}
+	right, err := m.scales(false, weight*entry)
+	return matrix, right, err
+}
+
+// Reduce implements [stage.Function].
+func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
+	p, err := payloads(in, 4)
+	if err != nil || p[0] == nil {
+		return err
+	}
+	b, err := f.block(p[0], p[1], p[2], nil)
+	if err != nil {
+		return err
+	}
+	m, err := ReadMapping(p[3])
+	if err != nil {
+		return err
+	}
+	t, _ := f.tables(b)
+	matrix, right := map[[2]int32]*stage.Sum{}, newGroups(f.right)
+	for j := range m.Rows {
+		cols, vals := m.Row(j)
+		for at, c := range cols {
+			weight := float64(b.weight(j) * float64(vals[at]))
+			for other, e := range cols[at:] {
+				n, err := f.matrix.Integer(weight * float64(vals[at+other]))
+				if err != nil {
+					return fmt.Errorf("block %d, place %d: %w", key, j, err)
+				}
+				pair := [2]int32{c, e}
+				if matrix[pair] == nil {
+					matrix[pair] = &stage.Sum{}
+				}
+				matrix[pair].Add(n)
+			}
+			row, k := right.row(c), 0
+			for _, table := range [][]float32{t.U[0].Row(j), t.U[1].Row(j), t.C.Row(j)} {
+				for _, v := range table {
+					row.add(k, weight*float64(v))
+					k++
+				}
+			}
+		}
+	}
+	return errors.Join(emitMatrix(matrix, key, out), right.emit(1, key, out))
+}
+
+func emitMatrix(of map[[2]int32]*stage.Sum, key int64, out stage.Output) error {
+	pairs := make([][2]int32, 0, len(of))
+	for p := range of {
+		pairs = append(pairs, p)
+	}
+	slices.SortFunc(
+		pairs,
+		func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) },
+	)
+	var payload []byte
+	for _, p := range pairs {
+		payload = of[p].Append(appendNumber(appendNumber(payload, int(p[0])), int(p[1])))
+	}
+	return out.Emit(0, stage.Record{Order: order(key), Payload: payload})
+}
+
+// NormalEquations adds up what stage normal gives: the upper triangle of MᵀwM, N'×N' row by row, and the right
+// sides, N'×(2C+1).
+func NormalEquations(s stage.Spec, matrix, right []stage.Record) (normal []float64, sides []float64, err error) {
+	m, err := newMessaging(s.Options, s.Sides)
+	if err != nil {
+		return nil, nil, err
+	}
+	scale, columns, err := m.normalScales()
+	if err != nil {
+		return nil, nil, err
+	}
+	n := m.Clusters
+	sums := make([]stage.Sum, n*n)
+	for _, r := range matrix {
+		w := &wire{b: r.Payload}
+		for w.more() {
+			a, b, sum := w.number(), w.number(), w.take(16)
+			if sum == nil || a >= n || b >= n {
+				return nil, nil, errPayload
+			}
+			if err := sums[a*n+b].Plus(stage.ReadSum(sum)); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	normal = make([]float64, n*n)
+	for k, s := range sums {
+		normal[k] = s.Value(scale)
+	}
+	rows := make([][]stage.Sum, n)
+	for _, r := range right {
+		if err := addGroups(r.Payload, rows, len(columns)); err != nil {
+			return nil, nil, err
+		}
+	}
+	sides = make([]float64, n*len(columns))
+	for c, row := range rows {
+		for k, s := range row {
+			sides[c*len(columns)+k] = s.Value(columns[k])
+		}
+	}
+	return normal, sides, nil
+}
