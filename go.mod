@@ -48,7 +48,7 @@ require (
 
 require github.com/twmb/franz-go/pkg/sr v1.8.0
 
-require connectrpc.com/connect v1.21.1 // indirect
+require connectrpc.com/connect v1.21.1
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

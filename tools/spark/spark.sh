@@ -62,7 +62,7 @@ alive() { [ -f "$dir/$1.pid" ] && kill -0 "$(cat "$dir/$1.pid")" 2>/dev/null; }
 run() {
   name=$1
   shift
-  ("$@" >"$dir/$name.log" 2>&1 </dev/null) &
+  (exec "$@" >"$dir/$name.log" 2>&1 </dev/null) &
   echo $! >"$dir/$name.pid"
 }
 
@@ -74,8 +74,6 @@ until_says() {
     sleep 0.2
   done
 }
-
-class() { "$SPARK_HOME/bin/spark-class" "$@"; }
 
 start() {
   need java
@@ -108,10 +106,10 @@ exec "\$SPARK_HOME/bin/spark-sql" "\$@"
 EOF
   chmod +x "$dir/spark-sql"
   begun=$(date +%s)
-  run master class org.apache.spark.deploy.master.Master --host 127.0.0.1 --port $((port + 1)) --webui-port $((port + 2))
+  run master "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.master.Master --host 127.0.0.1 --port $((port + 1)) --webui-port $((port + 2))
   until_says master 'I have been elected leader'
   for i in 1 2; do
-    run "worker$i" class org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --cores 1 --memory 2g \
+    run "worker$i" "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --cores 1 --memory 2g \
       --webui-port $((port + 2 + i)) --work-dir "$dir/work/$i" "$master"
   done
   # shellcheck disable=SC2086 # several arguments

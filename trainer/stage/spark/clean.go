@@ -2,7 +2,9 @@ package spark
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"regexp"
@@ -36,22 +38,44 @@ func Clean(ctx context.Context, r Runner, work string) error {
 			}
 		}
 	}
-	if len(found) == 0 {
+	removed, err := removeLocal(work)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 && removed == 0 {
 		return fmt.Errorf("cleaning %s: no tables of a training run are there", work)
 	}
-	local, seen := strings.CutPrefix(work, "file:")
-	seen = seen || strings.HasPrefix(work, "/")
+	if removed > 0 {
+		return nil
+	}
 	for name := range found {
-		dir := path.Join("/", strings.TrimLeft(local, "/"), name)
-		if _, err := os.Stat(dir); seen && err == nil {
-			if err := os.RemoveAll(dir); err != nil {
-				return err
-			}
-			continue
-		}
-		if _, err := e.ask(ctx, "", e.emptied(name)...); err != nil {
+		if _, err := e.ask(ctx, "", e.unmarked(name), e.emptied(name)); err != nil {
 			return fmt.Errorf("cleaning %s: %w", work, words(err))
 		}
 	}
 	return nil
+}
+
+// stageDirectory is the name of a stage's directory.
+var stageDirectory = regexp.MustCompile(`^[A-Za-z0-9_]+-[0-9a-f]{32}$`)
+
+// removeLocal removes the directories of stages from a working directory, if this machine sees it, and counts them.
+func removeLocal(work string) (int, error) {
+	dir, ok := strings.CutPrefix(work, "file:")
+	if !ok && !strings.HasPrefix(work, "/") {
+		return 0, nil
+	}
+	dir = path.Join("/", dir)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	removed := 0
+	for _, entry := range entries {
+		if stageDirectory.MatchString(entry.Name()) {
+			err = errors.Join(err, os.RemoveAll(path.Join(dir, entry.Name())))
+			removed++
+		}
+	}
+	return removed, err
 }

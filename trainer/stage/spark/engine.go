@@ -47,8 +47,9 @@ type place struct {
 
 // finished is what a stage's directory says of it.
 type finished struct {
-	Stage  string        `json:"stage"` // the name of its directory
-	Tables []stage.Table `json:"tables"`
+	Stage   string        `json:"stage"` // the name of its directory
+	Tables  []stage.Table `json:"tables"`
+	Dropped bool          `json:"dropped,omitempty"` // its rows are gone: they are made again if they are read
 }
 
 // doneMark begins the text of a finished stage.
@@ -93,7 +94,9 @@ func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
 func (e *Engine) know(f finished) {
 	e.done[f.Stage] = f
 	for k, t := range f.Tables {
-		e.where[t.Name] = place{e.rows(f.Stage), k}
+		if !f.Dropped {
+			e.where[t.Name] = place{e.rows(f.Stage), k}
+		}
 	}
 }
 
@@ -212,14 +215,26 @@ func (e *Engine) Drop(_ context.Context, t stage.Table) error {
 		}
 	}
 	name := strings.TrimSuffix(strings.TrimPrefix(p.dir, e.Work+"/"), "/rows")
-	delete(e.done, name)
-	e.pending = append(e.pending, e.emptied(name)...)
-	return nil
+	f := e.done[name]
+	f.Dropped = true
+	e.done[name] = f
+	mark, err := e.marking(f)
+	e.pending = append(e.pending, mark, e.emptied(name))
+	return err
 }
 
-// emptied are the statements that take a stage's rows. SQL removes no directories: a file of a few hundred bytes stays
-// in each. The mark goes first.
-func (e *Engine) emptied(name string) []string {
-	return []string{overwrite(e.mark(name), "SELECT '' AS s WHERE false"),
-		overwrite(e.rows(name), "SELECT 0 AS t, CAST(0 AS BIGINT) AS k, X'' AS o, X'' AS p WHERE false")}
+// emptied is the statement that takes a stage's rows. SQL removes no directories: a file of a few hundred bytes stays.
+func (e *Engine) emptied(name string) string {
+	return overwrite(e.rows(name), "SELECT 0 AS t, CAST(0 AS BIGINT) AS k, X'' AS o, X'' AS p WHERE false")
+}
+
+// unmarked is the statement that takes a stage's mark.
+func (e *Engine) unmarked(name string) string {
+	return overwrite(e.mark(name), "SELECT '' AS s WHERE false")
+}
+
+// marking is the statement that notes a stage as finished.
+func (e *Engine) marking(f finished) (string, error) {
+	text, err := json.Marshal(f)
+	return overwrite(e.mark(f.Stage), "SELECT "+literal(doneMark+string(text))+" AS s"), err
 }

@@ -58,9 +58,7 @@ func (e *Engine) named(ctx context.Context, s stage.Spec, names []string, want i
 	}
 	if f, ok := e.done[dir]; ok && len(f.Tables) == len(names) {
 		e.Found++
-		for k, name := range names { // those that were dropped while others of the stage stayed
-			e.where[name] = place{e.rows(dir), k}
-		}
+		e.know(f) // also those that were dropped while others of the stage stayed
 		return f.Tables, nil
 	}
 	return run(ctx)
@@ -92,7 +90,11 @@ func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []
 	}}
 	query := "SELECT decode(o, 'UTF-8') AS s FROM " + parquet(e.rows(dir)) + fmt.Sprintf(" WHERE t = %d", pipe.SummaryOutput)
 	statement := overwrite(e.rows(dir), transform(t.columns, command(e.Workers, job.Name), t.from))
-	if err := e.run(ctx, c, query, statement); err != nil {
+	statements := []string{statement}
+	if _, ok := e.done[dir]; ok { // made again: half of it must not look finished
+		statements = []string{e.unmarked(dir), statement}
+	}
+	if err := e.run(ctx, c, query, statements...); err != nil {
 		return nil, words(err)
 	}
 	f, in, err := tablesOf(dir, names, c.values)
@@ -127,11 +129,11 @@ func (e *Engine) finish(what string, f finished) {
 // marked notes in the stage's directory that it is finished. Where calls are dear, the next one does it: a driver that
 // ends before runs this stage again.
 func (e *Engine) marked(ctx context.Context, f finished) error {
-	text, err := json.Marshal(f)
+	mark, err := e.marking(f)
 	if err != nil {
 		return err
 	}
-	e.pending = append(e.pending, overwrite(e.mark(f.Stage), "SELECT "+literal(doneMark+string(text))+" AS s"))
+	e.pending = append(e.pending, mark)
 	if e.runner.Saves() {
 		return nil
 	}
