@@ -20,6 +20,8 @@ type Reference struct {
 	// that are not 0.
 	FeatureNorm  Histogram `json:"feature_norm"`
 	FeatureCount Histogram `json:"feature_count"`
+	// Named holds the distributions of the features by name, as schema.Schema.Measure sums them up; nil without a schema.
+	Named map[string]Histogram `json:"named,omitempty"`
 	// Models holds the figures of each model's predictions for them, by name, with the calibration that the artifact
 	// publishes by default.
 	Models map[string]ModelReference `json:"models"`
@@ -80,7 +82,7 @@ func TotalVariation(reference []float64, counts []int) float64 {
 
 // isZero reports whether nothing was measured.
 func (r *Reference) isZero() bool {
-	return r.Nodes == 0 && r.UnknownNeighbours == 0 && r.Models == nil && r.FeatureNorm.Shares == nil &&
+	return r.Nodes == 0 && r.UnknownNeighbours == 0 && r.Models == nil && r.Named == nil && r.FeatureNorm.Shares == nil &&
 		r.FeatureCount.Shares == nil &&
 		r.FeatureNorm.Bounds == nil && r.FeatureCount.Bounds == nil
 }
@@ -100,6 +102,12 @@ func (r *Reference) validate(models []ModelInfo, classes int) error {
 	}
 	if err := r.FeatureCount.validate(); err != nil {
 		return fmt.Errorf("feature_count.%w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Named)) {
+		h := r.Named[name]
+		if err := h.validate(); err != nil {
+			return fmt.Errorf("named.%s.%w", name, err)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Models)) {
 		if !slices.ContainsFunc(models, func(m ModelInfo) bool { return m.Name == name }) {

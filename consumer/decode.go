@@ -19,6 +19,7 @@ type decoded struct {
 	bytes       int                // of all keys and values
 
 	slots   []slot  // of each record
+	by      model   // the version that predicts
 	fetched fetched // features.go: what was looked up
 }
 
@@ -44,7 +45,7 @@ func (s *slot) key() []byte {
 // decode turns records into arrivals that a model can take, and the rest into dead letters; features that a record
 // does not bring are looked up. Large batches are decoded on several processors.
 func (p *Pipeline) decode(ctx context.Context, out *decoded, records []kafka.Record, by model) error {
-	out.slots, out.bytes = sized(out.slots, len(records)), 0
+	out.slots, out.bytes, out.by = sized(out.slots, len(records)), 0, by
 	for i := range records {
 		s := &out.slots[i]
 		s.record, s.bytes = &records[i], len(records[i].Key)+len(records[i].Value)

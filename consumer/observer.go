@@ -6,6 +6,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/internal/kafka"
+	"rivulet/schema"
 )
 
 // Observer is told what happens. Its methods are called from several goroutines at once and must return soon: the
@@ -79,6 +80,8 @@ type BatchStats struct {
 	// Started is when the batch was formed, Published when the brokers acknowledged what makes its predictions
 	// visible: at least once their publication, exactly once the end of their transaction.
 	Started, Published time.Time
+	// Named are the names of the measures' Named; nil where the version has no schema.
+	Named []string
 	// Measures are of the features of all arrivals of the batch, also of those whose prediction was no number.
 	Measures []Measure
 	// Delivered is the batch itself. It may be read during the call only: its memory is used again.
@@ -115,15 +118,31 @@ var _ Observer = NopObserver{}
 type Measure struct {
 	Norm  float32 // L2
 	Count int32   // values that are not 0
+	// Named has a number for each of the schema's measures ([schema.Schema.Measures]); nil where there is none.
+	Named []float32
 }
 
-// measure returns the measures of all arrivals of a batch, in order.
-func measure(arrivals []*slot) []Measure {
-	out := make([]Measure, len(arrivals))
+// measure returns the measures of all arrivals of a batch, in order, and the names of those by the schema.
+func measure(arrivals []*slot, by *schema.Schema) (out []Measure, names []string) {
+	out = make([]Measure, len(arrivals))
 	for i, s := range arrivals {
 		out[i] = measureOf(&s.arrival.Features)
 	}
-	return out
+	if by == nil {
+		return out, nil
+	}
+	names = by.Measures()
+	numbers := make([]float32, len(arrivals)*len(names))
+	for i, s := range arrivals {
+		f, n := &s.arrival.Features, len(names)
+		indices := f.Indices
+		if !f.Sparse {
+			indices = nil
+		}
+		out[i].Named = numbers[i*n : (i+1)*n : (i+1)*n]
+		by.Measure(out[i].Named, indices, f.Values)
+	}
+	return out, names
 }
 
 func measureOf(f *event.Features) (m Measure) {

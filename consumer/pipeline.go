@@ -199,7 +199,8 @@ func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, o
 	}
 	stats.Bytes, stats.Lookups, stats.Skipped = b.decoded.bytes, len(b.neighbours.ids), b.decoded.skipped
 	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
-	stats.Measures, stats.Delivered = measure(b.decoded.arrivals), out
+	stats.Measures, stats.Named = measure(b.decoded.arrivals, b.decoded.by.schema)
+	stats.Delivered = out
 	p.Observer.Batch(stats)
 	for i := range out.DeadLetters {
 		p.Observer.DeadLetter(out.DeadLetters[i].Reason)

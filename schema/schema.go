@@ -25,6 +25,8 @@ type Schema struct {
 	unused   []Unused
 	seed     uint64
 	width    int
+	blocks   []block        // blocks.go: of the positions, for measures
+	measures []string       // their names
 	sparse   bool           // rows have mostly zeros
 	slots    map[string]int // of features and unused columns by name; those of unused columns follow
 	names    []string       // of each slot
@@ -94,8 +96,9 @@ func build(d document) (*Schema, error) {
 	return s, s.seal()
 }
 
-// seal sets the canonical JSON and its hash.
+// seal sets the canonical JSON and its hash, and what follows from the features.
 func (s *Schema) seal() error {
+	s.divide()
 	text, err := json.Marshal(document{formatVersion, s.seed, s.features, s.unused}, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("writing a schema: %w", err)

@@ -6,6 +6,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/schema"
 	"rivulet/trainer/eval"
 )
 
@@ -25,6 +26,7 @@ func (t *task) reference(r *recipe) artifact.Reference {
 		out.UnknownNeighbours = 1 - float64(known)/float64(neighbours)
 	}
 	out.FeatureNorm, out.FeatureCount = featureHistograms(t.data.X.Take(t.data.Validation))
+	out.Named = namedHistograms(t.options.Keep, t.data.X.Take(t.data.Validation))
 	for k, p := range r.placed {
 		c, spread := infer.Calibration{Temperature: r.calibrations[k].temperature, Kind: infer.PropagateNone},
 			(*spreading)(nil)
@@ -64,4 +66,29 @@ func featureHistograms(x graph.Features) (norm, count artifact.Histogram) {
 		norms[i] = math.Sqrt(norms[i])
 	}
 	return artifact.NewHistogram(norms), artifact.NewHistogram(counts)
+}
+
+// namedHistograms returns histograms of the rows' measures by the schema's features; nil without a schema.
+func namedHistograms(s *schema.Schema, x graph.Features) map[string]artifact.Histogram {
+	if s == nil {
+		return nil
+	}
+	names := s.Measures()
+	values, one := make([][]float64, len(names)), make([]float32, len(names))
+	for i := range x.Rows() {
+		if x.Sparse != nil {
+			indices, of := x.Sparse.Row(i)
+			s.Measure(one, indices, of)
+		} else {
+			s.Measure(one, nil, x.Dense.Row(i))
+		}
+		for k, v := range one {
+			values[k] = append(values[k], float64(v))
+		}
+	}
+	out := make(map[string]artifact.Histogram, len(names))
+	for k, name := range names {
+		out[name] = artifact.NewHistogram(values[k])
+	}
+	return out
 }

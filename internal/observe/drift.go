@@ -29,6 +29,7 @@ type block struct {
 	neighbours, unknown      int
 	confidence               float64
 	classes, norms, nonZeros []int
+	named                    map[string][]int // of the features that the reference names
 }
 
 // drift compares the stream with the reference of the version that serves it.
@@ -73,6 +74,11 @@ func (d *drift) batch(s *consumer.BatchStats) {
 		b.arrivals++
 		b.norms[d.against.FeatureNorm.Bin(float64(m.Norm))]++
 		b.nonZeros[d.against.FeatureCount.Bin(float64(m.Count))]++
+		for k, v := range m.Named {
+			if of, measured := d.against.Named[s.Named[k]]; measured {
+				b.named[s.Named[k]][of.Bin(float64(v))]++
+			}
+		}
 	}
 }
 
@@ -85,14 +91,17 @@ func (d *drift) block() *block {
 		d.blocks = append(d.blocks[:0], d.blocks[1:]...)
 	}
 	b := &block{classes: make([]int, len(d.against.Models[d.against.Model].Classes)), norms: make([]int, len(d.against.FeatureNorm.Shares)),
-		nonZeros: make([]int, len(d.against.FeatureCount.Shares))}
+		nonZeros: make([]int, len(d.against.FeatureCount.Shares)), named: make(map[string][]int, len(d.against.Named))}
+	for name, of := range d.against.Named {
+		b.named[name] = make([]int, len(of.Shares))
+	}
 	d.blocks = append(d.blocks, b)
 	return b
 }
 
 // sum returns the sum over the whole window.
 func (d *drift) sum() *block {
-	all := &block{}
+	all := &block{named: map[string][]int{}}
 	add := func(to *[]int, of []int) {
 		if *to == nil {
 			*to = make([]int, len(of))
@@ -110,6 +119,11 @@ func (d *drift) sum() *block {
 		add(&all.classes, b.classes)
 		add(&all.norms, b.norms)
 		add(&all.nonZeros, b.nonZeros)
+		for name, counts := range b.named {
+			sum := all.named[name]
+			add(&sum, counts)
+			all.named[name] = sum
+		}
 	}
 	return all
 }
@@ -125,9 +139,10 @@ func (d *drift) collector() prometheus.Collector {
 	unknown := desc("unknown_neighbours_ratio", "Share of the arrivals' neighbours that are unknown.")
 	classes := desc("class_distance_ratio", "Total variation distance of the predicted classes from training's validation nodes, 0 to 1.")
 	features := desc("feature_distance_ratio", "Total variation distance of the arrivals' features from training's validation nodes, 0 to 1.", "feature")
+	named := desc("named_feature_distance_ratio", "The same of each feature of the artifact's schema, at most 64, and of the others together.", "feature")
 	was := desc("reference_confidence", "Mean probability of the predicted class at training.")
 	wasUnknown := desc("reference_unknown_neighbours_ratio", "Share of unknown neighbours at training.")
-	return collectorFunc{[]*prometheus.Desc{size, confidence, unknown, classes, features, was, wasUnknown},
+	return collectorFunc{[]*prometheus.Desc{size, confidence, unknown, classes, features, named, was, wasUnknown},
 		func(ch chan<- prometheus.Metric) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -149,6 +164,9 @@ func (d *drift) collector() prometheus.Collector {
 			if all.arrivals > 0 {
 				gauge(features, artifact.TotalVariation(d.against.FeatureNorm.Shares, all.norms), "norm")
 				gauge(features, artifact.TotalVariation(d.against.FeatureCount.Shares, all.nonZeros), "non_zeros")
+				for name, of := range d.against.Named {
+					gauge(named, artifact.TotalVariation(of.Shares, all.named[name]), name)
+				}
 			}
 			if model, ok := d.against.Models[d.against.Model]; ok {
 				gauge(was, model.Confidence)

@@ -16,7 +16,7 @@ import (
 func trained() Reference {
 	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	return Reference{Model: "sgc", Reference: artifact.Reference{Nodes: 10, UnknownNeighbours: 0.125,
-		FeatureNorm: artifact.NewHistogram(values), FeatureCount: artifact.NewHistogram(values),
+		FeatureNorm: artifact.NewHistogram(values), Named: map[string]artifact.Histogram{"age": artifact.NewHistogram(values)}, FeatureCount: artifact.NewHistogram(values),
 		Models: map[string]artifact.ModelReference{"sgc": {Confidence: 0.75, Classes: []float64{0.5, 0.5}}}}}
 }
 
@@ -75,14 +75,14 @@ func TestDrift(t *testing.T) {
 	}
 	o.Batch(like("v1", 100, 0))
 	check("as at training", with(map[string]float64{"predictions": 100, "confidence": 0.5, "unknown_neighbours_ratio": 0.25,
-		"class_distance_ratio": 0, "feature_distance_ratio norm": 0, "feature_distance_ratio non_zeros": 0}))
+		"class_distance_ratio": 0, "feature_distance_ratio norm": 0, "named_feature_distance_ratio age": 0, "feature_distance_ratio non_zeros": 0}))
 	shifted := like("v1", 100, 100)
 	for i := range shifted.Delivered.Predictions {
 		shifted.Delivered.Predictions[i].Class = 1
 	}
 	o.Batch(shifted)
 	check("half of it elsewhere", with(map[string]float64{"predictions": 200, "confidence": 0.5, "unknown_neighbours_ratio": 0.25,
-		"class_distance_ratio": 0.25, "feature_distance_ratio norm": 0.5, "feature_distance_ratio non_zeros": 0}))
+		"class_distance_ratio": 0.25, "feature_distance_ratio norm": 0.5, "named_feature_distance_ratio age": 0, "feature_distance_ratio non_zeros": 0}))
 	for range 2 * windowBlocks { // batches before the window do not count
 		o.Batch(like("v1", blockSize+4, 0))
 	}
@@ -91,7 +91,7 @@ func TestDrift(t *testing.T) {
 	}
 	o.Batch(like("v2", 10, 0))
 	check("another version", with(map[string]float64{"predictions": 10, "confidence": 0.5, "unknown_neighbours_ratio": 0.25,
-		"class_distance_ratio": 0, "feature_distance_ratio norm": 0, "feature_distance_ratio non_zeros": 0}))
+		"class_distance_ratio": 0, "feature_distance_ratio norm": 0, "named_feature_distance_ratio age": 0, "feature_distance_ratio non_zeros": 0}))
 	o.Batch(like("old", 10, 0))
 	check("a version without a reference", map[string]float64{"predictions": 10, "confidence": 0.5, "unknown_neighbours_ratio": 0.25})
 	if problems, err := testutil.GatherAndLint(o.Registry()); err != nil || len(problems) > 0 {
