@@ -23,7 +23,7 @@ type Manifest struct {
 	DefaultModel   string          `json:"default_model"`
 	Metrics        []Metric        `json:"metrics"`
 	Reference      Reference       `json:"reference,omitzero"`
-	MapIDs         bool            `json:"map_ids,omitempty"`  // the map names the heaviest nodes of T
+	MapIDs         bool            `json:"map_ids,omitzero"`   // the map names the heaviest nodes of T
 	Requires       []string        `json:"requires,omitempty"` // parts of format 2 without which the rest would be misread
 	Files          map[string]File `json:"files"`              // by name relative to the directory
 }

@@ -72,7 +72,7 @@ func sameParts(t *testing.T, a, b string) {
 // What a run of stages does not have is said before the data are looked at.
 func TestStagesRefuseBeforeTheWork(t *testing.T) {
 	for line, want := range map[string]string{
-		"--engine tape":                         `--engine is "tape", want memory or disk`,
+		"--engine tape":                         `--engine is "tape", want memory, disk or spark`,
 		"--sums some":                           `--sums is "some", want float or fixed`,
 		"--engine disk --sums float":            "--sums is float: those of engine disk are always fixed",
 		"--memory 1GiB":                         "--memory and --work are for --engine disk",
@@ -81,6 +81,7 @@ func TestStagesRefuseBeforeTheWork(t *testing.T) {
 		"--engine disk --method vng":            "method is vng, a run of stages",
 		"--engine disk --models gcn":            "models are [gcn], a run of stages",
 		"--engine disk --models sgc --hops 3":   "hops is 3, a run of stages",
+		"--engine disk --map":                   "map is set, a run of stages",
 		"--engine disk --means":                 "means is set, a run of stages",
 		"--sums fixed --representation":         "representation is set, a run of stages",
 		"--sums fixed --checkpoint somewhere/x": "--checkpoint is of method learned",

@@ -70,8 +70,10 @@ func (w *world) line(more string) string {
 
 // flags returns the flags of README's command.
 func (w *world) flags() *refreshFlags {
+	flags := refreshCommand().Flags()
 	f := &refreshFlags{from: "kafka:arrivals", labels: "kafka:labels", group: "refresh", out: w.dir + "/out", dataOut: w.dir + "/grown",
-		every: time.Hour, maxDrop: 5, keep: 1, keepCopies: 2, waiting: merge.DefaultWaiting, publish: true, flags: refreshCommand().Flags(), run: trainer.Defaults()}
+		every: time.Hour, maxDrop: 5, keep: 1, keepCopies: 2, waiting: merge.DefaultWaiting, publish: true, flags: flags, run: trainer.Defaults(),
+		withMap: &mapFlags{flags: flags}}
 	f.run.Costs = false
 	return f
 }

@@ -83,11 +83,11 @@ func (f *sparkFlags) open(ctx context.Context, work string, progress trainer.Pro
 	if err != nil {
 		return nil, nil, err
 	}
-	closing := func(close func(context.Context) error) error {
+	closing := func(end func(context.Context) error) error {
 		// Also after an interrupt: Spark should not go on with what nobody waits for.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
-		return close(ctx)
+		return end(ctx)
 	}
 	e, err := spark.Open(ctx, r, spark.Options{Work: work, Partitions: f.partitions, Workers: workers, Progress: progress})
 	if err != nil {

@@ -152,7 +152,7 @@ func TestRightsOfThePageInRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = client.Close() }()
+		t.Cleanup(func() { _ = client.Close() })
 		denied := map[string]error{"removing rows": client.Unlink(t.Context(), "rivulet:v:1:rows:0").Err(), "writing rows": client.HSet(t.Context(), "rivulet:v:1:rows:0", "a", "b").Err(),
 			"another prefix": client.Get(t.Context(), "other").Err()}
 		if user == "rivulet-page" {

@@ -143,7 +143,7 @@ func (s *Store) values(ctx context.Context, ids []string, bytes int) ([]value, e
 		case err == nil:
 		case otherType(err):
 			values[i].bad = err
-		case err != nil:
+		default:
 			return nil, err
 		}
 		values[i].text = text
