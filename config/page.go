@@ -1,9 +1,6 @@
 package config
 
-import (
-	"net"
-	"time"
-)
+import "time"
 
 // Page is the configuration of `rivulet page`: what the consumer reads and writes, as its own file says it, and the
 // page itself.
@@ -35,14 +32,12 @@ type PageKafka struct {
 
 // PageServer sets where the live page is, and who may see it.
 type PageServer struct {
-	Listen    string        `key:"listen" default:"127.0.0.1:9466" check:"address" usage:"address of the live page, host:port or :port; elsewhere than on loopback it needs TLS and a token"`
-	Hosts     []string      `key:"hosts" default:"" usage:"further names under which the page is reached, each as browsers write it, with its port unless that is 80 or 443" zero:"listen's own address, and localhost with its port on loopback"`
-	CertFile  string        `key:"cert_file" default:"" usage:"PEM file of the page's certificate, intermediate ones after it; read again for each connection" zero:"no TLS"`
-	KeyFile   string        `key:"key_file" default:"" usage:"PEM file of the certificate's private key; read again for each connection" zero:"no TLS"`
-	Token     Secret        `key:"token" default:"" usage:"bearer token that requests for data must have, reads too" zero:"read from token_file"`
-	TokenFile string        `key:"token_file" default:"" usage:"file with the token, read again for each request; a line break at its end is left out" zero:"token is used; neither: none is asked for"`
-	History   time.Duration `key:"history" default:"5m" min:"0s" max:"15m" usage:"how far back in the topics the page begins to read" zero:"at their ends"`
-	Activate  PageActivate  `key:"activate"`
+	Access
+
+	Listen   string        `key:"listen" default:"127.0.0.1:9466" check:"address" usage:"address of the live page, host:port or :port; elsewhere than on loopback it needs TLS and a token"`
+	Hosts    []string      `key:"hosts" default:"" usage:"further names under which the page is reached, each as browsers write it, with its port unless that is 80 or 443" zero:"listen's own address, and localhost with its port on loopback"`
+	History  time.Duration `key:"history" default:"5m" min:"0s" max:"15m" usage:"how far back in the topics the page begins to read" zero:"at their ends"`
+	Activate PageActivate  `key:"activate"`
 }
 
 // PageActivate is the ACL user of Redis that may point CURRENT at another version, if the page may do that at all.
@@ -53,29 +48,13 @@ type PageActivate struct {
 }
 
 // Loopback reports whether the page is seen from this machine alone.
-func (p PageServer) Loopback() bool {
-	host, _, _ := net.SplitHostPort(p.Listen) // it is checked
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
+func (p PageServer) Loopback() bool { return loopback(p.Listen) }
 
 func (p PageServer) problems() []Problem {
 	var found []Problem
-	if (p.CertFile == "") != (p.KeyFile == "") {
-		found = append(found, Problem{Key: "cert_file", Value: p.CertFile, Reason: "cert_file and key_file belong together"})
-	}
-	if p.Token != "" && p.TokenFile != "" {
-		found = append(found, Problem{Key: "token_file", Value: p.TokenFile, Reason: "token is set, too"})
-	}
-	if !p.Loopback() {
-		if p.CertFile == "" {
-			found = append(found, Problem{Key: "listen", Value: p.Listen,
-				Reason: "is not on loopback: want page.cert_file and page.key_file"})
-		}
-		if p.Token == "" && p.TokenFile == "" {
-			found = append(found, Problem{Key: "listen", Value: p.Listen,
-				Reason: "is not on loopback: want page.token_file (or RIVULET_PAGE_TOKEN)"})
-		}
+	if missing := p.missing(); missing != "" && !p.Loopback() {
+		found = append(found, Problem{Key: "listen", Value: p.Listen, Reason: "others than this machine reach it, and it has " + missing +
+			": set page.tls.cert_file, page.tls.key_file and page.token_file, or an address such as 127.0.0.1:9466"})
 	}
 	a := p.Activate
 	switch {

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"net"
-	"time"
-)
+import "time"
 
 // Serve is the configuration of `rivulet serve`, which answers arrivals over HTTP: the consumer's settings of the path
 // from an arrival to its prediction, and those of the server.
@@ -39,11 +36,10 @@ func (s Serve) problems() []Problem {
 
 // Server sets how arrivals are answered over HTTP.
 type Server struct {
-	Address     string        `key:"address" default:"127.0.0.1:8080" check:"address" usage:"address of the API, of /metrics and of health, as host:port or :port; beyond loopback it needs TLS and a token, or serve.open"`
+	Access
+
+	Listen      string        `key:"listen" default:"127.0.0.1:8080" check:"address" usage:"address of the API, of /metrics and of health, as host:port or :port; beyond loopback it needs TLS and a token, or serve.open"`
 	Open        bool          `key:"open" default:"false" usage:"allow an address beyond loopback without TLS or without a token: for networks in which something in front has both"`
-	TLS         ServerTLS     `key:"tls"`
-	Token       Secret        `key:"token" default:"" usage:"bearer token that a request must have in its Authorization header, but for health" zero:"those in token_file; without them none is asked for"`
-	TokenFile   string        `key:"token_file" default:"" usage:"file with the bearer tokens that are accepted, one a line, read again within a second of a change" zero:"token is used"`
 	Name        string        `key:"name" default:"rivulet" check:"segment" usage:"name of the model in the Open Inference Protocol"`
 	Timeout     time.Duration `key:"timeout" default:"5s" min:"1ms" max:"1h" usage:"limit of a request, from its headers to its answer; beyond it the answer is 504"`
 	MaxBody     Bytes         `key:"max_body" default:"8MiB" min:"1KiB" max:"1GiB" usage:"largest body of a request; that of a larger one is not read, and the answer is 413"`
@@ -64,52 +60,15 @@ type ServerBatch struct {
 	Linger time.Duration `key:"linger" default:"0s" min:"0s" max:"1s" usage:"how long the first request of a micro-batch waits for others" zero:"a micro-batch consists of the requests that are waiting when the one before it has been answered"`
 }
 
-// ServerTLS sets how the API is encrypted.
-type ServerTLS struct {
-	CertFile string `key:"cert_file" default:"" usage:"PEM file of the server's certificate, intermediate ones after it; read again for each connection" zero:"HTTP without TLS"`
-	KeyFile  string `key:"key_file" default:"" usage:"PEM file of the certificate's private key; read again for each connection" zero:"HTTP without TLS"`
-}
-
 func (s Server) problems() []Problem {
 	var found []Problem
-	if s.TLS.CertFile != "" && s.TLS.KeyFile == "" {
-		found = append(found, Problem{Key: "tls.key_file", Reason: "must not be empty if cert_file is set"})
-	}
-	if s.TLS.KeyFile != "" && s.TLS.CertFile == "" {
-		found = append(found, Problem{Key: "tls.cert_file", Reason: "must not be empty if key_file is set"})
-	}
-	if s.Token != "" && s.TokenFile != "" {
-		found = append(found, Problem{Key: "token_file", Value: s.TokenFile, Reason: "is set, and so is token"})
-	}
 	if s.Queue.Bytes < s.MaxBody {
 		found = append(found, Problem{Key: "queue.bytes", Value: s.Queue.Bytes.String(),
 			Reason: "less than max_body, " + s.MaxBody.String()})
 	}
-	if s.Open || s.loopback() {
-		return found
-	}
-	missing := ""
-	switch tls, token := s.TLS.CertFile != "", s.Token != "" || s.TokenFile != ""; {
-	case !tls && !token:
-		missing = "neither TLS nor a token"
-	case !tls:
-		missing = "no TLS, so that tokens and arrivals could be read on the way"
-	case !token:
-		missing = "no token, so that anybody there could ask"
-	}
-	if missing != "" {
-		found = append(found, Problem{Key: "address", Value: s.Address, Reason: "others than this machine reach it, and it has " + missing +
+	if missing := s.missing(); missing != "" && !s.Open && !loopback(s.Listen) {
+		found = append(found, Problem{Key: "listen", Value: s.Listen, Reason: "others than this machine reach it, and it has " + missing +
 			": set serve.tls.cert_file, serve.tls.key_file and serve.token_file, or an address such as 127.0.0.1:8080, or serve.open if something in front has both"})
 	}
 	return found
-}
-
-// loopback reports whether only this machine reaches the address.
-func (s Server) loopback() bool {
-	host, _, err := net.SplitHostPort(s.Address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -17,21 +17,21 @@ func TestServeBeyondLoopback(t *testing.T) {
 		lacks string // in the error; "" where the settings are right
 	}{
 		{"", ""},
-		{"--serve.address=localhost:0", ""},
-		{"--serve.address=[::1]:8080", ""},
-		{"--serve.address=127.1.2.3:8080", ""},
-		{"--serve.address=:8080", "neither TLS nor a token"},
-		{"--serve.address=0.0.0.0:8080 " + token, "no TLS"},
-		{"--serve.address=10.0.0.1:8080 " + tls, "no token"},
-		{"--serve.address=example.org:8080", "neither TLS nor a token"},
-		{"--serve.address=:8080 " + tls + " " + token, ""},
-		{"--serve.address=:8080 --serve.open", ""},
+		{"--serve.listen=localhost:0", ""},
+		{"--serve.listen=[::1]:8080", ""},
+		{"--serve.listen=127.1.2.3:8080", ""},
+		{"--serve.listen=:8080", "neither TLS nor a token"},
+		{"--serve.listen=0.0.0.0:8080 " + token, "no TLS"},
+		{"--serve.listen=10.0.0.1:8080 " + tls, "no token"},
+		{"--serve.listen=example.org:8080", "neither TLS nor a token"},
+		{"--serve.listen=:8080 " + tls + " " + token, ""},
+		{"--serve.listen=:8080 --serve.open", ""},
 	} {
 		_, err := Load[Serve](serveSources(t, c.flags))
 		switch {
 		case c.lacks == "" && err != nil:
 			t.Errorf("%s: %v", c.flags, err)
-		case c.lacks != "" && (err == nil || !strings.Contains(err.Error(), "serve.address") || !strings.Contains(err.Error(), c.lacks)):
+		case c.lacks != "" && (err == nil || !strings.Contains(err.Error(), "serve.listen") || !strings.Contains(err.Error(), c.lacks)):
 			t.Errorf("%s: %v, want %q", c.flags, err, c.lacks)
 		}
 	}
@@ -55,7 +55,7 @@ func TestServeProblems(t *testing.T) {
 		{"--serve.max_body=128MiB", "serve.queue.bytes"},
 		{"--serve.name=a/b", "serve.name"},
 		{"--serve.name=..", "serve.name"},
-		{"--serve.address=", "serve.address"},
+		{"--serve.listen=", "serve.listen"},
 		{"--attach.arrivals=on --artifact=a", "attach.arrivals"},
 	} {
 		if _, err := Load[Serve](serveSources(t, c.flags)); err == nil || !strings.Contains(err.Error(), c.key) {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -177,38 +176,19 @@ func listenForPage(ctx context.Context, s config.PageServer, g *page.Guard) (l n
 		g.Hosts = append(g.Hosts, strings.ToLower(name))
 	}
 	url = "http://" + g.Hosts[0] + "/"
-	if s.Token != "" || s.TokenFile != "" {
-		g.Token = pageToken(s)
-		if _, err := g.Token(); err != nil {
-			_ = l.Close()
-			return nil, "", err
+	if g.TLS = s.TLS.CertFile != ""; g.TLS {
+		url = "https" + url[len("http"):]
+	}
+	tokens, err := tokensOf("page.", s.Access)
+	if err == nil {
+		g.Tokens = tokens
+		var secured net.Listener
+		if secured, err = encrypted("page.", l, s.TLS); err == nil {
+			return secured, url, nil
 		}
 	}
-	if s.CertFile == "" {
-		return l, url, nil
-	}
-	read := func() (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("page.cert_file %q with key_file %q: %w", s.CertFile, s.KeyFile, err)
-		}
-		return &pair, nil
-	}
-	if _, err := read(); err != nil {
-		_ = l.Close()
-		return nil, "", err
-	}
-	g.TLS = true
-	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return read() }}), "https" + url[4:], nil
-}
-
-// pageToken returns the page's token each time it is asked.
-func pageToken(s config.PageServer) func() (string, error) {
-	if s.TokenFile == "" {
-		return func() (string, error) { return s.Token.Reveal(), nil }
-	}
-	return func() (string, error) { return readPassword("page.token_file", s.TokenFile) }
+	_ = l.Close()
+	return nil, "", err
 }
 
 var (

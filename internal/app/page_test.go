@@ -176,7 +176,7 @@ func TestThePageHasTLSAndAToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	authority := harness.NewAuthority(t)
-	p.Page.CertFile, p.Page.KeyFile = harness.CertificateFiles(t, authority.Sign("page", time.Now().Add(time.Hour), "127.0.0.1"))
+	p.Page.TLS.CertFile, p.Page.TLS.KeyFile = harness.CertificateFiles(t, authority.Sign("page", time.Now().Add(time.Hour), "127.0.0.1"))
 	p.Page.TokenFile = token
 	url := runPage(t, p)
 	if !strings.HasPrefix(url, "https://127.0.0.1:") {

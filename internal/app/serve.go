@@ -18,9 +18,9 @@ import (
 // RunServe answers arrivals over HTTP until ctx ends, then finishes what it has begun. docs/serve.md is for
 // users.
 func RunServe(ctx context.Context, cfg config.Serve, log *slog.Logger) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Server.Address)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Server.Listen)
 	if err != nil {
-		return fmt.Errorf("serving the API: serve.address is %q: %w", cfg.Server.Address, err)
+		return fmt.Errorf("serving the API: serve.listen is %q: %w", cfg.Server.Listen, err)
 	}
 	defer func() { _ = listener.Close() }()
 	return serveOn(ctx, listener, cfg, log)
@@ -31,7 +31,7 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 	b := build.Read()
 	log.Info("the server starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
 	log.Info("effective settings", config.LogValues(config.Shown(cfg))...)
-	listener, err := encrypted(listener, cfg.Server.TLS)
+	listener, err := encrypted("serve.", listener, cfg.Server.TLS)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 		return err
 	}
 	log.Info("answering arrivals", "address", listener.Addr().String(), "tls", cfg.Server.TLS.CertFile != "",
-		"token", cfg.Server.Token != "" || cfg.Server.TokenFile != "")
+		"token", cfg.Server.HasToken())
 	drained := announceDrain(running, cfg.Shutdown.DrainTimeout, log)
 	err = server.Serve(running, listener, cfg.Shutdown.DrainTimeout)
 	drained()
@@ -124,7 +124,7 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, log
 		Batching: serve.Batching{Size: limits.Batch.Size, Linger: limits.Batch.Linger},
 		Health:   observer.Handler(), Metrics: observer.Registry(), Log: log,
 	}
-	if o.Tokens, err = tokensOf(limits); err != nil {
+	if o.Tokens, err = tokensOf("serve.", limits.Access); err != nil {
 		return nil, err
 	}
 	return serve.New(o)
@@ -132,14 +132,14 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, log
 
 // encrypted wraps a listener in TLS where there is a certificate, which is read again for each connection, so
 // that it can be renewed while the server runs.
-func encrypted(listener net.Listener, s config.ServerTLS) (net.Listener, error) {
+func encrypted(section string, listener net.Listener, s config.ServerTLS) (net.Listener, error) {
 	if s.CertFile == "" {
 		return listener, nil
 	}
 	read := func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("serve.tls.cert_file %q with key_file %q: %w", s.CertFile, s.KeyFile, err)
+			return nil, fmt.Errorf("%stls.cert_file %q with key_file %q: %w", section, s.CertFile, s.KeyFile, err)
 		}
 		return &pair, nil
 	}

@@ -348,7 +348,7 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\nfirst\n second \n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := tokensOf(config.Server{TokenFile: file})
+	tokens, err := tokensOf("serve.", config.Access{TokenFile: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,13 +371,13 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if !tokens.Takes("third") {
 		t.Error("without the file the tokens do not stay")
 	}
-	if _, err := tokensOf(config.Server{TokenFile: file}); err == nil || !strings.Contains(err.Error(), "serve.token_file") {
+	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil || !strings.Contains(err.Error(), "serve.token_file") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tokensOf(config.Server{TokenFile: file}); err == nil || !strings.Contains(err.Error(), "no token") {
+	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil || !strings.Contains(err.Error(), "no token") {
 		t.Error(err)
 	}
 	authority := harness.NewAuthority(t)
@@ -406,7 +406,7 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := encrypted(nil, config.ServerTLS{CertFile: "missing", KeyFile: "missing"}); err == nil || !strings.Contains(err.Error(), "serve.tls.cert_file") {
+	if _, err := encrypted("serve.", nil, config.ServerTLS{CertFile: "missing", KeyFile: "missing"}); err == nil || !strings.Contains(err.Error(), "serve.tls.cert_file") {
 		t.Error(err)
 	}
 }

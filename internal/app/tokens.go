@@ -10,17 +10,19 @@ import (
 	"time"
 
 	"rivulet/config"
-	"rivulet/internal/serve"
 )
 
-// tokensOf returns the tokens that settings name, nil where they name none.
-func tokensOf(s config.Server) (serve.Tokens, error) {
+// bearer says which bearer tokens are taken.
+type bearer interface{ Takes(token string) bool }
+
+// tokensOf returns the tokens that the settings of a section such as "serve." name, nil if they name none.
+func tokensOf(section string, a config.Access) (bearer, error) {
 	switch {
-	case s.TokenFile != "":
-		t := &tokenFile{path: s.TokenFile}
+	case a.TokenFile != "":
+		t := &tokenFile{setting: section + "token_file", path: a.TokenFile}
 		return t, t.read()
-	case s.Token != "":
-		return tokens{digest(s.Token.Reveal())}, nil
+	case a.Token != "":
+		return tokens{digest(a.Token.Reveal())}, nil
 	}
 	return nil, nil
 }
@@ -45,7 +47,7 @@ const tokenPause = time.Second
 // tokenFile has a token a line. It is read again, so that tokens can be changed while the server runs: the new
 // one beside the old one until all clients have it. While it cannot be read, the tokens stay what they were.
 type tokenFile struct {
-	path string
+	setting, path string
 
 	mu    sync.Mutex
 	taken tokens
@@ -68,7 +70,7 @@ func (f *tokenFile) read() error {
 	f.since = time.Now()
 	text, err := os.ReadFile(f.path)
 	if err != nil {
-		return fmt.Errorf("serve.token_file: %w", err)
+		return fmt.Errorf("%s: %w", f.setting, err)
 	}
 	var taken tokens
 	for line := range strings.Lines(string(text)) {
@@ -77,7 +79,7 @@ func (f *tokenFile) read() error {
 		}
 	}
 	if len(taken) == 0 {
-		return fmt.Errorf("serve.token_file is %q: there is no token in it", f.path)
+		return fmt.Errorf("%s is %q: there is no token in it", f.setting, f.path)
 	}
 	f.taken = taken
 	return nil

@@ -63,6 +63,7 @@ type Options struct {
 // Page is the state behind the live page.
 type Page struct {
 	o     Options
+	since time.Time // when it was made
 	tally *tally
 
 	mu       sync.Mutex
@@ -79,7 +80,7 @@ func New(o Options) *Page {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Page{o: o, tally: newTally(o.Now), troubles: map[string]Trouble{}}
+	return &Page{o: o, since: o.Now(), tally: newTally(o.Now), troubles: map[string]Trouble{}}
 }
 
 // Run follows the topics, and answers on a listener until ctx ends, which is no error. It closes the listener.

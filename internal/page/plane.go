@@ -174,7 +174,7 @@ type attached struct {
 
 // light follows arrivals while somebody looks at the map.
 func (p *Page) light(ctx context.Context) {
-	tail := p.o.Arrivals.Tail(kafka.TailOptions{Since: p.o.Now(), Backlog: litBacklog})
+	tail := p.o.Arrivals.Tail(kafka.TailOptions{Since: p.since, Backlog: litBacklog})
 	decoder := p.o.LitDecoder
 	var waiting []attached
 	p.poll(ctx, "kafka: arrivals for the map", every, func(ctx context.Context) error {

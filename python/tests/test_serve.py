@@ -31,7 +31,7 @@ def address(small: Set) -> Iterator[str]:
             str(small.artifact),
             "--model",
             "sgc",
-            "--serve.address",
+            "--serve.listen",
             "127.0.0.1:0",
             "--log.format",
             "json",

@@ -69,7 +69,7 @@ def main():
     lines = [json.loads(line) for line in open(f"{args.directory}/arrivals.jsonl")]
     here = pathlib.Path(__file__).parent
     ours = subprocess.Popen([args.rivulet, "serve", "--artifact", f"{args.directory}/artifact", "--model", args.model, "--calibration", "none",
-                             "--serve.address", f"127.0.0.1:{args.port}", "--log.level", "warn"])
+                             "--serve.listen", f"127.0.0.1:{args.port}", "--log.level", "warn"])
     theirs = subprocess.Popen([sys.executable, "-m", "uvicorn", "fastapi_app:app", "--port", str(args.port + 1), "--workers", str(args.workers),
                                "--log-level", "warning"], cwd=here,
                               env={**os.environ, "RIVULET_PEER_DIRECTORY": os.path.abspath(args.directory), "RIVULET_PEER_MODEL": args.model})
