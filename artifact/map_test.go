@@ -36,7 +36,7 @@ func withMap(seed uint64) *artifact.Bundle {
 	return b
 }
 
-// A map is read as it was written, with ids and without, is a part of what is served, and needs no newer format.
+// A map is read as it was written, with ids and without. It is published, and needs no newer format.
 func TestMapIsReadAndServed(t *testing.T) {
 	for _, ids := range []bool{true, false} {
 		b := withMap(1)

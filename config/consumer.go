@@ -66,7 +66,7 @@ func (c Consumer) problems() []Problem {
 	return found
 }
 
-// attachProblems are those of rows of arrivals with other settings.
+// attachProblems returns settings that contradict attach.arrivals.
 func attachProblems(a Attach, c Choice, r Redis) []Problem {
 	var found []Problem
 	if a.TTL > 0 && a.TTL < time.Second {

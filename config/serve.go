@@ -3,7 +3,7 @@ package config
 import "time"
 
 // Serve is the configuration of `rivulet serve`, which answers arrivals over HTTP: the consumer's settings of the path
-// from an arrival to its prediction, and those of the server.
+// from an arrival to its prediction, and the settings of the server.
 type Serve struct {
 	Redis Redis `key:"redis"`
 

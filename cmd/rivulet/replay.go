@@ -29,7 +29,7 @@ type replayFlags struct {
 	bare                       bool
 }
 
-// stream is what is sent of the nodes.
+// stream returns the nodes to send, as arrivals.
 func (f *replayFlags) stream(d *dataset.Dataset, nodes []int32) replay.Stream {
 	s := replay.Nodes(d, nodes)
 	if f.bare {

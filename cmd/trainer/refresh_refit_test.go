@@ -109,7 +109,7 @@ func TestRefreshOfAStoredGraphKeepsTheSchema(t *testing.T) {
 	}
 }
 
-// A category that only arrivals have becomes a position where that is asked for, and not else. The refit artifact is
+// A category that only arrivals have becomes a position with --refit-schema, and not without. The refit artifact is
 // compared with the one that serves, each by its own positions; arrivals by name go on, and those by the old positions
 // are refused.
 func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
