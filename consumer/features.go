@@ -29,7 +29,7 @@ func featuresOutage(wait kafka.Patience) *kafka.Outage {
 	return wait.Outage(StageStore).Named("features by id")
 }
 
-// fetched is what was asked of the store for one batch.
+// fetched holds a request to the store, for one batch, and its answers.
 type fetched struct {
 	of     []*slot // arrivals without features
 	ids    []string

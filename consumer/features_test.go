@@ -55,7 +55,7 @@ func bare(t testing.TB, arrivals ...event.Arrival) []kafka.Record {
 }
 
 // An arrival whose features are looked up gets the bits of one that brings them; both may be in one batch, which asks
-// the store once. What has none there is a dead letter, and so is what does not fit the model.
+// the store once. An arrival without any there is a dead letter, and so is one whose features do not fit the model.
 func TestFeaturesAreLookedUp(t *testing.T) {
 	all := func() []event.Arrival {
 		return []event.Arrival{arrival("a", "t0", "b"), arrival("b", "t1"), arrival("c", "a", "nobody"), arrival("d")}

@@ -12,8 +12,7 @@ import (
 	"rivulet/schema"
 )
 
-// columnJSON is a column in columns.json, with as many values as there are nodes: those of its type, the others are
-// not there.
+// columnJSON is a column in columns.json: it has a value for each node, in the one list that its type has.
 type columnJSON struct {
 	Name        string      `json:"name"`
 	Type        string      `json:"type"`

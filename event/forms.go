@@ -137,8 +137,8 @@ func (f *Forms) arrival(headers []Header, data []byte, a *Arrival) error {
 	return codec.DecodeArrival(data, a)
 }
 
-// LineHeaders are the headers of the record that a line of a file stands for: those of JSON or, with the preset for
-// CloudEvents, of an event in structured mode, as a line has no headers that could have the attributes.
+// LineHeaders returns the headers with which a line of a file is read as a record: JSON's content-type or, with the
+// preset for CloudEvents, that of an event in structured mode, because a line has no headers for the attributes.
 func (f *Forms) LineHeaders() []Header {
 	contentType := JSON{}.ContentType()
 	if f.Mapping != nil && f.Mapping.preset == PresetCloudEvents {

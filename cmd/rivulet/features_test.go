@@ -16,8 +16,8 @@ import (
 	"rivulet/trainer"
 )
 
-// What features put writes, by name and by position, is what lines of replay without features are predicted from: the
-// predictions are those of the whole lines.
+// Lines without features are predicted like whole lines once features put has written the features, by name or by
+// position.
 func TestFeaturesPut(t *testing.T) {
 	byName, byPosition := namedGraph(t)
 	o := trainer.Defaults()
