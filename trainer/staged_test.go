@@ -11,6 +11,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/internal/datatest"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
@@ -188,9 +189,9 @@ func generatedSets(t *testing.T) map[string]*dataset.Dataset {
 func stagedSets(t *testing.T) map[string]*dataset.Dataset {
 	t.Helper()
 	out := generatedSets(t)
-	if dir := os.Getenv("RIVULET_DATA"); dir != "" && !testing.Short() {
+	if datatest.Given() && !testing.Short() {
 		for _, name := range []string{"cora", "amazon_photo", "coauthor_cs"} {
-			d, err := dataset.Open(filepath.Join(dir, name), dataset.OpenOptions{})
+			d, err := dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,9 @@ func Dir(t testing.TB, name string) string {
 	return dir
 }
 
+// Given reports whether RIVULET_DATA names a directory of real graphs.
+func Given() bool { return os.Getenv("RIVULET_DATA") != "" }
+
 // moduleRoot returns the nearest directory above that has a go.mod: tests run in the directory of their package.
 func moduleRoot(t testing.TB) string {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/internal/datatest"
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
@@ -134,13 +135,12 @@ func TestSparkGivesTheBytesOfMemory(t *testing.T) { testBytes(t, realSpark(t), g
 // The same on real graphs, for two numbers of partitions: it takes minutes, and runs where RIVULET_DATA is given.
 func TestSparkOnRealGraphs(t *testing.T) {
 	a := realSpark(t)
-	data := os.Getenv("RIVULET_DATA")
-	if data == "" || testing.Short() {
-		t.Skip("RIVULET_DATA names no directory of real graphs, or -short is given")
+	if testing.Short() {
+		t.Skip("it takes minutes")
 	}
 	for _, name := range []string{"cora", "amazon_photo", "coauthor_cs"} {
 		t.Run(name, func(t *testing.T) {
-			d, err := dataset.Open(filepath.Join(data, name), dataset.OpenOptions{})
+			d, err := dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
