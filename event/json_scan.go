@@ -1,7 +1,9 @@
 package event
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
 	"sync"
 	"time"
@@ -147,11 +149,11 @@ func (s *arrivalScanner) text() (span, bool) {
 		return span{}, false
 	}
 	from, ascii := s.at, true
-	for i, c := range s.data[from:] {
-		switch {
+	for i := s.plainUntil(from); i < len(s.data); i++ {
+		switch c := s.data[i]; {
 		case c == '"':
-			s.at = from + i + 1
-			return span{from, from + i}, ascii || utf8.Valid(s.data[from:from+i])
+			s.at = i + 1
+			return span{from, i}, ascii || utf8.Valid(s.data[from:i])
 		case c == '\\' || c < ' ':
 			return span{}, false
 		case c >= utf8.RuneSelf:
@@ -159,6 +161,21 @@ func (s *arrivalScanner) text() (span, bool) {
 		}
 	}
 	return span{}, false
+}
+
+// plainUntil returns a place up to which text from i on is ASCII without quotes, escapes and control characters:
+// that of the first other byte, or fewer than eight bytes from the end.
+func (s *arrivalScanner) plainUntil(i int) int {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(s.data); i += 8 {
+		v := binary.LittleEndian.Uint64(s.data[i:])
+		quote, escape := v^'"'*each, v^'\\'*each
+		other := ((quote-each)&^quote | (escape-each)&^escape | (v-' '*each)&^v | v) & high
+		if other != 0 { // a borrow may have made others of bytes above the first one
+			return i + bits.TrailingZeros64(other)/8
+		}
+	}
+	return i
 }
 
 // id reads a string that is not empty, or an integer.
@@ -249,6 +266,10 @@ func (s *arrivalScanner) indices(list []int32) ([]int32, bool) {
 	if !s.next('[') {
 		return list, false
 	}
+	list, ended := s.shortIntegers(list)
+	if ended {
+		return list, true
+	}
 	for {
 		goesOn, ok := s.more(len(list) == 0)
 		if !ok || !goesOn {
@@ -262,9 +283,112 @@ func (s *arrivalScanner) indices(list []int32) ([]int32, bool) {
 	}
 }
 
+// shortIntegers reads the elements of a list, whose bracket has been read, as long as each is an integer of one to
+// seven digits behind at most one space, and reports whether that was the whole list. If not, s is where
+// [arrivalScanner.more] goes on: at the first element or at the comma before another one. Eight bytes are looked at
+// at once, as a loop over digits costs a branch that cannot be foreseen for each element.
+func (s *arrivalScanner) shortIntegers(list []int32) (_ []int32, ended bool) {
+	d, i := s.data, s.at
+	for i+8 <= len(d) {
+		value, n := leadingDigits(binary.LittleEndian.Uint64(d[i:]))
+		if n == 0 || n == 8 || n > 1 && d[i] == '0' {
+			break
+		}
+		list = append(list, int32(value))
+		i += n
+		switch d[i] {
+		case ']':
+			s.at = i + 1
+			return list, true
+		case ',':
+			s.at = i
+		default:
+			s.at = i
+			return list, false
+		}
+		if i++; i < len(d) && d[i] == ' ' {
+			i++
+		}
+	}
+	return list, false
+}
+
+// shortDecimals is [arrivalScanner.shortIntegers] for numbers without an exponent, of at most seven digits before the
+// point and fifteen behind it.
+func (s *arrivalScanner) shortDecimals(list []float32) (_ []float32, ended bool) {
+	d, i := s.data, s.at
+	for i+longestShort+1 <= len(d) {
+		sign := (uint64(d[i]^'-') - 1) >> 63 // without a branch: half of the features may be negative
+		i += int(sign)
+		digits, n := leadingDigits(binary.LittleEndian.Uint64(d[i:]))
+		if n == 0 || n == 8 || n > 1 && d[i] == '0' {
+			break
+		}
+		i += n
+		places := 0
+		if d[i] == '.' {
+			if digits, places = shortFraction(d[i+1:], digits); places == 0 {
+				break
+			}
+			i += 1 + places
+		}
+		v, exact := number{digits: digits, exponent: -places}.float()
+		if !exact || d[i] != ',' && d[i] != ']' {
+			break
+		}
+		list = append(list, math.Float32frombits(math.Float32bits(v)|uint32(sign)<<31))
+		if d[i] == ']' {
+			s.at = i + 1
+			return list, true
+		}
+		s.at = i
+		if i++; d[i] == ' ' {
+			i++
+		}
+	}
+	return list, false
+}
+
+// longestShort is the length of the longest number that shortDecimals reads, with the bytes that it looks at behind.
+const longestShort = len("-1234567.1234567812345678")
+
+// shortFraction appends the digits behind a point to those before it, and returns their number; 0 if there are none
+// or more than fifteen, or if all digits might not fit.
+func shortFraction(d []byte, before uint64) (digits uint64, places int) {
+	digits, places = leadingDigits(binary.LittleEndian.Uint64(d))
+	digits += before * integerPowers[places]
+	if places < 8 {
+		return digits, places
+	}
+	rest, n := leadingDigits(binary.LittleEndian.Uint64(d[8:]))
+	if n == 8 || before >= 1000 {
+		return 0, 0
+	}
+	return digits*integerPowers[n] + rest, 8 + n
+}
+
+// leadingDigits returns the number n of digits that eight bytes of text begin with, the first byte lowest, and
+// their value.
+func leadingDigits(text uint64) (value uint64, n int) {
+	v := text ^ 0x3030303030303030 // digits become 0…9
+	other := (v + 0x7676767676767676 | v) & 0x8080808080808080
+	n = bits.TrailingZeros64(other) / 8 // above a byte that is none, a carry may have made others of digits
+	if n == 0 {
+		return 0, 0
+	}
+	v <<= 64 - 8*n // zeros before the first digit
+	v = (10*v + v>>8) & 0x00ff00ff00ff00ff
+	v = (100*v + v>>16) & 0x0000ffff0000ffff
+	return (10000*v + v>>32) & 0xffffffff, n
+}
+
 func (s *arrivalScanner) floats(list []float32) ([]float32, bool) {
 	if !s.next('[') {
 		return list, false
+	}
+	list, ended := s.shortDecimals(list)
+	if ended {
+		return list, true
 	}
 	for {
 		goesOn, ok := s.more(len(list) == 0)
@@ -312,7 +436,7 @@ func (s *arrivalScanner) number() (n number, ok bool) {
 	n.whole = true
 	if i < len(d) && d[i] == '.' {
 		point := i + 1
-		if n.digits, i = digits(n.digits, d, point); i == point {
+		if n.digits, i = manyDigits(n.digits, d, point); i == point {
 			return n, false
 		}
 		n.whole, n.exponent = false, point-i
@@ -346,6 +470,21 @@ func digits(v uint64, d []byte, i int) (uint64, int) {
 	}
 	return v, i
 }
+
+// manyDigits is [digits] for what is often longer than four digits.
+func manyDigits(v uint64, d []byte, i int) (uint64, int) {
+	for i+8 <= len(d) {
+		value, n := leadingDigits(binary.LittleEndian.Uint64(d[i:]))
+		v, i = v*integerPowers[n]+value, i+n
+		if n < 8 {
+			return v, i
+		}
+	}
+	return digits(v, d, i)
+}
+
+// integerPowers are those of ten.
+var integerPowers = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
 // exponent reads what is behind an e, and returns the place behind it; −1 where that is no exponent of up to
 // four digits.

@@ -2,9 +2,11 @@ package event
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -69,6 +71,27 @@ func TestDamagedIsLeftToTheTokens(t *testing.T) {
 			record = append(append(bytes.Clone(record[:at]), with...), record[at+1:]...)
 		}
 		requireSameReading(r, record)
+	})
+}
+
+// Numbers of all lengths, at any distance from the end of the record, are read as the tokens are: eight bytes at
+// once, or one by one.
+func TestNumbersOfAllLengths(t *testing.T) {
+	digits := rapid.StringMatching(`[0-9]{1,18}`)
+	rapid.Check(t, func(r *rapid.T) {
+		var values, indices []string
+		for k := range rapid.IntRange(1, 6).Draw(r, "numbers") {
+			whole := strings.TrimLeft(digits.Draw(r, "whole"), "0")
+			values = append(values, rapid.SampledFrom([]string{"", "-"}).Draw(r, "sign")+cmp.Or(whole, "0")+
+				rapid.SampledFrom([]string{"", "." + digits.Draw(r, "fraction")}).Draw(r, "point"))
+			indices = append(indices, fmt.Sprint(k*rapid.SampledFrom([]int{1, 99, 10_000_019}).Draw(r, "step")))
+		}
+		between := rapid.SampledFrom([]string{",", ", ", " ,", ",  "}).Draw(r, "between")
+		dense := fmt.Sprintf(`{"id":1,"features":[%s]}`, strings.Join(values, between))
+		sparse := fmt.Sprintf(`{"id":1,"features":{"values":[%s],"indices":[%s]},"edges":[%s]}`,
+			strings.Join(values, between), strings.Join(indices, between), strings.Join(indices, between))
+		requireSameReading(r, []byte(dense+strings.Repeat(" ", rapid.IntRange(0, 40).Draw(r, "behind"))))
+		requireSameReading(r, []byte(sparse))
 	})
 }
 

@@ -36,7 +36,9 @@ func split(body []byte, most int) (parts [][]byte, many bool, err error) {
 				return nil, true, errors.New("a string has no end")
 			}
 		case '[', '{':
-			depth++
+			if depth++; c == '[' && depth > 1 {
+				i = endOfNumbers(body, i)
+			}
 		case ']', '}', ',':
 			if c != ',' {
 				depth--
@@ -56,6 +58,22 @@ func split(body []byte, most int) (parts [][]byte, many bool, err error) {
 		}
 	}
 	return nil, true, errors.New("the array has no end")
+}
+
+// endOfNumbers returns the place before the bracket that ends the list that begins at i, if the list holds no text,
+// list or object, else i. Lists of features are most of a body, and four searches for a byte are faster than a look
+// at each. None goes beyond the next list, so that a body is searched once, however it is nested.
+func endOfNumbers(body []byte, i int) int {
+	list := body[i+1:]
+	if next := bytes.IndexByte(list, '['); next >= 0 {
+		list = list[:next]
+	}
+	end := bytes.IndexByte(list, ']')
+	if end < 0 || bytes.IndexByte(list[:end], '"') >= 0 || bytes.IndexByte(list[:end], '{') >= 0 ||
+		bytes.IndexByte(list[:end], '}') >= 0 {
+		return i
+	}
+	return i + end
 }
 
 // appendElement appends the element before a comma or the array's end. An array may have none at all.
