@@ -2,35 +2,75 @@ package mapping
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"rivulet/graph"
 	"rivulet/infer"
 )
+
+// rowsByNumber returns rows of M of which row i tells its number and has i%7 entries, without values where ones is set.
+func rowsByNumber(n int, ones bool) *graph.CSR {
+	rows := &graph.CSR{Rows: n, Cols: math.MaxInt32, RowPtr: []int{0}}
+	for i := range n {
+		for k := range i % 7 {
+			rows.ColIdx = append(rows.ColIdx, int32(8*i+k))
+			rows.Val = append(rows.Val, float32(i)/8)
+		}
+		rows.RowPtr = append(rows.RowPtr, len(rows.ColIdx))
+	}
+	if ones {
+		rows.Val = nil
+	}
+	return rows
+}
+
+// requireRow fails unless a row that was found is row i.
+func requireRow(t failer, got infer.Row, rows *graph.CSR, i int) {
+	want := infer.Row{Known: i >= 0}
+	if i >= 0 && rows.RowLen(i) > 0 {
+		want.Cols, want.Vals = rows.Row(i)
+		if want.Vals == nil {
+			want.Vals = slices.Repeat([]float32{1}, len(want.Cols))
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("row %d (-want +got):\n%s", i, diff)
+	}
+}
+
+// failer is a test, or a check of rapid.
+type failer interface {
+	Fatalf(format string, args ...any)
+}
 
 // An index answers as a map does, for ids that it holds and others, also where it is nearly full.
 func TestIndexIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ids := rapid.SliceOfDistinct(rapid.StringN(0, 3, -1), rapid.ID).Draw(t, "ids")
+		ids := rapid.SliceOfDistinct(rapid.StringN(0, 9, -1), rapid.ID).Draw(t, "ids")
 		others := rapid.SliceOf(rapid.StringN(0, 3, -1)).Draw(t, "others")
-		want := map[string]int32{}
-		for i, id := range ids {
-			want[id] = int32(i)
-		}
+		rows := rowsByNumber(len(ids), rapid.Bool().Draw(t, "ones"))
 		asked := append(others, ids...)
-		got := make([]int32, len(asked))
-		newIndex(ids).find(asked, got)
+		got := make([]infer.Row, len(asked))
+		for i := range got {
+			got[i] = infer.Row{Known: true, Cols: []int32{1}} // of an earlier batch
+		}
+		unknown := newIndex(ids, rows).find(asked, got)
 		for i, id := range asked {
-			number, known := want[id]
-			if !known {
-				number = -1
+			number := slices.Index(ids, id)
+			requireRow(t, got[i], rows, number)
+			if number < 0 {
+				unknown--
 			}
-			if got[i] != number {
-				t.Fatalf("%q has number %d, want %d", id, got[i], number)
-			}
+		}
+		if unknown != 0 {
+			t.Fatalf("%d unknown ids too many", unknown)
 		}
 	})
 }
@@ -41,18 +81,16 @@ func TestIndexOfManyIDs(t *testing.T) {
 	for i := range ids {
 		ids[i] = fmt.Sprint(i)
 	}
-	x, got := newIndex(ids), make([]int32, len(ids))
-	x.find(ids, got)
-	for i, number := range got {
-		if number != int32(i) {
-			t.Fatalf("id %q has number %d, want %d", ids[i], number, i)
-		}
+	rows, got := rowsByNumber(len(ids), false), make([]infer.Row, len(ids))
+	x := newIndex(ids, rows)
+	if unknown := x.find(ids, got); unknown != 0 {
+		t.Fatalf("%d ids are unknown", unknown)
 	}
-	x.find([]string{"100000", "", "-1"}, got)
-	for i, number := range got[:3] {
-		if number != -1 {
-			t.Errorf("unknown id %d has number %d", i, number)
-		}
+	for i, row := range got {
+		requireRow(t, row, rows, i)
+	}
+	if unknown := x.find([]string{"100000", "", "-1"}, got); unknown != 3 {
+		t.Errorf("%d of 3 ids are unknown", unknown)
 	}
 }
 
@@ -60,6 +98,7 @@ func TestIndexOfManyIDs(t *testing.T) {
 // memory beyond the ids' bytes.
 func BenchmarkMemory(b *testing.B) {
 	const n, batch = 153_431, 5_000
+	none := &graph.CSR{Rows: n, RowPtr: make([]int, n+1)}
 	for _, kind := range idKinds {
 		ids := drawn(n, kind.make).IDs
 		rng := rand.New(rand.NewPCG(9, 9))
@@ -89,11 +128,15 @@ func BenchmarkMemory(b *testing.B) {
 		})
 		b.Run(kind.name+"/index", func(b *testing.B) {
 			before := heap()
-			x = newIndex(ids)
-			taken := float64(int(heap()-before)-len(x.text)) / n
-			numbers := make([]int32, batch)
+			x = newIndex(ids, none)
+			size := 0
+			for _, id := range ids {
+				size += len(id)
+			}
+			taken := float64(int(heap()-before)-size) / n
+			found := make([]infer.Row, batch)
 			for k := 0; b.Loop(); k++ {
-				x.find(batches[k%len(batches)], numbers)
+				x.find(batches[k%len(batches)], found)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/id")
 			b.ReportMetric(taken, "B/row")
