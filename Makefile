@@ -118,7 +118,8 @@ examples: ## the examples of Python, Go and Java, each run against rivulet devst
 spark: ## what talks to a real Spark: one of this machine, run in the directory SPARK
 	tools/spark/spark.sh start $(SPARK)
 	RIVULET_TEST_SPARK=$$(tools/spark/spark.sh url $(SPARK)) RIVULET_TEST_SPARK_DIR=$(SPARK) RIVULET_DATA=$(abspath $(DATA)) \
-	  $(GO) test -count=1 -timeout 60m ./trainer/stage/spark/...; \
+	  $(GO) test -count=1 -timeout 90m ./trainer/stage/spark/... && \
+	  RIVULET_TEST_SPARK=$$(tools/spark/spark.sh url $(SPARK)) $(GO) test -count=1 -timeout 30m -run TestBadTables ./cmd/trainer; \
 	  status=$$?; tools/spark/spark.sh stop $(SPARK); exit $$status
 
 ci: ## all that is checked before a merge

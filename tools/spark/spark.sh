@@ -1,12 +1,14 @@
 #!/bin/sh
-# A real Spark of this machine for tests: a standalone master, two workers of one core each as processes of their own, and a
-# Spark Connect server, all on 127.0.0.1.
+# A real Spark of this machine for tests: a standalone master, two workers as processes of their own, and a Spark Connect server,
+# all on 127.0.0.1. An application has two executors of one core; a worker has room for one of the Connect server's and one of a
+# spark-sql's.
 #
 #   spark.sh fetch             Spark, from Python's pyspark package, into the cache; about 450 MB
 #   spark.sh start DIR [PORT]  starts everything; PORT is the Connect server's (default 15002)
 #   spark.sh url DIR           sc://…, for trainer train --spark
 #   spark.sh sql DIR           the path of a spark-sql that runs on this cluster, for trainer train --spark-sql
 #   spark.sh executors DIR     the process ids of the executors
+#   spark.sh connect DIR       starts the Connect server again, after it was killed
 #   spark.sh stop DIR          stops everything; DIR keeps the logs
 #   spark.sh wipe DIR          stops everything and removes DIR
 #
@@ -15,7 +17,7 @@
 # environment may set
 #
 #   SPARK_CACHE    where Spark is kept (default ~/.cache/rivulet/spark-VERSION)
-#   SPARK_MEMORY   the memory of an executor (default 1g) and of the Connect server (default the same)
+#   SPARK_MEMORY   the memory of an executor (default 1g; want g or m) and of the Connect server (default the same)
 #   SPARK_WAIT     how many seconds it may take to start (default 300)
 #   SPARK_OPTIONS  more arguments of the Connect server, such as --conf NAME=VALUE
 set -eu
@@ -91,6 +93,7 @@ spark.driver.bindAddress          127.0.0.1
 spark.driver.memory               $memory
 spark.executor.memory             $memory
 spark.executor.cores              1
+spark.cores.max                   2
 spark.ui.port                     $((port + 5))
 spark.eventLog.enabled            true
 spark.eventLog.dir                file://$dir/events
@@ -105,19 +108,28 @@ export SPARK_HOME='$SPARK_HOME' SPARK_LOCAL_IP=127.0.0.1 SPARK_LOCAL_DIRS='$dir/
 exec "\$SPARK_HOME/bin/spark-sql" "\$@"
 EOF
   chmod +x "$dir/spark-sql"
+  case $memory in
+    *g) room=$((2 * ${memory%g}))g ;;
+    *) room=$((2 * ${memory%m}))m ;;
+  esac
   begun=$(date +%s)
   run master "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.master.Master --host 127.0.0.1 --port $((port + 1)) --webui-port $((port + 2))
   until_says master 'I have been elected leader'
   for i in 1 2; do
-    run "worker$i" "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --cores 1 --memory 2g \
+    run "worker$i" "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --cores 2 --memory "$room" \
       --webui-port $((port + 2 + i)) --work-dir "$dir/work/$i" "$master"
   done
+  server
+  for i in 1 2; do until_says "worker$i" 'Successfully registered with master'; done
+  until_says connect 'Spark Connect server started'
+}
+
+# server starts the Connect server.
+server() {
   # shellcheck disable=SC2086 # several arguments
   run connect env "SPARK_DAEMON_MEMORY=$memory" "$SPARK_HOME/bin/spark-submit" --class org.apache.spark.sql.connect.service.SparkConnectServer \
     --name 'Spark Connect server' --conf spark.connect.grpc.binding.address=127.0.0.1 \
     --conf "spark.connect.grpc.binding.port=$port" ${SPARK_OPTIONS:-} spark-internal
-  for i in 1 2; do until_says "worker$i" 'Successfully registered with master'; done
-  until_says connect 'Spark Connect server started'
 }
 
 # end stops what runs; a process that does not end within ten seconds is killed.
@@ -140,7 +152,7 @@ if [ $# -eq 1 ] && [ "$1" = fetch ]; then
   fetch
   exit
 fi
-[ $# -ge 2 ] || fail "want fetch, start DIR [PORT], url DIR, sql DIR, executors DIR, stop DIR or wipe DIR"
+[ $# -ge 2 ] || fail "want fetch, start DIR [PORT], url DIR, sql DIR, executors DIR, connect DIR, stop DIR or wipe DIR"
 command=$1
 case $2 in
   /*) dir=$2 ;;
@@ -165,11 +177,18 @@ case $command in
       esac
     done
     ;;
+  connect)
+    if alive connect; then fail "it is running already: $dir/connect.pid"; fi
+    mv "$dir/connect.log" "$dir/connect-before.log"
+    begun=$(date +%s)
+    server
+    until_says connect 'Spark Connect server started'
+    ;;
   stop) end ;;
   wipe)
     end
     [ -f "$dir/conf/spark-defaults.conf" ] || [ ! -e "$dir" ] || fail "$dir is not a directory of this script"
     rm -rf "$dir"
     ;;
-  *) fail "$command is no command: want start, url, sql, executors, stop or wipe" ;;
+  *) fail "$command is no command: want start, url, sql, executors, connect, stop or wipe" ;;
 esac

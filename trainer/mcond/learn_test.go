@@ -183,13 +183,13 @@ func TestResume(t *testing.T) {
 		name string
 		run  func(context.Context, Input, Options, func(Event)) (*Result, error)
 	}{{"learned", Learn}, {"gcond", GCond}} {
+		o := small()
+		o.Rounds = checkpointEvery + 3
+		whole, err := method.run(t.Context(), w.in, o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, stop := range []int{1, checkpointEvery + 1} {
-			o := small()
-			o.Rounds = checkpointEvery + 3
-			whole, err := method.run(t.Context(), w.in, o, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
 			o.Checkpoint = filepath.Join(t.TempDir(), "run.ckpt")
 			ctx, cancel := context.WithCancel(t.Context())
 			_, err = method.run(ctx, w.in, o, func(e Event) {

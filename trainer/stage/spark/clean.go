@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // ofStage is a file of a stage in a working directory: its directory is "NAME-" and 32 hexadecimal digits.
-var ofStage = regexp.MustCompile(`^(.*)/([A-Za-z0-9_]+-[0-9a-f]{32})/(rows|done)/[^/]+$`)
+var ofStage = regexp.MustCompile(`^(.*)/([A-Za-z0-9_]+-[0-9a-f]{32})/(rows-[0-9a-f]{16}|done)/[^/]+$`)
+
+// ofRows is a directory of rows of a stage.
+var ofRows = regexp.MustCompile(`^rows-[0-9a-f]{16}$`)
 
 // Clean takes the rows of all stages from a working directory, finished or not. Directories that this machine sees are
 // removed; in others a file of a few hundred bytes stays for each stage, as SQL removes none.
@@ -22,8 +27,8 @@ func Clean(ctx context.Context, r Runner, work string) error {
 		return fmt.Errorf("working directory of Spark: %w", err)
 	}
 	e := &Engine{Options: Options{Work: work, Partitions: 1}, runner: r, pending: settings(1)}
-	found := map[string]bool{}
-	for _, kind := range []string{"rows", "done"} {
+	found := map[string]string{} // the statement that empties a directory, by directory
+	for _, kind := range []string{"rows-*", "done"} {
 		files, err := e.ask(ctx, "SELECT DISTINCT _metadata.file_path AS s FROM "+parquet(work+"/*/"+kind))
 		if isMissing(err) {
 			e.pending = settings(1)
@@ -33,8 +38,13 @@ func Clean(ctx context.Context, r Runner, work string) error {
 			return fmt.Errorf("cleaning %s: %w", work, words(err))
 		}
 		for _, file := range files {
-			if parts := ofStage.FindStringSubmatch(file); parts != nil {
-				found[parts[2]] = true
+			parts := ofStage.FindStringSubmatch(file)
+			switch {
+			case parts == nil:
+			case parts[3] == "done":
+				found[parts[2]+"/done"] = e.unmarked(parts[2])
+			default:
+				found[parts[2]+"/"+parts[3]] = emptied(work + "/" + parts[2] + "/" + parts[3])
 			}
 		}
 	}
@@ -48,8 +58,8 @@ func Clean(ctx context.Context, r Runner, work string) error {
 	if removed > 0 {
 		return nil
 	}
-	for name := range found {
-		if _, err := e.ask(ctx, "", e.unmarked(name), e.emptied(name)); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(found)) { // done is before rows-…
+		if _, err := e.ask(ctx, "", found[name]); err != nil {
 			return fmt.Errorf("cleaning %s: %w", work, words(err))
 		}
 	}

@@ -65,6 +65,8 @@ func TestCommandFails(t *testing.T) {
 		`echo "26/11/23 INFO x" >&2; echo "Caused by: Error: rivulet-worker: stage nodes: row 3" >&2; exit 1`: "stage nodes: row 3: exit status 1",
 		`echo "org.apache.spark.SparkException: [NO_ROOM] nothing left" >&2; exit 1`:                          "[NO_ROOM] nothing left",
 		`exit 3`: "exit status 3",
+		`echo "java.io.IOException: No space left on device" >&2; exit 1`:                      "spark: a machine of Spark has no room left",
+		`echo "org.apache.spark.SparkException: ExecutorLostFailure (executor 3)" >&2; exit 1`: "spark: executors of Spark ended or lost their files",
 	} {
 		path, _ := sparkSQL(t, script)
 		err := words(newCommand(t, path).Run(t.Context(), nil, "SELECT 1", &collected{}))

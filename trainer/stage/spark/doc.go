@@ -12,8 +12,11 @@
 // A stage is one statement, and its outputs one directory of Parquet below the working directory, which is a path that all
 // of Spark's machines see:
 //
-//	WORK/STAGE-HASH/rows    t (output), k (key), o (order), p (payload), and a row with t = -1 for each worker: its Summary
-//	WORK/STAGE-HASH/done    one row that says what the tables hold: written when rows are complete, removed before they are
+//	WORK/STAGE-HASH/rows-RUN  t (output), k (key), o (order), p (payload), and a row with t = -1 for each worker: its Summary
+//	WORK/STAGE-HASH/done      one row that says what the tables hold, and in which directory of rows
+//
+// Each run writes rows in directories of its own: Spark goes on for minutes with the statement of a driver that was killed,
+// and two statements that write one directory would mix their files. done is written when rows are complete.
 //
 // No catalog and no names of tables in Spark are needed. A stage that is done is not run again, whoever asks: a driver that
 // was killed, or another run on the same data with the same options.

@@ -2,6 +2,8 @@ package spark
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +32,9 @@ type Options struct {
 type Engine struct {
 	Options
 	runner Runner
+	// attempt is the directory, of a stage, in which this run writes rows. What another one still writes, of which only
+	// the driver was killed, is elsewhere.
+	attempt string
 	// pending are statements that the next call runs first.
 	pending []string
 	done    map[string]finished // stages by directory
@@ -41,6 +46,7 @@ type Engine struct {
 
 // place is where a table's rows are.
 type place struct {
+	stage  string
 	dir    string // of the stage's rows
 	output int
 }
@@ -48,12 +54,13 @@ type place struct {
 // finished is what a stage's directory says of it.
 type finished struct {
 	Stage   string        `json:"stage"` // the name of its directory
+	Rows    string        `json:"rows"`  // the directory of its rows, in that one
 	Tables  []stage.Table `json:"tables"`
 	Dropped bool          `json:"dropped,omitempty"` // its rows are gone: they are made again if they are read
 }
 
 // doneMark begins the text of a finished stage.
-const doneMark = "rivulet-stage-1 "
+const doneMark = "rivulet-stage-2 "
 
 // Open returns an engine. It asks Spark which stages are finished.
 func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
@@ -64,7 +71,7 @@ func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
 	if o.Partitions < 1 {
 		return nil, fmt.Errorf("partitions is %d, want 1 or more", o.Partitions)
 	}
-	e := &Engine{Options: o, runner: r, pending: settings(o.Partitions), done: map[string]finished{}, where: map[string]place{},
+	e := &Engine{Options: o, runner: r, attempt: newAttempt(), pending: settings(o.Partitions), done: map[string]finished{}, where: map[string]place{},
 		made: map[string]func(context.Context) error{}}
 	for _, w := range o.Workers {
 		if err := r.Send(ctx, w); err != nil {
@@ -82,7 +89,7 @@ func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
 	for _, row := range rows {
 		var f finished
 		text, ok := strings.CutPrefix(row, doneMark)
-		if !ok || json.Unmarshal([]byte(text), &f) != nil || f.Stage == "" {
+		if !ok || json.Unmarshal([]byte(text), &f) != nil || f.Stage == "" || !ofRows.MatchString(f.Rows) {
 			return nil, fmt.Errorf("working directory %s is of another build, or of something else: %.80q", o.Work, row)
 		}
 		e.know(f)
@@ -95,12 +102,19 @@ func (e *Engine) know(f finished) {
 	e.done[f.Stage] = f
 	for k, t := range f.Tables {
 		if !f.Dropped {
-			e.where[t.Name] = place{e.rows(f.Stage), k}
+			e.where[t.Name] = place{f.Stage, e.rows(f), k}
 		}
 	}
 }
 
-func (e *Engine) rows(name string) string { return e.Work + "/" + name + "/rows" }
+// newAttempt names a directory of rows.
+func newAttempt() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return "rows-" + hex.EncodeToString(b[:])
+}
+
+func (e *Engine) rows(f finished) string  { return e.Work + "/" + f.Stage + "/" + f.Rows }
 func (e *Engine) mark(name string) string { return e.Work + "/" + name + "/done" }
 
 // Close ends the session.
@@ -214,18 +228,17 @@ func (e *Engine) Drop(_ context.Context, t stage.Table) error {
 			return nil
 		}
 	}
-	name := strings.TrimSuffix(strings.TrimPrefix(p.dir, e.Work+"/"), "/rows")
-	f := e.done[name]
+	f := e.done[p.stage]
 	f.Dropped = true
-	e.done[name] = f
+	e.done[p.stage] = f
 	mark, err := e.marking(f)
-	e.pending = append(e.pending, mark, e.emptied(name))
+	e.pending = append(e.pending, mark, emptied(p.dir))
 	return err
 }
 
 // emptied is the statement that takes a stage's rows. SQL removes no directories: a file of a few hundred bytes stays.
-func (e *Engine) emptied(name string) string {
-	return overwrite(e.rows(name), "SELECT 0 AS t, CAST(0 AS BIGINT) AS k, X'' AS o, X'' AS p WHERE false")
+func emptied(dir string) string {
+	return overwrite(dir, "SELECT 0 AS t, CAST(0 AS BIGINT) AS k, X'' AS o, X'' AS p WHERE false")
 }
 
 // unmarked is the statement that takes a stage's mark.

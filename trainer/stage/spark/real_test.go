@@ -91,6 +91,9 @@ func options() trainer.Options {
 	return o
 }
 
+// created is the time in artifacts.
+var created = time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
+
 // train writes the artifact of a run and returns its directory.
 func train(t *testing.T, e stage.Engine, d *dataset.Dataset) string {
 	t.Helper()
@@ -98,7 +101,7 @@ func train(t *testing.T, e stage.Engine, d *dataset.Dataset) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := trainer.TrainStaged(context.Background(), e, s, options(), time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC), trainer.Silent{})
+	out, err := trainer.TrainStaged(context.Background(), e, s, options(), created, trainer.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,5 +221,23 @@ func TestSparkRefusesBadRows(t *testing.T) {
 	}
 	if left, err := os.ReadDir(work); err != nil || len(left) != 0 {
 		t.Errorf("left in the working directory: %v, %v", left, err)
+	}
+}
+
+// Workers for another architecture alone are an error that names both, and the command that builds them.
+func TestSparkWithoutAWorkerForItsMachines(t *testing.T) {
+	a := realSpark(t)
+	other := "arm64"
+	if runtime.GOARCH == other {
+		other = "amd64"
+	}
+	e := open(t, spark.Connect(connect.New(a, nil)), t.TempDir(), 2,
+		map[string]spark.File{other: {Name: "rivulet-worker-" + other + "-0", Content: []byte("a program of another machine")}})
+	_, err := solved.Read(t.Context(), e, source("nodes", []byte("row")), source("none"), 4)
+	if want := "workers were sent for " + other + " only: make workers builds both"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -88,8 +88,9 @@ func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []
 			e.Progress.Step(what, done, total)
 		}
 	}}
-	query := "SELECT decode(o, 'UTF-8') AS s FROM " + parquet(e.rows(dir)) + fmt.Sprintf(" WHERE t = %d", pipe.SummaryOutput)
-	statement := overwrite(e.rows(dir), transform(t.columns, command(e.Workers, job.Name), t.from))
+	rows := e.rows(finished{Stage: dir, Rows: e.attempt})
+	query := "SELECT decode(o, 'UTF-8') AS s FROM " + parquet(rows) + fmt.Sprintf(" WHERE t = %d", pipe.SummaryOutput)
+	statement := overwrite(rows, transform(t.columns, command(e.Workers, job.Name), t.from))
 	statements := []string{statement}
 	if _, ok := e.done[dir]; ok { // made again: half of it must not look finished
 		statements = []string{e.unmarked(dir), statement}
@@ -101,6 +102,7 @@ func (e *Engine) execute(ctx context.Context, s stage.Spec, dir string, names []
 	if err != nil {
 		return nil, err
 	}
+	f.Rows = e.attempt
 	if want >= 0 && in != want {
 		return nil, fmt.Errorf("the workers read %d records of %d: an input was cut; run it again", in, want)
 	}

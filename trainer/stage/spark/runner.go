@@ -41,10 +41,21 @@ var notThere = regexp.MustCompile(`\[(PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA)\]?|
 // isMissing reports whether Spark says that a directory is not there or has no rows.
 func isMissing(err error) bool { return err != nil && notThere.MatchString(err.Error()) }
 
+// hints are what Spark's words of an error mean, of errors that are the user's to mend.
+var hints = []struct {
+	words *regexp.Regexp
+	hint  string
+}{
+	{regexp.MustCompile(`No space left on device|DiskErrorException|Disk quota exceeded`),
+		"a machine of Spark has no room left, in spark.local.dir or in --work: make room, and give the same command again"},
+	{regexp.MustCompile(`ExecutorLostFailure|FetchFailedException|OutOfMemoryError`),
+		"executors of Spark ended or lost their files: their logs say why, often too little spark.executor.memory or memoryOverhead"},
+}
+
 // maxWords bounds what is shown of Spark's own messages, which have plans and stacks.
 const maxWords = 600
 
-// words makes an error of a statement readable: the worker's reason, or the first lines of Spark's.
+// words makes an error of a statement readable: the worker's reason, or the first lines of Spark's with a hint.
 func words(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -53,11 +64,17 @@ func words(err error) error {
 	if found := ofWorker.FindStringSubmatch(text); found != nil {
 		return errors.New(strings.TrimSpace(found[1]))
 	}
+	hint := ""
+	for _, h := range hints {
+		if hint == "" && h.words.MatchString(text) {
+			hint = h.hint + ": "
+		}
+	}
 	for _, cut := range []string{"\n\tat ", "\nDriver stacktrace", "\n\nJVM stacktrace", ";\n'"} {
 		text, _, _ = strings.Cut(text, cut)
 	}
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
 	}
-	return fmt.Errorf("spark: %s", strings.TrimSpace(text))
+	return fmt.Errorf("spark: %s%s", hint, strings.TrimSpace(text))
 }

@@ -56,9 +56,14 @@ func settings(partitions int) []string {
 // lines is the form of rows on both sides of a worker. It is stated always: Spark's own differs with and without Hive.
 const lines = `ROW FORMAT DELIMITED FIELDS TERMINATED BY '\t'`
 
+// fileOptions are those of the files that are written. Parquet looks at the size of what it holds once in 100 rows, and
+// writes pages of 128 MB: of rows of a megabyte and more that is several times too much for an executor of 1 GB.
+const fileOptions = "compression 'snappy', `parquet.block.size` '33554432', `parquet.page.size.row.check.min` '1', " +
+	"`parquet.page.size.check.estimate` 'false', `parquet.enable.dictionary` 'false'"
+
 // overwrite is a statement that writes rows to a directory.
 func overwrite(dir, rows string) string {
-	return "INSERT OVERWRITE DIRECTORY " + literal(dir) + " USING parquet OPTIONS (compression 'snappy')\n" + rows
+	return "INSERT OVERWRITE DIRECTORY " + literal(dir) + " USING parquet OPTIONS (" + fileOptions + ")\n" + rows
 }
 
 // transform passes columns of a relation through a command and gives rows of a stage.

@@ -68,7 +68,7 @@ func TestStatementsKeepPathsQuoted(t *testing.T) {
 	for _, s := range hostile {
 		dir := "/" + s + word
 		statement := overwrite(dir, transform(recordColumns, command(map[string]File{"amd64": {Name: "rivulet-worker-amd64-0"}}, "rivulet-job-0"),
-			records([]place{{dir, 0}, {dir, 2}}, false)))
+			records([]place{{"s", dir, 0}, {"s", dir, 2}}, false)))
 		found := 0
 		var outside strings.Builder
 		for rest := statement; rest != ""; {
