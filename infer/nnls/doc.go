@@ -15,6 +15,7 @@
 // dictionaries; on messages of real graphs (38 to 46 clusters, k = 4) the squared distances are 1.01 to 1.2 times
 // the best possible ones. BenchmarkRows compares with the pursuit alone and with coordinate descent over all
 // columns that is pruned to k in stages. A row costs N'·p for D·t and N'·k for each column that is looked for. A
-// [Solver] keeps G, so that a consumer solves rows for its arrivals with the bits that [Rows] gives for the same
-// targets.
+// [Solver] keeps G for the rows that come later. [NewQuick] is the one with which a consumer solves rows for its
+// arrivals: it finds other rows in less than half of the time, in float32, which leave within 2% as much on real
+// graphs.
 package nnls

@@ -43,3 +43,41 @@ func rising(r, left []float64, most float64, from int) int {
 	}
 	return risingAVX2(&r[0], &left[0], most, 8*from, 8*len(r)) / 8
 }
+
+//go:noescape
+func quickProductsAVX2(to, across, t *float32, rows, bytes int)
+
+//go:noescape
+func fillAVX2(s *coordinates, whole, b *float32, n, bytes int)
+
+//go:noescape
+func scanAVX2(p *pick, s *coordinates, n, bytes int)
+
+// quickProducts sets to = across·t, as quickProductsPlain does.
+func quickProducts(to, across, t []float32) {
+	if !vectors || len(to) == 0 || len(t) == 0 {
+		quickProductsPlain(to, across, t)
+		return
+	}
+	_ = across[:len(t)*len(to)] // the kernel checks nothing
+	quickProductsAVX2(&to[0], &across[0], &t[0], len(t), 4*len(to))
+}
+
+// fill computes c, left and r as fillPlain does.
+func (s *coordinates) fill(q *quick, cols []int32, b []float32) {
+	if !vectors {
+		s.fillPlain(q, cols, b)
+		return
+	}
+	fillAVX2(s, &q.whole[0], &b[0], s.n, 4*s.stride)
+}
+
+// scan sets most and col as scanPlain does.
+func (p *pick) scan(s *coordinates) {
+	if !vectors {
+		p.scanPlain(s)
+		return
+	}
+	_ = p.a[:s.stride]
+	scanAVX2(p, s, s.n, 4*s.stride)
+}

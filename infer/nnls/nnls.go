@@ -37,6 +37,7 @@ type Solver struct {
 	n, p   int
 	stride int // N', up to a multiple of lanes
 	k      int
+	quick  *quick    // of [NewQuick], else nil
 	spare  sync.Pool // *worker
 }
 
@@ -117,9 +118,10 @@ type worker struct {
 	b      []float64 // D·t
 	basis  *basis
 	small  *active
-	best   answer // the row so far
-	try    answer // what may become the best
-	next   answer // try with one column more
+	quick  *search // solves the row in place of all this; nil without Solver.quick
+	best   answer  // the row so far
+	try    answer  // what may become the best
+	next   answer  // try with one column more
 	out    []int32
 	places []int // of the entries that are taken out
 }
@@ -148,13 +150,22 @@ func (s *Solver) worker() *worker {
 	if w, ok := s.spare.Get().(*worker); ok {
 		return w
 	}
-	empty := func() answer { return answer{cols: make([]int32, 0, s.k), m: make([]float64, 0, s.k)} }
-	return &worker{Solver: s, basis: newBasis(s), small: newActive(s.k),
-		best: empty(), try: empty(), next: empty(), out: make([]int32, 0, taken), places: make([]int, 0, taken)}
+	if s.quick != nil {
+		return &worker{Solver: s, quick: newSearch(s)}
+	}
+	return &worker{Solver: s, basis: newBasis(s), small: newActive(s.k), best: newAnswer(s.k), try: newAnswer(s.k),
+		next: newAnswer(s.k), out: make([]int32, 0, taken), places: make([]int, 0, taken)}
 }
+
+func newAnswer(k int) answer { return answer{cols: make([]int32, 0, k), m: make([]float64, 0, k)} }
 
 // solve finds the best answer of one row and returns the share of ‖t‖² that it leaves.
 func (w *worker) solve(t []float32) float32 {
+	if w.quick != nil {
+		left := w.quick.solve(t)
+		w.best = w.quick.best
+		return left
+	}
 	norm := w.begin(t)
 	w.best = answer{cols: w.best.cols[:0], m: w.best.m[:0]}
 	if norm-norm != 0 {

@@ -15,6 +15,9 @@ import (
 
 func stream(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
+// solvers are the ways to solve rows.
+var solvers = map[string]func(*graph.Dense, int) *Solver{"exchanges": NewSolver, "quick": NewQuick}
+
 // problem draws a dictionary of n rows and targets near non-negative combinations of them, as messages of nodes are
 // near those of clusters; share of the targets is noise.
 func problem(rng *rand.Rand, targets, n, p int, noise float64) (d, t reference.Matrix) {
@@ -240,16 +243,18 @@ func TestAllEntriesAllowed(t *testing.T) {
 func TestDegenerateProblems(t *testing.T) {
 	d := reference.Matrix{{1, 0}, {1, 0}, {0, 0}, {0, 2}} // a row twice and a row of zeros
 	targets := reference.Matrix{{0, 0}, {-1, -1}, {3, 0}, {2, 4}}
-	m := Rows(convert.Dense(d), convert.Dense(targets), 4)
-	checkForm(t, m, 4)
-	for j, want := range []float64{0, 2, 0, 0} {
-		if got := residuals(m, d, targets)[j]; math.Abs(got-want) > 1e-6 {
-			t.Errorf("row %d: residual %g, want %g", j, got, want)
+	for name, solver := range solvers {
+		m := solver(convert.Dense(d), 4).Rows(convert.Dense(targets))
+		checkForm(t, m, 4)
+		for j, want := range []float64{0, 2, 0, 0} {
+			if got := residuals(m, d, targets)[j]; math.Abs(got-want) > 1e-6 {
+				t.Errorf("%s, row %d: residual %g, want %g", name, j, got, want)
+			}
 		}
-	}
-	for j, want := range []int{0, 0, 1, 2} { // nothing for zeros or for what points away, no twin beside a row
-		if got := m.RowLen(j); got != want {
-			t.Errorf("row %d has %d entries, want %d", j, got, want)
+		for j, want := range []int{0, 0, 1, 2} { // nothing for zeros or for what points away, no twin beside a row
+			if got := m.RowLen(j); got != want {
+				t.Errorf("%s, row %d has %d entries, want %d", name, j, got, want)
+			}
 		}
 	}
 	if m := Rows(convert.Dense(d), graph.NewDense(0, 2), 1); m.Rows != 0 || m.Cols != 4 {
@@ -261,12 +266,15 @@ func TestDegenerateProblems(t *testing.T) {
 func TestRowsAreIndependent(t *testing.T) {
 	d, targets := problem(stream(1), 300, 150, 90, 1)
 	dictionary, all := convert.Dense(d), convert.Dense(targets)
-	together := Rows(dictionary, all, 4)
-	for j := range 300 {
-		alone := Rows(dictionary, all.Take([]int32{int32(j)}), 4)
-		cols, vals := together.Row(j)
-		if !slices.Equal(alone.ColIdx, cols) || !slices.Equal(alone.Val, vals) {
-			t.Fatalf("row %d: %v %v alone, %v %v among others", j, alone.ColIdx, alone.Val, cols, vals)
+	for name, solver := range solvers {
+		s := solver(dictionary, 4)
+		together := s.Rows(all)
+		for j := range 300 {
+			alone := s.Rows(all.Take([]int32{int32(j)}))
+			cols, vals := together.Row(j)
+			if !slices.Equal(alone.ColIdx, cols) || !slices.Equal(alone.Val, vals) {
+				t.Fatalf("%s, row %d: %v %v alone, %v %v among others", name, j, alone.ColIdx, alone.Val, cols, vals)
+			}
 		}
 	}
 }
