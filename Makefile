@@ -93,7 +93,7 @@ processors: ## the kernels on processors that this machine is not: arm64, and am
 	done
 
 browser: ## the live page as a person uses it, in Chromium, and what axe-core finds; axe-core comes from npm
-	$(GO) build -o out/browser/ ./cmd/rivulet ./cmd/trainer
+	$(GO) build -tags heap -o out/browser/ ./cmd/rivulet ./cmd/trainer
 	cd out/browser && npm pack --silent axe-core@4.14.1 >/dev/null && tar -xzf axe-core-4.14.1.tgz package/axe.min.js
 	cd tools/browser && RIVULET_TEST_BIN=$(CURDIR)/out/browser RIVULET_TEST_AXE=$(CURDIR)/out/browser/package/axe.min.js \
 	  RIVULET_TEST_MINUTES=$(MINUTES) $(GO) test -count=1 -timeout 60m .

@@ -32,6 +32,8 @@ func demoCommand() *cobra.Command {
 		Long: "demo trains on a data set, publishes the artifact to an embedded Redis, starts an embedded Kafka broker and the\n" +
 			"consumer, streams the test nodes as arrivals, reads the predictions topic, and compares with the whole graph.\n" +
 			"With --artifact it serves an artifact of these data instead of training one.\n" +
+			"In node mode the arrivals are sent within 3 s, so that latency is that of an arrival and not of a queue: --rate 0 sends\n" +
+			"them as fast as Kafka takes them, which shows throughput.\n" +
 			"With --grow half of the training nodes are withheld and arrive with the test nodes, in a random order, each with its\n" +
 			"edges to the nodes of the original graph and to earlier arrivals. The same stream is run three times: arrivals get\n" +
 			"no rows of M; they get rows (attach.arrivals); and those of the first half are merged into the original graph,\n" +
@@ -48,8 +50,9 @@ func demoCommand() *cobra.Command {
 	flags.StringVar(&o.Mode, "mode", o.Mode, "node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "most arrivals of a micro-batch")
 	flags.DurationVar(&o.Linger, "linger", o.Linger, "how long the first arrival of a micro-batch waits for others")
-	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them; "+
-		"with --grow so that a stream takes 15 s to a minute, by the time of the training")
+	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them, so that they queue there; "+
+		"not given: so that the stream takes 3 s, with --grow 15 s to a minute, by the time of the training, and 0 in graph mode, whose batches "+
+		"are then full")
 	flags.BoolVar(&grow, "grow", false, "withhold half of the training nodes, and measure accuracy and unknown neighbours as they and the test nodes arrive: "+
 		"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until the refresh is trained, and after three quarters until it serves")
 	flags.BoolVar(&page, "page", false, "serve the live page beside the stream, print its address, and after the stream send arrivals on, "+
@@ -106,6 +109,10 @@ func demoCommand() *cobra.Command {
 				return err
 			}
 			return printed(cmd, report, asJSON, report.Lost(), len(report.Streams)*report.Arrivals)
+		}
+		o.LaterRate = o.Rate
+		if !flags.Changed("rate") && o.Mode == config.ModeNode {
+			o.Rate = demo.EasyRate(d)
 		}
 		if page {
 			o.Train.Map = true

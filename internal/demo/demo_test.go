@@ -77,6 +77,26 @@ func TestStreamIsTheArtifact(t *testing.T) {
 	}
 }
 
+// At its easy rate a stream takes three seconds, and the report says at which rate it was sent.
+func TestTheEasyRateIsTold(t *testing.T) {
+	d, o := tiny(t), options(config.ModeNode)
+	o.Rate = EasyRate(d)
+	r, err := Run(t.Context(), d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := 400 / r.NodesPerSecond; o.Rate*3 != 400 || r.Rate != o.Rate || took < 2.9 || r.Missing != 0 {
+		t.Errorf("400 arrivals at %g a second took %.2f s: %+v", o.Rate, took, r)
+	}
+	for rate, want := range map[float64]string{o.Rate: "arrivals sent at 133 a second", 0: "as fast as Kafka takes them"} {
+		var out bytes.Buffer
+		r.Rate = rate
+		if err := r.Print(&out); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%v, no %q in:\n%s", err, want, out.String())
+		}
+	}
+}
+
 // The consumer's own accuracy by labels equals the demo's count, because every label finds its prediction; its
 // calibration error is the one of the predictions that were read.
 func TestLabelsSayWhatTheDemoCounts(t *testing.T) {

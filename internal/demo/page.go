@@ -90,7 +90,7 @@ func goOn(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, o Option
 		stop(err)
 		consumed <- err
 	}()
-	rate := o.Rate
+	rate := o.LaterRate
 	if rate == 0 {
 		rate = pageRate
 	}

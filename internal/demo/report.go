@@ -21,6 +21,7 @@ type Report struct {
 	Accuracy        float64 `json:"accuracy"`         // of the stream
 	AccuracyOffline float64 `json:"accuracy_offline"` // O→S, by the trainer
 	AccuracyWhole   float64 `json:"accuracy_whole"`   // O→O: the model on the original graph
+	Rate            float64 `json:"rate"`             // arrivals a second that were sent; 0: as fast as Kafka takes them
 	NodesPerSecond  float64 `json:"nodes_per_second"` // from the first arrival to the last prediction
 	Latency         Latency `json:"latency_ms"`
 	Queueing        Latency `json:"queueing_ms"`   // the part of the latency before a micro-batch takes the arrival
@@ -50,6 +51,14 @@ type Shares struct {
 	Rest    float64 `json:"rest"`
 }
 
+// sent says how the arrivals were sent.
+func (r *Report) sent() string {
+	if r.Rate == 0 {
+		return "arrivals sent as fast as Kafka takes them: they queue there"
+	}
+	return fmt.Sprintf("arrivals sent at %.0f a second", r.Rate)
+}
+
 // Print writes the table as text.
 func (r *Report) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -62,7 +71,7 @@ func (r *Report) Print(w io.Writer) error {
 	}
 	fmt.Fprintf(t, "delivery\t%d predicted, %d missing, %d duplicates, %d dead letters\t\n", r.Predicted,
 		r.Missing, r.Duplicates, r.DeadLetters)
-	fmt.Fprintf(t, "throughput\t%.0f nodes/s in %d micro-batches\t\n", r.NodesPerSecond, r.Batches)
+	fmt.Fprintf(t, "throughput\t%.0f nodes/s in %d micro-batches, %s\t\n", r.NodesPerSecond, r.Batches, r.sent())
 	fmt.Fprintf(t, "latency, arrival to published\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Latency.P50,
 		r.Latency.P99, r.Latency.Max)
 	fmt.Fprintf(t, "  of it queueing, until a batch is formed\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Queueing.P50,

@@ -5,10 +5,10 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,9 +39,7 @@ func TestHeapsStay(t *testing.T) {
 			browser[k] = append(browser[k], used)
 			return err
 		}))
-		if live, ok := p.live(); ok {
-			page[k] = append(page[k], live)
-		}
+		page[k] = append(page[k], p.live(t))
 	}
 	for name, heap := range map[string][3][]float64{"browser": browser, "page": page} {
 		second, last := mean(heap[1]), mean(heap[2])
@@ -60,42 +58,39 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// page is a `rivulet page` that tells how much of its heap lives on at each collection.
+// page is a `rivulet page` that was built with the tag heap: it collects garbage when it is asked to.
 type page struct {
-	url  string
-	mu   sync.Mutex
-	last float64
+	url     string
+	process *os.Process
+	heaps   chan float64 // bytes that live on, one for each collection
 }
-
-// collection is a line of Go's gctrace: the heap's MiB before, during and after.
-var collection = regexp.MustCompile(`^gc \d+ @\S+s .* \d+->\d+->(\d+) MB`)
 
 // startPage starts a page for the services of a demo, which its standard error names.
 func startPage(t *testing.T, d *demo) *page {
 	t.Helper()
 	cmd := exec.Command(program(t, "rivulet"), "page", "--page.listen=127.0.0.1:0", "--kafka.brokers="+d.kafka, "--redis.url="+d.redis, "--log.level=error")
-	cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := cmd.StderrPipe()
+	printed, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &page{}
+	p := &page{process: cmd.Process, heaps: make(chan float64, 1)}
 	var read sync.WaitGroup
 	read.Go(func() {
-		for scan := bufio.NewScanner(trace); scan.Scan(); {
-			if m := collection.FindStringSubmatch(scan.Text()); m != nil {
-				mib, _ := strconv.ParseFloat(m[1], 64)
-				p.mu.Lock()
-				p.last = mib * (1 << 20)
-				p.mu.Unlock()
+		for scan := bufio.NewScanner(printed); scan.Scan(); {
+			digits, ok := strings.CutPrefix(scan.Text(), "heap ")
+			bytes, err := strconv.ParseFloat(digits, 64)
+			if !ok || err != nil {
+				t.Errorf("the page says: %s", scan.Text())
+				continue
 			}
+			p.heaps <- bytes
 		}
 	})
 	t.Cleanup(func() {
@@ -111,9 +106,17 @@ func startPage(t *testing.T, d *demo) *page {
 	return p
 }
 
-// live returns what lived on at the last collection.
-func (p *page) live() (float64, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.last, p.last > 0
+// live has the page collect garbage, and returns the bytes of its heap that live on.
+func (p *page) live(t *testing.T) float64 {
+	t.Helper()
+	if err := p.process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case bytes := <-p.heaps:
+		return bytes
+	case <-time.After(20 * time.Second):
+		t.Fatal("the page does not say what is in its heap: was it built with -tags heap?")
+	}
+	return 0
 }
