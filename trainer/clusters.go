@@ -75,19 +75,22 @@ type clustering struct {
 	relay    *fitted                       // W_S of SGC, once it is asked for
 }
 
-func (t *task) newClustering(mapping func(c *clustered) *graph.CSR) *clustering {
+func (t *task) newClustering(mapping func(c *clustered) *graph.CSR, progress Progress) *clustering {
+	const what = "clustering the graph"
+	progress.Step(what, 0, 1)
 	c := &clustering{task: t, points: t.points(), mapping: mapping}
 	c.labelled = t.cluster(c.points)
 	if t.twoHops != nil {
 		c.means = graph.Mul(c.labelled.Membership(), t.twoHops)
 	}
+	progress.Step(what, 1, 1)
 	return c
 }
 
 // clusters returns the method that makes S of clusters and M by a mapping.
 func clusters(mapping func(c *clustered) *graph.CSR) maker {
 	return func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
-		return t.newClustering(mapping).make(ctx, models(whole), progress)
+		return t.newClustering(mapping, progress).make(ctx, models(whole), progress)
 	}
 }
 
@@ -112,13 +115,14 @@ type clustered struct {
 // make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions
 // model's predictions.
 func (c *clustering) make(ctx context.Context, models []infer.Model, progress Progress) (condensed, error) {
-	const what, parts = "condensing the graph", 3
+	const what, parts = "condensing the graph", 4
 	progress.Step(what, 0, parts)
 	out := &clustered{clustering: c, joined: c.join(c.labelled, c.points, models[0]), models: models}
 	progress.Step(what, 1, parts)
 	for _, m := range models {
 		out.onT = append(out.onT, m.Tables(c.original.Adj, c.inputs))
 	}
+	progress.Step(what, 2, parts)
 	out.Condensed = &condense.Condensed{Attachment: artifact.AttachFrozen, M: c.mapping(out),
 		Synthetic: artifact.Synthetic{
 			Adj: out.joined.Adjacency(c.original.Adj), X: c.x.Combine(out.joined.Membership()),
@@ -127,7 +131,7 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, progress Pr
 	if out.fitter, err = tables.NewFitter(out.M, tables.MeetingWeights(c.original.Adj)); err != nil {
 		return nil, fmt.Errorf("condensing the graph: %w", err)
 	}
-	progress.Step(what, 2, parts)
+	progress.Step(what, 3, parts)
 	for _, t := range out.onT {
 		onS, err := out.fitter.Fit(t)
 		if err != nil {

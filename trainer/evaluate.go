@@ -20,6 +20,7 @@ type deployment struct {
 	weightDecay float64
 	calibration infer.Calibration
 	spreading   *spreading // nil: without propagation
+	served      bool       // consumers serve it where nothing else is said
 }
 
 // wanted lists the measurements besides a method's own deployments.
@@ -35,12 +36,14 @@ type wanted struct {
 func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Progress) ([]deployment, error) {
 	var out []deployment
 	add := func(setting string, f *fitted, shared bool, p *placed) error {
+		begins(progress, "calibrating "+f.model.Name()+", "+setting)
 		c, err := t.calibrate(ctx, p, w.kinds)
 		out = append(out, rows(deployment{placed: p, setting: setting, sharedM: shared,
-			weightDecay: f.weightDecay}, c)...)
+			weightDecay: f.weightDecay, served: r.serves(t, setting, f, p)}, c)...)
 		return err
 	}
 	for k, whole := range r.whole {
+		begins(progress, "putting "+whole.model.Name()+" onto the original graph")
 		if err := add(eval.OtoO, whole, false, t.jointOnT(whole.model)); err != nil {
 			return nil, err
 		}
@@ -54,14 +57,20 @@ func (t *task) deployments(ctx context.Context, r *recipe, w wanted, progress Pr
 			}
 		}
 		if r.placed != nil && w.kinds == nil { // calibrated already, for the artifact
-			out = append(out, rows(deployment{placed: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay},
-				r.calibrations[k])...)
+			out = append(out, rows(deployment{placed: r.placed[k], setting: eval.OtoS, weightDecay: whole.weightDecay,
+				served: r.serves(t, eval.OtoS, whole, r.placed[k])}, r.calibrations[k])...)
 		}
 		if err := t.deployOnS(ctx, r, whole, w, progress, add); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// serves reports whether consumers of an artifact of this run serve a deployment: that of the first model, fitted on T, on S in
+// the method's attachment. Methods for comparison make no artifact.
+func (r *recipe) serves(t *task, setting string, f *fitted, p *placed) bool {
+	return !t.method.comparison && setting == eval.OtoS && f == r.whole[0] && p.attachment == r.served.parts().Attachment
 }
 
 // deployOnS adds the deployments of one model that involve S.
@@ -116,16 +125,19 @@ func (t *task) deployOnS(ctx context.Context, r *recipe, whole *fitted, w wanted
 	return onS(eval.StoS, small, true, r.served, named)
 }
 
-// rows returns a deployment without propagation and with each kind that was calibrated.
+// rows returns a deployment without propagation and with each kind that was calibrated. If consumers serve it, they serve
+// the kind that validation chose.
 func rows(d deployment, c *calibration) []deployment {
 	if c == nil {
 		return nil
 	}
 	d.calibration = infer.Calibration{Temperature: c.temperature, Kind: infer.PropagateNone}
+	served := d.served
+	d.served = served && c.kind == infer.PropagateNone
 	out := []deployment{d}
 	for _, kind := range propagationKinds {
 		if p := c.kinds[kind]; p != nil {
-			d.calibration, d.spreading = p.calibration(kind), p.spreading
+			d.calibration, d.spreading, d.served = p.calibration(kind), p.spreading, served && c.kind == kind
 			out = append(out, d)
 		}
 	}
@@ -143,6 +155,7 @@ func (t *task) evaluate(ctx context.Context, deployments []deployment, seconds f
 	}
 	total := len(deployments) * len(modes)
 	for _, mode := range modes {
+		progress.Step(what, len(results), total)
 		again := t.regroup(mode)
 		for _, d := range deployments {
 			if err := ctx.Err(); err != nil {
@@ -195,7 +208,7 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 		Attachment: d.attachment, Batch: mode,
 		Calibration: d.calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.original.Adj.Rows),
 		Seeds: []uint64{t.options.Seed}, WeightDecay: d.weightDecay, WeightDecays: []float64{d.weightDecay},
-		KeptBytes: d.kept}
+		KeptBytes: d.kept, Served: d.served}
 	if known, ok := t.whole.row(&r); ok {
 		return known
 	}

@@ -82,6 +82,7 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress Progr
 	if len(d.Test) < 2 {
 		return nil, fmt.Errorf("%d test nodes, want two waves of them", len(d.Test))
 	}
+	progress.Step(preparing, 0, 1)
 	t, err := newTask(d, o.Run)
 	if err != nil {
 		return nil, err

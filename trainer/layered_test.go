@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -161,6 +162,39 @@ func TestEpochsAreShownAndCanBeEnded(t *testing.T) {
 	for _, part := range []string{"epoch 12 of 300", ", validation ", ", at most ", " s left"} {
 		if !strings.Contains(shown.now[11], part) {
 			t.Errorf("twelfth line %q has no %q", shown.now[11], part)
+		}
+	}
+}
+
+// Every iteration of a linear model has a line: the weight decay, the loss, the best validation of the fits before, and the time left.
+func TestIterationsAreShown(t *testing.T) {
+	k := layeredTask(t)
+	shown := &lines{}
+	best, err := k.fitOriginal(t.Context(), "sgc", shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, last := shown.now[0], shown.now[len(shown.now)-1]
+	if !strings.HasPrefix(first, "sgc, weight decay 0.1, iteration 1 of at most 300, loss ") || strings.Contains(first, "validation") ||
+		!strings.HasSuffix(first, " s left") {
+		t.Errorf("first line %q", first)
+	}
+	if !strings.HasPrefix(last, fmt.Sprintf("sgc, weight decay %g, iteration ", best.weightDecay)) ||
+		!strings.Contains(last, ", best validation ") || !strings.HasSuffix(last, " s left") {
+		t.Errorf("last line %q", last)
+	}
+	losses := []float64{}
+	for _, line := range shown.now {
+		var decay, loss float64
+		var number, most int
+		if _, err := fmt.Sscanf(line, "sgc, weight decay %g, iteration %d of at most %d, loss %g", &decay, &number, &most, &loss); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if number == 1 {
+			losses = losses[:0]
+		}
+		if losses = append(losses, loss); len(losses) > 1 && loss > losses[len(losses)-2] {
+			t.Errorf("the loss rises: %q", line)
 		}
 	}
 }

@@ -30,6 +30,13 @@ func TestSection5SeveralModelsShareOneM(t *testing.T) {
 	if !slices.Equal(names, o.Models) || b.Manifest.DefaultModel != "gcn" {
 		t.Errorf("models %v, default %s; want %v, the first by default", names, b.Manifest.DefaultModel, o.Models)
 	}
+	for _, r := range out.Results {
+		serves := r.Model == "gcn" && r.Setting == eval.OtoS && r.Attachment == b.Manifest.Models[0].Attachment &&
+			r.Calibration == b.Manifest.Models[0].Calibration.Kind
+		if r.Served != serves {
+			t.Errorf("served is %v in the row of %s, %s, %s, %s, %s", r.Served, r.Model, r.Setting, r.Attachment, r.Batch, r.Calibration)
+		}
+	}
 	accuracy := map[string]map[string]float64{}
 	for _, r := range out.Results {
 		if r.Batch == NodeBatch && r.Calibration == "none" && !r.SharedM {

@@ -91,6 +91,9 @@ func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, d
 		return nil, err
 	}
 	progress.Step(what+", all rows", 0, 1)
+	w := newWatch(progress, s.Model, 1)
+	w.validated(best.validation)
+	all.Report = w.linear(best.weightDecay)
 	layer, err := fit.SGC(ctx, all, best.weightDecay, fit.Final, &best.model.Layers[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -106,9 +109,11 @@ func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, d
 func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, progress Progress,
 	what string) (*fitted, error) {
 	var start *infer.Layer
+	w := newWatch(progress, s.Model, len(decays))
 	trials := make([]trial, len(decays))
 	for k, decay := range decays {
 		trials[k] = trial{decay, func() (infer.Model, float64, error) {
+			p.Report = w.linear(decay)
 			layer, err := fit.SGC(ctx, p, decay, fit.Rough, start)
 			if err != nil {
 				return nil, 0, err
@@ -116,6 +121,7 @@ func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, deca
 			start = layer
 			model := s.Linear(layer)
 			accuracy, err := t.validate(model)
+			w.validated(accuracy)
 			return model, accuracy, err
 		}}
 	}

@@ -117,7 +117,7 @@ func (s *staged) evaluate(ctx context.Context, r *recipe, c *stagedGraph) ([]eva
 	out = append(
 		out,
 		rows(
-			deployment{placed: r.placed[0], setting: eval.OtoS, weightDecay: s.whole.weightDecay},
+			deployment{placed: r.placed[0], setting: eval.OtoS, weightDecay: s.whole.weightDecay, served: true},
 			r.calibrations[0],
 		)...)
 	return t.evaluate(ctx, out, t.seconds, s.progress)

@@ -141,10 +141,12 @@ func study(ctx context.Context, d *dataset.Dataset, o StudyOptions, progress Pro
 	}
 	first := o.runs()[0]
 	first.Models = first.deployable()
+	begins(progress, preparing)
 	base, err := newTask(d, first)
 	if err != nil {
 		return nil, err
 	}
+	progress.Step(preparing, 1, 1)
 	var rows []eval.Result
 	bySeed := map[uint64]*whole{}
 	for _, run := range o.runs() {

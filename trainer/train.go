@@ -37,8 +37,12 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	return out, nil
 }
 
+// preparing is the stage before the first fit: features encoded, the graph normalised, the preprocessing fitted.
+const preparing = "preparing the graph"
+
 func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	progress Progress) (*Outcome, error) {
+	begins(progress, preparing)
 	fingerprint := d.Fingerprint() // of the columns, if features have names
 	d, s, err := Encode(d, o)
 	if err != nil {
@@ -52,6 +56,7 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	if t.method.comparison {
 		return nil, fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", o.Method)
 	}
+	progress.Step(preparing, 1, 1)
 	r, err := t.condense(ctx, progress)
 	if err != nil {
 		return nil, err
@@ -77,10 +82,13 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	if err != nil {
 		return nil, err
 	}
+	const making = "making the artifact"
+	progress.Step(making, 0, 1)
 	bundle, err := t.bundle(r, results, fingerprint, now)
 	if err != nil {
 		return nil, err
 	}
+	progress.Step(making, 1, 1)
 	if o.Map {
 		t.draw(bundle, progress)
 	}
@@ -119,6 +127,7 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 		return r, nil
 	}
 	for _, f := range r.whole {
+		begins(progress, "putting "+f.model.Name()+" onto the synthetic graph")
 		p, err := t.place(r.served, f.model, attachment)
 		if err != nil {
 			return nil, err

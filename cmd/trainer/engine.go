@@ -165,7 +165,7 @@ func (f *engineFlags) rows(data *dataflag.Data, o trainer.Options) (trainer.Stag
 	if ok {
 		return trainer.StagedTables(stream), nil
 	}
-	d, err := data.Open("")
+	d, err := opened(data)
 	if err != nil {
 		return trainer.Staged{}, err
 	}

@@ -80,7 +80,7 @@ func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if err := f.named.apply(&f.o.Run); err != nil {
 		return nil, err
 	}
-	d, err := f.data.Open("")
+	d, err := opened(f.data)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func growCommand() *cobra.Command {
 		if err := errors.Join(o.Validate(), named.apply(&o.Run)); err != nil {
 			return err
 		}
-		d, err := data.Open("")
+		d, err := opened(data)
 		if err != nil {
 			return err
 		}

@@ -185,7 +185,7 @@ func (f *importFlags) read(d, c int) ([]importedModel, error) {
 
 // onData condenses the graph of a data set for the models.
 func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
-	d, err := data.Open("")
+	d, err := opened(data)
 	if err != nil {
 		return err
 	}

@@ -47,8 +47,11 @@ func publishCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		bundle, err := artifact.Read(cfg.Artifact)
-		if err != nil {
+		var bundle *artifact.Bundle
+		if err := during("reading the artifact", func() (err error) {
+			bundle, err = artifact.Read(cfg.Artifact)
+			return err
+		}); err != nil {
 			return err
 		}
 		lines := cli.Stderr()

@@ -105,7 +105,7 @@ func refreshCommand() *cobra.Command {
 		if err := errors.Join(f.check(), f.named.apply(&f.run)); err != nil {
 			return err
 		}
-		d, err := data.Open("")
+		d, err := opened(data)
 		if err != nil {
 			return err
 		}

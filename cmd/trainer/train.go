@@ -97,7 +97,7 @@ func trainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := artifact.Write(out, outcome.Bundle); err != nil {
+		if err := during("writing the artifact", func() error { return artifact.Write(out, outcome.Bundle) }); err != nil {
 			return err
 		}
 		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results,
@@ -116,7 +116,7 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 	if engine.staged() {
 		return engine.train(cmd.Context(), data, o)
 	}
-	d, err := data.Open("")
+	d, err := opened(data)
 	if err != nil {
 		return nil, err
 	}

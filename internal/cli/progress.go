@@ -42,7 +42,7 @@ func (l *Lines) now() time.Time {
 	return time.Now()
 }
 
-// Step shows that done of total parts of a stage are done. A stage ends with done == total, or when another begins.
+// Step shows that done of total parts of a stage are done; of a stage of one part only its name. A stage ends with done == total, or when another begins.
 func (l *Lines) Step(what string, done, total int) {
 	now := l.now()
 	if what != l.what {
@@ -54,6 +54,9 @@ func (l *Lines) Step(what string, done, total int) {
 	took := now.Sub(l.started)
 	if done < total {
 		text := fmt.Sprintf("%s %d/%d", what, done, total)
+		if total == 1 {
+			text = what + " …"
+		}
 		if done > 0 {
 			text += fmt.Sprintf(", about %.0f s left", (took / time.Duration(done) * time.Duration(total-done)).Seconds())
 		}

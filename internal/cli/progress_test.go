@@ -58,6 +58,19 @@ func TestALogHasALineEveryTenSeconds(t *testing.T) {
 	}
 }
 
+// A stage of one part is named when it begins.
+func TestAStageOfOnePartIsNamed(t *testing.T) {
+	var out bytes.Buffer
+	l, pass := clocked(&out, true)
+	l.Step("reading the data set", 0, 1)
+	pass(3 * time.Second)
+	l.Step("reading the data set", 1, 1)
+	want := fmt.Sprintf("\r  reading the data set …\r  %-40s %6.2f s\n", "reading the data set", 3.0)
+	if got := out.String(); got != want {
+		t.Errorf("wrote %q, want %q", got, want)
+	}
+}
+
 // On a terminal the line is written over, ten times a second at most.
 func TestATerminalShowsWhereAStageStands(t *testing.T) {
 	var out bytes.Buffer

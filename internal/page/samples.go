@@ -127,7 +127,7 @@ type placed struct {
 
 func (p *places) put(key []byte, at Place) {
 	if p.by == nil {
-		p.by = make(map[uint64]int32)
+		p.by, p.order = make(map[uint64]int32), make([]placed, 0, placesKept) // at once, so that the heap does not grow for minutes
 	}
 	v := placed{keyHash(string(key)), at}
 	k := len(p.order)

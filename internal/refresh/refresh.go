@@ -123,10 +123,12 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	m := merge.New(r.Graph.Data)
 	m.MaxWaiting = r.Waiting
 	r.doing, r.gone = "reading arrivals", 0
+	r.Progress.Step(r.doing, 0, 1)
 	next, err := r.read(ctx, m)
 	if err != nil {
 		return nil, err
 	}
+	r.Progress.Step(r.doing, 1, 1)
 	grown, merged := m.Dataset()
 	round := &Round{grown: grown, next: next, Report: Report{Merged: merged,
 		Nodes: len(grown.Train) + len(grown.Unlabelled), Gone: r.gone}}
@@ -165,11 +167,16 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	}
 	round.Seconds = outcome.Seconds
 	r.doing = "writing the artifact"
+	r.Progress.Step(r.doing, 0, 1)
 	if err := round.keep(outcome.Bundle, out); err != nil {
 		return round, err
 	}
+	r.Progress.Step(r.doing, 1, 1)
 	r.doing = "comparing with the artifact that serves"
-	return round, r.compare(ctx, round, was, options.Batch)
+	r.Progress.Step(r.doing, 0, 1)
+	err = r.compare(ctx, round, was, options.Batch)
+	r.Progress.Step(r.doing, 1, 1)
+	return round, err
 }
 
 // keep writes or seals the new artifact.

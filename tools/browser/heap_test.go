@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,7 +19,8 @@ import (
 )
 
 // TestHeapsStay watches the heap of a page of its own, and that of the browser that shows it, at 500 arrivals a second:
-// after forced collections, in the second third of the time as in the last, within 5%.
+// after forced collections, in the second third of the time as in the last, within 5%. Of each third the least counts: what is
+// allocated while a collection runs, which is more where the machine has other work, is counted as if it lived on.
 func TestHeapsStay(t *testing.T) {
 	minutes, err := strconv.Atoi(os.Getenv("RIVULET_TEST_MINUTES"))
 	if err != nil || minutes < 1 {
@@ -42,8 +44,10 @@ func TestHeapsStay(t *testing.T) {
 		page[k] = append(page[k], p.live(t))
 	}
 	for name, heap := range map[string][3][]float64{"browser": browser, "page": page} {
-		second, last := mean(heap[1]), mean(heap[2])
-		t.Logf("%s: %.2f, %.2f and %.2f MiB in the three thirds of %d minutes", name, mean(heap[0])/(1<<20), second/(1<<20), last/(1<<20), minutes)
+		for k, of := range heap {
+			t.Logf("%s, third %d of %d minutes: %.2f MiB at least, %.2f in the mean", name, k+1, minutes, slices.Min(of)/(1<<20), mean(of)/(1<<20))
+		}
+		second, last := slices.Min(heap[1]), slices.Min(heap[2])
 		if r := last / second; !(r > 0.95 && r < 1.05) {
 			t.Errorf("%s: the last third has %.3f of the second third's heap", name, r)
 		}

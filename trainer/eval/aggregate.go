@@ -47,10 +47,15 @@ func joined(rows []Result) Result {
 	out.StoredBytes = int64(mean(func(r *Result) float64 { return float64(r.StoredBytes) }))
 	out.KeptBytes = int64(mean(func(r *Result) float64 { return float64(r.KeptBytes) }))
 	out.Seeds, out.WeightDecays = nil, nil
+	served := 0
 	for _, r := range rows {
+		if r.Served {
+			served++
+		}
 		out.Seeds = append(out.Seeds, r.Seeds...)
 		out.WeightDecays = append(out.WeightDecays, r.WeightDecays...)
 	}
+	out.Served = 2*served >= len(rows)
 	out.VersusWhole = joinedPairs(rows)
 	out.WeightDecay = mostFrequent(out.WeightDecays)
 	out.Confusion = summed(rows)

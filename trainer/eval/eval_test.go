@@ -159,6 +159,7 @@ func TestWriteTable(t *testing.T) {
 		return Result{Setting: setting, Batch: batch, SharedM: shared, Calibration: "none", Accuracy: Spread{Mean: accuracy}, InferenceBytes: 2e6}
 	}
 	rows := []Result{row(StoS, "graph", false, 91), row(StoS, "graph", true, 92), row(StoS, "node", true, 93), row(StoS, "node", false, 94)}
+	rows[1].Served, rows[2].Served = true, true
 	for name, write := range map[string]func(io.Writer, []Result) error{"text": WriteTable, "Markdown": WriteMarkdown} {
 		var out bytes.Buffer
 		if err := write(&out, rows); err != nil {
@@ -169,6 +170,9 @@ func TestWriteTable(t *testing.T) {
 			t.Fatalf("%s: %d lines, want a head and one for each deployment:\n%s", name, len(lines), &out)
 		}
 		for k, want := range []string{"S->S none 0 91.00 94.00", "S->S shared M none 0 92.00 93.00"} {
+			if marked := strings.Contains(lines[k+1], Mark); marked != (k == 1) {
+				t.Errorf("%s: line %d is marked as served: %v", name, k+1, marked)
+			}
 			if got := strings.Join(strings.Fields(strings.ReplaceAll(lines[k+1], "|", " ")), " "); !strings.Contains(got, want) || !strings.Contains(got, " 2.00 ") {
 				t.Errorf("%s: line %d is %q, want %q … 2.00", name, k+1, got, want)
 			}

@@ -11,13 +11,16 @@ const (
 // Result is one row of the tables: a method, model and setting with its figures, over one seed or several.
 // Accuracies and shares are in percent.
 type Result struct {
-	Method         string   `json:"method"`
-	Model          string   `json:"model"`
-	Setting        string   `json:"setting"`
-	SharedM        bool     `json:"shared_m"`   // S->S only: W_S deployed through W_O's M
-	Attachment     string   `json:"attachment"` // "joint" or "frozen"
-	Batch          string   `json:"batch"`      // "graph" keeps the edges among arrivals, "node" drops them
-	Calibration    string   `json:"calibration"`
+	Method      string `json:"method"`
+	Model       string `json:"model"`
+	Setting     string `json:"setting"`
+	SharedM     bool   `json:"shared_m"`   // S->S only: W_S deployed through W_O's M
+	Attachment  string `json:"attachment"` // "joint" or "frozen"
+	Batch       string `json:"batch"`      // "graph" keeps the edges among arrivals, "node" drops them
+	Calibration string `json:"calibration"`
+	// Served says that consumers of an artifact of this method, model and size answer by this row, where nothing else is
+	// said; with several seeds, that this is so for at least half of them.
+	Served         bool     `json:"served,omitempty"`
 	SyntheticNodes int      `json:"synthetic_nodes"`
 	Ratio          float64  `json:"ratio"` // N'/N
 	Seeds          []uint64 `json:"seeds"`

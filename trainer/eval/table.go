@@ -93,6 +93,12 @@ func msText(ms float64) string {
 // columns are the columns of the text tables. Two figures in one cell are for graph and node batches; times
 // and memory are for graph batches.
 var columns = []column{
+	{"", func(l *line) string {
+		if l.graph.Served {
+			return Mark
+		}
+		return ""
+	}},
 	{"method", func(l *line) string { return l.graph.Method }},
 	{"N'", func(l *line) string { return strconv.Itoa(l.graph.SyntheticNodes) }},
 	{"model", func(l *line) string { return l.graph.Model }},
@@ -118,8 +124,14 @@ var columns = []column{
 	{"train s", func(l *line) string { return fmt.Sprintf("%.1f", l.graph.TrainSeconds) }},
 }
 
+// Mark stands before the row that is served.
+const Mark = "*"
+
 // Legend says how the columns of the tables are to be read.
-const Legend = `Two figures in a cell are of graph and of node batches; ms and MB are of graph batches.
+const Legend = Mark + `           the row that consumers serve: the first model, fitted on the original graph and deployed on the synthetic
+            one (O->S), with the propagation that validation chose among those here, of each method and size that makes an artifact
+setting     where weights were fitted -> where they are deployed: O the original graph, S the synthetic one
+Two figures in a cell are of graph and of node batches; ms and MB are of graph batches.
 as Whole    share of predictions equal to Whole's (O->O, joint), in the same batches
 gain:loss   nodes that are right here and wrong in Whole, and the other way round: means over seeds
 p           McNemar's mid-p of these counts, two-sided: small where the difference to Whole is no accident; of

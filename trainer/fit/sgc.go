@@ -21,6 +21,14 @@ type Problem struct {
 	Labels  []int32   // n, each 0…Classes-1
 	Weights []float32 // n, ω_i ≥ 0; nil: all 1
 	Classes int
+	// Report is told of every iteration of a fit; nil: nobody is.
+	Report func(Iteration)
+}
+
+// Iteration is the state of a fit after one of its steps.
+type Iteration struct {
+	Number, Most int // steps taken, and the most that there can be
+	Loss         float64
 }
 
 // Sample is the problem on n rows drawn without replacement; false, and the problem itself, where it has no more
@@ -35,7 +43,8 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 		rows[k] = int32(i)
 	}
 	slices.Sort(rows)
-	out := Problem{Design: Explicit{X: design.X.Take(rows)}, Labels: make([]int32, n), Classes: p.Classes}
+	out := Problem{Design: Explicit{X: design.X.Take(rows)}, Labels: make([]int32, n), Classes: p.Classes,
+		Report: p.Report}
 	if p.Weights != nil {
 		out.Weights = make([]float32, n)
 	}
@@ -78,11 +87,15 @@ func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64, start *
 	problem := optimize.Problem{Func: obj.loss, Grad: obj.gradient, Status: func() (optimize.Status, error) {
 		return optimize.NotTerminated, ctx.Err()
 	}}
-	result, err := optimize.Minimize(problem, x0, &optimize.Settings{
+	settings := &optimize.Settings{
 		MajorIterations:   maxIterations,
 		GradientThreshold: 1e-6,
 		Converger:         &optimize.FunctionConverge{Relative: tolerance, Absolute: 1e-9, Iterations: patience},
-	}, &optimize.LBFGS{Store: history})
+	}
+	if p.Report != nil {
+		settings.Recorder = recorder(p.Report)
+	}
+	result, err := optimize.Minimize(problem, x0, settings, &optimize.LBFGS{Store: history})
 	// A line search that cannot improve in float32 has arrived; anything else is an error.
 	if err != nil && (result == nil || !stalled(err)) {
 		return nil, fmt.Errorf("fitting SGC with weight decay %g: %w", weightDecay, err)
@@ -91,6 +104,20 @@ func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64, start *
 		return nil, fmt.Errorf("fitting SGC with weight decay %g: the loss became %v", weightDecay, result.F)
 	}
 	return obj.unpack(result.X), nil
+}
+
+// recorder passes on what gonum says of its iterations.
+type recorder func(Iteration)
+
+// Init does nothing.
+func (recorder) Init() error { return nil }
+
+// Record reports an iteration that is complete.
+func (r recorder) Record(at *optimize.Location, did optimize.Operation, stats *optimize.Stats) error {
+	if did == optimize.MajorIteration && stats.MajorIterations > 0 {
+		r(Iteration{stats.MajorIterations, maxIterations, at.F})
+	}
+	return nil
 }
 
 func stalled(err error) bool {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"io"
+
+	"rivulet/dataset"
+	"rivulet/internal/cli"
+	"rivulet/internal/cli/dataflag"
+)
+
+// opened reads the data set that the flags name, and shows that it does. The set's notes follow.
+func opened(data *dataflag.Data) (*dataset.Dataset, error) {
+	const what = "reading the data set"
+	var notes bytes.Buffer
+	lines, to := cli.Stderr(), data.Notes
+	data.Notes = &notes
+	defer func() { data.Notes = to }()
+	lines.Step(what, 0, 1)
+	d, err := data.Open("")
+	if err != nil {
+		lines.Done()
+		return nil, err
+	}
+	lines.Step(what, 1, 1)
+	_, err = io.Copy(to, &notes)
+	return d, err
+}
+
+// during shows that work in one part is under way.
+func during(what string, work func() error) error {
+	lines := cli.Stderr()
+	lines.Step(what, 0, 1)
+	err := work()
+	if err != nil {
+		lines.Done()
+		return err
+	}
+	lines.Step(what, 1, 1)
+	return nil
+}
