@@ -58,7 +58,11 @@ environment() {
   export SPARK_CONF_DIR="$dir/conf" SPARK_DAEMON_MEMORY=256m SPARK_NO_DAEMONIZE=1
 }
 
-alive() { [ -f "$dir/$1.pid" ] && kill -0 "$(cat "$dir/$1.pid")" 2>/dev/null; }
+# alive NAME: a process that was killed and that nobody has waited for is not.
+alive() {
+  [ -f "$dir/$1.pid" ] && kill -0 "$(cat "$dir/$1.pid")" 2>/dev/null &&
+    ! grep -q '^State:[[:space:]]*Z' "/proc/$(cat "$dir/$1.pid")/status" 2>/dev/null
+}
 
 # run NAME COMMAND…: a process in the background, with a log and a file of its id.
 run() {
@@ -178,7 +182,12 @@ case $command in
     done
     ;;
   connect)
-    if alive connect; then fail "it is running already: $dir/connect.pid"; fi
+    tries=0 # one that was killed a moment ago may not be gone yet
+    while alive connect; do
+      tries=$((tries + 1))
+      [ "$tries" -ne 100 ] || fail "it is running already: $dir/connect.pid"
+      sleep 0.1
+    done
     mv "$dir/connect.log" "$dir/connect-before.log"
     begun=$(date +%s)
     server

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -126,14 +127,20 @@ func answers(out io.Reader, r Reporter) error {
 	}
 }
 
+// ofSpark is the line of an error of Spark's own, which has a name; warnings before it have stacks of other errors.
+var ofSpark = regexp.MustCompile(`(?m)^(?:.*: )?\[[A-Z][A-Z0-9_.]+\] .*$`)
+
 // reason is what spark-sql says of an error, without the lines of its log.
 func reason(text string) string {
 	if at := strings.Index(text, prefix); at >= 0 {
 		line, _, _ := strings.Cut(text[at:], "\n")
 		return line
 	}
+	if line := ofSpark.FindString(text); line != "" {
+		return strings.TrimSpace(line)
+	}
 	for line := range strings.Lines(text) {
-		if strings.Contains(line, "Exception:") || strings.HasPrefix(line, "[") || strings.HasPrefix(line, "Error") {
+		if strings.Contains(line, "Exception:") || strings.HasPrefix(line, "Error") {
 			return strings.TrimSpace(line)
 		}
 	}

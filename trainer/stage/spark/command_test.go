@@ -65,6 +65,9 @@ func TestCommandFails(t *testing.T) {
 		`echo "26/11/23 INFO x" >&2; echo "Caused by: Error: rivulet-worker: stage nodes: row 3" >&2; exit 1`: "stage nodes: row 3: exit status 1",
 		`echo "org.apache.spark.SparkException: [NO_ROOM] nothing left" >&2; exit 1`:                          "[NO_ROOM] nothing left",
 		`exit 3`: "exit status 3",
+		`echo "WARN FileStreamSink: x
+java.io.FileNotFoundException: File /w/*/done does not exist
+[PATH_NOT_FOUND] Path does not exist: /w/*/done. SQLSTATE: 42K03; line 1" >&2; exit 1`: "spark: [PATH_NOT_FOUND] Path does not exist: /w/*/done",
 		`echo "java.io.IOException: No space left on device" >&2; exit 1`:                      "spark: a machine of Spark has no room left",
 		`echo "org.apache.spark.SparkException: ExecutorLostFailure (executor 3)" >&2; exit 1`: "spark: executors of Spark ended or lost their files",
 	} {
