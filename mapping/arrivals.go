@@ -44,7 +44,10 @@ type ArrivalTable struct {
 }
 
 func (t *ArrivalTable) bucket(bucket uint32, epoch int64) string {
-	return t.Keys + ":" + strconv.FormatUint(uint64(bucket), 10) + ":" + strconv.FormatInt(epoch, 10)
+	key := make([]byte, 0, 64) // on the stack where it is long enough
+	key = append(append(key, t.Keys...), ':')
+	key = append(strconv.AppendUint(key, uint64(bucket), 10), ':')
+	return string(strconv.AppendInt(key, epoch, 10))
 }
 
 func (t *ArrivalTable) count(epoch int64) string {

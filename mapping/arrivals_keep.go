@@ -40,10 +40,14 @@ type kept struct {
 func (k *kept) size() int64 { return int64(len(k.id)+len(k.record)) + rowOverhead }
 
 // encode returns the rows of one round trip, from the first one on, with records.
-func (a *ArrivalRows) encode(arrived []infer.Arrived) (chunk []kept) {
+func (a *ArrivalRows) encode(arrived []infer.Arrived) []kept {
+	n := min(len(arrived), idsPerPipeline)
+	chunk, arena := make([]kept, 0, n), make([]byte, 0, 48*n)
 	for i, size := 0, int64(0); i < len(arrived) && i < idsPerPipeline && size < bytesPerPipeline; i++ {
 		id := arrived[i].ID
-		chunk = append(chunk, kept{id, AppendArrived(nil, &arrived[i]), bucketOf(id, a.buckets)})
+		begin := len(arena)
+		arena = AppendArrived(arena, &arrived[i]) // where it grows and moves, earlier records stay in its former memory
+		chunk = append(chunk, kept{id, arena[begin:len(arena):len(arena)], bucketOf(id, a.buckets)})
 		size += chunk[i].size()
 	}
 	return chunk
@@ -74,9 +78,9 @@ func (a *ArrivalRows) write(ctx context.Context, rows []kept) error {
 func (a *ArrivalRows) writeServer(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
 	keys := []string{a.table.Marker, a.table.count(epoch - 1), a.table.bytes(epoch - 1), a.table.count(epoch),
 		a.table.bytes(epoch)}
-	args := []any{a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch), a.o.MaxRows, a.mostBytes(),
-		rowOverhead}
-	place := map[uint32]int{}
+	args := append(make([]any, 0, 7+3*len(rows)), a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch),
+		a.o.MaxRows, a.mostBytes(), rowOverhead)
+	place := make(map[uint32]int, len(rows))
 	for _, row := range rows {
 		at, known := place[row.bucket]
 		if !known {

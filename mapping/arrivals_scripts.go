@@ -35,16 +35,14 @@ if epoch ~= ARGV[3] then return {'epoch', epoch, '0', '0', '0', '0'} end
 local function sum(a, b) return (redis.call('GET', a) or 0) + (redis.call('GET', b) or 0) end
 local rows, bytes = sum(KEYS[2], KEYS[4]), sum(KEYS[3], KEYS[5])
 local rowsBefore, bytesBefore, refused, touched = rows, bytes, 0, {}
+local mostRows, mostBytes = tonumber(ARGV[5]), tonumber(ARGV[6])
 for i = 8, #ARGV, 3 do
   local key, id, record = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
   local size = #id + #record + ARGV[7]
-  if redis.call('HEXISTS', key, id) == 0 then
-    if rows >= tonumber(ARGV[5]) or bytes + size > tonumber(ARGV[6]) then
-      refused = refused + 1
-    else
-      redis.call('HSET', key, id, record)
-      rows, bytes, touched[key] = rows + 1, bytes + size, true
-    end
+  if rows >= mostRows or bytes + size > mostBytes then
+    refused = refused + 1 - redis.call('HEXISTS', key, id)
+  elseif redis.call('HSETNX', key, id, record) == 1 then
+    rows, bytes, touched[key] = rows + 1, bytes + size, true
   end
 end
 if rows > rowsBefore then
