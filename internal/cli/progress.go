@@ -42,7 +42,8 @@ func (l *Lines) now() time.Time {
 	return time.Now()
 }
 
-// Step shows that done of total parts of a stage are done; of a stage of one part only its name. A stage ends with done == total, or when another begins.
+// Step shows that done of total parts of a stage are done; of a stage of one part only its name. A stage ends with
+// done == total, or when another begins.
 func (l *Lines) Step(what string, done, total int) {
 	now := l.now()
 	if what != l.what {
