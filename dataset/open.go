@@ -105,12 +105,15 @@ func (o OpenOptions) format(path string) (Format, error) {
 		if _, err := tableFiles(path, "nodes", ".parquet"); err == nil {
 			return Format{}, errors.New("the tables are Parquet, which the trainer reads and this program does not: write them as CSV")
 		}
-		return Format{}, errors.New("found no data set of a known format; looked for " + strings.Join(looked, "; "))
+		return Format{}, fmt.Errorf("found %w; looked for %s", ErrUnknown, strings.Join(looked, "; "))
 	case 1:
 		return found[0], nil
 	}
 	return Format{}, fmt.Errorf("it looks like %s and like %s: name the format", found[0].Name, found[1].Name)
 }
+
+// ErrUnknown means that there is something, and that it is no data set of a known format.
+var ErrUnknown = errors.New("no data set of a known format")
 
 // hasFile returns a function that reports whether a directory has a file of this name.
 func hasFile(name string) func(string) bool {

@@ -3,6 +3,7 @@ package event
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"rivulet/schema"
 )
@@ -45,7 +46,10 @@ func (r *avroReader) namedMap(t *avroType, list *namedList) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		for range n {
+		for ; n > 0; n-- {
+			if n -= r.plainFields(list, n, t.items); n == 0 {
+				break
+			}
 			key, err := r.namedKey(list.expected())
 			if err != nil {
 				return err
@@ -56,6 +60,41 @@ func (r *avroReader) namedMap(t *avroType, list *namedList) error {
 			}
 		}
 	}
+}
+
+// plainFields reads up to n entries of a map, for as long as they are finite doubles under the names that the record
+// before had there, and returns how many. [avroReader.block] has seen that the record may have n values.
+func (r *avroReader) plainFields(list *namedList, n int, t *avroType) (read int) {
+	branch := -1 // the byte before a double
+	if t.kind == avroUnion {
+		branch = 2 * slices.IndexFunc(t.branches, func(b *avroType) bool { return b.kind == avroDouble })
+	}
+	if branch >= 1<<7 || branch < 0 && t.kind != avroDouble {
+		return 0
+	}
+	data, at := r.data, r.at
+	for ; read < n; read++ {
+		name := list.expected()
+		end := at + 1 + len(name)
+		if name == "" || len(name) >= 1<<6 || len(data)-end < 9 || data[at] != byte(2*len(name)) || string(data[at+1:end]) != name {
+			break
+		}
+		if branch >= 0 {
+			if data[end] != byte(branch) {
+				break
+			}
+			end++
+		}
+		x := math.Float64frombits(binary.LittleEndian.Uint64(data[end:]))
+		if x-x != 0 {
+			break
+		}
+		v := &list.next().Value
+		v.Type, v.Number = schema.Number, x
+		at = end + 8
+	}
+	r.at, r.left = at, r.left-read
+	return read
 }
 
 // namedKey reads the key of a map, which is checked for UTF-8 unless it is the expected one.

@@ -93,7 +93,7 @@ const (
 // Rows that were found are kept in memory; the absence of a row is not, because another consumer may have just
 // written it.
 type ArrivalRows struct {
-	client  redis.UniversalClient
+	client  Client
 	table   ArrivalTable
 	o       ArrivalOptions
 	ttl     time.Duration // the same for all consumers of the version
@@ -110,7 +110,7 @@ type ArrivalRows struct {
 
 // OpenArrivalRows agrees with the version's other consumers on TTL and buckets: the first consumer's settings apply
 // until the version is removed, and a warning is logged if o differs from them. The caller still owns client.
-func OpenArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable,
+func OpenArrivalRows(ctx context.Context, client Client, table ArrivalTable,
 	o ArrivalOptions) (*ArrivalRows, error) {
 	if o.MaxRows < 1 || o.MaxBytes < 0 || o.TTL < 0 || o.Replicas < 0 {
 		panic(fmt.Sprintf("mapping: arrivals of at most %d rows and %d bytes for %s, on %d replicas",

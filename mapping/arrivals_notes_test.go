@@ -147,7 +147,7 @@ func TestManyNotes(t *testing.T) {
 func TestLongIDsOfArrivalsAreCutIntoRoundTrips(t *testing.T) {
 	w := newWorldOfArrivals(t, connect(t, "redis://"+miniredis.RunT(t).Addr()), "t:")
 	a, sizes := w.openWith(t, ArrivalOptions{TTL: time.Hour, MaxRows: 1000}), &pipelineSizes{}
-	a.client.AddHook(sizes)
+	a.client.(redis.UniversalClient).AddHook(sizes)
 	var ids []string
 	for i := range 64 {
 		ids = append(ids, strings.Repeat("x", 100<<10)+fmt.Sprint(i))

@@ -197,7 +197,7 @@ func take(sum *atomic.Int64, counts []*redis.StringCmd) error {
 
 // DeleteArrivalRows removes the rows of arrivals of a version whose marker is gone. Notes stay, see [ArrivalTable].
 // It may be interrupted and called again.
-func DeleteArrivalRows(ctx context.Context, client redis.UniversalClient, table ArrivalTable) error {
+func DeleteArrivalRows(ctx context.Context, client Client, table ArrivalTable) error {
 	agreed, err := client.HMGet(ctx, table.Keys, fieldTTL, fieldBuckets).Result()
 	if err != nil {
 		return fmt.Errorf("removing rows of arrivals: %w", err)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // ErrEvicts means that Redis may remove any key when its memory is full, and so rows of M.
@@ -19,7 +17,7 @@ const policyName = "maxmemory_policy"
 // CheckEviction asks what Redis does when its memory is full. A policy that removes any key (allkeys-…) is an
 // [ErrEvicts], which is [Refused]. found says what the policy is; warning, if not empty, why it is not a good one or
 // not known. Another error comes from the connection. On a cluster all masters are asked.
-func CheckEviction(ctx context.Context, client redis.UniversalClient) (found, warning string, err error) {
+func CheckEviction(ctx context.Context, client Client) (found, warning string, err error) {
 	policies, err := evictionPolicies(ctx, client)
 	switch {
 	case startsWith(err, []string{"section ("}):
@@ -44,15 +42,10 @@ func CheckEviction(ctx context.Context, client redis.UniversalClient) (found, wa
 }
 
 // evictionPolicies returns the different policies of all masters.
-func evictionPolicies(ctx context.Context, client redis.UniversalClient) (policies []string, err error) {
-	cluster, ok := client.(*redis.ClusterClient)
-	if !ok {
-		info, err := client.Info(ctx, "memory").Result()
-		return []string{policyOf(info)}, err
-	}
+func evictionPolicies(ctx context.Context, client Client) (policies []string, err error) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
-	err = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+	err = EachMaster(ctx, client, func(ctx context.Context, node Client) error {
 		info, err := node.Info(ctx, "memory").Result()
 		mu.Lock()
 		defer mu.Unlock()

@@ -68,7 +68,7 @@ const (
 
 // Redis is a [Lookup] over the rows of one version. It is safe for concurrent use.
 type Redis struct {
-	client redis.UniversalClient
+	client Client
 	table  Table
 	// ordered: commands of a pipeline run in their order. The nodes of a cluster run their parts side by side.
 	ordered bool
@@ -76,7 +76,7 @@ type Redis struct {
 }
 
 // NewRedis returns a lookup of the rows of a table. The caller still owns the client.
-func NewRedis(client redis.UniversalClient, table Table) *Redis {
+func NewRedis(client Client, table Table) *Redis {
 	if table.Buckets < 1 || table.Buckets > 1<<31 {
 		panic(fmt.Sprintf("mapping: table of %d buckets", table.Buckets))
 	}

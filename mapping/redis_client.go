@@ -56,7 +56,7 @@ const clusterStateTTL = 2 * time.Second
 type Sentinel struct{ Master, Username, Password string }
 
 // Connect makes a client. It does not connect yet: the first command does. The caller closes the client.
-func Connect(o RedisOptions) (redis.UniversalClient, error) {
+func Connect(o RedisOptions) (Client, error) {
 	if o.URL == "" {
 		return nil, errors.New("redis url is empty, want redis://host:port/database")
 	}

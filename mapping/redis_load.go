@@ -70,7 +70,7 @@ func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int
 }
 
 // readBuckets reads some buckets in one round trip.
-func readBuckets(ctx context.Context, client redis.UniversalClient, table Table, lo,
+func readBuckets(ctx context.Context, client Client, table Table, lo,
 	hi int) ([]*redis.MapStringStringCmd, error) {
 	pipe := client.Pipeline()
 	answers := make([]*redis.MapStringStringCmd, 0, hi-lo)

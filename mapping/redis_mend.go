@@ -6,15 +6,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/artifact"
 )
 
 // MendRows compares the rows in Redis with those of m, which were written there before, and writes buckets again
 // that differ: because they were evicted or damaged, or the server lost them. It returns how many those were. done
 // is called after each round trip with the number of rows that are right by then; its error ends the comparison.
-func MendRows(ctx context.Context, client redis.UniversalClient, table Table, m *artifact.Mapping,
+func MendRows(ctx context.Context, client Client, table Table, m *artifact.Mapping,
 	done func(rows int) error) (mended int, err error) {
 	w := rowWriter{table: table, m: m}
 	w.group()
@@ -58,7 +56,7 @@ func sameRows(found map[string]string, values []any) bool {
 
 // replaceBucket writes all rows of a bucket, and removes what else was found there. Writing is one step, so readers
 // never see a part of a bucket.
-func replaceBucket(ctx context.Context, client redis.UniversalClient, key string, found map[string]string,
+func replaceBucket(ctx context.Context, client Client, key string, found map[string]string,
 	values []any) error {
 	for k := 0; k < len(values); k += 2 {
 		delete(found, values[k].(string))

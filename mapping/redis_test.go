@@ -54,7 +54,7 @@ func connectTo(t testing.TB, o RedisOptions) redis.UniversalClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	return client
+	return client.(redis.UniversalClient)
 }
 
 func oneServer(client redis.UniversalClient) bool {

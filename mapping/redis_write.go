@@ -51,7 +51,7 @@ const (
 //
 // Writing a bucket again is harmless, so a caller who was interrupted continues at the number of buckets of the last
 // call of done.
-func WriteRows(ctx context.Context, client redis.UniversalClient, table Table, m *artifact.Mapping, from int,
+func WriteRows(ctx context.Context, client Client, table Table, m *artifact.Mapping, from int,
 	done func(buckets, rows int) error) error {
 	w := rowWriter{table: table, m: m}
 	w.group()
@@ -131,7 +131,7 @@ func RowOf(m *artifact.Mapping, i int) infer.Row {
 }
 
 // DeleteRows removes the table's rows. It may be interrupted and called again. The marker must be gone before.
-func DeleteRows(ctx context.Context, client redis.UniversalClient, table Table) error {
+func DeleteRows(ctx context.Context, client Client, table Table) error {
 	for first := 0; first < table.Buckets; first += keysPerPipeline {
 		pipe := client.Pipeline()
 		last := min(first+keysPerPipeline, table.Buckets)
@@ -146,7 +146,7 @@ func DeleteRows(ctx context.Context, client redis.UniversalClient, table Table) 
 }
 
 // CountRows counts the table's rows.
-func CountRows(ctx context.Context, client redis.UniversalClient, table Table) (int, error) {
+func CountRows(ctx context.Context, client Client, table Table) (int, error) {
 	rows := 0
 	for first := 0; first < table.Buckets; first += keysPerPipeline {
 		pipe := client.Pipeline()

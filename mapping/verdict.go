@@ -74,7 +74,7 @@ func final(err error) error {
 
 // Final returns err, marked as permanent if Redis refuses this client, a wrong login included: for clients whose
 // login nobody else looks after.
-func Final(client redis.UniversalClient, err error) error {
+func Final(client Client, err error) error {
 	if err = Misdirected(client, err); Refused(err) {
 		return refused{err}
 	}
@@ -83,7 +83,7 @@ func Final(client redis.UniversalClient, err error) error {
 
 // Misdirected returns err, marked as a refusal ([Refused]) if a client that knows no cluster was sent to another
 // node: it does not follow, now or later.
-func Misdirected(client redis.UniversalClient, err error) error {
+func Misdirected(client Client, err error) error {
 	if _, one := client.(*redis.Client); one && startsWith(err, []string{"MOVED ", "ASK "}) {
 		return refused{err}
 	}

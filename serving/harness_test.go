@@ -62,7 +62,7 @@ func (s *server) connect(t *testing.T) redis.UniversalClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	return client
+	return client.(redis.UniversalClient)
 }
 
 // keys returns all keys of the test.
@@ -109,7 +109,7 @@ func (s *server) clear(t *testing.T) {
 
 func (s *server) publisher(t *testing.T) *Publisher { return newPublisher(t, s.client, s.prefix) }
 
-func newPublisher(t *testing.T, client redis.UniversalClient, prefix string) *Publisher {
+func newPublisher(t *testing.T, client mapping.Client, prefix string) *Publisher {
 	t.Helper()
 	p, err := NewPublisher(client, prefix)
 	if err != nil {
@@ -138,12 +138,12 @@ func (s *server) watcher(t *testing.T, name string) (*Watcher, *lines) {
 	return newWatcher(t, s.client, s.prefix, name)
 }
 
-func newWatcher(t *testing.T, client redis.UniversalClient, prefix, name string) (*Watcher, *lines) {
+func newWatcher(t *testing.T, client mapping.Client, prefix, name string) (*Watcher, *lines) {
 	t.Helper()
 	return newWatcherOf(t, client, prefix, name, 8<<10) // too little for a whole M
 }
 
-func newWatcherOf(t *testing.T, client redis.UniversalClient, prefix, name string, cacheBytes int64) (*Watcher, *lines) {
+func newWatcherOf(t *testing.T, client mapping.Client, prefix, name string, cacheBytes int64) (*Watcher, *lines) {
 	t.Helper()
 	log := &lines{}
 	w, err := NewWatcher(client, WatcherOptions{

@@ -22,7 +22,7 @@ func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format
 
 // loader makes a Version of a publication in Redis.
 type loader struct {
-	client     redis.UniversalClient
+	client     mapping.Client
 	keys       keys
 	options    Options
 	cacheBytes int64

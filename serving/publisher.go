@@ -16,12 +16,12 @@ import (
 
 // Publisher writes artifacts to Redis and moves CURRENT. It is safe for concurrent use, also by several processes.
 type Publisher struct {
-	client redis.UniversalClient
+	client mapping.Client
 	keys   keys
 }
 
 // NewPublisher returns a publisher for keys with a prefix. The caller still owns the client.
-func NewPublisher(client redis.UniversalClient, prefix string) (*Publisher, error) {
+func NewPublisher(client mapping.Client, prefix string) (*Publisher, error) {
 	k, err := newKeys(prefix)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (p *Publisher) Current(ctx context.Context) (string, error) {
 	return readCurrent(ctx, p.client, p.keys)
 }
 
-func readCurrent(ctx context.Context, client redis.UniversalClient, k keys) (string, error) {
+func readCurrent(ctx context.Context, client mapping.Client, k keys) (string, error) {
 	current, err := client.Get(ctx, k.current()).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return "", fmt.Errorf("reading %s: %w", k.current(), err)

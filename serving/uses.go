@@ -7,14 +7,14 @@ import (
 	"time"
 	"weak"
 
-	"github.com/redis/go-redis/v9"
+	"rivulet/mapping"
 )
 
 // uses holds the versions that this process may still read from, with their heartbeats. The pointers are
 // weak: a version is in use as long as the watcher refers to it as the current one, or a batch that
 // began before a switch does.
 type uses struct {
-	client  redis.UniversalClient
+	client  mapping.Client
 	keys    keys
 	by      string
 	holdFor time.Duration

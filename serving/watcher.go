@@ -68,7 +68,7 @@ type Watcher struct {
 }
 
 // NewWatcher checks the options. It does not connect to Redis yet, and the caller still owns the client.
-func NewWatcher(client redis.UniversalClient, o WatcherOptions) (*Watcher, error) {
+func NewWatcher(client mapping.Client, o WatcherOptions) (*Watcher, error) {
 	k, err := newKeys(o.Prefix)
 	if err != nil {
 		return nil, err

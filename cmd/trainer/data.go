@@ -113,6 +113,9 @@ func dataCheckCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		data.Faults = &dataset.Faults{}
 		d, err := data.Open("")
+		if errors.Is(err, dataset.ErrUnknown) {
+			err = undescribed(cmd.OutOrStdout(), data.Dir, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -125,6 +128,27 @@ func dataCheckCommand() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// shownGuesses are the guesses about undescribed tables that are shown.
+const shownGuesses = 3
+
+// undescribed prints what data init would make of the tables of a directory, and returns what to do; where there are no
+// tables it returns unknown.
+func undescribed(w io.Writer, dir string, unknown error) error {
+	found, err := dataset.FindTables(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
+	if err != nil {
+		return unknown //nolint:nilerr // it says what is there, and err which table is not
+	}
+	fmt.Fprintf(w, "%s has no %s. Of its tables %s would be read as nodes and %s as edges:\n", dir, dataset.TablesFile,
+		filepath.Base(found.Tables.Nodes), filepath.Base(found.Tables.Edges))
+	for _, guess := range found.Guesses[:min(len(found.Guesses), shownGuesses)] {
+		fmt.Fprintf(w, "  %s\n", guess)
+	}
+	if more := len(found.Guesses) - shownGuesses; more > 0 {
+		fmt.Fprintf(w, "  and %d more guesses\n", more)
+	}
+	return fmt.Errorf("nothing is checked yet: trainer data init %s writes %s with this, to be looked through", dir, dataset.TablesFile)
 }
 
 // most rules that are shown, of those that are no suspects.

@@ -59,7 +59,12 @@ func TestDataInitAndCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := harness.Execute(root(), "data", "init", dir)
+	out, err := harness.Execute(root(), "data", "check", "--data", dir)
+	if err == nil || !strings.Contains(err.Error(), "trainer data init "+dir) || !strings.Contains(out, "users.csv would be read as nodes and follows.csv as edges") ||
+		strings.Count(out, "\n") > 2+shownGuesses {
+		t.Errorf("tables that nothing describes: %v\n%s", err, out)
+	}
+	out, err = harness.Execute(root(), "data", "init", dir)
 	if err != nil || !strings.Contains(out, "split_values") {
 		t.Fatalf("%v\n%s", err, out)
 	}

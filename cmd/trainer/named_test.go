@@ -88,6 +88,30 @@ func TestCommandsReadFeaturesByName(t *testing.T) {
 	}
 }
 
+// eval measures, on tables by name, what train measures of its own artifact: the schema is the same, that of the flags.
+func TestEvalByName(t *testing.T) {
+	t.Parallel()
+	dir, flags := namedTables(t)
+	trained := accuracies(t, run(t, "train "+flags+" --nodes 9 --costs=false --json --out "+dir+"/first"), "sgc")
+	for drop, same := range map[string]bool{"": true, " --drop kind": false} {
+		line := flags
+		if !same {
+			line = "--data " + dir + drop
+		}
+		measured := accuracies(t, run(t, "eval --methods solved --calibrations none --costs=false --nodes 9 --json "+line), "sgc")
+		compared, equal := 0, true
+		for at, want := range trained {
+			if is, there := measured[at]; there {
+				compared++
+				equal = equal && is == want
+			}
+		}
+		if compared == 0 || equal != same {
+			t.Errorf("with%s: eval has %v, train has %v", drop, measured, trained)
+		}
+	}
+}
+
 // An imported model's weights are for the positions that the schema makes of the columns.
 func TestImportByName(t *testing.T) {
 	t.Parallel()

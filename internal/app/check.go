@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/config"
 	"rivulet/internal/check"
 	"rivulet/mapping"
@@ -156,7 +154,7 @@ func (u unsuited) Unwrap() error { return u.error }
 func (u unsuited) Advice() string { return advice(u.error) }
 
 // checkMemory says what Redis does when its memory is full.
-func checkMemory(ctx context.Context, client redis.UniversalClient) (string, error) {
+func checkMemory(ctx context.Context, client mapping.Client) (string, error) {
 	found, warning, err := mapping.CheckEviction(ctx, client)
 	if warning != "" {
 		found = warning

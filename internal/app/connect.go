@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/config"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -16,12 +14,12 @@ import (
 
 // ConnectRedis makes a client. It does not reach out yet; the caller closes it. An error names the setting that is
 // wrong, and no password.
-func ConnectRedis(s config.RedisServer) (redis.UniversalClient, error) {
+func ConnectRedis(s config.RedisServer) (mapping.Client, error) {
 	return connectRedis("redis.", s.RedisAddress)
 }
 
 // connectRedis makes a client of the Redis whose settings' names begin with section.
-func connectRedis(section string, s config.RedisAddress) (redis.UniversalClient, error) {
+func connectRedis(section string, s config.RedisAddress) (mapping.Client, error) {
 	url, hosts := s.URL.Split()
 	o := mapping.RedisOptions{URL: url, Hosts: hosts, Cluster: s.Cluster,
 		Sentinel:    mapping.Sentinel{Master: s.Sentinel.Master, Username: s.Sentinel.Username, Password: s.Sentinel.Password.Reveal()},

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
 	"rivulet/config"
@@ -28,6 +27,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/internal/harness"
 	"rivulet/internal/replay"
+	"rivulet/mapping"
 	"rivulet/serving"
 )
 
@@ -245,7 +245,7 @@ func TestServeFollowsCurrent(t *testing.T) {
 }
 
 // rowsOfArrivals are the keys of rows of arrivals with what is in them.
-func rowsOfArrivals(t *testing.T, client redis.UniversalClient, prefix string) map[string]string {
+func rowsOfArrivals(t *testing.T, client mapping.Client, prefix string) map[string]string {
 	t.Helper()
 	keys, err := harness.Keys(t.Context(), client, prefix+":*:arrivals*")
 	if err != nil {

@@ -3,11 +3,10 @@ package app
 import (
 	"log/slog"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/internal/kafka"
+	"rivulet/mapping"
 )
 
 // Services opens connections as settings say.
@@ -41,7 +40,7 @@ func openReader(b config.Brokers, o kafka.ReaderOptions, wait kafka.Patience) (r
 }
 
 // Redis returns a client that the caller closes, and what all keys begin with.
-func (s Services) Redis() (redis.UniversalClient, string, error) {
+func (s Services) Redis() (mapping.Client, string, error) {
 	client, err := ConnectRedis(s.Server)
 	return client, s.Server.Prefix, err
 }

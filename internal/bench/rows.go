@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/infer"
@@ -28,7 +26,7 @@ func (b *run) rows(ctx context.Context) error {
 		return err
 	}
 	defer services.Close()
-	return services.withKeys(ctx, func(server config.RedisServer, client redis.UniversalClient) error {
+	return services.withKeys(ctx, func(server config.RedisServer, client mapping.Client) error {
 		b.Progress.Live("rows: writing M to Redis")
 		table, err := stored(ctx, client, server.Prefix, m)
 		if err != nil {
@@ -50,7 +48,7 @@ func (b *run) rows(ctx context.Context) error {
 }
 
 // stored writes M as a publication does.
-func stored(ctx context.Context, client redis.UniversalClient, prefix string,
+func stored(ctx context.Context, client mapping.Client, prefix string,
 	m *artifact.Mapping) (mapping.Table, error) {
 	table := mapping.Table{Keys: prefix + ":rows:", Buckets: mapping.Buckets(m.IDs), Synthetic: m.Rows.Cols,
 		Marker: prefix + ":complete", MarkerID: "1:bench"}

@@ -10,10 +10,9 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/config"
 	"rivulet/internal/app"
+	"rivulet/mapping"
 )
 
 // Services are a Kafka and a Redis. Topics, groups and keys that a run makes there are removed at its end.
@@ -83,7 +82,7 @@ func (s *Services) Close() error {
 
 // withKeys gives work the Redis of the services under a prefix of its own, whose keys are removed afterwards.
 func (s *Services) withKeys(ctx context.Context, work func(server config.RedisServer,
-	client redis.UniversalClient) error) error {
+	client mapping.Client) error) error {
 	server := s.Redis
 	server.Prefix = fmt.Sprintf("%s-bench-%d", s.Redis.Prefix, time.Now().UnixNano())
 	client, err := app.ConnectRedis(server)
@@ -96,8 +95,8 @@ func (s *Services) withKeys(ctx context.Context, work func(server config.RedisSe
 }
 
 // wipe removes all keys of a prefix.
-func wipe(ctx context.Context, client redis.UniversalClient, prefix string) error {
-	scan := func(ctx context.Context, node redis.UniversalClient) error {
+func wipe(ctx context.Context, client mapping.Client, prefix string) error {
+	return mapping.EachMaster(ctx, client, func(ctx context.Context, node mapping.Client) error {
 		for _, pattern := range []string{prefix + ":*", "{" + prefix + "}:*"} {
 			keys := node.Scan(ctx, 0, pattern, 10_000).Iterator()
 			for keys.Next(ctx) {
@@ -110,9 +109,5 @@ func wipe(ctx context.Context, client redis.UniversalClient, prefix string) erro
 			}
 		}
 		return nil
-	}
-	if cluster, ok := client.(*redis.ClusterClient); ok {
-		return cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return scan(ctx, node) })
-	}
-	return scan(ctx, client)
+	})
 }

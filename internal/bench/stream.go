@@ -7,14 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/app"
 	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
+	"rivulet/mapping"
 	"rivulet/serving"
 )
 
@@ -109,7 +108,7 @@ func (b *run) onServices(ctx context.Context, work func(*streams) error) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, services.Close()) }()
-	return services.withKeys(ctx, func(server config.RedisServer, _ redis.UniversalClient) (err error) {
+	return services.withKeys(ctx, func(server config.RedisServer, _ mapping.Client) (err error) {
 		s := &streams{services: services, redis: server}
 		if s.topics, err = openTopics(services.Kafka); err != nil {
 			return err

@@ -11,9 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// Pinger is a client of Redis.
+type Pinger interface {
+	Ping(ctx context.Context) *redis.StatusCmd
+}
+
 // Redis checks everything that a consumer needs of Redis.
 type Redis struct {
-	Client  redis.UniversalClient
+	Client  Pinger
 	Address string // for messages, without a password
 	// Memory says what Redis does when its memory is full; it fails if that would cost rows.
 	Memory func(ctx context.Context) (found string, err error)

@@ -21,9 +21,9 @@ const (
 
 // Options say what a store is.
 type Options struct {
-	Client redis.UniversalClient // the caller's to close
-	Prefix string                // before each id
-	Form   event.FeatureForm     // of all values
+	Client mapping.Client    // the caller's to close
+	Prefix string            // before each id
+	Form   event.FeatureForm // of all values
 	// MaxBytes is the longest value that is read; 0: no limit. A longer one is a fault of its id.
 	MaxBytes int
 	Timeout  time.Duration // of one request, its repetitions included

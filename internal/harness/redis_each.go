@@ -54,7 +54,7 @@ func ownPrefix(tb testing.TB) string {
 }
 
 // Keys returns the keys that fit one of the patterns, each once, from all masters of a cluster.
-func Keys(ctx context.Context, client redis.UniversalClient, patterns ...string) ([]string, error) {
+func Keys(ctx context.Context, client redis.Cmdable, patterns ...string) ([]string, error) {
 	var mu sync.Mutex
 	var all []string
 	scan := func(ctx context.Context, client *redis.Client) error {
@@ -83,7 +83,7 @@ func Keys(ctx context.Context, client redis.UniversalClient, patterns ...string)
 }
 
 // Erase removes the keys that fit one of the patterns.
-func Erase(ctx context.Context, client redis.UniversalClient, patterns ...string) error {
+func Erase(ctx context.Context, client redis.Cmdable, patterns ...string) error {
 	keys, err := Keys(ctx, client, patterns...)
 	for _, key := range keys {
 		if err == nil {

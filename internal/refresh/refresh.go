@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/artifact"
 	"rivulet/consumer"
 	"rivulet/dataset"
@@ -29,7 +27,7 @@ type Services interface {
 	// Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.
 	Reader(topic, group string) (r *kafka.Reader, end func(), err error)
 	// Redis returns a client that the caller closes, and the prefix of all keys.
-	Redis() (client redis.UniversalClient, prefix string, err error)
+	Redis() (client mapping.Client, prefix string, err error)
 }
 
 // Refresher makes one artifact after another.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/artifact"
 	"rivulet/internal/kafka"
 	"rivulet/mapping"
@@ -93,7 +91,7 @@ func (r *Refresher) Prune(ctx context.Context, c *Copies, others ...string) (rem
 
 // current returns the version that CURRENT names, nil if it names none, and keeps it from being removed until let is
 // called.
-func (r *Refresher) current(ctx context.Context, client redis.UniversalClient,
+func (r *Refresher) current(ctx context.Context, client mapping.Client,
 	prefix string) (v *serving.Version, let func(), err error) {
 	p, err := serving.NewPublisher(client, prefix)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/devstack"
 	"rivulet/internal/kafka"
+	"rivulet/mapping"
 	"rivulet/serving"
 )
 
@@ -17,7 +18,7 @@ type services struct{ url string }
 
 func (s services) Reader(string, string) (*kafka.Reader, func(), error) { panic("no Kafka") }
 
-func (s services) Redis() (redis.UniversalClient, string, error) {
+func (s services) Redis() (mapping.Client, string, error) {
 	o, err := redis.ParseURL(s.url)
 	if err != nil {
 		return nil, "", err
