@@ -92,6 +92,9 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	if o.Map {
 		t.draw(bundle, progress)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
 		Learned: r.served.parts().trace}, nil
 }

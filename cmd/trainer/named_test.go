@@ -93,10 +93,10 @@ func TestEvalByName(t *testing.T) {
 	t.Parallel()
 	dir, flags := namedTables(t)
 	trained := accuracies(t, run(t, "train "+flags+" --nodes 9 --costs=false --json --out "+dir+"/first"), "sgc")
-	for drop, same := range map[string]bool{"": true, " --drop kind": false} {
+	for drop, same := range map[string]bool{"": true, "--drop kind": false} {
 		line := flags
 		if !same {
-			line = "--data " + dir + drop
+			line = "--data " + dir + " " + drop
 		}
 		measured := accuracies(t, run(t, "eval --methods solved --calibrations none --costs=false --nodes 9 --json "+line), "sgc")
 		compared, equal := 0, true
@@ -107,7 +107,7 @@ func TestEvalByName(t *testing.T) {
 			}
 		}
 		if compared == 0 || equal != same {
-			t.Errorf("with%s: eval has %v, train has %v", drop, measured, trained)
+			t.Errorf("with %q: eval has %v, train has %v", drop, measured, trained)
 		}
 	}
 }

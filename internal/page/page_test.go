@@ -300,7 +300,7 @@ func TestAPageCopesWithWhatIsMissing(t *testing.T) {
 	b.await("the topic is said to be gone", func() bool {
 		return get[Stream](b, "/api/stream").Status.last("kafka: topic predictions") != nil
 	})
-	if err := b.kafka.Cluster.CreateTopic("predictions", 1, nil); err != nil {
+	if err := b.kafka.Cluster.CreateTopic("predictions", 2, nil); err != nil {
 		t.Fatal(err)
 	}
 	b.predict(prediction("new", 0, "v2", event.Source{Topic: "arrivals"}))
