@@ -45,7 +45,7 @@
 // The codec stands on github.com/go-json-experiment/json, the library that becomes encoding/json/v2. Decoding
 // walks its tokens, as a struct cannot say "string or number", "list or object" and NaN without reading twice;
 // predictions have a plain struct. The tokens were the largest part of what an arrival cost the consumer, so a
-// scanner of our own (json_scan.go) reads arrivals that are plain, which is all that producers usually write:
+// scanner of our own (json_scan.go, json_number.go) reads arrivals that are plain, which is all that producers usually write:
 // the fields of the contract in any order, without escapes. It never refuses: what it cannot read is walked by
 // tokens from the beginning, so that the library alone says what is right. Predictions are written the other way
 // round (json_write.go): by hand, and by the library where something cannot be written, for its error. Tests
