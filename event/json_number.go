@@ -80,8 +80,8 @@ func manyDigits(v uint64, d []byte, i int) (uint64, int) {
 // integerPowers are the powers of ten up to that of eight digits.
 var integerPowers = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
-// exponent reads what is behind an e, and returns the place behind it; −1 where that is no exponent of up to
-// four digits.
+// exponent reads an exponent, from the byte after its e on, and returns it with the place of the byte after it. The
+// place is −1 if there are no digits, or more than four.
 func exponent(d []byte, i int) (e, next int) {
 	negative := false
 	if i < len(d) && (d[i] == '+' || d[i] == '-') {

@@ -160,7 +160,7 @@ func (x *index) row(record []uint32, row *infer.Row) {
 	from := head + (int(record[0])+word-1)/word
 	cols := record[from : from+n]
 	row.Cols = unsafe.Slice((*int32)(unsafe.Pointer(&cols[0])), n)
-	if row.Vals = x.ones; x.ones != nil {
+	if x.ones != nil {
 		row.Vals = x.ones[:n:n]
 		return
 	}

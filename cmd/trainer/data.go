@@ -138,7 +138,7 @@ const shownGuesses = 3
 func undescribed(w io.Writer, dir string, unknown error) error {
 	found, err := dataset.FindTables(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
 	if err != nil {
-		return unknown //nolint:nilerr // it says what is there, and err which table is not
+		return unknown //nolint:nilerr // unknown lists the formats that were looked for; err only names a table that is missing
 	}
 	fmt.Fprintf(w, "%s has no %s. Of its tables %s would be read as nodes and %s as edges:\n", dir, dataset.TablesFile,
 		filepath.Base(found.Tables.Nodes), filepath.Base(found.Tables.Edges))

@@ -41,7 +41,7 @@ func NewQuick(dictionary *graph.Dense, k int) *Solver {
 	return s
 }
 
-// quick is what rows share that are solved in float32.
+// quick holds the dictionary in float32. All rows that are solved read it.
 type quick struct {
 	rows    *graph.Dense // the dictionary
 	unit    []float32    // p×stride: its columns at unit length, one after the other; 0 where one has none
@@ -243,7 +243,7 @@ func (w *search) further(least float64) bool {
 	return false
 }
 
-// removed is what is taken out of the support, at two places or one: Q, Q x_I and the loss.
+// removed holds Q, Q x_I and the added loss (cost) of taking the columns at places a and b, which may be one, out of the support.
 type removed struct {
 	a, b           int
 	aa, ab, bb     float64

@@ -14,8 +14,8 @@ func quickProductsPlain(to, across, t []float32) {
 	}
 }
 
-// coordinates are what a support of n columns leaves of all columns, see [NewQuick]. Those of the support
-// have zeros.
+// coordinates holds, for a support of n columns, the terms c, r and left of [NewQuick] of all columns. Columns of the
+// support have zeros.
 type coordinates struct {
 	c, r, left []float32 // k×stride, stride, stride
 	n, stride  int
