@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -60,4 +61,28 @@ func (c *Client) leader(ctx context.Context, at TopicPartition) (int32, error) {
 		}
 	}
 	return -1, fmt.Errorf("partition %d of %s: %w", at.Partition, at.Topic, kafkago.UnknownTopicOrPartition)
+}
+
+// errRepartitioned says that records were placed in a partition that their topic does not have any more.
+var errRepartitioned = errors.New("the topic has fewer partitions than before")
+
+// missingFor is how many attempts in a row must have failed before a partition is taken to be gone: a broker that has just
+// started may know of fewer partitions than there are.
+const missingFor = 5
+
+// repartitioned returns err, unless it says that a partition is unknown and the topic of one of them, made anew, has fewer
+// partitions now. No attempt would succeed then, so it returns an error that ends the generation: the records are
+// read again and placed by the new number.
+func (s *Sink) repartitioned(ctx context.Context, attempts *Attempts, err error, partitions []TopicPartition) error {
+	if attempts.failed < missingFor || !errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		return err
+	}
+	for _, at := range partitions {
+		t, unknown := s.client.topic(ctx, at.Topic)
+		if unknown == nil && at.Partition >= len(t.Partitions) {
+			return fmt.Errorf("%w: %w: %s had a partition %d, and has %d partitions", ErrGeneration, errRepartitioned, at.Topic,
+				at.Partition, len(t.Partitions))
+		}
+	}
+	return err
 }

@@ -70,7 +70,7 @@ func (s *session) addPartitions(ctx context.Context, partitions []TopicPartition
 	for topic, ids := range byTopic(slices.Values(partitions)) {
 		req.Topics = append(req.Topics, addpartitionstotxn.RequestTopic{Name: topic, Partitions: ids})
 	}
-	_, err := s.do(ctx, "adding partitions to", req)
+	_, err := s.do(ctx, "adding partitions to", req, partitions...)
 	return err
 }
 
@@ -116,8 +116,10 @@ const (
 	longestCompletion = 256 * time.Millisecond
 )
 
-// do repeats a request until it succeeds, fails for good, or ctx ends. what says what it does to the transaction.
-func (s *session) do(ctx context.Context, what string, req kafkago.Request) (kafkago.Response, error) {
+// do repeats a request until it succeeds, fails for good, or ctx ends. what says what it does to the transaction;
+// partitions are those that records are written to, if the request names them.
+func (s *session) do(ctx context.Context, what string, req kafkago.Request,
+	partitions ...TopicPartition) (kafkago.Response, error) {
 	attempts := s.sink.outage.Attempts()
 	for completion := firstCompletion; ; {
 		m, err := s.sink.ask(ctx, req)
@@ -132,6 +134,7 @@ func (s *session) do(ctx context.Context, what string, req kafkago.Request) (kaf
 			completion *= 2
 			continue
 		}
+		err = s.sink.repartitioned(ctx, attempts, err, partitions)
 		if err := attempts.Failed(ctx, fmt.Errorf("%s the transaction of %s: %w", what, s.id, err)); err != nil {
 			return nil, err
 		}

@@ -155,7 +155,7 @@ func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refused, err e
 			attempts.Over()
 			continue
 		}
-		if err := attempts.Failed(ctx, err); err != nil {
+		if err := attempts.Failed(ctx, s.repartitioned(ctx, attempts, err, places(left))); err != nil {
 			return nil, err
 		}
 	}
@@ -167,6 +167,15 @@ func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refused, err e
 	}
 	slices.SortFunc(refused, func(a, b Refused) int { return cmp.Compare(a.Place, b.Place) })
 	return refused, nil
+}
+
+// places are the partitions of the loads.
+func places(loads []*load) []TopicPartition {
+	all := make([]TopicPartition, len(loads))
+	for i, l := range loads {
+		all[i] = l.at
+	}
+	return all
 }
 
 func unwritten(loads []*load) []*load {

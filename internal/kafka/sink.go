@@ -56,8 +56,17 @@ func NewSink(c *Client, compression string, p Patience) (*Sink, error) {
 
 // Send appends records to a topic. It returns when all in-sync replicas have them. An error that [Judge] calls
 // Content says that a record was refused; the others were appended. Timestamps that the topic does not take are
-// replaced, with a warning.
+// replaced, with a warning. If the topic is made anew with fewer partitions meanwhile, all records are sent to the new one.
 func (s *Sink) Send(ctx context.Context, topic string, records []Record) error {
+	for {
+		if err := s.send(ctx, topic, records); !errors.Is(err, errRepartitioned) {
+			return err
+		}
+	}
+}
+
+// send is Send for the partitions that the topic has now.
+func (s *Sink) send(ctx context.Context, topic string, records []Record) error {
 	sh := s.Shipment()
 	for i := range records {
 		if err := sh.Add(ctx, topic, &records[i]); err != nil {

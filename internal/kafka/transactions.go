@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -158,7 +157,7 @@ func (t *Transactions) enter(ctx context.Context, sh *Shipment) error {
 	if len(sh.loads) == 0 {
 		return nil
 	}
-	return t.session.addPartitions(ctx, slices.Collect(maps.Keys(sh.where)))
+	return t.session.addPartitions(ctx, places(sh.loads))
 }
 
 // transaction is a shipment that has been written into an open transaction.
