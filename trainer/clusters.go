@@ -90,7 +90,7 @@ func (t *task) newClustering(mapping func(c *clustered) *graph.CSR, progress Pro
 // clusters returns the method that makes S of clusters and M by a mapping.
 func clusters(mapping func(c *clustered) *graph.CSR) maker {
 	return func(t *task, ctx context.Context, whole []*fitted, progress Progress) (condensed, error) {
-		return t.newClustering(mapping, progress).make(ctx, models(whole), progress)
+		return t.newClustering(mapping, progress).make(ctx, models(whole), "condensing the graph", progress)
 	}
 }
 
@@ -112,10 +112,10 @@ type clustered struct {
 	fitter *tables.Fitter
 }
 
-// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions
-// model's predictions.
-func (c *clustering) make(ctx context.Context, models []infer.Model, progress Progress) (condensed, error) {
-	const what, parts = "condensing the graph", 4
+// make builds S, M and the tables of models; unlabelled nodes join clusters by the first
+// model's predictions. what names it in reports of progress.
+func (c *clustering) make(ctx context.Context, models []infer.Model, what string, progress Progress) (condensed, error) {
+	const parts = 4
 	progress.Step(what, 0, parts)
 	out := &clustered{clustering: c, joined: c.join(c.labelled, c.points, models[0]), models: models}
 	progress.Step(what, 1, parts)
@@ -129,7 +129,7 @@ func (c *clustering) make(ctx context.Context, models []infer.Model, progress Pr
 			Labels: out.joined.Labels}}
 	var err error
 	if out.fitter, err = tables.NewFitter(out.M, tables.MeetingWeights(c.original.Adj)); err != nil {
-		return nil, fmt.Errorf("condensing the graph: %w", err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	progress.Step(what, 3, parts)
 	for _, t := range out.onT {
@@ -182,7 +182,7 @@ func (c *clustered) growth() *artifact.Growth {
 }
 
 func (c *clustered) renew(ctx context.Context, small *fitted, progress Progress) (condensed, error) {
-	return c.make(ctx, []infer.Model{small.model}, progress)
+	return c.make(ctx, []infer.Model{small.model}, "condensing the graph for "+small.model.Name()+" of S", progress)
 }
 
 // fit fits W_S; it uses no model that was fitted on T.
