@@ -11,11 +11,11 @@ const (
 	timedBatches = 10
 	timedAtLeast = 50 * time.Millisecond
 	fewBatches   = 3
-	long         = 3 * time.Second
+	long         = time.Second
 )
 
 // Time returns the mean wall-clock time of a batch in milliseconds: of all batches of the set in turn, over ten and
-// a twentieth of a second or more (of three, if these take three seconds), after one warm-up. On S it starts before
+// a twentieth of a second or more (of three, if these take a second), after one warm-up. On S it starts before
 // attachment, from the rows of M of each arrival's neighbours: the lookup of the rows is not part of it. On T the
 // edges a are given.
 func Time(p Predictor, s *Set) float64 {

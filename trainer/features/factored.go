@@ -192,11 +192,13 @@ func (f *Factored) Combine(g *graph.CSR) *graph.Dense {
 func (f *Factored) combineRow(out []float32, g *graph.CSR, i int) {
 	total := 0.0
 	nodes, weights := g.Row(i)
+	if f.Raw.Sparse == nil {
+		graph.AddRows(out, nodes, weights, f.Raw.Dense)
+	}
 	for p, j := range nodes {
 		w := value(weights, p)
 		total += float64(w)
 		if f.Raw.Sparse == nil {
-			graph.Axpy(out, w, f.Raw.Dense.Row(int(j)))
 			continue
 		}
 		cols, vals := f.Raw.Sparse.Row(int(j))
