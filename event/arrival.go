@@ -109,9 +109,10 @@ func sortPairs(indices []int32, values []float32) {
 const linearEdges = 32
 
 // distinctEdges is NormaliseEdges for up to linearEdges edges: ids are compared only where their tails are the
-// same.
+// same, and tails only where another one of the same six bits was met.
 func (a *Arrival) distinctEdges() []string {
 	var tails [linearEdges]uint64 // of the kept ones
+	var met uint64                // bits of the tails
 	kept := a.Edges[:0]
 next:
 	for _, id := range a.Edges {
@@ -119,24 +120,45 @@ next:
 			continue
 		}
 		t := tail(id)
-		for k, other := range tails[:len(kept)] {
-			if other == t && kept[k] == id {
-				continue next
+		bit := uint64(1) << (t * golden >> 58)
+		if met&bit != 0 {
+			for k, other := range tails[:len(kept)] {
+				if other == t && kept[k] == id {
+					continue next
+				}
 			}
 		}
+		met |= bit
 		tails[len(kept)] = t
 		kept = append(kept, id)
 	}
 	return kept
 }
 
-// tail is a number made of an id's last eight bytes, where ids of one kind differ most, and its length.
+// golden is 2^64 over the golden ratio: a product with it spreads numbers that are close together.
+const golden = 0x9E3779B97F4A7C15
+
+// tail is a number made of an id's last eight bytes, where ids of one kind differ most, and its length. Bytes may
+// count twice: equal ids have equal tails, and that is all that tails are for.
 func tail(id string) uint64 {
+	n := len(id)
 	var t uint64
-	for k := max(0, len(id)-8); k < len(id); k++ {
-		t = t<<8 | uint64(id[k])
+	switch {
+	case n >= 8:
+		t = uint64(four(id, n-4))<<32 | uint64(four(id, n-8))
+	case n >= 4:
+		t = uint64(four(id, n-4))<<32 | uint64(four(id, 0))
+	default:
+		for k := range n {
+			t = t<<8 | uint64(id[k])
+		}
 	}
-	return t ^ uint64(len(id))<<56
+	return t ^ uint64(n)<<56
+}
+
+// four returns four bytes of an id as a number.
+func four(id string, at int) uint32 {
+	return uint32(id[at]) | uint32(id[at+1])<<8 | uint32(id[at+2])<<16 | uint32(id[at+3])<<24
 }
 
 // NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md,

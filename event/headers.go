@@ -27,18 +27,26 @@ const maxDetail = 1024
 
 // ContentTypeOf returns the value of the content-type header, empty if there is none. Of several the last one is
 // used, because a later header amends an earlier one.
-func ContentTypeOf(headers []Header) string { return lastOf(headers, HeaderContentType) }
-
-// SchemaOf returns the value of the rivulet-schema header in the same way.
-func SchemaOf(headers []Header) string { return lastOf(headers, HeaderSchema) }
-
-func lastOf(headers []Header, name string) string {
-	for _, h := range slices.Backward(headers) {
-		if strings.EqualFold(h.Key, name) {
-			return string(h.Value)
+func ContentTypeOf(headers []Header) string {
+	value := lastOf(headers, HeaderContentType)
+	for k := range forms {
+		if name := forms[k].codec.ContentType(); name == string(value) { // which makes no string of it
+			return name
 		}
 	}
-	return ""
+	return string(value)
+}
+
+// SchemaOf returns the value of the rivulet-schema header in the same way.
+func SchemaOf(headers []Header) string { return string(lastOf(headers, HeaderSchema)) }
+
+func lastOf(headers []Header, name string) []byte {
+	for _, h := range slices.Backward(headers) {
+		if strings.EqualFold(h.Key, name) {
+			return h.Value
+		}
+	}
+	return nil
 }
 
 // RecordHeaders returns the headers of the dead-letter record: the record's own, then rivulet-reason,

@@ -40,6 +40,12 @@ var (
 // so ids of earlier records stay valid. The ids of a.Edges are parts of one string: a caller that keeps a single one
 // for long should clone it. The error is a *[FieldError]; then the content of a is undefined.
 func (Protobuf) DecodeArrival(data []byte, a *Arrival) error {
+	if met, ok := plainProtobuf(data, a); ok {
+		if met&metFeatures == 0 {
+			return errNoFeatures
+		}
+		return nil
+	}
 	e := wireEdgesPool.Get().(*wireEdges)
 	defer e.release()
 	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}

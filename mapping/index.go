@@ -45,6 +45,8 @@ func newIndex(ids []string, rows *graph.CSR) *index {
 		panic("mapping: M takes 64 GiB or more, which an index cannot hold")
 	}
 	x.records = make([]uint32, units*unit)
+	largePages(x.slots)
+	largePages(x.records)
 	x.records[0] = noLength
 	if rows.Val == nil {
 		x.ones = make([]float32, longest)
@@ -102,7 +104,7 @@ const together = 16
 // find sets rows[i] to the row of ids[i], as a lookup does: an unknown id has none, and an empty row has nil slices.
 // Rows are parts of the index, not to be written to. It returns the number of unknown ids.
 func (x *index) find(ids []string, rows []infer.Row) (unknown int) {
-	var hashes, slots [together]uint64
+	var hashes, slots, places [together]uint64
 	var lengths [together]uint32
 	for len(ids) > 0 {
 		n := min(together, len(ids))
@@ -112,14 +114,22 @@ func (x *index) find(ids []string, rows []infer.Row) (unknown int) {
 		for i, hash := range hashes[:n] {
 			slots[i] = x.slots[x.slot(hash)]
 		}
+		for i, hash := range hashes[:n] { // the slots are in the first cache now
+			at := x.slot(hash)
+			for slots[i] != 0 && slots[i]>>32 != hash>>32 {
+				at = x.after(at)
+				slots[i] = x.slots[at]
+			}
+			places[i] = at
+		}
 		for i, slot := range slots[:n] {
 			lengths[i] = x.record(slot)[0]
 		}
 		for i, id := range ids[:n] {
 			switch record := x.record(slots[i]); {
-			case slots[i]>>32 == hashes[i]>>32 && int(lengths[i]) == len(id) && idOf(record) == id:
+			case int(lengths[i]) == len(id) && idOf(record) == id:
 				x.row(record, &rows[i])
-			case !x.follow(id, hashes[i], slots[i], &rows[i]):
+			case !x.follow(id, hashes[i], places[i], &rows[i]):
 				unknown++
 			}
 		}
@@ -136,9 +146,10 @@ func idOf(record []uint32) string {
 	return unsafe.String((*byte)(unsafe.Pointer(&record[head])), record[0])
 }
 
-// follow sets row to that of an id with this hash, of which the first slot holds this, and reports whether it is known.
-func (x *index) follow(id string, hash, slot uint64, row *infer.Row) bool {
-	for at := x.slot(hash); slot != 0; slot = x.slots[at] {
+// follow sets row to that of an id with this hash, which is at this slot or behind it, and reports whether it is
+// known.
+func (x *index) follow(id string, hash, at uint64, row *infer.Row) bool {
+	for slot := x.slots[at]; slot != 0; slot = x.slots[at] {
 		if record := x.record(slot); slot>>32 == hash>>32 && idOf(record) == id {
 			x.row(record, row)
 			return true

@@ -38,6 +38,7 @@ type batches struct {
 	under  *stream // of the batch under way, nil between batches
 	count  int32   // its records that are not read yet
 	names  map[string]string
+	spare  []Header // memory for headers of the next records
 }
 
 // header is that of a batch under way. Its records have offsets from first to last, where there are any.
@@ -74,7 +75,7 @@ func (b *batches) read(next int64) (records []Record, after int64, err error) {
 			continue
 		}
 		if records == nil {
-			records = make([]Record, 0, min(b.count, 1024))
+			records = make([]Record, 0, b.room())
 		}
 		rec, length, err := b.record()
 		if err != nil {
@@ -91,6 +92,35 @@ func (b *batches) read(next int64) (records []Record, after int64, err error) {
 		}
 	}
 	return records, next, nil
+}
+
+// Bounds of what room believes of a batch's header.
+const (
+	roomAhead   = 1024 // records of the batch under way
+	roomPerByte = 32   // bytes of a batch for each of its records
+)
+
+// room returns for how many records to take memory: as many as the headers of the batches that fill a piece say, as
+// far as their bytes can hold them. A packed batch ends the estimate, as nobody knows how many pieces it is.
+func (b *batches) room() int {
+	n, size := min(int(b.count), roomAhead), 0
+	if b.header.attributes&codecBits != 0 {
+		return n
+	}
+	for rest := b.rest; size < pieceBytes && len(rest) > atBody && rest[atMagic] == 2; {
+		length := int64(binary.BigEndian.Uint32(rest[atLength:])) + atRest
+		if length < atBody || length > int64(len(rest)) {
+			break
+		}
+		h := readHeader(rest[:length])
+		if h.attributes&codecBits != 0 {
+			break
+		}
+		n += max(0, min(int(h.count), int(length)/roomPerByte))
+		size += int(length)
+		rest = rest[length:]
+	}
+	return n
 }
 
 // finish ends the batch under way.
@@ -287,6 +317,9 @@ func (b *batches) large(length int64) (rec Record, fits bool, err error) {
 // headerMemory is what a [Header] takes beside its bytes.
 const headerMemory = 40
 
+// headersAhead is for how many headers memory is taken at once.
+const headersAhead = 128
+
 // headers reads the headers of a record. Equal names share their memory.
 func (b *batches) headers(f *fields) []Header {
 	n := f.varint()
@@ -294,7 +327,11 @@ func (b *batches) headers(f *fields) []Header {
 		f.broken = f.broken || n != 0
 		return nil
 	}
-	out := make([]Header, n)
+	if n > int64(len(b.spare)) {
+		b.spare = make([]Header, max(n, headersAhead))
+	}
+	out := b.spare[:n:n]
+	b.spare = b.spare[n:]
 	for i := range out {
 		name := f.bytes(f.varint())
 		known, ok := b.names[string(name)]

@@ -1,0 +1,82 @@
+package event
+
+import (
+	"encoding/binary"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Tags of an arrival's fields, all of wire type 2 (a length and as many bytes).
+const (
+	tagID     = arrivalID<<3 | byte(protowire.BytesType)
+	tagDense  = arrivalDense<<3 | byte(protowire.BytesType)
+	tagSparse = arrivalSparse<<3 | byte(protowire.BytesType)
+	tagEdge   = arrivalEdges<<3 | byte(protowire.BytesType)
+	tagTime   = arrivalTime<<3 | byte(protowire.BytesType)
+	tagNamed  = arrivalNamed<<3 | byte(protowire.BytesType)
+)
+
+// plainProtobuf reads an arrival in its plain form: the fields of the contract only, each once, the edges one after
+// the other with ids of up to 127 bytes. It is what producers write, and nothing is called for an edge. Like
+// [arrivalScanner] it refuses nothing itself: where a record is not plain or not right it gives up, and
+// [Protobuf.DecodeArrival] reads it from the beginning and decides (TestPlainProtobufIsDecoded,
+// FuzzDecodeProtobufArrival). It returns which fields were met; of a, what was not met is empty, but for the features.
+func plainProtobuf(data []byte, a *Arrival) (met int, ok bool) {
+	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
+	for at := 0; at < len(data); {
+		tag, field := data[at], 0
+		if tag == tagEdge {
+			if at, ok = a.plainEdges(data, at); !ok || met&metEdges != 0 {
+				return met, false
+			}
+			met |= metEdges
+			continue
+		}
+		size, n := binary.Uvarint(data[at+1:])
+		if at += 1 + n; n <= 0 || size > uint64(len(data)-at) {
+			return met, false
+		}
+		v := wireValue{num: protowire.Number(tag >> 3), bytes: data[at : at+int(size)], packed: true, at: at}
+		at += int(size)
+		var err error
+		switch tag {
+		case tagID:
+			field = metID
+			a.ID, err = wireID(v)
+		case tagDense, tagSparse, tagNamed:
+			field = metFeatures
+			err = a.Features.read(v)
+		case tagTime:
+			field = metTime
+			a.Time, err = v.time("time")
+		}
+		if field == 0 || met&field != 0 || err != nil {
+			return met, false
+		}
+		met |= field
+	}
+	return met, met&metID != 0
+}
+
+// plainEdges appends the ids of the edges that begin at a place, one after the other, and returns where they end.
+func (a *Arrival) plainEdges(data []byte, from int) (end int, ok bool) {
+	end = from
+	for end+1 < len(data) && data[end] == tagEdge {
+		n := int(data[end+1])
+		if end += 2 + n; n == 0 || n >= 1<<7 || end > len(data) {
+			return end, false
+		}
+	}
+	// Tags and lengths are ASCII, so the whole is UTF-8 where each id is.
+	if end == from || !utf8.Valid(data[from:end]) {
+		return end, false
+	}
+	for all := string(data[from:end]); all != ""; {
+		n := 2 + int(all[1])
+		a.Edges = append(a.Edges, all[2:n])
+		all = all[n:]
+	}
+	return end, true
+}
