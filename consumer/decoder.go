@@ -8,15 +8,26 @@ import (
 	"rivulet/schema"
 )
 
-// Decoder decodes records one at a time, by the rules of a [Pipeline] with the same forms and limits. A refresh uses it,
+// Decoder decodes records outside of a stream, by the rules of a [Pipeline] with the same forms and limits. A refresh uses it,
 // so that it merges exactly those arrivals into the graph that a consumer predicts.
 type Decoder struct {
 	path   Pipeline // no more than its forms and limits
 	schema *schema.Schema
-	slot   slot
 
-	out      decoded         // of one record, where features are looked up
-	attempts *kafka.Attempts // of looking them up
+	out      decoded
+	taken    []Taken
+	one      [1]kafka.Record
+	attempts *kafka.Attempts // of looking features up
+}
+
+// Taken is what a [Decoder] made of a record.
+type Taken struct {
+	// Arrival has distinct edges that do not name itself; nil where Err is not.
+	Arrival *event.Arrival
+	Dropped int // entries of the edge list that did not stay
+	// Err is an [*event.FieldError], with the reason that a dead letter of the record would have, or an [event.Skip]: the
+	// record is no arrival.
+	Err error
 }
 
 // NewDecoder returns a decoder of records of these forms.
@@ -35,36 +46,44 @@ func (o *Decoder) LookUp(store FeatureStore, wait kafka.Patience) {
 	o.attempts = featuresOutage(wait).Attempts()
 }
 
-// Arrival returns the arrival of a record for a model of d raw features; it is valid until the next call. Its edges
-// are distinct and do not name itself, dropped is how many entries did not stay. An error, an [*event.FieldError],
-// has the reason that a dead letter of the record would have; an [event.Skip] says that the record is no arrival. Any
-// other error is of the store of features, and ends the reading.
-func (o *Decoder) Arrival(ctx context.Context, rec *kafka.Record, d int) (a *event.Arrival, dropped int, err error) {
-	by := model{features: d, schema: o.schema}
-	o.slot.record, o.slot.bytes = rec, len(rec.Key)+len(rec.Value)
-	o.path.decodeOne(&o.slot, by)
-	if o.slot.fault == nil && o.slot.skip == "" && o.slot.arrival.Features.Absent {
-		if err := o.fetch(ctx, by); err != nil {
-			return nil, 0, err
+// Arrivals returns what became of each record, for a model of d raw features; it is valid until the next call. Features
+// that records do not bring are looked up together. An error is of the store of features, and ends the reading.
+func (o *Decoder) Arrivals(ctx context.Context, records []kafka.Record, d int) ([]Taken, error) {
+	if err := o.decode(ctx, records, model{features: d, schema: o.schema}); err != nil {
+		return nil, err
+	}
+	o.taken = zeroed(o.taken, len(records))
+	for i := range o.out.slots {
+		switch s := &o.out.slots[i]; {
+		case s.skip != "":
+			o.taken[i].Err = s.skip
+		case s.fault != nil:
+			o.taken[i].Err = s.fault
+		default:
+			o.taken[i] = Taken{Arrival: &s.arrival, Dropped: s.dropped}
 		}
 	}
-	switch {
-	case o.slot.skip != "":
-		return nil, 0, o.slot.skip
-	case o.slot.fault != nil:
-		return nil, 0, o.slot.fault
-	}
-	return &o.slot.arrival, o.slot.dropped, nil
+	return o.taken, nil
 }
 
-// fetch looks up the features of the slot.
-func (o *Decoder) fetch(ctx context.Context, by model) error {
-	o.out.slots = append(o.out.slots[:0], o.slot)
+// Arrival is [Decoder.Arrivals] of one record.
+func (o *Decoder) Arrival(ctx context.Context, rec *kafka.Record, d int) (a *event.Arrival, dropped int, err error) {
+	o.one[0] = *rec
+	taken, err := o.Arrivals(ctx, o.one[:], d)
+	if err != nil {
+		return nil, 0, err
+	}
+	return taken[0].Arrival, taken[0].Dropped, taken[0].Err
+}
+
+// decode decodes records as a batch of the path, as often as the store of features cannot be asked.
+func (o *Decoder) decode(ctx context.Context, records []kafka.Record, by model) error {
 	for {
-		err := o.path.fetch(ctx, &o.out, by)
+		err := o.path.decode(ctx, &o.out, records, by)
 		if err == nil {
-			o.attempts.Over()
-			o.slot = o.out.slots[0]
+			if o.attempts != nil {
+				o.attempts.Over()
+			}
 			return nil
 		}
 		if err := o.attempts.Failed(ctx, err); err != nil {

@@ -111,7 +111,7 @@ func (t Tables) planEdges(names []string) (edgeColumns, error) {
 
 // listed returns the first of many names, for errors.
 func listed(names []string) string {
-	const most = 8
+	const most = 30
 	if len(names) > most {
 		return fmt.Sprintf("%q and %d more", names[:most], len(names)-most)
 	}

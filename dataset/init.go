@@ -85,8 +85,11 @@ func (o OpenOptions) find(dir string, usual []string) (string, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("no table in %s is named %s", dir, strings.Join(usual, ", "))
+	return "", fmt.Errorf("%w in %s is named %s", ErrNoTable, dir, strings.Join(usual, ", "))
 }
+
+// ErrNoTable means that a directory has no table under a name that [FindTables] looks for.
+var ErrNoTable = errors.New("no table")
 
 // survey reads all columns of a table.
 func (f *Found) survey(s tableSource) (columns []*survey, names []string, err error) {

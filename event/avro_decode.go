@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // DecodeArrival reads one record that was written with the schema into a, as [Protobuf.DecodeArrival] does: it
@@ -14,8 +15,6 @@ func (s *AvroSchema) DecodeArrival(data []byte, a *Arrival) error {
 	if s.arrival == nil {
 		return fieldErrorf(ReasonUnparsable, "", "the schema is of a %s, want a record", s.root.word())
 	}
-	e := wireEdgesPool.Get().(*wireEdges)
-	defer e.release()
 	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
 	r := newAvroReader(s, data)
 	hasFeatures := false
@@ -30,7 +29,7 @@ func (s *AvroSchema) DecodeArrival(data []byte, a *Arrival) error {
 				err = nil
 			}
 		case avroEdges:
-			err = r.edges(t, e)
+			a.Edges, err = r.edges(t, a.Edges)
 		case avroTime:
 			a.Time, err = r.time(t)
 		default:
@@ -43,7 +42,6 @@ func (s *AvroSchema) DecodeArrival(data []byte, a *Arrival) error {
 	if a.ID == "" {
 		return fieldErrorf(ReasonUnparsable, "id", "is missing")
 	}
-	a.Edges = e.appendTo(a.Edges)
 	if err := r.end(); err != nil || hasFeatures {
 		return err
 	}
@@ -147,24 +145,69 @@ func (r *avroReader) id(t *avroType, field string) (string, error) {
 }
 
 // edges reads a list of ids, or null for none.
-func (r *avroReader) edges(t *avroType, e *wireEdges) (err error) {
-	if t, err = r.resolve(t, "edges"); err != nil || t.kind == avroNull {
-		return err
+func (r *avroReader) edges(t *avroType, list []string) ([]string, error) {
+	t, err := r.resolve(t, "edges")
+	if err != nil || t.kind == avroNull {
+		return list, err
 	}
 	if t.kind != avroArray {
-		return avroUnwanted(t, "edges", "an array of ids")
+		return list, avroUnwanted(t, "edges", "an array of ids")
 	}
+	if t.items.kind == avroString {
+		if plain, ok := r.plainEdges(list); ok {
+			return plain, nil
+		}
+	}
+	e := wireEdgesPool.Get().(*wireEdges)
+	defer e.release()
 	for {
 		n, _, err := r.block("edges")
-		if err != nil || n == 0 {
-			return err
+		if err != nil {
+			return list, err
+		}
+		if n == 0 {
+			return e.appendTo(list), nil
 		}
 		for range n {
 			if err := r.edge(t.items, e); err != nil {
-				return err
+				return list, err
 			}
 		}
 	}
+}
+
+// plainEdges reads a list of strings that is one block, each string of 1 to 63 bytes, as almost all are. Where the list is
+// another, or something is wrong with it, it reads nothing and reports false.
+func (r *avroReader) plainEdges(list []string) (edges []string, ok bool) {
+	before := r.at
+	n, _, err := r.block("edges")
+	if err != nil {
+		r.at = before
+		return list, false
+	}
+	from, end := r.at, r.at
+	for range n {
+		if end >= len(r.data) || r.data[end]&0x81 != 0 || r.data[end] == 0 {
+			r.at = before
+			return list, false
+		}
+		end += 1 + int(r.data[end]>>1)
+	}
+	// The bytes of lengths are ASCII, so the strings between them are UTF-8 if all is.
+	if n > 0 && (end >= len(r.data) || r.data[end] != 0 || !utf8.Valid(r.data[from:end])) {
+		r.at = before
+		return list, false
+	}
+	all := string(r.data[from:end])
+	for at := 0; at < len(all); {
+		to := at + 1 + int(all[at]>>1)
+		list = append(list, all[at+1:to])
+		at = to
+	}
+	if n > 0 {
+		r.at = end + 1 // the 0 at the end of the list
+	}
+	return list, true
 }
 
 func (r *avroReader) edge(t *avroType, e *wireEdges) error {

@@ -3,7 +3,6 @@ package event
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"rivulet/schema"
 )
@@ -13,7 +12,12 @@ func (r *avroReader) namedFeatures(t *avroType, list *namedList) error {
 	if t.kind != avroRecord {
 		return r.namedMap(t, list)
 	}
-	for i := range t.fields {
+	for i := 0; i < len(t.fields); i++ {
+		if t.named < 0 {
+			if i += r.plainColumns(list, t.fields[i:]); i == len(t.fields) {
+				break
+			}
+		}
 		switch f := &t.fields[i]; {
 		case i == t.named:
 			inner, err := r.resolve(f.typ, "features.named")
@@ -65,36 +69,61 @@ func (r *avroReader) namedMap(t *avroType, list *namedList) error {
 // plainFields reads up to n entries of a map, for as long as they are finite doubles under the names that the record
 // before had there, and returns how many. [avroReader.block] has seen that the record may have n values.
 func (r *avroReader) plainFields(list *namedList, n int, t *avroType) (read int) {
-	branch := -1 // the byte before a double
-	if t.kind == avroUnion {
-		branch = 2 * slices.IndexFunc(t.branches, func(b *avroType) bool { return b.kind == avroDouble })
-	}
-	if branch >= 1<<7 || branch < 0 && t.kind != avroDouble {
+	if t.lead == noDouble {
 		return 0
 	}
+	data, at, expected := r.data, r.at, list.rest(n)
+	for ; read < len(expected); read++ {
+		f := &expected[read]
+		end := at + 1 + len(f.Name)
+		if len(f.Name) >= 1<<6 || end >= len(data) || data[at] != byte(2*len(f.Name)) || string(data[at+1:end]) != f.Name {
+			break
+		}
+		x, next := leadDouble(data, end, t.lead)
+		if next < 0 {
+			break
+		}
+		f.Value.Type, f.Value.Number = schema.Number, x
+		at = next
+	}
+	list.fields = list.fields[:len(list.fields)+read]
+	r.at, r.left = at, r.left-read
+	return read
+}
+
+// plainColumns reads fields of a record, for as long as they are finite doubles, and returns how many.
+func (r *avroReader) plainColumns(list *namedList, fields []avroField) (read int) {
 	data, at := r.data, r.at
-	for ; read < n; read++ {
-		name := list.expected()
-		end := at + 1 + len(name)
-		if name == "" || len(name) >= 1<<6 || len(data)-end < 9 || data[at] != byte(2*len(name)) || string(data[at+1:end]) != name {
+	for ; read < len(fields); read++ {
+		x, next := leadDouble(data, at, fields[read].typ.lead)
+		if next < 0 {
 			break
 		}
-		if branch >= 0 {
-			if data[end] != byte(branch) {
-				break
-			}
-			end++
-		}
-		x := math.Float64frombits(binary.LittleEndian.Uint64(data[end:]))
-		if x-x != 0 {
-			break
-		}
-		v := &list.next().Value
+		v := &list.addText(fields[read].name).Value
 		v.Type, v.Number = schema.Number, x
-		at = end + 8
+		at = next
 	}
 	r.at, r.left = at, r.left-read
 	return read
+}
+
+// leadDouble returns the finite double at a place of the data, and the place behind it: −1 if there is none. lead is
+// [avroType.lead] of its type.
+func leadDouble(data []byte, at, lead int) (x float64, next int) {
+	if lead >= 0 {
+		if at >= len(data) || int(data[at]) != lead {
+			return 0, -1
+		}
+		at++
+	}
+	if lead == noDouble || len(data)-at < 8 {
+		return 0, -1
+	}
+	x = math.Float64frombits(binary.LittleEndian.Uint64(data[at:]))
+	if x-x != 0 {
+		return 0, -1
+	}
+	return x, at + 8
 }
 
 // namedKey reads the key of a map, which is checked for UTF-8 unless it is the expected one.
@@ -112,9 +141,6 @@ func (r *avroReader) namedValue(v *schema.Value, t *avroType, name string) (err 
 	field := "features.named"
 	if err = r.spend(1, field); err != nil {
 		return named(name, err)
-	}
-	if r.plainDouble(v, t) {
-		return nil
 	}
 	if t, err = r.resolve(t, field); err != nil {
 		return named(name, err)
@@ -154,24 +180,6 @@ func (r *avroReader) namedValue(v *schema.Value, t *avroType, name string) (err 
 		return named(name, err)
 	}
 	return nil
-}
-
-// plainDouble reads a finite double, also as a branch of a union, which most values are; else it reads nothing.
-func (r *avroReader) plainDouble(v *schema.Value, t *avroType) bool {
-	b := r.data[r.at:]
-	if t.kind == avroUnion && len(b) > 0 && b[0]&0x81 == 0 && int(b[0]>>1) < len(t.branches) {
-		t, b = t.branches[b[0]>>1], b[1:]
-	}
-	if t.kind != avroDouble || len(b) < 8 {
-		return false
-	}
-	x := math.Float64frombits(binary.LittleEndian.Uint64(b))
-	if x-x != 0 {
-		return false
-	}
-	r.at = len(r.data) - len(b) + 8
-	v.Type, v.Number = schema.Number, x
-	return true
 }
 
 // named puts the name of a feature into the field of an error.

@@ -52,8 +52,31 @@ type avroType struct {
 	items    *avroType // of an array, values of a map
 	branches []*avroType
 	fields   []avroField
+	// lead is the byte before a value that is a double: which branch of a union it is. bareDouble, if the type is double
+	// itself, and noDouble, if it has no such branch among the first 64.
+	lead int
 	// indices, values and named are the positions of the fields of that name in a record, -1 for none.
 	indices, values, named int
+}
+
+// Values of avroType.lead that are no byte.
+const (
+	bareDouble = -1
+	noDouble   = -2
+)
+
+// findDouble sets lead.
+func (t *avroType) findDouble() {
+	t.lead = noDouble
+	if t.kind == avroDouble {
+		t.lead = bareDouble
+	}
+	for i, b := range t.branches[:min(64, len(t.branches))] {
+		if b.kind == avroDouble {
+			t.lead = 2 * i
+			return
+		}
+	}
 }
 
 type avroField struct {
@@ -166,6 +189,7 @@ func (c *avroCompiler) compile(n *avro.SchemaNode, space string) (*avroType, err
 	case avroRecord:
 		err = c.record(t, n, space)
 	}
+	t.findDouble()
 	return t, err
 }
 

@@ -415,6 +415,10 @@ func FuzzAvroArrival(f *testing.F) {
 			t.Fatal(err)
 		}
 		requireSameArrival(t, &a, &again)
+		if err := (Avro{}).DecodeArrival(data, &again); err != nil { // in the memory of a record with the same names
+			t.Fatal(err)
+		}
+		requireSameArrival(t, &a, &again)
 	})
 }
 
@@ -464,5 +468,40 @@ func TestAvroDoesNotWriteWhatCannotBeRead(t *testing.T) {
 	}
 	if _, err := (Avro{}).AppendLabel(nil, &Label{ID: "n", Class: ByName}); err == nil {
 		t.Error("a label without a class is written")
+	}
+}
+
+// Lists of ids are read in one go where all are short, and one by one where not: with the same ids and errors.
+func TestAvroEdges(t *testing.T) {
+	long := strings.Repeat("x", 64)
+	for name, tc := range map[string]struct {
+		edges string   // after the id and an empty list of features
+		want  []string // or
+		fault string   // field: detail
+	}{
+		"none":                 {"\x00", nil, ""},
+		"one block":            {"\x06\x02a\x04é\x02c\x00", []string{"a", "é", "c"}, ""},
+		"63 bytes":             {"\x02\x7e" + long[1:] + "\x00", []string{long[1:]}, ""},
+		"64 bytes":             {"\x04\x02a\x80\x01" + long + "\x00", []string{"a", long}, ""},
+		"two blocks":           {"\x02\x02a\x04\x02b\x02c\x00", []string{"a", "b", "c"}, ""},
+		"a block with length":  {"\x01\x04\x02a\x00", []string{"a"}, ""},
+		"an empty id":          {"\x04\x02a\x00\x00", nil, "edges[1]: is empty"},
+		"half a letter":        {"\x04\x02\xc3\x02\xa9\x00", nil, `edges[0]: "\xc3" is not UTF-8`},
+		"no end":               {"\x04\x02a\x02b", nil, "edges: the record ends inside of it (byte 9)"},
+		"an id beyond the end": {"\x02\x7ea", nil, "edges: the record ends inside of it (byte 6)"},
+		"a negative length":    {"\x02\x01a\x00", nil, "edges: the record ends inside of it (byte 6)"},
+	} {
+		record := "\x02n\x00\x00" + tc.edges
+		if tc.fault == "" {
+			record += "\x00" // no time
+		}
+		a := Arrival{Edges: []string{"old", "old"}}
+		err := Avro{}.DecodeArrival([]byte(record), &a)
+		switch {
+		case tc.fault == "" && (err != nil || !slices.Equal(a.Edges, tc.want)):
+			t.Errorf("%s: got %q, %v, want %q", name, a.Edges, err, tc.want)
+		case tc.fault != "" && (err == nil || err.Error() != tc.fault):
+			t.Errorf("%s: got %v, want %s", name, err, tc.fault)
+		}
 	}
 }

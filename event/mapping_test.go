@@ -248,6 +248,37 @@ func FuzzMapping(f *testing.F) {
 	})
 }
 
+// FuzzConfluent reads any record where there is a registry, also by schemas of others and through a mapping: an arrival or a
+// *FieldError, and the same again in memory that was used.
+func FuzzConfluent(f *testing.F) {
+	shop := shopRow()
+	columns, written := shop.columns(f, &Arrival{ID: "n", Features: Features{Named: shop.fields}, Edges: []string{"a"}})
+	plain, _ := Avro{}.AppendArrival(nil, &mapped)
+	f.Add(byte(0), "", append(AppendConfluentHead(nil, 7), plain...))
+	f.Add(byte(1), "", append(AppendConfluentHead(nil, 7), written...))
+	f.Add(byte(2), ConfluentContentType("avro"), append(AppendConfluentHead(nil, 7), plain...))
+	f.Add(byte(3), "application/json", []byte(`{"id":"n","features":[1]}`))
+	all := []Forms{{Schemas: twoSchemas{ownArrival}}, {Schemas: twoSchemas{columns}},
+		{Schemas: twoSchemas{ownArrival}, Mapping: mapping(f, MappingOptions{ID: "/id", Key: "/id"})}, {Schemas: twoSchemas{columns}, Confluent: true}}
+	f.Fuzz(func(t *testing.T, which byte, contentType string, data []byte) {
+		var a, used Arrival
+		forms, headers := all[int(which)%len(all)], header("content-type", contentType)
+		_ = forms.Arrival(headers, append(AppendConfluentHead(nil, 7), written...), &used)
+		err, again := forms.Arrival(headers, data, &a), forms.Arrival(headers, data, &used)
+		if err != nil || again != nil {
+			requireFieldError(t, err)
+			requireFieldError(t, again)
+			return
+		}
+		requireIDs(t, append([]string{a.ID}, a.Edges...))
+		requireSameArrival(t, &a, &used)
+		var l Label
+		if err := forms.Label(headers, data, &l); err != nil {
+			requireFieldError(t, err)
+		}
+	})
+}
+
 var mappedFence = regexp.MustCompile("(?ms)^```json (mapping|debezium|cloudevents)\n(.*?)^```$")
 
 // The README's examples of mappings are all of the same arrival.

@@ -18,6 +18,9 @@ func (f *Features) Encode(s *schema.Schema) (err error) {
 		f.Values = slices.Grow(f.Values[:0], s.Width())[:s.Width()]
 		err = s.Encode(f.Values, f.Named)
 	}
+	if err == nil {
+		return nil
+	}
 	var fault *schema.Error
 	if errors.As(err, &fault) {
 		return fieldErrorf(namedReasons[fault.Fault], namedField(fault.Feature), "%s", fault.Detail)
@@ -110,6 +113,12 @@ func (l *namedList) expected() string {
 		return l.fields[:i+1][i].Name
 	}
 	return ""
+}
+
+// rest returns the next up to n fields of the record before, which is where [namedList.next] puts fields.
+func (l *namedList) rest(n int) []schema.Field {
+	from := len(l.fields)
+	return l.fields[from:max(from, min(l.known, from+n))]
 }
 
 // add appends a field. Its value is what was there in the record before, whose memory may be used again.

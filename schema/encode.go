@@ -51,6 +51,10 @@ type scratch struct {
 	// order is the feature or unused column of each field of the row before, also of another schema. Rows of a stream
 	// mostly have their fields in one order, so it is what is tried first.
 	order []int32
+	// slots belong to a row of so many fields of the schema, all of which it has. They are those of the next row, too,
+	// if that has the same names in the same order.
+	of     *Schema
+	fields int
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -93,6 +97,10 @@ var none Value // is missing
 
 // assign sets the field of each slot. Fields in the order of the row before need no look-up.
 func (s *Schema) assign(m *scratch, fields []Field) error {
+	if m.of == s && m.fields == len(fields) && s.named(m.order, fields) {
+		return nil
+	}
+	m.of = nil
 	m.slots = slices.Grow(m.slots[:0], len(s.names))[:len(s.names)]
 	for k := range m.slots {
 		m.slots[k] = absent
@@ -100,12 +108,14 @@ func (s *Schema) assign(m *scratch, fields []Field) error {
 	for k := len(m.order); k < len(fields); k++ {
 		m.order = append(m.order, int32(k))
 	}
+	all := true
 	for i := range fields {
 		name, slot := fields[i].Name, int(m.order[i])
 		if slot >= len(s.names) || s.names[slot] != name {
 			var known bool
 			if slot, known = s.slots[name]; !known {
 				if s.tolerant {
+					all = false
 					continue
 				}
 				return faultf(Unknown, name, "the schema has no such feature")
@@ -117,7 +127,20 @@ func (s *Schema) assign(m *scratch, fields []Field) error {
 		}
 		m.slots[slot] = int32(i)
 	}
+	if all {
+		m.of, m.fields = s, len(fields)
+	}
 	return nil
+}
+
+// named reports whether each field has the name of its slot.
+func (s *Schema) named(order []int32, fields []Field) bool {
+	for i := range fields {
+		if s.names[order[i]] != fields[i].Name {
+			return false
+		}
+	}
+	return true
 }
 
 // feature puts the numbers of a value, or reports that it is missing.

@@ -282,6 +282,43 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
+// The places of names are remembered from row to row: no row may take another's.
+func TestRowsOfDifferentNames(t *testing.T) {
+	number := func(name string, v float64) Field { return Field{name, Value{Type: Number, Number: v}} }
+	s, err := Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"number","missing":"zero","mean":[0]},
+		{"name":"b","kind":"number","missing":"zero","mean":[0]}],"unused":[{"name":"c","reason":"dropped"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tolerant := s.IgnoringUnknown()
+	for range 3 {
+		for _, tc := range []struct {
+			by     *Schema
+			fields []Field
+			want   []float32 // nil: refused
+		}{
+			{s, []Field{number("a", 1), number("b", 2)}, []float32{1, 2}},
+			{s, []Field{number("a", 3), number("b", 4)}, []float32{3, 4}},
+			{s, []Field{number("b", 5), number("a", 6)}, []float32{6, 5}},
+			{s, []Field{number("b", 7), number("b", 8)}, nil},
+			{s, []Field{number("b", 9), number("c", 1)}, []float32{0, 9}},
+			{s, []Field{number("c", 9), number("a", 1)}, []float32{1, 0}},
+			{tolerant, []Field{number("a", 1), number("b", 2), number("x", 3), number("y", 4)}, []float32{1, 2}},
+			{tolerant, []Field{number("x", 1), number("y", 2), number("b", 3), number("a", 4)}, []float32{4, 3}},
+			{tolerant, []Field{number("b", 1), number("x", 2), number("a", 3), number("z", 4)}, []float32{3, 1}},
+			{s, []Field{number("b", 1), number("x", 2)}, nil},
+			{s, []Field{number("b", 1)}, []float32{0, 1}},
+			{s, []Field{}, []float32{0, 0}},
+		} {
+			row := []float32{-1, -1}
+			err := tc.by.Encode(row, tc.fields)
+			if (err == nil) != (tc.want != nil) || err == nil && !slices.Equal(row, tc.want) {
+				t.Fatalf("%v: got %v, %v, want %v", tc.fields, row, err, tc.want)
+			}
+		}
+	}
+}
+
 // Numbers and bools are categories by their text.
 func TestCategoriesOfNumbers(t *testing.T) {
 	c := Column{Name: "c", Type: Number, Categorical: true, Numbers: []float64{1, 1, 100000, 100000, 0.5, 0.5, 3}}

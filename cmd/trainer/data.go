@@ -134,11 +134,14 @@ func dataCheckCommand() *cobra.Command {
 const shownGuesses = 3
 
 // undescribed prints what data init would make of the tables of a directory, and returns what to do; where there are no
-// tables it returns unknown.
+// tables that it knows by their names, it returns unknown.
 func undescribed(w io.Writer, dir string, unknown error) error {
 	found, err := dataset.FindTables(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
-	if err != nil {
-		return unknown //nolint:nilerr // unknown lists the formats that were looked for; err only names a table that is missing
+	switch {
+	case errors.Is(err, dataset.ErrNoTable):
+		return unknown // which lists the formats that were looked for
+	case err != nil:
+		return fmt.Errorf("nothing is checked: %s has no %s, and  trainer data init %s  needs help to write it: %w", dir, dataset.TablesFile, dir, err)
 	}
 	fmt.Fprintf(w, "%s has no %s. Of its tables %s would be read as nodes and %s as edges:\n", dir, dataset.TablesFile,
 		filepath.Base(found.Tables.Nodes), filepath.Base(found.Tables.Edges))

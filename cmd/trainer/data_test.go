@@ -79,6 +79,17 @@ func TestDataInitAndCheck(t *testing.T) {
 	if err != nil || !strings.Contains(out, "users: ") && !strings.Contains(out, "120 nodes, 120 edges, 2 classes; 0 nodes have no edge") || strings.Contains(out, "left_on") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	// Where the id and the label have names of their own, check says what init wants to know.
+	other := t.TempDir()
+	for name, text := range map[string]string{"users.csv": "customer,a,b,c,d,e,f,g,h,segment\n", "follows.csv": edges.String()} {
+		if err := os.WriteFile(filepath.Join(other, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := harness.Execute(root(), "data", "check", "--data", other); err == nil || !strings.Contains(err.Error(), "trainer data init "+other) ||
+		!strings.Contains(err.Error(), "(--id)") || !strings.Contains(err.Error(), `"segment"`) {
+		t.Errorf("tables whose columns have other names: %v", err)
+	}
 	artifact := filepath.Join(dir, "model")
 	if out, err = harness.Execute(root(), "train", "--data", dir, "--drop-weights", "--drop", "left_on", "--nodes", "10", "--costs=false", "--out", artifact); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -11,7 +11,6 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/kafka"
-	"rivulet/schema"
 	"rivulet/trainer/merge"
 )
 
@@ -46,37 +45,13 @@ func ParseSource(text string) (Source, error) {
 
 // read passes all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
 func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offsets, err error) {
-	decoder, features := consumer.NewDecoder(r.Forms, r.Limits), r.Graph.Data.X.Cols()
-	decoder.LookUp(r.Features, kafka.Patience{Logger: r.Log})
-	var unread error // why the schema could not be read
-	asked := false
-	next, err = r.records(ctx, r.Arrivals, &r.Forms, func(rec *kafka.Record) error {
-		a, dropped, err := decoder.Arrival(ctx, rec, features)
-		if errors.As(err, new(event.Skip)) {
-			return nil
-		}
-		if !asked && byName(err) { // the schema is read for the first arrival that needs it
-			var s *schema.Schema
-			asked = true
-			if s, unread = r.schema(ctx); s != nil && r.IgnoreUnknown {
-				s = s.IgnoringUnknown()
-			}
-			decoder.ByName(s)
-			a, dropped, err = decoder.Arrival(ctx, rec, features)
-		}
-		switch {
-		case errors.Is(err, consumer.ErrFeatures): // none could be asked for: the arrival is not refused
-			return err
-		case err != nil:
-			m.Refuse(err)
-			return nil
-		}
-		m.Dropped(dropped)
-		_ = m.Arrival(a) // counted, with its reason
-		return nil
-	})
-	if err == nil && unread != nil {
-		err = fmt.Errorf("reading the schema of the artifact that serves: %w", unread)
+	in := r.newIntake(m)
+	next, err = r.records(ctx, r.Arrivals, &r.Forms, func(rec *kafka.Record) error { return in.add(ctx, rec) })
+	if err == nil {
+		err = in.decode(ctx)
+	}
+	if err == nil && in.unread != nil {
+		err = fmt.Errorf("reading the schema of the artifact that serves: %w", in.unread)
 	}
 	if err != nil || r.Labels.File == "" && r.Labels.Topic == "" {
 		return next, err
@@ -155,23 +130,4 @@ func eachLine(ctx context.Context, file string, take func([]byte) error) error {
 		return fmt.Errorf("reading %s after line %d: %w", file, n, err)
 	}
 	return nil
-}
-
-// byName reports whether an arrival was refused because its decoder has no schema, or the producer's is another one.
-func byName(err error) bool {
-	var fault *event.FieldError
-	return errors.As(err, &fault) && fault.Reason == event.ReasonSchema
-}
-
-// schema returns the schema by whose positions arrivals are read; nil if there is none.
-func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
-	if r.Graph.Data.Schema != nil {
-		return r.Graph.Data.Schema, nil
-	}
-	v, release, err := r.serving(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return r.keptSchema(v)
 }

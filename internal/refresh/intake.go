@@ -1,0 +1,108 @@
+package refresh
+
+import (
+	"context"
+	"errors"
+
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/internal/kafka"
+	"rivulet/schema"
+	"rivulet/trainer/merge"
+)
+
+// Bounds of the records that are decoded together, whose features are looked up by one request: their number, their bytes
+// and the bytes of their rows.
+const (
+	intakeRecords = 1024
+	intakeBytes   = 16 << 20
+)
+
+// intake gathers records of arrivals, decodes them together, and passes them to a merger in their order.
+type intake struct {
+	r        *Refresher
+	m        *merge.Merger
+	decoder  *consumer.Decoder
+	features int // d
+	most     int // records that are decoded together
+
+	held  []kafka.Record
+	bytes int
+
+	asked  bool  // for the schema
+	unread error // why it could not be read
+}
+
+func (r *Refresher) newIntake(m *merge.Merger) *intake {
+	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.Data.X.Cols()}
+	in.decoder.LookUp(r.Features, kafka.Patience{Logger: r.Log})
+	in.most = max(1, min(intakeRecords, intakeBytes/max(1, 4*in.features)))
+	return in
+}
+
+// add takes a record. An error is of the store of features, or of ctx.
+func (in *intake) add(ctx context.Context, rec *kafka.Record) error {
+	in.held = append(in.held, *rec)
+	if in.bytes += len(rec.Key) + len(rec.Value); len(in.held) < in.most && in.bytes < intakeBytes {
+		return nil
+	}
+	return in.decode(ctx)
+}
+
+// decode passes what is held to the merger.
+func (in *intake) decode(ctx context.Context) error {
+	taken, err := in.taken(ctx)
+	clear(in.held)
+	if in.held, in.bytes = in.held[:0], 0; err != nil {
+		return err
+	}
+	for i := range taken {
+		switch t := &taken[i]; {
+		case t.Err == nil:
+			in.m.Dropped(t.Dropped)
+			_ = in.m.Arrival(t.Arrival) // counted, with its reason
+		case !errors.As(t.Err, new(event.Skip)):
+			in.m.Refuse(t.Err)
+		}
+	}
+	return nil
+}
+
+// taken decodes what is held. The schema is read for the first arrival that needs it.
+func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
+	taken, err := in.decoder.Arrivals(ctx, in.held, in.features)
+	if err != nil || in.asked || !needSchema(taken) {
+		return taken, err
+	}
+	var s *schema.Schema
+	in.asked = true
+	if s, in.unread = in.r.schema(ctx); s != nil && in.r.IgnoreUnknown {
+		s = s.IgnoringUnknown()
+	}
+	in.decoder.ByName(s)
+	return in.decoder.Arrivals(ctx, in.held, in.features)
+}
+
+// needSchema reports whether an arrival was refused because the decoder has no schema, or the producer's is another one.
+func needSchema(taken []consumer.Taken) bool {
+	for i := range taken {
+		var fault *event.FieldError
+		if errors.As(taken[i].Err, &fault) && fault.Reason == event.ReasonSchema {
+			return true
+		}
+	}
+	return false
+}
+
+// schema returns the schema by whose positions arrivals are read; nil if there is none.
+func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
+	if r.Graph.Data.Schema != nil {
+		return r.Graph.Data.Schema, nil
+	}
+	v, release, err := r.serving(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return r.keptSchema(v)
+}
