@@ -44,6 +44,16 @@ type calibration struct {
 	validation  float64 // accuracy without propagation
 }
 
+// tables puts the tables of propagations into a model of an artifact.
+func (c *calibration) tables(m *artifact.Model) {
+	if p := c.kinds[infer.PropagateLabels]; p != nil {
+		m.Labels = p.spreading.tables
+	}
+	if p := c.kinds[infer.PropagateErrors]; p != nil {
+		m.Errors = p.spreading.tables
+	}
+}
+
 // calibrate makes the choices on the support nodes, attached to the graph of the model.
 func (t *task) calibrate(ctx context.Context, p *placed, kinds []string) (*calibration, error) {
 	support := p.on(t.support)

@@ -71,6 +71,8 @@ type Options struct {
 	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of
 	// S without T; for methods with clusters.
 	Means bool
+	// Propagate has validation choose label and error propagation, too. Without it no tables of them are made.
+	Propagate bool
 	// Map adds S in the plane, for people ([artifact.Map]); MapIDs names the heaviest nodes of T in it.
 	Map, MapIDs bool
 }
@@ -86,7 +88,16 @@ type Keeper interface {
 // Defaults returns the default options of a run.
 func Defaults() Options {
 	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto,
-		Entries: 4, Batch: 1000, Costs: true, Means: true, MapIDs: true}
+		Entries: 4, Batch: 1000, Costs: true, Means: true,
+		Propagate: true, MapIDs: true}
+}
+
+// kinds are the propagations among which validation chooses.
+func (o Options) kinds() []string {
+	if !o.Propagate {
+		return nil
+	}
+	return propagationKinds
 }
 
 // Validate checks ranges; an error names the option and its value.

@@ -13,7 +13,7 @@ import (
 )
 
 // Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models
-// (the default first), N', k, the hidden layers and hops, preprocessing, coverage and seed. It is an error if the
+// (the default first), N', k, the hidden layers and hops, preprocessing, propagation, coverage and seed. It is an error if the
 // method cannot be run by its name, such as that of an ablation.
 func Inherit(m *artifact.Manifest) (Options, error) {
 	o := Defaults()
@@ -27,8 +27,9 @@ func Inherit(m *artifact.Manifest) (Options, error) {
 	}
 	o.Means = m.HasMeans()
 	o.Map, o.MapIDs = m.HasMap(), m.MapIDs || !m.HasMap()
-	o.Models = nil
+	o.Models, o.Propagate = nil, false
 	for _, model := range m.Models {
+		o.Propagate = o.Propagate || len(model.Propagation) > 0
 		o.Models = append(o.Models, model.Name)
 		if model.Hidden > 0 {
 			o.Hidden = model.Hidden

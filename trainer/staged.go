@@ -64,7 +64,7 @@ func CheckStaged(o Options) error {
 // TrainStaged is [Train] of method solved and model sgc by stages on an engine, which hold no more of the graph
 // in memory than the engine wants. The bundle's bits depend on data and options, not on the engine. What differs
 // from Train: sums over nodes are sums of integers; W_O is chosen on frozen attachment; of more rows than the
-// bounds above a sample is taken, by hash of the id; there are no propagations, no W_S and no cluster means.
+// bounds above a sample is taken, by hash of the id; there are no W_S and no cluster means.
 func TrainStaged(
 	ctx context.Context,
 	e stage.Engine,
@@ -116,13 +116,16 @@ func (s *staged) train(ctx context.Context, now time.Time) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.spread(ctx, c); err != nil {
+		return nil, err
+	}
 	t := s.task
 	r := &recipe{whole: []*fitted{s.whole}, served: c}
 	onS, err := t.frozen(c, s.whole.model)
 	if err != nil {
 		return nil, err
 	}
-	calibrated, err := t.calibrate(ctx, onS, nil)
+	calibrated, err := t.calibrate(ctx, onS, s.options.kinds())
 	if err != nil {
 		return nil, err
 	}

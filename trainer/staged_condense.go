@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"rivulet/artifact"
 	"rivulet/graph"
@@ -229,6 +230,7 @@ func (s *staged) solve(ctx context.Context, c *stagedGraph, o solved.MessageOpti
 	if err != nil {
 		return err
 	}
+	c.normal = slices.Clone(normal) // of which solving makes its own
 	c.onS, err = synthetic(normal, sides, s.task.nodes, len(s.classes))
 	return err
 }

@@ -36,6 +36,8 @@ func (s *staged) bundle(
 		return nil, err
 	}
 	f := s.whole.model
+	model := artifact.Model{Name: f.Name(), Params: f.Params(), Tables: c.onS}
+	r.calibrations[0].tables(&model)
 	return &artifact.Bundle{
 		Manifest:   m,
 		Preprocess: *s.pre,
@@ -44,7 +46,7 @@ func (s *staged) bundle(
 		Mapping:    mapping,
 		Growth: &artifact.Growth{Entries: min(s.options.Entries, t.nodes), Dictionary: c.dictionary,
 			Messages: map[string]infer.Messages{f.Name(): c.messages}},
-		Models: []artifact.Model{{Name: f.Name(), Params: f.Params(), Tables: c.onS}},
+		Models: []artifact.Model{model},
 	}, nil
 }
 
@@ -103,13 +105,13 @@ func (s *staged) evaluate(ctx context.Context, r *recipe, c *stagedGraph) ([]eva
 	t := s.task
 	onT, err := t.frozen(
 		&stagedGraph{task: t, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
-			onS: c.onT},
+			onS: c.onT, hops: c.hopsOnT},
 		s.whole.model,
 	)
 	if err != nil {
 		return nil, err
 	}
-	calibrated, err := t.calibrate(ctx, onT, nil)
+	calibrated, err := t.calibrate(ctx, onT, s.options.kinds())
 	if err != nil {
 		return nil, err
 	}
@@ -132,12 +134,18 @@ type stagedGraph struct {
 	dictionary *graph.Dense
 	rows       stage.Table // all of M
 	size       solved.MappingSize
+	normal     []float64 // the upper triangle of MᵀwM
+	// hops are those of label and of error propagation on S, by kind, and hopsOnT on the nodes of T that are read.
+	hops, hopsOnT map[string]*infer.Tables
 }
 
 func (c *stagedGraph) tables(infer.Model) (*infer.Tables, error) { return c.onS, nil }
 
-func (c *stagedGraph) propagation(kind string, _ infer.Model, _ float32) (*infer.Tables, error) {
-	return nil, fmt.Errorf("propagation %s: a run of stages has none", kind)
+func (c *stagedGraph) propagation(kind string, _ infer.Model, alpha float32) (*infer.Tables, error) {
+	if alpha == 1 {
+		return c.hops[kind], nil
+	}
+	return c.hops[kind].Restarted(alpha), nil
 }
 
 // synthetic is U' of the normal equations of M.

@@ -66,7 +66,7 @@ func train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time,
 	const what = "choosing calibration and propagation"
 	for k, p := range r.placed {
 		progress.Step(what, k, len(r.placed))
-		c, err := t.calibrate(ctx, p, propagationKinds)
+		c, err := t.calibrate(ctx, p, o.kinds())
 		if err != nil {
 			return nil, err
 		}
@@ -166,9 +166,7 @@ func (t *task) bundle(r *recipe, results []eval.Result, fingerprint string,
 	}
 	for k, p := range r.placed {
 		m := artifact.Model{Name: p.model.Name(), Params: p.model.Params(), Tables: p.tables}
-		kinds := r.calibrations[k].kinds
-		m.Labels, m.Errors = kinds[infer.PropagateLabels].spreading.tables,
-			kinds[infer.PropagateErrors].spreading.tables
+		r.calibrations[k].tables(&m)
 		if m.Tables == nil && infer.Freezable(p.model) == nil {
 			var err error
 			if m.Tables, err = r.served.tables(p.model); err != nil {

@@ -32,6 +32,9 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	o.Keeper = mapping.Footprint{}
 }
 
+// propagateUsage is that of --propagate.
+const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their hops, on a large graph most of the work"
+
 // mapFlags are --map and --no-ids of a run that makes an artifact.
 type mapFlags struct {
 	flags *pflag.FlagSet

@@ -23,4 +23,7 @@ var Functions = stage.Registry{
 	StageMeans:   newMeans,
 	StageSolve:   newSolve,
 	StageNormal:  newNormal,
+	StageSeeds:   newSeeds,
+	StageSpread:  newSpread,
+	StageGather:  newSpreadGather,
 }
