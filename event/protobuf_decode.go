@@ -46,6 +46,11 @@ func (Protobuf) DecodeArrival(data []byte, a *Arrival) error {
 		}
 		return nil
 	}
+	return a.walkProtobuf(data)
+}
+
+// walkProtobuf is [Protobuf.DecodeArrival] for a record in any form, and says what is wrong with it.
+func (a *Arrival) walkProtobuf(data []byte) error {
 	e := wireEdgesPool.Get().(*wireEdges)
 	defer e.release()
 	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}

@@ -102,6 +102,7 @@ type ArrivalRows struct {
 	cache   rowCache      // nil if nothing is kept
 
 	epoch                            atomic.Int64 // of Redis' time, when it last answered
+	lonely                           atomic.Int64 // an epoch that is past and has no rows; noEpoch: none is known
 	rows, bytes                      atomic.Int64 // in Redis, when last counted
 	written, refused, found, damaged atomic.Uint64
 	lost, unnoted                    atomic.Uint64
@@ -124,6 +125,7 @@ func OpenArrivalRows(ctx context.Context, client Client, table ArrivalTable,
 		return nil, refused{errors.New("opening the rows of arrivals: a cluster cannot wait for replicas")}
 	}
 	a := &ArrivalRows{client: client, table: table, o: o, ordered: oneServer}
+	a.lonely.Store(noEpoch)
 	if o.CacheBytes > 0 {
 		a.cache = newRowCache(o.CacheBytes)
 	}

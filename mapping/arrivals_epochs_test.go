@@ -75,6 +75,29 @@ func TestArrivalsLiveByRedisTime(t *testing.T) {
 	}
 }
 
+// An epoch that had no rows when it was past is read again where a clock went back and rows came.
+func TestArrivalsOfAClockThatWentBack(t *testing.T) {
+	server := miniredis.RunT(t)
+	w := newWorldOfArrivals(t, connect(t, "redis://"+server.Addr()), "t:")
+	now := time.Date(2101, 2, 3, 4, 0, 0, 0, time.UTC)
+	server.SetTime(now)
+	a, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
+	for range 2 {
+		if rows, _ := find(t, a, []string{"p"}, nil); rows[0].Known {
+			t.Fatal("a row is there that nobody has written")
+		}
+	}
+	if a.lonely.Load() != a.epoch.Load()-1 {
+		t.Errorf("epoch %d is not known to have no rows, in epoch %d", a.lonely.Load(), a.epoch.Load())
+	}
+	server.SetTime(now.Add(-time.Minute))
+	mustKeep(t, other, arrivedAs("p", 1, 0.5))
+	server.SetTime(now)
+	if rows, seen := find(t, a, []string{"p"}, []string{"p"}); !rows[0].Known || seen[0] == nil {
+		t.Error("the row of the epoch before is not found")
+	}
+}
+
 // Of the rows of two living epochs the older one is found, and no TTL means no end.
 func TestArrivalsOlderRowCounts(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {

@@ -99,8 +99,9 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 	pipe := a.client.Pipeline()
 	answers := make([][]*redis.SliceCmd, len(epochs)) // by epoch and bucket
 	var rows, bytes []*redis.StringCmd
+	without := a.lonely.Load()
 	for e, epoch := range epochs {
-		for rest := order; len(rest) > 0; {
+		for rest := order; len(rest) > 0 && (e > 0 || epoch != without); {
 			fields := sameBucket(ids, rest)
 			answers[e] = append(answers[e], pipe.HMGet(ctx, a.table.bucket(rest[0].bucket, epoch), fields...))
 			rest = rest[len(fields):]
@@ -128,13 +129,33 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 	if err != nil {
 		return nil, nil, 0, err
 	}
+	now = epochAt(at, a.ttl)
+	if lone := a.lone(epochs, rows[0], now); !lone && epochs[0] == without {
+		return a.read(ctx, ids, epochs)
+	}
 	got, of = make([]*infer.Arrived, len(ids)), make([]int64, len(ids))
 	for e := range epochs {
 		if err := a.decode(ids, order, answers[e], epochs[e], got, of); err != nil {
 			return nil, nil, 0, err
 		}
 	}
-	return got, of, epochAt(at, a.ttl), nil
+	return got, of, now, nil
+}
+
+// noEpoch is none.
+const noEpoch = -1
+
+// lone reports whether the older of two epochs has no rows, as in the first epoch of a version, and remembers it:
+// reading them would be half of the work. A server writes no row without a count, which expires with it, and none at all under an epoch
+// that is past by its own time. The count is read with each answer: where a clock went back, and rows came, the epoch
+// is read again.
+func (a *ArrivalRows) lone(epochs []int64, older *redis.StringCmd, now int64) bool {
+	if a.ordered && len(epochs) == 2 && now == epochs[1] && errors.Is(older.Err(), redis.Nil) {
+		a.lonely.Store(epochs[0])
+		return true
+	}
+	a.lonely.Store(noEpoch)
+	return false
 }
 
 // decode adds the arrivals of one epoch's answers to those of earlier epochs: the older row is the one to use.

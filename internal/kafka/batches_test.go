@@ -315,3 +315,36 @@ func TestBatchesOfAnythingAreReadToTheirEnd(t *testing.T) {
 		}
 	}
 }
+
+// Memory is taken once for the records of a piece, as the headers of its batches count them; a count that the batch's
+// bytes cannot hold is not believed, and nobody knows how many pieces packed batches are.
+func TestRoomIsForTheRecordsOfAPiece(t *testing.T) {
+	var some []Record
+	for range 300 {
+		some = append(some, Record{Key: []byte("key"), Value: make([]byte, 100), Headers: []Header{{Key: "a", Value: []byte("b")}}})
+	}
+	plain, packed := written(t, 300, 0, some...), written(t, 300, kafkago.Gzip, some...)
+	for name, c := range map[string]struct {
+		next []byte
+		room int
+	}{
+		"plain":  {slices.Concat(plain, written(t, 600, 0, some...)), 900},
+		"packed": {packed, 300},
+		"lying":  {sealed(300, 0, 1<<30, make([]byte, 3200-headerBytes+4)), 300 + 3200/roomPerByte},
+		"cut":    {plain[:len(plain)-1], 300},
+	} {
+		b, next := opened(1<<20, written(t, 0, 0, some...), c.next), int64(0)
+		if _, err := b.begin(&next); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.room(); got != c.room {
+			t.Errorf("%s: room for %d records, want %d", name, got, c.room)
+		}
+	}
+	records, _ := readAll(t, opened(1<<20, written(t, 0, 0, some...), plain), 0)
+	for i := range records { // whose headers lie beside one another
+		if records[i].Headers = append(records[i].Headers, Header{Key: "mine"}); i > 0 && records[i].Headers[0].Key != "a" {
+			t.Fatalf("a header was overwritten by another record's")
+		}
+	}
+}
