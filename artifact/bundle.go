@@ -1,19 +1,24 @@
 package artifact
 
 import (
+	"iter"
+
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/schema"
 )
 
-// Bundle is an artifact in memory: everything that a consumer needs to serve, and M.
+// Bundle is an artifact in memory: everything that a consumer needs to serve, and M or a way to read it.
 type Bundle struct {
 	Manifest   Manifest
 	Preprocess infer.Preprocess
 	Synthetic  Synthetic
 	Models     []Model  // in the order of Manifest.Models
-	Mapping    *Mapping // nil in the serving part, whose rows of M are in Redis
-	Growth     *Growth  // nil where the artifact has nothing to solve rows of arrivals against
+	Mapping    *Mapping // nil in the serving part, whose rows of M are in Redis, and where Parts is set
+	// Parts is M where it need not be in memory: its rows in order, some at a time, as often as they are asked for. A piece
+	// is not changed once it was given. nil where M is in Mapping. [Bundle.Pieces] reads either.
+	Parts  iter.Seq2[*Mapping, error]
+	Growth *Growth // nil where the artifact has nothing to solve rows of arrivals against
 	// Schema makes rows of features of named values; nil where features have positions only.
 	Schema *schema.Schema
 	Means  *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them

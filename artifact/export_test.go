@@ -13,13 +13,13 @@ func WriteFaulty(dir string, b *Bundle, fault func(operation, path string) error
 
 // EncodeAll are the files that Write writes.
 func EncodeAll(b *Bundle) (map[string][]byte, error) {
-	_, files, err := b.encode()
+	_, files, err := b.encode(nil)
 	return files, err
 }
 
 // EncodeUnchecked is EncodeAll of a bundle that need not be valid.
 func EncodeUnchecked(b *Bundle) (map[string][]byte, error) {
-	_, files, err := b.encodeFiles()
+	_, files, err := b.encodeFiles(nil)
 	return files, err
 }
 
@@ -35,5 +35,18 @@ func DecodeAll(files map[string][]byte) (*Bundle, error) {
 	return decode(manifest, manifest.Files, tensors)
 }
 
+// SmallParts makes parts of M of n rows until the function that it returns is called.
+func SmallParts(n int) (restore func()) {
+	partRows = n
+	return func() { partRows = PartRows }
+}
+
 // Resign makes manifest.sha256 agree with a manifest that was changed.
 func Resign(files map[string][]byte) { files[manifestSumFile] = manifestSum(files[manifestFile]) }
+
+// Rows are the rows lo to hi−1 of m.
+func Rows(m *Mapping, lo, hi int) *Mapping {
+	out := newMapping(hi-lo, 0, m.Rows.Cols)
+	out.add(m, lo, hi)
+	return out
+}

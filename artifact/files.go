@@ -43,7 +43,7 @@ func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
 	for _, m := range b.Models {
 		tensors[modelFile(m.Name)] = modelTensors(m)
 	}
-	if b.Mapping != nil {
+	if b.Mapping != nil && !b.inParts() {
 		tensors[mappingFile] = mappingTensors(b.Mapping)
 	}
 	if b.Growth != nil {
@@ -239,17 +239,17 @@ func mappingTensors(m *Mapping) []tensor {
 			about: "the ids of M's rows, UTF-8, one after another", data: ids})
 }
 
-func decodeMapping(b *Bundle, s tensorSet) error {
-	rows, err := s.csr("", b.Manifest.Mapping.Rows, b.Manifest.SyntheticNodes)
+// decodeRows reads rows of M with their ids.
+func decodeRows(s tensorSet, rows, synthetic int) (*Mapping, error) {
+	m, err := s.csr("", rows, synthetic)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ids, err := decodeIDs(s, b.Manifest.Mapping.Rows)
+	ids, err := decodeIDs(s, rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b.Mapping = &Mapping{IDs: ids, Rows: rows}
-	return nil
+	return &Mapping{IDs: ids, Rows: m}, nil
 }
 
 func decodeIDs(s tensorSet, rows int) ([]string, error) {
@@ -286,7 +286,10 @@ func decodeTensorFile(b *Bundle, name string, data []byte) error {
 	case name == syntheticFile:
 		decode = func(s tensorSet) error { return decodeSynthetic(b, s) }
 	case name == mappingFile:
-		decode = func(s tensorSet) error { return decodeMapping(b, s) }
+		decode = func(s tensorSet) (err error) {
+			b.Mapping, err = decodeRows(s, b.Manifest.Mapping.Rows, b.Manifest.SyntheticNodes)
+			return err
+		}
 	case name == growthFile:
 		decode = func(s tensorSet) (err error) {
 			b.Growth, err = decodeGrowth(s, b.Manifest.SyntheticNodes, b.Manifest.Models)

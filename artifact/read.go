@@ -18,7 +18,9 @@ const maxManifestBytes = 16 << 20
 // Read reads and checks the artifact in a directory: format version, every field of the manifest, that the
 // directory has exactly the files that the manifest lists (names that begin with a dot are ignored), their sizes
 // and SHA-256, and everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the
-// reason. Means stays nil: that file is only compared with its SHA-256, see [ReadMeans].
+// reason. Means stays nil: that file is only compared with its SHA-256, see [ReadMeans]. An M in parts stays in its files,
+// each of which has been read and checked once: Mapping is nil and Parts is set. That no id is in two of them is left to
+// [Bundle.LoadMapping] and to who publishes.
 func Read(dir string) (*Bundle, error) {
 	b, err := read(dir)
 	if err != nil {
@@ -43,6 +45,10 @@ func read(dir string) (*Bundle, error) {
 	files := make(map[string][]byte, len(manifest.Files))
 	names := maps.Clone(manifest.Files)
 	for _, name := range slices.Sorted(maps.Keys(manifest.Files)) {
+		if manifest.InParts() && (name == mappingFile || isPart(name)) {
+			delete(names, name) // openParts reads them
+			continue
+		}
 		if !slices.Contains(optionalFiles, name) && !slices.Contains(requiredFiles(manifest), name) {
 			delete(names, name)
 			err = verifyListed(root, name, manifest.Files[name])
@@ -53,7 +59,23 @@ func read(dir string) (*Bundle, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return decode(manifest, names, files)
+	b, err := decode(manifest, names, files)
+	if err == nil && manifest.InParts() {
+		err = b.openParts(root, dir)
+	}
+	return b, err
+}
+
+// ReadAll is [Read] with all of M in memory, for those who look up its rows there.
+func ReadAll(dir string) (*Bundle, error) {
+	b, err := Read(dir)
+	if err == nil {
+		err = b.LoadMapping()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // ReadMeans reads and checks the cluster means of the artifact in a directory, and nothing else but the manifest.

@@ -14,7 +14,7 @@ import (
 // bundle is not valid. Write seals by itself; a bundle that goes elsewhere without being written must be sealed
 // first.
 func (b *Bundle) Seal() error {
-	manifest, _, err := b.encode()
+	manifest, _, err := b.encode(nil)
 	if err != nil {
 		return fmt.Errorf("sealing artifact: %w", err)
 	}
@@ -23,17 +23,17 @@ func (b *Bundle) Seal() error {
 }
 
 // EncodeServing returns the serving part of a sealed bundle, all except M and the means, as files by name: the same
-// as in the directory, byte for byte, without mapping.safetensors and means.safetensors. A bundle without a Mapping
+// as in the directory, byte for byte, without M and means.safetensors. A bundle without an M
 // must come from [DecodeServing].
 func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	if b.Manifest.Version == "" {
 		return nil, errors.New("encoding artifact: version is empty, the bundle is not sealed")
 	}
-	_, files, err := b.encode()
+	_, files, err := b.encode(nil)
 	if err != nil {
 		return nil, fmt.Errorf("encoding artifact: %w", err)
 	}
-	delete(files, mappingFile)
+	delete(files, mappingFile) // parts of M are not among them
 	delete(files, meansFile)
 	return files, nil
 }
@@ -68,29 +68,39 @@ func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	return b, nil
 }
 
-// encode returns the manifest with its list of files, and all files of b, the manifest's among them.
-func (b *Bundle) encode() (*Manifest, map[string][]byte, error) {
+// encode returns the manifest with its list of files, and all files of b but parts of M, the manifest's among them. parts
+// are those of M where they have been encoded already.
+func (b *Bundle) encode(parts *encodedParts) (*Manifest, map[string][]byte, error) {
 	if err := b.Validate(); err != nil {
 		return nil, nil, err
 	}
-	return b.encodeFiles()
+	return b.encodeFiles(parts)
 }
 
 // encodeFiles is encode for a bundle that is valid.
-func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
+func (b *Bundle) encodeFiles(parts *encodedParts) (*Manifest, map[string][]byte, error) {
 	files, err := encodeTensorFiles(b)
 	if err != nil {
 		return nil, nil, err
+	}
+	if parts == nil && b.inParts() && !b.sealedParts() {
+		if parts, err = b.encodeParts(func(string, []byte) error { return nil }); err != nil {
+			return nil, nil, err
+		}
 	}
 	m := b.Manifest
 	m.FormatVersion, m.Requires = b.format()
 	m.MapIDs = b.Map != nil && b.Map.Heaviest != nil
 	m.Created = m.Created.UTC()
 	m.Files = make(map[string]File, len(files)+2)
-	for _, name := range []string{mappingFile, meansFile} { // set if M and the means are elsewhere
-		if f, ok := b.Manifest.Files[name]; ok {
+	for name, f := range b.Manifest.Files { // M and the means may be elsewhere
+		if name == mappingFile || name == meansFile || isPart(name) && parts == nil && b.hasParts() {
 			m.Files[name] = f
 		}
+	}
+	if parts != nil {
+		maps.Copy(m.Files, parts.files)
+		files[mappingFile] = parts.index
 	}
 	for name, data := range files {
 		m.Files[name] = describe(data)
@@ -112,6 +122,12 @@ func (b *Bundle) encodeFiles() (*Manifest, map[string][]byte, error) {
 	}
 	files[manifestSumFile] = manifestSum(files[manifestFile])
 	return &m, files, nil
+}
+
+// sealedParts reports whether the manifest lists the parts of a bundle that was read from a directory or written to one.
+func (b *Bundle) sealedParts() bool {
+	_, listed := b.Manifest.Files[firstPart]
+	return listed && b.Manifest.Version != "" && b.Mapping == nil
 }
 
 // decode reads a bundle from tensor files, which must be exactly the ones in names.

@@ -40,13 +40,7 @@ func write(disk durable.Disk, dir string, b *Bundle) error {
 	if err := CheckTarget(dir); err != nil {
 		return err
 	}
-	manifest, files, err := b.encode()
-	if err == nil {
-		err = checkWhole(manifest, files)
-	}
-	if err == nil {
-		err = disk.Install(dir, func(dir string) error { return fill(disk, dir, files) })
-	}
+	manifest, err := install(disk, dir, b)
 	if err != nil {
 		return fmt.Errorf("writing artifact %s: %w", dir, err)
 	}
@@ -54,9 +48,61 @@ func write(disk durable.Disk, dir string, b *Bundle) error {
 	return nil
 }
 
-// checkWhole refuses a bundle that does not hold all files of its manifest.
-func checkWhole(m *Manifest, files map[string][]byte) error {
+// install writes parts of M before the manifest that lists them, and all else after.
+func install(disk durable.Disk, dir string, b *Bundle) (manifest *Manifest, err error) {
+	var files map[string][]byte
+	if !b.inParts() {
+		if manifest, files, err = b.encode(nil); err == nil {
+			err = checkWhole(manifest, files, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return manifest, disk.Install(dir, func(dir string) error { return fill(disk, dir, files) })
+	}
+	if err := b.Validate(); err != nil {
+		return nil, err
+	}
+	err = disk.Install(dir, func(dir string) error {
+		parts, err := fillParts(disk, dir, b)
+		if err != nil {
+			return err
+		}
+		if manifest, files, err = b.encodeFiles(parts); err != nil {
+			return err
+		}
+		if err := checkWhole(manifest, files, parts.files); err != nil {
+			return err
+		}
+		return fill(disk, dir, files)
+	})
+	return manifest, err
+}
+
+// fillParts writes the parts of M below a new directory.
+func fillParts(disk durable.Disk, dir string, b *Bundle) (*encodedParts, error) {
+	to := filepath.Join(dir, partsDir)
+	if err := disk.MkdirAll(to); err != nil {
+		return nil, err
+	}
+	parts, err := b.encodeParts(func(name string, data []byte) error {
+		return disk.WriteFile(to, filepath.Base(name), func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return parts, disk.SyncDir(to)
+}
+
+// checkWhole refuses a bundle that does not hold all files of its manifest. parts have been written already.
+func checkWhole(m *Manifest, files map[string][]byte, parts map[string]File) error {
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		if _, written := parts[name]; written {
+			continue
+		}
 		if _, ok := files[name]; !ok {
 			return fmt.Errorf("%s: the manifest lists it and the bundle does not hold it: read it, or clear Manifest.Files", name)
 		}

@@ -9,22 +9,32 @@ import (
 	"rivulet/artifact"
 )
 
-// MendRows compares the rows in Redis with those of m, which were written there before, and writes buckets again
-// that differ: because they were evicted or damaged, or the server lost them. It returns how many those were. done
-// is called after each round trip with the number of rows that are right by then; its error ends the comparison.
+// MendRows is [Grouped.Mend] of an M in memory.
 func MendRows(ctx context.Context, client Client, table Table, m *artifact.Mapping,
 	done func(rows int) error) (mended int, err error) {
-	w := rowWriter{table: table, m: m}
-	w.group()
+	return group(m, table.Buckets).Mend(ctx, client, table, done)
+}
+
+// Mend compares the rows in Redis with those that are grouped, which were written there before, and writes buckets again
+// that differ: because they were evicted or damaged, or the server lost them. It returns how many those were. done
+// is called after each round trip with the number of rows that are right by then; its error ends the comparison.
+func (g *Grouped) Mend(ctx context.Context, client Client, table Table,
+	done func(rows int) error) (mended int, err error) {
+	var arena []byte
 	for lo, n := 0, 1; lo < table.Buckets; {
 		hi := min(lo+n, table.Buckets)
 		answers, err := readBuckets(ctx, client, table, lo, hi)
 		if err != nil {
 			return mended, fmt.Errorf("reading mapping rows, buckets %d to %d of %d: %w", lo, hi-1, table.Buckets, err)
 		}
-		w.arena, w.ids = w.arena[:0], 0
+		arena = arena[:0]
+		bytes := 0
 		for k, answer := range answers {
-			values := w.bucket(lo + k)
+			var values []any
+			if arena, values, err = g.rows.bucket(arena, lo+k); err != nil {
+				return mended, err
+			}
+			bytes += bytesOf(values)
 			if sameRows(answer.Val(), values) {
 				continue
 			}
@@ -33,8 +43,8 @@ func MendRows(ctx context.Context, client Client, table Table, m *artifact.Mappi
 				return mended, fmt.Errorf("writing mapping rows, bucket %d of %d: %w", lo+k, table.Buckets, err)
 			}
 		}
-		n, lo = scan(hi-lo, len(w.arena)+w.ids), hi
-		if err := done(w.start[hi]); err != nil {
+		n, lo = scan(hi-lo, bytes), hi
+		if err := done(g.rows.before(hi)); err != nil {
 			return mended, err
 		}
 	}

@@ -53,26 +53,7 @@ const (
 // call of done.
 func WriteRows(ctx context.Context, client Client, table Table, m *artifact.Mapping, from int,
 	done func(buckets, rows int) error) error {
-	w := rowWriter{table: table, m: m}
-	w.group()
-	for bucket := from; bucket < table.Buckets; {
-		pipe := client.Pipeline()
-		first := bucket
-		w.arena, w.ids = w.arena[:0], 0
-		for bucket < table.Buckets && bucket-first < bucketsPerPipeline && len(w.arena)+w.ids < bytesPerPipeline {
-			if values := w.bucket(bucket); len(values) > 0 {
-				pipe.HSet(ctx, table.key(uint32(bucket)), values...)
-			}
-			bucket++
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			return fmt.Errorf("writing mapping rows, buckets %d to %d of %d: %w", first, bucket-1, table.Buckets, err)
-		}
-		if err := done(bucket, w.start[bucket]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return group(m, table.Buckets).Write(ctx, client, table, from, done)
 }
 
 // rowWriter holds the rows of M in the order of their buckets.
@@ -81,8 +62,6 @@ type rowWriter struct {
 	m     *artifact.Mapping
 	start []int   // Buckets+1; rows of bucket b are order[start[b]:start[b+1]]
 	order []int32 // N
-	arena []byte  // encoded rows of the pipeline under way
-	ids   int     // bytes of their ids
 }
 
 // group sorts the rows by bucket.
@@ -104,19 +83,20 @@ func (w *rowWriter) group() {
 	}
 }
 
-// bucket returns id, row, id, row, … of one bucket.
-func (w *rowWriter) bucket(b int) []any {
+func (w *rowWriter) bucket(arena []byte, b int) ([]byte, []any, error) {
 	rows := w.order[w.start[b]:w.start[b+1]]
 	values := make([]any, 0, 2*len(rows))
 	for _, i := range rows {
-		begin := len(w.arena)
-		w.arena = AppendRow(w.arena, RowOf(w.m, int(i)))
-		w.ids += len(w.m.IDs[i])
-		// If the arena grows and moves, earlier rows stay in its former memory.
-		values = append(values, w.m.IDs[i], w.arena[begin:len(w.arena):len(w.arena)])
+		begin := len(arena)
+		arena = AppendRow(arena, RowOf(w.m, int(i)))
+		values = append(values, w.m.IDs[i], arena[begin:len(arena):len(arena)])
 	}
-	return values
+	return arena, values, nil
 }
+
+func (w *rowWriter) before(b int) int { return w.start[b] }
+
+func (*rowWriter) close() error { return nil }
 
 // RowOf returns row i of m.
 func RowOf(m *artifact.Mapping, i int) infer.Row {

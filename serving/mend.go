@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/artifact"
 	"rivulet/mapping"
 )
 
@@ -17,12 +16,12 @@ const fieldMended = "mended_ms"
 // mend writes again what a complete version has lost since it was published, by eviction or damage. Its rows and
 // files are those of the artifact, so consumers may go on using it meanwhile. The marker's field [fieldMended] tells
 // those that refused the version to look again.
-func (w *writing) mend(ctx context.Context, b *artifact.Bundle, files map[string][]byte,
+func (w *writing) mend(ctx context.Context, m *mapping.Grouped, files map[string][]byte,
 	told func(done, total int)) error {
-	rows, err := mapping.MendRows(ctx, w.client, w.keys.table(w.version, w.publication), b.Mapping,
+	rows, err := m.Mend(ctx, w.client, w.keys.table(w.version, w.publication),
 		func(rows int) error {
 			if told != nil {
-				told(rows, len(b.Mapping.IDs))
+				told(rows, w.meta.Rows)
 			}
 			return w.hold(ctx)
 		})

@@ -44,13 +44,13 @@ type file struct {
 
 // describe returns the meta of a bundle and a SHA-256 (hex) of its content. The manifest is one of the files and
 // contains the checksum of M, so the SHA-256 covers the rows too.
-func describe(b *artifact.Bundle, files map[string][]byte) (m meta, content string) {
+func describe(b *artifact.Bundle, buckets int, files map[string][]byte) (m meta, content string) {
 	m = meta{
 		Layout:    layout,
-		Rows:      len(b.Mapping.IDs),
-		Buckets:   mapping.Buckets(b.Mapping.IDs),
+		Rows:      b.Manifest.Mapping.Rows,
+		Buckets:   buckets,
 		Hash:      mapping.HashName,
-		Synthetic: b.Mapping.Rows.Cols,
+		Synthetic: b.Manifest.SyntheticNodes,
 	}
 	all := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -39,6 +39,9 @@ type PublishOptions struct {
 	// Warn, if set, is called with what is not as it should be in Redis but does not keep the artifact
 	// from being published.
 	Warn func(text string)
+	// TempDir is where rows of an M in parts are sorted on their way, about as many bytes as they take in Redis; "" is the
+	// system's directory for such files.
+	TempDir string
 	// Keep is the number of older versions that stay for rolling back, those that were CURRENT last; 0 means
 	// one, below 0 all of them.
 	Keep int
@@ -87,7 +90,7 @@ func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 }
 
 func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
-	if b.Mapping == nil {
+	if b.Mapping == nil && b.Parts == nil {
 		return errors.New("the artifact has no mapping M")
 	}
 	files, err := artifact.EncodeServing(b)
@@ -101,7 +104,7 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 	if err := p.checkEviction(ctx, o.Warn); err != nil {
 		return err
 	}
-	if err := p.write(ctx, b, files, o.Progress); err != nil {
+	if err := p.write(ctx, b, files, o); err != nil {
 		return err
 	}
 	if err := p.move(ctx, b.Manifest.Version, expected); err != nil {
@@ -206,16 +209,21 @@ type writing struct {
 
 // write writes a version up to its marker and continues where an earlier call stopped.
 func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[string][]byte,
-	told func(done, total int)) error {
+	o PublishOptions) (err error) {
 	w := &writing{Publisher: p, version: b.Manifest.Version}
-	complete, err := w.begin(ctx, b, files)
+	rows, err := mapping.GroupOf(ctx, b, o.TempDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	complete, err := w.begin(ctx, b, rows.Buckets(), files)
 	if err != nil {
 		return err
 	}
 	if complete {
-		return w.mend(ctx, b, files, told)
+		return w.mend(ctx, rows, files, o.Progress)
 	}
-	if err := w.writeRows(ctx, b.Mapping, told); err != nil {
+	if err := w.writeRows(ctx, rows, o.Progress); err != nil {
 		return err
 	}
 	if err := w.writeFiles(ctx, files); err != nil {
@@ -234,9 +242,9 @@ func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[str
 
 // begin registers the publication or finds out where to continue, and reports whether the version is
 // complete already.
-func (w *writing) begin(ctx context.Context, b *artifact.Bundle, files map[string][]byte) (complete bool,
-	err error) {
-	described, content := describe(b, files)
+func (w *writing) begin(ctx context.Context, b *artifact.Bundle, buckets int,
+	files map[string][]byte) (complete bool, err error) {
+	described, content := describe(b, buckets, files)
 	text, err := json.Marshal(described)
 	if err != nil {
 		return false, fmt.Errorf("encoding meta: %w", err)
@@ -261,11 +269,11 @@ func (w *writing) begin(ctx context.Context, b *artifact.Bundle, files map[strin
 	return answer[0] == "complete", nil
 }
 
-func (w *writing) writeRows(ctx context.Context, m *artifact.Mapping, told func(done, total int)) error {
-	return mapping.WriteRows(ctx, w.client, w.keys.table(w.version, w.publication), m, w.progress,
+func (w *writing) writeRows(ctx context.Context, m *mapping.Grouped, told func(done, total int)) error {
+	return m.Write(ctx, w.client, w.keys.table(w.version, w.publication), w.progress,
 		func(buckets, rows int) error {
 			if told != nil {
-				told(rows, len(m.IDs))
+				told(rows, w.meta.Rows)
 			}
 			return w.advance(ctx, buckets)
 		})

@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"rivulet/artifact"
@@ -31,73 +32,68 @@ func (s *staged) bundle(
 		Entries:   int(c.size.Entries),
 		MaxPerRow: c.size.Longest,
 	}
-	mapping, err := s.mapping(ctx, c)
-	if err != nil {
-		return nil, err
-	}
 	f := s.whole.model
 	model := artifact.Model{Name: f.Name(), Params: f.Params(), Tables: c.onS}
 	r.calibrations[0].tables(&model)
-	return &artifact.Bundle{
+	b := &artifact.Bundle{
 		Manifest:   m,
 		Preprocess: *s.pre,
 		Synthetic:  c.Synthetic,
 		Schema:     s.source.Schema,
-		Mapping:    mapping,
+		Parts:      s.pieces(ctx, c),
 		Growth: &artifact.Growth{Entries: min(s.options.Entries, t.nodes), Dictionary: c.dictionary,
 			Messages: map[string]infer.Messages{f.Name(): c.messages}},
 		Models: []artifact.Model{model},
-	}, nil
+	}
+	if m.Mapping.Rows > artifact.PartRows {
+		return b, nil
+	}
+	return b, b.LoadMapping()
 }
 
-// mapping reads M with its ids.
-func (s *staged) mapping(ctx context.Context, c *stagedGraph) (*artifact.Mapping, error) {
-	out := &artifact.Mapping{
-		IDs: make([]string, 0, c.size.Rows),
-		Rows: &graph.CSR{Rows: int(c.size.Rows), Cols: s.task.nodes,
-			RowPtr: make(
-				[]int,
-				1,
-				c.size.Rows+1,
-			), ColIdx: make([]int32, 0, c.size.Entries), Val: make([]float32, 0, c.size.Entries)},
+// pieces gives M with its ids, a block at a time, as long as the engine is open.
+func (s *staged) pieces(ctx context.Context, c *stagedGraph) iter.Seq2[*artifact.Mapping, error] {
+	return func(yield func(*artifact.Mapping, error) bool) {
+		next, stop := iter.Pull2(s.engine.Read(ctx, c.rows))
+		defer stop()
+		for r, err := range s.engine.Read(ctx, s.graph.Names) {
+			var p *artifact.Mapping
+			if err == nil {
+				p, err = s.piece(r, next)
+			}
+			if p == nil && err == nil {
+				continue
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
 	}
-	for r, err := range s.engine.Read(ctx, s.graph.Names) {
+}
+
+// piece returns the rows of M of a block, given its names; nil if it has no nodes of T.
+func (s *staged) piece(block stage.Record, next func() (stage.Record, error, bool)) (*artifact.Mapping, error) {
+	names, err := solved.ReadNames(block.Payload)
+	if err != nil || names.Original == 0 {
+		return nil, err
+	}
+	rows, r := &graph.CSR{}, stage.Record{}
+	for more := true; rows.Rows == 0; { // blocks without nodes of T may have records without rows
+		if r, err, more = next(); err == nil && !more {
+			err = fmt.Errorf("M has no rows of block %d", block.Key)
+		}
 		if err != nil {
 			return nil, err
 		}
-		names, err := solved.ReadNames(r.Payload)
-		if err != nil {
+		if rows, err = solved.ReadMapping(r.Payload); err != nil {
 			return nil, err
 		}
-		out.IDs = append(out.IDs, names.IDs[:names.Original]...)
 	}
-	for r, err := range s.engine.Read(ctx, c.rows) {
-		if err != nil {
-			return nil, err
-		}
-		rows, err := solved.ReadMapping(r.Payload)
-		if err != nil {
-			return nil, err
-		}
-		before := len(out.Rows.ColIdx)
-		for _, end := range rows.RowPtr[1:] {
-			out.Rows.RowPtr = append(out.Rows.RowPtr, before+end)
-		}
-		out.Rows.ColIdx, out.Rows.Val = append(
-			out.Rows.ColIdx,
-			rows.ColIdx...), append(
-			out.Rows.Val,
-			rows.Val...)
+	if r.Key != block.Key || rows.Rows != names.Original {
+		return nil, fmt.Errorf("M has %d rows of block %d for the %d nodes of block %d", rows.Rows, r.Key, names.Original, block.Key)
 	}
-	if len(out.IDs) != int(c.size.Rows) || len(out.Rows.RowPtr) != len(out.IDs)+1 {
-		return nil, fmt.Errorf(
-			"M has %d rows for %d nodes, want %d",
-			len(out.Rows.RowPtr)-1,
-			len(out.IDs),
-			c.size.Rows,
-		)
-	}
-	return out, nil
+	return &artifact.Mapping{IDs: names.IDs[:names.Original], Rows: &graph.CSR{Rows: rows.Rows, Cols: s.task.nodes,
+		RowPtr: rows.RowPtr, ColIdx: rows.ColIdx, Val: rows.Val}}, nil
 }
 
 // evaluate measures Whole alone, by T's own tables, and S on the test nodes.

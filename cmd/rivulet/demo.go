@@ -85,7 +85,7 @@ func demoCommand() *cobra.Command {
 		}
 		var err error
 		if from != "" {
-			if o.Artifact, err = artifact.Read(from); err != nil {
+			if o.Artifact, err = artifact.ReadAll(from); err != nil {
 				return err
 			}
 		}

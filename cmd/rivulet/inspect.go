@@ -52,7 +52,11 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	}
 	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes,
 		100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
-	row("M", "%s", sparsity(b))
+	lengths, err := rowsByEntries(b)
+	if err != nil {
+		return err
+	}
+	row("M", "%s", sparsity(&m, lengths))
 	row("classes", "%s", classes(b))
 	row("later models", "%s", later(&m))
 	row("map", "%s", drawn(&m))
@@ -178,25 +182,36 @@ func linear(model string) bool {
 	return err == nil && a.Linear()
 }
 
-// sparsity describes the lengths of M's rows.
-func sparsity(b *artifact.Bundle) string {
-	rows := b.Mapping.Rows
-	count := map[int]int{}
-	longest := 0
-	for i := range rows.Rows {
-		n := rows.RowLen(i)
-		count[n]++
-		longest = max(longest, n)
-	}
-	var parts []string
-	for n := 0; n <= longest; n++ {
-		if count[n] > 0 {
-			parts = append(parts, fmt.Sprintf("%d: %d", n, count[n]))
+// rowsByEntries counts the rows of M that have 0 entries, 1, … up to those of the longest row.
+func rowsByEntries(b *artifact.Bundle) ([]int, error) {
+	var count []int
+	for p, err := range b.Pieces() {
+		if err != nil {
+			return nil, err
+		}
+		for i := range p.Rows.Rows {
+			n := p.Rows.RowLen(i)
+			for len(count) <= n {
+				count = append(count, 0)
+			}
+			count[n]++
 		}
 	}
-	dense := float64(rows.Rows) * float64(rows.Cols)
-	return fmt.Sprintf("%d×%d, %d entries (%.3f%% full); rows by entries %s", rows.Rows, rows.Cols, rows.NNZ(),
-		100*float64(rows.NNZ())/dense, strings.Join(parts, ", "))
+	return count, nil
+}
+
+// sparsity describes the lengths of M's rows.
+func sparsity(m *artifact.Manifest, lengths []int) string {
+	var parts []string
+	for n, count := range lengths {
+		if count > 0 {
+			parts = append(parts, fmt.Sprintf("%d: %d", n, count))
+		}
+	}
+	of := m.Mapping
+	dense := float64(of.Rows) * float64(m.SyntheticNodes)
+	return fmt.Sprintf("%d×%d, %d entries (%.3f%% full); rows by entries %s", of.Rows, m.SyntheticNodes, of.Entries,
+		100*float64(of.Entries)/dense, strings.Join(parts, ", "))
 }
 
 // classes lists the classes with their synthetic nodes.

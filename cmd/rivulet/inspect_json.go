@@ -34,12 +34,9 @@ func inspectJSON(w io.Writer, b *artifact.Bundle) error {
 	for _, y := range b.Synthetic.Labels {
 		out.SyntheticByClass[y]++
 	}
-	rows := b.Mapping.Rows
-	for i := range rows.Rows {
-		for len(out.RowsByEntries) <= rows.RowLen(i) {
-			out.RowsByEntries = append(out.RowsByEntries, 0)
-		}
-		out.RowsByEntries[rows.RowLen(i)]++
+	var err error
+	if out.RowsByEntries, err = rowsByEntries(b); err != nil {
+		return err
 	}
 	for _, f := range b.Manifest.Files {
 		out.FileBytes += f.Bytes

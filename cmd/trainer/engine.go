@@ -130,6 +130,7 @@ func (f *engineFlags) train(
 	ctx context.Context,
 	data *dataflag.Data,
 	o trainer.Options,
+	keep func(*trainer.Outcome) error,
 ) (*trainer.Outcome, error) {
 	progress := cli.Stderr()
 	e, closing, err := f.open(ctx, progress)
@@ -137,6 +138,9 @@ func (f *engineFlags) train(
 		return nil, err
 	}
 	outcome, err := f.run(ctx, e, data, o, progress)
+	if err == nil {
+		err = keep(outcome) // M is read of the engine's tables
+	}
 	if errors.Is(err, errNoSpace) {
 		err = fmt.Errorf(
 			"%w: make room, and give the same command again; finished stages are kept in %s",

@@ -94,11 +94,8 @@ func trainCommand() *cobra.Command {
 			cli.TryFile("checkpoint", learn.o.Checkpoint)); err != nil {
 			return err
 		}
-		outcome, err := trained(cmd, engine, learn, data, o)
+		outcome, err := trained(cmd, engine, learn, data, o, out)
 		if err != nil {
-			return err
-		}
-		if err := during("writing the artifact", func() error { return artifact.Write(out, outcome.Bundle) }); err != nil {
 			return err
 		}
 		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results,
@@ -112,10 +109,14 @@ func trainCommand() *cobra.Command {
 	return cmd
 }
 
-// trained runs the training where the flags say.
-func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *dataflag.Data, o trainer.Options) (*trainer.Outcome, error) {
+// trained runs the training where the flags say, and writes the artifact to out.
+func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *dataflag.Data, o trainer.Options,
+	out string) (*trainer.Outcome, error) {
+	write := func(outcome *trainer.Outcome) error {
+		return during("writing the artifact", func() error { return artifact.Write(out, outcome.Bundle) })
+	}
 	if engine.staged() {
-		return engine.train(cmd.Context(), data, o)
+		return engine.train(cmd.Context(), data, o, write)
 	}
 	d, err := opened(data)
 	if err != nil {
@@ -125,7 +126,11 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 	if err := learn.apply(&o, d, []string{o.Method}); err != nil {
 		return nil, err
 	}
-	return trainer.Train(cmd.Context(), d, o, time.Now(), cli.Stderr())
+	outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), cli.Stderr())
+	if err == nil {
+		err = write(outcome)
+	}
+	return outcome, err
 }
 
 // print writes the report for a person.

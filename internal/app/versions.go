@@ -81,7 +81,7 @@ func Pinned(dir string, choice serving.Options, log *slog.Logger) (consumer.Vers
 }
 
 func pinned(dir string, choice serving.Options, log *slog.Logger) (versions, error) {
-	b, err := artifact.Read(dir)
+	b, err := artifact.ReadAll(dir)
 	if err != nil {
 		return versions{}, err
 	}

@@ -20,7 +20,7 @@ const lookupTimeout = 2 * time.Second
 func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release func(), err error) {
 	release = func() {}
 	if r.Current != "" {
-		b, err := artifact.Read(r.Current)
+		b, err := artifact.ReadAll(r.Current)
 		if err != nil {
 			return nil, release, err
 		}

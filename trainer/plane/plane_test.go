@@ -177,7 +177,7 @@ func TestQualityOfArtifacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range all {
-		b, err := artifact.Read(filepath.Dir(name))
+		b, err := artifact.ReadAll(filepath.Dir(name))
 		if err != nil {
 			t.Fatal(err)
 		}
