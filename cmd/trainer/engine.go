@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/config"
+	"rivulet/dataset"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
@@ -51,6 +52,25 @@ func (f *engineFlags) staged() bool { return f.engine != engineMemory || f.sums 
 // check returns an error for what a run of these flags does not have, and leaves out of the options what is on
 // unless it is said.
 func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
+	if err := f.checkFlags(out); err != nil || !f.staged() {
+		return err
+	}
+	if checkpoint != "" {
+		return errors.New("--checkpoint is of method learned, which a run of stages does not have")
+	}
+	return f.checkOptions(o)
+}
+
+// checkOptions is check for the options alone.
+func (f *engineFlags) checkOptions(o *trainer.Options) error {
+	if !f.flags.Changed("means") {
+		o.Means = false
+	}
+	return trainer.CheckStaged(*o)
+}
+
+// checkFlags is check for the flags alone.
+func (f *engineFlags) checkFlags(out string) error {
 	switch {
 	case f.engine != engineMemory && f.engine != engineDisk && f.engine != engineSpark:
 		return fmt.Errorf("--engine is %q, want %s, %s or %s", f.engine, engineMemory, engineDisk, engineSpark)
@@ -68,8 +88,6 @@ func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
 		return fmt.Errorf("--memory and --work are for --engine %s", engineDisk)
 	case !f.staged():
 		return nil
-	case checkpoint != "":
-		return errors.New("--checkpoint is of method learned, which a run of stages does not have")
 	}
 	if _, err := f.bytes(); err != nil {
 		return err
@@ -79,13 +97,10 @@ func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
 			return err
 		}
 	}
-	if !f.flags.Changed("means") {
-		o.Means = false
-	}
 	if f.work == "" {
 		f.work = out + ".work"
 	}
-	return trainer.CheckStaged(*o)
+	return nil
 }
 
 // fewestBytes leave room for a block and for what the run keeps of the graph.
@@ -125,7 +140,7 @@ func (f *engineFlags) open(ctx context.Context, progress trainer.Progress) (stag
 	}, nil
 }
 
-// train runs the stages.
+// train runs the stages, and keep while M can be read from their tables.
 func (f *engineFlags) train(
 	ctx context.Context,
 	data *dataflag.Data,
@@ -133,13 +148,53 @@ func (f *engineFlags) train(
 	keep func(*trainer.Outcome) error,
 ) (*trainer.Outcome, error) {
 	progress := cli.Stderr()
+	return f.stages(ctx, progress, func(e stage.Engine) (*trainer.Outcome, error) {
+		return f.run(ctx, e, data, o, progress)
+	}, keep)
+}
+
+// Train implements [refresh.Trainer]: it runs the stages on a graph that a refresh has merged. Their tables are
+// removed afterwards: the next graph has others.
+func (f *engineFlags) Train(ctx context.Context, d *dataset.Dataset, o trainer.Options,
+	now time.Time) (*trainer.Outcome, error) {
+	if err := f.checkOptions(&o); err != nil {
+		return nil, err
+	}
+	progress := cli.Stderr()
+	outcome, err := f.stages(ctx, progress, func(e stage.Engine) (*trainer.Outcome, error) {
+		rows, err := trainer.StagedOf(d, o)
+		if err != nil {
+			return nil, err
+		}
+		return trainer.TrainStaged(ctx, e, rows, o, now, progress)
+	}, func(outcome *trainer.Outcome) error { return outcome.Bundle.LoadMapping() }) // the graph is in memory as well
+	if err != nil {
+		return nil, err
+	}
+	return outcome, f.clean(ctx)
+}
+
+// clean removes the tables of a run that ended well.
+func (f *engineFlags) clean(ctx context.Context) error {
+	switch f.engine {
+	case engineDisk:
+		return local.Clean(f.work)
+	case engineSpark:
+		return f.spark.clean(ctx, f.work)
+	}
+	return nil
+}
+
+// stages trains on the engine and keeps the outcome while the engine is open.
+func (f *engineFlags) stages(ctx context.Context, progress trainer.Progress, run func(e stage.Engine) (*trainer.Outcome, error),
+	keep func(*trainer.Outcome) error) (*trainer.Outcome, error) {
 	e, closing, err := f.open(ctx, progress)
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := f.run(ctx, e, data, o, progress)
+	outcome, err := run(e)
 	if err == nil {
-		err = keep(outcome) // M is read of the engine's tables
+		err = keep(outcome) // M is read from the engine's tables
 	}
 	if errors.Is(err, errNoSpace) {
 		err = fmt.Errorf(

@@ -39,6 +39,7 @@ type refreshFlags struct {
 	run                 trainer.Options
 	named               *schemaFlags
 	withMap             *mapFlags
+	engine              *engineFlags
 	flags               *pflag.FlagSet
 }
 
@@ -90,8 +91,10 @@ func refreshCommand() *cobra.Command {
 	flags.BoolVar(&f.run.Representation, "representation", false,
 		"add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&f.run.Means, "means", f.run.Means, "add cluster means")
+	flags.BoolVar(&f.run.Propagate, "propagate", f.run.Propagate, propagateUsage)
 	f.withMap = registerMap(flags, &f.run)
 	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")
+	f.engine = newEngineFlags(flags)
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a refresh and nothing else to standard output")
 	config.Flags[config.Refresh](flags)
 	config.Alias(flags, map[string]string{"redis": "redis.url"})
@@ -147,6 +150,9 @@ func (f *refreshFlags) check() error {
 	case f.waiting < 0:
 		return fmt.Errorf("--waiting is %d, want 0 or more", f.waiting)
 	}
+	if err := f.engine.checkFlags(f.out); err != nil {
+		return err
+	}
 	from, _, err := f.sources()
 	if err != nil {
 		return err
@@ -191,7 +197,11 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	if err != nil {
 		return nil, err
 	}
-	return &refresh.Refresher{Graph: given, Arrivals: arrivals, Labels: labels, Current: f.current, ToRedis: f.publish, Keep: f.keep,
+	var by refresh.Trainer // nil: in memory, in floats
+	if f.engine.staged() {
+		by = f.engine
+	}
+	return &refresh.Refresher{Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels, Current: f.current, ToRedis: f.publish, Keep: f.keep,
 		Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log}, Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits),
 		RefitSchema: f.refit, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, nil
 }
@@ -217,7 +227,7 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 	for name, set := range map[string]func(){
 		"models": func() { o.Models = said.Models }, "hidden": func() { o.Hidden = said.Hidden }, "entries": func() { o.Entries = said.Entries },
 		"preprocess": func() { o.Preprocess = said.Preprocess }, "coverage": func() { o.Coverage = said.Coverage },
-		"means": func() { o.Means = said.Means }, "map": func() { o.Map = said.Map }, "seed": func() { o.Seed = said.Seed },
+		"means": func() { o.Means = said.Means }, "propagate": func() { o.Propagate = said.Propagate }, "map": func() { o.Map = said.Map }, "seed": func() { o.Seed = said.Seed },
 		"ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 }, "nodes": func() { o.Nodes, o.Ratio = said.Nodes, 0 },
 	} {
 		if f.flags.Changed(name) && (name != "nodes" || dataflag.Own(f.flags)) {

@@ -30,6 +30,11 @@ type Services interface {
 	Redis() (client mapping.Client, prefix string, err error)
 }
 
+// Trainer trains on a graph with its arrivals, as [trainer.Train] does.
+type Trainer interface {
+	Train(ctx context.Context, d *dataset.Dataset, o trainer.Options, now time.Time) (*trainer.Outcome, error)
+}
+
 // Refresher makes one artifact after another.
 type Refresher struct {
 	Graph    *Graph // to go on from; Publish replaces it by the one with the arrivals
@@ -56,6 +61,8 @@ type Refresher struct {
 	// Options returns the options of the training, given the manifest of the artifact to compare with;
 	// nil: there is none.
 	Options func(current *artifact.Manifest) (trainer.Options, error)
+	// Trainer is what trains; nil: trainer.Train, in memory.
+	Trainer Trainer
 
 	Progress trainer.Progress
 	Log      *slog.Logger
@@ -159,7 +166,7 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 			return round, err
 		}
 	}
-	outcome, err := trainer.Train(ctx, round.grown, options, r.Now(), r.Progress)
+	outcome, err := r.train(ctx, round.grown, options)
 	if err != nil {
 		return round, err
 	}
@@ -175,6 +182,13 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	err = r.compare(ctx, round, was, options.Batch)
 	r.Progress.Step(r.doing, 1, 1)
 	return round, err
+}
+
+func (r *Refresher) train(ctx context.Context, d *dataset.Dataset, o trainer.Options) (*trainer.Outcome, error) {
+	if r.Trainer != nil {
+		return r.Trainer.Train(ctx, d, o, r.Now())
+	}
+	return trainer.Train(ctx, d, o, r.Now(), r.Progress)
 }
 
 // keep writes or seals the new artifact.
