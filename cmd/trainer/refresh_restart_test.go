@@ -73,7 +73,8 @@ func (w *world) flags() *refreshFlags {
 	flags := refreshCommand().Flags()
 	f := &refreshFlags{from: "kafka:arrivals", labels: "kafka:labels", group: "refresh", out: w.dir + "/out", dataOut: w.dir + "/grown",
 		every: time.Hour, maxDrop: 5, keep: 1, keepCopies: 2, waiting: merge.DefaultWaiting, publish: true, flags: flags, run: trainer.Defaults(),
-		withMap: &mapFlags{flags: flags}}
+		withMap: &mapFlags{flags: flags},
+		engine:  &engineFlags{engine: engineMemory, sums: sumsFloat}}
 	f.run.Costs = false
 	return f
 }

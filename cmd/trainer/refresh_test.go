@@ -309,7 +309,8 @@ func TestRefreshRepeats(t *testing.T) {
 	}
 	cmd := refreshCommand()
 	f := &refreshFlags{from: dir + "/arrivals.jsonl", labels: dir + "/labels.jsonl", out: dir + "/out", dataOut: dir + "/grown", every: time.Hour,
-		maxDrop: 5, keep: 1, keepCopies: 2, flags: cmd.Flags(), run: trainer.Defaults(), withMap: &mapFlags{flags: cmd.Flags()}}
+		maxDrop: 5, keep: 1, keepCopies: 2, flags: cmd.Flags(), run: trainer.Defaults(), withMap: &mapFlags{flags: cmd.Flags()},
+		engine: &engineFlags{engine: engineMemory, sums: sumsFloat}}
 	f.run.Nodes = 40
 	var log bytes.Buffer
 	ctx, stop := context.WithCancel(t.Context())
