@@ -31,6 +31,17 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// Where faults are collected, it is said of tables by convention whether their features have positions or names.
+func TestFaultsOfPositions(t *testing.T) {
+	for text, want := range map[string]string{csvNodes: "Features by position: ", strings.Replace(csvNodes, "1.7", "", 1): "Features by name: "} {
+		faults := &Faults{}
+		d, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(text), "edges.csv": []byte(csvEdges)}), OpenOptions{Faults: faults})
+		if err != nil || len(faults.Kinds) > 0 || !strings.Contains(strings.Join(d.Notes, "\n"), want) || d.Columns == nil {
+			t.Errorf("%v, faults %q, notes %q, want %s", err, faults.Kinds, d.Notes, want)
+		}
+	}
+}
+
 // Rules find the columns that give the label away, and no others.
 func TestLeaks(t *testing.T) {
 	var nodes strings.Builder

@@ -77,7 +77,24 @@ func readDirectory(dir string, o OpenOptions, open TableOpener, exts ...string) 
 			return d, err
 		}
 	}
-	return readNamed(name, nodes, edges, o)
+	d, err := readNamed(name, nodes, edges, o)
+	if err == nil && o.Tables.IsZero() && o.Faults != nil && len(o.Faults.Kinds) == 0 {
+		err = d.asRead(readPositional(name, nodes, edges, OpenOptions{SplitSeed: o.SplitSeed}))
+	}
+	return d, err
+}
+
+// asRead takes the notes of tables as they are read where their faults are no concern, by position if that can be. d has their
+// columns.
+func (d *Dataset) asRead(positional *Dataset, err error) error {
+	switch {
+	case errors.Is(err, errNoNumber):
+		return nil
+	case err != nil:
+		return err
+	}
+	d.Notes = positional.Notes
+	return nil
 }
 
 // each opens the files. Errors name the file.

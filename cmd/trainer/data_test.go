@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"rivulet/internal/harness"
 )
 
@@ -78,6 +80,24 @@ func TestDataInitAndCheck(t *testing.T) {
 	out, err = harness.Execute(root(), "data", "check", "--data", dir, "--drop-weights", "--drop", "left_on")
 	if err != nil || !strings.Contains(out, "users: ") && !strings.Contains(out, "120 nodes, 120 edges, 2 classes; 0 nodes have no edge") || strings.Contains(out, "left_on") {
 		t.Errorf("%v\n%s", err, out)
+	}
+	// The same of compressed tables.
+	packed := t.TempDir()
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"users.csv.zst": nodes.String(), "follows.csv.zst": edges.String()} {
+		if err := os.WriteFile(filepath.Join(packed, name), encoder.EncodeAll([]byte(text), nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := harness.Execute(root(), "data", "init", packed); err != nil || !strings.Contains(out, "split_values") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if again, err := harness.Execute(root(), "data", "check", "--data", packed, "--drop-weights", "--drop", "left_on"); err != nil ||
+		!strings.Contains(again, "120 nodes, 120 edges, 2 classes; 0 nodes have no edge") {
+		t.Errorf("%v\n%s", err, again)
 	}
 	// Where the id and the label have names of their own, check says what init wants to know.
 	other := t.TempDir()
