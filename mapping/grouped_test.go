@@ -27,7 +27,8 @@ func pieces(m *artifact.Mapping, n int) iter.Seq2[*artifact.Mapping, error] {
 	return func(yield func(*artifact.Mapping, error) bool) {
 		for lo := 0; lo < len(m.IDs); lo += n {
 			hi := min(lo+n, len(m.IDs))
-			p := &artifact.Mapping{IDs: m.IDs[lo:hi], Rows: &graph.CSR{Rows: hi - lo, Cols: m.Rows.Cols, RowPtr: []int{0}, Val: []float32{}}}
+			p := &artifact.Mapping{IDs: m.IDs[lo:hi],
+				Rows: &graph.CSR{Rows: hi - lo, Cols: m.Rows.Cols, RowPtr: []int{0}, Val: []float32{}}}
 			for i := lo; i < hi; i++ {
 				cols, vals := m.Rows.Row(i)
 				p.Rows.ColIdx, p.Rows.Val = append(p.Rows.ColIdx, cols...), append(p.Rows.Val, vals...)
@@ -59,8 +60,8 @@ func grouped(t *testing.T, b *artifact.Bundle) *Grouped {
 	return g
 }
 
-// Rows in parts are grouped into the same buckets as rows in memory, in the same order and to the byte, also where ids
-// fall into few buckets, rows are empty, and files have several buckets or one.
+// Rows in parts are grouped into the same buckets as rows in memory, in the same order and to the byte, also
+// where ids fall into few buckets, rows are empty, and files have several buckets or one.
 func TestGroupOfPartsIsGroup(t *testing.T) {
 	few := &artifact.Mapping{Rows: &graph.CSR{Cols: 1, RowPtr: []int{0}}}
 	for i := 0; len(few.IDs) < 480; i++ { // ten buckets' rows that leave some of ten empty
@@ -74,7 +75,9 @@ func TestGroupOfPartsIsGroup(t *testing.T) {
 	for i := range long.IDs {
 		long.IDs[i] = strings.Repeat("x", 200_000) + long.IDs[i] // 120 MB: several files
 	}
-	for name, m := range map[string]*artifact.Mapping{"one": numbered(1, 1), "many": numbered(9000, 4), "few buckets": few, "long": long} {
+	for name, m := range map[string]*artifact.Mapping{
+		"one": numbered(1, 1), "many": numbered(9000, 4), "few buckets": few, "long": long,
+	} {
 		t.Run(name, func(t *testing.T) {
 			want := Group(m)
 			got := grouped(t, inParts(m, 1000))
@@ -116,15 +119,17 @@ func TestWritePartsGoesOn(t *testing.T) {
 			t.Fatalf("error = %v after buckets %v", err, reached)
 		}
 		rows := 0
-		err = grouped(t, inParts(m, 999)).Write(t.Context(), client, table, 256, func(_, r int) error { rows = r; return nil })
+		count := func(_, r int) error { rows = r; return nil }
+		err = grouped(t, inParts(m, 999)).Write(t.Context(), client, table, 256, count)
 		if err != nil || rows != 30_000 {
 			t.Fatalf("error = %v after %d rows", err, rows)
 		}
-		if mended, err := MendRows(t.Context(), client, table, m, func(int) error { return nil }); mended != 0 || err != nil {
+		mended, err := MendRows(t.Context(), client, table, m, func(int) error { return nil })
+		if mended != 0 || err != nil {
 			t.Fatalf("%d buckets differ from those of M in memory: %v", mended, err)
 		}
 		client.Del(t.Context(), table.key(7))
-		mended, err := grouped(t, inParts(m, 999)).Mend(t.Context(), client, table, func(int) error { return nil })
+		mended, err = grouped(t, inParts(m, 999)).Mend(t.Context(), client, table, func(int) error { return nil })
 		if mended != 1 || err != nil {
 			t.Fatalf("%d buckets were mended, want the one that was lost: %v", mended, err)
 		}
@@ -159,7 +164,8 @@ func TestGroupOfRefuses(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("%s is left", left[0].Name())
 	}
-	if _, err := GroupOf(t.Context(), inParts(numbered(300, 2), 100), dir+"/nowhere"); !errors.Is(err, os.ErrNotExist) {
+	_, err = GroupOf(t.Context(), inParts(numbered(300, 2), 100), dir+"/nowhere")
+	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error = %v", err)
 	}
 }

@@ -43,8 +43,8 @@ func (s *server) rowsOf(t *testing.T, version string) map[string]map[string]stri
 	return out
 }
 
-// An M in parts is published as one in memory, to the byte: a broken-off publication goes on, nothing of it is served
-// before its marker is there, and a bucket that was lost is mended.
+// An M in parts is published as one in memory, to the byte: a broken-off publication goes on, nothing of it is
+// served before its marker is there, and a bucket that was lost is mended.
 func TestPublishParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of writing 267,000 rows")
