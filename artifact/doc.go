@@ -5,6 +5,7 @@
 //	synthetic.safetensors            A' N'×N', X' N'×d, Y' N', and the preprocessing's vectors
 //	models/NAME.safetensors          a model's weights and its tables of S
 //	mapping.safetensors              M N×N' and the ids of its rows
+//	mapping/00000.safetensors, …     instead, where it has more than PartRows rows: [Bundle.Pieces] reads part by part
 //	growth.safetensors               optional: what rows of M of arrivals are solved against
 //	schema.json                      optional, a part of format 2: rows of features of named values
 //	means.safetensors                optional: cluster means of T, for a model that comes later

@@ -10,8 +10,8 @@ import (
 	"rivulet/graph"
 )
 
-// PartRows is the number of rows of M in a file. An M of more rows is written as an index and parts, so that nobody has
-// to have all of it in memory; one of fewer is a single file.
+// PartRows is the number of rows of M in a file. An M of more rows is written as an index and parts, so that
+// nobody has to have all of it in memory; one of fewer is a single file.
 const PartRows = 1 << 18
 
 // partRows is [PartRows]; tests have smaller parts.
@@ -44,9 +44,9 @@ func (b *Bundle) hasParts() bool {
 	return b.inParts() || b.Mapping == nil && listed
 }
 
-// Pieces gives the rows of M in their order, at most [PartRows] at a time where they come from files, so that no more
-// than a part need be in memory. A piece must not be changed, and is the caller's to keep. After an error, which names the
-// file, there are no more. It may be called again.
+// Pieces gives the rows of M in their order, at most [PartRows] at a time where they come from files, so that no
+// more than a part need be in memory. A piece must not be changed, and is the caller's to keep. After an error,
+// which names the file, there are no more. It may be called again.
 func (b *Bundle) Pieces() iter.Seq2[*Mapping, error] {
 	if b.Mapping == nil && b.Parts != nil {
 		return b.Parts
@@ -58,7 +58,8 @@ func (b *Bundle) Pieces() iter.Seq2[*Mapping, error] {
 	}
 }
 
-// LoadMapping brings all of M into memory, for those who look up its rows there, and refuses an id that is in two parts.
+// LoadMapping brings all of M into memory, for those who look up its rows there, and refuses an id that is in
+// two parts.
 func (b *Bundle) LoadMapping() error {
 	if b.Mapping != nil || b.Parts == nil {
 		return nil
@@ -151,8 +152,8 @@ func (m *Mapping) clear() {
 	m.Rows.Rows, m.Rows.RowPtr, m.Rows.ColIdx, m.Rows.Val = 0, m.Rows.RowPtr[:1], m.Rows.ColIdx[:0], m.Rows.Val[:0]
 }
 
-// checked gives pieces on after everything that [Bundle.Validate] checks of M has been checked of them, but that an id of
-// one piece is not in another; and at the end that they are all.
+// checked gives pieces on after everything that [Bundle.Validate] checks of M has been checked of them, but that
+// an id of one piece is not in another; and at the end that they are all.
 func (b *Bundle) checked(pieces iter.Seq2[*Mapping, error]) iter.Seq2[*Mapping, error] {
 	info := b.Manifest.Mapping
 	return func(yield func(*Mapping, error) bool) {
@@ -251,7 +252,8 @@ func readIndex(root *os.Root, m *Manifest) ([]int, error) {
 	}
 	for k, n := range counts {
 		if _, there := m.Files[partFile(k)]; !there {
-			return nil, fmt.Errorf("%s has %d parts, and the manifest does not list %s", indexTensor, len(counts), partFile(k))
+			return nil, fmt.Errorf("%s has %d parts, and the manifest does not list %s", indexTensor, len(counts),
+				partFile(k))
 		}
 		if n < 1 || n > m.Mapping.Rows-rows {
 			return nil, fmt.Errorf("%s[%d] is %d after %d rows of %d", indexTensor, k, n, rows, m.Mapping.Rows)

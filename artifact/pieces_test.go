@@ -40,8 +40,8 @@ func inPieces(m *artifact.Mapping, size int) iter.Seq2[*artifact.Mapping, error]
 	}
 }
 
-// An M of more rows than a part is written in parts of that many rows, with the same rows in the same order, whether it
-// comes from memory or in pieces of any size.
+// An M of more rows than a part is written in parts of that many rows, with the same rows in the same order,
+// whether it comes from memory or in pieces of any size.
 func TestMappingInParts(t *testing.T) {
 	whole := artifacttest.Bundle(3, artifacttest.Size{Nodes: 50})
 	smallParts(t, 16)
@@ -89,7 +89,9 @@ func TestServingPartOfMappingInParts(t *testing.T) {
 	smallParts(t, 16)
 	dir := mustWrite(t, artifacttest.Bundle(3, artifacttest.Size{Nodes: 50}))
 	stored := readAll(t, dir)
-	for name, read := range map[string]func(string) (*artifact.Bundle, error){"Read": artifact.Read, "ReadAll": artifact.ReadAll} {
+	for name, read := range map[string]func(string) (*artifact.Bundle, error){
+		"Read": artifact.Read, "ReadAll": artifact.ReadAll,
+	} {
 		b, err := read(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +119,8 @@ func TestServingPartOfMappingInParts(t *testing.T) {
 	}
 }
 
-// A part that is torn, changed, missing or not that of the index is refused by name, also if it changes after Read.
+// A part that is torn, changed, missing or not that of the index is refused by name, also if it changes after
+// Read.
 func TestPartsOfMappingRefused(t *testing.T) {
 	smallParts(t, 16)
 	const second = "mapping/00001.safetensors"
@@ -125,8 +128,10 @@ func TestPartsOfMappingRefused(t *testing.T) {
 		change func(t *testing.T, path string)
 		want   string
 	}{
-		"missing": {func(t *testing.T, path string) { check(t, os.Remove(path)) }, second + ": missing, the manifest lists it"},
-		"torn":    {func(t *testing.T, path string) { check(t, os.Truncate(path, 100)) }, second + ": 100 bytes, the manifest says"},
+		"missing": {func(t *testing.T, path string) { check(t, os.Remove(path)) },
+			second + ": missing, the manifest lists it"},
+		"torn": {func(t *testing.T, path string) { check(t, os.Truncate(path, 100)) },
+			second + ": 100 bytes, the manifest says"},
 		"changed": {func(t *testing.T, path string) {
 			data, err := os.ReadFile(path)
 			check(t, err)
@@ -159,9 +164,12 @@ func TestPiecesRefused(t *testing.T) {
 		change func(b *artifact.Bundle)
 		want   string
 	}{
-		"fewer rows": {func(b *artifact.Bundle) { b.Parts = inPieces(artifact.Rows(b.Mapping, 0, 49), 10) }, "M has 49 rows"},
-		"twice": {func(b *artifact.Bundle) { b.Mapping.IDs[17] = b.Mapping.IDs[18]; b.Parts = inPieces(b.Mapping, 10) },
-			"rows of M from 16 on: ids[2] is"},
+		"fewer rows": {func(b *artifact.Bundle) { b.Parts = inPieces(artifact.Rows(b.Mapping, 0, 49), 10) },
+			"M has 49 rows"},
+		"twice": {func(b *artifact.Bundle) {
+			b.Mapping.IDs[17] = b.Mapping.IDs[18]
+			b.Parts = inPieces(b.Mapping, 10)
+		}, "rows of M from 16 on: ids[2] is"},
 		"column": {func(b *artifact.Bundle) { b.Mapping.Rows.ColIdx[0] = 99; b.Parts = inPieces(b.Mapping, 10) },
 			"rows of M from 0 on: "},
 		"source": {func(b *artifact.Bundle) {

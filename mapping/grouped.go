@@ -9,8 +9,8 @@ import (
 	"rivulet/artifact"
 )
 
-// Grouped holds the rows of an M bucket by bucket, as they are written to Redis: in memory, or in files where M is not
-// to be in memory as a whole. It is used by one goroutine.
+// Grouped holds the rows of an M bucket by bucket, as they are written to Redis: in memory, or in files where M
+// is not to be in memory as a whole. It is used by one goroutine.
 type Grouped struct {
 	buckets int
 	rows    rowsByBucket
@@ -18,8 +18,8 @@ type Grouped struct {
 
 // rowsByBucket gives the rows of buckets. Buckets are asked for in ascending order, each once.
 type rowsByBucket interface {
-	// bucket returns id, row, id, row, … of a bucket: strings and []byte. What it encodes it appends to arena, which it
-	// returns; rows that were given before stay where they are if the arena moves.
+	// bucket returns id, row, id, row, … of a bucket: strings and []byte. What it encodes it appends to arena,
+	// which it returns; rows that were given before stay where they are if the arena moves.
 	bucket(arena []byte, b int) (grown []byte, values []any, err error)
 	// before returns the number of rows of the buckets below b.
 	before(b int) int
@@ -35,9 +35,9 @@ func group(m *artifact.Mapping, buckets int) *Grouped {
 	return &Grouped{buckets, w}
 }
 
-// GroupOf returns the rows of a bundle by bucket: of an M in parts by way of temporary files, of about the size of its
-// rows in Redis, in a new directory below dir ("" is the system's for such files); some 40 MB of them are in memory at a
-// time. It refuses an id that is there twice. [Grouped.Close] removes the files.
+// GroupOf returns the rows of a bundle by bucket: of an M in parts by way of temporary files, of about the size
+// of its rows in Redis, in a new directory below dir ("" is the system's for such files); some 40 MB of them are
+// in memory at a time. It refuses an id that is there twice. [Grouped.Close] removes the files.
 func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*Grouped, error) {
 	if b.Mapping != nil {
 		return Group(b.Mapping), nil

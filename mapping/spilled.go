@@ -15,8 +15,9 @@ import (
 	"rivulet/artifact"
 )
 
-// Bounds of the files in which the rows of an M in parts are sorted by bucket: bytes of one, all of which are in memory
-// when its buckets are written, how many of them are open together, and the memory of each while they are filled.
+// Bounds of the files in which the rows of an M in parts are sorted by bucket: bytes of one, all of which are in
+// memory when its buckets are written, how many of them are open together, and the memory of each while they are
+// filled.
 const (
 	spillBytes  = 16 << 20
 	spillFiles  = 512
@@ -26,8 +27,8 @@ const (
 // spilledHead is about what a row takes in a file beside its id and entries.
 const spilledHead = 8
 
-// spilled are the rows of M in files: each has those of some neighbouring buckets, in the order of M. A row is the bucket
-// (from the file's first on), the length of its id, the id, the length of its encoding, and that.
+// spilled are the rows of M in files: each has those of some neighbouring buckets, in the order of M. A row is
+// the bucket (from the file's first on), the length of its id, the id, the length of its encoding, and that.
 type spilled struct {
 	dir     string
 	files   []*os.File
@@ -75,7 +76,8 @@ func (s *spilled) fill(pieces iter.Seq2[*artifact.Mapping, error], dir string, f
 			return err
 		}
 		s.files = append(s.files, f)
-		// Where a file without a name may stay open, a kill of the process leaves nothing. Elsewhere close removes it.
+		// Where a file without a name may stay open, a kill of the process leaves nothing. Elsewhere close
+		// removes it.
 		_ = os.Remove(f.Name())
 		writers[k] = bufio.NewWriterSize(f, spillBuffer)
 	}

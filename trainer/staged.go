@@ -63,9 +63,10 @@ func CheckStaged(o Options) error {
 
 // TrainStaged is [Train] of method solved and model sgc by stages on an engine, which hold no more of the graph
 // in memory than the engine wants. The bundle's bits depend on data and options, not on the engine. What differs
-// from Train: M is in Bundle.Parts if it has more than [artifact.PartRows] rows, which are read from the engine's tables, so that
-// the bundle is to be written before the engine is closed; sums over nodes are sums of integers; W_O is chosen on frozen attachment;
-// of more rows than the bounds above a sample is taken, by hash of the id; there are no W_S and no cluster means.
+// from Train: an M of more than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables, so
+// the bundle must be written before the engine is closed; sums over nodes are sums of integers; W_O is chosen on
+// frozen attachment; of more rows than the bounds above a sample is taken, by hash of the id; there are no W_S and
+// no cluster means.
 func TrainStaged(
 	ctx context.Context,
 	e stage.Engine,

@@ -33,7 +33,8 @@ func publishCommand() *cobra.Command {
 		Short: "Publish an artifact to Redis and point CURRENT at it",
 		Long: "publish writes the rows of M, then the serving part of the artifact, then a complete marker, and last sets CURRENT\n" +
 			"if nobody else has moved it. After an interruption run it again, and it continues where it stopped. Versions that are\n" +
-			"older than the --keep last ones and that no consumer uses are removed.",
+			"older than the --keep last ones and that no consumer uses are removed. An M of more than 262,144 rows is not read into\n" +
+			"memory: it takes temporary files of the size of its rows in Redis, in the directory that TMPDIR names.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer publish --artifact out/photo --redis redis://localhost:6379/0",
 	}

@@ -19,7 +19,10 @@ from .schema import Schema, SchemaError
 FORMAT_VERSION = 2
 """Newest format that this package reads."""
 
-PARTS = ("schema.json",)
+MAPPING_PART = "mapping/00000.safetensors"
+"""Stands in requires for the parts of a large M."""
+
+PARTS = ("schema.json", MAPPING_PART)
 """Parts of format 2 that this package knows."""
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -204,7 +207,6 @@ def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[s
     x, labels = s.floats("x", (nodes, d)), s.integers("y", (nodes,), np.int32)
     if np.any((labels < 0) | (labels >= len(manifest["data"]["classes"]))):
         raise ArtifactError("synthetic.safetensors: y has a class that the manifest does not name")
-    m = _Reader("mapping.safetensors", contents)
     models = {}
     for info in manifest["models"]:
         name = f"models/{info['name']}.safetensors"
@@ -220,10 +222,38 @@ def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[s
         labels=labels,
         adjacency=s.sparse("adj.", nodes, nodes, "data"),
         preprocess=_preprocess(manifest["preprocess"], s, d),
-        mapping=NodeMapping(m.sparse("", rows, nodes, "data"), m.ids(rows)),
+        mapping=_mapping(manifest, contents, rows, nodes),
         models=models,
         schema=_schema(manifest, contents, d),
     )
+
+
+def _mapping(
+    manifest: Mapping[str, Any], contents: Mapping[str, bytes], rows: int, nodes: int
+) -> NodeMapping:
+    m = _Reader("mapping.safetensors", contents)
+    if MAPPING_PART not in manifest.get("requires", []):
+        return NodeMapping(m.sparse("", rows, nodes, "data"), m.ids(rows))
+    counts = m.integers("parts.rows", None, np.int64).tolist()
+    if sum(counts) != rows or min(counts) < 1:
+        raise m.fail("parts.rows", f"{sum(counts)} rows, the manifest says {rows}")
+    parts, row_of = [], dict[str, int]()
+    for k, count in enumerate(counts):
+        part = _Reader(f"mapping/{k:05d}.safetensors", contents)
+        before = len(row_of)
+        row_of |= {name: before + i for name, i in part.ids(count).items()}
+        if len(row_of) != before + count:
+            raise part.fail("ids.bytes", "has an id of another part")
+        parts.append(part.sparse("", count, nodes, "data"))
+    ends = np.cumsum([part.indptr[-1] for part in parts])
+    starts = [part.indptr[1:] + end - part.indptr[-1] for part, end in zip(parts, ends, strict=True)]
+    joined = SparseRows(
+        np.concatenate([[0], *starts]).astype(np.int64),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        nodes,
+    )
+    return NodeMapping(joined, row_of)
 
 
 def _schema(manifest: Mapping[str, Any], contents: Mapping[str, bytes], d: int) -> Schema | None:

@@ -1,0 +1,105 @@
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/artifact"
+	"rivulet/artifact/artifacttest"
+	"rivulet/mapping"
+)
+
+// large is an artifact on disk with more rows than one part of M has.
+func large(t *testing.T) string {
+	t.Helper()
+	b := artifacttest.Bundle(5, artifacttest.Size{Nodes: artifact.PartRows + 5000, Synthetic: 12, PerRow: 2})
+	b.Manifest.Version = "large"
+	dir := filepath.Join(t.TempDir(), "artifact")
+	if err := artifact.Write(dir, b); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// rowsOf are all keys of rows with their content.
+func (s *server) rowsOf(t *testing.T, version string) map[string]map[string]string {
+	t.Helper()
+	out, before := map[string]map[string]string{}, s.dataOf(t, version)+":rows:"
+	for _, key := range s.data(t, version) {
+		if strings.HasPrefix(key, before) {
+			rows, err := s.client.HGetAll(t.Context(), key).Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[strings.TrimPrefix(key, before)] = rows
+		}
+	}
+	return out
+}
+
+// An M in parts is published as one in memory, to the byte: a broken-off publication goes on, nothing of it is
+// served before its marker is there, and a bucket that was lost is mended.
+func TestPublishParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of writing 267,000 rows")
+	}
+	dir := large(t)
+	s := newServer(t, mapping.RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}, "parts")
+	inMemory, err := artifact.ReadAll(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parts.Mapping != nil || inMemory.Mapping == nil {
+		t.Fatal("M of the test is not where it should be")
+	}
+	s.publish(t, bundle(t, 1, "small"))
+	client := s.connect(t)
+	client.AddHook(&faults{fail: func(call int, _ string) fault {
+		if call < 12 {
+			return fine
+		}
+		return answerLost
+	}})
+	err = newPublisher(t, client, s.prefix).Publish(t.Context(), parts, PublishOptions{})
+	if !errors.Is(err, errInjected) {
+		t.Fatalf("error = %v, want the injected one", err)
+	}
+	w, _ := s.watcher(t, "consumer")
+	mustServe(t, w, "small")
+	var from []int
+	o := PublishOptions{TempDir: t.TempDir(), Progress: func(done, total int) {
+		if from = append(from, done); total != artifact.PartRows+5000 {
+			panic(fmt.Sprintf("%d rows in all", total))
+		}
+	}}
+	if err := s.publisher(t).Publish(t.Context(), parts, o); err != nil {
+		t.Fatal(err)
+	}
+	if from[0] <= 256*40 {
+		t.Errorf("it went on with %d rows, and so began anew", from[0])
+	}
+	mustServe(t, w, "large")
+	got := s.rowsOf(t, "large")
+	for key := range got {
+		s.client.Del(t.Context(), s.dataOf(t, "large")+":rows:"+key)
+		break
+	}
+	if err := s.publisher(t).Publish(t.Context(), parts, PublishOptions{}); err != nil {
+		t.Fatalf("mending: %v", err)
+	}
+	s.clear(t)
+	s.publish(t, inMemory)
+	if diff := cmp.Diff(s.rowsOf(t, "large"), got); diff != "" {
+		t.Errorf("rows of M in memory and in parts differ: %.2000s", diff)
+	}
+}
