@@ -143,8 +143,8 @@ func (s *staged) rowsOf(ctx context.Context, m *artifact.Mapping) (*graph.CSR, e
 		}
 	}
 	for id := range wanted {
-		return nil, fmt.Errorf("the artifact has no row of M for %d of %d nodes that test nodes have edges to, such as %.100q: its graph is another",
-			len(wanted), len(order), id)
+		return nil, fmt.Errorf("the artifact has no row of M for %d of %d nodes that test nodes have edges to, "+
+			"such as %.100q: its graph is another", len(wanted), len(order), id)
 	}
 	return m.Rows.Take(order), nil
 }

@@ -24,14 +24,16 @@ type measuring struct {
 
 func newMeasuring(flags *pflag.FlagSet) *measuring {
 	m := &measuring{flags: flags}
-	flags.StringVar(&m.artifact, "artifact", "", "directory of an artifact to measure in place of methods, by --engine disk, --engine spark or --sums fixed")
+	flags.StringVar(&m.artifact, "artifact", "",
+		"directory of an artifact to measure in place of methods, by --engine disk, --engine spark or --sums fixed")
 	m.engine = newEngineFlags(flags)
 	return m
 }
 
 // ofMethods are flags of eval that say nothing of an artifact.
-var ofMethods = []string{"methods", "models", "hidden", "layers", "hops", "weight-decays", "entries", "preprocess", "costs", "ratios",
-	"nodes", "seeds", "calibrations", "attachments", "ablations", "search", "feature", "missing", "min-count", "buckets"}
+var ofMethods = []string{"methods", "models", "hidden", "layers", "hops", "weight-decays", "entries", "preprocess",
+	"costs", "ratios", "nodes", "seeds", "calibrations", "attachments", "ablations", "search", "feature", "missing",
+	"min-count", "buckets"}
 
 // check returns an error for flags that do not go together.
 func (m *measuring) check() error {
@@ -40,9 +42,11 @@ func (m *measuring) check() error {
 	}
 	switch {
 	case m.artifact == "" && m.engine.staged():
-		return errors.New("a run of stages (--engine disk, --sums fixed) evaluates an artifact that exists: want --artifact")
+		const only = "a run of stages (--engine disk, --sums fixed) evaluates an artifact that exists"
+		return errors.New(only + ": want --artifact")
 	case m.artifact != "" && !m.engine.staged():
-		return fmt.Errorf("--artifact is for --engine %s, --engine %s and --sums %s", engineDisk, engineSpark, sumsFixed)
+		return fmt.Errorf("--artifact is for --engine %s, --engine %s and --sums %s", engineDisk, engineSpark,
+			sumsFixed)
 	}
 	for _, name := range append(ofMethods, learnNames...) {
 		if flag := m.flags.Lookup(name); m.artifact != "" && flag != nil && flag.Changed {
@@ -52,7 +56,8 @@ func (m *measuring) check() error {
 	return nil
 }
 
-// results measures what the flags ask for. The data set has a name and classes alone where an artifact is measured.
+// results measures what the flags ask for. The data set has a name and classes alone where an artifact is
+// measured.
 func (m *measuring) results(ctx context.Context, f *studyFlags) (*dataset.Dataset, []eval.Result, error) {
 	if err := m.check(); err != nil {
 		return nil, nil, err
