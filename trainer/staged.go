@@ -199,16 +199,10 @@ func (s *staged) records(ctx context.Context, t stage.Table) ([]stage.Record, er
 
 // preprocess fits the preprocessing, but for its scale.
 func (s *staged) preprocess(ctx context.Context) error {
-	g, d := s.graph, s.graph.Summary.Width
+	g := s.graph
 	kind := features.KindOf(s.options.Preprocess, s.source.BagOfWords, s.source.Schema)
 	s.preparing = solved.Preparing{Kind: kind}
-	bar := make([]float64, d) // of x̄
-	for k, l := range g.Summary.Largest {
-		if bar[k] = float64(l); kind == infer.L2Center || kind == infer.L1 {
-			bar[k] = 1
-		}
-		bar[k] *= 1 + 1e-6
-	}
+	bar := s.bars(kind)
 	sums, err := s.run(ctx, stage.NewSpec(solved.StageMoments, s.preparing,
 		stage.Sides{solved.SideLargest: solved.AppendDoubles(bar)}, 1), g.Features)
 	if err != nil {
@@ -223,8 +217,26 @@ func (s *staged) preprocess(ctx context.Context) error {
 		return err
 	}
 	s.pre = features.Moments(kind, mean, variance, s.source.Schema)
-	factor, offset := features.Vectors(s.pre, d)
-	s.largest = make([]float64, d)
+	s.bound(s.pre, bar)
+	return nil
+}
+
+// bars are the largest values of the columns of x̄.
+func (s *staged) bars(kind string) []float64 {
+	bar := make([]float64, s.graph.Summary.Width)
+	for k, l := range s.graph.Summary.Largest {
+		if bar[k] = float64(l); kind == infer.L2Center || kind == infer.L1 {
+			bar[k] = 1
+		}
+		bar[k] *= 1 + 1e-6
+	}
+	return bar
+}
+
+// bound makes the sides of a preprocessing without its scale.
+func (s *staged) bound(pre *infer.Preprocess, bar []float64) {
+	factor, offset := features.Vectors(pre, len(bar))
+	s.largest = make([]float64, len(bar))
 	for k := range s.largest {
 		s.largest[k] = (bar[k]*math.Abs(float64(factor[k])) + math.Abs(float64(offset[k]))) * (1 + 1e-5)
 	}
@@ -233,7 +245,6 @@ func (s *staged) preprocess(ctx context.Context) error {
 		solved.SideOffset:  solved.AppendVector(offset),
 		solved.SideLargest: solved.AppendDoubles(s.largest),
 	}
-	return nil
 }
 
 // with returns the sides of the preprocessing with more.
@@ -252,17 +263,9 @@ func (s *staged) with(more stage.Sides) stage.Sides {
 func (s *staged) propagate(ctx context.Context) error {
 	g := s.graph
 	for hop, sums := range []*stage.Table{&s.s1, &s.s2} {
-		o := solved.HopOptions{Preparing: s.preparing, Hop: hop, Terms: g.HighestDegree + 1}
-		from := []stage.Table{g.Features, g.Degrees}
-		if hop > 0 {
-			from = append(from, s.s1)
-		}
-		made, err := stage.Hop(ctx, s.engine, stage.NewSpec(solved.StageSend, o, s.sides, 1),
-			stage.NewSpec(solved.StageReceive, o, s.sides, 1), g.Tiles, from, []stage.Table{g.Degrees})
-		if err != nil {
+		if err := s.hop(ctx, hop, sums); err != nil {
 			return err
 		}
-		*sums = made[0]
 	}
 	wanted := int64(stagedLabelled / (4 * max(1, g.Summary.Width)))
 	o := solved.RowsOptions{
@@ -306,6 +309,23 @@ func (s *staged) propagate(ctx context.Context) error {
 	for k := range s.labelled.x.Data {
 		s.labelled.x.Data[k] *= s.pre.Scale
 	}
+	return nil
+}
+
+// hop makes the sums of a hop of features: 0, or 1 after it.
+func (s *staged) hop(ctx context.Context, hop int, sums *stage.Table) error {
+	g := s.graph
+	o := solved.HopOptions{Preparing: s.preparing, Hop: hop, Terms: g.HighestDegree + 1}
+	from := []stage.Table{g.Features, g.Degrees}
+	if hop > 0 {
+		from = append(from, s.s1)
+	}
+	made, err := stage.Hop(ctx, s.engine, stage.NewSpec(solved.StageSend, o, s.sides, 1),
+		stage.NewSpec(solved.StageReceive, o, s.sides, 1), g.Tiles, from, []stage.Table{g.Degrees})
+	if err != nil {
+		return err
+	}
+	*sums = made[0]
 	return nil
 }
 

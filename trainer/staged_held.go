@@ -149,13 +149,9 @@ func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
 		label:    o.label(),
 		whole:    newWhole(),
 	}
-	present := map[int32]bool{}
-	for _, y := range s.labelled.labels {
-		present[y] = true
-	}
-	t.nodes = o.syntheticNodes(int(s.graph.Nodes), int(s.graph.Summary.Roles[solved.Train]), len(present))
-	var err error
-	if t.share, err = condense.Budget(s.labelled.labels, len(s.classes), t.nodes); err != nil {
+	if s.labelled == nil { // an artifact is measured, whose S is there
+		t.nodes = o.Nodes
+	} else if err := s.divide(t); err != nil {
 		return err
 	}
 	t.support = t.set(d.Validation, GraphBatch)
@@ -164,6 +160,17 @@ func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
 	t.test = func() map[string]*eval.Set { return map[string]*eval.Set{GraphBatch: whole, NodeBatch: apart(whole)} }
 	s.task = t
 	return nil
+}
+
+// divide gives each class its synthetic nodes.
+func (s *staged) divide(t *task) (err error) {
+	present := map[int32]bool{}
+	for _, y := range s.labelled.labels {
+		present[y] = true
+	}
+	t.nodes = s.options.syntheticNodes(int(s.graph.Nodes), int(s.graph.Summary.Roles[solved.Train]), len(present))
+	t.share, err = condense.Budget(s.labelled.labels, len(s.classes), t.nodes)
+	return err
 }
 
 // fit fits W_O to the labelled rows and chooses its weight decay on the validation nodes, frozen on T.

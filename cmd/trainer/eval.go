@@ -100,10 +100,13 @@ func evalCommand() *cobra.Command {
 		Short: "Measure methods and models on the test nodes: accuracy, time, memory",
 		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep} on the test nodes, over\n" +
 			"seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed over the full graph and over the\n" +
-			"batch's two-hop neighbourhood. cached are T's own tables, the strongest rival of a condensed graph.",
+			"batch's two-hop neighbourhood. cached are T's own tables, the strongest rival of a condensed graph.\n\n" +
+			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which need not\n" +
+			"have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
 		Args: cobra.NoArgs,
 		Example: "  trainer eval --data ../shared/data/cora --nodes 70 --methods solved,learned,vng,random --seeds 0,1,2\n" +
-			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json",
+			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json\n" +
+			"  trainer eval --data tables --artifact out/shop --engine disk --memory 2GiB",
 	}
 	f := newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodCached},
 		[]string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors})
@@ -111,15 +114,12 @@ func evalCommand() *cobra.Command {
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	flags.StringVar(&csvFile, "csv", "", "file to write the table to as CSV")
 	flags.StringVar(&markdownFile, "markdown", "", "file to write the table to as Markdown")
+	measured := newMeasuring(flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := errors.Join(cli.TryFile("csv", csvFile), cli.TryFile("markdown", markdownFile)); err != nil { // before the work begins
 			return err
 		}
-		d, err := f.open(nil)
-		if err != nil {
-			return err
-		}
-		results, err := trainer.Study(cmd.Context(), d, f.o, cli.Stderr())
+		d, results, err := measured.results(cmd.Context(), f)
 		if err != nil {
 			return err
 		}

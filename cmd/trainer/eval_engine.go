@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/internal/cli"
+	"rivulet/trainer"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/stage"
+)
+
+// measuring says whether eval measures an artifact, and where.
+type measuring struct {
+	artifact string
+	engine   *engineFlags
+	flags    *pflag.FlagSet
+}
+
+func newMeasuring(flags *pflag.FlagSet) *measuring {
+	m := &measuring{flags: flags}
+	flags.StringVar(&m.artifact, "artifact", "",
+		"directory of an artifact to measure in place of methods, by --engine disk, --engine spark or --sums fixed")
+	m.engine = newEngineFlags(flags)
+	return m
+}
+
+// ofMethods are flags of eval that say nothing of an artifact.
+var ofMethods = []string{"methods", "models", "hidden", "layers", "hops", "weight-decays", "entries", "preprocess",
+	"costs", "ratios", "nodes", "seeds", "calibrations", "attachments", "ablations", "search", "feature", "missing",
+	"min-count", "buckets"}
+
+// check returns an error for flags that do not go together.
+func (m *measuring) check() error {
+	if err := m.engine.checkFlags(m.artifact); err != nil {
+		return err
+	}
+	switch {
+	case m.artifact == "" && m.engine.staged():
+		const only = "a run of stages (--engine disk, --sums fixed) evaluates an artifact that exists"
+		return errors.New(only + ": want --artifact")
+	case m.artifact != "" && !m.engine.staged():
+		return fmt.Errorf("--artifact is for --engine %s, --engine %s and --sums %s", engineDisk, engineSpark,
+			sumsFixed)
+	}
+	for _, name := range append(ofMethods, learnNames...) {
+		if flag := m.flags.Lookup(name); m.artifact != "" && flag != nil && flag.Changed {
+			return fmt.Errorf("--%s is for methods, not for an --artifact", name)
+		}
+	}
+	return nil
+}
+
+// results measures what the flags ask for. The data set has a name and classes alone where an artifact is
+// measured.
+func (m *measuring) results(ctx context.Context, f *studyFlags) (*dataset.Dataset, []eval.Result, error) {
+	if err := m.check(); err != nil {
+		return nil, nil, err
+	}
+	if m.artifact == "" {
+		d, err := f.open(nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		results, err := trainer.Study(ctx, d, f.o, cli.Stderr())
+		return d, results, err
+	}
+	b, err := artifact.Read(m.artifact)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.fingerprint, f.o.Seeds = b.Manifest.Data.Fingerprint, []uint64{b.Manifest.Seed}
+	o := f.o.Run
+	o.Keep = b.Schema
+	rows, err := m.engine.rows(f.data, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &dataset.Dataset{Name: rows.Name, Classes: b.Manifest.Data.Classes}
+	progress := cli.Stderr()
+	outcome, err := m.engine.stages(ctx, progress, func(e stage.Engine) (*trainer.Outcome, error) {
+		results, err := trainer.EvaluateStaged(ctx, e, rows, b, o.Batch, progress)
+		return &trainer.Outcome{Results: results}, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, outcome.Results, nil
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/internal/harness"
+	"rivulet/trainer/eval"
+)
+
+// An artifact is measured on disk as the run in memory that made it measured itself.
+func TestEvalOfAnArtifactByStages(t *testing.T) {
+	g, err := dataset.Scaled("small", 900)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Generate(g, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := d.SaveCSV(filepath.Join(dir, "shop")); err != nil {
+		t.Fatal(err)
+	}
+	run := func(line string) string {
+		out, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		return out
+	}
+	var trained report
+	var measured study
+	if err := json.Unmarshal([]byte(run("train --sums fixed --nodes 40 --data {}/shop --out {}/a --json")), &trained); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(run("eval --engine disk --memory 256MiB --data {}/shop --artifact {}/a --json")), &measured); err != nil {
+		t.Fatal(err)
+	}
+	want := map[eval.Key]eval.Result{}
+	for _, r := range trained.Results {
+		want[r.Key()] = r
+	}
+	for _, r := range measured.Results {
+		if w, ok := want[r.Key()]; !ok || w.Accuracy != r.Accuracy {
+			t.Errorf("%s %s %s: %v, the run measured %v", r.Setting, r.Batch, r.Calibration, r.Accuracy, w.Accuracy)
+		}
+	}
+	if len(measured.Results) != 8 || measured.Data != "shop" {
+		t.Errorf("%d results of %s", len(measured.Results), measured.Data)
+	}
+	for line, want := range map[string]string{
+		"eval --data {}/shop --engine disk":                             "want --artifact",
+		"eval --data {}/shop --artifact {}/a":                           "--artifact is for --engine disk",
+		"eval --data {}/shop --artifact {}/a --sums fixed --models gcn": "--models is for methods, not for an --artifact",
+	} {
+		if _, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", line, err, want)
+		}
+	}
+}

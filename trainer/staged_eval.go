@@ -1,0 +1,162 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"rivulet/artifact"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/schema"
+	"rivulet/trainer/condense"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/solved"
+)
+
+// EvaluateStaged measures an artifact on the test nodes of a data set, or a sample of them, by the stages by which
+// [TrainStaged] measures its own: the artifact's model on T, by tables of T that are made anew, and on S with the
+// artifact's calibration. The data set is the one of the artifact, or another whose nodes of T have the same ids. It
+// is an error if the model that the artifact serves is not a frozen sgc of two hops.
+func EvaluateStaged(ctx context.Context, e stage.Engine, d Staged, b *artifact.Bundle, batch int,
+	progress Progress) ([]eval.Result, error) {
+	s := &staged{engine: e, source: d, progress: progress}
+	out, err := s.measure(ctx, b, batch)
+	if err != nil {
+		return nil, fmt.Errorf("evaluating %s on %s: %w", b.Manifest.Version, d.Name, err)
+	}
+	return out, nil
+}
+
+func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]eval.Result, error) {
+	info, params, err := servedSGC(b)
+	if err != nil {
+		return nil, err
+	}
+	m, err := infer.Build(params.Name, params.Params)
+	if err != nil {
+		return nil, err
+	}
+	if s.options, err = Inherit(&b.Manifest); err != nil {
+		return nil, err
+	}
+	s.options.Batch = batch
+	s.source.Classes = b.Manifest.Data.Classes
+	s.whole = &fitted{model: m, weightDecay: info.WeightDecay}
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.prepared(b); err != nil {
+		return nil, err
+	}
+	if err := s.hop(ctx, 0, &s.s1); err != nil {
+		return nil, err
+	}
+	if err := s.holdOut(ctx); err != nil {
+		return nil, err
+	}
+	c := &stagedGraph{task: s.task, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+		onS: params.Tables}
+	if c.onT, _, err = s.fetch(ctx, m.Layers[0].Self); err != nil {
+		return nil, err
+	}
+	if c.M, err = s.rowsOf(ctx, b.Mapping); err != nil {
+		return nil, err
+	}
+	onS, err := s.task.frozen(c, m)
+	if err != nil {
+		return nil, err
+	}
+	s.options.Propagate = false // T's own tables of it are not made
+	r := &recipe{placed: []*placed{onS}, calibrations: []*calibration{calibrationOf(info, params)}}
+	return s.evaluate(ctx, r, c)
+}
+
+// servedSGC returns the model that an artifact serves.
+func servedSGC(b *artifact.Bundle) (artifact.ModelInfo, artifact.Model, error) {
+	name := b.Manifest.DefaultModel
+	i := slices.IndexFunc(b.Manifest.Models, func(m artifact.ModelInfo) bool { return m.Name == name })
+	k := slices.IndexFunc(b.Models, func(m artifact.Model) bool { return m.Name == name })
+	const only = "a run of stages (--engine disk, --sums fixed) evaluates a frozen sgc of two hops only"
+	if i < 0 || k < 0 {
+		return artifact.ModelInfo{}, artifact.Model{}, fmt.Errorf("the artifact has no model %q", name)
+	}
+	info, m := b.Manifest.Models[i], b.Models[k]
+	switch {
+	case name != modelSGC || info.Hops != 0 && info.Hops != 2:
+		return info, m, fmt.Errorf("the artifact serves %s with hops %d, %s", name, info.Hops, only)
+	case info.Attachment != artifact.AttachFrozen || m.Tables == nil:
+		return info, m, fmt.Errorf("the artifact's attachment is %s, %s", info.Attachment, only)
+	}
+	return info, m, nil
+}
+
+// prepared takes the preprocessing of an artifact.
+func (s *staged) prepared(b *artifact.Bundle) error {
+	g := s.graph
+	if got, want := g.Summary.Width, b.Manifest.Data.Features; got != want {
+		return fmt.Errorf("the data have %d features, the artifact is for %d", got, want)
+	}
+	if got, want := schemaHash(s.source.Schema), schemaHash(b.Schema); got != want {
+		return fmt.Errorf("the data's features are of schema %s, the artifact's of %s", got, want)
+	}
+	if more := s.classes[len(b.Manifest.Data.Classes):]; len(more) > 0 {
+		return fmt.Errorf("the data have the label %q, the artifact the classes %q", more[0], b.Manifest.Data.Classes)
+	}
+	s.pre = &b.Preprocess
+	unscaled := b.Preprocess
+	unscaled.Scale = 1
+	s.preparing = solved.Preparing{Kind: s.pre.Kind}
+	s.bound(&unscaled, s.bars(s.pre.Kind))
+	return nil
+}
+
+func schemaHash(s *schema.Schema) string {
+	if s == nil {
+		return "none"
+	}
+	return s.Hash()
+}
+
+// rowsOf returns the rows of M of the nodes of T that are read, by their ids.
+func (s *staged) rowsOf(ctx context.Context, m *artifact.Mapping) (*graph.CSR, error) {
+	wanted := make(map[string]int, len(s.held.original))
+	at := 0
+	for r, err := range s.engine.Read(ctx, s.graph.Names) {
+		if err != nil {
+			return nil, err
+		}
+		names, err := solved.ReadNames(r.Payload)
+		if err != nil {
+			return nil, err
+		}
+		for ; at < len(s.held.original) && s.held.original[at].Block == r.Key; at++ {
+			wanted[names.IDs[s.held.original[at].Place]] = at
+		}
+	}
+	order := make([]int32, len(s.held.original))
+	for k, id := range m.IDs {
+		if at, ok := wanted[id]; ok {
+			order[at] = int32(k)
+			delete(wanted, id)
+		}
+	}
+	for id := range wanted {
+		return nil, fmt.Errorf("the artifact has no row of M for %d of %d nodes that test nodes have edges to, "+
+			"such as %.100q: its graph is another", len(wanted), len(order), id)
+	}
+	return m.Rows.Take(order), nil
+}
+
+// calibrationOf is what an artifact says.
+func calibrationOf(info artifact.ModelInfo, m artifact.Model) *calibration {
+	c := &calibration{kind: info.Calibration.Kind, temperature: info.Calibration.Temperature,
+		kinds: map[string]*propagation{}}
+	for kind, t := range map[string]*infer.Tables{infer.PropagateLabels: m.Labels, infer.PropagateErrors: m.Errors} {
+		if p, ok := info.Propagation[kind]; ok && t != nil {
+			c.kinds[kind] = &propagation{info: p, spreading: frozenSpreading(kind, t, p.Alpha)}
+		}
+	}
+	return c
+}

@@ -1,0 +1,77 @@
+package trainer
+
+import (
+	"strings"
+	"testing"
+
+	"rivulet/artifact"
+	"rivulet/infer"
+	"rivulet/trainer/eval"
+	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/solved"
+)
+
+// An artifact that was written is measured as the run that made it measured itself.
+func TestEvaluateStaged(t *testing.T) {
+	d, o := generatedSets(t)["small"], stagedOptions()
+	dir, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+	b, err := artifact.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := StagedOf(d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := EvaluateStaged(t.Context(), openDisk(t, t.TempDir(), 1<<22), s, b, o.Batch, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[eval.Key]eval.Result{}
+	for _, r := range out.Results {
+		want[r.Key()] = r
+	}
+	for _, r := range got {
+		w, ok := want[r.Key()]
+		if !ok || r.Accuracy != w.Accuracy || r.Setting == eval.OtoS && r.ECE != w.ECE {
+			t.Errorf("%s %s %s: %v, the run measured %v", r.Setting, r.Batch, r.Calibration, r.Accuracy, w.Accuracy)
+		}
+	}
+	if n := len(modes) * (1 + 3); len(got) != n { // on T without propagation, on S with both
+		t.Errorf("%d results, want %d", len(got), n)
+	}
+}
+
+func TestEvaluateStagedRefuses(t *testing.T) {
+	d, o := generatedSets(t)["small"], stagedOptions()
+	o.Propagate = false
+	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+	s, err := StagedOf(d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(b *artifact.Bundle){
+		"the artifact's attachment is joint, a run of stages": func(b *artifact.Bundle) {
+			b.Manifest.Models = []artifact.ModelInfo{b.Manifest.Models[0]}
+			b.Manifest.Models[0].Attachment = artifact.AttachJoint
+		},
+		`the artifact has no model "gcn"`:     func(b *artifact.Bundle) { b.Manifest.DefaultModel = "gcn" },
+		"features, the artifact is for 7":     func(b *artifact.Bundle) { b.Manifest.Data.Features = 7 },
+		"the data have the label":             func(b *artifact.Bundle) { b.Manifest.Data.Classes = b.Manifest.Data.Classes[1:] },
+		"that test nodes have edges to, such": func(b *artifact.Bundle) { b.Mapping = &artifact.Mapping{IDs: []string{"x"}, Rows: b.Mapping.Rows} },
+		"evaluates a frozen sgc of two hops": func(b *artifact.Bundle) {
+			b.Manifest.Models = []artifact.ModelInfo{b.Manifest.Models[0]}
+			b.Manifest.Models[0].Hops = 3
+		},
+	} {
+		b := *out.Bundle
+		change(&b)
+		_, err := EvaluateStaged(t.Context(), local.NewMemory(solved.Functions, Silent{}), s, &b, o.Batch, Silent{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if out.Bundle.Manifest.Models[0].Calibration.Kind != infer.PropagateNone {
+		t.Error("propagation is on in a run without it")
+	}
+}
