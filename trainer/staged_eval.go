@@ -61,7 +61,7 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 	if c.onT, _, err = s.fetch(ctx, m.Layers[0].Self); err != nil {
 		return nil, err
 	}
-	if c.M, err = s.rowsOf(ctx, b.Mapping); err != nil {
+	if c.M, err = s.rowsOf(ctx, b); err != nil {
 		return nil, err
 	}
 	onS, err := s.task.frozen(c, m)
@@ -119,8 +119,8 @@ func schemaHash(s *schema.Schema) string {
 	return s.Hash()
 }
 
-// rowsOf returns the rows of M of the nodes of T that are read, by their ids.
-func (s *staged) rowsOf(ctx context.Context, m *artifact.Mapping) (*graph.CSR, error) {
+// rowsOf returns the rows of an artifact's M of the nodes of T that are read, by their ids, with one part of M in memory at a time.
+func (s *staged) rowsOf(ctx context.Context, b *artifact.Bundle) (*graph.CSR, error) {
 	wanted := make(map[string]int, len(s.held.original))
 	at := 0
 	for r, err := range s.engine.Read(ctx, s.graph.Names) {
@@ -135,18 +135,28 @@ func (s *staged) rowsOf(ctx context.Context, m *artifact.Mapping) (*graph.CSR, e
 			wanted[names.IDs[s.held.original[at].Place]] = at
 		}
 	}
-	order := make([]int32, len(s.held.original))
-	for k, id := range m.IDs {
-		if at, ok := wanted[id]; ok {
-			order[at] = int32(k)
-			delete(wanted, id)
+	rows := make([]*graph.CSR, len(s.held.original))
+	for m, err := range b.Pieces() {
+		if err != nil {
+			return nil, err
+		}
+		for k, id := range m.IDs {
+			if at, ok := wanted[id]; ok {
+				rows[at] = m.Rows.Take([]int32{int32(k)})
+				delete(wanted, id)
+			}
 		}
 	}
 	for id := range wanted {
 		return nil, fmt.Errorf("the artifact has no row of M for %d of %d nodes that test nodes have edges to, "+
-			"such as %.100q: its graph is another", len(wanted), len(order), id)
+			"such as %.100q: its graph is another", len(wanted), len(rows), id)
 	}
-	return m.Rows.Take(order), nil
+	out := &graph.CSR{Rows: len(rows), Cols: b.Manifest.SyntheticNodes, RowPtr: []int{0}}
+	for _, row := range rows {
+		out.ColIdx, out.Val = append(out.ColIdx, row.ColIdx...), append(out.Val, row.Val...)
+		out.RowPtr = append(out.RowPtr, len(out.ColIdx))
+	}
+	return out, nil
 }
 
 // calibrationOf is what an artifact says.

@@ -149,8 +149,12 @@ func (f *engineFlags) train(
 ) (*trainer.Outcome, error) {
 	progress := cli.Stderr()
 	return f.stages(ctx, progress, func(e stage.Engine) (*trainer.Outcome, error) {
-		return f.run(ctx, e, data, o, progress)
-	}, keep)
+		outcome, err := f.run(ctx, e, data, o, progress)
+		if err == nil {
+			err = keep(outcome)
+		}
+		return outcome, err
+	})
 }
 
 // Train implements [refresh.Trainer]: it runs the stages on a graph that a refresh has merged. Their tables are
@@ -166,8 +170,12 @@ func (f *engineFlags) Train(ctx context.Context, d *dataset.Dataset, o trainer.O
 		if err != nil {
 			return nil, err
 		}
-		return trainer.TrainStaged(ctx, e, rows, o, now, progress)
-	}, func(outcome *trainer.Outcome) error { return outcome.Bundle.LoadMapping() }) // the graph is in memory as well
+		outcome, err := trainer.TrainStaged(ctx, e, rows, o, now, progress)
+		if err == nil {
+			err = outcome.Bundle.LoadMapping() // from the engine's tables; the graph is in memory, too
+		}
+		return outcome, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -185,17 +193,14 @@ func (f *engineFlags) clean(ctx context.Context) error {
 	return nil
 }
 
-// stages trains on the engine and keeps the outcome while the engine is open.
-func (f *engineFlags) stages(ctx context.Context, progress trainer.Progress, run func(e stage.Engine) (*trainer.Outcome, error),
-	keep func(*trainer.Outcome) error) (*trainer.Outcome, error) {
+// stages runs something on the engine, which is closed afterwards.
+func (f *engineFlags) stages(ctx context.Context, progress trainer.Progress,
+	run func(e stage.Engine) (*trainer.Outcome, error)) (*trainer.Outcome, error) {
 	e, closing, err := f.open(ctx, progress)
 	if err != nil {
 		return nil, err
 	}
 	outcome, err := run(e)
-	if err == nil {
-		err = keep(outcome) // M is read from the engine's tables
-	}
 	if errors.Is(err, errNoSpace) {
 		err = fmt.Errorf(
 			"%w: make room, and give the same command again; finished stages are kept in %s",
