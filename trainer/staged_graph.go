@@ -78,14 +78,15 @@ func (s *staged) piece(block stage.Record, next func() (stage.Record, error, boo
 		return nil, err
 	}
 	rows, r := &graph.CSR{}, stage.Record{}
-	for more := true; rows.Rows == 0; { // blocks without nodes of T may have records without rows
-		if r, err, more = next(); err == nil && !more {
-			err = fmt.Errorf("M has no rows of block %d", block.Key)
+	for rows.Rows == 0 { // blocks without nodes of T may have records without rows
+		var more bool
+		if r, err, more = next(); !more {
+			return nil, fmt.Errorf("M has no rows of block %d", block.Key)
+		}
+		if err == nil {
+			rows, err = solved.ReadMapping(r.Payload)
 		}
 		if err != nil {
-			return nil, err
-		}
-		if rows, err = solved.ReadMapping(r.Payload); err != nil {
 			return nil, err
 		}
 	}
