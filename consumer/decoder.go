@@ -20,7 +20,7 @@ type Decoder struct {
 	attempts *kafka.Attempts // of looking features up
 }
 
-// Taken is what a [Decoder] made of a record.
+// Taken is the outcome of decoding a record: an arrival, or why there is none.
 type Taken struct {
 	// Arrival has distinct edges that do not name itself; nil where Err is not.
 	Arrival *event.Arrival

@@ -159,7 +159,7 @@ func (s *staged) rowsOf(ctx context.Context, b *artifact.Bundle) (*graph.CSR, er
 	return out, nil
 }
 
-// calibrationOf is what an artifact says.
+// calibrationOf returns the calibration that an artifact describes.
 func calibrationOf(info artifact.ModelInfo, m artifact.Model) *calibration {
 	c := &calibration{kind: info.Calibration.Kind, temperature: info.Calibration.Temperature,
 		kinds: map[string]*propagation{}}

@@ -180,7 +180,7 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return f.emit(key, state, b.degrees, p[5], places, out)
 }
 
-// softmax is that of logits, to float32, with the same bits on every processor.
+// softmax writes the softmax of logits to p, with the same bits on every processor.
 func softmax(p, logits []float32) {
 	highest, sum := float64(slices.Max(logits)), 0.0
 	for _, l := range logits {
@@ -191,7 +191,7 @@ func softmax(p, logits []float32) {
 	}
 }
 
-// exponential is e^x of an x of at most 0: that of package math has other last bits on other processors. With x =
+// exponential returns e^x of an x of at most 0: the one of package math has other last bits on other processors. With x =
 // k·ln 2 + r, |r| ≤ (ln 2)/2, it is 2^k times the Taylor series of e^r to the 13th power, the rest of which is
 // below 1e-17.
 func exponential(x float64) float64 {
