@@ -26,7 +26,8 @@ pytestmark = pytest.mark.skipif(
 def write_tables(source: pathlib.Path, to: pathlib.Path) -> None:
     """Write a set in GraphSAINT layout as nodes.csv and edges.csv, with several kinds and missing values."""
     rng = np.random.default_rng(3)
-    adjacency, features = np.load(source / "adj_full.npz"), np.load(source / "feats.npz")
+    # An array of a file is read each time that it is asked for.
+    adjacency, features = dict(np.load(source / "adj_full.npz")), dict(np.load(source / "feats.npz"))
     labels = {int(k): int(v) for k, v in json.loads((source / "class_map.json").read_bytes()).items()}
     roles = {
         int(i): role for role, nodes in json.loads((source / "role.json").read_bytes()).items() for i in nodes
