@@ -73,7 +73,7 @@ func TestProtobufThatIsNotPlain(t *testing.T) {
 	}{
 		"an edge behind other fields": {slices.Concat(edge("c"), plain), []string{"c", "a", "b"}},
 		"a long id":                   {slices.Concat(plain, edge(long)), []string{"a", "b", long}},
-		"an unknown field":            {slices.Concat([]byte{15<<3 | 0, 1}, plain), []string{"a", "b"}},
+		"an unknown field":            {slices.Concat([]byte{15 << 3, 1}, plain), []string{"a", "b"}},
 	} {
 		var got Arrival
 		if _, ok := plainProtobuf(c.data, &got); ok {
