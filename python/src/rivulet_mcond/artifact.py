@@ -228,9 +228,7 @@ def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[s
     )
 
 
-def _mapping(
-    manifest: Mapping[str, Any], contents: Mapping[str, bytes], rows: int, nodes: int
-) -> NodeMapping:
+def _mapping(manifest: Mapping[str, Any], contents: Mapping[str, bytes], rows: int, nodes: int) -> NodeMapping:
     m = _Reader("mapping.safetensors", contents)
     if MAPPING_PART not in manifest.get("requires", []):
         return NodeMapping(m.sparse("", rows, nodes, "data"), m.ids(rows))
