@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// What is read in the plain form is what the walk over any form reads, whatever bytes of a plain record are damaged.
+// The plain reader reads the same as the walk over any form, whatever bytes of a plain record are damaged.
 func TestPlainProtobufIsDecoded(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 5000, time.UTC)
 	for _, a := range []Arrival{

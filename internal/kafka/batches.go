@@ -94,7 +94,7 @@ func (b *batches) read(next int64) (records []Record, after int64, err error) {
 	return records, next, nil
 }
 
-// Bounds of what room believes of a batch's header.
+// Bounds of the number of records that room takes from a batch's header.
 const (
 	roomAhead   = 1024 // records of the batch under way
 	roomPerByte = 32   // bytes of a batch for each of its records

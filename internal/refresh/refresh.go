@@ -61,7 +61,7 @@ type Refresher struct {
 	// Options returns the options of the training, given the manifest of the artifact to compare with;
 	// nil: there is none.
 	Options func(current *artifact.Manifest) (trainer.Options, error)
-	// Trainer is what trains; nil: trainer.Train, in memory.
+	// Trainer trains; nil means trainer.Train, in memory.
 	Trainer Trainer
 
 	Progress trainer.Progress
