@@ -176,9 +176,6 @@ func (r *avroReader) namedValue(v *schema.Value, t *avroType, name string) (err 
 	default:
 		err = avroUnwanted(t, field, "a number, a boolean, a string, an array of numbers, a timestamp or null")
 	}
-	if v.Type != schema.Text {
-		v.Text = "" // of an earlier record
-	}
 	if err != nil {
 		return named(name, err)
 	}
