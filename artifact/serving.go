@@ -69,7 +69,7 @@ func DecodeServing(files map[string][]byte) (*Bundle, error) {
 }
 
 // encode returns the manifest with its list of files, and all files of b but parts of M, the manifest's among them. parts
-// are those of M where they have been encoded already.
+// are the parts of M if they have been encoded already, else nil.
 func (b *Bundle) encode(parts *encodedParts) (*Manifest, map[string][]byte, error) {
 	if err := b.Validate(); err != nil {
 		return nil, nil, err

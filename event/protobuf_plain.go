@@ -19,7 +19,7 @@ const (
 )
 
 // plainProtobuf reads an arrival in its plain form: the fields of the contract only, each once, the edges one after
-// the other with ids of up to 127 bytes. It is what producers write, and nothing is called for an edge. Like
+// the other with ids of up to 127 bytes. Producers write this form, and no function is called for an edge. Like
 // [arrivalScanner] it refuses nothing itself: where a record is not plain or not right it gives up, and
 // [Arrival.walkProtobuf] reads it from the beginning and decides (TestPlainProtobufIsDecoded,
 // FuzzDecodeProtobufArrival). It returns which fields were met; of a, what was not met is empty, but for the features.

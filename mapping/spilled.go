@@ -27,8 +27,9 @@ const (
 // spilledHead is about what a row takes in a file beside its id and entries.
 const spilledHead = 8
 
-// spilled are the rows of M in files: each has those of some neighbouring buckets, in the order of M. A row is
-// the bucket (from the file's first on), the length of its id, the id, the length of its encoding, and that.
+// spilled keeps the rows of M in files. A file has the rows of some neighbouring buckets, in the order of M. A row is
+// written as its bucket (counted from the file's first), the length of its id, the id, the length of its encoding, and
+// the encoding.
 type spilled struct {
 	dir     string
 	files   []*os.File

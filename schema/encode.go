@@ -51,8 +51,8 @@ type scratch struct {
 	// order is the feature or unused column of each field of the row before, also of another schema. Rows of a stream
 	// mostly have their fields in one order, so it is what is tried first.
 	order []int32
-	// slots belong to a row of so many fields of the schema, all of which it has. They are those of the next row, too,
-	// if that has the same names in the same order.
+	// of and fields tell which row the slots were found for: one of this many fields, all known to this schema. The slots
+	// hold for the next row, too, if it has the same names in the same order.
 	of     *Schema
 	fields int
 }

@@ -182,7 +182,7 @@ func linear(model string) bool {
 	return err == nil && a.Linear()
 }
 
-// rowsByEntries counts the rows of M that have 0 entries, 1, … up to those of the longest row.
+// rowsByEntries returns how many rows of M have n entries, at place n, up to the longest row.
 func rowsByEntries(b *artifact.Bundle) ([]int, error) {
 	var count []int
 	for p, err := range b.Pieces() {

@@ -18,7 +18,7 @@ const (
 	StageGather = "gather"
 )
 
-// SpreadOptions are those of the stages of label and error propagation.
+// SpreadOptions are the options of the stages of label and error propagation.
 type SpreadOptions struct {
 	Preparing
 	Classes []string `json:"classes"`
@@ -29,20 +29,20 @@ type SpreadOptions struct {
 	Entry  float32 `json:"entry"`
 }
 
-// hops is the scale of what a hop sends: no value of F0 is above 1, nor is any of Â^t F0/√D (see hopScales).
+// hops returns the scales of the messages of a hop: no value of F0 is above 1, nor is any of Â^t F0/√D (see hopScales).
 func (o *SpreadOptions) hops() ([]stage.Scale, error) {
 	return hopScales(slices.Repeat([]float64{1}, 2*len(o.Classes)), o.Degree+1)
 }
 
-// right is the scale of MᵀwU: u of the next hop is (Σ_k V_k/√D_k + u)/(D_j+1), so that no u is above 1 either.
+// right returns the scales of the sums MᵀwU: u of the next hop is (Σ_k V_k/√D_k + u)/(D_j+1), so that no u is above 1 either.
 func (o *SpreadOptions) right() ([]stage.Scale, error) {
 	s, err := stage.NewScale(float64(o.Degree+1) * float64(o.Entry) * 1.001)
 	return slices.Repeat([]stage.Scale{s}, 2*len(o.Classes)), err
 }
 
-// spreading is what the stages of propagation have in common. Of a block of T they keep V^t = Â^t F0 and Ṽ^t, which
-// is V^t as a node has it that met one neighbour more (docs/algorithm.md, section 6, with α = 1), side by side; F0 is
-// that of label propagation beside that of error propagation: n×4C in all.
+// spreading is shared by the stages of propagation. The state of a block of T is n×4C: V^t = Â^t F0, and beside it Ṽ^t,
+// the same for a node that has met one neighbour more (docs/algorithm.md, section 6, with α = 1). Each is 2C wide, as F0
+// of label propagation and F0 of error propagation stand side by side.
 type spreading struct {
 	SpreadOptions
 	hop, sums []stage.Scale
