@@ -46,8 +46,10 @@ func (w *Watched) watch(program, dir string) error {
 	_, own, _ := net.SplitHostPort(addr)
 	host, port, _ := net.SplitHostPort(w.Nodes[0].Addr)
 	conf := filepath.Join(dir, "sentinel.conf") // the sentinel writes its state into it
+	// A sentinel pings once a second: with a shorter limit than a few pings it also takes the new master to be down, right after
+	// the failover, and fails over a second time.
 	text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %q\nlogfile %q\nsentinel monitor rivulet %s %s 1\n"+
-		"sentinel down-after-milliseconds rivulet 1000\nsentinel failover-timeout rivulet 2000\n",
+		"sentinel down-after-milliseconds rivulet 3000\nsentinel failover-timeout rivulet 10000\n",
 		own, dir, filepath.Join(dir, "redis.log"), host, port)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return err
