@@ -85,7 +85,7 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	if nonZeros(x.Row(lo)) < x.Cols-x.Cols/4 { // one row stands for all: either way gives the same
 		nz := nonZeroRows.Get().(*NonZeros)
 		defer nonZeroRows.Put(nz)
-		nz.grow(x.Cols)
+		nz.Grow(x.Cols)
 		for i := lo; i < hi; i++ {
 			nz.Set(x.Row(i))
 			nz.AddTo(dst.Row(i), w)
@@ -151,8 +151,8 @@ func NewNonZeros(width int) *NonZeros {
 	return &NonZeros{cols: make([]int32, width), vals: make([]float32, width)}
 }
 
-// grow makes room for rows of a width.
-func (z *NonZeros) grow(width int) {
+// Grow makes room for rows of a width.
+func (z *NonZeros) Grow(width int) {
 	if len(z.cols) < width {
 		*z = *NewNonZeros(width)
 	}

@@ -160,8 +160,13 @@ func (o *Operator) at(degree float64) (in, out float32) {
 // All are the scales of degrees, each with extra more.
 func (o *Operator) All(degrees []float32, extra float64) (in, out []float32) {
 	in, out = make([]float32, len(degrees)), make([]float32, len(degrees))
+	o.setAll(in, out, degrees, extra)
+	return in, out
+}
+
+// setAll sets in and out to the scales of degrees, each with extra more.
+func (o *Operator) setAll(in, out, degrees []float32, extra float64) {
 	for i, d := range degrees {
 		in[i], out[i] = o.at(float64(d) + extra)
 	}
-	return in, out
 }

@@ -118,7 +118,8 @@ func (c *convolution) layerTables(t *Tables, h *host, n, at int, z, met *graph.D
 		nextZ, nextMet = graph.NewDense(m, next.w.Cols), graph.NewDense(m, next.w.Cols)
 	}
 	graph.ParallelRows(m, (h.adj.NNZ()+m)*width, func(lo, hi int) {
-		s := newScratch(width)
+		s := borrow(1, width)
+		defer s.giveBack()
 		for j := lo; j < hi; j++ {
 			if next.relus {
 				clear(s.row)

@@ -25,7 +25,7 @@ func (c *convolution) hidden(j *joined, n int, zg, zb *graph.Dense, near bool) (
 	if near {
 		rows = len(j.near)
 	}
-	tg, tb = graph.NewDense(rows, next.w.Cols), graph.NewDense(zb.Rows, next.w.Cols)
+	tg, tb = j.batch.dense(rows, next.w.Cols), j.batch.dense(zb.Rows, next.w.Cols)
 	g, b := l.messages(j, zg, zb)
 	j.eachNode(near, l.width(), g, b, func(s *scratch, k int, node int32) {
 		l.close(s.row, zg.Row(int(node)))

@@ -36,7 +36,7 @@ func (j *joint) Nodes() int { return j.host.adj.Rows }
 // enter joins a batch and returns the rows of both blocks that the first hop or layer reads.
 func (j *joint) enter(b *Batch) (on *joined, zg, zb *graph.Dense) {
 	b.check(j.Nodes())
-	return j.host.join(b), j.z, j.form.enter(j.project.Apply(b.X))
+	return j.host.join(b), j.z, j.form.enter(b.project(j.project))
 }
 
 // Logits returns those of the arrivals, n×C.
@@ -66,11 +66,15 @@ type host struct {
 	adj     *graph.CSR // m×m
 	degrees []float32  // m
 	in, out []float32  // m: scales of the graph by itself
+	all     []int32    // 0 … m−1
 }
 
 func newHost(adj *graph.CSR, o *Operator) *host {
 	h := &host{Operator: o, adj: adj, degrees: adj.RowSums()}
 	h.in, h.out = o.All(h.degrees, 0)
+	for node := range adj.Rows {
+		h.all = append(h.all, int32(node))
+	}
 	return h
 }
 
@@ -79,8 +83,13 @@ func newHost(adj *graph.CSR, o *Operator) *host {
 // graph's nodes, zb of the arrivals. The graph's block may stand for the near nodes only, those next to an arrival:
 // that is all the arrivals read, and a network of two layers needs no other hidden states (see
 // [Network.Neighbourhood]).
+//
+// If the batch's edges are in [Batch.Full], so are R and Rᵀ here, and all nodes of the graph are near. All that is
+// computed has the same bits in either form.
 type joined struct {
 	*host
+	batch *Batch
+
 	r    *graph.CSR // n×m R diag(in of the graph's nodes)
 	at   *graph.CSR // n×n ã diag(in of the arrivals), or nil
 	near []int32    // the near nodes in the order met
@@ -88,32 +97,87 @@ type joined struct {
 	rn   *graph.CSR // r on the near nodes, n×|near|
 	rnt  *graph.CSR // |near|×n Rᵀ diag(in of the arrivals)
 
+	full, fullT *graph.Dense // in full: n×m R diag(in of the graph's nodes), m×n Rᵀ diag(in of the arrivals)
+
 	inG, outG []float32 // m: scales with the batch in the graph; only those of near nodes are not the host's
 	inB, outB []float32 // n
 }
 
 func (h *host) join(b *Batch) *joined {
-	j := &joined{host: h, inG: slices.Clone(h.in), outG: slices.Clone(h.out)}
-	r := b.Sparse()
-	j.meet(r)
-	for k, fromBatch := range j.rnt.RowSums() {
-		node := j.near[k]
-		j.inG[node], j.outG[node] = h.at(float64(h.degrees[node]) + float64(fromBatch))
+	m, n := h.adj.Rows, b.Len()
+	j := &joined{host: h, batch: b, inG: b.floats(m), outG: b.floats(m), inB: b.floats(n), outB: b.floats(n)}
+	copy(j.inG, h.in)
+	copy(j.outG, h.out)
+	if b.Full != nil {
+		j.joinFull()
+	} else {
+		j.joinSparse(b.R)
 	}
-	degrees := r.RowSums()
-	if b.Adj != nil {
-		for i := range degrees {
-			degrees[i] += float32(b.Adj.RowLen(i))
-		}
-	}
-	j.inB, j.outB = h.All(degrees, 0)
-	j.rnt = scaledColumns(j.rnt, j.inB)
-	j.r = scaledColumns(r, j.inG)
-	j.rn.Val = j.r.Val
 	if b.Adj != nil {
 		j.at = scaledColumns(b.Adj, j.inB)
 	}
 	return j
+}
+
+// joinFull is join of edges in full.
+func (j *joined) joinFull() {
+	b, m, n := j.batch, j.adj.Rows, j.batch.Len()
+	j.near = j.all
+	j.full, j.fullT = b.dense(n, m), b.dense(m, n)
+	graph.ParallelRows(m, 8*m*n, func(lo, hi int) {
+		for node := lo; node < hi; node++ {
+			column, fromBatch := j.fullT.Row(node), 0.0
+			for i := range column {
+				column[i] = b.Full.Data[i*m+node]
+				fromBatch += float64(column[i])
+			}
+			j.inG[node], j.outG[node] = j.host.at(float64(j.degrees[node]) + float64(float32(fromBatch)))
+		}
+	})
+	for i := range n {
+		degree := 0.0
+		for _, v := range b.Full.Row(i) {
+			degree += float64(v)
+		}
+		j.inB[i], j.outB[i] = j.host.at(float64(j.among(i, float32(degree))))
+	}
+	for node := range m {
+		times := j.fullT.Row(node)
+		for i, in := range j.inB {
+			times[i] *= in
+		}
+	}
+	for i := range n {
+		row := j.full.Row(i)
+		for node, v := range b.Full.Row(i) {
+			row[node] = j.inG[node] * v
+		}
+	}
+}
+
+// among adds the arrivals that arrival i is joined to, to its degree.
+func (j *joined) among(i int, degree float32) float32 {
+	if adj := j.batch.Adj; adj != nil {
+		degree += float32(adj.RowLen(i))
+	}
+	return degree
+}
+
+// joinSparse is join of edges that are few.
+func (j *joined) joinSparse(r *graph.CSR) {
+	j.meet(r)
+	for k, fromBatch := range j.rnt.RowSums() {
+		node := j.near[k]
+		j.inG[node], j.outG[node] = j.host.at(float64(j.degrees[node]) + float64(fromBatch))
+	}
+	degrees := r.RowSums()
+	for i := range degrees {
+		degrees[i] = j.among(i, degrees[i])
+	}
+	j.setAll(j.inB, j.outB, degrees, 0)
+	j.rnt = scaledColumns(j.rnt, j.inB)
+	j.r = scaledColumns(r, j.inG)
+	j.rn.Val = j.r.Val
 }
 
 // meet finds the near nodes and puts R on them; values are not scaled yet.
@@ -155,13 +219,36 @@ func coefficients(dst []float32, cols []int32, vals, in []float32) []float32 {
 
 // scratch is the memory in which one goroutine computes rows.
 type scratch struct {
-	row  []float32
-	coef []float32
-	nz   *graph.NonZeros
+	row   []float32
+	coef  []float32
+	nz    *graph.NonZeros
+	block graph.Dense // rows that are computed together; row is one of them
+	edges graph.Dense // a view of their edges
 }
 
-func newScratch(width int) *scratch {
-	return &scratch{row: make([]float32, width), nz: graph.NewNonZeros(width)}
+// scratches are used again by passes over a joined batch.
+var scratches = sync.Pool{New: func() any { return &scratch{nz: new(graph.NonZeros)} }}
+
+// borrow returns a scratch for rows of a width, some of them together, with its row at the first. The caller gives it
+// back.
+func borrow(together, width int) *scratch {
+	s := scratches.Get().(*scratch)
+	s.nz.Grow(width)
+	s.block = graph.Dense{Rows: together, Cols: width, Data: slices.Grow(s.block.Data[:0], together*width)[:together*width]}
+	s.row = s.block.Row(0)
+	return s
+}
+
+// giveBack lets others use the scratch.
+func (s *scratch) giveBack() {
+	s.edges = graph.Dense{}
+	scratches.Put(s)
+}
+
+// addEdges adds rows lo to hi of edges·z to the block's.
+func (s *scratch) addEdges(edges *graph.Dense, lo, hi int, z *graph.Dense) {
+	s.edges = graph.Dense{Rows: hi - lo, Cols: edges.Cols, Data: edges.Data[lo*edges.Cols : hi*edges.Cols]}
+	graph.AddProduct(&s.block, &s.edges, z, 0, hi-lo)
 }
 
 // addProduct adds row·w to y, skipping what a relu has cleared.
@@ -187,69 +274,112 @@ func (s *scratch) finish(loops bool, in, out float32, own []float32) {
 	}
 }
 
-// nodeRow computes the row of a node of the graph; zg has all m nodes.
-func (j *joined) nodeRow(s *scratch, i int32, zg, zb *graph.Dense) {
-	clear(s.row)
-	s.gather(j.adj, int(i), j.inG, zg)
-	if at := j.pos[i]; at >= 0 {
+// together is how many rows a goroutine computes at once: edges in full are multiplied for several.
+func (j *joined) together() int {
+	if j.full != nil {
+		return readBlock
+	}
+	return 1
+}
+
+// nodeRows computes the rows of a few nodes of the graph in the block; zg has all m nodes. In full they are nodes lo to hi,
+// else it is the one at lo, among the near ones if that is asked for.
+func (j *joined) nodeRows(s *scratch, lo, hi int, nearOnly bool, zg, zb *graph.Dense) {
+	clear(s.block.Data)
+	for k := lo; k < hi; k++ {
+		s.row = s.block.Row(k - lo)
+		s.gather(j.adj, int(j.node(k, nearOnly)), j.inG, zg)
+	}
+	if j.full != nil {
+		s.addEdges(j.fullT, lo, hi, zb)
+	} else if at := j.pos[j.node(lo, nearOnly)]; at >= 0 {
 		cols, vals := j.rnt.Row(int(at))
 		graph.AddRows(s.row, cols, vals, zb)
 	}
-	s.finish(j.Loops, j.inG[i], j.outG[i], zg.Row(int(i)))
 }
 
-// arrivalRow computes the row of an arrival; zg has all m nodes, or the near ones only.
-func (j *joined) arrivalRow(s *scratch, i int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) {
-	clear(s.row)
+// node is the k-th node of the graph, or of the near ones.
+func (j *joined) node(k int, nearOnly bool) int32 {
+	if nearOnly {
+		return j.near[k]
+	}
+	return int32(k)
+}
+
+// arrivalRows computes the rows of arrivals lo to hi in the block, of one if not in full; zg has all m nodes, or the near ones
+// only.
+func (j *joined) arrivalRows(s *scratch, lo, hi int, zg *graph.Dense, nearOnly bool) {
+	clear(s.block.Data)
+	if j.full != nil {
+		s.addEdges(j.full, lo, hi, zg)
+		return
+	}
 	r := j.r
 	if nearOnly {
 		r = j.rn
 	}
-	cols, vals := r.Row(i)
+	cols, vals := r.Row(lo)
 	graph.AddRows(s.row, cols, vals, zg)
-	if j.at != nil {
-		cols, vals = j.at.Row(i)
-		graph.AddRows(s.row, cols, vals, zb)
-	}
-	s.finish(j.Loops, j.inB[i], j.outB[i], zb.Row(i))
 }
 
 // eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place
-// among them. The row is overwritten by the next one. Columns beyond width are not computed. Calls come from
+// among them. The row is overwritten by a later one. Columns beyond width are not computed. Calls come from
 // several goroutines.
 func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense,
 	f func(s *scratch, k int, node int32)) {
-	rows, work := j.adj.Rows, (j.adj.NNZ()+j.r.NNZ())*width
+	rows, work := j.adj.Rows, (j.adj.NNZ()+j.batch.stored())*width
 	if nearOnly {
-		rows, work = len(j.near), (j.adj.NNZ()/max(1, j.adj.Rows)*len(j.near)+j.r.NNZ())*width
+		rows, work = len(j.near), (j.adj.NNZ()/max(1, j.adj.Rows)*len(j.near)+j.batch.stored())*width
 	}
 	graph.ParallelRows(rows, work, func(lo, hi int) {
-		s := newScratch(width)
-		for k := lo; k < hi; k++ {
-			node := int32(k)
-			if nearOnly {
-				node = j.near[k]
+		s := borrow(min(j.together(), max(1, hi-lo)), width)
+		for ; lo < hi; lo += s.block.Rows {
+			s.shorten(hi - lo)
+			j.nodeRows(s, lo, lo+s.block.Rows, nearOnly, zg, zb)
+			for k := range s.block.Rows {
+				node := j.node(lo+k, nearOnly)
+				s.row = s.block.Row(k)
+				s.finish(j.Loops, j.inG[node], j.outG[node], zg.Row(int(node)))
+				f(s, lo+k, node)
 			}
-			j.nodeRow(s, node, zg, zb)
-			f(s, k, node)
 		}
+		s.giveBack()
 	})
 }
 
 // eachArrival calls f with the row of every arrival, as eachNode does.
 func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense,
 	f func(s *scratch, i int)) {
-	work := j.r.NNZ() * width
+	work := j.batch.stored() * width
 	if j.at != nil {
 		work += j.at.NNZ() * width
 	}
-	graph.ParallelRows(j.r.Rows, work, func(lo, hi int) {
-		s := newScratch(width)
-		for i := lo; i < hi; i++ {
-			j.arrivalRow(s, i, zg, nearOnly, zb)
-			f(s, i)
+	graph.ParallelRows(j.batch.Len(), work, func(lo, hi int) {
+		s := borrow(min(j.together(), max(1, hi-lo)), width)
+		for ; lo < hi; lo += s.block.Rows {
+			s.shorten(hi - lo)
+			j.arrivalRows(s, lo, lo+s.block.Rows, zg, nearOnly)
+			for k := range s.block.Rows {
+				i := lo + k
+				s.row = s.block.Row(k)
+				if j.at != nil {
+					cols, vals := j.at.Row(i)
+					graph.AddRows(s.row, cols, vals, zb)
+				}
+				s.finish(j.Loops, j.inB[i], j.outB[i], zb.Row(i))
+				f(s, i)
+			}
 		}
+		s.giveBack()
 	})
+}
+
+// shorten leaves the block no more rows than there are.
+func (s *scratch) shorten(rows int) {
+	if rows < s.block.Rows {
+		s.block.Rows, s.block.Data = rows, s.block.Data[:rows*s.block.Cols]
+	}
+	s.row = s.block.Row(0)
 }
 
 // nodes returns the graph's rows of the operator on the leading width columns of [zg; zb], m×width or |near|×width.
@@ -258,14 +388,14 @@ func (j *joined) nodes(nearOnly bool, width int, zg, zb *graph.Dense) *graph.Den
 	if nearOnly {
 		rows = len(j.near)
 	}
-	out := graph.NewDense(rows, width)
+	out := j.batch.dense(rows, width)
 	j.eachNode(nearOnly, width, zg, zb, func(s *scratch, k int, _ int32) { copy(out.Row(k), s.row) })
 	return out
 }
 
 // arrivals returns the arrivals' rows of the operator on the leading width columns of [zg; zb], n×width.
 func (j *joined) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) *graph.Dense {
-	out := graph.NewDense(j.r.Rows, width)
+	out := j.batch.dense(j.batch.Len(), width)
 	j.eachArrival(width, zg, nearOnly, zb, func(s *scratch, i int) { copy(out.Row(i), s.row) })
 	return out
 }
@@ -274,7 +404,7 @@ func (j *joined) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.D
 // seedB nil is zero.
 func (j *joined) restart(seedG, seedB *graph.Dense, keep float32, steps int) (g, b *graph.Dense) {
 	if seedB == nil {
-		seedB = graph.NewDense(j.r.Rows, seedG.Cols)
+		seedB = j.batch.dense(j.batch.Len(), seedG.Cols)
 	}
 	g, b = seedG, seedB
 	width := seedG.Cols
