@@ -28,7 +28,7 @@ type Batch struct {
 	Known []int32        // n: number of distinct known neighbours, also where M's rows are empty
 	Adj   *graph.CSR     // n×n ã, symmetric 0/1 with zero diagonal; nil in a node batch
 
-	// Memory holds what is computed of the batch in frozen attachment; nil: it is allocated.
+	// Memory holds what is computed of the batch; nil: it is allocated.
 	Memory *Memory
 }
 

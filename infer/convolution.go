@@ -189,7 +189,7 @@ type arriving struct {
 // look sees arrival i at each hidden layer: received has u, which is a·u_{l−1} and what comes back, with memory for
 // a row of the layer, state has h. Where there is one of them the walk ends behind the last of these layers.
 type look struct {
-	received func(a *arriving, s scratch, i int, u []float32)
+	received func(a *arriving, s *scratch, i int, u []float32)
 	state    func(a *arriving, i int, h []float32)
 }
 
@@ -239,11 +239,12 @@ func (f *frozenConvolution) walk(b *Batch, see look) *arriving {
 	for a.n = 1; a.n+1 < len(f.layers); a.n++ {
 		width := a.begin(looks)
 		graph.ParallelRows(b.Len(), a.work(), func(lo, hi int) {
-			h, nz := make([]float32, width), graph.NewNonZeros(width)
+			s := borrow(1, width)
 			for i := lo; i < hi; i++ {
 				row := a.rest.Row(i)
-				a.arrival(h, nz, i, row[a.u:a.onward], row[a.ways:a.ways+width])
+				a.arrival(s, i, row[a.u:a.onward], row[a.ways:a.ways+width])
 			}
+			s.giveBack()
 		})
 		a.ways, a.u = a.ways+width, a.onward
 		a.z, a.back = a.next, a.backs
@@ -262,13 +263,14 @@ func (a *arriving) enter(looks bool) {
 	}
 	a.onward = f.back() - hidden
 	graph.ParallelRows(a.Len(), a.stored()*width+a.work(), func(lo, hi int) {
-		h, nz := make([]float32, hidden), graph.NewNonZeros(hidden)
+		s := borrow(1, hidden)
 		a.eachRead(lo, hi, f.tables, width, func(i int, read []float32) {
-			a.arrival(h, nz, i, read[:hidden], read[hidden:min(2*hidden, width)])
+			a.arrival(s, i, read[:hidden], read[hidden:min(2*hidden, width)])
 			if a.rest != nil {
 				graph.Add(a.rest.Row(i), read[2*hidden:])
 			}
 		})
+		s.giveBack()
 	})
 	a.u, a.z, a.back = a.onward, a.next, a.backs
 }
@@ -303,9 +305,10 @@ func (a *arriving) among(dst []float32, i int) {
 }
 
 // arrival takes arrival i through the layer: u is a·u_{l−1} and what comes back, c is a·c_l, which is overwritten.
-func (a *arriving) arrival(h []float32, nz *graph.NonZeros, i int, u, c []float32) {
+func (a *arriving) arrival(s *scratch, i int, u, c []float32) {
+	h, nz := s.row, s.nz
 	if a.see.received != nil {
-		a.see.received(a, scratch{row: h, nz: nz}, i, u)
+		a.see.received(a, s, i, u)
 	}
 	if a.ends && a.see.state == nil {
 		return

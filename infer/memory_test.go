@@ -89,6 +89,45 @@ func TestMemoryOfAnotherBatchChangesNothing(t *testing.T) {
 	}
 }
 
+// The same of joint batches, whose edges are few or in full: those in full are multiplied in another way.
+func TestMemoryOfAnotherJointBatchChangesNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 0))
+	adj, x := chain(benchSynthetic), infer.Ready(randomDense(rng, benchSynthetic, benchFeatures))
+	var memory infer.Memory
+	for _, m := range benchModels(16) {
+		p := &infer.Predictor{Model: m.model.Joint(adj, x, &infer.Preprocess{Kind: infer.None}),
+			Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
+		for _, n := range []int{40, 7, 90, 40} {
+			b, _ := flickr(n)
+			full := *b
+			full.R, full.Full = nil, graph.NewDense(n, benchSynthetic)
+			for i := range n {
+				cols, vals := b.R.Row(i)
+				for k, c := range cols {
+					full.Full.Row(i)[c] = vals[k]
+				}
+			}
+			if n == 90 { // so many edges that they are multiplied in tiles
+				full.Full = randomDense(rng, n, benchSynthetic)
+				for k, v := range full.Full.Data {
+					full.Full.Data[k] = v * v
+				}
+				b.R = full.Sparse()
+			}
+			for _, among := range []*graph.CSR{nil, chain(n)} {
+				b.Adj, b.Memory = among, nil
+				want, _ := p.Predict(b)
+				for name, again := range map[string]infer.Batch{"few edges": *b, "in full": full} {
+					again.Adj, again.Memory = among, memory.Again()
+					if got, _ := p.Predict(&again); !slices.Equal(want.Data, got.Data) {
+						t.Errorf("%s, %s: %d arrivals are predicted otherwise in memory that was used", m.name, name, n)
+					}
+				}
+			}
+		}
+	}
+}
+
 // chain is ã of arrivals in a row.
 func chain(n int) *graph.CSR {
 	var edges []graph.Edge

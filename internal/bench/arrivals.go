@@ -44,11 +44,18 @@ func (s *Shape) arrivals(rng *rand.Rand, n int) *arrivals {
 	return a
 }
 
-// attached is the arrivals as a node batch on S, by their neighbours' rows of M.
-func (a *arrivals) attached(rows [][]infer.Row, synthetic int) *infer.Batch {
-	b := &infer.Batch{X: a.x}
-	b.Attach(rows, synthetic)
-	return b
+// attaching makes one batch after the other in the same memory, as the consumer does.
+type attaching struct {
+	batch    infer.Batch
+	attacher infer.Attacher
+	memory   infer.Memory
+}
+
+// attached is arrivals as a node batch on S, by their neighbours' rows of M.
+func (m *attaching) attached(a *arrivals, rows [][]infer.Row, synthetic int) *infer.Batch {
+	m.batch.X, m.batch.Memory = a.x, m.memory.Again()
+	m.attacher.Attach(&m.batch, rows, synthetic)
+	return &m.batch
 }
 
 // rows are the rows of M of the arrivals' neighbours. They share M's memory.

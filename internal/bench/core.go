@@ -62,9 +62,10 @@ func onS(name string, shape *Shape, bundle *artifact.Bundle, version *serving.Ve
 	for k, a := range batches {
 		rows[k] = a.rows(bundle.Mapping.Rows)
 	}
+	var steady attaching
 	return side{name: name, run: func(k int) {
 		k %= len(batches)
-		version.Predict(batches[k].attached(rows[k], shape.Synthetic))
+		version.Predict(steady.attached(batches[k], rows[k], shape.Synthetic))
 	}}
 }
 
