@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"rivulet/graph"
 )
@@ -125,14 +126,18 @@ func Generate(g Generator, seed uint64) (*Dataset, error) {
 		IDs:        decimals(g.Nodes),
 		Classes:    decimals(g.Classes),
 		Labels:     b.labels(),
-		Adj:        g.drawEdges(b, stream(2)),
 		BagOfWords: g.Kind == BagOfWords,
 	}
-	if d.BagOfWords {
-		d.X.Sparse = g.drawWords(b, stream(3))
-	} else {
-		d.X.Dense = g.drawDense(b, stream(3))
-	}
+	var features sync.WaitGroup
+	features.Go(func() {
+		if d.BagOfWords {
+			d.X.Sparse = g.drawWords(b, stream(3))
+		} else {
+			d.X.Dense = g.drawDense(b, stream(3))
+		}
+	})
+	d.Adj = g.drawEdges(b, stream(2))
+	features.Wait()
 	if err := g.drawRoles(d, stream(4)); err != nil {
 		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)
 	}

@@ -13,42 +13,63 @@ import (
 func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 	cumulative := g.drawWeights(r)
 	pick := func(lo, hi int) int { return pickBetween(cumulative, lo, hi, r) }
-	edges := make([][2]int32, 0, g.Edges)
-	present := newPairs(g.Edges)
-	for failed := 0; len(edges) < g.Edges; {
-		p := pick(0, g.Nodes)
+	draw := func(patient bool) (p, q int) {
+		p = pick(0, g.Nodes)
 		k := b.community[p]
-		var q int
 		switch u := r.Float64(); {
-		case failed >= patience:
+		case !patient:
 			// The communities are full, or hubs are joined to everything: take any pair.
-			p, q = r.IntN(g.Nodes), r.IntN(g.Nodes)
+			return r.IntN(g.Nodes), r.IntN(g.Nodes)
 		case u < g.CommunityShare:
-			q = pick(b.start[k], b.start[k+1])
+			return p, pick(b.start[k], b.start[k+1])
 		case u < g.CommunityShare+g.ClassShare:
 			c := b.class[k]
-			q = pick(b.classStart[c], b.classStart[c+1])
+			return p, pick(b.classStart[c], b.classStart[c+1])
 		case u < g.CommunityShare+g.ClassShare+g.RivalShare:
 			k = b.rival(k)
-			q = pick(b.start[k], b.start[k+1])
-		default:
-			q = pick(0, g.Nodes)
+			return p, pick(b.start[k], b.start[k+1])
 		}
-		if p == q || !present.add(p, q) {
-			failed++
-			continue
+		return p, pick(0, g.Nodes)
+	}
+	edges := make([][2]int32, 0, g.Edges)
+	present := newPairs(g.Edges)
+	// As long as patience cannot end among them, pairs are drawn a few at a time, so that the table's slots of all of
+	// them come from memory at once.
+	var drawn [drawnTogether][2]int
+	for failed := 0; len(edges) < g.Edges; {
+		few := drawn[:1]
+		if failed+len(drawn) <= patience {
+			few = drawn[:]
 		}
-		failed = 0
-		edges = append(edges, [2]int32{b.node[p], b.node[q]})
+		for i := range few {
+			p, q := draw(failed < patience)
+			few[i] = [2]int{p, q}
+			present.fetch(p, q)
+		}
+		for _, pair := range few {
+			p, q := pair[0], pair[1]
+			if p == q || !present.add(p, q) {
+				failed++
+				continue
+			}
+			failed = 0
+			if edges = append(edges, [2]int32{b.node[p], b.node[q]}); len(edges) == g.Edges {
+				break
+			}
+		}
 	}
 	return newSymmetric(g.Nodes, edges)
 }
 
+// drawnTogether is how many pairs are drawn before the first is looked for.
+const drawnTogether = 32
+
 // pairs is a set of pairs of different positions: a hash table of known size, a third of the memory and of the time
 // of a map.
 type pairs struct {
-	slots []uint64 // 0: free
-	shift int
+	slots   []uint64 // 0: free
+	shift   int
+	fetched uint64 // of no meaning: it keeps the loads of fetch
 }
 
 func newPairs(most int) *pairs {
@@ -56,10 +77,21 @@ func newPairs(most int) *pairs {
 	return &pairs{slots: make([]uint64, 1<<width), shift: 64 - width}
 }
 
+// slot returns a pair as a number, and its slot, if that is free.
+func (s *pairs) slot(p, q int) (pair, at uint64) {
+	pair = uint64(min(p, q))<<32 | uint64(max(p, q))
+	return pair, pair * 0x9e3779b97f4a7c15 >> s.shift // Knuth's multiplicative hashing by the golden ratio
+}
+
+// fetch loads the slot of a pair that will be added.
+func (s *pairs) fetch(p, q int) {
+	_, at := s.slot(p, q)
+	s.fetched += s.slots[at]
+}
+
 // add reports whether the pair is new, and keeps it. p and q differ, so that no pair is 0.
 func (s *pairs) add(p, q int) bool {
-	pair := uint64(min(p, q))<<32 | uint64(max(p, q))
-	at := pair * 0x9e3779b97f4a7c15 >> s.shift // Knuth's multiplicative hashing by the golden ratio
+	pair, at := s.slot(p, q)
 	for ; s.slots[at] != 0; at = (at + 1) & uint64(len(s.slots)-1) {
 		if s.slots[at] == pair {
 			return false

@@ -190,8 +190,8 @@ func (t *task) regroup(mode string) *regrouped {
 const regroupSeed = 1
 
 // changed returns the share of the regrouped nodes whose class differs from that in the usual batches, in percent.
-func (g *regrouped) changed(d deployment, classes []int32) float64 {
-	answer := eval.Run(d.quick(), d.on(g.set))
+func (g *regrouped) changed(d deployment, p *infer.Predictor, classes []int32) float64 {
+	answer := eval.Run(p, d.on(g.set))
 	return 100 - eval.Equal(answer.Class, take(classes, g.order))
 }
 
@@ -227,21 +227,22 @@ func (t *task) measure(d deployment, mode string, again *regrouped) eval.Result 
 	for of, value := range map[*eval.Spread]float64{
 		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
 		&r.Agreement:         eval.Equal(answer.Class, t.whole.classes(&r)),
-		&r.ChangedByBatching: again.changed(d, answer.Class),
+		&r.ChangedByBatching: again.changed(d, predictor, answer.Class),
 		&r.ECE:               eval.ECE(r.Reliability),
 		&r.ECEBefore:         eval.ECE(r.ReliabilityBefore),
 	} {
 		of.Mean = value
 	}
-	if t.options.Costs {
-		d.costs(&r, set, t.held(d.placed))
+	if t.options.Costs && !t.whole.costs(&r) {
+		d.costs(&r, answer, set, t.held(d.placed))
 	}
 	t.whole.keepRow(r)
 	return r
 }
 
-// costs measures the time of a batch and the memory of inference.
-func (d *deployment) costs(r *eval.Result, set *eval.Set, keep held) {
+// costs measures the time of a batch and the memory of inference. Over the neighbourhood alone the time is that of the
+// answer, if that took enough batches.
+func (d *deployment) costs(r *eval.Result, quick *eval.Answer, set *eval.Set, keep held) {
 	predictor := d.predictor(d.calibration, d.spreading)
 	r.MsPerBatch = eval.Time(predictor, set)
 	if d.pass != nil {
@@ -255,7 +256,9 @@ func (d *deployment) costs(r *eval.Result, set *eval.Set, keep held) {
 	r.HeldBytes, r.StoredBytes = keep.held, keep.stored
 	r.InferenceBytes = eval.Memory(func() eval.Predictor { return d.predictor(d.calibration, d.spreading) }, set)
 	if d.near != nil && d.spreading == nil {
-		r.MsPerBatchNear = eval.Time(plain(d.near()), set)
+		if r.MsPerBatchNear = quick.MsPerBatch; r.MsPerBatchNear == 0 {
+			r.MsPerBatchNear = eval.Time(plain(d.near()), set)
+		}
 	}
 }
 

@@ -66,6 +66,24 @@ func (w *whole) row(r *eval.Result) (eval.Result, bool) {
 	return known, true
 }
 
+// costs gives a row of S→O the costs of the same row of O→O, and reports whether there is one that was measured: the two
+// differ in the values of their weights, on which no time and no memory depends.
+func (w *whole) costs(r *eval.Result) bool {
+	if r.Setting != eval.StoO {
+		return false
+	}
+	same := *r
+	same.Setting = eval.OtoO
+	of, ok := w.rows[about(&same)]
+	if !ok || of.MsPerBatch == 0 {
+		return false
+	}
+	r.MsPerBatch, r.MsPerBatchKept, r.MsPerBatchNear, r.PropagationMs = of.MsPerBatch, of.MsPerBatchKept, of.MsPerBatchNear,
+		of.PropagationMs
+	r.InferenceBytes, r.HeldBytes, r.StoredBytes = of.InferenceBytes, of.HeldBytes, of.StoredBytes
+	return true
+}
+
 func (w *whole) keepRow(r eval.Result) {
 	if r.Setting == eval.OtoO {
 		w.rows[about(&r)] = r

@@ -45,7 +45,7 @@ type Result struct {
 	// over the full graph, as in the paper (see [infer.Pass]). On T there are two more. MsPerBatchKept is over the
 	// full graph too, with the parts kept that no batch changes (XW of the first layer), and only the arrivals'
 	// logits. MsPerBatchNear keeps the same and computes the batch's two-hop neighbourhood only. PropagationMs is the
-	// time of label or error propagation alone.
+	// time of label or error propagation alone. Costs do not depend on the values of weights: S→O has those of O→O.
 	MsPerBatch     float64 `json:"ms_per_batch"`
 	MsPerBatchKept float64 `json:"ms_per_batch_kept,omitempty"`
 	MsPerBatchNear float64 `json:"ms_per_batch_neighbourhood,omitempty"`

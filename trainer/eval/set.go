@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"time"
+
 	"rivulet/graph"
 	"rivulet/infer"
 )
@@ -72,15 +74,24 @@ type Answer struct {
 	Class         []int32
 	Logits        []*graph.Dense // a batch each, n×C
 	Probabilities []*graph.Dense
+	// MsPerBatch is the mean time of a batch but the first, as [Time] measures it; 0 if that takes more batches.
+	MsPerBatch float64
 }
 
 // Run predicts every batch of a set once.
 func Run(p Predictor, s *Set) *Answer {
 	a := &Answer{}
+	var start time.Time
 	for k := range s.Batches {
+		if k == 1 { // the first one warms up
+			start = time.Now()
+		}
 		logits, probabilities := p.Predict(s.batch(k))
 		a.Logits = append(a.Logits, logits)
 		a.Probabilities = append(a.Probabilities, probabilities)
+	}
+	if n := len(s.Batches) - 1; n >= timedBatches && time.Since(start) >= timedAtLeast {
+		a.MsPerBatch = milliseconds(time.Since(start), n)
 	}
 	for _, p := range a.Probabilities {
 		for i := range p.Rows {

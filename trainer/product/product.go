@@ -2,51 +2,83 @@ package product
 
 import (
 	"fmt"
-
-	"github.com/james-bowman/sparse"
+	"slices"
 
 	"rivulet/graph"
 )
 
-// Of returns a·b, r×c for a r×n and b n×c, with ascending columns and without zeros. Sums are rounded to float32
-// once, at their end. It takes as many multiplications as there are paths from a row of a through b (Gustavson,
-// 1978); rows are split among the processors, and the result does not depend on the split.
+// Of returns a·b, r×c for a r×n and b n×c, with ascending columns and without zeros. Sums are in float64, in the order of
+// a's columns, and rounded to float32 once, at their end. It takes as many multiplications as there are paths from a row of a
+// through b (Gustavson, "Two fast algorithms for sparse matrices", 1978), and 13 bytes a column of b for each processor; rows
+// are split among the processors, and the result does not depend on the split. github.com/james-bowman/sparse, whose sums
+// are the same, takes several times as long (BenchmarkOf).
 func Of(a, b *graph.CSR) *graph.CSR {
 	if a.Cols != b.Rows {
 		panic(fmt.Sprintf("product: of %d×%d and %d×%d", a.Rows, a.Cols, b.Rows, b.Cols))
 	}
-	right := rowsOf(b, 0, b.Rows)
 	cols, vals := make([][]int32, a.Rows), make([][]float32, a.Rows)
 	graph.ParallelRows(a.Rows, a.NNZ()*(1+b.NNZ()/max(1, b.Rows)), func(lo, hi int) {
-		var part sparse.CSR
-		part.Mul(rowsOf(a, lo, hi), right)
-		part.DoNonZero(func(i, j int, v float64) {
-			if v := float32(v); v != 0 {
-				cols[lo+i], vals[lo+i] = append(cols[lo+i], int32(j)), append(vals[lo+i], v)
+		s := &sums{of: make([]float64, b.Cols), seen: make([]bool, b.Cols)}
+		for i := lo; i < hi; i++ {
+			of, weights := a.Row(i)
+			for p, k := range of {
+				weight := 1.0
+				if weights != nil {
+					weight = float64(weights[p])
+				}
+				s.add(weight, b, int(k))
 			}
-		})
+			cols[i], vals[i] = s.take()
+		}
 	})
 	out := &graph.CSR{Rows: a.Rows, Cols: b.Cols, RowPtr: make([]int, a.Rows+1), Val: []float32{}}
 	for i := range cols {
 		out.ColIdx, out.Val = append(out.ColIdx, cols[i]...), append(out.Val, vals[i]...)
 		out.RowPtr[i+1] = len(out.ColIdx)
 	}
-	out.SortRows()
 	return out
 }
 
-// rowsOf returns rows lo…hi of m for the library; a pattern becomes ones.
-func rowsOf(m *graph.CSR, lo, hi int) *sparse.CSR {
-	first, last := m.RowPtr[lo], m.RowPtr[hi]
-	starts, cols, vals := make([]int, hi-lo+1), make([]int, last-first), make([]float64, last-first)
-	for i := range starts {
-		starts[i] = m.RowPtr[lo+i] - first
-	}
-	for p := range cols {
-		cols[p], vals[p] = int(m.ColIdx[first+p]), 1
-		if m.Val != nil {
-			vals[p] = float64(m.Val[first+p])
+// sums are those of a row of the product.
+type sums struct {
+	of   []float64
+	seen []bool
+	met  []int32 // the columns that have been seen
+}
+
+// add adds row k of a matrix, times a weight.
+func (s *sums) add(weight float64, m *graph.CSR, k int) {
+	cols, vals := m.Row(k)
+	for p, c := range cols {
+		if !s.seen[c] {
+			s.seen[c], s.met = true, append(s.met, c)
+		}
+		if vals == nil {
+			s.of[c] += weight
+		} else {
+			s.of[c] += float64(weight * float64(vals[p]))
 		}
 	}
-	return sparse.NewCSR(hi-lo, m.Cols, starts, cols, vals)
+}
+
+// take returns the columns and values that are not 0, rounded, and begins the next row.
+func (s *sums) take() (cols []int32, vals []float32) {
+	if 16*len(s.met) > len(s.of) { // going through all columns is sooner than sorting
+		s.met = s.met[:0]
+		for c, seen := range s.seen {
+			if seen {
+				s.met = append(s.met, int32(c))
+			}
+		}
+	} else {
+		slices.Sort(s.met)
+	}
+	for _, c := range s.met {
+		if v := float32(s.of[c]); v != 0 {
+			cols, vals = append(cols, c), append(vals, v)
+		}
+		s.of[c], s.seen[c] = 0, false
+	}
+	s.met = s.met[:0]
+	return cols, vals
 }
