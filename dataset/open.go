@@ -60,6 +60,9 @@ func Formats() []Format {
 // the labelled nodes train, a quarter validate, the rest test, at random by o.SplitSeed; nodes without a label are
 // unlabelled.
 func Open(path string, o OpenOptions) (*Dataset, error) {
+	if IsURL(path) {
+		return nil, fmt.Errorf("loading data set: %w; the two tables are named by --nodes and --edges", urlError(path))
+	}
 	f, err := o.format(path)
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)

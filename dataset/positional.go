@@ -82,7 +82,7 @@ func (t *Table) positionalNodes(f TableFile, plan nodeColumns) error {
 			}
 		}
 		for k, c := range plan.features {
-			v, err := cells[first+k].number(false)
+			v, err := cells[first+k].number(t.o.Decimal == ",")
 			if err != nil {
 				return fmt.Errorf("column %s: %w; %w", names[c], err, errNoNumber)
 			}

@@ -53,7 +53,7 @@ type tableSource struct {
 }
 
 // readDirectory reads tables that lie where the convention says. If all features are numbers, and nothing is
-// said about columns, they have positions; otherwise names.
+// said about columns, they have positions, as they do if it is said; otherwise names.
 func readDirectory(dir string, o OpenOptions, open TableOpener, exts ...string) (*Dataset, error) {
 	nodeFiles, err := tableFiles(dir, "nodes", exts...)
 	if err != nil {
@@ -67,19 +67,28 @@ func readDirectory(dir string, o OpenOptions, open TableOpener, exts ...string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Tables.validate(); err != nil {
+	if err := o.Tables.Validate(); err != nil {
 		return nil, err
 	}
 	nodes, edges := tableSource{dir, nodeFiles, open, o.Tables.TextForm}, tableSource{dir, edgeFiles, open, o.Tables.TextForm}
-	if o.Tables.IsZero() && o.Faults == nil {
+	return o.read(name, nodes, edges, o.Tables.IsZero())
+}
+
+// read reads tables. Features have positions if it is said, or if they may have and all are numbers; otherwise names.
+func (o OpenOptions) read(name string, nodes, edges tableSource, mayBePositional bool) (*Dataset, error) {
+	try := mayBePositional || o.Tables.Positional
+	if try && o.Faults == nil {
 		d, err := readPositional(name, nodes, edges, o)
-		if !errors.Is(err, errNoNumber) {
+		if o.Tables.Positional || !errors.Is(err, errNoNumber) {
 			return d, err
 		}
 	}
 	d, err := readNamed(name, nodes, edges, o)
-	if err == nil && o.Tables.IsZero() && o.Faults != nil && len(o.Faults.Kinds) == 0 {
-		err = d.asRead(readPositional(name, nodes, edges, OpenOptions{SplitSeed: o.SplitSeed}))
+	if err == nil && try && o.Faults != nil && len(o.Faults.Kinds) == 0 {
+		positional, failed := readPositional(name, nodes, edges, OpenOptions{SplitSeed: o.SplitSeed, Tables: o.Tables})
+		if err = d.asRead(positional, failed); o.Tables.Positional {
+			err = failed
+		}
 	}
 	return d, err
 }

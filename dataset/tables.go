@@ -35,6 +35,9 @@ type Tables struct {
 	SplitValues map[string]string `yaml:"split_values,omitempty"`
 	// Drop lists columns of nodes that are no features.
 	Drop []string `yaml:"drop,omitempty"`
+	// Positional says that features have positions and no names: they are numbers, none of which is missing, each
+	// in a column of its own, or all in a column features that holds lists.
+	Positional bool `yaml:"positional,omitempty"`
 	// Types says how the values of a column are read: number, bool, category, text, time or list. Without it the
 	// type follows from the values.
 	Types map[string]string `yaml:"types,omitempty"`
@@ -67,7 +70,7 @@ var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": s
 // IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no column's meaning.
 func (t Tables) IsZero() bool {
 	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.SplitValues == nil &&
-		t.Drop == nil && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
+		t.Drop == nil && !t.Positional && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
 		t.TextForm == TextForm{} && t.Decimal == ""
 }
 
@@ -94,10 +97,12 @@ func (t Tables) Over(base Tables) Tables {
 	}
 	t.Types = types
 	t.DropWeights = t.DropWeights || base.DropWeights
+	t.Positional = t.Positional || base.Positional
 	return t
 }
 
-func (t Tables) validate() error {
+// Validate returns an error for a field whose value is none that it can have.
+func (t Tables) Validate() error {
 	for value, role := range t.SplitValues {
 		if _, ok := splitNames[role]; !ok {
 			return fmt.Errorf("split values: %.100q stands for %.100q, want train, val, test, unlabelled or none", value, role)
@@ -107,6 +112,9 @@ func (t Tables) validate() error {
 		if _, ok := columnTypes[name]; !ok {
 			return fmt.Errorf("types: column %.100s is %.100q, want number, bool, category, text, time or list", column, name)
 		}
+	}
+	if t.Positional && len(t.Types) > 0 {
+		return errors.New("types of columns are given, but features are positional (--positional): they are numbers")
 	}
 	if t.Decimal != "" && t.Decimal != "." && t.Decimal != "," {
 		return fmt.Errorf("decimal is %.20q, want a point or a comma", t.Decimal)
@@ -126,7 +134,7 @@ func ReadTables(file string) (Tables, error) {
 		return Tables{}, fmt.Errorf("%s: %w", file, err)
 	}
 	for _, path := range []*string{&t.Nodes, &t.Edges} {
-		if !filepath.IsAbs(*path) {
+		if !filepath.IsAbs(*path) && !IsURL(*path) {
 			*path = filepath.Join(filepath.Dir(file), *path)
 		}
 	}
@@ -145,7 +153,7 @@ func decodeTables(r io.Reader) (t Tables, err error) {
 	if t.Nodes == "" || t.Edges == "" {
 		return Tables{}, errors.New("want nodes and edges: the files of the two tables")
 	}
-	return t, t.validate()
+	return t, t.Validate()
 }
 
 // describedTables is the name of the format of tables that a file data.yaml describes.
@@ -163,49 +171,81 @@ func tablesFormat() Format {
 }
 
 func readDescribed(path string, o OpenOptions) (*Dataset, error) {
-	file := path
-	if !isYAML(path) {
-		file = filepath.Join(path, TablesFile)
-	}
-	t, err := ReadTables(file)
-	if err != nil {
-		return nil, err
-	}
-	o.Tables = o.Tables.Over(t)
-	name, err := nameOf(filepath.Dir(file))
+	o, name, err := o.described(path)
 	if err != nil {
 		return nil, err
 	}
 	return o.readTables(name)
 }
 
+// described returns the options with the tables that a file data.yaml describes, and the name of the data set. The
+// path is that of the file or of its directory.
+func (o OpenOptions) described(path string) (OpenOptions, string, error) {
+	file := path
+	if !isYAML(path) {
+		file = filepath.Join(path, TablesFile)
+	}
+	t, err := ReadTables(file)
+	if err != nil {
+		return o, "", err
+	}
+	o.Tables = o.Tables.Over(t)
+	name, err := nameOf(filepath.Dir(file))
+	return o, name, err
+}
+
 func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
 
-// OpenTables reads the tables that o.Tables names. The data set has named features: Columns, and no X.
+// Described returns the tables that a file data.yaml describes, given the path of the file or of its directory, with what
+// o.Tables says beside it, and the name of the data set; false if there is no such file.
+func Described(path string, o OpenOptions) (t Tables, name string, ok bool, err error) {
+	f, err := o.format(path)
+	if err != nil || f.Name != describedTables {
+		return Tables{}, "", false, nil //nolint:nilerr // Open says what is wrong
+	}
+	o, name, err = o.described(path)
+	return o.Tables, name, err == nil, err
+}
+
+// OpenTables reads the tables that o.Tables names. The data set has named features, Columns and no X, unless
+// o.Tables.Positional says otherwise.
 func OpenTables(o OpenOptions) (*Dataset, error) {
 	if o.Tables.Nodes == "" || o.Tables.Edges == "" {
 		return nil, errors.New("want a table of nodes and a table of edges")
 	}
-	base := filepath.Base(o.Tables.Nodes)
-	name, _, _ := strings.Cut(base, ".")
-	d, err := o.readTables(name)
+	d, err := o.readTables(o.Tables.Name())
 	if err != nil {
 		return nil, fmt.Errorf("loading tables: %w", err)
 	}
 	return d, nil
 }
 
+// Name is that of a data set of two tables: the name of the table of nodes up to its first dot.
+func (t Tables) Name() string {
+	name, _, _ := strings.Cut(filepath.Base(t.Nodes), ".")
+	return name
+}
+
 func (o OpenOptions) readTables(name string) (*Dataset, error) {
-	nodes, errNodes := o.source(o.Tables.Nodes)
-	edges, errEdges := o.source(o.Tables.Edges)
-	if err := errors.Join(errNodes, errEdges, o.Tables.validate()); err != nil {
+	nodes, edges, err := o.sources()
+	if err != nil {
 		return nil, err
 	}
-	return readNamed(name, nodes, edges, o)
+	return o.read(name, nodes, edges, false)
+}
+
+// sources finds the files of both tables.
+func (o OpenOptions) sources() (nodes, edges tableSource, err error) {
+	nodes, errNodes := o.source(o.Tables.Nodes)
+	edges, errEdges := o.source(o.Tables.Edges)
+	return nodes, edges, errors.Join(errNodes, errEdges, o.Tables.Validate())
 }
 
 // source finds the files of one table.
 func (o OpenOptions) source(path string) (tableSource, error) {
+	if IsURL(path) {
+		return tableSource{}, urlError(path)
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return tableSource{}, err

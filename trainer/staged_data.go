@@ -95,19 +95,12 @@ func edgeRows(d *dataset.Dataset, roles []solved.Role) iter.Seq2[[]byte, error] 
 
 // StagedTables gives a data set of tables to [TrainStaged], which is never in memory as a whole.
 func StagedTables(d *dataset.Stream) Staged {
-	roles := map[string]solved.Role{
-		"":           solved.NoRole,
-		"train":      solved.Train,
-		"unlabelled": solved.Unlabelled,
-		"val":        solved.Validation,
-		"test":       solved.Test,
-	}
 	nodes := func(put func([]byte) error) error {
 		var payload []byte
 		err := d.EachNode(func(n dataset.StreamNode) error {
 			payload = solved.AppendNode(
 				payload,
-				solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: roles[n.Split], Dense: n.Features},
+				solved.Node{Row: n.Row, ID: n.ID, Label: n.Label, Role: solved.RoleOf(n.Split), Dense: n.Features},
 			)
 			if len(payload) < payloadBytes {
 				return nil

@@ -147,6 +147,9 @@ func (f *engineFlags) train(
 	o trainer.Options,
 	keep func(*trainer.Outcome) error,
 ) (*trainer.Outcome, error) {
+	if _, _, _, err := f.byURL(data, o); err != nil { // before the engine is opened
+		return nil, err
+	}
 	progress := cli.Stderr()
 	return f.stages(ctx, progress, func(e stage.Engine) (*trainer.Outcome, error) {
 		outcome, err := f.run(ctx, e, data, o, progress)
@@ -213,15 +216,22 @@ func (f *engineFlags) stages(ctx context.Context, progress trainer.Progress,
 
 func (f *engineFlags) run(ctx context.Context, e stage.Engine, data *dataflag.Data, o trainer.Options,
 	progress trainer.Progress) (*trainer.Outcome, error) {
-	rows, err := f.rows(data, o)
+	rows, err := f.rows(ctx, e, data, o)
 	if err != nil {
 		return nil, err
 	}
 	return trainer.TrainStaged(ctx, e, rows, o, time.Now(), progress)
 }
 
-// rows are the data set's: of tables in files as they are read, of others from memory.
-func (f *engineFlags) rows(data *dataflag.Data, o trainer.Options) (trainer.Staged, error) {
+// rows are the data set's: of tables by URL where they lie, of tables in files as they are read, of others from memory.
+func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.Data, o trainer.Options) (trainer.Staged, error) {
+	tables, name, ok, err := f.byURL(data, o)
+	if err != nil {
+		return trainer.Staged{}, err
+	}
+	if ok {
+		return trainer.StagedInPlace(ctx, e, name, tables)
+	}
 	stream, ok, err := data.Stream()
 	if err != nil {
 		return trainer.Staged{}, err
@@ -241,6 +251,28 @@ func (f *engineFlags) rows(data *dataflag.Data, o trainer.Options) (trainer.Stag
 		)
 	}
 	return trainer.StagedOf(d, o)
+}
+
+// byURL returns the tables that are named by URL, which Spark reads where they lie, and the name of their data set; false
+// if none are. An error names the flag that such tables do not have.
+func (f *engineFlags) byURL(data *dataflag.Data, o trainer.Options) (dataset.Tables, string, bool, error) {
+	tables, name, ok, err := data.ByURL()
+	if err != nil || !ok {
+		return tables, name, false, err
+	}
+	if f.engine != engineSpark {
+		return tables, name, false, fmt.Errorf("--engine is %s, and only --engine %s reads tables by URL, such as %s: otherwise want the path of a file",
+			f.engine, engineSpark, tables.Nodes)
+	}
+	for _, flag := range append([]string{"split-seed"}, schemaNames...) {
+		if given := f.flags.Lookup(flag); given != nil && given.Changed {
+			return tables, name, false, fmt.Errorf("--%s is given: tables by URL have a column split, and features by position", flag)
+		}
+	}
+	if o.Keep != nil {
+		return tables, name, false, errors.New("the artifact has features by name, and tables by URL have features by position: want the paths of files")
+	}
+	return tables, name, true, trainer.CheckInPlace(tables)
 }
 
 func cleanCommand() *cobra.Command {

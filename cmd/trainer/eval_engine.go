@@ -77,13 +77,17 @@ func (m *measuring) results(ctx context.Context, f *studyFlags) (*dataset.Datase
 	f.fingerprint, f.o.Seeds = b.Manifest.Data.Fingerprint, []uint64{b.Manifest.Seed}
 	o := f.o.Run
 	o.Keep = b.Schema
-	rows, err := m.engine.rows(f.data, o)
-	if err != nil {
+	if _, _, _, err := m.engine.byURL(f.data, o); err != nil { // before the engine is opened
 		return nil, nil, err
 	}
-	d := &dataset.Dataset{Name: rows.Name, Classes: b.Manifest.Data.Classes}
+	d := &dataset.Dataset{Classes: b.Manifest.Data.Classes}
 	progress := cli.Stderr()
 	outcome, err := m.engine.stages(ctx, progress, func(e stage.Engine) (*trainer.Outcome, error) {
+		rows, err := m.engine.rows(ctx, e, f.data, o)
+		if err != nil {
+			return nil, err
+		}
+		d.Name = rows.Name
 		results, err := trainer.EvaluateStaged(ctx, e, rows, b, o.Batch, progress)
 		return &trainer.Outcome{Results: results}, err
 	})

@@ -17,12 +17,14 @@ type Table struct {
 type Source struct {
 	// Identity says what is read, and changes when it does: it stands for the rows in the names of tables.
 	Identity string
-	// Path is a Parquet file or directory, as the engine's machines see it; empty: only this process has the
-	// rows. Engines that read it themselves make the records of Rows of it.
-	Path string
 	// Rows are the rows in the form that the reading stage takes ([rivulet/trainer/stage/solved.AppendNode] and
 	// AppendEdge), valid until the next. It is read by one goroutine.
 	Rows iter.Seq2[[]byte, error]
+	// InPlace is the table with the columns to be read, in their order, if a [Looker] is to read it in place of Rows.
+	InPlace *InPlace
+	// Form is the side of the reading stage that says what the cells of InPlace mean
+	// ([rivulet/trainer/stage/solved.FormOf]).
+	Form []byte
 }
 
 // Engine runs stages. Tables of finished stages are kept under their names and are not made again.

@@ -63,7 +63,7 @@ func (d *Data) formats() []string {
 // Open reads or generates the data set.
 func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 	preset := d.Preset
-	tables := d.Tables.Nodes != "" || d.Tables.Edges != ""
+	tables := d.namesTables()
 	if preset == "" && d.Dir == "" && !tables {
 		preset = fallback
 	}
@@ -97,11 +97,10 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 }
 
 func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
-	o := dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more, Tables: d.Tables, Faults: d.Faults}
 	if tables {
-		set, err = d.readTables(o)
+		set, err = d.readTables()
 	} else {
-		set, err = dataset.Open(d.Dir, o)
+		set, err = dataset.Open(d.Dir, d.options())
 	}
 	if err != nil {
 		return nil, err
@@ -112,10 +111,42 @@ func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
 	return set, nil
 }
 
+// options are those with which the data set is opened.
+func (d *Data) options() dataset.OpenOptions {
+	return dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more, Tables: d.Tables, Faults: d.Faults}
+}
+
 // Stream returns the data set to be read row by row; false if it is none that can be ([dataset.OpenStream]).
 func (d *Data) Stream() (*dataset.Stream, bool, error) {
-	if d.Dir == "" || d.Preset != "" || !d.Tables.IsZero() {
+	if d.Preset != "" || d.Dir != "" && d.namesTables() || d.Dir == "" && d.checkTables() != nil {
 		return nil, false, nil
 	}
-	return dataset.OpenStream(d.Dir, dataset.OpenOptions{Format: d.Format, More: d.more})
+	return dataset.OpenStream(d.Dir, d.options())
 }
+
+// ByURL returns the tables of the data set, and its name, if they are named by URLs; false if they are not.
+func (d *Data) ByURL() (t dataset.Tables, name string, ok bool, err error) {
+	switch {
+	case d.Preset != "":
+		return t, "", false, nil
+	case dataset.IsURL(d.Dir):
+		return t, "", false, fmt.Errorf("--data is %s: tables by URL are named one by one, --nodes URL --edges URL", d.Dir)
+	case d.Dir == "":
+		t, name = d.Tables, d.Tables.Name()
+		if dataset.IsURL(t.Nodes) || dataset.IsURL(t.Edges) {
+			err = d.checkTables()
+		}
+	case !d.namesTables():
+		t, name, _, err = dataset.Described(d.Dir, d.options())
+	}
+	switch {
+	case err != nil:
+		return t, "", false, err
+	case dataset.IsURL(t.Nodes) != dataset.IsURL(t.Edges):
+		return t, "", false, fmt.Errorf("tables %s and %s: one is a URL and one is not, want both or neither", t.Nodes, t.Edges)
+	}
+	return t, name, dataset.IsURL(t.Nodes), nil
+}
+
+// namesTables reports whether flags name tables.
+func (d *Data) namesTables() bool { return d.Tables.Nodes != "" || d.Tables.Edges != "" }

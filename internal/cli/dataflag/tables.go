@@ -30,6 +30,7 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Weight, "weight", "", "tables: column of its weight, which must be 1; empty: weight, if there is one")
 	flags.BoolVar(&t.DropWeights, "drop-weights", false, "tables: read any weight of an edge as 1, and say how many were not")
 	flags.StringSliceVar(&t.Drop, "drop", nil, "tables: columns of nodes that are no features")
+	flags.BoolVar(&t.Positional, "positional", false, "tables: features have positions and no names: every other column is a number, or a column features holds lists")
 	flags.StringToStringVar(&t.Types, "types", nil, "tables: how columns are read, such as zip=category: number, bool, category, text, time, list; others by their values")
 	flags.StringVar(&t.Separator, "separator", "", "CSV: what stands between cells, such as ; or tab; empty: as in the first line")
 	flags.StringVar(&t.Decimal, "decimal", "", "CSV: the mark before a number's fraction; empty: a point")
@@ -63,17 +64,25 @@ func Own(flags *pflag.FlagSet) bool {
 
 // TableFlags lists the flags of tables, except --nodes.
 var TableFlags = []string{"edges", "id", "label", "split", "split-values", "source", "target", "weight", "drop-weights",
-	"drop", "types", "separator", "decimal", "encoding"}
+	"drop", "positional", "types", "separator", "decimal", "encoding"}
 
 // readTables reads the tables that flags name.
-func (d *Data) readTables(o dataset.OpenOptions) (*dataset.Dataset, error) {
+func (d *Data) readTables() (*dataset.Dataset, error) {
+	if err := d.checkTables(); err != nil {
+		return nil, err
+	}
+	return dataset.OpenTables(d.options())
+}
+
+// checkTables returns an error unless both tables are named, and nothing that contradicts them is said.
+func (d *Data) checkTables() error {
 	switch {
 	case d.Tables.Edges == "":
-		return nil, fmt.Errorf("--nodes %s is given without --edges: want both tables", d.Tables.Nodes)
+		return fmt.Errorf("--nodes %s is given without --edges: want both tables", d.Tables.Nodes)
 	case d.Tables.Nodes == "":
-		return nil, fmt.Errorf("--edges %s is given without a table --nodes: want both tables", d.Tables.Edges)
+		return fmt.Errorf("--edges %s is given without a table --nodes: want both tables", d.Tables.Edges)
 	case d.Format != "":
-		return nil, fmt.Errorf("--format is %s, and the form of a table follows from its name", d.Format)
+		return fmt.Errorf("--format is %s, and the form of a table follows from its name", d.Format)
 	}
-	return dataset.OpenTables(o)
+	return nil
 }

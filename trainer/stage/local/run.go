@@ -136,6 +136,9 @@ const (
 
 // Scan implements [stage.Engine].
 func (e *Engine) Scan(ctx context.Context, s stage.Spec, from stage.Source) ([]stage.Table, error) {
+	if from.InPlace != nil {
+		return nil, fmt.Errorf("table %s: %w", from.InPlace.Path, stage.ErrNotInPlace)
+	}
 	return e.once(ctx, s.Name, names(s, from.Identity), func(ctx context.Context, out *outputs) error {
 		work := make(chan []stage.Record)
 		return e.parallel(ctx, func(ctx context.Context) error {

@@ -16,19 +16,31 @@ const (
 	maxBlocks = 1 << 16
 )
 
-// edges takes rows of edges (payloads of AppendEdge, one or more rows each) to the blocks of their sources.
-type edges struct{ BlockOptions }
+// edges takes rows of edges (payloads of AppendEdge, one or more rows each; with the side form, rows of a table in
+// place) to the blocks of their sources.
+type edges struct {
+	BlockOptions
+	*edgeCells // nil without the side
+}
 
-func newEdges(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+func newEdges(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
 	o, err := blockOptions(options)
-	return &edges{o}, err
+	if err != nil {
+		return nil, err
+	}
+	cells, err := newEdgeCells(sides)
+	return &edges{o, cells}, err
 }
 
 // Reduce implements [stage.Function].
 func (f *edges) Reduce(_ int64, in stage.Records, out stage.Output) error {
 	b := newBuckets(out, 0, nil)
 	err := each(in, func(r stage.Record) error {
-		w := &wire{b: r.Payload}
+		rows, err := f.rows(r.Payload)
+		if err != nil {
+			return err
+		}
+		w := &wire{b: rows}
 		for w.more() {
 			before := w.b
 			e := w.edge()

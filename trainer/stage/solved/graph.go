@@ -20,7 +20,7 @@ type Graph struct {
 func Read(ctx context.Context, e stage.Engine, nodes, edges stage.Source, blocks int) (*Graph, error) {
 	g := &Graph{Blocks: blocks}
 	o := BlockOptions{blocks}
-	rows, err := e.Scan(ctx, mapping(stage.NewSpec(StageNodes, o, nil, 1)), nodes)
+	rows, err := e.Scan(ctx, mapping(stage.NewSpec(StageNodes, o, formSide(nodes), 1)), nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func mapping(s stage.Spec) stage.Spec {
 }
 
 func (g *Graph) edges(ctx context.Context, e stage.Engine, edges stage.Source, o BlockOptions) error {
-	rows, err := e.Scan(ctx, mapping(stage.NewSpec(StageEdges, o, nil, 1)), edges)
+	rows, err := e.Scan(ctx, mapping(stage.NewSpec(StageEdges, o, formSide(edges), 1)), edges)
 	if err != nil {
 		return err
 	}

@@ -61,20 +61,31 @@ func each(in stage.Records, use func(r stage.Record) error) error {
 	}
 }
 
-// nodes takes rows of nodes (payloads of AppendNode, one or more rows each) to their blocks: output 0, of a
-// block's rows in any order.
-type nodes struct{ BlockOptions }
+// nodes takes rows of nodes (payloads of AppendNode, one or more rows each; with the side form, rows of a table in
+// place) to their blocks: output 0, of a block's rows in any order.
+type nodes struct {
+	BlockOptions
+	*nodeCells // nil without the side
+}
 
-func newNodes(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+func newNodes(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
 	o, err := blockOptions(options)
-	return &nodes{o}, err
+	if err != nil {
+		return nil, err
+	}
+	cells, err := newNodeCells(sides)
+	return &nodes{o, cells}, err
 }
 
 // Reduce implements [stage.Function].
 func (f *nodes) Reduce(_ int64, in stage.Records, out stage.Output) error {
 	b := newBuckets(out, 0, nil)
 	err := each(in, func(r stage.Record) error {
-		w := &wire{b: r.Payload}
+		rows, err := f.rows(r.Payload)
+		if err != nil {
+			return err
+		}
+		w := &wire{b: rows}
 		for w.more() {
 			before := w.b
 			n := w.node()

@@ -20,6 +20,12 @@ const (
 	Test
 )
 
+// tableRoles are the roles by the names that package dataset gives them.
+var tableRoles = map[string]Role{"": NoRole, "train": Train, "unlabelled": Unlabelled, "val": Validation, "test": Test}
+
+// RoleOf is the role by the name that [rivulet/dataset.StreamNode] gives it.
+func RoleOf(split string) Role { return tableRoles[split] }
+
 // original reports whether a node of this role belongs to T.
 func (r Role) original() bool { return r == Train || r == Unlabelled }
 

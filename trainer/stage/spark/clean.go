@@ -23,7 +23,7 @@ var ofRows = regexp.MustCompile(`^rows-[0-9a-f]{16}$`)
 // removed; in others a file of a few hundred bytes stays for each stage, as SQL removes none.
 func Clean(ctx context.Context, r Runner, work string) error {
 	work = strings.TrimRight(work, "/")
-	if err := checkWork(work); err != nil {
+	if err := checkPath(work); err != nil {
 		return fmt.Errorf("working directory of Spark: %w", err)
 	}
 	e := &Engine{Options: Options{Work: work, Partitions: 1}, runner: r, pending: settings(1)}

@@ -65,7 +65,7 @@ const doneMark = "rivulet-stage-2 "
 // Open returns an engine. It asks Spark which stages are finished.
 func Open(ctx context.Context, r Runner, o Options) (*Engine, error) {
 	o.Work = strings.TrimRight(o.Work, "/")
-	if err := checkWork(o.Work); err != nil {
+	if err := checkPath(o.Work); err != nil {
 		return nil, fmt.Errorf("working directory of Spark: %w", err)
 	}
 	if o.Partitions < 1 {

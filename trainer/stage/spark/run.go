@@ -176,6 +176,9 @@ const sendBytes = 16 << 20
 
 // Scan implements [stage.Engine]. Rows of this process are sent as files.
 func (e *Engine) Scan(ctx context.Context, s stage.Spec, from stage.Source) ([]stage.Table, error) {
+	if from.InPlace != nil {
+		return e.scanInPlace(ctx, s, from)
+	}
 	return e.once(ctx, s, []string{from.Identity}, -1, func(ctx context.Context) (task, error) {
 		var names []string
 		var b bytes.Buffer

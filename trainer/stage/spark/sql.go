@@ -15,6 +15,10 @@ func literal(s string) string {
 // identifier is the name of a column or a path of SQL.
 func identifier(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
 
+// column is a user's column. An identifier in a string of SQL is safe where one in backquotes is not: spark-sql looks for
+// the ends of statements and comments between backquotes, too.
+func column(name string) string { return "IDENTIFIER(" + literal(identifier(name)) + ")" }
+
 // checkText returns an error for text that no statement should have: it names nothing, and shows badly in logs.
 func checkText(s string) error {
 	if s == "" {
@@ -29,9 +33,8 @@ func checkText(s string) error {
 	return nil
 }
 
-// checkWork returns an error for a working directory that Spark would read in another way than it writes it: as a
-// pattern.
-func checkWork(dir string) error {
+// checkPath returns an error for a path that Spark would not take as it is: it reads patterns.
+func checkPath(dir string) error {
 	if err := checkText(dir); err != nil {
 		return err
 	}
@@ -46,6 +49,7 @@ func settings(partitions int) []string {
 	return []string{
 		"SET spark.sql.variable.substitute=false", // first: ${…} in a path stays as it is
 		"SET spark.sql.parser.escapedStringLiterals=false",
+		"SET spark.sql.caseSensitive=true", // columns x and X of a user are two
 		"SET spark.sql.chunkBase64String.enabled=false",
 		"SET spark.sql.adaptive.coalescePartitions.enabled=false",
 		"SET spark.sql.parquet.columnarReaderBatchSize=64", // cells of megabytes

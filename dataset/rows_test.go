@@ -1,0 +1,94 @@
+package dataset
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	positionalUsers = "user_id;age;churned;fold;left;score\n" +
+		"u1;31,5;yes;0;x;-2\nu2;1e3;no;1;y;0\nu3;7;yes;2;;1\nu4;8;no;;x;3\n"
+	positionalFollows = "follower;followee;weight\nu1;u2;1\nu3;u1;2\n"
+)
+
+var positionalTables = Tables{ID: "user_id", Label: "churned", Split: "fold", SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"},
+	Source: "follower", Target: "followee", DropWeights: true, Drop: []string{"left"}, Positional: true, Decimal: ","}
+
+// Tables whose features are said to be positional have X and no columns, and are read row by row, wherever it is said
+// which columns they have.
+func TestPositionalTables(t *testing.T) {
+	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(positionalUsers), "edges.csv": []byte(positionalFollows)})
+	described := writeTree(t, map[string][]byte{"data.yaml": []byte("nodes: " + dir + "/nodes.csv\nedges: " + dir + "/edges.csv\n" +
+		"id: user_id\nlabel: churned\nsplit: fold\nsplit_values: {0: train, 1: val, 2: test}\nsource: follower\ntarget: followee\n" +
+		"drop_weights: true\ndrop: [left]\npositional: true\ndecimal: \",\"\n")})
+	named := positionalTables
+	named.Nodes, named.Edges = dir+"/nodes.csv", dir+"/edges.csv"
+	d, err := OpenTables(OpenOptions{Tables: named})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]float32{31.5, -2, 1000, 0, 7, 1, 8, 3}, d.X.Dense.Data); diff != "" || d.Columns != nil {
+		t.Errorf("columns %v, X (-want +got):\n%s", d.Columns, diff)
+	}
+	const want = "1 u1/yes/train [31.5 -2]; 2 u2/no/val [1000 0]; 3 u3/yes/test [7 1]; 4 u4/no/ [8 3]; 1 u1-u2; 2 u3-u1"
+	for name, of := range map[string]struct {
+		path string
+		o    OpenOptions
+	}{
+		"nodes": {"", OpenOptions{Tables: named}}, filepath.Base(dir): {dir, OpenOptions{Tables: positionalTables}},
+		filepath.Base(described): {described, OpenOptions{}},
+	} {
+		s, ok, err := OpenStream(of.path, of.o)
+		if err != nil || !ok {
+			t.Errorf("%s: %t, %v", name, ok, err)
+			continue
+		}
+		if diff := cmp.Diff(want, all(s)); diff != "" || s.Name != name || s.Rows != 4 || s.Features != 2 {
+			t.Errorf("%s: %s, %d rows of %d features:\n%s", name, s.Name, s.Rows, s.Features, diff)
+		}
+		if of.path == "" {
+			continue
+		}
+		if same, err := Open(of.path, of.o); err != nil || !cmp.Equal(d.X, same.X) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestPositionalTablesRefuse(t *testing.T) {
+	for want, change := range map[string]func(o *Tables, nodes *string){
+		`column left: "x" is not a number; features by position are numbers`:   func(o *Tables, _ *string) { o.Drop = nil },
+		`column age: "" is not a number`:                                       func(_ *Tables, nodes *string) { *nodes = strings.Replace(*nodes, "1e3", "", 1) },
+		"types of columns are given, but features are positional":              func(o *Tables, _ *string) { o.Types = map[string]string{"age": "time"} },
+		"no column of_nobody among":                                            func(o *Tables, _ *string) { o.Split = "of_nobody" },
+		"s3a://bucket/users is a URL, and only Spark reads tables by URL: tra": func(o *Tables, _ *string) { o.Nodes = "s3a://bucket/users" },
+	} {
+		o, nodes := positionalTables, positionalUsers
+		change(&o, &nodes)
+		dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte(positionalFollows)})
+		if o.Nodes == "" {
+			o.Nodes = dir + "/nodes.csv"
+		}
+		o.Edges = dir + "/edges.csv"
+		for name, faults := range map[string]*Faults{"open": nil, "check": {}} {
+			if _, err := OpenTables(OpenOptions{Tables: o, Faults: faults}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %q", name, err, want)
+			}
+		}
+	}
+	if _, err := Open("s3a://bucket/shop", OpenOptions{}); err == nil || !strings.Contains(err.Error(), "only Spark reads tables by URL") {
+		t.Error(err)
+	}
+}
+
+func TestIsURL(t *testing.T) {
+	for path, want := range map[string]bool{"s3a://bucket/a": true, "file:/a": true, "hdfs:///a b": true, "abfss://c@a.dfs/x": true,
+		"/a:/b": false, "a": false, "C:/a": false, "./s3a://b": false, "": false, "nodes.csv": false} {
+		if IsURL(path) != want {
+			t.Errorf("%q: %t", path, !want)
+		}
+	}
+}

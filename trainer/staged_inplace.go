@@ -1,0 +1,81 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"rivulet/dataset"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/solved"
+)
+
+// StagedInPlace gives tables of Parquet that an engine's machines read where they lie to [TrainStaged]. Their paths are
+// o.Nodes and o.Edges; features have positions, and the nodes a column split. The rest of o says what columns mean. An
+// error names the table.
+func StagedInPlace(ctx context.Context, e stage.Engine, name string, o dataset.Tables) (Staged, error) {
+	looker, ok := e.(stage.Looker)
+	if !ok {
+		return Staged{}, fmt.Errorf("table %s: %w", o.Nodes, stage.ErrNotInPlace)
+	}
+	if err := CheckInPlace(o); err != nil {
+		return Staged{}, err
+	}
+	tables, err := looker.Look(ctx, o.Nodes, o.Edges)
+	if err != nil {
+		return Staged{}, err
+	}
+	nodes, edges := tables[0], tables[1]
+	rows, err := dataset.NewNodeRows(o, nodes.Names())
+	if err != nil {
+		return Staged{}, fmt.Errorf("table %s: %w", nodes.Path, err)
+	}
+	ends, err := dataset.NewEdgeRows(o, edges.Names())
+	if err != nil {
+		return Staged{}, fmt.Errorf("table %s: %w", edges.Path, err)
+	}
+	s := Staged{Name: name, Count: nodes.Rows(), Features: rows.Features()}
+	if s.Count == 0 {
+		return Staged{}, fmt.Errorf("table %s: there are no nodes", nodes.Path)
+	}
+	if list := rows.List(); list >= 0 {
+		if s.Features, err = looker.Length(ctx, nodes, list); err != nil {
+			return Staged{}, err
+		}
+	}
+	s.Nodes = inPlace(nodes, rows.Columns(), o)
+	s.Edges = inPlace(edges, ends.Columns(), o)
+	return s, nil
+}
+
+// inPlace is a table of which some columns are read.
+func inPlace(t *stage.InPlace, columns []int, o dataset.Tables) stage.Source {
+	return stage.Source{Identity: "in place " + t.Path, InPlace: t.Only(columns), Form: solved.FormOf(t, o)}
+}
+
+// password is how a URL with one begins.
+var password = regexp.MustCompile(`^[^:/]+://[^/@]*:[^/]*@`)
+
+// CheckInPlace returns an error for what [StagedInPlace] does not take. It names the flag.
+func CheckInPlace(o dataset.Tables) error {
+	switch {
+	case !o.Positional:
+		return fmt.Errorf("table %s: features by name are fitted to all rows, which Spark alone sees of a table by URL: give --positional, "+
+			"for features that are numbers, or the path of a file", o.Nodes)
+	case o.TextForm != dataset.TextForm{} || o.Decimal != "":
+		return errors.New("--separator, --decimal and --encoding are for CSV, and tables by URL are Parquet")
+	}
+	for _, path := range []string{o.Nodes, o.Edges} {
+		if password.MatchString(path) {
+			return errors.New("the URL of a table has a password, which would be in statements and logs: give it to Spark by its configuration")
+		}
+		for _, ext := range []string{".csv", ".csv.gz", ".csv.zst"} {
+			if strings.HasSuffix(path, ext) {
+				return fmt.Errorf("table %s: tables by URL are Parquet", path)
+			}
+		}
+	}
+	return o.Validate()
+}
