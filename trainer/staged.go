@@ -45,12 +45,6 @@ func CheckStaged(o Options) error {
 	switch {
 	case o.Method != MethodSolved:
 		return fmt.Errorf("method is %s, %s %s only", o.Method, only, MethodSolved)
-	case !slices.Equal(o.Models, []string{modelSGC}):
-		return fmt.Errorf("models are %v, %s %s only", o.Models, only, modelSGC)
-	case o.Hops != 0 && o.Hops != 2:
-		return fmt.Errorf("hops is %d, %s 2 only", o.Hops, only)
-	case len(o.Weights) > 0:
-		return fmt.Errorf("weights are given, %s no imported ones", only)
 	case o.Representation:
 		return fmt.Errorf("representation is set, %s no tables of features", only)
 	case o.Map:
@@ -61,12 +55,12 @@ func CheckStaged(o Options) error {
 	return nil
 }
 
-// TrainStaged is [Train] of method solved and model sgc by stages on an engine, which hold no more of the graph
-// in memory than the engine wants. The bundle's bits depend on data and options, not on the engine. What differs
-// from Train: an M of more than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables, so
-// the bundle must be written before the engine is closed; sums over nodes are sums of integers; W_O is chosen on
-// frozen attachment; of more rows than the bounds above a sample is taken, by hash of the id; there are no W_S and
-// no cluster means.
+// TrainStaged is [Train] of method solved by stages on an engine, which hold no more of the graph in memory than the
+// engine wants. The bundle's bits depend on data and options, not on the engine. What differs from Train: an M of more
+// than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables, so the bundle must be written
+// before the engine is closed; sums over nodes are sums of integers; W_O of an sgc of two hops is fitted to labelled
+// rows and chosen on frozen attachment, that of other models is fitted in a part of T; of more rows than the bounds
+// above a sample is taken, by hash of the id; there are no W_S and no cluster means.
 func TrainStaged(
 	ctx context.Context,
 	e stage.Engine,
@@ -103,13 +97,15 @@ type staged struct {
 	s1, s2      stage.Table // sums of the hops
 	held        *heldOut
 	labelled    *labelledRows
-	whole       *fitted
+	models      []*stagedModel
 	task        *task
+	part        *task // of the part of T in which models are fitted; nil until one is
+	partRoom    int64 // bytes of that part; 0: stagedPart
 }
 
 func (s *staged) train(ctx context.Context, now time.Time) (*Outcome, error) {
 	start := time.Now()
-	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit} {
+	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit, s.walkAll} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -122,16 +118,19 @@ func (s *staged) train(ctx context.Context, now time.Time) (*Outcome, error) {
 		return nil, err
 	}
 	t := s.task
-	r := &recipe{whole: []*fitted{s.whole}, served: c}
-	onS, err := t.frozen(c, s.whole.model)
-	if err != nil {
-		return nil, err
+	r := &recipe{served: c}
+	for _, m := range s.models {
+		onS, err := t.frozen(c, m.model)
+		if err != nil {
+			return nil, err
+		}
+		calibrated, err := t.calibrate(ctx, onS, s.options.kinds())
+		if err != nil {
+			return nil, err
+		}
+		r.whole, r.placed = append(r.whole, m.fitted), append(r.placed, onS)
+		r.calibrations = append(r.calibrations, calibrated)
 	}
-	calibrated, err := t.calibrate(ctx, onS, s.options.kinds())
-	if err != nil {
-		return nil, err
-	}
-	r.placed, r.calibrations = []*placed{onS}, []*calibration{calibrated}
 	t.seconds = time.Since(start).Seconds()
 	results, err := s.evaluate(ctx, r, c)
 	if err != nil {
@@ -305,6 +304,9 @@ func (s *staged) propagate(ctx context.Context) error {
 	norm := math.Sqrt(total.Value(scale) / float64(g.Nodes))
 	if s.pre.Scale, err = features.GlobalScale(s.pre, norm, offset); err != nil {
 		return err
+	}
+	if len(s.options.Weights) > 0 {
+		s.pre.Scale = 1 // as in [Train]
 	}
 	for k := range s.labelled.x.Data {
 		s.labelled.x.Data[k] *= s.pre.Scale

@@ -17,8 +17,9 @@ import (
 // condense makes S and M (docs/algorithm.md, section 5).
 func (s *staged) condense(ctx context.Context) (*stagedGraph, error) {
 	c := &stagedGraph{
-		task: s.task,
-		made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+		task:   s.task,
+		made:   made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+		models: s.models,
 	}
 	clusters, sizes, err := s.cluster(ctx, c)
 	if err != nil {
@@ -27,38 +28,28 @@ func (s *staged) condense(ctx context.Context) (*stagedGraph, error) {
 	if c.Adj, err = s.adjacency(ctx, clusters, sizes); err != nil {
 		return nil, err
 	}
-	if c.onT, _, err = s.fetch(ctx, s.whole.model.Layers[0].Self); err != nil {
+	if err := s.tablesOnT(ctx); err != nil {
 		return nil, err
 	}
-	support := condense.Support{
-		Batch: s.task.data.Attach(s.task.original, s.task.data.Validation, true),
-		Pre:   s.pre,
-	}
-	c.messages = condense.MessagesOf(s.whole.model, c.onT, support)
-	o := solved.MessageOptions{
-		Preparing: s.preparing,
-		Way:       c.messages.C.Scale,
-		Clusters:  s.task.nodes,
-		Degree:    s.graph.HighestDegree,
-	}
-	for _, u := range c.messages.U {
-		o.Scales = append(o.Scales, u.Scale)
-	}
-	if err := s.means(ctx, c, o, clusters, sizes); err != nil {
+	of, err := s.messages(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.solve(ctx, c, o); err != nil {
+	if err := s.means(ctx, c, of, clusters, sizes); err != nil {
 		return nil, err
 	}
-	_, rows, err := s.fetch(ctx, s.whole.model.Layers[0].Self, c.rows)
-	c.M = rows
+	if err := s.solve(ctx, c, of); err != nil {
+		return nil, err
+	}
+	c.M, err = s.pickMapping(ctx, c.rows)
 	return c, err
 }
 
-// weights are the sides of stages that make tables of W_O.
-func (s *staged) weights(more stage.Sides) stage.Sides {
-	more[solved.SideWeights] = solved.AppendMatrix(s.scaled(s.whole.model.Layers[0].Self))
-	return s.with(more)
+// weights are the sides of stages that compute the logits of an sgc of two hops.
+func (s *staged) weights(m *stagedModel, more stage.Sides) stage.Sides {
+	more[solved.SideWeights] = solved.AppendMatrix(s.scaled(m.model.Layers[0].Self))
+	more[solved.SideBias] = solved.AppendVector(m.model.Layers[0].Bias)
+	return more
 }
 
 // cluster divides the labelled rows into clusters and has all nodes join them: the table of clusters and their
@@ -83,8 +74,11 @@ func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []in
 	c.Labels = of.Labels
 	sides[solved.SideCentres] = solved.AppendMatrix(centres)
 	sides[solved.SideClasses] = solved.AppendInts(of.Labels)
-	sides[solved.SideBias] = solved.AppendVector(s.whole.model.Layers[0].Bias)
-	sides = s.weights(sides)
+	first := s.models[0]
+	if first.twoHops() {
+		sides = s.weights(first, sides)
+	}
+	sides = s.with(sides)
 	s.labelled.x = nil // only its clusters are still needed
 	assigned, err := s.assigned(ctx, of, sides)
 	if err != nil {
@@ -92,11 +86,15 @@ func (s *staged) cluster(ctx context.Context, c *stagedGraph) (stage.Table, []in
 	}
 	spec := stage.NewSpec(
 		solved.StageJoin,
-		solved.JoinOptions{Preparing: s.preparing, Classes: s.classes},
+		solved.JoinOptions{Preparing: s.preparing, Classes: s.classes, Logits: !first.twoHops()},
 		sides,
 		2,
 	)
-	made, err := s.run(ctx, spec, g.Names, g.Features, g.Degrees, s.s1, s.s2, assigned)
+	inputs := []stage.Table{g.Names, g.Features, g.Degrees, s.s1, s.s2, assigned}
+	if !first.twoHops() {
+		inputs = append(inputs, first.logits)
+	}
+	made, err := s.run(ctx, spec, inputs...)
 	if err != nil {
 		return stage.Table{}, nil, err
 	}
@@ -163,13 +161,12 @@ func (s *staged) adjacency(ctx context.Context, clusters stage.Table, sizes []in
 func (s *staged) means(
 	ctx context.Context,
 	c *stagedGraph,
-	o solved.MessageOptions,
+	of *messaging,
 	clusters stage.Table,
 	sizes []int64,
 ) error {
-	g := s.graph
-	spec := stage.NewSpec(solved.StageMeans, o, s.weights(stage.Sides{}), 1)
-	made, err := s.run(ctx, spec, g.Features, g.Degrees, s.s1, clusters)
+	spec := stage.NewSpec(solved.StageMeans, of.MessageOptions, of.sides, 1)
+	made, err := s.run(ctx, spec, append(slices.Clone(of.inputs), clusters)...)
 	if err != nil {
 		return err
 	}
@@ -187,16 +184,16 @@ func (s *staged) means(
 }
 
 // solve makes M and the tables of S.
-func (s *staged) solve(ctx context.Context, c *stagedGraph, o solved.MessageOptions) error {
-	g := s.graph
+func (s *staged) solve(ctx context.Context, c *stagedGraph, of *messaging) error {
+	g, o := s.graph, of.MessageOptions
 	o.Entries = s.options.Entries
 	spec := stage.NewSpec(
 		solved.StageSolve,
 		o,
-		s.weights(stage.Sides{solved.SideDictionary: solved.AppendMatrix(c.dictionary)}),
+		of.with(solved.SideDictionary, solved.AppendMatrix(c.dictionary)),
 		2,
 	)
-	made, err := s.run(ctx, spec, g.Features, g.Degrees, s.s1)
+	made, err := s.run(ctx, spec, of.inputs...)
 	if err != nil {
 		return err
 	}
@@ -214,8 +211,8 @@ func (s *staged) solve(ctx context.Context, c *stagedGraph, o solved.MessageOpti
 		return fmt.Errorf("M has %d rows for %d nodes", c.size.Rows, g.Nodes)
 	}
 	o.Entry = c.size.Largest
-	spec = stage.NewSpec(solved.StageNormal, o, s.weights(stage.Sides{}), 2)
-	if made, err = s.run(ctx, spec, g.Features, g.Degrees, s.s1, c.rows); err != nil {
+	spec = stage.NewSpec(solved.StageNormal, o, of.sides, 2)
+	if made, err = s.run(ctx, spec, append(slices.Clone(of.inputs), c.rows)...); err != nil {
 		return err
 	}
 	matrix, err := s.records(ctx, made[0])
@@ -231,6 +228,5 @@ func (s *staged) solve(ctx context.Context, c *stagedGraph, o solved.MessageOpti
 		return err
 	}
 	c.normal = slices.Clone(normal) // of which solving makes its own
-	c.onS, err = synthetic(normal, sides, s.task.nodes, len(s.classes))
-	return err
+	return s.synthetic(normal, sides)
 }

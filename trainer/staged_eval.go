@@ -18,7 +18,7 @@ import (
 // EvaluateStaged measures an artifact on the test nodes of a data set, or a sample of them, by the stages by which
 // [TrainStaged] measures its own: the artifact's model on T, by tables of T that are made anew, and on S with the
 // artifact's calibration. The data set is the one of the artifact, or another whose nodes of T have the same ids. It
-// is an error if the model that the artifact serves is not a frozen sgc of two hops.
+// is an error if the model that the artifact serves is not attached frozen.
 func EvaluateStaged(ctx context.Context, e stage.Engine, d Staged, b *artifact.Bundle, batch int,
 	progress Progress) ([]eval.Result, error) {
 	s := &staged{engine: e, source: d, progress: progress}
@@ -30,7 +30,7 @@ func EvaluateStaged(ctx context.Context, e stage.Engine, d Staged, b *artifact.B
 }
 
 func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]eval.Result, error) {
-	info, params, err := servedSGC(b)
+	info, params, err := servedFrozen(b)
 	if err != nil {
 		return nil, err
 	}
@@ -43,22 +43,28 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 	}
 	s.options.Batch = batch
 	s.source.Classes = b.Manifest.Data.Classes
-	s.whole = &fitted{model: m, weightDecay: info.WeightDecay}
+	of := &stagedModel{fitted: &fitted{model: m, weightDecay: info.WeightDecay}, onS: params.Tables}
+	s.models = []*stagedModel{of}
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.prepared(b); err != nil {
 		return nil, err
 	}
-	if err := s.hop(ctx, 0, &s.s1); err != nil {
+	if of.twoHops() {
+		err = s.hop(ctx, 0, &s.s1)
+	} else {
+		err = s.walk(ctx, of, false)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := s.holdOut(ctx); err != nil {
 		return nil, err
 	}
 	c := &stagedGraph{task: s.task, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
-		onS: params.Tables}
-	if c.onT, _, err = s.fetch(ctx, m.Layers[0].Self); err != nil {
+		models: s.models}
+	if err := s.tablesOnT(ctx); err != nil {
 		return nil, err
 	}
 	if c.M, err = s.rowsOf(ctx, b); err != nil {
@@ -73,21 +79,18 @@ func (s *staged) measure(ctx context.Context, b *artifact.Bundle, batch int) ([]
 	return s.evaluate(ctx, r, c)
 }
 
-// servedSGC returns the model that an artifact serves.
-func servedSGC(b *artifact.Bundle) (artifact.ModelInfo, artifact.Model, error) {
+// servedFrozen returns the model that an artifact serves, which must be attached frozen.
+func servedFrozen(b *artifact.Bundle) (artifact.ModelInfo, artifact.Model, error) {
 	name := b.Manifest.DefaultModel
 	i := slices.IndexFunc(b.Manifest.Models, func(m artifact.ModelInfo) bool { return m.Name == name })
 	k := slices.IndexFunc(b.Models, func(m artifact.Model) bool { return m.Name == name })
-	const only = "a run of stages (--engine disk, --sums fixed) evaluates a frozen sgc of two hops only"
 	if i < 0 || k < 0 {
 		return artifact.ModelInfo{}, artifact.Model{}, fmt.Errorf("the artifact has no model %q", name)
 	}
 	info, m := b.Manifest.Models[i], b.Models[k]
-	switch {
-	case name != modelSGC || info.Hops != 0 && info.Hops != 2:
-		return info, m, fmt.Errorf("the artifact serves %s with hops %d, %s", name, info.Hops, only)
-	case info.Attachment != artifact.AttachFrozen || m.Tables == nil:
-		return info, m, fmt.Errorf("the artifact's attachment is %s, %s", info.Attachment, only)
+	if info.Attachment != artifact.AttachFrozen || m.Tables == nil {
+		return info, m, fmt.Errorf("the artifact's attachment is %s, a run of stages (--engine disk, --sums fixed) evaluates %s only",
+			info.Attachment, artifact.AttachFrozen)
 	}
 	return info, m, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"rivulet/artifact"
@@ -32,9 +33,13 @@ func (s *staged) bundle(
 		Entries:   int(c.size.Entries),
 		MaxPerRow: c.size.Longest,
 	}
-	f := s.whole.model
-	model := artifact.Model{Name: f.Name(), Params: f.Params(), Tables: c.onS}
-	r.calibrations[0].tables(&model)
+	messages := map[string]infer.Messages{}
+	var models []artifact.Model
+	for k, of := range s.models {
+		model := artifact.Model{Name: of.model.Name(), Params: of.model.Params(), Tables: of.onS}
+		r.calibrations[k].tables(&model)
+		messages[model.Name], models = of.messages, append(models, model)
+	}
 	b := &artifact.Bundle{
 		Manifest:   m,
 		Preprocess: *s.pre,
@@ -42,8 +47,8 @@ func (s *staged) bundle(
 		Schema:     s.source.Schema,
 		Parts:      s.pieces(ctx, c),
 		Growth: &artifact.Growth{Entries: min(s.options.Entries, t.nodes), Dictionary: c.dictionary,
-			Messages: map[string]infer.Messages{f.Name(): c.messages}},
-		Models: []artifact.Model{model},
+			Messages: messages},
+		Models: models,
 	}
 	if m.Mapping.Rows > artifact.PartRows {
 		return b, nil
@@ -97,62 +102,88 @@ func (s *staged) piece(block stage.Record, next func() (stage.Record, error, boo
 		RowPtr: rows.RowPtr, ColIdx: rows.ColIdx, Val: rows.Val}}, nil
 }
 
-// evaluate measures Whole alone, by T's own tables, and S on the test nodes.
+// evaluate measures Whole alone, by T's own tables, and S on the test nodes, with each model.
 func (s *staged) evaluate(ctx context.Context, r *recipe, c *stagedGraph) ([]eval.Result, error) {
 	t := s.task
-	onT, err := t.frozen(
-		&stagedGraph{task: t, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
-			onS: c.onT, hops: c.hopsOnT},
-		s.whole.model,
-	)
-	if err != nil {
-		return nil, err
+	whole := &stagedGraph{task: t, made: made{Condensed: &condense.Condensed{Attachment: artifact.AttachFrozen}},
+		models: s.models, ofT: true, labels: c.labelsOnT}
+	var out []deployment
+	for k, m := range s.models {
+		onT, err := t.frozen(whole, m.model)
+		if err != nil {
+			return nil, err
+		}
+		calibrated, err := t.calibrate(ctx, onT, s.options.kinds())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows(deployment{placed: onT, setting: eval.OtoO, weightDecay: m.weightDecay}, calibrated)...)
+		served := deployment{placed: r.placed[k], setting: eval.OtoS, weightDecay: m.weightDecay, served: k == 0}
+		out = append(out, rows(served, r.calibrations[k])...)
 	}
-	calibrated, err := t.calibrate(ctx, onT, s.options.kinds())
-	if err != nil {
-		return nil, err
-	}
-	out := rows(deployment{placed: onT, setting: eval.OtoO, weightDecay: s.whole.weightDecay}, calibrated)
-	out = append(
-		out,
-		rows(
-			deployment{placed: r.placed[0], setting: eval.OtoS, weightDecay: s.whole.weightDecay, served: true},
-			r.calibrations[0],
-		)...)
 	return t.evaluate(ctx, out, t.seconds, s.progress)
 }
 
-// stagedGraph is S with the rows of M that the nodes held out read.
+// stagedGraph is S with the rows of M that the nodes held out read, or those nodes of T themselves.
 type stagedGraph struct {
 	*task
 	made
-	onS, onT   *infer.Tables // of S, and of the nodes of T that are read
-	messages   infer.Messages
+	models     []*stagedModel
+	ofT        bool // it is the nodes of T that are read
 	dictionary *graph.Dense
 	rows       stage.Table // all of M
 	size       solved.MappingSize
 	normal     []float64 // the upper triangle of MᵀwM
-	// hops are those of label and of error propagation on S, by kind, and hopsOnT on the nodes of T that are read.
-	hops, hopsOnT map[string]*infer.Tables
+	// labels are the hops of label propagation, and labelsOnT those on the nodes of T that are read.
+	labels, labelsOnT *infer.Tables
 }
 
-func (c *stagedGraph) tables(infer.Model) (*infer.Tables, error) { return c.onS, nil }
+// model returns what is known of a model.
+func (c *stagedGraph) model(m infer.Model) *stagedModel {
+	return c.models[slices.IndexFunc(c.models, func(of *stagedModel) bool { return of.model == m })]
+}
 
-func (c *stagedGraph) propagation(kind string, _ infer.Model, alpha float32) (*infer.Tables, error) {
+func (c *stagedGraph) tables(m infer.Model) (*infer.Tables, error) {
+	if c.ofT {
+		return c.model(m).onT, nil
+	}
+	return c.model(m).onS, nil
+}
+
+func (c *stagedGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
+	hops := c.labels
+	switch {
+	case kind == infer.PropagateErrors && c.ofT:
+		hops = c.model(m).errorsOnT
+	case kind == infer.PropagateErrors:
+		hops = c.model(m).errorsOnS
+	}
 	if alpha == 1 {
-		return c.hops[kind], nil
+		return hops, nil
 	}
-	return c.hops[kind].Restarted(alpha), nil
+	return hops.Restarted(alpha), nil
 }
 
-// synthetic is U' of the normal equations of M.
-func synthetic(normal, right []float64, nodes, classes int) (*infer.Tables, error) {
-	all, err := tables.Solve(normal, right, nodes)
+// synthetic gives the models U' of the normal equations of M.
+func (s *staged) synthetic(normal, right []float64) error {
+	all, err := tables.Solve(normal, right, s.task.nodes)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &infer.Tables{U: []*graph.Dense{columnsOf(all, 0, classes), columnsOf(all, classes, classes)},
-		C: columnsOf(all, 2*classes, 1)}, nil
+	at := 0
+	next := func(width int) *graph.Dense {
+		at += width
+		return columnsOf(all, at-width, width)
+	}
+	for _, m := range s.models {
+		widths, back := solved.TableWidths(m.model)
+		m.onS = &infer.Tables{}
+		for _, width := range widths {
+			m.onS.U = append(m.onS.U, next(width))
+		}
+		m.onS.C = next(back)
+	}
+	return nil
 }
 
 // columnsOf are some columns of a matrix.

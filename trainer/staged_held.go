@@ -85,13 +85,27 @@ func stackedFeatures(parts []graph.Features) graph.Features {
 // newTask makes a task of the nodes held out, numbered first, and the nodes of T behind them. Of T's nodes it
 // has neither features nor edges among themselves: only tables are read of them.
 func (s *staged) newTask() error {
+	d, original := s.attached(s.held.original)
+	m := len(original.Nodes)
+	original.X = graph.Features{Dense: graph.NewDense(0, s.graph.Summary.Width)}
+	original.Adj = &graph.CSR{Rows: m, Cols: m, RowPtr: make([]int, m+1)}
+	original.IDs, original.Labels = make([]string, m), make([]int32, m)
+	if len(d.Validation) == 0 {
+		return fmt.Errorf("no validation node is in the sample")
+	}
+	return s.taskOf(d, original)
+}
+
+// attached is a data set of the nodes held out, numbered first, with their edges to some nodes of T, which are behind
+// them. Of T's nodes it has nothing else.
+func (s *staged) attached(numbers []solved.Number) (*dataset.Dataset, *dataset.Original) {
 	h, index := s.held, map[string]int32{}
 	for k, name := range s.classes {
 		index[name] = int32(k)
 	}
-	n := len(h.nodes)
+	n, m := len(h.nodes), len(numbers)
 	d := &dataset.Dataset{Name: s.source.Name, X: h.x, Classes: s.classes, BagOfWords: s.source.BagOfWords}
-	place := make(map[solved.Number]int32, n+len(h.original))
+	place := make(map[solved.Number]int32, n+m)
 	for k, node := range h.nodes {
 		place[node.Number] = int32(k)
 		d.IDs, d.Labels = append(d.IDs, node.ID), append(d.Labels, index[node.Label])
@@ -101,21 +115,12 @@ func (s *staged) newTask() error {
 			d.Test = append(d.Test, int32(k))
 		}
 	}
-	if len(d.Validation) == 0 {
-		return fmt.Errorf("no validation node is in the sample")
-	}
-	original := &dataset.Original{
-		Index: slices.Repeat([]int32{-1}, n),
-		X:     graph.Features{Dense: graph.NewDense(0, s.graph.Summary.Width)},
-	}
-	for k, number := range h.original {
+	original := &dataset.Original{Index: slices.Repeat([]int32{-1}, n)}
+	for k, number := range numbers {
 		i := int32(n + k)
 		place[number] = i
 		original.Nodes, original.Index = append(original.Nodes, i), append(original.Index, int32(k))
 	}
-	m := len(h.original)
-	original.Adj = &graph.CSR{Rows: m, Cols: m, RowPtr: make([]int, m+1)}
-	original.IDs, original.Labels = make([]string, m), make([]int32, m)
 	d.Adj = &graph.CSR{Rows: n + m, Cols: n + m, RowPtr: make([]int, n+m+1)}
 	for k, node := range h.nodes {
 		start := len(d.Adj.ColIdx)
@@ -132,7 +137,7 @@ func (s *staged) newTask() error {
 	for k := range m {
 		d.Adj.RowPtr[n+k+1] = len(d.Adj.ColIdx)
 	}
-	return s.taskOf(d, original)
+	return d, original
 }
 
 func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
@@ -173,8 +178,45 @@ func (s *staged) divide(t *task) (err error) {
 	return err
 }
 
-// fit fits W_O to the labelled rows and chooses its weight decay on the validation nodes, frozen on T.
+// fit makes W_O of each model.
 func (s *staged) fit(ctx context.Context) error {
+	for _, name := range s.options.Models {
+		f, err := s.fitOne(ctx, name)
+		if err != nil {
+			return err
+		}
+		s.models = append(s.models, &stagedModel{fitted: f})
+	}
+	return nil
+}
+
+// fitOne fits a model, or takes the imported one.
+func (s *staged) fitOne(ctx context.Context, name string) (*fitted, error) {
+	given, imported := s.options.Weights[name]
+	switch {
+	case imported:
+		return s.accept(given)
+	case name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2):
+		return s.fitLabelled(ctx)
+	}
+	return s.fitPart(ctx, name)
+}
+
+// accept takes imported weights as W_O.
+func (s *staged) accept(m infer.Model) (*fitted, error) {
+	if d, c := s.graph.Summary.Width, len(s.classes); m.Features() != d || m.Classes() != c {
+		return nil, fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(),
+			m.Features(), m.Classes(), d, c)
+	}
+	if err := infer.Freezable(m); err != nil {
+		return nil, fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), s.options.Method, err)
+	}
+	return &fitted{model: m}, nil
+}
+
+// fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation
+// nodes, frozen on T.
+func (s *staged) fitLabelled(ctx context.Context) (*fitted, error) {
 	t := s.task
 	const what = "fitting sgc on the original graph"
 	shape := fit.NewShape(modelSGC, s.options.Hidden)
@@ -187,22 +229,21 @@ func (s *staged) fit(ctx context.Context) error {
 		s.progress.Step(what, k, len(decays)+1)
 		layer, err := fit.SGC(ctx, p, decay, fit.Rough, start)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		start, layers = layer, append(layers, layer)
 	}
 	best, err := s.choose(ctx, shape, layers, decays)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	layer, err := fit.SGC(ctx, all, best.weightDecay, fit.Final, &best.model.Layers[0])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	best.model = shape.Linear(layer)
-	s.whole = best
 	s.progress.Step(what, len(decays)+1, len(decays)+1)
-	return nil
+	return best, nil
 }
 
 // choose returns the model of the highest accuracy on the validation nodes, the first among equals. The tables
@@ -217,7 +258,7 @@ func (s *staged) choose(
 	for _, l := range layers {
 		weights = append(weights, l.Self)
 	}
-	on, _, err := s.fetch(ctx, graph.Beside(weights...))
+	on, err := s.fetch(ctx, graph.Beside(weights...))
 	if err != nil {
 		return nil, err
 	}
@@ -246,12 +287,8 @@ func (s *staged) scaled(w *graph.Dense) *graph.Dense {
 	return out
 }
 
-// fetch returns the tables of T for weights (d×columns), and rows of M where given, of the nodes that are read.
-func (s *staged) fetch(
-	ctx context.Context,
-	weights *graph.Dense,
-	m ...stage.Table,
-) (*infer.Tables, *graph.CSR, error) {
+// fetch returns the tables of T of an sgc of two hops, for weights (d×columns), of the nodes that are read.
+func (s *staged) fetch(ctx context.Context, weights *graph.Dense) (*infer.Tables, error) {
 	g := s.graph
 	spec := stage.NewSpec(
 		solved.StageFetch,
@@ -259,41 +296,36 @@ func (s *staged) fetch(
 		s.with(stage.Sides{solved.SideWeights: solved.AppendMatrix(s.scaled(weights))}),
 		1,
 	)
-	made, err := s.run(ctx, spec, append([]stage.Table{s.held.asked, g.Features, g.Degrees, s.s1}, m...)...)
+	made, err := s.run(ctx, spec, s.held.asked, g.Features, g.Degrees, s.s1)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	n := len(s.held.original)
 	t := &infer.Tables{
 		U: []*graph.Dense{graph.NewDense(n, weights.Cols), graph.NewDense(n, weights.Cols)},
 		C: graph.NewDense(n, 1),
 	}
-	rows, at := &graph.CSR{Rows: n, Cols: s.task.nodes, RowPtr: make([]int, 1, n+1)}, 0
+	at := 0
 	for r, err := range s.engine.Read(ctx, made[0]) {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		part, err := solved.ReadFetched(r.Payload)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		for k, place := range part.Places {
-			if at >= n || s.held.original[at] != (solved.Number{Block: r.Key, Place: place}) {
-				return nil, nil, fmt.Errorf("block %d, place %d was fetched and not asked for", r.Key, place)
-			}
-			copy(t.U[0].Row(at), part.U0.Row(k))
-			copy(t.U[1].Row(at), part.U1.Row(k))
-			t.C.Data[at] = float32(1 / (2 + float64(part.Degrees[k])))
-			if part.M != nil {
-				cols, vals := part.M.Row(k)
-				rows.ColIdx, rows.Val = append(rows.ColIdx, cols...), append(rows.Val, vals...)
-			}
-			rows.RowPtr = append(rows.RowPtr, len(rows.ColIdx))
-			at++
+		first := at
+		if at, err = s.inOrder(r.Key, part.Places, at); err != nil {
+			return nil, err
+		}
+		copy(t.U[0].Data[first*weights.Cols:], part.U0.Data)
+		copy(t.U[1].Data[first*weights.Cols:], part.U1.Data)
+		for k, degree := range part.Degrees {
+			t.C.Data[first+k] = float32(1 / (2 + float64(degree)))
 		}
 	}
 	if at != n {
-		return nil, nil, fmt.Errorf("%d nodes were fetched, %d asked for", at, n)
+		return nil, fmt.Errorf("%d nodes were fetched, %d asked for", at, n)
 	}
-	return t, rows, nil
+	return t, nil
 }

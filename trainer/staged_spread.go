@@ -2,10 +2,8 @@ package trainer
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
-	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/solved"
@@ -13,7 +11,7 @@ import (
 )
 
 // spread makes the hops of label and error propagation on S and on the nodes of T that are read: one sequence of
-// hops for both kinds and all α (docs/algorithm.md, section 6).
+// hops for both kinds, all models and all α (docs/algorithm.md, section 6).
 func (s *staged) spread(ctx context.Context, c *stagedGraph) error {
 	if !s.options.Propagate {
 		return nil
@@ -22,15 +20,23 @@ func (s *staged) spread(ctx context.Context, c *stagedGraph) error {
 	o := solved.SpreadOptions{
 		Preparing: s.preparing,
 		Classes:   s.classes,
+		Models:    len(s.models),
+		TwoHops:   slices.IndexFunc(s.models, (*stagedModel).twoHops),
 		Clusters:  s.task.nodes,
 		Degree:    g.HighestDegree,
 		Entry:     c.size.Largest,
 	}
-	c.hops = map[string]*infer.Tables{infer.PropagateLabels: {}, infer.PropagateErrors: {}}
-	c.hopsOnT = map[string]*infer.Tables{infer.PropagateLabels: {}, infer.PropagateErrors: {}}
-	sides := s.weights(stage.Sides{solved.SideBias: solved.AppendVector(s.whole.model.Layers[0].Bias)})
-	made, err := s.run(ctx, stage.NewSpec(solved.StageSeeds, o, sides, 3), g.Names, g.Features, g.Degrees, s.s1,
-		s.s2, c.rows, s.held.asked)
+	c.labels, c.labelsOnT = &infer.Tables{}, &infer.Tables{}
+	sides, inputs := stage.Sides{}, []stage.Table{g.Names, g.Features, g.Degrees, s.s1, s.s2, c.rows}
+	for _, m := range s.models {
+		m.errorsOnS, m.errorsOnT = &infer.Tables{}, &infer.Tables{}
+		if m.twoHops() {
+			sides = s.weights(m, sides)
+		} else {
+			inputs = append(inputs, m.logits)
+		}
+	}
+	made, err := s.run(ctx, stage.NewSpec(solved.StageSeeds, o, s.with(sides), 3), append(inputs, s.held.asked)...)
 	if err != nil {
 		return err
 	}
@@ -61,41 +67,18 @@ func (s *staged) keepHop(ctx context.Context, c *stagedGraph, o solved.SpreadOpt
 	if err != nil {
 		return err
 	}
-	onT, err := s.readSpread(ctx, made[2])
+	onT, err := s.readPicked(ctx, made[2])
 	if err != nil {
 		return err
 	}
 	classes := len(s.classes)
-	for k, kind := range propagationKinds { // in the order of the stages' columns
-		for to, from := range map[*infer.Tables]*graph.Dense{c.hops[kind]: onS, c.hopsOnT[kind]: onT} {
-			to.U = append(to.U, columnsOf(from, k*classes, classes))
-		}
+	add := func(k int, toS, toT *infer.Tables) { // k-th in the stages' columns
+		toS.U = append(toS.U, columnsOf(onS, k*classes, classes))
+		toT.U = append(toT.U, columnsOf(onT, k*classes, classes))
+	}
+	add(0, c.labels, c.labelsOnT)
+	for k, m := range s.models {
+		add(1+k, m.errorsOnS, m.errorsOnT)
 	}
 	return nil
-}
-
-// readSpread reads the rows of a table of propagation of the nodes of T that are read.
-func (s *staged) readSpread(ctx context.Context, t stage.Table) (*graph.Dense, error) {
-	out := graph.NewDense(len(s.held.original), 2*len(s.classes))
-	at := 0
-	for r, err := range s.engine.Read(ctx, t) {
-		if err != nil {
-			return nil, err
-		}
-		places, u, err := solved.ReadSpread(r.Payload)
-		if err != nil {
-			return nil, err
-		}
-		for k, place := range places {
-			if at >= out.Rows || s.held.original[at] != (solved.Number{Block: r.Key, Place: place}) {
-				return nil, fmt.Errorf("block %d, place %d was spread to and not asked for", r.Key, place)
-			}
-			copy(out.Row(at), u.Row(k))
-			at++
-		}
-	}
-	if at != out.Rows {
-		return nil, fmt.Errorf("%d nodes were spread to, %d asked for", at, out.Rows)
-	}
-	return out, nil
 }

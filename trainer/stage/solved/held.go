@@ -285,8 +285,8 @@ func ReadLabelled(payload []byte) (*LabelledRows, error) {
 	return out, w.end()
 }
 
-// fetch brings rows of the tables of a model (side weights, d×C) and, where input 4 is there, of M, of the nodes
-// that were asked for, to the run. Inputs: 0 places, 1 features, 2 degrees, 3 the sums of hop 0, 4 rows of M.
+// fetch brings rows of the tables of a two-hop model (side weights, d×C) of the nodes that were asked for to the
+// run. Inputs: 0 places, 1 features, 2 degrees, 3 the sums of hop 0.
 type fetch struct {
 	prepared
 	weights *graph.Dense
@@ -307,21 +307,10 @@ func newFetch(options json.RawMessage, sides stage.Sides) (stage.Function, error
 
 // Reduce implements [stage.Function].
 func (f *fetch) Reduce(key int64, in stage.Records, out stage.Output) error {
-	var places []int32
-	p := make([][]byte, 5)
-	err := each(in, func(r stage.Record) error {
-		if r.Tag == 0 {
-			places = append(places, readInts(r.Payload)...)
-		} else {
-			p[r.Tag] = r.Payload
-		}
-		return nil
-	})
+	places, p, err := asked(in)
 	if err != nil || len(places) == 0 {
 		return err
 	}
-	slices.Sort(places)
-	places = slices.Compact(places)
 	b, err := f.block(p[1], p[2], p[3], nil)
 	if err != nil {
 		return err
@@ -334,13 +323,6 @@ func (f *fetch) Reduce(key int64, in stage.Records, out stage.Output) error {
 	payload := appendNumber(nil, len(places))
 	payload = appendInts(appendInts(payload, places), few.of)
 	payload = append(append(payload, appendDense(u0)...), appendDense(u1)...)
-	if p[4] != nil {
-		m, err := ReadMapping(p[4])
-		if err != nil {
-			return err
-		}
-		payload = appendMapping(payload, m.Take(places))
-	}
 	return out.Emit(0, stage.Record{Key: key, Payload: payload})
 }
 
@@ -374,7 +356,6 @@ func (b *block) tables(w *graph.Dense) (u0, u1 *graph.Dense) {
 type Fetched struct {
 	Places, Degrees []int32
 	U0, U1          *graph.Dense
-	M               *graph.CSR // nil if it was not asked for
 }
 
 // ReadFetched reads a record of stage fetch.
@@ -384,9 +365,6 @@ func ReadFetched(payload []byte) (*Fetched, error) {
 	out := &Fetched{Places: w.ints(n), Degrees: w.ints(n), U0: w.features().Dense, U1: w.features().Dense}
 	if out.U0 == nil || out.U1 == nil || out.U0.Rows != n || out.U1.Rows != n {
 		return nil, errPayload
-	}
-	if w.more() {
-		out.M = w.mapping()
 	}
 	return out, w.end()
 }

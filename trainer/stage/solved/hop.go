@@ -323,6 +323,11 @@ func addUnits(sums, row []int64) {
 }
 
 func (g *featureSums) End(out stage.Output) error {
+	return out.Emit(0, stage.Record{Key: g.key, Payload: appendDense(g.values())})
+}
+
+// values are the sums as numbers.
+func (g *featureSums) values() *graph.Dense {
 	m := graph.NewDense(g.rows, len(g.scale))
 	units := make([]float64, len(g.scale))
 	for k, s := range g.scale {
@@ -333,5 +338,5 @@ func (g *featureSums) End(out stage.Output) error {
 			m.Row(j)[k] = float32(float64(g.sums[j*len(units)+k]) * units[k])
 		}
 	}
-	return out.Emit(0, stage.Record{Key: g.key, Payload: appendDense(m)})
+	return m
 }

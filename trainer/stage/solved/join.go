@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -32,12 +33,14 @@ func sortedPairs(of map[[2]int32]int64) [][2]int32 {
 }
 
 // join finds the cluster of each node of T: the one that the run has given it (input 5), or else the nearest
-// centre of its class; of an unlabelled node the class that is predicted. Output 0: clusters, a number a node;
-// output 1, key 0: sizes. Inputs: 0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops, 5 places and
-// their clusters.
+// centre of its class; of an unlabelled node the class that is predicted: by a two-hop model, whose weights and bias
+// are sides, or by logits that are stored. Output 0: clusters, a number a node; output 1, key 0: sizes. Inputs: 0
+// names, 1 features, 2 degrees, 3 and 4 the sums of the hops, 5 places and their clusters, 6 the logits if they are
+// stored.
 type join struct {
 	prepared
-	weights, basis, centres *graph.Dense
+	logits                  bool         // they are stored
+	weights, basis, centres *graph.Dense // weights: of a two-hop model
 	bias                    []float32
 	classes                 []int32 // of clusters, ascending
 	names                   map[string]int32
@@ -47,6 +50,7 @@ type join struct {
 type JoinOptions struct {
 	Preparing
 	Classes []string `json:"classes"`
+	Logits  bool     `json:"logits,omitzero"` // they are stored
 }
 
 func newJoin(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
@@ -55,6 +59,7 @@ func newJoin(options json.RawMessage, sides stage.Sides) (stage.Function, error)
 		return nil, err
 	}
 	f := &join{
+		logits:  o.Logits,
 		bias:    readVector(sides[SideBias]),
 		classes: readInts(sides[SideClasses]),
 		names:   map[string]int32{},
@@ -64,7 +69,9 @@ func newJoin(options json.RawMessage, sides stage.Sides) (stage.Function, error)
 	}
 	var errs [4]error
 	f.prepared, errs[0] = newPrepared(o.Preparing, sides)
-	f.weights, errs[1] = readMatrix(sides[SideWeights])
+	if !o.Logits {
+		f.weights, errs[1] = readMatrix(sides[SideWeights])
+	}
 	f.centres, errs[2] = readMatrix(sides[SideCentres])
 	if b, ok := sides[SideBasis]; ok {
 		f.basis, errs[3] = readMatrix(b)
@@ -74,7 +81,7 @@ func newJoin(options json.RawMessage, sides stage.Sides) (stage.Function, error)
 
 // Reduce implements [stage.Function].
 func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 6)
+	p, err := payloads(in, 7)
 	if err != nil || p[0] == nil {
 		return err
 	}
@@ -96,7 +103,11 @@ func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
 		of[j] = c
 	}
 	z := b.two()
-	logits, points := graph.MulDense(z, f.weights).AddRow(f.bias), z
+	points := z
+	logits, err := f.logitsOf(z, p[6])
+	if err != nil {
+		return err
+	}
 	if f.basis != nil {
 		points = graph.MulDense(z, f.basis)
 	}
@@ -113,6 +124,18 @@ func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
 	}
 	return errors.Join(w.end(), out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, of)}),
 		out.Emit(1, stage.Record{Order: order(key), Payload: appendInts(nil, sizes)}))
+}
+
+// logitsOf are those of the nodes of a block, for z = Â²·pre(X).
+func (f *join) logitsOf(z *graph.Dense, stored []byte) (*graph.Dense, error) {
+	if !f.logits {
+		return graph.MulDense(z, f.weights).AddRow(f.bias), nil
+	}
+	out, err := dense(stored)
+	if err == nil && (out.Rows != z.Rows || out.Cols != len(f.names)) {
+		err = fmt.Errorf("logits of %d×%d for %d nodes of %d classes", out.Rows, out.Cols, z.Rows, len(f.names))
+	}
+	return out, err
 }
 
 // probable is the most probable class among those that have clusters.

@@ -2,105 +2,15 @@ package solved
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/trainer/stage"
 )
 
-// MessageOptions say what the messages of a model are, of its tables of T: each table less the mean of its row,
-// times a scale (docs/algorithm.md, section 5, step 3, for hops).
-type MessageOptions struct {
-	Preparing
-	Scales []float32 `json:"scales"` // of u_0, u_1
-	Way    float32   `json:"way"`    // of c
-	// Entries is k, the most entries of a row of M; of stage solve.
-	Entries int `json:"entries,omitzero"`
-	// Clusters is N'.
-	Clusters int `json:"clusters"`
-	// Degree is the highest of a node, and Entry the largest number in M; they bound the sums.
-	Degree int64   `json:"degree"`
-	Entry  float32 `json:"entry,omitzero"`
-}
-
-// messaging makes tables and messages of blocks.
-type messaging struct {
-	prepared
-	MessageOptions
-	weights *graph.Dense
-	of      infer.Messages
-	largest []float64 // of features
-}
-
-func newMessaging(options json.RawMessage, sides stage.Sides) (messaging, error) {
-	o, err := decode[MessageOptions](options)
-	if err != nil {
-		return messaging{}, err
-	}
-	m := messaging{MessageOptions: o, largest: readDoubles(sides[SideLargest])}
-	var errs [2]error
-	m.prepared, errs[0] = newPrepared(o.Preparing, sides)
-	m.weights, errs[1] = readMatrix(sides[SideWeights])
-	for _, s := range o.Scales {
-		m.of.U = append(m.of.U, infer.Part{Scale: s})
-	}
-	m.of.C.Scale = o.Way
-	return m, errors.Join(errs[:]...)
-}
-
-// tables are those of T for a block, and its messages.
-func (m *messaging) tables(b *block) (*infer.Tables, *graph.Dense) {
-	u0, u1 := b.tables(m.weights)
-	t := &infer.Tables{U: []*graph.Dense{u0, u1}, C: &graph.Dense{Rows: len(b.share), Cols: 1, Data: b.share}}
-	return t, m.of.Of(t)
-}
-
-// scales are those of the columns of tables: u_0, u_1 and c; of messages where centred is set; each times a
-// factor.
-func (m *messaging) scales(centred bool, factor float64) ([]stage.Scale, error) {
-	classes := m.weights.Cols
-	var bounds []float64
-	table := make([]float64, classes)
-	for k, l := range m.largest {
-		for c, w := range m.weights.Row(k) {
-			table[c] += l * math.Abs(float64(w))
-		}
-	}
-	highest := slices.Max(table)
-	order := []int{0, 1}
-	if centred {
-		order = []int{1, 0} // as messages stand
-	}
-	for _, u := range order {
-		for c := range classes {
-			if centred {
-				bounds = append(bounds, 2*highest*math.Abs(float64(m.Scales[u])))
-			} else {
-				bounds = append(bounds, table[c])
-			}
-		}
-	}
-	way := 0.5
-	if centred {
-		way *= math.Abs(float64(m.Way))
-	}
-	out := make([]stage.Scale, 0, len(bounds)+1)
-	for _, b := range append(bounds, way) {
-		s, err := stage.NewScale(b * factor * (1 + 1e-3))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
 // means adds up, for each cluster, pre(X) and the messages, weighted by w, of its nodes: a record a block at key
-// 0. Inputs: 0 features, 1 degrees, 2 the sums of hop 0, 3 clusters.
+// 0. Inputs: those of [messaging], then clusters.
 type means struct {
 	messaging
 	scale []stage.Scale
@@ -127,7 +37,7 @@ func (m *messaging) meanScales() ([]stage.Scale, error) {
 		out = append(out, s)
 	}
 	weight := float64(m.Degree + 1)
-	messages, err := m.scales(true, weight)
+	messages, err := scalesOf(m.messageBounds(), weight)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +47,7 @@ func (m *messaging) meanScales() ([]stage.Scale, error) {
 
 // Reduce implements [stage.Function].
 func (f *means) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 4)
+	p, err := payloads(in, f.inputs()+1)
 	if err != nil || p[0] == nil {
 		return err
 	}
@@ -145,11 +55,15 @@ func (f *means) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	of := readInts(p[3])
+	of := readInts(p[f.inputs()])
 	if len(of) != b.x.Rows {
 		return fmt.Errorf("%d clusters for %d nodes", len(of), b.x.Rows)
 	}
-	_, t := f.tables(b)
+	tables, err := f.tables(b, p)
+	if err != nil {
+		return err
+	}
+	t := f.messages(tables)
 	sums := newGroups(f.scale)
 	for j, c := range of {
 		row, weight := sums.row(c), b.weight(j)

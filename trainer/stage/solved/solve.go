@@ -12,8 +12,7 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// solve finds rows of M (output 0) and says how large they are (output 1, key 0). Inputs: 0 features, 1 degrees,
-// 2 the sums of hop 0.
+// solve finds rows of M (output 0) and says how large they are (output 1, key 0). Inputs: those of [messaging].
 type solve struct {
 	messaging
 	solver *nnls.Solver
@@ -36,7 +35,7 @@ func newSolve(options json.RawMessage, sides stage.Sides) (stage.Function, error
 
 // Reduce implements [stage.Function].
 func (f *solve) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 3)
+	p, err := payloads(in, f.inputs())
 	if err != nil || p[0] == nil {
 		return err
 	}
@@ -44,8 +43,11 @@ func (f *solve) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	_, t := f.tables(b)
-	m := f.solver.Rows(t)
+	t, err := f.tables(b, p)
+	if err != nil {
+		return err
+	}
+	m := f.solver.Rows(f.messages(t))
 	size := MappingSize{Rows: int64(m.Rows), Entries: int64(m.NNZ())}
 	for j := range m.Rows {
 		size.Longest = max(size.Longest, m.RowLen(j))
@@ -107,8 +109,8 @@ func (w *wire) mapping() *graph.CSR {
 	return m
 }
 
-// normal adds up the normal equations of M: MᵀwM (output 0) and Mᵀw[u_0, u_1, c] (output 1), each a record a
-// block at key 0. Inputs: 0 features, 1 degrees, 2 the sums of hop 0, 3 rows of M.
+// normal adds up the normal equations of M: MᵀwM (output 0) and Mᵀw[u_0, u_1, …, c] of each model (output 1), each
+// a record a block at key 0. Inputs: those of [messaging], then rows of M.
 type normal struct {
 	messaging
 	matrix stage.Scale
@@ -131,13 +133,13 @@ func (m *messaging) normalScales() (stage.Scale, []stage.Scale, error) {
 	if err != nil {
 		return matrix, nil, err
 	}
-	right, err := m.scales(false, weight*entry)
+	right, err := scalesOf(m.tableBounds(), weight*entry)
 	return matrix, right, err
 }
 
 // Reduce implements [stage.Function].
 func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, 4)
+	p, err := payloads(in, f.inputs()+1)
 	if err != nil || p[0] == nil {
 		return err
 	}
@@ -145,11 +147,18 @@ func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	m, err := ReadMapping(p[3])
+	m, err := ReadMapping(p[f.inputs()])
 	if err != nil {
 		return err
 	}
-	t, _ := f.tables(b)
+	t, err := f.tables(b, p)
+	if err != nil {
+		return err
+	}
+	if m.Rows != b.x.Rows {
+		return fmt.Errorf("block %d: %d rows of M for %d nodes", key, m.Rows, b.x.Rows)
+	}
+	all := sideBySide(t)
 	matrix, right := map[[2]int32]*stage.Sum{}, newGroups(f.right)
 	for j := range m.Rows {
 		cols, vals := m.Row(j)
@@ -166,12 +175,9 @@ func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
 				}
 				matrix[pair].Add(n)
 			}
-			row, k := right.row(c), 0
-			for _, table := range [][]float32{t.U[0].Row(j), t.U[1].Row(j), t.C.Row(j)} {
-				for _, v := range table {
-					row.add(k, weight*float64(v))
-					k++
-				}
+			row := right.row(c)
+			for k, v := range all.Row(j) {
+				row.add(k, weight*float64(v))
 			}
 		}
 	}
@@ -195,7 +201,7 @@ func emitMatrix(of map[[2]int32]*stage.Sum, key int64, out stage.Output) error {
 }
 
 // NormalEquations adds up what stage normal gives: the upper triangle of MᵀwM, N'×N' row by row, and the right
-// sides, N'×(2C+1).
+// sides, N'×q: the tables of the models side by side, those of one u_0, u_1, …, c.
 func NormalEquations(s stage.Spec, matrix, right []stage.Record) (normal []float64, sides []float64, err error) {
 	m, err := newMessaging(s.Options, s.Sides)
 	if err != nil {

@@ -22,6 +22,10 @@ const (
 type SpreadOptions struct {
 	Preparing
 	Classes []string `json:"classes"`
+	// Models is the number of models, each with its errors. TwoHops is the one whose logits follow from the features,
+	// the sums of the hops and the sides weights and bias; -1: none. Those of the others are stored.
+	Models  int `json:"models"`
+	TwoHops int `json:"twoHops"`
 	// Clusters is N'.
 	Clusters int `json:"clusters"`
 	// Degree is the highest of a node, and Entry the largest number in M; they bound the sums.
@@ -29,20 +33,23 @@ type SpreadOptions struct {
 	Entry  float32 `json:"entry"`
 }
 
+// columns is the number of columns of F0: labels, and errors of each model, C wide each.
+func (o *SpreadOptions) columns() int { return (1 + o.Models) * len(o.Classes) }
+
 // hops returns the scales of the messages of a hop: no value of F0 is above 1, nor is any of Â^t F0/√D (see hopScales).
 func (o *SpreadOptions) hops() ([]stage.Scale, error) {
-	return hopScales(slices.Repeat([]float64{1}, 2*len(o.Classes)), o.Degree+1)
+	return hopScales(slices.Repeat([]float64{1}, o.columns()), o.Degree+1)
 }
 
 // right returns the scales of the sums MᵀwU: u of the next hop is (Σ_k V_k/√D_k + u)/(D_j+1), so that no u is above 1 either.
 func (o *SpreadOptions) right() ([]stage.Scale, error) {
 	s, err := stage.NewScale(float64(o.Degree+1) * float64(o.Entry) * 1.001)
-	return slices.Repeat([]stage.Scale{s}, 2*len(o.Classes)), err
+	return slices.Repeat([]stage.Scale{s}, o.columns()), err
 }
 
-// spreading is shared by the stages of propagation. The state of a block of T is n×4C: V^t = Â^t F0, and beside it Ṽ^t,
-// the same for a node that has met one neighbour more (docs/algorithm.md, section 6, with α = 1). Each is 2C wide, as F0
-// of label propagation and F0 of error propagation stand side by side.
+// spreading is shared by the stages of propagation. The state of a block of T is V^t = Â^t F0, and beside it Ṽ^t, the
+// same for a node that has met one neighbour more (docs/algorithm.md, section 6, with α = 1). Each is as wide as F0, in
+// which that of label propagation and that of error propagation of each model stand side by side.
 type spreading struct {
 	SpreadOptions
 	hop, sums []stage.Scale
@@ -123,9 +130,9 @@ func withPlaces(in stage.Records, tags int) (p [][]byte, places []int32, err err
 	return p, slices.Compact(places), err
 }
 
-// seeds makes F0 of the nodes of T: of a labelled node the one-hot row of its class, and that less its
-// probabilities on T alone. Inputs: 0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops, 5 rows of M, 6
-// places.
+// seeds makes F0 of the nodes of T: of a labelled node the one-hot row of its class, and of each model that less its
+// probabilities on T alone. Inputs: 0 names, 1 features, 2 degrees, 3 and 4 the sums of the hops, 5 rows of M, then the
+// logits that are stored, a table a model, and at last places.
 type seeds struct {
 	prepared
 	spreading
@@ -139,16 +146,29 @@ func newSeeds(options json.RawMessage, sides stage.Sides) (stage.Function, error
 	var errs [3]error
 	f.spreading, errs[0] = newSpreading(options)
 	f.prepared, errs[1] = newPrepared(f.Preparing, sides)
-	f.weights, errs[2] = readMatrix(sides[SideWeights])
+	if f.TwoHops >= 0 {
+		f.weights, errs[2] = readMatrix(sides[SideWeights])
+	}
 	for k, name := range f.Classes {
 		f.index[name] = k
 	}
 	return f, errors.Join(errs[:]...)
 }
 
+// firstLogits is the first input of stage seeds that has logits.
+const firstLogits = 6
+
+// stored is the number of models whose logits are stored.
+func (o *SpreadOptions) stored() int {
+	if o.TwoHops >= 0 {
+		return o.Models - 1
+	}
+	return o.Models
+}
+
 // Reduce implements [stage.Function].
 func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, places, err := withPlaces(in, 7)
+	p, places, err := withPlaces(in, firstLogits+f.stored()+1)
 	if err != nil || p[0] == nil {
 		return err
 	}
@@ -156,13 +176,16 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	b, err := f.block(p[1], p[2], p[3], p[4])
+	d, err := newDegrees(p[2])
 	if err != nil {
 		return err
 	}
-	logits := graph.MulDense(b.two(), f.weights).AddRow(f.bias)
-	classes := len(f.Classes)
-	state := graph.NewDense(logits.Rows, 4*classes)
+	logits, err := f.logits(p)
+	if err != nil {
+		return fmt.Errorf("block %d: %w", key, err)
+	}
+	classes, columns := len(f.Classes), f.columns()
+	state := graph.NewDense(len(d.of), 2*columns)
 	for j := range state.Rows {
 		y, ok := f.index[names.Labels[j]]
 		if names.Roles[j] != Train || !ok {
@@ -170,14 +193,46 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 		}
 		row := state.Row(j)
 		row[y] = 1
-		softmax(row[classes:2*classes], logits.Row(j))
-		for k := classes; k < 2*classes; k++ {
-			row[k] = -row[k]
+		for m := range logits {
+			errs := row[(1+m)*classes : (2+m)*classes]
+			softmax(errs, logits[m].Row(j))
+			for k := range errs {
+				errs[k] = -errs[k]
+			}
+			errs[y]++
 		}
-		row[classes+y]++
-		copy(row[2*classes:], row[:2*classes])
+		copy(row[columns:], row[:columns])
 	}
-	return f.emit(key, state, b.degrees, p[5], places, out)
+	return f.emit(key, state, d, p[5], places, out)
+}
+
+// logits are those of the nodes of a block, of each model.
+func (f *seeds) logits(p [][]byte) ([]*graph.Dense, error) {
+	out := make([]*graph.Dense, 0, f.Models)
+	at := firstLogits
+	for m := range f.Models {
+		if m == f.TwoHops {
+			b, err := f.block(p[1], p[2], p[3], p[4])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, graph.MulDense(b.two(), f.weights).AddRow(f.bias))
+			continue
+		}
+		of, err := dense(p[at])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, of)
+		at++
+	}
+	for _, of := range out {
+		if of.Rows != out[0].Rows || of.Cols != len(f.Classes) {
+			return nil, fmt.Errorf("logits of %d×%d, want %d rows and %d classes", of.Rows, of.Cols, out[0].Rows,
+				len(f.Classes))
+		}
+	}
+	return out, nil
 }
 
 // softmax writes the softmax of logits to p, with the same bits on every processor.
@@ -241,14 +296,9 @@ func (s *spreadSender) vectors(in stage.Records) (*stage.Vectors, error) {
 
 // state reads the state of a block and its degrees.
 func (f *spreading) state(payload, degree []byte) (*graph.Dense, *degrees, error) {
-	state, err := dense(payload)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := newDegrees(degree)
-	if err == nil && (state.Rows != len(d.of) || state.Cols != 4*len(f.Classes)) {
-		err = fmt.Errorf("a state of %d×%d for %d nodes and %d classes", state.Rows, state.Cols, len(d.of),
-			len(f.Classes))
+	state, d, err := stateOf(payload, degree)
+	if err == nil && state.Cols != 2*f.columns() {
+		err = fmt.Errorf("a state of %d columns, want %d", state.Cols, 2*f.columns())
 	}
 	return state, d, err
 }
@@ -311,7 +361,8 @@ func (g *spreadSums) End(out stage.Output) error {
 	return g.f.emit(g.key, g.state, g.degrees, g.mapping, g.places, out)
 }
 
-// SpreadRight adds up MᵀwU of a hop, N'×2C, of label propagation and of error propagation side by side.
+// SpreadRight adds up MᵀwU of a hop, N'×(1+models)C, of label propagation and of each model's error propagation side by
+// side.
 func SpreadRight(o SpreadOptions, records []stage.Record) ([]float64, error) {
 	scale, err := o.right()
 	if err != nil {
@@ -330,15 +381,4 @@ func SpreadRight(o SpreadOptions, records []stage.Record) ([]float64, error) {
 		}
 	}
 	return out, nil
-}
-
-// ReadSpread reads rows of a table of propagation that were asked for: their places, and n×2C.
-func ReadSpread(payload []byte) ([]int32, *graph.Dense, error) {
-	w := &wire{b: payload}
-	n := w.count(4)
-	places, u := w.ints(n), w.features().Dense
-	if u == nil || u.Rows != n {
-		return nil, nil, errPayload
-	}
-	return places, u, w.end()
 }

@@ -1,0 +1,407 @@
+package solved
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/stage"
+)
+
+// MessageOptions say what the messages of models are, of their tables of T (docs/algorithm.md, section 5, step 3).
+type MessageOptions struct {
+	Preparing
+	Models []TableOptions `json:"models"`
+	// Entries is k, the most entries of a row of M; of stage solve.
+	Entries int `json:"entries,omitzero"`
+	// Clusters is N'.
+	Clusters int `json:"clusters"`
+	// Degree is the highest of a node, and Entry the largest number in M; they bound the sums.
+	Degree int64   `json:"degree"`
+	Entry  float32 `json:"entry,omitzero"`
+}
+
+// TableOptions say where the tables of a model on T come from.
+type TableOptions struct {
+	// TwoHops is set for an sgc of two hops, whose tables follow from features, the sums of hop 0 and the side
+	// weights. The tables of others are the output OutPart of stages enter and take.
+	TwoHops bool `json:"twoHops,omitzero"`
+	// U are the widths of u_0, u_1, …, and C that of c.
+	U []int `json:"u"`
+	C int   `json:"c"`
+}
+
+// parts is the number of tables in which those of the model are stored.
+func (o *TableOptions) parts() int {
+	if o.TwoHops {
+		return 0
+	}
+	return len(o.U)
+}
+
+// width is the number of columns of all tables.
+func (o *TableOptions) width() int {
+	width := o.C
+	for _, u := range o.U {
+		width += u
+	}
+	return width
+}
+
+// tables divides parts, side by side, into tables: each is u and columns of c.
+func (o *TableOptions) tables(parts []*graph.Dense) (*infer.Tables, error) {
+	t := &infer.Tables{}
+	var ways []*graph.Dense
+	for k, p := range parts {
+		if p.Rows != parts[0].Rows || p.Cols < o.U[k] {
+			return nil, fmt.Errorf("part %d of the tables is %d×%d, want %d rows and %d columns or more", k, p.Rows,
+				p.Cols, parts[0].Rows, o.U[k])
+		}
+		t.U = append(t.U, columnsOf(p, 0, o.U[k]))
+		ways = append(ways, columnsOf(p, o.U[k], p.Cols))
+	}
+	if t.C = graph.Beside(ways...); t.C.Cols != o.C {
+		return nil, fmt.Errorf("the tables have %d columns of c, want %d", t.C.Cols, o.C)
+	}
+	return t, nil
+}
+
+func columnsOf(m *graph.Dense, from, to int) *graph.Dense {
+	out := graph.NewDense(m.Rows, to-from)
+	for i := range out.Rows {
+		copy(out.Row(i), m.Row(i)[from:to])
+	}
+	return out
+}
+
+// TablesOf divides rows of the parts of a model's tables, as stage pick gives them side by side.
+func TablesOf(m infer.Model, rows *graph.Dense) (*infer.Tables, error) {
+	f := newWalker(m)
+	o := TableOptions{}
+	o.U, o.C = TableWidths(m)
+	if rows.Cols != o.width() {
+		return nil, fmt.Errorf("tables of %d columns, %s has %d", rows.Cols, m.Name(), o.width())
+	}
+	var parts []*graph.Dense
+	at := 0
+	for k := range o.U {
+		u, c := f.part(k)
+		parts = append(parts, columnsOf(rows, at, at+u+c))
+		at += u + c
+	}
+	return o.tables(parts)
+}
+
+// SideMessages and SideBounds are the sides with the messages of a model and with the largest numbers of the columns
+// of its tables, u_0, u_1, …, c; the latter only of tables that are stored.
+func SideMessages(model int) string { return fmt.Sprint("messages", model) }
+
+// SideBounds is described at [SideMessages].
+func SideBounds(model int) string { return fmt.Sprint("bounds", model) }
+
+// AppendMessages is the form of messages as a side.
+func AppendMessages(m infer.Messages) []byte {
+	dst := appendNumber(nil, len(m.U))
+	for _, p := range append(slices.Clone(m.U), m.C) {
+		dst = appendU32(dst, math.Float32bits(p.Scale))
+		if p.Factor == nil {
+			dst = append(dst, 0)
+			continue
+		}
+		dst = appendFloats(appendNumber(appendNumber(append(dst, 1), p.Factor.Rows), p.Factor.Cols), p.Factor.Data)
+	}
+	return dst
+}
+
+func readMessages(b []byte) (infer.Messages, error) {
+	w := &wire{b: b}
+	parts := make([]infer.Part, w.count(5)+1)
+	for k := range parts {
+		parts[k].Scale = math.Float32frombits(w.u32())
+		if w.byte() == 0 {
+			continue
+		}
+		rows, cols := w.number(), w.number()
+		if rows > 0 && cols > len(w.b)/4/rows {
+			return infer.Messages{}, errPayload
+		}
+		parts[k].Factor = &graph.Dense{Rows: rows, Cols: cols, Data: w.floats(rows * cols)}
+	}
+	last := len(parts) - 1
+	return infer.Messages{U: parts[:last], C: parts[last]}, w.end()
+}
+
+// messaging makes tables and messages of blocks. The first inputs of its stages are 0 features, 1 degrees, 2 the sums
+// of hop 0, and from 3 on the parts of the tables of one model after the other.
+type messaging struct {
+	prepared
+	MessageOptions
+	weights *graph.Dense     // of a model of two hops
+	of      []infer.Messages // of each model
+	bounds  [][]float64      // of each model's tables, by column
+	largest []float64        // of features
+}
+
+// firstPart is the first input that is a part of tables.
+const firstPart = 3
+
+func newMessaging(options json.RawMessage, sides stage.Sides) (messaging, error) {
+	o, err := decode[MessageOptions](options)
+	if err != nil {
+		return messaging{}, err
+	}
+	m := messaging{MessageOptions: o, largest: readDoubles(sides[SideLargest])}
+	if m.prepared, err = newPrepared(o.Preparing, sides); err != nil {
+		return m, err
+	}
+	if len(o.Models) == 0 {
+		return m, fmt.Errorf("no model has messages")
+	}
+	for k, t := range o.Models {
+		of, err := readMessages(sides[SideMessages(k)])
+		if err != nil {
+			return m, fmt.Errorf("side %s: %w", SideMessages(k), err)
+		}
+		bounds := readDoubles(sides[SideBounds(k)])
+		if t.TwoHops {
+			if m.weights, err = readMatrix(sides[SideWeights]); err != nil {
+				return m, err
+			}
+			bounds = m.twoHopBounds()
+		}
+		if len(bounds) != t.width() || len(of.U) != len(t.U) {
+			return m, fmt.Errorf("model %d has %d columns of tables, %d bounds of them, %d tables and messages of %d", k,
+				t.width(), len(bounds), len(t.U), len(of.U))
+		}
+		m.of, m.bounds = append(m.of, of), append(m.bounds, bounds)
+	}
+	return m, nil
+}
+
+// inputs is the number of inputs that are described at [messaging].
+func (m *messaging) inputs() int {
+	n := firstPart
+	for k := range m.Models {
+		n += m.Models[k].parts()
+	}
+	return n
+}
+
+// twoHopBounds bound the tables of a two-hop model by the features.
+func (m *messaging) twoHopBounds() []float64 {
+	table := make([]float64, m.weights.Cols)
+	for k, l := range m.largest {
+		for c, w := range m.weights.Row(k) {
+			table[c] += l * math.Abs(float64(w))
+		}
+	}
+	return append(slices.Concat(table, table), 0.5)
+}
+
+// tables are those of T for a block, of each model; p are the payloads of the inputs.
+func (m *messaging) tables(b *block, p [][]byte) ([]*infer.Tables, error) {
+	var out []*infer.Tables
+	at := firstPart
+	for k := range m.Models {
+		o := &m.Models[k]
+		if o.TwoHops {
+			u0, u1 := b.tables(m.weights)
+			c := &graph.Dense{Rows: len(b.share), Cols: 1, Data: b.share}
+			out = append(out, &infer.Tables{U: []*graph.Dense{u0, u1}, C: c})
+			continue
+		}
+		parts := make([]*graph.Dense, o.parts())
+		for i := range parts {
+			part, err := dense(p[at])
+			if err != nil {
+				return nil, err
+			}
+			if part.Rows != len(b.share) {
+				return nil, fmt.Errorf("%d rows of tables for %d nodes", part.Rows, len(b.share))
+			}
+			parts[i] = part
+			at++
+		}
+		t, err := o.tables(parts)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// messages are those of tables, the models' side by side.
+func (m *messaging) messages(of []*infer.Tables) *graph.Dense {
+	all := make([]*graph.Dense, len(of))
+	for k := range of {
+		all[k] = m.of[k].Of(of[k])
+	}
+	return graph.Beside(all...)
+}
+
+// sideBySide are the tables of models in one matrix: of each u_0, u_1, …, c.
+func sideBySide(of []*infer.Tables) *graph.Dense {
+	var all []*graph.Dense
+	for _, t := range of {
+		all = append(append(all, t.U...), t.C)
+	}
+	return graph.Beside(all...)
+}
+
+// tableBounds bound the columns of [sideBySide].
+func (m *messaging) tableBounds() []float64 { return slices.Concat(m.bounds...) }
+
+// messageBounds bound the columns of the messages.
+func (m *messaging) messageBounds() []float64 {
+	var out []float64
+	for k := range m.Models {
+		out = append(out, boundsOf(&m.of[k], &m.Models[k], m.bounds[k])...)
+	}
+	return out
+}
+
+// boundsOf are the bounds of the messages of one model, whose tables have these.
+func boundsOf(of *infer.Messages, o *TableOptions, bounds []float64) []float64 {
+	var tables [][]float64
+	at := 0
+	for _, width := range append(slices.Clone(o.U), o.C) {
+		tables = append(tables, bounds[at:at+width])
+		at += width
+	}
+	var out []float64
+	for u := len(o.U) - 1; u >= 0; u-- {
+		out = append(out, partBounds(of.U[u], tables[u], true)...)
+	}
+	return append(out, partBounds(of.C, tables[len(o.U)], false)...)
+}
+
+// partBounds are those of a part: what is less the mean of its row is at most twice as large as any of the row.
+func partBounds(p infer.Part, bounds []float64, centred bool) []float64 {
+	if p.Factor != nil {
+		out := make([]float64, p.Factor.Cols)
+		for i, b := range bounds {
+			for c, v := range p.Factor.Row(i) {
+				out[c] += b * math.Abs(float64(v))
+			}
+		}
+		return out
+	}
+	out := slices.Clone(bounds)
+	highest := slices.Max(append(out, 0))
+	for k, b := range out {
+		if centred {
+			b = 2 * highest
+		}
+		out[k] = b * math.Abs(float64(p.Scale))
+	}
+	return out
+}
+
+// scalesOf are the scales of columns with these bounds, each times a factor. A little is added for rounding.
+func scalesOf(bounds []float64, factor float64) ([]stage.Scale, error) {
+	out := make([]stage.Scale, 0, len(bounds)+1)
+	for k, b := range bounds {
+		s, err := stage.NewScale(b * factor * (1 + 1e-3))
+		if err != nil {
+			return nil, fmt.Errorf("column %d: %w", k, err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// StageNorms is the name of the stage that measures the messages of several models.
+const StageNorms = "norms"
+
+// norms adds up w and, of each model, the squared norms of the messages, weighted by w: a record a block at key 0.
+// Inputs: those of [messaging].
+type norms struct {
+	messaging
+	scale []stage.Scale
+}
+
+func newNorms(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	m, err := newMessaging(options, sides)
+	if err != nil {
+		return nil, err
+	}
+	f := &norms{messaging: m}
+	f.scale, err = m.normScales()
+	return f, err
+}
+
+// normScales are those of w and of the squared norms of each model's messages.
+func (m *messaging) normScales() ([]stage.Scale, error) {
+	bounds := []float64{1}
+	for k := range m.Models {
+		sum := 0.0
+		for _, b := range boundsOf(&m.of[k], &m.Models[k], m.bounds[k]) {
+			sum += b * b
+		}
+		bounds = append(bounds, sum*(1+1e-2))
+	}
+	return scalesOf(bounds, float64(m.Degree+1))
+}
+
+// Reduce implements [stage.Function].
+func (f *norms) Reduce(key int64, in stage.Records, out stage.Output) error {
+	p, err := payloads(in, f.inputs())
+	if err != nil || p[0] == nil {
+		return err
+	}
+	b, err := f.block(p[0], p[1], p[2], nil)
+	if err != nil {
+		return err
+	}
+	of, err := f.tables(b, p)
+	if err != nil {
+		return err
+	}
+	sums := newGroups(f.scale)
+	row := sums.row(0)
+	for k := range of {
+		messages := f.of[k].Of(of[k])
+		for j := range messages.Rows {
+			squares := 0.0
+			for _, v := range messages.Row(j) {
+				squares += float64(float64(v) * float64(v))
+			}
+			row.add(1+k, float64(b.weight(j)*squares))
+			if k == 0 {
+				row.add(0, b.weight(j))
+			}
+		}
+	}
+	return sums.emit(0, key, out)
+}
+
+// Norms are the weighted root mean squares of the norms of each model's messages, as stage norms gives them.
+func Norms(s stage.Spec, records []stage.Record) ([]float64, error) {
+	m, err := newMessaging(s.Options, s.Sides)
+	if err != nil {
+		return nil, err
+	}
+	scale, err := m.normScales()
+	if err != nil {
+		return nil, err
+	}
+	sums := make([][]stage.Sum, 1)
+	for _, r := range records {
+		if err := addGroups(r.Payload, sums, len(scale)); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]float64, len(m.Models))
+	if sums[0] == nil {
+		return out, nil
+	}
+	total := sums[0][0].Value(scale[0])
+	for k := range out {
+		out[k] = math.Sqrt(sums[0][1+k].Value(scale[1+k]) / total)
+	}
+	return out, nil
+}

@@ -1,0 +1,101 @@
+package solved
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"rivulet/graph"
+	"rivulet/trainer/stage"
+)
+
+// Names of the stages that bring some nodes' rows to the run.
+const (
+	StagePick   = "pick"
+	StagePickOf = "pickrows"
+)
+
+// asked are the places that records of input 0 ask for, each once, ascending, and the payloads of the others by tag.
+func asked(in stage.Records) (places []int32, p map[int32][]byte, err error) {
+	p = map[int32][]byte{}
+	err = each(in, func(r stage.Record) error {
+		if r.Tag == 0 {
+			places = append(places, readInts(r.Payload)...)
+		} else {
+			p[r.Tag] = r.Payload
+		}
+		return nil
+	})
+	slices.Sort(places)
+	return slices.Compact(places), p, err
+}
+
+// pick brings rows of dense tables (inputs from 1 on), side by side, of the nodes that input 0 asks for.
+type pick struct{}
+
+func newPick(json.RawMessage, stage.Sides) (stage.Function, error) { return pick{}, nil }
+
+// Reduce implements [stage.Function].
+func (pick) Reduce(key int64, in stage.Records, out stage.Output) error {
+	places, p, err := asked(in)
+	if err != nil || len(places) == 0 {
+		return err
+	}
+	var rows []*graph.Dense
+	for tag := int32(1); p[tag] != nil; tag++ {
+		of, err := dense(p[tag])
+		if err != nil {
+			return err
+		}
+		if last := places[len(places)-1]; int(last) >= of.Rows {
+			return fmt.Errorf("block %d: place %d of %d", key, last, of.Rows)
+		}
+		rows = append(rows, of.Take(places))
+	}
+	payload := appendInts(appendNumber(nil, len(places)), places)
+	return out.Emit(0, stage.Record{Key: key, Payload: append(payload, appendDense(graph.Beside(rows...))...)})
+}
+
+// ReadPicked reads a record of stage pick: places, and a row of each.
+func ReadPicked(payload []byte) ([]int32, *graph.Dense, error) {
+	w := &wire{b: payload}
+	places := w.ints(w.count(4))
+	rows := w.features().Dense
+	if rows == nil || rows.Rows != len(places) {
+		return nil, nil, errPayload
+	}
+	return places, rows, w.end()
+}
+
+// pickRows brings rows of M (input 1) of the nodes that input 0 asks for.
+type pickRows struct{}
+
+func newPickRows(json.RawMessage, stage.Sides) (stage.Function, error) { return pickRows{}, nil }
+
+// Reduce implements [stage.Function].
+func (pickRows) Reduce(key int64, in stage.Records, out stage.Output) error {
+	places, p, err := asked(in)
+	if err != nil || len(places) == 0 {
+		return err
+	}
+	m, err := ReadMapping(p[1])
+	if err != nil {
+		return err
+	}
+	if last := places[len(places)-1]; int(last) >= m.Rows {
+		return fmt.Errorf("block %d: place %d of %d", key, last, m.Rows)
+	}
+	payload := appendInts(appendNumber(nil, len(places)), places)
+	return out.Emit(0, stage.Record{Key: key, Payload: appendMapping(payload, m.Take(places))})
+}
+
+// ReadPickedRows reads a record of stage pickrows: places, and a row of M of each.
+func ReadPickedRows(payload []byte) ([]int32, *graph.CSR, error) {
+	w := &wire{b: payload}
+	places := w.ints(w.count(4))
+	m := w.mapping()
+	if m.Rows != len(places) {
+		return nil, nil, errPayload
+	}
+	return places, m, w.end()
+}

@@ -1,0 +1,258 @@
+package solved
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/stage"
+)
+
+// Names of the stages that take a model through its hops on T.
+const (
+	StageEnter = "enter"
+	StageStep  = "step"
+	StageTake  = "take"
+)
+
+// Outputs of the stages enter and take.
+const (
+	OutState   = iota // the state for the next hop; after the last one the logits, n×C
+	OutPart           // u and columns of c side by side
+	OutHighest        // key 0: the largest number, without sign, of each column that is sent next, and of the part
+	walkOutputs
+)
+
+// WalkOutputs is the number of outputs of the stages enter and take.
+const WalkOutputs = walkOutputs
+
+// WalkOptions are those of the stages enter, step and take.
+type WalkOptions struct {
+	Preparing
+	Scale float32 `json:"scale,omitzero"` // the global one of pre(X); of stage enter
+	Hop   int     `json:"hop"`            // hops before this one
+	Terms int64   `json:"terms"`          // the most that are added up for a node
+}
+
+// walking is shared by these stages. The side largest has what OutHighest says of the columns that are sent.
+type walking struct {
+	WalkOptions
+	*walker
+	scale []stage.Scale
+}
+
+func newWalking(options json.RawMessage, sides stage.Sides) (walking, error) {
+	o, err := decode[WalkOptions](options)
+	if err != nil {
+		return walking{}, err
+	}
+	m, err := readModel(sides[SideModel])
+	if err != nil {
+		return walking{}, err
+	}
+	f := walking{WalkOptions: o, walker: newWalker(m)}
+	if o.Hop < 0 || o.Hop >= f.hops() {
+		return f, fmt.Errorf("hop is %d, %s has %d", o.Hop, m.Name(), f.hops())
+	}
+	return f, nil
+}
+
+// receiving is walking with the scales of what is sent.
+func newReceiving(options json.RawMessage, sides stage.Sides) (walking, error) {
+	f, err := newWalking(options, sides)
+	if err != nil {
+		return f, err
+	}
+	largest := readDoubles(sides[SideLargest])
+	if len(largest) != f.sent(f.Hop) {
+		return f, fmt.Errorf("%d largest numbers for the %d columns of hop %d", len(largest), f.sent(f.Hop), f.Hop)
+	}
+	f.scale = make([]stage.Scale, len(largest))
+	for k, l := range largest {
+		if f.scale[k], err = stage.NewScale64(l, f.Terms); err != nil {
+			return f, fmt.Errorf("hop %d of %s, column %d: %w", f.Hop, f.model.Name(), k, err)
+		}
+	}
+	return f, nil
+}
+
+// send sets to to what a node sends at a hop: its message, as the operator scales it.
+func (f *walking) send(to, state []float32, in float32) { scaleRow(to, in, state) }
+
+// emit writes the results of a step, hop being the next.
+func (f *walking) emit(key int64, hop int, w walked, d *degrees, out stage.Output) error {
+	err := out.Emit(OutState, stage.Record{Key: key, Payload: appendDense(w.state)})
+	if w.part == nil || err != nil {
+		return err
+	}
+	sent := make([]float32, f.sent(hop))
+	highest := make([]float64, len(sent)+w.part.Cols)
+	in, _ := f.scales(d, 0)
+	for j := range w.state.Rows {
+		f.send(sent, w.state.Row(j), in[j])
+		atLeast(highest, sent)
+		atLeast(highest[len(sent):], w.part.Row(j))
+	}
+	return errors.Join(out.Emit(OutPart, stage.Record{Key: key, Payload: appendDense(w.part)}),
+		out.Emit(OutHighest, stage.Record{Order: order(key), Payload: AppendDoubles(highest)}))
+}
+
+func atLeast(highest []float64, row []float32) {
+	for k, v := range row {
+		if size := math.Abs(float64(v)); !(size <= highest[k]) { // NaN, too
+			highest[k] = size
+		}
+	}
+}
+
+// Highest merges what the output OutHighest says of blocks, for the next hop of a model: the largest numbers of the
+// columns that are sent, and of the part of the tables. A number that is none is an error.
+func Highest(m infer.Model, hop int, records []stage.Record) (sent, part []float64, err error) {
+	f := newWalker(m)
+	u, c := f.part(hop)
+	all := make([]float64, f.sent(hop)+u+c)
+	for _, r := range records {
+		of := readDoubles(r.Payload)
+		if len(of) != len(all) {
+			return nil, nil, errPayload
+		}
+		for k, v := range of {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, nil, fmt.Errorf("%s: an answer of a node in block %d before hop %d is %v: its weights are too large",
+					m.Name(), fromOrder(r.Order), hop, v)
+			}
+			all[k] = max(all[k], v)
+		}
+	}
+	return all[:f.sent(hop)], all[f.sent(hop):], nil
+}
+
+// WalkHops is the number of hops that a model makes on T to its logits. One less makes its tables.
+func WalkHops(m infer.Model) int { return newWalker(m).hops() }
+
+// enter makes the state before the first hop. Inputs: 0 features, 1 degrees.
+type enter struct {
+	prepared
+	walking
+}
+
+func newEnter(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	f := &enter{}
+	var errs [2]error
+	f.walking, errs[0] = newWalking(options, sides)
+	f.prepared, errs[1] = newPrepared(f.Preparing, sides)
+	return f, errors.Join(errs[:]...)
+}
+
+// Reduce implements [stage.Function].
+func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
+	p, err := payloads(in, 2)
+	if err != nil || p[0] == nil {
+		return err
+	}
+	b, err := f.block(p[0], p[1], nil, nil)
+	if err != nil {
+		return err
+	}
+	for k := range b.x.Data {
+		b.x.Data[k] *= f.Scale
+	}
+	return f.emit(key, 0, f.walker.enter(b.x, b.degrees), b.degrees, out)
+}
+
+// stepSender sends the messages of a hop. Inputs: 1 the state, 2 degrees.
+type stepSender struct{ walking }
+
+func newStep(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	f, err := newReceiving(options, sides)
+	return scatter{&stepSender{f}}, err
+}
+
+func (s *stepSender) scales() []stage.Scale { return s.scale }
+
+func (s *stepSender) vectors(in stage.Records) (*stage.Vectors, error) {
+	p, err := payloads(in, 3)
+	if err != nil {
+		return nil, err
+	}
+	state, d, err := stateOf(p[1], p[2])
+	if err != nil {
+		return nil, err
+	}
+	v := &stage.Vectors{Rows: state.Rows, Cols: len(s.scale), Units: make([]int64, state.Rows*len(s.scale))}
+	scale, _ := s.walker.scales(d, 0)
+	sent := make([]float32, v.Cols)
+	for j := range v.Rows {
+		s.send(sent, state.Row(j), scale[j])
+		to := v.Row(j)
+		for k, value := range sent {
+			if to[k], err = s.scale[k].Integer(float64(value)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+// stateOf reads the state of a block and its degrees.
+func stateOf(payload, degree []byte) (*graph.Dense, *degrees, error) {
+	state, err := dense(payload)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := newDegrees(degree)
+	if err == nil && state.Rows != len(d.of) {
+		err = fmt.Errorf("a state of %d nodes with %d degrees", state.Rows, len(d.of))
+	}
+	return state, d, err
+}
+
+// take makes the next state of a block. Inputs: 0 messages, 1 the state, 2 degrees.
+type take struct{ walking }
+
+func newTake(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
+	f, err := newReceiving(options, sides)
+	return &take{f}, err
+}
+
+// Reduce implements [stage.Function].
+func (f *take) Reduce(key int64, in stage.Records, out stage.Output) error {
+	return gather(f, f.scale, key, in, out)
+}
+
+// Gather implements [stage.Gatherer].
+func (f *take) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+	p, err := payloads(in, 3)
+	if err != nil {
+		return nil, err
+	}
+	state, d, err := stateOf(p[1], p[2])
+	if err != nil {
+		return nil, err
+	}
+	return &takeSums{&featureSums{f.scale, key, state.Rows, make([]int64, state.Rows*len(f.scale))}, f, state, d}, nil
+}
+
+type takeSums struct {
+	*featureSums
+	f       *take
+	state   *graph.Dense
+	degrees *degrees
+}
+
+// Bytes implements [stage.Gathering]: the sums, the state, and the state that is made of it.
+func (g *takeSums) Bytes() int64 {
+	return g.featureSums.Bytes() + int64(12*len(g.state.Data)+16*g.rows)
+}
+
+// End implements [stage.Gathering].
+func (g *takeSums) End(out stage.Output) error {
+	w, err := g.f.step(g.f.Hop, g.state, g.values(), g.degrees)
+	if err != nil {
+		return fmt.Errorf("block %d: %w", g.key, err)
+	}
+	return g.f.emit(g.key, g.f.Hop+1, w, g.degrees, out)
+}

@@ -1,0 +1,204 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer"
+	"rivulet/trainer/fit"
+	"rivulet/trainer/stage/local"
+	"rivulet/trainer/stage/solved"
+)
+
+// shapes are models of every architecture that has a frozen form, shallow and deep.
+func shapesOfModels() map[string]fit.Shape {
+	out := map[string]fit.Shape{}
+	for _, name := range infer.Names() {
+		out[name] = fit.NewShape(name, 12)
+	}
+	out["gcn of 3 layers"] = fit.NewShape("gcn", 12).Deepen(3, 0)
+	out["sage of 4 layers"] = fit.NewShape("sage", 12).Deepen(4, 0)
+	out["sgc of 1 hop"] = fit.NewShape("sgc", 0).Deepen(0, 1)
+	out["sgc of 3 hops"] = fit.NewShape("sgc", 0).Deepen(0, 3)
+	out["ssgc of 2 hops"] = fit.NewShape("ssgc", 0).Deepen(0, 2)
+	out["appnp of 3 hops"] = fit.NewShape("appnp", 12).Deepen(0, 3)
+	return out
+}
+
+// randomModel is a model of random weights.
+func randomModel(t *testing.T, s fit.Shape, features, classes int) infer.Model {
+	t.Helper()
+	a, err := infer.Lookup(s.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(7, 9))
+	matrix := func(rows, cols int) *graph.Dense {
+		m := graph.NewDense(rows, cols)
+		for k := range m.Data {
+			m.Data[k] = float32(rng.NormFloat64() / math.Sqrt(float64(rows)))
+		}
+		return m
+	}
+	layers := make([]infer.Layer, max(1, s.Layers))
+	width := features
+	for k := range layers {
+		next := s.Hidden
+		if k+1 == len(layers) {
+			next = classes
+		}
+		l := infer.Layer{Bias: matrix(1, next).Data}
+		for _, tensor := range a.Tensors {
+			switch {
+			case tensor.Bias || tensor.Optional:
+			case tensor.Neighbours != 0:
+				l.Neighbours = matrix(width, next)
+			default:
+				l.Self = matrix(width, next)
+			}
+		}
+		layers[k], width = l, next
+	}
+	m, err := a.New(layers, s.Alpha, s.Hops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Tables and logits on T that stages make are those of a graph in memory, for every kind of model.
+func TestWalkIsTablesOnT(t *testing.T) {
+	for name, d := range generatedSets(t) {
+		for shape, of := range shapesOfModels() {
+			t.Run(name+"/"+shape, func(t *testing.T) { walkAsInMemory(t, d, of) })
+		}
+	}
+}
+
+func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
+	ctx, o := context.Background(), stagedOptions()
+	m := randomModel(t, shape, d.X.Cols(), len(d.Classes))
+	o.Models, o.Weights = []string{m.Name()}, map[string]infer.Model{m.Name(): m}
+	if err := CheckStaged(o); err != nil {
+		t.Fatal(err)
+	}
+	known, err := newTask(d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := StagedOf(d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &staged{engine: local.NewMemory(solved.Functions, Silent{}), source: source, options: o, progress: Silent{}}
+	for _, step := range []func(context.Context) error{s.read, s.preprocess, s.propagate, s.holdOut, s.fit, s.walkAll,
+		s.tablesOnT} {
+		if err := step(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := map[string]int{}
+	for i, id := range known.original.IDs {
+		index[id] = i
+	}
+	names := map[solved.Number]string{}
+	for r, err := range s.engine.Read(ctx, s.graph.Names) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := solved.ReadNames(r.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, id := range of.IDs {
+			names[solved.Number{Block: r.Key, Place: int32(k)}] = id
+		}
+	}
+	of := s.models[0]
+	want := m.Tables(known.original.Adj, known.inputs)
+	got := of.onT
+	if len(got.U) != len(want.U) {
+		t.Fatalf("%d tables, want %d", len(got.U), len(want.U))
+	}
+	for row, number := range s.held.original {
+		i := index[names[number]]
+		for k := range want.U {
+			close32(t, fmt.Sprint("u", k), names[number], got.U[k].Row(row), want.U[k].Row(i))
+		}
+		close32(t, "c", names[number], got.C.Row(row), want.C.Row(i))
+	}
+	if of.twoHops() {
+		return
+	}
+	onT, seen := known.logitsOnT(m), 0
+	for r, err := range s.engine.Read(ctx, of.logits) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := solved.ReadFeatures(r.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen += x.Dense.Rows
+		for j := range x.Dense.Rows {
+			id := names[solved.Number{Block: r.Key, Place: int32(j)}]
+			close32(t, "logits", id, x.Dense.Row(j), onT.Row(index[id]))
+		}
+	}
+	if seen != len(known.original.IDs) {
+		t.Errorf("logits of %d nodes, want %d", seen, len(known.original.IDs))
+	}
+}
+
+func close32(t *testing.T, what, id string, got, want []float32) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s of %s has %d columns, want %d", what, id, len(got), len(want))
+	}
+	for k, v := range want {
+		if math.Abs(float64(got[k]-v)) > 2e-5*(1+math.Abs(float64(v))) {
+			t.Fatalf("%s of %s, column %d: %v, want %v", what, id, k, got[k], v)
+		}
+	}
+}
+
+// severalModels are options of a run with a model of each kind.
+func severalModels() Options {
+	o := stagedOptions()
+	o.Models = []string{"sgc", "gcn", "sage", "appnp", "ssgc"}
+	return o
+}
+
+// A run of several models gives the same bytes on engines memory and disk and by messages, and an artifact whose models
+// answer as those of a graph in memory do.
+func TestStagedModelsOnEveryEngine(t *testing.T) {
+	d, o := generatedSets(t)["pubmed"], severalModels() // with unlabelled nodes
+	inMemory, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+	onDisk, _ := trainStaged(t, openDisk(t, t.TempDir(), int64(d.Nodes()*d.X.Cols())), d, o)
+	sameFiles(t, inMemory, onDisk)
+	messages, _ := trainStaged(t, withMessages{local.NewMemory(solved.Functions, Silent{})}, d, o)
+	sameFiles(t, inMemory, messages)
+	for _, name := range o.Models {
+		if out.Bundle.Growth.Messages[name].U == nil {
+			t.Errorf("no messages of %s for growth", name)
+		}
+	}
+	usual, err := Train(context.Background(), d, o, stagedTime, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range out.Results {
+		for _, u := range usual.Results {
+			if r.Model == u.Model && r.Setting == u.Setting && r.Batch == u.Batch && r.Calibration == u.Calibration &&
+				math.Abs(r.Accuracy.Mean-u.Accuracy.Mean) > 5 {
+				t.Errorf("%s %s %s %s: accuracy %.2f, usually %.2f", r.Model, r.Setting, r.Batch, r.Calibration,
+					r.Accuracy.Mean, u.Accuracy.Mean)
+			}
+		}
+	}
+}

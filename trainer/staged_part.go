@@ -1,0 +1,296 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/trainer/features"
+	"rivulet/trainer/stage"
+	"rivulet/trainer/stage/solved"
+)
+
+// stagedPart is the memory of the part of T in which models are fitted whose layers read neighbours: features, and edges
+// of 8 bytes. It is the same for every engine, and so is the part.
+const stagedPart = 256 << 20
+
+// fitPart fits a model in a part of T that fits into memory: T itself, if it does, else labelled nodes and what the
+// judges read with nodes around them, up to two edges away.
+func (s *staged) fitPart(ctx context.Context, name string) (*fitted, error) {
+	if s.part == nil {
+		t, err := s.bringPart(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("the part of the graph in which %s is fitted: %w", name, err)
+		}
+		s.part = t
+	}
+	return s.part.whole.fit(ctx, s.part, name, s.progress)
+}
+
+// choosing is the choice of a part.
+type choosing struct {
+	*staged
+	room  int64       // nodes that there is still room for
+	marks stage.Table // of nodes, by which they belong to the part
+	// first has, for each block with nodes of the part, its number and that of the first of them; nodes is their number.
+	first []int32
+	nodes int64
+}
+
+// bringPart makes the task of the part of T.
+func (s *staged) bringPart(ctx context.Context) (*task, error) {
+	judges := s.task.data.Validation
+	c := &choosing{staged: s}
+	whole, err := c.begin(ctx, solved.PartOptions{All: true}, nil)
+	if err != nil {
+		return nil, err
+	}
+	node := float64(whole.Bytes)/float64(max(1, whole.Nodes)) + 8*float64(s.graph.Entries)/float64(max(1, whole.Nodes))
+	room := min(int64(float64(s.partBytes())/node), solved.MostInPart)
+	if whole.Nodes > room {
+		if judges, err = c.sample(ctx, room); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.number(ctx); err != nil {
+		return nil, err
+	}
+	original, numbers, err := c.bring(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.partTask(original, numbers, judges)
+}
+
+// partBytes is stagedPart, or what a test sets.
+func (s *staged) partBytes() int64 {
+	if s.partRoom > 0 {
+		return s.partRoom
+	}
+	return stagedPart
+}
+
+// begin marks the nodes with which the part begins.
+func (c *choosing) begin(ctx context.Context, o solved.PartOptions, places []stage.Record) (solved.PartSize, error) {
+	g := c.graph
+	sides := stage.Sides{}
+	for _, r := range places {
+		sides[fmt.Sprint(r.Key)] = r.Payload
+	}
+	asked, err := c.engine.Put(ctx, stage.NewSpec("judged", struct{}{}, sides, 1).Table(0, g.Names.Name), places)
+	if err != nil {
+		return solved.PartSize{}, err
+	}
+	made, err := c.run(ctx, stage.NewSpec(solved.StageSeed, o, nil, 2), g.Names, g.Features, asked)
+	if err != nil {
+		return solved.PartSize{}, err
+	}
+	c.marks = made[0]
+	return c.size(ctx, made[1])
+}
+
+func (c *choosing) size(ctx context.Context, t stage.Table) (size solved.PartSize, err error) {
+	records, err := c.records(ctx, t)
+	for _, r := range records {
+		if err == nil {
+			err = size.Add(r.Payload)
+		}
+	}
+	return size, err
+}
+
+// sample chooses a part of T with room for so many nodes, and returns the judges whose neighbours are all in it.
+func (c *choosing) sample(ctx context.Context, room int64) ([]int32, error) {
+	judges, places := c.judged(room / 4)
+	o := solved.PartOptions{Labelled: solved.SampleOf(c.options.Seed, c.graph.Summary.Roles[solved.Train],
+		min(room/8, sampledNodes))}
+	size, err := c.begin(ctx, o, places)
+	if err != nil {
+		return nil, err
+	}
+	c.room = room - size.Nodes
+	for distance, share := range []float64{0.5, 1} { // of the room that is left
+		if err := c.around(ctx, int32(distance+1), int64(share*float64(max(0, c.room)))); err != nil {
+			return nil, err
+		}
+	}
+	return judges, nil
+}
+
+// judged returns the first judges that have so many neighbours in T together, and these by block.
+func (c *choosing) judged(room int64) (judges []int32, places []stage.Record) {
+	of := map[int64][]int32{}
+	for _, i := range c.task.data.Validation {
+		n := &c.held.nodes[i]
+		if room -= int64(len(n.Original)); room < 0 {
+			break
+		}
+		judges = append(judges, i)
+		for _, j := range n.Original {
+			of[j.Block] = append(of[j.Block], j.Place)
+		}
+	}
+	blocks := make([]int64, 0, len(of))
+	for block := range of {
+		blocks = append(blocks, block)
+	}
+	slices.Sort(blocks)
+	for _, block := range blocks {
+		slices.Sort(of[block])
+		places = append(places, stage.Record{Key: block, Payload: solved.AppendInts(slices.Compact(of[block]))})
+	}
+	return judges, places
+}
+
+// around adds the nodes next to the part, or a sample of so many.
+func (c *choosing) around(ctx context.Context, distance int32, room int64) error {
+	g, o := c.graph, solved.ShoutOptions{Distance: distance, Terms: c.graph.HighestDegree}
+	made, err := stage.Hop(ctx, c.engine, stage.NewSpec(solved.StageShout, o, nil, 1),
+		stage.NewSpec(solved.StageHear, o, nil, 2), g.Tiles, []stage.Table{c.marks}, []stage.Table{c.marks, g.Features})
+	if err != nil {
+		return err
+	}
+	found, err := c.size(ctx, made[1])
+	if err != nil {
+		return err
+	}
+	kept := solved.SampleOf(c.options.Seed+uint64(distance), found.Nodes, room)
+	made, err = c.run(ctx, stage.NewSpec(solved.StageThin, solved.PartOptions{Distance: distance, Kept: kept}, nil, 2),
+		g.Names, made[0])
+	if err != nil {
+		return err
+	}
+	c.marks = made[0]
+	c.room -= min(found.Nodes, room)
+	return nil
+}
+
+// number counts the nodes of the part.
+func (c *choosing) number(ctx context.Context) error {
+	none := solved.PartOptions{Kept: solved.Sample{Most: math.MaxUint64}}
+	made, err := c.run(ctx, stage.NewSpec(solved.StageThin, none, nil, 2), c.graph.Names, c.marks)
+	if err != nil {
+		return err
+	}
+	records, err := c.records(ctx, made[1])
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		block, nodes, err := solved.ReadPartNodes(r)
+		if err != nil {
+			return err
+		}
+		c.first = append(c.first, int32(block), int32(c.nodes))
+		c.nodes += int64(nodes)
+	}
+	if c.nodes > solved.MostInPart {
+		return fmt.Errorf("it has %d nodes, want %d at most", c.nodes, solved.MostInPart)
+	}
+	return nil
+}
+
+// bring brings the nodes of the part with the edges among them, and their numbers.
+func (c *choosing) bring(ctx context.Context) (*dataset.Original, []solved.Number, error) {
+	g := c.graph
+	made, err := c.run(ctx, stage.NewSpec(solved.StageBring, struct{}{}, nil, 1), g.Names, g.Features, c.marks)
+	if err != nil {
+		return nil, nil, err
+	}
+	index := map[string]int32{}
+	for k, name := range c.classes {
+		index[name] = int32(k)
+	}
+	out, numbers, parts := &dataset.Original{}, []solved.Number{}, []graph.Features{}
+	for r, err := range c.engine.Read(ctx, made[0]) {
+		if err != nil {
+			return nil, nil, err
+		}
+		some, err := solved.ReadBrought(r.Payload)
+		if err != nil {
+			return nil, nil, err
+		}
+		for k, place := range some.Places {
+			label := int32(-1)
+			if of, known := index[some.Names.Labels[k]]; known && some.Names.Roles[k] == solved.Train {
+				label = of
+			}
+			out.IDs, out.Labels = append(out.IDs, some.Names.IDs[k]), append(out.Labels, label)
+			numbers = append(numbers, solved.Number{Block: r.Key, Place: place})
+		}
+		parts = append(parts, some.X)
+	}
+	if int64(len(numbers)) != c.nodes {
+		return nil, nil, fmt.Errorf("%d nodes were brought, %d counted", len(numbers), c.nodes)
+	}
+	out.X = stackedFeatures(parts)
+	out.Adj, err = c.links(ctx)
+	return out, numbers, err
+}
+
+// links brings the edges among the nodes of the part.
+func (c *choosing) links(ctx context.Context) (*graph.CSR, error) {
+	sides := stage.Sides{solved.SideFirst: solved.AppendInts(c.first)}
+	made, err := c.run(ctx, stage.NewSpec(solved.StageNumber, struct{}{}, sides, 1), c.marks)
+	if err != nil {
+		return nil, err
+	}
+	one := []stage.Table{made[0]}
+	made, err = stage.Hop(ctx, c.engine, stage.NewSpec(solved.StageMeet, struct{}{}, nil, 1),
+		stage.NewSpec(solved.StageLink, struct{}{}, nil, 1), c.graph.Tiles, one, one)
+	if err != nil {
+		return nil, err
+	}
+	n := int(c.nodes)
+	adj := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, 1, n+1)}
+	for r, err := range c.engine.Read(ctx, made[0]) {
+		if err == nil {
+			err = solved.EachLinks(r.Payload, func(neighbours []int32) {
+				adj.ColIdx = append(adj.ColIdx, neighbours...)
+				adj.RowPtr = append(adj.RowPtr, len(adj.ColIdx))
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(adj.RowPtr) != n+1 {
+		return nil, fmt.Errorf("edges of %d nodes were brought, of %d asked for", len(adj.RowPtr)-1, n)
+	}
+	return adj, nil
+}
+
+// partTask is a task whose T is a part of the graph.
+func (s *staged) partTask(part *dataset.Original, numbers []solved.Number, judges []int32) (*task, error) {
+	d, original := s.attached(numbers)
+	original.IDs, original.Labels, original.X, original.Adj = part.IDs, part.Labels, part.X, part.Adj
+	d.Validation = judges
+	t := &task{
+		options:     s.options,
+		method:      s.task.method,
+		schema:      s.source.Schema,
+		data:        d,
+		original:    original,
+		hat:         graph.Normalised(original.Adj),
+		pre:         s.pre,
+		x:           features.Factor(original.X, s.pre),
+		inputs:      s.pre.Raw(original.X),
+		label:       s.task.label,
+		whole:       newWhole(),
+		sampledFrom: sampledFrom,
+	}
+	for i, y := range original.Labels {
+		if y >= 0 {
+			t.labelled = append(t.labelled, int32(i))
+		}
+	}
+	if len(t.labelled) == 0 {
+		return nil, fmt.Errorf("no labelled training node is in the sample of %d nodes", len(original.Labels))
+	}
+	t.support = t.set(d.Validation, GraphBatch)
+	t.judges = t.support
+	return t, nil
+}
