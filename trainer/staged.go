@@ -24,6 +24,9 @@ type Staged struct {
 	Classes      []string // nil: the labels of the training nodes in the order that tables give them
 	BagOfWords   bool
 	Schema       *schema.Schema
+	// Weights gives the models to use as W_O, by name, for so many features and classes, once these are known; nil: those
+	// of [Options.Weights].
+	Weights func(features, classes int) (map[string]infer.Model, error)
 }
 
 // Bounds of what a staged run brings from the tables into the memory of this process. They are the same for
@@ -161,6 +164,11 @@ func (s *staged) read(ctx context.Context) (err error) {
 	for label := range g.Summary.Others {
 		if !slices.Contains(s.classes, label) {
 			s.classes = append(s.classes, label)
+		}
+	}
+	if s.source.Weights != nil {
+		if s.options.Weights, err = s.source.Weights(g.Summary.Width, len(s.classes)); err != nil {
+			return err
 		}
 	}
 	hashes, err := s.run(

@@ -13,6 +13,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/dataset"
+	"rivulet/infer"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
@@ -34,6 +35,8 @@ type engineFlags struct {
 	engine, sums, memory, work string
 	spark                      sparkFlags
 	flags                      *pflag.FlagSet
+	// weights reads the models that are imported; nil: none are.
+	weights func(features, classes int) (map[string]infer.Model, error)
 }
 
 func newEngineFlags(flags *pflag.FlagSet) *engineFlags {
@@ -220,6 +223,7 @@ func (f *engineFlags) run(ctx context.Context, e stage.Engine, data *dataflag.Da
 	if err != nil {
 		return nil, err
 	}
+	rows.Weights = f.weights
 	return trainer.TrainStaged(ctx, e, rows, o, time.Now(), progress)
 }
 

@@ -79,8 +79,6 @@ func TestStagesRefuseBeforeTheWork(t *testing.T) {
 		"--engine disk --memory 1MiB":           `--memory is "1MiB": want 256MiB or more`,
 		"--engine disk --memory much":           `--memory is "much": want a size`,
 		"--engine disk --method vng":            "method is vng, a run of stages",
-		"--engine disk --models gcn":            "models are [gcn], a run of stages",
-		"--engine disk --models sgc --hops 3":   "hops is 3, a run of stages",
 		"--engine disk --map":                   "map is set, a run of stages",
 		"--engine disk --means":                 "means is set, a run of stages",
 		"--sums fixed --representation":         "representation is set, a run of stages",

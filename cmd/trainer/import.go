@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type importFlags struct {
 	asJSON        bool
 	options       trainer.Options
 	named         *schemaFlags
+	engine        *engineFlags
 }
 
 // importedModel is one file of weights and its model.
@@ -108,6 +110,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	sizeFlags(cmd, o)
 	f.named = registerSchema(flags, o)
 	data := dataflag.Register(flags, "", parquet.Format)
+	f.engine = newEngineFlags(flags)
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	for _, name := range []string{"weights", "model", "out"} {
 		_ = cmd.MarkFlagRequired(name)
@@ -132,7 +135,8 @@ func having(has func(*infer.Architecture) bool) string {
 // ofData lists the flags that say how a graph is condensed; with --artifact they have no meaning.
 var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method",
 	"ratio", "nodes", "entries",
-	"batch", "coverage", "means", "seed"}
+	"batch", "coverage", "means", "seed",
+	"engine", "sums", "memory", "work", "spark", "spark-sql", "partitions"}
 
 func (f *importFlags) check(flags *pflag.FlagSet) error {
 	if len(f.files) != len(f.models) {
@@ -159,7 +163,10 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 		}
 	}
 	f.options.Models = f.models
-	return f.options.Validate()
+	if err := f.options.Validate(); err != nil || f.from != "" {
+		return err
+	}
+	return f.engine.check(&f.options, f.out, "")
 }
 
 // read returns the models of the files for data of d features and c classes.
@@ -185,33 +192,16 @@ func (f *importFlags) read(d, c int) ([]importedModel, error) {
 
 // onData condenses the graph of a data set for the models.
 func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
-	d, err := opened(data)
-	if err != nil {
-		return err
-	}
 	o := f.options
 	if err := f.named.apply(&o); err != nil {
 		return err
 	}
-	encoded, s, err := trainer.Encode(d, o)
+	train := f.inMemory
+	if f.engine.staged() {
+		train = f.byStages
+	}
+	models, outcome, err := train(cmd.Context(), data, o)
 	if err != nil {
-		return err
-	}
-	o.Keep = s
-	models, err := f.read(encoded.X.Cols(), len(d.Classes))
-	if err != nil {
-		return err
-	}
-	o.Weights = map[string]infer.Model{}
-	for _, m := range models {
-		o.Weights[m.Model] = m.built
-	}
-	o.Hidden = hidden(models, o.Hidden)
-	outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), cli.Stderr())
-	if err != nil {
-		return err
-	}
-	if err := artifact.Write(f.out, outcome.Bundle); err != nil {
 		return err
 	}
 	r := importReport{Weights: models, Calibrated: true, report: report{Artifact: f.out, Version: outcome.Bundle.Manifest.Version,
@@ -220,6 +210,52 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 		printSchema(w, outcome.Bundle.Schema)
 		return r.report.print(w, outcome.Bundle.Manifest)
 	})
+}
+
+// byName are the models of files by their names.
+func byName(models []importedModel) map[string]infer.Model {
+	out := map[string]infer.Model{}
+	for _, m := range models {
+		out[m.Model] = m.built
+	}
+	return out
+}
+
+// byStages condenses the graph by stages on an engine, which give the number of classes as they read the tables.
+func (f *importFlags) byStages(ctx context.Context, data *dataflag.Data, o trainer.Options) (models []importedModel,
+	outcome *trainer.Outcome, err error) {
+	f.engine.weights = func(features, classes int) (map[string]infer.Model, error) {
+		models, err = f.read(features, classes)
+		return byName(models), err
+	}
+	outcome, err = f.engine.train(ctx, data, o, func(outcome *trainer.Outcome) error {
+		return artifact.Write(f.out, outcome.Bundle)
+	})
+	return models, outcome, err
+}
+
+// inMemory condenses the graph in memory and writes the artifact.
+func (f *importFlags) inMemory(ctx context.Context, data *dataflag.Data, o trainer.Options) ([]importedModel,
+	*trainer.Outcome, error) {
+	d, err := opened(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	encoded, s, err := trainer.Encode(d, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Keep = s
+	models, err := f.read(encoded.X.Cols(), len(d.Classes))
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Weights, o.Hidden = byName(models), hidden(models, o.Hidden)
+	outcome, err := trainer.Train(ctx, d, o, time.Now(), cli.Stderr())
+	if err != nil {
+		return nil, nil, err
+	}
+	return models, outcome, artifact.Write(f.out, outcome.Bundle)
 }
 
 // hidden returns the width of the first model that has a hidden layer, by which W_S is fitted to compare.

@@ -169,3 +169,31 @@ func TestImportRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Weights that were trained elsewhere are condensed by stages, too: on each engine into the same bytes, and on S they
+// answer as those that are condensed in memory.
+func TestImportByStages(t *testing.T) {
+	dir := t.TempDir()
+	run(t, "train --costs=false --models gcn --hidden 16 --preprocess none --json --out "+dir+"/trained"+importData)
+	of, err := artifact.Read(dir + "/trained")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := "import --weights " + stateDict(t, of.Models[0], "convs.", "module.conv") + " --model gcn --json" + importData
+	want := accuracies(t, run(t, line+" --out "+dir+"/usual"), "gcn")
+	got := accuracies(t, run(t, line+" --sums fixed --out "+dir+"/fixed"), "gcn")
+	run(t, line+" --engine disk --memory 256MiB --out "+dir+"/disk")
+	sameParts(t, dir+"/fixed", dir+"/disk")
+	if !bytes.Equal(bits(readArtifact(t, dir+"/fixed").Models[0].Params), bits(of.Models[0].Params)) {
+		t.Error("the weights of gcn are not those of its file")
+	}
+	for _, where := range []string{"O->O node", "O->S node", "O->S graph"} {
+		if got[where] == 0 || got[where] < want[where]-3 {
+			t.Errorf("%s: %.2f%% by stages, %.2f%% in memory", where, got[where], want[where])
+		}
+	}
+	measured := run(t, "eval --sums fixed --json --artifact "+dir+"/fixed"+strings.Split(importData, " --nodes")[0])
+	if again := accuracies(t, measured, "gcn"); again["O->S node"] != got["O->S node"] {
+		t.Errorf("measured anew the artifact has %v, as it was made %v", again, got)
+	}
+}

@@ -29,9 +29,9 @@ func TestRefreshByStages(t *testing.T) {
 		t.Errorf("the graph is %s, trained on %s", b.Data.Fingerprint, a.Data.Fingerprint)
 	}
 	for more, want := range map[string]string{
-		"--engine disk --models gcn": "models are [gcn], a run of stages",
-		"--engine spark":             "--engine spark: want --work",
-		"--memory 1GiB":              "--memory and --work are for --engine disk",
+		"--engine disk --means": "means is set, a run of stages",
+		"--engine spark":        "--engine spark: want --work",
+		"--memory 1GiB":         "--memory and --work are for --engine disk",
 	} {
 		if _, err := runRefresh(t, dir, line+"--out {}/third "+more); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", more, err, want)
