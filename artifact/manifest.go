@@ -60,6 +60,7 @@ type ModelInfo struct {
 	Hidden      int             `json:"hidden,omitzero"` // width of the hidden layer that was fitted; 0: there is none, or the weights were imported
 	Layers      int             `json:"layers,omitzero"` // number of layers that was fitted; 0: the fewest that the model has, or it was given
 	Hops        int             `json:"hops,omitzero"`   // K that was fitted; 0: the model's default, it has none, or it was given
+	Sample      int             `json:"sample,omitzero"` // nodes of T that the fit read; 0: all, or the weights were given
 	Calibration CalibrationInfo `json:"calibration"`     // the choice of validation; the consumer's default
 	// Propagation holds the parameters that validation chose for each kind, "lp" and "ep", whether or not it is the
 	// default.

@@ -39,6 +39,7 @@ func (s *staged) bundle(
 		model := artifact.Model{Name: of.model.Name(), Params: of.model.Params(), Tables: of.onS}
 		r.calibrations[k].tables(&model)
 		messages[model.Name], models = of.messages, append(models, model)
+		m.Models[k].Sample = of.sample
 	}
 	b := &artifact.Bundle{
 		Manifest:   m,

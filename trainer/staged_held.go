@@ -185,9 +185,22 @@ func (s *staged) fit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.models = append(s.models, &stagedModel{fitted: f})
+		s.models = append(s.models, &stagedModel{fitted: f, sample: s.sample(f.model)})
 	}
 	return nil
+}
+
+// sample is the number of nodes of T that the fit of a model read, 0 if it read all or there was none.
+func (s *staged) sample(m infer.Model) int {
+	_, imported := s.options.Weights[m.Name()]
+	read, all := len(s.labelled.nodes), s.graph.Summary.Roles[solved.Train]
+	if !twoHopSGC(m) && !imported {
+		read, all = len(s.part.original.Nodes), s.graph.Nodes
+	}
+	if imported || int64(read) == all {
+		return 0
+	}
+	return read
 }
 
 // fitOne fits a model, or takes the imported one.

@@ -8,10 +8,16 @@
 //	print.go    print                             a hash of each block: the fingerprint
 //	prepare.go  moments                           sums of the features, of which the preprocessing is made
 //	hop.go      send, receive                     a hop of features; meet.go: meet, count, edges between clusters
-//	held.go     held, rows, fetch                 what the run reads: nodes held out, labelled rows, rows of tables
+//	walk.go     enter, step, take                 a model's hops on T: its tables and logits; walker.go is the mathematics
+//	held.go     held, rows, fetch                 what the run reads: nodes held out, labelled rows, rows of tables;
+//	            pick, pickrows                    pick.go: rows of other tables and of M
+//	sample.go   seed, shout, hear, thin, number,  a part of T in which models are fitted whose layers read neighbours
+//	            bring, link
 //	join.go     join                              the cluster of each node
+//	messages.go norms                             how tables become messages; their norms if there are several models
 //	means.go    means                             X' and the messages of clusters
 //	solve.go    solve, normal                     rows of M, and its normal equations
+//	spread.go   seeds, spread, gather             label and error propagation
 //
 // A node is a place in a block. Its block is a hash of its id modulo the number of blocks, which follows from
 // the number of nodes and of features alone; its place is that of its id in the block, T's nodes before those
