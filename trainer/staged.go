@@ -62,7 +62,7 @@ func CheckStaged(o Options) error {
 // engine wants. The bundle's bits depend on data and options, not on the engine. What differs from Train: an M of more
 // than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables, so the bundle must be written
 // before the engine is closed; sums over nodes are sums of integers; W_O of an sgc of two hops is fitted to labelled
-// rows and chosen on frozen attachment, that of other models is fitted in a part of T; of more rows than the bounds
+// rows and chosen on frozen attachment, that of other models in a subgraph of T; of more rows than the bounds
 // above a sample is taken, by hash of the id; there are no W_S and no cluster means.
 func TrainStaged(
 	ctx context.Context,
@@ -90,20 +90,20 @@ type staged struct {
 	options  Options
 	progress Progress
 
-	graph       *solved.Graph
-	fingerprint string
-	classes     []string
-	pre         *infer.Preprocess // its scale is known once features are propagated
-	preparing   solved.Preparing
-	sides       stage.Sides // of preprocessing: factor, offset, largest
-	largest     []float64   // of pre(X) without the scale
-	s1, s2      stage.Table // sums of the hops
-	held        *heldOut
-	labelled    *labelledRows
-	models      []*stagedModel
-	task        *task
-	part        *task // of the part of T in which models are fitted; nil until one is
-	partRoom    int64 // bytes of that part; 0: stagedPart
+	graph        *solved.Graph
+	fingerprint  string
+	classes      []string
+	pre          *infer.Preprocess // its scale is known once features are propagated
+	preparing    solved.Preparing
+	sides        stage.Sides // of preprocessing: factor, offset, largest
+	largest      []float64   // of pre(X) without the scale
+	s1, s2       stage.Table // sums of the hops
+	held         *heldOut
+	labelled     *labelledRows
+	models       []*stagedModel
+	task         *task
+	subgraph     *task // of the subgraph of T in which models are fitted; nil until one is
+	subgraphRoom int64 // its bytes; 0: stagedSubgraph
 }
 
 func (s *staged) train(ctx context.Context, now time.Time) (*Outcome, error) {

@@ -89,8 +89,8 @@ func servedFrozen(b *artifact.Bundle) (artifact.ModelInfo, artifact.Model, error
 	}
 	info, m := b.Manifest.Models[i], b.Models[k]
 	if info.Attachment != artifact.AttachFrozen || m.Tables == nil {
-		return info, m, fmt.Errorf("the artifact's attachment is %s, a run of stages (--engine disk, --sums fixed) evaluates %s only",
-			info.Attachment, artifact.AttachFrozen)
+		return info, m, fmt.Errorf("the artifact's attachment is %s, %s %s only", info.Attachment,
+			"a run of stages (--engine disk, --sums fixed) evaluates", artifact.AttachFrozen)
 	}
 	return info, m, nil
 }

@@ -195,7 +195,7 @@ func (s *staged) sample(m infer.Model) int {
 	_, imported := s.options.Weights[m.Name()]
 	read, all := len(s.labelled.nodes), s.graph.Summary.Roles[solved.Train]
 	if !twoHopSGC(m) && !imported {
-		read, all = len(s.part.original.Nodes), s.graph.Nodes
+		read, all = len(s.subgraph.original.Nodes), s.graph.Nodes
 	}
 	if imported || int64(read) == all {
 		return 0
@@ -212,7 +212,7 @@ func (s *staged) fitOne(ctx context.Context, name string) (*fitted, error) {
 	case name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2):
 		return s.fitLabelled(ctx)
 	}
-	return s.fitPart(ctx, name)
+	return s.fitSubgraph(ctx, name)
 }
 
 // accept takes imported weights as W_O.

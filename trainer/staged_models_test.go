@@ -224,15 +224,15 @@ func TestStagedModelsOnRealGraphs(t *testing.T) {
 	}
 }
 
-// A part of T has all that the judges read, the features, labels and all edges of its nodes among themselves, and about
+// A subgraph of T has all that the judges read, the features, labels and all edges of its nodes among themselves, and about
 // as many nodes as there is room for.
-func TestPartOfT(t *testing.T) {
+func TestSubgraphOfT(t *testing.T) {
 	for name, d := range generatedSets(t) {
-		t.Run(name, func(t *testing.T) { partOf(t, d) })
+		t.Run(name, func(t *testing.T) { subgraphOf(t, d) })
 	}
 }
 
-func partOf(t *testing.T, d *dataset.Dataset) {
+func subgraphOf(t *testing.T, d *dataset.Dataset) {
 	ctx, o := context.Background(), stagedOptions()
 	source, err := StagedOf(d, o)
 	if err != nil {
@@ -244,7 +244,7 @@ func partOf(t *testing.T, d *dataset.Dataset) {
 			t.Fatal(err)
 		}
 	}
-	whole, err := s.bringPart(ctx)
+	whole, err := s.bringSubgraph(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,8 +254,8 @@ func partOf(t *testing.T, d *dataset.Dataset) {
 	}
 	asInduced(t, d, whole.original)
 	bytes := s.graph.Features.Bytes + 8*s.graph.Entries
-	s.partRoom = bytes / 2
-	some, err := s.bringPart(ctx)
+	s.subgraphRoom = bytes / 2
+	some, err := s.bringSubgraph(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,11 +275,11 @@ func partOf(t *testing.T, d *dataset.Dataset) {
 	}
 }
 
-// asInduced checks that a part has the features, labels and edges that the data set has of its nodes.
-func asInduced(t *testing.T, d *dataset.Dataset, part *dataset.Original) {
+// asInduced checks that a subgraph has the features, labels and edges that the data set has of its nodes.
+func asInduced(t *testing.T, d *dataset.Dataset, got *dataset.Original) {
 	t.Helper()
 	original := d.Original()
-	nodes, at := make([]int32, len(part.IDs)), map[string]int32{}
+	nodes, at := make([]int32, len(got.IDs)), map[string]int32{}
 	for i, id := range original.IDs {
 		at[id] = int32(i)
 	}
@@ -287,35 +287,35 @@ func asInduced(t *testing.T, d *dataset.Dataset, part *dataset.Original) {
 	for i := range index {
 		index[i] = -1
 	}
-	for k, id := range part.IDs {
+	for k, id := range got.IDs {
 		nodes[k] = at[id]
 		index[at[id]] = int32(k)
 	}
 	want := original.Adj.Submatrix(nodes, index, len(nodes))
-	for k := range part.IDs {
-		got, _ := part.Adj.Row(k)
+	for k := range got.IDs {
+		neighbours, _ := got.Adj.Row(k)
 		cols, _ := want.Row(k)
 		cols = slices.Clone(cols)
 		slices.Sort(cols)
-		if !slices.Equal(got, cols) {
-			t.Fatalf("node %s has the neighbours %v, want %v", part.IDs[k], got, cols)
+		if !slices.Equal(neighbours, cols) {
+			t.Fatalf("node %s has the neighbours %v, want %v", got.IDs[k], neighbours, cols)
 		}
-		if part.Labels[k] != original.Labels[nodes[k]] {
-			t.Fatalf("node %s has label %d, want %d", part.IDs[k], part.Labels[k], original.Labels[nodes[k]])
+		if got.Labels[k] != original.Labels[nodes[k]] {
+			t.Fatalf("node %s has label %d, want %d", got.IDs[k], got.Labels[k], original.Labels[nodes[k]])
 		}
 	}
-	x, want32 := part.X, original.X.Take(nodes)
-	for k := range part.IDs {
+	x, want32 := got.X, original.X.Take(nodes)
+	for k := range got.IDs {
 		row := map[int]float32{}
 		want32.Each(k, func(c int, v float32) { row[c] = v })
 		x.Each(k, func(c int, v float32) {
 			if row[c] != v {
-				t.Fatalf("node %s, feature %d is %v, want %v", part.IDs[k], c, v, row[c])
+				t.Fatalf("node %s, feature %d is %v, want %v", got.IDs[k], c, v, row[c])
 			}
 			delete(row, c)
 		})
 		if len(row) > 0 {
-			t.Fatalf("node %s lacks features: %v", part.IDs[k], row)
+			t.Fatalf("node %s lacks features: %v", got.IDs[k], row)
 		}
 	}
 }

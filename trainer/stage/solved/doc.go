@@ -11,8 +11,8 @@
 //	walk.go     enter, step, take                 a model's hops on T: its tables and logits; walker.go is the mathematics
 //	held.go     held, rows, fetch                 what the run reads: nodes held out, labelled rows, rows of tables;
 //	            pick, pickrows                    pick.go: rows of other tables and of M
-//	sample.go   seed, shout, hear, thin, number,  a part of T in which models are fitted whose layers read neighbours
-//	            bring, link
+//	subgraph.go seed, shout, hear, thin, number,  a subgraph of T in which models are fitted whose layers read
+//	            bring, link                       neighbours
 //	join.go     join                              the cluster of each node
 //	messages.go norms                             how tables become messages; their norms if there are several models
 //	means.go    means                             X' and the messages of clusters

@@ -10,7 +10,7 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// Names of the stages that bring a part of T to the run: labelled nodes, what judges read, and nodes around them.
+// Names of the stages that bring a subgraph of T to the run: labelled nodes, what judges read, and nodes around them.
 const (
 	StageSeed   = "seed"
 	StageShout  = "shout"
@@ -21,13 +21,13 @@ const (
 	StageLink   = "link"
 )
 
-// A mark says how a node of T belongs to the part: it is 0 if it does from the beginning, n if it is n edges away from
+// A mark says how a node of T belongs to the subgraph: it is 0 if it does from the beginning, n if it is n edges away from
 // such nodes, and outside if it does not.
 const outside = -1
 
-// PartOptions are those of the stages that choose a part of T.
-type PartOptions struct {
-	// Labelled are the labelled nodes that belong to the part from the beginning, or All nodes; of stage seed.
+// SubgraphOptions are those of the stages that choose a subgraph of T.
+type SubgraphOptions struct {
+	// Labelled are the labelled nodes that belong to the subgraph from the beginning, or All nodes; of stage seed.
 	Labelled Sample `json:"labelled"`
 	All      bool   `json:"all,omitzero"`
 	// Distance is that of the nodes that stage hear adds and stage thin keeps a sample of.
@@ -35,12 +35,12 @@ type PartOptions struct {
 	Kept     Sample `json:"kept"`
 }
 
-// PartSize is the number of nodes of a part of T, and the bytes of their names and features.
-type PartSize struct{ Nodes, Bytes int64 }
+// SubgraphSize is the number of nodes of a subgraph of T, and the bytes of their names and features.
+type SubgraphSize struct{ Nodes, Bytes int64 }
 
 // Add adds a record of a stage's second output.
-func (s *PartSize) Add(payload []byte) error {
-	var other PartSize
+func (s *SubgraphSize) Add(payload []byte) error {
+	var other SubgraphSize
 	err := json.Unmarshal(payload, &other)
 	s.Nodes, s.Bytes = s.Nodes+other.Nodes, s.Bytes+other.Bytes
 	return err
@@ -49,7 +49,7 @@ func (s *PartSize) Add(payload []byte) error {
 // emitMarks writes the marks of a block (output 0), and at key 0 the size of what is marked with a distance (output
 // 1), if features take so many bytes in all.
 func emitMarks(key int64, marks []int32, distance int32, bytes int, out stage.Output) error {
-	size := PartSize{}
+	size := SubgraphSize{}
 	for _, m := range marks {
 		if m == distance {
 			size.Nodes++
@@ -63,12 +63,12 @@ func emitMarks(key int64, marks []int32, distance int32, bytes int, out stage.Ou
 		out.Emit(1, stage.Record{Order: order(key), Payload: text}))
 }
 
-// seed marks the nodes that belong to the part from the beginning: a sample of the labelled ones, and places that are
+// seed marks the nodes that belong to the subgraph from the beginning: a sample of the labelled ones, and places that are
 // asked for. Inputs: 0 names, 1 features, 2 places.
-type seed struct{ PartOptions }
+type seed struct{ SubgraphOptions }
 
 func newSeed(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[PartOptions](options)
+	o, err := decode[SubgraphOptions](options)
 	return &seed{o}, err
 }
 
@@ -97,19 +97,19 @@ func (f *seed) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return emitMarks(key, marks, 0, len(p[1]), out)
 }
 
-// shoutScale is the scale of what nodes of the part send.
+// shoutScale is the scale of what nodes of the subgraph send.
 func shoutScale(terms int64) ([]stage.Scale, error) {
 	s, err := stage.NewScale64(1, terms)
 	return []stage.Scale{s}, err
 }
 
-// ShoutOptions are those of the hop that finds the nodes around a part.
+// ShoutOptions are those of the hop that finds the nodes around a subgraph.
 type ShoutOptions struct {
 	Distance int32 `json:"distance"` // of the nodes that are found
 	Terms    int64 `json:"terms"`    // the most edges of a node
 }
 
-// shouter sends 1 from each node of the part. Input 1 are marks.
+// shouter sends 1 from each node of the subgraph. Input 1 are marks.
 type shouter struct{ scale []stage.Scale }
 
 func newShout(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
@@ -140,7 +140,7 @@ func (s *shouter) vectors(in stage.Records) (*stage.Vectors, error) {
 	return v, nil
 }
 
-// hear marks the nodes outside that have a neighbour in the part. Inputs: 0 messages, 1 marks, 2 features.
+// hear marks the nodes outside that have a neighbour in the subgraph. Inputs: 0 messages, 1 marks, 2 features.
 type hear struct {
 	ShoutOptions
 	scale []stage.Scale
@@ -188,11 +188,11 @@ func (g *heard) End(out stage.Output) error {
 }
 
 // thin keeps a sample of the nodes of a distance. Inputs: 0 names, 1 marks. Output 1, key 0: the number of nodes of the
-// part in the block.
-type thin struct{ PartOptions }
+// subgraph in the block.
+type thin struct{ SubgraphOptions }
 
 func newThin(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[PartOptions](options)
+	o, err := decode[SubgraphOptions](options)
 	return &thin{o}, err
 }
 
@@ -222,8 +222,8 @@ func (f *thin) Reduce(key int64, in stage.Records, out stage.Output) error {
 		out.Emit(1, stage.Record{Order: order(key), Payload: appendInts(nil, []int32{nodes})}))
 }
 
-// ReadPartNodes reads a record of stage thin's second output: a block, and its nodes of the part.
-func ReadPartNodes(r stage.Record) (block int64, nodes int, err error) {
+// ReadSubgraphNodes reads a record of stage thin's second output: a block, and its nodes of the subgraph.
+func ReadSubgraphNodes(r stage.Record) (block int64, nodes int, err error) {
 	of := readInts(r.Payload)
 	if len(of) != 1 {
 		return 0, 0, errPayload
@@ -231,7 +231,7 @@ func ReadPartNodes(r stage.Record) (block int64, nodes int, err error) {
 	return fromOrder(r.Order), int(of[0]), nil
 }
 
-// bring brings the names, roles, labels and raw features of the part to the run. Inputs: 0 names, 1 features, 2 marks.
+// bring brings the names, roles, labels and raw features of the subgraph to the run. Inputs: 0 names, 1 features, 2 marks.
 type bring struct{}
 
 func newBring(json.RawMessage, stage.Sides) (stage.Function, error) { return bring{}, nil }
@@ -272,7 +272,7 @@ func (bring) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return out.Emit(0, stage.Record{Key: key, Payload: appendFeatures(payload, x.Take(places))})
 }
 
-// Brought are the nodes of a part of T in a block.
+// Brought are the nodes of a subgraph of T in a block.
 type Brought struct {
 	Places []int32
 	Names  *Names
@@ -294,14 +294,14 @@ func ReadBrought(payload []byte) (*Brought, error) {
 	return out, w.end()
 }
 
-// SideFirst is the side of stage number: for each block, ascending, its number and the number in the part of its first
+// SideFirst is the side of stage number: for each block, ascending, its number and the number in the subgraph of its first
 // node.
 const SideFirst = "first"
 
-// MostInPart is the most nodes that a part of T has: a float32 holds their numbers exactly.
-const MostInPart = 1<<valueOfCluster - 1
+// MostInSubgraph is the most nodes that a subgraph of T has: a float32 holds their numbers exactly.
+const MostInSubgraph = 1<<valueOfCluster - 1
 
-// numbered gives the nodes of the part their numbers, and -1 to the others. Input 0 are marks.
+// numbered gives the nodes of the subgraph their numbers, and -1 to the others. Input 0 are marks.
 type numbered struct{ first map[int64]int32 }
 
 func newNumbered(_ json.RawMessage, sides stage.Sides) (stage.Function, error) {
@@ -334,8 +334,8 @@ func (f *numbered) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, numbers)})
 }
 
-// link lists the neighbours in the part of each node of the part: the second stage of a hop whose first is meet, of
-// numbers. Input 1 are numbers. Output 0: a record a block, of each node of the part how many neighbours, and which.
+// link lists the neighbours in the subgraph of each node of the subgraph: the second stage of a hop whose first is meet, of
+// numbers. Input 1 are numbers. Output 0: a record a block, of each node of the subgraph how many neighbours, and which.
 type link struct{}
 
 func newLink(json.RawMessage, stage.Sides) (stage.Function, error) { return link{}, nil }
@@ -358,7 +358,7 @@ type links struct {
 	of      [][]int32
 }
 
-// Bytes implements [stage.Gathering]: the edges are not known before they come, and are those of a part of T that the
+// Bytes implements [stage.Gathering]: the edges are not known before they come, and are those of a subgraph of T that the
 // run has room for.
 func (g *links) Bytes() int64 { return int64(28*len(g.numbers)) + 1<<20 }
 
@@ -394,7 +394,7 @@ func (g *links) End(out stage.Output) error {
 	return out.Emit(0, stage.Record{Key: g.key, Payload: payload})
 }
 
-// EachLinks calls use with the neighbours in the part of each node of the part of a block, in the order of their
+// EachLinks calls use with the neighbours in the subgraph of each node of the subgraph of a block, in the order of their
 // numbers.
 func EachLinks(payload []byte, use func(neighbours []int32)) error {
 	w := &wire{b: payload}

@@ -13,43 +13,43 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// stagedPart is the memory of the part of T in which models are fitted whose layers read neighbours: features, and edges
-// of 8 bytes. It is the same for every engine, and so is the part.
-const stagedPart = 256 << 20
+// stagedSubgraph is the memory of the subgraph of T in which models are fitted whose layers read neighbours: features, and edges
+// of 8 bytes. It is the same for every engine, and so is the subgraph.
+const stagedSubgraph = 128 << 20
 
-// fitPart fits a model in a part of T that fits into memory: T itself, if it does, else labelled nodes and what the
+// fitSubgraph fits a model in a subgraph of T that fits into memory: T itself, if it does, else labelled nodes and what the
 // judges read with nodes around them, up to two edges away.
-func (s *staged) fitPart(ctx context.Context, name string) (*fitted, error) {
-	if s.part == nil {
-		t, err := s.bringPart(ctx)
+func (s *staged) fitSubgraph(ctx context.Context, name string) (*fitted, error) {
+	if s.subgraph == nil {
+		t, err := s.bringSubgraph(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("the part of the graph in which %s is fitted: %w", name, err)
+			return nil, fmt.Errorf("the subgraph in which %s is fitted: %w", name, err)
 		}
-		s.part = t
+		s.subgraph = t
 	}
-	return s.part.whole.fit(ctx, s.part, name, s.progress)
+	return s.subgraph.whole.fit(ctx, s.subgraph, name, s.progress)
 }
 
-// choosing is the choice of a part.
+// choosing is the choice of a subgraph.
 type choosing struct {
 	*staged
 	room  int64       // nodes that there is still room for
-	marks stage.Table // of nodes, by which they belong to the part
-	// first has, for each block with nodes of the part, its number and that of the first of them; nodes is their number.
+	marks stage.Table // of nodes, by which they belong to the subgraph
+	// first has, for each block with nodes of the subgraph, its number and that of the first of them; nodes is their number.
 	first []int32
 	nodes int64
 }
 
-// bringPart makes the task of the part of T.
-func (s *staged) bringPart(ctx context.Context) (*task, error) {
+// bringSubgraph makes the task of the subgraph of T.
+func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 	judges := s.task.data.Validation
 	c := &choosing{staged: s}
-	whole, err := c.begin(ctx, solved.PartOptions{All: true}, nil)
+	whole, err := c.begin(ctx, solved.SubgraphOptions{All: true}, nil)
 	if err != nil {
 		return nil, err
 	}
-	node := float64(whole.Bytes)/float64(max(1, whole.Nodes)) + 8*float64(s.graph.Entries)/float64(max(1, whole.Nodes))
-	room := min(int64(float64(s.partBytes())/node), solved.MostInPart)
+	node := float64(whole.Bytes+8*s.graph.Entries) / float64(max(1, whole.Nodes)) // bytes of one
+	room := min(int64(float64(s.subgraphBytes())/node), solved.MostInSubgraph)
 	if whole.Nodes > room {
 		if judges, err = c.sample(ctx, room); err != nil {
 			return nil, err
@@ -62,19 +62,19 @@ func (s *staged) bringPart(ctx context.Context) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.partTask(original, numbers, judges)
+	return s.subgraphTask(original, numbers, judges)
 }
 
-// partBytes is stagedPart, or what a test sets.
-func (s *staged) partBytes() int64 {
-	if s.partRoom > 0 {
-		return s.partRoom
+// subgraphBytes is stagedSubgraph, or what a test sets.
+func (s *staged) subgraphBytes() int64 {
+	if s.subgraphRoom > 0 {
+		return s.subgraphRoom
 	}
-	return stagedPart
+	return stagedSubgraph
 }
 
-// begin marks the nodes with which the part begins.
-func (c *choosing) begin(ctx context.Context, o solved.PartOptions, places []stage.Record) (solved.PartSize, error) {
+// begin marks the nodes with which the subgraph begins.
+func (c *choosing) begin(ctx context.Context, o solved.SubgraphOptions, places []stage.Record) (solved.SubgraphSize, error) {
 	g := c.graph
 	sides := stage.Sides{}
 	for _, r := range places {
@@ -82,17 +82,17 @@ func (c *choosing) begin(ctx context.Context, o solved.PartOptions, places []sta
 	}
 	asked, err := c.engine.Put(ctx, stage.NewSpec("judged", struct{}{}, sides, 1).Table(0, g.Names.Name), places)
 	if err != nil {
-		return solved.PartSize{}, err
+		return solved.SubgraphSize{}, err
 	}
 	made, err := c.run(ctx, stage.NewSpec(solved.StageSeed, o, nil, 2), g.Names, g.Features, asked)
 	if err != nil {
-		return solved.PartSize{}, err
+		return solved.SubgraphSize{}, err
 	}
 	c.marks = made[0]
 	return c.size(ctx, made[1])
 }
 
-func (c *choosing) size(ctx context.Context, t stage.Table) (size solved.PartSize, err error) {
+func (c *choosing) size(ctx context.Context, t stage.Table) (size solved.SubgraphSize, err error) {
 	records, err := c.records(ctx, t)
 	for _, r := range records {
 		if err == nil {
@@ -102,10 +102,10 @@ func (c *choosing) size(ctx context.Context, t stage.Table) (size solved.PartSiz
 	return size, err
 }
 
-// sample chooses a part of T with room for so many nodes, and returns the judges whose neighbours are all in it.
+// sample chooses a subgraph of T with room for so many nodes, and returns the judges whose neighbours are all in it.
 func (c *choosing) sample(ctx context.Context, room int64) ([]int32, error) {
 	judges, places := c.judged(room / 4)
-	o := solved.PartOptions{Labelled: solved.SampleOf(c.options.Seed, c.graph.Summary.Roles[solved.Train],
+	o := solved.SubgraphOptions{Labelled: solved.SampleOf(c.options.Seed, c.graph.Summary.Roles[solved.Train],
 		min(room/8, sampledNodes))}
 	size, err := c.begin(ctx, o, places)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *choosing) judged(room int64) (judges []int32, places []stage.Record) {
 	return judges, places
 }
 
-// around adds the nodes next to the part, or a sample of so many.
+// around adds the nodes next to the subgraph, or a sample of so many.
 func (c *choosing) around(ctx context.Context, distance int32, room int64) error {
 	g, o := c.graph, solved.ShoutOptions{Distance: distance, Terms: c.graph.HighestDegree}
 	made, err := stage.Hop(ctx, c.engine, stage.NewSpec(solved.StageShout, o, nil, 1),
@@ -158,7 +158,7 @@ func (c *choosing) around(ctx context.Context, distance int32, room int64) error
 		return err
 	}
 	kept := solved.SampleOf(c.options.Seed+uint64(distance), found.Nodes, room)
-	made, err = c.run(ctx, stage.NewSpec(solved.StageThin, solved.PartOptions{Distance: distance, Kept: kept}, nil, 2),
+	made, err = c.run(ctx, stage.NewSpec(solved.StageThin, solved.SubgraphOptions{Distance: distance, Kept: kept}, nil, 2),
 		g.Names, made[0])
 	if err != nil {
 		return err
@@ -168,9 +168,9 @@ func (c *choosing) around(ctx context.Context, distance int32, room int64) error
 	return nil
 }
 
-// number counts the nodes of the part.
+// number counts the nodes of the subgraph.
 func (c *choosing) number(ctx context.Context) error {
-	none := solved.PartOptions{Kept: solved.Sample{Most: math.MaxUint64}}
+	none := solved.SubgraphOptions{Kept: solved.Sample{Most: math.MaxUint64}}
 	made, err := c.run(ctx, stage.NewSpec(solved.StageThin, none, nil, 2), c.graph.Names, c.marks)
 	if err != nil {
 		return err
@@ -180,20 +180,20 @@ func (c *choosing) number(ctx context.Context) error {
 		return err
 	}
 	for _, r := range records {
-		block, nodes, err := solved.ReadPartNodes(r)
+		block, nodes, err := solved.ReadSubgraphNodes(r)
 		if err != nil {
 			return err
 		}
 		c.first = append(c.first, int32(block), int32(c.nodes))
 		c.nodes += int64(nodes)
 	}
-	if c.nodes > solved.MostInPart {
-		return fmt.Errorf("it has %d nodes, want %d at most", c.nodes, solved.MostInPart)
+	if c.nodes > solved.MostInSubgraph {
+		return fmt.Errorf("it has %d nodes, want %d at most", c.nodes, solved.MostInSubgraph)
 	}
 	return nil
 }
 
-// bring brings the nodes of the part with the edges among them, and their numbers.
+// bring brings the nodes of the subgraph with the edges among them, and their numbers.
 func (c *choosing) bring(ctx context.Context) (*dataset.Original, []solved.Number, error) {
 	g := c.graph
 	made, err := c.run(ctx, stage.NewSpec(solved.StageBring, struct{}{}, nil, 1), g.Names, g.Features, c.marks)
@@ -231,7 +231,7 @@ func (c *choosing) bring(ctx context.Context) (*dataset.Original, []solved.Numbe
 	return out, numbers, err
 }
 
-// links brings the edges among the nodes of the part.
+// links brings the edges among the nodes of the subgraph.
 func (c *choosing) links(ctx context.Context) (*graph.CSR, error) {
 	sides := stage.Sides{solved.SideFirst: solved.AppendInts(c.first)}
 	made, err := c.run(ctx, stage.NewSpec(solved.StageNumber, struct{}{}, sides, 1), c.marks)
@@ -263,10 +263,10 @@ func (c *choosing) links(ctx context.Context) (*graph.CSR, error) {
 	return adj, nil
 }
 
-// partTask is a task whose T is a part of the graph.
-func (s *staged) partTask(part *dataset.Original, numbers []solved.Number, judges []int32) (*task, error) {
+// subgraphTask is a task whose T is a subgraph of the graph.
+func (s *staged) subgraphTask(of *dataset.Original, numbers []solved.Number, judges []int32) (*task, error) {
 	d, original := s.attached(numbers)
-	original.IDs, original.Labels, original.X, original.Adj = part.IDs, part.Labels, part.X, part.Adj
+	original.IDs, original.Labels, original.X, original.Adj = of.IDs, of.Labels, of.X, of.Adj
 	d.Validation = judges
 	t := &task{
 		options:     s.options,
