@@ -67,7 +67,7 @@ func (m *messaging) scales(centred bool, factor float64) ([]stage.Scale, error) 
 	table := make([]float64, classes)
 	for k, l := range m.largest {
 		for c, w := range m.weights.Row(k) {
-			table[c] += l * math.Abs(float64(w))
+			table[c] += float64(l * math.Abs(float64(w)))
 		}
 	}
 	highest := slices.Max(table)
