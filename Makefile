@@ -86,8 +86,9 @@ cold: ## the programs from empty caches: how long somebody waits who has just cl
 	@set -e; dir=$$(mktemp -d); trap 'chmod -R u+w $$dir; rm -rf $$dir' EXIT; \
 	  time -p env GOCACHE=$$dir/build GOMODCACHE=$$dir/modules $(GO) build -o $$dir/bin/ ./cmd/...
 
-processors: ## the kernels on processors that this machine is not: arm64, and amd64 with AVX2, without FMA, without vectors (qemu-user)
+processors: ## kernels and stages on processors that this machine is not: arm64, and amd64 with AVX2, without FMA, without vectors (qemu-user)
 	GOARCH=arm64 $(GO) test -count=1 -exec qemu-aarch64 ./graph/... ./infer
+	RIVULET_TEST_QEMU=qemu-aarch64 RIVULET_DATA=$(abspath $(DATA)) $(GO) test -count=1 -timeout 30m -run StagesOnAnotherProcessor ./cmd/worker
 	for cpu in Haswell Haswell,-fma Nehalem; do \
 	  $(GO) test -count=1 -exec "qemu-x86_64 -cpu $$cpu" ./graph/... || exit 1; \
 	done

@@ -73,6 +73,9 @@ type Options struct {
 	Means bool
 	// Propagate has validation choose label and error propagation, too. Without it no tables of them are made.
 	Propagate bool
+	// Subgraph is the memory of the subgraph of T in which a run of stages fits models whose layers read neighbours:
+	// bytes of its features and edges; 0: 128 MB. See [TrainStaged].
+	Subgraph int64
 	// Map adds S in the plane, for people ([artifact.Map]); MapIDs names the heaviest nodes of T in it.
 	Map, MapIDs bool
 }
@@ -122,6 +125,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("entries is %d, want at least 1", o.Entries)
 	case o.Batch < 1:
 		return fmt.Errorf("batch is %d, want at least 1", o.Batch)
+	case o.Subgraph < 0:
+		return fmt.Errorf("subgraph is %d bytes, want 0 (128 MB) or more", o.Subgraph)
 	case !(o.Coverage >= 0 && o.Coverage <= 1):
 		return fmt.Errorf("coverage is %g, want 0 (none) or a share of at most 1", o.Coverage)
 	case o.Search != nil && o.Method != MethodLearned:

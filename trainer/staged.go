@@ -90,20 +90,19 @@ type staged struct {
 	options  Options
 	progress Progress
 
-	graph        *solved.Graph
-	fingerprint  string
-	classes      []string
-	pre          *infer.Preprocess // its scale is known once features are propagated
-	preparing    solved.Preparing
-	sides        stage.Sides // of preprocessing: factor, offset, largest
-	largest      []float64   // of pre(X) without the scale
-	s1, s2       stage.Table // sums of the hops
-	held         *heldOut
-	labelled     *labelledRows
-	models       []*stagedModel
-	task         *task
-	subgraph     *task // of the subgraph of T in which models are fitted; nil until one is
-	subgraphRoom int64 // its bytes; 0: stagedSubgraph
+	graph       *solved.Graph
+	fingerprint string
+	classes     []string
+	pre         *infer.Preprocess // its scale is known once features are propagated
+	preparing   solved.Preparing
+	sides       stage.Sides // of preprocessing: factor, offset, largest
+	largest     []float64   // of pre(X) without the scale
+	s1, s2      stage.Table // sums of the hops
+	held        *heldOut
+	labelled    *labelledRows
+	models      []*stagedModel
+	task        *task
+	subgraph    *task // of the subgraph of T in which models are fitted; nil until one is
 }
 
 func (s *staged) train(ctx context.Context, now time.Time) (*Outcome, error) {

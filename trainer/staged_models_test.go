@@ -254,7 +254,7 @@ func subgraphOf(t *testing.T, d *dataset.Dataset) {
 	}
 	asInduced(t, d, whole.original)
 	bytes := s.graph.Features.Bytes + 8*s.graph.Entries
-	s.subgraphRoom = bytes / 2
+	s.options.Subgraph = bytes / 2
 	some, err := s.bringSubgraph(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -13,12 +14,12 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// stagedSubgraph is the memory of the subgraph of T in which models are fitted whose layers read neighbours: features, and edges
-// of 8 bytes. It is the same for every engine, and so is the subgraph.
+// stagedSubgraph is the memory of the subgraph of T in which models are fitted whose layers read neighbours, unless
+// [Options.Subgraph] says something else: features, and edges of 8 bytes.
 const stagedSubgraph = 128 << 20
 
-// fitSubgraph fits a model in a subgraph of T that fits into memory: T itself, if it does, else labelled nodes and what the
-// judges read with nodes around them, up to two edges away.
+// fitSubgraph fits a model in a subgraph of T that fits into memory: T itself, if it does, else labelled nodes and
+// what the judges read with nodes around them, up to two edges away.
 func (s *staged) fitSubgraph(ctx context.Context, name string) (*fitted, error) {
 	if s.subgraph == nil {
 		t, err := s.bringSubgraph(ctx)
@@ -35,7 +36,8 @@ type choosing struct {
 	*staged
 	room  int64       // nodes that there is still room for
 	marks stage.Table // of nodes, by which they belong to the subgraph
-	// first has, for each block with nodes of the subgraph, its number and that of the first of them; nodes is their number.
+	// first has, for each block with nodes of the subgraph, its number and that of the first of them. nodes is how many
+	// there are in all.
 	first []int32
 	nodes int64
 }
@@ -49,7 +51,7 @@ func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 		return nil, err
 	}
 	node := float64(whole.Bytes+8*s.graph.Entries) / float64(max(1, whole.Nodes)) // bytes of one
-	room := min(int64(float64(s.subgraphBytes())/node), solved.MostInSubgraph)
+	room := min(int64(float64(cmp.Or(s.options.Subgraph, stagedSubgraph))/node), solved.MostInSubgraph)
 	if whole.Nodes > room {
 		if judges, err = c.sample(ctx, room); err != nil {
 			return nil, err
@@ -63,14 +65,6 @@ func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 		return nil, err
 	}
 	return s.subgraphTask(original, numbers, judges)
-}
-
-// subgraphBytes is stagedSubgraph, or what a test sets.
-func (s *staged) subgraphBytes() int64 {
-	if s.subgraphRoom > 0 {
-		return s.subgraphRoom
-	}
-	return stagedSubgraph
 }
 
 // begin marks the nodes with which the subgraph begins.

@@ -33,6 +33,7 @@ const (
 // engineFlags say where a training run's tables lie and how sums over nodes are made.
 type engineFlags struct {
 	engine, sums, memory, work string
+	subgraph                   string // empty: the command fits nothing
 	spark                      sparkFlags
 	flags                      *pflag.FlagSet
 	// weights reads the models that are imported; nil: none are.
@@ -46,6 +47,15 @@ func newEngineFlags(flags *pflag.FlagSet) *engineFlags {
 	flags.StringVar(&f.memory, "memory", "2GiB", "of engine disk: memory of the process, as the runtime counts it")
 	flags.StringVar(&f.work, "work", "", "of engines disk and spark: directory of its tables, in which a run that was broken off goes on; empty: that of --out with .work; for spark a path that its machines see")
 	f.spark.register(flags)
+	return f
+}
+
+// subgraphFlag is the name of the flag of [engineFlags.fits].
+const subgraphFlag = "subgraph"
+
+// fits adds the flag of commands that fit models.
+func (f *engineFlags) fits() *engineFlags {
+	f.flags.StringVar(&f.subgraph, subgraphFlag, "128MiB", "by stages: memory of the features and edges of the subgraph in which models other than an sgc of two hops are fitted")
 	return f
 }
 
@@ -69,6 +79,13 @@ func (f *engineFlags) checkOptions(o *trainer.Options) error {
 	if !f.flags.Changed("means") {
 		o.Means = false
 	}
+	if f.subgraph != "" {
+		n, err := config.ParseBytes(f.subgraph)
+		if err != nil {
+			return fmt.Errorf("--%s is %q: %w", subgraphFlag, f.subgraph, err)
+		}
+		o.Subgraph = int64(n)
+	}
 	return trainer.CheckStaged(*o)
 }
 
@@ -87,6 +104,9 @@ func (f *engineFlags) checkFlags(out string) error {
 		return fmt.Errorf("--sums is %q, want %s or %s", f.sums, sumsFloat, sumsFixed)
 	case f.engine != engineMemory && f.flags.Changed("sums") && f.sums == sumsFloat:
 		return fmt.Errorf("--sums is %s: those of engine %s are always %s", sumsFloat, f.engine, sumsFixed)
+	case !f.staged() && f.subgraph != "" && f.flags.Changed(subgraphFlag):
+		return fmt.Errorf("--%s is for runs of stages: --engine %s, --engine %s or --sums %s", subgraphFlag, engineDisk,
+			engineSpark, sumsFixed)
 	case f.engine == engineMemory && (f.flags.Changed("memory") || f.flags.Changed("work")):
 		return fmt.Errorf("--memory and --work are for --engine %s", engineDisk)
 	case !f.staged():

@@ -80,6 +80,8 @@ func TestStagesRefuseBeforeTheWork(t *testing.T) {
 		"--engine disk --memory much":           `--memory is "much": want a size`,
 		"--engine disk --method vng":            "method is vng, a run of stages",
 		"--engine disk --map":                   "map is set, a run of stages",
+		"--engine disk --subgraph many":         `--subgraph is "many": want a size`,
+		"--subgraph 1GiB":                       "--subgraph is for runs of stages",
 		"--engine disk --means":                 "means is set, a run of stages",
 		"--sums fixed --representation":         "representation is set, a run of stages",
 		"--sums fixed --checkpoint somewhere/x": "--checkpoint is of method learned",

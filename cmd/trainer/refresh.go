@@ -94,7 +94,7 @@ func refreshCommand() *cobra.Command {
 	flags.BoolVar(&f.run.Propagate, "propagate", f.run.Propagate, propagateUsage)
 	f.withMap = registerMap(flags, &f.run)
 	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")
-	f.engine = newEngineFlags(flags)
+	f.engine = newEngineFlags(flags).fits()
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a refresh and nothing else to standard output")
 	config.Flags[config.Refresh](flags)
 	config.Alias(flags, map[string]string{"redis": "redis.url"})

@@ -72,7 +72,7 @@ func trainCommand() *cobra.Command {
 	data := dataflag.Register(flags, "", parquet.Format)
 	learn := newLearnFlags(flags)
 	learn.checkpoint()
-	engine := newEngineFlags(flags)
+	engine := newEngineFlags(flags).fits()
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Representation, "representation", o.Representation,
 		"add the tables by which a frozen sgc publishes embeddings")

@@ -44,7 +44,7 @@ func (a *active) steepest(n int) int {
 		}
 		w := a.b[i]
 		for j := range n {
-			w -= a.g[i*n+j] * a.x[j]
+			w -= float64(a.g[i*n+j] * a.x[j])
 		}
 		if w > 1e-10*math.Abs(a.b[i]) && w > most {
 			at, most = i, w
@@ -80,7 +80,7 @@ func (a *active) descend(n int) bool {
 			}
 		}
 		for p, i := range a.index {
-			a.x[i] += step * (a.y[p] - a.x[i])
+			a.x[i] += float64(step * (a.y[p] - a.x[i]))
 		}
 		if leaves < 0 {
 			return true
@@ -96,7 +96,7 @@ func (a *active) cholesky(n int) bool {
 		for j := 0; j <= i; j++ {
 			s := a.g[gi*n+a.index[j]]
 			for k := range j {
-				s -= a.factor[i*m+k] * a.factor[j*m+k]
+				s -= float64(a.factor[i*m+k] * a.factor[j*m+k])
 			}
 			if i != j {
 				a.factor[i*m+j] = s / a.factor[j*m+j]
@@ -111,14 +111,14 @@ func (a *active) cholesky(n int) bool {
 	for i, gi := range a.index {
 		s := a.b[gi]
 		for k := range i {
-			s -= a.factor[i*m+k] * a.y[k]
+			s -= float64(a.factor[i*m+k] * a.y[k])
 		}
 		a.y[i] = s / a.factor[i*m+i]
 	}
 	for i := m - 1; i >= 0; i-- {
 		s := a.y[i]
 		for k := i + 1; k < m; k++ {
-			s -= a.factor[k*m+i] * a.y[k]
+			s -= float64(a.factor[k*m+i] * a.y[k])
 		}
 		a.y[i] = s / a.factor[i*m+i]
 	}

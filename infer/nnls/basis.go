@@ -177,11 +177,11 @@ func (b *basis) weights(m []float64) (positive bool, loss float64) {
 	for p := len(stages) - 1; p >= 0; p-- { // the factor is lower triangular: backwards through its transpose
 		s := stages[p].y
 		for q := p + 1; q < len(stages); q++ {
-			s -= stages[q].lower[p] * m[q]
+			s -= float64(stages[q].lower[p] * m[q])
 		}
 		m[p] = s / stages[p].lower[p]
 		positive = positive && m[p] > 0
-		loss -= stages[p].y * stages[p].y / 2
+		loss -= float64(stages[p].y * stages[p].y / 2)
 	}
 	return positive, loss
 }

@@ -16,7 +16,7 @@ func productsPlain(to []float64, across, t []float32) {
 	clear(to)
 	for j, x := range t {
 		for i, y := range across[j*len(to) : (j+1)*len(to)] {
-			to[i] += float64(x) * float64(y)
+			to[i] += float64(float64(x) * float64(y))
 		}
 	}
 }
@@ -29,7 +29,7 @@ func projectPlain(s *stage, path []*stage, gram []float64) {
 	for q, earlier := range path[1:] {
 		l, of := s.lower[q], earlier.v[:len(v)]
 		for i := range v {
-			v[i] -= l * of[i]
+			v[i] -= float64(l * of[i])
 		}
 	}
 	left, r, leftBefore, rBefore := s.left[:len(v)], s.r[:len(v)], path[last].left[:len(v)], path[last].r[:len(v)]
@@ -37,8 +37,8 @@ func projectPlain(s *stage, path []*stage, gram []float64) {
 	for i := range v {
 		at := v[i] * inverse
 		v[i] = at
-		left[i] = leftBefore[i] - at*at
-		r[i] = rBefore[i] - at*s.y
+		left[i] = leftBefore[i] - float64(at*at)
+		r[i] = rBefore[i] - float64(at*s.y)
 	}
 }
 

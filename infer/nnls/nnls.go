@@ -107,7 +107,7 @@ func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 // squared is ‖t‖².
 func squared(t []float32) (sum float64) {
 	for _, v := range t {
-		sum += float64(v) * float64(v)
+		sum += float64(float64(v) * float64(v))
 	}
 	return sum
 }
@@ -211,7 +211,7 @@ func (w *worker) grow(a *answer, norm float64, out []int32) {
 // exchange takes entries out of the best answer, one, then two at a time, and lets it grow again from another
 // column. It ends with the first that lowers the loss and reports whether there was one.
 func (w *worker) exchange(norm float64) bool {
-	least := max(entryGain*norm, exchangeGain*(norm/2+w.best.loss))
+	least := max(entryGain*norm, exchangeGain*(float64(norm/2)+w.best.loss))
 	for size := 1; size <= min(taken, len(w.best.cols)); size++ {
 		w.places = w.places[:0]
 		for p := range size {
@@ -277,7 +277,7 @@ func (w *worker) fit(to *answer, cols []int32) {
 		if weights[p] > 0 {
 			to.cols = append(to.cols, c)
 			to.m = append(to.m, weights[p])
-			to.loss -= weights[p] * w.b[c] / 2
+			to.loss -= float64(weights[p] * w.b[c] / 2)
 		}
 	}
 }

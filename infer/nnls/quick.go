@@ -255,12 +255,13 @@ func (w *search) remove(a, b int) removed {
 	n, x, p := len(w.best.cols), w.best.m, w.at.p
 	if a == b {
 		q := 1 / p[a*n+a]
-		return removed{a: a, b: b, aa: q, alphaA: q * x[a], cost: q * x[a] * x[a] / 2}
+		return removed{a: a, b: b, aa: q, alphaA: q * x[a], cost: float64(q * x[a] * x[a] / 2)}
 	}
-	d := p[a*n+a]*p[b*n+b] - p[a*n+b]*p[b*n+a]
+	d := float64(p[a*n+a]*p[b*n+b]) - float64(p[a*n+b]*p[b*n+a])
 	out := removed{a: a, b: b, aa: p[b*n+b] / d, ab: -p[a*n+b] / d, bb: p[a*n+a] / d}
-	out.alphaA, out.alphaB = out.aa*x[a]+out.ab*x[b], out.ab*x[a]+out.bb*x[b]
-	out.cost = (out.alphaA*x[a] + out.alphaB*x[b]) / 2
+	out.alphaA = float64(out.aa*x[a]) + float64(out.ab*x[b])
+	out.alphaB = float64(out.ab*x[a]) + float64(out.bb*x[b])
+	out.cost = float64((float64(out.alphaA*x[a]) + float64(out.alphaB*x[b])) / 2)
 	return out
 }
 
@@ -284,25 +285,25 @@ func (w *search) with(col int32, out *removed) (negative bool) {
 	for s, member := range w.best.cols {
 		g := w.cosine(w.q, member, col)
 		for i := range c {
-			c[i] += p[s*n+i] * g
+			c[i] += float64(p[s*n+i] * g)
 		}
 		w.pick.gamma[s] = float32(-g)
-		r -= w.best.m[s] * g
+		r -= float64(w.best.m[s] * g)
 	}
 	for s, g := range w.pick.gamma[:n] {
-		left += c[s] * float64(g)
+		left += float64(c[s] * float64(g))
 	}
 	a, b := out.a, out.b
-	qa, qb := out.aa*c[a]+out.ab*c[b], out.ab*c[a]+out.bb*c[b]
-	left = max(left+qa*c[a]+qb*c[b], quickDependent)
-	y := (r + out.alphaA*c[a] + out.alphaB*c[b]) / left
+	qa, qb := float64(out.aa*c[a])+float64(out.ab*c[b]), float64(out.ab*c[a])+float64(out.bb*c[b])
+	left = max(left+float64(qa*c[a])+float64(qb*c[b]), quickDependent)
+	y := (r + float64(out.alphaA*c[a]) + float64(out.alphaB*c[b])) / left
 	w.pick.gamma[a] += float32(qa)
 	w.pick.gamma[b] += float32(qb)
 	w.pick.gram = w.q.gram[int(col)*w.q.stride : int(col+1)*w.q.stride]
 	w.pick.y, w.pick.inverse = float32(y), float32(1/left)
 	for i, x := range w.best.m {
 		if pa, pb := p[i*n+a], p[i*n+b]; i != a && i != b &&
-			x-pa*out.alphaA-pb*out.alphaB-y*(c[i]-pa*qa-pb*qb) < 0 {
+			x-float64(pa*out.alphaA)-float64(pb*out.alphaB)-float64(y*(c[i]-float64(pa*qa)-float64(pb*qb))) < 0 {
 			negative = true
 		}
 	}
@@ -312,7 +313,7 @@ func (w *search) with(col int32, out *removed) (negative bool) {
 // seek returns the column that saves most and what it saves, with weights that may be negative; −1 where none does.
 func (w *search) seek() (col int32, saves float64) {
 	w.pick.scan(&w.at.coordinates)
-	return w.pick.col, float64(w.pick.most) / 2
+	return w.pick.col, float64(float64(w.pick.most) / 2)
 }
 
 // product is the product of a column with the target, both at unit length.
@@ -320,7 +321,7 @@ func (w *search) product(col int32) float64 {
 	if w.row[col] != w.turn {
 		sum := 0.0
 		for j, v := range w.q.rows.Row(int(col)) {
-			sum += float64(v) * float64(w.target[j])
+			sum += float64(float64(v) * float64(w.target[j]))
 		}
 		w.row[col], w.exact[col] = w.turn, sum*w.q.inverse[col]
 	}
@@ -351,10 +352,10 @@ func (w *search) fit(a *answer) {
 		for i := range n {
 			x := 0.0
 			for j, b := range w.small.b[:n] {
-				x += w.fitted[i*n+j] * b
+				x += float64(w.fitted[i*n+j] * b)
 			}
 			a.m[i] = x
-			a.loss -= x * w.small.b[i] / 2
+			a.loss -= float64(x * w.small.b[i] / 2)
 			positive = positive && x > 0
 		}
 	}
@@ -367,7 +368,7 @@ func (w *search) fit(a *answer) {
 	for p, c := range a.cols {
 		if weights[p] > 0 {
 			cols, a.m = append(cols, c), append(a.m, weights[p])
-			a.loss -= weights[p] * w.small.b[p] / 2
+			a.loss -= float64(weights[p] * w.small.b[p] / 2)
 		}
 	}
 	a.cols = cols
@@ -385,17 +386,17 @@ func (w *search) invert(n int) (independent bool) {
 		for i := range m {
 			sum := 0.0
 			for j, v := range g {
-				sum += p[i*n+j] * v
+				sum += float64(p[i*n+j] * v)
 			}
 			u[i] = sum
-			d -= sum * g[i]
+			d -= float64(sum * g[i])
 		}
 		independent = independent && d > quickDependent
 		d = 1 / max(d, quickDependent)
 		for i := range m {
 			x := u[i] * d
 			for j := range m {
-				p[i*n+j] += x * u[j]
+				p[i*n+j] += float64(x * u[j])
 			}
 			p[i*n+m], p[m*n+i] = -x, -x
 		}

@@ -219,7 +219,7 @@ func newRows(options json.RawMessage, sides stage.Sides) (stage.Function, error)
 func SquaresScale(largest []float64) (stage.Scale, error) {
 	total := 0.0
 	for _, l := range largest {
-		total += l * l
+		total += float64(l * l)
 	}
 	return stage.NewScale(total * (1 << 24) * 1.001)
 }
@@ -345,7 +345,7 @@ func (b *block) tables(w *graph.Dense) (u0, u1 *graph.Dense) {
 	for j := range u0.Rows {
 		first, second := u0.Row(j), u1.Row(j)
 		for k := range first {
-			first[k] *= b.met[j]
+			first[k] = float32(first[k] * b.met[j])
 			second[k] = (second[k] + first[k]) * b.share[j]
 		}
 	}

@@ -195,7 +195,7 @@ func (m *messaging) twoHopBounds() []float64 {
 	table := make([]float64, m.weights.Cols)
 	for k, l := range m.largest {
 		for c, w := range m.weights.Row(k) {
-			table[c] += l * math.Abs(float64(w))
+			table[c] += float64(l * math.Abs(float64(w)))
 		}
 	}
 	return append(slices.Concat(table, table), 0.5)
@@ -285,7 +285,7 @@ func partBounds(p infer.Part, bounds []float64, centred bool) []float64 {
 		out := make([]float64, p.Factor.Cols)
 		for i, b := range bounds {
 			for c, v := range p.Factor.Row(i) {
-				out[c] += b * math.Abs(float64(v))
+				out[c] += float64(b * math.Abs(float64(v)))
 			}
 		}
 		return out
@@ -340,7 +340,7 @@ func (m *messaging) normScales() ([]stage.Scale, error) {
 	for k := range m.Models {
 		sum := 0.0
 		for _, b := range boundsOf(&m.of[k], &m.Models[k], m.bounds[k]) {
-			sum += b * b
+			sum += float64(b * b)
 		}
 		bounds = append(bounds, sum*(1+1e-2))
 	}
