@@ -326,7 +326,8 @@ func (m *Manifest) validateFiles() error {
 		f := m.Files[name]
 		sum, err := hex.DecodeString(f.SHA256)
 		switch {
-		case name == manifestFile || name == manifestSumFile || name != path.Clean(name) || strings.Contains(name, `\`) || !filepath.IsLocal(filepath.FromSlash(name)):
+		case name == manifestFile || name == manifestSumFile || name != path.Clean(name) || strings.Contains(name, `\`) ||
+			!filepath.IsLocal(filepath.FromSlash(name)):
 			return fmt.Errorf("files has %q, want the name of a tensor file within the directory", name)
 		case err != nil || len(sum) != sha256.Size || f.SHA256 != strings.ToLower(f.SHA256):
 			return fmt.Errorf("files[%q].sha256 is %q, want 64 hex digits in lower case", name, f.SHA256)

@@ -53,13 +53,15 @@ func (p PageServer) Loopback() bool { return loopback(p.Listen) }
 func (p PageServer) problems() []Problem {
 	var found []Problem
 	if missing := p.missing(); missing != "" && !p.Loopback() {
-		found = append(found, Problem{Key: "listen", Value: p.Listen, Reason: "others than this machine reach it, and it has " + missing +
-			": set page.tls.cert_file, page.tls.key_file and page.token_file, or an address such as 127.0.0.1:9466"})
+		found = append(found,
+			Problem{Key: "listen", Value: p.Listen, Reason: "others than this machine reach it, and it has " + missing +
+				": set page.tls.cert_file, page.tls.key_file and page.token_file, or an address such as 127.0.0.1:9466"})
 	}
 	a := p.Activate
 	switch {
 	case a.Password != "" && a.PasswordFile != "":
-		found = append(found, Problem{Key: "activate.password_file", Value: a.PasswordFile, Reason: "activate.password is set, too"})
+		found = append(found,
+			Problem{Key: "activate.password_file", Value: a.PasswordFile, Reason: "activate.password is set, too"})
 	case a.Username != "" && a.Password == "" && a.PasswordFile == "":
 		found = append(found, Problem{Key: "activate.password_file", Reason: "must not be empty if activate.username is set"})
 	case a.Username == "" && (a.Password != "" || a.PasswordFile != ""):

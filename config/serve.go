@@ -67,8 +67,9 @@ func (s Server) problems() []Problem {
 			Reason: "less than max_body, " + s.MaxBody.String()})
 	}
 	if missing := s.missing(); missing != "" && !s.Open && !loopback(s.Listen) {
-		found = append(found, Problem{Key: "listen", Value: s.Listen, Reason: "others than this machine reach it, and it has " + missing +
-			": set serve.tls.cert_file, serve.tls.key_file and serve.token_file, or an address such as 127.0.0.1:8080, or serve.open if something in front has both"})
+		found = append(found,
+			Problem{Key: "listen", Value: s.Listen, Reason: "others than this machine reach it, and it has " + missing +
+				": set serve.tls.cert_file, serve.tls.key_file and serve.token_file, or an address such as 127.0.0.1:8080, or serve.open if something in front has both"})
 	}
 	return found
 }

@@ -79,8 +79,8 @@ func (p *Pipeline) decode(ctx context.Context, out *decoded, records []kafka.Rec
 
 // deadLetter is the record set aside.
 func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
-	return event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers, Source: event.Source(s.record.Position),
-		IngestTime: s.record.Time, Reason: reason, Detail: detail}
+	return event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers,
+		Source: event.Source(s.record.Position), IngestTime: s.record.Time, Reason: reason, Detail: detail}
 }
 
 // decodeOne fills s from its record: an arrival that the model can take, but for features that are still to be looked
@@ -116,7 +116,8 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 	}
 	if key, id := len(s.key()), len(s.arrival.ID); key+id > maxNames {
 		s.fault = &event.FieldError{Reason: event.ReasonTooLarge, Field: "id",
-			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at most %d", id, key, maxNames)}
+			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at most %d",
+				id, key, maxNames)}
 		return
 	}
 	if s.fault = tooLong(&s.arrival, p.Limits.IDBytes); s.fault != nil {

@@ -16,8 +16,9 @@ type line struct {
 }
 
 func (c *Consumer) newLine(g *kafka.Generation, queue <-chan chunk) *line {
-	l := &line{turn: make(chan *Ticket, 1), batcher: batcher{queue: queue, size: c.opts.BatchSize, bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger,
-		clock: c.opts.Path.Clock, suffix: fmt.Sprintf("-g%d", g.Member().Generation)}}
+	l := &line{turn: make(chan *Ticket, 1),
+		batcher: batcher{queue: queue, size: c.opts.BatchSize, bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger,
+			clock: c.opts.Path.Clock, suffix: fmt.Sprintf("-g%d", g.Member().Generation)}}
 	l.turn <- nil
 	return l
 }
@@ -54,8 +55,8 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 	}
 }
 
-// process takes a batch down the path, again and again while the rows of M, or features, cannot be read. Each attempt asks for the
-// current version anew, so that a batch does not hang on a version that has been taken back.
+// process takes a batch down the path, again and again while the rows of M, or features, cannot be read. Each attempt asks for
+// the current version anew, so that a batch does not hang on a version that has been taken back.
 func (l *lane) process(ctx context.Context, in Intake) error {
 	for {
 		err := l.path.Process(ctx, in)

@@ -43,8 +43,8 @@ func (p *Pipeline) predict(out *predicted, version Version, name string, in *dec
 		best := infer.ArgMax(row)
 		*pr = event.Prediction{
 			ID: s.arrival.ID, Key: s.key(),
-			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold, Degraded: a.degraded[i],
-			Top:   p.top(out, pr.Top[:0], row, classes),
+			Class: best, ClassName: classes[best], Probability: row[best], Abstained: row[best] < threshold,
+			Degraded: a.degraded[i], Top: p.top(out, pr.Top[:0], row, classes),
 			Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,
 			Artifact: id, Batch: name, Source: event.Source(s.record.Position),
 			ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now,

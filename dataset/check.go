@@ -61,17 +61,21 @@ func (d *Dataset) Leaks(seed uint64) []Predictor {
 	var found []Predictor
 	for i := range d.Columns {
 		if c := &d.Columns[i]; c.Type == schema.Text || c.Type == schema.Bool {
-			found = append(found, l.byValue(c.Name, "most frequent class of each value", func(i int32) string { return valueText(c.At(int(i))) }))
+			found = append(found,
+				l.byValue(c.Name, "most frequent class of each value", func(i int32) string { return valueText(c.At(int(i))) }))
 		} else if c.Type != schema.Vector {
 			found = append(found, l.byInterval(c.Name, func(i int32) (float64, bool) { return valueNumber(c.At(int(i))) }))
 		}
 	}
 	if x := d.X.Dense; x != nil {
 		for c := range x.Cols {
-			found = append(found, l.byInterval("feature "+strconv.Itoa(c), func(i int32) (float64, bool) { return float64(x.Row(int(i))[c]), true }))
+			found = append(found,
+				l.byInterval("feature "+strconv.Itoa(c),
+					func(i int32) (float64, bool) { return float64(x.Row(int(i))[c]), true }))
 		}
 	}
-	found = append(found, l.byInterval("(order of the rows)", func(i int32) (float64, bool) { return float64(i), true }), l.ids(), l.edges())
+	found = append(found, l.byInterval("(order of the rows)", func(i int32) (float64, bool) { return float64(i), true }), l.ids(),
+		l.edges())
 	slices.SortStableFunc(found, func(a, b Predictor) int { return cmp.Compare(b.Accuracy, a.Accuracy) })
 	return found
 }

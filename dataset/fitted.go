@@ -30,14 +30,15 @@ func (d *Dataset) saveFitted(s saving) error {
 	if d.Schema == nil {
 		return nil
 	}
-	if err := s.file(schemaFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(d.Schema) }); err != nil || d.Values == nil {
+	if err := s.file(schemaFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(d.Schema) }); err != nil ||
+		d.Values == nil {
 		return err
 	}
 	out := make([]columnJSON, len(d.Values))
 	for k := range d.Values {
 		c := &d.Values[k]
-		out[k] = columnJSON{Name: c.Name, Type: c.Type.String(), Categorical: c.Categorical, Numbers: c.Numbers, Bools: c.Bools, Texts: c.Texts,
-			Vectors: c.Vectors, Times: c.Times}
+		out[k] = columnJSON{Name: c.Name, Type: c.Type.String(), Categorical: c.Categorical, Numbers: c.Numbers, Bools: c.Bools,
+			Texts: c.Texts, Vectors: c.Vectors, Times: c.Times}
 		for i, is := range c.Missing {
 			if is {
 				out[k].Missing = append(out[k].Missing, int32(i))
@@ -91,10 +92,11 @@ func (d *Dataset) loadFitted(dir string) error {
 
 // column returns the column of a data set of n nodes.
 func (j *columnJSON) column(n int) (c schema.Column, err error) {
-	c = schema.Column{Name: j.Name, Categorical: j.Categorical, Numbers: j.Numbers, Bools: j.Bools, Texts: j.Texts, Vectors: j.Vectors, Times: j.Times}
+	c = schema.Column{Name: j.Name, Categorical: j.Categorical, Numbers: j.Numbers, Bools: j.Bools, Texts: j.Texts,
+		Vectors: j.Vectors, Times: j.Times}
 	values := -1
-	for t, of := range map[schema.ValueType]int{schema.Number: len(j.Numbers), schema.Bool: len(j.Bools), schema.Text: len(j.Texts),
-		schema.Vector: len(j.Vectors), schema.Time: len(j.Times)} {
+	for t, of := range map[schema.ValueType]int{schema.Number: len(j.Numbers), schema.Bool: len(j.Bools),
+		schema.Text: len(j.Texts), schema.Vector: len(j.Vectors), schema.Time: len(j.Times)} {
 		switch {
 		case t.String() == j.Type:
 			c.Type, values = t, of

@@ -125,7 +125,8 @@ func (f *Found) nodes(s tableSource) error {
 			f.roles(c)
 			used = "used"
 		case name == "":
-			return fmt.Errorf(`%s: column "" is the row number that pandas writes: write the table with index=False`, strings.Join(s.files, ", "))
+			return fmt.Errorf(`%s: column "" is the row number that pandas writes: write the table with index=False`,
+				strings.Join(s.files, ", "))
 		case isIndex(name) && !slices.Contains(t.Drop, name):
 			t.Drop = append(t.Drop, name)
 			f.Guesses = append(f.Guesses, fmt.Sprintf("drop %s: the row number that pandas writes", name))
@@ -140,7 +141,8 @@ func (f *Found) commas(columns []*survey) {
 	for _, c := range columns {
 		if n := c.forms[asCommas]; f.Tables.Decimal == "" && n > 0 && n+c.forms[asNumber] == c.kinds[Raw] {
 			f.Tables.Decimal = ","
-			f.Guesses = append(f.Guesses, fmt.Sprintf("decimal \",\": column %s has numbers such as %s", c.name, c.first[asCommas].text))
+			f.Guesses = append(f.Guesses,
+				fmt.Sprintf("decimal \",\": column %s has numbers such as %s", c.name, c.first[asCommas].text))
 		}
 	}
 }
@@ -208,7 +210,8 @@ func (f *Found) roles(c *survey) {
 		f.Tables.SplitValues[value] = role
 		guesses = append(guesses, value+"="+role)
 	}
-	f.Guesses = append(f.Guesses, fmt.Sprintf("split_values: %s is a guess by the order of the values", strings.Join(guesses, ",")))
+	f.Guesses = append(f.Guesses,
+		fmt.Sprintf("split_values: %s is a guess by the order of the values", strings.Join(guesses, ",")))
 }
 
 func (f *Found) edges(s tableSource) error {
@@ -217,13 +220,15 @@ func (f *Found) edges(s tableSource) error {
 		return err
 	}
 	t := &f.Tables
-	if err := errors.Join(f.guess(&t.Source, "source", names, usualSources, true), f.guess(&t.Target, "target", names, usualTargets, true),
+	if err := errors.Join(f.guess(&t.Source, "source", names, usualSources, true),
+		f.guess(&t.Target, "target", names, usualTargets, true),
 		f.guess(&t.Weight, "weight", names, usualWeights, false)); err != nil {
 		return err
 	}
 	for i, c := range columns {
 		if names[i] == t.Weight && (len(c.distinct) > 1 || c.fractions > 0) {
-			f.Guesses = append(f.Guesses, fmt.Sprintf("weight: column %s has weights other than 1, which are refused unless drop_weights is true", c.name))
+			f.Guesses = append(f.Guesses,
+				fmt.Sprintf("weight: column %s has weights other than 1, which are refused unless drop_weights is true", c.name))
 		}
 	}
 	return nil
@@ -245,7 +250,8 @@ func (f *Found) guess(said *string, what string, names, usual []string, required
 		return nil
 	}
 	if required {
-		return fmt.Errorf("no column is named %s: say which one is the %s (--%s), among %s", strings.Join(usual, ", "), what, what, listed(names))
+		return fmt.Errorf("no column is named %s: say which one is the %s (--%s), among %s", strings.Join(usual, ", "), what,
+			what, listed(names))
 	}
 	return nil
 }

@@ -214,7 +214,8 @@ func (t *Table) weight(c *Cell) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("it is %v, want 1: weighted graphs are not supported; --drop-weights (drop_weights: true) reads each as 1", w)
+	return fmt.Errorf("it is %v, want 1: weighted graphs are not supported; --drop-weights (drop_weights: true) reads each as 1",
+		w)
 }
 
 // columnBuilder collects a feature's values.

@@ -49,7 +49,8 @@ func (d *Dataset) NodeRows() iter.Seq[NodeRow] {
 	for i := range split {
 		split[i] = "none"
 	}
-	for role, nodes := range map[string][]int32{"train": d.Train, "val": d.Validation, "test": d.Test, "unlabelled": d.Unlabelled} {
+	for role, nodes := range map[string][]int32{"train": d.Train, "val": d.Validation, "test": d.Test,
+		"unlabelled": d.Unlabelled} {
 		for _, i := range nodes {
 			split[i] = role
 		}

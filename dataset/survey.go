@@ -190,7 +190,8 @@ func (s *survey) columnType() (schema.ValueType, error) {
 	if known == 0 {
 		return schema.Missing, errNoValues
 	}
-	for form, of := range map[int]schema.ValueType{asNumber: schema.Number, asBool: schema.Bool, asTime: schema.Time, asList: schema.Vector} {
+	for form, of := range map[int]schema.ValueType{asNumber: schema.Number, asBool: schema.Bool, asTime: schema.Time,
+		asList: schema.Vector} {
 		if s.forms[form] == known {
 			return of, s.finite(of)
 		}
@@ -232,7 +233,8 @@ func (s *survey) mixed(known int) error {
 func (s *survey) odd(form int) sighting {
 	var odd sighting
 	for other := range forms {
-		if f := s.first[other]; other != form && s.forms[other] > 0 && (odd.text == "" || f.at.Row < odd.at.Row && f.at.File == odd.at.File) {
+		if f := s.first[other]; other != form && s.forms[other] > 0 &&
+			(odd.text == "" || f.at.Row < odd.at.Row && f.at.File == odd.at.File) {
 			odd = f
 		}
 	}

@@ -132,10 +132,12 @@ func (t *Table) role(n NodeRow) (string, error) {
 	split, ok := splitNames[strings.ToLower(said)]
 	switch {
 	case !ok:
-		return "", fault{splitless, fmt.Errorf("column %s: %.100q is not one of train, val, test, unlabelled: say which values stand for these",
-			cmp.Or(t.o.Split, "split"), n.Split)}
+		return "", fault{splitless,
+			fmt.Errorf("column %s: %.100q is not one of train, val, test, unlabelled: say which values stand for these",
+				cmp.Or(t.o.Split, "split"), n.Split)}
 	case n.Label == "" && split != "" && split != "unlabelled":
-		return "", fault{unlabelled, fmt.Errorf("column %s: it is empty, but a %s node needs one", cmp.Or(t.o.Label, "label"), split)}
+		return "", fault{unlabelled,
+			fmt.Errorf("column %s: it is empty, but a %s node needs one", cmp.Or(t.o.Label, "label"), split)}
 	case t.named && n.Label == "" && n.Split == "":
 		return "unlabelled", nil
 	}

@@ -67,7 +67,8 @@ type TextForm struct {
 var columnTypes = map[string]schema.ValueType{"number": schema.Number, "bool": schema.Bool, "category": schema.Text,
 	"text": schema.Text, "time": schema.Time, "list": schema.Vector}
 
-// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no column's meaning.
+// IsZero reports whether no field is set, so that the convention of the csv format holds. DropWeights changes no column's
+// meaning.
 func (t Tables) IsZero() bool {
 	return t.Nodes == "" && t.Edges == "" && t.ID == "" && t.Label == "" && t.Split == "" && t.SplitValues == nil &&
 		t.Drop == nil && !t.Positional && t.Types == nil && t.Source == "" && t.Target == "" && t.Weight == "" &&
@@ -269,5 +270,6 @@ func (o OpenOptions) source(path string) (tableSource, error) {
 	if hasExt(path, []string{".parquet"}) {
 		return tableSource{}, fmt.Errorf("%s is Parquet, which this program does not read", path)
 	}
-	return tableSource{}, fmt.Errorf("%s is no table, and no directory of tables, whose names end in %s", path, strings.Join(known, ", "))
+	return tableSource{}, fmt.Errorf("%s is no table, and no directory of tables, whose names end in %s", path,
+		strings.Join(known, ", "))
 }

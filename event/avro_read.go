@@ -229,7 +229,8 @@ func (r *avroReader) moment(t *avroType, field string) (at time.Time, err error)
 			return at, err
 		}
 		if at.UnmarshalText(b) != nil {
-			return at, fieldErrorf(ReasonUnparsable, field, "%s, want an RFC 3339 string", cut(strconv.Quote(string(b[:min(len(b), maxQuoted)]))))
+			return at, fieldErrorf(ReasonUnparsable, field, "%s, want an RFC 3339 string",
+				cut(strconv.Quote(string(b[:min(len(b), maxQuoted)]))))
 		}
 		at = at.UTC()
 	default:

@@ -10,8 +10,8 @@ import (
 
 // Grower gives arrivals rows of M of their own, so that later arrivals can attach to them (docs/algorithm.md,
 // section 5, last part): the row that makes an arrival's messages out of those of the synthetic nodes, which is the
-// solve that gave the nodes of T theirs, found more quickly ([nnls.NewQuick]). Models that share one M have their messages side by side, whichever of
-// them is served. A Grower is never changed by a batch and is safe for concurrent use.
+// solve that gave the nodes of T theirs, found more quickly ([nnls.NewQuick]). Models that share one M have their messages side
+// by side, whichever of them is served. A Grower is never changed by a batch and is safe for concurrent use.
 type Grower struct {
 	models []GrowingModel
 	solver *nnls.Solver

@@ -186,7 +186,8 @@ func (p *frozenPropagation) Propagate(b *Batch) *graph.Dense {
 func JointLabels(adj *graph.CSR, labels []int32, classes int, alpha float32) JointPropagation {
 	checkGraph(adj, len(labels), "labels")
 	f0 := LabelSeeds(labels, classes)
-	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, normalise: true, seeds: func(*Batch) *graph.Dense { return f0 }}
+	return &jointPropagation{host: newHost(adj, normalised), alpha: alpha, normalise: true,
+		seeds: func(*Batch) *graph.Dense { return f0 }}
 }
 
 // NodeLogits is a joint deployment that also gives the logits of the graph's own nodes with the batch in the graph.

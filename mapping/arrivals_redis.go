@@ -146,8 +146,8 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 const noEpoch = -1
 
 // lone reports whether the older of two epochs has no rows, as in the first epoch of a version, and remembers it:
-// reading them would be half of the work. A server writes no row without a count, which expires with it, and none at all under an epoch
-// that is past by its own time. The count is read with each answer: where a clock went back, and rows came, the epoch
+// reading them would be half of the work. A server writes no row without a count, which expires with it, and none at all under an
+// epoch that is past by its own time. The count is read with each answer: where a clock went back, and rows came, the epoch
 // is read again.
 func (a *ArrivalRows) lone(epochs []int64, older *redis.StringCmd, now int64) bool {
 	if a.ordered && len(epochs) == 2 && now == epochs[1] && errors.Is(older.Err(), redis.Nil) {

@@ -90,7 +90,8 @@ func (o *RedisOptions) checkMode(options *redis.Options) error {
 		return fmt.Errorf("redis is a cluster, and has a master %q that sentinels watch: want one of the two",
 			o.Sentinel.Master)
 	case one && len(o.Hosts) > 0:
-		return fmt.Errorf("redis has %d hosts besides the one of its url, and is neither a cluster nor watched by sentinels", len(o.Hosts))
+		return fmt.Errorf("redis has %d hosts besides the one of its url, and is neither a cluster nor watched by sentinels",
+			len(o.Hosts))
 	case !one && options.Network == "unix":
 		return errors.New("redis url is a socket, which is neither a cluster nor a sentinel")
 	case o.Cluster && options.DB != 0:
@@ -146,7 +147,8 @@ func (o *RedisOptions) universal(options *redis.Options) *redis.UniversalOptions
 		MaxRetries: options.MaxRetries, MaxRedirects: max(3, options.MaxRetries),
 		MinRetryBackoff: options.MinRetryBackoff, MaxRetryBackoff: options.MaxRetryBackoff,
 		DialerRetries: options.DialerRetries, ContextTimeoutEnabled: options.ContextTimeoutEnabled,
-		Protocol: options.Protocol, DisableIdentity: options.DisableIdentity, MaintNotificationsConfig: options.MaintNotificationsConfig,
+		Protocol: options.Protocol, DisableIdentity: options.DisableIdentity,
+		MaintNotificationsConfig: options.MaintNotificationsConfig,
 	}
 }
 

@@ -223,7 +223,8 @@ func (v *Version) deployJointPropagation(s *artifact.Synthetic) error {
 	case infer.PropagateErrors:
 		model, ok := v.predictor.Model.(infer.NodeLogits)
 		if !ok {
-			return fmt.Errorf("calibration is %q, which needs logits of S that the model does not give in joint attachment", c.Kind)
+			return fmt.Errorf("calibration is %q, which needs logits of S that the model does not give in joint attachment",
+				c.Kind)
 		}
 		v.predictor.Propagation = infer.JointErrors(s.Adj, s.Labels, model, c.Alpha)
 	}

@@ -97,7 +97,8 @@ func (s *staged) piece(block stage.Record, next func() (stage.Record, error, boo
 		}
 	}
 	if r.Key != block.Key || rows.Rows != names.Original {
-		return nil, fmt.Errorf("M has %d rows of block %d for the %d nodes of block %d", rows.Rows, r.Key, names.Original, block.Key)
+		return nil, fmt.Errorf("M has %d rows of block %d for the %d nodes of block %d", rows.Rows, r.Key, names.Original,
+			block.Key)
 	}
 	return &artifact.Mapping{IDs: names.IDs[:names.Original], Rows: &graph.CSR{Rows: rows.Rows, Cols: s.task.nodes,
 		RowPtr: rows.RowPtr, ColIdx: rows.ColIdx, Val: rows.Val}}, nil

@@ -54,14 +54,19 @@ func benchCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.Only, "only", nil, "sections to measure: "+strings.Join(bench.Sections, ", ")+" (default all)")
-	flags.StringSliceVar(&f.Shapes, "shapes", nil, "shapes: pubmed, flickr, reddit (default all; rows and stream take the first, or flickr)")
+	flags.StringSliceVar(&f.Shapes, "shapes", nil,
+		"shapes: pubmed, flickr, reddit (default all; rows and stream take the first, or flickr)")
 	flags.StringSliceVar(&f.Models, "models", nil, "models of core and rivals (default all, rivals sgc and gcn)")
-	flags.DurationVar(&f.Time, "time", f.Time, "how long each figure is measured; streams have arrivals in proportion, 200,000 a second of it")
-	flags.StringVar(&f.services, "services", embedded, "embedded: a broker and a Redis in a process that bench starts; given: those of --kafka.brokers and --redis.url, plaintext")
+	flags.DurationVar(&f.Time, "time", f.Time,
+		"how long each figure is measured; streams have arrivals in proportion, 200,000 a second of it")
+	flags.StringVar(&f.services, "services", embedded,
+		"embedded: a broker and a Redis in a process that bench starts; given: those of --kafka.brokers and --redis.url, plaintext")
 	flags.StringVar(&f.format, "format", "table", "table, or benchmark: lines that benchstat reads")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
-	flags.BoolVar(&f.check, "check", false, "measure only ratios that have bounds, in less than a minute, and fail where one is below its bound (make benchcheck)")
-	flags.StringVar(&f.save, "save", "", "measure nothing, and write the artifact and arrivals of the one shape of --shapes to this directory, for tools/peer")
+	flags.BoolVar(&f.check, "check", false,
+		"measure only ratios that have bounds, in less than a minute, and fail where one is below its bound (make benchcheck)")
+	flags.StringVar(&f.save, "save", "",
+		"measure nothing, and write the artifact and arrivals of the one shape of --shapes to this directory, for tools/peer")
 	config.Flags[config.Bench](flags)
 	cmd.MarkFlagsMutuallyExclusive("json", "format")
 	for _, other := range []string{"only", "shapes", "models", "time", "save"} {

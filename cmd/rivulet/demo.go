@@ -47,22 +47,27 @@ func demoCommand() *cobra.Command {
 	const fallback = "small"
 	flags.StringVar(&from, "artifact", "", "directory of an artifact of the same data, to serve instead of training one")
 	flags.StringVar(&o.Model, "model", "", "model of --artifact to serve; empty: its default")
-	flags.StringVar(&o.Mode, "mode", o.Mode, "node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
+	flags.StringVar(&o.Mode, "mode", o.Mode,
+		"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "most arrivals of a micro-batch")
 	flags.DurationVar(&o.Linger, "linger", o.Linger, "how long the first arrival of a micro-batch waits for others")
 	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them, so that they queue there; "+
 		"not given: so that the stream takes 3 s, with --grow 15 s to a minute, by the time of the training, and 0 in graph mode, whose batches "+
 		"are then full")
-	flags.BoolVar(&grow, "grow", false, "withhold half of the training nodes, and measure accuracy and unknown neighbours as they and the test nodes arrive: "+
-		"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until the refresh is trained, and after three quarters until it serves")
-	flags.BoolVar(&page, "page", false, "serve the live page beside the stream, print its address, and after the stream send arrivals on, "+
-		"20 a second unless --rate says otherwise, until it is stopped")
-	flags.BoolVar(&o.Labels, "labels", false, "publish the true class of each arrival once its prediction was read, and show the accuracy and "+
-		"calibration that the consumer measures with them")
+	flags.BoolVar(&grow, "grow", false,
+		"withhold half of the training nodes, and measure accuracy and unknown neighbours as they and the test nodes arrive: "+
+			"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until the refresh is trained, and after three quarters until it serves")
+	flags.BoolVar(&page, "page", false,
+		"serve the live page beside the stream, print its address, and after the stream send arrivals on, "+
+			"20 a second unless --rate says otherwise, until it is stopped")
+	flags.BoolVar(&o.Labels, "labels", false,
+		"publish the true class of each arrival once its prediction was read, and show the accuracy and "+
+			"calibration that the consumer measures with them")
 	flags.IntVar(&o.Partitions, "partitions", o.Partitions, "partitions of the topics")
 	flags.IntVar(&o.Train.Nodes, "nodes", 0, "synthetic nodes; 0: by --ratio")
 	data := dataflag.Register(flags, fallback, parquet.Format)
-	flags.Float64Var(&o.Train.Ratio, "ratio", 0, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class if the labels allow it")
+	flags.Float64Var(&o.Train.Ratio, "ratio", 0,
+		"synthetic nodes as a share of the original graph's; 0: 1%, but ten a class if the labels allow it")
 	flags.Uint64Var(&o.Train.Seed, "seed", 0, "seed of the training, and of the stream of --grow")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	cmd.MarkFlagsMutuallyExclusive("ratio", "artifact")

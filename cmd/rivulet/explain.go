@@ -81,7 +81,8 @@ func (t textExplanations) Explanation(e *consumer.Explained) error {
 		line(table, e.Bias, nil, "bias")
 		line(table, e.Centring, nil, "centring")
 	}
-	t.terms(table, e, e.Features, "feature", func(term *infer.Term) string { return "feature " + explanation.FeatureName(e, term.At) })
+	t.terms(table, e, e.Features, "feature",
+		func(term *infer.Term) string { return "feature " + explanation.FeatureName(e, term.At) })
 	t.terms(table, e, e.Neighbours, "neighbour", func(term *infer.Term) string { return neighbourText(e, term) })
 	t.terms(table, e, e.Batch, "arrival", func(term *infer.Term) string { return "arrival " + e.Among[term.At] })
 	if e.Shares {

@@ -44,7 +44,8 @@ func putCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&nodes, "nodes", "all", "which nodes: all, test, or withheld: those in no role that have a class")
-	flags.StringVar(&schemaOf, "artifact", "", "directory of the artifact whose schema makes positions of named columns, for the format float32")
+	flags.StringVar(&schemaOf, "artifact", "",
+		"directory of the artifact whose schema makes positions of named columns, for the format float32")
 	flags.DurationVar(&ttl, "ttl", 0, "when they expire; 0: never")
 	data := dataflag.Register(flags, "", parquet.Format)
 	config.Flags[config.Put](flags)
@@ -69,7 +70,8 @@ func putCommand() *cobra.Command {
 			return err
 		}
 		err = app.WithFeatures(cfg.Features, func(s *featurestore.Store) error { return p.put(cmd, s, chosen) })
-		fmt.Fprintf(cmd.ErrOrStderr(), "features of %d nodes are written, as %s, under %sID\n", p.written, p.form, cfg.Features.Prefix)
+		fmt.Fprintf(cmd.ErrOrStderr(), "features of %d nodes are written, as %s, under %sID\n", p.written, p.form,
+			cfg.Features.Prefix)
 		return err
 	}
 	return cmd

@@ -21,10 +21,12 @@ func generateCommand() *cobra.Command {
 		Example: "  rivulet generate --preset flickr --out out/flickr-data",
 	}
 	cmd.Flags().StringVar(&preset, "preset", "small", "which graph: "+strings.Join(dataset.Presets(), ", "))
-	cmd.Flags().StringVar(&format, "format", dataset.GraphSAINT, "graphsaint, or tables: csv or parquet, in which a bag of words is a list of numbers")
+	cmd.Flags().StringVar(&format, "format", dataset.GraphSAINT,
+		"graphsaint, or tables: csv or parquet, in which a bag of words is a list of numbers")
 	cmd.Flags().StringVar(&out, "out", "", "directory to write to (required)")
 	cmd.Flags().Uint64Var(&seed, "preset-seed", 1, "seed of the generated graph")
-	cmd.Flags().Float64Var(&withhold, "withhold", 0, "share of the training nodes to leave in no role, for replay --nodes withheld and a refresh that merges them")
+	cmd.Flags().Float64Var(&withhold, "withhold", 0,
+		"share of the training nodes to leave in no role, for replay --nodes withheld and a refresh that merges them")
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		save, ok := map[string]func(*dataset.Dataset, string) error{dataset.GraphSAINT: (*dataset.Dataset).Save,

@@ -27,7 +27,8 @@ func predictCommand() *cobra.Command {
 	flags.BoolVar(&cfg.Output.Logits, "logits", false, "add the model's raw output")
 	flags.StringVar(&f.choice.Representation, "representation", serving.RepresentNone,
 		"add none, logits or embedding, the layer before the classifier")
-	flags.Float64Var(&f.choice.Coverage, "coverage", 0, "share of the arrivals to answer, others are marked as abstained; 0: none is marked")
+	flags.Float64Var(&f.choice.Coverage, "coverage", 0,
+		"share of the arrivals to answer, others are marked as abstained; 0: none is marked")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		versions, o, end, err := f.open(cmd)
 		if err != nil {

@@ -141,7 +141,8 @@ func undescribed(w io.Writer, dir string, unknown error) error {
 	case errors.Is(err, dataset.ErrNoTable):
 		return unknown // which lists the formats that were looked for
 	case err != nil:
-		return fmt.Errorf("nothing is checked: %s has no %s, and  trainer data init %s  needs help to write it: %w", dir, dataset.TablesFile, dir, err)
+		return fmt.Errorf("nothing is checked: %s has no %s, and  trainer data init %s  needs help to write it: %w", dir,
+			dataset.TablesFile, dir, err)
 	}
 	fmt.Fprintf(w, "%s has no %s. Of its tables %s would be read as nodes and %s as edges:\n", dir, dataset.TablesFile,
 		filepath.Base(found.Tables.Nodes), filepath.Base(found.Tables.Edges))
@@ -151,14 +152,16 @@ func undescribed(w io.Writer, dir string, unknown error) error {
 	if more := len(found.Guesses) - shownGuesses; more > 0 {
 		fmt.Fprintf(w, "  and %d more guesses\n", more)
 	}
-	return fmt.Errorf("nothing is checked yet: trainer data init %s writes %s with this, to be looked through", dir, dataset.TablesFile)
+	return fmt.Errorf("nothing is checked yet: trainer data init %s writes %s with this, to be looked through", dir,
+		dataset.TablesFile)
 }
 
 // most rules that are shown, of those that are no suspects.
 const shownRules = 8
 
 func printCheck(w io.Writer, d *dataset.Dataset, faults *dataset.Faults, seed uint64) error {
-	fmt.Fprintf(w, "%s: %d nodes, %d edges, %d classes; %d nodes have no edge\n", d.Name, d.Nodes(), d.Adj.NNZ()/2, len(d.Classes), d.Isolated())
+	fmt.Fprintf(w, "%s: %d nodes, %d edges, %d classes; %d nodes have no edge\n", d.Name, d.Nodes(), d.Adj.NNZ()/2,
+		len(d.Classes), d.Isolated())
 	for _, kind := range faults.Kinds {
 		fmt.Fprintf(w, "fault: %d %s; the first: %s\n", faults.Counts[kind], kind, faults.First[kind])
 	}
@@ -189,7 +192,8 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *dataset.Faults, seed ui
 		} else if k >= shownRules {
 			break
 		}
-		fmt.Fprintf(w, "  %5.1f%%, where the most frequent class has %.1f%%: %s, %s%s\n", p.Accuracy, p.Majority, p.Name, p.Rule, mark)
+		fmt.Fprintf(w, "  %5.1f%%, where the most frequent class has %.1f%%: %s, %s%s\n", p.Accuracy, p.Majority, p.Name, p.Rule,
+			mark)
 	}
 	return nil
 }

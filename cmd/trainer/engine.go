@@ -42,10 +42,13 @@ type engineFlags struct {
 
 func newEngineFlags(flags *pflag.FlagSet) *engineFlags {
 	f := &engineFlags{flags: flags}
-	flags.StringVar(&f.engine, "engine", engineMemory, "where the graph lies while training: memory; disk, by stages over files of --work; or spark")
-	flags.StringVar(&f.sums, "sums", sumsFloat, "of engine memory: float, or fixed, by stages that give the bits of the other engines")
+	flags.StringVar(&f.engine, "engine", engineMemory,
+		"where the graph lies while training: memory; disk, by stages over files of --work; or spark")
+	flags.StringVar(&f.sums, "sums", sumsFloat,
+		"of engine memory: float, or fixed, by stages that give the bits of the other engines")
 	flags.StringVar(&f.memory, "memory", "2GiB", "of engine disk: memory of the process, as the runtime counts it")
-	flags.StringVar(&f.work, "work", "", "of engines disk and spark: directory of its tables, in which a run that was broken off goes on; empty: that of --out with .work; for spark a path that its machines see")
+	flags.StringVar(&f.work, "work", "",
+		"of engines disk and spark: directory of its tables, in which a run that was broken off goes on; empty: that of --out with .work; for spark a path that its machines see")
 	f.spark.register(flags)
 	return f
 }
@@ -55,7 +58,8 @@ const subgraphFlag = "subgraph"
 
 // fits adds the flag of commands that fit models.
 func (f *engineFlags) fits() *engineFlags {
-	f.flags.StringVar(&f.subgraph, subgraphFlag, "128MiB", "by stages: memory of the features and edges of the subgraph in which models other than an sgc of two hops are fitted")
+	f.flags.StringVar(&f.subgraph, subgraphFlag, "128MiB",
+		"by stages: memory of the features and edges of the subgraph in which models other than an sgc of two hops are fitted")
 	return f
 }
 
@@ -97,7 +101,8 @@ func (f *engineFlags) checkFlags(out string) error {
 	case f.engine != engineSpark && f.spark.given(f.flags):
 		return fmt.Errorf("--spark, --spark-sql and --partitions are for --engine %s", engineSpark)
 	case f.engine == engineSpark && f.work == "":
-		return fmt.Errorf("--engine %s: want --work, a directory that all of Spark's machines see, such as hdfs://… or s3a://…", engineSpark)
+		return fmt.Errorf("--engine %s: want --work, a directory that all of Spark's machines see, such as hdfs://… or s3a://…",
+			engineSpark)
 	case f.engine == engineSpark && f.flags.Changed("memory"):
 		return fmt.Errorf("--memory is for --engine %s", engineDisk)
 	case f.sums != sumsFloat && f.sums != sumsFixed:
@@ -290,7 +295,8 @@ func (f *engineFlags) byURL(data *dataflag.Data, o trainer.Options) (dataset.Tab
 	}
 	for _, flag := range append([]string{"split-seed"}, schemaNames...) {
 		if given := f.flags.Lookup(flag); given != nil && given.Changed {
-			return tables, name, false, fmt.Errorf("--%s is given: tables by URL have a column split, and features by position", flag)
+			return tables, name, false, fmt.Errorf("--%s is given: tables by URL have a column split, and features by position",
+				flag)
 		}
 	}
 	if o.Keep != nil {
@@ -306,7 +312,8 @@ func cleanCommand() *cobra.Command {
 		Short: "Remove the tables that training with --engine disk or spark left in its --work directory",
 		Args:  cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&f.address, "spark", "", "the directory is one of engine spark: a Spark Connect server, as of trainer train")
+	cmd.Flags().StringVar(&f.address, "spark", "",
+		"the directory is one of engine spark: a Spark Connect server, as of trainer train")
 	cmd.Flags().StringVar(&f.program, "spark-sql", "", "in place of --spark, the program spark-sql")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f.address == "" && f.program == "" {

@@ -58,13 +58,14 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 		"none, lp (label propagation) and ep (error propagation)")
 	flags.StringSliceVar(&f.o.Attachments, "attachments", nil,
 		"attachments besides the one that each method is made for: joint, frozen")
-	flags.BoolVar(&f.o.Ablations, "ablations", false, "measure learned also plain, without L_str, without L_ind and from a random M")
+	flags.BoolVar(&f.o.Ablations, "ablations", false,
+		"measure learned also plain, without L_str, without L_ind and from a random M")
 	f.learn = newLearnFlags(flags)
 	return f
 }
 
-// open reads the data set, makes its named columns positions, and completes the options. trained lists the methods for which options of the method
-// learned may be given.
+// open reads the data set, makes its named columns positions, and completes the options. trained lists the methods for which
+// options of the method learned may be given.
 func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if slices.Equal(f.o.Methods, []string{"all"}) {
 		f.o.Methods = trainer.Methods()

@@ -18,9 +18,11 @@ import (
 
 // runFlags registers the flags that train and eval share: the options of a run except method, size and seed.
 func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
-	flags.StringSliceVar(&o.Models, "models", o.Models, "models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))
+	flags.StringSliceVar(&o.Models, "models", o.Models,
+		"models to fit and serve through one M, the first by default: "+strings.Join(infer.Names(), ", "))
 	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layers, of models that have some")
-	flags.IntVar(&o.Layers, "layers", o.Layers, "number of layers, of "+having(func(a *infer.Architecture) bool { return a.Most > a.Fewest })+"; 0: the fewest")
+	flags.IntVar(&o.Layers, "layers", o.Layers,
+		"number of layers, of "+having(func(a *infer.Architecture) bool { return a.Most > a.Fewest })+"; 0: the fewest")
 	flags.IntVar(&o.Hops, "hops", o.Hops, "number of hops, of "+having(hasHops)+"; 0: the model's default")
 	flags.Float64SliceVar(&o.WeightDecays, "weight-decays", trainer.WeightDecays,
 		"weight decays that validation chooses from, for each model fitted on the original graph")
@@ -74,9 +76,12 @@ func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
 	flags.IntVar(&l.o.Rounds, "rounds", o.Rounds, "learned, gcond: outer rounds, each with a relay of its own")
 	flags.Float64Var(&l.o.Lambda, "lambda", o.Lambda, "learned: weight λ of the structure loss")
 	flags.Float64Var(&l.o.Beta, "beta", o.Beta, "learned: weight β of the inductive loss")
-	flags.Float64SliceVar(&l.o.Mu, "mu", o.Mu, "learned, gcond: thresholds μ of A', in units of 1/N', that validation chooses from")
-	flags.Float64SliceVar(&l.o.Delta, "delta", o.Delta, "learned: thresholds δ of M, in units of 1/N', that validation chooses from")
-	flags.IntVar(&l.o.Patience, "patience", o.Patience, "learned, gcond: evaluations in a row without a better one that end the run; 0: none do")
+	flags.Float64SliceVar(&l.o.Mu, "mu", o.Mu,
+		"learned, gcond: thresholds μ of A', in units of 1/N', that validation chooses from")
+	flags.Float64SliceVar(&l.o.Delta, "delta", o.Delta,
+		"learned: thresholds δ of M, in units of 1/N', that validation chooses from")
+	flags.IntVar(&l.o.Patience, "patience", o.Patience,
+		"learned, gcond: evaluations in a row without a better one that end the run; 0: none do")
 	flags.BoolVar(&l.o.NoStructure, "no-structure", false, "learned: ablation without the structure loss L_str")
 	flags.BoolVar(&l.o.NoInductive, "no-inductive", false, "learned: ablation without the inductive loss L_ind")
 	flags.BoolVar(&l.plain, "plain", false, "learned: ablation without both")
@@ -91,7 +96,8 @@ func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
 
 // checkpoint adds --checkpoint, for a command that makes one run.
 func (l *learnFlags) checkpoint() {
-	l.flags.StringVar(&l.o.Checkpoint, "checkpoint", "", "learned: file to which the run's state is written, after Ctrl-C too, and from which an interrupted run continues")
+	l.flags.StringVar(&l.o.Checkpoint, "checkpoint", "",
+		"learned: file to which the run's state is written, after Ctrl-C too, and from which an interrupted run continues")
 }
 
 // learnNames lists the flags that set a field of mcond.Options of the same meaning.
@@ -117,7 +123,8 @@ func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []str
 		"rounds": func() { learn.Rounds = l.o.Rounds }, "lambda": func() { learn.Lambda = l.o.Lambda },
 		"beta": func() { learn.Beta = l.o.Beta }, "mu": func() { learn.Mu = l.o.Mu }, "delta": func() { learn.Delta = l.o.Delta },
 		"patience": func() { learn.Patience = l.o.Patience }, "checkpoint": func() { learn.Checkpoint = l.o.Checkpoint },
-		"no-structure": func() { learn.NoStructure = l.o.NoStructure }, "no-inductive": func() { learn.NoInductive = l.o.NoInductive },
+		"no-structure": func() { learn.NoStructure = l.o.NoStructure },
+		"no-inductive": func() { learn.NoInductive = l.o.NoInductive },
 		"random-start": func() { learn.RandomStart = l.o.RandomStart },
 	} {
 		if l.flags.Changed(name) {
@@ -134,6 +141,7 @@ func (l *learnFlags) apply(o *trainer.Options, d *dataset.Dataset, methods []str
 // sizeFlags registers --ratio and --nodes of one run.
 func sizeFlags(cmd *cobra.Command, o *trainer.Options) {
 	flags := cmd.Flags()
-	flags.Float64Var(&o.Ratio, "ratio", o.Ratio, "synthetic nodes as a share of the original graph's; 0: 1%, but ten a class if the labels allow it")
+	flags.Float64Var(&o.Ratio, "ratio", o.Ratio,
+		"synthetic nodes as a share of the original graph's; 0: 1%, but ten a class if the labels allow it")
 	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "synthetic nodes, instead of --ratio; 0: by ratio")
 }

@@ -68,7 +68,8 @@ func growCommand() *cobra.Command {
 		if err := trainer.WriteGrowth(cmd.OutOrStdout(), results); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seed %d, %d orders, micro-batches of %d; accuracy of the second wave in percent, node batches\n",
+		_, err = fmt.Fprintf(cmd.OutOrStdout(),
+			"%s, seed %d, %d orders, micro-batches of %d; accuracy of the second wave in percent, node batches\n",
 			d.Name, o.Run.Seed, o.Orders, o.Batch)
 		return err
 	}

@@ -92,7 +92,8 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags := cmd.Flags()
 	o := &f.options
 	o.Preprocess = infer.None
-	flags.StringArrayVar(&f.files, "weights", nil, "safetensors file of a state_dict (required); may be given again, each with its --model")
+	flags.StringArrayVar(&f.files, "weights", nil,
+		"safetensors file of a state_dict (required); may be given again, each with its --model")
 	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(infer.Names(), ", "))
 	flags.Float32Var(&f.alpha, "alpha", 0, "α of "+having(hasAlpha)+", which is no tensor; 0: the model's default")
 	flags.IntVar(&f.hops, "hops", 0, "number of hops of "+having(hasHops)+", which is no tensor; 0: the model's default")
@@ -104,7 +105,8 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(), ", "))
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
-	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
+	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,
+		"share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which import adds another model without the data")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	sizeFlags(cmd, o)
@@ -280,7 +282,8 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 		return err
 	}
 	if b.Means, err = artifact.ReadMeans(f.from); err != nil {
-		return fmt.Errorf("a model without the data needs cluster means, which methods solved and cluster store (--means): %w", err)
+		return fmt.Errorf("a model without the data needs cluster means, which methods solved and cluster store (--means): %w",
+			err)
 	}
 	for _, m := range models {
 		if err := trainer.AddModel(b, m.built, f.options.Preprocess, time.Now()); err != nil {

@@ -42,7 +42,8 @@ func publishCommand() *cobra.Command {
 	config.Flags[config.Publish](flags)
 	config.Alias(flags, map[string]string{"redis": "redis.url"})
 	flags.IntVar(&keep, "keep", 1, "older versions to keep for rolling back; -1: all")
-	flags.StringVar(&expect, "expect", "", "version that CURRENT must name now, or - for none; empty: the one that it names at the start")
+	flags.StringVar(&expect, "expect", "",
+		"version that CURRENT must name now, or - for none; empty: the one that it names at the start")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := settings[config.Publish](cmd)
 		if err != nil {
@@ -56,7 +57,8 @@ func publishCommand() *cobra.Command {
 			return err
 		}
 		lines := cli.Stderr()
-		o := serving.PublishOptions{Keep: keep, Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
+		o := serving.PublishOptions{Keep: keep,
+			Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
 		o.Warn = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "warning:", text) }
 		if keep == 0 {
 			return fmt.Errorf("--keep is 0, want 1 or more, or -1 for all: there would be nothing to roll back to")

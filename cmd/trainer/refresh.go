@@ -68,19 +68,25 @@ func refreshCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.flags = flags
 	flags.StringVar(&f.from, "from", "", "arrivals: a file of JSON lines, or kafka: and a topic (required)")
-	flags.StringVar(&f.labels, "labels", "", "labels: a file of JSON lines, or kafka: and a topic, which is always read whole; empty: none")
-	flags.StringVar(&f.group, "group", "", "group of this refresh's own: only arrivals are read that the graph does not have, and its offsets show how far; empty: all are read")
+	flags.StringVar(&f.labels, "labels", "",
+		"labels: a file of JSON lines, or kafka: and a topic, which is always read whole; empty: none")
+	flags.StringVar(&f.group, "group", "",
+		"group of this refresh's own: only arrivals are read that the graph does not have, and its offsets show how far; empty: all are read")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
-	flags.StringVar(&f.dataOut, "data-out", "", "directory to write the graph with its arrivals to, for the next refresh or train; empty: it is not kept")
-	flags.StringVar(&f.current, "current", "", "directory of the artifact to compare with; empty: the one that CURRENT names, with --publish")
+	flags.StringVar(&f.dataOut, "data-out", "",
+		"directory to write the graph with its arrivals to, for the next refresh or train; empty: it is not kept")
+	flags.StringVar(&f.current, "current", "",
+		"directory of the artifact to compare with; empty: the one that CURRENT names, with --publish")
 	flags.BoolVar(&f.publish, "publish", false, "publish the artifact to Redis and point CURRENT at it")
 	flags.IntVar(&f.keep, "keep", 1, "older versions to keep for rolling back; -1: all")
-	flags.IntVar(&f.keepCopies, "keep-copies", 2, "newest graphs and artifacts of --every to keep on the disk, besides those in use; -1: all")
+	flags.IntVar(&f.keepCopies, "keep-copies", 2,
+		"newest graphs and artifacts of --every to keep on the disk, besides those in use; -1: all")
 	flags.IntVar(&f.waiting, "waiting", merge.DefaultWaiting,
 		"edges to ids that have not arrived that are kept with the graph; 0: none")
 	flags.Float64Var(&f.maxDrop, "max-drop", trainer.MaxDrop,
 		"points of accuracy on the validation nodes that the new artifact may be worse")
-	flags.BoolVar(&f.refit, "refit-schema", false, "fit the schema of named features anew, with what has arrived: positions move, so producers by position must follow")
+	flags.BoolVar(&f.refit, "refit-schema", false,
+		"fit the schema of named features anew, with what has arrived: positions move, so producers by position must follow")
 	flags.DurationVar(&f.every, "every", 0, "refresh again this long after the last one ended; 0: once")
 	flags.StringVar(&f.run.Method, "method", f.run.Method, "condensation method")
 	runFlags(flags, &f.run)
@@ -161,7 +167,8 @@ func (f *refreshFlags) check() error {
 		return fmt.Errorf("--group is %s, but --from %s is not a topic", f.group, f.from)
 	}
 	if f.group != "" && f.dataOut == "" {
-		return fmt.Errorf("--group is %s without --data-out: the arrivals before its offsets would be lost to the next refresh", f.group)
+		return fmt.Errorf("--group is %s without --data-out: the arrivals before its offsets would be lost to the next refresh",
+			f.group)
 	}
 	if err := errors.Join(cli.TryDirectory("out", f.out), cli.TryDirectory("data-out", f.dataOut)); err != nil {
 		return err
@@ -201,9 +208,11 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	if f.engine.staged() {
 		by = f.engine
 	}
-	return &refresh.Refresher{Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels, Current: f.current, ToRedis: f.publish, Keep: f.keep,
-		Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log}, Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits),
-		RefitSchema: f.refit, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options, Progress: progress, Log: log, Now: time.Now}, nil
+	return &refresh.Refresher{Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels, Current: f.current,
+		ToRedis: f.publish, Keep: f.keep, Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
+		Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits), RefitSchema: f.refit,
+		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, MaxDrop: f.maxDrop, Options: f.options,
+		Progress: progress, Log: log, Now: time.Now}, nil
 }
 
 // options returns the options of the artifact that serves, changed by the flags that were given.
@@ -225,10 +234,12 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 	o.WeightDecays, o.Representation, o.Batch, o.Costs, o.Schema = said.WeightDecays, said.Representation,
 		said.Batch, said.Costs, said.Schema
 	for name, set := range map[string]func(){
-		"models": func() { o.Models = said.Models }, "hidden": func() { o.Hidden = said.Hidden }, "entries": func() { o.Entries = said.Entries },
-		"preprocess": func() { o.Preprocess = said.Preprocess }, "coverage": func() { o.Coverage = said.Coverage },
-		"means": func() { o.Means = said.Means }, "propagate": func() { o.Propagate = said.Propagate }, "map": func() { o.Map = said.Map }, "seed": func() { o.Seed = said.Seed },
-		"ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 }, "nodes": func() { o.Nodes, o.Ratio = said.Nodes, 0 },
+		"models": func() { o.Models = said.Models }, "hidden": func() { o.Hidden = said.Hidden },
+		"entries": func() { o.Entries = said.Entries }, "preprocess": func() { o.Preprocess = said.Preprocess },
+		"coverage": func() { o.Coverage = said.Coverage }, "means": func() { o.Means = said.Means },
+		"propagate": func() { o.Propagate = said.Propagate }, "map": func() { o.Map = said.Map },
+		"seed": func() { o.Seed = said.Seed }, "ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 },
+		"nodes": func() { o.Nodes, o.Ratio = said.Nodes, 0 },
 	} {
 		if f.flags.Changed(name) && (name != "nodes" || dataflag.Own(f.flags)) {
 			set()

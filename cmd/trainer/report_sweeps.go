@@ -158,7 +158,8 @@ func (s *sweeps) sparsity(ctx context.Context, p *page.Page) error {
 			return err
 		}
 		out.SyntheticNodes = row.SyntheticNodes
-		out.Points = append(out.Points, page.SparsityPoint{Value: float64(k), Entries: int(row.KeptBytes / 8), Accuracy: row.Accuracy}) // see KeptBytes
+		out.Points = append(out.Points,
+			page.SparsityPoint{Value: float64(k), Entries: int(row.KeptBytes / 8), Accuracy: row.Accuracy}) // see KeptBytes
 	}
 	p.Sparsity = append(p.Sparsity, out)
 	return nil

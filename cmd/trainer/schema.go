@@ -26,7 +26,8 @@ func registerSchema(flags *pflag.FlagSet, o *trainer.Options) *schemaFlags {
 		"what a missing value of a named column becomes: NAME=mean, zero, column (one that says so) or refuse; may be given again")
 	flags.IntVar(&o.Schema.MinCount, "min-count", schema.DefaultMinCount,
 		"original nodes that a category must have to be one of its own; rarer ones share one with values never seen")
-	flags.IntVar(&o.Schema.Buckets, "buckets", schema.DefaultBuckets, "positions of the hashed words of a text, where --feature does not say")
+	flags.IntVar(&o.Schema.Buckets, "buckets", schema.DefaultBuckets,
+		"positions of the hashed words of a text, where --feature does not say")
 	return f
 }
 
@@ -55,7 +56,8 @@ func printSchema(w io.Writer, s *schema.Schema) {
 	}
 	for k := range s.Features() {
 		f := &s.Features()[k]
-		fmt.Fprintf(w, "column %q is used: %s, missing: %s, %d of %d positions\n", f.Name, f.Describe(), f.Missing, f.Width(), s.Width())
+		fmt.Fprintf(w, "column %q is used: %s, missing: %s, %d of %d positions\n", f.Name, f.Describe(), f.Missing, f.Width(),
+			s.Width())
 	}
 	for _, u := range s.Unused() {
 		fmt.Fprintf(w, "column %q is not used: %s\n", u.Name, u.Reason)

@@ -29,8 +29,10 @@ type sparkFlags struct {
 }
 
 func (f *sparkFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "spark", "", "of engine spark: a Spark Connect server, sc://host:15002[/;use_ssl=true]; its token is in "+sparkToken)
-	flags.StringVar(&f.program, "spark-sql", "", "of engine spark: in place of --spark, the program spark-sql of an installation (3.5.2 or newer, also on YARN)")
+	flags.StringVar(&f.address, "spark", "",
+		"of engine spark: a Spark Connect server, sc://host:15002[/;use_ssl=true]; its token is in "+sparkToken)
+	flags.StringVar(&f.program, "spark-sql", "",
+		"of engine spark: in place of --spark, the program spark-sql of an installation (3.5.2 or newer, also on YARN)")
 	flags.IntVar(&f.partitions, "partitions", 64, "of engine spark: tasks that a shuffle is cut into; no result depends on it")
 }
 

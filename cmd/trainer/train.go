@@ -73,7 +73,8 @@ func trainCommand() *cobra.Command {
 	learn := newLearnFlags(flags)
 	learn.checkpoint()
 	engine := newEngineFlags(flags).fits()
-	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, "share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
+	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,
+		"share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Representation, "representation", o.Representation,
 		"add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which trainer import adds a model without the data")
@@ -154,8 +155,9 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 	}
 	for _, model := range m.Models {
 		if model.Name == m.DefaultModel {
-			fmt.Fprintf(w, "served: the row of model %s, setting O->S, attachment %s, calibration %s; consumers take each arrival on its\n"+
-				"own (node %%) unless batch.mode is graph\n", model.Name, model.Attachment, model.Calibration.Kind)
+			fmt.Fprintf(w,
+				"served: the row of model %s, setting O->S, attachment %s, calibration %s; consumers take each arrival on its\n"+
+					"own (node %%) unless batch.mode is graph\n", model.Name, model.Attachment, model.Calibration.Kind)
 		}
 	}
 	_, err := fmt.Fprintf(w, eval.Legend+"trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds,

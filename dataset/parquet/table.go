@@ -82,8 +82,8 @@ func (t *table) open(group, index int) (*cursor, error) {
 	if err := t.check.chunk(column, meta, rows.NumRows()); err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
-	return &cursor{name: name, most: column.MaxDefinitionLevel(), list: column.MaxRepetitionLevel() == 1, null: column.Optional(), read: read,
-		values: parquet.NewColumnChunkValueReader(rows.ColumnChunks()[column.Index()])}, nil
+	return &cursor{name: name, most: column.MaxDefinitionLevel(), list: column.MaxRepetitionLevel() == 1, null: column.Optional(),
+		read: read, values: parquet.NewColumnChunkValueReader(rows.ColumnChunks()[column.Index()])}, nil
 }
 
 // Each calls use with the cells of each row.

@@ -71,9 +71,11 @@ func (r redisServer) advice(err error) string {
 	case errors.Is(err, redis.ErrClosed):
 		return "this is a mistake in the program: it closed its client of Redis while it was in use"
 	case has("NOAUTH"):
-		return "set " + r.settings + "password or " + r.settings + "password_file, and " + r.settings + "username unless the user is the default one"
+		return "set " + r.settings + "password or " + r.settings + "password_file, and " + r.settings +
+			"username unless the user is the default one"
 	case has("WRONGPASS", "invalid password", "AUTH "):
-		return "correct " + r.settings + "username and " + r.settings + "password (or " + r.settings + "password_file, or both in " +
+		return "correct " + r.settings + "username and " + r.settings + "password (or " + r.settings +
+			"password_file, or both in " +
 			r.settings + "url); this is not about ACLs. " +
 			"Where a password is changed, let Redis take both until all clients have the new one (ACL SETUSER user >new)"
 	case has("NOPERM", "ACL failure", "executing the script"):

@@ -22,7 +22,8 @@ func ConnectRedis(s config.RedisServer) (mapping.Client, error) {
 func connectRedis(section string, s config.RedisAddress) (mapping.Client, error) {
 	url, hosts := s.URL.Split()
 	o := mapping.RedisOptions{URL: url, Hosts: hosts, Cluster: s.Cluster,
-		Sentinel:    mapping.Sentinel{Master: s.Sentinel.Master, Username: s.Sentinel.Username, Password: s.Sentinel.Password.Reveal()},
+		Sentinel: mapping.Sentinel{Master: s.Sentinel.Master, Username: s.Sentinel.Username,
+			Password: s.Sentinel.Password.Reveal()},
 		DialTimeout: s.DialTimeout, ReadTimeout: s.ReadTimeout, WriteTimeout: s.WriteTimeout,
 		PoolSize: s.PoolSize, PoolTimeout: s.PoolTimeout,
 		MaxRetries: s.Retry.Attempts, MinBackoff: s.Retry.MinBackoff, MaxBackoff: s.Retry.MaxBackoff}

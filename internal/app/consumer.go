@@ -192,8 +192,9 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 			SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.SessionTimeout / 3},
 		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver, Registry: w.registry,
-		Path: consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode), Arrivals: cfg.Attach.Arrivals == config.On,
-			Notes:         cfg.Attach.Arrivals == config.On && cfg.Delivery != config.ExactlyOnce,
+		Path: consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
+			Arrivals: cfg.Attach.Arrivals == config.On, Notes: cfg.Attach.Arrivals == config.On &&
+				cfg.Delivery != config.ExactlyOnce,
 			Limits:        Limits(cfg.Limits),
 			Output:        output(cfg.Output),
 			Forms:         w.forms,
@@ -212,8 +213,8 @@ func newProducer(cfg config.Consumer, client *kafka.Client, out event.Codec,
 	if err != nil {
 		return nil, err
 	}
-	o := producer.Options{Sink: sink, Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters, Codec: out,
-		Logger: wait.Logger}
+	o := producer.Options{Sink: sink, Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters,
+		Codec: out, Logger: wait.Logger}
 	if cfg.Delivery == config.ExactlyOnce {
 		o.Transactions, err = sink.Transactions(cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group),
 			cfg.Kafka.TransactionTimeout)

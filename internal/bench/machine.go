@@ -41,7 +41,8 @@ func ThisMachine() Machine {
 			m.CPU = strings.TrimSpace(value)
 		case "flags":
 			flags := strings.Fields(value)
-			m.Vectors = slices.DeleteFunc([]string{"avx2", "fma", "avx512f"}, func(v string) bool { return !slices.Contains(flags, v) })
+			m.Vectors = slices.DeleteFunc([]string{"avx2", "fma", "avx512f"},
+				func(v string) bool { return !slices.Contains(flags, v) })
 		case "":
 			return m // the end of the first processor
 		}

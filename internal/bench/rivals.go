@@ -23,7 +23,8 @@ const (
 func (b *run) rivals(ctx context.Context) error {
 	models := b.models
 	if len(b.Models) == 0 {
-		models = slices.DeleteFunc(slices.Clone(models), func(a *infer.Architecture) bool { return a.Name != "sgc" && a.Name != "gcn" })
+		models = slices.DeleteFunc(slices.Clone(models),
+			func(a *infer.Architecture) bool { return a.Name != "sgc" && a.Name != "gcn" })
 	}
 	for k := range b.shapes {
 		shape := &b.shapes[k]

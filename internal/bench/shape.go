@@ -129,8 +129,8 @@ func (s *Shape) Bundle(architectures []*infer.Architecture) (*artifact.Bundle, e
 		b.Synthetic.Labels[j] = int32(j % s.Classes)
 	}
 	b.Manifest = artifact.Manifest{Created: time.Unix(1_800_000_000, 0).UTC(), CreatedBy: "rivulet bench", Method: "random",
-		Data: artifact.Data{Name: s.Name + " (random numbers)", Fingerprint: "sha256:" + strings.Repeat("0", 64), Nodes: s.Original, Edges: s.Entries / 2,
-			Features: s.Features},
+		Data: artifact.Data{Name: s.Name + " (random numbers)", Fingerprint: "sha256:" + strings.Repeat("0", 64),
+			Nodes: s.Original, Edges: s.Entries / 2, Features: s.Features},
 		SyntheticNodes: s.Synthetic,
 		Mapping:        artifact.MappingInfo{Rows: s.Original, Entries: b.Mapping.Rows.NNZ(), MaxPerRow: mapEntries},
 		Preprocess:     artifact.PreprocessInfo{Kind: b.Preprocess.Kind, Scale: b.Preprocess.Scale},
@@ -145,8 +145,9 @@ func (s *Shape) Bundle(architectures []*infer.Architecture) (*artifact.Bundle, e
 		}
 		b.Models = append(b.Models, artifact.Model{Name: m.Name(), Params: m.Params(),
 			Tables: m.Tables(b.Synthetic.Adj, infer.Ready(b.Synthetic.X))})
-		b.Manifest.Models = append(b.Manifest.Models, artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
-			Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}})
+		b.Manifest.Models = append(b.Manifest.Models,
+			artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
+				Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}})
 	}
 	if err := b.Seal(); err != nil {
 		return nil, fmt.Errorf("an artifact in the shape of %s: %w", s.Name, err)

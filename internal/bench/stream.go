@@ -74,7 +74,8 @@ func (b *run) stream(ctx context.Context) error {
 	}
 	all := shape.events(max(2_000, int(200_000*b.Time.Seconds())))
 	return b.onServices(ctx, func(s *streams) error {
-		err := app.WithPublisher(s.redis, func(p *serving.Publisher) error { return p.Publish(ctx, bundle, serving.PublishOptions{}) })
+		err := app.WithPublisher(s.redis,
+			func(p *serving.Publisher) error { return p.Publish(ctx, bundle, serving.PublishOptions{}) })
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,8 @@ var faults = []fault{
 	{name: "consumers join and leave", deal: rebalance},
 	{name: "SIGTERM in a join", deal: termInJoin},
 	{name: "consumer's clock stepped by hours, and back", deal: clockStepped},
-	{name: "old and new programs in one group", of: func(w *world) bool { return w.oldBin != "" }, deal: rollingUpgrade, alone: true},
+	{name: "old and new programs in one group", of: func(w *world) bool { return w.oldBin != "" }, deal: rollingUpgrade,
+		alone: true},
 	{name: "broker killed (SIGKILL) and started", deal: brokerDown("kill")},
 	{name: "broker restarted in order", deal: brokerDown("stop")},
 	{name: "all brokers killed (SIGKILL) and started", of: cluster, deal: allBrokersKilled},
@@ -208,8 +209,9 @@ func clockStepped(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	}
 	err := errors.Join(set(ahead), harness.Sleep(ctx, between(rng, 3*time.Second, 8*time.Second)))
 	for i, s := range r.streams {
-		err = errors.Join(err, r.eventually(ctx, s, "predictions have the time of a clock that was stepped (programs need the tag chaos)",
-			func() bool { return s.stepped.Load() > before[i] }))
+		err = errors.Join(err,
+			r.eventually(ctx, s, "predictions have the time of a clock that was stepped (programs need the tag chaos)",
+				func() bool { return s.stepped.Load() > before[i] }))
 	}
 	return 0, errors.Join(err, set(0))
 }

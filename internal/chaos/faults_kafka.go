@@ -44,7 +44,8 @@ func listens(ctx context.Context, b harness.Broker) bool {
 func brokerDown(how string) func(context.Context, *run, *rand.Rand) (int, error) {
 	return func(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		b := r.world.brokers[rng.IntN(len(r.world.brokers))]
-		return 1, r.without(ctx, how, harness.Brokers{b}, func() error { return harness.Sleep(ctx, between(rng, 0, 2*time.Second)) })
+		return 1, r.without(ctx, how, harness.Brokers{b},
+			func() error { return harness.Sleep(ctx, between(rng, 0, 2*time.Second)) })
 	}
 }
 

@@ -26,7 +26,8 @@ func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 		if err = errors.Join(err, made.Error()); err != nil {
 			return fmt.Errorf("adding a partition to %s: %w", topic, err)
 		}
-		return r.eventually(ctx, s, "an arrival of the new partition is answered", func() bool { return s.ledger.answeredIn(s.life(), was) })
+		return r.eventually(ctx, s, "an arrival of the new partition is answered",
+			func() bool { return s.ledger.answeredIn(s.life(), was) })
 	})
 }
 

@@ -28,7 +28,8 @@ func poisoned(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	}
 	err := harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
 	for i, s := range r.streams {
-		err = errors.Join(err, r.eventually(ctx, s, "dead letters come", func() bool { return s.ledger.countLetters() > before[i]+20 }))
+		err = errors.Join(err,
+			r.eventually(ctx, s, "dead letters come", func() bool { return s.ledger.countLetters() > before[i]+20 }))
 	}
 	return 0, err
 }

@@ -38,15 +38,19 @@ type options struct {
 func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 1, "decides the order of the faults, and when and whom they hit")
-	flag.DurationVar(&o.length, "time", 10*time.Minute, "how long: no fault begins, and no arrival of the steady rate is sent, after that")
+	flag.DurationVar(&o.length, "time", 10*time.Minute,
+		"how long: no fault begins, and no arrival of the steady rate is sent, after that")
 	flag.IntVar(&o.rate, "rate", 100, "arrivals a second, of each stream")
-	flag.StringVar(&o.dir, "dir", "", "keep logs and configurations in this new directory; empty: in one that is removed where all is well")
+	flag.StringVar(&o.dir, "dir", "",
+		"keep logs and configurations in this new directory; empty: in one that is removed where all is well")
 	flag.StringVar(&o.bin, "bin", "", "directory of the programs; empty: they are built")
 	flag.StringVar(&o.only, "only", "", "deal only faults whose names contain this; several: with | between them")
 	flag.IntVar(&o.brokers, "brokers", 3, "brokers of Kafka: 1, or 3 or more, with three replicas of all topics")
 	flag.BoolVar(&o.sentinel, "sentinel", false, "Redis is a master and a replica with a sentinel, and fails over")
-	flag.StringVar(&o.streams, "streams", "", "run only streams whose delivery and redis.outage, as \"at_least_once, wait\", contain this")
-	flag.IntVar(&o.repeats, "repeats", 0, "go on until so many repetitions were compared after kills at each moment of a delivery")
+	flag.StringVar(&o.streams, "streams", "",
+		"run only streams whose delivery and redis.outage, as \"at_least_once, wait\", contain this")
+	flag.IntVar(&o.repeats, "repeats", 0,
+		"go on until so many repetitions were compared after kills at each moment of a delivery")
 	flag.StringVar(&o.old, "old", "", "a commit whose programs run beside the new ones for two minutes, of faults; empty: none")
 	flag.DurationVar(&patience, "patience", patience, "how long to wait for answers before a run ends and calls them lost")
 	flag.Usage = func() {

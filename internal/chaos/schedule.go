@@ -62,7 +62,8 @@ func schedule(rng *rand.Rand, all []fault) func() fault {
 func possible(w *world, only string) (all []fault) {
 	words := strings.Split(only, "|")
 	for _, f := range append(append([]fault{}, faults...), several) {
-		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(f.name, word) }) && (f.of == nil || f.of(w)) {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(f.name, word) }) &&
+			(f.of == nil || f.of(w)) {
 			all = append(all, f)
 		}
 	}

@@ -61,7 +61,8 @@ func soakCommand(ctx context.Context, w *world, o options) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	tallies, violations := s.ledger.judge(func(_ window, generations int) int { return max(0, generations-1) * inFlight }, w.complete)
+	tallies, violations := s.ledger.judge(func(_ window, generations int) int { return max(0, generations-1) * inFlight },
+		w.complete)
 	for _, v := range violations[:min(len(violations), 20)] {
 		err = errors.Join(err, errors.New(v))
 	}
@@ -132,7 +133,8 @@ func (s *stream) soak(ctx context.Context) (samples []sample, refreshes []time.T
 		samples = append(samples, sample{time.Now(), values})
 	}
 	beside.Wait()
-	err = harness.Await(ctx, patience, "all arrivals are answered", func() bool { return s.broken.Load() || s.ledger.answered(0, true) })
+	err = harness.Await(ctx, patience, "all arrivals are answered",
+		func() bool { return s.broken.Load() || s.ledger.answered(0, true) })
 	return samples, refreshes, errors.Join(err, refreshing, s.members[0].drain(patience))
 }
 
@@ -221,7 +223,8 @@ func printThirds(samples [][]float64) (err error) {
 	if len(samples) < 3 {
 		return fmt.Errorf("%d samples, want 3 or more", len(samples))
 	}
-	fmt.Fprintln(os.Stdout, "| after the second refresh | first third: mean, most | middle third | last third | furthest from the first |\n|---|--:|--:|--:|--:|")
+	fmt.Fprintln(os.Stdout,
+		"| after the second refresh | first third: mean, most | middle third | last third | furthest from the first |\n|---|--:|--:|--:|--:|")
 	for i, g := range gauges {
 		all := thirds(samples, i)
 		fmt.Fprintf(os.Stdout, "| %s, %d samples |", strings.TrimSuffix(g.name+" in "+g.unit, " in "), len(samples))

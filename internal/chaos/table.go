@@ -56,8 +56,9 @@ func rows(dealt []dealt, kinds []kind, judged []map[window]tally) []row {
 
 // printTable writes Markdown.
 func printTable(out io.Writer, all []row) {
-	fmt.Fprintln(out, "| fault | times | at_least_once: arrivals | lost | duplicated | out of order | different bits | longest stall "+
-		"| exactly_once: arrivals | lost | duplicated | out of order | different bits | longest stall | lost by Redis itself |")
+	fmt.Fprintln(out,
+		"| fault | times | at_least_once: arrivals | lost | duplicated | out of order | different bits | longest stall "+
+			"| exactly_once: arrivals | lost | duplicated | out of order | different bits | longest stall | lost by Redis itself |")
 	fmt.Fprintln(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, r := range all {
 		fmt.Fprintf(out, "| %s | %d |", r.name, r.times)

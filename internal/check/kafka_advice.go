@@ -32,7 +32,8 @@ func kafkaAdvice(code kafka.Error, principal string) string {
 	case kafka.GroupAuthorizationFailed:
 		return allow("for the group of kafka.group", "Read")
 	case kafka.TransactionalIDAuthorizationFailed:
-		return allow("for all transactional ids that begin with kafka.transactional_id (--resource-pattern-type prefixed)", "Write and Describe")
+		return allow("for all transactional ids that begin with kafka.transactional_id (--resource-pattern-type prefixed)",
+			"Write and Describe")
 	case kafka.ClusterAuthorizationFailed:
 		return allow("for the cluster (--cluster)", "IdempotentWrite")
 	case kafka.SASLAuthenticationFailed:

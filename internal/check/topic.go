@@ -46,8 +46,9 @@ func judge(r Result, name string, replicas int, found map[string]string) Result 
 	if size, err := strconv.Atoi(found[maxMessageBytes]); err == nil {
 		says = append(says, fmt.Sprintf("%s %d", maxMessageBytes, size))
 		if size < kafka.BatchBytes {
-			advice = append(advice, "batches are split; a prediction that is larger becomes a dead letter, and a dead letter is trimmed "+
-				"or dropped: "+alter(fmt.Sprintf("%s=%d", maxMessageBytes, defaultMessageBytes)))
+			advice = append(advice,
+				"batches are split; a prediction that is larger becomes a dead letter, and a dead letter is trimmed "+
+					"or dropped: "+alter(fmt.Sprintf("%s=%d", maxMessageBytes, defaultMessageBytes)))
 		}
 	}
 	if policy := found[cleanupPolicy]; policy != "" {

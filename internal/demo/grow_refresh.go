@@ -68,8 +68,9 @@ func (r *refresher) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next := &refresh.Refresher{Graph: graph, Waiting: merge.DefaultWaiting, ToRedis: true, MaxDrop: trainer.MaxDrop, Options: trainer.Inherit,
-		Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals, Until: r.tally.endOfFirst(half, r.plan)},
+	next := &refresh.Refresher{Graph: graph, Waiting: merge.DefaultWaiting, ToRedis: true, MaxDrop: trainer.MaxDrop,
+		Options: trainer.Inherit, Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals,
+			Until: r.tally.endOfFirst(half, r.plan)},
 		Labels:   refresh.Source{Topic: labelsTopic},
 		Limits:   app.Limits(r.cfg.Limits),
 		Services: app.Services{Brokers: r.cfg.Kafka.Brokers, Server: r.cfg.Redis.RedisServer, Log: r.log},

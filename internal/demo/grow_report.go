@@ -205,8 +205,9 @@ func count(is bool) int {
 func (r *GrowReport) Print(w io.Writer) error {
 	fmt.Fprintf(w, "%s: T of %d nodes on S of %d; %d training nodes withheld and %d test nodes arrive at %.0f/s, seed %d\n",
 		r.Dataset, r.Nodes, r.SyntheticNodes, r.Withheld, r.Test, r.Rate, r.Seed)
-	fmt.Fprintf(w, "unknown: neighbours without a row of M; right: accuracy on test nodes; agree: with Whole, the same model on T with all earlier\n"+
-		"arrivals in it (the refreshed model where the refreshed artifact answered); new: answered by the refreshed artifact; all in percent\n\n")
+	fmt.Fprintf(w,
+		"unknown: neighbours without a row of M; right: accuracy on test nodes; agree: with Whole, the same model on T with all earlier\n"+
+			"arrivals in it (the refreshed model where the refreshed artifact answered); new: answered by the refreshed artifact; all in percent\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\t\t\tgrowth off\t\t\tgrowth on\t\t\twith refresh\t\t\t\t\t")
 	fmt.Fprintln(t, "arrivals\ttest\tWhole\tunknown\tright\tagree\tunknown\tright\tagree\tunknown\tright\tagree\tWhole\tnew\t")
@@ -223,7 +224,8 @@ func (r *GrowReport) Print(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "growth\tpredicted\tlost\ttwice\tdead letters\tversions\tbatches\tof two versions\tp50, p99 ms\tlongest pause ms\t")
+	fmt.Fprintln(t,
+		"growth\tpredicted\tlost\ttwice\tdead letters\tversions\tbatches\tof two versions\tp50, p99 ms\tlongest pause ms\t")
 	for _, s := range r.Streams {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f, %.1f\t%.1f\t\n", s.Growth, s.Predicted, s.Missing,
 			s.Duplicates, s.DeadLetters,

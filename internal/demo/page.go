@@ -113,7 +113,8 @@ func again(s replay.Stream) replay.Stream {
 	s.Len = int(^uint(0) >> 1)
 	s.Arrival = func(k int, at time.Time) event.Arrival {
 		if k%brokenEvery == brokenEvery-1 {
-			return event.Arrival{ID: fmt.Sprint("broken-", k/brokenEvery), Features: event.Features{Values: []float32{1, 2}}, Time: at}
+			return event.Arrival{ID: fmt.Sprint("broken-", k/brokenEvery), Features: event.Features{Values: []float32{1, 2}},
+				Time: at}
 		}
 		return once(k%n, at)
 	}

@@ -133,7 +133,8 @@ func start(o Options) (*stack, config.Consumer, error) {
 // publish publishes the artifact to Redis, as trainer publish does.
 func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *cli.Lines) error {
 	return app.WithPublisher(settings, func(p *serving.Publisher) error {
-		return p.Publish(ctx, b, serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
+		return p.Publish(ctx, b,
+			serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
 	})
 }
 

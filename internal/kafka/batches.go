@@ -245,7 +245,8 @@ func (b *batches) damaged(next int64, why error) (Record, int64) {
 		return Record{}, next
 	}
 	detail := fmt.Sprintf("the records at offsets %d to %d cannot be read: %v", next, last, why)
-	return Record{Position: Position{Topic: b.at.Topic, Partition: b.at.Partition, Offset: next}, Time: time.UnixMilli(b.header.max),
+	return Record{Position: Position{Topic: b.at.Topic, Partition: b.at.Partition, Offset: next},
+		Time:   time.UnixMilli(b.header.max),
 		Damage: &Damage{Last: last, TooLarge: errors.Is(why, errEndless), Detail: detail}}, last + 1
 }
 

@@ -73,8 +73,8 @@ func Connect(o Options) (*Client, error) {
 	if o.Login != nil {
 		mechanism = exchange{o.Login}
 	}
-	pool := &kafkago.Transport{ClientID: o.ClientID, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL, IdleTimeout: idleTimeout,
-		MetadataTopics: o.Topics, TLS: o.TLS, SASL: mechanism}
+	pool := &kafkago.Transport{ClientID: o.ClientID, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL,
+		IdleTimeout: idleTimeout, MetadataTopics: o.Topics, TLS: o.TLS, SASL: mechanism}
 	return &Client{brokers: o.Brokers, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool,
 		dialer: &kafkago.Dialer{ClientID: o.ClientID, Timeout: dialTimeout, DualStack: true, TLS: o.TLS,
 			SASLMechanism: mechanism}}, nil

@@ -45,8 +45,9 @@ func (s *Sink) open(ctx context.Context, id string, timeout time.Duration) (*ses
 // init opens the session, or raises the epoch of an open one whose transaction is over. An epoch that is not this
 // session's any more is refused.
 func (s *session) init(ctx context.Context) error {
-	m, err := s.do(ctx, "opening", &initproducerid.Request{TransactionalID: s.id, TransactionTimeoutMs: int32(s.timeout.Milliseconds()),
-		ProducerID: s.producer, ProducerEpoch: s.epoch})
+	m, err := s.do(ctx, "opening",
+		&initproducerid.Request{TransactionalID: s.id, TransactionTimeoutMs: int32(s.timeout.Milliseconds()),
+			ProducerID: s.producer, ProducerEpoch: s.epoch})
 	if errors.Is(err, kafkago.InvalidTransactionTimeout) {
 		return fmt.Errorf("a transaction timeout of %v is more than the brokers' transaction.max.timeout.ms: %w",
 			s.timeout, err)

@@ -17,7 +17,8 @@ import (
 // that is in it has come since: it is read from its beginning, no matter who ran when it was added.
 func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
 	for topic, own := range byTopic(maps.Keys(offsets)) {
-		missing := slices.DeleteFunc(slices.Clone(own), func(id int32) bool { return offsets[TopicPartition{topic, int(id)}] >= 0 })
+		missing := slices.DeleteFunc(slices.Clone(own),
+			func(id int32) bool { return offsets[TopicPartition{topic, int(id)}] >= 0 })
 		var start Offsets
 		var err error
 		if len(missing) == len(own) && g.source.opts.Start != Earliest {

@@ -7,7 +7,8 @@
 //	/healthz  200 while the consumer's loop moves, 503 with the reason when it has been silent for too long: restart it
 //	/readyz   200 when an artifact is loaded and the consumer group is joined, 503 with the reason before: wait
 //
-// `rivulet serve` uses it, too, without a group (Options.NoGroup), and adds the metrics of its requests to its registry (docs/serve.md).
+// `rivulet serve` uses it, too, without a group (Options.NoGroup), and adds the metrics of its requests to its registry
+// (docs/serve.md).
 //
 // The metrics; _total are counters, _seconds histograms in seconds:
 //

@@ -90,7 +90,8 @@ func (d *drift) block() *block {
 	if len(d.blocks) == windowBlocks {
 		d.blocks = append(d.blocks[:0], d.blocks[1:]...)
 	}
-	b := &block{classes: make([]int, len(d.against.Models[d.against.Model].Classes)), norms: make([]int, len(d.against.FeatureNorm.Shares)),
+	b := &block{classes: make([]int, len(d.against.Models[d.against.Model].Classes)),
+		norms:    make([]int, len(d.against.FeatureNorm.Shares)),
 		nonZeros: make([]int, len(d.against.FeatureCount.Shares)), named: make(map[string][]int, len(d.against.Named))}
 	for name, of := range d.against.Named {
 		b.named[name] = make([]int, len(of.Shares))
@@ -134,12 +135,16 @@ func (d *drift) collector() prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_window_"+name, help, labels, nil)
 	}
-	size := desc("predictions", "Predictions in the window of the figures of drift: the last 3840 to 4096 of the version that serves.")
+	size := desc("predictions",
+		"Predictions in the window of the figures of drift: the last 3840 to 4096 of the version that serves.")
 	confidence := desc("confidence", "Mean probability of the predicted class.")
 	unknown := desc("unknown_neighbours_ratio", "Share of the arrivals' neighbours that are unknown.")
-	classes := desc("class_distance_ratio", "Total variation distance of the predicted classes from training's validation nodes, 0 to 1.")
-	features := desc("feature_distance_ratio", "Total variation distance of the arrivals' features from training's validation nodes, 0 to 1.", "feature")
-	named := desc("named_feature_distance_ratio", "The same of each feature of the artifact's schema, at most 64, and of the others together.", "feature")
+	classes := desc("class_distance_ratio",
+		"Total variation distance of the predicted classes from training's validation nodes, 0 to 1.")
+	features := desc("feature_distance_ratio",
+		"Total variation distance of the arrivals' features from training's validation nodes, 0 to 1.", "feature")
+	named := desc("named_feature_distance_ratio",
+		"The same of each feature of the artifact's schema, at most 64, and of the others together.", "feature")
 	was := desc("reference_confidence", "Mean probability of the predicted class at training.")
 	wasUnknown := desc("reference_unknown_neighbours_ratio", "Share of unknown neighbours at training.")
 	return collectorFunc{[]*prometheus.Desc{size, confidence, unknown, classes, features, named, was, wasUnknown},

@@ -91,36 +91,45 @@ func newMetrics(opts Options, ready func() error) *metrics {
 	registry.MustRegister(byClass{predictions, opts.Classes})
 
 	m := &metrics{
-		registry:    registry,
-		arrivals:    counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
-		bytes:       counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
-		isolated:    counter("isolated_arrivals_total", "Arrivals without a neighbour to attach to, predicted from their features alone."),
-		dropped:     counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
-		lookups:     counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
-		fetched:     counter("feature_lookups_total", "Arrivals whose records brought no features, which were looked up by id."),
-		rebalances:  counter("rebalances_total", "Generations of the consumer group that this member took part in."),
-		abstained:   counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
-		degraded:    counter("degraded_predictions_total", "Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written."),
+		registry: registry,
+		arrivals: counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
+		bytes:    counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
+		isolated: counter("isolated_arrivals_total",
+			"Arrivals without a neighbour to attach to, predicted from their features alone."),
+		dropped:    counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
+		lookups:    counter("row_lookups_total", "Distinct ids per micro-batch whose rows of M were asked for."),
+		fetched:    counter("feature_lookups_total", "Arrivals whose records brought no features, which were looked up by id."),
+		rebalances: counter("rebalances_total", "Generations of the consumer group that this member took part in."),
+		abstained:  counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),
+		degraded: counter("degraded_predictions_total",
+			"Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written."),
 		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
-		otherSchema: counter("other_schema_records_total", "Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
-		drops:       counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.", "reason"),
-		skipped:     counters("skipped_records_total", "Records that are no arrivals and nothing is wrong with, by kind.", "kind"),
-		retries:     counters("retries_total", "Repeated attempts, by stage.", "stage"),
-		lost:        counters("lost_records_total", "Records of the input that are gone, by reason, as far as their number is known.", "reason"),
-		solved:      counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
-		residual:    counter("arrival_residual_total", "Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce."),
-		known:       neighbours.WithLabelValues("known"),
-		attached:    neighbours.WithLabelValues("arrival"),
-		inBatch:     neighbours.WithLabelValues("in_batch"),
-		unknown:     neighbours.WithLabelValues("unknown"),
+		otherSchema: counter("other_schema_records_total",
+			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
+		drops: counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.",
+			"reason"),
+		skipped: counters("skipped_records_total", "Records that are no arrivals and nothing is wrong with, by kind.",
+			"kind"),
+		retries: counters("retries_total", "Repeated attempts, by stage.", "stage"),
+		lost: counters("lost_records_total",
+			"Records of the input that are gone, by reason, as far as their number is known.", "reason"),
+		solved: counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
+		residual: counter("arrival_residual_total",
+			"Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce."),
+		known:    neighbours.WithLabelValues("known"),
+		attached: neighbours.WithLabelValues("arrival"),
+		inBatch:  neighbours.WithLabelValues("in_batch"),
+		unknown:  neighbours.WithLabelValues("unknown"),
 		assigned: f.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "assigned_partitions", Help: "Partitions that are assigned to this member."}),
 		lag: newLag(f.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "lag_records", Help: "Records between the next one to read and the end of the partition."},
+			Namespace: namespace, Name: "lag_records",
+			Help: "Records between the next one to read and the end of the partition."},
 			[]string{"topic", "partition"})),
 		batchRecords: histogram("batch_records", "Records of a micro-batch.", batchBuckets),
-		endToEnd:     histogram("end_to_end_seconds", "Time from an arrival's record timestamp to its published prediction.", endToEndBuckets),
+		endToEnd: histogram("end_to_end_seconds", "Time from an arrival's record timestamp to its published prediction.",
+			endToEndBuckets),
 	}
 	for k, name := range stageNames {
 		m.stages[k] = stages.WithLabelValues(name)
@@ -145,7 +154,8 @@ func (m *metrics) startAtZero() {
 	}
 	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup,
 		consumer.StageOffsets,
-		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StageSchemas, consumer.StageStore, consumer.StagePublish} {
+		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StageSchemas, consumer.StageStore,
+		consumer.StagePublish} {
 		m.retries.WithLabelValues(stage)
 	}
 	for _, reason := range kafka.LostReasons {

@@ -109,10 +109,10 @@ func (p *Page) ask(ctx context.Context, of *consumer.Pipeline, name string, rec 
 // answerOf copies an explanation, whose memory is the pipeline's.
 func answerOf(e *consumer.Explained) *Answer {
 	p := e.Prediction
-	a := &Answer{ID: p.ID, Artifact: p.Artifact, Class: p.Class, ClassName: p.ClassName, Probability: p.Probability, Abstained: p.Abstained,
-		Degraded: p.Degraded, Known: p.Known, Arrived: p.Arrivals, Unknown: p.Unknown, Logit: Figure(e.Logit), Shares: e.Shares,
-		Bias: Figure(e.Bias), Centring: Figure(e.Centring), NotRemoved: e.NotRemoved, Propagation: e.String(),
-		Features: []Term{}, Neighbours: []Term{}}
+	a := &Answer{ID: p.ID, Artifact: p.Artifact, Class: p.Class, ClassName: p.ClassName, Probability: p.Probability,
+		Abstained: p.Abstained, Degraded: p.Degraded, Known: p.Known, Arrived: p.Arrivals, Unknown: p.Unknown,
+		Logit: Figure(e.Logit), Shares: e.Shares, Bias: Figure(e.Bias), Centring: Figure(e.Centring), NotRemoved: e.NotRemoved,
+		Propagation: e.String(), Features: []Term{}, Neighbours: []Term{}}
 	if e.RunnerUp >= 0 {
 		a.RunnerUp = e.Classes[e.RunnerUp]
 	}
@@ -203,7 +203,8 @@ func (p *Page) arrival(w http.ResponseWriter, r *http.Request) {
 		at, ok = p.tally.places.find(id)
 		p.tally.mu.Unlock()
 		if !ok {
-			refuse(w, http.StatusNotFound, "id", "no prediction of this id is among the last "+strconv.Itoa(placesKept)+" that the page has seen")
+			refuse(w, http.StatusNotFound, "id",
+				"no prediction of this id is among the last "+strconv.Itoa(placesKept)+" that the page has seen")
 			return
 		}
 	default:

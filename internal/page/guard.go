@@ -39,7 +39,8 @@ func (g Guard) protect(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !slices.Contains(g.Hosts, strings.ToLower(r.Host)):
-			refuse(w, http.StatusMisdirectedRequest, "host", "this page is not reached under that name; page.hosts lists its names")
+			refuse(w, http.StatusMisdirectedRequest, "host",
+				"this page is not reached under that name; page.hosts lists its names")
 		case !g.sameOrigin(r):
 			refuse(w, http.StatusForbidden, "origin", "requests from other sites are refused")
 		case r.Method == http.MethodPost && !isJSON(r.Header.Get("Content-Type")):

@@ -109,7 +109,8 @@ func (r *Refresher) encode(ctx context.Context) error {
 	}
 	if was != nil {
 		if options.Keep = was.Schema(); options.Keep == nil {
-			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Data.Name, was.ID())
+			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Data.Name,
+				was.ID())
 		}
 	}
 	g := *r.Graph

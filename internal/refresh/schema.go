@@ -51,7 +51,8 @@ func (o *Round) positions(was *serving.Version) (*dataset.Dataset, error) {
 		return o.grown, nil
 	}
 	if o.grown.Values == nil {
-		return nil, fmt.Errorf("the graph has features of the schema %s, and %s those of %s: they cannot be compared", o.grown.Schema.Hash(),
+		return nil, fmt.Errorf("the graph has features of the schema %s, and %s those of %s: they cannot be compared",
+			o.grown.Schema.Hash(),
 			was.ID(), was.Schema().Hash())
 	}
 	d, _, err := o.encoded(trainer.Options{Keep: was.Schema()})

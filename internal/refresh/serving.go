@@ -100,8 +100,9 @@ func (r *Refresher) current(ctx context.Context, client mapping.Client,
 	if name, err := p.Current(ctx); err != nil || name == "" {
 		return nil, nil, err
 	}
-	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: prefix, Consumer: holderName(), LookupTimeout: lookupTimeout,
-		Clock: kafka.SystemClock{}, Log: r.Log})
+	w, err := serving.NewWatcher(client,
+		serving.WatcherOptions{Prefix: prefix, Consumer: holderName(), LookupTimeout: lookupTimeout,
+			Clock: kafka.SystemClock{}, Log: r.Log})
 	if err != nil {
 		return nil, nil, err
 	}

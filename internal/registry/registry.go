@@ -240,7 +240,8 @@ func (r *Registry) references(ctx context.Context, of []sr.SchemaReference) ([]r
 					return err
 				}
 				return &event.FieldError{Reason: event.ReasonUnparsable,
-					Detail: fmt.Sprintf("the registry has not version %d of %.80q, which a schema names", ref.Version, ref.Subject)}
+					Detail: fmt.Sprintf("the registry has not version %d of %.80q, which a schema names", ref.Version,
+						ref.Subject)}
 			}
 			if err := follow(s.References); err != nil {
 				return err

@@ -28,7 +28,8 @@ func TestNodes(d *dataset.Dataset) Stream { return Nodes(d, d.Test) }
 
 // Nodes is the stream of some nodes of a data set.
 func Nodes(d *dataset.Dataset, nodes []int32) Stream {
-	return Stream{Name: d.Name, Len: len(nodes), Arrival: func(k int, at time.Time) event.Arrival { return Arrival(d, nodes[k], at) }}
+	return Stream{Name: d.Name, Len: len(nodes),
+		Arrival: func(k int, at time.Time) event.Arrival { return Arrival(d, nodes[k], at) }}
 }
 
 // Without returns the same stream of arrivals without their features, for consumers that look these up.

@@ -108,8 +108,8 @@ func newLearner(p *prepared, o *Options, mapped bool) *learner {
 	n, m, d, classes := p.x.rows, p.nodes(), p.x.cols, p.in.Classes
 	l := &learner{prepared: p, o: o, x: p.startX(), weights: newWeights[float32](d, hidden),
 		s: newSynthetic[float32](m, d, hidden), relay: newRelay[float32](m, d, classes),
-		matching: newMatching(p.zt, p.ztClass, p.labels, classes), dz: newMatrix[float32](m, d), dw: newWeights[float32](d, hidden),
-		h: newMatrix[float32](m, classes), zs: newMatrix[float32](m, classes)}
+		matching: newMatching(p.zt, p.ztClass, p.labels, classes), dz: newMatrix[float32](m, d),
+		dw: newWeights[float32](d, hidden), h: newMatrix[float32](m, classes), zs: newMatrix[float32](m, classes)}
 	l.weights.start(stream(o.Seed, purposeAffinity), affinityBias)
 	l.adamX = descent.NewAdam[float32](len(l.x.data))
 	l.adamW = descent.NewAdam[float32](len(l.weights.flat))

@@ -17,8 +17,9 @@ func (m *Merger) Dataset() (*dataset.Dataset, Report) {
 	r.Refused, r.UnknownClass, r.LabelRefused = maps.Clone(r.Refused), maps.Clone(r.UnknownClass),
 		maps.Clone(r.LabelRefused)
 	g := &growth{from: m, index: maps.Clone(m.index), source: make([]*event.Arrival, len(m.data.IDs))}
-	g.d = &dataset.Dataset{Name: m.data.Name, IDs: slices.Clone(m.data.IDs), Labels: slices.Clone(m.data.Labels), Classes: m.data.Classes,
-		Validation: m.data.Validation, Test: m.data.Test, BagOfWords: m.data.BagOfWords, Notes: m.data.Notes}
+	g.d = &dataset.Dataset{Name: m.data.Name, IDs: slices.Clone(m.data.IDs), Labels: slices.Clone(m.data.Labels),
+		Classes: m.data.Classes, Validation: m.data.Validation, Test: m.data.Test, BagOfWords: m.data.BagOfWords,
+		Notes: m.data.Notes}
 	g.place()
 	g.edges(&r)
 	g.roles(&r)

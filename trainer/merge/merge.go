@@ -48,7 +48,8 @@ type label struct {
 
 // New returns a merger for a data set, which it does not change.
 func New(d *dataset.Dataset) *Merger {
-	m := &Merger{MaxWaiting: DefaultWaiting, data: d, index: make(map[string]int32, len(d.IDs)), roles: make([]role, len(d.IDs)), arrived: map[string]bool{}, labels: map[string]label{},
+	m := &Merger{MaxWaiting: DefaultWaiting, data: d, index: make(map[string]int32, len(d.IDs)), roles: make([]role, len(d.IDs)),
+		arrived: map[string]bool{}, labels: map[string]label{},
 		report: Report{Refused: map[string]int{}, UnknownClass: map[string]int{}, LabelRefused: map[string]int{}}}
 	for i, id := range d.IDs {
 		m.index[id] = int32(i)

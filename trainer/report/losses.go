@@ -40,7 +40,8 @@ func (p *Page) starts() section {
 	}
 	f, ok := lossFigure("starts-losses", "L_tra and L_ind by the start of M", lines)
 	if !ok {
-		s.Missing = "M has not been trained from two starts. " + runLearned + " trains it from a class-aware and from a random one."
+		s.Missing = "M has not been trained from two starts. " + runLearned +
+			" trains it from a class-aware and from a random one."
 		return s
 	}
 	s.Text = []string{"The same data, S and seed, but for M before the first step: 1 where classes agree, or random."}

@@ -140,7 +140,8 @@ func (p *Page) reliability() section {
 		}
 		calibration := fmt.Sprintf("Expected calibration error %s %% before temperature, %s %% after.",
 			percents(r.ECEBefore), percents(r.ECE))
-		c.description = "Share of predictions that are right by their probability; the diagonal is perfect calibration. " + calibration
+		c.description = "Share of predictions that are right by their probability; the diagonal is perfect calibration. " +
+			calibration
 		f := c.figure()
 		f.Values, f.Caption = t, calibration
 		g.Figures = append(g.Figures, f)

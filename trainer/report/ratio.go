@@ -73,7 +73,8 @@ func (p *Page) ratioFigure(id, model, setting, batch string) (figure, bool) {
 		c.curves = append(c.curves, curve{name: "Whole", x: []float64{100 * high}, y: []eval.Spread{whole.Accuracy},
 			level: true})
 	}
-	c.description = fmt.Sprintf("Test accuracy by the share of nodes that S has, %d lines. The numbers are in the table below.", len(c.curves))
+	c.description = fmt.Sprintf("Test accuracy by the share of nodes that S has, %d lines. The numbers are in the table below.",
+		len(c.curves))
 	f := c.figure()
 	f.Values = c.values(significant, percent)
 	return f, true

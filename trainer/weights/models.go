@@ -149,7 +149,8 @@ func (s State) refuseExtra(layers []string, p parts) error {
 	var extra []string
 	for _, name := range s.names() {
 		if !slices.ContainsFunc(layers, func(layer string) bool {
-			return name == tensor(layer, p.bias) || slices.ContainsFunc(p.matrices, func(tail string) bool { return name == tensor(layer, tail) })
+			return name == tensor(layer, p.bias) || slices.ContainsFunc(p.matrices,
+				func(tail string) bool { return name == tensor(layer, tail) })
 		}) {
 			extra = append(extra, name)
 		}

@@ -24,15 +24,19 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.StringVar(&t.ID, "id", "", "tables: column of a node's id; empty: id")
 	flags.StringVar(&t.Label, "label", "", "tables: column of its class; empty: label")
 	flags.StringVar(&t.Split, "split", "", "tables: column of its role; empty: split, if there is one")
-	flags.StringToStringVar(&t.SplitValues, "split-values", nil, "tables: what the values of --split stand for, such as 0=train,1=val,2=test; also unlabelled, none")
+	flags.StringToStringVar(&t.SplitValues, "split-values", nil,
+		"tables: what the values of --split stand for, such as 0=train,1=val,2=test; also unlabelled, none")
 	flags.StringVar(&t.Source, "source", "", "tables: column of an edge's one end; empty: source")
 	flags.StringVar(&t.Target, "target", "", "tables: column of its other end; empty: target")
 	flags.StringVar(&t.Weight, "weight", "", "tables: column of its weight, which must be 1; empty: weight, if there is one")
 	flags.BoolVar(&t.DropWeights, "drop-weights", false, "tables: read any weight of an edge as 1, and say how many were not")
 	flags.StringSliceVar(&t.Drop, "drop", nil, "tables: columns of nodes that are no features")
-	flags.BoolVar(&t.Positional, "positional", false, "tables: features have positions and no names: every other column is a number, or a column features holds lists")
-	flags.StringToStringVar(&t.Types, "types", nil, "tables: how columns are read, such as zip=category: number, bool, category, text, time, list; others by their values")
-	flags.StringVar(&t.Separator, "separator", "", "CSV: what stands between cells, such as ; or tab; empty: as in the first line")
+	flags.BoolVar(&t.Positional, "positional", false,
+		"tables: features have positions and no names: every other column is a number, or a column features holds lists")
+	flags.StringToStringVar(&t.Types, "types", nil,
+		"tables: how columns are read, such as zip=category: number, bool, category, text, time, list; others by their values")
+	flags.StringVar(&t.Separator, "separator", "",
+		"CSV: what stands between cells, such as ; or tab; empty: as in the first line")
 	flags.StringVar(&t.Decimal, "decimal", "", "CSV: the mark before a number's fraction; empty: a point")
 	flags.StringVar(&t.Encoding, "encoding", "", "CSV: utf-8, latin1 or windows-1252; empty: utf-8")
 }

@@ -86,7 +86,8 @@ func (r *reader) Next() (stage.Record, error) {
 	}
 	record := stage.Record{Key: key, Tag: int32(tag), Order: order, Payload: payload}
 	if r.count > 0 && stage.Compare(r.last, record) > 0 {
-		return stage.Record{}, fmt.Errorf("line %d, of key %d, comes before one of key %d: the records are not sorted", r.row, key, r.last.Key)
+		return stage.Record{}, fmt.Errorf("line %d, of key %d, comes before one of key %d: the records are not sorted", r.row,
+			key, r.last.Key)
 	}
 	r.count++
 	r.last = stage.Record{Key: key, Tag: record.Tag, Order: order}
@@ -120,7 +121,8 @@ type writer struct {
 }
 
 func newWriter(out io.Writer, outputs int) *writer {
-	return &writer{out: bufio.NewWriterSize(out, buffer), summary: Summary{Out: make([]int64, outputs), Bytes: make([]int64, outputs)}}
+	return &writer{out: bufio.NewWriterSize(out, buffer),
+		summary: Summary{Out: make([]int64, outputs), Bytes: make([]int64, outputs)}}
 }
 
 // Emit implements [stage.Output].
