@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,9 +60,9 @@ func TestEvaluateStagedRefuses(t *testing.T) {
 		"features, the artifact is for 7":     func(b *artifact.Bundle) { b.Manifest.Data.Features = 7 },
 		"the data have the label":             func(b *artifact.Bundle) { b.Manifest.Data.Classes = b.Manifest.Data.Classes[1:] },
 		"that test nodes have edges to, such": func(b *artifact.Bundle) { b.Mapping = &artifact.Mapping{IDs: []string{"x"}, Rows: b.Mapping.Rows} },
-		"evaluates a frozen sgc of two hops": func(b *artifact.Bundle) {
-			b.Manifest.Models = []artifact.ModelInfo{b.Manifest.Models[0]}
-			b.Manifest.Models[0].Hops = 3
+		"(--engine disk, --sums fixed) evaluates frozen only": func(b *artifact.Bundle) {
+			b.Models = slices.Clone(b.Models)
+			b.Models[0].Tables = nil
 		},
 	} {
 		b := *out.Bundle
