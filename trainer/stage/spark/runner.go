@@ -48,6 +48,8 @@ var hints = []struct {
 }{
 	{regexp.MustCompile(`No space left on device|DiskErrorException|Disk quota exceeded`),
 		"a machine of Spark has no room left, in spark.local.dir or in --work: make room, and give the same command again"},
+	{regexp.MustCompile(`TASK_WRITE_FAILED`), // of which Spark Connect says no more: the reason is in the executors' logs
+		"a machine of Spark could not write below --work, most often as there is no room left: make room, and give the same command again"},
 	{regexp.MustCompile(`ExecutorLostFailure|FetchFailedException|OutOfMemoryError`),
 		"executors of Spark ended or lost their files: their logs say why, often too little spark.executor.memory or memoryOverhead"},
 }

@@ -93,7 +93,7 @@ func (o *operation) untilDone(ctx context.Context) error {
 			begin = true
 		case says(err, "OPERATION_ALREADY_EXISTS"):
 			begin = false
-		case rpc.CodeOf(err) != rpc.CodeUnavailable || try >= tries:
+		case !broken(err) || try >= tries:
 			return err
 		default:
 			begin = o.last == ""
@@ -107,6 +107,18 @@ func (o *operation) untilDone(ctx context.Context) error {
 		case <-time.After(time.Duration(try*try) * 100 * time.Millisecond):
 		}
 	}
+}
+
+// broken reports whether a call failed on its way: the server is not there, or the connection ended in the middle of an answer, of
+// which the library says that the protocol is violated.
+func broken(err error) bool {
+	switch rpc.CodeOf(err) {
+	case rpc.CodeUnavailable:
+		return true
+	case rpc.CodeInvalidArgument, rpc.CodeInternal, rpc.CodeUnknown:
+		return !rpc.IsWireError(err) // the server has not said it
+	}
+	return false
 }
 
 func says(err error, word string) bool {

@@ -34,6 +34,11 @@ const clientType = "rivulet"
 // maxMessage bounds an answer's message.
 const maxMessage = 256 << 20
 
+// silence is how long a server may send nothing before it is asked whether it is there. A server ends each stream after two
+// minutes, so a longer silence is no long task. Servers of gRPC close a connection on which they are asked several times within
+// five minutes of silence.
+const silence = 150 * time.Second
+
 // New returns a session. Nothing is sent before the first call. roots are the authorities of the server's certificate,
 // nil for this machine's.
 func New(a Address, security *tls.Config) *Session {
@@ -42,7 +47,7 @@ func New(a Address, security *tls.Config) *Session {
 	protocols.SetUnencryptedHTTP2(!a.TLS)
 	client := &http.Client{Transport: &http.Transport{Protocols: protocols, Proxy: http.ProxyFromEnvironment,
 		TLSClientConfig: security,
-		HTTP2:           &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}}}
+		HTTP2:           &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: 15 * time.Second}}}
 	options := rpc.WithClientOptions(rpc.WithGRPC(), rpc.WithReadMaxBytes(maxMessage), rpc.WithInterceptors(headers{a.header}))
 	base := a.url()
 	return &Session{address: a, id: newID(),

@@ -19,13 +19,19 @@ import (
 
 const rightToken = "the-right-token"
 
-// fake is a Spark Connect server that answers every statement with the same rows. It breaks the first stream of an
-// operation in the middle.
+// Ways in which a fake breaks the first stream of an operation in the middle.
+const (
+	whole   = iota // it does not
+	refused        // the server says that it is not available
+	cut            // the connection ends
+)
+
+// fake is a Spark Connect server that answers every statement with the same rows.
 type fake struct {
 	t          *testing.T
 	arrow      []byte
 	token      string // empty: none is wanted
-	breaks     bool
+	breaks     int
 	executions []string // operations
 	statements []string
 	attached   []string // response ids behind which streams were taken up
@@ -65,8 +71,11 @@ func (f *fake) execute(_ context.Context, r *rpc.Request[connectpb.ExecutePlanRe
 	if err := out.Send(f.part("1")); err != nil {
 		return err
 	}
-	if f.breaks {
+	switch f.breaks {
+	case refused:
 		return rpc.NewError(rpc.CodeUnavailable, errors.New("the connection is gone"))
+	case cut:
+		panic(http.ErrAbortHandler)
 	}
 	return errors.Join(out.Send(f.part("2")), out.Send(f.part("3")))
 }
@@ -144,13 +153,13 @@ func query(s *Session, sql string) (rows []string, tasks [2]int64, err error) {
 var wantRows = []string{"row 0", "row 1 ü", "row 2"}
 
 func TestQuery(t *testing.T) {
-	for _, breaks := range []bool{false, true} {
+	for _, breaks := range []int{whole, refused, cut} {
 		f := &fake{breaks: breaks, token: rightToken}
 		rows, tasks, err := query(f.start(t, rightToken), "SELECT 1")
 		if err != nil || !slices.Equal(rows, wantRows) || tasks != [2]int64{3, 6} {
-			t.Errorf("breaks %t: %q, tasks %v: %v", breaks, rows, tasks, err)
+			t.Errorf("breaks %d: %q, tasks %v: %v", breaks, rows, tasks, err)
 		}
-		if want := []string{"1", "2"}; breaks && !slices.Equal(f.attached, want) || len(f.executions) != 1 {
+		if want := []string{"1", "2"}; breaks != whole && !slices.Equal(f.attached, want) || len(f.executions) != 1 {
 			t.Errorf("attached behind %q, want %q; %d executions", f.attached, want, len(f.executions))
 		}
 		for _, s := range f.statements {
