@@ -31,15 +31,16 @@ func smallDisk(t *testing.T, size string) (dir string) {
 // A disk that is full ends a run with a sentence that says so, and without an artifact. The stages that were finished are found
 // by the same run when there is room.
 func TestSparkWithAFullDisk(t *testing.T) {
-	a, d := realSpark(t), generated(t)
+	a, d, o := realSpark(t), generated(t), options()
+	o.Propagate = false // the stages of which would only take time
 	work, w := filepath.Join(smallDisk(t, "1m"), "work"), workers(t)
-	want := train(t, local.NewMemory(solved.Functions, trainer.Silent{}), d)
-	s, err := trainer.StagedOf(d, options())
+	want, _ := trainWith(t, local.NewMemory(solved.Functions, trainer.Silent{}), d, o)
+	s, err := trainer.StagedOf(d, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	full := open(t, spark.Connect(connect.New(a, nil)), work, 4, w)
-	out, err := trainer.TrainStaged(t.Context(), full, s, options(), created, trainer.Silent{})
+	out, err := trainer.TrainStaged(t.Context(), full, s, o, created, trainer.Silent{})
 	if says := "make room, and give the same command again"; err == nil ||
 		!strings.Contains(err.Error(), says) || len(err.Error()) > 1000 {
 		t.Fatalf("error %v, want %q", err, says)
@@ -55,7 +56,8 @@ func TestSparkWithAFullDisk(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	again := open(t, spark.Connect(connect.New(a, nil)), work, 4, w)
-	sameFiles(t, want, train(t, again, d))
+	got, _ := trainWith(t, again, d, o)
+	sameFiles(t, want, got)
 	if again.Found != full.Ran {
 		t.Errorf("%d stages were found of %d that were finished", again.Found, full.Ran)
 	}

@@ -97,11 +97,18 @@ var created = time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
 // train writes the artifact of a run and returns its directory.
 func train(t *testing.T, e stage.Engine, d *dataset.Dataset) string {
 	t.Helper()
-	s, err := trainer.StagedOf(d, options())
+	dir, _ := trainWith(t, e, d, options())
+	return dir
+}
+
+// trainWith is train with other options, and returns the outcome, too.
+func trainWith(t *testing.T, e stage.Engine, d *dataset.Dataset, o trainer.Options) (string, *trainer.Outcome) {
+	t.Helper()
+	s, err := trainer.StagedOf(d, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := trainer.TrainStaged(context.Background(), e, s, options(), created, trainer.Silent{})
+	out, err := trainer.TrainStaged(context.Background(), e, s, o, created, trainer.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +116,7 @@ func train(t *testing.T, e stage.Engine, d *dataset.Dataset) string {
 	if err := artifact.Write(dir, out.Bundle); err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	return dir, out
 }
 
 // sameFiles fails unless two directories hold the same bytes.
