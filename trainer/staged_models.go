@@ -28,7 +28,7 @@ type stagedModel struct {
 	errorsOnT, errorsOnS *infer.Tables
 }
 
-// twoHops reports whether a model is an sgc of two hops.
+// twoHopSGC reports whether a model is an sgc of two hops.
 func twoHopSGC(m infer.Model) bool { return m.Name() == modelSGC && m.Hops == 2 }
 
 func (m *stagedModel) twoHops() bool { return twoHopSGC(m.model) }

@@ -16,7 +16,7 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-// shapes are models of every architecture that has a frozen form, shallow and deep.
+// shapesOfModels are shapes of every architecture, shallow and deep.
 func shapesOfModels() map[string]fit.Shape {
 	out := map[string]fit.Shape{}
 	for _, name := range infer.Names() {

@@ -20,14 +20,11 @@ const (
 
 // Outputs of the stages enter and take.
 const (
-	OutState   = iota // the state for the next hop; after the last one the logits, n×C
-	OutPart           // u and columns of c side by side
-	OutHighest        // key 0: the largest number, without sign, of each column that is sent next, and of the part
-	walkOutputs
+	OutState    = iota // the state for the next hop; after the last one the logits, n×C
+	OutPart            // u and columns of c side by side
+	OutHighest         // key 0: the largest number, without sign, of each column that is sent next, and of the part
+	WalkOutputs        // how many there are
 )
-
-// WalkOutputs is the number of outputs of the stages enter and take.
-const WalkOutputs = walkOutputs
 
 // WalkOptions are those of the stages enter, step and take.
 type WalkOptions struct {
@@ -60,7 +57,7 @@ func newWalking(options json.RawMessage, sides stage.Sides) (walking, error) {
 	return f, nil
 }
 
-// receiving is walking with the scales of what is sent.
+// newReceiving is newWalking with the scales of the numbers that are sent.
 func newReceiving(options json.RawMessage, sides stage.Sides) (walking, error) {
 	f, err := newWalking(options, sides)
 	if err != nil {
