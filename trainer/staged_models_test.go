@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"rivulet/dataset"
@@ -272,6 +273,12 @@ func subgraphOf(t *testing.T, d *dataset.Dataset) {
 	}
 	if len(some.data.Validation) == 0 {
 		t.Error("there are no judges")
+	}
+	s.options.Subgraph = 1
+	// A judge without neighbours fits in.
+	if _, err := s.bringSubgraph(ctx); err == nil || !strings.Contains(err.Error(), "1 bytes have no room for the neighbours") &&
+		!strings.Contains(err.Error(), "no labelled training node is in the sample of 0 nodes") {
+		t.Errorf("error %v of a subgraph of one byte", err)
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 		return nil, err
 	}
 	node := float64(whole.Bytes+8*s.graph.Entries) / float64(max(1, whole.Nodes)) // bytes of one
-	room := min(int64(float64(cmp.Or(s.options.Subgraph, stagedSubgraph))/node), solved.MostInSubgraph)
+	room := min(int64(float64(s.memory())/node), solved.MostInSubgraph)
 	if whole.Nodes > room {
 		if judges, err = c.sample(ctx, room); err != nil {
 			return nil, err
@@ -66,6 +66,9 @@ func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 	}
 	return s.subgraphTask(original, numbers, judges)
 }
+
+// memory is that of the subgraph, in bytes.
+func (s *staged) memory() int64 { return cmp.Or(s.options.Subgraph, stagedSubgraph) }
 
 // begin marks the nodes with which the subgraph begins.
 func (c *choosing) begin(ctx context.Context, o solved.SubgraphOptions, places []stage.Record) (solved.SubgraphSize, error) {
@@ -99,6 +102,9 @@ func (c *choosing) size(ctx context.Context, t stage.Table) (size solved.Subgrap
 // sample chooses a subgraph of T with room for so many nodes, and returns the judges whose neighbours are all in it.
 func (c *choosing) sample(ctx context.Context, room int64) ([]int32, error) {
 	judges, places := c.judged(room / 4)
+	if len(judges) == 0 {
+		return nil, fmt.Errorf("%d bytes have no room for the neighbours of any validation node", c.memory())
+	}
 	o := solved.SubgraphOptions{Labelled: solved.SampleOf(c.options.Seed, c.graph.Summary.Roles[solved.Train],
 		min(room/8, sampledNodes))}
 	size, err := c.begin(ctx, o, places)
@@ -114,14 +120,16 @@ func (c *choosing) sample(ctx context.Context, room int64) ([]int32, error) {
 	return judges, nil
 }
 
-// judged returns the first judges that have so many neighbours in T together, and these by block.
+// judged returns the first judges whose neighbours in T are so many together, without those that have too many, and
+// these neighbours by block.
 func (c *choosing) judged(room int64) (judges []int32, places []stage.Record) {
 	of := map[int64][]int32{}
 	for _, i := range c.task.data.Validation {
 		n := &c.held.nodes[i]
-		if room -= int64(len(n.Original)); room < 0 {
-			break
+		if int64(len(n.Original)) > room {
+			continue
 		}
+		room -= int64(len(n.Original))
 		judges = append(judges, i)
 		for _, j := range n.Original {
 			of[j.Block] = append(of[j.Block], j.Place)
