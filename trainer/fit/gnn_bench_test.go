@@ -36,6 +36,19 @@ func redditShape(nodes int) (adj *graph.CSR, x *features.Factored, labels []int3
 	return adj, features.Factor(graph.Features{Dense: dense}, pre), labels
 }
 
+// One hop of all features at Reddit's shape: Â·pre(X) of 153,431×602.
+func BenchmarkPropagation(b *testing.B) {
+	adj, x, _ := redditShape(153431)
+	hat := graph.Normalised(adj)
+	out := graph.NewDense(hat.Rows, x.Raw.Dense.Cols)
+	for b.Loop() {
+		graph.MulTo(out, hat, x.Raw.Dense)
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/hop")
+	b.ReportMetric(2*float64(hat.NNZ()*out.Cols*b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	b.ReportMetric(0, "ns/op")
+}
+
 // One step of a fit at Reddit's shape, a quarter and in full, as [BenchmarkEpoch].
 func BenchmarkEpochOfReddit(b *testing.B) {
 	for size, nodes := range map[string]int{"quarter": 38358, "full": 153431} {
