@@ -70,6 +70,15 @@ func Identity(n int) *Dense {
 	return out
 }
 
+// Columns returns a copy of columns lo up to hi, without hi.
+func (m *Dense) Columns(lo, hi int) *Dense {
+	out := NewDense(m.Rows, hi-lo)
+	for i := range out.Rows {
+		copy(out.Row(i), m.Row(i)[lo:hi])
+	}
+	return out
+}
+
 // AddRow adds b to every row and returns the matrix.
 func (m *Dense) AddRow(b []float32) *Dense {
 	for i := range m.Rows {

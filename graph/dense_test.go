@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,5 +73,19 @@ func TestAligned(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestColumns(t *testing.T) {
+	m := &Dense{Rows: 2, Cols: 3, Data: []float32{1, 2, 3, 4, 5, 6}}
+	if got := m.Columns(1, 3); got.Rows != 2 || got.Cols != 2 || !slices.Equal(got.Data, []float32{2, 3, 5, 6}) {
+		t.Errorf("%+v", got)
+	}
+	if got := m.Columns(2, 2); got.Rows != 2 || got.Cols != 0 || len(got.Data) != 0 {
+		t.Errorf("no columns: %+v", got)
+	}
+	m.Columns(0, 1).Data[0] = 9
+	if m.Data[0] != 1 {
+		t.Error("columns are not a copy")
 	}
 }

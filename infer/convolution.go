@@ -204,7 +204,7 @@ func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 	a := f.walk(b, look{})
 	logits, last := a.rest, f.last()
 	if logits.Cols > last.width() {
-		logits = takeColumns(logits, logits.Cols-last.width(), logits.Cols)
+		logits = logits.Columns(logits.Cols-last.width(), logits.Cols)
 	}
 	for i := range b.Len() {
 		out := logits.Row(i)
@@ -215,15 +215,6 @@ func (f *frozenConvolution) Logits(b *Batch) *graph.Dense {
 		last.close(out, a.z.Row(i))
 	}
 	return logits
-}
-
-// takeColumns returns columns lo to hi of m.
-func takeColumns(m *graph.Dense, lo, hi int) *graph.Dense {
-	out := graph.NewDense(m.Rows, hi-lo)
-	for i := range out.Rows {
-		copy(out.Row(i), m.Row(i)[lo:])
-	}
-	return out
 }
 
 // walk takes a batch through the hidden layers.

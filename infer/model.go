@@ -249,6 +249,9 @@ func (m *Network) Tables(adj *graph.CSR, x Inputs) *Tables {
 	return f.tables(adj, z)
 }
 
+// TableWidths are the numbers of columns of the tables u_0, u_1, … of [Network.Tables], and of c.
+func (m *Network) TableWidths() (u []int, c int) { return m.freezable().widths() }
+
 // Frozen deploys the model on tables, for raw features.
 func (m *Network) Frozen(t *Tables, pre *Preprocess) Deployment {
 	f := m.freezable()

@@ -53,15 +53,24 @@ func (t *task) design(weights []float32) fit.Design {
 
 // accept takes imported weights as W_O.
 func (t *task) accept(m infer.Model) (*fitted, error) {
-	if d, c := t.original.X.Cols(), t.classes(); m.Features() != d || m.Classes() != c {
-		return nil, fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(),
-			m.Features(), m.Classes(), d, c)
-	}
-	if err := infer.Freezable(m); err != nil && t.method.frozen {
-		return nil, fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), t.options.Method, err)
+	if err := acceptable(m, t.original.X.Cols(), t.classes(), t); err != nil {
+		return nil, err
 	}
 	accuracy, err := t.validate(m)
 	return &fitted{model: m, validation: accuracy}, err
+}
+
+// acceptable returns an error if imported weights are not for data of d features and c classes, or cannot be served as
+// the task's method serves.
+func acceptable(m infer.Model, d, c int, t *task) error {
+	if m.Features() != d || m.Classes() != c {
+		return fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(),
+			m.Features(), m.Classes(), d, c)
+	}
+	if err := infer.Freezable(m); err != nil && t.method.frozen {
+		return fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), t.options.Method, err)
+	}
+	return nil
 }
 
 // shape is what of a model does not follow from the data (docs/algorithm.md, section 3), or is that of weights

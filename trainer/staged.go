@@ -338,6 +338,15 @@ func (s *staged) hop(ctx context.Context, hop int, sums *stage.Table) error {
 	return nil
 }
 
+// classIndex maps the names of classes to their numbers.
+func (s *staged) classIndex() map[string]int32 {
+	index := make(map[string]int32, len(s.classes))
+	for k, name := range s.classes {
+		index[name] = int32(k)
+	}
+	return index
+}
+
 // labelledRows are rows of Â²·pre(X) of labelled nodes.
 type labelledRows struct {
 	nodes  []solved.Number
@@ -346,10 +355,7 @@ type labelledRows struct {
 }
 
 func (s *staged) readLabelled(ctx context.Context, t stage.Table) (*labelledRows, error) {
-	index := map[string]int32{}
-	for k, name := range s.classes {
-		index[name] = int32(k)
-	}
+	index := s.classIndex()
 	out := &labelledRows{x: &graph.Dense{Cols: s.graph.Summary.Width}}
 	for r, err := range s.engine.Read(ctx, t) {
 		if err != nil {

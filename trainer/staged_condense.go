@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -187,12 +188,9 @@ func (s *staged) means(
 func (s *staged) solve(ctx context.Context, c *stagedGraph, of *messaging) error {
 	g, o := s.graph, of.MessageOptions
 	o.Entries = s.options.Entries
-	spec := stage.NewSpec(
-		solved.StageSolve,
-		o,
-		of.with(solved.SideDictionary, solved.AppendMatrix(c.dictionary)),
-		2,
-	)
+	sides := maps.Clone(of.sides)
+	sides[solved.SideDictionary] = solved.AppendMatrix(c.dictionary)
+	spec := stage.NewSpec(solved.StageSolve, o, sides, 2)
 	made, err := s.run(ctx, spec, of.inputs...)
 	if err != nil {
 		return err
@@ -223,10 +221,10 @@ func (s *staged) solve(ctx context.Context, c *stagedGraph, of *messaging) error
 	if err != nil {
 		return err
 	}
-	normal, sides, err := solved.NormalEquations(spec, matrix, right)
+	normal, added, err := solved.NormalEquations(spec, matrix, right)
 	if err != nil {
 		return err
 	}
 	c.normal = slices.Clone(normal) // of which solving makes its own
-	return s.synthetic(normal, sides)
+	return s.synthetic(normal, added)
 }

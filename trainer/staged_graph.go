@@ -175,10 +175,10 @@ func (s *staged) synthetic(normal, right []float64) error {
 	at := 0
 	next := func(width int) *graph.Dense {
 		at += width
-		return columnsOf(all, at-width, width)
+		return all.Columns(at-width, at)
 	}
 	for _, m := range s.models {
-		widths, back := solved.TableWidths(m.model)
+		widths, back := m.model.TableWidths()
 		m.onS = &infer.Tables{}
 		for _, width := range widths {
 			m.onS.U = append(m.onS.U, next(width))
@@ -186,13 +186,4 @@ func (s *staged) synthetic(normal, right []float64) error {
 		m.onS.C = next(back)
 	}
 	return nil
-}
-
-// columnsOf are some columns of a matrix.
-func columnsOf(m *graph.Dense, from, width int) *graph.Dense {
-	out := graph.NewDense(m.Rows, width)
-	for i := range m.Rows {
-		copy(out.Row(i), m.Row(i)[from:])
-	}
-	return out
 }

@@ -99,10 +99,7 @@ func (s *staged) newTask() error {
 // attached is a data set of the nodes held out, numbered first, with their edges to some nodes of T, which are behind
 // them. Of T's nodes it has nothing else.
 func (s *staged) attached(numbers []solved.Number) (*dataset.Dataset, *dataset.Original) {
-	h, index := s.held, map[string]int32{}
-	for k, name := range s.classes {
-		index[name] = int32(k)
-	}
+	h, index := s.held, s.classIndex()
 	n, m := len(h.nodes), len(numbers)
 	d := &dataset.Dataset{Name: s.source.Name, X: h.x, Classes: s.classes, BagOfWords: s.source.BagOfWords}
 	place := make(map[solved.Number]int32, n+m)
@@ -181,50 +178,38 @@ func (s *staged) divide(t *task) (err error) {
 // fit makes W_O of each model.
 func (s *staged) fit(ctx context.Context) error {
 	for _, name := range s.options.Models {
-		f, err := s.fitOne(ctx, name)
+		m, err := s.fitOne(ctx, name)
 		if err != nil {
 			return err
 		}
-		s.models = append(s.models, &stagedModel{fitted: f, sample: s.sample(f.model)})
+		s.models = append(s.models, m)
 	}
 	return nil
 }
 
-// sample is the number of nodes of T that the fit of a model read, 0 if it read all or there was none.
-func (s *staged) sample(m infer.Model) int {
-	_, imported := s.options.Weights[m.Name()]
-	read, all := len(s.labelled.nodes), s.graph.Summary.Roles[solved.Train]
-	if !twoHopSGC(m) && !imported {
-		read, all = len(s.subgraph.original.Nodes), s.graph.Nodes
-	}
-	if imported || int64(read) == all {
-		return 0
-	}
-	return read
-}
-
 // fitOne fits a model, or takes the imported one.
-func (s *staged) fitOne(ctx context.Context, name string) (*fitted, error) {
+func (s *staged) fitOne(ctx context.Context, name string) (*stagedModel, error) {
 	given, imported := s.options.Weights[name]
 	switch {
 	case imported:
-		return s.accept(given)
+		return &stagedModel{fitted: &fitted{model: given}}, acceptable(given, s.graph.Summary.Width, len(s.classes), s.task)
 	case name == modelSGC && (s.options.Hops == 0 || s.options.Hops == 2):
-		return s.fitLabelled(ctx)
+		f, err := s.fitLabelled(ctx)
+		return &stagedModel{fitted: f, sample: fewerThan(len(s.labelled.nodes), s.graph.Summary.Roles[solved.Train])}, err
 	}
-	return s.fitSubgraph(ctx, name)
+	f, err := s.fitSubgraph(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &stagedModel{fitted: f, sample: fewerThan(len(s.subgraph.original.Nodes), s.graph.Nodes)}, nil
 }
 
-// accept takes imported weights as W_O.
-func (s *staged) accept(m infer.Model) (*fitted, error) {
-	if d, c := s.graph.Summary.Width, len(s.classes); m.Features() != d || m.Classes() != c {
-		return nil, fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(),
-			m.Features(), m.Classes(), d, c)
+// fewerThan returns how many nodes a fit read, and 0 if these are all.
+func fewerThan(read int, all int64) int {
+	if int64(read) == all {
+		return 0
 	}
-	if err := infer.Freezable(m); err != nil {
-		return nil, fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), s.options.Method, err)
-	}
-	return &fitted{model: m}, nil
+	return read
 }
 
 // fitLabelled fits W_O of an sgc of two hops to the labelled rows and chooses its weight decay on the validation
@@ -280,7 +265,7 @@ func (s *staged) choose(
 	for k, l := range layers {
 		model := shape.Linear(l)
 		t := &infer.Tables{
-			U: []*graph.Dense{columnsOf(on.U[0], k*classes, classes), columnsOf(on.U[1], k*classes, classes)},
+			U: []*graph.Dense{on.U[0].Columns(k*classes, (k+1)*classes), on.U[1].Columns(k*classes, (k+1)*classes)},
 			C: on.C,
 		}
 		accuracy := accuracyOn(plain(model.Frozen(t, s.pre)), s.task.judges)

@@ -43,8 +43,9 @@ func (s *staged) walk(ctx context.Context, m *stagedModel, logits bool) error {
 		return err
 	}
 	hops := solved.WalkHops(m.model)
+	widths, _ := m.model.TableWidths()
 	var ways []float64
-	for hop := 0; hop < hops; hop++ {
+	for hop := range hops {
 		records, err := s.records(ctx, made[solved.OutHighest])
 		if err != nil {
 			return err
@@ -53,17 +54,16 @@ func (s *staged) walk(ctx context.Context, m *stagedModel, logits bool) error {
 		if err != nil {
 			return err
 		}
-		widths, _ := solved.TableWidths(m.model)
 		m.parts = append(m.parts, made[solved.OutPart])
 		m.bounds, ways = append(m.bounds, part[:widths[hop]]...), append(ways, part[widths[hop]:]...)
+		state := made[solved.OutState]
 		if hop+1 == hops && !logits {
-			if err := s.engine.Drop(ctx, made[solved.OutState]); err != nil {
+			if err := s.engine.Drop(ctx, state); err != nil {
 				return err
 			}
 			break
 		}
-		state := made[solved.OutState]
-		o := solved.WalkOptions{Preparing: s.preparing, Hop: hop, Terms: g.HighestDegree}
+		o := solved.WalkOptions{Hop: hop, Terms: g.HighestDegree}
 		sides := stage.Sides{solved.SideModel: side, solved.SideLargest: solved.AppendDoubles(sent)}
 		one := []stage.Table{state, g.Degrees}
 		made, err = stage.Hop(ctx, s.engine, stage.NewSpec(solved.StageStep, o, sides, 1),
@@ -74,10 +74,9 @@ func (s *staged) walk(ctx context.Context, m *stagedModel, logits bool) error {
 		if err := s.engine.Drop(ctx, state); err != nil {
 			return err
 		}
-		m.logits = made[solved.OutState]
 	}
-	if !logits {
-		m.logits = stage.Table{}
+	if logits {
+		m.logits = made[solved.OutState]
 	}
 	m.bounds = append(m.bounds, ways...)
 	return nil
@@ -168,7 +167,7 @@ func (s *staged) inOrder(block int64, places []int32, at int) (int, error) {
 
 // pickMapping returns the rows of M of the nodes of T that are read.
 func (s *staged) pickMapping(ctx context.Context, m stage.Table) (*graph.CSR, error) {
-	made, err := s.run(ctx, stage.NewSpec(solved.StagePickOf, struct{}{}, nil, 1), s.held.asked, m)
+	made, err := s.run(ctx, stage.NewSpec(solved.StagePickRows, struct{}{}, nil, 1), s.held.asked, m)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +250,7 @@ func (s *staged) messaging() *messaging {
 	}
 	for k, m := range s.models {
 		of := solved.TableOptions{TwoHops: m.twoHops()}
-		of.U, of.C = solved.TableWidths(m.model)
+		of.U, of.C = m.model.TableWidths()
 		out.Models = append(out.Models, of)
 		out.sides[solved.SideMessages(k)] = solved.AppendMessages(m.messages)
 		if m.twoHops() {
@@ -260,15 +259,6 @@ func (s *staged) messaging() *messaging {
 		}
 		out.sides[solved.SideBounds(k)] = solved.AppendDoubles(m.bounds)
 		out.inputs = append(out.inputs, m.parts...)
-	}
-	return out
-}
-
-// with returns the sides with one more.
-func (m *messaging) with(name string, content []byte) stage.Sides {
-	out := stage.Sides{name: content}
-	for name, content := range m.sides {
-		out[name] = content
 	}
 	return out
 }

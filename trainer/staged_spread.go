@@ -73,8 +73,8 @@ func (s *staged) keepHop(ctx context.Context, c *stagedGraph, o solved.SpreadOpt
 	}
 	classes := len(s.classes)
 	add := func(k int, toS, toT *infer.Tables) { // k-th in the stages' columns
-		toS.U = append(toS.U, columnsOf(onS, k*classes, classes))
-		toT.U = append(toT.U, columnsOf(onT, k*classes, classes))
+		toS.U = append(toS.U, onS.Columns(k*classes, (k+1)*classes))
+		toT.U = append(toT.U, onT.Columns(k*classes, (k+1)*classes))
 	}
 	add(0, c.labels, c.labelsOnT)
 	for k, m := range s.models {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"rivulet/dataset"
@@ -31,11 +30,12 @@ func (s *staged) fitSubgraph(ctx context.Context, name string) (*fitted, error) 
 	return s.subgraph.whole.fit(ctx, s.subgraph, name, s.progress)
 }
 
-// choosing is the choice of a subgraph.
+// choosing is a subgraph while it is chosen.
 type choosing struct {
 	*staged
 	room  int64       // nodes that there is still room for
 	marks stage.Table // of nodes, by which they belong to the subgraph
+	sizes stage.Table // how many belong to it in each block
 	// first has, for each block with nodes of the subgraph, its number and that of the first of them. nodes is how many
 	// there are in all.
 	first []int32
@@ -46,7 +46,7 @@ type choosing struct {
 func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 	judges := s.task.data.Validation
 	c := &choosing{staged: s}
-	whole, err := c.begin(ctx, solved.SubgraphOptions{All: true}, nil)
+	whole, err := c.begin(ctx, solved.MarkOptions{All: true}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -70,33 +70,42 @@ func (s *staged) bringSubgraph(ctx context.Context) (*task, error) {
 // memory is that of the subgraph, in bytes.
 func (s *staged) memory() int64 { return cmp.Or(s.options.Subgraph, stagedSubgraph) }
 
-// begin marks the nodes with which the subgraph begins.
-func (c *choosing) begin(ctx context.Context, o solved.SubgraphOptions, places []stage.Record) (solved.SubgraphSize, error) {
-	g := c.graph
-	sides := stage.Sides{}
-	for _, r := range places {
-		sides[fmt.Sprint(r.Key)] = r.Payload
+// begin marks the nodes with which the subgraph begins: those of the options, and places by block.
+func (c *choosing) begin(ctx context.Context, o solved.MarkOptions, places []stage.Record) (solved.SubgraphSize, error) {
+	inputs := []stage.Table{c.graph.Names, c.graph.Features}
+	if len(places) > 0 {
+		sides := stage.Sides{} // a table is named by what is in it
+		for _, r := range places {
+			sides[fmt.Sprint(r.Key)] = r.Payload
+		}
+		asked, err := c.engine.Put(ctx, stage.NewSpec("judged", struct{}{}, sides, 1).Table(0, c.graph.Names.Name), places)
+		if err != nil {
+			return solved.SubgraphSize{}, err
+		}
+		inputs = append(inputs, asked)
 	}
-	asked, err := c.engine.Put(ctx, stage.NewSpec("judged", struct{}{}, sides, 1).Table(0, g.Names.Name), places)
+	made, err := c.run(ctx, stage.NewSpec(solved.StageMark, o, nil, 2), inputs...)
 	if err != nil {
 		return solved.SubgraphSize{}, err
 	}
-	made, err := c.run(ctx, stage.NewSpec(solved.StageSeed, o, nil, 2), g.Names, g.Features, asked)
-	if err != nil {
-		return solved.SubgraphSize{}, err
-	}
-	c.marks = made[0]
-	return c.size(ctx, made[1])
+	c.marks, c.sizes = made[0], made[1]
+	return c.size(ctx, c.sizes)
 }
 
-func (c *choosing) size(ctx context.Context, t stage.Table) (size solved.SubgraphSize, err error) {
+// size adds up the sizes of all blocks.
+func (c *choosing) size(ctx context.Context, t stage.Table) (all solved.SubgraphSize, err error) {
 	records, err := c.records(ctx, t)
-	for _, r := range records {
-		if err == nil {
-			err = size.Add(r.Payload)
-		}
+	if err != nil {
+		return all, err
 	}
-	return size, err
+	for _, r := range records {
+		_, size, err := solved.ReadSubgraphSize(r)
+		if err != nil {
+			return all, err
+		}
+		all.Nodes, all.Bytes = all.Nodes+size.Nodes, all.Bytes+size.Bytes
+	}
+	return all, nil
 }
 
 // sample chooses a subgraph of T with room for so many nodes, and returns the judges whose neighbours are all in it.
@@ -105,7 +114,7 @@ func (c *choosing) sample(ctx context.Context, room int64) ([]int32, error) {
 	if len(judges) == 0 {
 		return nil, fmt.Errorf("%d bytes have no room for the neighbours of any validation node", c.memory())
 	}
-	o := solved.SubgraphOptions{Labelled: solved.SampleOf(c.options.Seed, c.graph.Summary.Roles[solved.Train],
+	o := solved.MarkOptions{Labelled: solved.SampleOf(c.options.Seed, c.graph.Summary.Roles[solved.Train],
 		min(room/8, sampledNodes))}
 	size, err := c.begin(ctx, o, places)
 	if err != nil {
@@ -149,9 +158,9 @@ func (c *choosing) judged(room int64) (judges []int32, places []stage.Record) {
 
 // around adds the nodes next to the subgraph, or a sample of so many.
 func (c *choosing) around(ctx context.Context, distance int32, room int64) error {
-	g, o := c.graph, solved.ShoutOptions{Distance: distance, Terms: c.graph.HighestDegree}
-	made, err := stage.Hop(ctx, c.engine, stage.NewSpec(solved.StageShout, o, nil, 1),
-		stage.NewSpec(solved.StageHear, o, nil, 2), g.Tiles, []stage.Table{c.marks}, []stage.Table{c.marks, g.Features})
+	g, o := c.graph, solved.ReachOptions{Distance: distance, Terms: c.graph.HighestDegree}
+	made, err := stage.Hop(ctx, c.engine, stage.NewSpec(solved.StageReach, o, nil, 1),
+		stage.NewSpec(solved.StageNear, o, nil, 2), g.Tiles, []stage.Table{c.marks}, []stage.Table{c.marks})
 	if err != nil {
 		return err
 	}
@@ -160,34 +169,29 @@ func (c *choosing) around(ctx context.Context, distance int32, room int64) error
 		return err
 	}
 	kept := solved.SampleOf(c.options.Seed+uint64(distance), found.Nodes, room)
-	made, err = c.run(ctx, stage.NewSpec(solved.StageThin, solved.SubgraphOptions{Distance: distance, Kept: kept}, nil, 2),
+	made, err = c.run(ctx, stage.NewSpec(solved.StageThin, solved.ThinOptions{Distance: distance, Kept: kept}, nil, 2),
 		g.Names, made[0])
 	if err != nil {
 		return err
 	}
-	c.marks = made[0]
+	c.marks, c.sizes = made[0], made[1]
 	c.room -= min(found.Nodes, room)
 	return nil
 }
 
-// number counts the nodes of the subgraph.
+// number gives the nodes of each block their numbers in the subgraph.
 func (c *choosing) number(ctx context.Context) error {
-	none := solved.SubgraphOptions{Kept: solved.Sample{Most: math.MaxUint64}}
-	made, err := c.run(ctx, stage.NewSpec(solved.StageThin, none, nil, 2), c.graph.Names, c.marks)
-	if err != nil {
-		return err
-	}
-	records, err := c.records(ctx, made[1])
+	records, err := c.records(ctx, c.sizes)
 	if err != nil {
 		return err
 	}
 	for _, r := range records {
-		block, nodes, err := solved.ReadSubgraphNodes(r)
+		block, size, err := solved.ReadSubgraphSize(r)
 		if err != nil {
 			return err
 		}
 		c.first = append(c.first, int32(block), int32(c.nodes))
-		c.nodes += int64(nodes)
+		c.nodes += size.Nodes
 	}
 	if c.nodes > solved.MostInSubgraph {
 		return fmt.Errorf("it has %d nodes, want %d at most", c.nodes, solved.MostInSubgraph)
@@ -202,10 +206,7 @@ func (c *choosing) bring(ctx context.Context) (*dataset.Original, []solved.Numbe
 	if err != nil {
 		return nil, nil, err
 	}
-	index := map[string]int32{}
-	for k, name := range c.classes {
-		index[name] = int32(k)
-	}
+	index := c.classIndex()
 	out, numbers, parts := &dataset.Original{}, []solved.Number{}, []graph.Features{}
 	for r, err := range c.engine.Read(ctx, made[0]) {
 		if err != nil {
@@ -284,11 +285,7 @@ func (s *staged) subgraphTask(of *dataset.Original, numbers []solved.Number, jud
 		whole:       newWhole(),
 		sampledFrom: sampledFrom,
 	}
-	for i, y := range original.Labels {
-		if y >= 0 {
-			t.labelled = append(t.labelled, int32(i))
-		}
-	}
+	t.labelled = labelledIn(original.Labels)
 	if len(t.labelled) == 0 {
 		return nil, fmt.Errorf("no labelled training node is in the sample of %d nodes", len(original.Labels))
 	}

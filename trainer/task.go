@@ -70,11 +70,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	m, _ := methodOf(o.Method)
 	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole(), schema: s,
 		sampledFrom: sampledFrom}
-	for i, y := range t.original.Labels {
-		if y >= 0 {
-			t.labelled = append(t.labelled, int32(i))
-		}
-	}
+	t.labelled = labelledIn(t.original.Labels)
 	if err := t.divide(); err != nil {
 		return nil, err
 	}
@@ -95,6 +91,16 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	})
 	t.seconds = time.Since(start).Seconds()
 	return t, nil
+}
+
+// labelledIn returns the nodes that have a class.
+func labelledIn(labels []int32) (nodes []int32) {
+	for i, y := range labels {
+		if y >= 0 {
+			nodes = append(nodes, int32(i))
+		}
+	}
+	return nodes
 }
 
 // judgingNodes is the number of nodes that resolves accuracies to half a point; on a large T more would take long

@@ -33,7 +33,7 @@ const (
 // engineFlags say where a training run's tables lie and how sums over nodes are made.
 type engineFlags struct {
 	engine, sums, memory, work string
-	subgraph                   string // empty: the command fits nothing
+	subgraph                   string // empty: the command has no such flag, as it fits nothing
 	spark                      sparkFlags
 	flags                      *pflag.FlagSet
 	// weights reads the models that are imported; nil: none are.
@@ -85,6 +85,9 @@ func (f *engineFlags) checkOptions(o *trainer.Options) error {
 	}
 	if f.subgraph != "" {
 		n, err := config.ParseBytes(f.subgraph)
+		if err == nil && n == 0 {
+			err = errors.New("want more than 0")
+		}
 		if err != nil {
 			return fmt.Errorf("--%s is %q: %w", subgraphFlag, f.subgraph, err)
 		}

@@ -81,6 +81,7 @@ func TestStagesRefuseBeforeTheWork(t *testing.T) {
 		"--engine disk --method vng":            "method is vng, a run of stages",
 		"--engine disk --map":                   "map is set, a run of stages",
 		"--engine disk --subgraph many":         `--subgraph is "many": want a size`,
+		"--sums fixed --subgraph 0":             `--subgraph is "0": want more than 0`,
 		"--subgraph 1GiB":                       "--subgraph is for runs of stages",
 		"--engine disk --means":                 "means is set, a run of stages",
 		"--sums fixed --representation":         "representation is set, a run of stages",

@@ -11,7 +11,7 @@
 //	walk.go     enter, step, take                 a model's hops on T: its tables and logits; walker.go is the mathematics
 //	held.go     held, rows, fetch                 what the run reads: nodes held out, labelled rows, rows of tables;
 //	            pick, pickrows                    pick.go: rows of other tables and of M
-//	subgraph.go seed, shout, hear, thin, number,  a subgraph of T in which models are fitted whose layers read
+//	subgraph.go mark, reach, near, thin, number,  a subgraph of T in which models are fitted whose layers read
 //	            bring, link                       neighbours
 //	join.go     join                              the cluster of each node
 //	messages.go norms                             how tables become messages; their norms if there are several models

@@ -126,7 +126,7 @@ func (f *join) Reduce(key int64, in stage.Records, out stage.Output) error {
 		out.Emit(1, stage.Record{Order: order(key), Payload: appendInts(nil, sizes)}))
 }
 
-// logitsOf are those of the nodes of a block, for z = Â²·pre(X).
+// logitsOf returns the logits of a block's nodes: those that are stored, or else the two-hop model's of z = Â²·pre(X).
 func (f *join) logitsOf(z *graph.Dense, stored []byte) (*graph.Dense, error) {
 	if !f.logits {
 		return graph.MulDense(z, f.weights).AddRow(f.bias), nil

@@ -10,7 +10,7 @@ import (
 )
 
 // means adds up, for each cluster, pre(X) and the messages, weighted by w, of its nodes: a record a block at key
-// 0. Inputs: those of [messaging], then clusters.
+// 0. Its inputs are those that [messaging] describes, and the clusters behind them.
 type means struct {
 	messaging
 	scale []stage.Scale
@@ -47,21 +47,13 @@ func (m *messaging) meanScales() ([]stage.Scale, error) {
 
 // Reduce implements [stage.Function].
 func (f *means) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, f.inputs()+1)
-	if err != nil || p[0] == nil {
+	b, tables, rest, err := f.read(in, 1)
+	if err != nil || b == nil {
 		return err
 	}
-	b, err := f.block(p[0], p[1], p[2], nil)
-	if err != nil {
-		return err
-	}
-	of := readInts(p[f.inputs()])
+	of := readInts(rest[0])
 	if len(of) != b.x.Rows {
 		return fmt.Errorf("%d clusters for %d nodes", len(of), b.x.Rows)
-	}
-	tables, err := f.tables(b, p)
-	if err != nil {
-		return err
 	}
 	t := f.messages(tables)
 	sums := newGroups(f.scale)

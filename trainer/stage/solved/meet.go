@@ -68,18 +68,24 @@ type meetings struct {
 func (g *meetings) Bytes() int64 { return int64(4*len(g.of)) + 1<<16 }
 
 func (g *meetings) Add(tile []byte, from *stage.Vectors) error {
+	return eachMeeting(g.key, tile, from, g.of, func(a, j int32) { g.count[[2]int32{a, g.of[j]}]++ })
+}
+
+// eachMeeting calls use for each edge of a tile, with the number that clusterSender sends of its source and the place of
+// its target, unless one of the two has a number below 0. of has the numbers of the targets.
+func eachMeeting(key int64, tile []byte, from *stage.Vectors, of []int32, use func(a, j int32)) error {
 	per := clusterScale[0].Unit()
 	return eachSource(tile, func(source int, to []int32) error {
 		if source >= from.Rows {
-			return fmt.Errorf("block %d: an edge from place %d of %d", g.key, source, from.Rows)
+			return fmt.Errorf("block %d: an edge from place %d of %d", key, source, from.Rows)
 		}
 		a := int32(float64(from.Units[source]) * per)
 		for _, j := range to {
-			if int(j) >= len(g.of) {
-				return fmt.Errorf("block %d: an edge to place %d of %d", g.key, j, len(g.of))
+			if int(j) >= len(of) {
+				return fmt.Errorf("block %d: an edge to place %d of %d", key, j, len(of))
 			}
-			if a >= 0 && g.of[j] >= 0 {
-				g.count[[2]int32{a, g.of[j]}]++
+			if a >= 0 && of[j] >= 0 {
+				use(a, j)
 			}
 		}
 		return nil

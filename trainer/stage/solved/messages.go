@@ -34,7 +34,7 @@ type TableOptions struct {
 	C int   `json:"c"`
 }
 
-// parts is the number of tables in which those of the model are stored.
+// parts returns the number of stored tables that hold the model's: one for each u; none for an sgc of two hops.
 func (o *TableOptions) parts() int {
 	if o.TwoHops {
 		return 0
@@ -51,7 +51,7 @@ func (o *TableOptions) width() int {
 	return width
 }
 
-// tables divides parts, side by side, into tables: each is u and columns of c.
+// tables makes the model's tables of their parts, each of which is a u with some columns of c behind it.
 func (o *TableOptions) tables(parts []*graph.Dense) (*infer.Tables, error) {
 	t := &infer.Tables{}
 	var ways []*graph.Dense
@@ -60,8 +60,8 @@ func (o *TableOptions) tables(parts []*graph.Dense) (*infer.Tables, error) {
 			return nil, fmt.Errorf("part %d of the tables is %d×%d, want %d rows and %d columns or more", k, p.Rows,
 				p.Cols, parts[0].Rows, o.U[k])
 		}
-		t.U = append(t.U, columnsOf(p, 0, o.U[k]))
-		ways = append(ways, columnsOf(p, o.U[k], p.Cols))
+		t.U = append(t.U, p.Columns(0, o.U[k]))
+		ways = append(ways, p.Columns(o.U[k], p.Cols))
 	}
 	if t.C = graph.Beside(ways...); t.C.Cols != o.C {
 		return nil, fmt.Errorf("the tables have %d columns of c, want %d", t.C.Cols, o.C)
@@ -69,19 +69,11 @@ func (o *TableOptions) tables(parts []*graph.Dense) (*infer.Tables, error) {
 	return t, nil
 }
 
-func columnsOf(m *graph.Dense, from, to int) *graph.Dense {
-	out := graph.NewDense(m.Rows, to-from)
-	for i := range out.Rows {
-		copy(out.Row(i), m.Row(i)[from:to])
-	}
-	return out
-}
-
 // TablesOf divides rows of the parts of a model's tables, as stage pick gives them side by side.
 func TablesOf(m infer.Model, rows *graph.Dense) (*infer.Tables, error) {
 	f := newWalker(m)
 	o := TableOptions{}
-	o.U, o.C = TableWidths(m)
+	o.U, o.C = m.TableWidths()
 	if rows.Cols != o.width() {
 		return nil, fmt.Errorf("tables of %d columns, %s has %d", rows.Cols, m.Name(), o.width())
 	}
@@ -89,17 +81,17 @@ func TablesOf(m infer.Model, rows *graph.Dense) (*infer.Tables, error) {
 	at := 0
 	for k := range o.U {
 		u, c := f.part(k)
-		parts = append(parts, columnsOf(rows, at, at+u+c))
+		parts = append(parts, rows.Columns(at, at+u+c))
 		at += u + c
 	}
 	return o.tables(parts)
 }
 
-// SideMessages and SideBounds are the sides with the messages of a model and with the largest numbers of the columns
-// of its tables, u_0, u_1, …, c; the latter only of tables that are stored.
+// SideMessages returns the name of the side that has the messages of a model.
 func SideMessages(model int) string { return fmt.Sprint("messages", model) }
 
-// SideBounds is described at [SideMessages].
+// SideBounds returns the name of the side that has the largest number in each column of a model's tables, u_0, u_1, …,
+// c. A model whose tables are not stored has none.
 func SideBounds(model int) string { return fmt.Sprint("bounds", model) }
 
 // AppendMessages is the form of messages as a side.
@@ -181,13 +173,22 @@ func newMessaging(options json.RawMessage, sides stage.Sides) (messaging, error)
 	return m, nil
 }
 
-// inputs is the number of inputs that are described at [messaging].
-func (m *messaging) inputs() int {
-	n := firstPart
+// read reads a block with the tables of each model. Behind the inputs that messaging describes there may be more, of
+// which it returns the payloads. The block is nil if the key has no nodes.
+func (m *messaging) read(in stage.Records, more int) (b *block, of []*infer.Tables, rest [][]byte, err error) {
+	inputs := firstPart
 	for k := range m.Models {
-		n += m.Models[k].parts()
+		inputs += m.Models[k].parts()
 	}
-	return n
+	p, err := payloads(in, inputs+more)
+	if err != nil || p[0] == nil {
+		return nil, nil, nil, err
+	}
+	if b, err = m.block(p[0], p[1], p[2], nil); err != nil {
+		return nil, nil, nil, err
+	}
+	of, err = m.tables(b, p[firstPart:inputs])
+	return b, of, p[inputs:], err
 }
 
 // twoHopBounds bound the tables of a two-hop model by the features.
@@ -201,10 +202,9 @@ func (m *messaging) twoHopBounds() []float64 {
 	return append(slices.Concat(table, table), 0.5)
 }
 
-// tables are those of T for a block, of each model; p are the payloads of the inputs.
-func (m *messaging) tables(b *block, p [][]byte) ([]*infer.Tables, error) {
+// tables returns the tables on T of a block's nodes, for each model. stored has the payloads of those that are stored.
+func (m *messaging) tables(b *block, stored [][]byte) ([]*infer.Tables, error) {
 	var out []*infer.Tables
-	at := firstPart
 	for k := range m.Models {
 		o := &m.Models[k]
 		if o.TwoHops {
@@ -215,7 +215,7 @@ func (m *messaging) tables(b *block, p [][]byte) ([]*infer.Tables, error) {
 		}
 		parts := make([]*graph.Dense, o.parts())
 		for i := range parts {
-			part, err := dense(p[at])
+			part, err := dense(stored[i])
 			if err != nil {
 				return nil, err
 			}
@@ -223,8 +223,8 @@ func (m *messaging) tables(b *block, p [][]byte) ([]*infer.Tables, error) {
 				return nil, fmt.Errorf("%d rows of tables for %d nodes", part.Rows, len(b.share))
 			}
 			parts[i] = part
-			at++
 		}
+		stored = stored[len(parts):]
 		t, err := o.tables(parts)
 		if err != nil {
 			return nil, err
@@ -234,7 +234,7 @@ func (m *messaging) tables(b *block, p [][]byte) ([]*infer.Tables, error) {
 	return out, nil
 }
 
-// messages are those of tables, the models' side by side.
+// messages returns the messages of nodes with these tables; those of the models stand side by side.
 func (m *messaging) messages(of []*infer.Tables) *graph.Dense {
 	all := make([]*graph.Dense, len(of))
 	for k := range of {
@@ -243,7 +243,7 @@ func (m *messaging) messages(of []*infer.Tables) *graph.Dense {
 	return graph.Beside(all...)
 }
 
-// sideBySide are the tables of models in one matrix: of each u_0, u_1, …, c.
+// sideBySide returns the tables of all models as one matrix: u_0, u_1, …, c of the first, then those of the next.
 func sideBySide(of []*infer.Tables) *graph.Dense {
 	var all []*graph.Dense
 	for _, t := range of {
@@ -252,10 +252,10 @@ func sideBySide(of []*infer.Tables) *graph.Dense {
 	return graph.Beside(all...)
 }
 
-// tableBounds bound the columns of [sideBySide].
+// tableBounds returns a bound for each column of [sideBySide].
 func (m *messaging) tableBounds() []float64 { return slices.Concat(m.bounds...) }
 
-// messageBounds bound the columns of the messages.
+// messageBounds returns a bound for each column of the messages of all models.
 func (m *messaging) messageBounds() []float64 {
 	var out []float64
 	for k := range m.Models {
@@ -264,7 +264,7 @@ func (m *messaging) messageBounds() []float64 {
 	return out
 }
 
-// boundsOf are the bounds of the messages of one model, whose tables have these.
+// boundsOf returns a bound for each column of one model's messages, given the bounds of the columns of its tables.
 func boundsOf(of *infer.Messages, o *TableOptions, bounds []float64) []float64 {
 	var tables [][]float64
 	at := 0
@@ -279,7 +279,8 @@ func boundsOf(of *infer.Messages, o *TableOptions, bounds []float64) []float64 {
 	return append(out, partBounds(of.C, tables[len(o.U)], false)...)
 }
 
-// partBounds are those of a part: what is less the mean of its row is at most twice as large as any of the row.
+// partBounds returns a bound for each column of a part of the messages. A number less the mean of its row is at most
+// twice the largest number of the row.
 func partBounds(p infer.Part, bounds []float64, centred bool) []float64 {
 	if p.Factor != nil {
 		out := make([]float64, p.Factor.Cols)
@@ -301,7 +302,8 @@ func partBounds(p infer.Part, bounds []float64, centred bool) []float64 {
 	return out
 }
 
-// scalesOf are the scales of columns with these bounds, each times a factor. A little is added for rounding.
+// scalesOf returns the scales of columns whose numbers are at most these bounds times a factor. It adds a little for
+// rounding.
 func scalesOf(bounds []float64, factor float64) ([]stage.Scale, error) {
 	out := make([]stage.Scale, 0, len(bounds)+1)
 	for k, b := range bounds {
@@ -317,8 +319,8 @@ func scalesOf(bounds []float64, factor float64) ([]stage.Scale, error) {
 // StageNorms is the name of the stage that measures the messages of several models.
 const StageNorms = "norms"
 
-// norms adds up w and, of each model, the squared norms of the messages, weighted by w: a record a block at key 0.
-// Inputs: those of [messaging].
+// norms adds up the weights w of the nodes and, for each model, w times the squared norm of the messages: a record a
+// block at key 0. Its inputs are those that [messaging] describes.
 type norms struct {
 	messaging
 	scale []stage.Scale
@@ -334,7 +336,7 @@ func newNorms(options json.RawMessage, sides stage.Sides) (stage.Function, error
 	return f, err
 }
 
-// normScales are those of w and of the squared norms of each model's messages.
+// normScales returns the scales of the sums of stage norms: of w, and of each model's squared norms.
 func (m *messaging) normScales() ([]stage.Scale, error) {
 	bounds := []float64{1}
 	for k := range m.Models {
@@ -349,16 +351,8 @@ func (m *messaging) normScales() ([]stage.Scale, error) {
 
 // Reduce implements [stage.Function].
 func (f *norms) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, f.inputs())
-	if err != nil || p[0] == nil {
-		return err
-	}
-	b, err := f.block(p[0], p[1], p[2], nil)
-	if err != nil {
-		return err
-	}
-	of, err := f.tables(b, p)
-	if err != nil {
+	b, of, _, err := f.read(in, 0)
+	if err != nil || b == nil {
 		return err
 	}
 	sums := newGroups(f.scale)
@@ -379,7 +373,7 @@ func (f *norms) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return sums.emit(0, key, out)
 }
 
-// Norms are the weighted root mean squares of the norms of each model's messages, as stage norms gives them.
+// Norms returns, of what stage norms gives, the weighted root mean square of the norms of each model's messages.
 func Norms(s stage.Spec, records []stage.Record) ([]float64, error) {
 	m, err := newMessaging(s.Options, s.Sides)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 
 // Names of the stages that bring some nodes' rows to the run.
 const (
-	StagePick   = "pick"
-	StagePickOf = "pickrows"
+	StagePick     = "pick"
+	StagePickRows = "pickrows"
 )
 
-// asked are the places that records of input 0 ask for, each once, ascending, and the payloads of the others by tag.
+// asked returns the places that records of input 0 ask for, each once, ascending, and the payloads of the others by tag.
 func asked(in stage.Records) (places []int32, p map[int32][]byte, err error) {
 	p = map[int32][]byte{}
 	err = each(in, func(r stage.Record) error {

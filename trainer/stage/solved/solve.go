@@ -12,7 +12,8 @@ import (
 	"rivulet/trainer/stage"
 )
 
-// solve finds rows of M (output 0) and says how large they are (output 1, key 0). Inputs: those of [messaging].
+// solve finds rows of M (output 0) and says how large they are (output 1, key 0). Its inputs are those that
+// [messaging] describes.
 type solve struct {
 	messaging
 	solver *nnls.Solver
@@ -35,16 +36,8 @@ func newSolve(options json.RawMessage, sides stage.Sides) (stage.Function, error
 
 // Reduce implements [stage.Function].
 func (f *solve) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, f.inputs())
-	if err != nil || p[0] == nil {
-		return err
-	}
-	b, err := f.block(p[0], p[1], p[2], nil)
-	if err != nil {
-		return err
-	}
-	t, err := f.tables(b, p)
-	if err != nil {
+	b, t, _, err := f.read(in, 0)
+	if err != nil || b == nil {
 		return err
 	}
 	m := f.solver.Rows(f.messages(t))
@@ -110,7 +103,7 @@ func (w *wire) mapping() *graph.CSR {
 }
 
 // normal adds up the normal equations of M: MᵀwM (output 0) and Mᵀw[u_0, u_1, …, c] of each model (output 1), each
-// a record a block at key 0. Inputs: those of [messaging], then rows of M.
+// a record a block at key 0. Its inputs are those that [messaging] describes, and the rows of M behind them.
 type normal struct {
 	messaging
 	matrix stage.Scale
@@ -139,19 +132,11 @@ func (m *messaging) normalScales() (stage.Scale, []stage.Scale, error) {
 
 // Reduce implements [stage.Function].
 func (f *normal) Reduce(key int64, in stage.Records, out stage.Output) error {
-	p, err := payloads(in, f.inputs()+1)
-	if err != nil || p[0] == nil {
+	b, t, rest, err := f.read(in, 1)
+	if err != nil || b == nil {
 		return err
 	}
-	b, err := f.block(p[0], p[1], p[2], nil)
-	if err != nil {
-		return err
-	}
-	m, err := ReadMapping(p[f.inputs()])
-	if err != nil {
-		return err
-	}
-	t, err := f.tables(b, p)
+	m, err := ReadMapping(rest[0])
 	if err != nil {
 		return err
 	}

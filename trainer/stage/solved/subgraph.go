@@ -12,9 +12,9 @@ import (
 
 // Names of the stages that bring a subgraph of T to the run: labelled nodes, what judges read, and nodes around them.
 const (
-	StageSeed   = "seed"
-	StageShout  = "shout"
-	StageHear   = "hear"
+	StageMark   = "mark"
+	StageReach  = "reach"
+	StageNear   = "near"
 	StageThin   = "thin"
 	StageBring  = "bring"
 	StageNumber = "number"
@@ -25,55 +25,42 @@ const (
 // such nodes, and outside if it does not.
 const outside = -1
 
-// SubgraphOptions are those of the stages that choose a subgraph of T.
-type SubgraphOptions struct {
-	// Labelled are the labelled nodes that belong to the subgraph from the beginning, or All nodes; of stage seed.
-	Labelled Sample `json:"labelled"`
-	All      bool   `json:"all,omitzero"`
-	// Distance is that of the nodes that stage hear adds and stage thin keeps a sample of.
-	Distance int32  `json:"distance,omitzero"`
-	Kept     Sample `json:"kept"`
+// SubgraphSize is a number of nodes of a block.
+type SubgraphSize struct {
+	Nodes int64
+	Bytes int64 `json:",omitzero"` // of their raw features; of stage mark
 }
 
-// SubgraphSize is the number of nodes of a subgraph of T, and the bytes of their names and features.
-type SubgraphSize struct{ Nodes, Bytes int64 }
-
-// Add adds a record of a stage's second output.
-func (s *SubgraphSize) Add(payload []byte) error {
-	var other SubgraphSize
-	err := json.Unmarshal(payload, &other)
-	s.Nodes, s.Bytes = s.Nodes+other.Nodes, s.Bytes+other.Bytes
-	return err
+// ReadSubgraphSize reads a record of the second output of stages mark, near and thin: a block, and its size.
+func ReadSubgraphSize(r stage.Record) (block int64, size SubgraphSize, err error) {
+	err = json.Unmarshal(r.Payload, &size)
+	return fromOrder(r.Order), size, err
 }
 
-// emitMarks writes the marks of a block (output 0), and at key 0 the size of what is marked with a distance (output
-// 1), if features take so many bytes in all.
-func emitMarks(key int64, marks []int32, distance int32, bytes int, out stage.Output) error {
-	size := SubgraphSize{}
-	for _, m := range marks {
-		if m == distance {
-			size.Nodes++
-		}
-	}
-	if len(marks) > 0 {
-		size.Bytes = size.Nodes * int64(bytes) / int64(len(marks))
-	}
+// emitMarks writes the marks of a block (output 0), and at key 0 its size (output 1).
+func emitMarks(key int64, marks []int32, size SubgraphSize, out stage.Output) error {
 	text, err := json.Marshal(size)
 	return errors.Join(err, out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, marks)}),
 		out.Emit(1, stage.Record{Order: order(key), Payload: text}))
 }
 
-// seed marks the nodes that belong to the subgraph from the beginning: a sample of the labelled ones, and places that are
-// asked for. Inputs: 0 names, 1 features, 2 places.
-type seed struct{ SubgraphOptions }
+// MarkOptions are those of stage mark: which nodes belong to the subgraph from the beginning.
+type MarkOptions struct {
+	Labelled Sample `json:"labelled"` // of the labelled nodes
+	All      bool   `json:"all,omitzero"`
+}
 
-func newSeed(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[SubgraphOptions](options)
-	return &seed{o}, err
+// mark marks the nodes that belong to the subgraph from the beginning, and gives their number and the bytes of their
+// features. Inputs: 0 names, 1 features, 2 places that belong to it, too; there need not be any.
+type mark struct{ MarkOptions }
+
+func newMark(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+	o, err := decode[MarkOptions](options)
+	return &mark{o}, err
 }
 
 // Reduce implements [stage.Function].
-func (f *seed) Reduce(key int64, in stage.Records, out stage.Output) error {
+func (f *mark) Reduce(key int64, in stage.Records, out stage.Output) error {
 	p, places, err := withPlaces(in, 3)
 	if err != nil || p[0] == nil {
 		return err
@@ -94,36 +81,50 @@ func (f *seed) Reduce(key int64, in stage.Records, out stage.Output) error {
 		}
 		marks[j] = 0
 	}
-	return emitMarks(key, marks, 0, len(p[1]), out)
+	size := SubgraphSize{Nodes: inSubgraph(marks)}
+	if len(marks) > 0 {
+		size.Bytes = size.Nodes * int64(len(p[1])) / int64(len(marks))
+	}
+	return emitMarks(key, marks, size, out)
 }
 
-// shoutScale is the scale of what nodes of the subgraph send.
-func shoutScale(terms int64) ([]stage.Scale, error) {
+// inSubgraph returns how many nodes belong to the subgraph.
+func inSubgraph(marks []int32) (nodes int64) {
+	for _, m := range marks {
+		if m != outside {
+			nodes++
+		}
+	}
+	return nodes
+}
+
+// reachScale is the scale of the number that a node of the subgraph sends, 1.
+func reachScale(terms int64) ([]stage.Scale, error) {
 	s, err := stage.NewScale64(1, terms)
 	return []stage.Scale{s}, err
 }
 
-// ShoutOptions are those of the hop that finds the nodes around a subgraph.
-type ShoutOptions struct {
+// ReachOptions are those of the hop that finds the nodes around a subgraph.
+type ReachOptions struct {
 	Distance int32 `json:"distance"` // of the nodes that are found
 	Terms    int64 `json:"terms"`    // the most edges of a node
 }
 
-// shouter sends 1 from each node of the subgraph. Input 1 are marks.
-type shouter struct{ scale []stage.Scale }
+// reacher sends 1 from each node of the subgraph. Input 1 are marks.
+type reacher struct{ scale []stage.Scale }
 
-func newShout(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[ShoutOptions](options)
+func newReach(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+	o, err := decode[ReachOptions](options)
 	if err != nil {
 		return nil, err
 	}
-	scale, err := shoutScale(o.Terms)
-	return scatter{&shouter{scale}}, err
+	scale, err := reachScale(o.Terms)
+	return scatter{&reacher{scale}}, err
 }
 
-func (s *shouter) scales() []stage.Scale { return s.scale }
+func (s *reacher) scales() []stage.Scale { return s.scale }
 
-func (s *shouter) vectors(in stage.Records) (*stage.Vectors, error) {
+func (s *reacher) vectors(in stage.Records) (*stage.Vectors, error) {
 	p, err := payloads(in, 2)
 	if err != nil {
 		return nil, err
@@ -140,59 +141,62 @@ func (s *shouter) vectors(in stage.Records) (*stage.Vectors, error) {
 	return v, nil
 }
 
-// hear marks the nodes outside that have a neighbour in the subgraph. Inputs: 0 messages, 1 marks, 2 features.
-type hear struct {
-	ShoutOptions
+// near marks the nodes outside that have a neighbour in the subgraph, and gives their number. Inputs: 0 messages, 1 marks.
+type near struct {
+	ReachOptions
 	scale []stage.Scale
 }
 
-func newHear(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[ShoutOptions](options)
+func newNear(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
+	o, err := decode[ReachOptions](options)
 	if err != nil {
 		return nil, err
 	}
-	scale, err := shoutScale(o.Terms)
-	return &hear{o, scale}, err
+	scale, err := reachScale(o.Terms)
+	return &near{o, scale}, err
 }
 
 // Reduce implements [stage.Function].
-func (f *hear) Reduce(key int64, in stage.Records, out stage.Output) error {
+func (f *near) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return gather(f, f.scale, key, in, out)
 }
 
 // Gather implements [stage.Gatherer].
-func (f *hear) Gather(key int64, in stage.Records) (stage.Gathering, error) {
-	p, err := payloads(in, 3)
-	if err != nil {
-		return nil, err
-	}
+func (f *near) Gather(key int64, in stage.Records) (stage.Gathering, error) {
+	p, err := payloads(in, 2)
 	marks := readInts(p[1])
-	return &heard{&featureSums{f.scale, key, len(marks), make([]int64, len(marks))}, f.Distance, marks, len(p[2])}, nil
+	return &nearSums{&featureSums{f.scale, key, len(marks), make([]int64, len(marks))}, f.Distance, marks}, err
 }
 
-type heard struct {
+type nearSums struct {
 	*featureSums
 	distance int32
 	marks    []int32
-	bytes    int // of the block's features
 }
 
 // End implements [stage.Gathering].
-func (g *heard) End(out stage.Output) error {
+func (g *nearSums) End(out stage.Output) error {
+	size := SubgraphSize{}
 	for j := range g.marks {
 		if g.marks[j] == outside && g.sums[j] > 0 {
 			g.marks[j] = g.distance
+			size.Nodes++
 		}
 	}
-	return emitMarks(g.key, g.marks, g.distance, g.bytes, out)
+	return emitMarks(g.key, g.marks, size, out)
 }
 
-// thin keeps a sample of the nodes of a distance. Inputs: 0 names, 1 marks. Output 1, key 0: the number of nodes of the
-// subgraph in the block.
-type thin struct{ SubgraphOptions }
+// ThinOptions are those of stage thin: of the nodes at a distance a sample is kept.
+type ThinOptions struct {
+	Distance int32  `json:"distance"`
+	Kept     Sample `json:"kept"`
+}
+
+// thin takes nodes out of the subgraph again, and gives the number of those that belong to it. Inputs: 0 names, 1 marks.
+type thin struct{ ThinOptions }
 
 func newThin(options json.RawMessage, _ stage.Sides) (stage.Function, error) {
-	o, err := decode[SubgraphOptions](options)
+	o, err := decode[ThinOptions](options)
 	return &thin{o}, err
 }
 
@@ -206,29 +210,16 @@ func (f *thin) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return err
 	}
-	marks, nodes := readInts(p[1]), int32(0)
+	marks := readInts(p[1])
 	if len(marks) != names.Original {
 		return fmt.Errorf("block %d: %d marks for %d nodes", key, len(marks), names.Original)
 	}
 	for j, m := range marks {
-		if m == f.Distance && m != 0 && !f.Kept.takes(names.IDs[j]) {
+		if m == f.Distance && !f.Kept.takes(names.IDs[j]) {
 			marks[j] = outside
 		}
-		if marks[j] != outside {
-			nodes++
-		}
 	}
-	return errors.Join(out.Emit(0, stage.Record{Key: key, Payload: appendInts(nil, marks)}),
-		out.Emit(1, stage.Record{Order: order(key), Payload: appendInts(nil, []int32{nodes})}))
-}
-
-// ReadSubgraphNodes reads a record of stage thin's second output: a block, and its nodes of the subgraph.
-func ReadSubgraphNodes(r stage.Record) (block int64, nodes int, err error) {
-	of := readInts(r.Payload)
-	if len(of) != 1 {
-		return 0, 0, errPayload
-	}
-	return fromOrder(r.Order), int(of[0]), nil
+	return emitMarks(key, marks, SubgraphSize{Nodes: inSubgraph(marks)}, out)
 }
 
 // bring brings the names, roles, labels and raw features of the subgraph to the run. Inputs: 0 names, 1 features, 2 marks.
@@ -267,8 +258,8 @@ func (bring) Reduce(key int64, in stage.Records, out stage.Output) error {
 	}
 	some.Original = len(places)
 	payload := appendInts(appendNumber(nil, len(places)), places)
-	names0 := some.append(nil)
-	payload = append(appendNumber(payload, len(names0)), names0...)
+	named := some.append(nil)
+	payload = append(appendNumber(payload, len(named)), named...)
 	return out.Emit(0, stage.Record{Key: key, Payload: appendFeatures(payload, x.Take(places))})
 }
 
@@ -364,22 +355,7 @@ func (g *links) Bytes() int64 { return int64(28*len(g.numbers)) + 1<<20 }
 
 // Add implements [stage.Gathering].
 func (g *links) Add(tile []byte, from *stage.Vectors) error {
-	per := clusterScale[0].Unit()
-	return eachSource(tile, func(source int, to []int32) error {
-		if source >= from.Rows {
-			return fmt.Errorf("block %d: an edge from place %d of %d", g.key, source, from.Rows)
-		}
-		a := int32(float64(from.Units[source]) * per)
-		for _, j := range to {
-			if int(j) >= len(g.numbers) {
-				return fmt.Errorf("block %d: an edge to place %d of %d", g.key, j, len(g.numbers))
-			}
-			if a >= 0 && g.numbers[j] >= 0 {
-				g.of[j] = append(g.of[j], a)
-			}
-		}
-		return nil
-	})
+	return eachMeeting(g.key, tile, from, g.numbers, func(a, j int32) { g.of[j] = append(g.of[j], a) })
 }
 
 // End implements [stage.Gathering].

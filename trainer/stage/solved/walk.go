@@ -76,10 +76,7 @@ func newReceiving(options json.RawMessage, sides stage.Sides) (walking, error) {
 	return f, nil
 }
 
-// send sets to to what a node sends at a hop: its message, as the operator scales it.
-func (f *walking) send(to, state []float32, in float32) { scaleRow(to, in, state) }
-
-// emit writes the results of a step, hop being the next.
+// emit writes the results of a step. hop is the number of hops that were made.
 func (f *walking) emit(key int64, hop int, w walked, d *degrees, out stage.Output) error {
 	err := out.Emit(OutState, stage.Record{Key: key, Payload: appendDense(w.state)})
 	if w.part == nil || err != nil {
@@ -89,7 +86,7 @@ func (f *walking) emit(key int64, hop int, w walked, d *degrees, out stage.Outpu
 	highest := make([]float64, len(sent)+w.part.Cols)
 	in, _ := f.scales(d, 0)
 	for j := range w.state.Rows {
-		f.send(sent, w.state.Row(j), in[j])
+		scaleRow(sent, in[j], w.state.Row(j))
 		atLeast(highest, sent)
 		atLeast(highest[len(sent):], w.part.Row(j))
 	}
@@ -97,16 +94,17 @@ func (f *walking) emit(key int64, hop int, w walked, d *degrees, out stage.Outpu
 		out.Emit(OutHighest, stage.Record{Order: order(key), Payload: AppendDoubles(highest)}))
 }
 
+// atLeast raises highest where a number of the row is larger, without its sign, or is NaN.
 func atLeast(highest []float64, row []float32) {
 	for k, v := range row {
-		if size := math.Abs(float64(v)); !(size <= highest[k]) { // NaN, too
+		if size := math.Abs(float64(v)); !(size <= highest[k]) {
 			highest[k] = size
 		}
 	}
 }
 
 // Highest merges what the output OutHighest says of blocks, for the next hop of a model: the largest numbers of the
-// columns that are sent, and of the part of the tables. A number that is none is an error.
+// columns that are sent, and of the part of the tables. NaN and infinity are errors.
 func Highest(m infer.Model, hop int, records []stage.Record) (sent, part []float64, err error) {
 	f := newWalker(m)
 	u, c := f.part(hop)
@@ -160,7 +158,8 @@ func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return f.emit(key, 0, f.walker.enter(b.x, b.degrees), b.degrees, out)
 }
 
-// stepSender sends the messages of a hop. Inputs: 1 the state, 2 degrees.
+// stepSender sends the messages of a hop: the first columns of a node's state, as the operator scales them. Inputs: 1 the
+// state, 2 degrees.
 type stepSender struct{ walking }
 
 func newStep(options json.RawMessage, sides stage.Sides) (stage.Function, error) {
@@ -183,7 +182,7 @@ func (s *stepSender) vectors(in stage.Records) (*stage.Vectors, error) {
 	scale, _ := s.walker.scales(d, 0)
 	sent := make([]float32, v.Cols)
 	for j := range v.Rows {
-		s.send(sent, state.Row(j), scale[j])
+		scaleRow(sent, scale[j], state.Row(j))
 		to := v.Row(j)
 		for k, value := range sent {
 			if to[k], err = s.scale[k].Integer(float64(value)); err != nil {

@@ -77,16 +77,6 @@ func (f *walker) part(k int) (u, c int) {
 	return len(f.layers[k].bias), c
 }
 
-// TableWidths are the widths of the tables u_0, u_1, … of a model on T, and of c.
-func TableWidths(m infer.Model) (u []int, c int) {
-	f := newWalker(m)
-	for k := range f.hops() {
-		width, ways := f.part(k)
-		u, c = append(u, width), c+ways
-	}
-	return u, c
-}
-
 // walked are the results of a step: the state for the next hop, and a part of the tables.
 type walked struct{ state, part *graph.Dense }
 
