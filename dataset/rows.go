@@ -48,16 +48,25 @@ func (c nodeColumns) values() []int {
 // Read reads the cells of a row of the columns [NodeRows.Columns] into a node, whose row it leaves. The node's
 // features are in the memory of those that it had. Errors name the column.
 func (r *NodeRows) Read(cells []Cell, n *StreamNode) (err error) {
-	fixed := []int{r.plan.id, r.plan.label, r.plan.split}
+	if err := r.readHead(cells[:headColumns], n); err != nil {
+		return err
+	}
+	n.Features, err = r.features(n.Features[:0], cells[headColumns:])
+	return err
+}
+
+// headColumns are the first of [NodeRows.Columns]: id, label and split.
+const headColumns = 3
+
+// readHead is Read without features.
+func (r *NodeRows) readHead(cells []Cell, n *StreamNode) (err error) {
+	fixed := [headColumns]int{r.plan.id, r.plan.label, r.plan.split}
 	for k, to := range []*string{&n.ID, &n.Label, &n.Split} {
 		if *to, err = asWritten(&cells[k], k > 0); err != nil {
 			return fmt.Errorf("column %s: %w", r.names[fixed[k]], err)
 		}
 	}
-	if n.Split, err = r.roles.role(NodeRow{Label: n.Label, Split: strings.TrimSpace(n.Split)}); err != nil {
-		return err
-	}
-	n.Features, err = r.features(n.Features[:0], cells[len(fixed):])
+	n.Split, err = r.roles.role(NodeRow{Label: n.Label, Split: strings.TrimSpace(n.Split)})
 	return err
 }
 

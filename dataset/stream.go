@@ -125,6 +125,35 @@ func (s *Stream) look() (ok bool, err error) {
 	return true, err
 }
 
+// Files returns the paths of the files of both tables, those of nodes first.
+func (s *Stream) Files() []string {
+	var files []string
+	for _, t := range []tableSource{s.nodes, s.edges} {
+		for _, name := range t.files {
+			files = append(files, filepath.Join(t.dir, name))
+		}
+	}
+	return files
+}
+
+// EachID is [Stream.EachNode] without features, which are not read where a file has columns of their own.
+func (s *Stream) EachID(use func(StreamNode) error) error {
+	n := StreamNode{}
+	return s.nodes.each(func(t TableFile) error {
+		rows, err := NewNodeRows(s.o, t.Columns())
+		if err != nil {
+			return err
+		}
+		return t.Each(rows.Columns()[:headColumns], func(cells []Cell, _ Place) error {
+			n.Row++
+			if err := rows.readHead(cells, &n); err != nil {
+				return err
+			}
+			return use(n)
+		})
+	})
+}
+
 // EachNode calls use with every row of nodes.
 func (s *Stream) EachNode(use func(StreamNode) error) error {
 	n := StreamNode{}

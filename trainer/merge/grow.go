@@ -13,9 +13,7 @@ import (
 // Dataset returns the data with the arrivals and labels so far, and the report of their outcomes. It shares memory
 // with the data if nothing changed. The report counts since [New].
 func (m *Merger) Dataset() (*dataset.Dataset, Report) {
-	r := m.report
-	r.Refused, r.UnknownClass, r.LabelRefused = maps.Clone(r.Refused), maps.Clone(r.UnknownClass),
-		maps.Clone(r.LabelRefused)
+	r := m.counted()
 	g := &growth{from: m, index: maps.Clone(m.index), source: make([]*event.Arrival, len(m.data.IDs))}
 	g.d = &dataset.Dataset{Name: m.data.Name, IDs: slices.Clone(m.data.IDs), Labels: slices.Clone(m.data.Labels),
 		Classes: m.data.Classes, Validation: m.data.Validation, Test: m.data.Test, BagOfWords: m.data.BagOfWords,
@@ -111,56 +109,29 @@ func (g *growth) waited(more [][]int32, r *Report) (waiting []dataset.Waiting) {
 
 // roles puts arrivals into T and sets the classes of unlabelled nodes of T that have become known.
 func (g *growth) roles(r *Report) {
-	of := append(slices.Clone(g.from.roles), make([]role, len(g.d.IDs)-len(g.from.roles))...)
-	for i, a := range g.source {
-		if a != nil {
-			of[i] = inUnlabelled
-			r.Joined++
-		}
-	}
-	labelled := map[int32]bool{} // nodes whose class came from a label
-	for _, i := range g.from.data.Merged.Labelled {
-		labelled[i] = true
+	nodes := append(slices.Clone(g.from.nodes), make([]Node, len(g.d.IDs)-len(g.from.nodes))...)
+	for id, n := range g.from.arrived {
+		nodes[g.index[id]] = n
 	}
 	for id, l := range g.from.labels {
-		i, known := g.index[id]
-		if !known {
-			r.LabelUnknown++
-			continue
+		var nobody Node
+		n := &nobody
+		if i, known := g.index[id]; known {
+			n = &nodes[i]
 		}
-		switch of[i] {
-		case inHeldOut:
-			r.LabelHeldOut++
-		case inTrain:
-			switch {
-			case g.d.Labels[i] == l.class:
-			case labelled[i]:
-				g.d.Labels[i] = l.class
-				r.Relabelled++
-			default:
-				r.LabelConflict++
-			}
-		case inUnlabelled:
-			of[i], g.d.Labels[i], labelled[i] = inTrain, l.class, true
-			if g.source[i] != nil {
-				r.Labelled++
-			} else {
-				r.NewLabels++
-			}
-		case inNone: // not in T, and it did not arrive
-			r.LabelUnknown++
+		n.Label(l.class, r)
+	}
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Labelled {
+			g.d.Merged.Labelled = append(g.d.Merged.Labelled, int32(i))
 		}
-	}
-	if len(labelled) > 0 {
-		g.d.Merged.Labelled = slices.Sorted(maps.Keys(labelled))
-	}
-	for i, is := range of {
-		switch is {
-		case inTrain:
-			g.d.Train = append(g.d.Train, int32(i))
-		case inUnlabelled:
+		switch n.Role {
+		case Train:
+			g.d.Train, g.d.Labels[i] = append(g.d.Train, int32(i)), n.Class
+		case Unlabelled:
 			g.d.Unlabelled = append(g.d.Unlabelled, int32(i))
-		case inNone, inHeldOut:
+		case None, HeldOut:
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -9,16 +8,6 @@ import (
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/schema"
-)
-
-// role is the role of a node of the data.
-type role uint8
-
-const (
-	inNone role = iota
-	inTrain
-	inUnlabelled
-	inHeldOut // validation or test
 )
 
 // DefaultWaiting is how many edges wait for ids that have not arrived, unless [Merger.MaxWaiting] says something
@@ -30,14 +19,15 @@ type Merger struct {
 	// MaxWaiting is how many edges to ids that have not arrived are kept with the data, the latest ones; 0: none.
 	MaxWaiting int
 
+	Counter
+
 	data  *dataset.Dataset
 	index map[string]int32 // node of each id of the data
-	roles []role
+	nodes []Node           // of the data
 
 	arrivals []event.Arrival
-	arrived  map[string]bool // ids of arrivals
+	arrived  map[string]Node // by id, of arrivals that join T
 	labels   map[string]label
-	report   Report
 }
 
 // label is the latest label of a node.
@@ -48,45 +38,37 @@ type label struct {
 
 // New returns a merger for a data set, which it does not change.
 func New(d *dataset.Dataset) *Merger {
-	m := &Merger{MaxWaiting: DefaultWaiting, data: d, index: make(map[string]int32, len(d.IDs)), roles: make([]role, len(d.IDs)),
-		arrived: map[string]bool{}, labels: map[string]label{},
-		report: Report{Refused: map[string]int{}, UnknownClass: map[string]int{}, LabelRefused: map[string]int{}}}
+	m := &Merger{MaxWaiting: DefaultWaiting, Counter: NewCounter(), data: d, index: make(map[string]int32, len(d.IDs)),
+		nodes: make([]Node, len(d.IDs)), arrived: map[string]Node{}, labels: map[string]label{}}
 	for i, id := range d.IDs {
-		m.index[id] = int32(i)
+		m.index[id], m.nodes[i].Class = int32(i), d.Labels[i]
 	}
 	for _, of := range []struct {
-		role  role
+		role  Role
 		nodes []int32
-	}{{inTrain, d.Train}, {inUnlabelled, d.Unlabelled}, {inHeldOut, d.Validation}, {inHeldOut, d.Test}} {
+	}{{Train, d.Train}, {Unlabelled, d.Unlabelled}, {HeldOut, d.Validation}, {HeldOut, d.Test}} {
 		for _, i := range of.nodes {
-			m.roles[i] = of.role
+			m.nodes[i].Role = of.role
 		}
+	}
+	for _, i := range d.Merged.Labelled {
+		m.nodes[i].Labelled = true
 	}
 	return m
 }
 
 // Arrival takes the next arrival and copies the parts that it keeps. One whose features do not fit the data is
-// counted by its reason, and the error, an *event.FieldError, names the field. Limits are the caller's: it must give
-// only arrivals that a consumer would take.
+// counted by its reason, and the error, an *event.FieldError, names the field; there are no others. Limits are the
+// caller's: it must give only arrivals that a consumer would take.
 func (m *Merger) Arrival(a *event.Arrival) error {
-	if err := a.Check(m.data.X.Cols(), 0); err != nil {
-		m.Refuse(err)
+	if err := m.Take(a, m.data.X.Cols()); err != nil {
 		return err
 	}
-	m.report.Arrivals++
-	if i, known := m.index[a.ID]; known {
-		switch m.roles[i] {
-		case inTrain, inUnlabelled:
-			m.report.InT++
-			return nil
-		case inHeldOut:
-			m.report.HeldOut++
-			return nil
-		case inNone: // joins
-		}
+	n, again := m.arrived[a.ID]
+	if i, known := m.index[a.ID]; known && !again {
+		n = m.nodes[i]
 	}
-	if m.arrived[a.ID] {
-		m.report.Again++
+	if !n.Arrive(&m.Report) {
 		return nil
 	}
 	kept := event.Arrival{ID: strings.Clone(a.ID), Time: a.Time, Edges: make([]string, len(a.Edges)),
@@ -99,7 +81,7 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 		kept.Edges[e] = strings.Clone(id) // edges of one arrival are parts of one string
 	}
 	m.Dropped(kept.NormaliseEdges())
-	m.arrived[kept.ID] = true
+	m.arrived[kept.ID] = n
 	m.arrivals = append(m.arrivals, kept)
 	return nil
 }
@@ -119,34 +101,15 @@ func (m *Merger) keepNamed(fields []schema.Field) []schema.Field {
 	return kept
 }
 
-// Dropped counts entries of edge lists that were dropped before their arrival was given to [Merger.Arrival].
-func (m *Merger) Dropped(entries int) { m.report.DroppedEdges += entries }
-
-// Refuse counts a record that could not be decoded into an arrival, by the reason that the codec gave.
-func (m *Merger) Refuse(err error) { m.report.Refused[reason(err)]++ }
-
 // Label takes the next label.
-func (m *Merger) Label(l *event.Label) {
-	m.report.Labels++
-	class, known := l.Resolve(m.data.Classes)
+func (m *Merger) Label(l *event.Label) error {
+	class, known := m.Resolve(l, m.data.Classes)
 	if !known {
-		m.report.UnknownClass[l.Word()]++
-		return
+		return nil
 	}
-	before, again := m.labels[l.ID]
-	if again && !l.Time.IsZero() && !before.time.IsZero() && l.Time.Before(before.time) {
-		return
+	if before, again := m.labels[l.ID]; again && Earlier(l.Time, before.time) {
+		return nil
 	}
-	m.labels[strings.Clone(l.ID)] = label{int32(class), l.Time}
-}
-
-// RefuseLabel counts a record that could not be decoded into a label.
-func (m *Merger) RefuseLabel(err error) { m.report.LabelRefused[reason(err)]++ }
-
-func reason(err error) string {
-	var field *event.FieldError
-	if errors.As(err, &field) {
-		return field.Reason
-	}
-	return event.ReasonUnparsable
+	m.labels[strings.Clone(l.ID)] = label{class, l.Time}
+	return nil
 }

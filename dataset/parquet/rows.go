@@ -1,0 +1,68 @@
+package parquet
+
+import (
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/parquet-go/parquet-go"
+
+	"rivulet/dataset"
+)
+
+// WriteRows writes rows of a struct, whose fields have tags of parquet-go, as one file. It ends with the first error
+// of a row.
+func WriteRows[T any](w io.Writer, rows iter.Seq2[T, error]) error {
+	out := parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsOfGroup))
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write([]T{row}); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// EachRow calls use with every row of a file that [WriteRows] has written; T may have fewer columns, and only these are
+// read. A row is valid until the next. The file is trusted: one of somebody else's is read by [Format].
+func EachRow[T any](file io.ReaderAt, use func(*T) error) error {
+	in := parquet.NewGenericReader[T](file)
+	rows := make([]T, 64)
+	for {
+		n, err := in.Read(rows)
+		for k := range rows[:n] {
+			if err := use(&rows[k]); err != nil {
+				return errors.Join(err, in.Close())
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return in.Close()
+		}
+		if err != nil {
+			return errors.Join(err, in.Close())
+		}
+	}
+}
+
+// WriteNodes writes rows of nodes as one file, as [Save] does. A row's features may change after it was taken.
+func WriteNodes(w io.Writer, rows iter.Seq2[dataset.NodeRow, error]) error {
+	return WriteRows(w, func(yield func(nodeRow, error) bool) {
+		for n, err := range rows {
+			row := nodeRow{ID: n.ID, Split: n.Split, Features: n.Features}
+			if n.Label != "" {
+				row.Label = &n.Label
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	})
+}
+
+// Ends are the ids at the ends of an edge.
+type Ends struct {
+	Source string `parquet:"source"`
+	Target string `parquet:"target"`
+}
