@@ -46,9 +46,7 @@ func OpenStream(path string, o OpenOptions) (*Stream, bool, error) {
 		}
 		s.Identity += fmt.Sprintf("%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
 	}
-	if s.o.Positional {
-		s.Identity += fmt.Sprintf("%+v\n", s.o)
-	}
+	s.Identity += s.Meaning()
 	ok, err := s.look()
 	if err != nil {
 		return nil, false, fmt.Errorf("loading data set %s: %w", cmp.Or(path, s.Name), err)
@@ -123,6 +121,14 @@ func (s *Stream) look() (ok bool, err error) {
 		err = errors.New("there are no nodes")
 	}
 	return true, err
+}
+
+// Meaning says by what the columns of the tables are read; empty: by their convention.
+func (s *Stream) Meaning() string {
+	if !s.o.Positional {
+		return ""
+	}
+	return fmt.Sprintf("%+v\n", s.o)
 }
 
 // Files returns the paths of the files of both tables, those of nodes first.

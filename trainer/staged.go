@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"rivulet/graph"
@@ -157,14 +156,7 @@ func (s *staged) read(ctx context.Context) (err error) {
 			return fmt.Errorf("no %s nodes", name)
 		}
 	}
-	if s.classes = s.source.Classes; s.classes == nil {
-		s.classes = g.Summary.Classes()
-	}
-	for label := range g.Summary.Others {
-		if !slices.Contains(s.classes, label) {
-			s.classes = append(s.classes, label)
-		}
-	}
+	s.classes = g.Summary.AllClasses(s.source.Classes)
 	if s.source.Weights != nil {
 		if s.options.Weights, err = s.source.Weights(g.Summary.Width, len(s.classes)); err != nil {
 			return err

@@ -216,6 +216,26 @@ func (f *engineFlags) Train(ctx context.Context, d *dataset.Dataset, o trainer.O
 	return outcome, f.clean(ctx)
 }
 
+// TrainRows implements [refresh.Trainer]: [engineFlags.Train] for a graph of tables, whose M need not be in memory.
+func (f *engineFlags) TrainRows(ctx context.Context, rows trainer.Staged, o trainer.Options, now time.Time,
+	keep func(*trainer.Outcome) error) error {
+	if err := f.checkOptions(&o); err != nil {
+		return err
+	}
+	progress := cli.Stderr()
+	_, err := f.stages(ctx, progress, func(e stage.Engine) (*trainer.Outcome, error) {
+		outcome, err := trainer.TrainStaged(ctx, e, rows, o, now, progress)
+		if err == nil {
+			err = keep(outcome)
+		}
+		return outcome, err
+	})
+	if err != nil {
+		return err
+	}
+	return f.clean(ctx)
+}
+
 // clean removes the tables of a run that ended well.
 func (f *engineFlags) clean(ctx context.Context) error {
 	switch f.engine {
@@ -275,6 +295,12 @@ func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.D
 	if err != nil {
 		return trainer.Staged{}, err
 	}
+	f.sayWhole(d)
+	return trainer.StagedOf(d, o)
+}
+
+// sayWhole says that a data set was not read row by row.
+func (f *engineFlags) sayWhole(d *dataset.Dataset) {
 	if f.engine == engineDisk {
 		fmt.Fprintf(
 			os.Stderr,
@@ -282,7 +308,6 @@ func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.D
 			d.Name,
 		)
 	}
-	return trainer.StagedOf(d, o)
 }
 
 // byURL returns the tables that are named by URL, which Spark reads where they lie, and the name of their data set; false

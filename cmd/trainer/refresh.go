@@ -22,6 +22,7 @@ import (
 	"rivulet/internal/refresh"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
+	"rivulet/trainer/merge/outofcore"
 )
 
 // refreshFlags holds the flags of refresh besides its settings.
@@ -114,11 +115,7 @@ func refreshCommand() *cobra.Command {
 		if err := errors.Join(f.check(), f.named.apply(&f.run)); err != nil {
 			return err
 		}
-		d, err := opened(data)
-		if err != nil {
-			return err
-		}
-		given, err := refresh.NewGraph(data.Dir, d)
+		given, err := f.given(cmd.Context(), data)
 		if err != nil {
 			return err
 		}
@@ -132,6 +129,7 @@ func refreshCommand() *cobra.Command {
 			return err
 		}
 		defer end()
+		defer r.Close()
 		r.Features = store
 		report := func(o *refresh.Report) error { return f.report(cmd.OutOrStdout(), o) }
 		if f.every == 0 {
@@ -141,6 +139,35 @@ func refreshCommand() *cobra.Command {
 		return f.repeat(cmd.Context(), r, consumer.SystemClock{}, report)
 	}
 	return cmd
+}
+
+// given returns the graph of the data set: of stages, one of tables that need not fit into memory where the data set is one that
+// is read row by row.
+func (f *refreshFlags) given(ctx context.Context, data *dataflag.Data) (*refresh.Graph, error) {
+	if f.engine.staged() {
+		switch stream, ok, err := data.Stream(); {
+		case err != nil:
+			return nil, err
+		case outofcore.Stored(data.Dir):
+			t, err := outofcore.OpenStored(data.Dir)
+			if err != nil {
+				return nil, err
+			}
+			return refresh.NewTables(data.Dir, t)
+		case ok:
+			t, err := outofcore.Open(ctx, stream)
+			if err != nil {
+				return nil, err
+			}
+			return refresh.NewTables(data.Dir, t)
+		}
+	}
+	d, err := opened(data)
+	if err != nil {
+		return nil, err
+	}
+	f.engine.sayWhole(d)
+	return refresh.NewGraph(data.Dir, d)
 }
 
 func (f *refreshFlags) check() error {
@@ -334,7 +361,7 @@ func (f *refreshFlags) resume(r *refresh.Refresher, copies *refresh.Copies) erro
 		r.Current = graph.Artifact()
 	}
 	r.Log.Info("going on from an earlier refresh", "graph", graph.Dir, "artifact", graph.State.Version, "nodes",
-		len(graph.Data.Train)+len(graph.Data.Unlabelled))
+		graph.Nodes())
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset"
+	"rivulet/dataset/parquet"
 	"rivulet/internal/durable"
 	"rivulet/internal/harness"
 	"rivulet/internal/kafka"
@@ -22,7 +23,10 @@ import (
 )
 
 // steps lists the steps of a round, in order. A process is killed at each.
-var steps = []string{"read", "merge", "train", "artifact", "graph begins", "graph is synced", "graph has its name", "rows are published", "marked as published", "commit"}
+var (
+	steps       = []string{"read", "merge", "train", "artifact", "graph begins", "graph is synced", "graph has its name", "rows are published", "marked as published", "commit"}
+	tablesSteps = []string{"read", "arrivals are in files", "tables are written", "artifact", "graph begins", "graph is synced", "graph has its name", "rows are published", "marked as published", "commit"}
+)
 
 // killed is a refresh in a process that kills itself.
 type killed struct {
@@ -68,7 +72,11 @@ func (k *killed) disk(operation, path string) error {
 	switch {
 	case operation == "mkdir" && strings.Contains(path, "/grown/.2"):
 		k.reach("artifact")
-	case operation == "create" && base == "feats.npz":
+	case operation == "create" && base == "arrivals-00000.parquet":
+		k.reach("arrivals are in files")
+	case operation == "create" && base == "tables.json":
+		k.reach("tables are written")
+	case operation == "create" && (base == "feats.npz" || base == "refresh.json"):
 		k.reach("graph begins")
 	case operation == "rename" && strings.Contains(path, "/grown/2") && base != "published.json" && base != "refresh.json":
 		k.reach("graph is synced")
@@ -95,7 +103,7 @@ func TestKilledProcess(t *testing.T) {
 	if at == "" {
 		t.Skip("a process of TestRefreshKilledAtEveryStep")
 	}
-	w := &world{t: t, dir: os.Getenv("REFRESH_DIR"), kafkaAddr: os.Getenv("REFRESH_KAFKA"), redisURL: os.Getenv("REFRESH_REDIS"), log: &bytes.Buffer{}, prefix: os.Getenv("REFRESH_PREFIX")}
+	w := &world{t: t, dir: os.Getenv("REFRESH_DIR"), data: os.Getenv("REFRESH_DATA"), kafkaAddr: os.Getenv("REFRESH_KAFKA"), redisURL: os.Getenv("REFRESH_REDIS"), log: &bytes.Buffer{}, prefix: os.Getenv("REFRESH_PREFIX")}
 	f := w.below(w.prefix)
 	r := w.refresher(f)
 	k := &killed{Services: r.Services, at: at, grown: f.dataOut}
@@ -109,7 +117,23 @@ func TestKilledProcess(t *testing.T) {
 // the offsets in the graph.
 func TestRefreshKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
+	killedAtEveryStep(newWorld(t), steps)
+}
+
+// The same of a graph of tables, which a run of stages merges and trains on.
+func TestRefreshOfTablesKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
+	w.ofTables()
+	killedAtEveryStep(w, tablesSteps)
+	if left, err := filepath.Glob(w.dir + "/step*/grown/.2*"); err != nil || len(left) > 0 {
+		t.Errorf("%q are left (%v)", left, err)
+	}
+}
+
+func killedAtEveryStep(w *world, steps []string) {
+	t := w.t
+	t.Helper()
 	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
 	published := func(prefix string) *world {
 		t.Helper()
@@ -126,7 +150,7 @@ func TestRefreshKilledAtEveryStep(t *testing.T) {
 		prefix := fmt.Sprintf("step%d", k)
 		one := published(prefix)
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledProcess$")
-		cmd.Env = append(os.Environ(), "REFRESH_KILLED_AT="+step, "REFRESH_DIR="+w.dir, "REFRESH_KAFKA="+w.broker.Addr(), "REFRESH_REDIS="+w.redis.URL(), "REFRESH_PREFIX="+prefix)
+		cmd.Env = append(os.Environ(), "REFRESH_KILLED_AT="+step, "REFRESH_DIR="+w.dir, "REFRESH_DATA="+w.data, "REFRESH_KAFKA="+w.broker.Addr(), "REFRESH_REDIS="+w.redis.URL(), "REFRESH_PREFIX="+prefix)
 		out, err := cmd.CombinedOutput()
 		if ended := new(exec.ExitError); !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 			t.Fatalf("%s: the process was not killed (%v):\n%s", step, err, out)
@@ -169,7 +193,7 @@ func (w *world) checkPublished(step string, f *refreshFlags) {
 	w.t.Helper()
 	out, err := harness.Execute(root(), "versions", "--redis.url", w.redis.URL(), "--redis.prefix", w.prefix)
 	dirs, _ := filepath.Glob(f.dataOut + "/2*")
-	d, errOpen := dataset.Open(dirs[0], dataset.OpenOptions{})
+	d, errOpen := dataset.Open(dirs[0], dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
 	if err := errors.Join(err, errOpen); err != nil {
 		w.t.Fatal(err)
 	}

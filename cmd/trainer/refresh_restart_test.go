@@ -41,11 +41,12 @@ type world struct {
 	log      *bytes.Buffer
 
 	kafkaAddr, redisURL, prefix string
+	data                        string // name of the data set below dir
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, log: &bytes.Buffer{}}
+	w := &world{t: t, log: &bytes.Buffer{}, data: "data"}
 	w.half, w.arrivals, w.labels = halvedOf(t, 40)
 	w.dir = files(t, w.half, nil, nil)
 	var err error
@@ -76,19 +77,30 @@ func (w *world) flags() *refreshFlags {
 		withMap: &mapFlags{flags: flags},
 		engine:  &engineFlags{engine: engineMemory, sums: sumsFloat}}
 	f.run.Costs = false
+	if w.data == "tables" {
+		f.engine = &engineFlags{engine: engineDisk, sums: sumsFixed, memory: "256MiB", subgraph: "128MiB", work: filepath.Join(w.dir, w.prefix+"work"), flags: flags}
+	}
 	return f
+}
+
+// ofTables makes the data set one of tables, and the refreshes runs of stages on disk.
+func (w *world) ofTables() {
+	w.t.Helper()
+	w.data = "tables"
+	if _, err := os.Stat(filepath.Join(w.dir, w.data)); err == nil {
+		return
+	}
+	if err := w.half.SaveCSV(filepath.Join(w.dir, w.data)); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // refresher opens --data, as a start of the command does.
 func (w *world) refresher(f *refreshFlags) *refresh.Refresher {
 	w.t.Helper()
 	data := dataflag.Register(pflag.NewFlagSet("", pflag.ContinueOnError), "", parquet.Format)
-	data.Dir = w.dir + "/data"
-	d, err := data.Open("")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	graph, err := refresh.NewGraph(data.Dir, d)
+	data.Dir = filepath.Join(w.dir, w.data)
+	graph, err := f.given(w.t.Context(), data)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -13,7 +13,13 @@ import (
 // WriteRows writes rows of a struct, whose fields have tags of parquet-go, as one file. It ends with the first error
 // of a row.
 func WriteRows[T any](w io.Writer, rows iter.Seq2[T, error]) error {
+	return write(w, rows, func(*T) int { return 0 })
+}
+
+// write is WriteRows for rows with lists, whose lengths bound a row group, too.
+func write[T any](w io.Writer, rows iter.Seq2[T, error], length func(*T) int) error {
 	out := parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsOfGroup))
+	values := 0
 	for row, err := range rows {
 		if err != nil {
 			return err
@@ -21,6 +27,13 @@ func WriteRows[T any](w io.Writer, rows iter.Seq2[T, error]) error {
 		if _, err := out.Write([]T{row}); err != nil {
 			return err
 		}
+		if values += length(&row); values < valuesOfGroup {
+			continue
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+		values = 0
 	}
 	return out.Close()
 }
@@ -48,7 +61,7 @@ func EachRow[T any](file io.ReaderAt, use func(*T) error) error {
 
 // WriteNodes writes rows of nodes as one file, as [Save] does. A row's features may change after it was taken.
 func WriteNodes(w io.Writer, rows iter.Seq2[dataset.NodeRow, error]) error {
-	return WriteRows(w, func(yield func(nodeRow, error) bool) {
+	return write(w, func(yield func(nodeRow, error) bool) {
 		for n, err := range rows {
 			row := nodeRow{ID: n.ID, Split: n.Split, Features: n.Features}
 			if n.Label != "" {
@@ -58,7 +71,7 @@ func WriteNodes(w io.Writer, rows iter.Seq2[dataset.NodeRow, error]) error {
 				return
 			}
 		}
-	})
+	}, func(n *nodeRow) int { return len(n.Features) })
 }
 
 // Ends are the ids at the ends of an edge.

@@ -14,8 +14,11 @@ type nodeRow struct {
 	Features []float32 `parquet:"features,list"`
 }
 
-// rowsOfGroup bounds the rows of a row group, which the library keeps in memory.
-const rowsOfGroup = 50_000
+// Bounds of a row group, which the library keeps in memory: its rows, and the numbers in their lists.
+const (
+	rowsOfGroup   = 50_000
+	valuesOfGroup = 8 << 20
+)
 
 // Save writes the data set as nodes.parquet and edges.parquet, which [Format] reads: the columns are those of
 // [dataset.Dataset.SaveCSV].

@@ -75,7 +75,7 @@ func (r *refresher) refresh(ctx context.Context) error {
 		Limits:   app.Limits(r.cfg.Limits),
 		Services: app.Services{Brokers: r.cfg.Kafka.Brokers, Server: r.cfg.Redis.RedisServer, Log: r.log},
 		Progress: trainer.Silent{}, Log: r.log, Now: time.Now}
-	round, err := next.Make(ctx, "")
+	round, err := next.Make(ctx, "", "")
 	r.done.Refused = errors.As(err, new(*refresh.Refused))
 	if err != nil && !r.done.Refused {
 		return err

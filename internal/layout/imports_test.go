@@ -42,6 +42,7 @@ var only = []struct {
 	{"internal/reference/convert", []string{"graph", "internal/reference"}},
 	{"trainer/report", []string{"trainer/eval", "artifact", "infer"}},
 	{"trainer/merge", []string{"dataset", "event", "graph", "schema"}},
+	{"trainer/merge/outofcore", []string{"dataset", "dataset/parquet", "event", "graph", "schema", "internal/durable", "trainer/merge", "trainer/stage/solved"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph", "graph/gemm", "schema"}},
 	{"config", []string{"internal/spelling"}},
 	{"internal/kafka", nil},
@@ -49,7 +50,7 @@ var only = []struct {
 	{"internal/chaos", []string{"artifact", "event", "internal/harness"}},
 	{"internal/registry", []string{"event"}},
 	{"internal/featurestore", []string{"event", "mapping"}},
-	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "internal/durable", "internal/kafka", "mapping", "schema", "serving", "trainer", "trainer/merge"}},
+	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "internal/durable", "internal/kafka", "mapping", "schema", "serving", "trainer", "trainer/merge/…"}},
 	{"internal/replay", []string{"dataset", "event", "schema", "internal/kafka"}},
 	{"internal/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/build", nil},
@@ -78,10 +79,11 @@ var users = []struct {
 	{"internal/refresh", []string{"cmd/…", "internal/demo"}},
 	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/page", []string{"internal/app"}},
-	{"internal/bench", []string{"cmd/rivulet"}},                 // it brings a second Kafka client, which only compares
-	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet"}}, // it brings a large library
-	{"trainer/report", []string{"cmd/trainer"}},                 // and so does this
-	{"trainer/stage/spark", []string{"cmd/trainer"}},            // the client of Spark Connect
+	{"internal/bench", []string{"cmd/rivulet"}},                                            // it brings a second Kafka client, which only compares
+	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge/outofcore"}}, // it brings a large library
+	{"trainer/merge/outofcore", []string{"cmd/trainer", "internal/refresh"}},
+	{"trainer/report", []string{"cmd/trainer"}},      // and so does this
+	{"trainer/stage/spark", []string{"cmd/trainer"}}, // the client of Spark Connect
 	{"trainer/stage/spark/connect", []string{"trainer/stage/spark", "cmd/trainer"}},
 	{"trainer/stage/pipe", []string{"cmd/worker", "trainer/stage/spark"}},
 	{"cmd/…", nil},

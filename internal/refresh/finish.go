@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"rivulet/artifact"
 	"rivulet/internal/kafka"
 	"rivulet/trainer"
 )
@@ -20,7 +19,7 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 	}
 	var report *Report
 	if r.ToRedis && !g.Published {
-		b, err := artifact.ReadAll(g.Artifact())
+		b, err := g.read(g.Artifact())
 		if err == nil && b.Manifest.Version != g.State.Version {
 			err = fmt.Errorf("it has version %s, want %s", b.Manifest.Version, g.State.Version)
 		}
@@ -30,8 +29,7 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 			r.anew = true
 			return nil, nil
 		}
-		o := &Round{grown: g.Data, Bundle: b, Report: Report{Nodes: len(g.Data.Train) + len(g.Data.Unlabelled),
-			Artifact: g.Artifact(), Version: b.Manifest.Version, Data: g.Dir, Finished: b.Manifest.Version}}
+		o := &Round{grown: g, Bundle: b, Report: Report{Nodes: g.Nodes(), Artifact: g.Artifact(), Version: b.Manifest.Version, Data: g.Dir, Finished: b.Manifest.Version}}
 		report = &o.Report
 		if err := r.publishAgain(ctx, o); err != nil {
 			return report, err
@@ -41,7 +39,7 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 	}
 	committed, err := r.commitBehind(ctx)
 	if report == nil && committed {
-		report = &Report{Nodes: len(g.Data.Train) + len(g.Data.Unlabelled), Data: g.Dir}
+		report = &Report{Nodes: g.Nodes(), Data: g.Dir}
 	}
 	if report != nil {
 		report.Committed = committed

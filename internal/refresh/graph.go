@@ -14,7 +14,9 @@ import (
 	"rivulet/dataset"
 	"rivulet/internal/durable"
 	"rivulet/internal/kafka"
+	"rivulet/schema"
 	"rivulet/trainer"
+	"rivulet/trainer/merge/outofcore"
 )
 
 // Files beside the data set.
@@ -37,19 +39,58 @@ type State struct {
 	Version  string `json:"artifact_version,omitempty"`
 }
 
-// Graph is a data set that arrivals are merged into, and what is known of its past.
+// Graph is a data set that arrivals are merged into, and what is known of its past. The data set is in memory, or
+// it is tables, which need not fit.
 type Graph struct {
 	Dir       string // in which it is stored; empty: nowhere
 	Data      *dataset.Dataset
+	Tables    *outofcore.Tables // in place of Data
 	State     State
 	Published bool // its artifact has been published
+
+	scratch string // directory of tables that are not stored; empty: there is none
 }
 
 // NewGraph returns the graph of a data set in a directory (empty: it is stored nowhere), with the state that is
 // stored beside it. A state that belongs to another data set is an error.
 func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
+	if outofcore.Stored(dir) { // d lacks what the tables leave open
+		t, err := outofcore.OpenStored(dir)
+		if err != nil {
+			return nil, err
+		}
+		g, err := NewTables(dir, t)
+		if err != nil {
+			return nil, err
+		}
+		return g.loaded()
+	}
 	fingerprint := d.Fingerprint()
 	g := &Graph{Dir: dir, Data: d, State: State{Name: d.Name, Base: fingerprint, Data: fingerprint}}
+	return g.known(fingerprint)
+}
+
+// NewTables is [NewGraph] for tables.
+func NewTables(dir string, t *outofcore.Tables) (*Graph, error) {
+	g := &Graph{Dir: dir, Tables: t, State: State{Name: t.Stream.Name, Base: t.Fingerprint, Data: t.Fingerprint}}
+	return g.known(t.Fingerprint)
+}
+
+// loaded returns a graph of tables in memory.
+func (g *Graph) loaded() (*Graph, error) {
+	d, err := g.Tables.Load()
+	if err != nil {
+		return nil, err
+	}
+	d.Name = g.State.Name
+	in := *g
+	in.Data, in.Tables = d, nil
+	return &in, nil
+}
+
+// known adds the state that is stored beside the graph, whose fingerprint it must have.
+func (g *Graph) known(fingerprint string) (*Graph, error) {
+	dir := g.Dir
 	if dir == "" {
 		return g, nil
 	}
@@ -62,9 +103,45 @@ func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
 			"which arrivals it has; take another directory, or remove %s to read all arrivals again",
 			filepath.Join(dir, stateFile), state.Data, dir, fingerprint, stateFile)
 	}
-	g.State, g.Data.Name = *state, state.Name
+	if g.State = *state; g.Tables != nil {
+		g.Tables.Stream.Name = state.Name
+	} else {
+		g.Data.Name = state.Name
+	}
 	g.Published = exists(filepath.Join(dir, publishedFile))
 	return g, nil
+}
+
+// Nodes returns the number of nodes of T.
+func (g *Graph) Nodes() int {
+	if g.Tables != nil {
+		return int(g.Tables.Original)
+	}
+	return len(g.Data.Train) + len(g.Data.Unlabelled)
+}
+
+// name returns the name of the data set.
+func (g *Graph) name() string {
+	if g.Tables != nil {
+		return g.Tables.Stream.Name
+	}
+	return g.Data.Name
+}
+
+// features returns d.
+func (g *Graph) features() int {
+	if g.Tables != nil {
+		return g.Tables.Stream.Features
+	}
+	return g.Data.X.Cols()
+}
+
+// schema returns the schema of the features' positions; nil: nothing is known of it.
+func (g *Graph) schema() *schema.Schema {
+	if g.Tables != nil {
+		return g.Tables.Schema
+	}
+	return g.Data.Schema
 }
 
 func exists(path string) bool {
@@ -91,7 +168,7 @@ func readState(dir string) (s *State, found bool, err error) {
 // encode makes the features of a graph whose columns have names: by the schema of the version that serves, or by one
 // fitted on them if nothing serves. The graph that is stored has these features.
 func (r *Refresher) encode(ctx context.Context) error {
-	if r.Graph.Data.Columns == nil {
+	if r.Graph.Tables != nil || r.Graph.Data.Columns == nil {
 		return nil
 	}
 	var manifest *artifact.Manifest
@@ -133,7 +210,8 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 		case !found:
 		case s.Base != g.State.Base && s.Base != g.State.Data:
 			return nil, fmt.Errorf("the graph in %s began with a data set of fingerprint %s, and the one that is given now (%s) has %s: "+
-				"their arrivals and offsets do not belong together; give the data set that it began with, or another directory for graphs",
+				"their arrivals and offsets do not belong together; give the data set that it began with (with an engine as then: in memory, or "+
+				"by stages from tables), or another directory for graphs",
 				dir, s.Base, orUnnamed(g.Dir), g.State.Base)
 		case s.Round > newest.Round || (s.Round == newest.Round && at != "" && dir > at):
 			newest, at = *s, dir
@@ -141,6 +219,17 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 	}
 	if at == "" {
 		return g, nil
+	}
+	if outofcore.Stored(at) {
+		t, err := outofcore.OpenStored(at)
+		if err != nil {
+			return nil, err
+		}
+		stored, err := NewTables(at, t)
+		if err != nil || g.Tables != nil {
+			return stored, err
+		}
+		return stored.loaded()
 	}
 	d, err := dataset.Open(at, dataset.OpenOptions{Format: dataset.GraphSAINT})
 	if err != nil {
@@ -198,7 +287,12 @@ func (s *State) offsets() kafka.Offsets {
 
 // save stores the graph in g.Dir, which must not exist or be empty. When it returns, the graph and its name are
 // durable.
-func (g *Graph) save(disk durable.Disk) error {
+func (g *Graph) save(disk durable.Disk) (err error) {
+	if g.Tables != nil {
+		g.State.Data = g.Tables.Fingerprint
+		g.Tables, err = g.Tables.Install(disk, g.Dir, func(dir string) error { return writeJSON(disk, dir, stateFile, &g.State) })
+		return err
+	}
 	return disk.Install(g.Dir, func(dir string) error {
 		if err := g.Data.SaveOn(disk, dir); err != nil {
 			return err

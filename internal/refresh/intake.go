@@ -8,7 +8,6 @@ import (
 	"rivulet/event"
 	"rivulet/internal/kafka"
 	"rivulet/schema"
-	"rivulet/trainer/merge"
 )
 
 // Bounds of the records that are decoded together, whose features are looked up by one request: their number, their bytes
@@ -21,7 +20,7 @@ const (
 // intake gathers records of arrivals, decodes them together, and passes them to a merger in their order.
 type intake struct {
 	r        *Refresher
-	m        *merge.Merger
+	m        merger
 	decoder  *consumer.Decoder
 	features int // d
 	most     int // records that are decoded together
@@ -33,14 +32,14 @@ type intake struct {
 	unread error // why it could not be read
 }
 
-func (r *Refresher) newIntake(m *merge.Merger) *intake {
-	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.Data.X.Cols()}
+func (r *Refresher) newIntake(m merger) *intake {
+	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.features()}
 	in.decoder.LookUp(r.Features, kafka.Patience{Logger: r.Log})
 	in.most = max(1, min(intakeRecords, intakeBytes/max(1, 4*in.features)))
 	return in
 }
 
-// add takes a record. An error is of the store of features, or of ctx.
+// add takes a record. An error is of the store of features, of the disk, or of ctx.
 func (in *intake) add(ctx context.Context, rec *kafka.Record) error {
 	in.held = append(in.held, *rec)
 	if in.bytes += len(rec.Key) + len(rec.Value); len(in.held) < in.most && in.bytes < intakeBytes {
@@ -60,7 +59,9 @@ func (in *intake) decode(ctx context.Context) error {
 		switch t := &taken[i]; {
 		case t.Err == nil:
 			in.m.Dropped(t.Dropped)
-			_ = in.m.Arrival(t.Arrival) // counted, with its reason
+			if err := in.m.Arrival(t.Arrival); err != nil && !errors.As(err, new(*event.FieldError)) {
+				return err
+			} // else it is counted, with its reason
 		case !errors.As(t.Err, new(event.Skip)):
 			in.m.Refuse(t.Err)
 		}
@@ -96,8 +97,8 @@ func needSchema(taken []consumer.Taken) bool {
 
 // schema returns the schema by whose positions arrivals are read; nil if there is none.
 func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
-	if r.Graph.Data.Schema != nil {
-		return r.Graph.Data.Schema, nil
+	if s := r.Graph.schema(); s != nil {
+		return s, nil
 	}
 	v, release, err := r.serving(ctx)
 	if err != nil {

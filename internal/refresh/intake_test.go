@@ -100,7 +100,7 @@ func mergedOf(t *testing.T, lines string, store *numbers) merge.Report {
 		r.Features = store
 	}
 	m := merge.New(data)
-	if _, err := r.read(t.Context(), m); err != nil {
+	if _, err := r.read(t.Context(), inMemory{m}); err != nil {
 		t.Fatal(err)
 	}
 	grown, report := m.Dataset()

@@ -19,7 +19,6 @@ import (
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/trainer"
-	"rivulet/trainer/merge"
 )
 
 // Services opens the services that a refresh uses, for as long as it needs them.
@@ -33,6 +32,10 @@ type Services interface {
 // Trainer trains on a graph with its arrivals, as [trainer.Train] does.
 type Trainer interface {
 	Train(ctx context.Context, d *dataset.Dataset, o trainer.Options, now time.Time) (*trainer.Outcome, error)
+	// TrainRows trains on rows that need not fit into memory, by stages. It calls keep while M can be read from the
+	// outcome's bundle.
+	TrainRows(ctx context.Context, rows trainer.Staged, o trainer.Options, now time.Time,
+		keep func(*trainer.Outcome) error) error
 }
 
 // Refresher makes one artifact after another.
@@ -61,7 +64,7 @@ type Refresher struct {
 	// Options returns the options of the training, given the manifest of the artifact to compare with;
 	// nil: there is none.
 	Options func(current *artifact.Manifest) (trainer.Options, error)
-	// Trainer trains; nil means trainer.Train, in memory.
+	// Trainer trains; nil means trainer.Train, in memory. A graph of tables needs one.
 	Trainer Trainer
 
 	Progress trainer.Progress
@@ -80,9 +83,10 @@ type Round struct {
 	Bundle  *artifact.Bundle // the new artifact, sealed; nil: there was nothing new
 	Seconds float64          // of the training, wall clock
 
-	grown  *dataset.Dataset
-	expect *string       // version that CURRENT must name
-	next   kafka.Offsets // offsets of the group
+	grown   *Graph        // its Dir and State are not set
+	expect  *string       // version that CURRENT must name
+	next    kafka.Offsets // offsets of the group
+	scratch string        // directory of the arrivals' files, and of the grown tables; empty: there is none
 }
 
 // Next is a whole round: it finishes what an earlier one has left undone, makes an artifact in the directory out,
@@ -94,10 +98,11 @@ func (r *Refresher) Next(ctx context.Context, out, dataOut string) (*Report, err
 	if err != nil && !refused {
 		return finished, err
 	}
-	round, failed := r.Make(ctx, out)
+	round, failed := r.Make(ctx, out, dataOut)
 	if round == nil {
 		return finished, r.stopped(ctx, finished, failed)
 	}
+	defer r.discard(round)
 	if failed == nil && round.Bundle == nil && refused {
 		return finished, err
 	}
@@ -119,31 +124,48 @@ func (r *Refresher) Finish(ctx context.Context) (*Report, error) {
 }
 
 // Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not
-// written. The round of an error describes the steps before it; nil: nothing was read. An artifact that is too
-// much worse is a [*Refused].
-func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
+// written. Files of a graph of tables are made beside dataOut, to which [Refresher.Publish] moves them. The round of an error
+// describes the steps before it; nil: nothing was read. An artifact that is too much worse is a [*Refused].
+func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round, err error) {
 	if err := r.encode(ctx); err != nil {
 		return nil, err
 	}
-	m := merge.New(r.Graph.Data)
-	m.MaxWaiting = r.Waiting
-	r.doing, r.gone = "reading arrivals", 0
-	r.Progress.Step(r.doing, 0, 1)
-	next, err := r.read(ctx, m)
-	if err != nil {
+	round = &Round{}
+	if round.scratch, err = r.scratch(out, dataOut); err != nil {
 		return nil, err
 	}
-	r.Progress.Step(r.doing, 1, 1)
-	grown, merged := m.Dataset()
-	round := &Round{grown: grown, next: next, Report: Report{Merged: merged,
-		Nodes: len(grown.Train) + len(grown.Unlabelled), Gone: r.gone}}
-	if !merged.Changed() && !r.anew {
+	if err := r.merge(ctx, round); err != nil {
+		r.discard(round)
+		return nil, err
+	}
+	if !round.Report.Merged.Changed() && !r.anew {
 		return round, nil
 	}
+	return round, r.make(ctx, round, out)
+}
+
+// merge reads what has come, and merges it.
+func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
+	m := r.merger(round)
+	r.doing, r.gone = "reading arrivals", 0
+	r.Progress.Step(r.doing, 0, 1)
+	if round.next, err = r.read(ctx, m); err != nil {
+		return err
+	}
+	r.Progress.Step(r.doing, 1, 1)
+	if round.grown, round.Report.Merged, err = m.grow(ctx, r.anew); err != nil {
+		return err
+	}
+	round.Report.Nodes, round.Report.Gone = round.grown.Nodes(), r.gone
+	return nil
+}
+
+// make trains, writes and compares.
+func (r *Refresher) make(ctx context.Context, round *Round, out string) error {
 	r.doing = "training"
 	was, release, err := r.serving(ctx)
 	if err != nil {
-		return round, err
+		return err
 	}
 	defer release()
 	var manifest *artifact.Manifest
@@ -156,35 +178,46 @@ func (r *Refresher) Make(ctx context.Context, out string) (*Round, error) {
 	}
 	options, err := r.Options(manifest)
 	if err != nil {
-		return round, err
+		return err
 	}
 	if options.Keep, err = r.keptSchema(was); err != nil {
-		return round, err
+		return err
 	}
 	if r.RefitSchema {
 		if err := round.refit(&options); err != nil {
-			return round, err
+			return err
 		}
 	}
-	outcome, err := r.train(ctx, round.grown, options)
-	if err != nil {
-		return round, err
+	if err := r.train(ctx, round, options, out); err != nil {
+		return err
 	}
-	round.Seconds = outcome.Seconds
-	r.doing = "writing the artifact"
-	r.Progress.Step(r.doing, 0, 1)
-	if err := round.keep(outcome.Bundle, out); err != nil {
-		return round, err
-	}
-	r.Progress.Step(r.doing, 1, 1)
 	r.doing = "comparing with the artifact that serves"
 	r.Progress.Step(r.doing, 0, 1)
 	err = r.compare(ctx, round, was, options.Batch)
 	r.Progress.Step(r.doing, 1, 1)
-	return round, err
+	return err
 }
 
-func (r *Refresher) train(ctx context.Context, d *dataset.Dataset, o trainer.Options) (*trainer.Outcome, error) {
+// train trains on the grown graph, and writes the artifact.
+func (r *Refresher) train(ctx context.Context, round *Round, o trainer.Options, out string) error {
+	keep := func(outcome *trainer.Outcome) error {
+		round.Seconds = outcome.Seconds
+		r.doing = "writing the artifact"
+		r.Progress.Step(r.doing, 0, 1)
+		defer r.Progress.Step(r.doing, 1, 1)
+		return round.keep(outcome.Bundle, out)
+	}
+	if round.grown.Tables != nil {
+		return r.Trainer.TrainRows(ctx, round.grown.rows(o), o, r.Now(), keep)
+	}
+	outcome, err := r.trainInMemory(ctx, round.grown.Data, o)
+	if err != nil {
+		return err
+	}
+	return keep(outcome)
+}
+
+func (r *Refresher) trainInMemory(ctx context.Context, d *dataset.Dataset, o trainer.Options) (*trainer.Outcome, error) {
 	if r.Trainer != nil {
 		return r.Trainer.Train(ctx, d, o, r.Now())
 	}
@@ -193,10 +226,18 @@ func (r *Refresher) train(ctx context.Context, d *dataset.Dataset, o trainer.Opt
 
 // keep writes or seals the new artifact.
 func (o *Round) keep(b *artifact.Bundle, out string) (err error) {
-	if out == "" {
-		err = b.Seal()
-	} else if err = makeParent(out); err == nil {
-		err = artifact.Write(out, b)
+	switch {
+	case out != "":
+		if err = makeParent(out); err == nil {
+			err = artifact.Write(out, b)
+		}
+		if err == nil && b.Mapping == nil { // the tables that it came from will be gone
+			b, err = artifact.Read(out)
+		}
+	default:
+		if err = b.LoadMapping(); err == nil {
+			err = b.Seal()
+		}
 	}
 	if err == nil {
 		o.Bundle, o.Report.Artifact, o.Report.Version = b, out, b.Manifest.Version
@@ -222,7 +263,7 @@ func (e *Refused) Error() string {
 // compare measures the new artifact and the one that serves now on the validation nodes, and refuses the new one if
 // it is too much worse.
 func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version, batch int) error {
-	is, _, err := serving.New(o.Bundle, mapping.FromArtifact(o.Bundle.Mapping), serving.Options{})
+	is, _, err := serving.New(o.Bundle, mapping.FromBundle(o.Bundle), serving.Options{})
 	if err != nil {
 		return err
 	}
@@ -231,11 +272,18 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 		answers = was
 		o.Report.Before = was.ID()
 	}
-	before, err := o.positions(was)
+	judges, err := o.grown.judges(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := trainer.CompareServed(ctx, o.grown, before, is, answers, batch)
+	before, err := o.positions(judges, was)
+	if err != nil {
+		return err
+	}
+	if o.grown.Tables != nil {
+		batch = max(batch, len(judges.Validation)) // rows of M are looked up at once
+	}
+	c, err := trainer.CompareServed(ctx, judges, before, is, answers, batch)
 	if err != nil {
 		return err
 	}
@@ -254,7 +302,7 @@ func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err 
 	if o.Bundle == nil {
 		return r.readOn(ctx, o)
 	}
-	g := &Graph{Data: o.grown, State: r.Graph.State}
+	g := &Graph{Data: o.grown.Data, Tables: o.grown.Tables, State: r.Graph.State}
 	g.State.Round++
 	g.State.Version, g.State.Artifact, g.State.Topic, g.State.Next = o.Report.Version, "", r.Arrivals.Topic,
 		partitions(o.next)
@@ -267,8 +315,6 @@ func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err 
 			return err
 		}
 		o.Report.Data = dataOut
-	}
-	if dataOut != "" {
 		r.Graph, r.anew = g, false // an error from here on leaves a graph to finish
 	}
 	if r.ToRedis {
@@ -276,7 +322,11 @@ func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err 
 			return err
 		}
 	}
-	r.Graph = g
+	if dataOut == "" {
+		r.remove(r.Graph.scratch)
+		g.scratch, o.scratch = o.scratch, "" // the grown tables are there
+		r.Graph = g
+	}
 	if r.Current != "" {
 		r.Current = o.Report.Artifact
 	}

@@ -20,11 +20,11 @@ const lookupTimeout = 2 * time.Second
 func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release func(), err error) {
 	release = func() {}
 	if r.Current != "" {
-		b, err := artifact.ReadAll(r.Current)
+		b, err := r.Graph.read(r.Current)
 		if err != nil {
 			return nil, release, err
 		}
-		v, _, err = serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
+		v, _, err = serving.New(b, mapping.FromBundle(b), serving.Options{})
 		return v, release, err
 	}
 	if !r.ToRedis {
@@ -43,6 +43,14 @@ func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release fu
 		let()
 		_ = client.Close()
 	}, nil
+}
+
+// read reads an artifact, beside tables without an M of many parts.
+func (g *Graph) read(dir string) (*artifact.Bundle, error) {
+	if g.Tables != nil {
+		return artifact.Read(dir)
+	}
+	return artifact.ReadAll(dir)
 }
 
 // holderName returns the name by which Redis knows who holds a version. No two refreshes have the same one, or the

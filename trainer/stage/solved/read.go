@@ -319,6 +319,21 @@ func (s *Summary) Add(payload []byte) error {
 	return nil
 }
 
+// AllClasses returns known classes, or if there are none those of the training nodes ([Summary.Classes]), and after them other
+// labels of nodes that are held out, in the order of their bytes.
+func (s *Summary) AllClasses(known []string) []string {
+	if known == nil {
+		known = s.Classes()
+	}
+	all := slices.Clone(known)
+	for _, label := range slices.Sorted(maps.Keys(s.Others)) {
+		if !slices.Contains(known, label) {
+			all = append(all, label)
+		}
+	}
+	return all
+}
+
 // Classes are the labels of the training nodes: in numerical order if all are integers, else in that of their
 // bytes.
 func (s *Summary) Classes() []string {

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rivulet/graph"
+)
+
+// A refresh by stages of tables, which are not in memory, makes the artifact and the report of one of the same graph in
+// memory. Its graph is a data set, from which all engines go on.
+func TestRefreshOfTables(t *testing.T) {
+	half, arrivals, labels := halved(t)
+	x := graph.NewDense(half.X.Rows(), half.X.Cols()) // as tables have them
+	for i := range x.Rows {
+		half.X.Each(i, func(c int, v float32) { x.Row(i)[c] = v })
+	}
+	half.X, half.BagOfWords = graph.Features{Dense: x}, false
+	dir := files(t, half, arrivals, labels)
+	if err := half.SaveCSV(dir + "/tables"); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, dir, "train --sums fixed --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5")
+	const line = "--from {}/arrivals.jsonl --labels {}/labels.jsonl --current {}/first "
+	inMemory, err := runRefresh(t, dir, line+"--data {}/data --out {}/second --data-out {}/later --sums fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []string{"--engine disk --memory 256MiB", "--sums fixed"} {
+		name := strings.ReplaceAll(engine[2:6], " ", "")
+		o, err := runRefresh(t, dir, line+"--data {}/tables --out {}/of-"+name+" --data-out {}/grown-"+name+" "+engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(inMemory.Merged, o.Merged); diff != "" || o.Nodes != inMemory.Nodes || *o.Accuracy != *inMemory.Accuracy || *o.Was != *inMemory.Was {
+			t.Errorf("%s: %+v, in memory %+v (-in memory +of tables):\n%s", engine, o, inMemory, diff)
+		}
+		sameParts(t, dir+"/second", dir+"/of-"+name)
+		mustRun(t, dir, "train --sums fixed --data {}/grown-"+name+" --out {}/trained-"+name+" --nodes 40 --entries 3 --seed 5")
+		sameParts(t, dir+"/trained-"+name, dir+"/second")
+		for _, next := range []string{"", "--sums fixed", "--engine disk"} { // nothing is new in its graph
+			o, err := runRefresh(t, dir, line+"--data {}/grown-"+name+" --out {}/third "+next)
+			if err != nil || o.Artifact != "" || o.Merged.InT != len(arrivals) || o.Nodes != inMemory.Nodes {
+				t.Errorf("%s after %s: %+v (%v)", next, engine, o, err)
+			}
+		}
+	}
+	if _, err := runRefresh(t, dir, line+"--data {}/tables --out {}/third --sums fixed --refit-schema"); err == nil || !strings.Contains(err.Error(), "the schema cannot be fitted anew") {
+		t.Errorf("error %v", err)
+	}
+	for _, pattern := range []string{"/.*partial*", "/*.work"} {
+		if left, err := filepath.Glob(dir + pattern); err != nil || len(left) > 0 {
+			t.Errorf("%q are left (%v)", left, err)
+		}
+	}
+	spoil(t, dir+"/grown-sums/labelled.parquet")
+	if _, err := runRefresh(t, dir, line+"--data {}/grown-sums --out {}/third --sums fixed"); err == nil || !strings.Contains(err.Error(), "its files were changed") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// spoil adds a byte to a file.
+func spoil(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("x")
+	}
+	if err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+}
+
+// The command of README on tables, started again by a supervisor, goes on from the tables of the process before it, with and
+// without a place to store them.
+func TestRefreshOfTablesIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ofTables()
+	produce(t, w.broker.Addr(), w.arrivals[:90], w.labels)
+	first := w.life(w.flags(), 1)[0]
+	if first.Nodes != 230 || !first.Published || !first.Committed {
+		t.Fatalf("first process: %+v\n%s", first, w.log)
+	}
+	produce(t, w.broker.Addr(), w.arrivals[90:], nil)
+	second := w.life(w.flags(), 2)
+	if o := second[0]; o.Nodes != 280 || o.Merged.Arrivals != 50 || o.Before != first.Version || !o.Published {
+		t.Errorf("after a restart: %+v, want 280 nodes, of which 50 have arrived since %s", o, first.Version)
+	}
+	if o := second[1]; o.Merged.Arrivals != 0 || o.Published || o.Version != "" {
+		t.Errorf("nothing is new: %+v", o)
+	}
+	f := w.flags()
+	f.group, f.dataOut, f.out = "", "", w.dir+"/unstored"
+	unstored := w.life(f, 2)
+	if o := unstored[0]; o.Nodes != 280 || !o.Published || o.Data != "" {
+		t.Errorf("without --data-out: %+v", o)
+	}
+	if o := unstored[1]; o.Merged.InT != 140 || o.Published {
+		t.Errorf("without --data-out, nothing new: %+v", o)
+	}
+	if strings.Contains(w.log.String(), "level=WARN") || strings.Contains(w.log.String(), "level=ERROR") {
+		t.Errorf("log:\n%s", w.log.String())
+	}
+}

@@ -1,0 +1,99 @@
+package outofcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"rivulet/dataset"
+	"rivulet/graph"
+)
+
+// Judges returns validation nodes in memory, with features and class, and the ids of their neighbours, which have
+// neither: as much of the graph as [rivulet/trainer.Validate] reads. They are all validation nodes, or a sample of about
+// most of them by hash of the id.
+func (t *Tables) Judges(ctx context.Context, most int64) (*dataset.Dataset, error) {
+	d := &dataset.Dataset{Name: t.Stream.Name, Classes: t.Classes}
+	all := int64(0)
+	err := t.Stream.EachID(func(n dataset.StreamNode) error {
+		if n.Split == "val" {
+			all++
+		}
+		return every(ctx, n.Row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	limit := uint64(math.MaxUint64)
+	if all > most {
+		limit = uint64(float64(most) / float64(all) * math.MaxUint64)
+	}
+	index := map[string]int32{}
+	x := &graph.Dense{Cols: t.Stream.Features}
+	err = t.Stream.EachNode(func(n dataset.StreamNode) error {
+		if n.Split != "val" || xxhash.Sum64String(n.ID) > limit {
+			return every(ctx, n.Row)
+		}
+		class := slices.Index(t.Classes, n.Label)
+		if class < 0 {
+			return fmt.Errorf("nodes row %d: class %.100q is not among the classes %.100q", n.Row, n.Label, t.Classes)
+		}
+		i := int32(len(d.IDs))
+		index[n.ID] = i
+		d.IDs, d.Labels, d.Validation = append(d.IDs, n.ID), append(d.Labels, int32(class)), append(d.Validation, i)
+		x.Data = append(x.Data, n.Features...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	x.Rows = len(d.IDs)
+	d.X = graph.Features{Dense: x}
+	return d, t.neighbours(ctx, d, index)
+}
+
+// neighbours adds the neighbours of the nodes of d, which are those of index, to d.
+func (t *Tables) neighbours(ctx context.Context, d *dataset.Dataset, index map[string]int32) error {
+	rows := make([][]int32, len(d.IDs))
+	node := func(id string) int32 {
+		i, known := index[id]
+		if !known {
+			i = int32(len(d.IDs))
+			index[id] = i
+			d.IDs, d.Labels = append(d.IDs, id), append(d.Labels, -1)
+		}
+		return i
+	}
+	judge := func(id string) (int32, bool) {
+		i, known := index[id]
+		return i, known && int(i) < len(rows)
+	}
+	err := t.Stream.EachEdge(func(row int64, source, target string) error {
+		if source == target {
+			return nil
+		}
+		if i, is := judge(source); is {
+			rows[i] = append(rows[i], node(target))
+		}
+		if i, is := judge(target); is {
+			rows[i] = append(rows[i], node(source))
+		}
+		return every(ctx, row)
+	})
+	if err != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	d.Adj = &graph.CSR{Rows: len(d.IDs), Cols: len(d.IDs), RowPtr: make([]int, len(d.IDs)+1)}
+	for i := range d.IDs {
+		if i < len(rows) {
+			slices.Sort(rows[i])
+			d.Adj.ColIdx = append(d.Adj.ColIdx, slices.Compact(rows[i])...)
+		}
+		d.Adj.RowPtr[i+1] = len(d.Adj.ColIdx)
+	}
+	return nil
+}
