@@ -24,7 +24,7 @@ func (d *Dataset) OriginalFirst() *Dataset {
 			order = append(order, int32(i))
 		}
 	}
-	return d.renumbered(order)
+	return d.Renumbered(order)
 }
 
 // leading reports whether nodes are 0, 1, 2, ….
@@ -37,8 +37,8 @@ func leading(nodes []int32) bool {
 	return true
 }
 
-// renumbered returns the data with node order[k] as node k.
-func (d *Dataset) renumbered(order []int32) *Dataset {
+// Renumbered returns the data with node order[k] as node k: order has each node once.
+func (d *Dataset) Renumbered(order []int32) *Dataset {
 	index := make([]int32, len(order))
 	for k, i := range order {
 		index[i] = int32(k)

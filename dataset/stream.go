@@ -93,7 +93,7 @@ func (o OpenOptions) stream(path string) (s *Stream, err error) {
 	return s, err
 }
 
-// look counts the nodes and the features of the first; false if features have names, or there is no split.
+// look counts the features of the first node, and the nodes; false if features have names, or there is no split.
 func (s *Stream) look() (ok bool, err error) {
 	split := true
 	err = s.nodes.each(func(t TableFile) error {
@@ -106,22 +106,38 @@ func (s *Stream) look() (ok bool, err error) {
 		}
 		rows := &NodeRows{t.Columns(), plan, NewTable(s.o)}
 		return t.Each(plan.values(), func(cells []Cell, _ Place) error {
-			if s.Rows++; s.Rows > 1 { // the rest is seen as it is read
-				return nil
-			}
 			x, err := rows.features(nil, cells)
 			s.Features = len(x)
-			return err
+			return cmp.Or(err, errSeen)
 		})
 	})
 	switch {
 	case !split || !s.o.Positional && errors.Is(err, errNoNumber):
 		return false, nil
-	case err == nil && s.Rows == 0:
+	case err == nil:
 		err = errors.New("there are no nodes")
+	case errors.Is(err, errSeen):
+		err = s.count()
 	}
 	return true, err
 }
+
+// count counts the nodes. Their ids alone are read: the rest is seen later.
+func (s *Stream) count() error {
+	return s.nodes.each(func(t TableFile) error {
+		plan, err := s.o.planNodes(t.Columns(), true)
+		if err != nil {
+			return err
+		}
+		return t.Each([]int{plan.id}, func([]Cell, Place) error {
+			s.Rows++
+			return nil
+		})
+	})
+}
+
+// errSeen ends a reading after the first row.
+var errSeen = errors.New("the first row is enough")
 
 // Meaning says by what the columns of the tables are read; empty: by their convention.
 func (s *Stream) Meaning() string {

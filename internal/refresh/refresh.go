@@ -153,6 +153,9 @@ func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
 		return err
 	}
 	r.Progress.Step(r.doing, 1, 1)
+	r.doing = "merging"
+	r.Progress.Step(r.doing, 0, 1)
+	defer func() { r.Progress.Step("merging", 1, 1) }()
 	if round.grown, round.Report.Merged, err = m.grow(ctx, r.anew); err != nil {
 		return err
 	}
