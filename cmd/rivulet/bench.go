@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,8 @@ func benchCommand() *cobra.Command {
 			"  stream   the consumer in this process, in JSON and Protobuf, beside a passthrough (the same fetch, and the same\n" +
 			"           predictions published without making them) and a plain loop of franz-go: a topic drained by each in turn,\n" +
 			"           then latencies from when an arrival is due to published, while this process sends 50 and 80% of the most\n" +
+			"  store    only if it is named, with --services given: an M of --store-rows rows published to Redis, and lookups\n" +
+			"           behind caches of 1 and 10% of it, by how skewed the ids are (the id of rank r is asked for as 1/r^skew)\n" +
 			"Sides that are compared run in turn, and figures are medians. CPU and bytes are of this process; broker and Redis\n" +
 			"run in another one (--services embedded) or are yours (given): topics, groups and keys with names of their own are\n" +
 			"made there, and removed afterwards. docs/performance.md says what the figures mean.",
@@ -53,7 +56,8 @@ func benchCommand() *cobra.Command {
 			"  rivulet bench --only core --format benchmark > new.txt   # benchstat old.txt new.txt",
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.Only, "only", nil, "sections to measure: "+strings.Join(bench.Sections, ", ")+" (default all)")
+	flags.StringSliceVar(&f.Only, "only", nil, "sections to measure: "+strings.Join(bench.Sections, ", ")+" (default all but store)")
+	flags.IntSliceVar(&f.StoreRows, "store-rows", []int{1_000_000}, "rows of M in section store")
 	flags.StringSliceVar(&f.Shapes, "shapes", nil,
 		"shapes: pubmed, flickr, reddit (default all; rows and stream take the first, or flickr)")
 	flags.StringSliceVar(&f.Models, "models", nil, "models of core and rivals (default all, rivals sgc and gcn)")
@@ -69,7 +73,7 @@ func benchCommand() *cobra.Command {
 		"measure nothing, and write the artifact and arrivals of the one shape of --shapes to this directory, for tools/peer")
 	config.Flags[config.Bench](flags)
 	cmd.MarkFlagsMutuallyExclusive("json", "format")
-	for _, other := range []string{"only", "shapes", "models", "time", "save"} {
+	for _, other := range []string{"only", "shapes", "models", "time", "save", "store-rows"} {
 		cmd.MarkFlagsMutuallyExclusive("check", other)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -109,6 +113,12 @@ func (f *benchFlags) valid(flags *pflag.FlagSet) error {
 	})
 	if f.services == embedded && unused != "" {
 		return fmt.Errorf("--%s is for --services %s", unused, given)
+	}
+	if f.services == embedded && slices.Contains(f.Only, bench.Store) {
+		return fmt.Errorf("--only has %s, which measures a real Redis: want --services %s", bench.Store, given)
+	}
+	if flags.Changed("store-rows") && !slices.Contains(f.Only, bench.Store) {
+		return fmt.Errorf("--store-rows is for --only %s", bench.Store)
 	}
 	if f.save != "" && len(f.Shapes) != 1 {
 		return errors.New("--save wants one shape: --shapes pubmed, flickr or reddit")

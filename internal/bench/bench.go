@@ -18,10 +18,11 @@ const (
 	Rivals  = "rivals"
 	Rows    = "rows"
 	Stream  = "stream"
+	Store   = "store"
 )
 
-// Sections are all of them.
-var Sections = []string{Kernels, Core, Rivals, Rows, Stream}
+// Sections are all of them. Store is measured only if it is named.
+var Sections = []string{Kernels, Core, Rivals, Rows, Stream, Store}
 
 // Options say what is measured.
 type Options struct {
@@ -30,6 +31,8 @@ type Options struct {
 	Models []string // by name; none: all that have a frozen form
 	// Time is how long each figure is measured. Streams are drained and paced in proportion to it.
 	Time time.Duration
+	// StoreRows are the sizes of M in section store.
+	StoreRows []int
 	// Services returns where Kafka and Redis are; it is called by the sections that need them.
 	Services func(ctx context.Context) (*Services, error)
 	Progress *cli.Lines
@@ -47,12 +50,20 @@ func (o *Options) Validate() error {
 			return fmt.Errorf("--only has %q, want some of %s", name, strings.Join(Sections, ", "))
 		}
 	}
+	for _, n := range o.StoreRows {
+		if n < leastStoreRows {
+			return fmt.Errorf("--store-rows has %d, want %d or more", n, leastStoreRows)
+		}
+	}
 	if _, err := o.architectures(); err != nil {
 		return err
 	}
 	_, err := o.shapes()
 	return err
 }
+
+// leastStoreRows has room for the batches of lookups.
+const leastStoreRows = 1000
 
 // ShapeNamed returns a shape by its name.
 func ShapeNamed(name string) (Shape, error) {
@@ -106,12 +117,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	report := &Report{Machine: ThisMachine(), Seconds: o.Time.Seconds()}
 	b := &run{Options: o, report: report, shapes: shapes, models: models}
 	if len(o.Only) == 0 {
-		b.Only = Sections
+		b.Only = slices.DeleteFunc(slices.Clone(Sections), func(name string) bool { return name == Store })
 	}
 	for _, section := range []struct {
 		name    string
 		measure func(context.Context) error
-	}{{Kernels, b.kernels}, {Core, b.core}, {Rivals, b.rivals}, {Rows, b.rows}, {Stream, b.stream}} {
+	}{{Kernels, b.kernels}, {Core, b.core}, {Rivals, b.rivals}, {Rows, b.rows}, {Stream, b.stream}, {Store, b.store}} {
 		if !slices.Contains(b.Only, section.name) {
 			continue
 		}
