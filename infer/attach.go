@@ -15,6 +15,8 @@ type Attacher struct {
 	begin, length []int
 	known         []int32
 	spare         sync.Pool // *sums
+	looked        lookedUp  // of the call under way
+	through       throughM
 }
 
 // sums are the sums of a row under way: sums of all columns, which are 0 but in the set.
@@ -37,13 +39,26 @@ func (a *Attacher) sums(synthetic int) *sums {
 
 // Attach sets the edges to S of arrivals as [Batch.Attach] does.
 func (a *Attacher) Attach(b *Batch, neighbours [][]Row, synthetic int) {
-	if meetMost(neighbours, synthetic) {
+	a.looked = lookedUp{neighbours}
+	a.set(b, &a.looked, synthetic)
+	a.looked = lookedUp{}
+}
+
+// AttachThrough sets the edges to S of arrivals as [Batch.AttachThrough] does.
+func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR) {
+	a.through = throughM{edges, m}
+	a.set(b, &a.through, m.Cols)
+	a.through = throughM{}
+}
+
+func (a *Attacher) set(b *Batch, of neighbourhood, synthetic int) {
+	if meetMost(of, synthetic) {
 		b.R = nil
-		b.Full, b.Known = a.attachFull(neighbours, synthetic)
+		b.Full, b.Known = a.attachFull(of, synthetic)
 		return
 	}
 	b.Full = nil
-	b.R, b.Known = a.attach(neighbours, synthetic)
+	b.R, b.Known = a.attach(of, synthetic)
 }
 
 // Attach sets the edges to S of arrivals whose distinct neighbours have these rows of M: r = aM (n×N', paper's
@@ -53,16 +68,17 @@ func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
 	new(Attacher).Attach(b, neighbours, synthetic)
 }
 
+// AttachThrough is [Batch.Attach], bit for bit, for an M in memory (m, N×N'): the neighbours of arrival i are the nodes of T
+// that are the columns of row i of edges (n×N), all of which are known. Nothing is copied for an edge.
+func (b *Batch) AttachThrough(edges, m *graph.CSR) { new(Attacher).AttachThrough(b, edges, m) }
+
 // meetMost tells whether arrivals have about as many entries of M as S has nodes, or more. Of many arrivals some
 // stand for all.
-func meetMost(neighbours [][]Row, synthetic int) bool {
+func meetMost(of neighbourhood, synthetic int) bool {
 	const some = 64
 	met, room := 0, 0
-	for i := 0; i < len(neighbours); i += 1 + len(neighbours)/some {
-		entries := 0
-		for k := range neighbours[i] {
-			entries += len(neighbours[i][k].Cols)
-		}
+	for i := 0; i < of.arrivals(); i += 1 + of.arrivals()/some {
+		_, entries := of.count(i)
 		met += min(entries, synthetic)
 		room += synthetic
 	}
@@ -70,8 +86,8 @@ func meetMost(neighbours [][]Row, synthetic int) bool {
 }
 
 // attachFull is attach in full.
-func (a *Attacher) attachFull(neighbours [][]Row, synthetic int) (r *graph.Dense, known []int32) {
-	n := len(neighbours)
+func (a *Attacher) attachFull(of neighbourhood, synthetic int) (r *graph.Dense, known []int32) {
+	n := of.arrivals()
 	a.full = graph.Dense{Rows: n, Cols: synthetic, Data: sized(a.full.Data, n*synthetic)}
 	a.known = sized(a.known, n)
 	r, known = &a.full, a.known
@@ -79,18 +95,7 @@ func (a *Attacher) attachFull(neighbours [][]Row, synthetic int) (r *graph.Dense
 		for i := lo; i < hi; i++ {
 			sums := r.Row(i)
 			clear(sums)
-			known[i] = 0
-			for k := range neighbours[i] {
-				row := &neighbours[i][k]
-				if !row.Known {
-					continue
-				}
-				known[i]++
-				vals := row.Vals[:len(row.Cols)]
-				for p, c := range row.Cols {
-					sums[c] += vals[p]
-				}
-			}
+			known[i] = of.addFull(i, sums)
 		}
 	})
 	return r, known
@@ -100,33 +105,27 @@ func (a *Attacher) attachFull(neighbours [][]Row, synthetic int) (r *graph.Dense
 // arrival's distinct neighbours; unknown neighbours are skipped. A row of r has ascending columns; its sums are
 // taken in the order of the neighbours, so that they depend on the arrival alone.
 func Attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
-	return new(Attacher).attach(neighbours, synthetic)
+	return new(Attacher).attach(&lookedUp{neighbours}, synthetic)
 }
 
 // attach is the function Attach, in the memory of the batch before.
-func (a *Attacher) attach(neighbours [][]Row, synthetic int) (r *graph.CSR, known []int32) {
-	n := len(neighbours)
+func (a *Attacher) attach(of neighbourhood, synthetic int) (r *graph.CSR, known []int32) {
+	n := of.arrivals()
 	a.known, a.begin, a.length = sized(a.known, n), sized(a.begin, n+1), sized(a.length, n)
 	// Where each row of r may begin: r is a fraction of what is added up, where arrivals have many neighbours.
 	known, begin, length := a.known, a.begin, a.length
 	begin[0] = 0
 	met := 0
-	for _, rows := range neighbours {
-		met += len(rows)
+	for i := range n {
+		met += of.edges(i)
 	}
 	graph.ParallelRows(n, met, func(lo, hi int) {
 		s := a.sums(synthetic)
 		for i := lo; i < hi; i++ {
-			entries := 0
-			known[i] = 0
-			for k := range neighbours[i] {
-				if row := &neighbours[i][k]; row.Known {
-					known[i]++
-					entries += len(row.Cols)
-				}
-			}
-			if entries > synthetic/2 { // many are equal
-				entries = s.set.count(neighbours[i])
+			var entries int
+			if known[i], entries = of.count(i); entries > synthetic/2 { // many are equal
+				of.mark(i, s.set)
+				entries = s.set.count()
 			}
 			begin[i+1] = entries
 		}
@@ -141,11 +140,7 @@ func (a *Attacher) attach(neighbours [][]Row, synthetic int) (r *graph.CSR, know
 	graph.ParallelRows(n, attachWork*begin[n], func(lo, hi int) {
 		s := a.sums(synthetic)
 		for i := lo; i < hi; i++ {
-			for k := range neighbours[i] {
-				if row := &neighbours[i][k]; row.Known {
-					s.set.add(row.Cols, row.Vals, s.vals)
-				}
-			}
+			of.add(i, s)
 			length[i] = s.set.take(r.ColIdx[begin[i]:begin[i+1]], r.Val[begin[i]:begin[i+1]], s.vals)
 		}
 		a.spare.Put(s)
@@ -189,15 +184,15 @@ func (s columns) add(cols []int32, vals, sums []float32) {
 	}
 }
 
-// count is the number of distinct columns of rows of M. It leaves the set empty.
-func (s columns) count(rows []Row) int {
-	for k := range rows {
-		if rows[k].Known {
-			for _, c := range rows[k].Cols {
-				s[uint32(c)/64] |= 1 << (uint32(c) % 64)
-			}
-		}
+// mark adds columns.
+func (s columns) mark(cols []int32) {
+	for _, c := range cols {
+		s[uint32(c)/64] |= 1 << (uint32(c) % 64)
 	}
+}
+
+// count is the number of columns. It leaves the set empty.
+func (s columns) count() int {
 	n := 0
 	for k, word := range s {
 		n += bits.OnesCount64(word)

@@ -101,3 +101,48 @@ func TestAttacherOfManyBatches(t *testing.T) {
 		}
 	}
 }
+
+// Attachment through an M in memory is that of its rows, looked up one by one, bit for bit, in the memory of other batches, too.
+func TestAttachThroughIsAttachOfRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 0))
+	var attacher infer.Attacher
+	full := 0
+	for range 60 {
+		synthetic, nodes := 1+rng.IntN(90), 1+rng.IntN(40)
+		m := drawnSparse(rng, nodes, synthetic, 1+rng.IntN(20))
+		a := drawnSparse(rng, rng.IntN(60), nodes, 1+rng.IntN(4))
+		neighbours := make([][]infer.Row, a.Rows)
+		for i := range neighbours {
+			cols, _ := a.Row(i)
+			for _, j := range cols {
+				cols, vals := m.Row(int(j))
+				neighbours[i] = append(neighbours[i], infer.Row{Known: true, Cols: cols, Vals: vals})
+			}
+		}
+		var want, alone, got infer.Batch
+		want.Attach(neighbours, synthetic)
+		alone.AttachThrough(a, m)
+		attacher.AttachThrough(&got, a, m)
+		if diff := cmp.Diff(want, alone) + cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%d arrivals, %d nodes of T on %d (-of rows +through M):\n%s", a.Rows, nodes, synthetic, diff)
+		}
+		if got.Full != nil {
+			full++
+		}
+	}
+	if full == 0 || full == 60 {
+		t.Errorf("%d of 60 batches are in full: both forms are wanted", full)
+	}
+}
+
+// drawnSparse draws a matrix, with one column in every so many.
+func drawnSparse(rng *rand.Rand, rows, cols, every int) *graph.CSR {
+	m := &graph.CSR{Rows: rows, Cols: cols, RowPtr: make([]int, rows+1), Val: []float32{}}
+	for i := range rows {
+		for c := rng.IntN(every); c < cols; c += 1 + rng.IntN(every) {
+			m.ColIdx, m.Val = append(m.ColIdx, int32(c)), append(m.Val, rng.Float32())
+		}
+		m.RowPtr[i+1] = len(m.ColIdx)
+	}
+	return m
+}

@@ -16,33 +16,15 @@ type Set struct {
 }
 
 // On returns the same batches attached to S through M (N×N'): r = aM. When time or memory of the result is
-// measured, attachment from the looked-up rows of M is done again and counts as part of inference.
+// measured, attachment through the rows of M, which are in memory, is done again and counts as part of inference.
 func (s *Set) On(m *graph.CSR) *Set {
-	neighbours := make([][][]infer.Row, len(s.Batches))
-	for k, b := range s.Batches {
-		neighbours[k] = lookUp(m, b.R)
-	}
 	out := &Set{Labels: s.Labels, attach: func(k int) *infer.Batch {
 		b := &infer.Batch{X: s.Batches[k].X, Adj: s.Batches[k].Adj}
-		b.Attach(neighbours[k], m.Cols)
+		b.AttachThrough(s.Batches[k].R, m)
 		return b
 	}}
 	for k := range s.Batches {
 		out.Batches = append(out.Batches, out.attach(k))
-	}
-	return out
-}
-
-// lookUp returns the rows of M of every arrival's neighbours a (n×N), as views.
-func lookUp(m, a *graph.CSR) [][]infer.Row {
-	out := make([][]infer.Row, a.Rows)
-	for i := range out {
-		nodes, _ := a.Row(i)
-		out[i] = make([]infer.Row, len(nodes))
-		for p, j := range nodes {
-			cols, vals := m.Row(int(j))
-			out[i][p] = infer.Row{Known: true, Cols: cols, Vals: vals}
-		}
 	}
 	return out
 }
