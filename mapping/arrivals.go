@@ -44,7 +44,7 @@ type ArrivalTable struct {
 }
 
 func (t *ArrivalTable) bucket(bucket uint32, epoch int64) string {
-	key := make([]byte, 0, 64) // on the stack where it is long enough
+	key := make([]byte, 0, 128) // on the stack where it is long enough
 	key = append(append(key, t.Keys...), ':')
 	key = append(strconv.AppendUint(key, uint64(bucket), 10), ':')
 	return string(strconv.AppendInt(key, epoch, 10))

@@ -63,6 +63,8 @@ func benchCommand() *cobra.Command {
 	flags.StringSliceVar(&f.Models, "models", nil, "models of core and rivals (default all, rivals sgc and gcn)")
 	flags.DurationVar(&f.Time, "time", f.Time,
 		"how long each figure is measured; streams have arrivals in proportion, 200,000 a second of it")
+	flags.IntVar(&f.Rate, "rate", 0,
+		"arrivals a second at which streams are sent, besides 50 and 80% of the most; 0: none")
 	flags.StringVar(&f.services, "services", embedded,
 		"embedded: a broker and a Redis in a process that bench starts; given: those of --kafka.brokers and --redis.url, plaintext")
 	flags.StringVar(&f.format, "format", "table", "table, or benchmark: lines that benchstat reads")
@@ -73,7 +75,7 @@ func benchCommand() *cobra.Command {
 		"measure nothing, and write the artifact and arrivals of the one shape of --shapes to this directory, for tools/peer")
 	config.Flags[config.Bench](flags)
 	cmd.MarkFlagsMutuallyExclusive("json", "format")
-	for _, other := range []string{"only", "shapes", "models", "time", "save", "store-rows"} {
+	for _, other := range []string{"only", "shapes", "models", "time", "save", "store-rows", "rate"} {
 		cmd.MarkFlagsMutuallyExclusive("check", other)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -31,6 +31,8 @@ type Options struct {
 	Models []string // by name; none: all that have a frozen form
 	// Time is how long each figure is measured. Streams are drained and paced in proportion to it.
 	Time time.Duration
+	// Rate is a rate, in arrivals a second, at which streams are sent besides shares of the most; 0: none.
+	Rate int
 	// StoreRows are the sizes of M in section store.
 	StoreRows []int
 	// Services returns where Kafka and Redis are; it is called by the sections that need them.
@@ -49,6 +51,9 @@ func (o *Options) Validate() error {
 		if !slices.Contains(Sections, name) {
 			return fmt.Errorf("--only has %q, want some of %s", name, strings.Join(Sections, ", "))
 		}
+	}
+	if o.Rate < 0 {
+		return fmt.Errorf("--rate is %d, want 0 or more", o.Rate)
 	}
 	for _, n := range o.StoreRows {
 		if n < leastStoreRows {

@@ -21,8 +21,9 @@ type meter struct {
 	keep    func(*event.Prediction)
 
 	mu          sync.Mutex
-	start       time.Time // of the stream that is sent; zero: it was there before
+	start       time.Time // of the arrivals that are due at a pace; zero: there are none
 	pace        float64   // arrivals a second by which they are due; 0: no latencies are taken
+	warm        int       // arrivals before them, which are not due at any time
 	begun, last *spent
 	delivered   int
 	letters     int
@@ -75,8 +76,8 @@ func (m *meter) publishedAt(id string, at time.Time) {
 		return
 	}
 	number := id[strings.LastIndexByte(id, '-')+1:]
-	if k, err := strconv.Atoi(number); err == nil {
-		m.late = append(m.late, at.Sub(m.start.Add(time.Duration(float64(k)/m.pace*float64(time.Second)))))
+	if k, err := strconv.Atoi(number); err == nil && k >= m.warm {
+		m.late = append(m.late, at.Sub(m.start.Add(time.Duration(float64(k-m.warm)/m.pace*float64(time.Second)))))
 	}
 }
 
@@ -95,11 +96,11 @@ func (m *meter) progress() int {
 	return m.delivered
 }
 
-// paced begins a stream whose arrivals are due at a pace; 0: as soon as they can be.
-func (m *meter) paced(start time.Time, pace float64) {
+// paced begins a stream whose arrivals, but for the first ones, are due at a pace; 0: as soon as they can be.
+func (m *meter) paced(start time.Time, pace float64, warm int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.start, m.pace, m.begun = start, pace, stamp()
+	m.start, m.pace, m.warm, m.begun = start, pace, warm, stamp()
 }
 
 // total is what the process used from the beginning to the last arrival.
@@ -110,7 +111,7 @@ func (m *meter) total() spent {
 }
 
 // rate returns arrivals a second.
-func (m *meter) rate() float64 { return float64(m.want) / m.total().wall.Seconds() }
+func (m *meter) rate() float64 { return float64(m.want-m.warm) / m.total().wall.Seconds() }
 
 func stamp() *spent {
 	at := now()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -229,8 +230,15 @@ func (b *run) loaded(ctx context.Context, s *streams, name string, f *form) erro
 		return err
 	}
 	b.report.add(Stream, name+"sent/most", 1, map[string]float64{"nodes/s": most.rate()})
+	paces := map[string]float64{}
 	for _, load := range loads {
-		pace := load * most.rate()
+		paces[fmt.Sprintf("%.0f%%", 100*load)] = load * most.rate()
+	}
+	if b.Rate > 0 {
+		paces[fmt.Sprintf("%d a second", b.Rate)] = float64(b.Rate)
+	}
+	for _, load := range slices.Sorted(maps.Keys(paces)) {
+		pace := paces[load]
 		n := min(len(f.records), max(1_000, int(pace*10*b.Time.Seconds())))
 		for _, way := range []string{wayConsumer, wayPassthrough} {
 			m := newMeter(n)
@@ -238,7 +246,7 @@ func (b *run) loaded(ctx context.Context, s *streams, name string, f *form) erro
 				return err
 			}
 			q := m.quantiles(0.5, 0.99, 0.999)
-			b.report.add(Stream, fmt.Sprintf("%ssent/%.0f%%/%s", name, 100*load, way), n,
+			b.report.add(Stream, fmt.Sprintf("%ssent/%s/%s", name, load, way), n,
 				map[string]float64{"nodes/s": m.rate(), "p50-ms": q[0], "p99-ms": q[1], "p99.9-ms": q[2]})
 		}
 	}
@@ -318,12 +326,33 @@ func (s *sender) run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	s.meter.paced(time.Now(), s.pace)
-	stream := replay.Stream{Name: s.topic, Len: s.meter.want, Arrival: func(k int, at time.Time) event.Arrival {
-		return event.Arrival{ID: string(s.form.records[k].Key), Time: at}
+	warm, err := s.warmUp(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	s.meter.paced(time.Now(), s.pace, warm)
+	stream := replay.Stream{Name: s.topic, Len: s.meter.want - warm, Arrival: func(k int, at time.Time) event.Arrival {
+		return event.Arrival{ID: string(s.form.records[warm+k].Key), Time: at}
 	}}
-	_, err := replay.Replay(ctx, stream, s, replay.Options{Rate: s.pace, Chunk: 250})
+	_, err = replay.Replay(ctx, stream, s, replay.Options{Rate: s.pace, Chunk: 250})
 	return ended(ctx, err)
+}
+
+// warmUp sends the first arrivals, and waits until they are delivered: a group takes up to some seconds from its assignment to
+// its first answers, in which nothing is learnt of a stream. It returns how many they are.
+func (s *sender) warmUp(ctx context.Context) (int, error) {
+	warm := min(1000, s.meter.want/10)
+	if err := s.Send(ctx, make([]event.Arrival, warm)); err != nil {
+		return 0, err
+	}
+	for s.meter.progress() < warm {
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return warm, nil
 }
 
 // Send sends the next arrivals of the stream, whose encoding is known.

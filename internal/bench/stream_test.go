@@ -53,7 +53,7 @@ func servicesOf(t *testing.T) (s *Services, admin *kadm.Client, client *redis.Cl
 // A run on given services has a row for each way and load, and leaves nothing behind.
 func TestStreamsOnGivenServices(t *testing.T) {
 	services, admin, client := servicesOf(t)
-	report, err := Run(t.Context(), Options{Only: []string{Rows, Stream}, Shapes: []string{"pubmed"}, Time: 5 * time.Millisecond,
+	report, err := Run(t.Context(), Options{Only: []string{Rows, Stream}, Shapes: []string{"pubmed"}, Time: 5 * time.Millisecond, Rate: 5000,
 		Services: func(context.Context) (*Services, error) { return services, nil }, Progress: &cli.Lines{W: &bytes.Buffer{}}})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,8 @@ func TestStreamsOnGivenServices(t *testing.T) {
 	for _, form := range []string{"json", "protobuf"} {
 		for _, name := range []string{"drained/consumer", "drained/passthrough", "drained/franz-go",
 			"consumer-of-passthrough", "passthrough-of-franz-go", "sent/most",
-			"sent/50%/consumer", "sent/50%/passthrough", "sent/80%/consumer", "sent/80%/passthrough"} {
+			"sent/50%/consumer", "sent/50%/passthrough", "sent/80%/consumer", "sent/80%/passthrough",
+			"sent/5000 a second/consumer", "sent/5000 a second/passthrough"} {
 			if name = "pubmed/" + form + "/" + name; !slices.Contains(got, name) {
 				t.Errorf("%s is not among %q", name, got)
 			}
@@ -83,6 +84,18 @@ func TestStreamsOnGivenServices(t *testing.T) {
 	}
 	if keys, err := client.Keys(t.Context(), "*").Result(); err != nil || len(keys) > 0 {
 		t.Errorf("keys are left: %q (%v)", keys, err)
+	}
+}
+
+// Latencies are of the arrivals that are due at a pace, not of those before.
+func TestLatenciesWithoutTheWarmUp(t *testing.T) {
+	m, start := newMeter(4), time.Unix(100, 0)
+	m.reached = func() {}
+	m.paced(start, 10, 2)
+	m.published([][]byte{[]byte("n-0"), []byte("n-1")}, start.Add(time.Hour))
+	m.published([][]byte{[]byte("n-2"), []byte("n-3")}, start.Add(300*time.Millisecond))
+	if got := m.quantiles(0, 0.99); len(m.late) != 2 || got[0] != 200 || got[1] != 300 {
+		t.Errorf("latencies %v, quantiles %g, want those of the two last", m.late, got)
 	}
 }
 
@@ -130,7 +143,7 @@ func TestQuantilesAreFromWhenArrivalsAreDue(t *testing.T) {
 	m, done := newMeter(4), false
 	m.reached = func() { done = true }
 	start := time.Now()
-	m.paced(start, 10) // arrival k is due k tenths of a second after start
+	m.paced(start, 10, 0) // arrival k is due k tenths of a second after start
 	m.published([][]byte{[]byte("arrival-0"), []byte("arrival-3")}, start.Add(400*time.Millisecond))
 	if done || m.progress() != 2 {
 		t.Errorf("%d delivered, the end is reached: %t", m.progress(), done)
