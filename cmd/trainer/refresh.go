@@ -144,17 +144,23 @@ func refreshCommand() *cobra.Command {
 // given returns the graph of the data set: of stages, one of tables that need not fit into memory where the data set is one that
 // is read row by row.
 func (f *refreshFlags) given(ctx context.Context, data *dataflag.Data) (*refresh.Graph, error) {
-	if f.engine.staged() {
-		switch stream, ok, err := data.Stream(); {
-		case err != nil:
+	if outofcore.Stored(data.Dir) {
+		t, err := outofcore.OpenStored(data.Dir)
+		if err != nil {
 			return nil, err
-		case outofcore.Stored(data.Dir):
-			t, err := outofcore.OpenStored(data.Dir)
-			if err != nil {
-				return nil, err
-			}
-			return refresh.NewTables(data.Dir, t)
-		case ok:
+		}
+		g, err := refresh.NewTables(data.Dir, t)
+		if err != nil || f.engine.staged() {
+			return g, err
+		}
+		return g.InMemory()
+	}
+	if f.engine.staged() {
+		stream, ok, err := data.Stream()
+		if err != nil {
+			return nil, err
+		}
+		if ok {
 			t, err := outofcore.Open(ctx, stream)
 			if err != nil {
 				return nil, err

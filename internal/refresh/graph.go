@@ -63,7 +63,7 @@ func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		return g.loaded()
+		return g.InMemory()
 	}
 	fingerprint := d.Fingerprint()
 	g := &Graph{Dir: dir, Data: d, State: State{Name: d.Name, Base: fingerprint, Data: fingerprint}}
@@ -76,8 +76,8 @@ func NewTables(dir string, t *outofcore.Tables) (*Graph, error) {
 	return g.known(t.Fingerprint)
 }
 
-// loaded returns a graph of tables in memory.
-func (g *Graph) loaded() (*Graph, error) {
+// InMemory returns a graph of stored tables in memory.
+func (g *Graph) InMemory() (*Graph, error) {
 	d, err := g.Tables.Load()
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 		if err != nil || g.Tables != nil {
 			return stored, err
 		}
-		return stored.loaded()
+		return stored.InMemory()
 	}
 	d, err := dataset.Open(at, dataset.OpenOptions{Format: dataset.GraphSAINT})
 	if err != nil {

@@ -83,7 +83,7 @@ type Round struct {
 	Bundle  *artifact.Bundle // the new artifact, sealed; nil: there was nothing new
 	Seconds float64          // of the training, wall clock
 
-	grown   *Graph        // its Dir and State are not set
+	grown   *Graph        // of a round that has merged without Dir and State
 	expect  *string       // version that CURRENT must name
 	next    kafka.Offsets // offsets of the group
 	scratch string        // directory of the arrivals' files, and of the grown tables; empty: there is none
