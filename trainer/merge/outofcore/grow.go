@@ -96,7 +96,8 @@ func (g *growth) gather() (err error) {
 			timed = 1
 		}
 		return g.ids.put(g.ids.bucket(l.ID),
-			r.reset().number(ofLabel).text(l.ID).number(int64(l.Class)).number(timed).number(l.Time))
+			r.reset().number(ofLabel).text(l.ID).number(int64(l.Class)).number(timed).number(l.Seconds).
+				number(int64(l.Nanoseconds)))
 	})
 }
 
@@ -190,10 +191,10 @@ func (g *growth) learn(n *known, kind int64, r *record) {
 			g.Dropped(int(dropped))
 		}
 	case ofLabel:
-		class, timed, at := int32(r.nextNumber()), r.nextNumber(), r.nextNumber()
-		l := labelRow{Class: class, Timed: timed != 0, Time: at}
+		l := labelRow{Class: int32(r.nextNumber()), Timed: r.nextNumber() != 0, Seconds: r.nextNumber(),
+			Nanoseconds: int32(r.nextNumber())}
 		if to := &n.label; !to.given || !merge.Earlier(l.at(), to.time) {
-			to.given, to.class, to.time = true, class, l.at()
+			to.given, to.class, to.time = true, l.Class, l.at()
 		}
 	}
 }

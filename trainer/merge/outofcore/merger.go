@@ -58,9 +58,10 @@ type (
 type labelRow struct {
 	ID    string `parquet:"id"`
 	Class int32  `parquet:"class"`
-	// Time is in nanoseconds since 1970 if Timed.
-	Time  int64 `parquet:"time"`
-	Timed bool  `parquet:"timed"`
+	// Seconds and Nanoseconds since 1970 are its time if Timed.
+	Seconds     int64 `parquet:"seconds"`
+	Nanoseconds int32 `parquet:"nanoseconds"`
+	Timed       bool  `parquet:"timed"`
 }
 
 // NewMerger returns a merger for a graph, which it does not change. Its files are below dir, which must exist; the caller
@@ -110,7 +111,7 @@ func (m *Merger) Label(l *event.Label) error {
 	}
 	row := labelRow{ID: strings.Clone(l.ID), Class: class, Timed: !l.Time.IsZero()}
 	if row.Timed {
-		row.Time = l.Time.UnixNano()
+		row.Seconds, row.Nanoseconds = l.Time.Unix(), int32(l.Time.Nanosecond())
 	}
 	return m.labels.add(row, len(row.ID)+64)
 }
@@ -120,7 +121,7 @@ func (l *labelRow) at() time.Time {
 	if !l.Timed {
 		return time.Time{}
 	}
-	return time.Unix(0, l.Time)
+	return time.Unix(l.Seconds, int64(l.Nanoseconds))
 }
 
 // Grow returns the graph with the arrivals and labels, in files below the merger's directory, and the report of their

@@ -153,8 +153,8 @@ func drawn(t *rapid.T, ids *rapid.Generator[string]) (arrivals []event.Arrival, 
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "labels") {
 		l := event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class")}
-		if at := rapid.Int64Range(0, 3).Draw(t, "time"); at > 0 {
-			l.Time = time.Unix(at, 0)
+		if at := rapid.Int64Range(0, 3).Draw(t, "time"); at > 0 { // also beyond what nanoseconds in 64 bits reach
+			l.Time = time.Date(int(1500+3000*at), 1, 1, 0, 0, 0, rapid.IntRange(1, 2).Draw(t, "nanoseconds"), time.UTC)
 		}
 		labels = append(labels, l)
 	}
