@@ -35,9 +35,12 @@ func (s *streams) loop(ctx context.Context, j *journey, m *meter) error {
 		var out []*kgo.Record
 		var keys [][]byte
 		for r := range fetches.RecordsAll() {
-			known := j.form.answers[string(r.Key)]
-			made := &kgo.Record{Key: r.Key, Value: known.value}
-			for _, h := range known.headers {
+			value, headers, err := j.form.answer(r.Key, nil)
+			if err != nil {
+				return err
+			}
+			made := &kgo.Record{Key: r.Key, Value: value}
+			for _, h := range headers {
 				made.Headers = append(made.Headers, kgo.RecordHeader{Key: h.Key, Value: h.Value})
 			}
 			out, keys = append(out, made), append(keys, r.Key)

@@ -2,8 +2,6 @@ package bench
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -75,8 +73,7 @@ func (m *meter) publishedAt(id string, at time.Time) {
 	if m.pace == 0 {
 		return
 	}
-	number := id[strings.LastIndexByte(id, '-')+1:]
-	if k, err := strconv.Atoi(number); err == nil && k >= m.warm {
+	if k, ok := numberOf(id); ok && k >= m.warm {
 		m.late = append(m.late, at.Sub(m.start.Add(time.Duration(float64(k-m.warm)/m.pace*float64(time.Second)))))
 	}
 }

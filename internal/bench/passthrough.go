@@ -3,20 +3,12 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/kafka"
 )
-
-// answer is a prediction as it was published: what a passthrough publishes for the same arrival.
-type answer struct {
-	value   []byte
-	headers []event.Header
-}
 
 // fetched is what one fetch brought of a partition.
 type fetched struct {
@@ -57,7 +49,7 @@ func (s *streams) passthrough(ctx context.Context, j *journey, m *meter) (err er
 		return ended(ctx, err)
 	}
 	m.Rebalance(g.Assigned())
-	p := &forwarder{sink: sink, by: g, out: j.out, answers: j.form.answers, meter: m,
+	p := &forwarder{sink: sink, by: g, out: j.out, form: j.form, meter: m,
 		intake: intake{queue: make(chan fetched), size: cfg.Batch.Size, linger: cfg.Batch.Linger}}
 	return ended(ctx, p.run(ctx, cursors))
 }
@@ -76,8 +68,9 @@ type forwarder struct {
 	sink    *kafka.Sink
 	by      kafka.Committer
 	out     string
-	answers map[string]answer
+	form    *form
 	meter   *meter
+	headers []kafka.Header // of one answer
 }
 
 // run reads all partitions at once, a chunk ahead, and publishes and commits one batch after the other.
@@ -115,13 +108,12 @@ func (p *forwarder) forward(ctx context.Context) error {
 	keys := make([][]byte, len(p.batch))
 	for i := range p.batch {
 		r := &p.batch[i]
-		known, ok := p.answers[string(r.Key)]
-		if !ok {
-			return fmt.Errorf("there is no prediction of %.80q", r.Key)
+		value, headers, err := p.form.answer(r.Key, p.headers[:0])
+		if err != nil {
+			return err
 		}
-		keys[i] = r.Key
-		if err := shipment.Add(ctx, p.out, &kafka.Record{Key: r.Key, Value: known.value,
-			Headers: known.headers}); err != nil {
+		keys[i], p.headers = r.Key, headers
+		if err := shipment.Add(ctx, p.out, &kafka.Record{Key: r.Key, Value: value, Headers: headers}); err != nil {
 			return err
 		}
 	}

@@ -44,14 +44,6 @@ type streams struct {
 	sink     *kafka.Sink
 }
 
-// form is a wire form, with arrivals and their answers in it.
-type form struct {
-	name    string
-	codec   event.Codec
-	records []kafka.Record // arrivals, without times
-	answers map[string]answer
-}
-
 // journey is one stream on one way.
 type journey struct {
 	form             *form
@@ -74,7 +66,6 @@ func (b *run) stream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all := shape.events(max(2_000, int(200_000*b.Time.Seconds())))
 	return b.onServices(ctx, func(s *streams) error {
 		err := app.WithPublisher(s.redis,
 			func(p *serving.Publisher) error { return p.Publish(ctx, bundle, serving.PublishOptions{}) })
@@ -82,11 +73,13 @@ func (b *run) stream(ctx context.Context) error {
 			return err
 		}
 		for _, name := range []string{"json", "protobuf"} {
-			f, err := newForm(name, all)
+			f, err := newForm(name, shape.events(max(2_000, int(200_000*b.Time.Seconds()))))
 			if err != nil {
 				return err
 			}
-			if err := b.streamIn(ctx, s, shape.Name, f); err != nil {
+			err = b.streamIn(ctx, s, shape.Name, f)
+			f.close()
+			if err != nil {
 				return fmt.Errorf("in %s: %w", name, err)
 			}
 		}
@@ -128,25 +121,6 @@ func (b *run) onServices(ctx context.Context, work func(*streams) error) (err er
 	})
 }
 
-// newForm encodes arrivals.
-func newForm(name string, all []event.Arrival) (*form, error) {
-	codec, ok := event.ForFormat(name)
-	if !ok {
-		return nil, fmt.Errorf("there is no form %s", name)
-	}
-	f := &form{name: name, codec: codec, records: make([]kafka.Record, len(all)),
-		answers: make(map[string]answer, len(all))}
-	headers := []kafka.Header{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}
-	for i := range all {
-		value, err := codec.AppendArrival(nil, &all[i])
-		if err != nil {
-			return nil, err
-		}
-		f.records[i] = kafka.Record{Key: []byte(all[i].ID), Value: value, Headers: headers}
-	}
-	return f, nil
-}
-
 // streamIn measures one wire form.
 func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *form) error {
 	name := shape + "/" + f.name + "/"
@@ -155,8 +129,8 @@ func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *form) e
 		return err
 	}
 	defer func() { _ = s.topics.drop(context.WithoutCancel(ctx), in) }()
-	for part := range slices.Chunk(f.records, 1000) {
-		if err := s.sink.Send(ctx, in, part); err != nil {
+	for from := 0; from < f.len(); from += 1000 {
+		if err := s.sink.Send(ctx, in, f.records(from, min(f.len(), from+1000))); err != nil {
 			return err
 		}
 	}
@@ -175,33 +149,33 @@ func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *form) e
 
 // learnAnswers lets the consumer answer all arrivals once, and keeps what it publishes.
 func (s *streams) learnAnswers(ctx context.Context, in string, f *form) error {
-	m := newMeter(len(f.records))
+	m, records := newMeter(f.len()), make([]kafka.Record, f.len())
 	var failed error
-	m.keep = func(p *event.Prediction) {
-		value, err := f.codec.AppendPrediction(nil, p)
-		if err != nil {
+	m.keep = func(p *event.Prediction) { // its memory is used again after this call
+		k, ok := numberOf(p.ID)
+		if !ok || k >= len(records) {
+			return
+		}
+		var err error
+		if records[k].Value, err = f.codec.AppendPrediction(nil, p); err != nil {
 			failed = err
 		}
-		headers, _ := event.AppendPredictionHeaders(nil, nil, p, f.codec.ContentType())
-		f.answers[p.ID] = answer{value, headers}
+		records[k].Headers, _ = event.AppendPredictionHeaders(nil, nil, p, f.codec.ContentType())
 	}
-	if err := s.travel(ctx, wayConsumer, &journey{form: f, in: in}, m, nil); err != nil {
-		return err
+	if err := s.travel(ctx, wayConsumer, &journey{form: f, in: in}, m, nil); err != nil || failed != nil {
+		return errors.Join(err, failed)
 	}
-	if failed == nil && len(f.answers) != len(f.records) {
-		failed = fmt.Errorf("%d of %d arrivals were predicted", len(f.answers), len(f.records))
-	}
-	return failed
+	return f.learn(records)
 }
 
 // drained lets each way drain the same topic, in turn.
 func (b *run) drained(ctx context.Context, s *streams, name, in string, f *form) error {
 	ways := []string{wayConsumer, wayPassthrough, wayLoop}
 	rates, bytes, cpu := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
-	n := float64(len(f.records))
+	n := float64(f.len())
 	for range drainRounds {
 		for _, way := range ways {
-			m := newMeter(len(f.records))
+			m := newMeter(f.len())
 			if err := s.travel(ctx, way, &journey{form: f, in: in}, m, nil); err != nil {
 				return err
 			}
@@ -226,7 +200,7 @@ func (b *run) drained(ctx context.Context, s *streams, name, in string, f *form)
 // latencies at shares of that.
 func (b *run) loaded(ctx context.Context, s *streams, name string, f *form) error {
 	b.Progress.Live("stream " + name + "sent")
-	most := newMeter(len(f.records))
+	most := newMeter(f.len())
 	if err := s.sent(ctx, wayConsumer, f, most, 0); err != nil {
 		return err
 	}
@@ -240,7 +214,7 @@ func (b *run) loaded(ctx context.Context, s *streams, name string, f *form) erro
 	}
 	for _, load := range slices.Sorted(maps.Keys(paces)) {
 		pace := paces[load]
-		n := min(len(f.records), max(1_000, int(pace*10*b.Time.Seconds())))
+		n := min(f.len(), max(1_000, int(pace*10*b.Time.Seconds())))
 		for _, way := range []string{wayConsumer, wayPassthrough} {
 			m := newMeter(n)
 			if err := s.sent(ctx, way, f, m, pace); err != nil {
@@ -334,7 +308,7 @@ func (s *sender) run(ctx context.Context) error {
 	}
 	s.meter.paced(time.Now(), s.pace, warm)
 	stream := replay.Stream{Name: s.topic, Len: s.meter.want - warm, Arrival: func(k int, at time.Time) event.Arrival {
-		return event.Arrival{ID: string(s.form.records[warm+k].Key), Time: at}
+		return event.Arrival{ID: string(s.form.arrivals.part(warm+k, 0)), Time: at}
 	}}
 	_, err = replay.Replay(ctx, stream, s, replay.Options{Rate: s.pace, Chunk: 250})
 	return ended(ctx, err)
@@ -366,7 +340,7 @@ func (s *sender) Send(ctx context.Context, due []event.Arrival) error {
 		case <-time.After(100 * time.Microsecond):
 		}
 	}
-	records := slices.Clone(s.form.records[s.sentN : s.sentN+len(due)])
+	records := s.form.records(s.sentN, s.sentN+len(due))
 	for i := range records {
 		records[i].Time = due[i].Time
 	}

@@ -1,0 +1,152 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rivulet/event"
+	"rivulet/internal/kafka"
+)
+
+// form is the arrivals of a stream in a wire form, and what the consumer answers to them.
+type form struct {
+	name     string
+	codec    event.Codec
+	headers  []kafka.Header // of every arrival
+	arrivals *texts         // key and value of each
+	answers  *texts         // value of each prediction, and the values of its headers
+	names    []string       // of the headers of a prediction
+}
+
+// newForm encodes arrivals.
+func newForm(name string, all []event.Arrival) (*form, error) {
+	codec, ok := event.ForFormat(name)
+	if !ok {
+		return nil, fmt.Errorf("there is no form %s", name)
+	}
+	f := &form{name: name, codec: codec,
+		headers: []kafka.Header{{Key: event.HeaderContentType, Value: []byte(codec.ContentType())}}}
+	made := textWriter{parts: 2}
+	for i := range all {
+		made.add([]byte(all[i].ID))
+		value, err := codec.AppendArrival(made.bytes, &all[i])
+		if err != nil {
+			return nil, err
+		}
+		made.grown(value)
+	}
+	var err error
+	f.arrivals, err = made.texts()
+	return f, err
+}
+
+// len is the number of arrivals.
+func (f *form) len() int { return f.arrivals.len() }
+
+// records are arrivals from one number up to another, without times.
+func (f *form) records(from, to int) []kafka.Record {
+	out := make([]kafka.Record, to-from)
+	for i := range out {
+		out[i] = kafka.Record{Key: f.arrivals.part(from+i, 0), Value: f.arrivals.part(from+i, 1), Headers: f.headers}
+	}
+	return out
+}
+
+// learn keeps the records of all predictions, by the numbers of their arrivals.
+func (f *form) learn(records []kafka.Record) error {
+	var made textWriter
+	for k, r := range records {
+		if r.Value == nil {
+			return fmt.Errorf("arrival %d was not predicted", k)
+		}
+		made.add(r.Value)
+		made.parts, f.names = 1+len(r.Headers), f.names[:0]
+		for _, h := range r.Headers {
+			made.add(h.Value)
+			f.names = append(f.names, h.Key)
+		}
+	}
+	var err error
+	f.answers, err = made.texts()
+	return err
+}
+
+// answer returns the value that the consumer published for an arrival, and appends its headers to some.
+func (f *form) answer(key []byte, headers []kafka.Header) ([]byte, []kafka.Header, error) {
+	k, ok := numberOf(string(key))
+	if !ok || k >= f.answers.len() {
+		return nil, nil, fmt.Errorf("there is no prediction of %.80q", key)
+	}
+	for p, name := range f.names {
+		headers = append(headers, kafka.Header{Key: name, Value: f.answers.part(k, 1+p)})
+	}
+	return f.answers.part(k, 0), headers, nil
+}
+
+// close gives the memory back.
+func (f *form) close() {
+	f.arrivals.close()
+	f.answers.close()
+}
+
+// numberOf returns the number of an arrival in its stream, which ends its id.
+func numberOf(id string) (int, bool) {
+	k, err := strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:])
+	return k, err == nil && k >= 0
+}
+
+// texts are byte strings by number, each in the same number of parts. Their bytes lie outside of Go's heap: a
+// consumer does not hold its topic in memory, so the garbage collections that are measured with it should not find one there.
+type texts struct {
+	bytes []byte
+	ends  []int // of each part
+	parts int
+	free  func()
+}
+
+// len is the number of texts. Of none it is 0.
+func (t *texts) len() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.ends) / t.parts
+}
+
+// part returns a part of a text. It is valid until close.
+func (t *texts) part(k, p int) []byte {
+	begin, at := 0, k*t.parts+p
+	if at > 0 {
+		begin = t.ends[at-1]
+	}
+	return t.bytes[begin:t.ends[at]:t.ends[at]]
+}
+
+func (t *texts) close() {
+	if t != nil {
+		t.free()
+	}
+}
+
+// textWriter makes texts, part by part.
+type textWriter struct {
+	bytes []byte
+	ends  []int
+	parts int
+}
+
+// add appends a part.
+func (w *textWriter) add(part []byte) { w.grown(append(w.bytes, part...)) }
+
+// grown takes bytes to which somebody has appended a part.
+func (w *textWriter) grown(bytes []byte) { w.bytes, w.ends = bytes, append(w.ends, len(bytes)) }
+
+// texts moves what was written out of the heap.
+func (w *textWriter) texts() (*texts, error) {
+	bytes, free, err := outside(len(w.bytes))
+	if err != nil {
+		return nil, err
+	}
+	copy(bytes, w.bytes)
+	return &texts{bytes: bytes, ends: w.ends, parts: w.parts, free: free}, nil
+}
