@@ -41,10 +41,14 @@ type linked struct{ known, arrivals, inBatch, unknown int }
 // in ã where it is an arrival, and else unknown; [attachment.degrade] marks what may have changed by that.
 func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neighbours, as *noted) {
 	out.batch = infer.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
-	out.attacher.Attach(&out.batch, as.rows, version.SyntheticNodes())
+	if n.m != nil {
+		out.attacher.AttachNumbered(&out.batch, n.m, n.numbers, n.ends, version.SyntheticNodes())
+	} else {
+		out.attacher.Attach(&out.batch, as.rows, version.SyntheticNodes())
+	}
 	out.listed = zeroed(out.listed, len(in.arrivals))
 	if p.Mode == Graph {
-		out.batch.Adj = out.among(in.arrivals, as.rows)
+		out.batch.Adj = out.among(in.arrivals, n, as)
 	}
 	out.counts = zeroed(out.counts, len(in.arrivals))
 	for i, s := range in.arrivals {
@@ -60,7 +64,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decoded, n *neig
 
 // among returns ã: symmetric, without values, columns ascending. It counts in listed the neighbours of each arrival
 // that ã holds.
-func (a *attachment) among(arrivals []*slot, rows [][]infer.Row) *graph.CSR {
+func (a *attachment) among(arrivals []*slot, n *neighbours, as *noted) *graph.CSR {
 	if a.standing == nil {
 		a.standing = make(map[string]int32)
 	}
@@ -74,7 +78,7 @@ func (a *attachment) among(arrivals []*slot, rows [][]infer.Row) *graph.CSR {
 			continue
 		}
 		for e, id := range s.arrival.Edges {
-			if rows[i][e].Known {
+			if n.known(as, i, e) {
 				continue
 			}
 			if j, arrived := a.standing[id]; arrived {
@@ -86,15 +90,15 @@ func (a *attachment) among(arrivals []*slot, rows [][]infer.Row) *graph.CSR {
 	slices.Sort(a.pairs)
 	a.pairs = slices.Compact(a.pairs)
 
-	n := len(arrivals)
-	a.adj = graph.CSR{Rows: n, Cols: n, ColIdx: slices.Grow(a.adj.ColIdx[:0], len(a.pairs)),
-		RowPtr: slices.Grow(a.adj.RowPtr[:0], n+1)[:n+1]}
+	rows := len(arrivals)
+	a.adj = graph.CSR{Rows: rows, Cols: rows, ColIdx: slices.Grow(a.adj.ColIdx[:0], len(a.pairs)),
+		RowPtr: slices.Grow(a.adj.RowPtr[:0], rows+1)[:rows+1]}
 	clear(a.adj.RowPtr)
 	for _, pair := range a.pairs {
 		a.adj.RowPtr[pair>>32+1]++
 		a.adj.ColIdx = append(a.adj.ColIdx, int32(uint32(pair)))
 	}
-	for i := range n {
+	for i := range rows {
 		a.adj.RowPtr[i+1] += a.adj.RowPtr[i]
 	}
 	return &a.adj
@@ -147,7 +151,7 @@ func (a *attachment) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
 // the degrees of synthetic nodes, which all of the batch share. What is not marked is bit for bit what it would be.
 // An arrival whose note is lost is marked too: if it is predicted again, that may be with other neighbours.
 func (a *attachment) degrade(joint, unread bool, as *noted) {
-	a.degraded = zeroed(a.degraded, len(as.rows))
+	a.degraded = zeroed(a.degraded, len(as.lost))
 	if !unread && !as.any {
 		return
 	}

@@ -130,6 +130,7 @@ func (s *shares) Batch(b BatchStats) {
 	s.sum.Note += b.Note
 	s.sum.Attach += b.Attach
 	s.sum.Infer += b.Infer
+	s.sum.Encode += b.Encode
 	s.sum.Wait += b.Wait
 	s.sum.Publish += b.Publish
 	s.sum.Keep += b.Keep
@@ -141,7 +142,7 @@ func (s *shares) Batch(b BatchStats) {
 func (s *shares) report(b *testing.B) {
 	b.ReportMetric(float64(s.nodes)/b.Elapsed().Seconds(), "nodes/s")
 	for name, d := range map[string]time.Duration{"decode": s.sum.Decode, "lookup": s.sum.Lookup, "attach": s.sum.Attach,
-		"infer": s.sum.Infer, "wait": s.sum.Wait, "publish": s.sum.Publish, "commit": s.sum.Commit} {
+		"infer": s.sum.Infer, "encode": s.sum.Encode, "wait": s.sum.Wait, "publish": s.sum.Publish, "commit": s.sum.Commit} {
 		b.ReportMetric(float64(d.Nanoseconds())/float64(s.nodes)/1e3, name+"-µs/node")
 	}
 }

@@ -35,6 +35,14 @@ type Version interface {
 	Threshold() float32
 }
 
+// Numbering is a version that may have all of M in memory. A row is then a number, and nothing else is copied for an edge.
+type Numbering interface {
+	Version
+	// Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns, 0 for an id that is not in T. It
+	// returns nil, and sets nothing, if M is not in memory.
+	Numbers(ids []string, numbers []uint32) *infer.Packed
+}
+
 // Explaining is a version that tells why it predicts what it does.
 type Explaining interface {
 	Version
@@ -61,6 +69,15 @@ type Deliverer interface {
 	Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
 }
 
+// Packer is a Deliverer that encodes a batch before its turn to be published has come. Pack keeps what it is given;
+// publish is called at most once, and is to the batch what Publish is.
+type Packer interface {
+	Pack(ctx context.Context, b event.Batch) (publish Publish, err error)
+}
+
+// Publish publishes a batch that is packed, as [Deliverer] says.
+type Publish = func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
+
 // Fencer is a Deliverer that works with transactions. It is told of each generation before the offsets of its
 // partitions are read, and ends what earlier owners of these partitions have left unfinished.
 type Fencer interface {
@@ -85,6 +102,8 @@ type Intake struct {
 	Generation kafka.Committer
 	// After is the batch that must be delivered before this one; nil where there is none or it does not matter.
 	After *Ticket
+	// Ticket is the batch's own, for the one behind it; nil where there is none.
+	Ticket *Ticket
 }
 
 // Mode says what a batch knows of its other arrivals (docs/algorithm.md, section 1).

@@ -90,7 +90,7 @@ func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k, b := range seen.batches {
-		publishing := b.Started.Add(b.Decode + b.Lookup + b.Note + b.Attach + b.Infer + b.Wait)
+		publishing := b.Started.Add(b.Decode + b.Lookup + b.Note + b.Attach + b.Infer + b.Encode + b.Wait)
 		from, to := publishing, publishing.Add(b.Publish)
 		if k == 0 {
 			from = to.Add(b.Keep)

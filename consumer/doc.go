@@ -30,8 +30,10 @@
 //	grace: cuts the work off            is free)
 //
 // A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes
-// the batch down the path. So batches form in order, are computed side by side, and are delivered in order: before
-// it is published, a batch waits for the ticket before its own, and is given up if that one failed. Two lanes are
+// the batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order:
+// a batch is published when the one before it is, and committed when that one is, for both of which it waits for the ticket
+// before its own; it is given up if that batch failed. So one batch is being published while another is being committed, but in
+// transactions, which publish by their commit. Two lanes are
 // the default: while one waits for acknowledgements the other computes (BenchmarkStream: 1.7 times the nodes a
 // second of one lane, and no more with three).
 //

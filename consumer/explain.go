@@ -35,7 +35,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]Explained, []event
 	if err := p.decode(ctx, &b.decoded, in.Records, p.model(version)); err != nil {
 		return nil, nil, err
 	}
-	if err := p.lookup(ctx, &b.neighbours, version, &b.decoded); err != nil {
+	if err := p.lookupRows(ctx, &b.neighbours, version, &b.decoded); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrLookup, err)
 	}
 	b.noted.begin(&b.neighbours)

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,10 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"rivulet/artifact"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/kafka"
+	"rivulet/mapping"
 )
 
 // testVersion is a small SGC on S of three nodes, d = 4, C = 3, with the rows of M in a map. It records what it is
@@ -199,7 +205,47 @@ func run(t testing.TB, mode Mode, arrivals ...event.Arrival) ([]event.Prediction
 	if len(out.batches) != 1 || len(out.batches[0].DeadLetters) != 0 {
 		t.Fatalf("delivered %d batches, dead letters %v", len(out.batches), out.batches[0].DeadLetters)
 	}
+	sameByNumber(t, mode, arrivals, out, v)
 	return out.batches[0].Predictions, v.batches[0]
+}
+
+// numberingVersion has its rows in memory, by numbers.
+type numberingVersion struct {
+	*testVersion
+	*mapping.Memory
+}
+
+func numbering() numberingVersion {
+	v := newTestVersion("v1")
+	m := &artifact.Mapping{Rows: &graph.CSR{Cols: 3, RowPtr: []int{0}}}
+	for id, row := range v.rows {
+		m.IDs = append(m.IDs, id)
+		m.Rows.ColIdx, m.Rows.Val = append(m.Rows.ColIdx, row.Cols...), append(m.Rows.Val, row.Vals...)
+		m.Rows.RowPtr = append(m.Rows.RowPtr, len(m.Rows.ColIdx))
+		m.Rows.Rows++
+	}
+	return numberingVersion{v, mapping.FromArtifact(m)}
+}
+
+func (numberingVersion) Rows(context.Context, []string, []infer.Row) error {
+	return errors.New("rows are asked for by number")
+}
+
+// sameByNumber fails unless a version that has M in memory predicts the same of the same batch, bit for bit.
+func sameByNumber(t testing.TB, mode Mode, arrivals []event.Arrival, want *kept, by *testVersion) {
+	t.Helper()
+	v, got := numbering(), &kept{}
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: got, Mode: mode})
+	if err := p.Process(t.Context(), Intake{Name: "b", Records: records(t, arrivals...)}); err != nil {
+		t.Fatal(err)
+	}
+	later := cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime")
+	if diff := cmp.Diff(want.batches[0].Predictions, got.batches[0].Predictions, later); diff != "" {
+		t.Errorf("predictions by number (-rows +numbers):\n%s", diff)
+	}
+	if a, b := by.batches[0], v.batches[0]; rowsOf(a.Adj) != rowsOf(b.Adj) || !slices.Equal(a.Known, b.Known) {
+		t.Errorf("by number ã is %s and %v neighbours are known, want %s and %v", rowsOf(b.Adj), b.Known, rowsOf(a.Adj), a.Known)
+	}
 }
 
 func pipeline(t testing.TB, o PipelineOptions) *Pipeline {

@@ -45,7 +45,7 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 		}
 		ticket := newTicket()
 		in.turn <- ticket
-		batch.After, batch.Generation = before, g
+		batch.After, batch.Ticket, batch.Generation = before, ticket, g
 		err := l.process(work, batch)
 		ticket.settle(err)
 		clear(l.records[:cap(l.records)]) // each keeps all that was fetched with it
@@ -79,33 +79,69 @@ func (l *lane) process(ctx context.Context, in Intake) error {
 	}
 }
 
-// Ticket is a batch's place in the line: the batch behind waits for it.
+// Ticket is a batch's place in the line: the batch behind waits for it, to be published and to be committed.
 type Ticket struct {
-	done chan struct{}
-	err  error // why the batch was not delivered; written before done is closed
+	visible chan struct{} // closed when the batch is published, and whoever reads predictions sees it
+	done    chan struct{} // closed when it is delivered or given up
+	err     error         // why it was not delivered; written before done is closed
+	shown   bool          // visible is closed; for who holds the ticket
 }
 
-func newTicket() *Ticket { return &Ticket{done: make(chan struct{})} }
+func newTicket() *Ticket {
+	return &Ticket{visible: make(chan struct{}), done: make(chan struct{})}
+}
+
+// publish lets the batch behind be published.
+func (t *Ticket) publish() {
+	if t != nil && !t.shown {
+		t.shown = true
+		close(t.visible)
+	}
+}
 
 // settle lets the batch behind go on, or fail where err says that this one was not delivered.
 func (t *Ticket) settle(err error) {
 	t.err = err
 	close(t.done)
+	t.publish()
 }
 
 // errBefore is why a batch is given up whose predecessor was not delivered: its offsets would commit the other's.
 var errBefore = errors.New("the batch before it was not delivered")
 
-// wait returns nil once the batch of t has been delivered; at once for a nil t.
-func (t *Ticket) wait(ctx context.Context) error {
+// published returns nil once the batch of t has been published; at once for a nil t.
+func (t *Ticket) published(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	select {
+	case <-t.visible:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case <-t.done:
+		return t.fate()
+	default:
+		return nil
+	}
+}
+
+// delivered returns nil once the batch of t has been delivered; at once for a nil t.
+func (t *Ticket) delivered(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
 	select {
 	case <-t.done:
+		return t.fate()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// fate is what the end of the batch of t, which has come, means for the one behind it.
+func (t *Ticket) fate() error {
 	if t.err != nil {
 		return errBefore
 	}

@@ -7,12 +7,16 @@ import (
 	"rivulet/infer"
 )
 
-// neighbours holds the rows of M of a batch's neighbours.
+// neighbours holds the rows of M of a batch's neighbours: as rows, or as numbers of rows.
 type neighbours struct {
-	rows   [][]infer.Row // rows[i] are of the edges of arrival i, in their order
+	rows   [][]infer.Row // rows[i] are of the edges of arrival i, in their order; none where there are numbers
 	met    []meeting     // of each arrival, as one that may get a row of its own
-	ids    []string      // distinct: of all edges, and of the arrivals themselves where these get rows
+	ids    []string      // distinct: of all edges, and of the arrivals themselves where these get rows; of numbers, of each edge
 	unread bool          // the row of one of ids could not be read
+
+	m       *infer.Packed // whose rows the numbers are; nil where there are rows
+	numbers []uint32      // of all edges, arrival by arrival; 0: the neighbour is not known
+	ends    []int32       // where those of each arrival end
 
 	place    places      // of ids
 	at       []int32     // positions in ids of all edges, arrival by arrival
@@ -21,16 +25,56 @@ type neighbours struct {
 	earlier  earlier
 }
 
-// lookup asks for the rows of M of every neighbour of the batch, each distinct id once.
+// lookup finds the rows of M of every neighbour of the batch: their numbers, where M is in memory and nothing but r is
+// made of them.
 func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version, in *decoded) error {
+	numbering, ok := version.(Numbering)
+	if ok && !p.Arrivals && p.Output.Explain == 0 && numbering.Numbers(nil, nil) != nil {
+		out.number(numbering, in.arrivals)
+		return nil
+	}
+	return p.lookupRows(ctx, out, version, in)
+}
+
+// number finds the numbers of rows. An id that several arrivals name is looked up for each: that costs less than to find out.
+func (n *neighbours) number(version Numbering, arrivals []*slot) {
+	n.begin(len(arrivals))
+	n.ids, n.ends = n.ids[:0], n.ends[:0]
+	for _, s := range arrivals {
+		n.ids = append(n.ids, s.arrival.Edges...)
+		n.ends = append(n.ends, int32(len(n.ids)))
+	}
+	n.numbers = sized(n.numbers, len(n.ids))
+	n.m = version.Numbers(n.ids, n.numbers)
+}
+
+// begin forgets the batch before, for so many arrivals.
+func (n *neighbours) begin(arrivals int) {
+	n.m, n.rows, n.unread = nil, n.rows[:0], false
+	n.met = sized(n.met, arrivals)
+	for i := range n.met {
+		n.met[i] = meeting{attached: n.met[i].attached[:0]}
+	}
+}
+
+// known reports whether the neighbour at place e of arrival i's edges is a node with a row, as the batch is attached.
+func (n *neighbours) known(as *noted, i, e int) bool {
+	if n.m == nil {
+		return as.rows[i][e].Known
+	}
+	if i > 0 {
+		e += int(n.ends[i-1])
+	}
+	return n.numbers[e] != 0
+}
+
+// lookupRows asks for the rows of M of every neighbour of the batch, each distinct id once.
+func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Version, in *decoded) error {
 	listed := out.gather(in.arrivals)
 	if p.Arrivals {
 		out.addOwn(in.arrivals)
 	}
-	out.met = sized(out.met, len(in.arrivals))
-	for i := range out.met {
-		out.met[i] = meeting{attached: out.met[i].attached[:0]}
-	}
+	out.begin(len(in.arrivals))
 	out.original = zeroed(out.original, len(out.ids))
 	if len(out.ids) > 0 {
 		if err := version.Rows(ctx, out.ids, out.original); err != nil {

@@ -54,11 +54,11 @@ func (p *Pipeline) note(ctx context.Context, out *noted, version Version, in Int
 
 // begin takes over what was looked up.
 func (n *noted) begin(found *neighbours) {
-	n.rows, n.attached = append(n.rows[:0], found.rows...), sized(n.attached, len(found.rows))
+	n.rows, n.attached = append(n.rows[:0], found.rows...), sized(n.attached, len(found.met))
 	for i := range found.met {
 		n.attached[i] = found.met[i].attached
 	}
-	n.lost, n.any = zeroed(n.lost, len(found.rows)), false
+	n.lost, n.any = zeroed(n.lost, len(found.met)), false
 	n.notes, n.of, n.arena = n.notes[:0], n.of[:0], n.arena[:0]
 }
 

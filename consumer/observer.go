@@ -74,9 +74,10 @@ type BatchStats struct {
 	Residual float64
 	Solve    time.Duration
 	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is
-	// how long the batch, ready to be published, waited for the batch before it, Keep how long it took from the
-	// publication until the rows of its arrivals were written, with what was left of the solve.
-	Decode, Features, Lookup, Note, Attach, Infer, Wait, Publish, Keep, Commit time.Duration
+	// how long the batch, encoded, waited until the one before it was published, Keep how long it took from the
+	// publication until the rows of its arrivals were written, with what was left of the solve, Commit how long until its
+	// offsets were committed, after those of the batch before.
+	Decode, Features, Lookup, Note, Attach, Infer, Encode, Wait, Publish, Keep, Commit time.Duration
 	// Started is when the batch was formed, Published when the brokers acknowledged what makes its predictions
 	// visible: at least once their publication, exactly once the end of their transaction.
 	Started, Published time.Time

@@ -125,14 +125,23 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 
 	p.solve(&b.growth, version, b) // rows of M for the arrivals, beside what follows
 
-	// Batches are delivered in the order in which they were read.
-	if err := in.After.wait(ctx); err != nil {
+	// Batches are published and committed in the order in which they were read. The next one is published while this one is
+	// being committed, but for transactions, which publish by their commit.
+	publish, err := p.pack(ctx, b.leaves())
+	if err != nil {
+		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
+	}
+	watch.lap(&stats.Encode)
+	if err := in.After.published(ctx); err != nil {
 		return err
 	}
 	watch.lap(&stats.Wait)
-	delivery, err := p.Deliverer.Publish(ctx, b.leaves(), in.Offsets, in.Generation)
+	delivery, err := publish(ctx, in.Offsets, in.Generation)
 	if err != nil {
 		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
+	}
+	if !delivery.Published().IsZero() {
+		in.Ticket.publish()
 	}
 	watch.lap(&stats.Publish)
 	out := b.amend(delivery.Refused())
@@ -140,6 +149,9 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
 	}
 	watch.lap(&stats.Keep)
+	if err := in.After.delivered(ctx); err != nil {
+		return errors.Join(err, delivery.Abort(ctx))
+	}
 	if err := delivery.Commit(ctx); err != nil {
 		return fmt.Errorf("committing batch %s: %w", in.Name, err)
 	}
@@ -176,6 +188,16 @@ func (p *Pipeline) stopwatch() *stopwatch { return &stopwatch{p.Clock, p.Clock.N
 func (w *stopwatch) lap(d *time.Duration) {
 	now := w.clock.Now()
 	*d, w.last = now.Sub(w.last), now
+}
+
+// pack returns what publishes a batch, which is encoded by then where the Deliverer can do that.
+func (p *Pipeline) pack(ctx context.Context, b event.Batch) (Publish, error) {
+	if packer, ok := p.Deliverer.(Packer); ok {
+		return packer.Pack(ctx, b)
+	}
+	return func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
+		return p.Deliverer.Publish(ctx, b, next, by)
+	}, nil
 }
 
 // report tells the observer of a delivered batch.

@@ -17,6 +17,7 @@ type Attacher struct {
 	spare         sync.Pool // *sums
 	looked        lookedUp  // of the call under way
 	through       throughM
+	numbered      numbered
 }
 
 // sums are the sums of a row under way: sums of all columns, which are 0 but in the set.
@@ -49,6 +50,14 @@ func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR) {
 	a.through = throughM{edges, m}
 	a.set(b, &a.through, m.Cols)
 	a.through = throughM{}
+}
+
+// AttachNumbered sets the edges to S of arrivals as Attach does, bit for bit, by rows of an M in memory (m, N×synthetic):
+// numbers has those of all neighbours, arrival by arrival, 0 where one is not known; those of arrival i end at ends[i].
+func (a *Attacher) AttachNumbered(b *Batch, m *Packed, numbers []uint32, ends []int32, synthetic int) {
+	a.numbered = numbered{m, numbers, ends}
+	a.set(b, &a.numbered, synthetic)
+	a.numbered = numbered{}
 }
 
 func (a *Attacher) set(b *Batch, of neighbourhood, synthetic int) {

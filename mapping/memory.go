@@ -48,6 +48,18 @@ func (m *Memory) Rows(_ context.Context, ids []string, rows []infer.Row) error {
 	return nil
 }
 
+// Numbers sets numbers[i] to the number of the row of ids[i] in the M that it returns; 0 for an id that is not in T. Nothing
+// else is copied for an id.
+func (m *Memory) Numbers(ids []string, numbers []uint32) *infer.Packed {
+	if len(ids) != len(numbers) {
+		panic(fmt.Sprintf("mapping: numbers of %d ids looked up into %d", len(ids), len(numbers)))
+	}
+	unknown := m.index.number(ids, numbers)
+	m.asked.Add(uint64(len(ids)))
+	m.unknown.Add(uint64(unknown))
+	return &m.index.rows
+}
+
 // Stats returns the number of ids that were asked for; there are no misses.
 func (m *Memory) Stats() CacheStats {
 	return CacheStats{Hits: m.asked.Load(), Unknown: m.unknown.Load(), Entries: m.index.len(), Bytes: m.bytes}

@@ -27,14 +27,19 @@ type try struct {
 	size          int // of a dead letter: bytes of a batch with it alone
 }
 
-// first is the form in which something of a batch is published at first.
-func (p *Producer) first(b *event.Batch, place int) try {
+// packed is a batch as it was encoded: with keys for records without one, or as they are.
+type packed struct {
+	event.Batch
+	keyedPredictions, keyedLetters bool
+}
+
+// first is the form in which something of the batch is published at first.
+func (b *packed) first(place int) try {
 	n := len(b.Predictions)
 	if place >= n {
-		return try{place: place, letter: &b.DeadLetters[place-n], keyed: p.keyedLetters.Load(),
-			limit: kafka.BatchBytes}
+		return try{place: place, letter: &b.DeadLetters[place-n], keyed: b.keyedLetters, limit: kafka.BatchBytes}
 	}
-	t := try{place: place, prediction: &b.Predictions[place], keyed: p.keyedPredictions.Load()}
+	t := try{place: place, prediction: &b.Predictions[place], keyed: b.keyedPredictions}
 	if place < len(b.Answered) {
 		t.answered = b.Answered[place]
 	}
@@ -56,7 +61,7 @@ func (d *amended) Refused() []kafka.Refused { return d.refused }
 //	a record without a key is refused    with a key, as the topic is compacted: the arrival's id, or its place
 //	a prediction is refused              a dead letter in its place
 //	a dead letter is refused             without more and more of what it repeats of its record, see trimmings
-func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *event.Batch) (kafka.Delivery, error) {
+func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *packed) (kafka.Delivery, error) {
 	out := &amended{Delivery: sent}
 	var tries []try // what the last shipment held; nil: the batch
 	for refused := sent.Refused(); len(refused) > 0; refused = sent.Refused() {
@@ -87,11 +92,11 @@ func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *event.Batch) (
 }
 
 // tried is what stood at a place of the last shipment.
-func (p *Producer) tried(s *kafka.Shipment, b *event.Batch, tries []try, place int) (try, error) {
+func (p *Producer) tried(s *kafka.Shipment, b *packed, tries []try, place int) (try, error) {
 	if tries != nil {
 		return tries[place], nil
 	}
-	t := p.first(b, place)
+	t := b.first(place)
 	_, _, err := p.record(s, &t)
 	return t, err
 }

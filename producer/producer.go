@@ -73,18 +73,31 @@ func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kaf
 // place of a prediction there may be a dead letter.
 func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets,
 	by kafka.Committer) (kafka.Delivery, error) {
-	s := p.opts.Sink.Shipment()
+	publish, err := p.Pack(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return publish(ctx, next, by)
+}
+
+// Pack encodes a batch, and returns what publishes it, as Publish does. That is called once at most, while the batch's
+// memory is what it was.
+func (p *Producer) Pack(ctx context.Context, b event.Batch) (
+	publish func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error), err error) {
+	s, as := p.opts.Sink.Shipment(), packed{b, p.keyedPredictions.Load(), p.keyedLetters.Load()}
 	for place := range len(b.Predictions) + len(b.DeadLetters) {
-		t := p.first(&b, place)
+		t := as.first(place)
 		if err := p.pack(ctx, s, &t); err != nil {
 			return nil, err
 		}
 	}
-	d, err := p.to.Publish(ctx, s, next, by)
-	if err != nil || len(d.Refused()) == 0 {
-		return d, err
-	}
-	return p.amend(ctx, d, &b)
+	return func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
+		d, err := p.to.Publish(ctx, s, next, by)
+		if err != nil || len(d.Refused()) == 0 {
+			return d, err
+		}
+		return p.amend(ctx, d, &as)
+	}, nil
 }
 
 // pack adds a prediction or a dead letter to a shipment.

@@ -135,7 +135,7 @@ func (t *tally) Batch(s consumer.BatchStats) {
 	t.stages.lookup += s.Lookup
 	t.stages.attach += s.Attach
 	t.stages.infer += s.Infer
-	t.stages.publish += s.Publish + s.Commit
+	t.stages.publish += s.Encode + s.Publish + s.Commit
 	t.stages.batches++
 	t.stages.records += s.Records
 }

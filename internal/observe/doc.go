@@ -22,7 +22,7 @@
 //	                                                     invalid_timestamp; the log names their places
 //	rivulet_skipped_records_total{kind}                  records that are no arrivals and nothing is wrong with: delete, tombstone, other
 //	rivulet_batch_records                                records of a micro-batch (histogram)
-//	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, wait, publish, commit,
+//	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, encode, wait, publish, commit,
 //	                                                     in features where some are looked up by id,
 //	                                                     and where arrivals get rows in note and keep, and in solve beside wait
 //	                                                     and publish

@@ -47,8 +47,8 @@ type metrics struct {
 
 // stageNames are the values of the label stage. Features is observed of batches that look some up, the last three of
 // batches that solve rows.
-var stageNames = [...]string{"decode", "lookup", "attach", "infer", "wait", "publish", "commit", "features", "note",
-	"solve", "keep"}
+var stageNames = [...]string{"decode", "lookup", "attach", "infer", "encode", "wait", "publish", "commit", "features",
+	"note", "solve", "keep"}
 
 func newMetrics(opts Options, ready func() error) *metrics {
 	registry := prometheus.NewRegistry()
@@ -179,8 +179,8 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	for _, kind := range s.Skipped {
 		m.skipped.WithLabelValues(string(kind)).Inc()
 	}
-	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Wait, s.Publish, s.Commit, s.Features,
-		s.Note, s.Solve, s.Keep}
+	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Encode, s.Wait, s.Publish, s.Commit,
+		s.Features, s.Note, s.Solve, s.Keep}
 	for k, d := range took {
 		switch stageNames[k] {
 		case "features":

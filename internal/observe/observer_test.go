@@ -52,7 +52,7 @@ func aBatch() consumer.BatchStats {
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2, Features: 3 * time.Millisecond, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
-		Infer: 4 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond, Commit: 9 * time.Millisecond,
+		Infer: 4 * time.Millisecond, Encode: 10 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond, Commit: 9 * time.Millisecond,
 		Solved: 3, Residual: 0.5, Note: 2 * time.Millisecond, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
 		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []consumer.Measure{{Norm: 2, Count: 3}},
 		Delivered: &event.Batch{
@@ -348,6 +348,7 @@ func TestHistograms(t *testing.T) {
 		"rivulet_stage_seconds solve":    {1, 0.007},
 		"rivulet_stage_seconds keep":     {1, 0.008},
 		"rivulet_stage_seconds infer":    {1, 0.004},
+		"rivulet_stage_seconds encode":   {1, 0.010},
 		"rivulet_stage_seconds wait":     {1, 0.005},
 		"rivulet_stage_seconds publish":  {1, 0.006},
 		"rivulet_stage_seconds commit":   {1, 0.009},

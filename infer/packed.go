@@ -1,0 +1,113 @@
+package infer
+
+import "unsafe"
+
+// Packed is an M in memory whose rows go by number: a record for each row, in one piece of memory that the garbage
+// collector does not look into. A record begins at a multiple of [PackedUnit] words, which is its number's, and is:
+//
+//	length of the node's id in bytes | number of entries | the id's bytes | columns (int32) | values (float32, if M has values)
+//
+// so that who has found an id has the row in the cache. Number 0 is no row's.
+type Packed struct {
+	Words []uint32
+	Ones  []float32 // as many as the longest row has, if M has no values; else nil
+}
+
+// Sizes of a record of [Packed].
+const (
+	PackedHead = 2 // words before the id
+	PackedUnit = 4 // words: most of 16 bytes' multiples do not cross a cache line
+	packedWord = 4 // bytes
+)
+
+// Record returns the record of a row, and all that is behind it.
+func (p *Packed) Record(number uint32) []uint32 { return p.Words[uint64(number)*PackedUnit:] }
+
+// ID returns the id of the node whose record this is. It is a part of the record.
+func (p *Packed) ID(record []uint32) string {
+	return unsafe.String((*byte)(unsafe.Pointer(&record[PackedHead])), record[0])
+}
+
+// Entries returns how many a row has.
+func (p *Packed) Entries(number uint32) int { return int(p.Words[uint64(number)*PackedUnit+1]) }
+
+// Row returns the columns, ascending, and the values of a row: parts of the record, not to be written to. Both are nil for
+// one without entries.
+func (p *Packed) Row(number uint32) (cols []int32, vals []float32) {
+	record := p.Record(number)
+	n := int(record[1])
+	if n == 0 {
+		return nil, nil
+	}
+	words := record[PackedHead+PackedWords(int(record[0])):]
+	cols = unsafe.Slice((*int32)(unsafe.Pointer(&words[:n][0])), n)
+	if p.Ones != nil {
+		return cols, p.Ones[:n:n]
+	}
+	return cols, unsafe.Slice((*float32)(unsafe.Pointer(&words[n : 2*n][0])), n)
+}
+
+// PackedWords returns how many words an id of so many bytes takes.
+func PackedWords(bytes int) int { return (bytes + packedWord - 1) / packedWord }
+
+// numbered are rows of an M in memory, by their numbers: arrival i's end at ends[i]. Those with number 0 are not known.
+type numbered struct {
+	m       *Packed
+	numbers []uint32
+	ends    []int32
+}
+
+// of returns the numbers of an arrival's neighbours.
+func (r *numbered) of(i int) []uint32 {
+	begin := int32(0)
+	if i > 0 {
+		begin = r.ends[i-1]
+	}
+	return r.numbers[begin:r.ends[i]]
+}
+
+func (r *numbered) arrivals() int   { return len(r.ends) }
+func (r *numbered) edges(i int) int { return len(r.of(i)) }
+
+func (r *numbered) count(i int) (known int32, entries int) {
+	for _, number := range r.of(i) {
+		if number != 0 {
+			known++
+			entries += r.m.Entries(number)
+		}
+	}
+	return known, entries
+}
+
+func (r *numbered) mark(i int, set columns) {
+	for _, number := range r.of(i) {
+		if number != 0 {
+			cols, _ := r.m.Row(number)
+			set.mark(cols)
+		}
+	}
+}
+
+func (r *numbered) add(i int, s *sums) {
+	for _, number := range r.of(i) {
+		if number != 0 {
+			cols, vals := r.m.Row(number)
+			s.set.add(cols, vals, s.vals)
+		}
+	}
+}
+
+func (r *numbered) addFull(i int, sums []float32) (known int32) {
+	for _, number := range r.of(i) {
+		if number == 0 {
+			continue
+		}
+		known++
+		cols, vals := r.m.Row(number)
+		vals = vals[:len(cols)]
+		for p, c := range cols {
+			sums[c] += vals[p]
+		}
+	}
+	return known
+}
