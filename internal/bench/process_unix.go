@@ -4,6 +4,7 @@ package bench
 
 import (
 	"fmt"
+	"os/exec"
 	"syscall"
 	"time"
 )
@@ -25,3 +26,6 @@ func outside(n int) ([]byte, func(), error) {
 	}
 	return bytes[:n], func() { _ = syscall.Munmap(bytes) }, nil
 }
+
+// apart starts a program so that the terminal's signals do not go to it.
+func apart(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -42,6 +42,7 @@ func Embedded(ctx context.Context, program string) (*Services, error) {
 	child := exec.CommandContext(context.WithoutCancel(ctx), program, "devstack", "--kafka", "127.0.0.1:0",
 		"--redis", "127.0.0.1:0")
 	child.Stderr = os.Stderr
+	apart(child) // so that Ctrl-C ends the run, and the run ends the services
 	said, err := child.StdoutPipe()
 	if err == nil {
 		err = child.Start()
@@ -91,7 +92,9 @@ func (s *Services) withKeys(ctx context.Context, work func(server config.RedisSe
 	}
 	defer client.Close()
 	err = work(server, client)
-	return errors.Join(err, wipe(context.WithoutCancel(ctx), client, server.Prefix))
+	ctx, done := tidying(ctx)
+	defer done()
+	return errors.Join(err, wipe(ctx, client, server.Prefix))
 }
 
 // wipe removes all keys of a prefix.

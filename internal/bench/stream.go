@@ -128,7 +128,7 @@ func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *form) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.topics.drop(context.WithoutCancel(ctx), in) }()
+	defer func() { _ = s.topics.drop(ctx, in) }()
 	for from := 0; from < f.len(); from += 1000 {
 		if err := s.sink.Send(ctx, in, f.records(from, min(f.len(), from+1000))); err != nil {
 			return err
@@ -236,7 +236,7 @@ func (s *streams) sent(ctx context.Context, way string, f *form, m *meter, pace 
 	}
 	err = s.travel(ctx, way, &journey{form: f, in: in}, m,
 		&sender{sink: s.sink, topic: in, form: f, meter: m, pace: pace})
-	return errors.Join(err, s.topics.drop(context.WithoutCancel(ctx), in))
+	return errors.Join(err, s.topics.drop(ctx, in))
 }
 
 // patience is how long a stream may take.
@@ -249,7 +249,7 @@ func (s *streams) travel(ctx context.Context, way string, j *journey, m *meter, 
 			return err
 		}
 	}
-	defer func() { err = errors.Join(err, s.topics.drop(context.WithoutCancel(ctx), j.out, j.letters)) }()
+	defer func() { err = errors.Join(err, s.topics.drop(ctx, j.out, j.letters)) }()
 	j.group = s.topics.group()
 	runtime.GC() // so that the garbage of the streams before is none of this one's time, as in Go's benchmarks
 	limited, late := context.WithTimeoutCause(ctx, patience,

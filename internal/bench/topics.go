@@ -65,6 +65,8 @@ func (t *topics) group() string {
 // drop deletes topics whose records are not needed any more, so that brokers do not fill with them. One that was
 // deleted before is no error.
 func (t *topics) drop(ctx context.Context, names ...string) error {
+	ctx, done := tidying(ctx)
+	defer done()
 	request := kmsg.NewPtrDeleteTopicsRequest()
 	request.TopicNames = names
 	for _, name := range names { // as newer brokers want it
@@ -78,11 +80,18 @@ func (t *topics) drop(ctx context.Context, names ...string) error {
 
 // close deletes what is left.
 func (t *topics) close(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
+	ctx, done := tidying(ctx)
+	defer done()
 	err := t.drop(ctx, t.left...)
 	request := kmsg.NewPtrDeleteGroupsRequest()
 	request.Groups = t.used
 	_, err2 := request.RequestWith(ctx, t.client)
 	t.client.Close()
 	return errors.Join(err, err2)
+}
+
+// tidying is for what removes what a run has made, also after the run was interrupted. Brokers that have gone, too, are not
+// waited for.
+func tidying(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }
