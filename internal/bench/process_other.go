@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"os/exec"
 	"runtime/metrics"
 	"time"
 )
@@ -18,6 +17,3 @@ func cpuTime() time.Duration {
 
 // outside returns n bytes, here of Go's heap, and what gives them back.
 func outside(n int) ([]byte, func(), error) { return make([]byte, n), func() {}, nil }
-
-// apart does nothing here: the terminal's signals go to the program, too.
-func apart(*exec.Cmd) {}

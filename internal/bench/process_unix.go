@@ -4,7 +4,6 @@ package bench
 
 import (
 	"fmt"
-	"os/exec"
 	"syscall"
 	"time"
 )
@@ -26,6 +25,3 @@ func outside(n int) ([]byte, func(), error) {
 	}
 	return bytes[:n], func() { _ = syscall.Munmap(bytes) }, nil
 }
-
-// apart starts a program so that the terminal's signals do not go to it.
-func apart(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

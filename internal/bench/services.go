@@ -42,7 +42,6 @@ func Embedded(ctx context.Context, program string) (*Services, error) {
 	child := exec.CommandContext(context.WithoutCancel(ctx), program, "devstack", "--kafka", "127.0.0.1:0",
 		"--redis", "127.0.0.1:0")
 	child.Stderr = os.Stderr
-	apart(child) // so that Ctrl-C ends the run, and the run ends the services
 	said, err := child.StdoutPipe()
 	if err == nil {
 		err = child.Start()
