@@ -125,25 +125,11 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 
 	p.solve(&b.growth, version, b) // rows of M for the arrivals, beside what follows
 
-	// Batches are published and committed in the order in which they were read. The next one is published while this one is
-	// being committed, but for transactions, which publish by their commit.
-	publish, err := p.pack(ctx, b.leaves())
+	// Published and, below, committed after the batches that were read before it.
+	delivery, err := p.publish(ctx, in, b, watch, &stats)
 	if err != nil {
-		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
-	}
-	watch.lap(&stats.Encode)
-	if err := in.After.published(ctx); err != nil {
 		return err
 	}
-	watch.lap(&stats.Wait)
-	delivery, err := publish(ctx, in.Offsets, in.Generation)
-	if err != nil {
-		return fmt.Errorf("publishing batch %s: %w", in.Name, err)
-	}
-	if !delivery.Published().IsZero() {
-		in.Ticket.publish()
-	}
-	watch.lap(&stats.Publish)
 	out := b.amend(delivery.Refused())
 	if err := p.keep(ctx, version, &b.growth); err != nil { // no arrival is committed without its row
 		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
@@ -190,7 +176,32 @@ func (w *stopwatch) lap(d *time.Duration) {
 	*d, w.last = now.Sub(w.last), now
 }
 
-// pack returns what publishes a batch, which is encoded by then where the Deliverer can do that.
+// publish encodes the batch, waits until the one before it is published, and publishes it. The batch behind it may follow then,
+// while this one is being committed, unless a transaction shows to nobody before its commit what it published.
+func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stopwatch, stats *BatchStats) (kafka.Delivery, error) {
+	publish, err := p.pack(ctx, b.leaves())
+	if err != nil {
+		return nil, fmt.Errorf("publishing batch %s: %w", in.Name, err)
+	}
+	watch.lap(&stats.Encode)
+
+	if err := in.After.published(ctx); err != nil {
+		return nil, err
+	}
+	watch.lap(&stats.Wait)
+
+	delivery, err := publish(ctx, in.Offsets, in.Generation)
+	if err != nil {
+		return nil, fmt.Errorf("publishing batch %s: %w", in.Name, err)
+	}
+	if !delivery.Published().IsZero() {
+		in.Ticket.publish()
+	}
+	watch.lap(&stats.Publish)
+	return delivery, nil
+}
+
+// pack returns a function that publishes a batch. The batch is encoded by then if the Deliverer is a Packer.
 func (p *Pipeline) pack(ctx context.Context, b event.Batch) (Publish, error) {
 	if packer, ok := p.Deliverer.(Packer); ok {
 		return packer.Pack(ctx, b)
