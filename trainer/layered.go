@@ -124,7 +124,8 @@ func (g *ground) validate(ctx context.Context, m infer.Model) (float64, error) {
 const wideDegree = 32
 
 // fitLayeredOnT fits W_O of a model with hidden layers. Where T is large the weight decay is chosen on a sample, and
-// one fit on all of T goes on from the weights that were chosen there.
+// one fit on all of T goes on from the weights that were chosen there, with the weight decay that corresponds to the
+// chosen one. A single weight decay is used as it is.
 func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress, what string) (*fitted, error) {
 	whole, g, among := t.wholeGround(), t.ground(), t.onT()
 	if len(g.labels) == len(whole.labels) {
@@ -137,6 +138,9 @@ func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress
 	best, err := t.chooseGNN(ctx, pose(g, s, t.classes()), among, g, progress, what+", a sample")
 	if err != nil {
 		return nil, err
+	}
+	if len(among.decays) > 1 {
+		best.weightDecay = fit.DecayOfAll(best.weightDecay, len(labelledIn(g.labels)), len(t.labelled))
 	}
 	among.decays, among.start = []float64{best.weightDecay}, best.model
 	return t.chooseGNN(ctx, pose(whole, s, t.classes()), among, whole, progress, what+", all nodes")

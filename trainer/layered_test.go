@@ -101,6 +101,44 @@ func TestGroundOfALargeT(t *testing.T) {
 	}
 }
 
+// A weight decay that was chosen on a sample is used for all rows in proportion to the numbers of rows, and one that
+// was not chosen among others is used as it is.
+func TestDecaysOfASampleAreScaled(t *testing.T) {
+	const rows = 20
+	for _, tt := range []struct {
+		model  string
+		decays []float64
+		scaled bool
+	}{
+		{"sgc", []float64{1e-3, 1e-4}, true}, {"sgc", []float64{1e-3}, false},
+		{"gcn", []float64{1e-1, 1e-3}, true}, {"gcn", []float64{1e-3}, false},
+	} {
+		t.Run(fmt.Sprint(tt.model, " ", len(tt.decays)), func(t *testing.T) {
+			k := layeredTask(t)
+			k.options.Models, k.options.WeightDecays = []string{tt.model}, tt.decays
+			k.sampledRows, k.sampledFrom = rows, k.original.Adj.Rows-1
+			f, err := k.fitOriginal(t.Context(), tt.model, Silent{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			some := rows
+			if tt.model == "gcn" {
+				some = len(labelledIn(k.ground().labels))
+			}
+			want := tt.decays
+			if tt.scaled {
+				want = nil
+				for _, decay := range tt.decays {
+					want = append(want, fit.DecayOfAll(decay, some, len(k.labelled)))
+				}
+			}
+			if !slices.Contains(want, f.weightDecay) || tt.scaled && some >= len(k.labelled) {
+				t.Errorf("weight decay %v, want one of %v: %d of %d rows", f.weightDecay, want, some, len(k.labelled))
+			}
+		})
+	}
+}
+
 // sampleOf draws the nodes of a sample again.
 func sampleOf(k *task, size int) []int32 {
 	var nodes []int32

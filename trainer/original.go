@@ -85,20 +85,20 @@ func (t *task) shape(name string) fit.Shape {
 	return s
 }
 
-// sampledRows is the number of rows that suffices to compare weight decays: with more rows all accuracies change
-// alike.
+// sampledRows is the number of rows that suffices to compare weight decays.
 const sampledRows = 1 << 14
 
 // chooseLinear fits one linear model roughly for each weight decay of a list, chooses the best on the support nodes,
 // deployed jointly on T, and fits it to the end. If there are many rows it chooses on a sample of them; the last fit
-// is on all rows.
+// is on all rows, with the weight decay that corresponds to the chosen one. A single weight decay is used as it is.
 func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64,
 	progress Progress, what string) (*fitted, error) {
-	p, sampled := all.Sample(sampledRows, t.rng(purposeRows))
+	p, sampled := t.comparable(all, decays)
 	best, err := t.chooseDecay(ctx, s, p, decays, progress, what)
 	if err != nil {
 		return nil, err
 	}
+	best.weightDecay = fit.DecayOfAll(best.weightDecay, len(p.Labels), len(all.Labels))
 	progress.Step(what+", all rows", 0, 1)
 	w := newWatch(progress, s.Model, 1)
 	w.validated(best.validation)
@@ -113,6 +113,15 @@ func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, d
 	}
 	progress.Step(what+", all rows", 1, 1)
 	return best, nil
+}
+
+// comparable returns the problem on which weight decays are compared: a sample of the rows, if they are many and there
+// is more than one weight decay, else all rows.
+func (t *task) comparable(all fit.Problem, decays []float64) (p fit.Problem, sampled bool) {
+	if len(decays) == 1 {
+		return all, false
+	}
+	return all.Sample(t.sampledRows, t.rng(purposeRows))
 }
 
 func (t *task) chooseDecay(ctx context.Context, s fit.Shape, p fit.Problem, decays []float64, progress Progress,

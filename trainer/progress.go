@@ -57,7 +57,7 @@ func (w *watch) fit(o fit.GNNOptions) func(fit.Checkpoint) {
 
 // epochLine says where a fit stands. left is the time if no fit ends before its last epoch.
 func epochLine(model string, o fit.GNNOptions, at fit.Checkpoint, left time.Duration) string {
-	text := fmt.Sprintf("%s, weight decay %g, epoch %d of %d, loss %.3f", model, o.WeightDecay, at.Epoch, o.Epochs,
+	text := fmt.Sprintf("%s, weight decay %.3g, epoch %d of %d, loss %.3f", model, o.WeightDecay, at.Epoch, o.Epochs,
 		at.Loss)
 	if !math.IsNaN(at.Accuracy) {
 		text += fmt.Sprintf(", validation %.1f", at.Accuracy)
@@ -74,7 +74,7 @@ func (w *watch) linear(decay float64) func(fit.Iteration) {
 	start := time.Now()
 	return func(at fit.Iteration) {
 		left := time.Since(start) / time.Duration(at.Number) * time.Duration(at.Most-at.Number+w.after*at.Most)
-		text := fmt.Sprintf("%s, weight decay %g, iteration %d of at most %d, loss %.3f", w.model, decay, at.Number, at.Most,
+		text := fmt.Sprintf("%s, weight decay %.3g, iteration %d of at most %d, loss %.3f", w.model, decay, at.Number, at.Most,
 			at.Loss)
 		if !math.IsNaN(w.best) {
 			text += fmt.Sprintf(", best validation %.1f", w.best)

@@ -150,6 +150,8 @@ func (s *staged) taskOf(d *dataset.Dataset, original *dataset.Original) error {
 		pre:      s.pre,
 		label:    o.label(),
 		whole:    newWhole(),
+
+		sampledRows: sampledRows,
 	}
 	if s.labelled == nil { // an artifact is measured, whose S is there
 		t.nodes = o.Nodes
@@ -219,10 +221,10 @@ func (s *staged) fitLabelled(ctx context.Context) (*fitted, error) {
 	const what = "fitting sgc on the original graph"
 	shape := fit.NewShape(modelSGC, s.options.Hidden)
 	all := fit.Problem{Design: fit.Explicit{X: s.labelled.x}, Labels: s.labelled.labels, Classes: len(s.classes)}
-	p, _ := all.Sample(sampledRows, t.rng(purposeRows))
+	decays := s.options.decays()
+	p, _ := t.comparable(all, decays)
 	var layers []*infer.Layer
 	var start *infer.Layer
-	decays := s.options.decays()
 	for k, decay := range decays {
 		s.progress.Step(what, k, len(decays)+1)
 		layer, err := fit.SGC(ctx, p, decay, fit.Rough, start)
@@ -235,6 +237,7 @@ func (s *staged) fitLabelled(ctx context.Context) (*fitted, error) {
 	if err != nil {
 		return nil, err
 	}
+	best.weightDecay = fit.DecayOfAll(best.weightDecay, len(p.Labels), len(all.Labels))
 	layer, err := fit.SGC(ctx, all, best.weightDecay, fit.Final, &best.model.Layers[0])
 	if err != nil {
 		return nil, err

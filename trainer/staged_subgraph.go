@@ -284,6 +284,7 @@ func (s *staged) subgraphTask(of *dataset.Original, numbers []solved.Number, jud
 		label:       s.task.label,
 		whole:       newWhole(),
 		sampledFrom: sampledFrom,
+		sampledRows: sampledRows,
 	}
 	t.labelled = labelledIn(original.Labels)
 	if len(t.labelled) == 0 {

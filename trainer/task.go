@@ -34,6 +34,8 @@ type task struct {
 	label    string             // the method's name in results
 	whole    *whole
 	seconds  float64 // wall clock of getting ready
+	// sampledRows is the number of labelled rows above which linear models are compared on a sample of so many.
+	sampledRows int
 	// sampledFrom is the number of nodes above which models with hidden layers are compared on a sample of T.
 	sampledFrom int
 	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T.
@@ -69,7 +71,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	d = d.OriginalFirst()
 	m, _ := methodOf(o.Method)
 	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.label(), whole: newWhole(), schema: s,
-		sampledFrom: sampledFrom}
+		sampledRows: sampledRows, sampledFrom: sampledFrom}
 	t.labelled = labelledIn(t.original.Labels)
 	if err := t.divide(); err != nil {
 		return nil, err

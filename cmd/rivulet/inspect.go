@@ -66,7 +66,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		if model.Name == m.DefaultModel {
 			what = " (default)"
 		}
-		row("model", "%s%s: %s attachment, fitted on %s, weight decay %g", model.Name, what, model.Attachment,
+		row("model", "%s%s: %s attachment, fitted on %s, weight decay %.3g", model.Name, what, model.Attachment,
 			model.FittedOn, model.WeightDecay)
 		row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
 		for _, c := range confidences(&model) {

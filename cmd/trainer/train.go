@@ -140,7 +140,7 @@ func (r report) print(w io.Writer, m artifact.Manifest) error {
 		m.Data.Name, m.Data.Nodes, m.SyntheticNodes, m.Mapping.Entries, m.Preprocess.Kind, m.Seed)
 	for _, model := range m.Models {
 		if model.WeightDecay > 0 { // 0: the weights were imported
-			fmt.Fprintf(w, "%s: weight decay %g\n", model.Name, model.WeightDecay)
+			fmt.Fprintf(w, "%s: weight decay %.3g\n", model.Name, model.WeightDecay)
 		}
 	}
 	if l := r.Learned; l != nil {

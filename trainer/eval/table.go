@@ -105,7 +105,7 @@ var columns = []column{
 	{"setting", func(l *line) string { return setting(&l.graph) }},
 	{"attachment", func(l *line) string { return l.graph.Attachment }},
 	{"calibration", func(l *line) string { return l.graph.Calibration }},
-	{"decay", func(l *line) string { return strconv.FormatFloat(l.graph.WeightDecay, 'g', -1, 64) }},
+	{"decay", func(l *line) string { return strconv.FormatFloat(l.graph.WeightDecay, 'g', 3, 64) }},
 	{"graph %", func(l *line) string { return spread(l.graph.Accuracy, len(l.graph.Seeds)) }},
 	{"node %", func(l *line) string { return spread(l.node.Accuracy, len(l.node.Seeds)) }},
 	{"macro F1", func(l *line) string { return both(l, func(r *Result) Spread { return r.MacroF1 }) }},

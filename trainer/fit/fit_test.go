@@ -340,6 +340,18 @@ func BenchmarkDesign(b *testing.B) {
 
 func label(density float64) string { return fmt.Sprintf("density=%g", density) }
 
+// The weight decay times the number of rows stays, and of the same rows the weight decay to the last bit.
+func TestDecayOfAll(t *testing.T) {
+	if got := DecayOfAll(1e-3, 50, 200); math.Abs(got-2.5e-4) > 1e-18 {
+		t.Errorf("weight decay 1e-3 of 50 rows is %g of 200, want 2.5e-4", got)
+	}
+	for _, decay := range []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5} {
+		if got := DecayOfAll(decay, 153431, 153431); got != decay {
+			t.Errorf("weight decay %g is %g of the same rows", decay, got)
+		}
+	}
+}
+
 // A sample has rows of the problem with their labels and weights, each at most once; a small problem is its own sample.
 func TestSample(t *testing.T) {
 	x := graph.NewDense(50, 2)

@@ -57,6 +57,10 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 	return out, true
 }
 
+// DecayOfAll returns the weight decay of a fit of all rows that weighs as much beside them as decay does beside some of
+// them: the loss is a mean over rows, so that the weight decay falls as their number grows.
+func DecayOfAll(decay float64, some, all int) float64 { return decay * (float64(some) / float64(all)) }
+
 // Limits of the L-BFGS fit.
 const (
 	maxIterations = 300
