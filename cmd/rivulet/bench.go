@@ -78,6 +78,9 @@ func benchCommand() *cobra.Command {
 	for _, other := range []string{"only", "shapes", "models", "time", "save", "store-rows", "rate"} {
 		cmd.MarkFlagsMutuallyExclusive("check", other)
 	}
+	for _, other := range []string{"only", "time", "store-rows", "rate", "services", "json", "format"} {
+		cmd.MarkFlagsMutuallyExclusive("save", other)
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := f.valid(cmd.Flags()); err != nil {
 			return err
@@ -122,10 +125,20 @@ func (f *benchFlags) valid(flags *pflag.FlagSet) error {
 	if flags.Changed("store-rows") && !slices.Contains(f.Only, bench.Store) {
 		return fmt.Errorf("--store-rows is for --only %s", bench.Store)
 	}
+	if flags.Changed("rate") && !f.measures(bench.Stream) {
+		return fmt.Errorf("--rate is for section %s, which --only leaves out", bench.Stream)
+	}
+	if flags.Changed("models") && f.save == "" && !f.measures(bench.Core) && !f.measures(bench.Rivals) {
+		return fmt.Errorf("--models is for sections %s and %s, which --only leaves out", bench.Core, bench.Rivals)
+	}
 	if f.save != "" && len(f.Shapes) != 1 {
 		return errors.New("--save wants one shape: --shapes pubmed, flickr or reddit")
 	}
 	return f.Validate()
+}
+
+func (f *benchFlags) measures(section string) bool {
+	return len(f.Only) == 0 || slices.Contains(f.Only, section)
 }
 
 // open starts the services, or says where the given ones are.
