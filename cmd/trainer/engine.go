@@ -198,22 +198,19 @@ func (f *engineFlags) Train(ctx context.Context, d *dataset.Dataset, o trainer.O
 	if err := f.checkOptions(&o); err != nil {
 		return nil, err
 	}
-	progress := cli.Stderr()
-	outcome, err := f.stages(ctx, progress, func(e stage.Engine) (*trainer.Outcome, error) {
-		rows, err := trainer.StagedOf(d, o)
-		if err != nil {
-			return nil, err
-		}
-		outcome, err := trainer.TrainStaged(ctx, e, rows, o, now, progress)
-		if err == nil {
-			err = outcome.Bundle.LoadMapping() // from the engine's tables; the graph is in memory, too
-		}
-		return outcome, err
+	rows, err := trainer.StagedOf(d, o)
+	if err != nil {
+		return nil, err
+	}
+	var outcome *trainer.Outcome
+	err = f.TrainRows(ctx, rows, o, now, func(made *trainer.Outcome) error {
+		outcome = made
+		return made.Bundle.LoadMapping() // from the engine's tables; the graph is in memory, too
 	})
 	if err != nil {
 		return nil, err
 	}
-	return outcome, f.clean(ctx)
+	return outcome, nil
 }
 
 // TrainRows implements [refresh.Trainer]: [engineFlags.Train] for a graph of tables, whose M need not be in memory.

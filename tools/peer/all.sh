@@ -44,15 +44,15 @@ rm -rf "$out/reddit-data" "$out/reddit" "$out/artifact"
 "$out/rivulet" bench --save "$out/reddit" --shapes reddit --models sgc,gcn
 
 echo "== Training: a hop, an evaluation, an epoch"
-run "$python" tools/peer/training.py "$out/reddit-data"
+run "$python" -W ignore tools/peer/training.py "$out/reddit-data"
 run "$out/fit.test" -test.run '^$' -test.bench 'Propagation|Evaluation/pass|EpochOfReddit/gcn.*/full' -test.benchtime 5x
 for name in amazon_photo coauthor_cs; do
-    run "$python" tools/peer/training.py "$data/$name"
-    RIVULET_DATA=$data run "$out/fit.test" -test.run '^$' -test.bench "BenchmarkEpoch\$/$name/gcn" -test.benchtime 20x
+    run "$python" -W ignore tools/peer/training.py "$data/$name"
+    RIVULET_DATA=$data run "$out/fit.test" -test.run '^$' -test.bench "BenchmarkEpoch\$/$name/gcn\$" -test.benchtime 20x
 done
 
 echo "== Serving at Reddit's shape, in turn"
-run "$python" tools/peer/serving.py "$out/reddit" --rivulet "$out/rivulet" --bench reddit
+run "$python" -W ignore tools/peer/serving.py "$out/reddit" --rivulet "$out/rivulet" --bench reddit
 
 echo "== Products, one thread"
 GOMAXPROCS=1 run "$out/gemm.test" -test.run '^$' -test.bench Kernels -test.benchtime 3x
