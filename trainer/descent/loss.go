@@ -34,12 +34,8 @@ func SoftmaxLoss(row []float32, y int, by float32) float64 {
 	for _, v := range row {
 		top = max(top, v)
 	}
-	target, sum := row[y]-top, float32(0)
-	for c, v := range row {
-		e := float32(math.Exp(float64(v - top)))
-		row[c] = e
-		sum += e
-	}
+	target := row[y] - top
+	sum := exponentials(row, top)
 	share := by / sum
 	for c := range row {
 		row[c] *= share
