@@ -37,6 +37,16 @@ func Mul(m *CSR, x *Dense) *Dense {
 // kernels (rows_amd64.s) keep a stretch of y in registers while all rows pass; without them rows are added four at
 // a time (BenchmarkSpMM).
 func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
+	for _, c := range cols { // the kernels check nothing
+		if uint(c) >= uint(x.Rows) {
+			panic(fmt.Sprintf("graph: row %d of a matrix of %d×%d", c, x.Rows, x.Cols))
+		}
+	}
+	addRows(y, cols, vals, x)
+}
+
+// addRows is AddRows for cols that are known to be rows of x.
+func addRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	if addRowsFast(y, cols, vals, x) {
 		return
 	}
@@ -82,7 +92,7 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	if lo == hi || dst.Cols == 0 {
 		return
 	}
-	if nonZeros(x.Row(lo)) < x.Cols-x.Cols/4 { // one row stands for all: either way gives the same
+	if hasZeros(x.Row(lo)) { // one row stands for all: either way gives the same
 		nz := nonZeroRows.Get().(*NonZeros)
 		defer nonZeroRows.Put(nz)
 		nz.Grow(x.Cols)
@@ -94,6 +104,9 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	}
 	var all []int32 // column numbers
 	panel := max(16, panelBytes/(4*w.Cols))
+	if hi-lo == 1 {
+		panel = x.Cols
+	}
 	for from := 0; from < x.Cols; from += panel {
 		to := min(from+panel, x.Cols)
 		i := addTiles(dst, x, w, lo, hi, from, to)
@@ -101,7 +114,7 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 			all = numbers(x.Cols)
 		}
 		for ; i < hi; i++ {
-			AddRows(dst.Row(i), all[from:to], x.Row(i)[from:to], w)
+			addRows(dst.Row(i), all[from:to], x.Row(i)[from:to], w)
 		}
 	}
 }
@@ -128,13 +141,17 @@ func numbered(n int) []int32 {
 	return all
 }
 
-func nonZeros(x []float32) (n int) {
-	for _, v := range x {
-		if v != 0 {
-			n++
+// hasZeros reports whether more than a quarter of a row is zeros, by some 64 entries that stand for all.
+func hasZeros(x []float32) bool {
+	const some = 64
+	zeros, seen := 0, 0
+	for k := 0; k < len(x); k += 1 + len(x)/some {
+		seen++
+		if x[k] == 0 {
+			zeros++
 		}
 	}
-	return n
+	return 4*zeros > seen
 }
 
 // NonZeros holds one dense row at a time in sparse form, so that it is added up exactly as a sparse row is.
@@ -187,21 +204,5 @@ func axpy4(y []float32, a0, a1, a2, a3 float32, x0, x1, x2, x3 []float32) {
 		v += float32(a2 * x2[i])
 		v += float32(a3 * x3[i])
 		y[i] = v
-	}
-}
-
-// Axpy adds a·x to y, element by element in order.
-func Axpy(y []float32, a float32, x []float32) {
-	x = x[:len(y)]
-	for i := range y {
-		y[i] += float32(a * x[i])
-	}
-}
-
-// Add adds x to y.
-func Add(y, x []float32) {
-	x = x[:len(y)]
-	for i := range y {
-		y[i] += x[i]
 	}
 }

@@ -16,6 +16,8 @@ func TestNarrowerVectors(t *testing.T) {
 				vectors = narrow
 				checkAddRows(t)
 				checkAddProduct(t)
+				checkExponentials(t)
+				checkElements(t)
 			})
 		}
 	}

@@ -52,9 +52,7 @@ func (f *frozenConvolution) ArrivedTables(b *Batch) *Tables {
 			s.addProduct(met[layer+1].Row(i), next.w)
 			return
 		}
-		for k := range s.row {
-			s.row[k] *= in
-		}
+		graph.Scale(s.row, in)
 		s.addProduct(t.U[layer+1].Row(i), next.w)
 		if f.scaled() {
 			t.C.Row(i)[t.C.Cols-1] = in * out

@@ -11,13 +11,19 @@ import (
 func Softmax(dst, logits []float32, temperature float32) {
 	top := logits[0]
 	for _, v := range logits {
-		top = max(top, v)
+		if v > top {
+			top = v
+		}
 	}
+	var room [64]float64
 	sum, factor := 0.0, 1/float64(temperature)
-	for k, v := range logits {
-		e := math.Exp(float64(v-top) * factor)
-		dst[k] = float32(e)
-		sum += e
+	for at := 0; at < len(logits); at += len(room) {
+		some := logits[at:min(at+len(room), len(logits))]
+		graph.Exponentials(room[:], some, top, factor)
+		for k, e := range room[:len(some)] {
+			dst[at+k] = float32(e)
+			sum += e
+		}
 	}
 	share := 1 / sum
 	for k, e := range dst {

@@ -269,9 +269,7 @@ func (s *scratch) finish(loops bool, in, out float32, own []float32) {
 	if loops {
 		graph.Axpy(s.row, in, own)
 	}
-	for k := range s.row {
-		s.row[k] *= out
-	}
+	graph.Scale(s.row, out)
 }
 
 // together is how many rows a goroutine computes at once: edges in full are multiplied for several.

@@ -53,9 +53,7 @@ func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 			for j := range n {
 				row := z.Row(j)
 				graph.Add(row, own.Row(j))
-				for k := range row {
-					row[k] *= inv[j]
-				}
+				graph.Scale(row, inv[j])
 			}
 		}
 		for j := range n {

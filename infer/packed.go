@@ -97,17 +97,32 @@ func (r *numbered) add(i int, s *sums) {
 	}
 }
 
+// ahead is how many rows are read before the first of them is added: so their records come from memory at the same time, and
+// not each after the sums of the one before.
+const ahead = 16
+
 func (r *numbered) addFull(i int, sums []float32) (known int32) {
-	for _, number := range r.of(i) {
-		if number == 0 {
-			continue
+	var rows [ahead]struct {
+		cols []int32
+		vals []float32
+	}
+	for numbers := r.of(i); len(numbers) > 0; {
+		n := min(ahead, len(numbers))
+		for k, number := range numbers[:n] {
+			row := &rows[k]
+			if row.cols, row.vals = nil, nil; number != 0 {
+				known++
+				row.cols, row.vals = r.m.Row(number)
+			}
 		}
-		known++
-		cols, vals := r.m.Row(number)
-		vals = vals[:len(cols)]
-		for p, c := range cols {
-			sums[c] += vals[p]
+		for k := range rows[:n] {
+			cols := rows[k].cols
+			vals := rows[k].vals[:len(cols)]
+			for p, c := range cols {
+				sums[c] += vals[p]
+			}
 		}
+		numbers = numbers[n:]
 	}
 	return known
 }

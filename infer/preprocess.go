@@ -250,14 +250,9 @@ func addDiagonal(y []float32, cols []int32, vals, w []float32) {
 // finish divides by the norm of the raw row (a zero row stays zero) and subtracts what centring amounts to.
 func (pr *Projection) finish(out []float32, norm float64) {
 	if norm != 1 {
-		inv := float32(1 / norm)
-		for c := range out {
-			out[c] *= inv
-		}
+		graph.Scale(out, float32(1/norm))
 	}
-	for c := range out {
-		out[c] -= pr.offset[c]
-	}
+	graph.Axpy(out, -1, pr.offset)
 }
 
 // Raw are the nodes of T: raw features seen through the preprocessing.

@@ -9,6 +9,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/serving"
 )
 
 // arrivals are n drawn ones: their features, and which nodes of T they have edges to.
@@ -52,21 +53,30 @@ type attaching struct {
 }
 
 // attached is arrivals as a node batch on S, by their neighbours' rows of M.
-func (m *attaching) attached(a *arrivals, rows [][]infer.Row, synthetic int) *infer.Batch {
+func (m *attaching) attached(a *arrivals, rows *numbered, synthetic int) *infer.Batch {
 	m.batch.X, m.batch.Memory = a.x, m.memory.Again()
-	m.attacher.Attach(&m.batch, rows, synthetic)
+	m.attacher.AttachNumbered(&m.batch, rows.m, rows.numbers, rows.ends, synthetic)
 	return &m.batch
 }
 
-// rows are the rows of M of the arrivals' neighbours. They share M's memory.
-func (a *arrivals) rows(m *graph.CSR) [][]infer.Row {
-	out := make([][]infer.Row, len(a.neighbours))
-	for i, of := range a.neighbours {
+// numbered are the rows of M of the arrivals' neighbours, by number, as a consumer finds them that has M in memory.
+type numbered struct {
+	m       *infer.Packed
+	numbers []uint32
+	ends    []int32
+}
+
+// numbers looks the neighbours up in a version whose M is in memory.
+func (a *arrivals) numbers(version *serving.Version) (out numbered) {
+	var ids []string
+	for _, of := range a.neighbours {
 		for _, node := range of {
-			cols, vals := m.Row(int(node))
-			out[i] = append(out[i], infer.Row{Known: true, Cols: cols, Vals: vals})
+			ids = append(ids, id(int(node)))
 		}
+		out.ends = append(out.ends, int32(len(ids)))
 	}
+	out.numbers = make([]uint32, len(ids))
+	out.m = version.Numbers(ids, out.numbers)
 	return out
 }
 

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"rivulet/artifact"
-	"rivulet/infer"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
@@ -37,7 +36,7 @@ func (b *run) core(ctx context.Context) error {
 					if err != nil {
 						return err
 					}
-					sides = append(sides, onS(attachment, shape, bundle, version, size))
+					sides = append(sides, onS(attachment, shape, version, size))
 				}
 				for s, t := range inTurn(b.Time, sides) {
 					b.report.add(Core, name+"/"+sides[s].name, t.runs, perBatch(&t, size))
@@ -56,16 +55,16 @@ func served(bundle *artifact.Bundle, model, attachment string) (*serving.Version
 }
 
 // onS is the work for a node batch on S: attach, forward pass, probabilities.
-func onS(name string, shape *Shape, bundle *artifact.Bundle, version *serving.Version, size int) side {
+func onS(name string, shape *Shape, version *serving.Version, size int) side {
 	batches := shape.batches(shape.rng("arrivals"), size)
-	rows := make([][][]infer.Row, len(batches))
+	rows := make([]numbered, len(batches))
 	for k, a := range batches {
-		rows[k] = a.rows(bundle.Mapping.Rows)
+		rows[k] = a.numbers(version)
 	}
 	var steady attaching
 	return side{name: name, run: func(k int) {
 		k %= len(batches)
-		version.Predict(steady.attached(batches[k], rows[k], shape.Synthetic))
+		version.Predict(steady.attached(batches[k], &rows[k], shape.Synthetic))
 	}}
 }
 

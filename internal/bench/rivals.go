@@ -103,7 +103,7 @@ func (r *rivalry) sides(size int) ([]side, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []side{onS(onCondensed, r.shape, r.bundle, version, size)}
+	out := []side{onS(onCondensed, r.shape, version, size)}
 	batches := r.shape.batches(r.shape.rng("arrivals"), size)
 	for _, on := range r.on {
 		out = append(out, side{name: on.name, run: func(k int) {

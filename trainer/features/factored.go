@@ -95,10 +95,7 @@ func scaleToUnit(row []float32) {
 	if norm == 0 {
 		return
 	}
-	inv := float32(1 / math.Sqrt(norm))
-	for k := range row {
-		row[k] *= inv
-	}
+	graph.Scale(row, float32(1/math.Sqrt(norm)))
 }
 
 func scaleToSum(row []float32) {
@@ -106,10 +103,7 @@ func scaleToSum(row []float32) {
 	for _, v := range row {
 		sum += math.Abs(float64(v))
 	}
-	inv := float32(1 / max(1, sum))
-	for k := range row {
-		row[k] *= inv
-	}
+	graph.Scale(row, float32(1/max(1, sum)))
 }
 
 // Block returns columns lo…hi of pre(X), N×(hi−lo).
