@@ -61,7 +61,7 @@ func ownMessages(t *testing.T, d *dataset.Dataset, b *artifact.Bundle) *graph.De
 }
 
 // Rows of arrivals are solved more quickly than those of M. Against T's own messages they leave, on average, at most
-// 2% more of a target.
+// 1% more of a target.
 func TestQuickRowsOnRealGraphs(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -86,7 +86,7 @@ func TestQuickRowsOnRealGraphs(t *testing.T) {
 		quick := mean(nnls.NewQuick(b.Growth.Dictionary, b.Growth.Entries))
 		t.Logf("%s, %d synthetic nodes: %.5f of a target is left, %.4f of what M's solver leaves", c.name, c.nodes, quick,
 			quick/slow)
-		if quick > 1.02*slow {
+		if quick > 1.01*slow {
 			t.Errorf("%s: quick rows leave %.5f of a target, those of M's solver %.5f", c.name, quick, slow)
 		}
 	}

@@ -62,7 +62,7 @@ const quickDependent = 1e-5
 
 // worthwhile is the most that an exchange may lose, as a share of the squared distance that is left, if it has a
 // negative weight on the way and yet is pursued without that. More costs more than it finds.
-const worthwhile = 1
+const worthwhile = 4
 
 // search is one row's memory at a time. All lengths are multiples of the columns' and of the target's.
 type search struct {
