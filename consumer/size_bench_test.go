@@ -41,6 +41,13 @@ func (v *sizedVersion) Rows(ctx context.Context, ids []string, rows []infer.Row)
 	return v.Lookup.Rows(ctx, ids, rows)
 }
 
+func (v *sizedVersion) Numbers(ids []string, numbers []uint32) *infer.Packed {
+	if m, ok := v.Lookup.(*mapping.Memory); ok {
+		return m.Numbers(ids, numbers)
+	}
+	return nil
+}
+
 // sizedMapping makes an M of n rows, ids are decimal numbers.
 func sizedMapping(n int) *artifact.Mapping {
 	r := rand.New(rand.NewPCG(7, uint64(n)))

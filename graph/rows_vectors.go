@@ -22,8 +22,12 @@ func addRowsFast(y []float32, cols []int32, vals []float32, x *Dense) bool {
 	if vals != nil {
 		factors, step = &vals[:len(cols)][0], 4
 	}
-	// In stretches of about the same number of vectors: the sums of a short one would wait for each other.
 	todo, stride := (len(y)+vectors-1)/vectors, 4*x.Cols
+	if todo <= stretch {
+		add(todo, &y[0], &x.Data[0], stride, &cols[0], factors, step, len(cols), len(y)-(todo-1)*vectors)
+		return true
+	}
+	// In stretches of about the same number of vectors: the sums of a short one would wait for each other.
 	for left, at := (todo+stretch-1)/stretch, 0; left > 0; left-- {
 		v := (todo + left - 1) / left
 		end := min(at+v*vectors, len(y))
