@@ -92,7 +92,7 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	if lo == hi || dst.Cols == 0 {
 		return
 	}
-	if hasZeros(x.Row(lo)) { // one row stands for all: either way gives the same
+	if manyZeros(x.Row(lo)) { // one row stands for all: either way gives the same
 		nz := nonZeroRows.Get().(*NonZeros)
 		defer nonZeroRows.Put(nz)
 		nz.Grow(x.Cols)
@@ -141,8 +141,8 @@ func numbered(n int) []int32 {
 	return all
 }
 
-// hasZeros reports whether more than a quarter of a row is zeros, by some 64 entries that stand for all.
-func hasZeros(x []float32) bool {
+// manyZeros reports whether more than a quarter of a row is zeros, by some 64 entries that stand for all.
+func manyZeros(x []float32) bool {
 	const some = 64
 	zeros, seen := 0, 0
 	for k := 0; k < len(x); k += 1 + len(x)/some {

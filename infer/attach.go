@@ -102,6 +102,9 @@ func (a *Attacher) attachFull(of neighbourhood, synthetic int) (r *graph.Dense, 
 	r, known = &a.full, a.known
 	graph.ParallelRows(n, attachWork*n*synthetic, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
+			if i+1 < hi {
+				of.prefetch(i + 1)
+			}
 			sums := r.Row(i)
 			clear(sums)
 			known[i] = of.addFull(i, sums)
@@ -149,6 +152,9 @@ func (a *Attacher) attach(of neighbourhood, synthetic int) (r *graph.CSR, known 
 	graph.ParallelRows(n, attachWork*begin[n], func(lo, hi int) {
 		s := a.sums(synthetic)
 		for i := lo; i < hi; i++ {
+			if i+1 < hi {
+				of.prefetch(i + 1)
+			}
 			of.add(i, s)
 			length[i] = s.set.take(r.ColIdx[begin[i]:begin[i+1]], r.Val[begin[i]:begin[i+1]], s.vals)
 		}

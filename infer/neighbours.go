@@ -15,6 +15,8 @@ type neighbourhood interface {
 	add(i int, s *sums)
 	// addFull adds them to sums of all columns, and returns the number of known neighbours.
 	addFull(i int, sums []float32) (known int32)
+	// prefetch has the rows brought closer, if that is known how to do.
+	prefetch(i int)
 }
 
 // lookedUp are rows that were looked up.
@@ -68,6 +70,8 @@ func (l *lookedUp) addFull(i int, sums []float32) (known int32) {
 	return known
 }
 
+func (*lookedUp) prefetch(int) {}
+
 // throughM are neighbours in T, a (n×N), whose rows are those of an M in memory.
 type throughM struct{ a, m *graph.CSR }
 
@@ -109,3 +113,5 @@ func (t *throughM) addFull(i int, sums []float32) (known int32) {
 	}
 	return int32(len(nodes))
 }
+
+func (*throughM) prefetch(int) {}

@@ -1,6 +1,10 @@
 package infer
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"rivulet/graph"
+)
 
 // Packed is an M in memory whose rows go by number: a record for each row, in one piece of memory that the garbage
 // collector does not look into. A record begins at a multiple of [PackedUnit] words, which is its number's, and is:
@@ -46,6 +50,10 @@ func (p *Packed) Row(number uint32) (cols []int32, vals []float32) {
 	}
 	return cols, unsafe.Slice((*float32)(unsafe.Pointer(&words[n : 2*n][0])), n)
 }
+
+// Prefetch asks the processor to have rows in its caches soon, and does not wait for them: an M in memory is read at random, and
+// what a sum of rows is added to is known only when its columns are there.
+func (p *Packed) Prefetch(numbers []uint32) { graph.Prefetch(p.Words, numbers) }
 
 // PackedWords returns how many words an id of so many bytes takes.
 func PackedWords(bytes int) int { return (bytes + packedWord - 1) / packedWord }
@@ -97,32 +105,19 @@ func (r *numbered) add(i int, s *sums) {
 	}
 }
 
-// ahead is how many rows are read before the first of them is added: so their records come from memory at the same time, and
-// not each after the sums of the one before.
-const ahead = 16
-
 func (r *numbered) addFull(i int, sums []float32) (known int32) {
-	var rows [ahead]struct {
-		cols []int32
-		vals []float32
-	}
-	for numbers := r.of(i); len(numbers) > 0; {
-		n := min(ahead, len(numbers))
-		for k, number := range numbers[:n] {
-			row := &rows[k]
-			if row.cols, row.vals = nil, nil; number != 0 {
-				known++
-				row.cols, row.vals = r.m.Row(number)
-			}
+	for _, number := range r.of(i) {
+		if number == 0 {
+			continue
 		}
-		for k := range rows[:n] {
-			cols := rows[k].cols
-			vals := rows[k].vals[:len(cols)]
-			for p, c := range cols {
-				sums[c] += vals[p]
-			}
+		known++
+		cols, vals := r.m.Row(number)
+		vals = vals[:len(cols)]
+		for p, c := range cols {
+			sums[c] += vals[p]
 		}
-		numbers = numbers[n:]
 	}
 	return known
 }
+
+func (r *numbered) prefetch(i int) { r.m.Prefetch(r.of(i)) }

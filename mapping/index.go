@@ -86,43 +86,72 @@ func (x *index) slot(hash uint64) uint64  { return hash & uint64(len(x.slots)-1)
 func (x *index) after(slot uint64) uint64 { return (slot + 1) & uint64(len(x.slots)-1) }
 func (x *index) len() int                 { return x.ids }
 
-// together is how many ids are looked up side by side: the processor fetches their slots from memory at the same
-// time, and then their records.
+// together is how many ids go side by side through each of the three steps of a lookup. A step asks for the memory that the next
+// one reads, and meanwhile other ids take their steps.
 const together = 16
+
+// looking is a group of ids on its way: their hashes, and the places of the slots that have these or are free.
+type looking struct {
+	hashes, places [together]uint64
+}
 
 // number sets numbers[i] to that of the row of ids[i], 0 for an unknown one. It returns how many are unknown.
 func (x *index) number(ids []string, numbers []uint32) (unknown int) {
-	var hashes, slots, places [together]uint64
-	var lengths [together]uint32
-	for len(ids) > 0 {
-		n := min(together, len(ids))
-		for i, id := range ids[:n] {
-			hashes[i] = xxhash.Sum64String(id)
+	var ways [3]looking
+	groups := (len(ids) + together - 1) / together
+	group := func(g int) (of *looking, from, to int) {
+		return &ways[g%len(ways)], g * together, min((g+1)*together, len(ids))
+	}
+	for g := range groups + 2 {
+		if g < groups {
+			of, from, to := group(g)
+			x.hash(of, ids[from:to])
 		}
-		for i, hash := range hashes[:n] {
-			slots[i] = x.slots[x.slot(hash)]
+		if g := g - 1; g >= 0 && g < groups {
+			of, from, to := group(g)
+			x.probe(of, numbers[from:to])
 		}
-		for i, hash := range hashes[:n] { // the slots are in the first cache now
-			at := x.slot(hash)
-			for slots[i] != 0 && slots[i]>>32 != hash>>32 {
-				at = x.after(at)
-				slots[i] = x.slots[at]
+		if g := g - 2; g >= 0 {
+			of, from, to := group(g)
+			unknown += x.compare(of, ids[from:to], numbers[from:to])
+		}
+	}
+	return unknown
+}
+
+// hash makes the hashes of ids and asks for their slots.
+func (x *index) hash(of *looking, ids []string) {
+	var units [together]uint32 // of four words, in which are two slots
+	for i, id := range ids {
+		of.hashes[i] = xxhash.Sum64String(id)
+		units[i] = uint32(x.slot(of.hashes[i]) / 2)
+	}
+	graph.Prefetch(unsafe.Slice((*uint32)(unsafe.Pointer(&x.slots[0])), 2*len(x.slots)), units[:len(ids)])
+}
+
+// probe finds the slots of hashes, and asks for the records that they name, whose numbers it sets.
+func (x *index) probe(of *looking, numbers []uint32) {
+	for i := range numbers {
+		hash := of.hashes[i]
+		at := x.slot(hash)
+		slot := x.slots[at]
+		for slot != 0 && slot>>32 != hash>>32 {
+			at = x.after(at)
+			slot = x.slots[at]
+		}
+		of.places[i], numbers[i] = at, uint32(slot)
+	}
+	x.rows.Prefetch(numbers)
+}
+
+// compare sets numbers to those of the records that have the ids, and returns how many ids are unknown.
+func (x *index) compare(of *looking, ids []string, numbers []uint32) (unknown int) {
+	for i, id := range ids {
+		if record := x.rows.Record(numbers[i]); int(record[0]) != len(id) || x.rows.ID(record) != id {
+			if numbers[i] = x.follow(id, of.hashes[i], of.places[i]); numbers[i] == 0 {
+				unknown++
 			}
-			places[i] = at
 		}
-		for i, slot := range slots[:n] {
-			lengths[i] = x.rows.Record(uint32(slot))[0]
-		}
-		for i, id := range ids[:n] {
-			number := uint32(slots[i])
-			if int(lengths[i]) != len(id) || x.rows.ID(x.rows.Record(number)) != id {
-				if number = x.follow(id, hashes[i], places[i]); number == 0 {
-					unknown++
-				}
-			}
-			numbers[i] = number
-		}
-		ids, numbers = ids[n:], numbers[n:]
 	}
 	return unknown
 }

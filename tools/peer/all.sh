@@ -9,10 +9,12 @@
 #
 #   PYTHON     that Python (default python3)
 #   PYTHON_NP  the Python whose NumPy stands for OpenBLAS (default PYTHON)
+#   PLAIN_BLAS the directory of a libblas.so.3 without kernels, as Debian gives PyTorch where nobody installs another
+#              (/usr/lib/x86_64-linux-gnu/blas); serving is measured beside that one, too
 #   REDIS_PORT a free port (default 6390)
 set -eu
 if [ $# -ne 2 ]; then
-    sed -n '2,13s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,15s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 data=$(cd "$1" && pwd) && mkdir -p "$2" && out=$(cd "$2" && pwd)
@@ -53,6 +55,9 @@ done
 
 echo "== Serving at Reddit's shape, in turn"
 run "$python" -W ignore tools/peer/serving.py "$out/reddit" --rivulet "$out/rivulet" --bench reddit
+if [ -n "${PLAIN_BLAS:-}" ]; then
+    LD_LIBRARY_PATH=$PLAIN_BLAS run "$python" -W ignore tools/peer/serving.py "$out/reddit" --rivulet "$out/rivulet" --bench reddit
+fi
 
 echo "== Products, one thread"
 GOMAXPROCS=1 run "$out/gemm.test" -test.run '^$' -test.bench Kernels -test.benchtime 3x
