@@ -169,12 +169,15 @@ func (a *Arrival) NormaliseEdges() (dropped int) {
 	if len(a.Edges) <= linearEdges {
 		kept = a.distinctEdges()
 	} else {
-		seen := make(map[string]struct{}, len(a.Edges))
+		t := edgeTables.Get().(*edgeTable)
+		t.begin(len(a.Edges))
 		for _, id := range a.Edges {
-			if _, again := seen[id]; id != a.ID && !again {
-				seen[id] = struct{}{}
+			if id != a.ID && t.add(kept, id) {
 				kept = append(kept, id)
 			}
+		}
+		if len(t.slots) <= maxScratch/8 {
+			edgeTables.Put(t)
 		}
 	}
 	dropped = len(a.Edges) - len(kept)

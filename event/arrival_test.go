@@ -62,7 +62,7 @@ func TestArrivalCheck(t *testing.T) {
 // The definition: an edge stays unless it is the arrival or repeated.
 func TestNormaliseEdges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		// Few names make repetitions likely; the two lengths cover the scan and the map.
+		// Few names make repetitions likely; the two lengths cover the scan and the table.
 		n := rapid.SampledFrom([]int{0, 1, 5, linearEdges, linearEdges + 1, 4 * linearEdges}).Draw(t, "edges")
 		names := rapid.SampledFrom([]int{1, 3, 1000}).Draw(t, "names")
 		tail := rapid.SampledFrom([]string{"", "-of-one-tail"}).Draw(t, "tail")
