@@ -104,7 +104,7 @@ func sortPairs(indices []int32, values []float32) {
 	}
 }
 
-// linearEdges is the number of edges up to which scanning a list for a repeated id beats a map
+// linearEdges is the number of edges up to which scanning a list for a repeated id beats a table
 // (BenchmarkNormaliseEdges).
 const linearEdges = 32
 
