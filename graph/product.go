@@ -102,6 +102,16 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 		}
 		return
 	}
+	for ; lo < hi; lo += blockRows {
+		addBlock(dst, x, w, lo, min(lo+blockRows, hi))
+	}
+}
+
+// blockRows is how many rows pass all panels before the next ones do: those of x and dst stay in a processor's second cache.
+const blockRows = 128
+
+// addBlock is AddProduct for rows that are multiplied with one panel of w after the other.
+func addBlock(dst, x, w *Dense, lo, hi int) {
 	var all []int32 // column numbers
 	panel := max(16, panelBytes/(4*w.Cols))
 	if hi-lo == 1 {
