@@ -32,14 +32,7 @@ func Parallel(n, work int, j Job) {
 		return
 	}
 	s := splits.Get().(*split)
-	// More pieces than workers, so that rows of uneven length even out; of several tiles each, if there are many
-	// rows.
-	s.job, s.n, s.piece = j, n, (n+8*workers-1)/(8*workers)
-	for _, together := range [...]int{pieceRows / 2, pieceRows} {
-		if s.piece > together {
-			s.piece = (s.piece + together - 1) / together * together
-		}
-	}
+	s.job, s.n, s.piece = j, n, pieceOf(n, workers)
 	s.next.Store(0)
 	s.helpers.Add(workers - 1)
 	for range workers - 1 {
@@ -51,9 +44,20 @@ func Parallel(n, work int, j Job) {
 	splits.Put(s)
 }
 
-// pieceRows divides the rows of a piece, where these are many: kernels take so many rows at once, or a part of
-// them.
-const pieceRows = 8
+// pieceOf returns how many rows are taken at a time: so few that there are eight pieces for a worker, as rows of uneven length even out
+// then, but as many as kernels take at once if there are enough of them for all workers, and multiples of that.
+func pieceOf(n, workers int) int {
+	piece := max((n+8*workers-1)/(8*workers), min(tile, (n+workers-1)/workers))
+	for _, together := range [...]int{tile, 2 * tile} {
+		if piece > together {
+			piece = (piece + together - 1) / together * together
+		}
+	}
+	return piece
+}
+
+// tile is how many rows kernels take at once: their matrices are read once for all of these.
+const tile = 4
 
 // split is a job under way on several goroutines: the caller's and its helpers'.
 type split struct {
