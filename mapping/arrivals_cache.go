@@ -67,13 +67,15 @@ func (c *arrivalCache) generation() *arrivalGeneration {
 func (c *arrivalCache) get(ids []string, rows []infer.Row, oldest int64, absent []int32) []int32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	var near nearby
 	for i, id := range ids {
-		hash := uint32(xxhash.Sum64String(id))
-		row, epoch, found := c.young.get(id, hash)
+		k := i % together
+		if k == 0 {
+			near.look(c.young, ids[i:min(i+together, len(ids))])
+		}
+		row, epoch, found := near.get(id, k)
 		if !found {
-			if row, epoch, found = c.old.get(id, hash); found && epoch >= oldest {
-				c.add(id, hash, row, epoch)
-			}
+			row, epoch, found = c.search(id, near.hashes[k], oldest)
 		}
 		if found && epoch >= oldest {
 			rows[i] = row
@@ -82,6 +84,55 @@ func (c *arrivalCache) get(ids []string, rows []infer.Row, oldest int64, absent 
 		}
 	}
 	return absent
+}
+
+// search looks for an id in both generations.
+func (c *arrivalCache) search(id string, hash uint32, oldest int64) (row infer.Row, epoch int64, found bool) {
+	if row, epoch, found = c.young.get(id, hash); found {
+		return row, epoch, true
+	}
+	if row, epoch, found = c.old.get(id, hash); found && epoch >= oldest {
+		c.add(id, hash, row, epoch)
+	}
+	return row, epoch, found
+}
+
+// nearby are the first slots of some ids, and what their records say of the lengths of ids. They are read side by side,
+// because the processor then fetches them from memory at the same time.
+type nearby struct {
+	in      *arrivalGeneration
+	hashes  [together]uint32
+	slots   [together]arrivalSlot
+	lengths [together]uint32
+}
+
+func (n *nearby) look(in *arrivalGeneration, ids []string) {
+	n.in = in
+	for k, id := range ids {
+		n.hashes[k] = uint32(xxhash.Sum64String(id))
+	}
+	for k := range ids {
+		n.slots[k] = in.slots[in.first(n.hashes[k])]
+	}
+	for k := range ids {
+		if slot := &n.slots[k]; slot.place != 0 {
+			piece, number := in.record(slot)
+			n.lengths[k] = piece.Record(number)[0]
+		}
+	}
+}
+
+// get returns the row of an id if it is the one in its first slot.
+func (n *nearby) get(id string, k int) (row infer.Row, epoch int64, found bool) {
+	slot := &n.slots[k]
+	if slot.place == 0 || slot.hash != n.hashes[k] || int(n.lengths[k]) != len(id) {
+		return row, 0, false
+	}
+	piece, number := n.in.record(slot)
+	if piece.ID(piece.Record(number)) != id {
+		return row, 0, false
+	}
+	return n.in.row(slot), slot.epoch, true
 }
 
 // epochRow is a row that is known, with its id and the epoch under which Redis has it.
@@ -118,10 +169,14 @@ func (g *arrivalGeneration) get(id string, hash uint32) (row infer.Row, epoch in
 	if slot.place == 0 {
 		return row, 0, false
 	}
-	row = infer.Row{Known: true, Arrived: true}
+	return g.row(slot), slot.epoch, true
+}
+
+// row returns the row that a slot leads to.
+func (g *arrivalGeneration) row(slot *arrivalSlot) infer.Row {
 	piece, number := g.record(slot)
-	row.Cols, row.Vals = piece.Row(number)
-	return row, slot.epoch, true
+	cols, vals := piece.Row(number)
+	return infer.Row{Known: true, Arrived: true, Cols: cols, Vals: vals}
 }
 
 // find returns the position of the slot of an id, or that of the free slot in which it would be.

@@ -38,14 +38,16 @@ func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi 
 	if err != nil {
 		return lo, err
 	}
-	if len(answer) == 1 && answer[0] == "overtaken" {
+	switch {
+	case answer[0] == "overtaken":
 		for i := range notes[lo:hi] {
 			notes[lo+i].Overtaken = true
 		}
 		return hi, nil
-	}
-	if len(answer) != 1+hi-lo {
+	case answer[0] == "gone":
 		return lo, fmt.Errorf("%w: marker %s is missing or another one", ErrVanished, a.table.Marker)
+	case len(answer) != 1 && len(answer) != 1+hi-lo:
+		return lo, fmt.Errorf("Redis answered %d notes, want none or %d", len(answer)-1, hi-lo)
 	}
 	for k, stored := range answer[1:] {
 		if stored != "" {

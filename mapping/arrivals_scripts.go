@@ -80,19 +80,19 @@ return written
 //	KEYS  marker, keys of notes
 //	ARGV  marker's id, ms until the keys of notes expire, generation, 1 if that is confirmed; of each note: its key's
 //	      place in KEYS, offset, note
-//	->    gone; overtaken; or noted, and of each note the one that was there, "" if there was none
+//	->    gone; overtaken; or noted, and if notes were there, of each note the one that was, "" if none was
 var noteAll = redis.NewScript(`
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone'} end
 for i = 2, #KEYS do
   local last = redis.call('HGET', KEYS[i], 'generation')
   if last and tonumber(last) > tonumber(ARGV[3]) and ARGV[4] ~= '1' then return {'overtaken'} end
 end
-local answer = {'noted'}
+local answer, earlier = {'noted'}, false
 for i = 5, #ARGV, 3 do
   local key, offset, note = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
   local there = redis.call('HGET', key, offset)
   if there and string.sub(there, 1, 8) == string.sub(note, 1, 8) then
-    answer[#answer + 1] = there
+    answer[#answer + 1], earlier = there, true
   else
     redis.call('HSET', key, offset, note)
     answer[#answer + 1] = ''
@@ -102,6 +102,7 @@ for i = 2, #KEYS do
   redis.call('HSET', KEYS[i], 'generation', ARGV[3])
   redis.call('PEXPIRE', KEYS[i], ARGV[2])
 end
+if not earlier then return {'noted'} end
 return answer
 `)
 
