@@ -20,8 +20,8 @@ type Growing interface {
 	Version
 	// FindArrivals fills rows[i] of ids[i], which is not in T, where an arrival of that id has a row. For the ids of
 	// own, which are about to be predicted, seen says what is kept of an arrival of that id; nil: nothing. Its row is
-	// Unread where nothing could be found out.
-	FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error
+	// Unread where nothing could be found out. asOf is for KeepArrivals ([infer.Arrived]).
+	FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) (asOf int64, err error)
 	// Grow solves rows for the arrivals of a batch.
 	Grow(b *infer.Batch) *infer.Grown
 	// KeepArrivals writes rows; an id that has one keeps it, whoever wrote it. It may be called again with the same
@@ -53,6 +53,7 @@ type earlier struct {
 	rows    []infer.Row      // of all of the neighbours' ids: of nodes of T, and else of arrivals
 	own     []string         // ids of the arrivals
 	seen    []*infer.Arrived // their rows and attachments, as kept; nil: none
+	asOf    int64            // see infer.Arrived
 	digest  *xxhash.Digest
 }
 
@@ -75,7 +76,8 @@ func (p *Pipeline) meet(ctx context.Context, out *neighbours, version Growing, a
 	}
 	m.strangers(listed, out.original, p.Mode)
 	m.found, m.seen = zeroed(m.found, len(m.asked)), zeroed(m.seen, len(m.own))
-	if err := version.FindArrivals(ctx, m.asked, m.found, m.own, m.seen); err != nil {
+	var err error
+	if m.asOf, err = version.FindArrivals(ctx, m.asked, m.found, m.own, m.seen); err != nil {
 		return nil, err
 	}
 	m.rows = append(m.rows[:0], out.original...)
@@ -172,7 +174,7 @@ func (p *Pipeline) solve(out *growth, version Version, b *batch) {
 				continue // one that is not known has messages that are no numbers
 			}
 			out.arrived = append(out.arrived, infer.Arrived{ID: s.arrival.ID, Row: row, Record: b.neighbours.met[i].record64,
-				Attached: b.noted.attached[i]})
+				Attached: b.noted.attached[i], AsOf: b.neighbours.earlier.asOf})
 			out.residual += float64(grown.Left[i])
 		}
 		watch.lap(&out.took)

@@ -26,6 +26,7 @@ type growingVersion struct {
 	store   map[string]infer.Arrived
 	full    error // of KeepArrivals, while not nil
 	written int
+	asked   int64     // calls of FindArrivals, which is also what they say of when that was
 	notes   *notebook // shared by the consumers of a version; nil: none are expected
 }
 
@@ -93,7 +94,7 @@ func newGrowingVersion(store map[string]infer.Arrived) *growingVersion {
 		grower: infer.NewGrower(dictionary, 2, []infer.GrowingModel{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}})}
 }
 
-func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) error {
+func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []infer.Row, own []string, seen []*infer.Arrived) (int64, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, id := range ids {
@@ -104,7 +105,8 @@ func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []in
 			seen[i] = &a
 		}
 	}
-	return v.failing
+	v.asked++
+	return v.asked, v.failing
 }
 
 func (v *growingVersion) Grow(b *infer.Batch) *infer.Grown { return v.grower.Grow(b) }
@@ -182,6 +184,16 @@ func TestArrivalsOfOneBatch(t *testing.T) {
 				t.Errorf("%s: %s has %d arrivals and %d in the batch", mode, p.ID, p.Arrivals, p.InBatch)
 			}
 		}
+	}
+}
+
+// A row to keep says what its own lookup said of when that was.
+func TestRowsSayWhenTheirIDsWereLookedUp(t *testing.T) {
+	v := newGrowingVersion(map[string]infer.Arrived{})
+	all := records(t, arrival("p", "t0"), arrival("q", "p"), arrival("r", "p"))
+	stream(t, v, Node, all[:1], all[1:])
+	if p, q, r := v.store["p"].AsOf, v.store["q"].AsOf, v.store["r"].AsOf; p != 1 || q != 2 || r != 2 {
+		t.Errorf("p, q and r are as of %d, %d and %d, want 1, 2 and 2", p, q, r)
 	}
 }
 

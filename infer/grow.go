@@ -57,6 +57,8 @@ type Arrived struct {
 	// attaches it to these and no others, whatever has arrived since, and gets the same bits.
 	Record   uint64
 	Attached []int32
+	// AsOf is what the store of rows said when its id was looked up, and had none: its epoch. It is not stored.
+	AsOf int64
 }
 
 // Note is what an arrival was attached to, beside nodes of T, when its record was first predicted. Arrivals

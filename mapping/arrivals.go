@@ -44,10 +44,7 @@ type ArrivalTable struct {
 }
 
 func (t *ArrivalTable) bucket(bucket uint32, epoch int64) string {
-	key := make([]byte, 0, 128) // on the stack where it is long enough
-	key = append(append(key, t.Keys...), ':')
-	key = append(strconv.AppendUint(key, uint64(bucket), 10), ':')
-	return string(strconv.AppendInt(key, epoch, 10))
+	return string(t.appendBucket(make([]byte, 0, 128), bucket, epoch)) // on the stack where it is long enough
 }
 
 func (t *ArrivalTable) count(epoch int64) string {
@@ -72,7 +69,8 @@ type ArrivalOptions struct {
 	// Replicas is how many replicas of Redis must have rows and notes before these count as written; 0: none. A
 	// cluster cannot say.
 	Replicas int
-	// CacheBytes is the approximate memory for rows of arrivals that were found; 0 caches none.
+	// CacheBytes is the approximate memory for rows of arrivals that were found, or written by this process; 0 caches
+	// none.
 	CacheBytes int64
 	// Limit bounds the time of one round trip, its retries included; 0: no limit.
 	Limit time.Duration
@@ -90,8 +88,8 @@ const (
 // ArrivalRows reads and writes the rows that arrivals were given under one version. Rows are written once and never
 // changed: an id's first row counts until it expires. It is safe for concurrent use.
 //
-// Rows that were found are kept in memory; the absence of a row is not, because another consumer may have just
-// written it.
+// Rows that were found, or written by this process, are kept in memory; the absence of a row is not, because another
+// consumer may have just written it.
 type ArrivalRows struct {
 	client  Client
 	table   ArrivalTable
@@ -99,7 +97,7 @@ type ArrivalRows struct {
 	ttl     time.Duration // the same for all consumers of the version
 	buckets int           // the same for all consumers of the version
 	ordered bool          // see Redis
-	cache   rowCache      // nil if nothing is kept
+	cache   *arrivalCache // nil if nothing is kept
 
 	epoch                            atomic.Int64 // of Redis' time, when it last answered
 	lonely                           atomic.Int64 // an epoch that is past and has no rows; noEpoch: none is known
@@ -127,7 +125,7 @@ func OpenArrivalRows(ctx context.Context, client Client, table ArrivalTable,
 	a := &ArrivalRows{client: client, table: table, o: o, ordered: oneServer}
 	a.lonely.Store(noEpoch)
 	if o.CacheBytes > 0 {
-		a.cache = newRowCache(o.CacheBytes)
+		a.cache = newArrivalCache(o.CacheBytes)
 	}
 	if err := a.agree(ctx); err != nil {
 		return nil, fmt.Errorf("opening the rows of arrivals: %w", err)
@@ -279,16 +277,15 @@ func placeAfter(last int32, data []byte) (place int32, rest []byte, err error) {
 
 // cached sets the rows that are in memory and returns the positions of the others.
 func (a *ArrivalRows) cached(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
-	for i, id := range ids {
-		if a.cache != nil {
-			if c, ok := a.cache.GetIfPresent(id); ok && c.epoch >= oldest {
-				rows[i] = c.row
-				a.found.Add(1)
-				continue
-			}
+	absent = make([]int32, 0, len(ids))
+	if a.cache == nil {
+		for i := range ids {
+			absent = append(absent, int32(i))
 		}
-		absent = append(absent, int32(i))
+		return absent
 	}
+	absent = a.cache.get(ids, rows, oldest, absent)
+	a.found.Add(uint64(len(ids) - len(absent)))
 	return absent
 }
 

@@ -35,6 +35,10 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 	t.Helper()
 	m := drawn(n, id)
 	table := ArrivalTable{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}
+	if err := client.HSet(t.Context(), table.Marker, MarkerField, table.MarkerID).Err(); err != nil {
+		t.Fatal(err)
+	}
+	defer client.Unlink(t.Context(), table.Marker)
 	before := usedMemory(t, client)
 	a, err := OpenArrivalRows(t.Context(), client, table, ArrivalOptions{TTL: 24 * time.Hour, MaxRows: most})
 	if err != nil {

@@ -19,6 +19,9 @@ const rowOverhead = 64
 // Keep writes rows of arrivals. An id that has a row keeps it. Rows beyond MaxRows or MaxBytes are left out. Keep
 // may be called again with the same rows, with the same result. It returns [ErrVanished], and leaves no row behind,
 // if the version is no longer in Redis.
+//
+// Find finds a row in memory afterwards, if Redis says that this call wrote it, and if it was looked up ([infer.Arrived].AsOf)
+// in the epoch in which it was written.
 func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived) error {
 	for len(arrived) > 0 {
 		chunk := a.encode(arrived)
@@ -32,25 +35,37 @@ func (a *ArrivalRows) Keep(ctx context.Context, arrived []infer.Arrived) error {
 
 // kept is a row to write.
 type kept struct {
-	id     string
-	record []byte
-	bucket uint32
+	*infer.Arrived
+	record  string
+	written bool // this process has written it, in the last attempt
 }
 
-func (k *kept) size() int64 { return int64(len(k.id)+len(k.record)) + rowOverhead }
+func (k *kept) size() int64 { return int64(len(k.ID)+len(k.record)) + rowOverhead }
 
 // encode returns the rows of one round trip, from the first one on, with records.
 func (a *ArrivalRows) encode(arrived []infer.Arrived) []kept {
 	n := min(len(arrived), idsPerPipeline)
-	chunk, arena := make([]kept, 0, n), make([]byte, 0, 48*n)
-	for i, size := 0, int64(0); i < len(arrived) && i < idsPerPipeline && size < bytesPerPipeline; i++ {
-		id := arrived[i].ID
-		begin := len(arena)
-		arena = AppendArrived(arena, &arrived[i]) // where it grows and moves, earlier records stay in its former memory
-		chunk = append(chunk, kept{id, arena[begin:len(arena):len(arena)], bucketOf(id, a.buckets)})
-		size += chunk[i].size()
+	ends, arena := make([]int, 0, n), make([]byte, 0, roomFor(arrived[:n]))
+	for i, ids := 0, 0; i < n && ids+len(arena) < bytesPerPipeline; i++ {
+		ids += len(arrived[i].ID)
+		arena = AppendArrived(arena, &arrived[i])
+		ends = append(ends, len(arena))
+	}
+	chunk := make([]kept, len(ends))
+	for i, record := range cut(arena, ends) {
+		chunk[i] = kept{Arrived: &arrived[i], record: record}
 	}
 	return chunk
+}
+
+// roomFor returns about how many bytes the records of arrivals take, in one round trip.
+func roomFor(arrived []infer.Arrived) int {
+	const head, place, entry = 10, 1, 6 // bytes; large numbers take a few more
+	room := 0
+	for i := range arrived {
+		room += head + place*len(arrived[i].Attached) + entry*len(arrived[i].Row.Cols)
+	}
+	return min(room, bytesPerPipeline)
 }
 
 // write writes rows under the epoch of Redis' time. An answer that it has become another one has them written again.
@@ -67,29 +82,34 @@ func (a *ArrivalRows) write(ctx context.Context, rows []kept) error {
 			now, err = a.writeCluster(ctx, rows, epoch)
 		}
 		a.epoch.Store(now)
-		if err != nil || now == epoch {
+		if err != nil {
 			return err
 		}
+		if now == epoch {
+			a.remember(rows, epoch)
+			return nil
+		}
 	}
+}
+
+// remember puts rows into the cache that were written under an epoch, as if they had been read. It takes those that
+// every reader finds in Redis: Redis says that this process wrote them, their ids had no row in the epoch before, and
+// their bytes are readable. Of ids that were looked up before the epoch began another row may be there, which is older.
+func (a *ArrivalRows) remember(rows []kept, epoch int64) {
+	a.cache.set(func(yield func(epochRow) bool) {
+		for i := range rows {
+			r := &rows[i]
+			if r.written && r.AsOf == epoch && readable(r.Row, a.table.Synthetic) && !yield(epochRow{r.ID, r.Row, epoch}) {
+				return
+			}
+		}
+	})
 }
 
 // writeServer writes rows to one server and returns the epoch. Where that is not the one given, it has written
 // nothing.
 func (a *ArrivalRows) writeServer(ctx context.Context, rows []kept, epoch int64) (now int64, err error) {
-	keys := []string{a.table.Marker, a.table.count(epoch - 1), a.table.bytes(epoch - 1), a.table.count(epoch),
-		a.table.bytes(epoch)}
-	args := append(make([]any, 0, 7+3*len(rows)), a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch),
-		a.o.MaxRows, a.mostBytes(), rowOverhead)
-	place := make(map[uint32]int, len(rows))
-	for _, row := range rows {
-		at, known := place[row.bucket]
-		if !known {
-			keys = append(keys, a.table.bucket(row.bucket, epoch))
-			at = len(keys) // Lua counts from 1
-			place[row.bucket] = at
-		}
-		args = append(args, at, row.id, row.record)
-	}
+	keys, args := a.keepArguments(rows, epoch)
 	answer, err := a.run(ctx, keepRows, keys, args)
 	if err != nil {
 		return epoch, err
@@ -106,10 +126,38 @@ func (a *ArrivalRows) writeServer(ctx context.Context, rows []kept, epoch int64)
 	case "epoch":
 		return numbers[0], nil
 	}
+	for i := range rows {
+		rows[i].written = answer[6][i] == '1'
+	}
 	a.account(numbers[1], numbers[2])
 	a.rows.Store(numbers[3])
 	a.bytes.Store(numbers[4])
 	return epoch, nil
+}
+
+// keepArguments returns the keys and arguments of keepRows.
+func (a *ArrivalRows) keepArguments(rows []kept, epoch int64) (keys []string, args []any) {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	order := byBucket(ids, a.buckets)
+	keys = []string{a.table.Marker, a.table.count(epoch - 1), a.table.bytes(epoch - 1), a.table.count(epoch),
+		a.table.bytes(epoch)}
+	places, at := make([]int, len(rows)), len(keys) // Lua counts from 1
+	for k, p := range order {
+		if k == 0 || p.bucket != order[k-1].bucket {
+			at++
+		}
+		places[p.at] = at
+	}
+	keys = append(keys, a.table.bucketKeys(order, epoch)...)
+	args = append(make([]any, 0, 7+3*len(rows)), a.table.MarkerID, a.ttl.Milliseconds(), epoch, a.end(epoch),
+		a.o.MaxRows, a.mostBytes(), rowOverhead)
+	for i := range rows {
+		args = append(args, &places[i], &ids[i], &rows[i].record) // pointers, because a value in an interface is allocated
+	}
+	return keys, args
 }
 
 func (a *ArrivalRows) mostBytes() int64 {
@@ -167,6 +215,7 @@ func (a *ArrivalRows) writeCluster(ctx context.Context, rows []kept, epoch int64
 			if written[i] == 1 {
 				n, size = n+1, size+answer.rows[i].size()
 			}
+			answer.rows[i].written = written[i] == 1
 		}
 	}
 	a.written.Add(uint64(n))
@@ -181,17 +230,17 @@ func (a *ArrivalRows) writeCluster(ctx context.Context, rows []kept, epoch int64
 // bucketAnswer is the answer to the rows that were sent to one bucket.
 type bucketAnswer struct {
 	*redis.Cmd
-	rows []kept
+	rows []*kept
 }
 
 // sendBuckets writes rows, those of one bucket together.
 func (a *ArrivalRows) sendBuckets(ctx context.Context, rows []kept, epoch int64) (answers []bucketAnswer,
 	err error) {
 	pipe := a.client.Pipeline()
-	for bucket, rows := range inBuckets(rows) {
+	for bucket, rows := range a.inBuckets(rows) {
 		args := []any{a.end(epoch)}
 		for _, row := range rows {
-			args = append(args, row.id, row.record)
+			args = append(args, row.ID, row.record)
 		}
 		answers = append(answers, bucketAnswer{keepBucket.Eval(ctx, pipe, []string{a.table.bucket(bucket, epoch)},
 			args...), rows})
@@ -210,10 +259,11 @@ func (a *ArrivalRows) room(rows []kept) []kept {
 	return rows[:n]
 }
 
-func inBuckets(rows []kept) map[uint32][]kept {
-	of := map[uint32][]kept{}
-	for _, row := range rows {
-		of[row.bucket] = append(of[row.bucket], row)
+func (a *ArrivalRows) inBuckets(rows []kept) map[uint32][]*kept {
+	of := map[uint32][]*kept{}
+	for i := range rows {
+		bucket := bucketOf(rows[i].ID, a.buckets)
+		of[bucket] = append(of[bucket], &rows[i])
 	}
 	return of
 }
@@ -222,7 +272,7 @@ func inBuckets(rows []kept) map[uint32][]kept {
 func (a *ArrivalRows) withdraw(ctx context.Context, rows []kept, epoch int64) error {
 	pipe := a.client.Pipeline()
 	for i := range rows {
-		pipe.HDel(ctx, a.table.bucket(rows[i].bucket, epoch), rows[i].id)
+		pipe.HDel(ctx, a.table.bucket(bucketOf(rows[i].ID, a.buckets), epoch), rows[i].ID)
 	}
 	if _, err := pipe.Exec(ctx); err != nil && len(rows) > 0 {
 		return fmt.Errorf("removing them again: %w", err)

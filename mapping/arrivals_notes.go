@@ -33,34 +33,21 @@ func (a *ArrivalRows) Note(ctx context.Context, notes []infer.Note) error {
 func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi int, err error) {
 	ctx, cancel := within(ctx, a.o.Limit)
 	defer cancel()
-	keys := []string{a.table.Marker}
-	args := []any{a.table.MarkerID, noteTTL.Milliseconds(), notes[lo].Generation, notes[lo].Confirmed}
-	place := map[string]int{}
-	arena := make([]byte, 0, 64*min(len(notes)-lo, idsPerPipeline))
-	for hi = lo; hi < len(notes) && hi-lo < idsPerPipeline && len(arena) < bytesPerPipeline; hi++ {
-		n := &notes[hi]
-		at, known := place[n.Place]
-		if !known {
-			keys = append(keys, a.table.notes(n.Place))
-			at = len(keys) // Lua counts from 1
-			place[n.Place] = at
-		}
-		begin := len(arena)
-		arena = AppendNote(arena, n) // where it grows and moves, earlier notes stay in its former memory
-		args = append(args, at, n.Offset, arena[begin:len(arena):len(arena)])
-	}
+	keys, args, hi := a.noteArguments(notes, lo)
 	answer, err := a.run(ctx, noteAll, keys, args)
 	if err != nil {
 		return lo, err
 	}
-	if len(answer) == 1 && answer[0] == "overtaken" {
+	switch {
+	case answer[0] == "overtaken":
 		for i := range notes[lo:hi] {
 			notes[lo+i].Overtaken = true
 		}
 		return hi, nil
-	}
-	if len(answer) != 1+hi-lo {
+	case answer[0] == "gone":
 		return lo, fmt.Errorf("%w: marker %s is missing or another one", ErrVanished, a.table.Marker)
+	case len(answer) != 1 && len(answer) != 1+hi-lo:
+		return lo, fmt.Errorf("Redis answered %d notes, want none or %d", len(answer)-1, hi-lo)
 	}
 	for k, stored := range answer[1:] {
 		if stored != "" {
@@ -68,6 +55,35 @@ func (a *ArrivalRows) note(ctx context.Context, notes []infer.Note, lo int) (hi 
 		}
 	}
 	return hi, nil
+}
+
+// noteArguments returns the keys and arguments of noteAll for the notes of one round trip, from lo on, and where the
+// next one begins.
+func (a *ArrivalRows) noteArguments(notes []infer.Note, lo int) (keys []string, args []any, hi int) {
+	n := min(len(notes)-lo, idsPerPipeline)
+	places, ends, arena := make([]int, 0, n), make([]int, 0, n), make([]byte, 0, 96*n)
+	keys = []string{a.table.Marker}
+	known := map[string]int{} // of each place, where its key is in keys; Lua counts from 1
+	last, at := "", 0
+	for hi = lo; hi-lo < n && len(arena) < bytesPerPipeline; hi++ {
+		if place := notes[hi].Place; at == 0 || place != last {
+			if at = known[place]; at == 0 {
+				keys = append(keys, a.table.notes(place))
+				at = len(keys)
+				known[place] = at
+			}
+			last = place
+		}
+		arena = AppendNote(arena, &notes[hi])
+		places, ends = append(places, at), append(ends, len(arena))
+	}
+	texts := cut(arena, ends)
+	args = append(make([]any, 0, 4+3*len(texts)), a.table.MarkerID, noteTTL.Milliseconds(), notes[lo].Generation,
+		notes[lo].Confirmed)
+	for i := range texts {
+		args = append(args, &places[i], &notes[lo+i].Offset, &texts[i]) // pointers, because a value in an interface is allocated
+	}
+	return keys, args, hi
 }
 
 // recall takes the attachment of a stored note over.
@@ -108,14 +124,12 @@ func AppendNote(dst []byte, n *infer.Note) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, n.Record)
 	dst = binary.AppendUvarint(dst, uint64(len(n.Attached)))
 	last := int32(-1)
-	var row []byte
 	for k, p := range n.Attached {
 		if p <= last {
 			panic(fmt.Sprintf("mapping: place %d after place %d", p, last))
 		}
-		row = AppendRow(row[:0], n.Rows[k])
 		dst = binary.AppendUvarint(dst, uint64(p-last-1))
-		dst = append(binary.AppendUvarint(dst, uint64(len(row))), row...)
+		dst = AppendRow(binary.AppendUvarint(dst, uint64(rowLength(n.Rows[k]))), n.Rows[k])
 		last = p
 	}
 	return dst

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -19,9 +19,9 @@ import (
 // [Redis.Rows] does.
 //
 // Rows are those of the epochs that live by Redis' time at the moment of the answer: if that has moved on since the
-// answer before, Find asks again.
+// answer before, Find asks again. It returns the later of these epochs, for [ArrivalRows.Keep].
 func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, own []string,
-	seen []*infer.Arrived) error {
+	seen []*infer.Arrived) (asOf int64, err error) {
 	checkLengths(ids, rows)
 	if len(own) != len(seen) {
 		panic(fmt.Sprintf("mapping: %d arrivals looked up into %d", len(own), len(seen)))
@@ -32,10 +32,10 @@ func (a *ArrivalRows) Find(ctx context.Context, ids []string, rows []infer.Row, 
 		epoch := a.epoch.Load()
 		now, err := a.find(ctx, epoch, ids, rows, own, seen)
 		if err != nil {
-			return fmt.Errorf("reading rows of %d arrivals: %w", len(ids)+len(own), final(err))
+			return 0, fmt.Errorf("reading rows of %d arrivals: %w", len(ids)+len(own), final(err))
 		}
 		if a.epoch.Store(now); now == epoch {
-			return nil
+			return epoch, nil
 		}
 	}
 }
@@ -64,29 +64,33 @@ func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows 
 		if got, of, now, err = a.read(ctx, all[lo:hi], epochs); err != nil {
 			return now, err
 		}
-		for k, arrived := range got {
-			switch at := lo + k; {
-			case arrived == nil || now != epoch:
-			case at >= len(absent):
-				arrived.ID = all[at]
-				seen[at-len(absent)] = arrived
-			default:
-				rows[absent[at]] = arrived.Row
-				if arrived.Row.Known {
-					a.found.Add(1)
-					a.keep(all[at], arrived.Row, of[k])
-				}
-			}
+		if now == epoch {
+			a.settle(all[lo:hi], got, of, lo, absent, rows, seen)
 		}
 	}
 	return now, nil
 }
 
-// keep puts a row into the cache, with a copy of its id.
-func (a *ArrivalRows) keep(id string, row infer.Row, epoch int64) {
-	if a.cache != nil {
-		a.cache.Set(strings.Clone(id), cachedRow{row, epoch})
+// settle takes over the arrivals that one round trip has found, each with its epoch. The ids asked for are those of
+// the absent rows and then those of seen, of which this round trip's begin at position lo.
+func (a *ArrivalRows) settle(ids []string, got []*infer.Arrived, of []int64, lo int, absent []int32, rows []infer.Row,
+	seen []*infer.Arrived) {
+	var found []epochRow
+	for k, arrived := range got {
+		switch at := lo + k; {
+		case arrived == nil:
+		case at >= len(absent):
+			arrived.ID = ids[k]
+			seen[at-len(absent)] = arrived
+		default:
+			rows[absent[at]] = arrived.Row
+			if arrived.Row.Known {
+				found = append(found, epochRow{ids[k], arrived.Row, of[k]})
+			}
+		}
 	}
+	a.found.Add(uint64(len(found)))
+	a.cache.set(slices.Values(found))
 }
 
 // read asks for ids in the epochs given, in one round trip, with the counts and, last, the marker and the time. It
@@ -97,14 +101,12 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 	defer cancel()
 	order := byBucket(ids, a.buckets)
 	pipe := a.client.Pipeline()
-	answers := make([][]*redis.SliceCmd, len(epochs)) // by epoch and bucket
+	answers := make([][]bucketRead, len(epochs))
 	var rows, bytes []*redis.StringCmd
 	without := a.lonely.Load()
 	for e, epoch := range epochs {
-		for rest := order; len(rest) > 0 && (e > 0 || epoch != without); {
-			fields := sameBucket(ids, rest)
-			answers[e] = append(answers[e], pipe.HMGet(ctx, a.table.bucket(rest[0].bucket, epoch), fields...))
-			rest = rest[len(fields):]
+		if e > 0 || epoch != without {
+			answers[e] = a.table.readBuckets(ctx, pipe, ids, order, epoch)
 		}
 		rows, bytes = append(rows, pipe.Get(ctx, a.table.count(epoch))),
 			append(bytes, pipe.Get(ctx, a.table.bytes(epoch)))
@@ -158,42 +160,11 @@ func (a *ArrivalRows) lone(epochs []int64, older *redis.StringCmd, now int64) bo
 	return false
 }
 
-// decode adds the arrivals of one epoch's answers to those of earlier epochs: the older row is the one to use.
-func (a *ArrivalRows) decode(ids []string, order []placed, answers []*redis.SliceCmd, epoch int64,
-	got []*infer.Arrived, of []int64) error {
-	for _, answer := range answers {
-		values, err := answer.Result()
-		if err != nil {
-			return err
-		}
-		for _, value := range values {
-			i := order[0].at
-			order = order[1:]
-			text, there := value.(string)
-			if !there || got[i] != nil {
-				continue
-			}
-			if got[i], err = DecodeArrived([]byte(text), a.table.Synthetic); err != nil {
-				a.damaged.Add(1)
-				a.o.Log.Error("a stored row of an arrival is damaged: predictions that need it are marked as degraded",
-					"id", ids[i], "error", err)
-				got[i] = &infer.Arrived{Row: infer.Row{Unread: true}}
-			}
-			of[i] = epoch
-		}
-	}
-	return nil
-}
-
 // sameBucket returns the ids at the beginning of a sorted list that share a bucket.
 func sameBucket(ids []string, order []placed) []string {
-	n := 1
-	for n < len(order) && order[n].bucket == order[0].bucket {
-		n++
-	}
-	fields := make([]string, n)
-	for k, p := range order[:n] {
-		fields[k] = ids[p.at]
+	fields := make([]string, inBucket(order))
+	for k := range fields {
+		fields[k] = ids[order[k].at]
 	}
 	return fields
 }

@@ -25,7 +25,8 @@ return {redis.call('HGET', KEYS[1], 'id') or '', time[1], time[2]}
 //	KEYS  marker; counts of rows and of bytes of the epoch before, and of this one; buckets
 //	ARGV  marker's id, TTL in ms, epoch, ms at which its keys expire, most rows, most bytes, bytes that a row takes besides
 //	      its content; of each row: its bucket's place in KEYS, id, record
-//	->    outcome: gone, epoch or kept; the epoch; how many were written, how many refused; rows and bytes that are there
+//	->    outcome: gone, epoch or kept; the epoch; how many were written, how many refused; rows and bytes that are there;
+//	      if kept, of each row: 1 if it was written, else 0, in one string
 var keepRows = redis.NewScript(`
 local function text(n) return string.format('%.0f', n) end
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone', '0', '0', '0', '0', '0'} end
@@ -35,15 +36,16 @@ if epoch ~= ARGV[3] then return {'epoch', epoch, '0', '0', '0', '0'} end
 local function sum(a, b) return (redis.call('GET', a) or 0) + (redis.call('GET', b) or 0) end
 local rows, bytes = sum(KEYS[2], KEYS[4]), sum(KEYS[3], KEYS[5])
 local rowsBefore, bytesBefore, refused, touched = rows, bytes, 0, {}
-local mostRows, mostBytes = tonumber(ARGV[5]), tonumber(ARGV[6])
+local mostRows, mostBytes, written = tonumber(ARGV[5]), tonumber(ARGV[6]), {}
 for i = 8, #ARGV, 3 do
   local key, id, record = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
-  local size = #id + #record + ARGV[7]
+  local size, new = #id + #record + ARGV[7], '0'
   if rows >= mostRows or bytes + size > mostBytes then
     refused = refused + 1 - redis.call('HEXISTS', key, id)
   elseif redis.call('HSETNX', key, id, record) == 1 then
-    rows, bytes, touched[key] = rows + 1, bytes + size, true
+    rows, bytes, touched[key], new = rows + 1, bytes + size, true, '1'
   end
+  written[#written + 1] = new
 end
 if rows > rowsBefore then
   redis.call('INCRBY', KEYS[4], text(rows - rowsBefore))
@@ -53,7 +55,8 @@ if rows > rowsBefore then
     for key in pairs(touched) do redis.call('PEXPIREAT', key, ARGV[4]) end
   end
 end
-return {'kept', epoch, text(rows - rowsBefore), text(refused), text(rows), text(bytes)}
+return {'kept', epoch, text(rows - rowsBefore), text(refused), text(rows), text(bytes),
+  table.concat(written)}
 `)
 
 // keepBucket writes rows of arrivals into one bucket, on a cluster. An id that has a row keeps it.
@@ -77,19 +80,19 @@ return written
 //	KEYS  marker, keys of notes
 //	ARGV  marker's id, ms until the keys of notes expire, generation, 1 if that is confirmed; of each note: its key's
 //	      place in KEYS, offset, note
-//	->    gone; overtaken; or noted, and of each note the one that was there, "" if there was none
+//	->    gone; overtaken; or noted, and if notes were there, of each note the one that was, "" if none was
 var noteAll = redis.NewScript(`
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'gone'} end
 for i = 2, #KEYS do
   local last = redis.call('HGET', KEYS[i], 'generation')
   if last and tonumber(last) > tonumber(ARGV[3]) and ARGV[4] ~= '1' then return {'overtaken'} end
 end
-local answer = {'noted'}
+local answer, earlier = {'noted'}, false
 for i = 5, #ARGV, 3 do
   local key, offset, note = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
   local there = redis.call('HGET', key, offset)
   if there and string.sub(there, 1, 8) == string.sub(note, 1, 8) then
-    answer[#answer + 1] = there
+    answer[#answer + 1], earlier = there, true
   else
     redis.call('HSET', key, offset, note)
     answer[#answer + 1] = ''
@@ -99,6 +102,7 @@ for i = 2, #KEYS do
   redis.call('HSET', KEYS[i], 'generation', ARGV[3])
   redis.call('PEXPIRE', KEYS[i], ARGV[2])
 end
+if not earlier then return {'noted'} end
 return answer
 `)
 
@@ -150,7 +154,7 @@ func parseStanding(cmd *redis.Cmd) (id string, now time.Time, err error) {
 func (a *ArrivalRows) run(ctx context.Context, script *redis.Script, keys []string,
 	args []any) ([]string, error) {
 	if a.o.Replicas == 0 {
-		return script.Run(ctx, a.client, keys, args...).StringSlice()
+		return runScript(ctx, a.client, script, keys, args).StringSlice()
 	}
 	// WAIT is about what its own connection wrote, so it goes down the same pipeline, and the script is sent whole.
 	pipe := a.client.Pipeline()
@@ -165,6 +169,19 @@ func (a *ArrivalRows) run(ctx context.Context, script *redis.Script, keys []stri
 		err = fmt.Errorf("%w: %d of %d", errFewReplicas, n, a.o.Replicas)
 	}
 	return values, err
+}
+
+// runScript is script.Run, with less garbage where keys are many.
+func runScript(ctx context.Context, client Client, script *redis.Script, keys []string, args []any) *redis.Cmd {
+	all := append(make([]any, 0, 3+len(keys)+len(args)), "evalsha", script.Hash(), len(keys))
+	for k := range keys {
+		all = append(all, &keys[k])
+	}
+	answer := client.Do(ctx, append(all, args...)...)
+	if redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") {
+		return script.Eval(ctx, client, keys, args...)
+	}
+	return answer
 }
 
 // errFewReplicas means that too few replicas have confirmed a write in time. The write may be repeated.

@@ -79,7 +79,7 @@ func mustKeep(t *testing.T, a *ArrivalRows, arrived ...infer.Arrived) {
 func find(t *testing.T, a *ArrivalRows, ids, own []string) ([]infer.Row, []*infer.Arrived) {
 	t.Helper()
 	rows, seen := make([]infer.Row, len(ids)), make([]*infer.Arrived, len(own))
-	if err := a.Find(t.Context(), ids, rows, own, seen); err != nil {
+	if _, err := a.Find(t.Context(), ids, rows, own, seen); err != nil {
 		t.Fatal(err)
 	}
 	return rows, seen
@@ -275,7 +275,7 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 		}
 		client.HSet(t.Context(), w.table.Keys, "later", "field")
 		client.Del(t.Context(), w.table.Marker)
-		err := a.Find(t.Context(), []string{"p1"}, make([]infer.Row, 1), nil, nil)
+		_, err := a.Find(t.Context(), []string{"p1"}, make([]infer.Row, 1), nil, nil)
 		if !errors.Is(err, ErrVanished) {
 			t.Errorf("finding: %v, want %v", err, ErrVanished)
 		}
@@ -325,7 +325,7 @@ func TestArrivalsDamaged(t *testing.T) {
 			}
 		}
 		client.Set(t.Context(), w.table.count(a.epoch.Load()), "many", 0)
-		if err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"}, make([]*infer.Arrived, 1)); !errors.Is(err, ErrDamaged) {
+		if _, err := a.Find(t.Context(), []string{"q"}, make([]infer.Row, 1), []string{"q"}, make([]*infer.Arrived, 1)); !errors.Is(err, ErrDamaged) {
 			t.Errorf("a count that is none is taken: %v", err)
 		}
 	})

@@ -12,26 +12,20 @@ import (
 	"rivulet/infer"
 )
 
-// rowCache keeps rows by their ids. It is an interface, and all caches are of one type, because the cache is generic:
-// each package to which the type is visible compiles it again, two to three CPU seconds for a type.
+// rowCache keeps rows by their ids. It is an interface because the cache is generic: each package to which the type is
+// visible compiles it again, two to three CPU seconds.
 type rowCache interface {
-	GetIfPresent(id string) (cachedRow, bool)
-	Set(id string, row cachedRow) (before cachedRow, replaced bool)
+	GetIfPresent(id string) (infer.Row, bool)
+	Set(id string, row infer.Row) (before infer.Row, replaced bool)
 	EstimatedSize() int
 	WeightedSize() uint64
 }
 
-// cachedRow is a row with the epoch that it was written in; of rows of T that is 0.
-type cachedRow struct {
-	row   infer.Row
-	epoch int64
-}
-
 // newRowCache returns a cache of about maxBytes, by an estimate of the memory of an entry.
 func newRowCache(maxBytes int64) rowCache {
-	return otter.Must(&otter.Options[string, cachedRow]{
+	return otter.Must(&otter.Options[string, infer.Row]{
 		MaximumWeight: uint64(maxBytes),
-		Weigher:       func(id string, c cachedRow) uint32 { return rowBytes(id, c.row) },
+		Weigher:       rowBytes,
 		// Upkeep of the cache runs in the calls that cause it, so that no goroutine outlives them. That is safe
 		// because no other callback is set.
 		Executor: func(upkeep func()) { upkeep() },
@@ -99,7 +93,7 @@ func (c *Cached) fill(ids []string, rows []infer.Row) (absent []int) {
 	for i, id := range ids {
 		if c.rows != nil {
 			if kept, ok := c.rows.GetIfPresent(id); ok {
-				rows[i] = kept.row
+				rows[i] = kept
 				continue
 			}
 		}
@@ -138,8 +132,8 @@ func (c *Cached) keep(ids []string, rows []infer.Row) {
 			unknown++
 		}
 		if c.rows != nil {
-			c.rows.Set(strings.Clone(ids[i]), cachedRow{row: infer.Row{Known: row.Known, Cols: slices.Clone(row.Cols),
-				Vals: slices.Clone(row.Vals)}})
+			c.rows.Set(strings.Clone(ids[i]), infer.Row{Known: row.Known, Cols: slices.Clone(row.Cols),
+				Vals: slices.Clone(row.Vals)})
 		}
 	}
 	c.unknown.Add(unknown)

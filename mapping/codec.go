@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"rivulet/infer"
 )
@@ -33,6 +34,19 @@ func AppendRow(dst []byte, row infer.Row) []byte {
 	}
 	return dst
 }
+
+// rowLength returns how many bytes [AppendRow] appends.
+func rowLength(row infer.Row) int {
+	n, last := uvarintLength(uint64(len(row.Cols)))+4*len(row.Vals), int32(-1)
+	for _, c := range row.Cols {
+		n += uvarintLength(uint64(c - last - 1))
+		last = c
+	}
+	return n
+}
+
+// uvarintLength returns the length of a number as a uvarint, in bytes.
+func uvarintLength(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
 // minEntryBytes is the smallest size of one entry: a gap of one byte and a value of four.
 const minEntryBytes = 5
@@ -73,7 +87,7 @@ func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 	}
 	for p := range row.Vals {
 		v := math.Float32frombits(binary.LittleEndian.Uint32(rest[4*p:]))
-		if !(v >= 0) || math.IsInf(float64(v), 0) {
+		if !storable(v) {
 			return infer.Row{}, fmt.Errorf("row of M: value of entry %d (column %d) is %v, want finite and 0 or more", p,
 				row.Cols[p], v)
 		}
@@ -81,6 +95,19 @@ func DecodeRow(data []byte, synthetic int) (infer.Row, error) {
 	}
 	return row, nil
 }
+
+// readable reports whether [DecodeRow] takes what [AppendRow] makes of a row, for an M of so many columns.
+func readable(row infer.Row, synthetic int) bool {
+	for p, v := range row.Vals {
+		if !storable(v) || int(row.Cols[p]) >= synthetic {
+			return false
+		}
+	}
+	return true
+}
+
+// storable reports whether a row may have a value.
+func storable(v float32) bool { return v >= 0 && !math.IsInf(float64(v), 0) }
 
 // uvarint reads a varint in its shortest form.
 func uvarint(data []byte) (v uint64, rest []byte, err error) {

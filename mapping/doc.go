@@ -43,6 +43,9 @@
 // of T. They are stored in Redis, because other consumers attach to them, for a limited time and up to a limited
 // number. They are no [Lookup]: T is asked first, and a row of T takes precedence. The layout is at [ArrivalTable].
 //
+// A process keeps rows of arrivals in memory that it has read, and those that it has written itself. Of the latter it
+// keeps those alone that every reader finds in Redis from then on ([ArrivalRows.Keep]).
+//
 // These rows come and go, so a record that is predicted again would find others. [ArrivalRows.Note] stores what its
 // arrival was attached to, before it is predicted, and gives that to whoever comes second.
 //

@@ -59,15 +59,27 @@ func newIndex(ids []string, rows *graph.CSR) *index {
 
 // units returns the length of a record.
 func (*index) units(id string, rows *graph.CSR, i int) int {
-	words := infer.PackedHead + infer.PackedWords(len(id)) + rows.RowLen(i)
+	numbers := rows.RowLen(i)
 	if rows.Val != nil {
-		words += rows.RowLen(i)
+		numbers *= 2
 	}
+	return packedUnits(len(id), numbers)
+}
+
+// packedUnits returns the length of a record ([infer.Packed]) of an id of so many bytes, and so many columns and
+// values, in units.
+func packedUnits(idBytes, numbers int) int {
+	words := infer.PackedHead + infer.PackedWords(idBytes) + numbers
 	return (words + infer.PackedUnit - 1) / infer.PackedUnit
 }
 
 func (*index) write(record []uint32, id string, rows *graph.CSR, i int) {
 	cols, vals := rows.Row(i)
+	writePacked(record, id, cols, vals)
+}
+
+// writePacked writes a record ([infer.Packed]). vals is nil where M has no values.
+func writePacked(record []uint32, id string, cols []int32, vals []float32) {
 	record[0], record[1] = uint32(len(id)), uint32(len(cols))
 	if len(id) > 0 {
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&record[infer.PackedHead])), len(id)), id)

@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,13 +98,15 @@ type placed struct {
 
 // byBucket returns the positions of ids, sorted by their buckets.
 func byBucket(ids []string, buckets int) []placed {
-	order := make([]placed, len(ids))
+	sorted := make([]uint64, len(ids)) // bucket, position: numbers are sorted much faster than structs are
 	for i, id := range ids {
-		order[i] = placed{bucketOf(id, buckets), int32(i)}
+		sorted[i] = uint64(bucketOf(id, buckets))<<32 | uint64(i)
 	}
-	slices.SortFunc(order, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.at, b.at))
-	})
+	slices.Sort(sorted)
+	order := make([]placed, len(ids))
+	for i, s := range sorted {
+		order[i] = placed{uint32(s >> 32), int32(s)}
+	}
 	return order
 }
 

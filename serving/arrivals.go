@@ -74,17 +74,17 @@ func (l *loader) openArrivals(ctx context.Context, v *Version, p publication) (e
 // which of the ids in own have a row. See [mapping.ArrivalRows.Find]. If the version may degrade and Redis cannot be
 // asked, all rows are Unread, those of seen among them.
 func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []infer.Row, own []string,
-	seen []*infer.Arrived) error {
-	find := finding{v.arrivals, own, seen, new(bool)}
-	if err := v.guard.Lookup(find).Rows(ctx, ids, rows); err != nil {
-		return fmt.Errorf("version %s: %w", v.ID(), err)
+	seen []*infer.Arrived) (asOf int64, err error) {
+	find := finding{ArrivalRows: v.arrivals, own: own, seen: seen}
+	if err := v.guard.Lookup(&find).Rows(ctx, ids, rows); err != nil {
+		return 0, fmt.Errorf("version %s: %w", v.ID(), err)
 	}
-	if !*find.answered {
+	if !find.answered {
 		for i, id := range own {
 			seen[i] = &infer.Arrived{ID: id, Row: infer.Row{Unread: true}}
 		}
 	}
-	return nil
+	return find.asOf, nil
 }
 
 // finding is a lookup of rows of arrivals, which also asks about the batch's own ids.
@@ -92,12 +92,13 @@ type finding struct {
 	*mapping.ArrivalRows
 	own      []string
 	seen     []*infer.Arrived
-	answered *bool
+	asOf     int64
+	answered bool
 }
 
-func (f finding) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
-	err := f.Find(ctx, ids, rows, f.own, f.seen)
-	*f.answered = err == nil
+func (f *finding) Rows(ctx context.Context, ids []string, rows []infer.Row) (err error) {
+	f.asOf, err = f.Find(ctx, ids, rows, f.own, f.seen)
+	f.answered = err == nil
 	return err
 }
 

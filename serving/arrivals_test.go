@@ -64,7 +64,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		}
 		for _, v := range []*Version{one, other} {
 			rows, seen := make([]infer.Row, 5), make([]*infer.Arrived, 1)
-			if err := v.FindArrivals(t.Context(), []string{"d", "c", "b", "a", "z"}, rows, []string{"b"}, seen); err != nil {
+			if _, err := v.FindArrivals(t.Context(), []string{"d", "c", "b", "a", "z"}, rows, []string{"b"}, seen); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff([]infer.Row{grown.Row(3), grown.Row(2), grown.Row(1), grown.Row(0), {}}, rows); diff != "" || seen[0] == nil || seen[0].Record != 1 {
@@ -80,7 +80,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := make([]infer.Row, 1)
-		if err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known || w.Current().ID() != "v2" {
+		if _, err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known || w.Current().ID() != "v2" {
 			t.Errorf("version %s begins with a row of v1: %+v, %v", w.Current().ID(), rows[0], err)
 		}
 		inFlight := func() []infer.Note { return []infer.Note{{Place: "g:t:0", Offset: 5, Record: 1}} }
@@ -105,7 +105,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		if err := w.Current().NoteArrivals(t.Context(), notes); err != nil || w.Current().ID() != "v1" || !notes[0].Earlier {
 			t.Errorf("a record that was in flight when its version was removed and published again has no note: %+v, %v", notes[0], err)
 		}
-		if err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known {
+		if _, err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known {
 			t.Errorf("the version begins again with a row of before: %+v, %v", rows[0], err)
 		}
 	})
@@ -138,8 +138,9 @@ func TestRefusedWrites(t *testing.T) {
 		}
 		done++
 		notes, rows := note(), make([]infer.Row, 1)
-		err := errors.Join(degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes),
-			degrades.Rows(t.Context(), b.Mapping.IDs[:1], rows), degrades.FindArrivals(t.Context(), []string{fault.answer}, make([]infer.Row, 1), nil, nil))
+		_, err := degrades.FindArrivals(t.Context(), []string{fault.answer}, make([]infer.Row, 1), nil, nil)
+		err = errors.Join(err, degrades.KeepArrivals(t.Context(), arrived), degrades.NoteArrivals(t.Context(), notes),
+			degrades.Rows(t.Context(), b.Mapping.IDs[:1], rows))
 		if stats, _ := degrades.ArrivalStats(); err != nil || !notes[0].Lost || !rows[0].Known || stats.Lost != uint64(done) || stats.Unnoted != uint64(done) {
 			t.Errorf("%s: %v, note %+v, row %+v, stats %+v", fault.answer, err, notes[0], rows[0], stats)
 		}
@@ -182,7 +183,8 @@ func TestArrivalsOfAVersionThatIsAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, seen, notes := make([]infer.Row, 1), make([]*infer.Arrived, 1), []infer.Note{{Place: "g:t:0"}}
-		err := errors.Join(v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen), v.NoteArrivals(t.Context(), notes),
+		_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
+		err = errors.Join(err, v.NoteArrivals(t.Context(), notes),
 			v.KeepArrivals(t.Context(), []infer.Arrived{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}))
 		if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
 			t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])

@@ -278,7 +278,7 @@ func (s *growing) checkRows(stored map[string]string, b *artifact.Bundle) {
 		ids = append(ids, of...)
 	}
 	seen, rows := make([]*infer.Arrived, len(ids)), make([]infer.Row, len(ids))
-	if err := v.FindArrivals(s.t.Context(), ids, rows, ids, seen); err != nil {
+	if _, err := v.FindArrivals(s.t.Context(), ids, rows, ids, seen); err != nil {
 		s.t.Fatal(err)
 	}
 	place := make(map[string]int, len(ids))

@@ -1,0 +1,52 @@
+package mapping
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"testing"
+
+	"rivulet/infer"
+)
+
+// BenchmarkArrivalCache looks up rows of four entries, 1,024 of them in a call, among so many, and adds them.
+func BenchmarkArrivalCache(b *testing.B) {
+	const call = 1024
+	for _, n := range []int{10_000, 300_000} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		c, ids := newArrivalCache(256<<20), make([]string, n)
+		row := infer.Row{Known: true, Arrived: true, Cols: []int32{1, 2, 3, 4}, Vals: []float32{1, 2, 3, 4}}
+		all := iter.Seq[epochRow](func(yield func(epochRow) bool) {
+			for _, id := range ids {
+				yield(epochRow{id, row, 0})
+			}
+		})
+		for i := range ids {
+			ids[i] = fmt.Sprint("arrival-", i)
+		}
+		c.set(all)
+		b.Run(fmt.Sprintf("get/rows=%d", n), func(b *testing.B) {
+			asked, rows, looked := make([]string, call), make([]infer.Row, call), 0
+			absent := make([]int32, 0, call)
+			for b.Loop() {
+				for k := range asked {
+					asked[k] = ids[rng.IntN(n)]
+				}
+				if absent = c.get(asked, rows, 0, absent[:0]); len(absent) > 0 {
+					b.Fatalf("%d rows are not there", len(absent))
+				}
+				looked += call
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(looked), "ns/row")
+		})
+		b.Run(fmt.Sprintf("set/rows=%d", n), func(b *testing.B) {
+			var filled *arrivalCache
+			for b.Loop() {
+				filled = newArrivalCache(256 << 20)
+				filled.set(all)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row")
+			b.ReportMetric(float64(filled.young.bytes)/float64(n), "B/row")
+		})
+	}
+}
