@@ -1,10 +1,9 @@
 package mapping
 
 import (
+	"hash/maphash"
 	"iter"
 	"sync"
-
-	"github.com/cespare/xxhash/v2"
 
 	"rivulet/infer"
 )
@@ -36,7 +35,7 @@ type arrivalGeneration struct {
 // arrivalSlot leads to the record of a row.
 type arrivalSlot struct {
 	epoch int64
-	hash  uint32 // the lower half of its id's
+	hash  uint32 // its id's
 	place uint32 // its piece, then, in pieceBits, its number there, which is not 0; 0: the slot is free
 }
 
@@ -49,6 +48,11 @@ const (
 	largestPiece  = 1 << pieceBits // units
 	smallestPiece = 1 << 6         // units
 )
+
+// hashOf returns the hash of an id. It has a seed, so that who chooses ids of arrivals cannot give many of them one slot.
+func hashOf(id string) uint32 { return uint32(maphash.String(arrivalSeed, id)) }
+
+var arrivalSeed = maphash.MakeSeed()
 
 // newArrivalCache returns a cache of about maxBytes, 64 GiB at most: places do not go further.
 func newArrivalCache(maxBytes int64) *arrivalCache {
@@ -109,7 +113,7 @@ type nearby struct {
 func (n *nearby) look(in *arrivalGeneration, ids []string) {
 	n.in = in
 	for k, id := range ids {
-		n.hashes[k] = uint32(xxhash.Sum64String(id))
+		n.hashes[k] = hashOf(id)
 	}
 	for k := range ids {
 		n.slots[k] = in.slots[in.first(n.hashes[k])]
@@ -150,7 +154,7 @@ func (c *arrivalCache) set(rows iter.Seq[epochRow]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for r := range rows {
-		c.add(r.id, uint32(xxhash.Sum64String(r.id)), r.row, r.epoch)
+		c.add(r.id, hashOf(r.id), r.row, r.epoch)
 	}
 }
 
