@@ -47,6 +47,17 @@ func (t *ArrivalTable) bucket(bucket uint32, epoch int64) string {
 	return string(t.appendBucket(make([]byte, 0, 128), bucket, epoch)) // on the stack where it is long enough
 }
 
+// bucketKeys returns the keys of the buckets of a sorted list under an epoch, each once.
+func (t *ArrivalTable) bucketKeys(order []placed, epoch int64) []string {
+	return bucketKeys(order, len(t.Keys)+32, func(key []byte, bucket uint32) []byte { return t.appendBucket(key, bucket, epoch) })
+}
+
+func (t *ArrivalTable) appendBucket(key []byte, bucket uint32, epoch int64) []byte {
+	key = append(append(key, t.Keys...), ':')
+	key = append(strconv.AppendUint(key, uint64(bucket), 10), ':')
+	return strconv.AppendInt(key, epoch, 10)
+}
+
 func (t *ArrivalTable) count(epoch int64) string {
 	return t.Keys + ":count:" + strconv.FormatInt(epoch, 10)
 }

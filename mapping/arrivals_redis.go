@@ -106,7 +106,7 @@ func (a *ArrivalRows) read(ctx context.Context, ids []string, epochs []int64) (g
 	without := a.lonely.Load()
 	for e, epoch := range epochs {
 		if e > 0 || epoch != without {
-			answers[e] = a.table.readBuckets(ctx, pipe, ids, order, epoch)
+			answers[e] = askBuckets(ctx, pipe, a.table.bucketKeys(order, epoch), ids, order)
 		}
 		rows, bytes = append(rows, pipe.Get(ctx, a.table.count(epoch))),
 			append(bytes, pipe.Get(ctx, a.table.bytes(epoch)))
@@ -160,13 +160,33 @@ func (a *ArrivalRows) lone(epochs []int64, older *redis.StringCmd, now int64) bo
 	return false
 }
 
-// sameBucket returns the ids at the beginning of a sorted list that share a bucket.
-func sameBucket(ids []string, order []placed) []string {
-	fields := make([]string, inBucket(order))
-	for k := range fields {
-		fields[k] = ids[order[k].at]
+// decode adds the arrivals of one epoch's answers to those of earlier epochs: the older row is the one to use.
+func (a *ArrivalRows) decode(ids []string, order []placed, answers []bucketRead, epoch int64,
+	got []*infer.Arrived, of []int64) error {
+	for k := range answers {
+		err := answers[k].each(func(k int, value string) {
+			if i := order[k].at; got[i] == nil {
+				got[i], of[i] = a.decodeOne(ids[i], value), epoch
+			}
+		})
+		if err != nil {
+			return err
+		}
+		order = order[inBucket(order):]
 	}
-	return fields
+	return nil
+}
+
+// decodeOne decodes a stored arrival. The row of a damaged one is Unread.
+func (a *ArrivalRows) decodeOne(id, value string) *infer.Arrived {
+	arrived, err := DecodeArrived([]byte(value), a.table.Synthetic)
+	if err != nil {
+		a.damaged.Add(1)
+		a.o.Log.Error("a stored row of an arrival is damaged: predictions that need it are marked as degraded",
+			"id", id, "error", err)
+		return &infer.Arrived{Row: infer.Row{Unread: true}}
+	}
+	return arrived
 }
 
 // take stores the sum of counts.

@@ -58,6 +58,13 @@ func (t *Table) key(bucket uint32) string {
 	return t.Keys + strconv.FormatUint(uint64(bucket), 10)
 }
 
+// bucketKeys returns the keys of the buckets of a sorted list, each once.
+func (t *Table) bucketKeys(order []placed) []string {
+	return bucketKeys(order, len(t.Keys)+10, func(key []byte, bucket uint32) []byte {
+		return strconv.AppendUint(append(key, t.Keys...), uint64(bucket), 10)
+	})
+}
+
 // Bounds of one round trip, whichever is met first: of ids, with some 100 KiB there and 200 KiB back where ids are
 // short, and of the bytes of ids, so that long ones cannot use up the time limit of a round trip.
 const (
@@ -129,7 +136,7 @@ func portion(ids []string, order []placed) int {
 	return len(order)
 }
 
-// Rows implements [Lookup]: one round trip for each 4096 ids or MiB of ids, with one HMGET a bucket, and a second
+// Rows implements [Lookup]: one round trip for each 4096 ids or MiB of ids, with one HMGET, or HGET, a bucket, and a second
 // one where all ids of a bucket are without a row. It returns [ErrVanished] if the table is no longer the one for
 // which the lookup was made; then no row may be used.
 //
@@ -160,12 +167,8 @@ func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []i
 	ctx, cancel := within(ctx, r.limit)
 	defer cancel()
 	pipe := r.client.Pipeline()
-	var answers []*redis.SliceCmd
-	for rest := chunk; len(rest) > 0; {
-		fields := sameBucket(ids, rest)
-		answers = append(answers, pipe.HMGet(ctx, r.table.key(rest[0].bucket), fields...))
-		rest = rest[len(fields):]
-	}
+	keys := r.table.bucketKeys(chunk)
+	answers := askBuckets(ctx, pipe, keys, ids, chunk)
 	var marker *redis.StringCmd
 	if r.ordered {
 		marker = pipe.HGet(ctx, r.table.Marker, MarkerField)
@@ -179,27 +182,28 @@ func (r *Redis) read(ctx context.Context, chunk []placed, ids []string, rows []i
 		}
 	}
 	unknown, empty := false, []evictedBucket(nil)
-	for _, answer := range answers {
-		values, err := answer.Result()
+	for i := range answers {
+		of := chunk[:inBucket(chunk)]
+		for _, p := range of {
+			rows[p.at] = infer.Row{}
+		}
+		found := 0
+		err := answers[i].each(func(k int, value string) {
+			found++
+			at := of[k].at
+			var err error
+			if rows[at], err = DecodeRow([]byte(value), r.table.Synthetic); err != nil {
+				missing.damaged = append(missing.damaged, damagedRow{at, ids[at], err})
+			}
+		})
 		if err != nil {
 			return missing, err
 		}
-		found := 0
-		for k, value := range values {
-			at := chunk[k].at
-			if value != nil {
-				found++
-			}
-			if rows[at], err = r.decode(value); err != nil {
-				missing.damaged = append(missing.damaged, damagedRow{at, ids[at], err})
-			}
-		}
-		unknown = unknown || found < len(values)
+		unknown = unknown || found < len(of)
 		if found == 0 {
-			empty = append(empty, evictedBucket{key: answer.Args()[1].(string), marker: r.table.Marker,
-				at: positions(chunk[:len(values)])})
+			empty = append(empty, evictedBucket{key: keys[i], marker: r.table.Marker, at: positions(of)})
 		}
-		chunk = chunk[len(values):]
+		chunk = chunk[len(of):]
 	}
 	if len(empty) == 0 && (marker != nil || !unknown) {
 		return missing, nil // a row that was found belongs to the version: two tables never share a key
@@ -240,17 +244,6 @@ func (r *Redis) confirm(ctx context.Context, empty []evictedBucket) (missing []e
 		}
 	}
 	return missing, nil
-}
-
-func (r *Redis) decode(value any) (infer.Row, error) {
-	switch encoded := value.(type) {
-	case nil:
-		return infer.Row{}, nil
-	case string:
-		return DecodeRow([]byte(encoded), r.table.Synthetic)
-	default:
-		return infer.Row{}, fmt.Errorf("the answer is a %T, want a string", value)
-	}
 }
 
 func (r *Redis) checkMarker(marker *redis.StringCmd) error {
