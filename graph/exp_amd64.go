@@ -12,10 +12,10 @@ import (
 // done, which is fewer where the next ones have one that is left to math.Exp.
 //
 //go:noescape
-func expWide(dst *float64, x *float32, n int, top float32, factor float64) int
+func expWide(dst *float64, x *float32, n int, top float32, factor float64, steps *[16][8]uint64) int
 
 //go:noescape
-func expNarrow(dst *float64, x *float32, n int, top float32, factor float64) int
+func expNarrow(dst *float64, x *float32, n int, top float32, factor float64, steps *[16][8]uint64) int
 
 // fused reports whether math.Exp uses fused multiply-adds, as the kernels do.
 var fused = cpu.X86.HasAVX && cpu.X86.HasFMA
@@ -42,12 +42,12 @@ func exponentialsFast(dst []float64, x []float32, top float32, factor float64) (
 		return 0
 	}
 	if n := len(x) &^ 7; vectors == 16 && n > 0 {
-		if done = expWide(&dst[0], &x[0], n, top, factor); done < n {
+		if done = expWide(&dst[0], &x[0], n, top, factor, &expSteps); done < n {
 			return done
 		}
 	}
 	if n := (len(x) - done) &^ 3; n > 0 {
-		done += expNarrow(&dst[done], &x[done], n, top, factor)
+		done += expNarrow(&dst[done], &x[done], n, top, factor, &expSteps)
 	}
 	return done
 }

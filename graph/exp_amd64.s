@@ -4,13 +4,13 @@
 
 // The steps of math.Exp (exp_amd64.s of Go's package math, with fused multiply-adds) on several values at once.
 //
-// DI dst, SI x, CX values to do, AX values done, DX the rows of expSteps, each as wide as the widest vector.
+// DI dst, SI x, CX values to do, AX values done, DX the constants, each as wide as the widest vector (expSteps).
 
 #define ARGUMENTS \
 	MOVQ dst+0(FP), DI; \
 	MOVQ x+8(FP), SI; \
 	MOVQ n+16(FP), CX; \
-	LEAQ ·expSteps(SB), DX; \
+	MOVQ steps+40(FP), DX; \
 	XORQ AX, AX
 
 // SERIES leaves e^x without its power of 2 in x. whole is the argument over ln 2, rounded; p and two are free.
@@ -46,8 +46,8 @@
 	CMPQ AX, CX; \
 	JLT loop
 
-// func expWide(dst *float64, x *float32, n int, top float32, factor float64) int
-TEXT ·expWide(SB), NOSPLIT, $0-48
+// func expWide(dst *float64, x *float32, n int, top float32, factor float64, steps *[16][8]uint64) int
+TEXT ·expWide(SB), NOSPLIT, $0-56
 	ARGUMENTS
 	VBROADCASTSS top+24(FP), Y14
 	VBROADCASTSD factor+32(FP), Z15
@@ -73,11 +73,11 @@ loop:
 	NEXT(8)
 done:
 	VZEROUPPER
-	MOVQ AX, ret+40(FP)
+	MOVQ AX, ret+48(FP)
 	RET
 
-// func expNarrow(dst *float64, x *float32, n int, top float32, factor float64) int
-TEXT ·expNarrow(SB), NOSPLIT, $0-48
+// func expNarrow(dst *float64, x *float32, n int, top float32, factor float64, steps *[16][8]uint64) int
+TEXT ·expNarrow(SB), NOSPLIT, $0-56
 	ARGUMENTS
 	VBROADCASTSS top+24(FP), X14
 	VBROADCASTSD factor+32(FP), Y15
@@ -103,5 +103,5 @@ loop:
 	NEXT(4)
 done:
 	VZEROUPPER
-	MOVQ AX, ret+40(FP)
+	MOVQ AX, ret+48(FP)
 	RET
