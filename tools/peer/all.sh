@@ -59,15 +59,18 @@ if [ -n "${PLAIN_BLAS:-}" ]; then
     LD_LIBRARY_PATH=$PLAIN_BLAS run "$python" -W ignore tools/peer/serving.py "$out/reddit" --rivulet "$out/rivulet" --bench reddit
 fi
 
-echo "== Products, one thread"
+echo "== Products, one thread, with AVX-512 where the processor has it, and with AVX2"
 GOMAXPROCS=1 run "$out/gemm.test" -test.run '^$' -test.bench Kernels -test.benchtime 3x
 OPENBLAS_NUM_THREADS=1 run "$python_np" tools/peer/gemm.py
+GODEBUG=cpu.avx512f=off GOMAXPROCS=1 run "$out/gemm.test" -test.run '^$' -test.bench Kernels -test.benchtime 3x
+OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=1 run "$python_np" tools/peer/gemm.py
 
-echo "== Growth"
+echo "== Growth, and cost by the size of M"
 redis-server --port "$port" --save '' --dir "$out" --logfile "$out/redis.log" &
 server=$!
 sleep 1
 RIVULET_TEST_REDIS=redis://localhost:$port/0 run "$out/consumer.test" -test.run '^$' -test.bench 'BenchmarkGrowth$' -test.benchtime 60x
+RIVULET_TEST_REDIS=redis://localhost:$port/0 run "$out/consumer.test" -test.run '^$' -test.bench 'GraphSize$' -test.benchtime 60x
 
 echo "== The stream beside a passthrough"
 run "$out/rivulet" bench --only stream --shapes flickr --time 500ms --rate 20000
