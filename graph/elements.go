@@ -39,3 +39,15 @@ func Scale(y []float32, a float32) {
 		y[i] *= a
 	}
 }
+
+// AxpyScale adds a·x to y and multiplies it by b, as [Axpy] and [Scale] do one after the other.
+func AxpyScale(y []float32, a float32, x []float32, b float32) {
+	x = x[:len(y)]
+	done := 0
+	if len(y) >= leastElements {
+		done = axpyScaleFast(y, a, x, b)
+	}
+	for i := done; i < len(y); i++ {
+		y[i] = (y[i] + float32(a*x[i])) * b
+	}
+}

@@ -50,3 +50,22 @@ loop:
 	JNZ loop
 	VZEROUPPER
 	RET
+
+// func axpyScaleVectors(y, x *float32, n int, a, b float32)
+TEXT ·axpyScaleVectors(SB), NOSPLIT, $0-32
+	MOVQ y+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS a+24(FP), Y0
+	VBROADCASTSS b+28(FP), Y2
+loop:
+	VMULPS (SI), Y0, Y1
+	VADDPS (DI), Y1, Y1
+	VMULPS Y2, Y1, Y1
+	VMOVUPS Y1, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET

@@ -45,6 +45,16 @@ func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	addRows(y, cols, vals, x)
 }
 
+// AddRow adds row i of m times x to y, with these values for its own; nil means ones. The bits are those of [AddRows], which it
+// is without a look at each column.
+func AddRow(y []float32, m *CSR, i int, vals []float32, x *Dense) {
+	if m.Cols > x.Rows {
+		panic(fmt.Sprintf("graph: row of a matrix of %d×%d times one of %d×%d", m.Rows, m.Cols, x.Rows, x.Cols))
+	}
+	cols, _ := m.Row(i)
+	addRows(y, cols, vals, x)
+}
+
 // addRows is AddRows for cols that are known to be rows of x.
 func addRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	if addRowsFast(y, cols, vals, x) {

@@ -27,11 +27,11 @@ func (c *convolution) hidden(j *joined, n int, zg, zb *graph.Dense, near bool) (
 	}
 	tg, tb = j.batch.dense(rows, next.w.Cols), j.batch.dense(zb.Rows, next.w.Cols)
 	g, b := l.messages(j, zg, zb)
-	j.eachNode(near, l.width(), g, b, func(s *scratch, k int, node int32) {
+	j.eachNode(near, l.width(), g, b, nil, func(s *scratch, k int, node int32) {
 		l.close(s.row, zg.Row(int(node)))
 		s.addProduct(tg.Row(k), next.w)
 	})
-	j.eachArrival(l.width(), g, false, b, func(s *scratch, i int) {
+	j.eachArrival(l.width(), g, false, b, nil, func(s *scratch, i int) {
 		l.close(s.row, zb.Row(i))
 		s.addProduct(tb.Row(i), next.w)
 	})

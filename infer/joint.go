@@ -219,10 +219,11 @@ func coefficients(dst []float32, cols []int32, vals, in []float32) []float32 {
 
 // scratch is the memory in which one goroutine computes rows.
 type scratch struct {
+	room  []float32
 	row   []float32
 	coef  []float32
 	nz    *graph.NonZeros
-	block graph.Dense // rows that are computed together; row is one of them
+	block graph.Dense // rows that are computed together, in room or in a result; row is one of them
 	edges graph.Dense // a view of their edges
 }
 
@@ -234,14 +235,27 @@ var scratches = sync.Pool{New: func() any { return &scratch{nz: new(graph.NonZer
 func borrow(together, width int) *scratch {
 	s := scratches.Get().(*scratch)
 	s.nz.Grow(width)
-	s.block = graph.Dense{Rows: together, Cols: width, Data: slices.Grow(s.block.Data[:0], together*width)[:together*width]}
-	s.row = s.block.Row(0)
+	s.room = slices.Grow(s.room[:0], together*width)[:together*width]
+	s.block = graph.Dense{Rows: together, Cols: width, Data: s.room}
+	s.row = s.room[:width]
 	return s
+}
+
+// begin sets the block to rows lo to lo+rows of a result, whose rows are zeros, or else to as many zeros.
+func (s *scratch) begin(result *graph.Dense, lo, rows int) {
+	s.block.Rows = rows
+	if n := rows * s.block.Cols; result != nil {
+		s.block.Data = result.Data[lo*s.block.Cols : lo*s.block.Cols+n]
+	} else {
+		s.block.Data = s.room[:n]
+		clear(s.block.Data)
+	}
+	s.row = s.block.Row(0)
 }
 
 // giveBack lets others use the scratch.
 func (s *scratch) giveBack() {
-	s.edges = graph.Dense{}
+	s.block, s.edges, s.row = graph.Dense{}, graph.Dense{}, nil
 	scratches.Put(s)
 }
 
@@ -261,13 +275,14 @@ func (s *scratch) addProduct(y []float32, w *graph.Dense) {
 func (s *scratch) gather(m *graph.CSR, i int, in []float32, z *graph.Dense) {
 	cols, vals := m.Row(i)
 	s.coef = coefficients(s.coef, cols, vals, in)
-	graph.AddRows(s.row, cols, s.coef, z)
+	graph.AddRow(s.row, m, i, s.coef, z)
 }
 
 // finish multiplies the row by out after adding the node's own message.
 func (s *scratch) finish(loops bool, in, out float32, own []float32) {
 	if loops {
-		graph.Axpy(s.row, in, own)
+		graph.AxpyScale(s.row, in, own, out)
+		return
 	}
 	graph.Scale(s.row, out)
 }
@@ -283,7 +298,6 @@ func (j *joined) together() int {
 // nodeRows computes the rows of a few nodes of the graph in the block; zg has all m nodes. In full they are nodes lo to hi,
 // else it is the one at lo, among the near ones if that is asked for.
 func (j *joined) nodeRows(s *scratch, lo, hi int, nearOnly bool, zg, zb *graph.Dense) {
-	clear(s.block.Data)
 	for k := lo; k < hi; k++ {
 		s.row = s.block.Row(k - lo)
 		s.gather(j.adj, int(j.node(k, nearOnly)), j.inG, zg)
@@ -307,7 +321,6 @@ func (j *joined) node(k int, nearOnly bool) int32 {
 // arrivalRows computes the rows of arrivals lo to hi in the block, of one if not in full; zg has all m nodes, or the near ones
 // only.
 func (j *joined) arrivalRows(s *scratch, lo, hi int, zg *graph.Dense, nearOnly bool) {
-	clear(s.block.Data)
 	if j.full != nil {
 		s.addEdges(j.full, lo, hi, zg)
 		return
@@ -321,24 +334,27 @@ func (j *joined) arrivalRows(s *scratch, lo, hi int, zg *graph.Dense, nearOnly b
 }
 
 // eachNode calls f with the row of every node of the graph, or of the near ones only, in s.row; k is its place
-// among them. The row is overwritten by a later one. Columns beyond width are not computed. Calls come from
-// several goroutines.
-func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense,
+// among them. The row is one of a result of zeros (|nodes|×width), if there is one, and else overwritten by a later one. Columns
+// beyond width are not computed. Calls come from several goroutines; f may be nil.
+func (j *joined) eachNode(nearOnly bool, width int, zg, zb, result *graph.Dense,
 	f func(s *scratch, k int, node int32)) {
 	rows, work := j.adj.Rows, (j.adj.NNZ()+j.batch.stored())*width
 	if nearOnly {
 		rows, work = len(j.near), (j.adj.NNZ()/max(1, j.adj.Rows)*len(j.near)+j.batch.stored())*width
 	}
 	graph.ParallelRows(rows, work, func(lo, hi int) {
-		s := borrow(min(j.together(), max(1, hi-lo)), width)
-		for ; lo < hi; lo += s.block.Rows {
-			s.shorten(hi - lo)
+		together := min(j.together(), max(1, hi-lo))
+		s := borrow(together, width)
+		for ; lo < hi; lo += together {
+			s.begin(result, lo, min(together, hi-lo))
 			j.nodeRows(s, lo, lo+s.block.Rows, nearOnly, zg, zb)
 			for k := range s.block.Rows {
 				node := j.node(lo+k, nearOnly)
 				s.row = s.block.Row(k)
 				s.finish(j.Loops, j.inG[node], j.outG[node], zg.Row(int(node)))
-				f(s, lo+k, node)
+				if f != nil {
+					f(s, lo+k, node)
+				}
 			}
 		}
 		s.giveBack()
@@ -346,16 +362,17 @@ func (j *joined) eachNode(nearOnly bool, width int, zg, zb *graph.Dense,
 }
 
 // eachArrival calls f with the row of every arrival, as eachNode does.
-func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense,
+func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb, result *graph.Dense,
 	f func(s *scratch, i int)) {
 	work := j.batch.stored() * width
 	if j.at != nil {
 		work += j.at.NNZ() * width
 	}
 	graph.ParallelRows(j.batch.Len(), work, func(lo, hi int) {
-		s := borrow(min(j.together(), max(1, hi-lo)), width)
-		for ; lo < hi; lo += s.block.Rows {
-			s.shorten(hi - lo)
+		together := min(j.together(), max(1, hi-lo))
+		s := borrow(together, width)
+		for ; lo < hi; lo += together {
+			s.begin(result, lo, min(together, hi-lo))
 			j.arrivalRows(s, lo, lo+s.block.Rows, zg, nearOnly)
 			for k := range s.block.Rows {
 				i := lo + k
@@ -365,19 +382,13 @@ func (j *joined) eachArrival(width int, zg *graph.Dense, nearOnly bool, zb *grap
 					graph.AddRows(s.row, cols, vals, zb)
 				}
 				s.finish(j.Loops, j.inB[i], j.outB[i], zb.Row(i))
-				f(s, i)
+				if f != nil {
+					f(s, i)
+				}
 			}
 		}
 		s.giveBack()
 	})
-}
-
-// shorten leaves the block no more rows than there are.
-func (s *scratch) shorten(rows int) {
-	if rows < s.block.Rows {
-		s.block.Rows, s.block.Data = rows, s.block.Data[:rows*s.block.Cols]
-	}
-	s.row = s.block.Row(0)
 }
 
 // nodes returns the graph's rows of the operator on the leading width columns of [zg; zb], m×width or |near|×width.
@@ -387,14 +398,14 @@ func (j *joined) nodes(nearOnly bool, width int, zg, zb *graph.Dense) *graph.Den
 		rows = len(j.near)
 	}
 	out := j.batch.dense(rows, width)
-	j.eachNode(nearOnly, width, zg, zb, func(s *scratch, k int, _ int32) { copy(out.Row(k), s.row) })
+	j.eachNode(nearOnly, width, zg, zb, out, nil)
 	return out
 }
 
 // arrivals returns the arrivals' rows of the operator on the leading width columns of [zg; zb], n×width.
 func (j *joined) arrivals(width int, zg *graph.Dense, nearOnly bool, zb *graph.Dense) *graph.Dense {
 	out := j.batch.dense(j.batch.Len(), width)
-	j.eachArrival(width, zg, nearOnly, zb, func(s *scratch, i int) { copy(out.Row(i), s.row) })
+	j.eachArrival(width, zg, nearOnly, zb, out, nil)
 	return out
 }
 
