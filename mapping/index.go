@@ -12,22 +12,35 @@ import (
 	"rivulet/infer"
 )
 
-// index finds rows of M by their ids: a table of hashes with open addressing, and a record for each row
-// ([infer.Packed]), which has its id, columns and values one after the other. So a row that is in no cache is two reads from
-// memory: its slot and its record. Beside the id and the entries it takes 19 to 30 bytes a row, and what fills a record up to a
-// multiple of a unit. The garbage collector looks at none of it.
+// index finds rows of M by their ids: buckets of hashes, and a record for each row ([infer.Packed]), which has its id, columns
+// and values one after the other. So a row that is in no cache is two reads from memory: its bucket, which is a cache line, and its
+// record; an id that is not known is mostly the first of these alone. Beside the id and the entries it takes some 16 bytes a row, and what
+// fills a record up to a multiple of a unit. The garbage collector looks at none of it.
 type index struct {
-	slots []uint64     // upper half of the hash | number of the row; 0 is free. A power of two of them, at most ¾ in use
-	rows  infer.Packed // the first unit is no record, and begins with noLength
-	ids   int
+	buckets []bucket
+	rows    infer.Packed // the first unit is no record, and begins with noLength
+	ids     int
 }
+
+// bucket has rows whose ids' hashes name it, or a bucket before it that was full.
+type bucket struct {
+	tags    [2]uint64 // a byte of the hash for each slot, never 0; 0: the slot is free. The last byte says that ids are behind
+	numbers [bucketSlots]uint32
+}
+
+const (
+	bucketSlots = 12
+	bucketIDs   = 8 // in the mean: 6 of 100 buckets have more than they can hold
+	idsBehind   = 1 << 63
+	eachByte    = 0x0101010101010101
+)
 
 // noLength is that of no id.
 const noLength = math.MaxUint32
 
 // newIndex copies the rows of distinct ids.
 func newIndex(ids []string, rows *graph.CSR) *index {
-	x := &index{slots: make([]uint64, 1<<bits.Len(uint(len(ids)+len(ids)/3))), ids: len(ids)}
+	x := &index{buckets: make([]bucket, len(ids)/bucketIDs+1), ids: len(ids)}
 	units, longest := 1, 0
 	for i, id := range ids {
 		units += x.units(id, rows, i)
@@ -37,7 +50,7 @@ func newIndex(ids []string, rows *graph.CSR) *index {
 		panic("mapping: M takes 64 GiB or more, which an index cannot hold")
 	}
 	x.rows.Words = make([]uint32, units*infer.PackedUnit)
-	largePages(x.slots)
+	largePages(x.buckets)
 	largePages(x.rows.Words)
 	x.rows.Words[0] = noLength
 	if rows.Val == nil {
@@ -45,12 +58,7 @@ func newIndex(ids []string, rows *graph.CSR) *index {
 	}
 	at := 1
 	for i, id := range ids {
-		hash := xxhash.Sum64String(id)
-		slot := x.slot(hash)
-		for x.slots[slot] != 0 {
-			slot = x.after(slot)
-		}
-		x.slots[slot] = hash>>32<<32 | uint64(at)
+		x.insert(xxhash.Sum64String(id), uint32(at))
 		x.write(x.rows.Record(uint32(at)), id, rows, i)
 		at += x.units(id, rows, i)
 	}
@@ -94,18 +102,46 @@ func writePacked(record []uint32, id string, cols []int32, vals []float32) {
 	}
 }
 
-func (x *index) slot(hash uint64) uint64  { return hash & uint64(len(x.slots)-1) }
-func (x *index) after(slot uint64) uint64 { return (slot + 1) & uint64(len(x.slots)-1) }
-func (x *index) len() int                 { return x.ids }
+// insert puts a row into the bucket of its hash, or the next one that is not full.
+func (x *index) insert(hash uint64, number uint32) {
+	for at := x.bucket(hash); ; at = x.after(at) {
+		b := &x.buckets[at]
+		for slot := range bucketSlots {
+			if word, shift := &b.tags[slot/8], slot%8*8; *word>>shift&0xff == 0 {
+				*word |= tagOf(hash) << shift
+				b.numbers[slot] = number
+				return
+			}
+		}
+		b.tags[1] |= idsBehind
+	}
+}
+
+// bucket returns the place of the bucket that a hash names, and tagOf the byte that stands for the hash there.
+func (x *index) bucket(hash uint64) uint32 { return uint32(hash >> 32 * uint64(len(x.buckets)) >> 32) }
+func tagOf(hash uint64) uint64             { return max(1, hash&0xff) }
+
+func (x *index) after(at uint32) uint32 {
+	if at++; int(at) == len(x.buckets) {
+		return 0
+	}
+	return at
+}
+
+// slots returns the slots that may have a tag, by the highest bit of a byte each, in the words of tags. The lowest of them has it.
+func (b *bucket) slots(tag uint64) (first, second uint64) {
+	first, second = b.tags[0]^tag*eachByte, b.tags[1]^tag*eachByte
+	return (first - eachByte) &^ first & (0x80 * eachByte), (second - eachByte) &^ second & (0x80 * eachByte) & math.MaxUint32
+}
+
+func (x *index) len() int { return x.ids }
 
 // together is how many ids go side by side through each of the three steps of a lookup. A step asks for the memory that the next
 // one reads, and meanwhile other ids take their steps.
 const together = 16
 
-// looking is a group of ids on its way: their hashes, and the places of the slots that have these or are free.
-type looking struct {
-	hashes, places [together]uint64
-}
+// looking is the hashes of a group of ids on its way.
+type looking [together]uint64
 
 // number sets numbers[i] to that of the row of ids[i], 0 for an unknown one. It returns how many are unknown.
 func (x *index) number(ids []string, numbers []uint32) (unknown int) {
@@ -131,27 +167,33 @@ func (x *index) number(ids []string, numbers []uint32) (unknown int) {
 	return unknown
 }
 
-// hash makes the hashes of ids and asks for their slots.
+// hash makes the hashes of ids and asks for their buckets.
 func (x *index) hash(of *looking, ids []string) {
-	var units [together]uint32 // of four words, in which are two slots
+	var units [together]uint32
 	for i, id := range ids {
-		of.hashes[i] = xxhash.Sum64String(id)
-		units[i] = uint32(x.slot(of.hashes[i]) / 2)
+		of[i] = xxhash.Sum64String(id)
+		units[i] = x.bucket(of[i]) * bucketUnits
 	}
-	graph.Prefetch(unsafe.Slice((*uint32)(unsafe.Pointer(&x.slots[0])), 2*len(x.slots)), units[:len(ids)])
+	graph.Prefetch(unsafe.Slice((*uint32)(unsafe.Pointer(&x.buckets[0])), int(bucketUnits)*infer.PackedUnit*len(x.buckets)), units[:len(ids)])
 }
 
-// probe finds the slots of hashes, and asks for the records that they name, whose numbers it sets.
+// bucketUnits is how many units ([graph.Prefetch]) a bucket has.
+const bucketUnits = uint32(unsafe.Sizeof(bucket{})) / (4 * infer.PackedUnit)
+
+// probe sets numbers to those of the rows that may be of ids with these hashes, 0 where there is none, and asks for their records.
 func (x *index) probe(of *looking, numbers []uint32) {
 	for i := range numbers {
-		hash := of.hashes[i]
-		at := x.slot(hash)
-		slot := x.slots[at]
-		for slot != 0 && slot>>32 != hash>>32 {
-			at = x.after(at)
-			slot = x.slots[at]
+		hash := of[i]
+		b := &x.buckets[x.bucket(hash)]
+		first, second := b.slots(tagOf(hash))
+		switch {
+		case first != 0:
+			numbers[i] = b.numbers[bits.TrailingZeros64(first)/8]
+		case second != 0:
+			numbers[i] = b.numbers[8+bits.TrailingZeros64(second)/8]
+		default:
+			numbers[i] = 0
 		}
-		of.places[i], numbers[i] = at, uint32(slot)
 	}
 	x.rows.Prefetch(numbers)
 }
@@ -159,8 +201,12 @@ func (x *index) probe(of *looking, numbers []uint32) {
 // compare sets numbers to those of the records that have the ids, and returns how many ids are unknown.
 func (x *index) compare(of *looking, ids []string, numbers []uint32) (unknown int) {
 	for i, id := range ids {
-		if record := x.rows.Record(numbers[i]); int(record[0]) != len(id) || x.rows.ID(record) != id {
-			if numbers[i] = x.follow(id, of.hashes[i], of.places[i]); numbers[i] == 0 {
+		if numbers[i] == 0 && x.buckets[x.bucket(of[i])].tags[1]&idsBehind == 0 {
+			unknown++
+			continue
+		}
+		if !x.is(numbers[i], id) {
+			if numbers[i] = x.follow(id, of[i]); numbers[i] == 0 {
 				unknown++
 			}
 		}
@@ -168,15 +214,32 @@ func (x *index) compare(of *looking, ids []string, numbers []uint32) (unknown in
 	return unknown
 }
 
-// follow returns the number of the row of an id with this hash, which is at this slot or behind it; 0 if it is not known.
-func (x *index) follow(id string, hash, at uint64) uint32 {
-	for slot := x.slots[at]; slot != 0; slot = x.slots[at] {
-		if slot>>32 == hash>>32 && x.rows.ID(x.rows.Record(uint32(slot))) == id {
-			return uint32(slot)
+// is reports whether the row of a number is that of an id; 0 is no row's.
+func (x *index) is(number uint32, id string) bool {
+	record := x.rows.Record(number)
+	return int(record[0]) == len(id) && x.rows.ID(record) == id
+}
+
+// follow returns the number of the row of an id with this hash, of all that may be; 0 if it is not known.
+func (x *index) follow(id string, hash uint64) uint32 {
+	tag := tagOf(hash)
+	for at := x.bucket(hash); ; at = x.after(at) {
+		b := &x.buckets[at]
+		first, second := b.slots(tag)
+		for ; first != 0; first &= first - 1 {
+			if number := b.numbers[bits.TrailingZeros64(first)/8]; x.is(number, id) {
+				return number
+			}
 		}
-		at = x.after(at)
+		for ; second != 0; second &= second - 1 {
+			if number := b.numbers[8+bits.TrailingZeros64(second)/8]; x.is(number, id) {
+				return number
+			}
+		}
+		if b.tags[1]&idsBehind == 0 {
+			return 0
+		}
 	}
-	return 0
 }
 
 // find sets rows[i] to the row of ids[i], as a lookup does: an unknown id has none, and an empty row has nil slices.

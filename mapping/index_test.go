@@ -94,6 +94,36 @@ func TestIndexOfManyIDs(t *testing.T) {
 	}
 }
 
+// Ids that a bucket has no room for are in those behind it, and behind the last in the first.
+func TestFullBuckets(t *testing.T) {
+	x := &index{buckets: make([]bucket, 3)}
+	const ids = 2*bucketSlots + 5
+	for number := range uint32(ids) {
+		x.insert(math.MaxUint64, number+1)
+	}
+	var met []uint32
+	for at, behind := x.bucket(math.MaxUint64), true; behind; at = x.after(at) {
+		b := &x.buckets[at]
+		behind = b.tags[1]&idsBehind != 0
+		first, second := b.slots(tagOf(math.MaxUint64))
+		for slot := range bucketSlots {
+			word, bit := first, 8*slot+7
+			if slot >= 8 {
+				word, bit = second, bit-64
+			}
+			if word>>bit&1 == 1 {
+				met = append(met, b.numbers[slot])
+			}
+		}
+	}
+	if len(met) != ids || !slices.IsSorted(met) || met[0] != 1 {
+		t.Errorf("of %d numbers %v are met", ids, met)
+	}
+	if x.buckets[2].tags[1]&idsBehind == 0 || x.buckets[0].tags[1]&idsBehind == 0 || x.buckets[1].tags[1]&idsBehind != 0 {
+		t.Error("buckets 2 and 0 have ids behind them, and bucket 1 has none")
+	}
+}
+
 // BenchmarkMemory looks up the neighbours of a batch in an index, beside a map of strings, and measures their
 // memory beyond the ids' bytes.
 func BenchmarkMemory(b *testing.B) {

@@ -18,9 +18,9 @@ type Memory struct {
 	asked, unknown atomic.Uint64
 }
 
-// memoryOverhead is the memory of a row beyond its id and entries: its slots, the head of its record, and what fills
+// memoryOverhead is the memory of a row beyond its id and entries: its share of the buckets, the head of its record, and what fills
 // the record up (BenchmarkMemory).
-const memoryOverhead = 32
+const memoryOverhead = 27
 
 func memoryBytes(id string, entries int) int64 { return int64(memoryOverhead + len(id) + 8*entries) }
 
