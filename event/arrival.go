@@ -109,10 +109,10 @@ func sortPairs(indices []int32, values []float32) {
 const linearEdges = 32
 
 // distinctEdges is NormaliseEdges for up to linearEdges edges: ids are compared only where their tails are the
-// same, and tails only where another one of the same six bits was met.
+// same, and tails only where another one of the same eight bits was met.
 func (a *Arrival) distinctEdges() []string {
 	var tails [linearEdges]uint64 // of the kept ones
-	var met uint64                // bits of the tails
+	var met [4]uint64             // bits of the tails
 	kept := a.Edges[:0]
 next:
 	for _, id := range a.Edges {
@@ -120,15 +120,16 @@ next:
 			continue
 		}
 		t := tail(id)
-		bit := uint64(1) << (t * golden >> 58)
-		if met&bit != 0 {
+		spread := t * golden
+		bits, bit := &met[spread>>56&3], uint64(1)<<(spread>>58)
+		if *bits&bit != 0 {
 			for k, other := range tails[:len(kept)] {
 				if other == t && kept[k] == id {
 					continue next
 				}
 			}
 		}
-		met |= bit
+		*bits |= bit
 		tails[len(kept)] = t
 		kept = append(kept, id)
 	}
