@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// expWide and expNarrow do the work of [Exponentials] for n values, eight and four at a time. They return how many they have
-// done, which is fewer where the next ones have one that is left to math.Exp.
+// expWide and expNarrow do the work of [Exponentials] for n values, eight and four at a time; of these n is a multiple of four. They
+// return how many they have done, which is fewer where the next ones have one that is left to math.Exp.
 //
 //go:noescape
 func expWide(dst *float64, x *float32, n int, top float32, factor float64, steps *[16][8]uint64) int
@@ -35,19 +35,17 @@ var expSteps = func() (steps [16][8]uint64) {
 
 func eight(v uint64) [8]uint64 { return [8]uint64{v, v, v, v, v, v, v, v} }
 
-// exponentialsFast does leading values of [Exponentials] and returns how many: all but those that fill no vector, or up to one that
-// is left to math.Exp.
+// exponentialsFast does leading values of [Exponentials] and returns how many: all, or up to some of which one is left to math.Exp,
+// or without the last ones if these fill no vector of AVX2.
 func exponentialsFast(dst []float64, x []float32, top float32, factor float64) (done int) {
-	if !fused || vectors == 0 {
+	n := len(x) &^ 3
+	switch {
+	case !fused || vectors == 0:
 		return 0
+	case vectors == 16:
+		return expWide(&dst[0], &x[0], len(x), top, factor, &expSteps)
+	case n > 0:
+		return expNarrow(&dst[0], &x[0], n, top, factor, &expSteps)
 	}
-	if n := len(x) &^ 7; vectors == 16 && n > 0 {
-		if done = expWide(&dst[0], &x[0], n, top, factor, &expSteps); done < n {
-			return done
-		}
-	}
-	if n := (len(x) - done) &^ 3; n > 0 {
-		done += expNarrow(&dst[done], &x[done], n, top, factor, &expSteps)
-	}
-	return done
+	return 0
 }

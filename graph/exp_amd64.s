@@ -41,25 +41,36 @@
 	VADDPD two, x, p; \
 	VFMADD213PD 704(DX), p, x
 
-#define NEXT(values) \
-	ADDQ $values, AX; \
-	CMPQ AX, CX; \
-	JLT loop
-
 // func expWide(dst *float64, x *float32, n int, top float32, factor float64, steps *[16][8]uint64) int
+//
+// K2 selects the values of a vector: all (R8), of the last one those that there are (R9).
 TEXT ·expWide(SB), NOSPLIT, $0-56
 	ARGUMENTS
 	VBROADCASTSS top+24(FP), Y14
 	VBROADCASTSD factor+32(FP), Z15
+	MOVL $255, R8
+	MOVQ CX, BX
+	NEGQ BX
+	ANDQ $7, BX
+	MOVQ CX, R11
+	MOVQ BX, CX
+	MOVL R8, R9
+	SHRL CX, R9
+	MOVQ R11, CX
 loop:
-	VMOVUPS (SI)(AX*4), Y0
+	MOVL R8, BX
+	LEAQ 8(AX), R10
+	CMPQ R10, CX
+	CMOVLGE R9, BX
+	KMOVW BX, K2
+	VMOVUPS.Z (SI)(AX*4), K2, Z0
 	VSUBPS Y14, Y0, Y0
 	VCVTPS2PD Y0, Z0
 	VMULPD Z15, Z0, Z0
 	VPANDQ 832(DX), Z0, Z1
-	VCMPPD $1, 896(DX), Z1, K1 // |x| < 700, false where x is no number
-	KMOVW K1, BX
-	CMPL BX, $255
+	VCMPPD $1, 896(DX), Z1, K2, K1 // |x| < 700, false where x is no number
+	KMOVW K1, R11
+	CMPL R11, BX
 	JNE done
 	VMULPD (DX), Z0, Z1
 	VCVTPD2DQ Z1, Y2
@@ -69,8 +80,11 @@ loop:
 	VPADDQ 960(DX), Z2, Z2
 	VPSLLQ $52, Z2, Z2
 	VMULPD Z2, Z0, Z0
-	VMOVUPD Z0, (DI)(AX*8)
-	NEXT(8)
+	VMOVUPD Z0, K2, (DI)(AX*8)
+	MOVQ R10, AX
+	CMPQ AX, CX
+	JLT loop
+	MOVQ CX, AX
 done:
 	VZEROUPPER
 	MOVQ AX, ret+48(FP)
@@ -100,7 +114,9 @@ loop:
 	VPSLLQ $52, Y2, Y2
 	VMULPD Y2, Y0, Y0
 	VMOVUPD Y0, (DI)(AX*8)
-	NEXT(4)
+	ADDQ $4, AX
+	CMPQ AX, CX
+	JLT loop
 done:
 	VZEROUPPER
 	MOVQ AX, ret+48(FP)
