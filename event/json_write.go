@@ -124,6 +124,6 @@ func (w *predictionWriter) time(before string, t time.Time) {
 	if t.IsZero() {
 		return
 	}
-	w.buf = t.UTC().AppendFormat(append(w.buf, before...), time.RFC3339Nano)
+	w.buf = appendRFC3339(append(w.buf, before...), t)
 	w.buf = append(w.buf, '"')
 }
