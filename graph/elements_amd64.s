@@ -2,7 +2,23 @@
 
 #include "textflag.h"
 
-// DI y, SI x, CX vectors of eight values left, Y0 the factor in all places.
+// EACH leaves in Y1 what op makes of eight elements of y (DI), and of x (SI), and stores it in y, for CX times eight elements.
+
+#define EACH(op) \
+loop: \
+	op; \
+	VMOVUPS Y1, (DI); \
+	ADDQ $32, SI; \
+	ADDQ $32, DI; \
+	DECQ CX; \
+	JNZ loop; \
+	VZEROUPPER; \
+	RET
+
+#define SCALE(a) VMULPS (DI), a, Y1
+#define SUM VMOVUPS (SI), Y1; VADDPS (DI), Y1, Y1
+#define AXPY(a) VMULPS (SI), a, Y1; VADDPS (DI), Y1, Y1
+#define AXPYSCALE(a, b) AXPY(a); VMULPS b, Y1, Y1
 
 // func axpyVectors(y, x *float32, n int, a float32)
 TEXT ·axpyVectors(SB), NOSPLIT, $0-28
@@ -10,46 +26,21 @@ TEXT ·axpyVectors(SB), NOSPLIT, $0-28
 	MOVQ x+8(FP), SI
 	MOVQ n+16(FP), CX
 	VBROADCASTSS a+24(FP), Y0
-loop:
-	VMULPS (SI), Y0, Y1
-	VADDPS (DI), Y1, Y1
-	VMOVUPS Y1, (DI)
-	ADDQ $32, SI
-	ADDQ $32, DI
-	DECQ CX
-	JNZ loop
-	VZEROUPPER
-	RET
+	EACH(AXPY(Y0))
 
 // func addVectors(y, x *float32, n int)
 TEXT ·addVectors(SB), NOSPLIT, $0-24
 	MOVQ y+0(FP), DI
 	MOVQ x+8(FP), SI
 	MOVQ n+16(FP), CX
-loop:
-	VMOVUPS (SI), Y1
-	VADDPS (DI), Y1, Y1
-	VMOVUPS Y1, (DI)
-	ADDQ $32, SI
-	ADDQ $32, DI
-	DECQ CX
-	JNZ loop
-	VZEROUPPER
-	RET
+	EACH(SUM)
 
 // func scaleVectors(y *float32, n int, a float32)
 TEXT ·scaleVectors(SB), NOSPLIT, $0-20
 	MOVQ y+0(FP), DI
 	MOVQ n+8(FP), CX
 	VBROADCASTSS a+16(FP), Y0
-loop:
-	VMULPS (DI), Y0, Y1
-	VMOVUPS Y1, (DI)
-	ADDQ $32, DI
-	DECQ CX
-	JNZ loop
-	VZEROUPPER
-	RET
+	EACH(SCALE(Y0))
 
 // func axpyScaleVectors(y, x *float32, n int, a, b float32)
 TEXT ·axpyScaleVectors(SB), NOSPLIT, $0-32
@@ -58,14 +49,4 @@ TEXT ·axpyScaleVectors(SB), NOSPLIT, $0-32
 	MOVQ n+16(FP), CX
 	VBROADCASTSS a+24(FP), Y0
 	VBROADCASTSS b+28(FP), Y2
-loop:
-	VMULPS (SI), Y0, Y1
-	VADDPS (DI), Y1, Y1
-	VMULPS Y2, Y1, Y1
-	VMOVUPS Y1, (DI)
-	ADDQ $32, SI
-	ADDQ $32, DI
-	DECQ CX
-	JNZ loop
-	VZEROUPPER
-	RET
+	EACH(AXPYSCALE(Y0, Y2))

@@ -45,8 +45,8 @@ func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	addRows(y, cols, vals, x)
 }
 
-// AddRow adds row i of m times x to y, with these values for its own; nil means ones. The bits are those of [AddRows], which it
-// is without a look at each column.
+// AddRow adds row i of m times x to y, vals in the place of the row's own values; nil means ones. The bits are those of [AddRows]. It does
+// not check each column, as m is valid.
 func AddRow(y []float32, m *CSR, i int, vals []float32, x *Dense) {
 	if m.Cols > x.Rows {
 		panic(fmt.Sprintf("graph: row of a matrix of %d×%d times one of %d×%d", m.Rows, m.Cols, x.Rows, x.Cols))
@@ -117,7 +117,8 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	}
 }
 
-// blockRows is how many rows pass all panels before the next ones do: those of x and dst stay in a processor's second cache.
+// blockRows is how many rows are multiplied with all panels before the next rows are: so the rows of x and dst stay in a processor's
+// second cache from panel to panel.
 const blockRows = 128
 
 // addBlock is AddProduct for rows that are multiplied with one panel of w after the other.

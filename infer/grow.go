@@ -57,7 +57,7 @@ type Arrived struct {
 	// attaches it to these and no others, whatever has arrived since, and gets the same bits.
 	Record   uint64
 	Attached []int32
-	// AsOf is what the store of rows said when its id was looked up, and had none: its epoch. It is not stored.
+	// AsOf is the epoch in which the store of rows was when the id was looked up there and had no row. It is not stored.
 	AsOf int64
 }
 

@@ -138,7 +138,7 @@ func TestArrivalCacheConcurrently(t *testing.T) {
 	lanes.Wait()
 }
 
-// What is cached is what can be read again, and the length of a row is that of its encoding.
+// Rows are readable if their encoding can be decoded, and rowLength returns the length of the encoding.
 func TestReadableRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row := infer.Row{Known: true}
