@@ -103,7 +103,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Decode)
 
-	// The rows of M of all neighbours, each distinct id once.
+	// The rows of M of all neighbours: their numbers where M is in memory, else each distinct id once.
 	if err := p.lookup(ctx, &b.neighbours, version, &b.decoded); err != nil {
 		return fmt.Errorf("%w: %w", ErrLookup, err)
 	}

@@ -105,5 +105,5 @@ func appendTime(dst []byte, t time.Time) ([]byte, error) {
 	if err := checkYears(t, "time"); err != nil {
 		return dst, err
 	}
-	return append(t.UTC().AppendFormat(append(dst, '"'), time.RFC3339Nano), '"'), nil
+	return append(appendRFC3339(append(dst, '"'), t), '"'), nil
 }

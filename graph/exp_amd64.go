@@ -20,9 +20,9 @@ func expNarrow(dst *float64, x *float32, n int, top float32, factor float64, ste
 // fused reports whether math.Exp uses fused multiply-adds, as the kernels do.
 var fused = cpu.X86.HasAVX && cpu.X86.HasFMA
 
-// expSteps are the constants of the kernels, those of math.Exp, each as often as the widest vector has values: 1/ln 2; ln 2 in two
-// parts; 1/16; 1/8! … 1/2!; 1; 2; all bits but a number's sign; how far from 0 the power of 2 is an ordinary number; the exponents'
-// bias.
+// expSteps are the constants that math.Exp has, in the order of the kernels' steps, each repeated to fill the widest vector: 1/ln 2; ln 2
+// as the sum of two; 1/16; 1/8! … 1/2!; 1; 2; a mask of all bits but the sign; the bound 700, below which the power of 2 is neither
+// infinite nor subnormal; the bias of an exponent.
 var expSteps = func() (steps [16][8]uint64) {
 	for k, v := range []float64{1.4426950408889634073599246810018920, 0.69314718055966295651160180568695068359375,
 		0.28235290563031577122588448175013436025525412068e-12, 0.0625, 2.4801587301587301587e-5, 1.9841269841269841270e-4,

@@ -47,8 +47,8 @@ func Parallel(n, work int, j Job) {
 // pieceOf returns how many rows are taken at a time: so few that there are eight pieces for a worker, as rows of uneven length even out
 // then, but as many as kernels take at once if there are enough of them for all workers, and multiples of that.
 func pieceOf(n, workers int) int {
-	piece := max((n+8*workers-1)/(8*workers), min(tile, (n+workers-1)/workers))
-	for _, together := range [...]int{tile, 2 * tile} {
+	piece := max((n+8*workers-1)/(8*workers), min(tileRows, (n+workers-1)/workers))
+	for _, together := range [...]int{tileRows, 2 * tileRows} {
 		if piece > together {
 			piece = (piece + together - 1) / together * together
 		}
@@ -56,8 +56,8 @@ func pieceOf(n, workers int) int {
 	return piece
 }
 
-// tile is how many rows kernels take at once: their matrices are read once for all of these.
-const tile = 4
+// tileRows is how many rows kernels take at once: they read the other matrix once for all of these (tiles_amd64.s).
+const tileRows = 4
 
 // split is a job under way on several goroutines: the caller's and its helpers'.
 type split struct {

@@ -45,8 +45,8 @@ func AddRows(y []float32, cols []int32, vals []float32, x *Dense) {
 	addRows(y, cols, vals, x)
 }
 
-// AddRow adds row i of m times x to y, vals in the place of the row's own values; nil means ones. The bits are those of [AddRows]. It does
-// not check each column, as m is valid.
+// AddRow adds Σ_p vals[p]·x[cols[p]] to y, cols the columns of row i of m; vals nil means ones. It is [AddRows], bit for bit, for columns
+// that were checked with m ([CSR.Validate]).
 func AddRow(y []float32, m *CSR, i int, vals []float32, x *Dense) {
 	if m.Cols > x.Rows {
 		panic(fmt.Sprintf("graph: row of a matrix of %d×%d times one of %d×%d", m.Rows, m.Cols, x.Rows, x.Cols))

@@ -131,11 +131,8 @@ func add(v int, to, from *float32, stride int, cols *int32, factors *float32, st
 	}
 }
 
-// Rows and vectors of a tile.
-const (
-	tileRows    = 4
-	tileVectors = 3
-)
+// tileVectors is how many vectors a row of a tile has at most.
+const tileVectors = 3
 
 // addTiles adds columns from…to of rows lo…hi of x, times those rows of w, to rows of dst, tileRows at a time, and
 // returns the row at which it stopped: lo if the processor has no such vectors.

@@ -17,19 +17,46 @@ type Packed struct {
 	Ones  []float32 // as many as the longest row has, if M has no values; else nil
 }
 
-// Sizes of a record of [Packed].
+// PackedUnit is how many words a unit has: most records that begin at a multiple of 16 bytes do not cross a cache line.
+const PackedUnit = graph.PrefetchUnit
+
 const (
-	PackedHead = 2 // words before the id
-	PackedUnit = 4 // words: most of 16 bytes' multiples do not cross a cache line
+	packedHead = 2 // words before the id
 	packedWord = 4 // bytes
 )
+
+// PackedUnits returns the length of a record, in units, with an id of so many bytes, and so many columns and values together.
+func PackedUnits(idBytes, numbers int) int {
+	return (packedHead + packedWords(idBytes) + numbers + PackedUnit - 1) / PackedUnit
+}
+
+// packedWords returns how many words an id of so many bytes takes.
+func packedWords(bytes int) int { return (bytes + packedWord - 1) / packedWord }
+
+// Write writes the record of a row, whose memory is zeros. vals is nil if M has no values.
+func (p *Packed) Write(number uint32, id string, cols []int32, vals []float32) {
+	record := p.Record(number)
+	record[0], record[1] = uint32(len(id)), uint32(len(cols))
+	if len(id) > 0 {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&record[packedHead])), len(id)), id)
+	}
+	if len(cols) == 0 {
+		return
+	}
+	record = record[packedHead+packedWords(len(id)):]
+	copy(unsafe.Slice((*int32)(unsafe.Pointer(&record[0])), len(cols)), cols)
+	if vals != nil {
+		copy(unsafe.Slice((*float32)(unsafe.Pointer(&record[len(cols)])), len(vals)), vals)
+	}
+}
 
 // Record returns the record of a row, and all that is behind it.
 func (p *Packed) Record(number uint32) []uint32 { return p.Words[uint64(number)*PackedUnit:] }
 
-// ID returns the id of the node whose record this is. It is a part of the record.
-func (p *Packed) ID(record []uint32) string {
-	return unsafe.String((*byte)(unsafe.Pointer(&record[PackedHead])), record[0])
+// IsOf reports whether a row is that of the node with this id. The record of number 0 may begin with a length that no id has.
+func (p *Packed) IsOf(number uint32, id string) bool {
+	record := p.Record(number)
+	return int(record[0]) == len(id) && unsafe.String((*byte)(unsafe.Pointer(&record[packedHead])), len(id)) == id
 }
 
 // Entries returns how many a row has.
@@ -43,7 +70,7 @@ func (p *Packed) Row(number uint32) (cols []int32, vals []float32) {
 	if n == 0 {
 		return nil, nil
 	}
-	words := record[PackedHead+PackedWords(int(record[0])):]
+	words := record[packedHead+packedWords(int(record[0])):]
 	cols = unsafe.Slice((*int32)(unsafe.Pointer(&words[:n][0])), n)
 	if p.Ones != nil {
 		return cols, p.Ones[:n:n]
@@ -54,9 +81,6 @@ func (p *Packed) Row(number uint32) (cols []int32, vals []float32) {
 // Prefetch asks the processor to have rows in its caches soon, and does not wait for them: an M in memory is read at random, and
 // what a sum of rows is added to is known only when its columns are there.
 func (p *Packed) Prefetch(numbers []uint32) { graph.Prefetch(p.Words, numbers) }
-
-// PackedWords returns how many words an id of so many bytes takes.
-func PackedWords(bytes int) int { return (bytes + packedWord - 1) / packedWord }
 
 // numbered are rows of an M in memory, by their numbers: arrival i's end at ends[i]. Those with number 0 are not known.
 type numbered struct {

@@ -14,7 +14,7 @@ import (
 // It holds two generations of rows. Rows are added to the young one. When that has used its half of the memory it
 // becomes the old one, and the old one is dropped with the rows that are in it alone. A row of the old one that is
 // asked for is added to the young one again, so rows in use stay. Rows are in large pieces of memory that the garbage
-// collector does not look into, and are never overwritten: whoever was given a row may keep it.
+// collector does not look into, and are never overwritten: a caller may keep a row that it was given.
 type arrivalCache struct {
 	limit int64 // bytes of one generation
 
@@ -133,7 +133,7 @@ func (n *nearby) get(id string, k int) (row infer.Row, epoch int64, found bool) 
 		return row, 0, false
 	}
 	piece, number := n.in.record(slot)
-	if piece.ID(piece.Record(number)) != id {
+	if !piece.IsOf(number, id) {
 		return row, 0, false
 	}
 	return n.in.row(slot), slot.epoch, true
@@ -160,7 +160,7 @@ func (c *arrivalCache) set(rows iter.Seq[epochRow]) {
 
 // add adds a row to the young generation. If that is full, a new one begins.
 func (c *arrivalCache) add(id string, hash uint32, row infer.Row, epoch int64) {
-	units := packedUnits(len(id), 2*len(row.Cols))
+	units := infer.PackedUnits(len(id), 2*len(row.Cols))
 	if more := c.young.growth(units); more > 0 && c.young.used > 0 && c.young.bytes+more > c.limit {
 		c.young, c.old = c.generation(), c.young
 	}
@@ -189,7 +189,7 @@ func (g *arrivalGeneration) find(id string, hash uint32) uint32 {
 	for ; g.slots[at].place != 0; at = g.next(at) {
 		if slot := &g.slots[at]; slot.hash == hash {
 			piece, number := g.record(slot)
-			if record := piece.Record(number); int(record[0]) == len(id) && piece.ID(record) == id {
+			if piece.IsOf(number, id) {
 				break
 			}
 		}
@@ -242,7 +242,7 @@ func (g *arrivalGeneration) add(id string, hash uint32, row infer.Row, epoch int
 	*slot = arrivalSlot{epoch: epoch, hash: hash, place: uint32(len(g.pieces)-1)<<pieceBits | uint32(g.free)}
 	g.free += units
 	piece, number := g.record(slot)
-	writePacked(piece.Record(number), id, row.Cols, row.Vals)
+	piece.Write(number, id, row.Cols, row.Vals)
 }
 
 // grow doubles the number of slots.

@@ -38,7 +38,7 @@ func TestOwnRowsAreNotRead(t *testing.T) {
 		a, other := w.open(t, 100*time.Hour, 1000), w.open(t, 100*time.Hour, 1000)
 		p, empty := arrivedAs("p", 1, 0.5), infer.Arrived{ID: "empty", Row: infer.Row{Known: true, Arrived: true}}
 		mustKeep(t, a, lookedUp(t, a, p, empty)...)
-		for _, id := range []string{"p", "empty"} { // whoever reads does not find them any more
+		for _, id := range []string{"p", "empty"} { // so that Redis does not have them any more
 			client.Unlink(t.Context(), w.table.bucket(bucketOf(id, a.buckets), a.epoch.Load()))
 		}
 		rows, _ := find(t, a, []string{"empty", "p"}, nil)

@@ -59,7 +59,8 @@ func newIndex(ids []string, rows *graph.CSR) *index {
 	at := 1
 	for i, id := range ids {
 		x.insert(xxhash.Sum64String(id), uint32(at))
-		x.write(x.rows.Record(uint32(at)), id, rows, i)
+		cols, vals := rows.Row(i)
+		x.rows.Write(uint32(at), id, cols, vals)
 		at += x.units(id, rows, i)
 	}
 	return x
@@ -71,35 +72,7 @@ func (*index) units(id string, rows *graph.CSR, i int) int {
 	if rows.Val != nil {
 		numbers *= 2
 	}
-	return packedUnits(len(id), numbers)
-}
-
-// packedUnits returns the length of a record ([infer.Packed]) of an id of so many bytes, and so many columns and
-// values, in units.
-func packedUnits(idBytes, numbers int) int {
-	words := infer.PackedHead + infer.PackedWords(idBytes) + numbers
-	return (words + infer.PackedUnit - 1) / infer.PackedUnit
-}
-
-func (*index) write(record []uint32, id string, rows *graph.CSR, i int) {
-	cols, vals := rows.Row(i)
-	writePacked(record, id, cols, vals)
-}
-
-// writePacked writes a record ([infer.Packed]). vals is nil where M has no values.
-func writePacked(record []uint32, id string, cols []int32, vals []float32) {
-	record[0], record[1] = uint32(len(id)), uint32(len(cols))
-	if len(id) > 0 {
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&record[infer.PackedHead])), len(id)), id)
-	}
-	if len(cols) == 0 {
-		return
-	}
-	record = record[infer.PackedHead+infer.PackedWords(len(id)):]
-	copy(unsafe.Slice((*int32)(unsafe.Pointer(&record[0])), len(cols)), cols)
-	if vals != nil {
-		copy(unsafe.Slice((*float32)(unsafe.Pointer(&record[len(cols)])), len(vals)), vals)
-	}
+	return infer.PackedUnits(len(id), numbers)
 }
 
 // insert puts a row into the bucket of its hash, or the next one that is not full.
@@ -205,19 +178,13 @@ func (x *index) compare(of *looking, ids []string, numbers []uint32) (unknown in
 			unknown++
 			continue
 		}
-		if !x.is(numbers[i], id) {
+		if !x.rows.IsOf(numbers[i], id) {
 			if numbers[i] = x.follow(id, of[i]); numbers[i] == 0 {
 				unknown++
 			}
 		}
 	}
 	return unknown
-}
-
-// is reports whether the row of a number is that of an id; 0 is no row's.
-func (x *index) is(number uint32, id string) bool {
-	record := x.rows.Record(number)
-	return int(record[0]) == len(id) && x.rows.ID(record) == id
 }
 
 // follow returns the number of the row of an id with this hash, of all that may be; 0 if it is not known.
@@ -227,12 +194,12 @@ func (x *index) follow(id string, hash uint64) uint32 {
 		b := &x.buckets[at]
 		first, second := b.slots(tag)
 		for ; first != 0; first &= first - 1 {
-			if number := b.numbers[bits.TrailingZeros64(first)/8]; x.is(number, id) {
+			if number := b.numbers[bits.TrailingZeros64(first)/8]; x.rows.IsOf(number, id) {
 				return number
 			}
 		}
 		for ; second != 0; second &= second - 1 {
-			if number := b.numbers[8+bits.TrailingZeros64(second)/8]; x.is(number, id) {
+			if number := b.numbers[8+bits.TrailingZeros64(second)/8]; x.rows.IsOf(number, id) {
 				return number
 			}
 		}

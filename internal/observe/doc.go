@@ -33,7 +33,7 @@
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
 //	rivulet_other_schema_records_total                   arrivals with features by name under the hash of another schema
 //	rivulet_feature_lookups_total                        arrivals whose features were looked up by id
-//	rivulet_row_lookups_total                            ids whose rows of M were asked for: distinct ones of a batch, of an M in memory those of all edges
+//	rivulet_row_lookups_total                            rows of M that were asked for: one for each edge if M is in memory, else for each distinct id of a batch
 //	rivulet_cache_hits_total, rivulet_cache_misses_total, rivulet_cache_entries, rivulet_cache_bytes
 //	rivulet_damaged_rows_total                           rows of M that were asked for and could not be decoded
 //	rivulet_evicted_buckets_total                        buckets of M that were asked for and that Redis had lost

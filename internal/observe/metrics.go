@@ -97,7 +97,7 @@ func newMetrics(opts Options, ready func() error) *metrics {
 		isolated: counter("isolated_arrivals_total",
 			"Arrivals without a neighbour to attach to, predicted from their features alone."),
 		dropped:    counter("dropped_edges_total", "Entries of edge lists that named the arrival itself or a neighbour twice."),
-		lookups:    counter("row_lookups_total", "Ids whose rows of M were asked for: distinct ones of a micro-batch, or where M is in memory those of all edges."),
+		lookups:    counter("row_lookups_total", "Rows of M that were asked for: one for each edge if M is in memory, else one for each distinct id of a micro-batch."),
 		fetched:    counter("feature_lookups_total", "Arrivals whose records brought no features, which were looked up by id."),
 		rebalances: counter("rebalances_total", "Generations of the consumer group that this member took part in."),
 		abstained:  counter("abstained_predictions_total", "Predictions whose probability was below the abstention threshold."),

@@ -279,7 +279,7 @@ rivulet_retries_total{stage="rows"} 0
 rivulet_retries_total{stage="schemas"} 0
 rivulet_retries_total{stage="topics"} 0
 rivulet_retries_total{stage="version"} 0
-# HELP rivulet_row_lookups_total Ids whose rows of M were asked for: distinct ones of a micro-batch, or where M is in memory those of all edges.
+# HELP rivulet_row_lookups_total Rows of M that were asked for: one for each edge if M is in memory, else one for each distinct id of a micro-batch.
 # TYPE rivulet_row_lookups_total counter
 rivulet_row_lookups_total 6
 # HELP rivulet_skipped_records_total Records that are no arrivals and nothing is wrong with, by kind.
