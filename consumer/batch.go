@@ -41,12 +41,22 @@ func (b *batch) shed() {
 	}
 	clear(b.decoded.deadLetters[:cap(b.decoded.deadLetters)])
 	clear(b.predicted.deadLetters[:cap(b.predicted.deadLetters)])
+	// Ids may be parts of records ([event.Forms.InPlace]).
 	for i := range b.decoded.slots {
-		b.decoded.slots[i].record = nil
+		s := &b.decoded.slots[i]
+		s.record, s.arrival.ID, s.arrival.Key = nil, "", nil
+		clear(s.arrival.Edges)
 	}
-	for i := range b.predicted.predictions {
-		b.predicted.predictions[i].Key = nil
+	clear(b.decoded.fetched.ids)
+	b.neighbours.shed()
+	clear(b.attachment.standing)
+	predictions := b.predicted.predictions[:cap(b.predicted.predictions)] // also those that were withdrawn
+	for i := range predictions {
+		predictions[i].ID, predictions[i].Key = "", nil
 	}
+	clear(b.predicted.answered)
+	clear(b.predicted.reasons.wire)
+	clear(b.growth.arrived[:cap(b.growth.arrived)])
 }
 
 // footprint returns about how much memory the batch keeps, in bytes, the text of ids included.

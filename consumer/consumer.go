@@ -32,6 +32,7 @@ func New(opts Options) (*Consumer, error) {
 	c := &Consumer{opts: opts, wait: kafka.Patience{Clock: opts.Path.Clock, Observer: opts.Path.Observer,
 		Logger: opts.Logger}}
 	opts.Source.RecordBytes = opts.Path.Limits.RecordBytes // what is larger is not even unpacked
+	opts.Path.Forms.InPlace = true                         // nobody changes what was fetched, and a batch lets go of it
 	var err error
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ type Options struct {
 	BatchBytes int
 
 	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while one is being
-	// published the next is computed.
+	// committed and one published, the next is computed.
 	Lanes int
 
 	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.
@@ -128,7 +129,7 @@ type Options struct {
 }
 
 // DefaultLanes is the number of batches under way at once where nothing is said.
-const DefaultLanes = 2
+const DefaultLanes = 3
 
 func (o *Options) complete() error {
 	if o.Kafka == nil {

@@ -33,9 +33,9 @@
 // the batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order:
 // a batch is published when the one before it is, and committed when that one is, for both of which it waits for the ticket
 // before its own; it is given up if that batch failed. So one batch is being published while another is being committed, but in
-// transactions, which publish by their commit. Two lanes are
-// the default: while one waits for acknowledgements the other computes (BenchmarkStream: 1.7 times the nodes a
-// second of one lane, and no more with three).
+// transactions, which publish by their commit. Three lanes are the default: while one commits and one publishes the third computes.
+// That is 1.6 times the nodes a second of one lane in BenchmarkStream, and 1.05 to 1.1 times those of two lanes before a broker in
+// another process (rivulet bench --only stream); four bring no more.
 //
 // serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group.
 // Nothing outlives Run but connections of the Client, which belong to the caller.
@@ -93,7 +93,7 @@
 // it. The rows are solved beside the publication of the batch and written after it, before its offsets are
 // committed: at least once they delay no prediction of their batch, exactly once they are in its transaction's time,
 // and no committed arrival is without its row. A row is to be found, by every consumer of the version, from then on:
-// the batch that is under way at the same time does not see it. Then:
+// batches that are under way at the same time do not see it. Then:
 //
 //   - A node of T is never an arrival, and the first row of an id stays, whoever sends the id again. Arrivals whose prediction is
 //     degraded or no number get none.

@@ -138,6 +138,11 @@ func (k *kept) Publish(_ context.Context, b event.Batch, next kafka.Offsets, _ k
 		return nil, k.err
 	}
 	b.Predictions, b.DeadLetters = slices.Clone(b.Predictions), slices.Clone(b.DeadLetters)
+	for i := range b.Predictions {
+		if e := b.Predictions[i].Explanation; e != nil {
+			b.Predictions[i].Explanation = &event.Explanation{RunnerUp: e.RunnerUp, Reasons: slices.Clone(e.Reasons)}
+		}
+	}
 	k.batches, k.offsets = append(k.batches, b), append(k.offsets, maps.Clone(next))
 	return k, nil
 }

@@ -48,6 +48,16 @@ func (n *neighbours) number(version Numbering, arrivals []*slot) {
 	n.m = version.Numbers(n.ids, n.numbers)
 }
 
+// shed lets go of ids.
+func (n *neighbours) shed() {
+	clear(n.ids)
+	m := &n.earlier
+	clear(m.inBatch)
+	clear(m.asked)
+	clear(m.own)
+	clear(m.seen)
+}
+
 // begin forgets the batch before, for so many arrivals.
 func (n *neighbours) begin(arrivals int) {
 	n.m, n.rows, n.unread = nil, n.rows[:0], false

@@ -85,7 +85,8 @@ type BatchStats struct {
 	Named []string
 	// Measures are of the features of all arrivals of the batch, also of those whose prediction was no number.
 	Measures []Measure
-	// Delivered is the batch itself. It may be read during the call only: its memory is used again.
+	// Delivered is the batch itself. It may be read during the call only: its memory is used again, and ids are parts of records,
+	// so who keeps one clones it.
 	Delivered *event.Batch
 }
 

@@ -32,9 +32,9 @@ func TestReasonsNameFeatures(t *testing.T) {
 	}
 	in := Intake{Name: "b", Records: []kafka.Record{{Value: value}}}
 	for _, ids := range []bool{false, true} {
-		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: discard{}, Mode: Node,
+		out := &kept{}
+		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node,
 			Output: Output{Explain: 10, ExplainIDs: ids}})
-		b := &p.batch
 		if err := p.Process(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestReasonsNameFeatures(t *testing.T) {
 		} else {
 			want[event.Reason{Kind: event.KindNeighbour}] = true
 		}
-		got := b.predicted.predictions[0].Explanation.Reasons
+		got := out.batches[0].Predictions[0].Explanation.Reasons
 		for _, r := range got {
 			if r.Margin == 0 || !want[event.Reason{Kind: r.Kind, Name: r.Name, ID: r.ID}] {
 				t.Errorf("ids %v: reason %+v is not one of %v", ids, r, want)

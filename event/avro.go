@@ -42,6 +42,10 @@ func (Avro) ContentType() string { return "application/avro" }
 // DecodeArrival is [AvroSchema.DecodeArrival] of schema/arrival.avsc.
 func (Avro) DecodeArrival(data []byte, a *Arrival) error { return ownArrival.DecodeArrival(data, a) }
 
+func (Avro) decodeArrival(data []byte, a *Arrival, p inPlace) error {
+	return ownArrival.decodeArrival(data, a, p)
+}
+
 // DecodeLabel is [AvroSchema.DecodeLabel] of schema/label.avsc.
 func (Avro) DecodeLabel(data []byte, l *Label) error { return ownLabel.DecodeLabel(data, l) }
 

@@ -12,11 +12,16 @@ import (
 // overwrites all of a, reuses its slices, and the ids of a.Edges are parts of one string. The error is a
 // *[FieldError]; then the content of a is undefined.
 func (s *AvroSchema) DecodeArrival(data []byte, a *Arrival) error {
+	return s.decodeArrival(data, a, false)
+}
+
+func (s *AvroSchema) decodeArrival(data []byte, a *Arrival, p inPlace) error {
 	if s.arrival == nil {
 		return fieldErrorf(ReasonUnparsable, "", "the schema is of a %s, want a record", s.root.word())
 	}
 	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
 	r := newAvroReader(s, data)
+	r.inPlace = p
 	hasFeatures := false
 	for i, role := range s.arrival {
 		t, err := s.root.fields[i].typ, error(nil)
@@ -141,7 +146,7 @@ func (r *avroReader) id(t *avroType, field string) (string, error) {
 	if err == nil && len(b) == 0 {
 		err = fieldErrorf(ReasonUnparsable, field, "is empty")
 	}
-	return string(b), err
+	return r.inPlace.text(b), err
 }
 
 // edges reads a list of ids, or null for none.
@@ -198,7 +203,7 @@ func (r *avroReader) plainEdges(list []string) (edges []string, ok bool) {
 		r.at = before
 		return list, false
 	}
-	all := string(r.data[from:end])
+	all := r.inPlace.text(r.data[from:end])
 	for at := 0; at < len(all); {
 		to := at + 1 + int(all[at]>>1)
 		list = append(list, all[at+1:to])

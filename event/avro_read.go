@@ -18,7 +18,8 @@ type avroReader struct {
 	data []byte
 	at   int
 	// left is how many values may still be read: those that take no bytes are counted, too.
-	left int
+	left    int
+	inPlace inPlace // of ids of an arrival
 }
 
 func newAvroReader(s *AvroSchema, data []byte) avroReader {

@@ -18,7 +18,11 @@ import (
 // ids of earlier records stay valid. The ids of a.Edges are parts of one string of the whole record: a caller that
 // keeps a single one for long should clone it. The error is a *[FieldError]; then the content of a is undefined.
 func (JSON) DecodeArrival(data []byte, a *Arrival) error {
-	if scanPlain(data, a) {
+	return JSON{}.decodeArrival(data, a, false)
+}
+
+func (JSON) decodeArrival(data []byte, a *Arrival, p inPlace) error {
+	if scanPlain(data, a, p) {
 		return nil
 	}
 	return decodeTokens(data, a)

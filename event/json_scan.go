@@ -19,6 +19,7 @@ type arrivalScanner struct {
 	data []byte
 	at   int    // the next byte
 	ids  []span // of the edges
+	in   inPlace
 }
 
 // span is data[from:to].
@@ -27,9 +28,9 @@ type span struct{ from, to int }
 var arrivalScanners = sync.Pool{New: func() any { return new(arrivalScanner) }}
 
 // scanPlain reads a record into a and reports whether it could. If not, the content of a is undefined.
-func scanPlain(data []byte, a *Arrival) bool {
+func scanPlain(data []byte, a *Arrival, p inPlace) bool {
 	s := arrivalScanners.Get().(*arrivalScanner)
-	s.data, s.at = data, 0
+	s.data, s.at, s.in = data, 0, p
 	ok := s.arrival(a)
 	s.data = nil
 	if cap(s.ids) <= maxScratch/16 {
@@ -55,7 +56,7 @@ func (s *arrivalScanner) arrival(a *Arrival) bool {
 		switch string(name) {
 		case "id":
 			id, ok := s.id()
-			a.ID = string(s.data[id.from:id.to])
+			a.ID = s.in.text(s.data[id.from:id.to])
 			return metID, ok
 		case "features":
 			return metFeatures, s.features(&a.Features)
@@ -163,15 +164,44 @@ func (s *arrivalScanner) text() (span, bool) {
 	return span{}, false
 }
 
+// plainTexts reads into s.ids the elements of a list, whose bracket has been read, as long as each is ASCII text without escapes
+// behind at most one space, and reports whether that was the whole list. If not, s is where [arrivalScanner.more] goes on, as in
+// [arrivalScanner.shortIntegers].
+func (s *arrivalScanner) plainTexts() (ended bool) {
+	d, i, ids := s.data, s.at, s.ids[:0]
+	for i < len(d) && d[i] == '"' {
+		end := s.plainUntil(i + 1)
+		if end == i+1 || end+1 >= len(d) || d[end] != '"' {
+			break
+		}
+		ids = append(ids, span{i + 1, end})
+		if s.at = end + 1; d[s.at] != ',' {
+			break
+		}
+		if i = s.at + 1; i < len(d) && d[i] == ' ' {
+			i++
+		}
+	}
+	if s.ids = ids; len(ids) > 0 && d[s.at] == ']' {
+		s.at++
+		return true
+	}
+	return false
+}
+
+// notPlain has the upper bit of the first of eight bytes that is not ASCII text without quotes, escapes and control characters; it is
+// 0 if there is none. Bits of the bytes behind that one mean nothing: a borrow may have made others of them.
+func notPlain(v uint64) uint64 {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	quote, escape := v^'"'*each, v^'\\'*each
+	return ((quote-each)&^quote | (escape-each)&^escape | (v-' '*each)&^v | v) & high
+}
+
 // plainUntil returns a place up to which text from i on is ASCII without quotes, escapes and control characters:
 // that of the first other byte, or fewer than eight bytes from the end.
 func (s *arrivalScanner) plainUntil(i int) int {
-	const each, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s.data); i += 8 {
-		v := binary.LittleEndian.Uint64(s.data[i:])
-		quote, escape := v^'"'*each, v^'\\'*each
-		other := ((quote-each)&^quote | (escape-each)&^escape | (v-' '*each)&^v | v) & high
-		if other != 0 { // a borrow may have made others of bytes above the first one
+		if other := notPlain(binary.LittleEndian.Uint64(s.data[i:])); other != 0 {
 			return i + bits.TrailingZeros64(other)/8
 		}
 	}
@@ -194,9 +224,8 @@ func (s *arrivalScanner) edges(edges []string) ([]string, bool) {
 	if !s.next('[') {
 		return edges, false
 	}
-	s.ids = s.ids[:0]
 	from := s.at
-	for {
+	for ended := s.plainTexts(); !ended; {
 		goesOn, ok := s.more(len(s.ids) == 0)
 		if !ok {
 			return edges, false
@@ -210,7 +239,7 @@ func (s *arrivalScanner) edges(edges []string) ([]string, bool) {
 		}
 		s.ids = append(s.ids, id)
 	}
-	all := string(s.data[from:s.at])
+	all := s.in.text(s.data[from:s.at])
 	for _, id := range s.ids {
 		edges = append(edges, all[id.from-from:id.to-from])
 	}

@@ -16,7 +16,7 @@ import (
 func requireSameReading(t failer, record []byte) (plain bool) {
 	t.Helper()
 	scanned, walked := dirtyArrival(), dirtyArrival()
-	if !scanPlain(record, &scanned) {
+	if !scanPlain(record, &scanned, false) {
 		return false
 	}
 	if err := decodeTokens(record, &walked); err != nil {

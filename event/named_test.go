@@ -105,7 +105,7 @@ func TestNamedNumbers(t *testing.T) {
 		"2.2250738585072011e-308", "9007199254740993", "1e22", "1e23", "5e-324"} {
 		record := []byte(`{"id":"x","features":{"named":{"a":` + text + `}}}`)
 		var plain, walked Arrival
-		if !scanPlain(record, &plain) {
+		if !scanPlain(record, &plain, false) {
 			t.Errorf("%s is not plain", text)
 		}
 		if err := decodeTokens(record, &walked); err != nil {

@@ -40,7 +40,11 @@ var (
 // so ids of earlier records stay valid. The ids of a.Edges are parts of one string: a caller that keeps a single one
 // for long should clone it. The error is a *[FieldError]; then the content of a is undefined.
 func (Protobuf) DecodeArrival(data []byte, a *Arrival) error {
-	if met, ok := plainProtobuf(data, a); ok {
+	return Protobuf{}.decodeArrival(data, a, false)
+}
+
+func (Protobuf) decodeArrival(data []byte, a *Arrival, p inPlace) error {
+	if met, ok := plainProtobuf(data, a, p); ok {
 		if met&metFeatures == 0 {
 			return errNoFeatures
 		}
@@ -61,7 +65,7 @@ func (a *Arrival) walkProtobuf(data []byte) error {
 	err := walk(data, 0, arrivalFields, func(v wireValue) (err error) {
 		switch v.num {
 		case arrivalID:
-			a.ID, err = wireID(v)
+			a.ID, err = wireID(v, false)
 		case arrivalDense, arrivalSparse, arrivalNamed:
 			if hasFeatures {
 				return fieldErrorf(ReasonUnparsable, "features", "is given twice (byte %d)", v.at)
@@ -87,12 +91,12 @@ func (a *Arrival) walkProtobuf(data []byte) error {
 	return nil
 }
 
-func wireID(v wireValue) (string, error) {
+func wireID(v wireValue, p inPlace) (string, error) {
 	id, err := v.text("id")
 	if err == nil && len(id) == 0 {
 		err = fieldErrorf(ReasonUnparsable, "id", "is empty")
 	}
-	return string(id), err
+	return p.text(id), err
 }
 
 // read reads DenseFeatures, SparseFeatures or NamedFeatures.
@@ -117,16 +121,19 @@ func (f *Features) read(v wireValue) error {
 
 func (f *Features) readSparse(v wireValue) error {
 	f.Sparse, f.Indices, f.Values, f.Named = true, f.Indices[:0], f.Values[:0], nil
-	err := walk(v.bytes, v.at, sparseFields, func(v wireValue) (err error) {
-		if v.num == sparseIndices {
-			f.Indices, err = v.indices(f.Indices)
-		} else {
-			f.Values, err = v.floats(f.Values, "features.values")
+	if !f.plainSparse(v.bytes) {
+		f.Indices, f.Values = f.Indices[:0], f.Values[:0]
+		err := walk(v.bytes, v.at, sparseFields, func(v wireValue) (err error) {
+			if v.num == sparseIndices {
+				f.Indices, err = v.indices(f.Indices)
+			} else {
+				f.Values, err = v.floats(f.Values, "features.values")
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		return err
-	})
-	if err != nil {
-		return err
 	}
 	if len(f.Values) == 0 {
 		for range f.Indices {

@@ -74,15 +74,20 @@ func (w *wireWriter) fail(err error) {
 	}
 }
 
-// begin begins a message or a packed list; end, with what begin returned, writes its length.
+// begin begins a message or a packed list, and leaves a byte for its length; end, with what begin returned, writes that.
 func (w *wireWriter) begin(num protowire.Number) (start int) {
-	w.buf = protowire.AppendTag(w.buf, num, protowire.BytesType)
+	w.buf = append(protowire.AppendTag(w.buf, num, protowire.BytesType), 0)
 	return len(w.buf)
 }
 
 func (w *wireWriter) end(start int) {
+	size := len(w.buf) - start
+	if size < 1<<7 {
+		w.buf[start-1] = byte(size)
+		return
+	}
 	var length [binary.MaxVarintLen64]byte
-	w.buf = slices.Insert(w.buf, start, protowire.AppendVarint(length[:0], uint64(len(w.buf)-start))...)
+	w.buf = slices.Replace(w.buf, start-1, start, protowire.AppendVarint(length[:0], uint64(size))...)
 }
 
 // text writes a string, unless it is empty.

@@ -42,14 +42,15 @@ func (w *wireWriter) explanation(e *Explanation) {
 		w.buf = protowire.AppendVarint(protowire.AppendTag(w.buf, explanationRunnerUp, protowire.VarintType), uint64(e.RunnerUp))
 	}
 	for k := range e.Reasons {
-		r, field := &e.Reasons[k], element("explanation.reasons", k)
-		reason := w.begin(explanationReasons)
-		w.index(reasonKind, field+".kind", slices.Index(reasonKinds, r.Kind))
-		w.text(reasonName, field+".name", r.Name)
-		w.text(reasonID, field+".id", r.ID)
-		w.float(reasonShare, field+".share", r.Share)
-		w.float(reasonMargin, field+".margin", r.Margin)
-		w.end(reason)
+		r, reason := &e.Reasons[k], wireWriter{buf: w.buf}
+		start := reason.begin(explanationReasons)
+		reason.index(reasonKind, "kind", slices.Index(reasonKinds, r.Kind))
+		reason.text(reasonName, "name", r.Name)
+		reason.text(reasonID, "id", r.ID)
+		reason.float(reasonShare, "share", r.Share)
+		reason.float(reasonMargin, "margin", r.Margin)
+		reason.end(start)
+		w.take(&reason, "explanation.reasons", k)
 	}
 	w.end(start)
 }

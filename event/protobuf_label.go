@@ -34,7 +34,7 @@ func (Protobuf) DecodeLabel(data []byte, l *Label) error {
 	err := walk(data, 0, labelFields, func(v wireValue) (err error) {
 		switch v.num {
 		case labelID:
-			l.ID, err = wireID(v)
+			l.ID, err = wireID(v, false)
 		case labelClass:
 			var c int64
 			hasClass = true

@@ -23,12 +23,12 @@ const (
 // [arrivalScanner] it refuses nothing itself: where a record is not plain or not right it gives up, and
 // [Arrival.walkProtobuf] reads it from the beginning and decides (TestPlainProtobufIsDecoded,
 // FuzzDecodeProtobufArrival). It returns which fields were met; of a, what was not met is empty, but for the features.
-func plainProtobuf(data []byte, a *Arrival) (met int, ok bool) {
+func plainProtobuf(data []byte, a *Arrival, p inPlace) (met int, ok bool) {
 	a.ID, a.Edges, a.Time = "", a.Edges[:0], time.Time{}
 	for at := 0; at < len(data); {
 		tag, field := data[at], 0
 		if tag == tagEdge {
-			if at, ok = a.plainEdges(data, at); !ok || met&metEdges != 0 {
+			if at, ok = a.plainEdges(data, at, p); !ok || met&metEdges != 0 {
 				return met, false
 			}
 			met |= metEdges
@@ -44,7 +44,7 @@ func plainProtobuf(data []byte, a *Arrival) (met int, ok bool) {
 		switch tag {
 		case tagID:
 			field = metID
-			a.ID, err = wireID(v)
+			a.ID, err = wireID(v, p)
 		case tagDense, tagSparse, tagNamed:
 			field = metFeatures
 			err = a.Features.read(v)
@@ -60,8 +60,37 @@ func plainProtobuf(data []byte, a *Arrival) (met int, ok bool) {
 	return met, met&metID != 0
 }
 
+// plainSparse reads a sparse row in its plain form: the packed indices and then the packed values, if there are any. Like plainProtobuf
+// it gives up if a row is not plain or not right.
+func (f *Features) plainSparse(data []byte) (ok bool) {
+	indices, rest := packedList(data, sparseIndices)
+	values, rest := packedList(rest, sparseValues)
+	if len(rest) > 0 {
+		return false
+	}
+	var err error
+	if f.Indices, err = (wireValue{bytes: indices, packed: true}).indices(f.Indices); err != nil {
+		return false
+	}
+	f.Values, err = wireValue{bytes: values, packed: true}.floats(f.Values, "")
+	return err == nil
+}
+
+// packedList returns the bytes of the packed list with which data begins, and what is behind it; none and data if data begins with
+// something else.
+func packedList(data []byte, num byte) (list, rest []byte) {
+	if len(data) == 0 || data[0] != num<<3|byte(protowire.BytesType) {
+		return nil, data
+	}
+	size, n := binary.Uvarint(data[1:])
+	if from := 1 + n; n > 0 && size <= uint64(len(data)-from) {
+		return data[from : from+int(size)], data[from+int(size):]
+	}
+	return nil, data
+}
+
 // plainEdges appends the ids of the edges that begin at a place, one after the other, and returns where they end.
-func (a *Arrival) plainEdges(data []byte, from int) (end int, ok bool) {
+func (a *Arrival) plainEdges(data []byte, from int, p inPlace) (end int, ok bool) {
 	end = from
 	for end+1 < len(data) && data[end] == tagEdge {
 		n := int(data[end+1])
@@ -73,7 +102,7 @@ func (a *Arrival) plainEdges(data []byte, from int) (end int, ok bool) {
 	if end == from || !utf8.Valid(data[from:end]) {
 		return end, false
 	}
-	for all := string(data[from:end]); all != ""; {
+	for all := p.text(data[from:end]); all != ""; {
 		n := 2 + int(all[1])
 		a.Edges = append(a.Edges, all[2:n])
 		all = all[n:]

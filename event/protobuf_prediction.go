@@ -145,9 +145,15 @@ func (w *wireWriter) score(k int, s *Score) {
 	score.text(scoreName, "name", s.Name)
 	score.float(scoreProbability, "probability", s.Probability)
 	score.end(start)
-	w.buf = score.buf
-	if score.err != nil {
-		w.fail(inside(element("top", k), score.err))
+	w.take(&score, "top", k)
+}
+
+// take goes on behind a writer that has written element k of a list. The path of the element is made only for an error: it costs an
+// allocation.
+func (w *wireWriter) take(of *wireWriter, list string, k int) {
+	w.buf = of.buf
+	if of.err != nil {
+		w.fail(inside(element(list, k), of.err))
 	}
 }
 
@@ -213,7 +219,7 @@ func (p *Prediction) read(v wireValue) (err error) {
 	field := predictionFields[v.num].name
 	switch v.num {
 	case predictionID:
-		p.ID, err = wireID(v)
+		p.ID, err = wireID(v, false)
 	case predictionClass:
 		p.Class, err = v.index(field)
 	case predictionClassName:

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,6 +124,7 @@ func (t *tally) Batch(s consumer.BatchStats) {
 	for i := range s.Delivered.Predictions {
 		id := s.Delivered.Predictions[i].ID
 		if _, again := t.published[id]; !again {
+			id = strings.Clone(id)
 			t.published[id] = s.Published
 			if sent, ok := t.sent[id]; ok {
 				t.queued = append(t.queued, max(0, s.Started.Sub(sent)))

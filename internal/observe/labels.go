@@ -83,7 +83,7 @@ func (l *labels) predicted(all []event.Prediction) {
 			l.score(&label, p)
 			continue
 		}
-		l.predictions.put(all[i].ID, p, now)
+		l.predictions.put(strings.Clone(all[i].ID), p, now)
 	}
 }
 

@@ -1,0 +1,67 @@
+package event
+
+import (
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+)
+
+// within reports whether a text is a part of a record's memory.
+func within(record []byte, text string) bool {
+	begin, at := uintptr(unsafe.Pointer(unsafe.SliceData(record))), uintptr(unsafe.Pointer(unsafe.StringData(text)))
+	return at >= begin && at+uintptr(len(text)) <= begin+uintptr(len(record))
+}
+
+// Arrivals are the same whether their ids are in place or not. Ids that a record spells as they are lie in its memory if that is
+// allowed, and never else.
+func TestIDsInPlace(t *testing.T) {
+	for _, codec := range []Codec{JSON{}, Protobuf{}, Avro{}} {
+		t.Run(codec.ContentType(), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				a := drawAvro(t)
+				plain := rapid.Bool().Draw(t, "plain")
+				if plain {
+					a.ID, a.Edges, a.Features = "n-17", []string{"n-1", "node/ü", "n-123456789"}, Features{Values: []float32{1, -0.5}}
+				}
+				record, err := codec.AppendArrival(nil, &a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				copied, placed := dirtyArrival(), dirtyArrival()
+				apart, inPlace := Forms{Default: codec}, Forms{Default: codec, InPlace: true}
+				if err := apart.Arrival(nil, record, &copied); err != nil {
+					t.Fatal(err)
+				}
+				if err := inPlace.Arrival(nil, record, &placed); err != nil {
+					t.Fatal(err)
+				}
+				requireSameArrival(t, &copied, &placed)
+				for k, id := range append(copied.Edges, copied.ID) {
+					if within(record, id) {
+						t.Fatalf("%q is in place", id)
+					}
+					if id = append(placed.Edges, placed.ID)[k]; plain && !within(record, id) {
+						t.Fatalf("%q is not in place", id)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What a mapping finds in a record is never in place: the record is read from memory that is used again.
+func TestMappedIDsAreCopies(t *testing.T) {
+	m, err := NewMapping(MappingOptions{Preset: PresetDebezium})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := []byte(`{"op":"c","after":{"id":"a","features":[1],"edges":["b"]}}`)
+	forms, a := Forms{Mapping: m, InPlace: true}, Arrival{}
+	if err := forms.Arrival(nil, record, &a); err != nil {
+		t.Fatal(err)
+	}
+	if a.ID != "a" || len(a.Edges) != 1 || a.Edges[0] != "b" || within(record, a.ID) || within(record, a.Edges[0]) {
+		t.Errorf("%+v of %s", a, record)
+	}
+}
