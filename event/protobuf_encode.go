@@ -27,7 +27,7 @@ func (Protobuf) AppendArrival(dst []byte, a *Arrival) ([]byte, error) {
 			w.id(arrivalEdges, element("edges", i), id)
 			break
 		}
-		w.buf = protowire.AppendString(protowire.AppendTag(w.buf, arrivalEdges, protowire.BytesType), id)
+		w.plainText(arrivalEdges, id)
 	}
 	w.time(arrivalTime, "time", a.Time)
 	if a.Features.Named != nil {
@@ -74,9 +74,24 @@ func (w *wireWriter) fail(err error) {
 	}
 }
 
+// tag writes what a field begins with.
+func (w *wireWriter) tag(num protowire.Number, typ protowire.Type) {
+	w.varint(uint64(num)<<3 | uint64(typ))
+}
+
+// varint writes an unsigned integer; most take one byte.
+func (w *wireWriter) varint(v uint64) {
+	if v < 1<<7 {
+		w.buf = append(w.buf, byte(v))
+		return
+	}
+	w.buf = protowire.AppendVarint(w.buf, v)
+}
+
 // begin begins a message or a packed list, and leaves a byte for its length; end, with what begin returned, writes that.
 func (w *wireWriter) begin(num protowire.Number) (start int) {
-	w.buf = append(protowire.AppendTag(w.buf, num, protowire.BytesType), 0)
+	w.tag(num, protowire.BytesType)
+	w.buf = append(w.buf, 0)
 	return len(w.buf)
 }
 
@@ -96,8 +111,15 @@ func (w *wireWriter) text(num protowire.Number, field, s string) {
 		w.fail(fieldErrorf(ReasonUnparsable, field, "%s is not UTF-8", cut(strconv.Quote(s))))
 	}
 	if s != "" {
-		w.buf = protowire.AppendString(protowire.AppendTag(w.buf, num, protowire.BytesType), s)
+		w.plainText(num, s)
 	}
+}
+
+// plainText writes a string that is UTF-8.
+func (w *wireWriter) plainText(num protowire.Number, s string) {
+	w.tag(num, protowire.BytesType)
+	w.varint(uint64(len(s)))
+	w.buf = append(w.buf, s...)
 }
 
 // id writes a string that must not be empty.
@@ -114,7 +136,8 @@ func (w *wireWriter) integer(num protowire.Number, field string, v, lo, hi int64
 		w.fail(fieldErrorf(ReasonUnparsable, field, "%d is outside %d…%d", v, lo, hi))
 	}
 	if v != 0 {
-		w.buf = protowire.AppendVarint(protowire.AppendTag(w.buf, num, protowire.VarintType), uint64(v))
+		w.tag(num, protowire.VarintType)
+		w.varint(uint64(v))
 	}
 }
 
@@ -124,7 +147,8 @@ func (w *wireWriter) float(num protowire.Number, field string, v float32) {
 		w.fail(fieldErrorf(ReasonUnparsable, field, "%v, want a finite number", v))
 	}
 	if bits := math.Float32bits(v); bits != 0 {
-		w.buf = protowire.AppendFixed32(protowire.AppendTag(w.buf, num, protowire.Fixed32Type), bits)
+		w.tag(num, protowire.Fixed32Type)
+		w.buf = protowire.AppendFixed32(w.buf, bits)
 	}
 }
 
@@ -133,8 +157,8 @@ func (w *wireWriter) floats(num protowire.Number, values []float32) {
 	if len(values) == 0 {
 		return
 	}
-	w.buf = protowire.AppendTag(w.buf, num, protowire.BytesType)
-	w.buf = protowire.AppendVarint(w.buf, uint64(4*len(values)))
+	w.tag(num, protowire.BytesType)
+	w.varint(uint64(4 * len(values)))
 	w.buf = slices.Grow(w.buf, 4*len(values))
 	for _, v := range values {
 		w.buf = binary.LittleEndian.AppendUint32(w.buf, math.Float32bits(v))

@@ -39,7 +39,8 @@ func (w *wireWriter) explanation(e *Explanation) {
 	w.fail(e.check())
 	start := w.begin(predictionExplanation)
 	if e.RunnerUp >= 0 { // 0 is written, too: it is a class
-		w.buf = protowire.AppendVarint(protowire.AppendTag(w.buf, explanationRunnerUp, protowire.VarintType), uint64(e.RunnerUp))
+		w.tag(explanationRunnerUp, protowire.VarintType)
+		w.varint(uint64(e.RunnerUp))
 	}
 	for k := range e.Reasons {
 		r, reason := &e.Reasons[k], wireWriter{buf: w.buf}

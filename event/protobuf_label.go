@@ -63,7 +63,8 @@ func (Protobuf) AppendLabel(dst []byte, l *Label) ([]byte, error) {
 	w.fail(l.checkWritten())
 	w.id(labelID, "id", l.ID)
 	if l.ClassName == "" { // an index of 0 is written, too: its presence says that there is one
-		w.buf = protowire.AppendVarint(protowire.AppendTag(w.buf, labelClass, protowire.VarintType), uint64(l.Class))
+		w.tag(labelClass, protowire.VarintType)
+		w.varint(uint64(l.Class))
 	}
 	w.text(labelClassName, "class_name", l.ClassName)
 	w.time(labelTime, "time", l.Time)

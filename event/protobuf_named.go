@@ -167,10 +167,10 @@ func (w *wireWriter) named(fields []schema.Field) {
 func (w *wireWriter) namedValue(f *schema.Field) {
 	switch v := f.Value; v.Type {
 	case schema.Number:
-		w.buf = protowire.AppendTag(w.buf, valueNumber, protowire.Fixed64Type)
+		w.tag(valueNumber, protowire.Fixed64Type)
 		w.buf = protowire.AppendFixed64(w.buf, math.Float64bits(v.Number))
 	case schema.Bool:
-		w.buf = protowire.AppendTag(w.buf, valueBool, protowire.VarintType)
+		w.tag(valueBool, protowire.VarintType)
 		w.buf = protowire.AppendVarint(w.buf, protowire.EncodeBool(v.Number != 0))
 	case schema.Text:
 		w.text(valueText, namedField(f.Name), v.Text)
