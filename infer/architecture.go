@@ -164,6 +164,21 @@ func (o *Operator) All(degrees []float32, extra float64) (in, out []float32) {
 	return in, out
 }
 
+// setSums sets in and out to the scales of degrees that are sums of two parts; in may be the memory of one of these.
+func (o *Operator) setSums(in, out, some, others []float32) {
+	if o == normalised { // in a loop without calls, in which the processor computes several at once
+		others, in = others[:len(some)], in[:len(some)]
+		for i, d := range some {
+			in[i] = float32(1 / math.Sqrt(1+(float64(d)+float64(others[i]))))
+		}
+		copy(out, in)
+		return
+	}
+	for i, d := range some {
+		in[i], out[i] = o.at(float64(d) + float64(others[i]))
+	}
+}
+
 // setAll sets in and out to the scales of degrees, each with extra more.
 func (o *Operator) setAll(in, out, degrees []float32, extra float64) {
 	for i, d := range degrees {

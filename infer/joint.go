@@ -23,11 +23,29 @@ func newJoint(m *Network, adj *graph.CSR, x Inputs, pre *Preprocess) *joint {
 	f := m.form()
 	z := f.enter(x.Project(f.first()))
 	checkGraph(adj, z.Rows, "features")
+	if mix, ok := f.(*mixture); ok && mix.weights == nil { // which reads nothing but leading columns of it
+		z = padded(z)
+	}
 	j := &joint{form: f, host: newHost(adj, m.Architecture.Operator), project: pre.Fold(f.first()), z: z}
 	if m.Architecture.Mix != nil {
 		j.x, j.raw = sync.OnceValue(x.Matrix), pre.Identity(m.Features())
 	}
 	return j
+}
+
+// padded returns z with columns of zeros at its end, so that rows begin where cache lines do: a vector that lies in two lines takes two
+// reads, and the first hop reads each row a dozen times. If that is more than a quarter of its memory it returns z as it is.
+func padded(z *graph.Dense) *graph.Dense {
+	const line = 64 / 4
+	width := (z.Cols + line - 1) / line * line
+	if 4*(width-z.Cols) > z.Cols {
+		return z
+	}
+	out := graph.NewDense(z.Rows, width)
+	for i := range z.Rows {
+		copy(out.Row(i), z.Row(i))
+	}
+	return out
 }
 
 // Nodes is the number of the graph's nodes.
@@ -125,14 +143,21 @@ func (j *joined) joinFull() {
 	j.near = j.all
 	j.full, j.fullT = b.dense(n, m), b.dense(m, n)
 	graph.ParallelRows(m, 8*m*n, func(lo, hi int) {
-		for node := lo; node < hi; node++ {
-			column, fromBatch := j.fullT.Row(node), 0.0
-			for i := range column {
-				column[i] = b.Full.Data[i*m+node]
-				fromBatch += float64(column[i])
+		fromBatch := j.inG[lo:hi]
+		if n == 1 { // which is its own transpose
+			copy(j.fullT.Data[lo:hi], b.Full.Data[lo:hi])
+			copy(fromBatch, b.Full.Data[lo:hi])
+		} else {
+			for k := range fromBatch {
+				column, sum := j.fullT.Row(lo+k), 0.0
+				for i := range column {
+					column[i] = b.Full.Data[i*m+lo+k]
+					sum += float64(column[i])
+				}
+				fromBatch[k] = float32(sum)
 			}
-			j.inG[node], j.outG[node] = j.host.at(float64(j.degrees[node]) + float64(float32(fromBatch)))
 		}
+		j.host.setSums(fromBatch, j.outG[lo:hi], j.degrees[lo:hi], fromBatch)
 	})
 	for i := range n {
 		degree := 0.0
@@ -141,10 +166,14 @@ func (j *joined) joinFull() {
 		}
 		j.inB[i], j.outB[i] = j.host.at(float64(j.among(i, float32(degree))))
 	}
-	for node := range m {
-		times := j.fullT.Row(node)
-		for i, in := range j.inB {
-			times[i] *= in
+	if n == 1 {
+		graph.Scale(j.fullT.Data, j.inB[0])
+	} else {
+		for node := range m {
+			times := j.fullT.Row(node)
+			for i, in := range j.inB {
+				times[i] *= in
+			}
 		}
 	}
 	for i := range n {
@@ -208,11 +237,15 @@ func scaledColumns(m *graph.CSR, in []float32) *graph.CSR {
 // coefficients returns vals[p]·in[cols[p]] in the memory of dst; vals nil means ones.
 func coefficients(dst []float32, cols []int32, vals, in []float32) []float32 {
 	dst = slices.Grow(dst[:0], len(cols))[:len(cols)]
-	for p, c := range cols {
-		dst[p] = in[c]
+	if vals == nil {
+		for p, c := range cols {
+			dst[p] = in[c]
+		}
+		return dst
 	}
-	for p, v := range vals {
-		dst[p] *= v
+	vals = vals[:len(dst)]
+	for p, c := range cols[:len(dst)] {
+		dst[p] = vals[p] * in[c]
 	}
 	return dst
 }
@@ -302,7 +335,12 @@ func (j *joined) nodeRows(s *scratch, lo, hi int, nearOnly bool, zg, zb *graph.D
 		s.row = s.block.Row(k - lo)
 		s.gather(j.adj, int(j.node(k, nearOnly)), j.inG, zg)
 	}
-	if j.full != nil {
+	if j.full != nil && zb.Rows == 1 {
+		z := zb.Row(0)[:s.block.Cols]
+		for k, v := range j.fullT.Data[lo:hi] {
+			graph.Axpy(s.block.Row(k), v, z)
+		}
+	} else if j.full != nil {
 		s.addEdges(j.fullT, lo, hi, zb)
 	} else if at := j.pos[j.node(lo, nearOnly)]; at >= 0 {
 		cols, vals := j.rnt.Row(int(at))

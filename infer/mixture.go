@@ -336,7 +336,7 @@ func (m *mixture) run(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, ar
 
 // propagate is run without the bias.
 func (m *mixture) propagate(j *joined, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
-	width := zg.Cols
+	width := zb.Cols // zg may have more, see newJoint
 	near = near && m.weights == nil && m.hops > 1
 	nodes, arrivals = times(m.all[m.hops], zg), times(m.all[m.hops], zb)
 	for t := m.hops - 1; t >= 0; t-- {
