@@ -105,3 +105,34 @@ func TestAttachInFull(t *testing.T) {
 		t.Errorf("no arrivals: %+v", none)
 	}
 }
+
+// What a joint SGC gives for a class depends on that class's weights only, however many there are: rows of many classes are laid out
+// on cache lines, those of few are not.
+func TestClassesOfAJointModelDoNotDependOnTheirNumber(t *testing.T) {
+	const nodes, features, few = 40, 9, 7
+	rng := rand.New(rand.NewPCG(11, 0))
+	adj, x, pre := randomGraph(rng, nodes), randomDense(rng, nodes, features), &infer.Preprocess{Kind: infer.None, Scale: 1}
+	for _, hops := range []int{1, 2, 3} {
+		for _, classes := range []int{13, 16, 41} {
+			wide := infer.Layer{Self: randomDense(rng, features, classes), Bias: randomDense(rng, 1, classes).Data}
+			narrow := infer.Layer{Self: graph.NewDense(features, few), Bias: wide.Bias[:few]}
+			for i := range features {
+				copy(narrow.Self.Row(i), wide.Self.Row(i))
+			}
+			of := func(l infer.Layer) infer.Deployment { return infertest.Model("sgc", 0, hops, l).Joint(adj, infer.Ready(x), pre) }
+			for _, n := range []int{1, 5} {
+				b := &infer.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}}
+				b.Attach(manyRows(rng, n, 30, nodes), nodes)
+				for name, logits := range map[string]func(l infer.Layer) *graph.Dense{
+					"arrivals": func(l infer.Layer) *graph.Dense { return of(l).Logits(b) },
+					"nodes":    func(l infer.Layer) *graph.Dense { return of(l).(infer.NodeLogits).GraphLogits(b) },
+				} {
+					got, want := logits(wide), logits(narrow)
+					for i := range want.Rows {
+						sameBits(t, fmt.Sprintf("%d hops, %d classes, %s, row %d", hops, classes, name, i), got.Row(i)[:few], want.Row(i))
+					}
+				}
+			}
+		}
+	}
+}
