@@ -119,7 +119,9 @@ func TestClassesOfAJointModelDoNotDependOnTheirNumber(t *testing.T) {
 			for i := range features {
 				copy(narrow.Self.Row(i), wide.Self.Row(i))
 			}
-			of := func(l infer.Layer) infer.Deployment { return infertest.Model("sgc", 0, hops, l).Joint(adj, infer.Ready(x), pre) }
+			of := func(l infer.Layer) infer.Deployment {
+				return infertest.Model("sgc", 0, hops, l).Joint(adj, infer.Ready(x), pre)
+			}
 			for _, n := range []int{1, 5} {
 				b := &infer.Batch{X: graph.Features{Dense: randomDense(rng, n, features)}}
 				b.Attach(manyRows(rng, n, 30, nodes), nodes)
