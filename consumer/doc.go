@@ -49,6 +49,9 @@
 // twenty times its bytes. The memory of a batch is used again by the next one of its lane, but for what is unusually
 // much (maxKept); a dead letter's is let go of at once.
 //
+// Ids of a batch are parts of its records' memory, which nobody changes ([event.Forms.InPlace]). An id keeps all that was fetched with
+// it alive, so a batch lets go of its ids as of its records (batch.shed), and who keeps one, as an observer may, clones it.
+//
 // # What is guaranteed
 //
 //   - Offsets are committed after everything of their batch, and of all batches before it in the generation, has been

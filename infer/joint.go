@@ -116,6 +116,7 @@ type joined struct {
 	rnt  *graph.CSR // |near|×n Rᵀ diag(in of the arrivals)
 
 	full, fullT *graph.Dense // in full: n×m R diag(in of the graph's nodes), m×n Rᵀ diag(in of the arrivals)
+	coef        []float32    // in full: the values of adj diag(in of the graph's nodes)
 
 	inG, outG []float32 // m: scales with the batch in the graph; only those of near nodes are not the host's
 	inB, outB []float32 // n
@@ -182,6 +183,7 @@ func (j *joined) joinFull() {
 			row[node] = j.inG[node] * v
 		}
 	}
+	j.coef = coefficients(b.floats(j.adj.NNZ()), j.adj.ColIdx, j.adj.Val, j.inG)
 }
 
 // among adds the arrivals that arrival i is joined to, to its degree.
@@ -331,18 +333,25 @@ func (j *joined) together() int {
 // nodeRows computes the rows of a few nodes of the graph in the block; zg has all m nodes. In full they are nodes lo to hi,
 // else it is the one at lo, among the near ones if that is asked for.
 func (j *joined) nodeRows(s *scratch, lo, hi int, nearOnly bool, zg, zb *graph.Dense) {
-	for k := lo; k < hi; k++ {
-		s.row = s.block.Row(k - lo)
-		s.gather(j.adj, int(j.node(k, nearOnly)), j.inG, zg)
-	}
-	if j.full != nil && zb.Rows == 1 {
+	if j.full != nil { // in which all nodes are near
+		for k := lo; k < hi; k++ {
+			graph.AddRow(s.block.Row(k-lo), j.adj, k, j.coef[j.adj.RowPtr[k]:j.adj.RowPtr[k+1]], zg)
+		}
+		if zb.Rows != 1 {
+			s.addEdges(j.fullT, lo, hi, zb)
+			return
+		}
 		z := zb.Row(0)[:s.block.Cols]
 		for k, v := range j.fullT.Data[lo:hi] {
 			graph.Axpy(s.block.Row(k), v, z)
 		}
-	} else if j.full != nil {
-		s.addEdges(j.fullT, lo, hi, zb)
-	} else if at := j.pos[j.node(lo, nearOnly)]; at >= 0 {
+		return
+	}
+	for k := lo; k < hi; k++ {
+		s.row = s.block.Row(k - lo)
+		s.gather(j.adj, int(j.node(k, nearOnly)), j.inG, zg)
+	}
+	if at := j.pos[j.node(lo, nearOnly)]; at >= 0 {
 		cols, vals := j.rnt.Row(int(at))
 		graph.AddRows(s.row, cols, vals, zb)
 	}

@@ -28,8 +28,8 @@ func Bounds() []Bound {
 		{Rivals, "flickr/sgc/batch=1000/cached", "CPU times S", 0.25},
 		{Rivals, "flickr/gcn/batch=1000/Whole", "CPU times S", 8},
 		{Rivals, "flickr/gcn/batch=1000/neighbourhood", "CPU times S", 2.5},
-		{Stream, "flickr/json/consumer-of-passthrough", "CPU share", 0.15},
-		{Stream, "flickr/protobuf/consumer-of-passthrough", "CPU share", 0.15},
+		{Stream, "flickr/json/consumer-of-passthrough", "CPU share", 0.2},
+		{Stream, "flickr/protobuf/consumer-of-passthrough", "CPU share", 0.2},
 		{Stream, "flickr/json/passthrough-of-franz-go", "CPU share", 0.8},
 		{Stream, "flickr/protobuf/passthrough-of-franz-go", "CPU share", 0.8},
 	}
