@@ -26,8 +26,9 @@ const (
 	wayLoop        = "franz-go"
 )
 
-// drainRounds is how often each way drains a topic, in turn with the others.
-const drainRounds = 3
+// drainRounds is how often each way drains a topic, in turn with the others: a drain takes some tenths of a second, and one of them may be
+// a tenth off.
+const drainRounds = 7
 
 // loads are shares of the most that the consumer takes while arrivals are being sent.
 var loads = []float64{0.5, 0.8}
