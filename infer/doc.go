@@ -90,7 +90,7 @@
 //	convolution.go    layers that read neighbours: tables, frozen, an arrival's own; convolution_joint.go the joint form
 //	mixture.go        hops and mixtures of them, linear models: tables, frozen, joint
 //	restart.go        a perceptron and hops with a restart: the same
-//	joint.go          joint deployment; the operator of the graph with a batch in it, never assembled
+//	joint.go          joint deployment; the operator of the graph with a batch in it, never assembled; joint_full.go edges in full
 //	embedding.go      the layer before the classifier
 //	arrived.go        what later arrivals would read of an arrival: its own tables
 //	messages.go       tables as what a row of M is solved for
