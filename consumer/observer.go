@@ -85,8 +85,8 @@ type BatchStats struct {
 	Named []string
 	// Measures are of the features of all arrivals of the batch, also of those whose prediction was no number.
 	Measures []Measure
-	// Delivered is the batch itself. It may be read during the call only: its memory is used again, and ids are parts of records,
-	// so who keeps one clones it.
+	// Delivered is the batch itself. It may be read during the call only: its memory is used again, and ids are parts of
+	// records, so an observer that keeps an id must clone it.
 	Delivered *event.Batch
 }
 
@@ -148,26 +148,13 @@ func measure(arrivals []*slot, by *schema.Schema) (out []Measure, names []string
 }
 
 func measureOf(f *event.Features) (m Measure) {
-	var sums [4]float64 // the processor adds to each beside the others
-	var counts [4]int32
-	v := f.Values
-	for ; len(v) >= 4; v = v[4:] {
-		for k := range sums {
-			sums[k] += float64(v[k]) * float64(v[k])
-			counts[k] += notZero(v[k])
+	sum := 0.0
+	for _, v := range f.Values {
+		sum += float64(v) * float64(v)
+		if v != 0 {
+			m.Count++
 		}
 	}
-	for _, v := range v {
-		sums[0] += float64(v) * float64(v)
-		counts[0] += notZero(v)
-	}
-	m.Norm = float32(math.Sqrt(sums[0] + sums[1] + sums[2] + sums[3]))
-	m.Count = counts[0] + counts[1] + counts[2] + counts[3]
+	m.Norm = float32(math.Sqrt(sum))
 	return m
-}
-
-// notZero returns 1, or 0 for a zero of either sign, without a branch.
-func notZero(v float32) int32 {
-	bits := math.Float32bits(v) << 1
-	return int32((bits | -bits) >> 31)
 }

@@ -19,7 +19,7 @@ type avroReader struct {
 	at   int
 	// left is how many values may still be read: those that take no bytes are counted, too.
 	left    int
-	inPlace inPlace // of ids of an arrival
+	inPlace inPlace // of the arrival's ids
 }
 
 func newAvroReader(s *AvroSchema, data []byte) avroReader {

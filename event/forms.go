@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-	"unsafe"
 )
 
 // Forms reads records of every form that a topic may have. It is the one place that decides which form a record has:
@@ -29,9 +28,9 @@ type Forms struct {
 	// LookUp says that arrivals may lack their features ([Features.Absent]), as these are looked up. Else such a record
 	// is refused.
 	LookUp bool
-	// InPlace lets the ids of arrivals be parts of their records' memory, which saves a copy of each. Nobody may change that
-	// memory while an arrival is in use, and an id keeps all of it alive: who keeps one for long clones it. Some ids are
-	// copies even so, such as those with escapes, and all of mapped records.
+	// InPlace lets the ids of arrivals be parts of their records' memory, which saves a copy of each. That memory must not change
+	// while an arrival is in use, and an id keeps all of it alive, so a caller that keeps an id for long must clone it. Some ids are
+	// copies even so: those with escapes, and all of mapped records.
 	InPlace bool
 }
 
@@ -142,33 +141,14 @@ func (f *Forms) arrival(headers []Header, data []byte, a *Arrival) error {
 	return f.decode(codec, data, a)
 }
 
-// decode reads a record with its decoder.
-func (f *Forms) decode(by arrivalDecoding, data []byte, a *Arrival) error {
-	if d, ok := by.(inPlaceDecoding); ok && f.InPlace {
+// decode reads a record with a [Codec] or a [Written].
+func (f *Forms) decode(by interface {
+	DecodeArrival(data []byte, a *Arrival) error
+}, data []byte, a *Arrival) error {
+	if d, ok := by.(inPlaceDecoder); ok && f.InPlace {
 		return d.decodeArrival(data, a, true)
 	}
 	return by.DecodeArrival(data, a)
-}
-
-// arrivalDecoding is what codecs and decoders of a registry's schemas have in common.
-type arrivalDecoding interface {
-	DecodeArrival(data []byte, a *Arrival) error
-}
-
-// inPlaceDecoding is a decoder that knows how to leave ids in the record's memory.
-type inPlaceDecoding interface {
-	decodeArrival(data []byte, a *Arrival, p inPlace) error
-}
-
-// inPlace says that ids may be parts of the memory of the record that they are decoded from ([Forms.InPlace]).
-type inPlace bool
-
-// text returns bytes of the record as text.
-func (p inPlace) text(b []byte) string {
-	if p {
-		return unsafe.String(unsafe.SliceData(b), len(b))
-	}
-	return string(b)
 }
 
 // LineHeaders returns the headers with which a line of a file is read as a record: JSON's content-type or, with the

@@ -16,10 +16,10 @@ import (
 // then [arrivalDecoder] reads it from the beginning and decides; so both need not agree on what is wrong, only
 // on what is right (TestPlainIsDecoded, FuzzDecodeArrival).
 type arrivalScanner struct {
-	data []byte
-	at   int    // the next byte
-	ids  []span // of the edges
-	in   inPlace
+	data    []byte
+	at      int     // the next byte
+	ids     []span  // of the edges
+	inPlace inPlace // of the arrival's ids
 }
 
 // span is data[from:to].
@@ -30,7 +30,7 @@ var arrivalScanners = sync.Pool{New: func() any { return new(arrivalScanner) }}
 // scanPlain reads a record into a and reports whether it could. If not, the content of a is undefined.
 func scanPlain(data []byte, a *Arrival, p inPlace) bool {
 	s := arrivalScanners.Get().(*arrivalScanner)
-	s.data, s.at, s.in = data, 0, p
+	s.data, s.at, s.inPlace = data, 0, p
 	ok := s.arrival(a)
 	s.data = nil
 	if cap(s.ids) <= maxScratch/16 {
@@ -56,7 +56,7 @@ func (s *arrivalScanner) arrival(a *Arrival) bool {
 		switch string(name) {
 		case "id":
 			id, ok := s.id()
-			a.ID = s.in.text(s.data[id.from:id.to])
+			a.ID = s.inPlace.text(s.data[id.from:id.to])
 			return metID, ok
 		case "features":
 			return metFeatures, s.features(&a.Features)
@@ -189,8 +189,8 @@ func (s *arrivalScanner) plainTexts() (ended bool) {
 	return false
 }
 
-// notPlain has the upper bit of the first of eight bytes that is not ASCII text without quotes, escapes and control characters; it is
-// 0 if there is none. Bits of the bytes behind that one mean nothing: a borrow may have made others of them.
+// notPlain returns 0 if each of eight bytes is ASCII without quotes, backslashes and control characters. If not, its lowest bit is the
+// upper bit of the first other byte; bits above it mean nothing, because a borrow may have changed them.
 func notPlain(v uint64) uint64 {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	quote, escape := v^'"'*each, v^'\\'*each
@@ -239,7 +239,7 @@ func (s *arrivalScanner) edges(edges []string) ([]string, bool) {
 		}
 		s.ids = append(s.ids, id)
 	}
-	all := s.in.text(s.data[from:s.at])
+	all := s.inPlace.text(s.data[from:s.at])
 	for _, id := range s.ids {
 		edges = append(edges, all[id.from-from:id.to-from])
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -67,32 +66,10 @@ func (w *predictionWriter) top(list []Score) {
 }
 
 func (w *predictionWriter) text(before, s string) {
-	w.buf = append(w.buf, before...)
-	if isPlain(s) {
-		w.buf = append(append(append(w.buf, '"'), s...), '"')
-		return
-	}
 	var err error
-	if w.buf, err = jsontext.AppendQuote(w.buf, s); err != nil {
+	if w.buf, err = jsontext.AppendQuote(append(w.buf, before...), s); err != nil {
 		w.failed = true
 	}
-}
-
-// isPlain reports whether a text is written as it is, between quotes: it is ASCII without quotes, escapes and control characters. Most
-// texts are, and to find out takes a quarter of what quoting them takes.
-func isPlain(s string) bool {
-	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		if notPlain(uint64(four(s, i))|uint64(four(s, i+4))<<32) != 0 {
-			return false
-		}
-	}
-	for ; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
 }
 
 func (w *predictionWriter) textIfAny(before, s string) {

@@ -171,7 +171,7 @@ func (w *wireWriter) namedValue(f *schema.Field) {
 		w.buf = protowire.AppendFixed64(w.buf, math.Float64bits(v.Number))
 	case schema.Bool:
 		w.tag(valueBool, protowire.VarintType)
-		w.buf = protowire.AppendVarint(w.buf, protowire.EncodeBool(v.Number != 0))
+		w.varint(protowire.EncodeBool(v.Number != 0))
 	case schema.Text:
 		w.text(valueText, namedField(f.Name), v.Text)
 		if v.Text == "" {

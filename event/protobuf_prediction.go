@@ -148,8 +148,8 @@ func (w *wireWriter) score(k int, s *Score) {
 	w.take(&score, "top", k)
 }
 
-// take goes on behind a writer that has written element k of a list. The path of the element is made only for an error: it costs an
-// allocation.
+// take takes over what another writer has appended to the same message for element k of a list. The element's path is made only if
+// there is an error, as it costs an allocation.
 func (w *wireWriter) take(of *wireWriter, list string, k int) {
 	w.buf = of.buf
 	if of.err != nil {

@@ -106,8 +106,8 @@ func TestAttachInFull(t *testing.T) {
 	}
 }
 
-// What a joint SGC gives for a class depends on that class's weights only, however many there are: rows of many classes are laid out
-// on cache lines, those of few are not.
+// The logits of a joint SGC for a class are the same however many other classes there are. Rows of 7 classes are kept as they are, those of
+// 13 and 41 are padded to cache lines.
 func TestClassesOfAJointModelDoNotDependOnTheirNumber(t *testing.T) {
 	const nodes, features, few = 40, 9, 7
 	rng := rand.New(rand.NewPCG(11, 0))

@@ -285,18 +285,8 @@ func (j *joined) together() int {
 // nodeRows computes the rows of a few nodes of the graph in the block; zg has all m nodes. In full they are nodes lo to hi,
 // else it is the one at lo, among the near ones if that is asked for.
 func (j *joined) nodeRows(s *scratch, lo, hi int, nearOnly bool, zg, zb *graph.Dense) {
-	if j.full != nil { // in which all nodes are near
-		for k := lo; k < hi; k++ {
-			graph.AddRow(s.block.Row(k-lo), j.adj, k, j.coef[j.adj.RowPtr[k]:j.adj.RowPtr[k+1]], zg)
-		}
-		if zb.Rows != 1 {
-			s.addEdges(j.fullT, lo, hi, zb)
-			return
-		}
-		z := zb.Row(0)[:s.block.Cols]
-		for k, v := range j.fullT.Data[lo:hi] {
-			graph.Axpy(s.block.Row(k), v, z)
-		}
+	if j.full != nil {
+		j.fullRows(s, lo, hi, zg, zb)
 		return
 	}
 	for k := lo; k < hi; k++ {

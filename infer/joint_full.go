@@ -7,60 +7,32 @@ func (j *joined) joinFull() {
 	b, m, n := j.batch, j.adj.Rows, j.batch.Len()
 	j.near = j.all
 	j.full, j.fullT = b.dense(n, m), b.dense(m, n)
-	graph.ParallelRows(m, 8*m*n, func(lo, hi int) {
-		fromBatch := j.inG[lo:hi]
-		if n == 1 { // which is its own transpose
-			copy(j.fullT.Data[lo:hi], b.Full.Data[lo:hi])
-			copy(fromBatch, b.Full.Data[lo:hi])
-		} else {
-			for at := lo; at < hi; at += readBlock {
-				j.joinColumns(at, min(at+readBlock, hi), fromBatch[at-lo:])
-			}
-		}
-		j.host.setSums(fromBatch, j.outG[lo:hi], j.degrees[lo:hi], fromBatch)
-	})
-	graph.ParallelRows(n, 8*m*n, func(lo, hi int) {
-		for ; lo < hi; lo += readBlock {
-			j.joinRows(lo, min(lo+readBlock, hi))
-		}
-	})
-	if n == 1 {
-		graph.Scale(j.fullT.Data, j.inB[0])
-	} else {
-		graph.ParallelRows(m, 4*m*n, func(lo, hi int) {
-			for node := lo; node < hi; node++ {
-				times := j.fullT.Row(node)
-				for i, in := range j.inB {
-					times[i] *= in
-				}
+	blocks := func(rows int, f func(lo, hi int)) {
+		graph.ParallelRows(rows, 8*m*n, func(lo, hi int) {
+			for ; lo < hi; lo += readBlock {
+				f(lo, min(lo+readBlock, hi))
 			}
 		})
 	}
+	blocks(n, j.scaleArrivals)
+	blocks(m, j.joinNodes)
+	blocks(n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row, in := j.full.Row(i)[:m], j.inG[:m]
+			for node, v := range b.Full.Row(i)[:m] {
+				row[node] = in[node] * v
+			}
+		}
+	})
 	j.coef = coefficients(b.floats(j.adj.NNZ()), j.adj.ColIdx, j.adj.Val, j.inG)
 }
 
-// joinColumns sets the edges of the nodes lo to hi, readBlock at most, to the arrivals, and the sum of each node's. Edges of some nodes of one
-// arrival lie side by side, those of one node far from each other.
-func (j *joined) joinColumns(lo, hi int, sums []float32) {
-	var wide [readBlock]float64
-	m, n := j.adj.Rows, j.batch.Len()
-	for i := range n {
-		for k, v := range j.batch.Full.Data[i*m+lo : i*m+hi] {
-			j.fullT.Data[(lo+k)*n+i] = v
-			wide[k] += float64(v)
-		}
-	}
-	for k := range hi - lo {
-		sums[k] = float32(wide[k])
-	}
-}
-
-// joinRows sets the scales of arrivals lo to hi, readBlock at most, and their edges in full.
-func (j *joined) joinRows(lo, hi int) {
+// scaleArrivals sets the scales of arrivals lo to hi, readBlock at most.
+func (j *joined) scaleArrivals(lo, hi int) {
 	var degrees [readBlock]float64
 	edges, m := j.batch.Full, j.adj.Rows
 	i := lo
-	for ; i+4 <= hi; i += 4 { // sums in double precision wait for each other, those of four rows do not
+	for ; i+4 <= hi; i += 4 { // four rows at once, because an addition to one sum need not wait for those to the others
 		var sa, sb, sc, sd float64
 		a, b, c, d := edges.Row(i), edges.Row(i + 1)[:m], edges.Row(i + 2)[:m], edges.Row(i + 3)[:m]
 		for node, v := range a[:m] {
@@ -78,9 +50,38 @@ func (j *joined) joinRows(lo, hi int) {
 	}
 	for i := lo; i < hi; i++ {
 		j.inB[i], j.outB[i] = j.host.at(float64(j.among(i, float32(degrees[i-lo]))))
-		row, in := j.full.Row(i)[:m], j.inG[:m]
-		for node, v := range edges.Row(i)[:m] {
-			row[node] = in[node] * v
+	}
+}
+
+// joinNodes sets the scales of nodes lo to hi, readBlock at most, and their rows of fullT. It goes through the batch arrival by arrival,
+// because the edges of one arrival are side by side in memory.
+func (j *joined) joinNodes(lo, hi int) {
+	var wide [readBlock]float64
+	m, n := j.adj.Rows, j.batch.Len()
+	for i, in := range j.inB {
+		for k, v := range j.batch.Full.Data[i*m+lo : i*m+hi] {
+			j.fullT.Data[(lo+k)*n+i] = v * in
+			wide[k] += float64(v)
 		}
+	}
+	fromBatch := j.inG[lo:hi]
+	for k := range fromBatch {
+		fromBatch[k] = float32(wide[k])
+	}
+	j.host.setSums(fromBatch, j.outG[lo:hi], j.degrees[lo:hi], fromBatch)
+}
+
+// fullRows is nodeRows of edges in full, with which all nodes are near.
+func (j *joined) fullRows(s *scratch, lo, hi int, zg, zb *graph.Dense) {
+	for k := lo; k < hi; k++ {
+		graph.AddRow(s.block.Row(k-lo), j.adj, k, j.coef[j.adj.RowPtr[k]:j.adj.RowPtr[k+1]], zg)
+	}
+	if zb.Rows != 1 {
+		s.addEdges(j.fullT, lo, hi, zb)
+		return
+	}
+	z := zb.Row(0)[:s.block.Cols] // one message for all, which needs no product
+	for k, v := range j.fullT.Data[lo:hi] {
+		graph.Axpy(s.block.Row(k), v, z)
 	}
 }

@@ -71,8 +71,8 @@ func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows 
 	return now, nil
 }
 
-// settle sets rows and seen to the arrivals (got) that one round trip found for its ids, and caches rows with their epochs (of). The ids
-// of all round trips are those of the absent rows and then those of seen; this one's begin at position lo.
+// settle sets rows and seen to the arrivals (got) that one round trip found, and caches rows with their epochs (of). ids lists what all round
+// trips ask for: first the ids of the absent rows, then those of seen. got begins with the answer for position lo of ids.
 func (a *ArrivalRows) settle(ids []string, got []*infer.Arrived, of []int64, lo int, absent []int32, rows []infer.Row,
 	seen []*infer.Arrived) {
 	var found []epochRow

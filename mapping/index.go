@@ -153,7 +153,8 @@ func (x *index) hash(of *looking, ids []string) {
 // bucketUnits is how many units ([graph.Prefetch]) a bucket has.
 const bucketUnits = uint32(unsafe.Sizeof(bucket{})) / (4 * infer.PackedUnit)
 
-// probe sets numbers to those of the rows that may be of ids with these hashes, 0 where there is none, and asks for their records.
+// probe sets numbers[i] to the number of the first row in the i-th hash's bucket whose tag is that hash's, or to 0 if there is none, and
+// prefetches the records of these rows.
 func (x *index) probe(of *looking, numbers []uint32) {
 	for i := range numbers {
 		hash := of[i]
