@@ -108,7 +108,7 @@ type ArrivalRows struct {
 	ttl     time.Duration // the same for all consumers of the version
 	buckets int           // the same for all consumers of the version
 	ordered bool          // see Redis
-	cache   *arrivalCache // nil if nothing is kept
+	cache   *rowCache     // nil if nothing is kept
 
 	epoch                            atomic.Int64 // of Redis' time, when it last answered
 	lonely                           atomic.Int64 // an epoch that is past and has no rows; noEpoch: none is known
@@ -136,7 +136,7 @@ func OpenArrivalRows(ctx context.Context, client Client, table ArrivalTable,
 	a := &ArrivalRows{client: client, table: table, o: o, ordered: oneServer}
 	a.lonely.Store(noEpoch)
 	if o.CacheBytes > 0 {
-		a.cache = newArrivalCache(o.CacheBytes)
+		a.cache = newRowCache(o.CacheBytes, rowOfArrival)
 	}
 	if err := a.agree(ctx); err != nil {
 		return nil, fmt.Errorf("opening the rows of arrivals: %w", err)
@@ -288,17 +288,13 @@ func placeAfter(last int32, data []byte) (place int32, rest []byte, err error) {
 
 // cached sets the rows that are in memory and returns the positions of the others.
 func (a *ArrivalRows) cached(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
-	absent = make([]int32, 0, len(ids))
-	if a.cache == nil {
-		for i := range ids {
-			absent = append(absent, int32(i))
-		}
-		return absent
-	}
-	absent = a.cache.get(ids, rows, oldest, absent)
+	absent = a.cache.get(ids, rows, oldest)
 	a.found.Add(uint64(len(ids) - len(absent)))
 	return absent
 }
+
+// rowOfArrival begins the row of an arrival, whichever its epoch is.
+func rowOfArrival(int64) infer.Row { return infer.Row{Known: true, Arrived: true} }
 
 // failed reports whether a pipeline failed; an answer that a key is missing is no failure.
 func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }

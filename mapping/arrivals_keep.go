@@ -96,10 +96,10 @@ func (a *ArrivalRows) write(ctx context.Context, rows []kept) error {
 // every reader finds in Redis: Redis says that this process wrote them, their ids had no row in the epoch before, and
 // their bytes are readable. Of ids that were looked up before the epoch began another row may be there, which is older.
 func (a *ArrivalRows) remember(rows []kept, epoch int64) {
-	a.cache.set(func(yield func(epochRow) bool) {
+	a.cache.set(func(yield func(cachedRow) bool) {
 		for i := range rows {
 			r := &rows[i]
-			if r.written && r.AsOf == epoch && readable(r.Row, a.table.Synthetic) && !yield(epochRow{r.ID, r.Row, epoch}) {
+			if r.written && r.AsOf == epoch && readable(r.Row, a.table.Synthetic) && !yield(cachedRow{r.ID, r.Row, epoch}) {
 				return
 			}
 		}

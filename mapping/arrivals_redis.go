@@ -75,7 +75,7 @@ func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows 
 // trips ask for: first the ids of the absent rows, then those of seen. got begins with the answer for position lo of ids.
 func (a *ArrivalRows) settle(ids []string, got []*infer.Arrived, of []int64, lo int, absent []int32, rows []infer.Row,
 	seen []*infer.Arrived) {
-	var found []epochRow
+	var found []cachedRow
 	for k, arrived := range got {
 		switch at := lo + k; {
 		case arrived == nil:
@@ -85,7 +85,7 @@ func (a *ArrivalRows) settle(ids []string, got []*infer.Arrived, of []int64, lo 
 		default:
 			rows[absent[at]] = arrived.Row
 			if arrived.Row.Known {
-				found = append(found, epochRow{ids[k], arrived.Row, of[k]})
+				found = append(found, cachedRow{ids[k], arrived.Row, of[k]})
 			}
 		}
 	}

@@ -2,73 +2,50 @@ package mapping
 
 import (
 	"context"
-	"math"
-	"slices"
-	"strings"
 	"sync/atomic"
-
-	"github.com/maypok86/otter/v2"
 
 	"rivulet/infer"
 )
 
-// rowCache keeps rows by their ids. It is an interface because the cache is generic: each package to which the type is
-// visible compiles it again, two to three CPU seconds.
-type rowCache interface {
-	GetIfPresent(id string) (infer.Row, bool)
-	Set(id string, row infer.Row) (before infer.Row, replaced bool)
-	EstimatedSize() int
-	WeightedSize() uint64
-}
-
-// newRowCache returns a cache of about maxBytes, by an estimate of the memory of an entry.
-func newRowCache(maxBytes int64) rowCache {
-	return otter.Must(&otter.Options[string, infer.Row]{
-		MaximumWeight: uint64(maxBytes),
-		Weigher:       rowBytes,
-		// Upkeep of the cache runs in the calls that cause it, so that no goroutine outlives them. That is safe
-		// because no other callback is set.
-		Executor: func(upkeep func()) { upkeep() },
-	})
-}
-
-// Cached is a [Lookup] that keeps rows of another one in memory, least useful rows out first. It belongs to one
-// version of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its own.
+// Cached is a [Lookup] that keeps rows of another one in memory; those go that were not asked for lately. It belongs to
+// one version of M: a new version gets a new one. It is safe for concurrent use and has no goroutine of its own.
 //
 // It remembers rows, and also that an id is not in T: neither changes while the version lives, and most neighbours
-// outside T come again in a stream. Countless such ids cannot push out the rows in use, because the cache admits ids
-// that are asked for often (W-TinyLFU).
+// outside T come again in a stream. Countless ids that come once cannot push out the rows in use, because a full cache
+// admits an id when it is asked for a second time.
 type Cached struct {
 	inner Lookup
-	rows  rowCache // nil if nothing is kept
+	rows  *rowCache // nil if nothing is kept
+	door  *doorkeeper
 
 	hits, misses, unknown, unread atomic.Uint64
 }
 
-// NewCached caches inner's rows in about maxBytes, by an estimate of the memory of a row and its id. If maxBytes is
-// 0 or less it caches nothing and only looks up repeated ids of one call once.
+// NewCached caches inner's rows in about maxBytes. If maxBytes is 0 or less it caches nothing and only looks up repeated
+// ids of one call once.
 func NewCached(inner Lookup, maxBytes int64) *Cached {
 	c := &Cached{inner: inner}
 	if maxBytes > 0 {
-		c.rows = newRowCache(maxBytes)
+		c.door = newDoorkeeper(maxBytes)
+		c.rows = newRowCache(maxBytes-c.door.bytes(), rowInT)
 	}
 	return c
 }
 
-// entryOverhead is the memory of one entry beyond its id, columns and values: the cache's node with the row's
-// headers, its place in the hash table, and the rounding up of three small allocations (BenchmarkCachedMemory).
-const entryOverhead = 144
+// Stamps of rows in the cache.
+const (
+	notInT = iota
+	inT
+)
 
-// rowBytes estimates the memory of an entry in bytes.
-func rowBytes(id string, row infer.Row) uint32 {
-	return uint32(min(entryOverhead+len(id)+4*len(row.Cols)+4*len(row.Vals), math.MaxUint32))
-}
+// rowInT begins a row from its stamp.
+func rowInT(stamp int64) infer.Row { return infer.Row{Known: stamp == inT} }
 
 // Rows implements [Lookup]. Ids that are not in memory are looked up in one call of the inner lookup, each once. Its
 // error is returned unchanged; then nothing of that call is cached and the content of rows is undefined.
 func (c *Cached) Rows(ctx context.Context, ids []string, rows []infer.Row) error {
 	checkLengths(ids, rows)
-	absent := c.fill(ids, rows)
+	absent := c.rows.get(ids, rows, notInT)
 	if len(absent) == 0 {
 		c.hits.Add(uint64(len(ids)))
 		return nil
@@ -88,25 +65,11 @@ func (c *Cached) Rows(ctx context.Context, ids []string, rows []infer.Row) error
 	return nil
 }
 
-// fill sets the rows that are in memory and returns the positions of the others.
-func (c *Cached) fill(ids []string, rows []infer.Row) (absent []int) {
-	for i, id := range ids {
-		if c.rows != nil {
-			if kept, ok := c.rows.GetIfPresent(id); ok {
-				rows[i] = kept
-				continue
-			}
-		}
-		absent = append(absent, i)
-	}
-	return absent
-}
-
 // distinct returns the distinct ids at the given positions, in order of first appearance, and for each position the
 // index of its id among them.
-func distinct(ids []string, at []int) (once []string, place []int) {
+func distinct(ids []string, at []int32) (once []string, place []int) {
 	seen := make(map[string]int, len(at))
-	place = make([]int, len(at))
+	once, place = make([]string, 0, len(at)), make([]int, len(at))
 	for k, i := range at {
 		p, ok := seen[ids[i]]
 		if !ok {
@@ -119,25 +82,33 @@ func distinct(ids []string, at []int) (once []string, place []int) {
 	return once, place
 }
 
-// keep puts copies of rows into memory, because an id may be a part of a whole record and a row a part of a
-// whole answer.
+// keep counts the rows of an answer and offers them to the memory.
 func (c *Cached) keep(ids []string, rows []infer.Row) {
 	unknown, unread := uint64(0), uint64(0)
-	for i, row := range rows {
-		if row.Unread {
+	for _, row := range rows {
+		switch {
+		case row.Unread:
 			unread++
-			continue
-		}
-		if !row.Known {
+		case !row.Known:
 			unknown++
-		}
-		if c.rows != nil {
-			c.rows.Set(strings.Clone(ids[i]), infer.Row{Known: row.Known, Cols: slices.Clone(row.Cols),
-				Vals: slices.Clone(row.Vals)})
 		}
 	}
 	c.unknown.Add(unknown)
 	c.unread.Add(unread)
+	if c.rows == nil {
+		return
+	}
+	c.rows.offer(func(yield func(cachedRow) bool) {
+		for i, row := range rows {
+			stamp := int64(notInT)
+			if row.Known {
+				stamp = inT
+			}
+			if !row.Unread && !yield(cachedRow{ids[i], row, stamp}) {
+				return
+			}
+		}
+	}, c.door)
 }
 
 // CacheStats holds counts since the start, except Entries and Bytes, which are current.
@@ -147,7 +118,7 @@ type CacheStats struct {
 	Unknown uint64 // ids that were found not to be in T
 	Unread  uint64 // ids that the inner lookup could not read; they are not cached
 	Entries int    // ids in memory
-	Bytes   int64  // their estimated size
+	Bytes   int64  // their memory
 }
 
 // Stats returns the counts.
@@ -155,8 +126,8 @@ func (c *Cached) Stats() CacheStats {
 	s := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Unknown: c.unknown.Load(),
 		Unread: c.unread.Load()}
 	if c.rows != nil {
-		s.Entries = c.rows.EstimatedSize()
-		s.Bytes = int64(c.rows.WeightedSize())
+		s.Entries, s.Bytes = c.rows.size()
+		s.Bytes += c.door.bytes()
 	}
 	return s
 }

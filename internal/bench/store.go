@@ -28,8 +28,9 @@ var storeCaches = []int{1, 10}
 const (
 	storeSynthetic = 400 // N'
 	storePiece     = 1 << 18
-	// storeEntry is about the cache's memory of a row: the cache's own estimate for ids of some seven bytes and mapEntries entries.
-	storeEntry = 144 + 7 + 8*mapEntries
+	// storeEntry is the memory of a cache for each row of mapEntries entries that it holds in the mean, with an id of some
+	// seven bytes: 80 to 95 bytes, and the generation that is being filled.
+	storeEntry = 115
 )
 
 // store measures an M of a size in Redis: its publication, as that of an M in parts, and lookups behind caches of two sizes

@@ -14,27 +14,27 @@ import (
 )
 
 // cacheOne and recall set and get one row.
-func cacheOne(c *arrivalCache, id string, row infer.Row, epoch int64) {
-	c.set(slices.Values([]epochRow{{id, row, epoch}}))
+func cacheOne(c *rowCache, id string, row infer.Row, epoch int64) {
+	c.set(slices.Values([]cachedRow{{id, row, epoch}}))
 }
 
-func recall(c *arrivalCache, id string, oldest int64) (infer.Row, bool) {
+func recall(c *rowCache, id string, oldest int64) (infer.Row, bool) {
 	rows := make([]infer.Row, 1)
-	absent := c.get([]string{id}, rows, oldest, nil)
+	absent := c.get([]string{id}, rows, oldest)
 	return rows[0], len(absent) == 0
 }
 
 // A cache with room for everything finds what was set last, under a living epoch, and nothing else.
-func TestArrivalCacheIsAMap(t *testing.T) {
+func TestRowCacheIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c, want := newArrivalCache(1<<22), map[string]epochRow{}
+		c, want := newRowCache(1<<22, rowOfArrival), map[string]cachedRow{}
 		for range rapid.IntRange(0, 300).Draw(t, "steps") {
-			r := epochRow{id: strings.Repeat("i", rapid.IntRange(0, 70).Draw(t, "id")), epoch: rapid.Int64Range(-1, 3).Draw(t, "epoch"),
+			r := cachedRow{id: strings.Repeat("i", rapid.IntRange(0, 70).Draw(t, "id")), stamp: rapid.Int64Range(-1, 3).Draw(t, "epoch"),
 				row: infer.Row{Known: true, Arrived: true}}
 			for col := range int32(rapid.IntRange(0, 5).Draw(t, "entries")) {
 				r.row.Cols, r.row.Vals = append(r.row.Cols, 3*col), append(r.row.Vals, rapid.Float32().Draw(t, "value"))
 			}
-			c.set(slices.Values([]epochRow{r}))
+			c.set(slices.Values([]cachedRow{r}))
 			want[r.id] = r
 		}
 		oldest := rapid.Int64Range(-1, 3).Draw(t, "oldest")
@@ -42,7 +42,7 @@ func TestArrivalCacheIsAMap(t *testing.T) {
 			id := strings.Repeat("i", n)
 			w, there := want[id]
 			got, found := recall(c, id, oldest)
-			if there = there && w.epoch >= oldest; found != there {
+			if there = there && w.stamp >= oldest; found != there {
 				t.Fatalf("id of %d bytes: found is %t, want %t", n, found, there)
 			}
 			if diff := cmp.Diff(w.row, got); there && diff != "" {
@@ -54,12 +54,12 @@ func TestArrivalCacheIsAMap(t *testing.T) {
 
 // The memory of a cache stays in its bounds. Rows that are asked for stay in it, those that nobody asks for go, and a row
 // that was handed out stays as it is.
-func TestArrivalCacheStaysInBounds(t *testing.T) {
+func TestRowCacheStaysInBounds(t *testing.T) {
 	const limit, many = 1 << 18, 20_000
 	row := func(i int) infer.Row {
 		return infer.Row{Known: true, Arrived: true, Cols: []int32{1, int32(2 + i)}, Vals: []float32{1, float32(i)}}
 	}
-	c, largest := newArrivalCache(limit), int64(0)
+	c, largest := newRowCache(limit, rowOfArrival), int64(0)
 	cacheOne(c, "hub", row(-1), 0)
 	handedOut, _ := recall(c, "hub", 0)
 	for i := range many {
@@ -71,7 +71,7 @@ func TestArrivalCacheStaysInBounds(t *testing.T) {
 	}
 	there := 0
 	for i := range many {
-		got, found := recall(&arrivalCache{limit: limit, young: c.young, old: c.old}, fmt.Sprint("arrival-", i), 0)
+		got, found := recall(&rowCache{limit: limit, head: rowOfArrival, young: c.young, old: c.old}, fmt.Sprint("arrival-", i), 0)
 		if found && !cmp.Equal(got, row(i)) {
 			t.Fatalf("row %d is %+v", i, got)
 		}
@@ -87,9 +87,35 @@ func TestArrivalCacheStaysInBounds(t *testing.T) {
 	}
 }
 
+// A row of the old generation that is asked for is in the young one, too, and counts once, also where a call has its id
+// twice. It does not replace a newer row, and one that has expired stays behind.
+func TestRowCacheRenews(t *testing.T) {
+	c := newRowCache(1<<16, rowOfArrival)
+	row := func(v float32) infer.Row {
+		return infer.Row{Known: true, Arrived: true, Cols: []int32{1}, Vals: []float32{v}}
+	}
+	for i := range 100 {
+		cacheOne(c, fmt.Sprint(i), row(float32(i)), int64(i%2))
+	}
+	c.young, c.old = c.generation(0), c.young
+	cacheOne(c, "4", row(-4), 0) // by another lane, while this one was about to renew
+	c.renewed++
+	c.renew([]string{"4"}, []int32{0})
+	if got, _ := recall(c, "4", 0); got.Vals[0] != -4 {
+		t.Errorf("the newer row was replaced by %v", got.Vals)
+	}
+	rows := make([]infer.Row, 4)
+	if absent := c.get([]string{"7", "8", "7", "9"}, rows, 1); !slices.Equal(absent, []int32{1}) || rows[2].Vals[0] != 7 {
+		t.Errorf("absent are %v and row 2 is %+v, want 1 alone, which is too old, and the row of 7", absent, rows[2])
+	}
+	if n, _ := c.size(); n != 100 || c.young.used != 3 {
+		t.Errorf("%d rows are in memory, %d of them in the young generation, want 100 and 3", n, c.young.used)
+	}
+}
+
 // A row and an id that are larger than a piece of memory have one of their own.
-func TestArrivalCacheOfLargeRows(t *testing.T) {
-	c := newArrivalCache(64 << 20)
+func TestRowCacheOfLargeRows(t *testing.T) {
+	c := newRowCache(64<<20, rowOfArrival)
 	large := infer.Row{Known: true, Arrived: true, Cols: make([]int32, 30_000), Vals: make([]float32, 30_000)}
 	for i := range large.Cols {
 		large.Cols[i], large.Vals[i] = int32(i), float32(i)
@@ -107,8 +133,8 @@ func TestArrivalCacheOfLargeRows(t *testing.T) {
 }
 
 // The cache owns its memory: ids and rows may be parts of whole records and batches, which are used again.
-func TestArrivalCacheOwnsItsRows(t *testing.T) {
-	c := newArrivalCache(1 << 16)
+func TestRowCacheOwnsItsRows(t *testing.T) {
+	c := newRowCache(1<<16, rowOfArrival)
 	record := []byte("arrival-7")
 	row := infer.Row{Known: true, Arrived: true, Cols: []int32{1, 2}, Vals: []float32{3, 4}}
 	cacheOne(c, cut(record, []int{len(record)})[0], row, 0)
@@ -121,8 +147,8 @@ func TestArrivalCacheOwnsItsRows(t *testing.T) {
 }
 
 // Lanes of a consumer share a cache.
-func TestArrivalCacheConcurrently(t *testing.T) {
-	c := newArrivalCache(1 << 14)
+func TestRowCacheConcurrently(t *testing.T) {
+	c := newRowCache(1<<14, rowOfArrival)
 	var lanes sync.WaitGroup
 	for range 4 {
 		lanes.Go(func() {

@@ -9,16 +9,16 @@ import (
 	"rivulet/infer"
 )
 
-// BenchmarkArrivalCache looks up rows of four entries, 1,024 of them in a call, among so many, and adds them.
-func BenchmarkArrivalCache(b *testing.B) {
+// BenchmarkRowCache looks up rows of four entries, 1,024 of them in a call, among so many, and adds them.
+func BenchmarkRowCache(b *testing.B) {
 	const call = 1024
 	for _, n := range []int{10_000, 300_000} {
 		rng := rand.New(rand.NewPCG(1, 2))
-		c, ids := newArrivalCache(256<<20), make([]string, n)
+		c, ids := newRowCache(256<<20, rowOfArrival), make([]string, n)
 		row := infer.Row{Known: true, Arrived: true, Cols: []int32{1, 2, 3, 4}, Vals: []float32{1, 2, 3, 4}}
-		all := iter.Seq[epochRow](func(yield func(epochRow) bool) {
+		all := iter.Seq[cachedRow](func(yield func(cachedRow) bool) {
 			for _, id := range ids {
-				yield(epochRow{id, row, 0})
+				yield(cachedRow{id, row, 0})
 			}
 		})
 		for i := range ids {
@@ -27,12 +27,11 @@ func BenchmarkArrivalCache(b *testing.B) {
 		c.set(all)
 		b.Run(fmt.Sprintf("get/rows=%d", n), func(b *testing.B) {
 			asked, rows, looked := make([]string, call), make([]infer.Row, call), 0
-			absent := make([]int32, 0, call)
 			for b.Loop() {
 				for k := range asked {
 					asked[k] = ids[rng.IntN(n)]
 				}
-				if absent = c.get(asked, rows, 0, absent[:0]); len(absent) > 0 {
+				if absent := c.get(asked, rows, 0); len(absent) > 0 {
 					b.Fatalf("%d rows are not there", len(absent))
 				}
 				looked += call
@@ -40,9 +39,9 @@ func BenchmarkArrivalCache(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(looked), "ns/row")
 		})
 		b.Run(fmt.Sprintf("set/rows=%d", n), func(b *testing.B) {
-			var filled *arrivalCache
+			var filled *rowCache
 			for b.Loop() {
-				filled = newArrivalCache(256 << 20)
+				filled = newRowCache(256<<20, rowOfArrival)
 				filled.set(all)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row")

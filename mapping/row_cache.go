@@ -1,0 +1,314 @@
+package mapping
+
+import (
+	"hash/maphash"
+	"iter"
+	"sync"
+
+	"rivulet/infer"
+)
+
+// rowCache keeps rows in memory by their ids, each with a stamp: the epoch under which Redis has the row of an arrival, or
+// whether an id is in T. It is safe for concurrent use, and has no goroutine.
+//
+// It holds two generations of rows. Rows are added to the young one. When that has used its half of the memory it
+// becomes the old one, and the old one is dropped with the rows that are in it alone. A row of the old one that is
+// asked for is added to the young one again, so rows in use stay. Rows are in large pieces of memory that the garbage
+// collector does not look into, and are never overwritten: a caller may keep a row that it was given.
+type rowCache struct {
+	limit int64                       // bytes of one generation
+	head  func(stamp int64) infer.Row // begins a row from its stamp: all of it but the entries
+
+	mu         sync.RWMutex
+	young, old *generation
+	renewed    int // rows of the old generation that are in the young one, too
+}
+
+// generation is a table of hashes with open addressing, and the records that its slots lead to.
+type generation struct {
+	slots  []cacheSlot    // a power of two of them, at most ¾ in use
+	used   int            // slots in use
+	pieces []infer.Packed // records
+	free   int            // in units: where the last piece is free
+	size   int            // units of a piece; a record that is larger has a piece of its own
+	bytes  int64          // memory of slots and pieces
+}
+
+// cacheSlot leads to the record of a row.
+type cacheSlot struct {
+	stamp int64
+	hash  uint32 // its id's
+	place uint32 // its piece, then, in pieceBits, its number there, which is not 0; 0: the slot is free
+}
+
+// Sizes of a generation.
+const (
+	slotBytes     = 16
+	fewestSlots   = 16
+	pieceBits     = 12
+	unitBytes     = 4 * infer.PackedUnit
+	largestPiece  = 1 << pieceBits // units
+	smallestPiece = 1 << 6         // units
+)
+
+// hashOf returns the hash of an id. It has a seed, so that who chooses ids cannot give many of them one slot.
+func hashOf(id string) uint32 { return uint32(maphash.String(idSeed, id)) }
+
+var idSeed = maphash.MakeSeed()
+
+// newRowCache returns a cache of about maxBytes, 64 GiB at most: places do not go further.
+func newRowCache(maxBytes int64, head func(stamp int64) infer.Row) *rowCache {
+	c := &rowCache{limit: min(maxBytes/2, 32<<30), head: head}
+	c.young, c.old = c.generation(0), c.generation(0)
+	return c
+}
+
+// generation returns an empty one with slots for so many rows.
+func (c *rowCache) generation(rows int) *generation {
+	slots := fewestSlots
+	for 4*rows > 3*slots {
+		slots *= 2
+	}
+	size := min(max(c.limit/(16*unitBytes), smallestPiece), largestPiece)
+	return &generation{slots: make([]cacheSlot, slots), size: int(size), bytes: int64(slots) * slotBytes}
+}
+
+// get sets rows[i] to the row of ids[i] where it is in memory, with a stamp that is not below oldest, and returns the
+// positions of the other ids. A nil cache has no row.
+func (c *rowCache) get(ids []string, rows []infer.Row, oldest int64) (absent []int32) {
+	if c == nil {
+		absent = make([]int32, len(ids))
+		for i := range absent {
+			absent[i] = int32(i)
+		}
+		return absent
+	}
+	absent, aged := c.read(ids, rows, oldest)
+	if len(aged) > 0 {
+		c.renew(ids, aged)
+	}
+	return absent
+}
+
+// read is get, which leaves rows of the old generation where they are and returns their positions.
+func (c *rowCache) read(ids []string, rows []infer.Row, oldest int64) (absent, aged []int32) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var hashes [together]uint32
+	young, old := nearby{in: c.young}, nearby{in: c.old}
+	for i, id := range ids {
+		k := i % together
+		if k == 0 {
+			group := ids[i:min(i+together, len(ids))]
+			for j, id := range group {
+				hashes[j] = hashOf(id)
+			}
+			young.look(hashes[:len(group)])
+			old.look(hashes[:len(group)])
+		}
+		in, at := c.young, young.find(id, hashes[k], k)
+		if at == nil {
+			if in, at = c.old, old.find(id, hashes[k], k); at != nil && at.stamp >= oldest {
+				aged = append(aged, int32(i))
+			}
+		}
+		if at == nil || at.stamp < oldest {
+			if absent == nil {
+				absent = make([]int32, 0, len(ids)-i)
+			}
+			absent = append(absent, int32(i))
+			continue
+		}
+		rows[i] = c.head(at.stamp)
+		rows[i].Cols, rows[i].Vals = in.row(at)
+	}
+	return absent, aged
+}
+
+// renew adds rows of the old generation to the young one, unless that has got one of the same id meanwhile.
+func (c *rowCache) renew(ids []string, aged []int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, i := range aged {
+		hash := hashOf(ids[i])
+		if at := c.old.get(ids[i], hash); at != nil && c.young.get(ids[i], hash) == nil {
+			cols, vals := c.old.row(at)
+			c.renewed++
+			c.add(ids[i], hash, infer.Row{Cols: cols, Vals: vals}, at.stamp)
+		}
+	}
+}
+
+// nearby are the first slots of some ids, and what their records say of the lengths of ids. They are read side by side,
+// because the processor then fetches them from memory at the same time.
+type nearby struct {
+	in      *generation
+	slots   [together]cacheSlot
+	lengths [together]uint32
+}
+
+// look reads the first slots of ids with these hashes.
+func (n *nearby) look(hashes []uint32) {
+	for k, hash := range hashes {
+		n.slots[k] = n.in.slots[n.in.first(hash)]
+	}
+	for k := range hashes {
+		if at := &n.slots[k]; at.place != 0 {
+			piece, number := n.in.record(at)
+			n.lengths[k] = piece.Record(number)[0]
+		}
+	}
+}
+
+// find returns the slot of an id, the k-th of those whose first slots were read; nil if it has none.
+func (n *nearby) find(id string, hash uint32, k int) *cacheSlot {
+	at := &n.slots[k]
+	if at.place == 0 {
+		return nil
+	}
+	if at.hash == hash && int(n.lengths[k]) == len(id) {
+		if piece, number := n.in.record(at); piece.IsOf(number, id) {
+			return at
+		}
+	}
+	return n.in.get(id, hash)
+}
+
+// cachedRow is a row with its id and stamp.
+type cachedRow struct {
+	id    string
+	row   infer.Row
+	stamp int64
+}
+
+// set adds copies of rows and ids. A row takes the place of the one that its id has. A nil cache takes none.
+func (c *rowCache) set(rows iter.Seq[cachedRow]) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range rows {
+		c.add(r.id, hashOf(r.id), r.row, r.stamp)
+	}
+}
+
+// offer is set for rows that were asked for and were not there. Once the cache has been full it takes an id when it is
+// asked for a second time before long, as the doorkeeper says, which is locked with the cache.
+func (c *rowCache) offer(rows iter.Seq[cachedRow], door *doorkeeper) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range rows {
+		if hash := hashOf(r.id); c.old.used == 0 || door.knows(hash) {
+			c.add(r.id, hash, r.row, r.stamp)
+		}
+	}
+}
+
+// add adds a row to the young generation. If that is full, a new one begins.
+func (c *rowCache) add(id string, hash uint32, row infer.Row, stamp int64) {
+	units := infer.PackedUnits(len(id), 2*len(row.Cols))
+	if more := c.young.growth(units); more > 0 && c.young.used > 0 && c.young.bytes+more > c.limit {
+		c.young, c.old, c.renewed = c.generation(c.young.used), c.young, 0
+	}
+	c.young.add(id, hash, row, stamp, units)
+}
+
+// size returns how many rows are in memory, and the memory.
+func (c *rowCache) size() (rows int, bytes int64) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.young.used + c.old.used - c.renewed, c.young.bytes + c.old.bytes
+}
+
+// get returns the slot of an id, nil if it has none.
+func (g *generation) get(id string, hash uint32) *cacheSlot {
+	if at := &g.slots[g.find(id, hash)]; at.place != 0 {
+		return at
+	}
+	return nil
+}
+
+// row returns the entries of the row that a slot leads to: parts of the generation's memory, not to be written to.
+func (g *generation) row(at *cacheSlot) (cols []int32, vals []float32) {
+	piece, number := g.record(at)
+	return piece.Row(number)
+}
+
+// find returns the position of the slot of an id, or that of the free slot in which it would be.
+func (g *generation) find(id string, hash uint32) uint32 {
+	at := g.first(hash)
+	for ; g.slots[at].place != 0; at = g.next(at) {
+		if slot := &g.slots[at]; slot.hash == hash {
+			piece, number := g.record(slot)
+			if piece.IsOf(number, id) {
+				break
+			}
+		}
+	}
+	return at
+}
+
+// record returns the piece and the number there of the record of a slot.
+func (g *generation) record(slot *cacheSlot) (piece *infer.Packed, number uint32) {
+	return &g.pieces[slot.place>>pieceBits], slot.place & (1<<pieceBits - 1)
+}
+
+func (g *generation) first(hash uint32) uint32 { return hash & uint32(len(g.slots)-1) }
+func (g *generation) next(at uint32) uint32    { return (at + 1) & uint32(len(g.slots)-1) }
+
+// full reports whether one row more needs more slots, and crowded whether a record of so many units needs another piece.
+func (g *generation) full() bool { return 4*(g.used+1) > 3*len(g.slots) }
+func (g *generation) crowded(units int) bool {
+	return len(g.pieces) == 0 || (g.free+units)*infer.PackedUnit > len(g.pieces[len(g.pieces)-1].Words)
+}
+
+// growth returns how many bytes of memory it takes to add a record of so many units, 0 where there is room.
+func (g *generation) growth(units int) (bytes int64) {
+	if g.full() {
+		bytes += int64(len(g.slots)) * slotBytes
+	}
+	if g.crowded(units) {
+		bytes += int64(g.piece(units)) * unitBytes
+	}
+	return bytes
+}
+
+// piece returns the size of a new piece, in units, for a record of so many. Its first unit is no record's, because
+// no record has number 0.
+func (g *generation) piece(units int) int { return max(g.size, 1+units) }
+
+func (g *generation) add(id string, hash uint32, row infer.Row, stamp int64, units int) {
+	g.bytes += g.growth(units)
+	if g.full() {
+		g.grow()
+	}
+	if g.crowded(units) {
+		g.pieces = append(g.pieces, infer.Packed{Words: make([]uint32, g.piece(units)*infer.PackedUnit)})
+		g.free = 1
+	}
+	slot := &g.slots[g.find(id, hash)]
+	if slot.place == 0 {
+		g.used++
+	}
+	*slot = cacheSlot{stamp: stamp, hash: hash, place: uint32(len(g.pieces)-1)<<pieceBits | uint32(g.free)}
+	g.free += units
+	piece, number := g.record(slot)
+	piece.Write(number, id, row.Cols, row.Vals)
+}
+
+// grow doubles the number of slots.
+func (g *generation) grow() {
+	before := g.slots
+	g.slots = make([]cacheSlot, 2*len(before))
+	for _, slot := range before {
+		if slot.place == 0 {
+			continue
+		}
+		at := g.first(slot.hash)
+		for g.slots[at].place != 0 {
+			at = g.next(at)
+		}
+		g.slots[at] = slot
+	}
+}
