@@ -255,6 +255,9 @@ func (d *deployment) costs(r *eval.Result, quick *eval.Answer, set *eval.Set, ke
 	}
 	r.HeldBytes, r.StoredBytes = keep.held, keep.stored
 	r.InferenceBytes = eval.Memory(func() eval.Predictor { return d.predictor(d.calibration, d.spreading) }, set)
+	if d.through == nil && d.tables != nil {
+		r.InferenceBytes = max(0, r.InferenceBytes-d.kept) // T's own tables stand for M, and are counted there
+	}
 	if d.near != nil && d.spreading == nil {
 		if r.MsPerBatchNear = quick.MsPerBatch; r.MsPerBatchNear == 0 {
 			r.MsPerBatchNear = eval.Time(plain(d.near()), set)
