@@ -106,8 +106,8 @@ func TestAttachInFull(t *testing.T) {
 	}
 }
 
-// The logits of a joint SGC for a class are the same however many other classes there are. Rows of 7 classes are kept as they are, those of
-// 13 and 41 are padded to cache lines.
+// A joint SGC with 7 classes, and ones with 13, 16 and 41 that have the same weights for the first 7, give these 7 the same logits, bit for bit. Rows
+// of 7 and 16 classes are kept as they are, rows of 13 and 41 are padded to cache lines.
 func TestClassesOfAJointModelDoNotDependOnTheirNumber(t *testing.T) {
 	const nodes, features, few = 40, 9, 7
 	rng := rand.New(rand.NewPCG(11, 0))

@@ -71,8 +71,8 @@ func (a *ArrivalRows) find(ctx context.Context, epoch int64, ids []string, rows 
 	return now, nil
 }
 
-// settle sets rows and seen to the arrivals (got) that one round trip found, and caches rows with their epochs (of). ids lists what all round
-// trips ask for: first the ids of the absent rows, then those of seen. got begins with the answer for position lo of ids.
+// settle sets rows and seen to what one round trip found, and caches rows with their epochs. got[k] and of[k] are the arrival and the epoch
+// that were found for ids[lo+k]. ids are the ids of all round trips: first those of the absent rows, then those of seen.
 func (a *ArrivalRows) settle(ids []string, got []*infer.Arrived, of []int64, lo int, absent []int32, rows []infer.Row,
 	seen []*infer.Arrived) {
 	var found []cachedRow

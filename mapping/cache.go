@@ -16,7 +16,6 @@ import (
 type Cached struct {
 	inner Lookup
 	rows  *rowCache // nil if nothing is kept
-	door  *doorkeeper
 
 	hits, misses, unknown, unread atomic.Uint64
 }
@@ -26,8 +25,9 @@ type Cached struct {
 func NewCached(inner Lookup, maxBytes int64) *Cached {
 	c := &Cached{inner: inner}
 	if maxBytes > 0 {
-		c.door = newDoorkeeper(maxBytes)
-		c.rows = newRowCache(maxBytes-c.door.bytes(), rowInT)
+		door := newDoorkeeper(maxBytes)
+		c.rows = newRowCache(maxBytes-door.bytes(), rowInT)
+		c.rows.door = door
 	}
 	return c
 }
@@ -82,7 +82,7 @@ func distinct(ids []string, at []int32) (once []string, place []int) {
 	return once, place
 }
 
-// keep counts the rows of an answer and offers them to the memory.
+// keep counts the rows of an answer and puts them into the memory.
 func (c *Cached) keep(ids []string, rows []infer.Row) {
 	unknown, unread := uint64(0), uint64(0)
 	for _, row := range rows {
@@ -95,10 +95,7 @@ func (c *Cached) keep(ids []string, rows []infer.Row) {
 	}
 	c.unknown.Add(unknown)
 	c.unread.Add(unread)
-	if c.rows == nil {
-		return
-	}
-	c.rows.offer(func(yield func(cachedRow) bool) {
+	c.rows.set(func(yield func(cachedRow) bool) {
 		for i, row := range rows {
 			stamp := int64(notInT)
 			if row.Known {
@@ -108,7 +105,7 @@ func (c *Cached) keep(ids []string, rows []infer.Row) {
 				return
 			}
 		}
-	}, c.door)
+	})
 }
 
 // CacheStats holds counts since the start, except Entries and Bytes, which are current.
@@ -118,7 +115,7 @@ type CacheStats struct {
 	Unknown uint64 // ids that were found not to be in T
 	Unread  uint64 // ids that the inner lookup could not read; they are not cached
 	Entries int    // ids in memory
-	Bytes   int64  // their memory
+	Bytes   int64  // memory, about
 }
 
 // Stats returns the counts.
@@ -127,7 +124,6 @@ func (c *Cached) Stats() CacheStats {
 		Unread: c.unread.Load()}
 	if c.rows != nil {
 		s.Entries, s.Bytes = c.rows.size()
-		s.Bytes += c.door.bytes()
 	}
 	return s
 }

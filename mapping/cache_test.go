@@ -117,8 +117,9 @@ func TestCachedAsksOnlyForMisses(t *testing.T) {
 	if diff := cmp.Diff(want, stats); diff != "" {
 		t.Errorf("stats differ (-want +got):\n%s", diff)
 	}
-	if least := int64(len("7810x") + 2*3*8); stats.Bytes < least || stats.Bytes > 1<<20 {
-		t.Errorf("%d bytes for four entries, want %d to %d", stats.Bytes, least, 1<<20)
+	c := cached.rows
+	if want := int64(2*fewestSlots*slotBytes+c.young.size*unitBytes) + c.door.bytes(); stats.Bytes != want {
+		t.Errorf("%d bytes, want %d for the slots of two generations, a piece and a doorkeeper", stats.Bytes, want)
 	}
 }
 
@@ -184,7 +185,7 @@ func TestCachedStaysInBounds(t *testing.T) {
 	if stats.Bytes > maxBytes || stats.Bytes < maxBytes/2 {
 		t.Errorf("%d bytes in memory after many rows, want at most and about %d", stats.Bytes, maxBytes)
 	}
-	if least, most := maxBytes/200, maxBytes/(4*8); stats.Entries > most || stats.Entries < least {
+	if least, most := maxBytes/200, maxBytes/60; stats.Entries > most || stats.Entries < least {
 		t.Errorf("%d entries in %d bytes, want %d to %d", stats.Entries, maxBytes, least, most)
 	}
 }

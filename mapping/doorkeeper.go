@@ -10,29 +10,27 @@ type doorkeeper struct {
 	bits  int // that are set
 }
 
-// Sizes of a doorkeeper: bits for each row for which the cache has room, as rows of four entries take 80 bytes, and the
-// share of the bits after which it forgets all. It forgets early, as ids that come again soon are the ones to keep.
+// Sizes of a doorkeeper. It has so many bits for each row of four entries that the cache has room for, and forgets all
+// ids when one bit in 16 is set: early, because ids that come again soon are the ones to keep.
 const (
-	doorBits      = 8
-	doorRowBytes  = 80
-	doorShare     = 16
-	fewestInDoor  = 64
-	bitsInOneWord = 64
+	doorBits     = 8
+	doorRowBytes = 80
+	doorShare    = 16
+	wordBits     = 64
 )
 
 func newDoorkeeper(cacheBytes int64) *doorkeeper {
-	bits := max(fewestInDoor, cacheBytes/doorRowBytes*doorBits)
-	return &doorkeeper{words: make([]uint64, (bits+bitsInOneWord-1)/bitsInOneWord)}
+	return &doorkeeper{words: make([]uint64, 1+cacheBytes/doorRowBytes*doorBits/wordBits)}
 }
 
 // knows reports whether an id with this hash was asked for before, and remembers it.
 func (d *doorkeeper) knows(hash uint32) bool {
-	at := uint64(hash) * uint64(len(d.words)*bitsInOneWord) >> 32
-	word, bit := &d.words[at/bitsInOneWord], uint64(1)<<(at%bitsInOneWord)
+	at := uint64(hash) * uint64(len(d.words)*wordBits) >> 32
+	word, bit := &d.words[at/wordBits], uint64(1)<<(at%wordBits)
 	if *word&bit != 0 {
 		return true
 	}
-	if d.bits == len(d.words)*bitsInOneWord/doorShare {
+	if d.bits == len(d.words)*wordBits/doorShare {
 		clear(d.words)
 		d.bits = 0
 	}
@@ -41,4 +39,10 @@ func (d *doorkeeper) knows(hash uint32) bool {
 	return false
 }
 
-func (d *doorkeeper) bytes() int64 { return int64(8 * len(d.words)) }
+// bytes returns the memory of a doorkeeper, which may be nil.
+func (d *doorkeeper) bytes() int64 {
+	if d == nil {
+		return 0
+	}
+	return int64(8 * len(d.words))
+}

@@ -9,8 +9,8 @@ import (
 func TestDoorkeeper(t *testing.T) {
 	const room = 10_000
 	d, rng := newDoorkeeper(room*doorRowBytes), rand.New(rand.NewPCG(1, 2))
-	if d.bytes() != room*doorBits/8 {
-		t.Errorf("%d bytes for %d rows, want %d", d.bytes(), room, room*doorBits/8)
+	if want := int64(8 + room*doorBits/8); d.bytes() != want {
+		t.Errorf("%d bytes for %d rows, want %d", d.bytes(), room, want)
 	}
 	const first = 77
 	if d.knows(first) || !d.knows(first) {

@@ -21,7 +21,8 @@ type rowCache struct {
 
 	mu         sync.RWMutex
 	young, old *generation
-	renewed    int // rows of the old generation that are in the young one, too
+	renewed    int         // rows of the old generation that are in the young one, too
+	door       *doorkeeper // nil: the cache takes every row
 }
 
 // generation is a table of hashes with open addressing, and the records that its slots lead to.
@@ -59,12 +60,12 @@ var idSeed = maphash.MakeSeed()
 // newRowCache returns a cache of about maxBytes, 64 GiB at most: places do not go further.
 func newRowCache(maxBytes int64, head func(stamp int64) infer.Row) *rowCache {
 	c := &rowCache{limit: min(maxBytes/2, 32<<30), head: head}
-	c.young, c.old = c.generation(0), c.generation(0)
+	c.young, c.old = c.newGeneration(0), c.newGeneration(0)
 	return c
 }
 
-// generation returns an empty one with slots for so many rows.
-func (c *rowCache) generation(rows int) *generation {
+// newGeneration returns an empty one with slots for so many rows.
+func (c *rowCache) newGeneration(rows int) *generation {
 	slots := fewestSlots
 	for 4*rows > 3*slots {
 		slots *= 2
@@ -90,7 +91,7 @@ func (c *rowCache) get(ids []string, rows []infer.Row, oldest int64) (absent []i
 	return absent
 }
 
-// read is get, which leaves rows of the old generation where they are and returns their positions.
+// read is get without the renewal: aged are the positions of rows that it found in the old generation.
 func (c *rowCache) read(ids []string, rows []infer.Row, oldest int64) (absent, aged []int32) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -125,7 +126,7 @@ func (c *rowCache) read(ids []string, rows []infer.Row, oldest int64) (absent, a
 	return absent, aged
 }
 
-// renew adds rows of the old generation to the young one, unless that has got one of the same id meanwhile.
+// renew adds rows of the old generation to the young one, unless another call has added a row with the same id meanwhile.
 func (c *rowCache) renew(ids []string, aged []int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,7 +182,8 @@ type cachedRow struct {
 	stamp int64
 }
 
-// set adds copies of rows and ids. A row takes the place of the one that its id has. A nil cache takes none.
+// set adds copies of rows and ids. A row takes the place of the one that its id has. A cache with a doorkeeper that was full
+// once adds a row only if its id was set a short while before. A nil cache adds none.
 func (c *rowCache) set(rows iter.Seq[cachedRow]) {
 	if c == nil {
 		return
@@ -189,17 +191,7 @@ func (c *rowCache) set(rows iter.Seq[cachedRow]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for r := range rows {
-		c.add(r.id, hashOf(r.id), r.row, r.stamp)
-	}
-}
-
-// offer is set for rows that were asked for and were not there. Once the cache has been full it takes an id when it is
-// asked for a second time before long, as the doorkeeper says, which is locked with the cache.
-func (c *rowCache) offer(rows iter.Seq[cachedRow], door *doorkeeper) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for r := range rows {
-		if hash := hashOf(r.id); c.old.used == 0 || door.knows(hash) {
+		if hash := hashOf(r.id); c.door == nil || c.old.used == 0 || c.door.knows(hash) {
 			c.add(r.id, hash, r.row, r.stamp)
 		}
 	}
@@ -209,7 +201,7 @@ func (c *rowCache) offer(rows iter.Seq[cachedRow], door *doorkeeper) {
 func (c *rowCache) add(id string, hash uint32, row infer.Row, stamp int64) {
 	units := infer.PackedUnits(len(id), 2*len(row.Cols))
 	if more := c.young.growth(units); more > 0 && c.young.used > 0 && c.young.bytes+more > c.limit {
-		c.young, c.old, c.renewed = c.generation(c.young.used), c.young, 0
+		c.young, c.old, c.renewed = c.newGeneration(c.young.used), c.young, 0
 	}
 	c.young.add(id, hash, row, stamp, units)
 }
@@ -218,7 +210,7 @@ func (c *rowCache) add(id string, hash uint32, row infer.Row, stamp int64) {
 func (c *rowCache) size() (rows int, bytes int64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.young.used + c.old.used - c.renewed, c.young.bytes + c.old.bytes
+	return c.young.used + c.old.used - c.renewed, c.young.bytes + c.old.bytes + c.door.bytes()
 }
 
 // get returns the slot of an id, nil if it has none.

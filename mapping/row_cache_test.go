@@ -97,7 +97,7 @@ func TestRowCacheRenews(t *testing.T) {
 	for i := range 100 {
 		cacheOne(c, fmt.Sprint(i), row(float32(i)), int64(i%2))
 	}
-	c.young, c.old = c.generation(0), c.young
+	c.young, c.old = c.newGeneration(0), c.young
 	cacheOne(c, "4", row(-4), 0) // by another lane, while this one was about to renew
 	c.renewed++
 	c.renew([]string{"4"}, []int32{0})
