@@ -34,14 +34,9 @@ func Parallel(n, work int, j Job) {
 	s := splits.Get().(*split)
 	s.job, s.n, s.piece = j, n, pieceOf(n, workers)
 	s.next.Store(0)
-	s.helpers.Add(workers - 1)
-	for range workers - 1 {
-		go s.help()
-	}
+	s.open(workers - 1)
+	defer s.close()
 	s.work()
-	s.helpers.Wait()
-	s.job = nil
-	splits.Put(s)
 }
 
 // pieceOf returns how many rows are taken at a time: so few that there are eight pieces for a worker, as rows of uneven length even out
@@ -59,21 +54,18 @@ func pieceOf(n, workers int) int {
 // tileRows is how many rows kernels take at once: they read the other matrix once for all of these (tiles_amd64.s).
 const tileRows = 4
 
-// split is a job under way on several goroutines: the caller's and its helpers'.
+// split is a job under way on several goroutines: the caller's and its helpers' (helpers.go).
 type split struct {
 	job      Job
 	n, piece int
-	next     atomic.Int64 // the first row that nobody has taken
-	helpers  sync.WaitGroup
-	help     func() // work, then leave helpers; made once
+	next     atomic.Int64           // the first row that nobody has taken
+	helpers  atomic.Int64           // helpers that are at work on it; closed and above where nobody may join
+	place    *atomic.Pointer[split] // among the open ones, or nil
 }
 
 var splits = sync.Pool{New: func() any {
 	s := new(split)
-	s.help = func() {
-		defer s.helpers.Done()
-		s.work()
-	}
+	s.helpers.Store(closed)
 	return s
 }}
 

@@ -1,0 +1,104 @@
+package graph
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// Helpers are goroutines that work on the splits of others. One that has just been made begins 50 to 120 µs later if its processor was
+// asleep, and many a split takes less. So a helper that has nothing to do looks for another split for a while before it
+// ends, as OpenMP's threads do, and a pass of ten splits over a batch waits for a processor once. Nobody waits for a helper that has
+// not begun, because a closed split cannot be joined.
+
+const (
+	looks = 8192 // how often a helper looks before it ends: some 30 µs
+	yield = 512  // other goroutines have their turn after so many looks
+
+	// closed is added to the number of a split's helpers if nobody may join.
+	closed = 1 << 32
+)
+
+var (
+	opened  [8]atomic.Pointer[split] // the open splits, in one cache line
+	helping atomic.Int64             // the number of helpers, at work or looking
+)
+
+// open lets helpers join a split, and makes some if there are fewer than wanted. If too many splits are open, nobody helps with this one.
+func (s *split) open(wanted int) {
+	s.helpers.Store(0)
+	s.place = nil
+	for k := range opened {
+		if opened[k].CompareAndSwap(nil, s) {
+			s.place = &opened[k]
+			break
+		}
+	}
+	if s.place == nil {
+		return
+	}
+	for n := helping.Load(); n < int64(wanted); n = helping.Load() {
+		if helping.CompareAndSwap(n, n+1) {
+			go help()
+		}
+	}
+}
+
+// close returns when all helpers have left, and gives the split back.
+func (s *split) close() {
+	if s.place != nil {
+		s.place.Store(nil)
+	}
+	if s.helpers.Add(closed) != closed {
+		s.wait()
+	}
+	s.job = nil
+	splits.Put(s)
+}
+
+// wait returns when all helpers of a closed split have left. Each has at most one piece to finish.
+func (s *split) wait() {
+	const long = 16 * looks // these looks are shorter
+	for k := 1; s.helpers.Load() != closed; k++ {
+		switch {
+		case k > long:
+			time.Sleep(20 * time.Microsecond)
+		case k%yield == 0:
+			runtime.Gosched()
+		}
+	}
+}
+
+// join reports whether the caller is one of the split's helpers now.
+func (s *split) join() bool {
+	for n := s.helpers.Load(); n < closed; n = s.helpers.Load() {
+		if s.helpers.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// help works on splits until there are none for a while.
+func help() {
+	for s := findSplit(); s != nil; s = findSplit() {
+		s.work()
+		s.helpers.Add(-1)
+	}
+	helping.Add(-1)
+}
+
+// findSplit returns a split that the caller has joined, or nil if none was open for a while.
+func findSplit() *split {
+	for k := 1; k <= looks; k++ {
+		for at := range opened {
+			if s := opened[at].Load(); s != nil && s.join() {
+				return s
+			}
+		}
+		if k%yield == 0 {
+			runtime.Gosched()
+		}
+	}
+	return nil
+}
