@@ -65,17 +65,37 @@ func (p *Packed) Entries(number uint32) int { return int(p.Words[uint64(number)*
 // Row returns the columns, ascending, and the values of a row: parts of the record, not to be written to. Both are nil for
 // one without entries.
 func (p *Packed) Row(number uint32) (cols []int32, vals []float32) {
-	record := p.Record(number)
-	n := int(record[1])
+	if p.Ones != nil {
+		at, n := p.entries(number, 1)
+		if n == 0 {
+			return nil, nil
+		}
+		return unsafe.Slice((*int32)(at), n), p.Ones[:n:n]
+	}
+	at, n := p.entries(number, 2)
 	if n == 0 {
 		return nil, nil
 	}
-	words := record[packedHead+packedWords(int(record[0])):]
-	cols = unsafe.Slice((*int32)(unsafe.Pointer(&words[:n][0])), n)
-	if p.Ones != nil {
-		return cols, p.Ones[:n:n]
+	return unsafe.Slice((*int32)(at), n), unsafe.Slice((*float32)(unsafe.Add(at, packedWord*n)), n)
+}
+
+// entries returns the place of the n columns of a row. If an entry has two words, n values are behind them. It panics if they are not all
+// within Words. Sums of rows read entries from there: rows are so short that making slices of them takes as long as adding them.
+func (p *Packed) entries(number uint32, words uintptr) (at unsafe.Pointer, n uintptr) {
+	record := p.Record(number)
+	if n = uintptr(record[1]); n == 0 {
+		return nil, 0
 	}
-	return cols, unsafe.Slice((*float32)(unsafe.Pointer(&words[n : 2*n][0])), n)
+	from := packedHead + (uintptr(record[0])+packedWord-1)/packedWord
+	if from+words*n > uintptr(len(record)) {
+		panic("infer: a row that ends behind all rows")
+	}
+	return unsafe.Add(unsafe.Pointer(&record[0]), packedWord*from), n
+}
+
+// entry returns the column and the value of entry k of n.
+func entry(at unsafe.Pointer, k, n uintptr) (col uint32, val float32) {
+	return *(*uint32)(unsafe.Add(at, packedWord*k)), *(*float32)(unsafe.Add(at, packedWord*(n+k)))
 }
 
 // Prefetch asks the processor to have rows in its caches soon, and does not wait for them: an M in memory is read at random, and
@@ -122,9 +142,18 @@ func (r *numbered) mark(i int, set columns) {
 
 func (r *numbered) add(i int, s *sums) {
 	for _, number := range r.of(i) {
-		if number != 0 {
+		switch {
+		case number == 0:
+		case r.m.Ones != nil:
 			cols, vals := r.m.Row(number)
 			s.set.add(cols, vals, s.vals)
+		default:
+			at, n := r.m.entries(number, 2)
+			for k := range n {
+				c, v := entry(at, k, n)
+				s.set[c/64] |= 1 << (c % 64)
+				s.vals[c] += v
+			}
 		}
 	}
 }
@@ -135,10 +164,17 @@ func (r *numbered) addFull(i int, sums []float32) (known int32) {
 			continue
 		}
 		known++
-		cols, vals := r.m.Row(number)
-		vals = vals[:len(cols)]
-		for p, c := range cols {
-			sums[c] += vals[p]
+		if ones := r.m.Ones; ones != nil {
+			cols, _ := r.m.Row(number)
+			for _, c := range cols {
+				sums[c]++
+			}
+			continue
+		}
+		at, n := r.m.entries(number, 2)
+		for k := range n {
+			c, v := entry(at, k, n)
+			sums[c] += v
 		}
 	}
 	return known
