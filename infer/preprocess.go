@@ -156,17 +156,30 @@ func (pr *Projection) rows(out *graph.Dense, x graph.Features, lo, hi int) {
 		}
 		return
 	}
-	if pr.diagonal {
-		for i := lo; i < hi; i++ {
-			addDiagonal(out.Row(i), nil, x.Dense.Row(i), pr.weight.Data)
+	var norms [normed]float64
+	for ; lo < hi; lo += normed {
+		end := min(lo+normed, hi)
+		norms := norms[:end-lo]
+		for k := range norms {
+			norms[k] = pr.divisor(nil, x.Dense.Row(lo+k))
 		}
-	} else {
-		graph.AddProduct(out, x.Dense, pr.weight, lo, hi)
-	}
-	for i := lo; i < hi; i++ {
-		pr.finish(out.Row(i), pr.divisor(nil, x.Dense.Row(i)))
+		if pr.diagonal {
+			for i := lo; i < end; i++ {
+				addDiagonal(out.Row(i), nil, x.Dense.Row(i), pr.weight.Data)
+			}
+		} else {
+			graph.AddProduct(out, x.Dense, pr.weight, lo, end)
+		}
+		for k, norm := range norms {
+			pr.finish(out.Row(lo+k), norm)
+		}
 	}
 }
+
+// normed is how many dense rows have their norms computed before they are multiplied. A norm reads its row from end to end, which a
+// processor is good at, and a product finds the rows in the second cache then; it reads them in pieces, in which they would come from memory
+// more slowly.
+const normed = 64
 
 // row computes one row from its non-zeros; vals nil means ones. Stored zeros add 0 and change no bit.
 func (pr *Projection) row(out []float32, cols []int32, vals []float32) {
