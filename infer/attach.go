@@ -84,9 +84,13 @@ func (b *Batch) AttachThrough(edges, m *graph.CSR) { new(Attacher).AttachThrough
 // meetMost tells whether arrivals have about as many entries of M as S has nodes, or more. Of many arrivals some
 // stand for all.
 func meetMost(of neighbourhood, synthetic int) bool {
-	const some = 64
+	const some = 16
+	each := 1 + of.arrivals()/some
+	for i := 0; i < of.arrivals(); i += each {
+		of.prefetch(i)
+	}
 	met, room := 0, 0
-	for i := 0; i < of.arrivals(); i += 1 + of.arrivals()/some {
+	for i := 0; i < of.arrivals(); i += each {
 		_, entries := of.count(i)
 		met += min(entries, synthetic)
 		room += synthetic
