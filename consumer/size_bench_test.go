@@ -81,7 +81,7 @@ func inRedis(b *testing.B, n int) *mapping.Redis {
 		_ = client.Close()
 	})
 	m, keys := sizedMapping(n), fmt.Sprintf("%s:%d:", at.Prefix, n)
-	table := mapping.Table{Keys: keys + "rows:", Buckets: mapping.Buckets(m.IDs), Synthetic: benchSynthetic,
+	table := mapping.Table{Keys: keys + "rows:", Layout: mapping.LayoutOf(m), Synthetic: benchSynthetic,
 		Marker: keys + "complete", MarkerID: "1:bench"}
 	ignore := func(int, int) error { return nil }
 	if err := mapping.WriteRows(b.Context(), client, table, m, 0, ignore); err != nil {

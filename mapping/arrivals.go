@@ -151,7 +151,7 @@ func (a *ArrivalRows) agree(ctx context.Context) error {
 	}
 	pipe := a.client.Pipeline()
 	pipe.HSetNX(ctx, a.table.Keys, fieldTTL, a.o.TTL.Milliseconds())
-	pipe.HSetNX(ctx, a.table.Keys, fieldBuckets, MaxBuckets(a.o.MaxRows))
+	pipe.HSetNX(ctx, a.table.Keys, fieldBuckets, bucketsFor(a.o.MaxRows))
 	agreed := pipe.HMGet(ctx, a.table.Keys, fieldTTL, fieldBuckets)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err

@@ -146,7 +146,7 @@ func (a *ArrivalRows) keepArguments(rows []kept, epoch int64) (keys []string, ar
 		a.table.bytes(epoch)}
 	places, at := make([]int, len(rows)), len(keys) // Lua counts from 1
 	for k, p := range order {
-		if k == 0 || p.bucket != order[k-1].bucket {
+		if k == 0 || p.part != order[k-1].part {
 			at++
 		}
 		places[p.at] = at

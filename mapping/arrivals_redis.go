@@ -172,7 +172,7 @@ func (a *ArrivalRows) decode(ids []string, order []placed, answers []bucketRead,
 		if err != nil {
 			return err
 		}
-		order = order[inBucket(order):]
+		order = order[inOnePart(order):]
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 // Grouped holds the rows of an M bucket by bucket, as they are written to Redis: in memory, or in files where M
 // is not to be in memory as a whole. It is used by one goroutine.
 type Grouped struct {
-	buckets int
-	rows    rowsByBucket
+	layout Layout
+	rows   rowsByBucket
 }
 
 // rowsByBucket gives the rows of buckets. Buckets are asked for in ascending order, each once.
@@ -26,13 +26,13 @@ type rowsByBucket interface {
 	close() error
 }
 
-// Group returns the rows of an M in memory by as many buckets as [Buckets] says.
-func Group(m *artifact.Mapping) *Grouped { return group(m, Buckets(m.IDs)) }
+// Group returns the rows of an M in memory, in the layout of [LayoutOf].
+func Group(m *artifact.Mapping) *Grouped { return group(m, LayoutOf(m)) }
 
-func group(m *artifact.Mapping, buckets int) *Grouped {
-	w := &rowWriter{table: Table{Buckets: buckets}, m: m}
+func group(m *artifact.Mapping, layout Layout) *Grouped {
+	w := &rowWriter{layout: layout, m: m}
 	w.group()
-	return &Grouped{buckets, w}
+	return &Grouped{layout, w}
 }
 
 // GroupOf returns the rows of a bundle by bucket: of an M in parts by way of temporary files, of about the size
@@ -56,11 +56,22 @@ func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*Grouped, err
 	if err != nil {
 		return nil, fmt.Errorf("grouping rows of M by bucket: %w", err)
 	}
-	return &Grouped{s.buckets, s}, nil
+	return &Grouped{s.layout, s}, nil
 }
 
-// Buckets returns the number of buckets, none of which is empty unless M is.
-func (g *Grouped) Buckets() int { return g.buckets }
+// Layout returns the layout of the rows.
+func (g *Grouped) Layout() Layout { return g.layout }
+
+// bucket returns a bucket as it is written to Redis, and the arena, to which it may have been appended.
+func (g *Grouped) bucket(arena []byte, b int) (grown, bucket []byte, err error) {
+	arena, values, err := g.rows.bucket(arena, b)
+	if err != nil {
+		return arena, nil, err
+	}
+	begin := len(arena)
+	arena = g.layout.appendBucket(arena, b, values)
+	return arena, arena[begin:len(arena):len(arena)], nil
+}
 
 // Close removes what the rows took on disk.
 func (g *Grouped) Close() error { return g.rows.close() }
@@ -74,15 +85,13 @@ func (g *Grouped) Write(ctx context.Context, client Client, table Table, from in
 		first, bytes := bucket, 0
 		arena = arena[:0]
 		for bucket < table.Buckets && bucket-first < bucketsPerPipeline && bytes < bytesPerPipeline {
-			var values []any
+			var text []byte
 			var err error
-			if arena, values, err = g.rows.bucket(arena, bucket); err != nil {
+			if arena, text, err = g.bucket(arena, bucket); err != nil {
 				return err
 			}
-			if len(values) > 0 {
-				pipe.HSet(ctx, table.key(uint32(bucket)), values...)
-			}
-			bytes += bytesOf(values)
+			pipe.Set(ctx, table.key(bucket), text, 0)
+			bytes += len(text)
 			bucket++
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
@@ -95,30 +104,32 @@ func (g *Grouped) Write(ctx context.Context, client Client, table Table, from in
 	return nil
 }
 
-// bytesOf returns the size of ids and rows.
-func bytesOf(values []any) int {
-	bytes := 0
-	for k := 0; k < len(values); k += 2 {
-		bytes += len(values[k].(string)) + len(values[k+1].([]byte))
-	}
-	return bytes
-}
-
 // errTwice is part of the error about an id that is in two parts of M.
 var errTwice = errors.New("is the id of two rows of M")
 
-// countBuckets returns how many rows each of n buckets has, and about how many bytes all rows take in a file.
-func countBuckets(pieces iter.Seq2[*artifact.Mapping, error], n int) (counts []uint32, bytes int64, err error) {
-	counts = make([]uint32, n)
+// mostCounted bounds the number of ranges of hashes in which rows are counted: more than buckets by far.
+const mostCounted = 1 << 20
+
+// countRows returns the layout of the rows of pieces, how many rows each bucket has, and about how many bytes all rows take in a file.
+// rows is their number.
+func countRows(pieces iter.Seq2[*artifact.Mapping, error], rows int) (l Layout, counts []uint32, bytes int64, err error) {
+	ranges := Layout{Buckets: min(mostCounted, maxPages(rows)), Pages: 1} // each is a part of one bucket
+	inRange := make([]uint32, ranges.Buckets)
+	idBytes, entries := int64(0), 0
 	for p, err := range pieces {
 		if err != nil {
-			return nil, 0, err
+			return l, nil, 0, err
 		}
 		for _, id := range p.IDs {
-			counts[bucketOf(id, n)]++
-			bytes += int64(len(id) + spilledHead)
+			inRange[ranges.page(id)]++
+			idBytes += int64(len(id))
 		}
-		bytes += int64(p.Rows.NNZ() * (minEntryBytes + 1))
+		entries += p.Rows.NNZ()
 	}
-	return counts, bytes, nil
+	l = layoutOf(rows, idBytes, entries)
+	counts = make([]uint32, l.Buckets)
+	for k, n := range inRange {
+		counts[k/(ranges.Buckets/l.Buckets)] += n
+	}
+	return l, counts, idBytes + int64(rows*spilledHead+entries*(minEntryBytes+1)), nil
 }

@@ -1,15 +1,14 @@
 package mapping
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
@@ -61,11 +60,11 @@ func grouped(t *testing.T, b *artifact.Bundle) *Grouped {
 }
 
 // Rows in parts are grouped into the same buckets as rows in memory, in the same order and to the byte, also
-// where ids fall into few buckets, rows are empty, and files have several buckets or one.
+// if ids fall into few buckets, rows are empty, and files have several buckets or one.
 func TestGroupOfPartsIsGroup(t *testing.T) {
 	few := &artifact.Mapping{Rows: &graph.CSR{Cols: 1, RowPtr: []int{0}}}
-	for i := 0; len(few.IDs) < 480; i++ { // ten buckets' rows that leave some of ten empty
-		if id := fmt.Sprint(i); bucketOf(id, MaxBuckets(480)) < 3 {
+	for i := 0; len(few.IDs) < 480; i++ { // all in the first half of the buckets
+		if id := fmt.Sprint(i); (Layout{Buckets: 2, Pages: 1}).bucket(id) == 0 {
 			few.IDs = append(few.IDs, id)
 			few.Rows.RowPtr = append(few.Rows.RowPtr, 0)
 		}
@@ -81,20 +80,20 @@ func TestGroupOfPartsIsGroup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := Group(m)
 			got := grouped(t, inParts(m, 1000))
-			if got.Buckets() != want.Buckets() {
-				t.Fatalf("%d buckets, want %d", got.Buckets(), want.Buckets())
+			if got.Layout() != want.Layout() || got.Layout() != LayoutOf(m) {
+				t.Fatalf("layouts %+v and %+v, want %+v", got.Layout(), want.Layout(), LayoutOf(m))
 			}
 			if s := got.rows.(*spilled); name == "long" && len(s.files) < 3 {
 				t.Errorf("%d files, want several", len(s.files))
 			}
-			for b := range want.Buckets() {
-				_, wanted, err := want.rows.bucket(nil, b)
+			for b := range want.Layout().Buckets {
+				_, wanted, err := want.bucket(nil, b)
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, values, err := got.rows.bucket(nil, b)
-				if err != nil || !cmp.Equal(wanted, values) {
-					t.Fatalf("bucket %d has %d values, want %d (%v)", b, len(values), len(wanted), err)
+				_, text, err := got.bucket(nil, b)
+				if err != nil || !bytes.Equal(wanted, text) {
+					t.Fatalf("bucket %d has %d bytes, want %d (%v)", b, len(text), len(wanted), err)
 				}
 				if got.rows.before(b) != want.rows.before(b) {
 					t.Fatalf("%d rows before bucket %d, want %d", got.rows.before(b), b, want.rows.before(b))
@@ -107,21 +106,22 @@ func TestGroupOfPartsIsGroup(t *testing.T) {
 // Rows in parts are written and mended as those in memory, from any bucket on.
 func TestWritePartsGoesOn(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		m := numbered(30_000, 2)
-		table := Table{Keys: prefix + "rows:", Buckets: Buckets(m.IDs), Synthetic: m.Rows.Cols}
+		const n = 100_000
+		m := numbered(n, 4)
+		table := Table{Keys: prefix + "rows:", Layout: LayoutOf(m), Synthetic: m.Rows.Cols}
 		stop := errors.New("stop")
 		var reached []int
 		err := grouped(t, inParts(m, 4096)).Write(t.Context(), client, table, 0, func(buckets, _ int) error {
 			reached = append(reached, buckets)
 			return stop
 		})
-		if !errors.Is(err, stop) || !slices.Equal(reached, []int{256}) {
+		if !errors.Is(err, stop) || len(reached) != 1 || reached[0] >= table.Buckets {
 			t.Fatalf("error = %v after buckets %v", err, reached)
 		}
 		rows := 0
 		count := func(_, r int) error { rows = r; return nil }
-		err = grouped(t, inParts(m, 999)).Write(t.Context(), client, table, 256, count)
-		if err != nil || rows != 30_000 {
+		err = grouped(t, inParts(m, 999)).Write(t.Context(), client, table, reached[0], count)
+		if err != nil || rows != n {
 			t.Fatalf("error = %v after %d rows", err, rows)
 		}
 		mended, err := MendRows(t.Context(), client, table, m, func(int) error { return nil })
@@ -142,7 +142,7 @@ func TestGroupOfRefuses(t *testing.T) {
 	m.IDs[250] = m.IDs[3]
 	g := grouped(t, inParts(m, 100))
 	var err error
-	for b := 0; b < g.Buckets() && err == nil; b++ {
+	for b := 0; b < g.Layout().Buckets && err == nil; b++ {
 		_, _, err = g.rows.bucket(nil, b)
 	}
 	if !errors.Is(err, errTwice) || !strings.Contains(err.Error(), m.IDs[3]) {

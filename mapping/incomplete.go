@@ -25,16 +25,11 @@ type damagedRow struct {
 	reason error
 }
 
-// evictedBucket is a bucket that is missing although the version's marker stands. No bucket of a complete table is
-// empty ([Buckets]), so Redis lost it: by eviction, or because a node of a cluster came back without its data.
+// evictedBucket is a bucket that is missing although the version's marker stands. A complete table has all of its buckets,
+// so Redis lost it: by eviction, or because a node of a cluster came back without its data.
 type evictedBucket struct {
 	key, marker string
 	at          []int32 // positions in the call of the ids that belong to it
-}
-
-func (i *incomplete) add(more incomplete) {
-	i.damaged = append(i.damaged, more.damaged...)
-	i.evicted = append(i.evicted, more.evicted...)
 }
 
 // failure returns i as an error, nil if nothing is missing.

@@ -10,8 +10,8 @@ import (
 	"rivulet/graph"
 )
 
-// bucketsPerScan bounds the size of one round trip that reads whole buckets: about 3000 rows. It is fewer where ids
-// are so long that these would be more than bytesPerPipeline.
+// bucketsPerScan bounds the size of one round trip that reads whole buckets. It is fewer if these would be more than
+// bytesPerPipeline.
 const bucketsPerScan = 64
 
 // scan is how many buckets the next round trip reads, after one of n buckets with some bytes.
@@ -53,30 +53,55 @@ func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int
 	if err != nil {
 		return 0, err
 	}
-	for _, answer := range answers {
-		for id, encoded := range answer.Val() {
-			row, err := DecodeRow([]byte(encoded), r.table.Synthetic)
-			if err != nil {
-				return 0, damaged{fmt.Errorf("id %q: %w", id, err)}
-			}
-			bytes += len(id) + len(encoded)
-			m.IDs = append(m.IDs, id)
-			m.Rows.ColIdx = append(m.Rows.ColIdx, row.Cols...)
-			m.Rows.Val = append(m.Rows.Val, row.Vals...)
-			m.Rows.RowPtr = append(m.Rows.RowPtr, len(m.Rows.ColIdx))
+	for k, answer := range answers {
+		text := answer.Val()
+		if text == "" {
+			continue // lost: the rows are fewer than they should be
+		}
+		bytes += len(text)
+		if err := r.loadRows(m, text); err != nil {
+			return 0, damaged{fmt.Errorf("bucket %s: %w", r.table.key(lo+k), err)}
 		}
 	}
 	return bytes, nil
 }
 
-// readBuckets reads some buckets in one round trip.
-func readBuckets(ctx context.Context, client Client, table Table, lo,
-	hi int) ([]*redis.MapStringStringCmd, error) {
-	pipe := client.Pipeline()
-	answers := make([]*redis.MapStringStringCmd, 0, hi-lo)
-	for b := lo; b < hi; b++ {
-		answers = append(answers, pipe.HGetAll(ctx, table.key(uint32(b))))
+// loadRows appends the ids and entries of a bucket.
+func (r *Redis) loadRows(m *artifact.Mapping, bucket string) error {
+	ends := make([]uint32, r.table.Pages)
+	if _, err := parsePageTable(ends, bucket); err != nil {
+		return err
 	}
-	_, err := pipe.Exec(ctx)
-	return answers, err
+	if want := int(ends[len(ends)-1]); want != len(bucket) {
+		return fmt.Errorf("it has %d bytes, its page table says %d", len(bucket), want)
+	}
+	for rest := []byte(bucket)[tableBytes(r.table.Pages):]; len(rest) > 0; {
+		id, encoded, after, err := nextRow(rest)
+		if err != nil {
+			return err
+		}
+		rest = after
+		row, err := DecodeRow(encoded, r.table.Synthetic)
+		if err != nil {
+			return fmt.Errorf("id %q: %w", shown(string(id)), err)
+		}
+		m.IDs = append(m.IDs, string(id))
+		m.Rows.ColIdx = append(m.Rows.ColIdx, row.Cols...)
+		m.Rows.Val = append(m.Rows.Val, row.Vals...)
+		m.Rows.RowPtr = append(m.Rows.RowPtr, len(m.Rows.ColIdx))
+	}
+	return nil
+}
+
+// readBuckets reads some buckets in one round trip. One that is not there has no bytes.
+func readBuckets(ctx context.Context, client Client, table Table, lo, hi int) ([]*redis.StringCmd, error) {
+	pipe := client.Pipeline()
+	answers := make([]*redis.StringCmd, 0, hi-lo)
+	for b := lo; b < hi; b++ {
+		answers = append(answers, pipe.Get(ctx, table.key(b)))
+	}
+	if _, err := pipe.Exec(ctx); failed(err) {
+		return nil, err
+	}
+	return answers, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,7 +65,7 @@ func oneServer(client redis.UniversalClient) bool {
 func stored(t testing.TB, client redis.UniversalClient, prefix string, m *artifact.Mapping) Table {
 	t.Helper()
 	table := Table{
-		Keys: prefix + "rows:", Buckets: Buckets(m.IDs), Synthetic: m.Rows.Cols, Marker: prefix + "complete", MarkerID: "1:abc",
+		Keys: prefix + "rows:", Layout: LayoutOf(m), Synthetic: m.Rows.Cols, Marker: prefix + "complete", MarkerID: "1:abc",
 	}
 	if err := WriteRows(t.Context(), client, table, m, 0, func(int, int) error { return nil }); err != nil {
 		t.Fatal(err)
@@ -142,7 +141,8 @@ func TestRedisVanished(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, ordered := range []bool{oneServer(client), false} {
-				lookup := &Redis{client: client, table: table, ordered: ordered}
+				lookup := NewRedis(client, table)
+				lookup.ordered = ordered
 				err := lookup.Rows(t.Context(), []string{"7", "nobody"}, make([]infer.Row, 2))
 				if !errors.Is(err, ErrVanished) || !strings.Contains(err.Error(), change.want) || !strings.Contains(err.Error(), "reading 2 mapping rows") {
 					t.Errorf("%s, ordered %t: error = %v", change.name, ordered, err)
@@ -158,7 +158,8 @@ func TestRedisVanished(t *testing.T) {
 func TestRedisWrongType(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		table := stored(t, client, prefix, numbered(100, 3))
-		client.Set(t.Context(), table.key(table.bucket("7")), "not a hash", 0)
+		client.Del(t.Context(), table.key(table.bucket("7")))
+		client.HSet(t.Context(), table.key(table.bucket("7")), "not", "a string")
 		err := NewRedis(client, table).Rows(t.Context(), []string{"8", "7"}, make([]infer.Row, 2))
 		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !errors.As(err, new(refused)) {
 			t.Errorf("error = %v, want Redis' own, which waiting does not change", err)
@@ -169,8 +170,9 @@ func TestRedisWrongType(t *testing.T) {
 // TestWriteRowsGoesOn: buckets from the given one on are written, and the callback gets the progress.
 func TestWriteRowsGoesOn(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		m := numbered(30_000, 2)
-		table := Table{Keys: prefix + "rows:", Buckets: Buckets(m.IDs), Synthetic: m.Rows.Cols}
+		const n = 100_000
+		m := numbered(n, 4)
+		table := Table{Keys: prefix + "rows:", Layout: LayoutOf(m), Synthetic: m.Rows.Cols}
 		stop := errors.New("stop")
 		var reached []int
 		err := WriteRows(t.Context(), client, table, m, 0, func(buckets, rows int) error {
@@ -179,32 +181,41 @@ func TestWriteRowsGoesOn(t *testing.T) {
 			}
 			return nil
 		})
-		if !errors.Is(err, stop) || !slices.Equal(reached, []int{256, 512}) {
-			t.Fatalf("error = %v after buckets %v", err, reached)
+		if !errors.Is(err, stop) || len(reached) != 2 || reached[0] < 1 || reached[1] <= reached[0] || reached[1] >= table.Buckets {
+			t.Fatalf("error = %v after buckets %v of %d", err, reached, table.Buckets)
 		}
-		if n, _ := client.Exists(t.Context(), table.key(512)).Result(); n != 0 {
-			t.Error("bucket 512 was written after the stop")
+		next := reached[1]
+		if n, _ := client.Exists(t.Context(), table.key(next)).Result(); n != 0 {
+			t.Errorf("bucket %d was written after the stop", next)
 		}
-		client.Del(t.Context(), table.key(511)) // written before: continuing at 512 does not touch it
+		client.Del(t.Context(), table.key(next-1)) // written before: continuing at the next one does not touch it
 		rows := 0
-		if err := WriteRows(t.Context(), client, table, m, 512, func(_, r int) error { rows = r; return nil }); err != nil || rows != 30_000 {
+		if err := WriteRows(t.Context(), client, table, m, next, func(_, r int) error { rows = r; return nil }); err != nil || rows != n {
 			t.Fatalf("error = %v after %d rows", err, rows)
 		}
-		if n, _ := client.Exists(t.Context(), table.key(511)).Result(); n != 0 {
-			t.Error("bucket 511 was written again")
+		if n, _ := client.Exists(t.Context(), table.key(next-1)).Result(); n != 0 {
+			t.Errorf("bucket %d was written again", next-1)
 		}
-		if err := WriteRows(t.Context(), client, table, m, 511, func(int, int) error { return nil }); err != nil {
+		lost, err := CountRows(t.Context(), client, table)
+		if err != nil || lost < n-2*n/table.Buckets || lost >= n {
+			t.Errorf("%d rows (%v) without one bucket of %d, want less than %d", lost, err, table.Buckets, n)
+		}
+		if err := WriteRows(t.Context(), client, table, m, next-1, func(int, int) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := CountRows(t.Context(), client, table); n != 30_000 || err != nil {
-			t.Errorf("%d rows (%v), want 30000", n, err)
+		if got, err := CountRows(t.Context(), client, table); got != n || err != nil {
+			t.Errorf("%d rows (%v), want %d", got, err, n)
+		}
+		client.Append(t.Context(), table.key(next), "x")
+		if got, err := CountRows(t.Context(), client, table); got >= n || err != nil {
+			t.Errorf("%d rows (%v) of buckets of which one has another size than it says", got, err)
 		}
 	})
 }
 
 func TestRedisUnreachable(t *testing.T) {
 	client := connect(t, "redis://127.0.0.1:1?max_retries=-1")
-	table := Table{Keys: "rows:", Buckets: 1, Synthetic: 3, Marker: "complete"}
+	table := Table{Keys: "rows:", Layout: Layout{1, 1}, Synthetic: 3, Marker: "complete"}
 	m := numbered(3, 1)
 	_, counted := CountRows(t.Context(), client, table)
 	for want, err := range map[string]error{

@@ -4,38 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"rivulet/artifact"
 	"rivulet/infer"
 )
-
-// RowsPerBucket is the average number of rows in a bucket. Redis packs hashes of up to 128 fields whose ids and rows
-// have up to 64 bytes (hash-max-listpack-entries, -value); around an average of 48 a bucket of more than 128 does
-// not happen (12 standard deviations), and a bucket's own key of some 90 bytes is 2 bytes a row. Reading a row walks
-// through its bucket, so more of them in one would save little and cost time.
-const RowsPerBucket = 48
-
-// MaxBuckets returns the largest number of buckets for n rows.
-func MaxBuckets(n int) int { return max(1, (n+RowsPerBucket-1)/RowsPerBucket) }
-
-// Buckets returns the number of buckets for the rows of these ids, such that none of them is empty: a missing bucket
-// is then a lost one. Unless the ids were made to fall into few buckets, this is [MaxBuckets].
-func Buckets(ids []string) int {
-	for n := MaxBuckets(len(ids)); ; n = (n + 1) / 2 {
-		t := Table{Buckets: n}
-		filled, count := make([]bool, n), 0
-		for _, id := range ids {
-			if b := t.bucket(id); !filled[b] {
-				filled[b] = true
-				count++
-			}
-		}
-		if count == n || n == 1 {
-			return n
-		}
-	}
-}
 
 // Bounds of one pipeline: of writes buckets and bytes of ids and rows, whichever is first; of
 // counting and removing keys.
@@ -53,29 +24,29 @@ const (
 // call of done.
 func WriteRows(ctx context.Context, client Client, table Table, m *artifact.Mapping, from int,
 	done func(buckets, rows int) error) error {
-	return group(m, table.Buckets).Write(ctx, client, table, from, done)
+	return group(m, table.Layout).Write(ctx, client, table, from, done)
 }
 
 // rowWriter holds the rows of M in the order of their buckets.
 type rowWriter struct {
-	table Table
-	m     *artifact.Mapping
-	start []int   // Buckets+1; rows of bucket b are order[start[b]:start[b+1]]
-	order []int32 // N
+	layout Layout
+	m      *artifact.Mapping
+	start  []int   // Buckets+1; rows of bucket b are order[start[b]:start[b+1]]
+	order  []int32 // N
 }
 
 // group sorts the rows by bucket.
 func (w *rowWriter) group() {
-	buckets := make([]uint32, len(w.m.IDs))
-	w.start = make([]int, w.table.Buckets+1)
+	buckets := make([]int, len(w.m.IDs))
+	w.start = make([]int, w.layout.Buckets+1)
 	for i, id := range w.m.IDs {
-		buckets[i] = w.table.bucket(id)
+		buckets[i] = w.layout.bucket(id)
 		w.start[buckets[i]+1]++
 	}
-	for b := range w.table.Buckets {
+	for b := range w.layout.Buckets {
 		w.start[b+1] += w.start[b]
 	}
-	next := append([]int(nil), w.start[:w.table.Buckets]...)
+	next := append([]int(nil), w.start[:w.layout.Buckets]...)
 	w.order = make([]int32, len(w.m.IDs))
 	for i, b := range buckets {
 		w.order[next[b]] = int32(i)
@@ -116,7 +87,7 @@ func DeleteRows(ctx context.Context, client Client, table Table) error {
 		pipe := client.Pipeline()
 		last := min(first+keysPerPipeline, table.Buckets)
 		for b := first; b < last; b++ {
-			pipe.Unlink(ctx, table.key(uint32(b))) // one a command: on a cluster the buckets are in different slots
+			pipe.Unlink(ctx, table.key(b)) // one a command: on a cluster the buckets are in different slots
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
 			return fmt.Errorf("removing mapping rows, buckets %d to %d of %d: %w", first, last-1, table.Buckets, err)
@@ -125,22 +96,7 @@ func DeleteRows(ctx context.Context, client Client, table Table) error {
 	return nil
 }
 
-// CountRows counts the table's rows.
+// CountRows counts the rows of those buckets of a table that are there as a whole.
 func CountRows(ctx context.Context, client Client, table Table) (int, error) {
-	rows := 0
-	for first := 0; first < table.Buckets; first += keysPerPipeline {
-		pipe := client.Pipeline()
-		last := min(first+keysPerPipeline, table.Buckets)
-		counts := make([]*redis.IntCmd, 0, last-first)
-		for b := first; b < last; b++ {
-			counts = append(counts, pipe.HLen(ctx, table.key(uint32(b))))
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			return 0, fmt.Errorf("counting mapping rows, buckets %d to %d of %d: %w", first, last-1, table.Buckets, err)
-		}
-		for _, n := range counts {
-			rows += int(n.Val())
-		}
-	}
-	return rows, nil
+	return NewRedis(client, table).Count(ctx)
 }

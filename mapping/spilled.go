@@ -31,35 +31,30 @@ const spilledHead = 8
 // written as its bucket (counted from the file's first), the length of its id, the id, the length of its encoding, and
 // the encoding.
 type spilled struct {
-	dir     string
-	files   []*os.File
-	buckets int
-	each    int      // buckets of a file
-	starts  []uint32 // rows of the buckets below b; one more than buckets
+	dir    string
+	files  []*os.File
+	layout Layout
+	each   int      // buckets of a file
+	starts []uint32 // rows of the buckets below b; one more than buckets
 
 	loaded int   // file whose rows are in memory, -1: none
 	rows   []any // id, row, id, row, … by bucket
 	seen   map[string]struct{}
 }
 
-// spill reads the pieces at least twice: to count, and to write.
+// spill reads the pieces twice: to count, and to write.
 func spill(pieces iter.Seq2[*artifact.Mapping, error], rows int, dir string) (*spilled, error) {
-	s := &spilled{buckets: MaxBuckets(rows), loaded: -1, seen: map[string]struct{}{}}
-	counts, bytes, err := countBuckets(pieces, s.buckets)
-	for err == nil && s.buckets > 1 && slices.Contains(counts, 0) {
-		s.buckets = (s.buckets + 1) / 2
-		counts, bytes, err = countBuckets(pieces, s.buckets)
-	}
+	layout, counts, bytes, err := countRows(pieces, rows)
 	if err != nil {
 		return nil, err
 	}
-	s.starts = make([]uint32, s.buckets+1)
+	s := &spilled{layout: layout, loaded: -1, seen: map[string]struct{}{}, starts: make([]uint32, layout.Buckets+1)}
 	for b, n := range counts {
 		s.starts[b+1] = s.starts[b] + n
 	}
-	files := min(spillFiles, s.buckets, int(1+bytes/spillBytes))
-	s.each = (s.buckets + files - 1) / files
-	if err := s.fill(pieces, dir, (s.buckets+s.each-1)/s.each); err != nil {
+	files := min(spillFiles, layout.Buckets, int(1+bytes/spillBytes))
+	s.each = (layout.Buckets + files - 1) / files
+	if err := s.fill(pieces, dir, (layout.Buckets+s.each-1)/s.each); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -88,7 +83,7 @@ func (s *spilled) fill(pieces iter.Seq2[*artifact.Mapping, error], dir string, f
 			return err
 		}
 		for i, id := range p.IDs {
-			b := int(bucketOf(id, s.buckets))
+			b := s.layout.bucket(id)
 			w := writers[b/s.each]
 			row = AppendRow(row[:0], RowOf(p, i))
 			head = binary.AppendUvarint(head[:0], uint64(b%s.each))
@@ -145,7 +140,7 @@ func (s *spilled) load(at int) error {
 	}
 	lo := at * s.each
 	first := s.starts[lo]
-	next := slices.Clone(s.starts[lo : min(lo+s.each, s.buckets)+1])
+	next := slices.Clone(s.starts[lo : min(lo+s.each, s.layout.Buckets)+1])
 	rows := make([]any, 2*(next[len(next)-1]-first))
 	for len(data) > 0 {
 		var bucket, length uint64

@@ -11,7 +11,7 @@
 // also by a Redis that has lost everything in between, so that the data of two publications never have a key in
 // common, even under one name.
 //
-//	p:v:g:rows:b     hash    rows of M of bucket b: id -> encoded row (package mapping)
+//	p:v:g:rows:b     string  bucket b of the rows of M, with its pages (package mapping)
 //	p:v:g:arrivals…  hash    rows of M of arrivals, which do expire (mapping.ArrivalTable)
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
@@ -24,7 +24,8 @@
 //	{p}:deleting     hash    "v/g" -> meta: data without any reference, which are being removed
 //	{p}:generation   string  the last serial number that was drawn (fields and key say generation)
 //
-// meta is JSON: the number of rows and buckets, the hash function, and for each file its parts, size and SHA-256.
+// meta is JSON: the layout of these keys (2), the numbers of rows, of buckets and of a bucket's pages, the hash function, and for each
+// file its parts, size and SHA-256. Layout 1, of earlier builds, had hashes of rows: such versions are listed and removed, not served.
 // content is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys are a
 // hash tag: on a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files
 // spread over the nodes. No key but those of arrivals expires by itself; a Redis whose eviction policy removes keys

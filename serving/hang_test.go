@@ -54,7 +54,7 @@ func TestHangingRedis(t *testing.T) {
 	}
 	defer func() { _ = client.Close() }()
 	const failures = 3
-	table := mapping.Table{Keys: "rows:", Buckets: 1000, Synthetic: 10, Marker: "complete", MarkerID: "1"}
+	table := mapping.Table{Keys: "rows:", Layout: mapping.Layout{Buckets: 1024, Pages: 1}, Synthetic: 10, Marker: "complete", MarkerID: "1"}
 	ids := make([]string, 5000)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("post:%032d", i)

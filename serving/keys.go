@@ -50,7 +50,7 @@ func (k keys) part(version string, serial int64, file string, part int) string {
 func (k keys) table(version string, p publication) mapping.Table {
 	return mapping.Table{
 		Keys:      k.data(version, p.serial) + ":rows:",
-		Buckets:   p.meta.Buckets,
+		Layout:    p.meta.rows(),
 		Synthetic: p.meta.Synthetic,
 		Marker:    k.complete(version),
 		MarkerID:  p.id(),

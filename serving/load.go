@@ -79,7 +79,7 @@ func (l *loader) rows(ctx context.Context, version string, p publication,
 	there := 0
 	if whole != nil {
 		there = whole.Len()
-	} else if there, err = mapping.CountRows(ctx, l.client, l.keys.table(version, p)); err != nil {
+	} else if there, err = inRedis.Count(ctx); err != nil {
 		return nil, err
 	}
 	switch {
@@ -119,6 +119,9 @@ func (l *loader) publication(ctx context.Context, version, id string) (publicati
 	}
 	p, err := parsePublication(fields[0], fields[1], fields[2])
 	if err != nil {
+		return publication{}, refuse("%s: %w", key, err)
+	}
+	if err := p.meta.current(); err != nil {
 		return publication{}, refuse("%s: %w", key, err)
 	}
 	if p.id() != id {

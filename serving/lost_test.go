@@ -11,6 +11,7 @@ import (
 
 	"rivulet/infer"
 	"rivulet/mapping"
+	"rivulet/mapping/mappingtest"
 )
 
 // Rows that Redis lost, or changed, between their marker and the loading are noticed, whether M is read whole or not;
@@ -26,9 +27,8 @@ func TestLostRowsAreRefused(t *testing.T) {
 				mustServe(t, w, "v1")
 				s.publish(t, second)
 				bucket := s.dataOf(t, "v2") + ":rows:3"
-				n := s.client.HLen(t.Context(), bucket).Val()
-				if err := s.client.Del(t.Context(), bucket).Err(); err != nil || n == 0 {
-					t.Fatalf("bucket of %d rows: %v", n, err)
+				if n, err := s.client.Del(t.Context(), bucket).Result(); err != nil || n == 0 {
+					t.Fatalf("%d buckets are gone: %v", n, err)
 				}
 				log.take()
 				for range 3 {
@@ -49,9 +49,7 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		b := bundle(t, 1, "v1")
 		s.publish(t, b)
-		bucket := s.dataOf(t, "v1") + ":rows:3"
-		id := s.client.HKeys(t.Context(), bucket).Val()[0]
-		if err := s.client.HSet(t.Context(), bucket, id, "\x01").Err(); err != nil {
+		if err := s.damage(t, s.dataOf(t, "v1")+":rows:3"); err != nil {
 			t.Fatal(err)
 		}
 		w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 1<<20)
@@ -87,7 +85,7 @@ func TestLostNode(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, key := range node.Keys(ctx, "*:rows:*").Val() {
-				lost = append(lost, node.HKeys(ctx, key).Val()...)
+				lost = append(lost, mappingtest.IDs(node.Get(ctx, key).Val(), pagesOf(b))...)
 				if err := node.Del(ctx, key).Err(); err != nil {
 					return err
 				}

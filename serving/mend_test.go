@@ -7,8 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/mapping"
+	"rivulet/mapping/mappingtest"
 )
 
 // Redis loses parts of a complete version. A consumer that starts refuses the version, one that serves it finds out;
@@ -18,11 +20,14 @@ func TestPublishingAgainMends(t *testing.T) {
 		for name, lose := range map[string]func(data string) error{
 			"bucket":      func(data string) error { return s.client.Del(t.Context(), data+":rows:3").Err() },
 			"damaged row": func(data string) error { return s.damage(t, data+":rows:3") },
+			"page table":  func(data string) error { return s.client.SetRange(t.Context(), data+":rows:3", 4, "\x01\x01").Err() },
 			"file":        func(data string) error { return s.client.Del(t.Context(), data+":blob:synthetic.safetensors:0").Err() },
 			"changed file": func(data string) error {
 				return s.client.SetRange(t.Context(), data+":blob:synthetic.safetensors:0", 99, "!").Err()
 			},
-			"foreign row": func(data string) error { return s.client.HSet(t.Context(), data+":rows:3", "nobody", "\x00").Err() },
+			"foreign row": func(data string) error {
+				return s.client.Append(t.Context(), data+":rows:3", "\x06nobody\x01\x00").Err()
+			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				s.clear(t)
@@ -64,8 +69,15 @@ func TestPublishingAgainMends(t *testing.T) {
 
 // damage makes the first row of a bucket one that no codec reads.
 func (s *server) damage(t *testing.T, bucket string) error {
-	return s.client.HSet(t.Context(), bucket, s.client.HKeys(t.Context(), bucket).Val()[0], "\x01").Err()
+	text, err := s.client.Get(t.Context(), bucket).Result()
+	if err != nil {
+		return err
+	}
+	return s.client.Set(t.Context(), bucket, mappingtest.Damaged(text, pagesOf(bundle(t, 1, "v1")), ""), 0).Err()
 }
+
+// pagesOf is how many pages the buckets of a bundle's rows have.
+func pagesOf(b *artifact.Bundle) int { return mapping.LayoutOf(b.Mapping).Pages }
 
 // Eviction takes a bucket of a version that serves: its nodes are not "unknown", on one server as on a cluster. Where
 // Redis is waited for lookups fail, where it degrades these rows are unread, and a publication brings them back.
@@ -80,7 +92,7 @@ func TestLostBucket(t *testing.T) {
 			mustServe(t, w, "v1")
 			bucket := s.dataOf(t, "v1") + ":rows:3"
 			lost := map[string]bool{}
-			for _, id := range s.client.HKeys(t.Context(), bucket).Val() {
+			for _, id := range mappingtest.IDs(s.client.Get(t.Context(), bucket).Val(), pagesOf(b)) {
 				lost[id] = true
 			}
 			if err := s.client.Del(t.Context(), bucket).Err(); err != nil || len(lost) == 0 {

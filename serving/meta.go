@@ -14,8 +14,12 @@ import (
 	"rivulet/mapping"
 )
 
-// layout is the version of the keys' layout that this build writes and reads.
-const layout = 1
+// layout is the version of the keys' layout that this build writes and reads. Of an older one it removes the data: its rows of M were in
+// as many keys of the same names, but hashes.
+const (
+	layout       = 2
+	oldestLayout = 1
+)
 
 // partBytes is the size of a file's parts. Redis takes up to 512 MB in one string, but serves nobody else while it
 // sends or stores one.
@@ -29,7 +33,8 @@ type meta struct {
 	Layout    int    `json:"layout"`
 	Rows      int    `json:"rows"` // N
 	Buckets   int    `json:"buckets"`
-	Hash      string `json:"hash"`      // from an id to its bucket
+	Pages     int    `json:"pages"`     // of a bucket
+	Hash      string `json:"hash"`      // from an id to its page
 	Synthetic int    `json:"synthetic"` // N'
 	Files     []file `json:"files"`     // by name, ascending
 }
@@ -42,13 +47,17 @@ type file struct {
 	SHA256 string `json:"sha256"` // hex
 }
 
+// rows returns the layout of the rows of M.
+func (m *meta) rows() mapping.Layout { return mapping.Layout{Buckets: m.Buckets, Pages: m.Pages} }
+
 // describe returns the meta of a bundle and a SHA-256 (hex) of its content. The manifest is one of the files and
 // contains the checksum of M, so the SHA-256 covers the rows too.
-func describe(b *artifact.Bundle, buckets int, files map[string][]byte) (m meta, content string) {
+func describe(b *artifact.Bundle, rows mapping.Layout, files map[string][]byte) (m meta, content string) {
 	m = meta{
 		Layout:    layout,
 		Rows:      b.Manifest.Mapping.Rows,
-		Buckets:   buckets,
+		Buckets:   rows.Buckets,
+		Pages:     rows.Pages,
 		Hash:      mapping.HashName,
 		Synthetic: b.Manifest.SyntheticNodes,
 	}
@@ -99,23 +108,35 @@ func parsePublication(serial, content, text string) (p publication, err error) {
 	return p, err
 }
 
+// current returns an error if rows of M are in an older layout, which is neither served nor gone on with.
+func (m *meta) current() error {
+	if m.Layout != layout {
+		return fmt.Errorf("it was published by an older build (meta.layout is %d, this build serves %d): publish the artifact again under another version", m.Layout, layout)
+	}
+	return nil
+}
+
 // parseMeta reads and checks a meta, by which data are read or removed.
 func parseMeta(text string) (m meta, err error) {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return m, fmt.Errorf("meta: %w", err)
 	}
 	switch {
-	case m.Layout != layout:
-		return m, fmt.Errorf("meta.layout is %d, this build reads %d", m.Layout, layout)
+	case m.Layout < oldestLayout || m.Layout > layout:
+		return m, fmt.Errorf("meta.layout is %d, this build reads %d to %d", m.Layout, oldestLayout, layout)
 	case m.Hash != mapping.HashName:
 		return m, fmt.Errorf("meta.hash is %q, this build reads %q", m.Hash, mapping.HashName)
 	case m.Rows < 0 || m.Rows > math.MaxInt32:
 		return m, fmt.Errorf("meta.rows is %d, want 0 to %d", m.Rows, math.MaxInt32)
-	case m.Buckets < 1 || m.Buckets > mapping.MaxBuckets(m.Rows):
-		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows,
-			mapping.MaxBuckets(m.Rows))
+	case m.Layout == oldestLayout && (m.Buckets < 1 || m.Buckets > max(1, m.Rows)):
+		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows, max(1, m.Rows))
 	case m.Synthetic < 1:
 		return m, fmt.Errorf("meta.synthetic is %d, want 1 or more", m.Synthetic)
+	}
+	if m.Layout == layout {
+		if err := m.rows().Check(m.Rows); err != nil {
+			return m, fmt.Errorf("meta: %w", err)
+		}
 	}
 	for i, f := range m.Files {
 		if f.Parts < 0 || f.Parts > maxParts || f.Bytes < 0 {

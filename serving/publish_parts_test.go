@@ -28,12 +28,12 @@ func large(t *testing.T) string {
 }
 
 // rowsOf are all keys of rows with their content.
-func (s *server) rowsOf(t *testing.T, version string) map[string]map[string]string {
+func (s *server) rowsOf(t *testing.T, version string) map[string]string {
 	t.Helper()
-	out, before := map[string]map[string]string{}, s.dataOf(t, version)+":rows:"
+	out, before := map[string]string{}, s.dataOf(t, version)+":rows:"
 	for _, key := range s.data(t, version) {
 		if strings.HasPrefix(key, before) {
-			rows, err := s.client.HGetAll(t.Context(), key).Result()
+			rows, err := s.client.Get(t.Context(), key).Result()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestPublishParts(t *testing.T) {
 	if err := s.publisher(t).Publish(t.Context(), parts, o); err != nil {
 		t.Fatal(err)
 	}
-	if from[0] <= 256*40 {
+	if from[0] <= 10_000 {
 		t.Errorf("it went on with %d rows, and so began anew", from[0])
 	}
 	mustServe(t, w, "large")

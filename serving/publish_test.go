@@ -139,7 +139,7 @@ func (s *server) mustHaveOneSerial(t *testing.T, version string) {
 
 func TestPublishGoesOnWhereItStopped(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
-		b := sealed(t, artifacttest.Bundle(1, artifacttest.Size{Nodes: 40_000, Synthetic: 12}), "v1")
+		b := sealed(t, artifacttest.Bundle(1, artifacttest.Size{Nodes: 80_000, Synthetic: 12, PerRow: 9}), "v1")
 		stop := errors.New("stopped")
 		client := s.connect(t)
 		hook := &faults{}
@@ -170,7 +170,7 @@ func TestPublishGoesOnWhereItStopped(t *testing.T) {
 		if err := s.publisher(t).Publish(t.Context(), b, PublishOptions{Progress: func(done, _ int) { again = append(again, done) }}); err != nil {
 			t.Fatal(err)
 		}
-		if again[0] != told[2] || again[len(again)-1] != 40_000 {
+		if again[0] != told[2] || again[len(again)-1] != 80_000 {
 			t.Errorf("first progress %v, second %v, want the second to begin with the third pipeline", told, again)
 		}
 		w, _ := s.watcher(t, "consumer")
@@ -186,7 +186,7 @@ func TestPublishCountsBeforeTheMarker(t *testing.T) {
 			b := bundle(t, 1, "v1")
 			client := s.connect(t)
 			client.AddHook(&faults{fail: func(_ int, name string) fault {
-				if name == "hlen" { // everything is written and is being counted
+				if name == "strlen" { // everything is written and is being counted
 					s.client.Del(t.Context(), s.dataOf(t, "v1")+lost)
 				}
 				return fine

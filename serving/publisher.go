@@ -216,7 +216,7 @@ func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[str
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	complete, err := w.begin(ctx, b, rows.Buckets(), files)
+	complete, err := w.begin(ctx, b, rows.Layout(), files)
 	if err != nil {
 		return err
 	}
@@ -242,9 +242,9 @@ func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[str
 
 // begin registers the publication or finds out where to continue, and reports whether the version is
 // complete already.
-func (w *writing) begin(ctx context.Context, b *artifact.Bundle, buckets int,
+func (w *writing) begin(ctx context.Context, b *artifact.Bundle, rows mapping.Layout,
 	files map[string][]byte) (complete bool, err error) {
-	described, content := describe(b, buckets, files)
+	described, content := describe(b, rows, files)
 	text, err := json.Marshal(described)
 	if err != nil {
 		return false, fmt.Errorf("encoding meta: %w", err)
@@ -262,6 +262,9 @@ func (w *writing) begin(ctx context.Context, b *artifact.Bundle, buckets int,
 	}
 	if w.publication, err = parsePublication(answer[1], content, answer[2]); err != nil {
 		return false, fmt.Errorf("reading its meta in Redis: %w", err)
+	}
+	if err := w.meta.current(); err != nil {
+		return false, err
 	}
 	if w.progress, err = strconv.Atoi(answer[3]); err != nil || w.progress < 0 || w.progress > w.meta.Buckets {
 		return false, fmt.Errorf("progress is %q, want 0 to %d buckets", answer[3], w.meta.Buckets)

@@ -59,8 +59,16 @@ func TestBadVersionIsRefused(t *testing.T) {
 			}, "file manifest.json: part 1 of 1 is missing"},
 			{"a newer layout", func(ctx context.Context) error {
 				text := s.client.HGet(ctx, marker, "meta").Val()
-				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, `"layout":1`, `"layout":2`, 1)).Err()
-			}, "meta.layout is 2, this build reads 1"},
+				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, `"layout":2`, `"layout":3`, 1)).Err()
+			}, "meta.layout is 3, this build reads 1 to 2"},
+			{"an older layout", func(ctx context.Context) error {
+				text := s.client.HGet(ctx, marker, "meta").Val()
+				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, `"layout":2`, `"layout":1`, 1)).Err()
+			}, "published by an older build (meta.layout is 1, this build serves 2): publish the artifact again"},
+			{"a layout of rows that is none", func(ctx context.Context) error {
+				text := s.client.HGet(ctx, marker, "meta").Val()
+				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, `"buckets":8`, `"buckets":7`, 1)).Err()
+			}, "meta: buckets is 7 for 300 rows, want a power of two of up to 64"},
 			{"another hash", func(ctx context.Context) error {
 				text := s.client.HGet(ctx, marker, "meta").Val()
 				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, mapping.HashName, "fnv", 1)).Err()

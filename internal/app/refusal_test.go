@@ -14,6 +14,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/internal/observe"
 	"rivulet/mapping"
+	"rivulet/mapping/mappingtest"
 	"rivulet/serving"
 )
 
@@ -108,8 +109,18 @@ func TestADamagedRowDegradesItsNeighbours(t *testing.T) {
 		arrivals, _ := newcomers(b, 6)
 		id := b.Mapping.IDs[2]
 		for _, key := range server.Keys() {
-			if strings.Contains(key, ":rows:") && server.HGet(key, id) != "" {
-				server.HSet(key, id, "\x07")
+			if !strings.Contains(key, ":rows:") {
+				continue
+			}
+			pages := mapping.LayoutOf(b.Mapping).Pages
+			text, err := server.Get(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains(mappingtest.IDs(text, pages), id) {
+				if err := server.Set(key, mappingtest.Damaged(text, pages, id)); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		marked, want := []string{}, []string{}

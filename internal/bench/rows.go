@@ -50,7 +50,7 @@ func (b *run) rows(ctx context.Context) error {
 // stored writes M as a publication does.
 func stored(ctx context.Context, client mapping.Client, prefix string,
 	m *artifact.Mapping) (mapping.Table, error) {
-	table := mapping.Table{Keys: prefix + ":rows:", Buckets: mapping.Buckets(m.IDs), Synthetic: m.Rows.Cols,
+	table := mapping.Table{Keys: prefix + ":rows:", Layout: mapping.LayoutOf(m), Synthetic: m.Rows.Cols,
 		Marker: prefix + ":complete", MarkerID: "1:bench"}
 	if err := mapping.WriteRows(ctx, client, table, m, 0, func(int, int) error { return ctx.Err() }); err != nil {
 		return table, err

@@ -80,7 +80,7 @@ func (b *run) storePublished(ctx context.Context, server config.RedisServer, cli
 		return mapping.Table{}, err
 	}
 	defer grouped.Close()
-	table := mapping.Table{Keys: server.Prefix + ":rows:", Buckets: grouped.Buckets(), Synthetic: storeSynthetic,
+	table := mapping.Table{Keys: server.Prefix + ":rows:", Layout: grouped.Layout(), Synthetic: storeSynthetic,
 		Marker: server.Prefix + ":complete", MarkerID: "1:bench"}
 	err = grouped.Write(ctx, client, table, 0, func(_, rows int) error {
 		b.Progress.Live(fmt.Sprintf("store: %s: %d", name, rows))

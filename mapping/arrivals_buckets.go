@@ -5,8 +5,31 @@ import (
 	"errors"
 	"unsafe"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/redis/go-redis/v9"
 )
+
+// Rows of arrivals are spread over hashes, their buckets.
+
+// rowsPerBucket is the average number of rows of arrivals in a bucket. Redis packs hashes of up to 128 fields whose ids and rows
+// have up to 64 bytes (hash-max-listpack-entries, -value); around an average of 48 a bucket of more than 128 does
+// not happen (12 standard deviations), and a bucket's own key of some 90 bytes is 2 bytes a row. Reading a row walks
+// through its bucket, so more of them in one would save little and cost time.
+const rowsPerBucket = 48
+
+// bucketsFor returns the number of buckets for up to n rows.
+func bucketsFor(n int) int { return max(1, (n+rowsPerBucket-1)/rowsPerBucket) }
+
+// bucketOf returns the bucket of an id.
+func bucketOf(id string, buckets int) uint32 { return uint32(xxhash.Sum64String(id) % uint64(buckets)) }
+
+// byBucket returns the positions of ids, sorted by their buckets.
+func byBucket(ids []string, buckets int) []placed {
+	return sorted(ids, func(id string) uint32 { return bucketOf(id, buckets) })
+}
+
+// idsPerPipeline bounds the ids of arrivals of one round trip, with some 100 KiB there and 200 KiB back where ids are short.
+const idsPerPipeline = 4096
 
 // Of a batch, nearly every id has a bucket of its own, so there are as many keys and commands as ids. Here they are
 // made of few allocations: one text for all keys, one list for the arguments of all commands, and arguments that
@@ -17,8 +40,8 @@ func bucketKeys(order []placed, bytes int, add func(key []byte, bucket uint32) [
 	text := make([]byte, 0, bytes*len(order))
 	ends := make([]int, 0, len(order))
 	for i, p := range order {
-		if i == 0 || p.bucket != order[i-1].bucket {
-			text = add(text, p.bucket)
+		if i == 0 || p.part != order[i-1].part {
+			text = add(text, p.part)
 			ends = append(ends, len(text))
 		}
 	}
@@ -46,7 +69,7 @@ func askBuckets(ctx context.Context, pipe redis.Pipeliner, keys, ids []string, o
 	reads := make([]bucketRead, len(keys))
 	args := make([]any, 0, 2*len(keys)+len(ids))
 	for k := range keys {
-		begin, n := len(args), inBucket(order)
+		begin, n := len(args), inOnePart(order)
 		name := "hget"
 		if n > 1 {
 			name = "hmget"
@@ -66,15 +89,6 @@ func askBuckets(ctx context.Context, pipe redis.Pipeliner, keys, ids []string, o
 		}
 	}
 	return reads
-}
-
-// inBucket returns how many entries at the beginning of a sorted list share a bucket.
-func inBucket(order []placed) int {
-	n := 1
-	for n < len(order) && order[n].bucket == order[0].bucket {
-		n++
-	}
-	return n
 }
 
 // each calls do for each value that was read, with its position in the bucket's ids.
