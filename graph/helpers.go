@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Helpers are goroutines that work on the splits of others. One that has just been made begins 50 to 120 µs later if its processor was
-// asleep, and many a split takes less. So a helper that has nothing to do looks for another split for a while before it
-// ends, as OpenMP's threads do, and a pass of ten splits over a batch waits for a processor once. Nobody waits for a helper that has
-// not begun, because a closed split cannot be joined.
+// Helpers are goroutines that work on the splits of others. If a processor was asleep, a goroutine begins on it 50 to 120 µs after it was
+// made, and most splits of a batch take less than that. So a helper that has nothing to do looks for another split for a while before it
+// ends, as OpenMP's threads do: of ten splits that follow each other, the first alone waits for a processor. A helper that begins
+// when its split is closed cannot join it, so nobody waits for it.
 
 const (
 	looks = 8192 // how often a helper looks before it ends: some 30 µs
@@ -20,7 +20,7 @@ const (
 )
 
 var (
-	opened  [8]atomic.Pointer[split] // the open splits, in one cache line
+	opened  [8]atomic.Pointer[split] // the open splits, side by side because helpers look at all of them
 	helping atomic.Int64             // the number of helpers, at work or looking
 )
 

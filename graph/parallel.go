@@ -59,7 +59,7 @@ type split struct {
 	job      Job
 	n, piece int
 	next     atomic.Int64           // the first row that nobody has taken
-	helpers  atomic.Int64           // helpers that are at work on it; closed and above where nobody may join
+	helpers  atomic.Int64           // helpers that are at work on it, plus closed if nobody may join
 	place    *atomic.Pointer[split] // among the open ones, or nil
 }
 

@@ -198,9 +198,14 @@ func newColumns(n int) columns { return make(columns, (n+63)/64) }
 func (s columns) add(cols []int32, vals, sums []float32) {
 	vals = vals[:len(cols)]
 	for p, c := range cols {
-		s[uint32(c)/64] |= 1 << (uint32(c) % 64)
-		sums[c] += vals[p]
+		s.addOne(uint32(c), vals[p], sums)
 	}
+}
+
+// addOne adds a column, and its value to the sums.
+func (s columns) addOne(col uint32, val float32, sums []float32) {
+	s[col/64] |= 1 << (col % 64)
+	sums[col] += val
 }
 
 // mark adds columns.

@@ -31,7 +31,7 @@ func PackedUnits(idBytes, numbers int) int {
 }
 
 // packedWords returns how many words an id of so many bytes takes.
-func packedWords(bytes int) int { return (bytes + packedWord - 1) / packedWord }
+func packedWords(bytes int) int { return int(uint(bytes+packedWord-1) / packedWord) }
 
 // Write writes the record of a row, whose memory is zeros. vals is nil if M has no values.
 func (p *Packed) Write(number uint32, id string, cols []int32, vals []float32) {
@@ -79,14 +79,15 @@ func (p *Packed) Row(number uint32) (cols []int32, vals []float32) {
 	return unsafe.Slice((*int32)(at), n), unsafe.Slice((*float32)(unsafe.Add(at, packedWord*n)), n)
 }
 
-// entries returns the place of the n columns of a row. If an entry has two words, n values are behind them. It panics if they are not all
-// within Words. Sums of rows read entries from there: rows are so short that making slices of them takes as long as adding them.
+// entries returns the place of the n columns of a row, nil if it has none. If an entry has two words, a column and a value, the n values are
+// behind the columns. It panics if they are not all within Words. Sums of rows read entries from there, because most rows are so short that
+// making slices of them takes as long as adding them.
 func (p *Packed) entries(number uint32, words uintptr) (at unsafe.Pointer, n uintptr) {
 	record := p.Record(number)
 	if n = uintptr(record[1]); n == 0 {
 		return nil, 0
 	}
-	from := packedHead + (uintptr(record[0])+packedWord-1)/packedWord
+	from := uintptr(packedHead + packedWords(int(record[0])))
 	if from+words*n > uintptr(len(record)) {
 		panic("infer: a row that ends behind all rows")
 	}
@@ -151,8 +152,7 @@ func (r *numbered) add(i int, s *sums) {
 			at, n := r.m.entries(number, 2)
 			for k := range n {
 				c, v := entry(at, k, n)
-				s.set[c/64] |= 1 << (c % 64)
-				s.vals[c] += v
+				s.set.addOne(c, v, s.vals)
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func (r *numbered) addFull(i int, sums []float32) (known int32) {
 			continue
 		}
 		known++
-		if ones := r.m.Ones; ones != nil {
+		if r.m.Ones != nil {
 			cols, _ := r.m.Row(number)
 			for _, c := range cols {
 				sums[c]++

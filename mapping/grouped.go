@@ -107,13 +107,10 @@ func (g *Grouped) Write(ctx context.Context, client Client, table Table, from in
 // errTwice is part of the error about an id that is in two parts of M.
 var errTwice = errors.New("is the id of two rows of M")
 
-// mostCounted bounds the number of ranges of hashes in which rows are counted: more than buckets by far.
-const mostCounted = 1 << 20
-
 // countRows returns the layout of the rows of pieces, how many rows each bucket has, and about how many bytes all rows take in a file.
 // rows is their number.
 func countRows(pieces iter.Seq2[*artifact.Mapping, error], rows int) (l Layout, counts []uint32, bytes int64, err error) {
-	ranges := Layout{Buckets: min(mostCounted, maxPages(rows)), Pages: 1} // each is a part of one bucket
+	ranges := Layout{Buckets: min(mostBuckets, maxPages(rows)), Pages: 1} // each is a part of one bucket
 	inRange := make([]uint32, ranges.Buckets)
 	idBytes, entries := int64(0), 0
 	for p, err := range pieces {

@@ -22,12 +22,14 @@ type Layout struct {
 }
 
 const (
-	// rowsPerPage bounds how many rows a page has in the mean; a page is what is read for one row. Readers keep four bytes for each page.
+	// rowsPerPage is the largest mean number of rows of a page. Who looks up one row reads all of its page, and readers keep four bytes for
+	// each page.
 	rowsPerPage = 8
-	// bytesPerBucket bounds how many bytes a bucket has in the mean. It is one command's argument and answer, and what the loss of a key
-	// costs; the keys of millions of rows are still few enough for a processor's second cache.
+	// bytesPerBucket is the largest mean size of a bucket, of up to mostBuckets. A bucket is written by one command, and lost as a whole. Larger
+	// ones would have fewer keys, but those of millions of rows are few enough for a processor's second cache.
 	bytesPerBucket = 32 << 10
-	// leastBuckets is how many there are at least if each has some pages, so that small tables, too, are spread over a cluster.
+	mostBuckets    = 1 << 20
+	// leastBuckets is how many there are at least if each has leastPages or more, so that small tables, too, are spread over a cluster.
 	leastBuckets = 16
 	leastPages   = 8
 )
@@ -46,7 +48,7 @@ func layoutOf(rows int, idBytes int64, entries int) Layout {
 	pages := maxPages(rows)
 	bytes := idBytes + int64(rowHeadBytes*rows) + int64(entries*(minEntryBytes+1))
 	buckets := powerOfTwo(int((bytes + bytesPerBucket - 1) / bytesPerBucket))
-	buckets = min(pages, max(buckets, min(leastBuckets, pages/leastPages)))
+	buckets = min(pages, mostBuckets, max(buckets, min(leastBuckets, pages/leastPages)))
 	return Layout{Buckets: buckets, Pages: pages / buckets}
 }
 

@@ -1,11 +1,13 @@
 package mapping
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
@@ -31,6 +33,7 @@ func TestLayoutOf(t *testing.T) {
 		{10_000, 40_000, 40_000, Layout{16, 128}},
 		{3_000_000, 21_000_000, 12_000_000, Layout{4096, 128}},
 		{1000, 200_000_000, 4000, Layout{128, 1}}, // ids of 200 KB: no more buckets than pages
+		{2_000_000_000, 18_000_000_000, 8_000_000_000, Layout{mostBuckets, 256}},
 	} {
 		got := layoutOf(c.rows, c.idBytes, c.entries)
 		if got != c.want {
@@ -93,7 +96,7 @@ func TestBucketsHoldTheirRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			tables := newPageTables(l)
-			if err := tables.put(b, string(text)); err != nil || tables.size(b) != len(text) {
+			if err := tables.put(b, text); err != nil || tables.size(b) != len(text) {
 				t.Fatalf("a page table of %d bytes for %d (%v)", tables.size(b), len(text), err)
 			}
 			rows := 0
@@ -126,14 +129,30 @@ func TestBucketsHoldTheirRows(t *testing.T) {
 }
 
 func TestPageTablesAreChecked(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                             "a page table of 0 bytes for 2 pages, want 12",
-		"\x01\x00\x00\x00\x0c\x00\x00": "of 7 bytes",
-		"\x01\x00\x00\x00\x0b\x00\x00\x00\x0c\x00\x00\x00": "page 0 ends at byte 11, before the page before it (12)",
-		"\x01\x00\x00\x00\x0f\x00\x00\x00\x0e\x00\x00\x00": "page 1 ends at byte 14, before the page before it (15)",
+	table := func(rows uint32, ends ...uint32) []byte {
+		data := binary.LittleEndian.AppendUint32(make([]byte, 8), rows)
+		for _, end := range ends {
+			data = binary.LittleEndian.AppendUint32(data, end)
+		}
+		binary.LittleEndian.PutUint64(data, xxhash.Sum64(data[8:]))
+		return data
+	}
+	ends := make([]uint32, 2)
+	if rows, err := parsePageTable(ends, append(table(3, 20, 29), "rows"...)); rows != 3 || ends[0] != 20 || ends[1] != 29 || err != nil {
+		t.Errorf("%d rows, ends %d, error %v", rows, ends, err)
+	}
+	other := table(3, 20, 29)
+	other[12]++
+	for want, data := range map[string][]byte{
+		"a page table of 0 bytes for 2 pages, want 20": nil,
+		"of 19 bytes":                        table(3, 20, 29)[:19],
+		"a page table with the checksum":     other,
+		"page 0 ends at byte 19, want 20":    table(3, 19, 29),
+		"page 1 ends at byte 24, want 25":    table(3, 25, 24),
+		"page 0 ends at byte 0, want 20 or ": table(0, 0, 0),
 	} {
-		if _, err := parsePageTable(make([]uint32, 2), text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error = %v, want %q", text, err, want)
+		if _, err := parsePageTable(ends, data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%x: error = %v, want %q", data, err, want)
 		}
 	}
 }
@@ -172,14 +191,15 @@ func TestADamagedPageIsToldFromAnUnknownID(t *testing.T) {
 		key := table.key(table.bucket("7"))
 		good := client.Get(t.Context(), key).Val()
 		tables := newPageTables(table.Layout)
-		if err := tables.put(table.bucket("7"), good); err != nil {
+		if err := tables.put(table.bucket("7"), []byte(good)); err != nil {
 			t.Fatal(err)
 		}
 		begin, end := tables.page(table.page("7"))
 		for name, bad := range map[string]string{
 			"a length":        good[:begin] + "\xff\xff\x03" + good[begin+3:],
 			"cut":             good[:end-1],
-			"page table":      good[:4] + "\x00\x00\x00\x00" + good[8:],
+			"an end":          good[:tableHead] + string(good[tableHead]+1) + good[tableHead+1:],
+			"the number":      good[:8] + "\xff" + good[9:],
 			"half a table":    good[:6],
 			"something other": "not a bucket, but long enough to have a page table, which ends before it begins",
 		} {

@@ -6,32 +6,39 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Buckets and their pages as bytes, see the package's documentation. What comes before the pages is the bucket's page table.
 
-// tableBytes returns the size of the page table of a bucket with so many pages: the number of rows, and the ends.
-func tableBytes(pages int) int { return 4 + 4*pages }
+// tableHead is the size of what a page table has before the ends of its pages: a checksum, and the number of rows.
+const tableHead = 8 + 4
+
+// tableBytes returns the size of the page table of a bucket with so many pages.
+func tableBytes(pages int) int { return tableHead + 4*pages }
 
 // appendBucket appends bucket b of a layout to dst, with its rows id, row, id, row, … as [rowsByBucket] gives them.
 func (l Layout) appendBucket(dst []byte, b int, values []any) []byte {
-	begin, size := len(dst), tableBytes(l.Pages)
-	ends := make([]int, l.Pages) // first the sizes of the pages
+	begin := len(dst)
+	sizes := make([]int, l.Pages)
 	pageOf := make([]int, len(values)/2)
 	for k := range pageOf {
 		id, row := values[2*k].(string), values[2*k+1].([]byte)
 		pageOf[k] = int(l.page(id)) - b*l.Pages
-		ends[pageOf[k]] += uvarintLength(uint64(len(id))) + len(id) + uvarintLength(uint64(len(row))) + len(row)
+		sizes[pageOf[k]] += uvarintLength(uint64(len(id))) + len(id) + uvarintLength(uint64(len(row))) + len(row)
 	}
+	dst = append(dst, make([]byte, 8)...)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(pageOf)))
 	next := make([]int, l.Pages) // where the next row of a page begins
-	end := size
-	for p := range ends {
+	end := tableBytes(l.Pages)
+	for p, size := range sizes {
 		next[p] = end
-		end += ends[p]
+		end += size
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(end))
 	}
-	dst = append(dst, make([]byte, end-size)...)
+	binary.LittleEndian.PutUint64(dst[begin:], xxhash.Sum64(dst[begin+8:]))
+	dst = append(dst, make([]byte, end-tableBytes(l.Pages))...)
 	for k, p := range pageOf {
 		id, row := values[2*k].(string), values[2*k+1].([]byte)
 		at := begin + next[p]
@@ -44,7 +51,7 @@ func (l Layout) appendBucket(dst []byte, b int, values []any) []byte {
 	return dst
 }
 
-// pageTables are those of the buckets of a table that have been read so far. They may be used by several goroutines.
+// pageTables holds the page tables of those buckets that have been read so far. Several goroutines may use it.
 type pageTables struct {
 	Layout
 	ends []uint32      // of all pages
@@ -57,12 +64,12 @@ func newPageTables(l Layout) *pageTables {
 	return &pageTables{Layout: l, ends: make([]uint32, l.Buckets*l.Pages), rows: make([]uint32, l.Buckets), read: make([]atomic.Bool, l.Buckets)}
 }
 
-// put keeps the page table at the beginning of a bucket.
-func (t *pageTables) put(bucket int, data string) error {
+// put keeps the page table at the beginning of a bucket. One that is here is not read again: a version's rows never change.
+func (t *pageTables) put(bucket int, data []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.read[bucket].Load() {
-		return nil // it is always the same
+		return nil
 	}
 	rows, err := parsePageTable(t.ends[bucket*t.Pages:(bucket+1)*t.Pages], data)
 	if err == nil {
@@ -83,23 +90,24 @@ func (t *pageTables) page(page uint32) (begin, end int) {
 // size returns the size of a bucket, whose table is here, in bytes.
 func (t *pageTables) size(bucket int) int { return int(t.ends[(bucket+1)*t.Pages-1]) }
 
-// parsePageTable reads the page table at the beginning of a bucket with as many pages as there are ends, and returns the number of its rows.
-func parsePageTable(ends []uint32, data string) (rows uint32, err error) {
+// parsePageTable reads the page table at the beginning of a bucket: where its pages end, as many as there are ends, and the number of its rows.
+func parsePageTable(ends []uint32, data []byte) (rows uint32, err error) {
 	size := tableBytes(len(ends))
 	if len(data) < size {
 		return 0, fmt.Errorf("a page table of %d bytes for %d pages, want %d", len(data), len(ends), size)
 	}
-	number := func(k int) uint32 {
-		return uint32(data[4*k]) | uint32(data[4*k+1])<<8 | uint32(data[4*k+2])<<16 | uint32(data[4*k+3])<<24
+	table := data[8:size]
+	if sum, want := xxhash.Sum64(table), binary.LittleEndian.Uint64(data); sum != want {
+		return 0, fmt.Errorf("a page table with the checksum %016x, want %016x", sum, want)
 	}
 	last := uint32(size)
 	for p := range ends {
-		if ends[p] = number(p + 1); ends[p] < last {
-			return 0, fmt.Errorf("page %d ends at byte %d, before the page before it (%d)", p, ends[p], last)
+		if ends[p] = binary.LittleEndian.Uint32(table[4+4*p:]); ends[p] < last {
+			return 0, fmt.Errorf("page %d ends at byte %d, want %d or more", p, ends[p], last)
 		}
 		last = ends[p]
 	}
-	return number(0), nil
+	return binary.LittleEndian.Uint32(table), nil
 }
 
 // errCut is part of the error about a page that ends within a row.

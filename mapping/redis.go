@@ -109,27 +109,21 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []infer.Row) error 
 // Count reads the page tables of all buckets, which the lookup keeps, and returns the number of rows of those buckets that are there as
 // a whole.
 func (r *Redis) Count(ctx context.Context) (rows int, err error) {
-	all := make([]int, r.table.Buckets)
-	for b := range all {
-		all[b] = b
-	}
-	for b := 0; b < len(all); {
-		part := all[b:min(b+r.tablesPerPipeline(), len(all))]
-		pipe := r.client.Pipeline()
-		sizes := make([]*redis.IntCmd, len(part))
-		for k, b := range part {
-			sizes[k] = pipe.StrLen(ctx, r.table.key(b))
+	for lo, hi := 0, 0; lo < r.table.Buckets; lo = hi {
+		hi = min(lo+r.tablesPerPipeline(), r.table.Buckets)
+		pipe, buckets, sizes := r.client.Pipeline(), make([]int, hi-lo), make([]*redis.IntCmd, hi-lo)
+		for k := range buckets {
+			buckets[k] = lo + k
+			sizes[k] = pipe.StrLen(ctx, r.table.key(lo+k))
 		}
-		_, err := r.readTables(ctx, pipe, part)
-		if err != nil {
-			return 0, fmt.Errorf("counting mapping rows, buckets %d to %d of %d: %w", b, b+len(part)-1, len(all), err)
+		if err := r.readTables(ctx, pipe, buckets, func(int, error) {}); err != nil {
+			return 0, fmt.Errorf("counting mapping rows, buckets %d to %d of %d: %w", lo, hi-1, r.table.Buckets, err)
 		}
-		for k, b := range part {
+		for k, b := range buckets {
 			if r.tables.read[b].Load() && int(sizes[k].Val()) == r.tables.size(b) {
 				rows += int(r.tables.rows[b])
 			}
 		}
-		b += len(part)
 	}
 	return rows, nil
 }
@@ -139,33 +133,29 @@ func (r *Redis) tablesPerPipeline() int {
 	return max(1, min(keysPerPipeline, readBytesPerPipeline/tableBytes(r.table.Pages)))
 }
 
-// readTables reads the page tables of buckets and keeps them. A bucket that is not there has none afterwards, and one whose table is damaged
-// has none and a reason.
-func (r *Redis) readTables(ctx context.Context, pipe redis.Pipeliner, buckets []int) (damaged map[int]error, err error) {
-	size := tableBytes(r.table.Pages)
+// readTables reads the page tables of buckets, behind what is in the pipeline already, and keeps them. It keeps none of a bucket that is not
+// there, and calls damaged with the number of a bucket whose table is damaged.
+func (r *Redis) readTables(ctx context.Context, pipe redis.Pipeliner, buckets []int, damaged func(bucket int, reason error)) error {
 	answers := make([]*redis.StringCmd, len(buckets))
 	for k, b := range buckets {
-		answers[k] = pipe.GetRange(ctx, r.table.key(b), 0, int64(size-1))
+		answers[k] = pipe.GetRange(ctx, r.table.key(b), 0, int64(tableBytes(r.table.Pages)-1))
 	}
 	if _, err := pipe.Exec(ctx); failed(err) {
-		return nil, err
+		return err
 	}
 	for k, b := range buckets {
-		text, err := answers[k].Result()
+		text, err := answers[k].Bytes()
 		switch {
 		case err != nil:
-			return nil, err
-		case text == "":
+			return err
+		case len(text) == 0:
 			continue
 		}
 		if err := r.tables.put(b, text); err != nil {
-			if damaged == nil {
-				damaged = map[int]error{}
-			}
-			damaged[b] = fmt.Errorf("bucket %s: %w", r.table.key(b), err)
+			damaged(b, fmt.Errorf("bucket %s: %w", r.table.key(b), err))
 		}
 	}
-	return damaged, nil
+	return nil
 }
 
 func (r *Redis) checkMarker(marker *redis.StringCmd) error {

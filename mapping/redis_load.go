@@ -54,8 +54,8 @@ func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int
 		return 0, err
 	}
 	for k, answer := range answers {
-		text := answer.Val()
-		if text == "" {
+		text := []byte(answer.Val())
+		if len(text) == 0 {
 			continue // lost: the rows are fewer than they should be
 		}
 		bytes += len(text)
@@ -67,7 +67,7 @@ func (r *Redis) loadBuckets(ctx context.Context, m *artifact.Mapping, lo, hi int
 }
 
 // loadRows appends the ids and entries of a bucket.
-func (r *Redis) loadRows(m *artifact.Mapping, bucket string) error {
+func (r *Redis) loadRows(m *artifact.Mapping, bucket []byte) error {
 	ends := make([]uint32, r.table.Pages)
 	if _, err := parsePageTable(ends, bucket); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r *Redis) loadRows(m *artifact.Mapping, bucket string) error {
 	if want := int(ends[len(ends)-1]); want != len(bucket) {
 		return fmt.Errorf("it has %d bytes, its page table says %d", len(bucket), want)
 	}
-	for rest := []byte(bucket)[tableBytes(r.table.Pages):]; len(rest) > 0; {
+	for rest := bucket[tableBytes(r.table.Pages):]; len(rest) > 0; {
 		id, encoded, after, err := nextRow(rest)
 		if err != nil {
 			return err

@@ -3,7 +3,7 @@ package mapping
 import (
 	"context"
 	"fmt"
-	"maps"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -18,21 +18,21 @@ type call struct {
 	ids     []string
 	rows    []infer.Row
 	missing incomplete
-	unknown bool // an id has no row
-	checked bool // the marker stood after the last row had been read
+	damaged map[int]error // the reasons why page tables of buckets cannot be read
+	unknown bool          // an id has no row
+	checked bool          // the marker stood after the last row had been read
 }
 
 // read fills the rows of ids in the order of their pages. The marker is asked for after the rows: if it still stands, none of them had
 // been removed when it was read. A row that was found belongs to the version in any case, because two tables never share a key.
 func (c *call) read(ctx context.Context, order []placed) error {
-	damaged, err := c.openTables(ctx, order)
-	if err != nil {
+	if err := c.openTables(ctx, order); err != nil {
 		return err
 	}
-	for reads := c.plan(order, damaged); len(reads) > 0; {
+	for reads := c.plan(order); len(reads) > 0; {
 		n, bytes := 0, 0
 		for n < len(reads) && n < readsPerPipeline && bytes < readBytesPerPipeline {
-			bytes += reads[n].end - reads[n].begin
+			bytes += reads[n].size()
 			n++
 		}
 		if err := c.readPages(ctx, reads[:n], n == len(reads)); err != nil {
@@ -49,7 +49,7 @@ func (c *call) read(ctx context.Context, order []placed) error {
 }
 
 // openTables reads the page tables of the buckets of ids that have not been read yet.
-func (c *call) openTables(ctx context.Context, order []placed) (damaged map[int]error, err error) {
+func (c *call) openTables(ctx context.Context, order []placed) error {
 	var unread []int
 	for _, p := range order {
 		b := c.table.bucketOf(p.part)
@@ -57,47 +57,49 @@ func (c *call) openTables(ctx context.Context, order []placed) (damaged map[int]
 			unread = append(unread, b)
 		}
 	}
-	for len(unread) > 0 {
-		part := unread[:min(c.tablesPerPipeline(), len(unread))]
-		bad, err := c.openSome(ctx, part)
-		if err != nil {
-			return nil, err
+	for buckets := range slices.Chunk(unread, c.tablesPerPipeline()) {
+		if err := c.openSome(ctx, buckets); err != nil {
+			return err
 		}
-		if damaged == nil {
-			damaged = bad
-		}
-		maps.Copy(damaged, bad)
-		unread = unread[len(part):]
 	}
-	return damaged, nil
+	return nil
 }
 
-func (c *call) openSome(ctx context.Context, buckets []int) (damaged map[int]error, err error) {
+// openSome reads page tables in one round trip.
+func (c *call) openSome(ctx context.Context, buckets []int) error {
 	ctx, cancel := within(ctx, c.limit)
 	defer cancel()
-	return c.readTables(ctx, c.client.Pipeline(), buckets)
+	return c.readTables(ctx, c.client.Pipeline(), buckets, func(bucket int, reason error) {
+		if c.damaged == nil {
+			c.damaged = map[int]error{}
+		}
+		c.damaged[bucket] = reason
+	})
 }
 
 // pageRead is a page to be read, and the ids that are in it if they are in T.
 type pageRead struct {
-	bucket     int
-	begin, end int // of the page in the bucket
-	ids        []placed
+	bucket      int
+	first, last int // bytes of the page in the bucket, as GETRANGE takes them
+	ids         []placed
 }
 
+// size returns that of the page, in bytes.
+func (p *pageRead) size() int { return p.last + 1 - p.first }
+
 // plan returns the pages to read. Ids in pages without rows are not in T.
-func (c *call) plan(order []placed, damaged map[int]error) []pageRead {
+func (c *call) plan(order []placed) []pageRead {
 	reads := make([]pageRead, 0, len(order))
 	for len(order) > 0 {
 		ids, b := order[:inOnePart(order)], c.table.bucketOf(order[0].part)
 		order = order[len(ids):]
 		if c.tables.read[b].Load() {
 			if begin, end := c.tables.page(ids[0].part); begin < end {
-				reads = append(reads, pageRead{b, begin, end, ids})
+				reads = append(reads, pageRead{b, begin, end - 1, ids})
 			} else {
 				c.unknown = true
 			}
-		} else if reason := damaged[b]; reason != nil {
+		} else if reason := c.damaged[b]; reason != nil {
 			c.damage(ids, reason)
 		} else {
 			c.lose(b, ids)
@@ -133,8 +135,7 @@ func (c *call) readPages(ctx context.Context, reads []pageRead, last bool) error
 	keys, args := c.keys(reads), make([]any, 0, 4*len(reads))
 	answers := make([]*redis.StringCmd, len(reads))
 	for k := range reads { // arguments point to what they are, because a number or a string in an interface is an allocation
-		reads[k].end-- // GETRANGE takes the last byte
-		args = append(args, "getrange", &keys[k], &reads[k].begin, &reads[k].end)
+		args = append(args, "getrange", &keys[k], &reads[k].first, &reads[k].last)
 		answers[k] = redis.NewStringCmd(ctx, args[4*k:4*k+4:4*k+4]...)
 		_ = pipe.Process(ctx, answers[k]) // it is queued
 	}
@@ -173,12 +174,12 @@ func (c *call) keys(reads []pageRead) []string {
 
 // find fills the rows of the ids of a page.
 func (c *call) find(read *pageRead, page string) {
-	switch want := read.end + 1 - read.begin; {
+	switch {
 	case page == "":
 		c.lose(read.bucket, read.ids)
 		return
-	case len(page) != want:
-		c.damage(read.ids, fmt.Errorf("bucket %s: a page of %d bytes, want %d", c.table.key(read.bucket), len(page), want))
+	case len(page) != read.size():
+		c.damage(read.ids, fmt.Errorf("bucket %s: a page of %d bytes, want %d", c.table.key(read.bucket), len(page), read.size()))
 		return
 	}
 	ids := read.ids

@@ -20,7 +20,7 @@ func TestPublishingAgainMends(t *testing.T) {
 		for name, lose := range map[string]func(data string) error{
 			"bucket":      func(data string) error { return s.client.Del(t.Context(), data+":rows:3").Err() },
 			"damaged row": func(data string) error { return s.damage(t, data+":rows:3") },
-			"page table":  func(data string) error { return s.client.SetRange(t.Context(), data+":rows:3", 4, "\x01\x01").Err() },
+			"page table":  func(data string) error { return s.client.SetRange(t.Context(), data+":rows:3", 12, "\x01\x01").Err() },
 			"file":        func(data string) error { return s.client.Del(t.Context(), data+":blob:synthetic.safetensors:0").Err() },
 			"changed file": func(data string) error {
 				return s.client.SetRange(t.Context(), data+":blob:synthetic.safetensors:0", 99, "!").Err()

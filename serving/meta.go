@@ -14,12 +14,15 @@ import (
 	"rivulet/mapping"
 )
 
-// layout is the version of the keys' layout that this build writes and reads. Of an older one it removes the data: its rows of M were in
-// as many keys of the same names, but hashes.
+// layout is the version of the keys' layout that this build writes and serves. Versions of oldestLayout and above are listed and removed;
+// in layout 1 the buckets of rows of M were hashes, with the same keys.
 const (
 	layout       = 2
 	oldestLayout = 1
 )
+
+// oldestRows is how many rows a bucket of layout 1 had in the mean, at least.
+const oldestRows = 48
 
 // partBytes is the size of a file's parts. Redis takes up to 512 MB in one string, but serves nobody else while it
 // sends or stores one.
@@ -108,7 +111,7 @@ func parsePublication(serial, content, text string) (p publication, err error) {
 	return p, err
 }
 
-// current returns an error if rows of M are in an older layout, which is neither served nor gone on with.
+// current returns an error if the rows of M are in an older layout: this build neither serves such a version nor goes on writing it.
 func (m *meta) current() error {
 	if m.Layout != layout {
 		return fmt.Errorf("it was published by an older build (meta.layout is %d, this build serves %d): publish the artifact again under another version", m.Layout, layout)
@@ -128,8 +131,9 @@ func parseMeta(text string) (m meta, err error) {
 		return m, fmt.Errorf("meta.hash is %q, this build reads %q", m.Hash, mapping.HashName)
 	case m.Rows < 0 || m.Rows > math.MaxInt32:
 		return m, fmt.Errorf("meta.rows is %d, want 0 to %d", m.Rows, math.MaxInt32)
-	case m.Layout == oldestLayout && (m.Buckets < 1 || m.Buckets > max(1, m.Rows)):
-		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows, max(1, m.Rows))
+	case m.Layout == oldestLayout && (m.Buckets < 1 || m.Buckets > max(1, (m.Rows+oldestRows-1)/oldestRows)):
+		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows,
+			max(1, (m.Rows+oldestRows-1)/oldestRows))
 	case m.Synthetic < 1:
 		return m, fmt.Errorf("meta.synthetic is %d, want 1 or more", m.Synthetic)
 	}

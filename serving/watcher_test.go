@@ -63,8 +63,12 @@ func TestBadVersionIsRefused(t *testing.T) {
 			}, "meta.layout is 3, this build reads 1 to 2"},
 			{"an older layout", func(ctx context.Context) error {
 				text := s.client.HGet(ctx, marker, "meta").Val()
-				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, `"layout":2`, `"layout":1`, 1)).Err()
+				return s.client.HSet(ctx, marker, "meta", strings.NewReplacer(`"layout":2`, `"layout":1`, `"buckets":8`, `"buckets":7`).Replace(text)).Err()
 			}, "published by an older build (meta.layout is 1, this build serves 2): publish the artifact again"},
+			{"an older layout with too many buckets", func(ctx context.Context) error {
+				text := s.client.HGet(ctx, marker, "meta").Val()
+				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, `"layout":2`, `"layout":1`, 1)).Err()
+			}, "meta.buckets is 8 for 300 rows, want 1 to 7"},
 			{"a layout of rows that is none", func(ctx context.Context) error {
 				text := s.client.HGet(ctx, marker, "meta").Val()
 				return s.client.HSet(ctx, marker, "meta", strings.Replace(text, `"buckets":8`, `"buckets":7`, 1)).Err()

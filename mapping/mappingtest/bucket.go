@@ -10,7 +10,7 @@ import (
 // rows gives the ids and encoded rows of a bucket with so many pages. The rows are parts of it.
 func rows(bucket []byte, pages int) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		for rest := bucket[4+4*pages:]; len(rest) > 0; {
+		for rest := bucket[8+4+4*pages:]; len(rest) > 0; {
 			var id, row []byte
 			id, rest = part(rest)
 			row, rest = part(rest)
@@ -29,7 +29,7 @@ func part(data []byte) (part, rest []byte) {
 	return data[n : n+int(length)], data[n+int(length):]
 }
 
-// IDs are those of the rows in a bucket with so many pages.
+// IDs returns the ids of the rows in a bucket with so many pages.
 func IDs(bucket string, pages int) (ids []string) {
 	for id := range rows([]byte(bucket), pages) {
 		ids = append(ids, id)
