@@ -61,7 +61,7 @@ benchcheck: ## ratios of serving to its rivals in one run, never times: fails wh
 integration: ## what talks to Redis and Kafka: the database REDIS, written to, and a real Kafka, run in the directory KAFKA
 	tools/kafka/kafka.sh start $(KAFKA)
 	RIVULET_TEST_REDIS=$(REDIS) RIVULET_TEST_REDIS_SERVER=$$(command -v redis-server) RIVULET_TEST_KAFKA_DIR=$(KAFKA) \
-	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./internal/harness ./internal/app ./internal/integration; \
+	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./test/harness ./internal/app ./test/integration; \
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); exit $$status
 
 registry: ## what talks to a schema registry: a real one, run in the directory REGISTRY, and its outage on a real Kafka in KAFKA
@@ -72,10 +72,10 @@ registry: ## what talks to a schema registry: a real one, run in the directory R
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); tools/registry/registry.sh stop $(REGISTRY); exit $$status
 
 chaos: ## faults for FOR, decided by SEED, on three brokers and a Redis of its own: who lost what, as a table (docs/faults.md)
-	$(GO) run ./internal/chaos -seed $(SEED) -time $(FOR) -repeats $(REPEATS) -old "$(OLD)" faults
+	$(GO) run ./test/chaos -seed $(SEED) -time $(FOR) -repeats $(REPEATS) -old "$(OLD)" faults
 
 soak: ## a steady rate for SOAK with growth and refreshes, on a Kafka and a Redis of its own: whether memory or goroutines move
-	$(GO) run ./internal/chaos -seed $(SEED) -time $(SOAK) -rate 500 soak
+	$(GO) run ./test/chaos -seed $(SEED) -time $(SOAK) -rate 500 soak
 
 demos: ## the demo on each real graph of DATA
 	@set -e; for set in cora amazon_photo coauthor_cs; do \

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	yamlv3 "go.yaml.in/yaml/v3"
 
-	"rivulet/internal/spelling"
+	"rivulet/spelling"
 )
 
 const (

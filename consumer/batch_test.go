@@ -9,7 +9,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // written returns the parts of a batch that the stages before growth have written, as text; the pointers in it stay the same.

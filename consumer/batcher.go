@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // chunk holds the records that one fetch brought of one partition.

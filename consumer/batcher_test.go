@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // chunkOf has n records of partition p from offset on, fetched now.

@@ -11,7 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/internal/devstack"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/producer"
 )
 

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // ErrDrainTimeout is returned by Run when the batches in hand could not be delivered in time. Nothing is lost: their

@@ -6,7 +6,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Version is one artifact as it is served. It does not change: its holder may go on using it after a newer one

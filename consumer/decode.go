@@ -8,7 +8,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // decoded holds the arrivals and the dead letters of a batch's records.

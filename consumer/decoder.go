@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/schema"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // A decoder refuses what becomes a dead letter, for the same reason, and reads the setting's form where a record does

@@ -13,7 +13,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // partial is a version that cannot read the rows of some ids.

@@ -17,7 +17,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/mapping"
 )
 

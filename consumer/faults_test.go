@@ -18,7 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 func TestFlushFails(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // FeatureStore has the features of arrivals whose records bring none.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // shelf is a store of features: of every id those that [arrival] gives it, but for those that are absent.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Why a generation stops reading.

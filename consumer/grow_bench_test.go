@@ -23,8 +23,8 @@ import (
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/cli"
-	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
+	"rivulet/kafka"
 	"rivulet/serving"
 	"rivulet/trainer"
 )

@@ -15,7 +15,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // growingVersion is a testVersion whose arrivals get rows, kept in a map that several may share.

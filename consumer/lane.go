@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // line is where the lanes of a generation stand: whoever holds the turn forms a batch, and hands the turn

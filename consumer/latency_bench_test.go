@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // latencies keeps the time from a record's timestamp to the end of its delivery, in steps of a millisecond as Kafka's

@@ -8,7 +8,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // heap returns the memory in use after all garbage is gone, in bytes.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/schema"
 )
 

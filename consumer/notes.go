@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // noted is what the arrivals of a batch are attached to, the same for whoever predicts their records again. It

@@ -12,7 +12,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // noting is a consumer of a version, as one of several that share rows and notes.

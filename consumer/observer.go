@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/schema"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // steps is a Deliverer that notes what happens to its batches, and holds commits until they may be.

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // hidePartitions makes the brokers answer those who ask as kafka-go's group does, by an old version of Metadata, that each

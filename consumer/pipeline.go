@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // ErrNoVersion is returned while no artifact has been loaded.

@@ -16,7 +16,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // recorder is an Observer that keeps what it is told.

@@ -8,7 +8,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/internal/devstack"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // The broker goes away in mid-stream and comes back at the same address with what it had on its disk.

@@ -7,7 +7,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 func (v *benchVersion) Strongest(dst []infer.Reason, n int, b *infer.Batch, rows [][]infer.Row, i, class int,

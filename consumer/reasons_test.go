@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // namedVersion is a version whose features have names.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // refused is what the brokers did not take of a batch for its content.

@@ -18,7 +18,7 @@ import (
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/devstack"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/producer"
 )
 

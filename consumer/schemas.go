@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Registry is where the schemas of the Confluent wire format are asked for.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // away is a registry of Rivulet's own Avro schema under every id but those of lacking; while down, it knows only what

@@ -16,9 +16,9 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/harness"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/mapping"
+	"rivulet/test/harness"
 )
 
 // sizes are the numbers of original nodes. The rows of M are made directly, four entries among N' = 223 columns

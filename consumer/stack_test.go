@@ -14,7 +14,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/internal/devstack"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/producer"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // remake deletes the topic of arrivals and makes it anew, with arrivals in it, before anybody reads it again.

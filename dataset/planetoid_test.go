@@ -14,7 +14,7 @@ import (
 
 	"rivulet/dataset/pickle"
 	"rivulet/graph"
-	"rivulet/internal/datatest"
+	"rivulet/test/datatest"
 )
 
 // planetoidSet returns the graph of testdata/make_planetoid.py, with two validation nodes.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rivulet/internal/datatest"
+	"rivulet/test/datatest"
 )
 
 type counts struct{ Nodes, Edges, Features, Classes, Train, Unlabelled, Validation, Test int }

@@ -16,8 +16,8 @@ import (
 	"github.com/sbinet/npyio/npy"
 	"gonum.org/v1/gonum/mat"
 
+	"rivulet/durable"
 	"rivulet/graph"
-	"rivulet/internal/durable"
 )
 
 // Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is

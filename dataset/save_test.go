@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rivulet/internal/durable"
+	"rivulet/durable"
 )
 
 func TestSaveRoundTrip(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"rivulet/internal/durable"
+	"rivulet/durable"
 )
 
 // SaveCSV writes the data set as nodes.csv and edges.csv, which [Open] reads: the features as a list of numbers

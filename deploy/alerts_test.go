@@ -104,7 +104,7 @@ func TestOperateExplains(t *testing.T) {
 			t.Errorf("docs/operate.md does not explain the alert %s", alert[1])
 		}
 	}
-	lines := regexp.MustCompile(`msg="([^"]+)"`).FindAllStringSubmatch(read("../internal/integration/testdata/story.log"), -1)
+	lines := regexp.MustCompile(`msg="([^"]+)"`).FindAllStringSubmatch(read("../test/integration/testdata/story.log"), -1)
 	if len(lines) < 10 {
 		t.Fatalf("%d lines are found in the log", len(lines))
 	}

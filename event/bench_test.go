@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"rivulet/event/eventpb"
+	"rivulet/test/eventpb"
 )
 
 // benchArrival returns a typical record of a stream: a bag of 35 words with weights, or 500 dense values, and 20 edges.

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"rivulet/event/eventpb"
 	"rivulet/schema"
+	"rivulet/test/eventpb"
 )
 
 // The generated types are an oracle for the codec: each reads the other's records.

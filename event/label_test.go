@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
-	"rivulet/event/eventpb"
+	"rivulet/test/eventpb"
 )
 
 func drawLabel(t *rapid.T) Label {

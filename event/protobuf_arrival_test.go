@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
-	"rivulet/event/eventpb"
+	"rivulet/test/eventpb"
 )
 
 func dense(values ...float32) []byte {

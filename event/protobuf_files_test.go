@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
-	"rivulet/event/eventpb"
+	"rivulet/test/eventpb"
 )
 
 var update = flag.Bool("update", false, "write the Protobuf and Avro files of testdata anew")

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"rivulet/event/eventpb"
 	"rivulet/schema"
+	"rivulet/test/eventpb"
 )
 
 // As FuzzDecodeArrival; and the generated code reads the same arrival.

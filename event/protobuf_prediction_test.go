@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
-	"rivulet/event/eventpb"
+	"rivulet/test/eventpb"
 )
 
 func TestAppendProtobufPrediction(t *testing.T) {

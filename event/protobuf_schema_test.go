@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"rivulet/event/eventpb"
+	"rivulet/test/eventpb"
 )
 
 // The tables of the codec agree with the .proto files in number, name and kind.

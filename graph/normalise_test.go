@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // Â(B) against the oracle's, on symmetric graphs with weights and without, isolated nodes included.

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/infer"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // arrivedRelus is a model whose arrived tables hold relus: ArrivedMet is what they read.

@@ -8,7 +8,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/infertest"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // neighbours are the rows of M of every arrival's neighbours, as a lookup gives them.

@@ -6,8 +6,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 // From the oracle's matrices to the containers under test, and comparisons between them.

@@ -9,7 +9,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // hidden is a model of the oracle with a layer before the classifier that reads the graph.

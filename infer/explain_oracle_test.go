@@ -10,7 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // explainedCase is a model on S, served and in the oracle.

@@ -7,7 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // The known answers of testdata/README.md are float64; this code computes in float32.

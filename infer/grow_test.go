@@ -9,7 +9,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/nnls"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // drawMessages are parts for tables: factors for the hidden layer's, scales for the others.

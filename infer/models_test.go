@@ -12,7 +12,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/infertest"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // candidate is one model of a world, as the code under test has it and as the oracle has it.

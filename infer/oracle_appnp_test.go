@@ -1,7 +1,7 @@
 package infer_test
 
 import (
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // APPNP is z⁰ = relu(X W1 + b1) W2 + b2 and z^{t+1} = (1−α) Â z^t + α z⁰, Hops times.

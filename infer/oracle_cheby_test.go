@@ -1,7 +1,7 @@
 package infer_test
 
 import (
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // Cheby is two layers of Σ_k T_k(L̂) x W[k] + b, relu between them: L̂ = −D^-½ B D^-½ without self-loops, T_0 = 1,

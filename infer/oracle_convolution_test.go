@@ -1,7 +1,7 @@
 package infer_test
 
 import (
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // Operator is what a node i gets of messages z in a graph B: Out_i (Σ_k B_ik In_k z_k [+ In_i z_i]), […] with Loops;

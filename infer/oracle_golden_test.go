@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 const (

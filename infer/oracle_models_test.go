@@ -3,7 +3,7 @@ package infer_test
 import (
 	"math"
 
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // Model is one of the five architectures with its weights: SGC, GCN, SAGE, APPNP and Cheby.

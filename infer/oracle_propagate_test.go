@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // Steps is the number of steps of label and error propagation (section 6).

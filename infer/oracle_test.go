@@ -9,7 +9,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // oracleTol is float32's rounding over the longest path here, about a hundred additions, relative to the largest term.

@@ -7,7 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // Joint attachment is a forward pass over the graph with the batch in it. testdata/pyg.npz and pyg_deep.npz have what

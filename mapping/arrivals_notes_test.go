@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/infer"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 func noteAt(place string, offset int64, record uint64, vals ...float32) infer.Note {

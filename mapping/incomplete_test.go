@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/infer"
-	"rivulet/internal/harness"
 	"rivulet/mapping/mappingtest"
+	"rivulet/test/harness"
 )
 
 // logged is a guard and its log.

@@ -14,7 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // idKinds are forms of external ids.

@@ -16,7 +16,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Tests{M: m}.Run()) }

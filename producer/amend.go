@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // try is a form in which something of a batch is published: a prediction, a dead letter as it is, or one in

@@ -14,7 +14,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/internal/devstack"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // plain commits offsets by themselves, as at-least-once delivery does.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Options say where a Producer publishes, and how.

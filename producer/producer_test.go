@@ -14,7 +14,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/internal/devstack"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // bench is an embedded broker with the topics of a producer.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // parts are what a dead letter repeats of its record.

@@ -12,8 +12,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/infer"
-	"rivulet/internal/harness"
 	"rivulet/mapping"
+	"rivulet/test/harness"
 )
 
 // grows returns an artifact whose arrivals can get rows.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/internal/harness"
 	"rivulet/mapping"
+	"rivulet/test/harness"
 )
 
 // A Redis that removes any key when it is full is refused, by who publishes and by a consumer that starts; one that

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
-	"rivulet/internal/harness"
 	"rivulet/mapping"
+	"rivulet/test/harness"
 )
 
 // readers ask the current version all the time for rows that are not in memory. An answer equals the artifact's in

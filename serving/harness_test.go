@@ -21,8 +21,8 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/harness"
 	"rivulet/mapping"
+	"rivulet/test/harness"
 )
 
 // TestMain checks that no goroutine outlives its test.

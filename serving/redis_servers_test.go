@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // slots is the number of hash slots of a cluster.

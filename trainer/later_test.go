@@ -14,7 +14,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference/convert"
 	"rivulet/trainer/tables"
 )
 

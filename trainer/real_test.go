@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"rivulet/dataset"
-	"rivulet/internal/datatest"
+	"rivulet/test/datatest"
 	"rivulet/trainer/eval"
 )
 

@@ -14,7 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
-	"rivulet/internal/datatest"
+	"rivulet/test/datatest"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"

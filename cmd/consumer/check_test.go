@@ -8,7 +8,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
 	"rivulet/internal/devstack"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // The exit status tells whether all is well, and each check has its line.

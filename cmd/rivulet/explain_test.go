@@ -11,7 +11,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/explanation"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // An explanation names class, terms, synthetic nodes and what is unknown, as text and as JSON with the same figures,

@@ -12,7 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 	"rivulet/trainer"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // The names of inspect --json are an interface: a test that fails here would break somebody's script.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"rivulet/artifact/artifacttest"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // predict and explain read lines by the consumer's file, which has sections that are not theirs, or by flags.

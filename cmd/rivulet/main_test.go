@@ -10,7 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/cli"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 func TestWrongFlagsAreNamed(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/event"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // write writes an artifact and returns its directory.

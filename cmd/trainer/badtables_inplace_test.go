@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 	"rivulet/trainer/stage/spark/connect"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // badTables are changes of good tables of 60 nodes and 60 edges, and what the user reads. Where that is empty, the run gives

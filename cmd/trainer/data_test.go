@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // Every command that reads a data set reads Parquet too.

@@ -9,7 +9,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // Tables of CSV and Parquet that are read row by row, in memory and on disk, and a directory that is cleaned.

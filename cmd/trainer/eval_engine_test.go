@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"rivulet/dataset"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 	"rivulet/trainer/eval"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // stateDict writes a model's weights to a safetensors file in PyTorch's shape, [out, in]. Tensors are named as in package

@@ -9,7 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // namedTables writes a small graph as tables whose features have names, f0 and so on, and a category, and returns the

@@ -16,8 +16,8 @@ import (
 	"rivulet/config"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
-	"rivulet/internal/spelling"
 	"rivulet/serving"
+	"rivulet/spelling"
 )
 
 // settings returns a command's settings, from its flags, the environment and the file.

@@ -8,7 +8,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/devstack"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // activate of a version that is not there lists those that are, and names the one that was meant.

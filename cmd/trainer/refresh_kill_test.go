@@ -15,10 +15,10 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/internal/durable"
-	"rivulet/internal/harness"
-	"rivulet/internal/kafka"
+	"rivulet/durable"
 	"rivulet/internal/refresh"
+	"rivulet/kafka"
+	"rivulet/test/harness"
 	"rivulet/trainer"
 )
 

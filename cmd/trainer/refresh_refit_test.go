@@ -14,8 +14,8 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
-	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
+	"rivulet/kafka"
 	"rivulet/schema"
 )
 

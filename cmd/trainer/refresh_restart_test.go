@@ -21,9 +21,9 @@ import (
 	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/devstack"
-	"rivulet/internal/harness"
-	"rivulet/internal/kafka"
 	"rivulet/internal/refresh"
+	"rivulet/kafka"
+	"rivulet/test/harness"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
 )

@@ -20,9 +20,9 @@ import (
 	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/devstack"
-	"rivulet/internal/harness"
 	"rivulet/internal/refresh"
 	"rivulet/internal/replay"
+	"rivulet/test/harness"
 	"rivulet/trainer"
 )
 

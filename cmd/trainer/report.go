@@ -17,8 +17,8 @@ import (
 	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/internal/cli"
+	page "rivulet/lab/report"
 	"rivulet/trainer"
-	page "rivulet/trainer/report"
 )
 
 // Parts of a report that need runs of their own besides the results.

@@ -9,10 +9,10 @@ import (
 	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/internal/cli"
+	page "rivulet/lab/report"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/mcond"
-	page "rivulet/trainer/report"
 )
 
 // sweeps holds the runs for the parts of a report, each a study of one method at the first size, with the first seed

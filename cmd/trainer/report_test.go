@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"rivulet/graph"
-	"rivulet/internal/harness"
+	page "rivulet/lab/report"
+	"rivulet/test/harness"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/mcond"
-	page "rivulet/trainer/report"
 )
 
 const tiny = " --preset small --preset-nodes 200 --nodes 8"

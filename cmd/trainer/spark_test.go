@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // What a user reads where Spark, its working directory or the workers are missing. The workers are looked for beside the

@@ -10,8 +10,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/devstack"
-	"rivulet/internal/harness"
 	"rivulet/serving"
+	"rivulet/test/harness"
 )
 
 // The names of versions --json are an interface: a test that fails here would break somebody's script.

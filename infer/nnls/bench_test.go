@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"rivulet/graph"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference/convert"
 )
 
 // BenchmarkRows compares four ways on the same rows: residual is the mean squared distance over that of the

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference/convert"
 )
 
 // Rows have the same bits on processors with and without vectors, for any number of columns.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 // NNLS solves min ‖t − m·t'‖² over m ≥ 0 with at most k entries (section 5, step 3) by trying every support, so for a

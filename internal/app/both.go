@@ -2,7 +2,7 @@ package app
 
 import (
 	"rivulet/consumer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // both tells two observers; the second may be nil.

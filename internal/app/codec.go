@@ -7,8 +7,8 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/internal/kafka"
 	"rivulet/internal/registry"
+	"rivulet/kafka"
 )
 
 // Forms are the forms that records of arrivals and labels have by these settings. The registry is nil where there is

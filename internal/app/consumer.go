@@ -13,8 +13,8 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/build"
-	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
+	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/producer"
 )

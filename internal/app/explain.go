@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"rivulet/consumer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // ExplanationWriter takes explanations one by one. What it is given is not its own when it has returned.

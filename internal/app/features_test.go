@@ -19,8 +19,8 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/featurestore"
-	"rivulet/internal/harness"
 	"rivulet/mapping"
+	"rivulet/test/harness"
 )
 
 // fill writes the features of arrivals to a store.

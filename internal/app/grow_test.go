@@ -9,9 +9,9 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/infer"
-	"rivulet/internal/harness"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/harness"
 )
 
 // From Kafka to Kafka, by both ways to deliver: what one consumer has predicted, another one, of another model,

@@ -6,7 +6,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/internal/check"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // ConnectKafka returns a client that knows of topics, all of the cluster where none are named. It does not reach out

@@ -24,9 +24,9 @@ import (
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/internal/devstack"
-	"rivulet/internal/harness"
-	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
+	"rivulet/kafka"
+	"rivulet/test/harness"
 )
 
 // pinnedConfig is a consumer's that serves an artifact of a directory, without HTTP; ids are nodes of its graph.

@@ -9,8 +9,8 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
+	"rivulet/kafka"
 )
 
 // labelSink is told of labels.

@@ -11,7 +11,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // LineOptions say how JSON lines are predicted.

@@ -9,8 +9,8 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/internal/kafka"
 	"rivulet/internal/page"
+	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
 )

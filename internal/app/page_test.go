@@ -15,9 +15,9 @@ import (
 
 	"rivulet/config"
 	"rivulet/event"
-	"rivulet/internal/harness"
 	"rivulet/internal/replay"
 	"rivulet/serving"
+	"rivulet/test/harness"
 )
 
 // pageFor are the settings of a page for the consumer's services.

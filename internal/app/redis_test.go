@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rivulet/config"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // TestRedisOverTLS: a server that wants client certificates and has an ACL user whose password is in a file.

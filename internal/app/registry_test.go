@@ -18,8 +18,8 @@ import (
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/internal/devstack"
-	"rivulet/internal/harness"
 	"rivulet/internal/registry"
+	"rivulet/test/harness"
 )
 
 // outage is a registry in this process that can be away.

@@ -10,8 +10,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
-	"rivulet/internal/harness"
 	"rivulet/serving"
+	"rivulet/test/harness"
 )
 
 // The users of deploy/redis.acl can do all that a trainer and a consumer do, growth included; a consumer cannot do

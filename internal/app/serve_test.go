@@ -23,12 +23,12 @@ import (
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/event"
-	"rivulet/internal/datatest"
 	"rivulet/internal/devstack"
-	"rivulet/internal/harness"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/datatest"
+	"rivulet/test/harness"
 )
 
 // serveSettings are those of a server beside a consumer.

@@ -5,7 +5,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/mapping"
 )
 

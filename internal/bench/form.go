@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // form is the arrivals of a stream in a wire form, and what the consumer answers to them.

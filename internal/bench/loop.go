@@ -6,7 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // loop is the plainest program that does what the passthrough does, with the client franz-go: poll up to a

@@ -7,7 +7,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // meter is what one stream is measured by. It is the consumer's observer, and the other ways tell it the same.

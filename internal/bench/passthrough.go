@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"rivulet/internal/app"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // fetched is what one fetch brought of a partition.

@@ -11,7 +11,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/internal/cli"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 // The drawn ranks are below n and come as often as the power law says.

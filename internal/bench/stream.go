@@ -13,8 +13,8 @@ import (
 	"rivulet/event"
 	"rivulet/infer"
 	"rivulet/internal/app"
-	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
+	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
 )

@@ -15,7 +15,7 @@ import (
 	"rivulet/config"
 	"rivulet/internal/cli"
 	"rivulet/internal/devstack"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // servicesOf are given ones that a test runs.

@@ -8,7 +8,7 @@ import (
 	"net"
 	"time"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // connection is one to a broker that has accepted the login.

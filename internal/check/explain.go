@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // isClosed tells that the other side hung up.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Kafka checks everything that a consumer needs of Kafka.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // AdviseKafka adds what to do to an error by which the brokers refuse a consumer for good; it returns any other

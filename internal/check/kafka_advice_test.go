@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // What ends a consumer because of its rights or settings comes with what to do; what is waited for does not.

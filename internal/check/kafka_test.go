@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/internal/devstack"
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 func broker(t *testing.T, o devstack.KafkaOptions) *devstack.Kafka {

@@ -9,7 +9,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 )
 
 func TestRedis(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Settings of a topic that decide what becomes of what is written to it.

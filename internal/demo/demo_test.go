@@ -19,10 +19,10 @@ import (
 	"rivulet/infer"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
-	"rivulet/internal/harness"
-	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
+	"rivulet/kafka"
 	"rivulet/serving"
+	"rivulet/test/harness"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 )

@@ -9,8 +9,8 @@ import (
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/internal/app"
-	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
+	"rivulet/kafka"
 )
 
 // feed is one stream through a consumer: the arrivals, the reader of the predictions, and further goroutines.

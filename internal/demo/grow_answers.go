@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"rivulet/internal/kafka"
 	"rivulet/internal/replay"
+	"rivulet/kafka"
 )
 
 // hasFirst reports whether the first n arrivals of a plan have been predicted.

@@ -10,8 +10,8 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
-	"rivulet/internal/kafka"
 	"rivulet/internal/observe"
+	"rivulet/kafka"
 )
 
 // tally holds the figures of every arrival. It is written by the replay, the consumer and the reader at once.

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/event"
-	"rivulet/internal/harness"
 	"rivulet/mapping"
+	"rivulet/test/harness"
 )
 
 // servers are an embedded Redis and, where tests may have one, a real one.

@@ -4,9 +4,9 @@
 //	graph <- infer <- artifact <- mapping <- serving      the artifact's way into a consumer
 //	graph <- infer <- artifact, dataset <- trainer        the way to an artifact; it never sees serving
 //	event                                                 the wire contract; imports no other package
-//	internal/kafka                                        all that knows kafka-go, a leaf
-//	event, infer, graph, internal/kafka <- consumer       the path of a record, with interfaces that it declares itself
-//	event, internal/kafka <- producer                     never consumer
+//	kafka                                        all that knows kafka-go, a leaf
+//	event, infer, graph, kafka <- consumer       the path of a record, with interfaces that it declares itself
+//	event, kafka <- producer                     never consumer
 //	config <- internal/app                                settings become running parts
 //	internal/refresh, internal/replay                     run by commands and the demo; they see no settings
 //
@@ -16,6 +16,6 @@
 // The path of a record has rules of its own: two functions on one screen, no functions handed down, a line
 // on the map for each file.
 //
-// internal/reference, the slow oracle, internal/harness, internal/chaos and the other helpers of tests are for tests
+// test/reference, the slow oracle, test/harness, test/chaos and the other helpers of tests are for tests
 // only.
 package layout

@@ -28,40 +28,40 @@ var only = []struct {
 	{"graph/gemm", []string{"graph"}},
 	{"infer", []string{"graph", "infer/nnls"}},
 	{"infer/nnls", []string{"graph"}},
-	{"artifact", []string{"graph", "infer", "schema", "internal/durable"}},
+	{"artifact", []string{"graph", "infer", "schema", "durable"}},
 	{"mapping", []string{"graph", "infer", "artifact"}},
 	{"serving", []string{"graph", "infer", "schema", "artifact", "mapping"}},
 	{"schema", nil},
 	{"event", []string{"schema"}},
-	{"event/eventpb", nil},
-	{"consumer", []string{"event", "infer", "graph", "schema", "internal/kafka"}},
-	{"producer", []string{"event", "internal/kafka"}},
-	{"dataset", []string{"graph", "infer", "schema", "dataset/pickle", "internal/durable"}},
+	{"test/eventpb", nil},
+	{"consumer", []string{"event", "infer", "graph", "schema", "kafka"}},
+	{"producer", []string{"event", "kafka"}},
+	{"dataset", []string{"graph", "infer", "schema", "dataset/pickle", "durable"}},
 	{"dataset/pickle", nil},
 	{"dataset/parquet", []string{"dataset", "schema"}},
-	{"internal/reference/convert", []string{"graph", "internal/reference"}},
-	{"trainer/report", []string{"trainer/eval", "artifact", "infer"}},
+	{"test/reference/convert", []string{"graph", "test/reference"}},
+	{"lab/report", []string{"trainer/eval", "artifact", "infer"}},
 	{"trainer/merge", []string{"dataset", "event", "graph", "schema"}},
-	{"trainer/merge/outofcore", []string{"dataset", "dataset/parquet", "event", "graph", "schema", "internal/durable", "trainer/merge", "trainer/stage/solved"}},
+	{"trainer/merge/outofcore", []string{"dataset", "dataset/parquet", "event", "graph", "schema", "durable", "trainer/merge", "trainer/stage/solved"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "dataset", "infer/…", "graph", "graph/gemm", "schema"}},
-	{"config", []string{"internal/spelling"}},
-	{"internal/kafka", nil},
-	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "internal/kafka", "mapping"}},
-	{"internal/chaos", []string{"artifact", "event", "internal/harness"}},
+	{"config", []string{"spelling"}},
+	{"kafka", nil},
+	{"internal/observe", []string{"artifact", "consumer", "event", "internal/build", "kafka", "mapping"}},
+	{"test/chaos", []string{"artifact", "event", "test/harness"}},
 	{"internal/registry", []string{"event"}},
 	{"internal/featurestore", []string{"event", "mapping"}},
-	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "internal/durable", "internal/kafka", "mapping", "schema", "serving", "trainer", "trainer/merge/…"}},
-	{"internal/replay", []string{"dataset", "event", "schema", "internal/kafka"}},
-	{"internal/harness", []string{"event"}}, // tests of all packages but event use it
+	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "durable", "kafka", "mapping", "schema", "serving", "trainer", "trainer/merge/…"}},
+	{"internal/replay", []string{"dataset", "event", "schema", "kafka"}},
+	{"test/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/build", nil},
-	{"internal/spelling", nil},
-	{"internal/cli", []string{"internal/build", "internal/spelling"}},
+	{"spelling", nil},
+	{"internal/cli", []string{"internal/build", "spelling"}},
 	{"internal/cli/dataflag", []string{"dataset"}},
-	{"internal/check", []string{"internal/kafka"}},
-	{"internal/page", []string{"artifact", "consumer", "event", "infer", "internal/kafka", "serving"}},
+	{"internal/check", []string{"kafka"}},
+	{"internal/page", []string{"artifact", "consumer", "event", "infer", "kafka", "serving"}},
 	{"internal/devstack", nil},
-	{"internal/durable", nil},
-	{"internal/reference", nil}, // an oracle must not share code with the code that it checks
+	{"durable", nil},
+	{"test/reference", nil}, // an oracle must not share code with the code that it checks
 	{"internal/layout", nil},
 }
 
@@ -82,16 +82,16 @@ var users = []struct {
 	{"internal/bench", []string{"cmd/rivulet"}},                                            // it brings a second Kafka client, which only compares
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge/outofcore"}}, // it brings a large library
 	{"trainer/merge/outofcore", []string{"cmd/trainer", "internal/refresh"}},
-	{"trainer/report", []string{"cmd/trainer"}},      // and so does this
+	{"lab/report", []string{"cmd/trainer"}},          // and so does this
 	{"trainer/stage/spark", []string{"cmd/trainer"}}, // the client of Spark Connect
 	{"trainer/stage/spark/connect", []string{"trainer/stage/spark", "cmd/trainer"}},
 	{"trainer/stage/pipe", []string{"cmd/worker", "trainer/stage/spark"}},
 	{"cmd/…", nil},
 }
 
-// testOnly are packages that only tests, and each other, import: internal/chaos is a test as a program. So are
+// testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
-var testOnly = []string{"internal/reference", "internal/reference/convert", "event/eventpb", "internal/harness", "internal/chaos", "graph/gemm/peak"}
+var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/harness", "test/chaos", "graph/gemm/peak"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
 var never = []struct {
@@ -110,7 +110,7 @@ type imports map[string]bool
 
 func TestImportDirections(t *testing.T) {
 	packages := readModule(t, os.DirFS("../.."))
-	for _, name := range []string{"graph", "infer", "artifact", "mapping", "serving", "event", "consumer", "producer", "internal/kafka", "dataset", "trainer", "config"} {
+	for _, name := range []string{"graph", "infer", "artifact", "mapping", "serving", "event", "consumer", "producer", "kafka", "dataset", "trainer", "config"} {
 		if packages[name] == nil {
 			t.Errorf("package %s is not there: the rules about it hold nothing", name)
 		}
@@ -133,7 +133,7 @@ func TestOracleSharesNoCode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(imports{"internal/reference": true}, packages["infer"]); diff != "" {
+	if diff := cmp.Diff(imports{"test/reference": true}, packages["infer"]); diff != "" {
 		t.Errorf("imports of %q (-want +got):\n%s", files, diff)
 	}
 }
@@ -269,7 +269,7 @@ func TestCheckFinds(t *testing.T) {
 	}
 	got := check(map[string]imports{
 		"graph":                 of("event"),
-		"infer":                 of("graph", "internal/reference"),
+		"infer":                 of("graph", "test/reference"),
 		"producer":              of("event", "consumer"),
 		"serving":               of("artifact", "config"),
 		"artifact":              of("graph", "artifact/artifacttest"),
@@ -279,22 +279,22 @@ func TestCheckFinds(t *testing.T) {
 		"cmd/rivulet":           of("internal/demo"),
 		"internal/demo":         of("internal/devstack", "internal/app"),
 		"internal/replay":       of("internal/devstack"),
-		"internal/refresh":      of("config", "internal/kafka", "serving"),
-		"internal/observe":      of("internal/harness"),
+		"internal/refresh":      of("config", "kafka", "serving"),
+		"internal/observe":      of("test/harness"),
 		"artifact/artifacttest": of("artifact"),
-		"internal/reference":    of("graph"),
+		"test/reference":        of("graph"),
 	})
 	want := []string{
 		"artifact imports artifact/artifacttest",
 		"cmd/consumer reaches dataset (cmd/consumer -> internal/app -> dataset)",
 		"graph imports event",
-		"infer imports internal/reference",
-		"internal/observe imports internal/harness",
-		"internal/reference imports graph",
+		"infer imports test/reference",
+		"internal/observe imports test/harness",
 		"internal/refresh imports config",
 		"internal/replay imports internal/devstack",
 		"producer imports consumer",
 		"serving imports config",
+		"test/reference imports graph",
 		"trainer/fit imports serving",
 		"trainer/fit reaches serving (trainer/fit -> serving)",
 	}

@@ -16,7 +16,7 @@ var behindOneDoor = map[string]struct {
 	others []string
 }{
 	"connectrpc.com/connect": {"trainer/stage/spark/connect", nil},
-	"github.com/segmentio/kafka-go": {"internal/kafka", []string{
+	"github.com/segmentio/kafka-go": {"kafka", []string{
 		"internal/devstack/kafka_test.go", // kafka-go's own client, against the embedded broker
 	}},
 }
@@ -33,7 +33,7 @@ func TestRealGraphsAreFoundInOnePlace(t *testing.T) {
 		text, err := fs.ReadFile(root, file)
 		if strings.Contains(string(text), `Getenv("RIVULET_DATA")`) {
 			reads++
-			if !strings.HasPrefix(file, "internal/datatest/") {
+			if !strings.HasPrefix(file, "test/datatest/") {
 				t.Errorf("%s reads RIVULET_DATA itself: a path below it comes from datatest.Dir", file)
 			}
 		}

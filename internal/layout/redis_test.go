@@ -26,7 +26,7 @@ func TestFewPackagesNameTheClientsOfRedis(t *testing.T) {
 		fields := strings.Fields(line)
 		pkg, dir := fields[0], fields[1]
 		// Those of tests are in no program.
-		if strings.HasPrefix(pkg, "rivulet/internal/harness") || strings.HasPrefix(pkg, "rivulet/internal/chaos") {
+		if strings.HasPrefix(pkg, "rivulet/test/harness") || strings.HasPrefix(pkg, "rivulet/test/chaos") {
 			continue
 		}
 		for _, name := range fields[2:] {

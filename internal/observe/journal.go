@@ -12,7 +12,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // A journal writes the first shownLetters dead letters of each period of shownEvery, and counts the others.

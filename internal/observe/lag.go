@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // lag keeps one gauge a partition that is assigned here, and none for others: a fetch of the generation before may

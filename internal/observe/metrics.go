@@ -10,7 +10,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/build"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/mapping"
 )
 

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"rivulet/consumer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

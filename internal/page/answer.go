@@ -11,7 +11,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Bounds of what an answer lists; the rest is summed up.

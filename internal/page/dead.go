@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // formOf returns how a prediction was written, and its payload: in the Confluent wire format that is what follows the

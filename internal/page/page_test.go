@@ -22,7 +22,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/devstack"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 const (

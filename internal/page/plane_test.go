@@ -10,7 +10,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Bounds of what is remembered of predictions.

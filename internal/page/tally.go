@@ -8,7 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // topic is one of the topics whose rates are shown.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // How often the topics are looked at.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // begin returns the offsets from which new arrivals are read, nil for all of the topic. It fails if graph, group and

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset"
+	"rivulet/durable"
 	"rivulet/graph"
-	"rivulet/internal/durable"
 )
 
 // pair is a–b, which train and validate, and c, which tests.

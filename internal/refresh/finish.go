@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/trainer"
 )
 

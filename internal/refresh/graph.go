@@ -12,8 +12,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/internal/durable"
-	"rivulet/internal/kafka"
+	"rivulet/durable"
+	"rivulet/kafka"
 	"rivulet/schema"
 	"rivulet/trainer"
 	"rivulet/trainer/merge/outofcore"

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"rivulet/dataset"
+	"rivulet/durable"
 	"rivulet/event"
-	"rivulet/internal/durable"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
 	"rivulet/trainer/merge/outofcore"

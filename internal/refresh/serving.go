@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rivulet/artifact"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
 )

@@ -8,7 +8,7 @@ import (
 
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/devstack"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
 )

@@ -10,7 +10,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Source is a source of records: a file of JSON lines or a topic.

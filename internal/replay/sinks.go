@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Lines writes arrivals as JSON lines.

@@ -9,7 +9,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // lane takes one micro-batch at a time down the path.

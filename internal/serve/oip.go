@@ -11,7 +11,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // Names of tensors, of the protocol's datatypes, and of its header for binary ones.

@@ -16,7 +16,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/explanation"
-	"rivulet/internal/kafka"
+	"rivulet/kafka"
 )
 
 // allowInvalid writes U+FFFD for bytes that are no UTF-8.

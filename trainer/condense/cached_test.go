@@ -9,8 +9,8 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/infertest"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 // Section 7: 2C+1 numbers a node for SGC, hidden+C for a model with hidden units; M is of the size of its entries.

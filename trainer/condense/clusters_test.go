@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 // world is a random graph with points, of which some nodes have a label and the others a prediction.

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 // weightsOf returns positive weights, some of them tiny, like weights of nodes with almost no neighbours.

@@ -8,8 +8,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
 )
 

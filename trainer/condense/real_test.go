@@ -9,7 +9,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/infertest"
-	"rivulet/internal/datatest"
+	"rivulet/test/datatest"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"

@@ -8,8 +8,8 @@ import (
 
 	"rivulet/infer"
 	"rivulet/infer/infertest"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 // lessMean returns a row minus its mean over classes, which is W̄'s effect.

@@ -11,8 +11,8 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/infertest"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 func mustVNG(t interface{ Fatal(...any) }, in Input, seed uint64) *VNG {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rivulet/internal/reference"
+	"rivulet/test/reference"
 )
 
 // Adam as its paper's Algorithm 1 has it, with the gradient of the weight decay: float64 exactly, float32 nearly.

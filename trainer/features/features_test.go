@@ -10,8 +10,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 var kinds = []string{infer.L2Center, infer.L1, infer.Standardize, infer.None}

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 // Sums over weighted nodes are rows of G·pre(X), and are added to dst.

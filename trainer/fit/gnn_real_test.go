@@ -6,7 +6,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/datatest"
+	"rivulet/test/datatest"
 	"rivulet/trainer/features"
 )
 

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 // opaque hides that the rows of a design are at hand.

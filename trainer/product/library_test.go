@@ -8,7 +8,7 @@ import (
 	"github.com/james-bowman/sparse"
 
 	"rivulet/graph"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference/convert"
 )
 
 // Sums are those of github.com/james-bowman/sparse, bit for bit.

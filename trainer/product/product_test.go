@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference/convert"
 )
 
 // Products are those of dense matrices, of values and of patterns, with rows that are in order.

@@ -10,8 +10,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/internal/reference"
-	"rivulet/internal/reference/convert"
+	"rivulet/test/reference"
+	"rivulet/test/reference/convert"
 )
 
 func fromReference(t reference.Tables) *infer.Tables {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"rivulet/durable"
 	"rivulet/event"
-	"rivulet/internal/durable"
 	"rivulet/trainer/merge"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"rivulet/dataset/parquet"
-	"rivulet/internal/durable"
+	"rivulet/durable"
 )
 
 // partBytes is about the memory of the rows that are written as one file.

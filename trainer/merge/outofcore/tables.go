@@ -14,7 +14,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/internal/durable"
+	"rivulet/durable"
 	"rivulet/schema"
 	"rivulet/trainer/stage/solved"
 )

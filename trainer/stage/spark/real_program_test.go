@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"rivulet/internal/harness"
+	"rivulet/test/harness"
 	"rivulet/trainer/stage/spark/connect"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/internal/datatest"
+	"rivulet/test/datatest"
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"rivulet/test/harness"
+)
+
+// fault breaks something, sees that it took effect, and repairs it. It returns the number of blows: how often
+// batches in flight may have been answered without being committed.
+type fault struct {
+	name  string
+	redis bool // it is about Redis, so that redis.outage tells its effect
+	// of is true of worlds that can have it; nil: all.
+	of   func(*world) bool
+	deal func(ctx context.Context, r *run, rng *rand.Rand) (blows int, err error)
+	// alone: it is not dealt together with others.
+	alone bool
+}
+
+// between draws a time, to the millisecond.
+func between(rng *rand.Rand, from, to time.Duration) time.Duration {
+	return from + time.Duration(rng.Int64N(int64((to-from)/time.Millisecond)+1))*time.Millisecond
+}
+
+// What a world may have.
+func cluster(w *world) bool  { return len(w.brokers) > 2 }
+func single(w *world) bool   { return w.redis != nil }
+func sentinel(w *world) bool { return w.watched != nil }
+func merges(w *world) bool {
+	return slices.ContainsFunc(w.kinds(), func(k kind) bool { return k.merged })
+}
+func others(w *world) bool {
+	return slices.ContainsFunc(w.kinds(), func(k kind) bool { return !k.merged })
+}
+
+// faults lists all faults in the order of the table.
+var faults = []fault{
+	{name: "consumer killed (SIGKILL) and started again", deal: killOne},
+	{name: "all consumers killed, started seconds later", deal: killAll},
+	{name: "consumer killed between note and publish", deal: killAt(beforePublish)},
+	{name: "consumer killed between publish and rows", deal: killAt(afterPublish)},
+	{name: "consumer killed between rows and commit", deal: killAt(beforeCommit)},
+	{name: "consumer stopped beyond its session (SIGSTOP), then on", deal: zombie},
+	{name: "consumers join and leave", deal: rebalance},
+	{name: "SIGTERM in a join", deal: termInJoin},
+	{name: "consumer's clock stepped by hours, and back", deal: clockStepped},
+	{name: "old and new programs in one group", of: func(w *world) bool { return w.oldBin != "" }, deal: rollingUpgrade,
+		alone: true},
+	{name: "broker killed (SIGKILL) and started", deal: brokerDown("kill")},
+	{name: "broker restarted in order", deal: brokerDown("stop")},
+	{name: "all brokers killed (SIGKILL) and started", of: cluster, deal: allBrokersKilled},
+	{name: "leader of arrivals killed and started", of: cluster, deal: leaderKilled},
+	{name: "coordinator of groups moves", of: cluster, deal: coordinatorMoves},
+	{name: "min.insync.replicas unmet", of: cluster, deal: replicasMissing, alone: true},
+	{name: "consumer cut off from Kafka", deal: cutKafka},
+	{name: "partitions added", deal: partitionsAdded, alone: true},
+	{name: "topic of arrivals deleted and made anew", of: others, deal: topicMadeAnew, alone: true},
+	{name: "records deleted that nobody has read", of: others, deal: recordsDeleted, alone: true},
+	{name: "consumer cut off from Redis", redis: true, of: single, deal: cutRedis},
+	{name: "Redis restarted, with its data", redis: true, of: single, deal: redisRestarted},
+	{name: "Redis killed (SIGKILL), with its append-only file", redis: true, of: single, deal: redisKilled},
+	{name: "Redis master killed, its replica promoted", redis: true, of: sentinel, deal: failover},
+	{name: "Redis hung (SIGSTOP)", redis: true, of: single, deal: redisHung},
+	{name: "Redis flushed, later published again", redis: true, deal: redisFlushed},
+	{name: "current version deleted, later another published", redis: true, deal: versionDeleted},
+	{name: "artifacts swapped, publisher killed half-way", deal: swap},
+	{name: "refresh killed, then run to its end", of: merges, deal: refreshed, alone: true},
+	{name: "poison: half of the records", deal: poisoned},
+	{name: "records of one byte up to the limit", deal: sizes},
+	{name: "compression bombs", deal: bombs, alone: true},
+	{name: "poison of 80,650 headers", deal: manyHeaders, alone: true},
+	{name: "no keys, topics of answers compacted", deal: keyless, alone: true},
+	{name: "topics of answers take small batches only", deal: smallMessages, alone: true},
+}
+
+// several deals some faults at once.
+var several = fault{name: "three of these at once", deal: func(ctx context.Context, r *run,
+	rng *rand.Rand) (int, error) {
+	type dealt struct {
+		blows int
+		err   error
+	}
+	var wait sync.WaitGroup
+	var may []fault
+	for _, f := range faults {
+		if !f.alone && (f.of == nil || f.of(r.world)) {
+			may = append(may, f)
+		}
+	}
+	results := make([]dealt, 3)
+	for i, which := range rng.Perm(len(may))[:len(results)] {
+		own := rand.New(rand.NewPCG(rng.Uint64(), 0))
+		r.world.say("  at once: %s", may[which].name)
+		wait.Go(func() { results[i].blows, results[i].err = may[which].deal(ctx, r, own) })
+	}
+	wait.Wait()
+	blows, err := 0, error(nil)
+	for _, d := range results {
+		blows, err = blows+d.blows, errors.Join(err, d.err)
+	}
+	return blows, err
+}}
+
+// took returns an error that says how a fault had no effect. Among several at once it need not have one: what it
+// does may be broken already.
+func (r *run) took(so bool, format string, args ...any) error {
+	if so || !r.calm {
+		return nil
+	}
+	return fmt.Errorf("it had no effect: "+format, args...)
+}
+
+// eventually waits for what a fault must lead to in a stream.
+func (r *run) eventually(ctx context.Context, s *stream, what string, so func() bool) error {
+	if !r.calm {
+		return nil
+	}
+	return harness.Await(ctx, patience, s.name+": "+what, func() bool { return s.broken.Load() || so() })
+}
+
+// each does something to one member of every stream.
+func (r *run) each(which int, do func(*member) error) error {
+	var err error
+	for _, s := range r.streams {
+		err = errors.Join(err, do(s.members[which]))
+	}
+	return err
+}
+
+// kill kills a member that is running.
+func (r *run) kill(m *member) error { return r.took(m.kill(), "%s: nobody to kill", m.log) }
+
+func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	const times = 2
+	for range times {
+		err := r.each(rng.IntN(2), func(m *member) error { return errors.Join(r.kill(m), m.start()) })
+		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 500*time.Millisecond,
+			3*time.Second))); err != nil {
+			return 0, err
+		}
+	}
+	return times, nil
+}
+
+func killAll(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	err := errors.Join(r.each(0, r.kill), r.each(1, r.kill),
+		harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)))
+	return 1, errors.Join(err, r.each(0, (*member).start), r.each(1, (*member).start))
+}
+
+// zombie stops consumers until their groups go on without them.
+func zombie(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	which := rng.IntN(2)
+	err := r.each(which, func(m *member) error { return m.signal(syscall.SIGSTOP) })
+	err = errors.Join(err, harness.Sleep(ctx, sessionTimeout+between(rng, time.Second, 4*time.Second)))
+	err = errors.Join(err, r.atOnce(func(s *stream) error { return r.awaitMember(ctx, s, which, false) }))
+	return 1, errors.Join(err, r.each(which, func(m *member) error { return m.signal(syscall.SIGCONT) }))
+}
+
+// rebalance lets a guest come, one of the others leave and return, and the guest leave.
+func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	const guest = members - 1
+	pause := func() error { return harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)) }
+	drain := func(m *member) error { return m.drain(patience) }
+	group := func(which int, there bool) func() error {
+		return func() error {
+			return r.atOnce(func(s *stream) error { return r.awaitMember(ctx, s, which, there) })
+		}
+	}
+	other := rng.IntN(2)
+	for _, step := range []func() error{
+		func() error { return r.each(guest, (*member).start) }, pause, group(guest, true),
+		func() error { return r.each(other, drain) }, group(other, false), pause,
+		func() error { return r.each(other, (*member).start) }, pause, group(other, true),
+		func() error { return r.each(guest, drain) }, group(guest, false),
+	} {
+		if err := step(); err != nil {
+			return 0, err
+		}
+	}
+	return 4, nil
+}
+
+// clockStep is the least by which clocks are stepped: more than what brokers take of records' timestamps.
+const clockStep = 61 * time.Minute
+
+// clockStepped steps the clock of a consumer of each stream forth or back, and then back.
+func clockStepped(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	which, ahead := rng.IntN(2), between(rng, clockStep, 3*time.Hour)
+	if rng.IntN(2) == 0 {
+		ahead = -ahead
+	}
+	r.world.say("  by %v", ahead)
+	set := func(ahead time.Duration) error {
+		return r.each(which, func(m *member) error { return m.setClock(ahead) })
+	}
+	before := make([]int64, len(r.streams))
+	for i, s := range r.streams {
+		before[i] = s.stepped.Load()
+	}
+	err := errors.Join(set(ahead), harness.Sleep(ctx, between(rng, 3*time.Second, 8*time.Second)))
+	for i, s := range r.streams {
+		err = errors.Join(err,
+			r.eventually(ctx, s, "predictions have the time of a clock that was stepped (programs need the tag chaos)",
+				func() bool { return s.stepped.Load() > before[i] }))
+	}
+	return 0, errors.Join(err, set(0))
+}
+
+// rollingUpgrade runs old and new programs side by side for two minutes.
+func rollingUpgrade(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	blows := 0
+	for begin := time.Now(); time.Since(begin) < 2*time.Minute; {
+		which, old := rng.IntN(2), rng.IntN(2) == 0
+		for _, s := range r.streams {
+			m := s.members[which]
+			m.bin = ""
+			if old {
+				m.bin = r.world.oldBin
+			}
+			if rng.IntN(2) == 0 {
+				m.kill()
+				blows++
+			} else if err := m.drain(patience); err != nil {
+				return 0, err
+			}
+			if err := m.start(); err != nil {
+				return 0, err
+			}
+		}
+		err := r.atOnce(func(s *stream) error { return r.awaitMember(ctx, s, which, true) })
+		if err = errors.Join(err, harness.Sleep(ctx, between(rng, 2*time.Second, 8*time.Second))); err != nil {
+			return 0, err
+		}
+	}
+	for which := range 2 { // all of them new again
+		for _, s := range r.streams {
+			m := s.members[which]
+			if m.bin == "" {
+				continue
+			}
+			m.bin = ""
+			if err := errors.Join(m.drain(patience), m.start()); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return blows, nil
+}
+
+// named returns a fault by a part of its name.
+func named(part string) fault {
+	for _, f := range faults {
+		if strings.Contains(f.name, part) {
+			return f
+		}
+	}
+	panic("chaos: there is no fault " + part)
+}

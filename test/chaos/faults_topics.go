@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"rivulet/test/harness"
+)
+
+// partitionsAdded gives each topic of arrivals another partition.
+func partitionsAdded(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
+	return 2, r.atOnce(func(s *stream) error {
+		topic := s.topic("arrivals")
+		topics, err := r.world.kafka.ListTopics(ctx, topic)
+		if err != nil {
+			return err
+		}
+		was := len(topics[topic].Partitions)
+		made, err := r.world.kafka.CreatePartitions(ctx, 1, topic)
+		if err = errors.Join(err, made.Error()); err != nil {
+			return fmt.Errorf("adding a partition to %s: %w", topic, err)
+		}
+		return r.eventually(ctx, s, "an arrival of the new partition is answered",
+			func() bool { return s.ledger.answeredIn(s.life(), was) })
+	})
+}
+
+// stopped stops the consumers of a stream for a moment, shorter than their sessions, pauses its load when all that
+// was sent is in the ledger, and does something.
+func (r *run) stopped(ctx context.Context, s *stream, do func() error) error {
+	for _, m := range s.members {
+		if err := m.signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		defer func() { _ = m.signal(syscall.SIGCONT) }() //nolint:revive // all of them, at the end
+	}
+	s.burst(ctx, 100)
+	goOn, err := s.pause(ctx)
+	defer goOn()
+	if err == nil {
+		err = harness.Await(ctx, patience, s.name+": all arrivals are read", s.ledger.read)
+	}
+	if err != nil {
+		return err
+	}
+	return do()
+}
+
+// recordsDeleted deletes records that the consumers have not read, as retention does.
+func recordsDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	for _, s := range r.streams {
+		if s.merged {
+			continue
+		}
+		if err := r.stopped(ctx, s, func() error { return r.deleteRecords(ctx, s, rng) }); err != nil {
+			return 0, err
+		}
+	}
+	return 1, nil
+}
+
+func (r *run) deleteRecords(ctx context.Context, s *stream, rng *rand.Rand) error {
+	topic := s.topic("arrivals")
+	ends, err := r.world.kafka.ListEndOffsets(ctx, topic)
+	if err != nil {
+		return err
+	}
+	upTo := kadm.Offsets{}
+	ends.Each(func(o kadm.ListedOffset) {
+		upTo.Add(kadm.Offset{Topic: topic, Partition: o.Partition, At: max(0, o.Offset-rng.Int64N(10)),
+			LeaderEpoch: -1})
+	})
+	deleted, err := r.world.kafka.DeleteRecords(ctx, upTo)
+	if err = errors.Join(err, deleted.Error()); err != nil {
+		return fmt.Errorf("deleting records of %s: %w", topic, err)
+	}
+	gone := 0
+	deleted.Each(func(d kadm.DeleteRecordsResponse) {
+		gone += s.ledger.removed(s.life(), int(d.Partition), d.LowWatermark)
+	})
+	return r.took(gone > 0, "%s: the records that were deleted were answered already", topic)
+}
+
+// topicMadeAnew deletes topics of arrivals and makes them anew, twice. The second time the consumers see nothing
+// until the new topic has more records than the old one had.
+func topicMadeAnew(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	for _, s := range r.streams {
+		if s.merged {
+			continue
+		}
+		for round := range 2 {
+			goOn, err := s.pause(ctx)
+			if err == nil {
+				err = harness.Await(ctx, patience, s.name+": all is answered", func() bool {
+					return s.broken.Load() || s.ledger.answered(window(s.window.Load()), true)
+				})
+			}
+			if err == nil {
+				// What was committed is answered; what is answered is committed soon.
+				err = harness.Sleep(ctx, time.Second)
+			}
+			blind := func(signal syscall.Signal) {
+				for _, m := range s.members {
+					if round == 1 {
+						err = errors.Join(err, m.signal(signal))
+					}
+				}
+			}
+			blind(syscall.SIGSTOP)
+			err = errors.Join(err, s.newLife(ctx))
+			goOn()
+			if err == nil {
+				s.burst(ctx, 60+340*round)
+				_, err = s.flushed(ctx)
+			}
+			blind(syscall.SIGCONT)
+			if err = errors.Join(err, harness.Sleep(ctx, between(rng, time.Second, 3*time.Second))); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return 2, nil
+}
+
+// flushed waits until all that was sent is acknowledged.
+func (s *stream) flushed(ctx context.Context) (bool, error) {
+	goOn, err := s.pause(ctx)
+	goOn()
+	return err == nil, err
+}
+
+// newLife deletes the topic of arrivals and makes it anew. s.sending is held.
+func (s *stream) newLife(ctx context.Context) error {
+	k, topic := s.world.kafka, s.topic("arrivals")
+	before, err := k.ListTopics(ctx, topic)
+	if err != nil {
+		return err
+	}
+	n := len(before[topic].Partitions)
+	s.sender.Close()
+	s.mu.Lock()
+	stop := s.arrivals
+	s.mu.Unlock()
+	stop()
+	if _, err := k.DeleteTopic(ctx, topic); err != nil {
+		return fmt.Errorf("deleting %s: %w", topic, err)
+	}
+	s.mu.Lock()
+	s.lives = append(s.lives, time.Now().Truncate(time.Millisecond))
+	s.mu.Unlock()
+	var last error
+	err = harness.Await(ctx, patience, topic+" is made anew", func() bool {
+		last = k.MakeTopics(ctx, map[string]int{topic: n})
+		return last == nil
+	})
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	err = harness.Await(ctx, patience, topic+" has another id", func() bool {
+		now, err := k.ListTopics(ctx, topic)
+		return err == nil && now[topic].Err == nil && len(now[topic].Partitions) == n &&
+			now[topic].ID != before[topic].ID
+	})
+	return errors.Join(err, s.connect(), s.readArrivals()) //nolint:contextcheck // it reads until it is stopped
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/event"
+	"rivulet/test/harness"
+)
+
+// brokerLimit is the largest batch of records that brokers take by default, in bytes.
+const brokerLimit = 1_048_588
+
+// poisoned has half of the records be such that nobody can predict them.
+func poisoned(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	before := make([]int, len(r.streams))
+	for i, s := range r.streams {
+		before[i] = s.ledger.countLetters()
+		s.shares.poisoned.Store(50)
+		defer s.shares.poisoned.Store(quietPoison) //nolint:revive // all of them, when the window ends
+	}
+	err := harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+	for i, s := range r.streams {
+		err = errors.Join(err,
+			r.eventually(ctx, s, "dead letters come", func() bool { return s.ledger.countLetters() > before[i]+20 }))
+	}
+	return 0, err
+}
+
+// quietPoison is how many of a hundred arrivals are poisoned at other times.
+const quietPoison = 1
+
+// sizes sends records of one byte, of exactly the limit, of a byte more, and of sizes between.
+func sizes(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	for _, s := range r.streams {
+		s.shares.padded.Store(60)
+		defer s.shares.padded.Store(0) //nolint:revive // all of them, when the window ends
+		s.sending.Lock()
+		for _, m := range r.world.arrivals[:3] {
+			room := recordBytes - len(m.value) - 1 // beside a key of one byte
+			s.sendOne(ctx, []byte("k"), m.id, poison{value: padded(m.value, room)})
+			s.sendOne(ctx, []byte("k"), m.id, poison{value: padded(m.value, room+1), reason: event.ReasonTooLarge})
+			s.sendOne(ctx, []byte("k"), m.id, poison{value: []byte("{"), reason: event.ReasonUnparsable})
+		}
+		s.sending.Unlock()
+	}
+	return 0, harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+}
+
+// keyless has the topics of answers be compacted, which take no records without a key, and sends arrivals without
+// one.
+func keyless(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	return 0, r.configured(ctx, map[string]string{"cleanup.policy": "compact"},
+		map[string]string{"cleanup.policy": "delete"},
+		&kgo.Record{Value: []byte("no key")}, kerr.InvalidRecord, func() error {
+			for _, s := range r.streams {
+				s.shares.keyless.Store(40)
+				s.shares.poisoned.Store(20)
+			}
+			err := harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+			for _, s := range r.streams {
+				s.shares.keyless.Store(0)
+				s.shares.poisoned.Store(quietPoison)
+			}
+			return errors.Join(err, harness.Sleep(ctx, 3*time.Second)) // until they are answered
+		})
+}
+
+// smallMessages has the topics of answers take small batches only: of some predictions, and of dead
+// letters that are cut.
+func smallMessages(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	small := 4096 + rng.IntN(4096)
+	return 0, r.configured(ctx, map[string]string{"max.message.bytes": fmt.Sprint(small)},
+		map[string]string{"max.message.bytes": fmt.Sprint(brokerLimit)},
+		&kgo.Record{Key: []byte("k"), Value: bytes.Repeat([]byte("large "), small/4)}, kerr.MessageTooLarge,
+		func() error {
+			for _, s := range r.streams {
+				s.shares.poisoned.Store(10)
+				s.burst(ctx, 10*batchSize)
+			}
+			err := harness.Sleep(ctx, between(rng, 3*time.Second, 6*time.Second))
+			for _, s := range r.streams {
+				s.shares.poisoned.Store(quietPoison)
+			}
+			return errors.Join(err, harness.Sleep(ctx, 3*time.Second)) // until they are answered
+		})
+}
+
+// headerProbe marks a record of this program's own.
+const headerProbe = "chaos-probe"
+
+// configured sets settings of the topics of answers, waits until they refuse a probe for the right reason, does
+// something, and sets the settings back.
+func (r *run) configured(ctx context.Context, during, after map[string]string, probe *kgo.Record, refusal error,
+	do func() error) (err error) {
+	k := r.world.kafka
+	var topics []string
+	for _, s := range r.streams {
+		topics = append(topics, s.topic("predictions"), s.topic("letters"))
+	}
+	if err := k.Configure(ctx, during, topics...); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k.Configure(context.WithoutCancel(ctx), after, topics...)) }()
+	for _, topic := range topics {
+		var last error
+		// If the broker that was killed was the controller too, its partitions have another leader only later.
+		err := harness.Await(ctx, 2*time.Minute, fmt.Sprintf("%s refuses a record: %v", topic, refusal),
+			func() bool {
+				last = r.probe(ctx, topic, *probe)
+				return errors.Is(last, refusal)
+			})
+		if err = r.took(err == nil, "%v; the last attempt: %v", err, last); err != nil {
+			return err
+		}
+	}
+	return do()
+}
+
+// probe sends one record to a topic, by a client of its own: one that has seen the leader die may ask that broker
+// again for minutes. An idempotent client would go on for as long as replicas are missing.
+func (r *run) probe(ctx context.Context, topic string, one kgo.Record) error {
+	prober, err := kgo.NewClient(kgo.SeedBrokers(r.world.kafka.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit),
+		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.DisableIdempotentWrite(), kgo.RecordRetries(0))
+	if err != nil {
+		return err
+	}
+	defer prober.Close()
+	one.Topic, one.Headers = topic, []kgo.RecordHeader{{Key: headerProbe, Value: []byte("1")}}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return prober.ProduceSync(ctx, &one).FirstErr()
+}
+
+// bombs sends batches of records that are small as they are sent and large when they are unpacked, between arrivals
+// that can be predicted.
+func bombs(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
+	return 0, r.measured(ctx, func() error {
+		for _, s := range r.streams {
+			size := (64 + rng.IntN(64)) << 20
+			bomber, err := kgo.NewClient(kgo.SeedBrokers(r.world.kafka.Addrs...),
+				kgo.ProducerBatchCompression(kgo.ZstdCompression()),
+				kgo.BrokerMaxWriteBytes(256<<20), kgo.ProducerBatchMaxBytes(200<<20),
+				kgo.ProducerLinger(200*time.Millisecond))
+			if err != nil {
+				return err
+			}
+			first, last := r.world.arrivals[0], r.world.arrivals[1]
+			key := []byte("key-0")
+			batch := []*kgo.Record{s.record(key, first.id, poison{value: first.value}),
+				s.record(key, "", poison{value: bytes.Repeat([]byte{' '}, size), reason: event.ReasonTooLarge}),
+				s.record(key, last.id, poison{value: last.value})}
+			err = s.sendBatch(ctx, bomber, batch)
+			bomber.Close()
+			if err == nil {
+				err = r.took(batch[2].Offset == batch[0].Offset+2 &&
+					batch[1].Attrs.CompressionType() == 4, "the bomb is not in one batch, or not packed")
+			}
+			if err != nil {
+				return fmt.Errorf("%s: a batch that unpacks to %d MiB: %w", s.name, size>>20, err)
+			}
+		}
+		return nil
+	})
+}
+
+// manyHeaders sends poison with so many headers that the record is as large as the brokers take: with a dead
+// letter's own headers it is larger.
+func manyHeaders(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
+	return 0, r.measured(ctx, func() error {
+		for _, s := range r.streams {
+			sender, err := kgo.NewClient(kgo.SeedBrokers(r.world.kafka.Addrs...), kgo.ProducerBatchMaxBytes(brokerLimit),
+				kgo.ProducerBatchCompression(kgo.NoCompression()))
+			if err != nil {
+				return err
+			}
+			for n := 80_650; n > 80_000; n -= 2 { // as many as there is room for beside the ones for the reader
+				p := poison{value: []byte("{"), reason: event.ReasonUnparsable}
+				for range n {
+					p.headers = append(p.headers, kgo.RecordHeader{Key: "h", Value: []byte("0123456789")})
+				}
+				if err = s.sendBatch(ctx, sender, []*kgo.Record{s.record([]byte("bad"), "", p)}); !errors.Is(err,
+					kerr.MessageTooLarge) {
+					break
+				}
+			}
+			sender.Close()
+			if err != nil {
+				return fmt.Errorf("%s: a record of many headers: %w", s.name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// sendBatch sends records by a client of their own and enters those that were taken.
+func (s *stream) sendBatch(ctx context.Context, by *kgo.Client, records []*kgo.Record) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	err := by.ProduceSync(ctx, records...).FirstErr()
+	if err == nil {
+		for _, r := range records {
+			s.gave(r)
+		}
+	}
+	return err
+}
+
+// memoryGrowth is how much memory a consumer may need beyond what it has, in bytes.
+const memoryGrowth = 64 << 20
+
+// measured does something, waits until the streams have answered it, and compares the peak of each consumer's
+// resident memory with what it was.
+func (r *run) measured(ctx context.Context, do func() error) error {
+	before := map[int]int64{} // by process
+	for _, s := range r.streams {
+		for which := range 2 {
+			id := s.members[which].id()
+			now, err := resetPeak(id)
+			if err != nil {
+				return r.took(false, "the memory of %s: %v", s.client(which), err)
+			}
+			before[id] = now
+		}
+	}
+	letters := make([]int, len(r.streams))
+	for i, s := range r.streams {
+		letters[i] = s.ledger.countLetters()
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	for i, s := range r.streams {
+		if err := r.eventually(ctx, s, "it is answered", func() bool { return s.ledger.countLetters() > letters[i] }); err != nil {
+			return err
+		}
+	}
+	if err := harness.Sleep(ctx, 2*time.Second); err != nil {
+		return err
+	}
+	for _, s := range r.streams {
+		for which := range 2 {
+			id := s.members[which].id()
+			peak, err := peakMemory(id)
+			if was, same := before[id]; same && err == nil && peak > was+memoryGrowth {
+				r.fail(fmt.Errorf("%s: %s: %d MiB of memory became %d MiB at most, %d more may be",
+					r.dealt[len(r.dealt)-1].fault.name,
+					s.client(which), was>>20, peak>>20, int64(memoryGrowth)>>20))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/event"
+	"rivulet/test/harness"
+)
+
+// send sends arrivals at a steady rate until sending ends, and then waits until all are acknowledged, or ctx ends.
+func (s *stream) send(ctx, sending context.Context, rate int) {
+	const tick = 50 * time.Millisecond
+	begin := time.Now()
+	for sent := 0; sending.Err() == nil; {
+		due := int(time.Since(begin).Seconds() * float64(rate))
+		s.burst(ctx, due-sent)
+		sent = due
+		_ = harness.Sleep(sending, tick)
+	}
+	last, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if err := s.sender.Flush(last); err != nil && ctx.Err() == nil {
+		s.failed <- fmt.Errorf("%s: sending arrivals: %w", s.name, err)
+	}
+}
+
+// burst sends the next arrivals of the load at once.
+func (s *stream) burst(ctx context.Context, n int) {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	for range n {
+		s.sendNext(ctx)
+	}
+}
+
+// Headers that tell the reader the window and the kind of an arrival.
+const (
+	headerWindow  = "chaos-window"
+	headerSettled = "chaos-settled"
+	headerSent    = "chaos-sent" // Unix time in ns
+	headerID      = "chaos-id"
+	headerReason  = "chaos-reason"
+)
+
+// sendNext sends the next arrival of the load; s.sending is held.
+func (s *stream) sendNext(ctx context.Context) {
+	released := s.world.released.Load()
+	of := s.fresh.Load()
+	if of < released { // never sent before
+		s.fresh.Add(1)
+	} else {
+		of = int64(s.sent) % released
+	}
+	m := s.world.arrivals[of]
+	s.sent++
+	key := fmt.Appendf(nil, "key-%d", s.rng.IntN(keys))
+	if s.rng.Int64N(100) < s.shares.keyless.Load() {
+		key = nil
+	}
+	value := poison{value: m.value}
+	switch n := s.rng.Int64N(100); {
+	case n < s.shares.poisoned.Load():
+		value = poisons[s.rng.IntN(len(poisons))](s.rng, s.world.features)
+	case n < s.shares.poisoned.Load()+s.shares.padded.Load():
+		value.value = padded(m.value, s.rng.IntN(recordBytes-len(key)-len(m.value)+1))
+	}
+	s.sendOne(ctx, key, m.id, value)
+}
+
+// padded returns an arrival with spaces after it, which mean nothing.
+func padded(value []byte, spaces int) []byte {
+	return append(bytes.Clone(value), bytes.Repeat([]byte{' '}, spaces)...)
+}
+
+// sendOne sends an arrival, or a poison in its place; s.sending is held.
+func (s *stream) sendOne(ctx context.Context, key []byte, id string, p poison) {
+	r := s.record(key, id, p)
+	s.gave(r)
+	s.sender.Produce(ctx, r, func(_ *kgo.Record, err error) {
+		if err != nil && !errors.Is(err, kgo.ErrClientClosed) && ctx.Err() == nil {
+			s.failed <- fmt.Errorf("%s: sending an arrival: %w", s.name, err)
+		}
+	})
+}
+
+// gave enters a record into the ledger, under the window that it names: that may be over by now.
+func (s *stream) gave(r *kgo.Record) {
+	h := headersOf(r.Headers)
+	s.ledger.gave(window(h.number(headerWindow)), h[headerSettled] == "true")
+}
+
+// record returns the record of an arrival.
+func (s *stream) record(key []byte, id string, p poison) *kgo.Record {
+	r := &kgo.Record{Topic: s.topic("arrivals"), Key: key, Value: p.value, Headers: p.headers}
+	header := func(key, value string) {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
+	}
+	header(headerWindow, strconv.FormatInt(s.window.Load(), 10))
+	header(headerSettled, strconv.FormatBool(s.settled.Load()))
+	header(headerSent, strconv.FormatInt(time.Now().UnixNano(), 10))
+	header(headerID, id)
+	header(headerReason, p.reason)
+	if p.contentType != "" {
+		header(event.HeaderContentType, p.contentType)
+	}
+	return r
+}

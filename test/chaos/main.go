@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"rivulet/test/harness"
+)
+
+// options are the command line's.
+type options struct {
+	seed   uint64
+	length time.Duration
+	rate   int
+	dir    string
+	bin    string
+	only   string
+
+	brokers  int
+	repeats  int
+	sentinel bool
+	streams  string
+	old      string
+	ids      int
+	rowsLive time.Duration // ttl of rows of arrivals
+}
+
+func main() {
+	var o options
+	flag.Uint64Var(&o.seed, "seed", 1, "decides the order of the faults, and when and whom they hit")
+	flag.DurationVar(&o.length, "time", 10*time.Minute,
+		"how long: no fault begins, and no arrival of the steady rate is sent, after that")
+	flag.IntVar(&o.rate, "rate", 100, "arrivals a second, of each stream")
+	flag.StringVar(&o.dir, "dir", "",
+		"keep logs and configurations in this new directory; empty: in one that is removed where all is well")
+	flag.StringVar(&o.bin, "bin", "", "directory of the programs; empty: they are built")
+	flag.StringVar(&o.only, "only", "", "deal only faults whose names contain this; several: with | between them")
+	flag.IntVar(&o.brokers, "brokers", 3, "brokers of Kafka: 1, or 3 or more, with three replicas of all topics")
+	flag.BoolVar(&o.sentinel, "sentinel", false, "Redis is a master and a replica with a sentinel, and fails over")
+	flag.StringVar(&o.streams, "streams", "",
+		"run only streams whose delivery and redis.outage, as \"at_least_once, wait\", contain this")
+	flag.IntVar(&o.repeats, "repeats", 0,
+		"go on until so many repetitions were compared after kills at each moment of a delivery")
+	flag.StringVar(&o.old, "old", "", "a commit whose programs run beside the new ones for two minutes, of faults; empty: none")
+	flag.DurationVar(&patience, "patience", patience, "how long to wait for answers before a run ends and calls them lost")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./test/chaos [flags] faults|soak, in the module")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	command := map[string]func(context.Context, *world, options) error{"faults": faultsCommand,
+		"soak": soakCommand}[flag.Arg(0)]
+	if flag.NArg() != 1 || command == nil || o.rate < 1 || o.brokers < 1 || o.brokers == 2 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := inWorld(ctx, o, command)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// inWorld runs a command with everything started, and cleans up.
+func inWorld(ctx context.Context, o options, command func(context.Context, *world, options) error) (err error) {
+	if _, err := harness.Root(); err != nil {
+		return err
+	}
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "rivulet-chaos"); err != nil {
+			return err
+		}
+		defer func() {
+			if err == nil {
+				_ = os.RemoveAll(o.dir)
+			} else {
+				err = fmt.Errorf("%w\nlogs are in %s", err, o.dir)
+			}
+		}()
+	} else if err := os.Mkdir(o.dir, 0o700); err != nil {
+		return err
+	}
+	if flag.Arg(0) == "soak" {
+		o.ids, o.rowsLive, o.brokers = soakIDs, soakRowsLive, 1
+	} else {
+		o.rowsLive = rowsLive
+	}
+	w, err := newWorld(ctx, o, os.Stderr)
+	defer w.close(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	return command(ctx, w, o)
+}
+
+// faultsCommand causes the faults and prints the table.
+func faultsCommand(ctx context.Context, w *world, o options) error {
+	all := possible(w, o.only)
+	if len(all) == 0 || len(w.kinds()) == 0 {
+		return fmt.Errorf("-only is %q and -streams %q: there is no such fault, or no such stream", o.only, o.streams)
+	}
+	failed := make(chan error)
+	r := &run{world: w, failed: failed}
+	trouble := collect(w, failed)
+	kinds := w.kinds()
+	for i, k := range kinds {
+		s, err := newStream(ctx, w, k, uint64(i+1), failed)
+		if err != nil {
+			return err
+		}
+		r.streams = append(r.streams, s)
+	}
+	err := r.faultsFor(ctx, schedule(rand.New(rand.NewPCG(o.seed, 0)), all))
+	for _, s := range r.streams {
+		s.close()
+	}
+	close(failed)
+	err = errors.Join(err, trouble())
+	if ctx.Err() != nil {
+		return err // what was under way is not lost, only not waited for
+	}
+	return errors.Join(err, r.report(ctx, o))
+}
+
+// report judges the streams and prints.
+func (r *run) report(ctx context.Context, o options) error {
+	err := r.checkGroups(ctx)
+	var judged []map[window]tally
+	var total tally
+	degraded, letters := 0, 0
+	for _, s := range r.streams {
+		if err == nil && len(s.codecs) == 0 {
+			err = fmt.Errorf("%s: no arrival came compressed", s.name)
+		}
+		tallies, violations := s.ledger.judge(r.mayRepeat, r.world.complete)
+		judged = append(judged, tallies)
+		for _, t := range tallies {
+			total.add(t)
+		}
+		degraded, letters = degraded+s.ledger.degraded, letters+s.ledger.letters
+		for i, v := range violations {
+			if i == 20 {
+				err = errors.Join(err, fmt.Errorf("%s: … and %d more", s.kind, len(violations)-i))
+				break
+			}
+			err = errors.Join(err, fmt.Errorf("%s: %s", s.kind, v))
+		}
+	}
+	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, %d predictions that were "+
+		"marked as degraded, %d dead letters.\n\n", o.seed, o.length, o.rate, len(r.streams), commit(),
+		len(r.dealt)-1, total.arrivals, degraded, letters)
+	printTable(os.Stdout, rows(r.dealt, r.world.kinds(), judged))
+	fmt.Println()
+	for m, n := range r.repeats() {
+		fmt.Printf("Killed at %v, with growth, at least once: %d repetitions were compared, bit for bit.\n",
+			moment(m), n)
+	}
+	return err
+}
+
+// collect gathers the errors of the goroutines beside the faults; the returned function returns them once failed is
+// closed.
+func collect(w *world, failed <-chan error) func() error {
+	var all error
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for err := range failed {
+			w.say("%v", err)
+			all = errors.Join(all, err)
+		}
+	})
+	return func() error {
+		wait.Wait()
+		return all
+	}
+}
+
+// commit returns the commit of the build.
+func commit() string {
+	out, err := exec.Command("git", "describe", "--always", "--dirty").Output() //nolint:noctx // it ends by itself
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}

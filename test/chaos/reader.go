@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/event"
+	"rivulet/test/harness"
+)
+
+// read begins to fill the ledger; close ends it.
+func (s *stream) read() (err error) {
+	s.answers, err = s.follow(func(r *kgo.Record, now time.Time) error {
+		return s.noteAnswer(headersOf(r.Headers), r.Key, r.Value, now)
+	},
+		s.topic("predictions"), s.topic("letters"))
+	if err != nil {
+		return err
+	}
+	return s.readArrivals()
+}
+
+// readArrivals begins to read the topic of arrivals in its present life.
+func (s *stream) readArrivals() error {
+	life := s.life()
+	stop, err := s.follow(func(r *kgo.Record, _ time.Time) error {
+		s.noteArrival(life, r)
+		return nil
+	}, s.topic("arrivals"))
+	s.mu.Lock()
+	s.arrivals = stop
+	s.mu.Unlock()
+	return err
+}
+
+func (s *stream) follow(note func(*kgo.Record, time.Time) error, topics ...string) (stop func(), err error) {
+	return harness.Follow(func(r *kgo.Record) {
+		if err := note(r, time.Now()); err != nil {
+			s.failed <- fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, r.Offset, err)
+		}
+	}, kgo.SeedBrokers(s.world.kafka.Addrs...), kgo.ConsumeTopics(topics...),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.MetadataMinAge(200*time.Millisecond), kgo.MetadataMaxAge(time.Second))
+}
+
+// headers are the headers of a record; of two with one name the last counts.
+type headers map[string]string
+
+func headersOf(all []kgo.RecordHeader) headers {
+	h := make(headers, min(len(all), 16))
+	for _, each := range all {
+		if strings.HasPrefix(each.Key, "chaos-") || strings.HasPrefix(each.Key, "rivulet-") {
+			h[each.Key] = string(each.Value)
+		}
+	}
+	return h
+}
+
+func (h headers) number(name string) int64 {
+	n, _ := strconv.ParseInt(h[name], 10, 64)
+	return n
+}
+
+// noteArrival records an arrival into the ledger.
+func (s *stream) noteArrival(life int, r *kgo.Record) {
+	h := headersOf(r.Headers)
+	if codec := r.Attrs.CompressionType(); codec != 0 {
+		s.mu.Lock()
+		s.codecs[codec]++
+		s.mu.Unlock()
+	}
+	s.ledger.arrived(place{life, int(r.Partition), r.Offset},
+		arrival{key: string(r.Key), id: h[headerID], reason: h[headerReason],
+			window: window(h.number(headerWindow)), settled: h[headerSettled] == "true",
+			sent: time.Unix(0, h.number(headerSent))})
+}
+
+// noteAnswer records a prediction or a dead letter into the ledger.
+func (s *stream) noteAnswer(h headers, key, value []byte, now time.Time) error {
+	if h[headerProbe] != "" {
+		return nil
+	}
+	at, a, err := s.parseAnswer(h, key, value, now)
+	if err == nil {
+		s.ledger.answer(at, a)
+	}
+	return err
+}
+
+// parseAnswer returns the content of a prediction or a dead letter, and the place of its arrival.
+func (s *stream) parseAnswer(h headers, key, value []byte, now time.Time) (at place, a answer, err error) {
+	at = place{partition: int(h.number(event.HeaderSourcePartition)), offset: h.number(event.HeaderSourceOffset)}
+	if topic := h[event.HeaderSourceTopic]; topic != s.topic("arrivals") {
+		return at, a, fmt.Errorf("the source is of topic %q", topic)
+	}
+	a = answer{key: string(key), reason: h[event.HeaderReason], seen: now}
+	a.amended = h[event.HeaderTrimmed] != "" || a.reason == event.ReasonPredictionRefused
+	var ingested time.Time
+	if a.reason != "" {
+		ingested, err = time.Parse(time.RFC3339Nano, h[event.HeaderIngestTime])
+		at.life = s.lifeAt(ingested)
+		return at, a, err
+	}
+	var p event.Prediction
+	if err := (event.JSON{}).DecodePrediction(value, &p); err != nil {
+		return at, a, err
+	}
+	if p.Source != (event.Source{Topic: s.topic("arrivals"), Partition: at.partition, Offset: at.offset}) {
+		return at, a, fmt.Errorf("the prediction is of %v, its headers name %v", p.Source, at)
+	}
+	at.life = s.lifeAt(p.IngestTime)
+	a.id, a.version, a.batch = strings.Clone(p.ID), strings.Clone(p.Artifact), strings.Clone(p.Batch)
+	a.said, a.degraded, a.made = harness.Says(&p), p.Degraded, p.PredictedTime
+	a.alone, a.grouped = p.Arrivals+p.InBatch == 0, p.InBatch > 0
+	if now.Sub(a.made).Abs() > clockStep/2 { // its clock was stepped
+		a.made = time.Time{}
+		s.stepped.Add(1)
+	}
+	return at, a, nil
+}

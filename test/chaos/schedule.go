@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"rivulet/test/harness"
+)
+
+// patience is how long the streams may take to answer everything after a fault, on a machine that may be busy.
+var patience = 10 * time.Minute
+
+// run is one run of the faults.
+type run struct {
+	world   *world
+	streams []*stream
+	dealt   []dealt // one a window; window 0 is before the first fault
+	// calm: one fault at a time.
+	calm             bool
+	brokers, redises sync.Mutex // one fault at a time does something to them
+	failed           chan<- error
+	refreshed        int // nodes of T after the last refresh
+}
+
+// dealt is a fault and its window.
+type dealt struct {
+	fault fault
+	blows int
+	lost  int64 // writes that Redis acknowledged and lost
+}
+
+var errBroken = errors.New("a consumer ended by itself: nothing more can be shown")
+
+// fail records an error that does not end the run.
+func (r *run) fail(err error) { r.failed <- err }
+
+// lostByRedis adds to what Redis itself lost in the present window.
+func (r *run) lostByRedis(writes int64) { r.dealt[len(r.dealt)-1].lost += writes }
+
+// schedule returns faults in a random order: all of them, then all again in another order.
+func schedule(rng *rand.Rand, all []fault) func() fault {
+	var left []fault
+	return func() fault {
+		if len(left) == 0 {
+			left = append(left, all...)
+			rng.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+		}
+		next := left[0]
+		left = left[1:]
+		return next
+	}
+}
+
+// possible returns the faults that a world can have and whose names contain one of some words, with
+// bars between them.
+func possible(w *world, only string) (all []fault) {
+	words := strings.Split(only, "|")
+	for _, f := range append(append([]fault{}, faults...), several) {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(f.name, word) }) &&
+			(f.of == nil || f.of(w)) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// faultsFor deals faults until the time is over and everything is answered.
+func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
+	sending, stop := context.WithCancel(ctx)
+	var senders sync.WaitGroup
+	defer senders.Wait()
+	defer stop()
+	for _, s := range r.streams {
+		for which := range 2 {
+			if err := s.members[which].start(); err != nil {
+				return err
+			}
+		}
+		s.shares.poisoned.Store(quietPoison)
+		if err := s.read(); err != nil { //nolint:contextcheck // it reads until it is stopped
+			return err
+		}
+		senders.Go(func() { s.send(ctx, sending, r.world.rate) })
+	}
+	r.dealt = append(r.dealt, dealt{fault: fault{name: "none: start, waiting for the first fault"}})
+	if err := harness.Sleep(ctx, 2*time.Second); err != nil {
+		return err
+	}
+	if err := r.settle(ctx, 0); err != nil {
+		return err
+	}
+	number := uint64(0)
+	deal := func(f fault) error {
+		number++
+		return r.window(ctx, f, rand.New(rand.NewPCG(r.world.seed, 999+number)))
+	}
+	for begin := time.Now(); time.Since(begin) < r.world.length; {
+		if err := deal(next()); err != nil {
+			return err
+		}
+	}
+	if err := r.forceRepeats(deal); err != nil {
+		return err
+	}
+	stop()
+	senders.Wait()
+	return r.finish(ctx)
+}
+
+// forceRepeats kills consumers at each moment until enough repetitions were compared.
+func (r *run) forceRepeats(deal func(fault) error) error {
+	for m, part := range []string{"between note and publish", "between publish and rows",
+		"between rows and commit"} {
+		for tries := 0; r.repeats()[m] < r.world.repeats; tries++ {
+			if tries == 100 {
+				return fmt.Errorf("%v: %d repetitions were compared, want %d", moment(m), r.repeats()[m], r.world.repeats)
+			}
+			if err := deal(named(part)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// repeats returns how many repetitions were compared, by moment, in streams that grow.
+func (r *run) repeats() (counts [moments]int) {
+	for _, s := range r.streams {
+		if !s.growth {
+			continue
+		}
+		for m, n := range s.ledger.repeats() {
+			counts[m] += n
+		}
+	}
+	return counts
+}
+
+// window deals one fault and waits until its arrivals are answered.
+func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
+	w := window(len(r.dealt))
+	r.dealt = append(r.dealt, dealt{fault: f})
+	for _, s := range r.streams {
+		s.window.Store(int64(w))
+		s.settled.Store(false)
+	}
+	// Earlier arrivals belong to the previous fault.
+	if err := r.answered(ctx, w-1, true); err != nil {
+		return err
+	}
+	r.world.say("window %d: %s", w, f.name)
+	if err := harness.Sleep(ctx, 200*time.Millisecond); err != nil {
+		return err
+	}
+	begin := time.Now()
+	r.calm = f.name != several.name
+	blows, err := f.deal(ctx, r, rng)
+	r.dealt[w].blows = blows
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	over := time.Now()
+	if err := r.settle(ctx, w); err != nil {
+		return err
+	}
+	r.world.say("  over after %v, answered %v later", over.Sub(begin).Round(time.Millisecond),
+		time.Since(over).Round(time.Millisecond))
+	return nil
+}
+
+// settle waits until everything that was sent up to now is answered.
+func (r *run) settle(ctx context.Context, w window) error {
+	for _, s := range r.streams {
+		s.settled.Store(true)
+	}
+	return r.answered(ctx, w, false)
+}
+
+// answered waits until the arrivals up to a window are answered: of the last one, the arrivals sent before its fault
+// was over, or all.
+func (r *run) answered(ctx context.Context, w window, all bool) error {
+	return r.atOnce(func(s *stream) error {
+		what := fmt.Sprintf("%s: the arrivals of window %d are answered", s.name, w)
+		err := harness.Await(ctx, patience, what, func() bool { return s.broken.Load() || s.ledger.answered(w, all) })
+		if s.broken.Load() {
+			return fmt.Errorf("%s: %w", s.name, errBroken)
+		}
+		return err
+	})
+}
+
+// finish waits for the last answers and ends the consumers.
+func (r *run) finish(ctx context.Context) (err error) {
+	err = r.answered(ctx, window(len(r.dealt)-1), true)
+	for _, s := range r.streams {
+		for _, m := range s.members {
+			err = errors.Join(err, m.drain(patience))
+		}
+	}
+	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // for what should not be there
+}
+
+// mayRepeat returns how many arrivals of a window may be answered more than once in at_least_once: those in flight
+// when a fault strikes, and when a generation of the group ends, which on a busy machine happens without a blow.
+func (r *run) mayRepeat(w window, generations int) int {
+	return (r.dealt[w].blows + max(0, generations-1)) * inFlight
+}
+
+// inFlight is the number of arrivals of a stream may have been published and not committed.
+const inFlight = members * lanes * batchSize

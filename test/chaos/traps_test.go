@@ -1,0 +1,109 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/test/harness"
+)
+
+// A trap springs at its moment alone, with a batch in hand that is worth it, and a commit that passes empties its hand.
+func TestTrapsMoments(t *testing.T) {
+	some := make([]attempt, batchSize/4)
+	for _, c := range []struct {
+		name  string
+		at    moment
+		batch []attempt
+		key   kmsg.Key
+		meets bool
+		left  int // of the batch
+	}{
+		{"a commit", beforeCommit, some, kmsg.OffsetCommit, true, len(some)},
+		{"the end of a transaction", beforeCommit, some, kmsg.EndTxn, true, len(some)},
+		{"a commit of few", beforeCommit, some[:2], kmsg.OffsetCommit, false, 0},
+		{"a commit of nothing", beforeCommit, nil, kmsg.OffsetCommit, false, 0},
+		{"a commit at another moment", afterPublish, some, kmsg.OffsetCommit, false, 0},
+		{"a join", inJoin, nil, kmsg.JoinGroup, true, 0},
+		{"a join at another moment", beforePublish, some, kmsg.JoinGroup, false, len(some)},
+		{"a heartbeat", beforeCommit, some, kmsg.Heartbeat, false, len(some)},
+	} {
+		one := &trap{at: c.at, batch: c.batch, since: time.Now()}
+		if got := one.meets(&harness.KafkaRequest{Key: c.key.Int16()}); got != c.meets || len(one.batch) != c.left {
+			t.Errorf("%s: %t with %d in hand, want %t with %d", c.name, got, len(one.batch), c.meets, c.left)
+		}
+	}
+	late := &trap{at: beforeCommit, batch: some[:1], since: time.Now().Add(-time.Minute)}
+	if !late.meets(&harness.KafkaRequest{Key: kmsg.OffsetCommit.Int16()}) {
+		t.Error("a trap that has waited takes what comes")
+	}
+}
+
+// Requests of other clients, and of one whose trap has sprung or was taken away, pass.
+func TestTrapsAreOfOneClient(t *testing.T) {
+	var all traps
+	s := &stream{name: "stream"}
+	request := func(client string) bool {
+		return all.Request(&harness.KafkaRequest{Client: client, Key: kmsg.JoinGroup.Int16()})
+	}
+	one := all.arm(s, 2, inJoin)
+	sprung := func() bool {
+		select {
+		case <-one.sprung:
+			return true
+		default:
+			return false
+		}
+	}
+	if !request("stream-1") || sprung() {
+		t.Error("the join of another client springs the trap")
+	}
+	if !request("stream-2") || !sprung() || len(all.armed) > 0 {
+		t.Error("the join does not spring the trap once, and pass")
+	}
+	one = all.arm(s, 2, inJoin)
+	all.disarm(one)
+	if !request("stream-2") || sprung() {
+		t.Error("a trap that was taken away springs")
+	}
+}
+
+func TestPossible(t *testing.T) {
+	has := func(w *world, only, name string) bool {
+		return slices.ContainsFunc(possible(w, only), func(f fault) bool { return f.name == name })
+	}
+	alone := &world{brokers: make(harness.Brokers, 1), redis: new(harness.Redis)}
+	three := &world{brokers: make(harness.Brokers, 3), watched: new(harness.Watched), oldBin: "bin"}
+	for name, in := range map[string][2]bool{ // alone, three
+		"leader of arrivals killed and started": {false, true}, "Redis master killed, its replica promoted": {false, true},
+		"Redis hung (SIGSTOP)": {true, false}, "old and new programs in one group": {false, true}, several.name: {true, true},
+	} {
+		if got := [2]bool{has(alone, "", name), has(three, "", name)}; got != in {
+			t.Errorf("%s: %v, want %v", name, got, in)
+		}
+	}
+	if got := possible(alone, "poison|Redis hung"); len(got) != 3 {
+		t.Errorf("%d faults of two words, want 3: %v", len(got), got)
+	}
+	few := &world{brokers: alone.brokers, redis: alone.redis, options: options{streams: "least_once, degrade"}}
+	if has(few, "", "topic of arrivals deleted and made anew") || !has(few, "", "refresh killed, then run to its end") {
+		t.Error("the stream that refreshes read is made anew, or is not refreshed")
+	}
+}
+
+// A record counts for the window that it names, also if that is over when it is sent.
+func TestRecordsCountForTheirWindow(t *testing.T) {
+	s := &stream{name: "stream", ledger: newLedger(false, false, says)}
+	s.window.Store(1)
+	r := s.record([]byte("key"), "id", poison{})
+	s.window.Store(2)
+	s.settled.Store(true)
+	s.gave(r)
+	s.noteArrival(0, r)
+	s.ledger.answer(place{}, predicted("key", 1))
+	if !s.ledger.answered(1, true) || s.ledger.given[1] != [2]int{1, 0} {
+		t.Errorf("given %v, closed %v", s.ledger.given, s.ledger.closed)
+	}
+}
