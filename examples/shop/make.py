@@ -29,7 +29,7 @@ def main(directory: Path) -> None:
     names = list(DEPARTMENTS)
     favourite = rng.choices(names, [DEPARTMENTS[n][0] for n in names], k=USERS)
     with open(directory / "users.csv", "w", newline="") as file:
-        out = csv.writer(file)
+        out = csv.writer(file, lineterminator="\n")
         out.writerow(["user_id", "joined", "country", "age", "device", "about", "favourite"])
         for i, department in enumerate(favourite):
             _, age, words = DEPARTMENTS[department]
@@ -48,7 +48,7 @@ def main(directory: Path) -> None:
             if other != i and (other, i) not in follows:
                 follows.add((i, other))
     with open(directory / "follows.csv", "w", newline="") as file:
-        out = csv.writer(file)
+        out = csv.writer(file, lineterminator="\n")
         out.writerow(["follower", "followee"])
         out.writerows((f"u{a}", f"u{b}") for a, b in sorted(follows))
 

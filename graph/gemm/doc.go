@@ -19,7 +19,7 @@
 // The loops are those of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008),
 // without the packing of A: a block of A is read in place, B is packed into panels as wide as a kernel's tile.
 // BenchmarkKernels prints GFLOP/s beside the processor's peak and gonum's blas32; tools/peer/gemm.py prints those of
-// OpenBLAS, and docs/performance.md has the table.
+// OpenBLAS, and docs/measurements/performance.md has the table.
 //
 // # Why assembler
 //
