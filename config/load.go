@@ -193,6 +193,7 @@ func (l *loader) environ(variables []string) {
 			byName[f.env()] = f.key
 		}
 	}
+	services := serviceVariables(variables)
 	layer := koanf.New(".")
 	// The provider reads from memory and cannot fail.
 	_ = layer.Load(env.Provider(".", env.Opt{
@@ -200,7 +201,8 @@ func (l *loader) environ(variables []string) {
 		EnvironFunc: func() []string { return variables },
 		TransformFunc: func(name, value string) (string, any) {
 			key, known := byName[name]
-			if !known && name != fileVariable && name != dataVariable && !strings.HasPrefix(name, testPrefix) {
+			if !known && name != fileVariable && name != dataVariable && !strings.HasPrefix(name, testPrefix) &&
+				!services[name] {
 				l.problem(name, "", "environment", "unknown variable"+spelling.DidYouMean(name, variablesOf(byName)))
 			}
 			if l.schema.byKey[key] == nil {

@@ -18,7 +18,8 @@ func checkCommand() *cobra.Command {
 		Long: "check takes the consumer's settings and tries, without joining the group or writing to Kafka: each broker (reach, TLS,\n" +
 			"login), the topics and the rights to read or write them, the group, Redis, and the version that CURRENT names.\n" +
 			"It prints one line for each. The exit status is 0 if all is well, and 1 if something is not.",
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: "  consumer check --kafka.brokers localhost:9092 --artifact out/small",
 	}
 	config.Flags[config.Consumer](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -27,6 +27,9 @@ func command() *cobra.Command {
 		Long: "consumer reads arrivals from Kafka in micro-batches, attaches them to the synthetic graph that CURRENT names in\n" +
 			"Redis (or that --artifact pins), publishes predictions, and then commits.",
 		Args: cobra.NoArgs,
+		Example: "  consumer --kafka.brokers localhost:9092 --artifact out/small      # after trainer train --preset small --out out/small\n" +
+			"  consumer --config consumer.yaml                                    # config/REFERENCE.md lists its keys\n" +
+			"  consumer --input.mapping.preset debezium --input.mapping.named '#' # rows of a table; docs/connectors.md",
 	}
 	config.Flags[config.Consumer](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

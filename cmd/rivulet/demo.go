@@ -40,8 +40,8 @@ func demoCommand() *cobra.Command {
 			"from which a new artifact is trained beside the stream, and takes over. Labels of withheld nodes are known by then,\n" +
 			"those of test nodes never.",
 		Args: cobra.NoArgs,
-		Example: "  rivulet demo\n  rivulet demo --data ../shared/data/cora --mode graph --batch 64\n  rivulet demo --preset flickr --json\n" +
-			"  rivulet demo --data ../shared/data/cora --artifact out/cora --model gcn\n  rivulet demo --data ../shared/data/cora --grow",
+		Example: "  rivulet demo\n  rivulet demo --preset small --mode graph --batch 64\n  rivulet demo --preset flickr --json\n" +
+			"  rivulet demo --data shop --artifact out/shop --model gcn\n  rivulet demo --preset small --grow",
 	}
 	flags := cmd.Flags()
 	const fallback = "small"

@@ -21,6 +21,9 @@ func devstackCommand() *cobra.Command {
 		Long: "devstack runs a broker that speaks Kafka's protocol and a Redis in this process until it is interrupted, with the\n" +
 			"topics that the consumer's defaults name and one of labels. It is for development: one copy of all data, in memory unless --dir.",
 		Args: cobra.NoArgs,
+		Example: "  rivulet devstack &                              # Kafka on localhost:9092, Redis on localhost:6379\n" +
+			"  trainer publish --artifact out/small && consumer &\n" +
+			"  rivulet replay --preset small",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&kafkaAddr, "kafka", "127.0.0.1:9092", "address of the broker")

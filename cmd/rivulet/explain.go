@@ -21,6 +21,9 @@ func explainCommand() *cobra.Command {
 			"neighbour in the logit, and what the logit loses without it, the arrival's degree included but the norm of its features\n" +
 			"held (docs/explain.md). A line that cannot be predicted is reported on standard error with the reason, and the exit status is 1.",
 		Args: cobra.NoArgs,
+		Example: "  trainer train --preset small --out out/small\n" +
+			"  rivulet replay --preset small --out arrivals.jsonl\n" +
+			"  head -3 arrivals.jsonl | rivulet explain --artifact out/small",
 	}
 	f := newLineFlags(cmd)
 	flags := cmd.Flags()

@@ -39,7 +39,8 @@ func putCommand() *cobra.Command {
 			"form that features.format says (event/README.md, Features by id): float32, the values of all positions, or json, features by\n" +
 			"name where the tables have named columns. To have named columns in positions, give the artifact whose schema makes them.",
 		Args: cobra.NoArgs,
-		Example: "  rivulet features put --data out/data --features.redis.url redis://localhost:6379/1\n" +
+		Example: "  rivulet generate --preset small --out out/data\n" +
+			"  rivulet features put --data out/data --features.redis.url redis://localhost:6379/1\n" +
 			"  rivulet replay --data out/data --without-features",
 	}
 	flags := cmd.Flags()

@@ -20,7 +20,7 @@ func inspectCommand() *cobra.Command {
 		Use:     "inspect DIR",
 		Short:   "Show an artifact in a page: sizes, metrics, M's sparsity, classes",
 		Args:    cobra.ExactArgs(1),
-		Example: "  rivulet inspect out/photo",
+		Example: "  rivulet inspect out/small",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := artifact.Read(args[0])
 			if err != nil {

@@ -19,6 +19,10 @@ func predictCommand() *cobra.Command {
 			"another shape are mapped as the consumer maps records: give its input.* here, or its file with --config. Predictions have\n" +
 			"no keys here, so input.mapping.key is only checked.",
 		Args: cobra.NoArgs,
+		Example: "  trainer train --preset small --out out/small\n" +
+			"  rivulet replay --preset small --out arrivals.jsonl\n" +
+			"  rivulet predict --artifact out/small < arrivals.jsonl > predictions.jsonl\n" +
+			"  rivulet predict --artifact out/small --top-k 3 --input.mapping.preset debezium < changes.jsonl",
 	}
 	f := newLineFlags(cmd)
 	flags, cfg := cmd.Flags(), &f.cfg

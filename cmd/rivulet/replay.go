@@ -47,9 +47,9 @@ func replayCommand() *cobra.Command {
 			"trains on test nodes: for arrivals that it merges, withhold training nodes (generate --withhold) and send them with\n" +
 			"--nodes withheld and their classes with --labels.",
 		Args: cobra.NoArgs,
-		Example: "  rivulet replay --data ../shared/data/cora --kafka.brokers localhost:9092 --rate 500\n" +
-			"  rivulet replay --data ../shared/data/cora --out - | rivulet predict --artifact out/cora\n" +
-			"  rivulet replay --data out/data --nodes withheld --labels labels",
+		Example: "  rivulet replay --preset small --kafka.brokers localhost:9092 --rate 500\n" +
+			"  rivulet replay --preset small --out - | rivulet predict --artifact out/small     # after trainer train --preset small --out out/small\n" +
+			"  rivulet replay --data out/data --nodes withheld --labels labels                  # after rivulet generate --withhold 0.2 --out out/data",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.nodes, "nodes", "test", "which nodes: test, or withheld: those in no role that have a class")

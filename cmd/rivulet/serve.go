@@ -18,6 +18,9 @@ func serveCommand() *cobra.Command {
 			"path that the consumer takes, by the version that CURRENT names in Redis or that --artifact pins. Nothing is written but\n" +
 			"the heartbeat that holds the version. It listens on this machine alone unless it has TLS and a token (docs/serve.md).",
 		Args: cobra.NoArgs,
+		Example: "  trainer train --preset small --out out/small\n" +
+			"  rivulet serve --artifact out/small &\n" +
+			"  rivulet replay --preset small --out - | head -1 | curl --data-binary @- http://localhost:8080/predict",
 	}
 	config.Flags[config.Serve](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -333,9 +333,10 @@ func (f *engineFlags) byURL(data *dataflag.Data, o trainer.Options) (dataset.Tab
 func cleanCommand() *cobra.Command {
 	var f sparkFlags
 	cmd := &cobra.Command{
-		Use:   "clean DIR",
-		Short: "Remove the tables that training with --engine disk or spark left in its --work directory",
-		Args:  cobra.ExactArgs(1),
+		Use:     "clean DIR",
+		Short:   "Remove the tables that training with --engine disk or spark left in its --work directory",
+		Args:    cobra.ExactArgs(1),
+		Example: "  trainer clean out/small.work",
 	}
 	cmd.Flags().StringVar(&f.address, "spark", "",
 		"the directory is one of engine spark: a Spark Connect server, as of trainer train")

@@ -105,9 +105,9 @@ func evalCommand() *cobra.Command {
 			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which need not\n" +
 			"have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
 		Args: cobra.NoArgs,
-		Example: "  trainer eval --data ../shared/data/cora --nodes 70 --methods solved,learned,vng,random --seeds 0,1,2\n" +
+		Example: "  trainer eval --preset small --nodes 40 --methods solved,vng,random --seeds 0,1,2\n" +
 			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json\n" +
-			"  trainer eval --data tables --artifact out/shop --engine disk --memory 2GiB",
+			"  trainer eval --data shop --artifact out/shop --engine disk --memory 2GiB",
 	}
 	f := newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodCached},
 		[]string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors})

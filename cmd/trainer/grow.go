@@ -36,7 +36,7 @@ func growCommand() *cobra.Command {
 			"consumer with attach.arrivals on gives them, and the rest is predicted with these rows, without them, and on the whole\n" +
 			"graph with the first share in it. It writes no artifact.",
 		Args:    cobra.NoArgs,
-		Example: "  trainer grow --data ../shared/data/cora --nodes 70 --models sgc,gcn",
+		Example: "  trainer grow --preset small --nodes 40 --models sgc,gcn",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Run.Method, "method", o.Run.Method, "method to condense by: solved or cluster")

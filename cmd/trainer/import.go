@@ -69,8 +69,8 @@ func importCommand() *cobra.Command {
 			strings.Join(infer.Convolving(), ", ") + ".\n\n" +
 			"The weights are for features after --preprocess: none for raw ones, l1 for T.NormalizeFeatures().",
 		Args: cobra.NoArgs,
-		Example: "  trainer import --weights model.safetensors --model gcn --data ../shared/data/cora --preprocess l1 --out out/cora\n" +
-			"  trainer import --weights sage.safetensors --model sage --preprocess l1 --artifact out/cora --out out/both",
+		Example: "  trainer import --weights model.safetensors --model gcn --data shop --preprocess l1 --out out/shop\n" +
+			"  trainer import --weights sage.safetensors --model sage --preprocess l1 --artifact out/shop --out out/both",
 	}
 	data := f.register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -108,6 +108,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,
 		"share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which import adds another model without the data")
+	flags.BoolVar(&o.Propagate, "propagate", o.Propagate, propagateUsage)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	sizeFlags(cmd, o)
 	f.named = registerSchema(flags, o)
@@ -137,7 +138,7 @@ func having(has func(*infer.Architecture) bool) string {
 // ofData lists the flags that say how a graph is condensed; with --artifact they have no meaning.
 var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method",
 	"ratio", "nodes", "entries",
-	"batch", "coverage", "means", "seed",
+	"batch", "coverage", "means", "propagate", "seed",
 	"engine", "sums", "memory", "work", "spark", "spark-sql", "partitions"}
 
 func (f *importFlags) check(flags *pflag.FlagSet) error {

@@ -102,6 +102,15 @@ func TestImport(t *testing.T) {
 		t.Errorf("first tensor %v, calibrated %t", first, report.Calibrated)
 	}
 
+	for _, engine := range []string{"", " --sums fixed"} {
+		out := filepath.Join(dir, "bare"+strings.TrimSpace(engine))
+		run(t, "import --weights "+gcn+" --model gcn --propagate=false --json --out "+strings.ReplaceAll(out, " ", "-")+importData+engine)
+		bare := readArtifact(t, strings.ReplaceAll(out, " ", "-"))
+		if n, with := len(bare.Manifest.Models[0].Propagation), len(readArtifact(t, dir+"/gcn").Manifest.Models[0].Propagation); n != 0 || with == 0 {
+			t.Errorf("%q: %d propagations with --propagate=false, %d without", engine, n, with)
+		}
+	}
+
 	text := run(t, "import --weights "+sage+" --model sage --artifact "+dir+"/gcn --default --out "+dir+"/both")
 	for _, part := range []string{"convs.0.lin_l.bias <- gnn.layers.0.lin_l.bias", "not calibrated", "models gcn, sage, default sage"} {
 		if !strings.Contains(text, part) {

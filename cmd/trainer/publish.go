@@ -36,7 +36,7 @@ func publishCommand() *cobra.Command {
 			"older than the --keep last ones and that no consumer uses are removed. An M of more than 262,144 rows is not read into\n" +
 			"memory: it takes temporary files of the size of its rows in Redis, in the directory that TMPDIR names.",
 		Args:    cobra.NoArgs,
-		Example: "  trainer publish --artifact out/photo --redis redis://localhost:6379/0",
+		Example: "  trainer publish --artifact out/small --redis redis://localhost:6379/0",
 	}
 	flags := cmd.Flags()
 	config.Flags[config.Publish](flags)
@@ -98,7 +98,8 @@ func withVersions(cmd *cobra.Command, work func(cmd *cobra.Command, args []strin
 
 func versionsCommand() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "versions", Short: "List the versions in Redis", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "versions", Short: "List the versions in Redis", Args: cobra.NoArgs,
+		Example: "  trainer versions --redis.url redis://localhost:6379/0"}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON list; the fields are in docs/operate.md")
 	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {
 		infos, err := p.Versions(cmd.Context())
@@ -160,9 +161,10 @@ func withThoseThere(ctx context.Context, p *serving.Publisher, version string, e
 func pruneCommand() *cobra.Command {
 	var keep int
 	cmd := &cobra.Command{
-		Use:   "prune",
-		Short: "Remove old versions that neither CURRENT nor a consumer uses",
-		Args:  cobra.NoArgs,
+		Use:     "prune",
+		Short:   "Remove old versions that neither CURRENT nor a consumer uses",
+		Args:    cobra.NoArgs,
+		Example: "  trainer prune --keep 2",
 	}
 	cmd.Flags().IntVar(&keep, "keep", 1, "older versions to keep for rolling back")
 	return withVersions(cmd, func(cmd *cobra.Command, _ []string, p *serving.Publisher) error {

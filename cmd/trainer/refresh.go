@@ -62,9 +62,11 @@ func refreshCommand() *cobra.Command {
 			"With --group only the arrivals after those that the graph has are read. The group's offsets follow the graph's, are\n" +
 			"committed last, and belong to no consumer: a group that consumers use is refused.",
 		Args: cobra.NoArgs,
-		Example: "  trainer refresh --from arrivals.jsonl --labels labels.jsonl --data ../shared/data/cora --current out/cora --out out/cora-2\n" +
-			"  trainer refresh --from kafka:arrivals --labels kafka:labels --group refresh --data data \\\n" +
-			"    --out out --data-out grown --publish --every 1h",
+		Example: "  rivulet generate --preset small --withhold 0.2 --out out/data && trainer train --data out/data --out out/small\n" +
+			"  rivulet replay --data out/data --nodes withheld --out arrivals.jsonl --labels labels.jsonl\n" +
+			"  trainer refresh --from arrivals.jsonl --labels labels.jsonl --data out/data --current out/small --out out/small-2\n" +
+			"  trainer refresh --from kafka:arrivals --labels kafka:labels --group refresh --data out/data \\\n" +
+			"    --out out/refreshed --data-out out/grown --publish --every 1h",
 	}
 	flags := cmd.Flags()
 	f.flags = flags

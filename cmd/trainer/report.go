@@ -51,8 +51,8 @@ func reportCommand() *cobra.Command {
 			"learned at each --lambda-values and --beta-values, for --sweep-rounds). --results draws the output of an earlier eval --json;\n" +
 			"without --data no further runs are made.",
 		Args: cobra.NoArgs,
-		Example: "  trainer report --data ../shared/data/cora --nodes 35,70 --methods solved,learned,vng,random --out out/cora.html\n" +
-			"  trainer eval --preset small --json > out/small.json && trainer report --results out/small.json --out out/small.html",
+		Example: "  trainer report --preset small --nodes 20,40 --methods solved,vng,random --out out/small.html\n" +
+			"  trainer eval --preset small --json > small.json && trainer report --results small.json --out small.html",
 	}
 	f.studyFlags = newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodLearned, trainer.MethodCached},
 		[]string{infer.PropagateNone})

@@ -58,9 +58,10 @@ func trainCommand() *cobra.Command {
 		Use:   "train --data DIR --out DIR",
 		Short: "Train a model, condense its graph and write the artifact",
 		Args:  cobra.NoArgs,
-		Example: "  trainer train --data ../shared/data/amazon_photo --out out/photo\n" +
+		Example: "  trainer train --preset small --out out/small\n" +
+			"  trainer data init shop && trainer train --data shop --out out/shop     # tables nodes.csv and edges.csv in shop\n" +
 			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json\n" +
-			"  trainer train --data ../shared/data/cora --nodes 70 --method learned --search --checkpoint out/cora.ckpt --out out/cora",
+			"  trainer train --preset small --nodes 40 --method learned --search --checkpoint out/learned.ckpt --out out/learned",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")

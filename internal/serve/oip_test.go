@@ -144,6 +144,10 @@ func TestRefusedTensors(t *testing.T) {
 	a := start(t, nil)
 	id, x := `{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]}`, `{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}`
 	e, o := `{"name":"edges","shape":[1],"datatype":"BYTES","data":["n"]}`, `{"name":"edges.offsets","shape":[2],"datatype":"INT64","data":[0,1]}`
+	nested := func(shape, data string) string {
+		return `{"inputs":[{"name":"id","shape":[2],"datatype":"BYTES","data":["a","b"]},{"name":"features","shape":` + shape +
+			`,"datatype":"FP32","data":` + data + `}]}`
+	}
 	many := strings.Repeat(`"a",`, 64) + `"a"`
 	for _, c := range []struct {
 		body, says string
@@ -168,6 +172,18 @@ func TestRefusedTensors(t *testing.T) {
 		{`{"inputs":[` + id + `,` + strings.Replace(x, "[1,2,3]", "7", 1) + `]}`, "no array", 400},
 		{`{"inputs":[` + id + `,` + strings.Replace(strings.Replace(x, "[1,3]", "[1,2]", 1), "[1,2,3]", "[1,2]", 1) + `]}`, "feature_length: row 0", 400},
 		{`{"inputs":[` + strings.Replace(id, `"a"`, `""`, 1) + `,` + x + `]}`, "row 0", 400},
+		{nested("[2,3]", "[[1,2,3],[4,5,6]]"), "", 200},
+		{nested("[2,3]", "[1,2,3,4,5,6]"), "", 200},
+		{nested("[2,3]", "[[1,2],[3,4,5,6]]"), "a list holds 2 where the shape [2 3] has 3", 400},
+		{nested("[2,3]", "[[1,2,3,4],[5,6]]"), "a list holds 4", 400},
+		{nested("[2,3]", "[[1,2],[3,4],[5,6]]"), "a list holds 2", 400},
+		{nested("[2,3]", "[[1,2,3],4,5,6]"), "deep where the shape", 400},
+		{nested("[2,3]", "[1,2,3,[4,5,6]]"), "side by side", 400},
+		{nested("[2,3]", "[[1,2,3],[4,5,6],[]]"), "a list holds 0", 400},
+		{nested("[2,3]", "[[[1,2,3],[4,5,6]]]"), "deep", 400},
+		{nested("[2,3]", "[[[1],[2],[3]],[[4],[5],[6]]]"), "lists lie 3 deep", 400},
+		{`{"inputs":[{"name":"id","shape":[2],"datatype":"BYTES","data":[["a"],["b"]]},` + x + `]}`, "lists lie 2 deep", 400},
+		{`{"inputs":[{"name":"id","shape":[2,1],"datatype":"BYTES","data":[["a"],["b"]]},` + x + `]}`, "dimensions", 400},
 		{`{"inputs":[` + id + `,` + x + `,` + e + `,` + strings.Replace(o, "[0,1]", "[1,1]", 1) + `]}`, "from 0 to 1", 400},
 		{`{"inputs":[` + id + `,` + x + `,` + strings.Replace(e, `["n"]`, `[5]`, 1) + `,` + o + `]}`, "want a string", 400},
 		{`{"inputs":[{"name":"id","shape":[2],"datatype":"BYTES","data":["a","b"]},{"name":"features","shape":[2,3],"datatype":"FP32","data":[1,2,3,4,5,6]},` + e +

@@ -288,30 +288,88 @@ func bitsFloat(b []byte) float32 { return math.Float32frombits(binary.LittleEndi
 
 func bitsInteger(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) }
 
-// elements calls take with each element of data in JSON, which may be flat or nested as the shape is.
+// elements calls take with each element of data in JSON, which is flat or nested exactly as the shape says. A nested
+// list of other lengths is refused even where it has as many elements: in [[1,0],[0,0,1,0]] for the shape [2,3] the
+// third number belongs to the second arrival.
 func (t *tensor) elements(take func(jsontext.Value) error) error {
 	d, n := jsontext.NewDecoder(bytes.NewReader(t.Data)), 0
 	if d.PeekKind() != '[' {
 		return fmt.Errorf("input %q: data is no array", t.Name)
 	}
+	nesting := nesting{shape: t.Shape}
 	for {
 		var err error
-		switch d.PeekKind() {
+		switch kind := d.PeekKind(); kind {
 		case '[', ']':
-			_, err = d.ReadToken()
+			if _, err = d.ReadToken(); err == nil {
+				err = nesting.bracket(kind == '[')
+			}
 		default:
 			var v jsontext.Value
 			if v, err = d.ReadValue(); err == nil {
-				err, n = take(v), n+1
+				if err = nesting.element(); err == nil {
+					err, n = take(v), n+1
+				}
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
+		case errors.Is(err, errNesting):
+			return fmt.Errorf("input %q: %w", t.Name, err)
 		case err != nil:
 			return fmt.Errorf("input %q: element %d of data: %w", t.Name, n, err)
 		}
 	}
+}
+
+var errNesting = errors.New("data is nested otherwise than its shape")
+
+// nesting compares the brackets of a tensor's data with its shape.
+type nesting struct {
+	shape        []int64
+	open         []int64 // for each open bracket, how many elements or lists it holds so far
+	flat, nested bool    // the outermost list holds elements, lists
+}
+
+// bracket opens or closes a list.
+func (s *nesting) bracket(opens bool) error {
+	depth := len(s.open)
+	if !opens {
+		held := s.open[depth-1]
+		s.open = s.open[:depth-1]
+		if want := s.shape[depth-1]; s.nested && held != want {
+			return fmt.Errorf("%w: a list holds %d where the shape %v has %d", errNesting, held, s.shape, want)
+		}
+		return nil
+	}
+	if depth == len(s.shape) {
+		return fmt.Errorf("%w: lists lie %d deep where the shape is %v", errNesting, depth+1, s.shape)
+	}
+	if depth > 0 {
+		s.open[depth-1]++
+		s.nested = true
+	}
+	s.open = append(s.open, 0)
+	return s.mixed()
+}
+
+// element counts an element.
+func (s *nesting) element() error {
+	depth := len(s.open)
+	s.open[depth-1]++
+	s.flat = s.flat || depth == 1
+	if s.nested && depth < len(s.shape) {
+		return fmt.Errorf("%w: an element lies %d deep where the shape is %v", errNesting, depth, s.shape)
+	}
+	return s.mixed()
+}
+
+func (s *nesting) mixed() error {
+	if s.flat && s.nested {
+		return fmt.Errorf("%w: elements and lists stand side by side", errNesting)
+	}
+	return nil
 }
 
 // tensors are answers as tensors.

@@ -75,6 +75,32 @@ def test_what_is_refused(change: dict[str, object], options: dict[str, object], 
         frames.arrivals_from_frame(users().assign(**change), id="user_id", edges="follows", **options)
 
 
+@pytest.mark.parametrize("kind", ["dict", "series", "numpy", "text", "arrays"])
+def test_edges_by_integer_ids(kind: str) -> None:
+    table = pd.DataFrame({"src": [1, 1, 2], "dst": [7, 8, 9]})
+    series = table.groupby("src")["dst"].apply(list)
+    edges = {
+        "dict": series.to_dict(),
+        "series": series,
+        "numpy": {np.int64(1): [7, 8], np.int32(2): [9]},
+        "text": {"1": ["7", "8"], "2": ["9"]},
+        "arrays": {k: np.array(v) for k, v in series.items()},
+    }[kind]
+    for ids in ([1, 2, 3], ["1", "2", "3"]):
+        arrivals = frames.arrivals_from_frame(pd.DataFrame({"id": ids, "f": [1.0, 2.0, 3.0]}), id="id", edges=edges)
+        assert [a.edges for a in arrivals] == [("7", "8"), ("9",), ()]
+
+
+def test_keys_of_edges_that_are_no_ids() -> None:
+    frame = pd.DataFrame({"id": [1], "f": [1.0]})
+    with pytest.raises(ArrivalError, match="integers"):
+        frames.arrivals_from_frame(frame, id="id", edges={1.0: [2]})  # type: ignore[dict-item]
+    with pytest.raises(ArrivalError, match="twice"):
+        frames.arrivals_from_frame(frame, id="id", edges={1: [2], "1": [3]})  # type: ignore[dict-item]
+    with pytest.warns(UserWarning, match="no id of the table"):
+        frames.arrivals_from_frame(frame, id="id", edges={"n1": ["n2"]})
+
+
 def test_columns_that_occur_twice() -> None:
     with pytest.raises(ArrivalError, match="'a'"):
         frames.arrivals_from_frame(pd.DataFrame([[1, 2, 3]], columns=["id", "a", "a"]), id="id")

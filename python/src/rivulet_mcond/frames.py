@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -27,14 +28,15 @@ def arrivals_from_frame(
     id: str,
     features: Sequence[str] | None = None,
     form: Form = "named",
-    edges: str | Mapping[str, Sequence[NodeId]] | None = None,
+    edges: str | Mapping[str, Sequence[NodeId]] | Mapping[int, Sequence[NodeId]] | None = None,
     time: str | None = None,
 ) -> list[Arrival]:
     """Return an arrival for each row.
 
     features are the columns to send; None: all but those of id, edges and time. By position their order counts:
     it must be that of the table which the model was trained on. edges is a column of lists of ids, or a mapping
-    from id to them, such as `edges_from_frame` gives; time a column of times with a zone.
+    from id to them, such as `edges_from_frame` or pandas' groupby gives: its keys may be integers. time is a
+    column of times with a zone.
 
     NaN, NaT and None are missing: sent as null by name, and refused by position. Raises ArrivalError, naming the
     row and the column, and KeyError for a column that is not there.
@@ -42,11 +44,18 @@ def arrivals_from_frame(
     names = _columns(frame, {id, time, edges if isinstance(edges, str) else None}, features)
     ids, columns = frame[id].tolist(), [frame[name].tolist() for name in names]
     listed = frame[edges].tolist() if isinstance(edges, str) else None
+    near_by_id = {} if edges is None or isinstance(edges, str) else _by_id(edges)
+    if near_by_id and ids and not any(node_id(i, "id") in near_by_id for i in ids if not _missing(i)):
+        warnings.warn(
+            f"no id of the table, such as {ids[0]!r}, is a key of edges, such as {next(iter(near_by_id))!r}: "
+            "no arrival has an edge",
+            stacklevel=2,
+        )
     times = frame[time].tolist() if time is not None else None
     out = []
     for i, label in enumerate(frame.index):
         try:
-            near = listed[i] if listed is not None else _of(edges, ids[i])
+            near = listed[i] if listed is not None else near_by_id.get(node_id(ids[i], "id"), ())
             out.append(
                 Arrival(
                     ids[i],
@@ -61,8 +70,15 @@ def arrivals_from_frame(
     return out
 
 
-def _of(edges: Any, id: NodeId) -> Sequence[NodeId]:
-    return () if edges is None else edges.get(node_id(id, "id"), ())
+def _by_id(edges: Any) -> dict[str, Sequence[NodeId]]:
+    """Return a mapping of edges with its keys as texts, as ids are: 1 and numpy.int64(1) are "1"."""
+    out: dict[str, Sequence[NodeId]] = {}
+    for key, near in edges.items():
+        id = node_id(key, "edges")
+        if id in out:
+            raise ArrivalError("unparsable", "edges", f"{id!r} is a key twice, as a number and as a text")
+        out[id] = near
+    return out
 
 
 def _columns(frame: pd.DataFrame, used: set[str | None], features: Sequence[str] | None) -> list[str]:

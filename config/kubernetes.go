@@ -1,0 +1,70 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+)
+
+// portVariable is the variable of one port of a Service: its number comes in the name, and again in the value.
+var portVariable = regexp.MustCompile(`^(.+)_PORT_([0-9]{1,5})_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR|)$`)
+
+// serviceVariables returns the names among variables that Kubernetes has put there for its Services. Kubernetes gives
+// each container such variables for every Service of its namespace, in the form of Docker's links. For a Service called
+// rivulet-page with the port 8080 they are
+//
+//	RIVULET_PAGE_SERVICE_HOST=10.0.0.7
+//	RIVULET_PAGE_SERVICE_PORT=8080
+//	RIVULET_PAGE_SERVICE_PORT_HTTP=8080     (for a port with a name)
+//	RIVULET_PAGE_PORT=tcp://10.0.0.7:8080
+//	RIVULET_PAGE_PORT_8080_TCP=tcp://10.0.0.7:8080
+//	RIVULET_PAGE_PORT_8080_TCP_PROTO=tcp    (and _PORT, _ADDR)
+//
+// They begin as settings do, but are none. A misspelt setting has another form, and is still refused.
+func serviceVariables(variables []string) map[string]bool {
+	services := map[string]bool{} // beginnings of names: those of Services
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
+		if service, is := strings.CutSuffix(name, "_SERVICE_HOST"); is && strings.HasPrefix(name, envPrefix) && value != "" {
+			services[service] = true
+		}
+		if service, is := strings.CutSuffix(name, "_PORT"); is && isLink(value) {
+			services[service] = true
+		}
+	}
+	found := map[string]bool{}
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, envPrefix) && isServiceVariable(name, value, services) {
+			found[name] = true
+		}
+	}
+	return found
+}
+
+// isServiceVariable reports whether a variable belongs to one of the Services, or is one of a port by its own form.
+func isServiceVariable(name, value string, services map[string]bool) bool {
+	if service, is := strings.CutSuffix(name, "_SERVICE_HOST"); is && services[service] {
+		return true
+	}
+	if service, is := strings.CutSuffix(name, "_PORT"); is && isLink(value) && services[service] {
+		return true
+	}
+	if service, port, is := strings.Cut(name, "_SERVICE_PORT"); is && services[service] {
+		return (port == "" || port[0] == '_') && isNumber(value)
+	}
+	return portVariable.MatchString(name)
+}
+
+// isLink reports whether a value is an address as Kubernetes writes it, such as tcp://10.0.0.7:8080.
+func isLink(value string) bool {
+	for _, protocol := range []string{"tcp://", "udp://", "sctp://"} {
+		if strings.HasPrefix(value, protocol) {
+			return true
+		}
+	}
+	return false
+}
+
+func isNumber(value string) bool {
+	return value != "" && strings.Trim(value, "0123456789") == ""
+}
