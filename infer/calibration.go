@@ -9,6 +9,11 @@ import (
 
 // Softmax sets dst = softmax(logits/temperature); dst may be logits.
 func Softmax(dst, logits []float32, temperature float32) {
+	softmax(dst, logits, temperature, false)
+}
+
+// softmax is [Softmax], with the same bits on every processor if it has to be portable.
+func softmax(dst, logits []float32, temperature float32, portable bool) {
 	top := logits[0]
 	for _, v := range logits {
 		if v > top {
@@ -19,7 +24,11 @@ func Softmax(dst, logits []float32, temperature float32) {
 	sum, factor := 0.0, 1/float64(temperature)
 	for at := 0; at < len(logits); at += len(room) {
 		some := logits[at:min(at+len(room), len(logits))]
-		graph.Exponentials(room[:], some, top, factor)
+		if portable {
+			graph.PortableExponentials(room[:], some, top, factor)
+		} else {
+			graph.Exponentials(room[:], some, top, factor)
+		}
 		for k, e := range room[:len(some)] {
 			dst[at+k] = float32(e)
 			sum += e

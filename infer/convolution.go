@@ -44,11 +44,28 @@ func (c *convolution) first() *graph.Dense                { return c.layers[0].w
 func (c *convolution) enter(xw *graph.Dense) *graph.Dense { return xw }
 func (c *convolution) last() *convolved                   { return c.layers[len(c.layers)-1] }
 
-func (c *convolution) widths() (u []int, back int) {
-	for _, l := range c.layers {
-		u = append(u, l.width())
+func (c *convolution) depth() int       { return len(c.layers) }
+func (c *convolution) sent(hop int) int { return c.layers[hop].width() }
+
+func (c *convolution) state(hop int) (w stateWidths) {
+	if hop == len(c.layers) {
+		return stateWidths{z: c.last().width()}
 	}
-	return u, c.back()
+	if w.z = c.layers[hop].w.Cols; hop+1 < len(c.layers) {
+		w.met = w.z
+	}
+	return w
+}
+
+// part k of the tables has c_k, and the last one in* out* where [convolution.scaled] says so.
+func (c *convolution) part(k int) (u, ways int) {
+	if k > 0 {
+		ways = c.layers[k-1].width()
+	}
+	if k+1 == len(c.layers) && c.scaled() {
+		ways++
+	}
+	return c.layers[k].width(), ways
 }
 
 // close makes h or logits of a layer's sum: p + x Ws + b, and the relu. z is the node's row of x·w.
@@ -68,83 +85,59 @@ func (l *convolved) close(p, z []float32) {
 // back is the width of c, the way back: hidden units of all layers, and the scale where [arriving.through] reads
 // it.
 func (c *convolution) back() int {
-	width := 0
-	for _, l := range c.layers[:len(c.layers)-1] {
-		width += l.width()
-	}
-	if c.scaled() {
-		width++
-	}
-	return width
+	_, back := widths(c)
+	return back
 }
 
 // scaled reports whether in* out* is a column of c.
 func (c *convolution) scaled() bool { return len(c.layers) > 2 && c.layers[0].own != nil }
 
-// tables computes, with in* and out* the scales of degree + 1 (every node has met the arrival), in and out those of
-// the graph as it is, h^l the states of the graph as it is and h̃^l those of nodes that have met the arrival, h̃⁰ =
+// begin and step compute, with in* and out* the scales of degree + 1 (every node has met the arrival), in and out those
+// of the graph as it is, h^l the states of the graph as it is and h̃^l those of nodes that have met the arrival, h̃⁰ =
 // h⁰ = x,
 //
 //	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b    h̃^l = relu(p̃^l)
 //	u_l = in* h̃^l Wn of layer l+1    c_l = in* out* 1[p̃^l>0]
 //
 // in brackets what there is with self-loops. c is c_1 … c_{L−1} side by side, the ways back of what the arrival
-// sends to itself through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws.
-func (c *convolution) tables(adj *graph.CSR, z *graph.Dense) *Tables {
-	h := newHost(adj, c.Operator)
-	metIn, metOut := c.All(h.degrees, 1)
-	t := &Tables{C: graph.NewDense(adj.Rows, c.back())}
-	for _, l := range c.layers {
-		t.U = append(t.U, graph.NewDense(adj.Rows, l.width()))
-	}
-	met, at := z, 0
-	for n, l := range c.layers[:len(c.layers)-1] {
-		z, met = c.layerTables(t, h, n, at, z, met, metIn, metOut)
-		at += l.width()
-	}
-	for j := 0; at < t.C.Cols && j < adj.Rows; j++ {
-		t.C.Row(j)[at] = metIn[j] * metOut[j]
-	}
-	return t
+// sends to itself through j, linearised at j's relus, and in* out* where L > 2 and there is a Ws. The state before layer
+// l is h^{l−1}·w and h̃^{l−1}·w.
+func (c *convolution) begin(x *node) {
+	graph.Axpy(x.u, x.metIn, x.z)
+	copy(x.nextZ, x.z)
+	copy(x.nextMet, x.z)
 }
 
-// layerTables sets u_n, the columns of c from at on, and from the last hidden layer the last u; it returns h·w and
-// h̃·w of the layer after, where that is hidden too.
-func (c *convolution) layerTables(t *Tables, h *host, n, at int, z, met *graph.Dense, metIn,
-	metOut []float32) (nextZ, nextMet *graph.Dense) {
-	l, next := c.layers[n], c.layers[n+1]
-	m, width := h.adj.Rows, l.width()
-	if next.relus {
-		nextZ, nextMet = graph.NewDense(m, next.w.Cols), graph.NewDense(m, next.w.Cols)
-	}
-	graph.ParallelRows(m, (h.adj.NNZ()+m)*width, func(lo, hi int) {
-		s := borrow(1, width)
-		defer s.giveBack()
-		for j := lo; j < hi; j++ {
-			if next.relus {
-				clear(s.row)
-				s.gather(h.adj, j, h.in, z)
-				s.finish(c.Loops, h.in[j], h.out[j], z.Row(j))
-				l.close(s.row, z.Row(j))
-				s.addProduct(nextZ.Row(j), next.w)
-			}
-			clear(s.row)
-			s.gather(h.adj, j, h.in, z)
-			s.finish(c.Loops, metIn[j], metOut[j], met.Row(j))
-			l.close(s.row, met.Row(j))
-			graph.Axpy(t.U[n].Row(j), metIn[j], met.Row(j))
-			s.open(t.C.Row(j)[at:at+width], metIn[j]*metOut[j])
-			if next.relus {
-				s.addProduct(nextMet.Row(j), next.w)
-				continue
-			}
-			for k := range s.row {
-				s.row[k] *= metIn[j]
-			}
-			s.addProduct(t.U[n+1].Row(j), next.w)
+func (c *convolution) step(hop int, s *scratch, x *node) {
+	l := c.layers[hop]
+	if len(x.nextZ) > 0 {
+		copy(s.row, x.sum)
+		s.finish(c.Loops, x.in, x.out, x.z)
+		l.close(s.row, x.z)
+		if !l.relus {
+			copy(x.nextZ, s.row) // logits
+			return
 		}
-	})
-	return nextZ, nextMet
+		s.addProduct(x.nextZ, c.layers[hop+1].w)
+	}
+	if len(x.u) == 0 {
+		return
+	}
+	next := c.layers[hop+1]
+	copy(s.row, x.sum)
+	s.finish(c.Loops, x.metIn, x.metOut, x.met)
+	l.close(s.row, x.met)
+	s.open(x.ways, x.metIn*x.metOut)
+	if next.relus {
+		s.addProduct(x.nextMet, next.w)
+		graph.Axpy(x.u, x.metIn, x.nextMet)
+		return
+	}
+	if c.scaled() {
+		x.ways[len(x.ways)-1] = x.metIn * x.metOut
+	}
+	graph.Scale(s.row, x.metIn)
+	s.addProduct(x.u, next.w)
 }
 
 // open sets back where the row, a hidden state, is not 0.

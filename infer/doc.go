@@ -87,6 +87,8 @@
 //	preprocess.go     Preprocess, and Projection, which folds it into the weights
 //	architecture.go   Architecture, Operator, and the list of models; sgc.go, ssgc.go, gcn.go, … : one each
 //	model.go          Network, and Build, which makes it of named weights; Tables, Deployment
+//	recurrence.go     a model's hops on a graph, for any part of its nodes: Enter, Step, Close; and the loop over them
+//	                  that makes tables of a graph in memory
 //	convolution.go    layers that read neighbours: tables, frozen, an arrival's own; convolution_joint.go the joint form
 //	mixture.go        hops and mixtures of them, linear models: tables, frozen, joint
 //	restart.go        a perceptron and hops with a restart: the same

@@ -11,9 +11,9 @@ import (
 type mixture struct {
 	w       *graph.Dense // d×C; nil: the identity of [Network.FrozenFeatures]
 	bias    []float32    // C
-	hops    int
-	all     []float32 // w_0 … w_K
-	weights []float32 // the same; nil: the last hop alone
+	hops    int          // K
+	all     []float32    // w_0 … w_K
+	weights []float32    // the same; nil: the last hop alone
 }
 
 func newMixture(m *Network) *mixture {
@@ -25,14 +25,29 @@ func newMixture(m *Network) *mixture {
 	return out
 }
 
+func (m *mixture) depth() int                         { return m.hops }
 func (m *mixture) first() *graph.Dense                { return m.w }
 func (m *mixture) enter(xw *graph.Dense) *graph.Dense { return xw }
 
-func (m *mixture) widths() (u []int, c int) {
-	return slices.Repeat([]int{len(m.bias)}, m.hops), max(1, m.hops-1)
+func (m *mixture) sent(int) int { return len(m.bias) }
+
+func (m *mixture) state(hop int) stateWidths {
+	w := stateWidths{z: len(m.bias)}
+	if hop+1 < m.depth() {
+		w.met = w.z
+	}
+	if m.weights != nil && hop < m.depth() {
+		w.rest = w.z
+	}
+	return w
 }
 
-func (m *mixture) tables(adj *graph.CSR, z *graph.Dense) *Tables { return HopTables(adj, z, m.hops) }
+func (m *mixture) part(k int) (u, ways int) {
+	if k == 0 {
+		ways = max(1, m.hops-1)
+	}
+	return len(m.bias), ways
+}
 
 // HopTables are the tables of K hops of Â for any Z = XW (m×C), with D_j the degree of j including its self-loop,
 // n_j = (D_j+1)^-½ and Z^t = Â^t Z on the graph alone (docs/algorithm.md, section 2):
@@ -40,45 +55,62 @@ func (m *mixture) tables(adj *graph.CSR, z *graph.Dense) *Tables { return HopTab
 //	Z̃⁰ = Z    Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)    u_t = n Z̃^t, t = 0 … K−1    c = n², n⁴, … (at least the first)
 func HopTables(adj *graph.CSR, z *graph.Dense, hops int) *Tables {
 	checkGraph(adj, z.Rows, "features")
-	n := adj.Rows
-	degrees := adj.RowSums()
-	t := &Tables{C: ways(n, max(1, hops-1), func(j int) float32 { return degrees[j] })}
-	inv, met := graph.InvSqrt(degrees, 1), graph.InvSqrt(degrees, 2) // D^-½ and n
-	t.U = append(t.U, scaled(met, z))
-	for hop := 1; hop < hops; hop++ {
-		own := scaled(inv, z)
-		u, before := graph.Mul(adj, own), t.U[hop-1]
-		if hop+1 < hops {
-			z = u.Clone()
-			for j := range n {
-				row := z.Row(j)
-				graph.Add(row, own.Row(j))
-				graph.Scale(row, inv[j])
-			}
-		}
-		for j := range n {
-			row := u.Row(j)
-			graph.Add(row, before.Row(j))
-			for k := range row {
-				row[k] *= t.C.Row(j)[0]
-			}
-		}
-		t.U = append(t.U, u)
-	}
-	return t
+	return LinearRecurrence(z.Cols, hops).tables(adj, z)
 }
 
-// ways returns the ways back i→j→i through n nodes that have met one neighbour more: 1/(D_j+1) and its powers,
-// n×columns.
+// begin and step compute [HopTables], with u_t in place of Z̃^t in the state: u_{t+1} = (Σ_k B_jk Z^t_k/√D_k + u_t)/(D_j+1).
+func (m *mixture) begin(x *node) {
+	graph.Axpy(x.u, x.metIn, x.z)
+	waysBack(x.ways, x.degree)
+	copy(x.nextZ, x.z)
+	copy(x.nextMet, x.u)
+	for k := range x.nextRest {
+		x.nextRest[k] = m.all[0] * x.z[k]
+	}
+}
+
+func (m *mixture) step(hop int, s *scratch, x *node) {
+	if len(x.u) > 0 {
+		copy(x.u, x.sum)
+		graph.Add(x.u, x.met)
+		graph.Scale(x.u, float32(1/(2+float64(x.degree))))
+		copy(x.nextMet, x.u)
+	}
+	if len(x.nextZ) == 0 {
+		return
+	}
+	copy(s.row, x.sum)
+	graph.AxpyScale(s.row, x.in, x.z, x.in)
+	copy(x.nextZ, s.row)
+	mixed, last := x.nextRest, hop+1 == m.hops
+	if last {
+		mixed = x.nextZ // the logits
+	}
+	if len(x.rest) > 0 {
+		copy(mixed, x.rest)
+		graph.Axpy(mixed, m.all[hop+1], s.row)
+	}
+	if last {
+		graph.Add(mixed, m.bias)
+	}
+}
+
+// waysBack sets row to the ways back i→j→i through a node of a degree that has one neighbour more: 1/(D_j+1) and its
+// powers.
+func waysBack(row []float32, degree float32) {
+	share := 1 / (2 + float64(degree))
+	power := share
+	for k := range row {
+		row[k] = float32(power)
+		power *= share
+	}
+}
+
+// ways are [waysBack] of n nodes, n×columns.
 func ways(n, columns int, degree func(j int) float32) *graph.Dense {
 	c := graph.NewDense(n, columns)
 	for j := range n {
-		share := 1 / (2 + float64(degree(j)))
-		power := share
-		for k := range columns {
-			c.Row(j)[k] = float32(power)
-			power *= share
-		}
+		waysBack(c.Row(j), degree(j))
 	}
 	return c
 }
@@ -250,7 +282,7 @@ func (m *mixing) end() {
 	}
 	last := m.hops
 	for k, v := range m.out {
-		m.out[k] = m.weights[last]*v + m.weights[0]*m.z[k] + m.bias[k]
+		m.out[k] = float32(m.weights[last]*v) + float32(m.weights[0]*m.z[k]) + m.bias[k]
 	}
 	for t := 1; t < last; t++ {
 		graph.Axpy(m.out, m.weights[t], m.hop(t))

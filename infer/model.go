@@ -210,9 +210,15 @@ type form interface {
 	first() *graph.Dense
 	// enter turns x·first into the rows that the first hop or layer reads; it may overwrite them.
 	enter(xw *graph.Dense) *graph.Dense
-	// widths returns the numbers of columns of the tables u_0, u_1, … and of c.
-	widths() (u []int, c int)
-	tables(adj *graph.CSR, entered *graph.Dense) *Tables
+	// depth, sent, state and part describe the form's [Recurrence]: their number, the columns that a node sends at each, those
+	// of the state before each (logits after the last), and those of each part of the tables.
+	depth() int
+	sent(hop int) int
+	state(hop int) stateWidths
+	part(k int) (u, ways int)
+	// begin makes part 0 of a node's tables and its state before the first hop; step takes it through a hop.
+	begin(x *node)
+	step(hop int, s *scratch, x *node)
 	frozen(t *Tables, project *Projection) Deployment
 	// run returns the logits of both blocks of a joined graph, from the rows that enter returned. With all it
 	// computes those of the graph's nodes too. Without all, near limits the last hop to the nodes next to an arrival;
@@ -246,11 +252,11 @@ func (m *Network) Tables(adj *graph.CSR, x Inputs) *Tables {
 	f := m.freezable()
 	z := f.enter(x.Project(f.first()))
 	checkGraph(adj, z.Rows, "features")
-	return f.tables(adj, z)
+	return (&Recurrence{f, m.Architecture.Operator}).tables(adj, z)
 }
 
 // TableWidths are the numbers of columns of the tables u_0, u_1, … of [Network.Tables], and of c.
-func (m *Network) TableWidths() (u []int, c int) { return m.freezable().widths() }
+func (m *Network) TableWidths() (u []int, c int) { return widths(m.freezable()) }
 
 // Frozen deploys the model on tables, for raw features.
 func (m *Network) Frozen(t *Tables, pre *Preprocess) Deployment {
@@ -382,9 +388,9 @@ func (t *Tables) shapes() string {
 
 // check panics on tables that do not fit a model.
 func (t *Tables) check(model string, f form) {
-	widths, back := f.widths()
-	fits, u := len(t.U) == len(widths), make([]string, len(widths))
-	for k, width := range widths {
+	columns, back := widths(f)
+	fits, u := len(t.U) == len(columns), make([]string, len(columns))
+	for k, width := range columns {
 		u[k] = fmt.Sprintf("u%d m×%d", k, width)
 		fits = fits && hasShape(t.U[k], t.Nodes(), width)
 	}

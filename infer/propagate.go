@@ -42,6 +42,15 @@ func LabelSeeds(labels []int32, classes int) *graph.Dense {
 // ErrorSeeds are F0 of error propagation: one-hot − softmax(logits) on the labelled nodes, 0 where the label is
 // negative.
 func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
+	return errorSeeds(labels, logits, false)
+}
+
+// PortableErrorSeeds is [ErrorSeeds] with the same bits on every processor.
+func PortableErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
+	return errorSeeds(labels, logits, true)
+}
+
+func errorSeeds(labels []int32, logits *graph.Dense, portable bool) *graph.Dense {
 	if len(labels) != logits.Rows {
 		panic(fmt.Sprintf("infer: %d labels for logits of %s", len(labels), shape(logits)))
 	}
@@ -51,7 +60,7 @@ func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
 			continue
 		}
 		row := f0.Row(j)
-		Softmax(row, logits.Row(j), 1)
+		softmax(row, logits.Row(j), 1, portable)
 		for k := range row {
 			row[k] = -row[k]
 		}
@@ -68,7 +77,7 @@ func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
 // [Tables.Restarted] makes those of any α.
 func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Tables {
 	checkGraph(adj, f0.Rows, "seeds")
-	return restartTables(adj, f0, alpha, PropagationSteps)
+	return (&Recurrence{&restart{width: f0.Cols, keep: alpha, hops: PropagationSteps}, normalised}).tables(adj, f0)
 }
 
 // Restarted are the tables of a propagation for one α, of its hops (α = 1) on T or S. With V^s = Â^s F0 it is F^t =
@@ -92,27 +101,6 @@ func restarted(hops []*graph.Dense, alpha float32) []*graph.Dense {
 		power *= alpha
 	}
 	return out
-}
-
-// restartTables are the tables of F ← keep·Â F + (1−keep) F0, one a step: LP, EP and APPNP.
-func restartTables(adj *graph.CSR, f0 *graph.Dense, keep float32, steps int) *Tables {
-	degrees := adj.RowSums()
-	inv, met := graph.InvSqrt(degrees, 1), graph.InvSqrt(degrees, 2) // D^-½ and (D+1)^-½
-	t := &Tables{}
-	f, fMet := f0.Clone(), f0.Clone()
-	for range steps {
-		t.U = append(t.U, scaled(met, fMet))
-		own := scaled(inv, f)
-		sum := graph.Mul(adj, own)
-		for j := range adj.Rows {
-			s, o, fj, fm, seed := sum.Row(j), own.Row(j), f.Row(j), fMet.Row(j), f0.Row(j)
-			for k := range s {
-				fm[k] = keep*met[j]*(s[k]+met[j]*fm[k]) + (1-keep)*seed[k]
-				fj[k] = keep*inv[j]*(s[k]+o[k]) + (1-keep)*seed[k]
-			}
-		}
-	}
-	return t
 }
 
 // FrozenPropagation deploys propagation on tables of T or S (section 6): f⁰ = 0,

@@ -11,16 +11,38 @@ type restart struct {
 	net    *Network
 	w1, w2 *graph.Dense // d×h, h×C
 	b1, b2 []float32    // h, C
+
+	width, hops int     // C and the number of hops
+	keep        float32 // 1−α
+	ways        bool    // the tables have the way back, which propagation has not
 }
 
 func newRestart(m *Network) *restart {
 	first, second := m.Layers[0], m.Layers[1]
-	return &restart{m, first.Self, second.Self, first.Bias, second.Bias}
+	return &restart{m, first.Self, second.Self, first.Bias, second.Bias, m.Classes(), m.Hops, 1 - m.Alpha, true}
 }
 
 func (p *restart) first() *graph.Dense { return p.w1 }
+func (p *restart) depth() int          { return p.hops }
+func (p *restart) sent(int) int        { return p.width }
 
-func (p *restart) widths() (u []int, c int) { return slices.Repeat([]int{len(p.b2)}, p.net.Hops), 1 }
+func (p *restart) state(hop int) stateWidths {
+	w := stateWidths{z: p.width}
+	if hop+1 < p.hops {
+		w.met = p.width
+	}
+	if hop < p.hops && p.keep != 1 {
+		w.rest = p.width
+	}
+	return w
+}
+
+func (p *restart) part(k int) (u, ways int) {
+	if k == 0 && p.ways {
+		ways = 1
+	}
+	return p.width, ways
+}
 
 // hidden makes relu(x W1 + b1) of x W1, in its memory.
 func (p *restart) hidden(xw *graph.Dense) *graph.Dense {
@@ -35,15 +57,42 @@ func (p *restart) enter(xw *graph.Dense) *graph.Dense {
 	return graph.MulDense(p.hidden(xw), p.w2).AddRow(p.b2)
 }
 
-// tables are, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone (docs/algorithm.md, section
-// 2),
+// begin and step compute, with n_j = (D_j+1)^-½ and z^{t+1} = (1−α) Â z^t + α z⁰ on the graph alone
+// (docs/algorithm.md, section 2),
 //
 //	z̃⁰ = z⁰    z̃^{t+1}_j = (1−α)n_j(Σ_k B_jk z^t_k/√D_k + n_j z̃^t_j) + αz⁰_j    u_t = n z̃^t    c = 1/(D_j+1)
-func (p *restart) tables(adj *graph.CSR, z *graph.Dense) *Tables {
-	t := restartTables(adj, z, 1-p.net.Alpha, p.net.Hops)
-	degrees := adj.RowSums()
-	t.C = ways(adj.Rows, 1, func(j int) float32 { return degrees[j] })
-	return t
+func (p *restart) begin(x *node) {
+	graph.Axpy(x.u, x.metIn, x.z)
+	waysBack(x.ways, x.degree)
+	copy(x.nextZ, x.z)
+	copy(x.nextMet, x.z)
+	copy(x.nextRest, x.z)
+}
+
+func (p *restart) step(_ int, s *scratch, x *node) {
+	if len(x.nextZ) > 0 {
+		p.next(s.row, x, x.in, x.z)
+		copy(x.nextZ, s.row)
+		copy(x.nextRest, x.rest)
+	}
+	if len(x.u) > 0 {
+		p.next(s.row, x, x.metIn, x.met)
+		graph.Axpy(x.u, x.metIn, s.row)
+		copy(x.nextMet, s.row)
+	}
+}
+
+// next sets to to keep·n(Σ + n z) + (1−keep) z⁰. The products are rounded before they are added, on every processor.
+func (p *restart) next(to []float32, x *node, n float32, z []float32) {
+	keep, again := p.keep*n, 1-p.keep
+	for k, sum := range x.sum {
+		to[k] = keep * (sum + float32(n*z[k]))
+	}
+	if len(x.rest) > 0 {
+		for k, seed := range x.rest {
+			to[k] = float32(to[k]) + float32(again*seed)
+		}
+	}
 }
 
 func (p *restart) frozen(t *Tables, project *Projection) Deployment {

@@ -8,7 +8,7 @@
 //	print.go    print                             a hash of each block: the fingerprint
 //	prepare.go  moments                           sums of the features, of which the preprocessing is made
 //	hop.go      send, receive                     a hop of features; meet.go: meet, count, edges between clusters
-//	walk.go     enter, step, take                 a model's hops on T: its tables and logits; walker.go is the mathematics
+//	walk.go     enter, step, take                 a model's hops on T by infer.Recurrence: its tables and logits
 //	held.go     held, rows, fetch                 what the run reads: nodes held out, labelled rows, rows of tables;
 //	            pick, pickrows                    pick.go: rows of other tables and of M
 //	subgraph.go mark, reach, near, thin, number,  a subgraph of T in which models are fitted whose layers read

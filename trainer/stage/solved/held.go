@@ -11,6 +11,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"rivulet/graph"
+	"rivulet/infer"
 	"rivulet/trainer/stage"
 )
 
@@ -319,10 +320,10 @@ func (f *fetch) Reduce(key int64, in stage.Records, out stage.Output) error {
 		return fmt.Errorf("block %d: place %d of %d", key, last, b.x.Rows)
 	}
 	few := b.take(places)
-	u0, u1 := few.tables(f.weights)
+	t := few.tables(f.weights)
 	payload := appendNumber(nil, len(places))
 	payload = appendInts(appendInts(payload, places), few.of)
-	payload = append(append(payload, appendDense(u0)...), appendDense(u1)...)
+	payload = append(append(payload, appendDense(t.U[0])...), appendDense(t.U[1])...)
 	return out.Emit(0, stage.Record{Key: key, Payload: payload})
 }
 
@@ -331,25 +332,21 @@ func (b *block) take(places []int32) *block {
 	out := &block{degrees: &degrees{}, x: b.x.Take(places), s1: b.s1.Take(places)}
 	for _, j := range places {
 		out.of = append(out.of, b.of[j])
-		out.inv = append(out.inv, b.inv[j])
-		out.met = append(out.met, b.met[j])
-		out.share = append(out.share, b.share[j])
+		out.sums = append(out.sums, b.sums[j])
 	}
 	return out
 }
 
-// tables are u_0 and u_1 of a two-hop model on T with weights W (docs/algorithm.md, section 2). The sums of hop
+// tables are those of a linear model of two hops on T with weights W (docs/algorithm.md, section 2). The sums of hop
 // 0 are linear in X, so that no hop is needed for W.
-func (b *block) tables(w *graph.Dense) (u0, u1 *graph.Dense) {
-	u0, u1 = graph.MulDense(b.x, w), graph.MulDense(b.s1, w)
-	for j := range u0.Rows {
-		first, second := u0.Row(j), u1.Row(j)
-		for k := range first {
-			first[k] = float32(first[k] * b.met[j])
-			second[k] = (second[k] + first[k]) * b.share[j]
-		}
+func (b *block) tables(w *graph.Dense) *infer.Tables {
+	hops := infer.LinearRecurrence(w.Cols, 2)
+	state, first := hops.EnterSeeds(graph.MulDense(b.x, w), b.sums)
+	_, second := hops.Step(0, state, graph.MulDense(b.s1, w), b.sums)
+	return &infer.Tables{
+		U: []*graph.Dense{first.Columns(0, w.Cols), second},
+		C: first.Columns(w.Cols, w.Cols+1),
 	}
-	return u0, u1
 }
 
 // Fetched are rows of tables of T.

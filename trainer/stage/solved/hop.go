@@ -176,20 +176,14 @@ func (s *featureSender) vectors(in stage.Records) (*stage.Vectors, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &stage.Vectors{Rows: b.x.Rows, Cols: b.x.Cols, Units: make([]int64, len(b.x.Data))}
 	z := b.x
 	if s.hop > 0 {
 		z = b.one()
 	}
 	for j := range z.Rows {
-		to, row := v.Row(j), z.Row(j)
-		for k, x := range row {
-			if to[k], err = s.scale[k].Integer(float64(x * b.inv[j])); err != nil {
-				return nil, err
-			}
-		}
+		graph.Scale(z.Row(j), b.inv[j])
 	}
-	return v, nil
+	return integers(z, s.scale)
 }
 
 // block are the tables of a block of T.
@@ -241,10 +235,10 @@ func (b *block) two() *graph.Dense { return b.step(b.one(), b.s2) }
 // step takes Z to ÂZ = (Σ_k B_jk Z_k/√D_k + Z_j/√D_j)/√D_j, with the sum given, in the memory of Z.
 func (b *block) step(z, sum *graph.Dense) *graph.Dense {
 	for j := range z.Rows {
-		row, s, inv := z.Row(j), sum.Row(j), b.inv[j]
-		for k := range row {
-			row[k] = (s[k] + float32(row[k]*inv)) * inv
-		}
+		row := z.Row(j)
+		graph.Scale(row, b.inv[j])
+		graph.Add(row, sum.Row(j))
+		graph.Scale(row, b.inv[j])
 	}
 	return z
 }
@@ -277,7 +271,7 @@ func (f *receive) Gather(key int64, in stage.Records) (stage.Gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &featureSums{f.scale, key, len(of), make([]int64, len(of)*len(f.scale))}, nil
+	return newFeatureSums(f.scale, key, len(of)), nil
 }
 
 type featureSums struct {
@@ -285,6 +279,10 @@ type featureSums struct {
 	key   int64
 	rows  int
 	sums  []int64
+}
+
+func newFeatureSums(scale []stage.Scale, key int64, rows int) *featureSums {
+	return &featureSums{scale, key, rows, make([]int64, rows*len(scale))}
 }
 
 func (g *featureSums) Bytes() int64 { return int64(8 * len(g.sums)) }

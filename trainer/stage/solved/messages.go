@@ -71,7 +71,7 @@ func (o *TableOptions) tables(parts []*graph.Dense) (*infer.Tables, error) {
 
 // TablesOf divides rows of the parts of a model's tables, as stage pick gives them side by side.
 func TablesOf(m infer.Model, rows *graph.Dense) (*infer.Tables, error) {
-	f := newWalker(m)
+	hops := m.Recurrence()
 	o := TableOptions{}
 	o.U, o.C = m.TableWidths()
 	if rows.Cols != o.width() {
@@ -80,7 +80,7 @@ func TablesOf(m infer.Model, rows *graph.Dense) (*infer.Tables, error) {
 	var parts []*graph.Dense
 	at := 0
 	for k := range o.U {
-		u, c := f.part(k)
+		u, c := hops.Part(k)
 		parts = append(parts, rows.Columns(at, at+u+c))
 		at += u + c
 	}
@@ -208,9 +208,7 @@ func (m *messaging) tables(b *block, stored [][]byte) ([]*infer.Tables, error) {
 	for k := range m.Models {
 		o := &m.Models[k]
 		if o.TwoHops {
-			u0, u1 := b.tables(m.weights)
-			c := &graph.Dense{Rows: len(b.share), Cols: 1, Data: b.share}
-			out = append(out, &infer.Tables{U: []*graph.Dense{u0, u1}, C: c})
+			out = append(out, b.tables(m.weights))
 			continue
 		}
 		parts := make([]*graph.Dense, o.parts())
@@ -219,8 +217,8 @@ func (m *messaging) tables(b *block, stored [][]byte) ([]*infer.Tables, error) {
 			if err != nil {
 				return nil, err
 			}
-			if part.Rows != len(b.share) {
-				return nil, fmt.Errorf("%d rows of tables for %d nodes", part.Rows, len(b.share))
+			if part.Rows != len(b.of) {
+				return nil, fmt.Errorf("%d rows of tables for %d nodes", part.Rows, len(b.of))
 			}
 			parts[i] = part
 		}

@@ -125,9 +125,9 @@ func rowScale(kind string, x graph.Features, i int) float32 {
 
 // degrees are those of a block with the scales that follow from them.
 type degrees struct {
-	of       []int32
-	inv, met []float32 // D^-½ and (D+1)^-½, D = degree+1
-	share    []float32 // 1/(D+1)
+	of   []int32
+	sums []float32 // the same, as package infer has degrees
+	inv  []float32 // D^-½, D = degree+1
 }
 
 func newDegrees(payload []byte) (*degrees, error) {
@@ -136,12 +136,11 @@ func newDegrees(payload []byte) (*degrees, error) {
 		return nil, err
 	}
 	n := len(of)
-	d := &degrees{of, make([]float32, n), make([]float32, n), make([]float32, n)}
+	d := &degrees{of: of, sums: make([]float32, n)}
 	for j, degree := range of {
-		d.inv[j] = float32(1 / math.Sqrt(1+float64(degree)))
-		d.met[j] = float32(1 / math.Sqrt(2+float64(degree)))
-		d.share[j] = float32(1 / (2 + float64(degree)))
+		d.sums[j] = float32(degree)
 	}
+	d.inv = graph.InvSqrt(d.sums, 1)
 	return d, nil
 }
 

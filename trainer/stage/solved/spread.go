@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"rivulet/graph"
+	"rivulet/infer"
 	"rivulet/trainer/stage"
 )
 
@@ -47,11 +47,12 @@ func (o *SpreadOptions) right() ([]stage.Scale, error) {
 	return slices.Repeat([]stage.Scale{s}, o.columns()), err
 }
 
-// spreading is shared by the stages of propagation. The state of a block of T is V^t = Â^t F0, and beside it Ṽ^t, the
-// same for a node that has met one neighbour more (docs/algorithm.md, section 6, with α = 1). Each is as wide as F0, in
-// which that of label propagation and that of error propagation of each model stand side by side.
+// spreading is shared by the stages of propagation: F0 of label propagation and of the error propagation of each model,
+// side by side, in [infer.PropagationRecurrence] (docs/algorithm.md, section 6, with α = 1). All its hops are alike, so
+// that each is made as hop 0.
 type spreading struct {
 	SpreadOptions
+	hops      *infer.Recurrence
 	hop, sums []stage.Scale
 }
 
@@ -60,54 +61,42 @@ func newSpreading(options json.RawMessage) (spreading, error) {
 	if err != nil {
 		return spreading{}, err
 	}
-	f := spreading{SpreadOptions: o}
+	f := spreading{SpreadOptions: o, hops: infer.PropagationRecurrence(o.columns())}
 	var errs [2]error
 	f.hop, errs[0] = o.hops()
 	f.sums, errs[1] = o.right()
 	return f, errors.Join(errs[:]...)
 }
 
-// emit writes the state of a block (output 0), what it adds to MᵀwU of the table u_j = Ṽ_j/√(D_j+1) (output 1, key 0)
-// and the rows of u of places (output 2).
-func (f *spreading) emit(key int64, state *graph.Dense, d *degrees, mapping []byte, places []int32,
+// emit writes the state of a block (output 0), what its table u adds to MᵀwU (output 1, key 0) and the rows of u of
+// places (output 2).
+func (f *spreading) emit(key int64, state *infer.State, u *graph.Dense, d *degrees, mapping []byte, places []int32,
 	out stage.Output) error {
 	m, err := ReadMapping(mapping)
 	if err != nil {
 		return err
 	}
-	if m.Rows != state.Rows || len(d.of) != state.Rows {
-		return fmt.Errorf("block %d: %d rows of M and %d degrees for %d nodes", key, m.Rows, len(d.of), state.Rows)
+	if m.Rows != u.Rows || len(d.of) != u.Rows {
+		return fmt.Errorf("block %d: %d rows of M and %d degrees for %d nodes", key, m.Rows, len(d.of), u.Rows)
 	}
-	columns := state.Cols / 2
-	right, u := newGroups(f.sums), make([]float32, columns)
-	table := func(j int) []float32 {
-		for k, v := range state.Row(j)[columns:] {
-			u[k] = d.met[j] * v
-		}
-		return u
-	}
+	right := newGroups(f.sums)
 	for j := range m.Rows {
 		cols, vals := m.Row(j)
-		row := table(j)
 		for at, c := range cols {
 			weight, sums := float64(d.weight(j)*float64(vals[at])), right.row(c)
-			for k, v := range row {
+			for k, v := range u.Row(j) {
 				sums.add(k, weight*float64(v))
 			}
 		}
 	}
 	if err := errors.Join(right.emit(1, key, out),
-		out.Emit(0, stage.Record{Key: key, Payload: appendDense(state)})); err != nil || len(places) == 0 {
+		out.Emit(0, stage.Record{Key: key, Payload: appendDense(state.Beside())})); err != nil || len(places) == 0 {
 		return err
 	}
-	asked := graph.NewDense(len(places), columns)
-	for i, j := range places {
-		if int(j) >= state.Rows {
-			return fmt.Errorf("block %d: place %d of %d", key, j, state.Rows)
-		}
-		copy(asked.Row(i), table(int(j)))
+	if last := places[len(places)-1]; int(last) >= u.Rows {
+		return fmt.Errorf("block %d: place %d of %d", key, last, u.Rows)
 	}
-	payload := append(appendInts(appendNumber(nil, len(places)), places), appendDense(asked)...)
+	payload := append(appendInts(appendNumber(nil, len(places)), places), appendDense(u.Take(places))...)
 	return out.Emit(2, stage.Record{Key: key, Payload: payload})
 }
 
@@ -184,26 +173,19 @@ func (f *seeds) Reduce(key int64, in stage.Records, out stage.Output) error {
 	if err != nil {
 		return fmt.Errorf("block %d: %w", key, err)
 	}
-	classes, columns := len(f.Classes), f.columns()
-	state := graph.NewDense(len(d.of), 2*columns)
-	for j := range state.Rows {
+	labels := make([]int32, len(d.of))
+	for j := range labels {
 		y, ok := f.index[names.Labels[j]]
-		if names.Roles[j] != Train || !ok {
-			continue
+		if labels[j] = int32(y); names.Roles[j] != Train || !ok {
+			labels[j] = -1
 		}
-		row := state.Row(j)
-		row[y] = 1
-		for m := range logits {
-			errs := row[(1+m)*classes : (2+m)*classes]
-			softmax(errs, logits[m].Row(j))
-			for k := range errs {
-				errs[k] = -errs[k]
-			}
-			errs[y]++
-		}
-		copy(row[columns:], row[:columns])
 	}
-	return f.emit(key, state, d, p[5], places, out)
+	f0 := []*graph.Dense{infer.LabelSeeds(labels, len(f.Classes))}
+	for _, of := range logits {
+		f0 = append(f0, infer.PortableErrorSeeds(labels, of))
+	}
+	state, u := f.hops.EnterSeeds(graph.Beside(f0...), d.sums)
+	return f.emit(key, state, u, d, p[5], places, out)
 }
 
 // logits are those of the nodes of a block, of each model.
@@ -235,34 +217,6 @@ func (f *seeds) logits(p [][]byte) ([]*graph.Dense, error) {
 	return out, nil
 }
 
-// softmax writes the softmax of logits to p, with the same bits on every processor.
-func softmax(p, logits []float32) {
-	highest, sum := float64(slices.Max(logits)), 0.0
-	for _, l := range logits {
-		sum += exponential(float64(l) - highest)
-	}
-	for k, l := range logits {
-		p[k] = float32(exponential(float64(l)-highest) / sum)
-	}
-}
-
-// exponential returns e^x of an x of at most 0: the one of package math has other last bits on other processors. With x =
-// k·ln 2 + r, |r| ≤ (ln 2)/2, it is 2^k times the Taylor series of e^r to the 13th power, the rest of which is
-// below 1e-17.
-func exponential(x float64) float64 {
-	if x < -700 {
-		return 0
-	}
-	const high, low = 6.93147180369123816490e-01, 1.90821492927058770002e-10 // of ln 2; k·high is exact
-	k := math.Floor(float64(x*math.Log2E) + 0.5)
-	r := float64(x-float64(k*high)) - float64(k*low)
-	series := 1.0
-	for n := 13; n > 0; n-- {
-		series = 1 + float64(float64(r*series)/float64(n))
-	}
-	return math.Ldexp(series, int(k))
-}
-
 // spreadSender sends V/√D. Inputs: 1 the state, 2 degrees.
 type spreadSender struct{ spreading }
 
@@ -278,29 +232,11 @@ func (s *spreadSender) vectors(in stage.Records) (*stage.Vectors, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, d, err := s.state(p[1], p[2])
+	state, d, err := stateOf(s.hops, 0, p[1], p[2])
 	if err != nil {
 		return nil, err
 	}
-	v := &stage.Vectors{Rows: state.Rows, Cols: len(s.hop), Units: make([]int64, state.Rows*len(s.hop))}
-	for j := range v.Rows {
-		to := v.Row(j)
-		for k := range to {
-			if to[k], err = s.hop[k].Integer(float64(state.Row(j)[k] * d.inv[j])); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return v, nil
-}
-
-// state reads the state of a block and its degrees.
-func (f *spreading) state(payload, degree []byte) (*graph.Dense, *degrees, error) {
-	state, d, err := stateOf(payload, degree)
-	if err == nil && state.Cols != 2*f.columns() {
-		err = fmt.Errorf("a state of %d columns, want %d", state.Cols, 2*f.columns())
-	}
-	return state, d, err
+	return integers(s.hops.Send(0, state, d.sums), s.hop)
 }
 
 // spreadGather takes the state of a block to the next hop. Inputs: 0 messages, 1 the state, 2 degrees, 3 rows of M,
@@ -323,18 +259,17 @@ func (f *spreadGather) Gather(key int64, in stage.Records) (stage.Gathering, err
 	if err != nil {
 		return nil, err
 	}
-	state, d, err := f.state(p[1], p[2])
+	state, d, err := stateOf(f.hops, 0, p[1], p[2])
 	if err != nil {
 		return nil, err
 	}
-	sums := &featureSums{f.hop, key, state.Rows, make([]int64, state.Rows*len(f.hop))}
-	return &spreadSums{sums, f, state, d, p[3], places}, nil
+	return &spreadSums{newFeatureSums(f.hop, key, len(d.of)), f, state, d, p[3], places}, nil
 }
 
 type spreadSums struct {
 	*featureSums
 	f       *spreadGather
-	state   *graph.Dense
+	state   *infer.State
 	degrees *degrees
 	mapping []byte
 	places  []int32
@@ -342,23 +277,13 @@ type spreadSums struct {
 
 // Bytes implements [stage.Gathering].
 func (g *spreadSums) Bytes() int64 {
-	return g.featureSums.Bytes() + int64(4*len(g.state.Data)+16*g.rows+len(g.mapping))
+	return g.featureSums.Bytes() + int64((4*g.f.hops.Columns(0)+16)*g.rows+len(g.mapping))
 }
 
-// End implements [stage.Gathering]:
-//
-//	V_j ← (Σ_k V_k/√D_k + V_j/√D_j)/√D_j    Ṽ_j ← (Σ_k V_k/√D_k + Ṽ_j/√(D_j+1))/√(D_j+1)
+// End implements [stage.Gathering].
 func (g *spreadSums) End(out stage.Output) error {
-	columns := len(g.scale)
-	for j := range g.state.Rows {
-		plain, met := g.state.Row(j)[:columns], g.state.Row(j)[columns:]
-		for k := range columns {
-			sum := float32(float64(g.sums[j*columns+k]) * g.scale[k].Unit())
-			plain[k] = (sum + float32(plain[k]*g.degrees.inv[j])) * g.degrees.inv[j]
-			met[k] = (sum + float32(met[k]*g.degrees.met[j])) * g.degrees.met[j]
-		}
-	}
-	return g.f.emit(g.key, g.state, g.degrees, g.mapping, g.places, out)
+	state, u := g.f.hops.Step(0, g.state, g.values(), g.degrees.sums)
+	return g.f.emit(g.key, state, u, g.degrees, g.mapping, g.places, out)
 }
 
 // SpreadRight adds up MᵀwU of a hop, N'×(1+models)C, of label propagation and of each model's error propagation side by

@@ -37,7 +37,8 @@ type WalkOptions struct {
 // walking is shared by these stages. The side largest has what OutHighest says of the columns that are sent.
 type walking struct {
 	WalkOptions
-	*walker
+	model infer.Model
+	hops  *infer.Recurrence
 	scale []stage.Scale
 }
 
@@ -50,9 +51,9 @@ func newWalking(options json.RawMessage, sides stage.Sides) (walking, error) {
 	if err != nil {
 		return walking{}, err
 	}
-	f := walking{WalkOptions: o, walker: newWalker(m)}
-	if o.Hop < 0 || o.Hop >= f.hops() {
-		return f, fmt.Errorf("hop is %d, %s has %d", o.Hop, m.Name(), f.hops())
+	f := walking{WalkOptions: o, model: m, hops: m.Recurrence()}
+	if o.Hop < 0 || o.Hop >= f.hops.Len() {
+		return f, fmt.Errorf("hop is %d, %s has %d", o.Hop, m.Name(), f.hops.Len())
 	}
 	return f, nil
 }
@@ -64,8 +65,8 @@ func newReceiving(options json.RawMessage, sides stage.Sides) (walking, error) {
 		return f, err
 	}
 	largest := readDoubles(sides[SideLargest])
-	if len(largest) != f.sent(f.Hop) {
-		return f, fmt.Errorf("%d largest numbers for the %d columns of hop %d", len(largest), f.sent(f.Hop), f.Hop)
+	if len(largest) != f.hops.Sent(f.Hop) {
+		return f, fmt.Errorf("%d largest numbers for the %d columns of hop %d", len(largest), f.hops.Sent(f.Hop), f.Hop)
 	}
 	f.scale = make([]stage.Scale, len(largest))
 	for k, l := range largest {
@@ -76,21 +77,16 @@ func newReceiving(options json.RawMessage, sides stage.Sides) (walking, error) {
 	return f, nil
 }
 
-// emit writes the results of a step. hop is the number of hops that were made.
-func (f *walking) emit(key int64, hop int, w walked, d *degrees, out stage.Output) error {
-	err := out.Emit(OutState, stage.Record{Key: key, Payload: appendDense(w.state)})
-	if w.part == nil || err != nil {
-		return err
+// emit writes the state before a hop, and the part of the tables that was made with it.
+func (f *walking) emit(key int64, hop int, state *infer.State, part *graph.Dense, d *degrees, out stage.Output) error {
+	sent := f.hops.Send(hop, state, d.sums)
+	highest := make([]float64, sent.Cols+part.Cols)
+	for j := range sent.Rows {
+		atLeast(highest, sent.Row(j))
+		atLeast(highest[sent.Cols:], part.Row(j))
 	}
-	sent := make([]float32, f.sent(hop))
-	highest := make([]float64, len(sent)+w.part.Cols)
-	in, _ := f.scales(d, 0)
-	for j := range w.state.Rows {
-		scaleRow(sent, in[j], w.state.Row(j))
-		atLeast(highest, sent)
-		atLeast(highest[len(sent):], w.part.Row(j))
-	}
-	return errors.Join(out.Emit(OutPart, stage.Record{Key: key, Payload: appendDense(w.part)}),
+	return errors.Join(out.Emit(OutState, stage.Record{Key: key, Payload: appendDense(state.Beside())}),
+		out.Emit(OutPart, stage.Record{Key: key, Payload: appendDense(part)}),
 		out.Emit(OutHighest, stage.Record{Order: order(key), Payload: AppendDoubles(highest)}))
 }
 
@@ -106,9 +102,9 @@ func atLeast(highest []float64, row []float32) {
 // Highest merges what the output OutHighest says of blocks, for the next hop of a model: the largest numbers of the
 // columns that are sent, and of the part of the tables. NaN and infinity are errors.
 func Highest(m infer.Model, hop int, records []stage.Record) (sent, part []float64, err error) {
-	f := newWalker(m)
-	u, c := f.part(hop)
-	all := make([]float64, f.sent(hop)+u+c)
+	f := m.Recurrence()
+	u, c := f.Part(hop)
+	all := make([]float64, f.Sent(hop)+u+c)
 	for _, r := range records {
 		of := readDoubles(r.Payload)
 		if len(of) != len(all) {
@@ -122,11 +118,11 @@ func Highest(m infer.Model, hop int, records []stage.Record) (sent, part []float
 			all[k] = max(all[k], v)
 		}
 	}
-	return all[:f.sent(hop)], all[f.sent(hop):], nil
+	return all[:f.Sent(hop)], all[f.Sent(hop):], nil
 }
 
 // WalkHops is the number of hops that a model makes on T to its logits. One less makes its tables.
-func WalkHops(m infer.Model) int { return newWalker(m).hops() }
+func WalkHops(m infer.Model) int { return m.Recurrence().Len() }
 
 // enter makes the state before the first hop. Inputs: 0 features, 1 degrees.
 type enter struct {
@@ -155,7 +151,8 @@ func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
 	for k := range b.x.Data {
 		b.x.Data[k] *= f.Scale
 	}
-	return f.emit(key, 0, f.walker.enter(b.x, b.degrees), b.degrees, out)
+	state, part := f.hops.Enter(infer.Ready(b.x), b.sums)
+	return f.emit(key, 0, state, part, b.degrees, out)
 }
 
 // stepSender sends the messages of a hop: the first columns of a node's state, as the operator scales them. Inputs: 1 the
@@ -174,18 +171,20 @@ func (s *stepSender) vectors(in stage.Records) (*stage.Vectors, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, d, err := stateOf(p[1], p[2])
+	state, d, err := stateOf(s.hops, s.Hop, p[1], p[2])
 	if err != nil {
 		return nil, err
 	}
-	v := &stage.Vectors{Rows: state.Rows, Cols: len(s.scale), Units: make([]int64, state.Rows*len(s.scale))}
-	scale, _ := s.walker.scales(d, 0)
-	sent := make([]float32, v.Cols)
+	return integers(s.hops.Send(s.Hop, state, d.sums), s.scale)
+}
+
+// integers are the rows of a matrix in integers of the scales of its columns.
+func integers(m *graph.Dense, scale []stage.Scale) (v *stage.Vectors, err error) {
+	v = &stage.Vectors{Rows: m.Rows, Cols: m.Cols, Units: make([]int64, len(m.Data))}
 	for j := range v.Rows {
-		scaleRow(sent, scale[j], state.Row(j))
 		to := v.Row(j)
-		for k, value := range sent {
-			if to[k], err = s.scale[k].Integer(float64(value)); err != nil {
+		for k, value := range m.Row(j) {
+			if to[k], err = scale[k].Integer(float64(value)); err != nil {
 				return nil, err
 			}
 		}
@@ -193,17 +192,21 @@ func (s *stepSender) vectors(in stage.Records) (*stage.Vectors, error) {
 	return v, nil
 }
 
-// stateOf reads the state of a block and its degrees.
-func stateOf(payload, degree []byte) (*graph.Dense, *degrees, error) {
-	state, err := dense(payload)
+// stateOf reads the state of a block before a hop, and its degrees.
+func stateOf(hops *infer.Recurrence, hop int, payload, degree []byte) (*infer.State, *degrees, error) {
+	all, err := dense(payload)
 	if err != nil {
 		return nil, nil, err
 	}
 	d, err := newDegrees(degree)
-	if err == nil && state.Rows != len(d.of) {
-		err = fmt.Errorf("a state of %d nodes with %d degrees", state.Rows, len(d.of))
+	if err != nil {
+		return nil, nil, err
 	}
-	return state, d, err
+	if all.Rows != len(d.of) || all.Cols != hops.Columns(hop) {
+		return nil, nil, fmt.Errorf("a state of %d×%d for %d nodes and %d columns", all.Rows, all.Cols, len(d.of),
+			hops.Columns(hop))
+	}
+	return hops.Split(hop, all), d, nil
 }
 
 // take makes the next state of a block. Inputs: 0 messages, 1 the state, 2 degrees.
@@ -225,30 +228,32 @@ func (f *take) Gather(key int64, in stage.Records) (stage.Gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, d, err := stateOf(p[1], p[2])
+	state, d, err := stateOf(f.hops, f.Hop, p[1], p[2])
 	if err != nil {
 		return nil, err
 	}
-	return &takeSums{&featureSums{f.scale, key, state.Rows, make([]int64, state.Rows*len(f.scale))}, f, state, d}, nil
+	return &takeSums{newFeatureSums(f.scale, key, len(d.of)), f, state, d}, nil
 }
 
 type takeSums struct {
 	*featureSums
 	f       *take
-	state   *graph.Dense
+	state   *infer.State
 	degrees *degrees
 }
 
 // Bytes implements [stage.Gathering]: the sums, the state, and the state that is made of it.
 func (g *takeSums) Bytes() int64 {
-	return g.featureSums.Bytes() + int64(12*len(g.state.Data)+16*g.rows)
+	return g.featureSums.Bytes() + int64((12*g.f.hops.Columns(g.f.Hop)+16)*g.rows)
 }
 
 // End implements [stage.Gathering].
 func (g *takeSums) End(out stage.Output) error {
-	w, err := g.f.step(g.f.Hop, g.state, g.values(), g.degrees)
-	if err != nil {
-		return fmt.Errorf("block %d: %w", g.key, err)
+	hop, hops := g.f.Hop, g.f.hops
+	if hop+1 == hops.Len() {
+		logits := hops.Close(g.state, g.values(), g.degrees.sums)
+		return out.Emit(OutState, stage.Record{Key: g.key, Payload: appendDense(logits)})
 	}
-	return g.f.emit(g.key, g.f.Hop+1, w, g.degrees, out)
+	state, part := hops.Step(hop, g.state, g.values(), g.degrees.sums)
+	return g.f.emit(g.key, hop+1, state, part, g.degrees, out)
 }

@@ -1,0 +1,330 @@
+package infer
+
+import (
+	"fmt"
+
+	"rivulet/graph"
+)
+
+// Recurrence takes nodes of a graph through the hops of a model, any part of the nodes at a time. It gives the rows of the
+// frozen tables and the logits of these nodes. Only the sums along edges are left to the caller, who may have the
+// graph in memory ([Network.Tables] has) or in tables on disk:
+//
+//	state, part = Enter(X)
+//	for hop = 0 … Len()−2:   sums_j = Σ_k B_jk Send(hop, state)_k       state, part = Step(hop, state, sums)
+//	the last hop:            the same sums                              logits = Close(state, sums)
+//
+// A node is followed twice: as it is in the graph, and as it would be with one neighbour more, the arrival that reads
+// its tables. Both receive the same sums. The recurrences stand beside the kernels: convolution.go, mixture.go and
+// restart.go. A row of a result depends on its own row alone and has the same bits on every processor.
+type Recurrence struct {
+	form     form
+	operator *Operator
+}
+
+// Recurrence returns the model's. It panics if the model is not [Freezable].
+func (m *Network) Recurrence() *Recurrence {
+	return &Recurrence{m.freezable(), m.Architecture.Operator}
+}
+
+// PropagationRecurrence is that of label and error propagation with α = 1 ([PropagationTables]), on seeds of a width. They
+// have no ways back, and Close is of no use.
+func PropagationRecurrence(width int) *Recurrence {
+	return &Recurrence{&restart{width: width, keep: 1, hops: PropagationSteps}, normalised}
+}
+
+// LinearRecurrence is that of K hops of Â on any Z = XW ([HopTables]); Close adds no bias.
+func LinearRecurrence(width, hops int) *Recurrence {
+	return &Recurrence{&mixture{bias: make([]float32, width), hops: hops}, normalised}
+}
+
+// State is what a node needs for the next hop; rows are nodes.
+type State struct {
+	Z    *graph.Dense // the node in the graph as it is; its leading columns are sent
+	Met  *graph.Dense // the node with one neighbour more; no columns before the last hop
+	Rest *graph.Dense // of a mixture with several weights Σ w_t Â^t z, of a restart z⁰, else no columns
+}
+
+// Beside returns the state as one matrix, Z, Met and Rest side by side.
+func (s *State) Beside() *graph.Dense { return graph.Beside(s.Z, s.Met, s.Rest) }
+
+// stateWidths are the numbers of columns of a state before a hop.
+type stateWidths struct{ z, met, rest int }
+
+// Len is the number of hops to the logits. The tables need one less.
+func (r *Recurrence) Len() int { return r.form.depth() }
+
+// Sent is the number of columns that a node sends at a hop.
+func (r *Recurrence) Sent(hop int) int { return r.form.sent(hop) }
+
+// Part is the number of columns of table u_k and of the columns of c that come with it, k = 0 … Len()−1.
+func (r *Recurrence) Part(k int) (u, c int) { return r.form.part(k) }
+
+// Columns is the width of [State.Beside] before a hop.
+func (r *Recurrence) Columns(hop int) int {
+	w := r.form.state(hop)
+	return w.z + w.met + w.rest
+}
+
+// Split is the inverse of [State.Beside] for the state before a hop.
+func (r *Recurrence) Split(hop int, all *graph.Dense) *State {
+	w := r.form.state(hop)
+	if all.Cols != w.z+w.met+w.rest {
+		panic(fmt.Sprintf("infer: a state of %s before hop %d, wants %d columns", shape(all), hop, w.z+w.met+w.rest))
+	}
+	met := w.z + w.met
+	return &State{all.Columns(0, w.z), all.Columns(w.z, met), all.Columns(met, all.Cols)}
+}
+
+// Enter returns the state before the first hop of nodes with these inputs and degrees (sums of edge weights), and part
+// 0 of the tables: u_0 and its columns of c, side by side.
+func (r *Recurrence) Enter(x Inputs, degrees []float32) (*State, *graph.Dense) {
+	return r.EnterSeeds(r.form.enter(x.Project(r.form.first())), degrees)
+}
+
+// EnterSeeds is [Recurrence.Enter] for seeds that need no weights, those of [PropagationRecurrence].
+func (r *Recurrence) EnterSeeds(z *graph.Dense, degrees []float32) (*State, *graph.Dense) {
+	return r.run(-1, &State{Z: z}, nil, degrees)
+}
+
+// Send returns in∘z, what nodes in this state send to each neighbour at a hop (see [Operator]).
+func (r *Recurrence) Send(hop int, s *State, degrees []float32) *graph.Dense {
+	in, _ := r.operator.All(degrees, 0)
+	out := graph.NewDense(s.Z.Rows, r.Sent(hop))
+	for j := range out.Rows {
+		row := out.Row(j)
+		for k, v := range s.Z.Row(j)[:len(row)] {
+			row[k] = in[j] * v
+		}
+	}
+	return out
+}
+
+// Step returns the state after a hop that is not the last one, and part hop+1 of the tables. Sums are what the nodes
+// were sent.
+func (r *Recurrence) Step(hop int, s *State, sums *graph.Dense, degrees []float32) (*State, *graph.Dense) {
+	return r.run(hop, s, sums, degrees)
+}
+
+// Close returns the logits after the last hop.
+func (r *Recurrence) Close(s *State, sums *graph.Dense, degrees []float32) *graph.Dense {
+	last, _ := r.run(r.Len()-1, s, sums, degrees)
+	return last.Z
+}
+
+// run takes nodes through a hop, or where hop is −1 into the state before the first one.
+func (r *Recurrence) run(hop int, s *State, sums *graph.Dense, degrees []float32) (next *State, part *graph.Dense) {
+	n, f := len(degrees), r.form
+	if s.Z.Rows != n || sums != nil && (sums.Rows != n || sums.Cols != f.sent(hop)) {
+		panic(fmt.Sprintf("infer: a state of %s with sums of %s for %d degrees at hop %d", shape(s.Z), shape(sums), n, hop))
+	}
+	w, u := f.state(hop+1), 0
+	next = &State{graph.NewDense(n, w.z), graph.NewDense(n, w.met), graph.NewDense(n, w.rest)}
+	if hop+1 < f.depth() {
+		columns, ways := f.part(hop + 1)
+		u, part = columns, graph.NewDense(n, columns+ways)
+	}
+	scales := newScales(r.operator, degrees)
+	width := max(f.sent(max(hop, 0)), w.z)
+	graph.ParallelRows(n, n*width*(w.z+1), func(lo, hi int) {
+		room := borrow(1, f.sent(max(hop, 0)))
+		defer room.giveBack()
+		for j := lo; j < hi; j++ {
+			x := scales.node(j)
+			x.read(s, j)
+			x.write(next, j)
+			if part != nil {
+				x.u, x.ways = part.Row(j)[:u], part.Row(j)[u:]
+			}
+			if hop < 0 {
+				f.begin(&x)
+				continue
+			}
+			x.sum = sums.Row(j)
+			f.step(hop, room, &x)
+		}
+	})
+	return next, part
+}
+
+// node is one node at a hop.
+type node struct {
+	degree        float32
+	in, out       float32   // scales of the node as it is
+	metIn, metOut float32   // and with one neighbour more
+	z, met, rest  []float32 // its row of the state before
+	sum           []float32 // what its neighbours send
+
+	nextZ, nextMet, nextRest []float32 // its row of the state after, zeros before; empty where not wanted
+	u, ways                  []float32 // its row of the part of the tables, zeros before; empty where not wanted
+}
+
+func (x *node) read(s *State, j int) {
+	x.z, x.met, x.rest = s.Z.Row(j), rowOrNone(s.Met, j), rowOrNone(s.Rest, j)
+}
+
+func (x *node) write(s *State, j int) {
+	x.nextZ, x.nextMet, x.nextRest = rowOrNone(s.Z, j), rowOrNone(s.Met, j), rowOrNone(s.Rest, j)
+}
+
+func rowOrNone(m *graph.Dense, j int) []float32 {
+	if m == nil {
+		return nil
+	}
+	return m.Row(j)
+}
+
+// scales are an operator's for nodes of these degrees.
+type scales struct{ degrees, in, out, metIn, metOut []float32 }
+
+func newScales(o *Operator, degrees []float32) *scales {
+	s := &scales{degrees: degrees}
+	s.in, s.out = o.All(degrees, 0)
+	s.metIn, s.metOut = o.All(degrees, 1)
+	return s
+}
+
+func (s *scales) node(j int) node {
+	return node{degree: s.degrees[j], in: s.in[j], out: s.out[j], metIn: s.metIn[j], metOut: s.metOut[j]}
+}
+
+// widths are the numbers of columns of the tables u_0, u_1, … and of c.
+func widths(f form) (u []int, c int) {
+	for k := range f.depth() {
+		width, ways := f.part(k)
+		u, c = append(u, width), c+ways
+	}
+	return u, c
+}
+
+// tables takes all nodes of a graph through the hops to their tables; z has the rows that the first hop reads, which
+// stay as they are. It is the loop of [Recurrence] without its matrices: a state is kept where a later hop reads it.
+func (r *Recurrence) tables(adj *graph.CSR, z *graph.Dense) *Tables {
+	f, m := r.form, adj.Rows
+	u, c := widths(f)
+	t := &Tables{}
+	for _, width := range u {
+		t.U = append(t.U, graph.NewDense(m, width))
+	}
+	if c > 0 {
+		t.C = graph.NewDense(m, c)
+	}
+	w := &tableWalk{Recurrence: r, scales: newScales(r.operator, adj.RowSums()), adj: adj, t: t, now: &State{Z: z}}
+	for hop := -1; hop+1 < len(u); hop++ {
+		w.step(hop)
+	}
+	return t
+}
+
+// tableWalk is a graph on its way to its tables.
+type tableWalk struct {
+	*Recurrence
+	*scales
+	adj  *graph.CSR
+	t    *Tables
+	at   int          // columns of c that are done
+	now  *State       // before the hop
+	sent *graph.Dense // in∘z, of models that do not send as much as a hidden layer is wide
+}
+
+// step makes the state after a hop, and its part of the tables.
+func (w *tableWalk) step(hop int) {
+	f, m := w.form, w.adj.Rows
+	next := w.next(hop)
+	u, ways := f.part(hop + 1)
+	width, work := f.sent(max(hop, 0)), m*u
+	if hop >= 0 {
+		w.send(width)
+		work = (w.adj.NNZ() + m) * width
+	}
+	graph.ParallelRows(m, work, func(lo, hi int) {
+		room := borrow(2, width)
+		defer room.giveBack()
+		sum := room.block.Row(1)
+		for j := lo; j < hi; j++ {
+			x := w.node(j)
+			x.read(w.now, j)
+			x.u = w.t.U[hop+1].Row(j)[:u]
+			if ways > 0 {
+				x.ways = w.t.C.Row(j)[w.at : w.at+ways]
+			}
+			if hop < 0 { // the state before the first hop is z as it is
+				f.begin(&x)
+				continue
+			}
+			x.write(next, j)
+			x.nextRest = nil // it stays
+			clear(sum)
+			w.gather(room, sum, j)
+			x.sum = sum
+			f.step(hop, room, &x)
+		}
+	})
+	w.now, w.at = next, w.at+ways
+}
+
+// next is the memory of the state after a hop: only what a later hop reads of it.
+func (w *tableWalk) next(hop int) *State {
+	m, next := w.adj.Rows, &State{}
+	switch f := w.form.(type) {
+	case *convolution:
+		if hop < 0 { // both rows are z
+			return &State{Z: w.now.Z, Met: w.now.Z}
+		}
+		if hop+2 < f.depth() {
+			columns := f.state(hop + 1)
+			next.Z, next.Met = graph.NewDense(m, columns.z), graph.NewDense(m, columns.met)
+		}
+	case *mixture:
+		next.Met = w.t.U[hop+1]
+		if hop < 0 {
+			next.Z = w.now.Z
+		} else if hop+2 < f.depth() {
+			next.Z = w.inPlace(hop, w.now.Z)
+		}
+	case *restart:
+		if hop < 0 {
+			return &State{Z: w.now.Z, Met: w.now.Z, Rest: w.now.Z}
+		}
+		if hop+2 < f.depth() {
+			next.Z, next.Met, next.Rest = w.inPlace(hop, w.now.Z), w.inPlace(hop, w.now.Met), w.now.Rest
+		}
+	}
+	return next
+}
+
+// inPlace is the memory of a matrix of a state, or before the first hop new memory, as that state is the caller's.
+func (w *tableWalk) inPlace(hop int, of *graph.Dense) *graph.Dense {
+	if hop == 0 {
+		return graph.NewDense(of.Rows, of.Cols)
+	}
+	return of
+}
+
+// send gets messages ready. Those of a convolution are as wide as its hidden layer: they are scaled edge by edge.
+func (w *tableWalk) send(width int) {
+	if _, ok := w.form.(*convolution); ok {
+		return
+	}
+	if w.sent == nil {
+		w.sent = graph.NewDense(w.adj.Rows, width)
+	}
+	graph.ParallelRows(w.adj.Rows, w.adj.Rows*width, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			row := w.sent.Row(j)
+			clear(row)
+			graph.Axpy(row, w.in[j], w.now.Z.Row(j))
+		}
+	})
+}
+
+// gather adds what node j is sent to sum.
+func (w *tableWalk) gather(s *scratch, sum []float32, j int) {
+	cols, vals := w.adj.Row(j)
+	if w.sent != nil {
+		graph.AddRow(sum, w.adj, j, vals, w.sent)
+		return
+	}
+	s.coef = coefficients(s.coef, cols, vals, w.in)
+	graph.AddRow(sum, w.adj, j, s.coef, w.now.Z)
+}
