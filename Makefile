@@ -20,13 +20,19 @@ MINUTES  ?=
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build workers test race lint fmt fuzz bench benchcheck browser integration registry chaos soak demo demos cold processors reference python examples spark ci nightly
+.PHONY: help build archive workers test race lint fmt fuzz bench benchcheck browser integration registry chaos soak demo demos cold processors reference python examples spark ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 build: ## the three programs, into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
+
+archive: ## the three programs for this GOOS and GOARCH, with LICENSE and the notices of third parties, as a .tar.gz in out/
+	@set -e; dir=out/rivulet-$$($(GO) env GOOS)-$$($(GO) env GOARCH); mkdir -p $$dir; \
+	  CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $$dir/ ./cmd/consumer ./cmd/trainer ./cmd/rivulet; \
+	  cp LICENSE $$dir/; tools/notices.sh >$$dir/THIRD_PARTY_NOTICES; \
+	  tar -czf $$dir.tar.gz -C out $${dir#out/}; echo $$dir.tar.gz
 
 workers: ## what trainer train --engine spark sends to Spark's machines, beside the programs in bin/
 	@for arch in amd64 arm64; do \

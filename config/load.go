@@ -10,14 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/knadh/koanf/parsers/yaml"
-	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/providers/env/v2"
-	"github.com/knadh/koanf/providers/file"
-	"github.com/knadh/koanf/providers/posflag"
-	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
-	yamlv3 "go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v3"
 
 	"rivulet/spelling"
 )
@@ -77,11 +71,12 @@ func (s Sources) file() string {
 	return ""
 }
 
-// loader merges the layers and remembers the origin of each value.
+// loader merges the layers and remembers the origin of each value: "default", "file rivulet.yaml:7", the name of a
+// variable or a flag. A layer that is read later replaces values of earlier ones.
 type loader struct {
 	schema   *schema
-	family   *schema // keys of all programs: accepted, though perhaps not used by this one
-	values   *koanf.Koanf
+	family   *schema           // keys of all programs: accepted, though perhaps not used by this one
+	values   map[string]any    // by key
 	origins  map[string]string // by key
 	problems []Problem
 }
@@ -90,24 +85,17 @@ func newLoader(t reflect.Type) *loader {
 	l := &loader{
 		schema:  schemaOf(t),
 		family:  schemaOf(reflect.TypeFor[all]()),
-		values:  koanf.New("."),
+		values:  map[string]any{},
 		origins: map[string]string{},
 	}
-	defaults := map[string]any{}
 	for _, f := range l.schema.fields {
-		defaults[f.key] = f.def
+		l.put(f.key, f.def, "default")
 	}
-	l.put(defaults, func(string) string { return "default" })
 	return l
 }
 
-// put sets values in place of earlier ones. The keys are known.
-func (l *loader) put(values map[string]any, origin func(key string) string) {
-	for key := range values {
-		l.origins[key] = origin(key)
-	}
-	// confmap cannot fail, and no key is the beginning of another.
-	_ = l.values.Load(confmap.Provider(values, "."), nil)
+func (l *loader) put(key string, value any, origin string) {
+	l.values[key], l.origins[key] = value, origin
 }
 
 func (l *loader) problem(key, value, origin, reason string) {
@@ -115,60 +103,85 @@ func (l *loader) problem(key, value, origin, reason string) {
 }
 
 func (l *loader) file(path string) error {
-	layer := koanf.New(".")
-	if err := layer.Load(file.Provider(path), yaml.Parser()); err != nil {
+	values, lines, err := readFile(path)
+	if err != nil {
 		return fmt.Errorf("reading configuration file %s: %w", path, err)
 	}
-	lines, err := linesOf(path)
-	if err != nil {
-		return err
-	}
-	origin := func(key string) string {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		origin := "file " + path // without a line where an alias (<<: *name) brings the key
 		if line := lines[key]; line > 0 {
-			return fmt.Sprintf("file %s:%d", path, line)
+			origin = fmt.Sprintf("file %s:%d", path, line)
 		}
-		return "file " + path // an alias (<<: *name) brings the key
-	}
-	known := map[string]any{}
-	all := layer.All()
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		switch reason := l.unknown(key, all[key]); {
+		switch reason := l.unknown(key, values[key]); {
 		case reason != "":
-			l.problem(key, "", origin(key), reason)
+			l.problem(key, "", origin, reason)
 		case l.schema.byKey[key] != nil:
-			known[key] = all[key]
+			l.put(key, values[key], origin)
 		}
 	}
-	l.put(known, origin)
 	return nil
 }
 
-// linesOf returns the line of each key of a file, sections and values.
-func linesOf(path string) (map[string]int, error) {
+// readFile returns a file's values by key, such as kafka.brokers, and the line of each key, also of sections.
+func readFile(path string) (map[string]any, map[string]int, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading configuration file %s: %w", path, err)
+		return nil, nil, err
 	}
-	var document yamlv3.Node
-	if err := yamlv3.Unmarshal(text, &document); err != nil {
-		return nil, fmt.Errorf("reading configuration file %s: %w", path, err)
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, nil, err
 	}
-	lines := map[string]int{}
-	var walk func(n *yamlv3.Node, prefix string)
-	walk = func(n *yamlv3.Node, prefix string) {
-		if n.Kind != yamlv3.MappingNode {
+	values, lines := map[string]any{}, map[string]int{}
+	if document.IsZero() { // an empty file
+		return values, lines, nil
+	}
+	var tree map[string]any
+	if err := document.Decode(&tree); err != nil {
+		return nil, nil, err
+	}
+	flatten(values, "", tree)
+	for _, n := range document.Content {
+		findLines(lines, "", n)
+	}
+	return values, lines, nil
+}
+
+// flatten puts each value of a tree under its keys, joined with dots. A section without entries stays as a value, so
+// that a misspelt one is noticed.
+func flatten(into map[string]any, key string, value any) {
+	prefix := key
+	if prefix != "" {
+		prefix += "."
+	}
+	switch entries := value.(type) {
+	case map[string]any:
+		for name, v := range entries {
+			flatten(into, prefix+name, v)
+		}
+		if len(entries) > 0 {
 			return
 		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := prefix + n.Content[i].Value
-			lines[key] = n.Content[i].Line
-			walk(n.Content[i+1], key+".")
+	case map[any]any: // keys such as 1 and true
+		for name, v := range entries {
+			flatten(into, prefix+fmt.Sprint(name), v)
 		}
+		return
 	}
-	for _, n := range document.Content {
-		walk(n, "")
+	if key != "" {
+		into[key] = value
 	}
-	return lines, nil
+}
+
+func findLines(into map[string]int, prefix string, n *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := prefix + n.Content[i].Value
+		into[key] = n.Content[i].Line
+		findLines(into, key+".", n.Content[i+1])
+	}
 }
 
 // unknown returns the reason for which a key of a file is refused; empty if it is a field, or an empty section.
@@ -194,24 +207,20 @@ func (l *loader) environ(variables []string) {
 		}
 	}
 	services := serviceVariables(variables)
-	layer := koanf.New(".")
-	// The provider reads from memory and cannot fail.
-	_ = layer.Load(env.Provider(".", env.Opt{
-		Prefix:      envPrefix,
-		EnvironFunc: func() []string { return variables },
-		TransformFunc: func(name, value string) (string, any) {
-			key, known := byName[name]
-			if !known && name != fileVariable && name != dataVariable && !strings.HasPrefix(name, testPrefix) &&
-				!services[name] {
-				l.problem(name, "", "environment", "unknown variable"+spelling.DidYouMean(name, variablesOf(byName)))
-			}
-			if l.schema.byKey[key] == nil {
-				return "", nil
-			}
-			return key, value
-		},
-	}), nil)
-	l.put(layer.All(), func(key string) string { return l.schema.byKey[key].env() })
+	for _, variable := range variables {
+		name, value, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, envPrefix) {
+			continue
+		}
+		key, known := byName[name]
+		if !known && name != fileVariable && name != dataVariable && !strings.HasPrefix(name, testPrefix) &&
+			!services[name] {
+			l.problem(name, "", "environment", "unknown variable"+spelling.DidYouMean(name, variablesOf(byName)))
+		}
+		if l.schema.byKey[key] != nil {
+			l.put(key, value, name)
+		}
+	}
 }
 
 // variablesOf returns the names of all variables that there are.
@@ -223,21 +232,17 @@ func (l *loader) flags(fs *pflag.FlagSet) {
 	if fs == nil {
 		return
 	}
-	layer := koanf.New(".")
-	// The provider reads from memory and cannot fail.
-	_ = layer.Load(posflag.ProviderWithFlag(fs, ".", nil, func(f *pflag.Flag) (string, any) {
-		if l.schema.byKey[f.Name] == nil {
-			return "", nil // a flag of the command itself
+	fs.Visit(func(f *pflag.Flag) {
+		if l.schema.byKey[f.Name] != nil { // else it is a flag of the command itself
+			l.put(f.Name, f.Value.String(), "--"+f.Name)
 		}
-		return f.Name, f.Value.String()
-	}), nil)
-	l.put(layer.All(), func(key string) string { return "--" + key })
+	})
 }
 
 // fill reads the values into a struct. Rules across fields are checked only if the fields by themselves are right.
 func (l *loader) fill(target reflect.Value) {
 	for _, f := range l.schema.fields {
-		raw := l.values.Get(f.key)
+		raw := l.values[f.key]
 		value, err := f.read(raw)
 		if err != nil {
 			l.problem(f.key, f.show(raw), l.origins[f.key], err.Error())

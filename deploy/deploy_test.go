@@ -209,6 +209,31 @@ func TestImageSaysItsVersion(t *testing.T) {
 	}
 }
 
+// The image and archives have the licence of every module that the programs carry.
+func TestNoticesOfThirdParties(t *testing.T) {
+	notices, err := exec.CommandContext(t.Context(), "../tools/notices.sh").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}: {{end}}{{end}}", "rivulet/cmd/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for module := range strings.Lines(string(linked)) {
+		if module := strings.TrimSpace(module); !strings.Contains(string(notices), "\n"+module) {
+			t.Errorf("the notices lack %s", module)
+		}
+	}
+	for name, want := range map[string]string{"Dockerfile": "COPY --from=build /src/LICENSE /THIRD_PARTY_NOTICES /",
+		"../Makefile": "tools/notices.sh >$$dir/THIRD_PARTY_NOTICES"} {
+		text, err := os.ReadFile(name)
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s has no notices: %v", name, err)
+		}
+	}
+}
+
 // No container of ours runs as root.
 func TestNotRoot(t *testing.T) {
 	dockerfile, err := os.ReadFile("Dockerfile")

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/internal/cli"
+	"rivulet/internal/quantile"
 )
 
 // look is the pause between two looks at the stream's progress.
@@ -59,7 +60,7 @@ func (t *tally) line() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return fmt.Sprintf("arrived %d, predicted %d, %.0f nodes/s, p50 %.1f ms, p99 %.1f ms, accuracy %.2f%%%s",
-		len(t.sent), len(t.answers), rate, percentile(sorted, 0.5), percentile(sorted, 0.99),
+		len(t.sent), len(t.answers), rate, quantile.Of(sorted, 0.5), quantile.Of(sorted, 0.99),
 		share(t.right, t.tested), byLabels)
 }
 
@@ -71,8 +72,8 @@ func (t *tally) report(arrivals int) *Report {
 	r := &Report{Labels: byLabels, Arrivals: len(t.sent), Predicted: len(t.answers), DeadLetters: t.deadLetters,
 		NodesPerSecond: rate,
 		Duplicates:     t.predictions - len(t.answers), Missing: arrivals - len(t.answers) - t.deadLetters,
-		Latency:  Latency{percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 1)},
-		Queueing: Latency{percentile(queued, 0.5), percentile(queued, 0.99), percentile(queued, 1)},
+		Latency:  Latency{quantile.Of(sorted, 0.5), quantile.Of(sorted, 0.99), quantile.Of(sorted, 1)},
+		Queueing: Latency{quantile.Of(queued, 0.5), quantile.Of(queued, 0.99), quantile.Of(queued, 1)},
 		Batches:  t.stages.batches, Accuracy: share(t.right, t.tested)}
 	r.Shares = t.stages.shares(t.last.Sub(t.first))
 	return r
@@ -90,13 +91,4 @@ func (s *stages) shares(took time.Duration) Shares {
 		Publish: part(s.publish)}
 	r.Rest = 1 - r.Decode - r.Lookup - r.Infer - r.Publish
 	return r
-}
-
-// percentile returns the q-quantile of ascending durations, in milliseconds; 0 if there are none.
-func percentile(sorted []time.Duration, q float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	at := min(len(sorted)-1, int(q*float64(len(sorted))))
-	return float64(sorted[at].Microseconds()) / 1e3
 }

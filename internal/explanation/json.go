@@ -1,5 +1,6 @@
-// Package explanation has the JSON form of an explanation (docs/explain.md): what `rivulet explain --json`
-// writes and `rivulet serve` answers.
+// Package explanation has the JSON form of an explanation (docs/explain.md). `rivulet explain --json` writes it,
+// `rivulet serve` answers it, and the live page draws it. The few strongest reasons of a prediction's record are
+// event.Explanation.
 package explanation
 
 import (
@@ -18,10 +19,10 @@ type Figure struct {
 
 // Term is what a prediction was made of: a feature, a neighbour, or another arrival of a graph batch.
 type Term struct {
-	Name      string    `json:"name,omitempty"`
+	Name      string    `json:"name,omitempty"`     // of a feature; its position in digits where features have no names
 	Position  *int      `json:"position,omitempty"` // of a feature
-	ID        string    `json:"id,omitempty"`
-	State     string    `json:"state,omitempty"` // of a neighbour: known, arrived, unknown or unread
+	ID        string    `json:"id,omitempty"`       // of a neighbour or arrival
+	State     string    `json:"state,omitempty"`    // of a neighbour: known, arrived, unknown or unread
 	Share     *Figure   `json:"share,omitempty"`
 	Without   *Figure   `json:"without,omitempty"`
 	Synthetic []Through `json:"synthetic,omitempty"`
@@ -62,7 +63,10 @@ type Propagation struct {
 }
 
 // JSON returns an explanation as one object.
-func JSON(e *consumer.Explained) ([]byte, error) {
+func JSON(e *consumer.Explained) ([]byte, error) { return json.Marshal(Of(e)) }
+
+// Of returns the form of an explanation. It refers to the explanation's figures.
+func Of(e *consumer.Explained) Explanation {
 	out := Explanation{ID: e.Prediction.ID, Artifact: e.Prediction.Artifact, Class: e.Class, ClassName: e.Classes[e.Class],
 		Probability: e.Published, Logit: Figure(e.Logit), NotRemoved: e.NotRemoved, Norm: "held",
 		Features: []Term{}, Neighbours: []Term{}, BatchArrivals: []Term{},
@@ -88,7 +92,7 @@ func JSON(e *consumer.Explained) ([]byte, error) {
 		term.ID = e.Among[e.Batch[k].At]
 		out.BatchArrivals = append(out.BatchArrivals, term)
 	}
-	return json.Marshal(out)
+	return out
 }
 
 func termOf(e *consumer.Explained, term *infer.Term) (out Term) {

@@ -58,7 +58,9 @@ var only = []struct {
 	{"internal/cli", []string{"internal/build", "spelling"}},
 	{"internal/cli/dataflag", []string{"dataset"}},
 	{"internal/check", []string{"kafka"}},
-	{"internal/page", []string{"artifact", "consumer", "event", "infer", "kafka", "serving"}},
+	{"internal/page", []string{"artifact", "consumer", "event", "infer", "internal/explanation", "internal/quantile", "kafka", "serving"}},
+	{"internal/explanation", []string{"consumer", "infer"}},
+	{"internal/quantile", nil},
 	{"internal/devstack", nil},
 	{"durable", nil},
 	{"test/reference", nil}, // an oracle must not share code with the code that it checks

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/infer"
+	"rivulet/internal/explanation"
 	"rivulet/kafka"
 )
 
@@ -20,35 +22,27 @@ const (
 	termsShown  = 40
 )
 
-// Answer is an arrival with the answer of the version that serves now, taken apart.
+// Answer is an arrival with the answer of the version that serves now, taken apart. The lists of an explanation have
+// at most termsShown terms here.
 type Answer struct {
-	Place       *Place          `json:"place,omitempty"`     // in the topic; null: it was tried
-	Published   *Sample         `json:"published,omitempty"` // the prediction on its topic, where the page still has it
-	Arrival     json.RawMessage `json:"arrival,omitempty"`   // in Rivulet's own JSON
-	ID          string          `json:"id"`
-	Artifact    string          `json:"artifact"`
-	Class       int             `json:"class"`
-	ClassName   string          `json:"class_name"`
-	Probability float32         `json:"probability"`
-	Abstained   bool            `json:"abstained"`
-	Degraded    bool            `json:"degraded"`
-	Known       int             `json:"known"`
-	Arrived     int             `json:"arrived"`
-	Unknown     int             `json:"unknown"`
-	Scores      []Score         `json:"scores"` // the most probable classes, best first
-	OtherScores float64         `json:"other_scores"`
-	Others      int             `json:"others"`
-	RunnerUp    string          `json:"runner_up"` // "" if there is only one class
-	Logit       Figure          `json:"logit"`
-	Shares      bool            `json:"shares"` // without them only without is known
-	Bias        Figure          `json:"bias"`
-	Centring    Figure          `json:"centring"`
-	Features    []Term          `json:"features"`
-	RestOf      Rest            `json:"other_features"`
-	Neighbours  []Term          `json:"neighbours"`
-	RestNear    Rest            `json:"other_neighbours"`
-	NotRemoved  int             `json:"not_removed"`
-	Propagation string          `json:"propagation"` // label or error propagation in words, "" for none
+	explanation.Explanation
+	Place         *Place          `json:"place,omitempty"`     // in the topic; null: the arrival was written on the page
+	Published     *Sample         `json:"published,omitempty"` // the prediction on its topic, where the page still has it
+	Arrival       json.RawMessage `json:"arrival,omitempty"`   // in Rivulet's own JSON
+	Probability   float32         `json:"probability"`         // as it is published
+	Abstained     bool            `json:"abstained"`
+	Degraded      bool            `json:"degraded"`
+	Known         int             `json:"known"`
+	Arrived       int             `json:"arrived"`
+	Unknown       int             `json:"unknown"`
+	Scores        []Score         `json:"scores"` // the most probable classes, best first
+	OtherScores   float64         `json:"other_scores"`
+	Others        int             `json:"others"`
+	RunnerUpName  string          `json:"runner_up_name"` // "" if there is only one class
+	Shares        bool            `json:"shares"`         // false for joint attachment: only without is known
+	RestOf        Rest            `json:"other_features"`
+	RestNear      Rest            `json:"other_neighbours"`
+	PropagationIs string          `json:"propagation_text"` // label or error propagation in words, "" for none
 }
 
 // Score is the probability of one class.
@@ -56,27 +50,6 @@ type Score struct {
 	Class       int     `json:"class"`
 	Name        string  `json:"name"`
 	Probability float32 `json:"probability"`
-}
-
-// Figure is a number of logits: of the class, and of its lead over the runner-up.
-type Figure struct {
-	Class  float64 `json:"class"`
-	Margin float64 `json:"margin"`
-}
-
-// Term is a feature or a neighbour.
-type Term struct {
-	Name    string    `json:"name"`            // of a feature, or a neighbour's id
-	State   string    `json:"state,omitempty"` // of a neighbour: known, arrived, unknown, unread
-	Share   *Figure   `json:"share"`
-	Without *Figure   `json:"without"`
-	Through []Through `json:"through,omitempty"` // the synthetic nodes that carry a neighbour's share
-}
-
-// Through is one synthetic node.
-type Through struct {
-	Node   int     `json:"node"`
-	Margin float64 `json:"margin"`
 }
 
 // Rest sums up the terms that are not listed.
@@ -109,26 +82,16 @@ func (p *Page) ask(ctx context.Context, of *consumer.Pipeline, name string, rec 
 // answerOf copies an explanation, whose memory is the pipeline's.
 func answerOf(e *consumer.Explained) *Answer {
 	p := e.Prediction
-	a := &Answer{ID: p.ID, Artifact: p.Artifact, Class: p.Class, ClassName: p.ClassName, Probability: p.Probability,
-		Abstained: p.Abstained, Degraded: p.Degraded, Known: p.Known, Arrived: p.Arrivals, Unknown: p.Unknown,
-		Logit: Figure(e.Logit), Shares: e.Shares, Bias: Figure(e.Bias), Centring: Figure(e.Centring), NotRemoved: e.NotRemoved,
-		Propagation: e.String(), Features: []Term{}, Neighbours: []Term{}}
+	a := &Answer{Explanation: explanation.Of(e), Probability: p.Probability, Abstained: p.Abstained, Degraded: p.Degraded,
+		Known: p.Known, Arrived: p.Arrivals, Unknown: p.Unknown, Shares: e.Shares, PropagationIs: e.String()}
 	if e.RunnerUp >= 0 {
-		a.RunnerUp = e.Classes[e.RunnerUp]
+		a.RunnerUpName = e.Classes[e.RunnerUp]
 	}
 	a.Scores = make([]Score, len(p.Probabilities))
 	for c, x := range p.Probabilities {
 		a.Scores[c] = Score{c, e.Classes[c], x}
 	}
-	slices.SortStableFunc(a.Scores, func(x, y Score) int {
-		switch {
-		case x.Probability > y.Probability:
-			return -1
-		case x.Probability < y.Probability:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(a.Scores, func(x, y Score) int { return cmp.Compare(y.Probability, x.Probability) })
 	if len(a.Scores) > scoresShown {
 		for _, s := range a.Scores[scoresShown:] {
 			a.OtherScores += float64(s.Probability)
@@ -136,61 +99,21 @@ func answerOf(e *consumer.Explained) *Answer {
 		}
 		a.Scores = a.Scores[:scoresShown]
 	}
-	for k := range e.Features {
-		t := &e.Features[k]
-		if k >= termsShown {
-			a.RestOf.add(t)
-			continue
+	for k := range a.Neighbours {
+		if row := &e.Rows[e.Neighbours[k].At]; a.Neighbours[k].State == "known" && len(row.Cols) == 0 {
+			a.Neighbours[k].State = "empty" // it counts in the arrival's degree and has no share
 		}
-		name := strconv.Itoa(t.At)
-		if e.Names != nil {
-			name = e.Names[t.At]
-		}
-		a.Features = append(a.Features, termOf(e, t, name, ""))
 	}
-	for k := range e.Neighbours {
-		t := &e.Neighbours[k]
-		if k >= termsShown {
-			a.RestNear.add(t)
-			continue
-		}
-		a.Neighbours = append(a.Neighbours, termOf(e, t, e.Edges[t.At], stateOf(&e.Rows[t.At])))
-	}
+	a.Features, a.RestOf = shorten(a.Features, e.Features)
+	a.Neighbours, a.RestNear = shorten(a.Neighbours, e.Neighbours)
 	return a
 }
 
-func (r *Rest) add(t *infer.Term) {
-	r.Terms++
-	r.Margin += t.Share.Margin
-}
-
-func termOf(e *consumer.Explained, t *infer.Term, name, state string) Term {
-	out := Term{Name: name, State: state}
-	if e.Shares {
-		out.Share = (*Figure)(&t.Share)
-	}
-	if t.Removed {
-		out.Without = (*Figure)(&t.Without)
-	}
-	for _, through := range t.Through {
-		out.Through = append(out.Through, Through{through.Node, through.Share.Margin})
-	}
-	return out
-}
-
-// stateOf says what is known of a neighbour.
-func stateOf(row *infer.Row) string {
-	switch {
-	case row.Unread:
-		return "unread"
-	case !row.Known:
-		return "unknown"
-	case row.Arrived:
-		return "arrived"
-	case len(row.Cols) == 0:
-		return "empty"
-	}
-	return "known"
+// shorten returns the first terms of a list, and what the others add up to.
+func shorten(terms []explanation.Term, of []infer.Term) ([]explanation.Term, Rest) {
+	shown := min(len(terms), termsShown)
+	rest := infer.Explanation{Features: of[shown:]}
+	return terms[:shown], Rest{len(of) - shown, rest.Sum().Margin}
 }
 
 // arrival answers for an arrival of the topic, by its place or its id.

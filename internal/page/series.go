@@ -3,6 +3,8 @@ package page
 import (
 	"math"
 	"time"
+
+	"rivulet/internal/quantile"
 )
 
 // span is how many seconds are kept.
@@ -15,11 +17,11 @@ type series struct {
 
 // second is one second of the stream.
 type second struct {
-	unix       int64      // which second it is; 0: none yet
-	rates      [3]float32 // arrivals, predictions and dead letters a second; NaN: not known
-	latencies  *histogram // of the predictions that were sampled; nil: none
-	samples    int        // how many these are
-	confidence float64    // the sum of their probabilities
+	unix       int64               // which second it is; 0: none yet
+	rates      [3]float32          // arrivals, predictions and dead letters a second; NaN: not known
+	latencies  *quantile.Histogram // of the predictions that were sampled; nil: none
+	samples    int                 // how many these are
+	confidence float64             // the sum of their probabilities
 }
 
 // at returns the second of a time, nil where that is too old or in the future.
@@ -61,8 +63,8 @@ func (s *series) columns(after int64, now time.Time) (c Columns) {
 		c.In = append(c.In, known(float64(b.rates[0])))
 		c.Out = append(c.Out, known(float64(b.rates[1])))
 		c.Dead = append(c.Dead, known(float64(b.rates[2])))
-		c.P50 = append(c.P50, known(b.latencies.quantile(0.5)))
-		c.P99 = append(c.P99, known(b.latencies.quantile(0.99)))
+		c.P50 = append(c.P50, known(b.latencies.Quantile(0.5)))
+		c.P99 = append(c.P99, known(b.latencies.Quantile(0.99)))
 		c.Confidence = append(c.Confidence, known(b.confidence/float64(b.samples)))
 		c.Samples = append(c.Samples, b.samples)
 	}
@@ -70,10 +72,10 @@ func (s *series) columns(after int64, now time.Time) (c Columns) {
 }
 
 // recent returns the latencies of the last seconds together.
-func (s *series) recent(seconds int64, now time.Time) (h histogram) {
+func (s *series) recent(seconds int64, now time.Time) (h quantile.Histogram) {
 	for k := range s.seconds {
 		if b := &s.seconds[k]; b.latencies != nil && b.unix > now.Unix()-seconds {
-			h.add(b.latencies)
+			h.Merge(b.latencies)
 		}
 	}
 	return h
@@ -86,44 +88,4 @@ func known(x float64) *float32 {
 	}
 	y := float32(x)
 	return &y
-}
-
-// histogram counts times in bins, each a twelfth wider than the one before it.
-type histogram struct {
-	total int
-	bins  [bins]uint32
-}
-
-const (
-	bins     = 176
-	least    = 0.1   // milliseconds: the first bin ends there
-	binWidth = 1.085 // the last one begins at 0.1·1.085^175 ms, about two and a half minutes
-)
-
-// take counts a time.
-func (h *histogram) take(d time.Duration) {
-	ms := max(least, float64(d)/float64(time.Millisecond))
-	h.bins[min(bins-1, int(math.Log(ms/least)/math.Log(binWidth)))]++
-	h.total++
-}
-
-func (h *histogram) add(of *histogram) {
-	h.total += of.total
-	for k, n := range of.bins {
-		h.bins[k] += n
-	}
-}
-
-// quantile returns a quantile in milliseconds, at most half a bin (4%) off; NaN where nothing was counted.
-func (h *histogram) quantile(q float64) float64 {
-	if h == nil || h.total == 0 {
-		return math.NaN()
-	}
-	left := int(math.Ceil(q * float64(h.total)))
-	for k, n := range h.bins {
-		if left -= int(n); left <= 0 {
-			return least * math.Pow(binWidth, float64(k)+0.5)
-		}
-	}
-	return math.NaN()
 }

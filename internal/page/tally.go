@@ -8,6 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/event"
+	"rivulet/internal/quantile"
 	"rivulet/kafka"
 )
 
@@ -169,9 +170,9 @@ func (t *tally) sample(s *Sample) {
 		b.confidence += float64(s.Probability)
 		if s.Latency >= 0 {
 			if b.latencies == nil {
-				b.latencies = new(histogram)
+				b.latencies = new(quantile.Histogram)
 			}
-			b.latencies.take(time.Duration(s.Latency * float64(time.Millisecond)))
+			b.latencies.Add(time.Duration(s.Latency * float64(time.Millisecond)))
 		}
 	}
 	last, before := t.served[s.Artifact]
@@ -252,7 +253,7 @@ func (t *tally) stream(afterSecond int64, afterSample uint64, m *artifact.Manife
 	now := t.now()
 	minute := t.series.recent(60, now)
 	v := Stream{Now: now.UnixMilli(), Columns: t.series.columns(afterSecond, now), Totals: t.totals,
-		Latency: LatencyFigures{known(minute.quantile(0.5)), known(minute.quantile(0.99)), minute.total},
+		Latency: LatencyFigures{known(minute.Quantile(0.5)), known(minute.Quantile(0.99)), minute.Total()},
 		Chance:  int(t.chance), Lag: slices.Clone(t.lag), Lagged: t.lagged, Drift: t.window.drift(now.Unix(), m, model),
 		Marks: slices.Clone(t.marks), Feed: []Sample{}, Skipped: t.skipped, Unread: t.unread, LastBad: t.lastBad}
 	t.feed.each(func(s *Sample) bool {

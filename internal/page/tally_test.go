@@ -61,27 +61,6 @@ func TestRatesAreExactByOffsets(t *testing.T) {
 	}
 }
 
-func TestQuantilesAreWithinABin(t *testing.T) {
-	var h histogram
-	for i := 1; i <= 1000; i++ {
-		h.take(time.Duration(i) * time.Millisecond)
-	}
-	for q, want := range map[float64]float64{0.5: 500, 0.99: 990, 0.01: 10, 1: 1000} {
-		if got := h.quantile(q); math.Abs(got-want) > 0.05*want {
-			t.Errorf("quantile %g is %g ms, want %g within 5%%", q, got, want)
-		}
-	}
-	var empty *histogram
-	if !math.IsNaN(empty.quantile(0.5)) {
-		t.Error("nothing has a median")
-	}
-	h.take(time.Hour)
-	h.take(-time.Second)
-	if h.total != 1002 {
-		t.Errorf("%d times, want 1002", h.total)
-	}
-}
-
 // Samples depend on the place alone, those of a smaller chance are among those of a larger one, and there are enough.
 func TestSamplesAreChosenByPlace(t *testing.T) {
 	for _, rate := range []float64{0, 10, 300, 599, 5000, 60_000, 1e6} {

@@ -71,13 +71,13 @@ func made(name string, classes, nodes int) answers {
 	terms := []object{}
 	for k := range 9 {
 		x := object{"class": 1 - 0.3*float64(k), "margin": 1 - 0.3*float64(k)}
-		terms = append(terms, object{"name": fmt.Sprint(name, k), "state": "known", "share": x, "without": x, "through": []object{{"node": k, "margin": 0.2}}})
+		terms = append(terms, object{"name": fmt.Sprint(name, k), "id": fmt.Sprint(name, k), "state": "known", "share": x, "without": x, "synthetic": []object{{"node": k, "share": x}}})
 	}
 	rest := object{"terms": 3, "margin": 0.1}
 	answer := object{"place": object{"partition": 0, "offset": 1}, "published": sample(1), "arrival": object{"id": name, "features": object{"indices": []int{1, 2}}, "edges": []string{name}},
 		"id": name, "artifact": name, "class": 0, "class_name": name, "probability": 0.9, "known": 1, "arrived": 0, "unknown": 0, "scores": shares2(shares),
-		"other_scores": 0.1, "others": max(0, classes-12), "runner_up": name, "logit": object{"class": 2, "margin": 1}, "shares": true, "bias": object{"margin": 0.1},
-		"centring": object{"margin": -0.1}, "features": terms, "other_features": rest, "neighbours": terms, "other_neighbours": rest, "propagation": name}
+		"other_scores": 0.1, "others": max(0, classes-12), "runner_up_name": name, "logit": object{"class": 2, "margin": 1}, "shares": true, "bias": object{"margin": 0.1},
+		"centring": object{"margin": -0.1}, "features": terms, "other_features": rest, "neighbours": terms, "other_neighbours": rest, "propagation_text": name}
 	letters := []object{{"reason": name, "detail": name, "field": "features", "key": name, "topic": name, "partition": 0, "offset": 1, "time": now.UnixMilli(),
 		"value": `{"id":"` + name + `","features":[1,"` + name + `"],"edges":[]}`, "bytes": 90}}
 	version := func(v string, current bool) object {

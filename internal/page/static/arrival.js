@@ -141,8 +141,8 @@ export function arrival(root, query, { go }) {
     fact("Answered by", now.artifact);
     fact("Neighbours", `${now.known} known, ${now.arrived} arrived earlier, ${now.unknown} unknown`);
     if (p?.in_batch) fact("Graph batch", `${p.in_batch} neighbours were in its batch; here it is answered on its own`);
-    if (now.runner_up) fact("Runner-up", className({ name: now.runner_up }), `, behind by ${now.logit.margin.toFixed(3)} in logits`);
-    if (now.propagation) fact("Propagation", now.propagation);
+    if (now.runner_up_name) fact("Runner-up", className({ name: now.runner_up_name }), `, behind by ${now.logit.margin.toFixed(3)} in logits`);
+    if (now.propagation_text) fact("Propagation", now.propagation_text);
     const changed = now !== base && now.class !== base.class;
     put(parts.head, 
       h("p", { class: "eyebrow" }, "Arrival"), h("h2", { class: "big-id" }, now.id),
@@ -174,7 +174,7 @@ export function arrival(root, query, { go }) {
     const sum = lines.reduce((s, l) => s + l[1], 0);
     const most = Math.max(...lines.map((l) => Math.abs(l[1])), 1e-9);
     put(parts.sum, h("table", { class: "bars" }, h("colgroup", null, h("col", { class: "name" }), h("col"), h("col", { class: "amount" })), h("tbody", null, lines.map(([name, x]) => h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, balance(x, most)), h("td", { class: "number" }, signed(x)))),
-      h("tr", { class: "total" }, h("th", { scope: "row" }, now.runner_up ? "lead over " + className({ name: now.runner_up }) : "lead"), h("td"), h("td", { class: "number" }, signed(sum))))));
+      h("tr", { class: "total" }, h("th", { scope: "row" }, now.runner_up_name ? "lead over " + className({ name: now.runner_up_name }) : "lead"), h("td"), h("td", { class: "number" }, signed(sum))))));
   }
 
   // balance is a bar from the middle: to the right for the class, to the left for the runner-up.
@@ -193,7 +193,7 @@ export function arrival(root, query, { go }) {
   }
 
   function termRow(t, most, name, extra, remove) {
-    const synthetic = (t.through ?? []).slice(0, 3).map((n) => `${n.node} (${signed(n.margin)})`).join(", ");
+    const synthetic = (t.synthetic ?? []).slice(0, 3).map((n) => `${n.node} (${signed(n.share.margin)})`).join(", ");
     return h("tr", null, h("th", { scope: "row" }, name), extra,
       h("td", { class: "bar-cell" }, balance(lead(t), most),
         synthetic ? h("span", { class: "sub" }, "through synthetic nodes ", synthetic) : null),
@@ -212,7 +212,7 @@ export function arrival(root, query, { go }) {
     const leave = (id) => () => { written.edges = (written.edges ?? []).filter((e) => String(e) !== id); edited(); };
     const gone = written && original ? (original.edges ?? []).filter((e) => !(written.edges ?? []).map(String).includes(String(e))) : [];
     const rows = (some) => scroller("Neighbours", h("table", { class: "bars terms" }, columns("Id", ""), h("tbody", null, some.map((t) =>
-      termRow(t, most, h("span", { class: "clip", title: t.name }, t.name), h("td", null, h("span", { class: "badge " + t.state }, states[t.state] ?? t.state)), remover("neighbour " + t.name, leave(t.name)))))));
+      termRow(t, most, h("span", { class: "clip", title: t.id }, t.id), h("td", null, h("span", { class: "badge " + t.state }, states[t.state] ?? t.state)), remover("neighbour " + t.id, leave(t.id)))))));
     const heard = list.filter((t) => t.state !== "unknown");
     const unknown = list.filter((t) => t.state === "unknown");
     const table = [heard.length ? rows(heard) : empty(unknown.length ? "No neighbour is known." : "No neighbours."),
